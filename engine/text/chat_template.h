@@ -1,0 +1,40 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace offstage::engine {
+
+enum class Role { kSystem, kUser, kAssistant };
+std::string_view name_of(Role role);  // "system", "user", "assistant"
+
+struct ChatMessage {
+    Role role = Role::kUser;
+    std::string content;
+};
+
+// A chat template as models ship it (Jinja in tokenizer_config.json "chat_template", or chat_template.jinja): an
+// interpreter for the subset that templates use. It has no side effects, reaches nothing but the values given, and is
+// bounded: template size, nesting depth, steps and output are limited. Immutable after parse; any thread.
+class ChatTemplate {
+  public:
+    // Throws Error (kInvalidModel, or kUnsupported for a construct outside the subset) naming `source` and the line.
+    static std::unique_ptr<ChatTemplate> parse(std::string_view jinja, const std::string& source);
+    // From DIR/chat_template.jinja or DIR/tokenizer_config.json; nullptr when the folder has none.
+    static std::unique_ptr<ChatTemplate> read(const std::filesystem::path& directory);
+    virtual ~ChatTemplate() = default;
+
+    struct Tokens {
+        std::string bos;
+        std::string eos;
+    };
+    // Throws Error (kInvalidInput) with the template's own words when it calls raise_exception, and when a bound is passed.
+    virtual std::string render(const std::vector<ChatMessage>& messages, const Tokens& tokens,
+                               bool add_generation_prompt) const = 0;
+};
+
+}  // namespace offstage::engine

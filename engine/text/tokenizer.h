@@ -1,0 +1,61 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/model/indices.h"
+
+namespace offstage::engine {
+
+// Text to tokens and back. Immutable after open(); may be used from any thread at once.
+class Tokenizer {
+  public:
+    // Reads DIR/tokenizer.model (sentencepiece) and, when there, tokenizer_config.json (added_tokens_decoder, bos/eos,
+    // add_bos_token). Throws Error naming the file: missing, damaged, or larger than `vocab_size` of the model.
+    static std::unique_ptr<Tokenizer> open(const std::filesystem::path& directory, std::int64_t vocab_size);
+    virtual ~Tokenizer() = default;
+
+    virtual std::int64_t vocab_size() const = 0;
+    virtual TokenId bos() const = 0;  // -1: none
+    virtual TokenId eos() const = 0;  // -1: none
+
+    // Plain text, exactly as sentencepiece does it: no special token is recognised, none is added.
+    // Throws Error (kInvalidInput) when the text is not UTF-8.
+    virtual std::vector<TokenId> encode(std::string_view utf8) const = 0;
+
+    // A rendered chat template: the strings of special tokens (added tokens and control pieces) become their ids; each
+    // stretch between them is encoded on its own as encode() does. Same errors.
+    virtual std::vector<TokenId> encode_with_special(std::string_view utf8) const = 0;
+
+    // Whole text of the tokens; control tokens (bos, eos, turn markers) give nothing. May hold U+FFFD for byte pieces that
+    // are no UTF-8.
+    virtual std::string decode(std::span<const TokenId> tokens) const = 0;
+
+    // Raw bytes that one token adds to a text already begun (sentencepiece's U+2581 as a space; a byte piece as its byte;
+    // control tokens nothing). Concatenating the pieces of a sequence gives its text, but for one leading space.
+    virtual std::string piece_bytes(TokenId token) const = 0;
+    virtual std::string piece_name(TokenId token) const = 0;  // as in the vocabulary, for display
+    virtual bool is_control(TokenId token) const = 0;
+    // -1 when the string is no special token.
+    virtual TokenId special_token(std::string_view text) const = 0;
+};
+
+// Turns token bytes into UTF-8 that never splits a character: holds back an incomplete tail, replaces invalid bytes by
+// U+FFFD. push() returns what may be shown now; finish() what is left.
+class Utf8Stream {
+  public:
+    std::string push(std::string_view bytes);
+    std::string finish();
+
+  private:
+    std::string pending_;
+};
+
+// Byte offset of the first byte that is no valid UTF-8 (overlong forms, surrogates and > U+10FFFF are invalid), or npos.
+std::size_t find_invalid_utf8(std::string_view text);
+
+}  // namespace offstage::engine

@@ -1,0 +1,89 @@
+#pragma once
+// The list of CPU operations. One table per instruction set; the best one that this machine can run is chosen once.
+//
+// Every function works on one thread, on the range it is given; the caller splits the work (ThreadPool). Inputs and
+// outputs never overlap unless a comment says so. No alignment is required. Each operation's scalar version
+// (kernels/cpu/*_scalar.cpp) defines what the result is; the others may differ by rounding alone.
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "kernels/types.h"
+
+namespace offstage::kernels {
+
+enum class InstructionSet : std::uint8_t { kScalar, kAvx2, kAvx512, kAvx512Bf16 };
+
+// An expert in the neuron-major layout (design: one contiguous block per expert). For neuron j of ffn_dim:
+// [ w1 row j | w3 row j | w2 column j ], each hidden_dim long, so one neuron is 3 * hidden_dim weights.
+struct ExpertView {
+    const void* data = nullptr;
+    WeightType type = WeightType::kBf16;
+    std::int64_t hidden_dim = 0;
+    std::int64_t ffn_dim = 0;
+};
+
+struct CpuKernels {
+    InstructionSet instruction_set;
+
+    // y[r] = sum_k weight[r][k] * x[k] for r in [row_begin, row_end); y is indexed by r, not by r - row_begin.
+    // Products and sums in float32 (bf16 and f16 weights are widened exactly).
+    void (*matvec)(const WeightView& weight, const float* x, std::int64_t row_begin, std::int64_t row_end, float* y);
+
+    // The same for n_tokens (1..8) inputs at once, reading each weight once: x (n_tokens, n_cols) with x_stride,
+    // y (n_tokens, n_rows) with y_stride.
+    void (*matvec_multi)(const WeightView& weight, const float* x, std::int64_t x_stride, int n_tokens,
+                         std::int64_t row_begin, std::int64_t row_end, float* y, std::int64_t y_stride);
+
+    // SwiGLU expert for n_tokens (1..8) tokens over neurons [neuron_begin, neuron_end), one sequential pass over the block:
+    // out[t] += scale[t] * sum_j silu(w1_j . x[t]) * (w3_j . x[t]) * w2_j.   x, out: (n_tokens, hidden_dim), contiguous.
+    void (*expert_ffn)(const ExpertView& expert, const float* x, const float* scale, int n_tokens,
+                       std::int64_t neuron_begin, std::int64_t neuron_end, float* out);
+
+    // out = x / sqrt(mean(x^2) + eps) * weight. All n long. out may be x.
+    void (*rms_norm)(const float* x, const float* weight, std::int64_t n, float eps, float* out);
+
+    // Rotary embedding of one head in place, Hugging Face's half-split pairing: pairs (i, i + head_dim/2).
+    // cos, sin: head_dim/2 values for the position.
+    void (*rope)(float* head, const float* cos, const float* sin, std::int64_t head_dim);
+
+    // Attention of one query head for n_queries consecutive tokens over a cache of n_keys keys and values, causal:
+    // query q (0-based) sees keys [0, n_keys - n_queries + q]. q, out: rows of head_dim with the given strides.
+    // keys, values: (n_keys, head_dim) contiguous. Softmax in float32 with the maximum subtracted; scale applied to q . k.
+    // scratch: at least attention_scratch_floats(n_keys, head_dim) floats, owned by the caller.
+    void (*attention)(const float* q, std::int64_t q_stride, const float* keys, const float* values,
+                      std::int64_t n_queries, std::int64_t n_keys, std::int64_t head_dim, float scale, float* out,
+                      std::int64_t out_stride, float* scratch);
+
+    // out[i] = silu(gate[i]) * up[i].   out may be gate.
+    void (*silu_mul)(const float* gate, const float* up, std::int64_t n, float* out);
+
+    // y[i] += a * x[i].
+    void (*axpy)(float a, const float* x, std::int64_t n, float* y);
+
+    // Widening and narrowing copies; to_bf16 rounds to nearest even. kF32 is a plain copy.
+    void (*widen)(const void* source, WeightType type, std::int64_t n, float* out);
+    void (*narrow_bf16)(const float* source, std::int64_t n, Bf16* out);
+
+    // Index of the largest value, the first one on a tie. n >= 1.
+    std::int64_t (*argmax)(const float* x, std::int64_t n);
+};
+
+std::int64_t attention_scratch_floats(std::int64_t n_keys, std::int64_t head_dim);
+
+// The sets this machine can run, worst first; never empty.
+std::vector<InstructionSet> available_instruction_sets();
+std::string_view name_of(InstructionSet set);
+
+const CpuKernels& cpu_kernels(InstructionSet set);  // precondition: available
+// The best available, or the one named in the environment variable OFFSTAGE_ISA (scalar, avx2, avx512, avx512_bf16).
+const CpuKernels& cpu_kernels();
+
+// Router: softmax over all n_experts logits, the n_active largest (ties: lower index first), their probabilities
+// renormalised to sum 1 when `renormalise`. experts, weights: n_active long, best first. (Mixtral; design/lessons.md)
+void route_softmax_top_k(std::span<const float> logits, int n_active, bool renormalise, std::span<std::int32_t> experts,
+                         std::span<float> weights);
+
+}  // namespace offstage::kernels

@@ -1,0 +1,53 @@
+#pragma once
+// Products of many tokens with a weight, through oneDNN. The one place that knows oneDNN (2.6 in Debian 12, 3.x later).
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "kernels/thread_pool.h"
+#include "kernels/types.h"
+
+namespace offstage::kernels {
+
+// How the products of a batched multiplication are formed.
+enum class GemmMode : std::uint8_t {
+    kF32,   // inputs and weights in float32 (16-bit weights widened exactly, panel by panel)
+    kBf16,  // inputs and weights rounded to bfloat16, sums in float32
+};
+
+std::string_view name_of(GemmMode mode);
+
+// Which way round the weight lies.
+enum class GemmLayout : std::uint8_t {
+    kRowsAreOutputs,  // WeightView (n_out, n_in): y[t][o] = sum_i x[t][i] * w[o][i]   (W1, W3, attention, lm_head)
+    kRowsAreInputs,   // WeightView (n_in, n_out): y[t][o] = sum_i x[t][i] * w[i][o]   (W2 stored transposed)
+};
+
+// Batched product on the compute pool: each thread owns a range of outputs and runs oneDNN single-threaded on it, so
+// that oneDNN's OpenMP team never competes with the pool. Primitives are cached by shape. Calls come from one thread at
+// a time (the one that owns the pool).
+class Gemm {
+  public:
+    explicit Gemm(ThreadPool& pool);
+    ~Gemm();
+    Gemm(const Gemm&) = delete;
+    Gemm& operator=(const Gemm&) = delete;
+
+    // y (n_tokens, n_out) = x (n_tokens, n_in) * weight; strides in elements. y is overwritten.
+    void multiply(GemmMode mode, GemmLayout layout, const float* x, std::int64_t x_stride, std::int64_t n_tokens,
+                  const WeightView& weight, float* y, std::int64_t y_stride);
+
+    // The mode that is faster for 16-bit weights on this machine, measured once per process on a product of a typical
+    // shape (a few tens of milliseconds), then remembered.
+    GemmMode faster_mode();
+
+    // oneDNN's version, e.g. "2.6.3", for logs and reports.
+    static std::string_view library_version();
+
+  private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace offstage::kernels

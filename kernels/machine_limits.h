@@ -1,0 +1,32 @@
+#pragma once
+// What this machine can do at best, measured here and now: stated beside every speed figure.
+
+#include <cstddef>
+
+#include "kernels/thread_pool.h"
+
+namespace offstage::kernels {
+
+// A buffer of `bytes` that measure_read_gbps reads; larger than any cache (1 GiB unless told otherwise).
+class ReadBandwidthProbe {
+  public:
+    explicit ReadBandwidthProbe(ThreadPool& pool, std::size_t bytes = std::size_t{1} << 30);
+    ~ReadBandwidthProbe();
+    ReadBandwidthProbe(const ReadBandwidthProbe&) = delete;
+    ReadBandwidthProbe& operator=(const ReadBandwidthProbe&) = delete;
+
+    // One sequential read of the whole buffer by all threads of the pool, each its own part. In 1e9 bytes per second.
+    double measure_gbps();
+
+  private:
+    ThreadPool& pool_;
+    std::size_t bytes_;
+    std::byte* data_;
+};
+
+// Highest rate of independent multiply-adds from registers over all threads of the pool, in 1e9 operations per second
+// (one multiply-add counts two). bf16: the dot-product instruction where there is one, otherwise widening + FMA.
+double measure_peak_gflops_f32(ThreadPool& pool);
+double measure_peak_gflops_bf16(ThreadPool& pool);
+
+}  // namespace offstage::kernels
