@@ -1,13 +1,14 @@
-#include <signal.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <chrono>
 #include <cstdio>
 #include <iostream>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include "app/cli/commands.h"
 #include "engine/error.h"
