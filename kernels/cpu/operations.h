@@ -36,4 +36,36 @@ signatures::NarrowBf16 narrow_bf16;
 signatures::Argmax argmax;
 }  // namespace scalar
 
+namespace avx2 {
+signatures::Matvec matvec;
+signatures::MatvecMulti matvec_multi;
+signatures::ExpertFfn expert_ffn;
+signatures::RmsNorm rms_norm;
+signatures::Rope rope;
+signatures::Attention attention;
+signatures::SiluMul silu_mul;
+signatures::Axpy axpy;
+signatures::Widen widen;
+signatures::NarrowBf16 narrow_bf16;
+signatures::Argmax argmax;
+}  // namespace avx2
+
+namespace avx512 {
+signatures::Matvec matvec;
+signatures::MatvecMulti matvec_multi;
+signatures::ExpertFfn expert_ffn;
+signatures::RmsNorm rms_norm;
+signatures::Rope rope;
+signatures::Attention attention;
+signatures::SiluMul silu_mul;
+signatures::Axpy axpy;
+signatures::Widen widen;
+signatures::NarrowBf16 narrow_bf16;
+signatures::Argmax argmax;
+}  // namespace avx512
+
+namespace avx512_bf16 {
+signatures::NarrowBf16 narrow_bf16;
+}  // namespace avx512_bf16
+
 }  // namespace offstage::kernels
