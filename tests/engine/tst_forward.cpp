@@ -101,11 +101,18 @@ class TestForward : public QObject {
             // arithmetic error. Such rows are found by their routing, left out, and must be rare.
             const auto turned = turnedRows(name, *model, tokens);
             QVERIFY2(static_cast<qsizetype>(turned.size()) * 10 <= expected.size(), "the routing is not that of float32");
+            std::vector<float> all_got, all_expected;
             for (qsizetype row = 0; row < expected.size(); ++row) {
                 if (turned.contains(static_cast<int>(row))) continue;
-                const double error = relativeError(logits[static_cast<std::size_t>(row)], floatsOf(expected[row].toArray()));
-                QVERIFY2(error <= tolerance, qPrintable(QStringLiteral("row %1: %2").arg(row).arg(error)));
+                const auto& got = logits[static_cast<std::size_t>(row)];
+                const auto wanted = floatsOf(expected[row].toArray());
+                const double error = relativeError(got, wanted);
+                QVERIFY2(error <= 2 * tolerance, qPrintable(QStringLiteral("row %1: %2").arg(row).arg(error)));
+                all_got.insert(all_got.end(), got.begin(), got.end());
+                all_expected.insert(all_expected.end(), wanted.begin(), wanted.end());
             }
+            const double error = relativeError(all_got, all_expected);
+            QVERIFY2(error <= tolerance, qPrintable(QString::number(error)));
         }
     }
 

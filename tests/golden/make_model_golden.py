@@ -69,7 +69,7 @@ def make_case(name: str, settings: dict, dtype: torch.dtype, form: dict) -> None
         # The usual tiny initial weights would hide errors: spread the logits, move the norms away from one, and make
         # the router as decided as a trained one, so that rounding does not turn ties.
         for key, weight in model.named_parameters():
-            spread = (4 if ".gate." in key else 1) / weight.shape[-1] ** 0.5
+            spread = (2 if ".gate." in key else 1) / weight.shape[-1] ** 0.5
             weight.copy_(1 + 0.3 * torch.randn_like(weight) if "norm" in key else torch.randn_like(weight) * spread)
     model.to(dtype).save_pretrained(folder, max_shard_size=form.get("shard", "1GB"))
     if form.get("v4"):
