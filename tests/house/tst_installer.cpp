@@ -256,12 +256,15 @@ void TestInstaller::noApt_namesWhatIsNeeded() {
 void TestInstaller::prompt_onlyTheAnswerOnStdout() {
     Machine machine;
     machine.install_all_but({});
-    const QStringList arguments{QStringLiteral("--prompt"), QStringLiteral("Hello  there, \"you\" $HOME *"),
+    const QStringList arguments{QStringLiteral("--prompt"), QStringLiteral("-- Hello  there, \"you\" $HOME *"),
                                 QStringLiteral("--max-tokens"), QStringLiteral("8")};
-    const QStringList expected{QStringLiteral("offstage-cli"), QStringLiteral("generate"),
-                               QStringLiteral("--model"),      machine.tree(QStringLiteral("resources/demo-model")),
-                               QStringLiteral("--prompt"),     QStringLiteral("Hello  there, \"you\" $HOME *"),
-                               QStringLiteral("--max-tokens"), QStringLiteral("8")};
+    // With "=", so that a prompt that begins with a dash is no option.
+    const QStringList expected{QStringLiteral("offstage-cli"),
+                               QStringLiteral("generate"),
+                               QStringLiteral("--model"),
+                               machine.tree(QStringLiteral("resources/demo-model")),
+                               QStringLiteral("--prompt=-- Hello  there, \"you\" $HOME *"),
+                               QStringLiteral("--max-tokens=8")};
     QCOMPARE(words(machine.start("run", arguments).out), expected);  // with a build before it
     QCOMPARE(words(machine.start("run", arguments).out), expected);  // and without
 }
