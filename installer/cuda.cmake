@@ -15,7 +15,7 @@ mark_as_advanced(OFFSTAGE_NVCC)
 set(_reason "nvcc was not found")
 if(OFFSTAGE_NVCC OR CMAKE_CUDA_COMPILER OR DEFINED ENV{CUDACXX})
   if(OFFSTAGE_NVCC AND NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
-    set(CMAKE_CUDA_COMPILER "${OFFSTAGE_NVCC}")
+    set(ENV{CUDACXX} "${OFFSTAGE_NVCC}")  # a variable would keep check_language from checking
   endif()
   # Real code for each major GPU generation that this nvcc knows, and PTX for later ones.
   if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)

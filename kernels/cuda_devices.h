@@ -15,18 +15,20 @@ struct CudaDevice {
     int compute_major = 0;  // 8.9: major 8, minor 9
     int compute_minor = 0;
     std::int64_t total_bytes = 0;
-    std::int64_t free_bytes = -1;  // of the whole device, all processes counted, as of the call; -1: the driver did not say
+    std::int64_t free_bytes =
+        -1;  // of the whole device, all processes counted, as of the call; -1: the driver did not say
 };
 
 struct CudaDevices {
     std::vector<CudaDevice> devices;
-    std::string none_because;     // a sentence part for the person when `devices` is empty, e.g. "no NVIDIA driver is loaded"
+    std::string
+        none_because;  // a sentence part for the person when `devices` is empty, e.g. "no NVIDIA driver is loaded"
     std::string driver_version;   // the newest CUDA that the driver serves, "13.0"; empty without one
     std::string runtime_version;  // the CUDA that this program was built with; empty when without
 };
 
-// Asks the driver. Creates no context, so it takes no GPU memory; the driver's first start can take a second or so: not for
-// the GUI thread. Never throws but for lack of memory; any thread.
+// Asks the driver. Creates no context, so it takes no GPU memory; the driver's first start can take a second or so: not
+// for the GUI thread. Never throws but for lack of memory; any thread.
 CudaDevices cuda_devices();
 
 }  // namespace offstage::kernels

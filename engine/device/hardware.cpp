@@ -1,13 +1,12 @@
 #include "engine/device/hardware.h"
 
-#include <sched.h>
-#include <sys/utsname.h>
-
 #include <algorithm>
 #include <charconv>
 #include <fstream>
 #include <optional>
+#include <sched.h>
 #include <string_view>
+#include <sys/utsname.h>
 #include <thread>
 
 #include "kernels/cpu_kernels.h"
@@ -80,7 +79,8 @@ MemorySize memory_size(const std::filesystem::path& root) {
     memory.total_bytes = leading_number(field(meminfo, "MemTotal:")).value_or(0) * kKib;
     memory.available_bytes = leading_number(field(meminfo, "MemAvailable:")).value_or(0) * kKib;
 
-    // The line "0::/system.slice/x.service" names the group below /sys/fs/cgroup; inside a container it is mostly "0::/".
+    // The line "0::/system.slice/x.service" names the group below /sys/fs/cgroup; inside a container it is mostly
+    // "0::/".
     const auto mount = root / "sys/fs/cgroup";
     std::ifstream groups(root / "proc/self/cgroup");
     for (std::string line; std::getline(groups, line);) {

@@ -22,8 +22,8 @@ struct Hardware {
     kernels::CudaDevices cuda;
 };
 
-// Takes as long as the NVIDIA driver's first start (a second or so where there is one, microseconds elsewhere): not for the
-// GUI thread. Throws nothing but std::bad_alloc: what cannot be found out stays empty or 0. Any thread.
+// Takes as long as the NVIDIA driver's first start (a second or so where there is one, microseconds elsewhere): not for
+// the GUI thread. Throws nothing but std::bad_alloc: what cannot be found out stays empty or 0. Any thread.
 Hardware detect_hardware();
 
 // Memory of the machine below `root`: proc/meminfo, lowered by the limits of proc/self/cgroup's group and of the groups

@@ -1,8 +1,8 @@
 // C++17 here: nvcc 11 knows no newer standard.
-#include "kernels/cuda_devices.h"
-
 #include <cuda_runtime.h>
 #include <dlfcn.h>
+
+#include "kernels/cuda_devices.h"
 
 namespace offstage::kernels {
 namespace {
@@ -12,9 +12,9 @@ std::string version_text(int version) {
     return version <= 0 ? std::string() : std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
-// Free memory from NVML, the management library that every NVIDIA driver brings along. cudaMemGetInfo would know it too,
-// but creates a context on each device: some hundred megabytes of the very memory it reports. Loaded by name, because a
-// machine without the driver has no such library. The signatures are those of nvml.h, stable since NVML 5.
+// Free memory from NVML, the management library that every NVIDIA driver brings along. cudaMemGetInfo would know it
+// too, but creates a context on each device: some hundred megabytes of the very memory it reports. Loaded by name,
+// because a machine without the driver has no such library. The signatures are those of nvml.h, stable since NVML 5.
 class Nvml {
   public:
     Nvml() : library_(dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL)) {
@@ -23,7 +23,8 @@ class Nvml {
         shutdown_ = symbol<int (*)()>("nvmlShutdown");
         by_bus_id_ = symbol<int (*)(const char*, void**)>("nvmlDeviceGetHandleByPciBusId_v2");
         memory_info_ = symbol<int (*)(void*, Memory*)>("nvmlDeviceGetMemoryInfo");
-        ready_ = init != nullptr && shutdown_ != nullptr && by_bus_id_ != nullptr && memory_info_ != nullptr && init() == 0;
+        ready_ =
+            init != nullptr && shutdown_ != nullptr && by_bus_id_ != nullptr && memory_info_ != nullptr && init() == 0;
     }
     ~Nvml() {
         if (ready_) shutdown_();
@@ -70,8 +71,8 @@ CudaDevices cuda_devices() {
     if (found.driver_version.empty()) {
         found.none_because = "no NVIDIA driver is loaded";
     } else if (status == cudaErrorInsufficientDriver) {
-        found.none_because = "the NVIDIA driver serves CUDA " + found.driver_version + ", and this Offstage was built with " +
-                             found.runtime_version;
+        found.none_because = "the NVIDIA driver serves CUDA " + found.driver_version +
+                             ", and this Offstage was built with " + found.runtime_version;
     } else if (status == cudaErrorNoDevice || (status == cudaSuccess && n_devices == 0)) {
         found.none_because = "the NVIDIA driver shows no GPU";
     } else if (status != cudaSuccess) {
