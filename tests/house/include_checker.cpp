@@ -6,8 +6,9 @@
 #include <fstream>
 #include <iterator>
 #include <optional>
-#include <regex>
 #include <tuple>
+
+#include <QRegularExpression>
 
 namespace offstage::house {
 namespace {
@@ -144,7 +145,8 @@ std::optional<std::size_t> floor_of(std::string_view path) {
 }
 
 bool matches(const std::string& text, const char* pattern) {
-    return std::regex_match(text, std::regex(pattern));
+    const QRegularExpression whole(QRegularExpression::anchoredPattern(QString::fromUtf8(pattern)));
+    return whole.match(QString::fromStdString(text)).hasMatch();
 }
 
 // What the window may know of the engine: the session façade and value types.
