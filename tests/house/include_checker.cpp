@@ -83,7 +83,8 @@ class Scanner {
         if (at_ < text_.size() && text_[at_] == '"' && text_[at_ - 1] == 'R' && at_ - begin <= 3) {
             const std::size_t open = text_.find('(', at_);
             if (open == std::string_view::npos) return;
-            const std::string end = ")" + std::string(text_.substr(at_ + 1, open - at_ - 1)) + "\"";
+            std::string end(1, ')');
+            end.append(text_.substr(at_ + 1, open - at_ - 1)).push_back('"');
             skip_until(end, true);
         }
     }
