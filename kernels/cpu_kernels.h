@@ -2,7 +2,7 @@
 // The list of CPU operations. One table per instruction set; the best one that this machine can run is chosen once.
 //
 // Every function works on one thread, on the range it is given; the caller splits the work (ThreadPool). Inputs and
-// outputs never overlap unless a comment says so. No alignment is required. Each operation's scalar version
+// outputs never overlap unless a comment says so. No alignment is required beyond an element's own. Each operation's scalar version
 // (kernels/cpu/*_scalar.cpp) defines what the result is; the others may differ by rounding alone.
 
 #include <cstdint>
@@ -68,7 +68,7 @@ struct CpuKernels {
     void (*widen)(const void* source, WeightType type, std::int64_t n, float* out);
     void (*narrow_bf16)(const float* source, std::int64_t n, Bf16* out);
 
-    // Index of the largest value, the first one on a tie. n >= 1.
+    // Index of the largest value, the first one on a tie. n >= 1. NaN is never the largest; 0 when nothing is.
     std::int64_t (*argmax)(const float* x, std::int64_t n);
 };
 
