@@ -54,19 +54,23 @@ double measure_peak(ThreadPool& pool, limit_loops::Loop loop) {
 
 }  // namespace
 
+ReadBandwidthProbe::ReadBandwidthProbe(ThreadPool& pool, std::span<const std::byte> memory)
+    : pool_(pool), bytes_(memory.size() / kBlockBytes * kBlockBytes), data_(memory.data()) {}
+
 ReadBandwidthProbe::ReadBandwidthProbe(ThreadPool& pool, std::size_t bytes)
     : pool_(pool),
       bytes_((bytes + kAlignment - 1) / kAlignment * kAlignment),
-      data_(static_cast<std::byte*>(::operator new (bytes_, std::align_val_t{kAlignment}))) {
+      own_(static_cast<std::byte*>(::operator new (bytes_, std::align_val_t{kAlignment}))),
+      data_(own_) {
     // Written by the threads that will read it: on a NUMA machine that puts each part next to its reader.
     pool_.parallel_for(static_cast<std::int64_t>(bytes_), kBlockBytes,
                        [this](std::int64_t begin, std::int64_t end, int) {
-                           std::memset(data_ + begin, 0x5a, static_cast<std::size_t>(end - begin));
+                           std::memset(own_ + begin, 0x5a, static_cast<std::size_t>(end - begin));
                        });
 }
 
 ReadBandwidthProbe::~ReadBandwidthProbe() {
-    ::operator delete (data_, std::align_val_t{kAlignment});
+    ::operator delete (own_, std::align_val_t{kAlignment});
 }
 
 double ReadBandwidthProbe::measure_gbps() {

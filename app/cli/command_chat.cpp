@@ -1,13 +1,12 @@
-#include <unistd.h>
-
 #include <array>
 #include <cerrno>
-#include <csignal>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <iostream>
 #include <optional>
 #include <thread>
+#include <unistd.h>
 #include <utility>
 
 #include "app/cli/commands.h"
@@ -18,7 +17,9 @@ namespace {
 
 volatile std::sig_atomic_t interrupted = 0;  // the one thing that a signal handler may set
 
-void on_interrupt(int) { interrupted = 1; }
+void on_interrupt(int) {
+    interrupted = 1;
+}
 
 // Ctrl+C while an answer streams stops the answer; at the prompt it ends the conversation.
 void catch_interrupts() {
@@ -131,9 +132,10 @@ class Chat {
             std::array<char, 128> figures{};
             std::snprintf(figures.data(), figures.size(), "\n  [%zu tokens, first after %.0f ms, %.1f tokens/s%s]\n",
                           result.tokens.size(), 1000 * result.ttft_s, result.decode_tokens_per_s,
-                          result.finish == engine::FinishReason::kStopped       ? ", stopped"
-                          : result.finish == engine::FinishReason::kContextFull ? ", the context is full: /new begins again"
-                                                                                : "");
+                          result.finish == engine::FinishReason::kStopped ? ", stopped"
+                          : result.finish == engine::FinishReason::kContextFull
+                              ? ", the context is full: /new begins again"
+                              : "");
             std::cout << figures.data();
         } catch (const engine::Error& error) {
             std::cerr << "offstage-cli: " << error.what() << std::endl;
@@ -147,6 +149,8 @@ class Chat {
 
 }  // namespace
 
-int run_chat(const GenerateOptions& options) { return Chat(options).run(); }
+int run_chat(const GenerateOptions& options) {
+    return Chat(options).run();
+}
 
 }  // namespace offstage::cli

@@ -38,7 +38,8 @@ int run_logits(const LogitsOptions& options) {
         return 0;
     }
     for (const std::vector<float>& row : logits) {
-        for (std::size_t i = 0; i < row.size(); ++i) std::printf(i == 0 ? "%.9g" : " %.9g", static_cast<double>(row[i]));
+        for (std::size_t i = 0; i < row.size(); ++i)
+            std::printf(i == 0 ? "%.9g" : " %.9g", static_cast<double>(row[i]));
         std::printf("\n");
     }
     return 0;

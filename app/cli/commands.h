@@ -2,9 +2,8 @@
 // One function per command of offstage-cli. Each returns the exit status and throws engine::Error for what failed.
 
 #include <cstdint>
-#include <string>
-
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "engine/run/session.h"
 

@@ -1,7 +1,6 @@
-#include <unistd.h>
-
 #include <cstdio>
 #include <iostream>
+#include <unistd.h>
 
 #include "app/cli/commands.h"
 #include "engine/device/host_buffer.h"

@@ -1,10 +1,9 @@
 // offstage-cli: the engine from a terminal. Exit status: 0 done, 1 failed (one line on stderr), 2 wrong usage.
 
+#include <CLI/CLI.hpp>
 #include <iostream>
 #include <new>
 #include <string>
-
-#include <CLI/CLI.hpp>
 
 #include "app/cli/commands.h"
 #include "engine/error.h"
@@ -21,7 +20,8 @@ constexpr const char* kModelHelp =
     "(mixtral-8x7b, mixtral-mini, fine)";
 
 void add_compute_options(CLI::App& command, ModelOptions& options) {
-    command.add_option("--compute", options.compute, "How batched products are formed: f32, bf16, or auto (the faster)")
+    command
+        .add_option("--compute", options.compute, "How batched products are formed: f32, bf16, or auto (the faster)")
         ->check(CLI::IsMember({"f32", "bf16", "auto"}))
         ->capture_default_str();
     command.add_option("--threads", options.n_threads, "Compute threads; 0: one per core")
@@ -57,8 +57,9 @@ void add_sampler_options(CLI::App& command, GenerateOptions& options) {
 }
 
 int run(int argc, char** argv) {
-    CLI::App app("Offstage on the command line: Mixture-of-Experts models, run and measured.\n"
-                 "Exit status: 0 done, 1 failed (one line on stderr), 2 wrong usage.");
+    CLI::App app(
+        "Offstage on the command line: Mixture-of-Experts models, run and measured.\n"
+        "Exit status: 0 done, 1 failed (one line on stderr), 2 wrong usage.");
     app.name("offstage-cli");
     app.set_version_flag("--version", std::string("offstage-cli ") + OFFSTAGE_VERSION);
     app.require_subcommand(1);
@@ -98,11 +99,18 @@ int run(int argc, char** argv) {
     command->callback([&] { status = offstage::cli::run_logits(logits); });
 
     BenchOptions bench;
-    command = app.add_subcommand("bench", "Speed of prefill and decode beside what the machine can do (needs no tokenizer)");
+    command =
+        app.add_subcommand("bench", "Speed of prefill and decode beside what the machine can do (needs no tokenizer)");
     add_model_option(*command, bench.model);
-    command->add_option("--prompt", bench.prompt, "Tokens of the prompt")->check(CLI::PositiveNumber)->capture_default_str();
-    command->add_option("--decode", bench.decode, "Tokens decoded after it")->check(CLI::PositiveNumber)->capture_default_str();
-    command->add_option("--repeat", bench.repeats, "Repeats; medians are shown")->check(CLI::Range(1, 1000))->capture_default_str();
+    command->add_option("--prompt", bench.prompt, "Tokens of the prompt")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    command->add_option("--decode", bench.decode, "Tokens decoded after it")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    command->add_option("--repeat", bench.repeats, "Repeats; medians are shown")
+        ->check(CLI::Range(1, 1000))
+        ->capture_default_str();
     add_compute_options(*command, bench.model);
     add_json_option(*command, bench.model);
     command->callback([&] { status = offstage::cli::run_bench(bench); });

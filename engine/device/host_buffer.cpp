@@ -1,10 +1,9 @@
 #include "engine/device/host_buffer.h"
 
-#include <sys/mman.h>
-
 #include <array>
 #include <cstdio>
 #include <fstream>
+#include <sys/mman.h>
 #include <utility>
 
 #include "engine/error.h"
@@ -52,8 +51,7 @@ void require_ram(std::uint64_t bytes, const std::string& purpose) {
     const std::uint64_t available = available_ram_bytes();
     if (available == 0 || bytes <= available) return;
     throw Error(ErrorKind::kOutOfMemory, purpose + " needs " + format_bytes(bytes) + " of memory, but only " +
-                                             format_bytes(available) + " are free: " +
-                                             format_bytes(bytes - available) +
+                                             format_bytes(available) + " are free: " + format_bytes(bytes - available) +
                                              " too little. Close other programs or choose a smaller model.");
 }
 

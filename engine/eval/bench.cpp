@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <memory>
 #include <random>
 
 #include "engine/error.h"
@@ -15,7 +16,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double seconds_since(Clock::time_point start) {
+    return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+constexpr std::size_t kProbeBytes = std::size_t{1} << 30;
 
 struct DecodeRepeat {
     double tokens_per_s;
@@ -38,7 +43,14 @@ double prefill_operations(const ModelConfig& c, std::int64_t n_tokens) {
 class Bench {
   public:
     Bench(LoadedModel& model, const BenchRequest& request, const std::function<void(const std::string&)>& log)
-        : model_(model), request_(request), log_(log), probe_(model.pool()) {
+        : model_(model), request_(request), log_(log) {
+        // The weights themselves are read where they are larger than any cache; a small model needs a buffer beside it.
+        const std::span<const std::byte> experts = model.weights().experts.memory();
+        if (experts.size() >= kProbeBytes) {
+            probe_ = std::make_unique<kernels::ReadBandwidthProbe>(model.pool(), experts.first(kProbeBytes));
+        } else {
+            probe_ = std::make_unique<kernels::ReadBandwidthProbe>(model.pool(), kProbeBytes);
+        }
         const std::int64_t context = request.prompt_tokens + request.decode_tokens;
         if (request.prompt_tokens < 1 || request.decode_tokens < 1 || request.repeats < 1) {
             throw Error(ErrorKind::kInvalidInput, "A bench needs a prompt, a decode and a repeat of at least 1.");
@@ -115,14 +127,14 @@ class Bench {
 
     DecodeRepeat decode() {
         cache_.truncate(request_.prompt_tokens);
-        const double before = probe_.measure_gbps();
+        const double before = probe_->measure_gbps();
         const auto start = Clock::now();
         for (std::int64_t i = 0; i < request_.decode_tokens; ++i) {
             const std::span<const TokenId> one(tokens_.data() + request_.prompt_tokens + i, 1);
             model_.forward().step(one, cache_, Forward::Logits::kLast, {});
         }
         const double tokens_per_s = static_cast<double>(request_.decode_tokens) / seconds_since(start);
-        const double after = probe_.measure_gbps();
+        const double after = probe_->measure_gbps();
         const double bandwidth = (before + after) / 2;
         const bool steady = std::abs(before - after) <= kBracketTolerance * std::max(before, after);
         return {tokens_per_s, bandwidth, gigabytes_per_s(tokens_per_s) / bandwidth, steady};
@@ -141,7 +153,7 @@ class Bench {
     LoadedModel& model_;
     BenchRequest request_;
     const std::function<void(const std::string&)>& log_;
-    kernels::ReadBandwidthProbe probe_;
+    std::unique_ptr<kernels::ReadBandwidthProbe> probe_;
     KvCache cache_;
     std::vector<TokenId> tokens_;
 };

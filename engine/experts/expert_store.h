@@ -23,6 +23,9 @@ class ExpertStore {
     kernels::ExpertView expert(LayerIndex layer, ExpertIndex expert) const;
     std::span<std::byte> block(LayerIndex layer, ExpertIndex expert);
 
+    // All blocks, one after the other.
+    std::span<const std::byte> memory() const { return {memory_.data(), memory_.size()}; }
+
     kernels::WeightType type() const { return type_; }
     std::uint64_t expert_bytes() const { return expert_bytes_; }
     std::uint64_t total_bytes() const { return memory_.size(); }

@@ -50,8 +50,8 @@ std::uint64_t mix(std::uint64_t x) {  // the finaliser of SplitMix64 (Steele, Le
     return x ^ (x >> 31);
 }
 
-// Four weights from each 64-bit draw: a signed 16-bit number times amplitude / 2^15, cut to bfloat16. The counter is the
-// position, so that any thread may draw any part.
+// Four weights from each 64-bit draw: a signed 16-bit number times amplitude / 2^15, cut to bfloat16. The counter is
+// the position, so that any thread may draw any part.
 void draw(std::uint64_t seed, std::uint64_t tensor, float amplitude, std::int64_t begin, std::int64_t end,
           kernels::Bf16* out) {
     const std::uint64_t key = mix(seed * 0x9e3779b97f4a7c15ull + tensor);
@@ -119,7 +119,9 @@ class Drawer {
 
 }  // namespace
 
-bool is_synthetic(std::string_view model) { return model.starts_with(kPrefix); }
+bool is_synthetic(std::string_view model) {
+    return model.starts_with(kPrefix);
+}
 
 SyntheticModel parse_synthetic(std::string_view text) {
     std::string_view rest = text.substr(std::min(kPrefix.size(), text.size()));
@@ -133,8 +135,8 @@ SyntheticModel parse_synthetic(std::string_view text) {
     } else if (model.name == "fine") {
         model.config = mixtral_shape(12, 1024, 512, 16, 4, 64, 8);
     } else {
-        throw Error(ErrorKind::kInvalidInput, "There is no synthetic model \"" + model.name +
-                                                  "\"; expected mixtral-8x7b, mixtral-mini or fine.");
+        throw Error(ErrorKind::kInvalidInput,
+                    "There is no synthetic model \"" + model.name + "\"; expected mixtral-8x7b, mixtral-mini or fine.");
     }
     std::string_view options = question == std::string_view::npos ? std::string_view{} : rest.substr(question + 1);
     while (!options.empty()) {
@@ -148,8 +150,8 @@ SyntheticModel parse_synthetic(std::string_view text) {
         } else if (key == "seed") {
             model.seed = parse_number(value, "seed", 0, std::numeric_limits<std::uint64_t>::max());
         } else {
-            throw Error(ErrorKind::kInvalidInput, "A synthetic model has no option \"" + std::string(key) +
-                                                      "\"; expected layers=N or seed=S.");
+            throw Error(ErrorKind::kInvalidInput,
+                        "A synthetic model has no option \"" + std::string(key) + "\"; expected layers=N or seed=S.");
         }
     }
     return model;

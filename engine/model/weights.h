@@ -41,10 +41,10 @@ struct LayerWeights {
 
 // All weights of a model, in RAM, ready to compute with.
 struct ModelWeights {
-    Matrix embedding;                   // (vocab_size, hidden_dim)
+    Matrix embedding;  // (vocab_size, hidden_dim)
     std::vector<LayerWeights> layers;
-    std::vector<float> final_norm;      // (hidden_dim)
-    Matrix lm_head;                     // (vocab_size, hidden_dim); empty when tied
+    std::vector<float> final_norm;  // (hidden_dim)
+    Matrix lm_head;                 // (vocab_size, hidden_dim); empty when tied
     ExpertStore experts;
 
     kernels::WeightView logits_weight() const { return lm_head.n_rows > 0 ? lm_head.view() : embedding.view(); }
@@ -56,10 +56,10 @@ struct ModelWeights {
 // Bytes done of bytes in all; called on the loading thread.
 using BytesProgressFn = std::function<void(std::uint64_t done, std::uint64_t total)>;
 
-// Copies a checkpoint into memory, the experts into the neuron-major layout (w2 transposed), in parallel on the pool; the
-// file's pages are released as they are done, so that memory stays near the weights' size. 16-bit weights keep their
-// type; float32 weights keep theirs unless `round_to_bf16`. Throws Error: a tensor that is missing, of a wrong shape or
-// dtype; kOutOfMemory before anything is read; kCancelled.
+// Copies a checkpoint into memory, the experts into the neuron-major layout (w2 transposed), in parallel on the pool;
+// the file's pages are released as they are done, so that memory stays near the weights' size. 16-bit weights keep
+// their type; float32 weights keep theirs unless `round_to_bf16`. Throws Error: a tensor that is missing, of a wrong
+// shape or dtype; kOutOfMemory before anything is read; kCancelled.
 ModelWeights load_weights(const Checkpoint& checkpoint, const ModelConfig& config, bool round_to_bf16,
                           kernels::ThreadPool& pool, const BytesProgressFn& progress, std::stop_token stop);
 

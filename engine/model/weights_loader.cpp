@@ -79,8 +79,9 @@ class Loader {
             LayerWeights layer;
             layer.attention_norm = vector(p + "input_layernorm.weight", {config_.hidden_dim});
             layer.moe_norm = vector(p + "post_attention_layernorm.weight", {config_.hidden_dim});
-            layer.qkv = matrix({a + "q_proj.weight", a + "k_proj.weight", a + "v_proj.weight"},
-                               {{q_rows, config_.hidden_dim}, {kv_rows, config_.hidden_dim}, {kv_rows, config_.hidden_dim}});
+            layer.qkv =
+                matrix({a + "q_proj.weight", a + "k_proj.weight", a + "v_proj.weight"},
+                       {{q_rows, config_.hidden_dim}, {kv_rows, config_.hidden_dim}, {kv_rows, config_.hidden_dim}});
             layer.output = matrix({a + "o_proj.weight"}, {{config_.hidden_dim, q_rows}});
             layer.gate = vector(p + "block_sparse_moe.gate.weight", {config_.n_experts, config_.hidden_dim});
             weights.layers.push_back(std::move(layer));
@@ -107,8 +108,8 @@ class Loader {
             for (std::int64_t e = 0; e < config_.n_experts; ++e) {
                 for (const char* part : {"w1", "w3", "w2"}) {
                     const bool down = part[1] == '2';
-                    const Shape shape = down ? Shape{config_.hidden_dim, config_.ffn_dim}
-                                             : Shape{config_.ffn_dim, config_.hidden_dim};
+                    const Shape shape =
+                        down ? Shape{config_.hidden_dim, config_.ffn_dim} : Shape{config_.ffn_dim, config_.hidden_dim};
                     const TensorView& tensor = checkpoint_.require(expert_name(l, e, part), shape);
                     const WeightType type = stored_type(tensor.type);
                     expert_type_ = first || type == expert_type_ ? type : WeightType::kF32;

@@ -12,7 +12,9 @@ namespace {
 constexpr std::int64_t kQueryBlock = 64;  // queries of one attention piece in prefill
 constexpr std::int64_t kRowGrain = 16;    // rows of a weight: the smallest piece worth another thread
 
-std::size_t as_size(std::int64_t n) { return static_cast<std::size_t>(n); }
+std::size_t as_size(std::int64_t n) {
+    return static_cast<std::size_t>(n);
+}
 
 }  // namespace
 
@@ -163,11 +165,10 @@ void Forward::attend(std::int64_t layer, std::int64_t n_tokens, KvCache& cache) 
         const std::int64_t end = std::min(n_tokens, begin + block);
         const std::int64_t first_key = windowed ? std::max<std::int64_t>(0, past + end - window) : 0;
         const std::int64_t kv_head = head / heads_per_kv;
-        kernels_.attention(qkv_.data() + begin * q_stride + head * d, q_stride,
-                           cache.keys(index, kv_head) + first_key * d, cache.values(index, kv_head) + first_key * d,
-                           end - begin, past + end - first_key, d, scale,
-                           attended_.data() + begin * out_stride + head * d, out_stride,
-                           attention_scratch_[as_size(thread)].data());
+        kernels_.attention(
+            qkv_.data() + begin * q_stride + head * d, q_stride, cache.keys(index, kv_head) + first_key * d,
+            cache.values(index, kv_head) + first_key * d, end - begin, past + end - first_key, d, scale,
+            attended_.data() + begin * out_stride + head * d, out_stride, attention_scratch_[as_size(thread)].data());
     });
 }
 

@@ -15,9 +15,9 @@
 
 namespace offstage::engine {
 
-// One pass of tokens through a Mixtral model on the CPU: embedding, then for each layer RMSNorm, grouped-query attention
-// with rotary positions, RMSNorm, router and experts, then the logits. One or few tokens (decode) run on our own kernels,
-// reading each weight once; many (prefill) through oneDNN. Activations are float32 throughout.
+// One pass of tokens through a Mixtral model on the CPU: embedding, then for each layer RMSNorm, grouped-query
+// attention with rotary positions, RMSNorm, router and experts, then the logits. One or few tokens (decode) run on our
+// own kernels, reading each weight once; many (prefill) through oneDNN. Activations are float32 throughout.
 //
 // Not thread-safe; runs on the calling thread and the pool. Does not throw and does not allocate per token once the
 // largest step was seen.
@@ -31,8 +31,8 @@ class Forward {
 
     enum class Logits { kNone, kLast, kAll };
 
-    // Runs 1..kMaxStep tokens that follow what `cache` holds and adds them to it. The cache must have room. False when a
-    // stop was requested: it is looked at before each layer, and the cache is then as it was.
+    // Runs 1..kMaxStep tokens that follow what `cache` holds and adds them to it. The cache must have room. False when
+    // a stop was requested: it is looked at before each layer, and the cache is then as it was.
     bool step(std::span<const TokenId> tokens, KvCache& cache, Logits wanted, const std::stop_token& stop);
 
     // Of the last step: (1 or n_tokens, vocab_size).
@@ -58,13 +58,13 @@ class Forward {
     kernels::Gemm gemm_;
     MoeLayer moe_;
 
-    std::vector<float> inverse_frequencies_;  // (head_dim / 2)
-    std::vector<float> cos_, sin_;            // (n_tokens, head_dim / 2), of the step's positions
-    std::vector<float> x_;                    // (n_tokens, hidden_dim): the residual stream
-    std::vector<float> h_;                    // (n_tokens, hidden_dim): normalised
-    std::vector<float> qkv_;                  // (n_tokens, (n_heads + 2 n_kv_heads) * head_dim)
-    std::vector<float> attended_;             // (n_tokens, n_heads * head_dim)
-    std::vector<float> projected_;            // (n_tokens, hidden_dim)
+    std::vector<float> inverse_frequencies_;             // (head_dim / 2)
+    std::vector<float> cos_, sin_;                       // (n_tokens, head_dim / 2), of the step's positions
+    std::vector<float> x_;                               // (n_tokens, hidden_dim): the residual stream
+    std::vector<float> h_;                               // (n_tokens, hidden_dim): normalised
+    std::vector<float> qkv_;                             // (n_tokens, (n_heads + 2 n_kv_heads) * head_dim)
+    std::vector<float> attended_;                        // (n_tokens, n_heads * head_dim)
+    std::vector<float> projected_;                       // (n_tokens, hidden_dim)
     std::vector<std::vector<float>> attention_scratch_;  // one per thread
     std::vector<float> logits_;
     std::size_t logits_size_ = 0;

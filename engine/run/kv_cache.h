@@ -8,16 +8,16 @@
 
 namespace offstage::engine {
 
-// Keys and values of one conversation, float32: (n_layers, 2, n_kv_heads, context, head_dim). The addresses for the whole
-// context are reserved at once, RAM is taken page by page as tokens come, so a long context costs nothing until used.
-// One thread writes (Forward); no one else touches it.
+// Keys and values of one conversation, float32: (n_layers, 2, n_kv_heads, context, head_dim). The addresses for the
+// whole context are reserved at once, RAM is taken page by page as tokens come, so a long context costs nothing until
+// used. One thread writes (Forward); no one else touches it.
 class KvCache {
   public:
     KvCache() = default;
     KvCache(const ModelConfig& config, std::int64_t context);
 
-    std::int64_t size() const { return size_; }        // tokens held
-    std::int64_t capacity() const { return context_; } // tokens it can hold
+    std::int64_t size() const { return size_; }         // tokens held
+    std::int64_t capacity() const { return context_; }  // tokens it can hold
     static std::uint64_t bytes_per_token(const ModelConfig& config);
 
     // (capacity, head_dim), contiguous.

@@ -16,7 +16,7 @@ using Clock = std::chrono::steady_clock;
 BytesProgressFn throttled(const LoadProgressFn& progress, std::string stage) {
     if (!progress) return {};
     return [&progress, stage = std::move(stage), last = Clock::time_point{}](std::uint64_t done,
-                                                                              std::uint64_t total) mutable {
+                                                                             std::uint64_t total) mutable {
         const auto now = Clock::now();
         if (done < total && now - last < std::chrono::milliseconds(33)) return;
         last = now;
@@ -48,7 +48,8 @@ fs::path model_directory(const std::string& model) {
                                                  " is a GGUF file, which Offstage does not read yet; expected a folder "
                                                  "with config.json and *.safetensors.");
     }
-    if (path.filename() != "config.json" && extension != ".safetensors" && !path.filename().string().ends_with(".index.json")) {
+    if (path.filename() != "config.json" && extension != ".safetensors" &&
+        !path.filename().string().ends_with(".index.json")) {
         throw Error(ErrorKind::kUnsupported, path.filename().string() +
                                                  " is no model file; expected a folder with config.json, or its "
                                                  "config.json or *.safetensors.");

@@ -11,7 +11,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double seconds_since(Clock::time_point start) {
+    return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 std::uint64_t random_seed() {
     std::random_device device;
@@ -20,14 +22,20 @@ std::uint64_t random_seed() {
 
 }  // namespace
 
-std::unique_ptr<Session> Session::create() { return std::make_unique<LocalSession>(); }
+std::unique_ptr<Session> Session::create() {
+    return std::make_unique<LocalSession>();
+}
 
 std::string_view name_of(FinishReason reason) {
     switch (reason) {
-        case FinishReason::kEndOfTurn: return "end_of_turn";
-        case FinishReason::kMaxTokens: return "max_tokens";
-        case FinishReason::kStopped: return "stopped";
-        case FinishReason::kContextFull: return "context_full";
+        case FinishReason::kEndOfTurn:
+            return "end_of_turn";
+        case FinishReason::kMaxTokens:
+            return "max_tokens";
+        case FinishReason::kStopped:
+            return "stopped";
+        case FinishReason::kContextFull:
+            return "context_full";
     }
     return "?";
 }
@@ -97,13 +105,15 @@ std::vector<TokenId> LocalSession::prompt_tokens(const GenerationRequest& reques
 void LocalSession::check_fits(std::int64_t n_prompt) const {
     if (n_prompt == 0) throw Error(ErrorKind::kInvalidInput, "The prompt is empty; expected at least one token.");
     if (n_prompt < cache_.capacity()) return;
-    throw Error(ErrorKind::kInvalidInput, "The prompt has " + std::to_string(n_prompt) + " tokens, but the context of " +
-                                              model_->summary().name + " holds " + std::to_string(cache_.capacity()) +
-                                              " and the answer needs room too; shorten it or start a new conversation.");
+    throw Error(ErrorKind::kInvalidInput,
+                "The prompt has " + std::to_string(n_prompt) + " tokens, but the context of " + model_->summary().name +
+                    " holds " + std::to_string(cache_.capacity()) +
+                    " and the answer needs room too; shorten it or start a new conversation.");
 }
 
 std::int64_t LocalSession::reuse_prefix(const std::vector<TokenId>& prompt) {
-    const auto [cached, wanted] = std::mismatch(cached_tokens_.begin(), cached_tokens_.end(), prompt.begin(), prompt.end());
+    const auto [cached, wanted] =
+        std::mismatch(cached_tokens_.begin(), cached_tokens_.end(), prompt.begin(), prompt.end());
     // The last token is always computed: its logits begin the answer.
     const auto n = std::min(std::distance(prompt.begin(), wanted), static_cast<std::ptrdiff_t>(prompt.size()) - 1);
     cached_tokens_.resize(static_cast<std::size_t>(n));
@@ -155,7 +165,8 @@ GenerationResult LocalSession::generate(const GenerationRequest& request, const 
         }
         result.text += text;
         if (on_delta) {
-            on_delta({std::move(text), token, static_cast<std::int64_t>(result.tokens.size()), result.decode_tokens_per_s});
+            on_delta(
+                {std::move(text), token, static_cast<std::int64_t>(result.tokens.size()), result.decode_tokens_per_s});
         }
     };
 

@@ -6,7 +6,7 @@
 namespace offstage::engine {
 namespace {
 
-constexpr std::int64_t kNeuronGrain = 16;     // neurons: the smallest piece of an expert worth another thread
+constexpr std::int64_t kNeuronGrain = 16;        // neurons: the smallest piece of an expert worth another thread
 constexpr std::int64_t kSerialFloats = 1 << 16;  // sums shorter than this are not worth waking the pool
 
 }  // namespace
@@ -48,8 +48,8 @@ void MoeLayer::route(std::int64_t layer, const float* normalised, std::int64_t n
         for (std::int64_t t = begin; t < end; ++t) {
             float* logits = router_logits_.data() + t * n_experts;
             kernels_.matvec(gate, normalised + t * config_.hidden_dim, 0, n_experts, logits);
-            kernels::route_softmax_top_k({logits, static_cast<std::size_t>(n_experts)}, static_cast<int>(n_active), true,
-                                         {routing + t * routing_stride, static_cast<std::size_t>(n_active)},
+            kernels::route_softmax_top_k({logits, static_cast<std::size_t>(n_experts)}, static_cast<int>(n_active),
+                                         true, {routing + t * routing_stride, static_cast<std::size_t>(n_active)},
                                          {chosen_weights_.data() + t * n_active, static_cast<std::size_t>(n_active)});
         }
     };
@@ -161,7 +161,8 @@ void MoeLayer::run_many(kernels::ExpertView expert, std::span<const Assignment> 
     gemm_.multiply(mode_, GemmLayout::kRowsAreOutputs, batch_in_.data(), hidden, n, part(0), batch_gate_.data(), ffn);
     gemm_.multiply(mode_, GemmLayout::kRowsAreOutputs, batch_in_.data(), hidden, n, part(1), batch_up_.data(), ffn);
     pool_.parallel_for(n * ffn, 4096, [&](std::int64_t begin, std::int64_t end, int) {
-        kernels_.silu_mul(batch_gate_.data() + begin, batch_up_.data() + begin, end - begin, batch_gate_.data() + begin);
+        kernels_.silu_mul(batch_gate_.data() + begin, batch_up_.data() + begin, end - begin,
+                          batch_gate_.data() + begin);
     });
     gemm_.multiply(mode_, GemmLayout::kRowsAreInputs, batch_gate_.data(), ffn, n, part(2), batch_out_.data(), hidden);
     pool_.parallel_for(n, 4, [&](std::int64_t begin, std::int64_t end, int) {

@@ -12,8 +12,9 @@
 
 namespace offstage::engine {
 
-// Router and experts of one layer for a step's tokens, on the CPU. Experts with few tokens are computed in one pass over
-// their neurons, each thread a range of all the layer's active neurons; experts with many through batched products.
+// Router and experts of one layer for a step's tokens, on the CPU. Experts with few tokens are computed in one pass
+// over their neurons, each thread a range of all the layer's active neurons; experts with many through batched
+// products.
 class MoeLayer {
   public:
     // An expert with at most this many tokens takes the one-pass kernel (its contract allows eight at a time).
@@ -45,17 +46,17 @@ class MoeLayer {
     kernels::GemmMode mode_;
     const kernels::CpuKernels& kernels_;
 
-    std::vector<float> router_logits_;              // (n_tokens, n_experts)
-    std::vector<float> chosen_weights_;             // (n_tokens, n_active)
+    std::vector<float> router_logits_;                // (n_tokens, n_experts)
+    std::vector<float> chosen_weights_;               // (n_tokens, n_active)
     std::vector<std::vector<Assignment>> by_expert_;  // (n_experts)
 
     // Experts of this step with 1 .. kFewTokens tokens; their tokens one below the other make the rows of one batch.
     std::vector<std::int32_t> few_;
-    std::vector<std::int64_t> few_first_row_;       // (few_.size() + 1)
-    std::vector<std::int32_t> few_row_token_;       // (rows)
-    std::vector<float> scales_;                     // (rows): router weights
-    std::vector<float> gathered_;                   // (rows, hidden_dim)
-    std::vector<std::vector<float>> partial_;       // per thread: (rows, hidden_dim)
+    std::vector<std::int64_t> few_first_row_;                          // (few_.size() + 1)
+    std::vector<std::int32_t> few_row_token_;                          // (rows)
+    std::vector<float> scales_;                                        // (rows): router weights
+    std::vector<float> gathered_;                                      // (rows, hidden_dim)
+    std::vector<std::vector<float>> partial_;                          // per thread: (rows, hidden_dim)
     std::vector<float> batch_in_, batch_gate_, batch_up_, batch_out_;  // of one expert with many tokens
 };
 

@@ -9,8 +9,9 @@
 
 namespace offstage::engine {
 
-// Counts which experts tokens were routed to: over the last kRoutingWindow tokens and over the conversation. record() is
-// called once per step by the engine's thread, fill() by any; both hold a lock for as long as it takes to copy the counts.
+// Counts which experts tokens were routed to: over the last kRoutingWindow tokens and over the conversation. record()
+// is called once per step by the engine's thread, fill() by any; both hold a lock for as long as it takes to copy the
+// counts.
 class RoutingRecorder {
   public:
     RoutingRecorder() = default;

@@ -1,6 +1,11 @@
 #pragma once
 // The models that engine tests run on: tiny random checkpoints with golden logits, and the demo model.
 
+#include <cmath>
+#include <span>
+#include <string>
+#include <vector>
+
 #include <QByteArray>
 #include <QDir>
 #include <QFile>
@@ -9,17 +14,16 @@
 #include <QJsonObject>
 #include <QString>
 
-#include <cmath>
-#include <span>
-#include <string>
-#include <vector>
-
 #include "engine/model/indices.h"
 
 namespace offstage::test {
 
-inline QString sourcePath(const QString& relative) { return QStringLiteral(OFFSTAGE_SOURCE_DIR "/") + relative; }
-inline std::string demoModel() { return sourcePath(QStringLiteral("resources/demo-model")).toStdString(); }
+inline QString sourcePath(const QString& relative) {
+    return QStringLiteral(OFFSTAGE_SOURCE_DIR "/") + relative;
+}
+inline std::string demoModel() {
+    return sourcePath(QStringLiteral("resources/demo-model")).toStdString();
+}
 inline std::string tinyModel(const QString& name) {
     return sourcePath(QStringLiteral("tests/engine/data/models/") + name).toStdString();
 }

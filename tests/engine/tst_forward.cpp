@@ -1,8 +1,8 @@
 // Logits against Hugging Face transformers (tests/golden/make_model_golden.py), and what must never change them.
 
-#include <QtTest>
-
 #include <set>
+
+#include <QtTest>
 
 #include "engine/error.h"
 #include "engine/eval/logits.h"
@@ -90,17 +90,19 @@ class TestForward : public QObject {
         QFETCH(double, tolerance);
         const auto model = open(name, static_cast<ComputeMode>(compute));
         const QJsonArray cases =
-            readJson(QString::fromStdString(tinyModel(name)) + QStringLiteral("/golden.json"))[QLatin1String("cases")].toArray();
+            readJson(QString::fromStdString(tinyModel(name)) + QStringLiteral("/golden.json"))[QLatin1String("cases")]
+                .toArray();
         QCOMPARE(cases.size(), 3);
         for (const QJsonValue& golden : cases) {
             const auto tokens = tokensOf(golden[QLatin1String("tokens")].toArray());
             const auto logits = compute_logits(*model, tokens, true);
             const QJsonArray expected = golden[QLatin1String("logits")].toArray();
             QCOMPARE(static_cast<qsizetype>(logits.size()), expected.size());
-            // Rounding inputs to bf16 may turn a near tie of the router: that token then takes another expert, which is no
-            // arithmetic error. Such rows are found by their routing, left out, and must be rare.
+            // Rounding inputs to bf16 may turn a near tie of the router: that token then takes another expert, which is
+            // no arithmetic error. Such rows are found by their routing, left out, and must be rare.
             const auto turned = turnedRows(name, *model, tokens);
-            QVERIFY2(static_cast<qsizetype>(turned.size()) * 10 <= expected.size(), "the routing is not that of float32");
+            QVERIFY2(static_cast<qsizetype>(turned.size()) * 10 <= expected.size(),
+                     "the routing is not that of float32");
             std::vector<float> all_got, all_expected;
             for (qsizetype row = 0; row < expected.size(); ++row) {
                 if (turned.contains(static_cast<int>(row))) continue;
@@ -121,8 +123,10 @@ class TestForward : public QObject {
         QTest::addColumn<int>("step");
         QTest::addColumn<int>("threads");
         for (const QString& name : kModels) {
-            for (const int step : {1, 3, 8, 9, 33}) QTest::addRow("%s, %d at a time", qPrintable(name), step) << name << step << 2;
-            for (const int threads : {1, 3, 5}) QTest::addRow("%s, %d threads", qPrintable(name), threads) << name << 40 << threads;
+            for (const int step : {1, 3, 8, 9, 33})
+                QTest::addRow("%s, %d at a time", qPrintable(name), step) << name << step << 2;
+            for (const int threads : {1, 3, 5})
+                QTest::addRow("%s, %d threads", qPrintable(name), threads) << name << 40 << threads;
         }
     }
     void logits_doNotDependOnStepSizeOrThreads() {

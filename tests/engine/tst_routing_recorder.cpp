@@ -1,7 +1,7 @@
-#include <QtTest>
-
 #include <numeric>
 #include <thread>
+
+#include <QtTest>
 
 #include "engine/telemetry/routing_recorder.h"
 
@@ -52,7 +52,8 @@ class TestRoutingRecorder : public QObject {
     void window_forgetsTokensOlderThan64_inStepsOf() {
         QFETCH(int, step);
         RoutingRecorder recorder(2, 4, 2);
-        for (int t = 0; t < 200; t += step) recorder.record(routing(t, std::min(step, 200 - t)), std::min(step, 200 - t));
+        for (int t = 0; t < 200; t += step)
+            recorder.record(routing(t, std::min(step, 200 - t)), std::min(step, 200 - t));
         RoutingRecorder last64(2, 4, 2);
         last64.record(routing(136, 64), 64);
         const Snapshot s = snapshotOf(recorder);

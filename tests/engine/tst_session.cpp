@@ -1,10 +1,9 @@
 // The session façade on the demo model: streaming, stop, reuse of the KV cache, errors that leave it usable.
 
-#include <QtTest>
+#include <thread>
 
 #include <QTemporaryDir>
-
-#include <thread>
+#include <QtTest>
 
 #include "engine/error.h"
 #include "engine/run/session.h"
@@ -59,12 +58,15 @@ class TestSession : public QObject {
         request.model = demoModel();
         std::uint64_t last = 0;
         bool ended = false;
-        const ModelSummary summary = m_session->load(request, [&](const LoadProgress& progress) {
-            QVERIFY(progress.bytes_done >= last && progress.bytes_done <= progress.bytes_total);
-            QVERIFY(!progress.stage.empty());
-            last = progress.bytes_done;
-            ended = progress.bytes_done == progress.bytes_total;
-        }, {});
+        const ModelSummary summary =
+            m_session->load(request,
+                            [&](const LoadProgress& progress) {
+                                QVERIFY(progress.bytes_done >= last && progress.bytes_done <= progress.bytes_total);
+                                QVERIFY(!progress.stage.empty());
+                                last = progress.bytes_done;
+                                ended = progress.bytes_done == progress.bytes_total;
+                            },
+                            {});
         QVERIFY(ended);
         QCOMPARE(summary.architecture, std::string("MixtralForCausalLM"));
         QVERIFY(summary.n_layers >= 8 && summary.n_experts >= 8 && summary.n_active == 2);
@@ -76,9 +78,12 @@ class TestSession : public QObject {
         std::stop_source stop;
         LoadRequest request;
         request.model = "synthetic:fine?layers=4";
-        const QString text = messageOf([&] {
-            m_session->load(request, [&](const LoadProgress&) { stop.request_stop(); }, stop.get_token());
-        }, ErrorKind::kCancelled);
+        const QString text = messageOf(
+            [&] {
+                m_session->load(
+                    request, [&](const LoadProgress&) { stop.request_stop(); }, stop.get_token());
+            },
+            ErrorKind::kCancelled);
         QCOMPARE(text, QStringLiteral("Loading was cancelled."));
         QVERIFY(!m_session->is_loaded());
         QCOMPARE(messageOf([&] { m_session->generate(ask("Hello"), {}, {}); }, ErrorKind::kInvalidInput),
@@ -90,7 +95,8 @@ class TestSession : public QObject {
     void load_failed_leavesNoModel_andTheNextLoadWorks() {
         LoadRequest request;
         request.model = "/no/such/folder";
-        QVERIFY(messageOf([&] { m_session->load(request, {}, {}); }, ErrorKind::kNotFound).contains(QStringLiteral("/no/such/folder")));
+        QVERIFY(messageOf([&] { m_session->load(request, {}, {}); }, ErrorKind::kNotFound)
+                    .contains(QStringLiteral("/no/such/folder")));
         QVERIFY(!m_session->is_loaded());
         QCOMPARE(m_session->snapshot().n_layers, 0);
         load();
@@ -100,11 +106,14 @@ class TestSession : public QObject {
     void generate_streamsTheTextOfTheResult() {
         std::string streamed;
         std::int64_t count = 0;
-        const GenerationResult result = m_session->generate(ask("Tell me a story about a fox.", 60), [&](const TextDelta& delta) {
-            QCOMPARE(find_invalid_utf8(delta.text), std::string::npos);
-            if (delta.token >= 0) ++count;
-            streamed += delta.text;
-        }, {});
+        const GenerationResult result =
+            m_session->generate(ask("Tell me a story about a fox.", 60),
+                                [&](const TextDelta& delta) {
+                                    QCOMPARE(find_invalid_utf8(delta.text), std::string::npos);
+                                    if (delta.token >= 0) ++count;
+                                    streamed += delta.text;
+                                },
+                                {});
         QCOMPARE(streamed, result.text);
         QCOMPARE(count, static_cast<std::int64_t>(result.tokens.size()));
         QVERIFY(!result.text.empty() && result.text.front() != ' ');
@@ -143,12 +152,15 @@ class TestSession : public QObject {
     void generate_stopRequested_keepsWhatWasThere() {
         std::stop_source stop;
         QElapsedTimer since;
-        const GenerationResult result = m_session->generate(ask("Tell me a story about a fox."), [&](const TextDelta& delta) {
-            if (delta.n_tokens == 3) {
-                stop.request_stop();
-                since.start();
-            }
-        }, stop.get_token());
+        const GenerationResult result = m_session->generate(
+            ask("Tell me a story about a fox."),
+            [&](const TextDelta& delta) {
+                if (delta.n_tokens == 3) {
+                    stop.request_stop();
+                    since.start();
+                }
+            },
+            stop.get_token());
         qInfo("Stop answered after %.1f ms", static_cast<double>(since.nsecsElapsed()) / 1e6);
         QCOMPARE(result.finish, FinishReason::kStopped);
         QCOMPARE(result.tokens.size(), std::size_t(3));
@@ -168,7 +180,8 @@ class TestSession : public QObject {
         std::string text;
         for (int i = 0; i < 3000; ++i) text += "word ";
         const QString message = messageOf([&] { m_session->generate(ask(text), {}, {}); }, ErrorKind::kInvalidInput);
-        QVERIFY2(message.contains(QStringLiteral("The prompt has ")) && message.contains(QStringLiteral("holds 2048")), qPrintable(message));
+        QVERIFY2(message.contains(QStringLiteral("The prompt has ")) && message.contains(QStringLiteral("holds 2048")),
+                 qPrintable(message));
         QVERIFY(!m_session->generate(ask("Hello", 4), {}, {}).tokens.empty());
     }
 
@@ -191,25 +204,30 @@ class TestSession : public QObject {
     }
 
     void generate_textThatIsNotUtf8_saysWhichByte() {
-        const QString message = messageOf([&] { m_session->generate(ask("ab\xff"), {}, {}); }, ErrorKind::kInvalidInput);
-        QVERIFY2(message.contains(QStringLiteral("UTF-8")) && message.contains(QStringLiteral("byte 3")), qPrintable(message));
+        const QString message =
+            messageOf([&] { m_session->generate(ask("ab\xff"), {}, {}); }, ErrorKind::kInvalidInput);
+        QVERIFY2(message.contains(QStringLiteral("UTF-8")) && message.contains(QStringLiteral("byte 3")),
+                 qPrintable(message));
         GenerationRequest raw;
         raw.raw = true;
         raw.raw_prompt = "\xc3";
-        QVERIFY(messageOf([&] { m_session->generate(raw, {}, {}); }, ErrorKind::kInvalidInput).contains(QStringLiteral("UTF-8")));
+        QVERIFY(messageOf([&] { m_session->generate(raw, {}, {}); }, ErrorKind::kInvalidInput)
+                    .contains(QStringLiteral("UTF-8")));
     }
 
     void generate_withoutTokenizer_saysSo() {
         LoadRequest request;
         request.model = "synthetic:fine?layers=1";
         m_session->load(request, {}, {});
-        QVERIFY(messageOf([&] { m_session->generate(ask("Hello"), {}, {}); }, ErrorKind::kUnsupported).contains(QStringLiteral("tokenizer")));
+        QVERIFY(messageOf([&] { m_session->generate(ask("Hello"), {}, {}); }, ErrorKind::kUnsupported)
+                    .contains(QStringLiteral("tokenizer")));
     }
 
     void generate_badSampler_namesTheField() {
         GenerationRequest request = ask("Hello");
         request.sampler.top_p = 1.5f;
-        QVERIFY(messageOf([&] { m_session->generate(request, {}, {}); }, ErrorKind::kInvalidInput).contains(QStringLiteral("top"), Qt::CaseInsensitive));
+        QVERIFY(messageOf([&] { m_session->generate(request, {}, {}); }, ErrorKind::kInvalidInput)
+                    .contains(QStringLiteral("top"), Qt::CaseInsensitive));
     }
 
     void countTokens_isWhatGenerateSees() {

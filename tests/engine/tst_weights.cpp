@@ -1,8 +1,8 @@
 // Packing: a checkpoint's experts in the neuron-major layout, dense weights fused, errors and cancellation.
 
-#include <QtTest>
-
 #include <cstring>
+
+#include <QtTest>
 
 #include "engine/error.h"
 #include "engine/model/synthetic.h"
@@ -24,7 +24,8 @@ float valueAt(const void* data, kernels::WeightType type, std::int64_t index) {
     }
     std::uint16_t bits = 0;
     std::memcpy(&bits, bytes, sizeof bits);
-    return type == kernels::WeightType::kBf16 ? kernels::to_float(kernels::Bf16{bits}) : kernels::to_float(kernels::F16{bits});
+    return type == kernels::WeightType::kBf16 ? kernels::to_float(kernels::Bf16{bits})
+                                              : kernels::to_float(kernels::F16{bits});
 }
 
 }  // namespace
@@ -36,7 +37,8 @@ class TestWeights : public QObject {
     void expert_isNeuronMajor_data() {
         QTest::addColumn<QString>("name");
         QTest::addColumn<bool>("round");
-        for (const char* name : {"grouped_f32", "full_heads_tied_f32", "wide_head_sharded_v4_f32", "grouped_bf16", "sliding_window_f16"}) {
+        for (const char* name :
+             {"grouped_f32", "full_heads_tied_f32", "wide_head_sharded_v4_f32", "grouped_bf16", "sliding_window_f16"}) {
             QTest::addRow("%s as it is", name) << QString::fromLatin1(name) << false;
             QTest::addRow("%s rounded", name) << QString::fromLatin1(name) << true;
         }
@@ -98,12 +100,14 @@ class TestWeights : public QObject {
         kernels::ThreadPool pool(2);
         std::uint64_t last = 0;
         int calls = 0;
-        load_weights(*checkpoint, c, false, pool, [&](std::uint64_t done, std::uint64_t total) {
-            QVERIFY(done > last || calls == 0);
-            QCOMPARE(total, checkpoint->total_bytes());
-            last = done;
-            ++calls;
-        }, {});
+        load_weights(*checkpoint, c, false, pool,
+                     [&](std::uint64_t done, std::uint64_t total) {
+                         QVERIFY(done > last || calls == 0);
+                         QCOMPARE(total, checkpoint->total_bytes());
+                         last = done;
+                         ++calls;
+                     },
+                     {});
         QVERIFY(calls > 10);
         QCOMPARE(last, checkpoint->total_bytes());
     }
@@ -115,9 +119,12 @@ class TestWeights : public QObject {
         std::stop_source stop;
         int calls = 0;
         try {
-            load_weights(*checkpoint, c, false, pool, [&](std::uint64_t, std::uint64_t) {
-                if (++calls == 5) stop.request_stop();
-            }, stop.get_token());
+            load_weights(
+                *checkpoint, c, false, pool,
+                [&](std::uint64_t, std::uint64_t) {
+                    if (++calls == 5) stop.request_stop();
+                },
+                stop.get_token());
             QFAIL("no error");
         } catch (const Error& error) {
             QCOMPARE(error.kind(), ErrorKind::kCancelled);
@@ -136,7 +143,8 @@ class TestWeights : public QObject {
         } catch (const Error& error) {
             QCOMPARE(error.kind(), ErrorKind::kInvalidModel);
             const QString text = QString::fromUtf8(error.what());
-            QVERIFY2(text.contains(QStringLiteral("model.layers.0.block_sparse_moe.experts.0.w1.weight")), error.what());
+            QVERIFY2(text.contains(QStringLiteral("model.layers.0.block_sparse_moe.experts.0.w1.weight")),
+                     error.what());
             QVERIFY2(text.contains(QStringLiteral("48")) && text.contains(QStringLiteral("49")), error.what());
         }
     }
@@ -147,7 +155,8 @@ class TestWeights : public QObject {
             QFAIL("no error");
         } catch (const Error& error) {
             QCOMPARE(error.kind(), ErrorKind::kOutOfMemory);
-            QVERIFY2(QString::fromUtf8(error.what()).startsWith(QStringLiteral("The model X needs 1048576.0 TiB")), error.what());
+            QVERIFY2(QString::fromUtf8(error.what()).startsWith(QStringLiteral("The model X needs 1048576.0 TiB")),
+                     error.what());
             QVERIFY2(QString::fromUtf8(error.what()).contains(QStringLiteral("too little")), error.what());
         }
     }
@@ -177,22 +186,26 @@ class TestWeights : public QObject {
         }
         const double variance = squares / static_cast<double>(n) * static_cast<double>(model.config.hidden_dim);
         QVERIFY2(std::abs(variance - 1) < 0.02, qPrintable(QString::number(variance)));
-        QVERIFY(std::abs(sum / static_cast<double>(n)) * std::sqrt(static_cast<double>(model.config.hidden_dim)) < 0.01);
+        QVERIFY(std::abs(sum / static_cast<double>(n)) * std::sqrt(static_cast<double>(model.config.hidden_dim)) <
+                0.01);
     }
 
     void synthetic_names_data() {
         QTest::addColumn<QString>("name");
         QTest::addColumn<QString>("says");  // empty: it is right
         QTest::newRow("8x7b") << QStringLiteral("synthetic:mixtral-8x7b") << QString();
-        QTest::newRow("options") << QStringLiteral("synthetic:mixtral-mini?layers=3&seed=18446744073709551615") << QString();
+        QTest::newRow("options") << QStringLiteral("synthetic:mixtral-mini?layers=3&seed=18446744073709551615")
+                                 << QString();
         QTest::newRow("order") << QStringLiteral("synthetic:fine?seed=1&layers=2") << QString();
         QTest::newRow("unknown") << QStringLiteral("synthetic:gpt") << QStringLiteral("mixtral-mini");
         QTest::newRow("empty") << QStringLiteral("synthetic:") << QStringLiteral("expected mixtral-8x7b");
         QTest::newRow("no layers") << QStringLiteral("synthetic:fine?layers=0") << QStringLiteral("layers is \"0\"");
-        QTest::newRow("layers in words") << QStringLiteral("synthetic:fine?layers=two") << QStringLiteral("layers is \"two\"");
+        QTest::newRow("layers in words") << QStringLiteral("synthetic:fine?layers=two")
+                                         << QStringLiteral("layers is \"two\"");
         QTest::newRow("too many layers") << QStringLiteral("synthetic:fine?layers=99999") << QStringLiteral("4096");
         QTest::newRow("negative seed") << QStringLiteral("synthetic:fine?seed=-1") << QStringLiteral("seed is \"-1\"");
-        QTest::newRow("unknown option") << QStringLiteral("synthetic:fine?depth=1") << QStringLiteral("no option \"depth\"");
+        QTest::newRow("unknown option") << QStringLiteral("synthetic:fine?depth=1")
+                                        << QStringLiteral("no option \"depth\"");
     }
     void synthetic_names() {
         QFETCH(QString, name);
