@@ -11,6 +11,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr auto kPublishInterval = std::chrono::milliseconds(16);
+
 double seconds_since(Clock::time_point start) {
     return std::chrono::duration<double>(Clock::now() - start).count();
 }
@@ -45,8 +47,8 @@ ModelSummary LocalSession::load(const LoadRequest& request, const LoadProgressFn
     auto model = std::make_unique<LoadedModel>(request, LoadedModel::Text::kWanted, progress, stop);
     cache_ = KvCache(model->config(), model->summary().context);
     recorder_.reshape(model->config().n_layers, model->config().n_experts, model->config().n_active);
-    context_size_ = model->summary().context;
     model_ = std::move(model);
+    publish(Publish::kNow);
     return model_->summary();
 }
 
@@ -55,8 +57,7 @@ void LocalSession::unload() {
     cache_ = KvCache();
     cached_tokens_.clear();
     recorder_.reshape(0, 0, 0);
-    context_used_ = 0;
-    context_size_ = 0;
+    publish(Publish::kNow);
 }
 
 LoadedModel& LocalSession::require_model() const {
@@ -131,7 +132,7 @@ bool LocalSession::feed(std::span<const TokenId> tokens, const std::stop_token& 
         }
         recorder_.record(forward.routing(), static_cast<std::int64_t>(n));
         cached_tokens_.insert(cached_tokens_.end(), tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(n));
-        context_used_ = cache_.size();
+        publish(Publish::kWhenDue);
         tokens = tokens.subspan(n);
     }
     return true;
@@ -205,22 +206,26 @@ GenerationResult LocalSession::generate(const GenerationRequest& request, const 
     }
     const std::string rest = stream.finish();
     if (!rest.empty()) emit(rest, -1);
+    publish(Publish::kNow);
     return result;
 }
 
 void LocalSession::reset_conversation() {
     cache_.truncate(0);
     cached_tokens_.clear();
-    context_used_ = 0;
     recorder_.reset();
+    publish(Publish::kNow);
 }
 
-Snapshot LocalSession::snapshot() const {
+void LocalSession::publish(Publish when) {
+    const auto now = Clock::now();
+    if (when == Publish::kWhenDue && now - last_published_ < kPublishInterval) return;
+    last_published_ = now;
     Snapshot snapshot;
     recorder_.fill(snapshot);
-    snapshot.context_used = context_used_;
-    snapshot.context_size = context_size_;
-    return snapshot;
+    snapshot.context_used = cache_.size();
+    snapshot.context_size = cache_.capacity();
+    board_.publish(std::move(snapshot));
 }
 
 }  // namespace offstage::engine

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <vector>
 
@@ -8,6 +9,7 @@
 #include "engine/run/sampler.h"
 #include "engine/run/session.h"
 #include "engine/telemetry/routing_recorder.h"
+#include "engine/telemetry/snapshot_board.h"
 
 namespace offstage::engine {
 
@@ -21,7 +23,7 @@ class LocalSession final : public Session {
     GenerationResult generate(const GenerationRequest& request, const TextDeltaFn& on_delta,
                               std::stop_token stop) override;
     void reset_conversation() override;
-    Snapshot snapshot() const override;
+    Snapshot snapshot() const override { return board_.latest(); }
 
   private:
     LoadedModel& require_model() const;
@@ -33,13 +35,16 @@ class LocalSession final : public Session {
     // Runs tokens through the model, logits of the last one wanted; false when stopped.
     bool feed(std::span<const TokenId> tokens, const std::stop_token& stop);
     bool is_end(TokenId token) const;
+    // Puts what may be looked at on the board: at once, or when the last time was long enough ago for an eye to care.
+    enum class Publish { kNow, kWhenDue };
+    void publish(Publish when);
 
     std::unique_ptr<LoadedModel> model_;
     KvCache cache_;
     std::vector<TokenId> cached_tokens_;  // what cache_ holds, token by token
     RoutingRecorder recorder_;
-    std::atomic<std::int64_t> context_used_{0};
-    std::atomic<std::int64_t> context_size_{0};
+    SnapshotBoard board_;
+    std::chrono::steady_clock::time_point last_published_;
 };
 
 }  // namespace offstage::engine

@@ -10,7 +10,6 @@ RoutingRecorder::RoutingRecorder(std::int64_t n_layers, std::int64_t n_experts, 
 }
 
 void RoutingRecorder::reshape(std::int64_t n_layers, std::int64_t n_experts, std::int64_t n_active) {
-    const std::lock_guard lock(mutex_);
     n_layers_ = n_layers;
     n_experts_ = n_experts;
     n_active_ = n_active;
@@ -24,7 +23,6 @@ void RoutingRecorder::reshape(std::int64_t n_layers, std::int64_t n_experts, std
 void RoutingRecorder::record(std::span<const std::int32_t> experts, std::int64_t n_tokens) {
     const std::int64_t per_token = n_layers_ * n_active_;
     assert(static_cast<std::int64_t>(experts.size()) == n_tokens * per_token);
-    const std::lock_guard lock(mutex_);
     for (std::int64_t t = 0; t < n_tokens; ++t) {
         const bool full = n_tokens_ >= kRoutingWindow;
         std::int32_t* slot = window_.data() + n_tokens_ % kRoutingWindow * per_token;
@@ -41,7 +39,6 @@ void RoutingRecorder::record(std::span<const std::int32_t> experts, std::int64_t
 }
 
 void RoutingRecorder::reset() {
-    const std::lock_guard lock(mutex_);
     std::fill(window_counts_.begin(), window_counts_.end(), 0u);
     std::fill(conversation_counts_.begin(), conversation_counts_.end(), 0u);
     n_tokens_ = 0;
@@ -49,7 +46,6 @@ void RoutingRecorder::reset() {
 }
 
 void RoutingRecorder::fill(Snapshot& snapshot) const {
-    const std::lock_guard lock(mutex_);
     snapshot.revision = revision_;
     snapshot.n_layers = n_layers_;
     snapshot.n_experts = n_experts_;

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <mutex>
 #include <span>
 #include <vector>
 
@@ -27,7 +26,6 @@ class RoutingRecorder {
     void fill(Snapshot& snapshot) const;
 
   private:
-    mutable std::mutex mutex_;
     std::int64_t n_layers_ = 0;
     std::int64_t n_experts_ = 0;
     std::int64_t n_active_ = 0;

@@ -4,6 +4,7 @@
 #include <QtTest>
 
 #include "engine/telemetry/routing_recorder.h"
+#include "engine/telemetry/snapshot_board.h"
 
 using namespace offstage::engine;
 
@@ -76,15 +77,23 @@ class TestRoutingRecorder : public QObject {
         QCOMPARE(sum(snapshotOf(recorder).window_counts), std::uint64_t(4));
     }
 
-    void fill_whileRecording_isNeverHalfATokenOld() {
-        RoutingRecorder recorder(2, 4, 2);
+    void board_whileRecording_showsWholeSnapshots() {
+        SnapshotBoard board;
+        QCOMPARE(board.latest().n_layers, 0);
         std::jthread writer([&](const std::stop_token& stop) {
-            for (int t = 0; !stop.stop_requested(); ++t) recorder.record(routing(t, 1), 1);
+            RoutingRecorder recorder(2, 4, 2);
+            for (int t = 0; !stop.stop_requested(); ++t) {
+                recorder.record(routing(t, 1), 1);
+                board.publish(snapshotOf(recorder));
+            }
         });
+        std::uint64_t last = 0;
         for (int i = 0; i < 2000; ++i) {
-            const Snapshot s = snapshotOf(recorder);
+            const Snapshot s = board.latest();
             QCOMPARE(sum(s.window_counts), static_cast<std::uint64_t>(s.window_tokens * 4));
             QCOMPARE(sum(s.conversation_counts), static_cast<std::uint64_t>(s.conversation_tokens * 4));
+            QVERIFY(s.revision >= last);
+            last = s.revision;
         }
     }
 };
