@@ -2,6 +2,7 @@
 #include <iostream>
 
 #include "app/cli/commands.h"
+#include "engine/device/hardware.h"
 #include "engine/device/host_buffer.h"
 #include "engine/model/checkpoint.h"
 #include "engine/model/synthetic.h"
@@ -44,6 +45,19 @@ Facts look_at(const std::string& model) {
     return facts;
 }
 
+nlohmann::ordered_json to_json(const engine::Hardware& hardware) {
+    auto gpus = nlohmann::ordered_json::array();
+    for (const kernels::CudaDevice& gpu : hardware.cuda.devices) {
+        gpus.push_back({{"name", gpu.name}, {"total_bytes", gpu.total_bytes}, {"free_bytes", gpu.free_bytes}});
+    }
+    return {{"cpu", hardware.cpu_model},
+            {"cores", hardware.n_cores},
+            {"instruction_set", hardware.instruction_set},
+            {"ram_total_bytes", hardware.ram.total_bytes},
+            {"ram_available_bytes", hardware.ram.available_bytes},
+            {"gpus", gpus}};
+}
+
 }  // namespace
 
 int run_info(const ModelOptions& options) {
@@ -53,6 +67,7 @@ int run_info(const ModelOptions& options) {
         static_cast<std::uint64_t>(c.total_weights()) * (facts.weight_type == "F32" ? 4u : 2u);
     const std::uint64_t expert_bytes =
         static_cast<std::uint64_t>(c.expert_weights()) * (facts.weight_type == "F32" ? 4u : 2u);
+    const engine::Hardware hardware = engine::detect_hardware();
     if (options.json) {
         print_json({{"name", facts.name},
                     {"architecture", c.architecture},
@@ -75,7 +90,8 @@ int run_info(const ModelOptions& options) {
                     {"expert_bytes", expert_bytes},
                     {"kv_bytes_per_token", engine::KvCache::bytes_per_token(c)},
                     {"tokenizer", facts.tokenizer},
-                    {"chat_template", facts.chat_template}});
+                    {"chat_template", facts.chat_template},
+                    {"hardware", to_json(hardware)}});
         return 0;
     }
     const auto yes_no = [](bool value) { return value ? "yes" : "no"; };
@@ -92,7 +108,16 @@ int run_info(const ModelOptions& options) {
               << "  weights        " << c.total_weights() << ", " << engine::format_bytes(weight_bytes) << "; "
               << c.active_weights() << " active per token\n"
               << "  tokenizer      " << yes_no(facts.tokenizer) << ", chat template " << yes_no(facts.chat_template)
-              << std::endl;
+              << "\n  this machine   " << hardware.cpu_model << ", " << hardware.n_cores << " cores, "
+              << hardware.instruction_set << ", "
+              << engine::format_bytes(static_cast<std::uint64_t>(hardware.ram.available_bytes)) << " of "
+              << engine::format_bytes(static_cast<std::uint64_t>(hardware.ram.total_bytes)) << " RAM free\n";
+    for (const kernels::CudaDevice& gpu : hardware.cuda.devices) {
+        std::cout << "  GPU            " << gpu.name << ", "
+                  << engine::format_bytes(static_cast<std::uint64_t>(gpu.total_bytes)) << "\n";
+    }
+    if (hardware.cuda.devices.empty()) std::cout << "  GPU            none: " << hardware.cuda.none_because << "\n";
+    std::cout << std::flush;
     return 0;
 }
 

@@ -2,10 +2,10 @@
 
 #include <array>
 #include <cstdio>
-#include <fstream>
 #include <sys/mman.h>
 #include <utility>
 
+#include "engine/device/hardware.h"
 #include "engine/error.h"
 
 namespace offstage::engine {
@@ -35,20 +35,8 @@ HostBuffer& HostBuffer::operator=(HostBuffer&& other) noexcept {
     return *this;
 }
 
-std::uint64_t available_ram_bytes() {
-    std::ifstream info("/proc/meminfo");
-    std::string key;
-    std::uint64_t kib = 0;
-    std::string unit;
-    while (info >> key >> kib) {
-        std::getline(info, unit);
-        if (key == "MemAvailable:") return kib * 1024;
-    }
-    return 0;
-}
-
 void require_ram(std::uint64_t bytes, const std::string& purpose) {
-    const std::uint64_t available = available_ram_bytes();
+    const auto available = static_cast<std::uint64_t>(memory_size().available_bytes);
     if (available == 0 || bytes <= available) return;
     throw Error(ErrorKind::kOutOfMemory, purpose + " needs " + format_bytes(bytes) + " of memory, but only " +
                                              format_bytes(available) + " are free: " + format_bytes(bytes - available) +

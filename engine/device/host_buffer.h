@@ -27,11 +27,8 @@ class HostBuffer {
     std::size_t bytes_ = 0;
 };
 
-// RAM that could be given out now without swapping (Linux: MemAvailable), in bytes; 0 when unknown.
-std::uint64_t available_ram_bytes();
-
-// Throws Error (kOutOfMemory) when `bytes` for `purpose` are more than the system has to give: the system itself would
-// hand out the addresses and end the program later.
+// Throws Error (kOutOfMemory) when `bytes` for `purpose` are more than the machine or the program's control group has to
+// give: the system itself would hand out the addresses and end the program later.
 void require_ram(std::uint64_t bytes, const std::string& purpose);
 
 // "5.6 GiB", for sentences.

@@ -185,6 +185,11 @@ GenerationResult LocalSession::generate(const GenerationRequest& request, const 
             result.ttft_s = seconds_since(start);
             first_token = Clock::now();
         }
+        if (token < 0) {
+            throw Error(ErrorKind::kInvalidModel, "The model " + model.summary().name +
+                                                      " computed no usable probabilities (all are not a number); its "
+                                                      "weights seem to be damaged.");
+        }
         if (is_end(token)) {
             result.finish = FinishReason::kEndOfTurn;
             break;

@@ -135,8 +135,13 @@ class TestCli : public QObject {
         QCOMPARE(json[QLatin1String("n_experts")].toInt(), 4);
         QCOMPARE(json[QLatin1String("weight_type")].toString(), QStringLiteral("F32"));
         QCOMPARE(json[QLatin1String("tokenizer")].toBool(true), false);
-        QCOMPARE(run({QStringLiteral("info"), kTiny + QStringLiteral("/config.json"), QStringLiteral("--json")}).json(),
-                 json);
+        QVERIFY(json[QLatin1String("hardware")][QLatin1String("cores")].toInt() >= 1);
+        QVERIFY(json[QLatin1String("hardware")][QLatin1String("ram_total_bytes")].toDouble() > 0);
+        // A file in the folder names the model too.
+        const QJsonObject same =
+            run({QStringLiteral("info"), kTiny + QStringLiteral("/config.json"), QStringLiteral("--json")}).json();
+        QCOMPARE(same[QLatin1String("weight_bytes")], json[QLatin1String("weight_bytes")]);
+        QCOMPARE(same[QLatin1String("name")], json[QLatin1String("name")]);
     }
 
     void logits_json_isOneRow_allIsOnePerToken() {
