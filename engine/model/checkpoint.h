@@ -6,18 +6,22 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernels/types.h"
 
 namespace offstage::engine {
 
-// One tensor of a checkpoint; the memory belongs to the Checkpoint (a read-only map of a file).
+// One tensor of a checkpoint; the memory belongs to the Checkpoint (a read-only map of a file). The numbers are
+// little-endian. The format promises no alignment: only what Checkpoint::require returns is aligned to its element.
 struct TensorView {
     std::string name;
     kernels::WeightType type = kernels::WeightType::kF32;
-    std::vector<std::int64_t> shape;  // row-major
+    std::vector<std::int64_t> shape;  // row-major; empty for a scalar; a 0 among them: a tensor without elements
     std::span<const std::byte> bytes;
+    bool supported_type = true;  // false: `type` means nothing, see type_name
+    std::string type_name;       // as in the file: "BF16", "I64", "F8_E4M3" ...
 
     std::int64_t n_elements() const;
 };
@@ -25,42 +29,61 @@ struct TensorView {
 // Where a model's bytes lie: safetensors, one file or shards with an index (https://github.com/huggingface/safetensors,
 // "Format"). Memory-mapped; nothing is read before it is used.
 //
-// open() enforces the format: header at most 100 MB and valid JSON with unique names; offsets inside the file, in order,
-// without overlap or hole; byte counts equal to shape x dtype (computed without overflow); shards named in the index
-// present, relative, inside the folder, and holding the tensors that the index says. Throws Error naming file and tensor.
+// open() enforces the format: header at most 100 MB and valid JSON with unique names; offsets inside the file, in
+// order, without overlap or hole; byte counts equal to shape x dtype (computed without overflow); shards named in the
+// index present, relative, inside the folder, and holding the tensors that the index says. Throws Error naming file and
+// tensor.
 class Checkpoint {
   public:
-    // `path`: a folder (model.safetensors.index.json or model.safetensors, or the only *.safetensors there) or a file.
+    // `path`: a folder (model.safetensors, else model.safetensors.index.json, else the only *.safetensors there: the
+    // order of transformers) or one of these files. With an index, only the tensors that it names belong to the
+    // checkpoint. kNotFound, kInvalidModel or kUnsupported (a dtype that the format does not define).
     static std::unique_ptr<Checkpoint> open(const std::filesystem::path& path);
     virtual ~Checkpoint() = default;
 
     virtual std::span<const TensorView> tensors() const = 0;
     // nullptr when there is none.
     virtual const TensorView* find(std::string_view name) const = 0;
-    // Throws Error (kInvalidModel) when missing, of another shape, or of a dtype other than BF16, F16, F32.
+    // Throws Error (kInvalidModel) when missing, of another shape, of a dtype other than BF16, F16, F32, or at an
+    // address that is not a multiple of the element's size. Any thread.
     const TensorView& require(std::string_view name, std::span<const std::int64_t> shape) const;
 
     // Tells the system that these bytes will not be needed again soon: their pages are dropped from this process
-    // (madvise MADV_DONTNEED on whole pages inside). Reading them again later is allowed. Any thread.
+    // (madvise MADV_DONTNEED on whole pages inside). Reading them again later is allowed. Bytes that are not part of
+    // this checkpoint are left alone. Any thread.
     virtual void release(std::span<const std::byte> bytes) const = 0;
-    // Asks the system to read these bytes ahead.
+    // Asks the system to read these bytes ahead; returns at once. Any thread.
     virtual void prefetch(std::span<const std::byte> bytes) const = 0;
 
-    virtual std::uint64_t total_bytes() const = 0;
-    virtual std::string source() const = 0;  // path, for messages
+    virtual std::uint64_t total_bytes() const = 0;  // of all tensors
+    virtual std::string source() const = 0;         // path, for messages
+
+  protected:
+    // The file that holds this tensor, for messages.
+    virtual std::string file_of(const TensorView&) const { return source(); }
 };
 
-// The header of a safetensors file, parsed and checked against file_bytes. Apart, so that it can be fuzzed.
-// `header_and_rest`: at least the 8 length bytes and the header; tensors point into it only by offset.
+// One tensor of a safetensors header.
 struct SafetensorsEntry {
     std::string name;
     kernels::WeightType type = kernels::WeightType::kF32;
-    bool supported_type = true;  // false: a dtype that Offstage does not read (I64, F8 ...); shape and offsets are checked
+    bool supported_type = true;  // false: a dtype that Offstage does not compute with (I64, F8 ...)
     std::string type_name;       // as in the file
     std::vector<std::int64_t> shape;
-    std::uint64_t begin = 0;     // from the start of the file, in bytes
+    std::uint64_t begin = 0;  // from the start of the file, in bytes
     std::uint64_t end = 0;
 };
+
+// The header of a safetensors file, parsed and checked against file_bytes. Apart, so that it can be fuzzed.
+//
+//   byte 0      8 bytes   header_bytes, little-endian
+//   byte 8      ...       header: JSON in UTF-8, from '{', at most 100 MB, padded at the end with spaces:
+//                         {"NAME": {"dtype": "BF16", "shape": [2, 3], "data_offsets": [0, 12]}, ...,
+//                          "__metadata__": {"text": "text", ...}}
+//   after it    ...       data; data_offsets count from here, and the tensors fill it without overlap or hole
+//
+// `file`: the file's front, at least the 8 length bytes and the header; data bytes are not looked at.
+// Returns the tensors in the order of their data. Throws Error (kInvalidModel; kUnsupported for an unknown dtype).
 std::vector<SafetensorsEntry> parse_safetensors_header(std::span<const std::byte> file, std::uint64_t file_bytes,
                                                        const std::string& source);
 

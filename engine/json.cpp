@@ -1,0 +1,224 @@
+#include "engine/json.h"
+
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <functional>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "engine/error.h"
+
+namespace offstage::engine {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kLongestQuote = 96;
+
+// Bytes of the well-formed UTF-8 sequence at the front of `text` (Unicode 15, table 3-7), 0 if there is none.
+std::size_t utf8_length(std::string_view text) {
+    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+    const auto in = [&](std::size_t i, unsigned low, unsigned high) {
+        return i < text.size() && byte(i) >= low && byte(i) <= high;
+    };
+    const unsigned first = byte(0);
+    if (first < 0x80) return 1;
+    if (first >= 0xc2 && first <= 0xdf) return in(1, 0x80, 0xbf) ? 2 : 0;
+    if (first >= 0xe0 && first <= 0xef) {
+        const unsigned low = first == 0xe0 ? 0xa0 : 0x80;
+        const unsigned high = first == 0xed ? 0x9f : 0xbf;
+        return in(1, low, high) && in(2, 0x80, 0xbf) ? 3 : 0;
+    }
+    if (first >= 0xf0 && first <= 0xf4) {
+        const unsigned low = first == 0xf0 ? 0x90 : 0x80;
+        const unsigned high = first == 0xf4 ? 0x8f : 0xbf;
+        return in(1, low, high) && in(2, 0x80, 0xbf) && in(3, 0x80, 0xbf) ? 4 : 0;
+    }
+    return 0;
+}
+
+std::string escaped(std::string_view text, std::size_t longest) {
+    static constexpr char kHex[] = "0123456789abcdef";
+    std::string out;
+    while (!text.empty()) {
+        if (out.size() >= longest) return out + "...";
+        const auto byte = static_cast<unsigned char>(text.front());
+        std::size_t length = utf8_length(text);
+        if (length == 0 || byte < 0x20 || byte == 0x7f) {
+            out += {'\\', 'x', kHex[byte >> 4], kHex[byte & 15]};
+            length = 1;
+        } else {
+            out += text.substr(0, length);
+        }
+        text.remove_prefix(length);
+    }
+    return out;
+}
+
+// Refuses, while the parser runs, what a finished json value could no longer show or could not afford.
+class Guard {
+  public:
+    Guard(const std::string& source, const JsonLimits& limits) : source_(source), limits_(limits) {}
+
+    bool operator()(int depth, json::parse_event_t event, json& parsed) {
+        if (++n_events_ > limits_.max_values) {
+            throw Error(ErrorKind::kInvalidModel, source_ + ": holds more than " + std::to_string(limits_.max_values) +
+                                                      " JSON values; expected fewer");
+        }
+        switch (event) {
+            case json::parse_event_t::object_start:
+            case json::parse_event_t::array_start:
+                // `depth` counts the containers around this one.
+                if (static_cast<std::size_t>(depth) >= limits_.max_depth) {
+                    throw Error(ErrorKind::kInvalidModel,
+                                source_ + ": JSON nested deeper than " + std::to_string(limits_.max_depth) + " levels");
+                }
+                keys_.emplace_back();
+                break;
+            case json::parse_event_t::object_end:
+            case json::parse_event_t::array_end:
+                keys_.pop_back();
+                break;
+            case json::parse_event_t::key:
+                if (!keys_.back().insert(parsed.get_ref<const std::string&>()).second) {
+                    throw Error(ErrorKind::kInvalidModel, source_ + ": key " +
+                                                              in_quotes(parsed.get_ref<const std::string&>()) +
+                                                              " appears twice in one object; expected each key once");
+                }
+                break;
+            case json::parse_event_t::value:
+                break;
+        }
+        return true;
+    }
+
+  private:
+    const std::string& source_;
+    const JsonLimits& limits_;
+    std::size_t n_events_ = 0;
+    std::vector<std::unordered_set<std::string>> keys_;  // one set per open container
+};
+
+std::string range_text(double low, double high) {
+    std::array<char, 96> text{};
+    std::snprintf(text.data(), text.size(), "a number from %g to %g", low, high);
+    return text.data();
+}
+
+}  // namespace
+
+std::string in_quotes(std::string_view text) {
+    std::string out = "\"";
+    out += escaped(text, kLongestQuote);
+    out += '"';
+    return out;
+}
+
+std::string describe(const json& value) {
+    switch (value.type()) {
+        case json::value_t::null:
+            return "null";
+        case json::value_t::string:
+            return in_quotes(value.get_ref<const std::string&>());
+        case json::value_t::array:
+            return "a list of " + std::to_string(value.size());
+        case json::value_t::object:
+            return "an object";
+        case json::value_t::boolean:
+        case json::value_t::number_integer:
+        case json::value_t::number_unsigned:
+        case json::value_t::number_float:
+            return value.dump();
+        case json::value_t::binary:
+        case json::value_t::discarded:
+            break;
+    }
+    return "something else";
+}
+
+json parse_json(std::string_view text, const std::string& source, const JsonLimits& limits) {
+    // nlohmann's lexer takes a NUL byte for the end of the text and would not look behind it.
+    if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos) {
+        throw Error(ErrorKind::kInvalidModel, source + ": not valid JSON: a NUL byte at byte " + std::to_string(nul) +
+                                                  "; expected text in UTF-8");
+    }
+    try {
+        Guard guard(source, limits);
+        return json::parse(text.begin(), text.end(), std::ref(guard));
+    } catch (const json::parse_error& error) {
+        throw Error(ErrorKind::kInvalidModel,
+                    source + ": not valid JSON at byte " + std::to_string(error.byte) + "; expected JSON in UTF-8",
+                    escaped(error.what(), 1000));
+    } catch (const json::exception& error) {  // a number beyond the range of double
+        throw Error(ErrorKind::kInvalidModel,
+                    source + ": not valid JSON: a number out of range; expected numbers that fit 64 bits",
+                    escaped(error.what(), 1000));
+    }
+}
+
+JsonFields::JsonFields(const json& object, const std::string& source, std::string path)
+    : object_(object), source_(source), path_(std::move(path)) {
+    if (object.is_object()) return;
+    const std::string what = path_.empty() ? "the file" : in_quotes(path_.substr(0, path_.size() - 1));
+    throw Error(ErrorKind::kInvalidModel,
+                source_ + ": " + what + " is " + describe(object) + "; expected a JSON object");
+}
+
+const json* JsonFields::find(const char* key) const {
+    const auto found = object_.find(key);
+    return found == object_.end() ? nullptr : &*found;
+}
+
+bool JsonFields::is_null(const char* key) const {
+    const json* value = find(key);
+    return value != nullptr && value->is_null();
+}
+
+void JsonFields::reject(const char* key, const std::string& expected) const {
+    const json* value = find(key);
+    throw Error(ErrorKind::kInvalidModel, source_ + ": \"" + path_ + key + "\" is " +
+                                              (value == nullptr ? "missing" : describe(*value)) + "; expected " +
+                                              expected);
+}
+
+std::int64_t JsonFields::integer(const char* key, std::int64_t low, std::int64_t high,
+                                 std::optional<std::int64_t> fallback) const {
+    const json* value = find(key);
+    if (value == nullptr && fallback) return *fallback;
+    if (value != nullptr && value->is_number_integer()) {
+        // nlohmann keeps a non-negative integer as unsigned; above int64 it must not be read as a signed one.
+        const bool fits = !value->is_number_unsigned() || std::in_range<std::int64_t>(value->get<std::uint64_t>());
+        if (fits && value->get<std::int64_t>() >= low && value->get<std::int64_t>() <= high) {
+            return value->get<std::int64_t>();
+        }
+    }
+    reject(key, "an integer from " + std::to_string(low) + " to " + std::to_string(high));
+}
+
+double JsonFields::number(const char* key, double low, double high, std::optional<double> fallback) const {
+    const json* value = find(key);
+    if (value == nullptr && fallback) return *fallback;
+    if (value != nullptr && value->is_number()) {
+        const auto found = value->get<double>();
+        if (std::isfinite(found) && found >= low && found <= high) return found;
+    }
+    reject(key, range_text(low, high));
+}
+
+bool JsonFields::boolean(const char* key, bool fallback) const {
+    const json* value = find(key);
+    if (value == nullptr) return fallback;
+    if (!value->is_boolean()) reject(key, "true or false");
+    return value->get<bool>();
+}
+
+std::string JsonFields::text(const char* key, std::optional<std::string> fallback) const {
+    const json* value = find(key);
+    if (value == nullptr && fallback) return *fallback;
+    if (value == nullptr || !value->is_string()) reject(key, "a text");
+    return value->get<std::string>();
+}
+
+}  // namespace offstage::engine

@@ -1,0 +1,59 @@
+#pragma once
+// JSON from files that nobody vouches for: bounded, strict, and with messages that name file and key.
+
+#include <cstddef>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace offstage::engine {
+
+struct JsonLimits {
+    std::size_t max_depth = 64;          // of nested lists and objects
+    std::size_t max_values = 4'000'000;  // keys, strings, numbers ... together: about 16 to 100 bytes of memory each
+};
+
+// Parses one JSON document. Stricter than nlohmann::json::parse: a key that appears twice in one object, a NUL byte,
+// nesting or size beyond the limits are errors too. Throws Error (kInvalidModel) that begins with `source`.
+nlohmann::json parse_json(std::string_view text, const std::string& source, const JsonLimits& limits = {});
+
+// `text` in quotes for a message: control characters and bytes that are not UTF-8 become \xNN, a long text is cut.
+std::string in_quotes(std::string_view text);
+
+// A short description of a value for a message: a number as written, a text in quotes, "a list of 3", "an object",
+// "null".
+std::string describe(const nlohmann::json& value);
+
+// Reads the fields of one JSON object, with a check on each. The object and the source must outlive it.
+// A field counts as absent when the key is missing; null is a value of its own (see is_null).
+// Every failed check throws Error (kInvalidModel): source, key, what was found, what was expected.
+class JsonFields {
+  public:
+    // `path` is put before the keys in messages, for an object inside another: "rope_parameters.".
+    JsonFields(const nlohmann::json& object, const std::string& source, std::string path = {});
+
+    bool has(const char* key) const { return find(key) != nullptr; }
+    bool is_null(const char* key) const;
+    bool has_value(const char* key) const { return has(key) && !is_null(key); }
+    const nlohmann::json* find(const char* key) const;  // nullptr when absent
+
+    // An integer in [low, high]; 3.0 and "3" are not integers. Without a fallback the key must be there.
+    std::int64_t integer(const char* key, std::int64_t low, std::int64_t high,
+                         std::optional<std::int64_t> fallback = {}) const;
+    // A finite number in [low, high].
+    double number(const char* key, double low, double high, std::optional<double> fallback = {}) const;
+    bool boolean(const char* key, bool fallback) const;
+    std::string text(const char* key, std::optional<std::string> fallback = {}) const;
+
+    // Throws: SOURCE: "KEY" is FOUND; expected EXPECTED.
+    [[noreturn]] void reject(const char* key, const std::string& expected) const;
+
+  private:
+    const nlohmann::json& object_;
+    const std::string& source_;
+    std::string path_;
+};
+
+}  // namespace offstage::engine

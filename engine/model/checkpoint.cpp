@@ -1,0 +1,109 @@
+#include "engine/model/checkpoint.h"
+
+#include <algorithm>
+#include <new>
+#include <system_error>
+
+#include "engine/error.h"
+#include "engine/json.h"
+#include "engine/model/safetensors.h"
+
+namespace offstage::engine {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string shape_text(std::span<const std::int64_t> shape) {
+    std::string out = "(";
+    for (std::size_t i = 0; i < shape.size(); ++i) {
+        if (i > 0) out += ", ";
+        out += std::to_string(shape[i]);
+    }
+    return out + ")";
+}
+
+bool is_there(const fs::path& path) {
+    std::error_code ignored;
+    // A link that leads nowhere counts: opening it gives the right message.
+    return fs::symlink_status(path, ignored).type() != fs::file_type::not_found;
+}
+
+std::unique_ptr<Checkpoint> open_folder(const fs::path& folder) {
+    if (const fs::path file = folder / "model.safetensors"; is_there(file)) return open_safetensors_file(file);
+    if (const fs::path file = folder / "model.safetensors.index.json"; is_there(file))
+        return open_safetensors_shards(file);
+
+    std::vector<fs::path> found;
+    std::error_code code;
+    fs::directory_iterator entry(folder, code);
+    for (; !code && entry != fs::directory_iterator(); entry.increment(code)) {
+        if (entry->path().extension() == ".safetensors") found.push_back(entry->path());
+    }
+    if (code) throw Error(ErrorKind::kNotFound, folder.string() + ": cannot be listed: " + code.message());
+    if (found.size() == 1) return open_safetensors_file(found.front());
+    const std::string expected =
+        "; expected model.safetensors, or model.safetensors.index.json with its shards, or one *.safetensors file";
+    if (found.empty()) throw Error(ErrorKind::kNotFound, folder.string() + ": holds no weights" + expected);
+    std::sort(found.begin(), found.end());
+    throw Error(ErrorKind::kNotFound, folder.string() + ": holds " + std::to_string(found.size()) +
+                                          " *.safetensors files (" + in_quotes(found.front().filename().string()) +
+                                          " ...) and no model.safetensors.index.json" + expected);
+}
+
+std::unique_ptr<Checkpoint> open_path(const fs::path& path) {
+    std::error_code code;
+    const fs::file_status status = fs::status(path, code);
+    if (status.type() == fs::file_type::not_found) {
+        throw Error(ErrorKind::kNotFound, path.string() +
+                                              ": no such file or folder; expected a model's folder or a "
+                                              "*.safetensors file");
+    }
+    if (!fs::exists(status)) {
+        throw Error(ErrorKind::kNotFound, path.string() + ": cannot be examined: " + code.message());
+    }
+    if (fs::is_directory(status)) return open_folder(path);
+    if (path.extension() == ".json") return open_safetensors_shards(path);
+    return open_safetensors_file(path);
+}
+
+}  // namespace
+
+std::int64_t TensorView::n_elements() const {
+    std::int64_t n = 1;
+    for (const std::int64_t dim : shape) n *= dim;  // fits: checked when the header was read
+    return n;
+}
+
+std::unique_ptr<Checkpoint> Checkpoint::open(const fs::path& path) {
+    try {
+        return open_path(path);
+    } catch (const std::bad_alloc&) {
+        throw Error(ErrorKind::kOutOfMemory, path.string() + ": not enough memory for the list of its tensors");
+    }
+}
+
+const TensorView& Checkpoint::require(std::string_view name, std::span<const std::int64_t> shape) const {
+    const TensorView* tensor = find(name);
+    if (tensor == nullptr) {
+        throw Error(ErrorKind::kInvalidModel, source() + ": tensor " + in_quotes(name) +
+                                                  " is missing; expected it with shape " + shape_text(shape));
+    }
+    const std::string which = file_of(*tensor) + ": tensor " + in_quotes(name);
+    if (!std::equal(shape.begin(), shape.end(), tensor->shape.begin(), tensor->shape.end())) {
+        throw Error(ErrorKind::kInvalidModel,
+                    which + " has shape " + shape_text(tensor->shape) + "; expected " + shape_text(shape));
+    }
+    if (!tensor->supported_type) {
+        throw Error(ErrorKind::kInvalidModel,
+                    which + " has dtype " + tensor->type_name + "; expected BF16, F16 or F32");
+    }
+    const std::size_t element_bytes = kernels::bytes_per_weight(tensor->type);
+    if (reinterpret_cast<std::uintptr_t>(tensor->bytes.data()) % element_bytes != 0) {
+        throw Error(ErrorKind::kInvalidModel, which + " does not begin at a multiple of " +
+                                                  std::to_string(element_bytes) +
+                                                  " bytes; expected an aligned file, as current writers make");
+    }
+    return *tensor;
+}
+
+}  // namespace offstage::engine

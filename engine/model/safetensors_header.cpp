@@ -1,0 +1,413 @@
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string_view>
+#include <tuple>
+#include <unordered_set>
+#include <utility>
+
+#include "engine/error.h"
+#include "engine/json.h"
+#include "engine/model/checkpoint.h"
+
+namespace offstage::engine {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kLengthBytes = 8;
+constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;
+constexpr std::size_t kMaxDims = 64;  // PyTorch's own limit
+
+struct Dtype {
+    std::string_view name;
+    std::uint64_t bits;
+    std::optional<kernels::WeightType> type;  // none: Offstage does not compute with it
+};
+
+// Every dtype of the format (safetensors 0.8).
+constexpr std::array<Dtype, 22> kDtypes = {{
+    {"BF16", 16, kernels::WeightType::kBf16},
+    {"F16", 16, kernels::WeightType::kF16},
+    {"F32", 32, kernels::WeightType::kF32},
+    {"F64", 64, {}},
+    {"I64", 64, {}},
+    {"I32", 32, {}},
+    {"I16", 16, {}},
+    {"I8", 8, {}},
+    {"U64", 64, {}},
+    {"U32", 32, {}},
+    {"U16", 16, {}},
+    {"U8", 8, {}},
+    {"BOOL", 8, {}},
+    {"C64", 64, {}},
+    {"F8_E4M3", 8, {}},
+    {"F8_E5M2", 8, {}},
+    {"F8_E4M3FNUZ", 8, {}},
+    {"F8_E5M2FNUZ", 8, {}},
+    {"F8_E8M0", 8, {}},
+    {"F6_E2M3", 6, {}},
+    {"F6_E3M2", 6, {}},
+    {"F4", 4, {}},
+}};
+
+const Dtype* find_dtype(std::string_view name) {
+    const auto* found = std::find_if(kDtypes.begin(), kDtypes.end(), [&](const Dtype& d) { return d.name == name; });
+    return found == kDtypes.end() ? nullptr : found;
+}
+
+std::string shape_text(const std::vector<std::int64_t>& shape) {
+    std::string out = "[";
+    for (std::size_t i = 0; i < shape.size(); ++i) {
+        if (i > 0) out += ", ";
+        out += std::to_string(shape[i]);
+    }
+    return out + "]";
+}
+
+// Receives the header's JSON piece by piece, and takes nothing but the format's own structure. So the depth is bounded,
+// and 100 MB of nested lists or of numbers cost no memory, as a finished JSON document would.
+class HeaderReader {
+  public:
+    HeaderReader(const std::string& source, std::vector<SafetensorsEntry>& entries)
+        : source_(source), entries_(entries) {}
+
+    // The interface of nlohmann's SAX parsers.
+    bool null() { return scalar("null"); }
+    bool boolean(bool value) { return scalar(value ? "true" : "false"); }
+    bool number_integer(json::number_integer_t value) { return scalar(std::to_string(value)); }
+    bool number_float(json::number_float_t, const std::string& text) { return scalar(text); }
+    bool binary(json::binary_t&) { return scalar("binary data"); }
+
+    bool number_unsigned(json::number_unsigned_t value) {
+        switch (state_) {
+            case State::kShape:
+                if (!std::in_range<std::int64_t>(value)) wrong_value(std::to_string(value));
+                if (entry_.shape.size() == kMaxDims) {
+                    reject("has more than " + std::to_string(kMaxDims) + " dimensions; expected fewer");
+                }
+                entry_.shape.push_back(static_cast<std::int64_t>(value));
+                return true;
+            case State::kOffsets:
+                if (n_offsets_ == 2) wrong_value("a list of more than 2");
+                (n_offsets_++ == 0 ? entry_.begin : entry_.end) = value;
+                return true;
+            default:
+                return scalar(std::to_string(value));
+        }
+    }
+
+    bool string(std::string& value) {
+        switch (state_) {
+            case State::kDtype: {
+                const Dtype* dtype = find_dtype(value);
+                if (dtype == nullptr) {
+                    throw Error(ErrorKind::kUnsupported, source_ + ": tensor " + in_quotes(entry_.name) + ": dtype " +
+                                                             in_quotes(value) +
+                                                             " is not known; expected one of the safetensors format, "
+                                                             "such as \"BF16\", \"F16\" or \"F32\"");
+                }
+                bits_.push_back(dtype->bits);
+                entry_.type_name = value;
+                entry_.supported_type = dtype->type.has_value();
+                entry_.type = dtype->type.value_or(kernels::WeightType::kF32);
+                state_ = State::kFields;
+                return true;
+            }
+            case State::kMetadataValue:
+                state_ = State::kMetadata;
+                return true;
+            default:
+                return scalar(in_quotes(value));
+        }
+    }
+
+    bool key(std::string& name) {
+        switch (state_) {
+            case State::kNames:
+                if (name == "__metadata__") {
+                    if (std::exchange(has_metadata_, true))
+                        reject_header("\"__metadata__\" appears twice; expected once");
+                    state_ = State::kMetadataStart;
+                } else {
+                    entry_ = {};
+                    entry_.name = name;
+                    has_dtype_ = has_shape_ = has_offsets_ = false;
+                    state_ = State::kTensorStart;
+                }
+                return true;
+            case State::kFields:
+                field_ = name;
+                if (name == "dtype") return begin_field(has_dtype_, State::kDtype);
+                if (name == "shape") return begin_field(has_shape_, State::kShapeStart);
+                if (name == "data_offsets") return begin_field(has_offsets_, State::kOffsetsStart);
+                reject("has a field " + in_quotes(name) + "; expected only \"dtype\", \"shape\" and \"data_offsets\"");
+            case State::kMetadata:
+                field_ = name;
+                if (!metadata_keys_.insert(name).second) {
+                    reject_header("\"__metadata__\" has the key " + in_quotes(name) + " twice; expected once");
+                }
+                state_ = State::kMetadataValue;
+                return true;
+            default:
+                return scalar("an object");  // not reached: start_object refuses the other objects
+        }
+    }
+
+    bool start_object(std::size_t) {
+        switch (state_) {
+            case State::kTop:
+                state_ = State::kNames;
+                return true;
+            case State::kTensorStart:
+                state_ = State::kFields;
+                return true;
+            case State::kMetadataStart:
+                state_ = State::kMetadata;
+                return true;
+            default:
+                return scalar("an object");
+        }
+    }
+
+    bool end_object() {
+        if (state_ == State::kFields) {
+            if (!has_dtype_) reject("has no \"dtype\"; expected one, such as \"BF16\"");
+            if (!has_shape_) reject("has no \"shape\"; expected a list of integers");
+            if (!has_offsets_) reject("has no \"data_offsets\"; expected [begin, end]");
+            entries_.push_back(std::move(entry_));
+            entry_ = {};
+        }
+        state_ = state_ == State::kNames ? State::kEnd : State::kNames;
+        return true;
+    }
+
+    bool start_array(std::size_t) {
+        switch (state_) {
+            case State::kShapeStart:
+                state_ = State::kShape;
+                return true;
+            case State::kOffsetsStart:
+                state_ = State::kOffsets;
+                n_offsets_ = 0;
+                return true;
+            default:
+                return scalar("a list");
+        }
+    }
+
+    bool end_array() {
+        if (state_ == State::kOffsets && n_offsets_ != 2) wrong_value("a list of " + std::to_string(n_offsets_));
+        state_ = State::kFields;
+        return true;
+    }
+
+    bool parse_error(std::size_t position, const std::string&, const json::exception& error) {
+        throw Error(ErrorKind::kInvalidModel,
+                    source_ + ": the safetensors header is not valid JSON at byte " + std::to_string(position) +
+                        " of the header; expected JSON in UTF-8",
+                    in_quotes(error.what()));
+    }
+
+    const std::vector<std::uint64_t>& bits() const { return bits_; }  // per element of entries_[i], in the same order
+
+  private:
+    // What may come next.
+    enum class State {
+        kTop,            // the outer {
+        kNames,          // a tensor's name, "__metadata__", or the outer }
+        kTensorStart,    // the { of a tensor
+        kFields,         // a field's name, or the } of a tensor
+        kDtype,          // a string
+        kShapeStart,     // [
+        kShape,          // an integer, or ]
+        kOffsetsStart,   // [
+        kOffsets,        // an integer, or ]
+        kMetadataStart,  // {
+        kMetadata,       // a key, or }
+        kMetadataValue,  // a string
+        kEnd,            // nothing
+    };
+
+    bool begin_field(bool& seen, State next) {
+        if (std::exchange(seen, true)) reject("has " + in_quotes(field_) + " twice; expected once");
+        state_ = next;
+        return true;
+    }
+
+    // A value of a kind that has no place here.
+    bool scalar(const std::string& found) { wrong_value(found); }
+
+    [[noreturn]] void wrong_value(const std::string& found) const {
+        switch (state_) {
+            case State::kTensorStart:
+                reject("is " + found + "; expected an object with \"dtype\", \"shape\" and \"data_offsets\"");
+            case State::kDtype:
+                reject("\"dtype\" is " + found + "; expected a text such as \"BF16\"");
+            case State::kShapeStart:
+                reject("\"shape\" is " + found + "; expected a list of integers");
+            case State::kShape:
+                reject("\"shape\" holds " + found + "; expected integers from 0 to 2^63-1");
+            case State::kOffsetsStart:
+            case State::kOffsets:
+                reject("\"data_offsets\" is or holds " + found + "; expected a list of 2 integers from 0 to 2^64-1");
+            case State::kMetadataStart:
+                reject_header("\"__metadata__\" is " + found + "; expected an object of texts");
+            case State::kMetadataValue:
+                reject_header("\"__metadata__\": key " + in_quotes(field_) + " is " + found + "; expected a text");
+            case State::kTop:
+            case State::kNames:
+            case State::kFields:
+            case State::kMetadata:
+            case State::kEnd:
+                break;
+        }
+        reject_header("the safetensors header is " + found + "; expected a JSON object of tensors");
+    }
+
+    [[noreturn]] void reject(const std::string& what) const {
+        reject_header("tensor " + in_quotes(entry_.name) + " " + what);
+    }
+    [[noreturn]] void reject_header(const std::string& what) const {
+        throw Error(ErrorKind::kInvalidModel, source_ + ": " + what);
+    }
+
+    const std::string& source_;
+    std::vector<SafetensorsEntry>& entries_;
+    std::vector<std::uint64_t> bits_;
+    State state_ = State::kTop;
+    SafetensorsEntry entry_;
+    std::string field_;
+    bool has_dtype_ = false;
+    bool has_shape_ = false;
+    bool has_offsets_ = false;
+    bool has_metadata_ = false;
+    int n_offsets_ = 0;
+    std::unordered_set<std::string> metadata_keys_;
+};
+
+// Bytes of a tensor, or nothing when they (or the product of its dimensions other than 0) do not fit 64 bits.
+// Leaving the zeros out bounds every partial product that code further on may form.
+std::optional<std::uint64_t> tensor_bits(const std::vector<std::int64_t>& shape, std::uint64_t bits_per_element) {
+    std::int64_t n_elements = 1;
+    bool empty = false;
+    for (const std::int64_t dim : shape) {
+        if (dim == 0) {
+            empty = true;
+        } else if (__builtin_mul_overflow(n_elements, dim, &n_elements)) {
+            return {};
+        }
+    }
+    std::uint64_t bits = 0;
+    if (__builtin_mul_overflow(static_cast<std::uint64_t>(n_elements), bits_per_element, &bits)) return {};
+    return empty ? 0 : bits;
+}
+
+// Files of other kinds that end up under this name, by their first bytes.
+std::string foreign_format(std::string_view front) {
+    if (front.starts_with("version "))
+        return " (it looks like a Git LFS pointer: fetch the file itself, \"git lfs pull\")";
+    if (front.starts_with("GGUF")) return " (it looks like a GGUF file)";
+    if (front.starts_with("PK\x03\x04")) return " (it looks like a PyTorch or zip file)";
+    if (front.starts_with("<!DOCTYP") || front.starts_with("<html")) return " (it looks like a web page)";
+    return {};
+}
+
+}  // namespace
+
+std::vector<SafetensorsEntry> parse_safetensors_header(std::span<const std::byte> file, std::uint64_t file_bytes,
+                                                       const std::string& source) {
+    const auto reject = [&](const std::string& what) { throw Error(ErrorKind::kInvalidModel, source + ": " + what); };
+    const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
+
+    // 1. Where the header ends. Every comparison subtracts from what is there, so nothing can wrap round.
+    if (file_bytes < kLengthBytes || text.size() < kLengthBytes) {
+        reject("has " + std::to_string(std::min<std::uint64_t>(file_bytes, text.size())) +
+               " bytes; expected a safetensors file, which begins with 8 bytes for the header's length");
+    }
+    std::uint64_t header_bytes = 0;
+    for (std::size_t i = kLengthBytes; i-- > 0;) header_bytes = header_bytes << 8 | static_cast<unsigned char>(text[i]);
+    if (header_bytes > kMaxHeaderBytes) {
+        reject("says that its header has " + std::to_string(header_bytes) +
+               " bytes; expected a safetensors header of at most " + std::to_string(kMaxHeaderBytes) +
+               foreign_format(text));
+    }
+    const std::uint64_t there = std::min<std::uint64_t>(file_bytes, text.size()) - kLengthBytes;
+    if (header_bytes > there) {
+        reject("is truncated: its header promises " + std::to_string(header_bytes) +
+               " bytes after the first 8, but only " + std::to_string(there) + " are there; expected the whole file");
+    }
+    const std::string_view header = text.substr(kLengthBytes, static_cast<std::size_t>(header_bytes));
+    if (!header.starts_with('{')) {
+        reject("the safetensors header begins with " + in_quotes(header.substr(0, 1)) + "; expected \"{\"");
+    }
+    // nlohmann's lexer takes a NUL byte for the end of the text and would not look behind it.
+    if (const std::size_t nul = header.find('\0'); nul != std::string_view::npos) {
+        reject("the safetensors header is not valid JSON: a NUL byte at byte " + std::to_string(nul) +
+               " of the header; expected JSON in UTF-8");
+    }
+
+    // 2. The JSON.
+    std::vector<SafetensorsEntry> entries;
+    HeaderReader reader(source, entries);
+    json::sax_parse(header.begin(), header.end(), &reader);
+
+    // 3. Each tensor by itself: as many bytes as shape and dtype say; no name twice.
+    std::unordered_set<std::string_view> names;
+    names.reserve(entries.size());
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+        const SafetensorsEntry& entry = entries[i];
+        const std::string tensor = "tensor " + in_quotes(entry.name);
+        if (!names.insert(entry.name).second) reject(tensor + " appears twice; expected each name once");
+        if (entry.end < entry.begin) {
+            reject(tensor + " has \"data_offsets\" [" + std::to_string(entry.begin) + ", " + std::to_string(entry.end) +
+                   "]; expected an end that is not before the begin");
+        }
+        const std::optional<std::uint64_t> bits = tensor_bits(entry.shape, reader.bits()[i]);
+        if (!bits) {
+            reject(tensor + " has shape " + shape_text(entry.shape) + "; expected one whose bytes fit 64 bits");
+        } else if (*bits % 8 != 0) {
+            reject(tensor + " has shape " + shape_text(entry.shape) + " and dtype " + entry.type_name +
+                   "; expected a whole number of bytes");
+        } else if (*bits / 8 != entry.end - entry.begin) {
+            reject(tensor + " has " + std::to_string(entry.end - entry.begin) +
+                   " bytes by its \"data_offsets\"; expected " + std::to_string(*bits / 8) + " by its shape " +
+                   shape_text(entry.shape) + " and dtype " + entry.type_name);
+        }
+    }
+
+    // 4. All of them together: side by side from the first data byte to the file's last. Old writers sorted the header
+    // by name, so the order in the file says nothing.
+    std::sort(entries.begin(), entries.end(), [](const SafetensorsEntry& a, const SafetensorsEntry& b) {
+        return std::tie(a.begin, a.end, a.name) < std::tie(b.begin, b.end, b.name);
+    });
+    std::uint64_t end = 0;
+    for (const SafetensorsEntry& entry : entries) {
+        if (entry.begin != end) {
+            reject("tensor " + in_quotes(entry.name) +
+                   (entry.begin < end ? " overlaps the one before it" : " leaves a hole") + ": its data begins at " +
+                   std::to_string(entry.begin) + "; expected " + std::to_string(end));
+        }
+        end = entry.end;
+    }
+    const std::uint64_t data_begin = kLengthBytes + header_bytes;
+    const std::uint64_t data_bytes = file_bytes - data_begin;
+    if (end > data_bytes) {
+        reject("is truncated: its header promises " + std::to_string(end) + " bytes of tensors, but only " +
+               std::to_string(data_bytes) + " are there; expected the whole file" +
+               (entries.empty() ? "" : " (the last tensor is " + in_quotes(entries.back().name) + ")"));
+    }
+    if (end < data_bytes) {
+        reject("has " + std::to_string(data_bytes) + " bytes after its header; expected the " + std::to_string(end) +
+               " bytes that its tensors take");
+    }
+    for (SafetensorsEntry& entry : entries) {
+        entry.begin += data_begin;
+        entry.end += data_begin;
+    }
+    return entries;
+}
+
+}  // namespace offstage::engine

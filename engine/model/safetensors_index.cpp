@@ -1,0 +1,46 @@
+#include <map>
+
+#include "engine/error.h"
+#include "engine/json.h"
+#include "engine/model/safetensors.h"
+
+namespace offstage::engine {
+namespace {
+
+// By its letters only: in a Hugging Face cache the shards are links to files elsewhere, and following them is right.
+bool stays_inside(const std::string& name) {
+    for (const char letter : name) {
+        if (static_cast<unsigned char>(letter) < 0x20) return false;  // a NUL would cut the name short
+    }
+    const std::filesystem::path path(name);
+    if (!path.has_filename() || path.is_absolute()) return false;
+    for (const auto& part : path) {
+        if (part == "..") return false;
+    }
+    return true;
+}
+
+}  // namespace
+
+std::vector<ShardContents> parse_shard_index(std::string_view text, const std::string& source) {
+    const nlohmann::json document = parse_json(text, source);
+    const JsonFields fields(document, source);
+    const nlohmann::json* map = fields.find("weight_map");
+    if (map == nullptr || !map->is_object() || map->empty()) {
+        fields.reject("weight_map", "an object that gives the file of each tensor");
+    }
+    std::map<std::string, std::vector<std::string>> tensors_of;
+    for (const auto& [tensor, shard] : map->items()) {
+        if (!shard.is_string() || !stays_inside(shard.get_ref<const std::string&>())) {
+            throw Error(ErrorKind::kInvalidModel, source + ": \"weight_map\": the file of tensor " + in_quotes(tensor) +
+                                                      " is " + describe(shard) +
+                                                      "; expected the name of a file in the same folder");
+        }
+        tensors_of[shard.get_ref<const std::string&>()].push_back(tensor);
+    }
+    std::vector<ShardContents> shards;
+    for (auto& [file, tensors] : tensors_of) shards.push_back({file, std::move(tensors)});
+    return shards;
+}
+
+}  // namespace offstage::engine

@@ -1,0 +1,537 @@
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <QDir>
+#include <QTemporaryDir>
+#include <QtTest>
+
+#include "engine/model/model_config.h"
+#include "tests/engine/checkpoint_writer.h"
+#include "tests/fuzz/model_files.h"
+
+using namespace offstage;
+using engine::ErrorKind;
+using engine::ModelConfig;
+using engine::TokenId;
+using tests::error_of;
+using tests::mismatch;
+using tests::write_file;
+
+namespace {
+
+using Keys = std::vector<std::pair<QByteArray, QByteArray>>;  // key, value as JSON; no value: without the key
+
+QByteArray json_of(const Keys& keys) {
+    QByteArrayList parts;
+    for (const auto& [key, value] : keys) {
+        if (!value.isEmpty()) parts.append("\"" + key + "\": " + value);
+    }
+    return "{" + parts.join(", ") + "}";
+}
+
+Keys changed(Keys keys, const Keys& changes) {
+    for (const auto& [key, value] : changes) {
+        const auto found = std::find_if(keys.begin(), keys.end(), [&](const auto& pair) { return pair.first == key; });
+        if (found == keys.end()) {
+            keys.emplace_back(key, value);
+        } else {
+            found->second = value;
+        }
+    }
+    return keys;
+}
+
+// What a small model needs, and nothing else.
+const Keys kSmall = {{"architectures", R"(["MixtralForCausalLM"])"},
+                     {"vocab_size", "100"},
+                     {"hidden_size", "16"},
+                     {"intermediate_size", "24"},
+                     {"num_hidden_layers", "3"},
+                     {"num_attention_heads", "4"},
+                     {"num_key_value_heads", "2"},
+                     {"num_local_experts", "5"},
+                     {"num_experts_per_tok", "2"},
+                     {"max_position_embeddings", "64"}};
+
+ModelConfig parse(const Keys& changes) {
+    return engine::parse_model_config(json_of(changed(kSmall, changes)).toStdString(), "config.json");
+}
+
+// mistralai/Mixtral-8x7B-Instruct-v0.1, as transformers 4 wrote it.
+const Keys kMixtral8x7B = {{"architectures", R"(["MixtralForCausalLM"])"},
+                           {"attention_dropout", "0.0"},
+                           {"bos_token_id", "1"},
+                           {"eos_token_id", "2"},
+                           {"hidden_act", R"("silu")"},
+                           {"hidden_size", "4096"},
+                           {"initializer_range", "0.02"},
+                           {"intermediate_size", "14336"},
+                           {"max_position_embeddings", "32768"},
+                           {"model_type", R"("mixtral")"},
+                           {"num_attention_heads", "32"},
+                           {"num_experts_per_tok", "2"},
+                           {"num_hidden_layers", "32"},
+                           {"num_key_value_heads", "8"},
+                           {"num_local_experts", "8"},
+                           {"output_router_logits", "false"},
+                           {"rms_norm_eps", "1e-05"},
+                           {"rope_theta", "1000000.0"},
+                           {"router_aux_loss_coef", "0.02"},
+                           {"sliding_window", "null"},
+                           {"tie_word_embeddings", "false"},
+                           {"torch_dtype", R"("bfloat16")"},
+                           {"transformers_version", R"("4.36.0.dev0")"},
+                           {"use_cache", "true"},
+                           {"vocab_size", "32000"}};
+
+}  // namespace
+
+class TestModelConfig : public QObject {
+    Q_OBJECT
+
+  private:
+    QTemporaryDir dir_;
+    QString path(const QString& name) const { return dir_.filePath(name); }
+    std::optional<engine::Error> read_error(const QString& name) const {
+        return error_of([&] { engine::read_model_config(path(name).toStdString()); });
+    }
+
+  private slots:
+    void init() {
+        dir_ = QTemporaryDir();
+        QVERIFY(dir_.isValid());
+    }
+
+    // ------------------------------------------------------------ good files
+
+    void transformers_4_config_is_read_whole() {
+        const ModelConfig c = engine::parse_model_config(json_of(kMixtral8x7B).toStdString(), "config.json");
+        QCOMPARE(c.architecture, std::string("MixtralForCausalLM"));
+        QCOMPARE(c.vocab_size, 32000);
+        QCOMPARE(c.hidden_dim, 4096);
+        QCOMPARE(c.ffn_dim, 14336);
+        QCOMPARE(c.n_layers, 32);
+        QCOMPARE(c.n_heads, 32);
+        QCOMPARE(c.n_kv_heads, 8);
+        QCOMPARE(c.head_dim, 128);
+        QCOMPARE(c.n_experts, 8);
+        QCOMPARE(c.n_active, 2);
+        QCOMPARE(c.max_context, 32768);
+        QCOMPARE(c.sliding_window, 0);
+        QCOMPARE(c.rope_theta, 1e6);
+        QCOMPARE(c.rms_norm_eps, 1e-5);
+        QVERIFY(!c.tied_embeddings);
+        QCOMPARE(c.bos_token, 1);
+        QCOMPARE(c.eos_tokens, std::vector<TokenId>{2});
+        // The published 46.7 and 12.9 billion, the second without the embedding rows of other tokens.
+        QCOMPARE(c.total_weights(), 46'702'792'704);
+        QCOMPARE(c.active_weights(), 46'702'792'704 - 32LL * 6 * 3 * 4096 * 14336 - 31999LL * 4096);
+    }
+
+    void transformers_5_config_is_read_whole() {
+        // As MixtralConfig.save_pretrained of 5.23 writes it.
+        const ModelConfig c = engine::parse_model_config(R"({
+            "architectures": ["MixtralForCausalLM"], "attention_dropout": 0.0, "bos_token_id": 1, "dtype": "bfloat16",
+            "eos_token_id": [2, 7], "head_dim": null, "hidden_act": "silu", "hidden_size": 64,
+            "initializer_range": 0.02, "intermediate_size": 128, "max_position_embeddings": 131072,
+            "model_type": "mixtral", "num_attention_heads": 4, "num_experts_per_tok": 2, "num_hidden_layers": 2,
+            "num_key_value_heads": 2, "num_local_experts": 8, "output_router_logits": false, "pad_token_id": null,
+            "rms_norm_eps": 1e-06, "rope_parameters": {"rope_theta": 500000.0, "rope_type": "default"},
+            "router_aux_loss_coef": 0.001, "router_jitter_noise": 0.0, "sliding_window": 4096,
+            "tie_word_embeddings": true, "transformers_version": "5.23.0", "use_cache": true, "vocab_size": 512})",
+                                                         "config.json");
+        QCOMPARE(c.head_dim, 16);
+        QCOMPARE(c.rope_theta, 5e5);
+        QCOMPARE(c.rms_norm_eps, 1e-6);
+        QCOMPARE(c.sliding_window, 4096);
+        QCOMPARE(c.max_context, 131072);
+        QCOMPARE(c.eos_tokens, (std::vector<TokenId>{2, 7}));
+        QVERIFY(c.tied_embeddings);
+        // Counted by PyTorch on a model of this configuration.
+        QCOMPARE(c.total_weights(), 451'904);
+        QCOMPARE(c.active_weights(), 451'904 - 2LL * 6 * 3 * 64 * 128);
+    }
+
+    void absent_and_null_keys_mean_what_transformers_takes_data() {
+        QTest::addColumn<QByteArray>("key");
+        QTest::addColumn<QByteArray>("value");
+        QTest::addColumn<double>("found");
+        QTest::addColumn<double>("expected");
+        const auto row = [](const char* name, const char* key, const char* value, auto field, double expected) {
+            const ModelConfig config = parse({{"num_attention_heads", "8"}, {key, value}});
+            QTest::newRow(name) << QByteArray(key) << QByteArray(value) << static_cast<double>(field(config))
+                                << expected;
+        };
+        const auto n_kv_heads = [](const ModelConfig& c) { return c.n_kv_heads; };
+        const auto head_dim = [](const ModelConfig& c) { return c.head_dim; };
+        const auto theta = [](const ModelConfig& c) { return c.rope_theta; };
+        const auto eps = [](const ModelConfig& c) { return c.rms_norm_eps; };
+        const auto window = [](const ModelConfig& c) { return c.sliding_window; };
+        const auto tied = [](const ModelConfig& c) { return c.tied_embeddings ? 1 : 0; };
+        const auto bos = [](const ModelConfig& c) { return c.bos_token; };
+        const auto eos = [](const ModelConfig& c) { return c.eos_tokens.empty() ? -1 : c.eos_tokens.front(); };
+        row("kv heads absent", "num_key_value_heads", "", n_kv_heads, 8);
+        row("kv heads null", "num_key_value_heads", "null", n_kv_heads, 8);
+        row("head_dim absent", "head_dim", "", head_dim, 2);
+        row("head_dim null", "head_dim", "null", head_dim, 2);
+        row("head_dim of its own", "head_dim", "32", head_dim, 32);
+        row("theta absent", "rope_theta", "", theta, 1e6);
+        row("theta at the top", "rope_theta", "10000", theta, 1e4);
+        row("theta null", "rope_theta", "null", theta, 1e6);
+        row("rope_scaling null", "rope_scaling", "null", theta, 1e6);
+        row("rope_scaling empty", "rope_scaling", "{}", theta, 1e6);
+        row("rope_scaling default", "rope_scaling", R"({"type":"default","rope_theta":7})", theta, 7);
+        row("rope_parameters without type", "rope_parameters", R"({"rope_theta":9})", theta, 9);
+        row("rope_parameters without theta", "rope_parameters", R"({"rope_type":"default"})", theta, 1e6);
+        row("whole rotary", "rope_parameters", R"({"partial_rotary_factor":1.0})", theta, 1e6);
+        row("eps absent", "rms_norm_eps", "", eps, 1e-5);
+        row("window absent", "sliding_window", "", window, 0);
+        row("window null", "sliding_window", "null", window, 0);
+        row("tied absent", "tie_word_embeddings", "", tied, 0);
+        row("tied null", "tie_word_embeddings", "null", tied, 0);
+        row("tied", "tie_word_embeddings", "true", tied, 1);
+        row("bos absent", "bos_token_id", "", bos, 1);
+        row("bos null", "bos_token_id", "null", bos, -1);
+        row("bos in a list", "bos_token_id", "[5]", bos, 5);
+        row("bos 0", "bos_token_id", "0", bos, 0);
+        row("bos the last", "bos_token_id", "99", bos, 99);
+        row("eos absent", "eos_token_id", "", eos, 2);
+        row("eos null", "eos_token_id", "null", eos, -1);
+        row("eos empty", "eos_token_id", "[]", eos, -1);
+        row("bias false", "attention_bias", "false", n_kv_heads, 2);
+        row("bias null", "attention_bias", "null", n_kv_heads, 2);
+        row("quantization null", "quantization_config", "null", n_kv_heads, 2);
+        row(
+            "all experts active", "num_experts_per_tok", "5", [](const ModelConfig& c) { return c.n_active; }, 5);
+    }
+    void absent_and_null_keys_mean_what_transformers_takes() {
+        QFETCH(double, found);
+        QFETCH(double, expected);
+        QCOMPARE(found, expected);
+    }
+
+    void kv_heads_default_differs_from_null_when_there_are_more_heads() {
+        QCOMPARE(parse({{"hidden_size", "64"}, {"num_attention_heads", "16"}, {"num_key_value_heads", ""}}).n_kv_heads,
+                 8);
+        QCOMPARE(
+            parse({{"hidden_size", "64"}, {"num_attention_heads", "16"}, {"num_key_value_heads", "null"}}).n_kv_heads,
+            16);
+    }
+
+    void rope_inside_wins_over_the_top() {
+        const char* inside = R"({"rope_theta":3})";
+        QCOMPARE(parse({{"rope_theta", "2"}, {"rope_parameters", inside}}).rope_theta, 3.0);
+        QCOMPARE(parse({{"rope_theta", "2"}, {"rope_scaling", R"({"type":"default"})"}}).rope_theta, 2.0);
+        QCOMPARE(parse({{"rope_scaling", R"({"rope_theta":4})"}, {"rope_parameters", inside}}).rope_theta, 4.0);
+        QCOMPARE(parse({{"rope_scaling", "{}"}, {"rope_parameters", inside}}).rope_theta, 3.0);
+    }
+
+    void default_tokens_outside_the_vocabulary_are_none() {
+        const ModelConfig config = parse({{"vocab_size", "2"}});
+        QCOMPARE(config.bos_token, 1);
+        QVERIFY(config.eos_tokens.empty());
+    }
+
+    void eos_tokens_are_kept_once() {
+        QCOMPARE(parse({{"eos_token_id", "[7, 3, 7, 3, 99]"}}).eos_tokens, (std::vector<TokenId>{7, 3, 99}));
+    }
+
+    void model_type_stands_in_for_absent_architectures() {
+        for (const char* absent : {"", "null"}) {
+            const ModelConfig config = parse({{"architectures", absent}, {"model_type", R"("mixtral")"}});
+            QCOMPARE(config.architecture, std::string("MixtralForCausalLM"));
+        }
+    }
+
+    void weights_are_counted_by_hand() {
+        const ModelConfig c = parse({{"head_dim", "6"}});
+        const std::int64_t attention = 16 * (4 * 6) + 2 * 16 * (2 * 6) + (4 * 6) * 16;
+        const std::int64_t rest = attention + 2 * 16 + 5 * 16;
+        QCOMPARE(c.expert_weights(), 3 * 16 * 24);
+        QCOMPARE(c.total_weights(), 3 * (rest + 5 * 3 * 16 * 24) + 16 + 2 * 100 * 16);
+        QCOMPARE(c.active_weights(), 3 * (rest + 2 * 3 * 16 * 24) + 16 + 16 + 100 * 16);
+        const ModelConfig tied = parse({{"head_dim", "6"}, {"tie_word_embeddings", "true"}});
+        QCOMPARE(tied.total_weights(), c.total_weights() - 100 * 16);
+        QCOMPARE(tied.active_weights(), c.active_weights() - 16);
+    }
+
+    // ------------------------------------------------------------ bad values
+
+    void value_is_rejected_data() {
+        QTest::addColumn<QByteArray>("key");
+        QTest::addColumn<QByteArray>("value");
+        QTest::addColumn<ErrorKind>("kind");
+        QTest::addColumn<QString>("words");
+        const auto row = [](const char* key, const char* value, const QString& words,
+                            ErrorKind kind = ErrorKind::kInvalidModel) {
+            QTest::newRow(qPrintable(QString(key) + " " + value))
+                << QByteArray(key) << QByteArray(value) << kind << words;
+        };
+        // Every size: missing, of another kind, out of range.
+        for (const char* key :
+             {"vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads",
+              "num_local_experts", "num_experts_per_tok", "max_position_embeddings"}) {
+            row(key, "", "is missing|expected an integer from 1 to ");
+            row(key, "null", "is null|expected an integer from 1 to ");
+        }
+        for (const char* key : {"vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers",
+                                "num_attention_heads", "num_local_experts", "num_experts_per_tok",
+                                "max_position_embeddings", "num_key_value_heads", "sliding_window"}) {
+            for (const char* value : {"0", "-1", "-9223372036854775808", "9223372036854775807", "9223372036854775808",
+                                      "18446744073709551615", "4294967296", "1e30", "2.0", "true"}) {
+                const QString found = QByteArray(value) == "1e30" ? "1e+30" : value;
+                row(key, value, "is " + found + "|expected an integer from 1 to ");
+            }
+            row(key, R"("16")", "is \"16\"|expected an integer from 1 to ");
+            row(key, "[16]", "is a list of 1|expected an integer from 1 to ");
+            row(key, "{}", "is an object|expected an integer from 1 to ");
+            row(key, "18446744073709551616", "expected an integer from 1 to ");  // 2^64 is read as a float
+        }
+        row("num_experts_per_tok", "6", "is 6|expected an integer from 1 to 5");
+        row("num_key_value_heads", "3", "is 3|expected a divisor of \"num_attention_heads\" (4)");
+        row("num_key_value_heads", "8", "is 8|expected a divisor of \"num_attention_heads\" (4)");
+        row("num_key_value_heads", "", "is missing|expected a divisor of \"num_attention_heads\" (4)|it is 8");
+        row("head_dim", "3", "is 3|expected an even number");
+        row("head_dim", "0", "is 0|expected an integer from 2 to");
+        row("head_dim", "-2", "is -2|expected an integer from 2 to");
+        row("head_dim", "4.0", "is 4.0|expected an integer from 2 to");
+        row("hidden_size", "18", "is 18|expected an even multiple of \"num_attention_heads\" (4)|\"head_dim\"");
+        row("hidden_size", "12", "is 12|expected an even multiple of \"num_attention_heads\" (4)");
+        row("hidden_size", "2", "is 2|expected an even multiple");
+        for (const char* value : {"0", "-1e-5", "1.5", "1e-60", R"("1e-5")", "null", "[]"}) {
+            row("rms_norm_eps", value, "expected a number from 1.17549e-38 to 1");
+        }
+        for (const char* value : {"0", "-10000", "0.5", "1e30", R"("10000")", "[]"}) {
+            row("rope_theta", value, "expected a number from 1 to 1e+12");
+        }
+        row("rope_parameters", R"({"rope_theta":0})", "\"rope_parameters.rope_theta\" is 0|expected a number from 1");
+        row("rope_parameters", R"({"rope_type":1})", "\"rope_parameters.rope_type\" is 1|expected a text");
+        row("rope_parameters", "[]", "\"rope_parameters\" is a list of 0|expected a JSON object");
+        row("rope_scaling", "2.0", "\"rope_scaling\" is 2.0|expected a JSON object");
+        row("rope_parameters", R"({"partial_rotary_factor":"1"})",
+            "\"rope_parameters.partial_rotary_factor\" is \"1\"|expected");
+        for (const char* key : {"bos_token_id", "eos_token_id"}) {
+            row(key, "-1", "is -1|expected a token id from 0 to 99");
+            row(key, "100", "is 100|expected a token id from 0 to 99");
+            row(key, "4294967296", "is 4294967296|expected a token id from 0 to 99");
+            row(key, "18446744073709551616", "expected a token id from 0 to 99");
+            row(key, "2.0", "is 2.0|expected a token id from 0 to 99");
+            row(key, R"("</s>")", "is \"</s>\"|expected a token id from 0 to 99");
+            row(key, "{}", "is an object|expected a token id");
+            row(key, "[2, 100]", "is a list of 2|expected a token id from 0 to 99|the list holds 100");
+            row(key, "[[2]]", "the list holds a list of 1");
+        }
+        row("bos_token_id", "[1, 2]", "is a list of 2|expected one token id");
+        row("tie_word_embeddings", "1", "is 1|expected true or false");
+        row("architectures", "", "is missing|expected a list with one name|MixtralForCausalLM");
+        row("architectures", "[]", "is a list of 0|expected a list with one name");
+        row("architectures", R"("MixtralForCausalLM")", "is \"MixtralForCausalLM\"|expected a list with one name");
+        row("architectures", R"(["MixtralForCausalLM","X"])", "is a list of 2|expected a list with one name");
+        row("architectures", "[1]", "is a list of 1|expected a list with one name");
+        row("model_type", R"("llama")", "is \"llama\"|expected \"mixtral\"|MixtralForCausalLM");
+        row("model_type", "1", "is 1|expected \"mixtral\"");
+        // Features.
+        const ErrorKind unsupported = ErrorKind::kUnsupported;
+        row("architectures", R"(["Qwen3MoeForCausalLM"])",
+            "\"Qwen3MoeForCausalLM\" is not supported|supported: MixtralForCausalLM", unsupported);
+        row("architectures", R"(["MixtralModel"])", "\"MixtralModel\" is not supported", unsupported);
+        row("hidden_act", R"("gelu")", "is \"gelu\"|not supported|expected \"silu\"", unsupported);
+        row("hidden_act", "null", "is null|expected a text");
+        row("attention_bias", "true", "is true|not supported|expected false", unsupported);
+        row("attention_bias", R"("no")", "is \"no\"|expected true or false");
+        row("mlp_bias", "true", "is true|not supported|expected false", unsupported);
+        row("quantization_config", R"({"quant_method":"gptq","bits":4})", "\"gptq\"|not supported|expected the weights",
+            unsupported);
+        row("quantization_config", "{}", "a quantized checkpoint|not supported", unsupported);
+        row("quantization_config", "4", "\"quantization_config\" is 4|expected a JSON object");
+        row("rope_scaling", R"({"type":"linear","factor":2.0})",
+            "rope type \"linear\"|not supported|expected \"default\"", unsupported);
+        row("rope_scaling", R"({"rope_type":"yarn","factor":2.0})", "rope type \"yarn\"|not supported", unsupported);
+        row("rope_parameters", R"({"rope_type":"llama3","type":"default"})", "rope type \"llama3\"|not supported",
+            unsupported);
+        row("rope_parameters", R"({"partial_rotary_factor":0.5})",
+            "\"rope_parameters.partial_rotary_factor\" is 0.5|expected 1", unsupported);
+        row("rope_parameters", R"({"full_attention":{"rope_theta":1e4}})",
+            "\"rope_parameters.full_attention\" is an object|expected one set for all layers", unsupported);
+    }
+    void value_is_rejected() {
+        QFETCH(QByteArray, key);
+        QFETCH(QByteArray, value);
+        QFETCH(ErrorKind, kind);
+        QFETCH(QString, words);
+        const QString about = words.contains("\"" + key) || key == "architectures" || key.startsWith("rope") ||
+                                      key == "quantization_config"
+                                  ? "config.json: |" + words
+                                  : "config.json: \"" + key + "\" |" + words;
+        QCOMPARE(mismatch(error_of([&] { parse({{key, value}}); }), kind, about), "");
+    }
+
+    void model_type_of_another_family_is_unsupported() {
+        const auto error = error_of([] { parse({{"architectures", ""}, {"model_type", R"("qwen3_moe")"}}); });
+        QCOMPARE(mismatch(error, ErrorKind::kUnsupported, "config.json: |\"qwen3_moe\" is not supported|\"mixtral\""),
+                 "");
+    }
+
+    void product_beyond_64_bits_is_rejected() {
+        Keys keys = {{"vocab_size", "16777216"},     {"hidden_size", "1048576"},     {"intermediate_size", "16777216"},
+                     {"num_hidden_layers", "65536"}, {"num_local_experts", "65536"}, {"num_experts_per_tok", "1"}};
+        QCOMPARE(mismatch(error_of([&] { parse(keys); }), ErrorKind::kInvalidModel,
+                          "config.json: |\"num_hidden_layers\"|\"intermediate_size\"|more than 2^60 weights|expected"),
+                 "");
+        // Just below: no byte count overflows.
+        keys = changed(keys, {{"num_hidden_layers", "1"}, {"num_local_experts", "16384"}});
+        const ModelConfig config = parse(keys);
+        QVERIFY(config.total_weights() > (1LL << 59));
+        QVERIFY(config.total_weights() <= INT64_MAX / 4);
+    }
+
+    // ------------------------------------------------------------ bad JSON
+
+    void text_is_rejected_data() {
+        QTest::addColumn<QByteArray>("text");
+        QTest::addColumn<QString>("words");
+        const auto row = [](const char* name, const QByteArray& text, const char* words) {
+            QTest::newRow(name) << text << QString(words);
+        };
+        const QByteArray good = json_of(kSmall);
+        row("empty", "", "not valid JSON at byte|expected JSON in UTF-8");
+        row("cut", good.left(good.size() - 1), "not valid JSON at byte");
+        row("more behind it", good + "x", "not valid JSON at byte");
+        row("NUL and more behind it", good + QByteArray("\0x", 2), "a NUL byte at byte");
+        row("a comment", good + "// 1", "not valid JSON at byte");
+        row("not UTF-8", "{\"\xc3\x28\":1}", "not valid JSON at byte|UTF-8");
+        row("UTF-16", QByteArray("\xff\xfe{\0}\0", 6), "NUL byte");
+        row("Latin-1", "{\"caf\xe9\":1}", "not valid JSON at byte");
+        row("NaN", R"({"rms_norm_eps": NaN})", "not valid JSON at byte");
+        row("Infinity", R"({"rms_norm_eps": Infinity})", "not valid JSON at byte");
+        row("1e999", R"({"rms_norm_eps": 1e999})", "number out of range|expected");
+        row("a list", "[]", "the file is a list of 0|expected a JSON object");
+        row("a number", "3", "the file is 3|expected a JSON object");
+        row("key twice", R"({"a": {"b": 1, "c": {"b": 2}, "b": 3}})", "\"b\" appears twice|expected each key once");
+        row("key twice, once escaped", R"({"vocab_size": 1, "vocab\u005fsize": 2})", "\"vocab_size\" appears twice");
+        row("lists too deep", QByteArray(65, '[') + QByteArray(65, ']'), "nested deeper than 64 levels");
+        row("objects too deep", QByteArray("{\"a\":").repeated(64) + "{}" + QByteArray(64, '}'),
+            "nested deeper than 64 levels");
+        row("a million levels", QByteArray(1'000'000, '['), "nested deeper than 64 levels");
+        row("too many values", "[0" + QByteArray(",0").repeated(4'000'000) + "]",
+            "more than 4000000 JSON values|expected fewer");
+    }
+    void text_is_rejected() {
+        QFETCH(QByteArray, text);
+        QFETCH(QString, words);
+        const auto error = error_of([&] { engine::parse_model_config(text.toStdString(), "config.json"); });
+        QCOMPARE(mismatch(error, ErrorKind::kInvalidModel, "config.json: |" + words), "");
+    }
+
+    void nesting_within_the_limit_and_keys_of_other_objects_are_fine() {
+        const QByteArray deep = QByteArray(63, '[') + QByteArray(63, ']');
+        QCOMPARE(parse({{"extra", deep}, {"other", R"([{"vocab_size": 1}, {"vocab_size": 2}])"}}).vocab_size, 100);
+    }
+
+    // ------------------------------------------------------------ folders
+
+    void folder_is_read_with_its_generation_config_data() {
+        QTest::addColumn<QByteArray>("generation");
+        QTest::addColumn<QByteArray>("eos");
+        QTest::newRow("one") << QByteArray(R"({"eos_token_id": 9})") << QByteArray("2,4,9");
+        QTest::newRow("list") << QByteArray(R"({"eos_token_id": [4, 9, 8, 2], "temperature": 0.6})")
+                              << QByteArray("2,4,9,8");
+        QTest::newRow("the same") << QByteArray(R"({"eos_token_id": 4})") << QByteArray("2,4");
+        QTest::newRow("null") << QByteArray(R"({"eos_token_id": null})") << QByteArray("2,4");
+        QTest::newRow("absent") << QByteArray("{}") << QByteArray("2,4");
+        QTest::newRow("no file") << QByteArray() << QByteArray("2,4");
+    }
+    void folder_is_read_with_its_generation_config() {
+        QFETCH(QByteArray, generation);
+        QFETCH(QByteArray, eos);
+        QVERIFY(write_file(path("config.json"), json_of(changed(kSmall, {{"eos_token_id", "[2, 4]"}}))));
+        if (!generation.isEmpty()) QVERIFY(write_file(path("generation_config.json"), generation));
+        const ModelConfig config = engine::read_model_config(dir_.path().toStdString());
+        QCOMPARE(config.hidden_dim, 16);
+        QByteArrayList tokens;
+        for (const TokenId token : config.eos_tokens) tokens.append(QByteArray::number(token));
+        QCOMPARE(tokens.join(","), eos);
+    }
+
+    void generation_config_is_rejected_data() {
+        QTest::addColumn<QByteArray>("generation");
+        QTest::addColumn<QString>("words");
+        QTest::newRow("not JSON") << QByteArray("{") << "not valid JSON";
+        QTest::newRow("a list") << QByteArray("[]") << "expected a JSON object";
+        QTest::newRow("outside the vocabulary")
+            << QByteArray(R"({"eos_token_id": 100})") << "\"eos_token_id\" is 100|expected a token id from 0 to 99";
+        QTest::newRow("a text") << QByteArray(R"({"eos_token_id": "</s>"})") << "\"eos_token_id\" is \"</s>\"|expected";
+    }
+    void generation_config_is_rejected() {
+        QFETCH(QByteArray, generation);
+        QFETCH(QString, words);
+        QVERIFY(write_file(path("config.json"), json_of(kSmall)));
+        QVERIFY(write_file(path("generation_config.json"), generation));
+        QCOMPARE(mismatch(read_error(""), ErrorKind::kInvalidModel, path("generation_config.json") + ": |" + words),
+                 "");
+    }
+
+    void folder_is_rejected_data() {
+        QTest::addColumn<QString>("name");
+        QTest::addColumn<ErrorKind>("kind");
+        QTest::addColumn<QString>("words");
+        const QString expected = "|expected |config.json|model.safetensors or model.safetensors.index.json";
+        QTest::newRow("nothing there") << "none" << ErrorKind::kNotFound << "none: no such folder" + expected;
+        QTest::newRow("below a file") << "file/x" << ErrorKind::kNotFound << "file/x: ";
+        QTest::newRow("empty") << "empty" << ErrorKind::kNotFound << "empty: config.json is missing" + expected;
+        QTest::newRow("GGUF") << "gguf" << ErrorKind::kNotFound
+                              << "config.json is missing|\"m.gguf\"|does not read" + expected;
+        QTest::newRow("a file") << "file" << ErrorKind::kInvalidInput << "file: is a file" + expected;
+        QTest::newRow("config a folder") << "folders" << ErrorKind::kInvalidModel
+                                         << "folders/config.json: is a folder|expected a file";
+        QTest::newRow("config a pipe") << "pipes" << ErrorKind::kInvalidModel
+                                       << "pipes/config.json: is not a regular file|expected a file";
+        QTest::newRow("config a link to nowhere")
+            << "links" << ErrorKind::kNotFound << "links/config.json: cannot be opened";
+        QTest::newRow("config too large")
+            << "large" << ErrorKind::kInvalidModel << "large/config.json: has 16777217 bytes|expected at most 16777216";
+        QTest::newRow("config broken") << "broken" << ErrorKind::kInvalidModel << "broken/config.json: not valid JSON";
+    }
+    void folder_is_rejected() {
+        QFETCH(QString, name);
+        QFETCH(ErrorKind, kind);
+        QFETCH(QString, words);
+        QVERIFY(write_file(path("file"), "{}"));
+        for (const char* folder : {"empty", "gguf", "folders/config.json", "pipes", "links", "large", "broken"}) {
+            QVERIFY(QDir(dir_.path()).mkpath(folder));
+        }
+        QVERIFY(write_file(path("gguf/m.gguf"), "GGUF"));
+        QCOMPARE(::mkfifo(path("pipes/config.json").toLocal8Bit().constData(), 0600), 0);
+        QVERIFY(QFile::link(path("nowhere"), path("links/config.json")));
+        QVERIFY(write_file(path("large/config.json"), json_of(kSmall)));
+        QVERIFY(QFile::resize(path("large/config.json"), 16777217));
+        QVERIFY(write_file(path("broken/config.json"), "{"));
+        QCOMPARE(mismatch(read_error(name), kind, words), "");
+    }
+
+    void unreadable_config_is_an_error() {
+        if (::geteuid() == 0) QSKIP("root may read every file");
+        QVERIFY(write_file(path("config.json"), json_of(kSmall)));
+        QVERIFY(QFile::setPermissions(path("config.json"), QFileDevice::WriteOwner));
+        QCOMPARE(mismatch(read_error(""), ErrorKind::kNotFound, "config.json: cannot be opened"), "");
+    }
+
+    // ------------------------------------------------------------ stored inputs of the fuzz target
+
+    void stored_input_gives_a_config_or_an_error_data() {
+        QTest::addColumn<QString>("file");
+        const QDir folder(OFFSTAGE_SOURCE_DIR "/tests/fuzz/corpus/model_config");
+        const QStringList names = folder.entryList(QDir::Files);
+        QVERIFY2(!names.isEmpty(), qPrintable(folder.path()));
+        for (const QString& name : names) QTest::newRow(qPrintable(name)) << folder.filePath(name);
+    }
+    void stored_input_gives_a_config_or_an_error() {
+        QFETCH(QString, file);
+        QFile input(file);
+        QVERIFY(input.open(QIODevice::ReadOnly));
+        QCOMPARE(tests::check_model_config(input.readAll().toStdString()), "");
+    }
+};
+
+QTEST_GUILESS_MAIN(TestModelConfig)
+#include "tst_model_config.moc"
