@@ -7,6 +7,7 @@
 #include <QScrollBar>
 #include <QToolButton>
 
+#include "ui/chat/message_body.h"
 #include "ui/chat/message_widget.h"
 #include "ui/chat/problem_card.h"
 #include "ui/icons.h"
@@ -19,6 +20,7 @@ namespace {
 constexpr int kSideMargin = 24;
 constexpr int kTopMargin = 24;
 constexpr int kRowGap = 26;
+constexpr int kLayoutBudgetMs = 6;
 constexpr int kNearEnd = 12;  // pixels from the end that still count as the end
 
 }  // namespace
@@ -177,10 +179,11 @@ void ConversationView::arrange() {
     const int widest = kWidestColumn * fontMetrics().height() / 17;  // grows with a larger font
     const int width = std::clamp(available - 2 * kSideMargin, 120, std::max(kWidestColumn, widest));
     const int x = std::max(kSideMargin, (available - width) / 2);
+    LayoutBudget budget{QDeadlineTimer(kLayoutBudgetMs)};
     int y = kTopMargin;
     for (QWidget* row : std::as_const(m_rows)) {
         auto* message = qobject_cast<MessageWidget*>(row);
-        const int height = message ? message->layoutFor(width) : static_cast<ProblemCard*>(row)->layoutFor(width);
+        const int height = message ? message->layoutFor(width, budget) : static_cast<ProblemCard*>(row)->layoutFor(width);
         row->setGeometry(x, y, width, height);
         y += height + kRowGap;
     }
@@ -190,6 +193,9 @@ void ConversationView::arrange() {
     }
     m_arranging = false;
     placeEndButton();
+    if (budget.left) {
+        arrangeLater();
+    }
 }
 
 void ConversationView::scrollToEnd() {
