@@ -74,7 +74,7 @@ class MessageBody : public QWidget {
         QToolButton* copy = nullptr;  // of a code block that begins here; child of this widget
         QRect box;                    // with the card around code
         QPoint textAt;
-        int laidOutFor = -1;          // width; -1: not yet
+        int laidOutFor = -1;  // width; -1: not yet
         int textHeight = 0;
         bool plain = false;
     };
