@@ -22,6 +22,7 @@
 #include "ui/chat/message_body.h"
 #include "ui/chat/message_widget.h"
 #include "ui/chat/problem_card.h"
+#include "ui/chat/suggested_prompts.h"
 #include "ui/load_banner.h"
 #include "ui/settings/sampling_panel.h"
 #include "ui/status_line.h"
@@ -468,6 +469,46 @@ class TestWindow : public QObject {
             QVERIFY(!enter.isAccepted());
         }
         QVERIFY(f.stage->loads().empty());
+    }
+
+    void suggestedPrompts_badFiles_giveNone_data() {
+        QTest::addColumn<QByteArray>("json");
+        QTest::addColumn<int>("count");
+        QTest::newRow("two") << QByteArray(R"([{"domain":"a","prompt":"one"},{"prompt":"two"}])") << 2;
+        QTest::newRow("empty file") << QByteArray() << 0;
+        QTest::newRow("an object") << QByteArray(R"({"prompt":"x"})") << 0;
+        QTest::newRow("other types") << QByteArray(R"([1,null,"x",{"prompt":7},{"prompt":"  "}])") << 0;
+        QTest::newRow("cut off") << QByteArray(R"([{"domain":"a","prompt":"one"},)") << 0;
+        QTest::newRow("too large") << QByteArray("[") + QByteArray(100'000, ' ') + R"({"prompt":"x"}])" << 0;
+    }
+    void suggestedPrompts_badFiles_giveNone() {
+        QFETCH(QByteArray, json);
+        QFETCH(int, count);
+        QTemporaryDir folder;
+        QFile file(folder.filePath(QStringLiteral("suggested_prompts.json")));
+        QVERIFY(file.open(QIODevice::WriteOnly));
+        file.write(json);
+        file.close();
+        QCOMPARE(readSuggestedPrompts(folder.path()).size(), count);
+        QCOMPARE(readSuggestedPrompts(folder.filePath(QStringLiteral("nothing/here"))).size(), 0);
+    }
+
+    void suggestedPrompt_clicked_isSent() {
+        QTemporaryDir folder;
+        QFile file(folder.filePath(QStringLiteral("suggested_prompts.json")));
+        QVERIFY(file.open(QIODevice::WriteOnly));
+        file.write(R"([{"domain":"a","prompt":"one"},{"domain":"a","prompt":"two"},{"domain":"b","prompt":"three"}])");
+        file.close();
+        WindowFixture f;
+        f.openAndWait(folder.path());
+        for (auto* button : f.window->page().findChildren<QPushButton*>()) {
+            if (button->accessibleName() == QStringLiteral("three")) {
+                QTest::mouseClick(button, Qt::LeftButton);
+                break;
+            }
+        }
+        QTRY_COMPARE(f.last().state, Message::State::Done);
+        QCOMPARE(f.messages().first().text, QStringLiteral("three"));
     }
 
     void scrolledUp_staysThere() {

@@ -60,6 +60,20 @@ class PromptChip : public QPushButton {
     SuggestedPrompt m_prompt;
 };
 
+constexpr qsizetype kShown = 4;
+
+// The first of each domain, then the rest, as far as there is room.
+QList<SuggestedPrompt> variedPrompts(const QList<SuggestedPrompt>& all, qsizetype most) {
+    QList<SuggestedPrompt> first;
+    QList<SuggestedPrompt> rest;
+    QStringList domains;
+    for (const SuggestedPrompt& prompt : all) {
+        (domains.contains(prompt.domain) ? rest : first).append(prompt);
+        domains.append(prompt.domain);
+    }
+    return (first + rest).mid(0, most);
+}
+
 }  // namespace
 
 EmptyState::EmptyState(QWidget* parent)
@@ -120,12 +134,8 @@ void EmptyState::setHeading(const QString& heading, const QString& explanation) 
 void EmptyState::setPrompts(const QList<SuggestedPrompt>& prompts) {
     qDeleteAll(m_chips->findChildren<QPushButton*>());
     auto* grid = static_cast<QGridLayout*>(m_chips->layout());
-    constexpr int kShown = 4;
     int at = 0;
-    for (const SuggestedPrompt& prompt : prompts) {
-        if (at == kShown) {
-            break;
-        }
+    for (const SuggestedPrompt& prompt : variedPrompts(prompts, kShown)) {
         auto* chip = new PromptChip(prompt, m_chips);
         connect(chip, &QPushButton::clicked, this, [this, text = prompt.prompt] { Q_EMIT promptChosen(text); });
         grid->addWidget(chip, at / 2, at % 2);

@@ -12,7 +12,7 @@ namespace offstage::ui {
 namespace {
 
 constexpr qint64 kMostBytes = 64 * 1024;
-constexpr qsizetype kMost = 8;
+constexpr qsizetype kMost = 16;
 constexpr qsizetype kLongest = 400;  // characters of one prompt
 
 }  // namespace
@@ -27,8 +27,11 @@ QList<SuggestedPrompt> readSuggestedPrompts(const QString& model) {
     QList<SuggestedPrompt> prompts;
     const QJsonArray entries = QJsonDocument::fromJson(file.readAll()).array();
     for (const QJsonValue& entry : entries) {
-        const SuggestedPrompt prompt{entry.toObject().value(QStringLiteral("domain")).toString(),
-                                     entry.toObject().value(QStringLiteral("prompt")).toString().trimmed()};
+        SuggestedPrompt prompt{entry.toObject().value(QStringLiteral("domain")).toString(),
+                               entry.toObject().value(QStringLiteral("prompt")).toString().trimmed()};
+        if (!prompt.domain.isEmpty()) {
+            prompt.domain[0] = prompt.domain[0].toUpper();
+        }
         if (!prompt.prompt.isEmpty() && prompt.prompt.size() <= kLongest && prompts.size() < kMost) {
             prompts.append(prompt);
         }

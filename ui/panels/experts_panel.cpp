@@ -130,8 +130,8 @@ void ExpertsPanel::refreshReadout() {
     }
     if (!cell) {
         const QString tokens = QLocale().toString(seen);
-        m_readout->setText((span() == Span::Window ? tr("Share of the last %1 tokens that each expert was called for.")
-                                                   : tr("Share of all %1 tokens that each expert was called for."))
+        m_readout->setText((span() == Span::Window ? tr("Share of the last %1 tokens sent to each expert.")
+                                                   : tr("Share of all %1 tokens sent to each expert."))
                                .arg(tokens) +
                            u'\n' + tr("Point at a cell for its numbers."));
         return;

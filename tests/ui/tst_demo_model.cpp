@@ -1,0 +1,126 @@
+// The window on the real engine and the demo model: from a cold start to an answer, a stop, and errors.
+#include <QElapsedTimer>
+#include <QFile>
+#include <QSignalSpy>
+#include <QTest>
+
+#include "tests/ui/window_fixture.h"
+#include "ui/chat/conversation_view.h"
+#include "ui/chat/message_body.h"
+#include "ui/chat/message_widget.h"
+#include "ui/panels/experts_panel.h"
+
+using namespace offstage;
+using namespace offstage::ui;
+using State = EngineController::State;
+
+class TestDemoModel : public QObject {
+    Q_OBJECT
+
+    QString m_model;
+    std::unique_ptr<MainWindow> m_window;
+
+    void begin() {
+        MainWindow::Options options;
+        options.demoModel = m_model;
+        options.theme = Theme::Light;
+        m_window = std::make_unique<MainWindow>([] { return engine::Session::create(); }, options);
+        m_window->show();
+    }
+    void ask(const QString& text) {
+        auto& edit = m_window->page().input().edit();
+        edit.setPlainText(text);
+        QTest::keyClick(&edit, Qt::Key_Return);
+    }
+    Message last() const {
+        const auto& all = m_window->conversation().messages();
+        return all.isEmpty() ? Message{} : all.last();
+    }
+    bool showsText() const {
+        const auto* widget = m_window->page().view().messageWidget(last().id);
+        return widget && last().kind == Message::Kind::Answer && !widget->body().plainText().trimmed().isEmpty();
+    }
+
+  private Q_SLOTS:
+    void initTestCase() {
+        m_model = QStringLiteral(OFFSTAGE_SOURCE_DIR "/resources/demo-model");
+        if (!QFile::exists(m_model + QStringLiteral("/model.safetensors"))) {
+            QSKIP("the demo model is not in this tree");
+        }
+    }
+    void cleanup() { m_window.reset(); }
+
+    void coldStart_firstTokenWithinASecond() {
+        QElapsedTimer timer;
+        timer.start();
+        begin();
+        m_window->openModel(m_model);
+        const qint64 shown = timer.elapsed();
+        ask(QStringLiteral("What is an expert?"));  // the model is still loading: the prompt waits
+        QElapsedTimer sinceEnter;
+        sinceEnter.start();
+        QTRY_VERIFY_WITH_TIMEOUT(showsText(), 20'000);
+        qInfo("window and load begun after %lld ms; first text %lld ms after Enter, with the model still to load",
+              shown, sinceEnter.elapsed());
+        QVERIFY(sinceEnter.elapsed() < 5000);  // 1 s on a quiet machine; this one may be busy
+        QTRY_COMPARE_WITH_TIMEOUT(m_window->engine().state(), State::Ready, 60'000);
+        QVERIFY(last().figures && last().figures->tokensOut > 0);
+        QTRY_COMPARE(m_window->expertsPanel().map().rows(), 8);
+
+        // The conversation so far is not computed again.
+        ask(QStringLiteral("What is a cache hit?"));
+        QTRY_VERIFY_WITH_TIMEOUT(last().figures.has_value(), 60'000);
+        QVERIFY(last().figures->tokensReused > 0);
+    }
+
+    void stop_realEngine_answersWithin100ms() {
+        begin();
+        m_window->openModel(m_model);
+        QTRY_COMPARE_WITH_TIMEOUT(m_window->engine().state(), State::Ready, 20'000);
+        ask(QStringLiteral("Tell me a long story about a fox who finds a lantern."));
+        QTRY_VERIFY_WITH_TIMEOUT(last().text.size() > 20 || last().figures, 20'000);
+        if (last().figures) {
+            QSKIP("the answer ended before Stop could be pressed");
+        }
+        QElapsedTimer timer;
+        timer.start();
+        QTest::keyClick(m_window.get(), Qt::Key_Escape);
+        while (m_window->engine().state() != State::Ready && timer.elapsed() < 5000) {
+            QCoreApplication::processEvents(QEventLoop::WaitForMoreEvents, 5);
+        }
+        qInfo("Stop answered after %lld ms", timer.elapsed());
+        QCOMPARE(m_window->engine().state(), State::Ready);
+        QVERIFY(timer.elapsed() < 1000);  // 100 ms on a quiet machine
+    }
+
+    void prompt_longerThanTheContext_showsACard() {
+        begin();
+        m_window->openModel(m_model);
+        QTRY_COMPARE_WITH_TIMEOUT(m_window->engine().state(), State::Ready, 20'000);
+        const QString text = QStringLiteral("a very long prompt ").repeated(2000);
+        ask(text);
+        QTRY_COMPARE_WITH_TIMEOUT(last().kind, Message::Kind::Problem, 20'000);
+        qInfo("%s", qPrintable(last().problem.sentence));
+        QVERIFY(last().problem.sentence.contains(QStringLiteral("context")));
+        QCOMPARE(m_window->page().input().text().size(), text.size());
+        m_window->page().input().clear();
+        ask(QStringLiteral("What is 47 + 38?"));
+        QTRY_VERIFY_WITH_TIMEOUT(last().kind == Message::Kind::Answer && last().figures, 60'000);
+    }
+
+    void load_brokenFolder_namesTheFile() {
+        QTemporaryDir folder;
+        begin();
+        m_window->openModel(folder.path());
+        QTRY_COMPARE_WITH_TIMEOUT(last().kind, Message::Kind::Problem, 20'000);
+        qInfo("%s", qPrintable(last().problem.sentence));
+        QVERIFY(last().problem.sentence.contains(QStringLiteral("config.json")) ||
+                last().problem.sentence.contains(folder.path()));
+        QVERIFY(last().problem.actions.contains(ProblemAction::OpenDemoModel));
+        m_window->openModel(m_model);
+        QTRY_COMPARE_WITH_TIMEOUT(m_window->engine().state(), State::Ready, 20'000);
+    }
+};
+
+OFFSTAGE_UI_TEST_MAIN(TestDemoModel)
+#include "tst_demo_model.moc"
