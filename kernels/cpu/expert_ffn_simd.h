@@ -7,22 +7,30 @@
 namespace offstage::kernels {
 namespace {
 
-// Neurons taken together: their w1 and w3 rows share the inputs, their w2 columns share one pass over the output.
+// Neurons taken together: their w2 columns share one pass over the outputs, which for several tokens costs more than
+// the weights themselves. For one or two tokens the weights' own order in memory matters more.
 constexpr int neurons_at_once(int n_tokens) {
-    return 4 * n_tokens + 5 <= kRegisters ? 2 : 1;
+    return n_tokens <= 2 ? 2 : 8;
 }
 
-// out[t] += sum_j activations[j][t] * columns[j], each n long.
+// Of these, so many share one pass over the inputs, as far as registers allow: w1 and w3 of one or two neurons, or one
+// row.
+constexpr int rows_at_once(int n_tokens) {
+    const auto fits = [&](int n_rows) { return n_rows * n_tokens + n_rows + 1 <= kRegisters; };
+    return fits(4) ? 4 : fits(2) ? 2 : 1;
+}
+
+// out[t] += sum_j activations[j * kTokens + t] * columns[j], each n long.
 template <int kNeurons, int kTokens, typename Weight>
 __attribute__((always_inline)) inline void add_columns(const Weight* const (&columns)[kNeurons],
-                                                       const float (&activations)[kNeurons][kTokens], std::int64_t n,
-                                                       std::int64_t prefetch_ahead, float* out) {
+                                                       const float (&activations)[kNeurons * kTokens], std::int64_t n,
+                                                       float* out) {
     constexpr int kLineVectors = 64 / (kLanes * static_cast<int>(sizeof(Weight)));
     constexpr int kStep = kLineVectors * kLanes;
     std::int64_t i = 0;
     for (; i + kStep <= n; i += kStep) {
 #pragma GCC unroll 8
-        for (int j = 0; j < kNeurons; ++j) prefetch(columns[j] + i, prefetch_ahead);
+        for (int j = 0; j < kNeurons; ++j) prefetch(columns[j] + kNeurons * 3 * n + i);
 #pragma GCC unroll 8
         for (int s = 0; s < kLineVectors; ++s) {
             Vector weights[kNeurons];
@@ -33,7 +41,7 @@ __attribute__((always_inline)) inline void add_columns(const Weight* const (&col
                 float* place = out + t * n + i + s * kLanes;
                 Vector sum = load(place);
 #pragma GCC unroll 8
-                for (int j = 0; j < kNeurons; ++j) sum = fma(broadcast(activations[j][t]), weights[j], sum);
+                for (int j = 0; j < kNeurons; ++j) sum = fma(broadcast(activations[j * kTokens + t]), weights[j], sum);
                 store(place, sum);
             }
         }
@@ -45,7 +53,7 @@ __attribute__((always_inline)) inline void add_columns(const Weight* const (&col
             Vector sum = load_some(place, n_lanes);
             for (int j = 0; j < kNeurons; ++j) {
                 const Vector weights = n_lanes == kLanes ? load(columns[j] + i) : load_first(columns[j] + i, n_lanes);
-                sum = fma(broadcast(activations[j][t]), weights, sum);
+                sum = fma(broadcast(activations[j * kTokens + t]), weights, sum);
             }
             if (n_lanes == kLanes) {
                 store(place, sum);
@@ -57,43 +65,41 @@ __attribute__((always_inline)) inline void add_columns(const Weight* const (&col
     }
 }
 
+// The first or second half of a neuron's pair of rows: w1 of neuron 0, w3 of neuron 0, w1 of neuron 1, ...
+template <typename Weight>
+__attribute__((always_inline)) inline const Weight* row_of(const Weight* block, int row, std::int64_t n) {
+    return block + (row / 2 * 3 + row % 2) * n;
+}
+
 template <int kNeurons, int kTokens, typename Weight>
 __attribute__((always_inline)) inline void run_neurons(const Weight* block, std::int64_t n, const float* x,
                                                        const float* scale, float* out) {
-    const std::int64_t prefetch_ahead = kNeurons * 3 * n;  // the same place in the next neurons
-    const Weight* rows[2 * kNeurons];
+    constexpr int kRows = rows_at_once(kTokens) < 2 * kNeurons ? rows_at_once(kTokens) : 2 * kNeurons;
+    constexpr int kActivations = (kNeurons * kTokens + kLanes - 1) / kLanes * kLanes;
+    float gates[kActivations] = {};
+    float ups[kActivations] = {};
+    for (int row = 0; row < 2 * kNeurons; row += kRows) {
+        const Weight* rows[kRows];
+        const Weight* ahead[kRows];
+        for (int r = 0; r < kRows; ++r) {
+            rows[r] = row_of(block, row + r, n);
+            ahead[r] = rows[r] + kNeurons * 3 * n;  // the same place in the next neurons
+        }
+        float sums[kRows][kTokens];
+        dot_products<kRows, kTokens>(rows, ahead, x, n, n, sums);
+        for (int r = 0; r < kRows; ++r) {
+            float* to = ((row + r) % 2 == 0 ? gates : ups) + (row + r) / 2 * kTokens;
+            for (int t = 0; t < kTokens; ++t) to[t] = sums[r][t];
+        }
+    }
+    for (int i = 0; i < kActivations; i += kLanes) store(gates + i, multiply(silu(load(gates + i)), load(ups + i)));
+    float activations[kNeurons * kTokens];
     const Weight* columns[kNeurons];
     for (int j = 0; j < kNeurons; ++j) {
-        rows[2 * j] = block + j * 3 * n;
-        rows[2 * j + 1] = rows[2 * j] + n;
-        columns[j] = rows[2 * j] + 2 * n;
+        columns[j] = block + (3 * j + 2) * n;
+        for (int t = 0; t < kTokens; ++t) activations[j * kTokens + t] = scale[t] * gates[j * kTokens + t];
     }
-    float sums[2 * kNeurons][kTokens];
-    // Sums for both rows of one neuron fit the registers, or else row by row.
-    if constexpr (2 * kNeurons * kTokens + 2 * kNeurons + 1 <= kRegisters) {
-        dot_products<2 * kNeurons, kTokens>(rows, x, n, n, prefetch_ahead, sums);
-    } else {
-        for (int r = 0; r < 2 * kNeurons; ++r) {
-            const Weight* const row[1] = {rows[r]};
-            float row_sums[1][kTokens];
-            dot_products<1, kTokens>(row, x, n, n, prefetch_ahead, row_sums);
-            for (int t = 0; t < kTokens; ++t) sums[r][t] = row_sums[0][t];
-        }
-    }
-    float activations[kNeurons][kTokens];
-    float gates[kLanes];
-    static_assert(kNeurons * kTokens <= kLanes);
-    for (int j = 0; j < kNeurons; ++j) {
-        for (int t = 0; t < kTokens; ++t) gates[j * kTokens + t] = sums[2 * j][t];
-    }
-    for (int unused = kNeurons * kTokens; unused < kLanes; ++unused) gates[unused] = 0.0f;
-    store(gates, silu(load(gates)));
-    for (int j = 0; j < kNeurons; ++j) {
-        for (int t = 0; t < kTokens; ++t) {
-            activations[j][t] = scale[t] * gates[j * kTokens + t] * sums[2 * j + 1][t];
-        }
-    }
-    add_columns<kNeurons, kTokens>(columns, activations, n, prefetch_ahead, out);
+    add_columns<kNeurons, kTokens>(columns, activations, n, out);
 }
 
 template <int kTokens, typename Weight>

@@ -6,6 +6,7 @@
 // each alone.
 
 #include <cstring>
+#include <type_traits>
 
 #include "kernels/cpu/pack.h"
 
@@ -194,7 +195,11 @@ void interleave_pairs_from(const PanelSource& source, std::int64_t width, Bf16* 
                 const Weight* below = row + source.row_stride + o;
                 second = whole ? load(below) : load_first(below, n_lanes);
             }
-            store_words(panel + 2 * o, pair_as_bf16(first, second));
+            if constexpr (std::is_same_v<Weight, Bf16>) {
+                store_words(panel + 2 * o, join_halves(first, second));
+            } else {
+                store_words(panel + 2 * o, pair_as_bf16(first, second));
+            }
         }
     }
 }

@@ -65,6 +65,11 @@ __attribute__((always_inline)) inline Vector load(const F16* p) {
     return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
 }
 
+// Stops the compiler from turning the value's uses into loads of their own.
+__attribute__((always_inline)) inline void keep_in_register(Vector& v) {
+    asm("" : "+x"(v));
+}
+
 // The first n (< kLanes) values; zero in the other lanes. Reads nothing beyond them.
 __attribute__((always_inline)) inline Vector load_first(const float* p, int n) {
     return _mm256_maskload_ps(p, first_lanes(n));
@@ -107,6 +112,11 @@ __attribute__((always_inline)) inline __m128i round_to_bf16(Vector v) {
 __attribute__((always_inline)) inline Vector pair_as_bf16(Vector low, Vector high) {
     return _mm256_castsi256_ps(
         _mm256_or_si256(round_to_bf16_words(low), _mm256_slli_epi32(round_to_bf16_words(high), 16)));
+}
+// The same for values that are bf16 already.
+__attribute__((always_inline)) inline Vector join_halves(Vector low, Vector high) {
+    return _mm256_castsi256_ps(
+        _mm256_or_si256(_mm256_srli_epi32(_mm256_castps_si256(low), 16), _mm256_castps_si256(high)));
 }
 __attribute__((always_inline)) inline void store_bf16(Bf16* p, Vector v) {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(p), round_to_bf16(v));

@@ -62,6 +62,11 @@ __attribute__((always_inline)) inline Vector load(const F16* p) {
     return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
 }
 
+// Stops the compiler from turning the value's uses into loads of their own.
+__attribute__((always_inline)) inline void keep_in_register(Vector& v) {
+    asm("" : "+v"(v));
+}
+
 // The first n (< kLanes) values; zero in the other lanes. Reads nothing beyond them.
 __attribute__((always_inline)) inline Vector load_first(const float* p, int n) {
     return _mm512_maskz_loadu_ps(first_lanes(n), p);
@@ -97,6 +102,11 @@ __attribute__((always_inline)) inline __m256i round_to_bf16(Vector v) {
 __attribute__((always_inline)) inline Vector pair_as_bf16(Vector low, Vector high) {
     return _mm512_castsi512_ps(
         _mm512_or_si512(round_to_bf16_words(low), _mm512_slli_epi32(round_to_bf16_words(high), 16)));
+}
+// The same for values that are bf16 already.
+__attribute__((always_inline)) inline Vector join_halves(Vector low, Vector high) {
+    return _mm512_castsi512_ps(
+        _mm512_or_si512(_mm512_srli_epi32(_mm512_castps_si512(low), 16), _mm512_castps_si512(high)));
 }
 __attribute__((always_inline)) inline void store_bf16(Bf16* p, Vector v) {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), round_to_bf16(v));
