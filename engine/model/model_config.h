@@ -45,16 +45,21 @@ struct ModelConfig {
     std::vector<TokenId> eos_tokens;      // config.json and generation_config.json together
 
     std::int64_t expert_weights() const { return 3 * hidden_dim * ffn_dim; }
-    std::int64_t total_weights() const;
-    std::int64_t active_weights() const;  // read per token: one embedding row, n_active experts per layer, the rest whole
+    std::int64_t total_weights() const;  // below 2^60 after parsing, so that no byte count overflows
+    // Read per token: one embedding row, n_active experts per layer, the rest whole. Tied embeddings are read whole once.
+    std::int64_t active_weights() const;
 };
 
 // Parses config.json as transformers 4 and 5 write it (rope_theta at the top or in rope_parameters). `source` names the
 // file in messages. Throws Error: kInvalidModel names the key and what was expected; kUnsupported names the architecture,
 // or a feature that would change results if it were ignored (rope scaling, hidden_act other than silu ...).
+// The sizes must be there. What transformers' MixtralConfig takes for the other keys when they are absent:
+// num_key_value_heads 8 (null: num_attention_heads), head_dim hidden_size / num_attention_heads, rope_theta 1e6,
+// rms_norm_eps 1e-5, bos 1, eos 2, no sliding window, embeddings not tied.
 ModelConfig parse_model_config(std::string_view json, const std::string& source);
 
-// Reads DIR/config.json and, when it is there, DIR/generation_config.json (for eos_token_id).
+// Reads DIR/config.json and, when it is there, DIR/generation_config.json (for eos_token_id), each up to 16 MiB.
+// Throws Error: kNotFound (no such folder, no config.json), kInvalidInput (the path of a file), and as above.
 ModelConfig read_model_config(const std::filesystem::path& directory);
 
 }  // namespace offstage::engine

@@ -241,6 +241,8 @@ class TestCheckpoint : public QObject {
             "\"a\"|[2305843009213693952]|fit 64 bits");
         row("zero hides an overflow", R"({"a":{"dtype":"F32","shape":[9223372036854775807,4,0],"data_offsets":[0,0]}})",
             0, "\"a\"|fit 64 bits");
+        row("zero before an overflow",
+            R"({"a":{"dtype":"F32","shape":[0,9223372036854775807,4],"data_offsets":[0,0]}})", 0, "\"a\"|fit 64 bits");
         row("half a byte", R"({"a":{"dtype":"F4","shape":[3],"data_offsets":[0,1]}})", 1,
             "\"a\"|F4|expected a whole number of bytes");
         row("offsets a number", R"({"a":{"dtype":"F32","shape":[],"data_offsets":4}})", 4,
