@@ -2,7 +2,7 @@
 // The list of CPU operations. One table per instruction set; the best one that this machine can run is chosen once.
 //
 // Every function works on one thread, on the range it is given; the caller splits the work (ThreadPool). Inputs and
-// outputs never overlap unless a comment says so. No alignment is required. Each operation's scalar version
+// outputs never overlap unless a comment says so. No alignment is required beyond an element's own. Each operation's scalar version
 // (kernels/cpu/*_scalar.cpp) defines what the result is; the others may differ by rounding alone.
 
 #include <cstdint>
@@ -37,8 +37,9 @@ struct CpuKernels {
     void (*matvec_multi)(const WeightView& weight, const float* x, std::int64_t x_stride, int n_tokens,
                          std::int64_t row_begin, std::int64_t row_end, float* y, std::int64_t y_stride);
 
-    // SwiGLU expert for n_tokens (1..8) tokens over neurons [neuron_begin, neuron_end), one sequential pass over the block:
-    // out[t] += scale[t] * sum_j silu(w1_j . x[t]) * (w3_j . x[t]) * w2_j.   x, out: (n_tokens, hidden_dim), contiguous.
+    // SwiGLU expert for n_tokens (1..8) tokens over neurons [neuron_begin, neuron_end), one sequential pass over the
+    // block: out[t] += scale[t] * sum_j silu(w1_j . x[t]) * (w3_j . x[t]) * w2_j.   x, out: (n_tokens, hidden_dim),
+    // contiguous.
     void (*expert_ffn)(const ExpertView& expert, const float* x, const float* scale, int n_tokens,
                        std::int64_t neuron_begin, std::int64_t neuron_end, float* out);
 
@@ -51,8 +52,8 @@ struct CpuKernels {
 
     // Attention of one query head for n_queries consecutive tokens over a cache of n_keys keys and values, causal:
     // query q (0-based) sees keys [0, n_keys - n_queries + q]. q, out: rows of head_dim with the given strides.
-    // keys, values: (n_keys, head_dim) contiguous. Softmax in float32 with the maximum subtracted; scale applied to q . k.
-    // scratch: at least attention_scratch_floats(n_keys, head_dim) floats, owned by the caller.
+    // keys, values: (n_keys, head_dim) contiguous. Softmax in float32 with the maximum subtracted; scale applied to q .
+    // k. scratch: at least attention_scratch_floats(n_keys, head_dim) floats, owned by the caller.
     void (*attention)(const float* q, std::int64_t q_stride, const float* keys, const float* values,
                       std::int64_t n_queries, std::int64_t n_keys, std::int64_t head_dim, float scale, float* out,
                       std::int64_t out_stride, float* scratch);
@@ -67,7 +68,7 @@ struct CpuKernels {
     void (*widen)(const void* source, WeightType type, std::int64_t n, float* out);
     void (*narrow_bf16)(const float* source, std::int64_t n, Bf16* out);
 
-    // Index of the largest value, the first one on a tie. n >= 1.
+    // Index of the largest value, the first one on a tie. n >= 1. NaN is never the largest; 0 when nothing is.
     std::int64_t (*argmax)(const float* x, std::int64_t n);
 };
 

@@ -2,26 +2,32 @@
 // What this machine can do at best, measured here and now: stated beside every speed figure.
 
 #include <cstddef>
+#include <span>
 
 #include "kernels/thread_pool.h"
 
 namespace offstage::kernels {
 
-// A buffer of `bytes` that measure_read_gbps reads; larger than any cache (1 GiB unless told otherwise).
+// Measures how fast memory is read, on bytes larger than any cache.
 class ReadBandwidthProbe {
   public:
+    // Reads memory that is there already, a model's weights say: the same pages as the work it stands beside, and no
+    // memory of its own. The bytes belong to the caller; a part shorter than 4 KiB at their end is left out.
+    ReadBandwidthProbe(ThreadPool& pool, std::span<const std::byte> memory);
+    // Reads a buffer of its own.
     explicit ReadBandwidthProbe(ThreadPool& pool, std::size_t bytes = std::size_t{1} << 30);
     ~ReadBandwidthProbe();
     ReadBandwidthProbe(const ReadBandwidthProbe&) = delete;
     ReadBandwidthProbe& operator=(const ReadBandwidthProbe&) = delete;
 
-    // One sequential read of the whole buffer by all threads of the pool, each its own part. In 1e9 bytes per second.
+    // One sequential read of it all by all threads of the pool, each its own part. In 1e9 bytes per second.
     double measure_gbps();
 
   private:
     ThreadPool& pool_;
     std::size_t bytes_;
-    std::byte* data_;
+    std::byte* own_ = nullptr;
+    const std::byte* data_;
 };
 
 // Highest rate of independent multiply-adds from registers over all threads of the pool, in 1e9 operations per second

@@ -28,7 +28,8 @@ class ThreadPool {
         run_erased([](const void* context, int thread) { (*static_cast<const Piece*>(context))(thread); }, &piece);
     }
 
-    // Splits [0, n) into one contiguous range per thread, multiples of `grain` long, and calls body(begin, end, thread).
+    // Splits [0, n) into one contiguous range per thread, multiples of `grain` long, and calls body(begin, end,
+    // thread).
     template <typename Body>
     void parallel_for(std::int64_t n, std::int64_t grain, const Body& body) {
         const std::int64_t n_grains = (n + grain - 1) / grain;

@@ -19,18 +19,25 @@ struct F16 {
 
 enum class WeightType : std::uint8_t { kF32, kF16, kBf16 };
 
-constexpr std::size_t bytes_per_weight(WeightType type) { return type == WeightType::kF32 ? 4 : 2; }
+constexpr std::size_t bytes_per_weight(WeightType type) {
+    return type == WeightType::kF32 ? 4 : 2;
+}
 
 constexpr const char* name_of(WeightType type) {
     switch (type) {
-        case WeightType::kF32: return "F32";
-        case WeightType::kF16: return "F16";
-        case WeightType::kBf16: return "BF16";
+        case WeightType::kF32:
+            return "F32";
+        case WeightType::kF16:
+            return "F16";
+        case WeightType::kBf16:
+            return "BF16";
     }
     return "?";
 }
 
-inline float to_float(Bf16 value) { return std::bit_cast<float>(std::uint32_t{value.bits} << 16); }
+inline float to_float(Bf16 value) {
+    return std::bit_cast<float>(std::uint32_t{value.bits} << 16);
+}
 
 // Round to nearest even; NaN stays NaN.
 inline Bf16 to_bf16(float value) {
@@ -51,7 +58,9 @@ inline float to_float(F16 value) {
     return std::bit_cast<float>(sign | ((exponent + 112u) << 23) | (mantissa << 13));
 }
 
-inline float to_float(float value) { return value; }
+inline float to_float(float value) {
+    return value;
+}
 
 // An immutable two-dimensional weight in memory, row-major, rows possibly apart. The memory belongs to somebody else.
 // `row_stride` counts elements, not bytes.

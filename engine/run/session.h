@@ -22,21 +22,21 @@ enum class ComputeMode {
 };
 
 struct LoadRequest {
-    std::string model;           // folder, file, or "synthetic:NAME?layers=N&seed=S"
+    std::string model;  // folder, file, or "synthetic:NAME?layers=N&seed=S"
     ComputeMode compute = ComputeMode::kAuto;
-    int n_threads = 0;           // 0: one per core
-    std::int64_t context = 0;    // tokens; 0: the model's own, at most 32768
+    int n_threads = 0;         // 0: one per core
+    std::int64_t context = 0;  // tokens; 0: the model's own, at most 32768
 };
 
 struct LoadProgress {
-    std::string stage;           // for the person, e.g. "Packing experts"
+    std::string stage;  // for the person, e.g. "Packing experts"
     std::uint64_t bytes_done = 0;
     std::uint64_t bytes_total = 0;
 };
 
 struct ModelSummary {
-    std::string name;            // folder name or synthetic name
-    std::string source;          // what was asked for
+    std::string name;    // folder name or synthetic name
+    std::string source;  // what was asked for
     std::string architecture;
     std::int64_t n_layers = 0;
     std::int64_t n_experts = 0;
@@ -47,14 +47,14 @@ struct ModelSummary {
     std::int64_t n_heads = 0;
     std::int64_t n_kv_heads = 0;
     std::int64_t head_dim = 0;
-    std::int64_t context = 0;    // tokens this session holds
+    std::int64_t context = 0;      // tokens this session holds
     std::int64_t max_context = 0;  // tokens the model was made for
     std::int64_t total_weights = 0;
     std::int64_t active_weights = 0;  // per token
     std::uint64_t weight_bytes = 0;   // in memory
-    std::string weight_type;     // "BF16"
-    std::string compute;         // "bf16" or "f32": products of batched multiplications
-    std::string instruction_set; // "avx512_bf16"
+    std::string weight_type;          // "BF16"
+    std::string compute;              // "bf16" or "f32": products of batched multiplications
+    std::string instruction_set;      // "avx512_bf16"
     int n_threads = 0;
     bool has_tokenizer = false;
     bool has_chat_template = false;
@@ -69,41 +69,41 @@ struct GenerationRequest {
     std::string raw_prompt;             // ... or, when `raw`, this text as it is (with BOS, as the tokenizer asks)
     bool raw = false;
     SamplerSettings sampler;
-    int max_tokens = 0;                 // 0: until the end of the turn or of the context
+    int max_tokens = 0;  // 0: until the end of the turn or of the context
 };
 
 // One piece of a streamed answer: whole UTF-8 characters only; may be empty while a character is incomplete.
 struct TextDelta {
     std::string text;
     TokenId token = -1;
-    std::int64_t n_tokens = 0;          // generated so far
-    double decode_tokens_per_s = 0;     // so far
+    std::int64_t n_tokens = 0;       // generated so far
+    double decode_tokens_per_s = 0;  // so far
 };
 
 struct GenerationResult {
     std::string text;
-    std::vector<TokenId> tokens;        // without the end-of-turn token
+    std::vector<TokenId> tokens;  // without the end-of-turn token
     std::int64_t prompt_tokens = 0;
-    std::int64_t reused_tokens = 0;     // of the prompt, found in the KV cache
-    double ttft_s = 0;                  // from the request to the first token
-    double decode_tokens_per_s = 0;     // after the first token
-    std::uint64_t seed = 0;             // the one used
+    std::int64_t reused_tokens = 0;  // of the prompt, found in the KV cache
+    double ttft_s = 0;               // from the request to the first token
+    double decode_tokens_per_s = 0;  // after the first token
+    std::uint64_t seed = 0;          // the one used
     FinishReason finish = FinishReason::kEndOfTurn;
 };
 
 using LoadProgressFn = std::function<void(const LoadProgress&)>;
 using TextDeltaFn = std::function<void(const TextDelta&)>;
 
-// One loaded model and one conversation's KV cache. All calls but snapshot() come from one thread at a time (the engine's
-// worker); snapshot() from any thread. Errors are thrown as engine::Error and leave the session usable: after a failed
-// load no model is loaded, after a failed generate the next one works.
+// One loaded model and one conversation's KV cache. All calls but snapshot() come from one thread at a time (the
+// engine's worker); snapshot() from any thread. Errors are thrown as engine::Error and leave the session usable: after
+// a failed load no model is loaded, after a failed generate the next one works.
 class Session {
   public:
     static std::unique_ptr<Session> create();  // the engine on this machine
     virtual ~Session() = default;
 
-    // Replaces the model. Progress comes from the calling thread, at most about 30 times a second. A stop request ends in
-    // Error (kCancelled), with the memory given back.
+    // Replaces the model. Progress comes from the calling thread, at most about 30 times a second. A stop request ends
+    // in Error (kCancelled), with the memory given back.
     virtual ModelSummary load(const LoadRequest& request, const LoadProgressFn& progress, std::stop_token stop) = 0;
     virtual void unload() = 0;
     virtual bool is_loaded() const = 0;

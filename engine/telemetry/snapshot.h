@@ -7,7 +7,7 @@ namespace offstage::engine {
 
 // What a person may look at, as of one moment: a plain value.
 struct Snapshot {
-    std::uint64_t revision = 0;            // grows with each change: equal revisions, equal content
+    std::uint64_t revision = 0;  // grows with each change: equal revisions, equal content
     std::int64_t n_layers = 0;
     std::int64_t n_experts = 0;
     std::int64_t n_active = 0;
@@ -18,7 +18,7 @@ struct Snapshot {
     std::int64_t window_tokens = 0;                  // <= kRoutingWindow
     std::int64_t conversation_tokens = 0;
 
-    std::int64_t context_used = 0;         // tokens in the KV cache
+    std::int64_t context_used = 0;  // tokens in the KV cache
     std::int64_t context_size = 0;
 };
 

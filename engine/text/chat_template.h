@@ -32,7 +32,8 @@ class ChatTemplate {
         std::string bos;
         std::string eos;
     };
-    // Throws Error (kInvalidInput) with the template's own words when it calls raise_exception, and when a bound is passed.
+    // Throws Error (kInvalidInput) with the template's own words when it calls raise_exception, and when a bound is
+    // passed.
     virtual std::string render(const std::vector<ChatMessage>& messages, const Tokens& tokens,
                                bool add_generation_prompt) const = 0;
 };

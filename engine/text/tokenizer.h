@@ -15,28 +15,33 @@ namespace offstage::engine {
 class Tokenizer {
   public:
     // Reads DIR/tokenizer.model (sentencepiece) and, when there, tokenizer_config.json (added_tokens_decoder, bos/eos,
-    // add_bos_token). Throws Error naming the file: missing, damaged, or larger than `vocab_size` of the model.
+    // add_bos_token; special_tokens_map.json and added_tokens.json where it is silent). Throws Error naming the file:
+    // missing, damaged, or larger than `vocab_size` of the model.
     static std::unique_ptr<Tokenizer> open(const std::filesystem::path& directory, std::int64_t vocab_size);
     virtual ~Tokenizer() = default;
 
     virtual std::int64_t vocab_size() const = 0;
     virtual TokenId bos() const = 0;  // -1: none
     virtual TokenId eos() const = 0;  // -1: none
+    // Whether a text that no template rendered should begin with bos(): add_bos_token of tokenizer_config.json; where
+    // that is silent, true when there is a bos.
+    virtual bool adds_bos() const = 0;
 
     // Plain text, exactly as sentencepiece does it: no special token is recognised, none is added.
-    // Throws Error (kInvalidInput) when the text is not UTF-8.
+    // Throws Error (kInvalidInput) when the text is not UTF-8 or longer than 16 MiB.
     virtual std::vector<TokenId> encode(std::string_view utf8) const = 0;
 
-    // A rendered chat template: the strings of special tokens (added tokens and control pieces) become their ids; each
-    // stretch between them is encoded on its own as encode() does. Same errors.
+    // A rendered chat template: the strings of special tokens (added tokens and control pieces) become their ids, the
+    // longest first where several begin; each stretch between them is encoded on its own as encode() does. An added
+    // token marked lstrip or rstrip takes the white space beside it. Same errors.
     virtual std::vector<TokenId> encode_with_special(std::string_view utf8) const = 0;
 
-    // Whole text of the tokens; control tokens (bos, eos, turn markers) give nothing. May hold U+FFFD for byte pieces that
-    // are no UTF-8.
+    // Whole text of the tokens, as sentencepiece does it; control tokens (bos, eos, turn markers) and ids outside the
+    // vocabulary give nothing. Holds U+FFFD for each byte piece that is no UTF-8.
     virtual std::string decode(std::span<const TokenId> tokens) const = 0;
 
-    // Raw bytes that one token adds to a text already begun (sentencepiece's U+2581 as a space; a byte piece as its byte;
-    // control tokens nothing). Concatenating the pieces of a sequence gives its text, but for one leading space.
+    // Raw bytes that one token adds to a text already begun (sentencepiece's U+2581 as a space; a byte piece as its
+    // byte; control tokens nothing). Concatenating the pieces of a sequence gives its text, but for one leading space.
     virtual std::string piece_bytes(TokenId token) const = 0;
     virtual std::string piece_name(TokenId token) const = 0;  // as in the vocabulary, for display
     virtual bool is_control(TokenId token) const = 0;
@@ -55,7 +60,8 @@ class Utf8Stream {
     std::string pending_;
 };
 
-// Byte offset of the first byte that is no valid UTF-8 (overlong forms, surrogates and > U+10FFFF are invalid), or npos.
+// Byte offset of the first byte that is no valid UTF-8 (overlong forms, surrogates and > U+10FFFF are invalid), or
+// npos.
 std::size_t find_invalid_utf8(std::string_view text);
 
 }  // namespace offstage::engine

@@ -1,0 +1,99 @@
+#include <filesystem>
+#include <iostream>
+
+#include "app/cli/commands.h"
+#include "engine/device/host_buffer.h"
+#include "engine/model/checkpoint.h"
+#include "engine/model/synthetic.h"
+#include "engine/run/loaded_model.h"
+
+namespace offstage::cli {
+namespace {
+
+struct Facts {
+    engine::ModelConfig config;
+    std::string name;
+    std::string weight_type;
+    std::uint64_t checkpoint_bytes = 0;
+    bool tokenizer = false;
+    bool chat_template = false;
+};
+
+Facts look_at(const std::string& model) {
+    Facts facts;
+    if (engine::is_synthetic(model)) {
+        const engine::SyntheticModel synthetic = engine::parse_synthetic(model);
+        facts.config = synthetic.config;
+        facts.name = synthetic.name;
+        facts.weight_type = kernels::name_of(kernels::WeightType::kBf16);
+        return facts;
+    }
+    const std::filesystem::path directory = engine::model_directory(model);
+    facts.config = engine::read_model_config(directory);
+    facts.name = std::filesystem::weakly_canonical(directory).filename().string();
+    const auto checkpoint = engine::Checkpoint::open(directory);
+    facts.checkpoint_bytes = checkpoint->total_bytes();
+    const engine::ModelConfig& c = facts.config;
+    const auto& expert =
+        checkpoint->require("model.layers.0.block_sparse_moe.experts.0.w1.weight", std::array{c.ffn_dim, c.hidden_dim});
+    facts.weight_type = kernels::name_of(expert.type);
+    if (std::filesystem::exists(directory / "tokenizer.model")) {
+        facts.tokenizer = engine::Tokenizer::open(directory, c.vocab_size) != nullptr;
+        facts.chat_template = engine::ChatTemplate::read(directory) != nullptr;
+    }
+    return facts;
+}
+
+}  // namespace
+
+int run_info(const ModelOptions& options) {
+    const Facts facts = look_at(options.model);
+    const engine::ModelConfig& c = facts.config;
+    const std::uint64_t weight_bytes =
+        static_cast<std::uint64_t>(c.total_weights()) * (facts.weight_type == "F32" ? 4u : 2u);
+    const std::uint64_t expert_bytes =
+        static_cast<std::uint64_t>(c.expert_weights()) * (facts.weight_type == "F32" ? 4u : 2u);
+    if (options.json) {
+        print_json({{"name", facts.name},
+                    {"architecture", c.architecture},
+                    {"weight_type", facts.weight_type},
+                    {"n_layers", c.n_layers},
+                    {"n_experts", c.n_experts},
+                    {"n_active", c.n_active},
+                    {"hidden_dim", c.hidden_dim},
+                    {"ffn_dim", c.ffn_dim},
+                    {"n_heads", c.n_heads},
+                    {"n_kv_heads", c.n_kv_heads},
+                    {"head_dim", c.head_dim},
+                    {"vocab_size", c.vocab_size},
+                    {"max_context", c.max_context},
+                    {"rope_theta", c.rope_theta},
+                    {"tied_embeddings", c.tied_embeddings},
+                    {"total_weights", c.total_weights()},
+                    {"active_weights", c.active_weights()},
+                    {"weight_bytes", weight_bytes},
+                    {"expert_bytes", expert_bytes},
+                    {"kv_bytes_per_token", engine::KvCache::bytes_per_token(c)},
+                    {"tokenizer", facts.tokenizer},
+                    {"chat_template", facts.chat_template}});
+        return 0;
+    }
+    const auto yes_no = [](bool value) { return value ? "yes" : "no"; };
+    std::cout << facts.name << ": " << c.architecture << ", " << facts.weight_type << "\n"
+              << "  layers         " << c.n_layers << "\n"
+              << "  experts        " << c.n_experts << " per layer, " << c.n_active << " active, "
+              << engine::format_bytes(expert_bytes) << " each\n"
+              << "  hidden         " << c.hidden_dim << ", ffn " << c.ffn_dim << "\n"
+              << "  attention      " << c.n_heads << " heads, " << c.n_kv_heads << " KV heads, head size " << c.head_dim
+              << "\n"
+              << "  vocabulary     " << c.vocab_size << (c.tied_embeddings ? ", tied" : "") << "\n"
+              << "  context        " << c.max_context << " tokens, "
+              << engine::format_bytes(engine::KvCache::bytes_per_token(c)) << " of KV cache each\n"
+              << "  weights        " << c.total_weights() << ", " << engine::format_bytes(weight_bytes) << "; "
+              << c.active_weights() << " active per token\n"
+              << "  tokenizer      " << yes_no(facts.tokenizer) << ", chat template " << yes_no(facts.chat_template)
+              << std::endl;
+    return 0;
+}
+
+}  // namespace offstage::cli

@@ -1,0 +1,48 @@
+#include <charconv>
+#include <cstdio>
+#include <iostream>
+
+#include "app/cli/commands.h"
+#include "engine/error.h"
+#include "engine/eval/logits.h"
+
+namespace offstage::cli {
+namespace {
+
+std::vector<engine::TokenId> parse_tokens(const std::string& list) {
+    std::vector<engine::TokenId> tokens;
+    std::string_view rest = list;
+    while (true) {
+        const std::string_view item = rest.substr(0, rest.find(','));
+        engine::TokenId id = 0;
+        const auto [end, status] = std::from_chars(item.data(), item.data() + item.size(), id);
+        if (item.empty() || status != std::errc() || end != item.data() + item.size()) {
+            throw engine::Error(engine::ErrorKind::kInvalidInput,
+                                "--tokens has \"" + std::string(item) + "\"; expected whole numbers, as in 1,2,3.");
+        }
+        tokens.push_back(id);
+        if (item.size() == rest.size()) return tokens;
+        rest.remove_prefix(item.size() + 1);
+    }
+}
+
+}  // namespace
+
+int run_logits(const LogitsOptions& options) {
+    const std::vector<engine::TokenId> tokens = parse_tokens(options.tokens);
+    engine::LoadedModel model(load_request(options.model), engine::LoadedModel::Text::kNotNeeded,
+                              progress_on_terminal(), {});
+    const std::vector<std::vector<float>> logits = engine::compute_logits(model, tokens, options.all);
+    if (options.model.json) {
+        print_json({{"logits", logits}});
+        return 0;
+    }
+    for (const std::vector<float>& row : logits) {
+        for (std::size_t i = 0; i < row.size(); ++i)
+            std::printf(i == 0 ? "%.9g" : " %.9g", static_cast<double>(row[i]));
+        std::printf("\n");
+    }
+    return 0;
+}
+
+}  // namespace offstage::cli

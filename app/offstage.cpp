@@ -1,0 +1,133 @@
+// The window program: its command line, and where its parts come from.
+#include <QApplication>
+#include <QCommandLineParser>
+#include <QDir>
+#include <QFileInfo>
+#include <QPixmap>
+#include <QTextStream>
+#include <QTimer>
+
+#include "ui/main_window.h"
+
+using offstage::ui::MainWindow;
+
+namespace {
+
+// The small model that comes with Offstage: where the environment says, in the source tree of a build, or installed.
+QString findDemoModel() {
+    const QDir here(QCoreApplication::applicationDirPath());
+    const QStringList places = {qEnvironmentVariable("OFFSTAGE_DEMO_MODEL"),
+                                here.filePath(QStringLiteral("../../../resources/demo-model")),
+                                here.filePath(QStringLiteral("../share/offstage/demo-model"))};
+    for (const QString& place : places) {
+        // config.json: the source tree has the folder even where the model itself was not made yet.
+        if (!place.isEmpty() && QFileInfo::exists(place + QStringLiteral("/config.json"))) {
+            return QFileInfo(place).canonicalFilePath();
+        }
+    }
+    return {};
+}
+
+struct CommandLine {
+    QString model;
+    QString prompt;
+    QString screenshot;
+    QSize size;
+    MainWindow::Options window;
+};
+
+CommandLine parse(const QApplication& app) {
+    const auto tr = [](const char* text) { return QCoreApplication::translate("main", text); };
+    QCommandLineParser parser;
+    parser.setApplicationDescription(tr("Chat with Mixture-of-Experts models that do not fit into the GPU's memory."));
+    parser.addHelpOption();
+    parser.addVersionOption();
+    parser.addPositionalArgument(QStringLiteral("model"), tr("Folder or file of a model; without it, the demo model."),
+                                 QStringLiteral("[MODEL]"));
+    const QCommandLineOption prompt(QStringLiteral("prompt"), tr("Send this as soon as the model is ready."),
+                                    QStringLiteral("TEXT"));
+    const QCommandLineOption theme(QStringLiteral("theme"), tr("Colours: system, light or dark."),
+                                   QStringLiteral("THEME"));
+    const QCommandLineOption screenshot(QStringLiteral("screenshot"),
+                                        tr("Wait for the answer, save a picture of the window to FILE, and quit."),
+                                        QStringLiteral("FILE"));
+    const QCommandLineOption size(QStringLiteral("size"), tr("Size of the window, for example 1280x800."),
+                                  QStringLiteral("WxH"));
+    parser.addOptions({prompt, theme, screenshot, size});
+    parser.process(app);
+
+    CommandLine line;
+    line.model = parser.positionalArguments().value(0);
+    line.prompt = parser.value(prompt);
+    line.screenshot = parser.value(screenshot);
+    const QStringList sides = parser.value(size).split(u'x');
+    if (sides.size() == 2) {
+        line.size = QSize(sides[0].toInt(), sides[1].toInt());
+    }
+    const QString chosen = parser.isSet(theme) ? parser.value(theme) : qEnvironmentVariable("OFFSTAGE_THEME");
+    if (!chosen.isEmpty()) {
+        line.window.theme = offstage::ui::themeFromName(chosen);
+    }
+    line.window.demoModel = findDemoModel();
+    return line;
+}
+
+// Waits until there is nothing more to wait for, then saves the picture and quits.
+void takeScreenshot(MainWindow& window, const QString& file, bool prompted) {
+    using Engine = offstage::ui::EngineController;
+    auto* settled = new QTimer(&window);
+    settled->setSingleShot(true);
+    settled->setInterval(600);  // for the last paint and the panels' last poll
+    QObject::connect(settled, &QTimer::timeout, &window, [&window, file] {
+        const bool saved = window.grab().save(file);
+        if (!saved) {
+            QTextStream(stderr) << QCoreApplication::translate("main", "Cannot write the picture %1.\n").arg(file);
+        }
+        QCoreApplication::exit(saved ? 0 : 1);
+    });
+    const auto check = [&window, settled, prompted] {
+        const auto state = window.engine().state();
+        const bool rests = state == Engine::State::Ready || state == Engine::State::NoModel;
+        const bool done = rests && !window.chat().hasWaitingPrompt();
+        if (done && (!prompted || !window.conversation().isEmpty())) {
+            settled->start();
+        } else {
+            settled->stop();
+        }
+    };
+    QObject::connect(&window.engine(), &Engine::stateChanged, &window, check);
+    check();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    QApplication app(argc, argv);
+    QApplication::setOrganizationName(QStringLiteral("Offstage"));
+    QApplication::setApplicationName(QStringLiteral("offstage"));
+    QApplication::setApplicationDisplayName(QStringLiteral("Offstage"));
+    QApplication::setApplicationVersion(QStringLiteral(OFFSTAGE_VERSION));
+    QApplication::setDesktopFileName(QStringLiteral("offstage"));
+
+    const CommandLine line = parse(app);
+    MainWindow window([] { return offstage::engine::Session::create(); }, line.window);
+    if (line.size.isValid()) {
+        window.resize(line.size);
+    }
+    window.show();
+
+    // The window first, the model behind it: what is typed meanwhile waits.
+    QTimer::singleShot(0, &window, [&] {
+        const QString model = line.model.isEmpty() ? line.window.demoModel : line.model;
+        if (!model.isEmpty()) {
+            window.openModel(model);
+        }
+        if (!line.prompt.isEmpty()) {
+            window.sendPrompt(line.prompt);
+        }
+        if (!line.screenshot.isEmpty()) {
+            takeScreenshot(window, line.screenshot, !line.prompt.isEmpty());
+        }
+    });
+    return QApplication::exec();
+}

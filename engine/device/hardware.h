@@ -1,0 +1,33 @@
+#pragma once
+// What Offstage runs on, as plain values: for the command line's `info`, for reports, and for the window.
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include "kernels/cuda_devices.h"
+
+namespace offstage::engine {
+
+struct MemorySize {
+    std::int64_t total_bytes = 0;      // of the machine, or what its control group allows (containers, services)
+    std::int64_t available_bytes = 0;  // without swapping, as of the call
+};
+
+struct Hardware {
+    std::string cpu_model;        // "AMD EPYC 9755 128-Core Processor"
+    int n_cores = 0;              // logical cores that this process may run on
+    std::string instruction_set;  // the kernels in use: "scalar", "avx2", "avx512", "avx512_bf16"
+    MemorySize ram;
+    kernels::CudaDevices cuda;
+};
+
+// Takes as long as the NVIDIA driver's first start (a second or so where there is one, microseconds elsewhere): not for
+// the GUI thread. Throws nothing but std::bad_alloc: what cannot be found out stays empty or 0. Any thread.
+Hardware detect_hardware();
+
+// Memory of the machine below `root`: proc/meminfo, lowered by the limits of proc/self/cgroup's group and of the groups
+// above it (control groups, version 2).
+MemorySize memory_size(const std::filesystem::path& root = "/");
+
+}  // namespace offstage::engine

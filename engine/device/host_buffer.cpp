@@ -1,0 +1,73 @@
+#include "engine/device/host_buffer.h"
+
+#include <array>
+#include <cstdio>
+#include <fstream>
+#include <sys/mman.h>
+#include <utility>
+
+#include "engine/error.h"
+
+namespace offstage::engine {
+
+HostBuffer::HostBuffer(std::size_t bytes, const std::string& purpose) : bytes_(bytes) {
+    if (bytes == 0) return;
+    void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) {
+        bytes_ = 0;
+        throw Error(ErrorKind::kOutOfMemory, "There is no memory for " + purpose + ": " + format_bytes(bytes) +
+                                                 " were asked for. Close other programs or choose a smaller model.");
+    }
+    madvise(memory, bytes, MADV_HUGEPAGE);  // advice only: the kernel may have none to give
+    data_ = static_cast<std::byte*>(memory);
+}
+
+HostBuffer::~HostBuffer() {
+    if (data_ != nullptr) munmap(data_, bytes_);
+}
+
+HostBuffer::HostBuffer(HostBuffer&& other) noexcept
+    : data_(std::exchange(other.data_, nullptr)), bytes_(std::exchange(other.bytes_, 0)) {}
+
+HostBuffer& HostBuffer::operator=(HostBuffer&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(bytes_, other.bytes_);
+    return *this;
+}
+
+std::uint64_t available_ram_bytes() {
+    std::ifstream info("/proc/meminfo");
+    std::string key;
+    std::uint64_t kib = 0;
+    std::string unit;
+    while (info >> key >> kib) {
+        std::getline(info, unit);
+        if (key == "MemAvailable:") return kib * 1024;
+    }
+    return 0;
+}
+
+void require_ram(std::uint64_t bytes, const std::string& purpose) {
+    const std::uint64_t available = available_ram_bytes();
+    if (available == 0 || bytes <= available) return;
+    throw Error(ErrorKind::kOutOfMemory, purpose + " needs " + format_bytes(bytes) + " of memory, but only " +
+                                             format_bytes(available) + " are free: " + format_bytes(bytes - available) +
+                                             " too little. Close other programs or choose a smaller model.");
+}
+
+std::string format_bytes(std::uint64_t bytes) {
+    constexpr std::array<const char*, 4> kUnits = {"KiB", "MiB", "GiB", "TiB"};
+    if (bytes < 1024) return std::to_string(bytes) + " bytes";
+    double value = static_cast<double>(bytes);
+    std::size_t unit = 0;
+    value /= 1024;
+    while (value >= 1024 && unit + 1 < kUnits.size()) {
+        value /= 1024;
+        ++unit;
+    }
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), "%.1f %s", value, kUnits[unit]);
+    return text.data();
+}
+
+}  // namespace offstage::engine

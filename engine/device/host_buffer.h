@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace offstage::engine {
+
+// Zeroed anonymous memory straight from the system: pages cost RAM only once they are touched, huge pages where the
+// system gives them (one TLB entry per 2 MiB keeps sequential reads at the memory's speed). Movable owner.
+class HostBuffer {
+  public:
+    HostBuffer() = default;
+    // Throws Error (kOutOfMemory) naming `purpose` and the size.
+    HostBuffer(std::size_t bytes, const std::string& purpose);
+    ~HostBuffer();
+    HostBuffer(HostBuffer&& other) noexcept;
+    HostBuffer& operator=(HostBuffer&& other) noexcept;
+
+    std::byte* data() { return data_; }
+    const std::byte* data() const { return data_; }
+    std::size_t size() const { return bytes_; }
+
+  private:
+    std::byte* data_ = nullptr;
+    std::size_t bytes_ = 0;
+};
+
+// RAM that could be given out now without swapping (Linux: MemAvailable), in bytes; 0 when unknown.
+std::uint64_t available_ram_bytes();
+
+// Throws Error (kOutOfMemory) when `bytes` for `purpose` are more than the system has to give: the system itself would
+// hand out the addresses and end the program later.
+void require_ram(std::uint64_t bytes, const std::string& purpose);
+
+// "5.6 GiB", for sentences.
+std::string format_bytes(std::uint64_t bytes);
+
+}  // namespace offstage::engine

@@ -1,0 +1,175 @@
+#include "engine/eval/bench.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <memory>
+#include <random>
+
+#include "engine/error.h"
+#include "kernels/machine_limits.h"
+
+namespace offstage::engine {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+    return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+constexpr std::size_t kProbeBytes = std::size_t{1} << 30;
+
+struct DecodeRepeat {
+    double tokens_per_s;
+    double bandwidth_gbps;
+    double fraction;
+    bool steady;
+};
+
+// Operations of a prefill: every active weight once per token (the output head for the last token only), and the scores
+// and sums of causal attention.
+double prefill_operations(const ModelConfig& c, std::int64_t n_tokens) {
+    const double n = static_cast<double>(n_tokens);
+    const double head = static_cast<double>(c.vocab_size * c.hidden_dim);
+    const double body = static_cast<double>(c.active_weights() - c.hidden_dim) - head;
+    const double keys = n * (n + 1) / 2;
+    const double attention = 4.0 * static_cast<double>(c.n_heads * c.head_dim * c.n_layers) * keys;
+    return 2.0 * body * n + 2.0 * head + attention;
+}
+
+class Bench {
+  public:
+    Bench(LoadedModel& model, const BenchRequest& request, const std::function<void(const std::string&)>& log)
+        : model_(model), request_(request), log_(log) {
+        // The weights themselves are read where they are larger than any cache; a small model needs a buffer beside it.
+        const std::span<const std::byte> experts = model.weights().experts.memory();
+        if (experts.size() >= kProbeBytes) {
+            probe_ = std::make_unique<kernels::ReadBandwidthProbe>(model.pool(), experts.first(kProbeBytes));
+        } else {
+            probe_ = std::make_unique<kernels::ReadBandwidthProbe>(model.pool(), kProbeBytes);
+        }
+        const std::int64_t context = request.prompt_tokens + request.decode_tokens;
+        if (request.prompt_tokens < 1 || request.decode_tokens < 1 || request.repeats < 1) {
+            throw Error(ErrorKind::kInvalidInput, "A bench needs a prompt, a decode and a repeat of at least 1.");
+        }
+        if (context > model.config().max_context) {
+            throw Error(ErrorKind::kInvalidInput, "The bench needs a context of " + std::to_string(context) +
+                                                      " tokens, but " + model.summary().name + " holds " +
+                                                      std::to_string(model.config().max_context) + ".");
+        }
+        cache_ = KvCache(model.config(), context);
+        std::mt19937_64 random(7);
+        for (std::int64_t i = 0; i < context; ++i) {
+            tokens_.push_back(static_cast<TokenId>(random() % static_cast<std::uint64_t>(model.config().vocab_size)));
+        }
+    }
+
+    BenchResult run() {
+        BenchResult result;
+        result.active_weight_bytes_per_token = model_.weights().active_bytes(model_.config());
+        result.peak_bf16_gflops = kernels::measure_peak_gflops_bf16(model_.pool());
+        result.peak_f32_gflops = kernels::measure_peak_gflops_f32(model_.pool());
+        result.prefill_products = kernels::name_of(model_.mode());
+        prefill();  // warms pages, primitives and clocks
+        decode();
+
+        std::vector<double> prefills;
+        std::vector<DecodeRepeat> decodes;
+        int steady = 0;
+        for (int tried = 0; tried < 3 * request_.repeats && steady < request_.repeats; ++tried) {
+            const double prefill_s = prefill();
+            prefills.push_back(static_cast<double>(request_.prompt_tokens) / prefill_s);
+            decodes.push_back(decode());
+            steady += decodes.back().steady;
+            report(tried, prefills.back(), decodes.back());
+        }
+        if (steady > 0) std::erase_if(decodes, [](const DecodeRepeat& r) { return !r.steady; });
+        result.dropped_repeats = static_cast<int>(prefills.size()) - steady;
+        result.repeats = static_cast<int>(decodes.size());
+
+        std::vector<double> speeds, bandwidths, fractions;
+        for (const DecodeRepeat& r : decodes) {
+            speeds.push_back(r.tokens_per_s);
+            bandwidths.push_back(r.bandwidth_gbps);
+            fractions.push_back(r.fraction);
+        }
+        result.prefill_tokens_per_s = median(prefills);
+        result.decode_tokens_per_s = median(speeds);
+        result.decode_gb_per_s = gigabytes_per_s(result.decode_tokens_per_s);
+        result.read_bandwidth_gb_per_s = median(bandwidths);
+        result.decode_bandwidth_fraction = median(fractions);
+        result.prefill_gflops = prefill_operations(model_.config(), request_.prompt_tokens) *
+                                result.prefill_tokens_per_s / static_cast<double>(request_.prompt_tokens) / 1e9;
+        result.prefill_peak_fraction = result.prefill_gflops / result.peak_bf16_gflops;
+        return result;
+    }
+
+  private:
+    double gigabytes_per_s(double tokens_per_s) const {
+        return static_cast<double>(model_.weights().active_bytes(model_.config())) * tokens_per_s / 1e9;
+    }
+
+    double prefill() {
+        cache_.truncate(0);
+        std::span<const TokenId> rest(tokens_.data(), static_cast<std::size_t>(request_.prompt_tokens));
+        const auto start = Clock::now();
+        while (!rest.empty()) {
+            const std::size_t n = std::min<std::size_t>(rest.size(), Forward::kMaxStep);
+            const bool last = n == rest.size();
+            model_.forward().step(rest.first(n), cache_, last ? Forward::Logits::kLast : Forward::Logits::kNone, {});
+            rest = rest.subspan(n);
+        }
+        return seconds_since(start);
+    }
+
+    DecodeRepeat decode() {
+        cache_.truncate(request_.prompt_tokens);
+        const double before = probe_->measure_gbps();
+        const auto start = Clock::now();
+        for (std::int64_t i = 0; i < request_.decode_tokens; ++i) {
+            const std::span<const TokenId> one(tokens_.data() + request_.prompt_tokens + i, 1);
+            model_.forward().step(one, cache_, Forward::Logits::kLast, {});
+        }
+        const double tokens_per_s = static_cast<double>(request_.decode_tokens) / seconds_since(start);
+        const double after = probe_->measure_gbps();
+        const double bandwidth = (before + after) / 2;
+        const bool steady = std::abs(before - after) <= kBracketTolerance * std::max(before, after);
+        return {tokens_per_s, bandwidth, gigabytes_per_s(tokens_per_s) / bandwidth, steady};
+    }
+
+    void report(int repeat, double prefill_speed, const DecodeRepeat& r) const {
+        if (!log_) return;
+        std::array<char, 160> line{};
+        std::snprintf(line.data(), line.size(),
+                      "repeat %d: prefill %.1f tokens/s, decode %.2f tokens/s (%.0f %% of %.1f GB/s)%s", repeat + 1,
+                      prefill_speed, r.tokens_per_s, 100 * r.fraction, r.bandwidth_gbps,
+                      r.steady ? "" : ", dropped: the bandwidth changed meanwhile");
+        log_(line.data());
+    }
+
+    LoadedModel& model_;
+    BenchRequest request_;
+    const std::function<void(const std::string&)>& log_;
+    std::unique_ptr<kernels::ReadBandwidthProbe> probe_;
+    KvCache cache_;
+    std::vector<TokenId> tokens_;
+};
+
+}  // namespace
+
+double median(std::vector<double> values) {
+    if (values.empty()) return 0;
+    std::sort(values.begin(), values.end());
+    const std::size_t middle = values.size() / 2;
+    return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+BenchResult run_bench(LoadedModel& model, const BenchRequest& request,
+                      const std::function<void(const std::string&)>& log) {
+    return Bench(model, request, log).run();
+}
+
+}  // namespace offstage::engine

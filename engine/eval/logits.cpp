@@ -1,0 +1,42 @@
+#include "engine/eval/logits.h"
+
+#include <algorithm>
+
+#include "engine/error.h"
+
+namespace offstage::engine {
+
+std::vector<std::vector<float>> compute_logits(LoadedModel& model, std::span<const TokenId> tokens, bool all) {
+    const ModelConfig& config = model.config();
+    const auto n_tokens = static_cast<std::int64_t>(tokens.size());
+    if (tokens.empty()) throw Error(ErrorKind::kInvalidInput, "No tokens were given; expected at least one.");
+    if (n_tokens > config.max_context) {
+        throw Error(ErrorKind::kInvalidInput, std::to_string(n_tokens) + " tokens were given, but the context of " +
+                                                  model.summary().name + " holds " +
+                                                  std::to_string(config.max_context) + ".");
+    }
+    for (const TokenId token : tokens) {
+        if (token >= 0 && token < config.vocab_size) continue;
+        throw Error(ErrorKind::kInvalidInput, "The token " + std::to_string(token) + " is outside the vocabulary of " +
+                                                  model.summary().name + "; expected 0 to " +
+                                                  std::to_string(config.vocab_size - 1) + ".");
+    }
+    KvCache cache(config, n_tokens);
+    std::vector<std::vector<float>> rows;
+    while (!tokens.empty()) {
+        const std::size_t n = std::min<std::size_t>(tokens.size(), Forward::kMaxStep);
+        const bool last = n == tokens.size();
+        const auto wanted = all ? Forward::Logits::kAll : last ? Forward::Logits::kLast : Forward::Logits::kNone;
+        model.forward().step(tokens.first(n), cache, wanted, {});
+        const std::span<const float> logits = model.forward().logits();
+        const auto width = static_cast<std::size_t>(config.vocab_size);
+        for (std::size_t row = 0; row < logits.size(); row += width) {
+            rows.emplace_back(logits.begin() + static_cast<std::ptrdiff_t>(row),
+                              logits.begin() + static_cast<std::ptrdiff_t>(row + width));
+        }
+        tokens = tokens.subspan(n);
+    }
+    return rows;
+}
+
+}  // namespace offstage::engine

@@ -1,0 +1,192 @@
+#include "engine/model/synthetic.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+#include "engine/error.h"
+
+namespace offstage::engine {
+namespace {
+
+constexpr std::string_view kPrefix = "synthetic:";
+constexpr std::int64_t kMaxLayers = 4096;
+
+ModelConfig mixtral_shape(std::int64_t n_layers, std::int64_t hidden_dim, std::int64_t ffn_dim, std::int64_t n_heads,
+                          std::int64_t n_kv_heads, std::int64_t n_experts, std::int64_t n_active) {
+    ModelConfig config;
+    config.architecture = "MixtralForCausalLM";
+    config.vocab_size = 32000;
+    config.hidden_dim = hidden_dim;
+    config.ffn_dim = ffn_dim;
+    config.n_layers = n_layers;
+    config.n_heads = n_heads;
+    config.n_kv_heads = n_kv_heads;
+    config.head_dim = hidden_dim / n_heads;
+    config.n_experts = n_experts;
+    config.n_active = n_active;
+    config.max_context = 32768;
+    config.rope_theta = 1e6;
+    config.rms_norm_eps = 1e-5;
+    return config;
+}
+
+std::uint64_t parse_number(std::string_view text, const std::string& field, std::uint64_t low, std::uint64_t high) {
+    std::uint64_t value = 0;
+    const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (status != std::errc() || end != text.data() + text.size() || value < low || value > high) {
+        throw Error(ErrorKind::kInvalidInput, "The synthetic model's " + field + " is \"" + std::string(text) +
+                                                  "\"; expected a whole number from " + std::to_string(low) + " to " +
+                                                  std::to_string(high) + ".");
+    }
+    return value;
+}
+
+std::uint64_t mix(std::uint64_t x) {  // the finaliser of SplitMix64 (Steele, Lea, Flood 2014)
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+    return x ^ (x >> 31);
+}
+
+// Four weights from each 64-bit draw: a signed 16-bit number times amplitude / 2^15, cut to bfloat16. The counter is
+// the position, so that any thread may draw any part.
+void draw(std::uint64_t seed, std::uint64_t tensor, float amplitude, std::int64_t begin, std::int64_t end,
+          kernels::Bf16* out) {
+    const std::uint64_t key = mix(seed * 0x9e3779b97f4a7c15ull + tensor);
+    const float scale = amplitude / 32768.0f;
+    const auto weight = [scale](std::uint64_t bits) {
+        const float value = static_cast<float>(static_cast<std::int16_t>(bits & 0xffffu)) * scale;
+        return kernels::Bf16{static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(value) >> 16)};
+    };
+    std::int64_t i = begin;
+    for (; i + 4 <= end && i % 4 == 0; i += 4) {
+        const std::uint64_t bits = mix(key + static_cast<std::uint64_t>(i / 4) * 0x9e3779b97f4a7c15ull);
+        out[i] = weight(bits);
+        out[i + 1] = weight(bits >> 16);
+        out[i + 2] = weight(bits >> 32);
+        out[i + 3] = weight(bits >> 48);
+    }
+    for (; i < end; ++i) {
+        const std::uint64_t bits = mix(key + static_cast<std::uint64_t>(i / 4) * 0x9e3779b97f4a7c15ull);
+        out[i] = weight(bits >> (i % 4 * 16));
+    }
+}
+
+class Drawer {
+  public:
+    Drawer(std::uint64_t seed, std::uint64_t total, kernels::ThreadPool& pool, const BytesProgressFn& progress,
+           std::stop_token stop)
+        : seed_(seed), total_(total), pool_(pool), progress_(progress), stop_(std::move(stop)) {}
+
+    // n weights with variance 1 / fan_in.
+    void fill(std::byte* memory, std::int64_t n, std::int64_t fan_in) {
+        const std::uint64_t tensor = next_tensor_++;
+        const float amplitude = std::sqrt(3.0f / static_cast<float>(fan_in));
+        auto* out = reinterpret_cast<kernels::Bf16*>(memory);
+        pool_.parallel_for(n, 4096, [&](std::int64_t begin, std::int64_t end, int) {
+            draw(seed_, tensor, amplitude, begin, end, out);
+        });
+        done_ += static_cast<std::uint64_t>(n) * sizeof(kernels::Bf16);
+        if (stop_.stop_requested()) throw Error(ErrorKind::kCancelled, "Loading was cancelled.");
+        if (progress_) progress_(done_, total_);
+    }
+
+    Matrix matrix(std::int64_t n_rows, std::int64_t n_cols, std::int64_t fan_in, const std::string& name) {
+        Matrix result(kernels::WeightType::kBf16, n_rows, n_cols, name);
+        fill(result.memory.data(), n_rows * n_cols, fan_in);
+        return result;
+    }
+
+    std::vector<float> vector(std::int64_t n, std::int64_t fan_in) {
+        std::vector<kernels::Bf16> drawn(static_cast<std::size_t>(n));
+        fill(reinterpret_cast<std::byte*>(drawn.data()), n, fan_in);
+        std::vector<float> values(drawn.size());
+        std::transform(drawn.begin(), drawn.end(), values.begin(), [](kernels::Bf16 w) { return to_float(w); });
+        return values;
+    }
+
+  private:
+    std::uint64_t seed_;
+    std::uint64_t total_;
+    kernels::ThreadPool& pool_;
+    const BytesProgressFn& progress_;
+    std::stop_token stop_;
+    std::uint64_t next_tensor_ = 0;
+    std::uint64_t done_ = 0;
+};
+
+}  // namespace
+
+bool is_synthetic(std::string_view model) {
+    return model.starts_with(kPrefix);
+}
+
+SyntheticModel parse_synthetic(std::string_view text) {
+    std::string_view rest = text.substr(std::min(kPrefix.size(), text.size()));
+    const std::size_t question = rest.find('?');
+    SyntheticModel model;
+    model.name = rest.substr(0, question);
+    if (model.name == "mixtral-8x7b") {
+        model.config = mixtral_shape(32, 4096, 14336, 32, 8, 8, 2);
+    } else if (model.name == "mixtral-mini") {
+        model.config = mixtral_shape(8, 2048, 7168, 16, 4, 8, 2);
+    } else if (model.name == "fine") {
+        model.config = mixtral_shape(12, 1024, 512, 16, 4, 64, 8);
+    } else {
+        throw Error(ErrorKind::kInvalidInput,
+                    "There is no synthetic model \"" + model.name + "\"; expected mixtral-8x7b, mixtral-mini or fine.");
+    }
+    std::string_view options = question == std::string_view::npos ? std::string_view{} : rest.substr(question + 1);
+    while (!options.empty()) {
+        const std::string_view option = options.substr(0, options.find('&'));
+        options.remove_prefix(std::min(options.size(), option.size() + 1));
+        const std::size_t equals = option.find('=');
+        const std::string_view key = option.substr(0, equals);
+        const std::string_view value = equals == std::string_view::npos ? "" : option.substr(equals + 1);
+        if (key == "layers") {
+            model.config.n_layers = static_cast<std::int64_t>(parse_number(value, "layers", 1, kMaxLayers));
+        } else if (key == "seed") {
+            model.seed = parse_number(value, "seed", 0, std::numeric_limits<std::uint64_t>::max());
+        } else {
+            throw Error(ErrorKind::kInvalidInput,
+                        "A synthetic model has no option \"" + std::string(key) + "\"; expected layers=N or seed=S.");
+        }
+    }
+    return model;
+}
+
+ModelWeights draw_weights(const SyntheticModel& model, kernels::ThreadPool& pool, const BytesProgressFn& progress,
+                          std::stop_token stop) {
+    const ModelConfig& c = model.config;
+    const auto total = static_cast<std::uint64_t>(c.total_weights()) * sizeof(kernels::Bf16);
+    require_ram(total, "The model synthetic:" + model.name);
+
+    Drawer drawer(model.seed, total, pool, progress, std::move(stop));
+    ModelWeights weights;
+    weights.embedding = drawer.matrix(c.vocab_size, c.hidden_dim, 1, "the embedding");
+    weights.lm_head = drawer.matrix(c.vocab_size, c.hidden_dim, c.hidden_dim, "the output head");
+    weights.final_norm.assign(static_cast<std::size_t>(c.hidden_dim), 1.0f);
+    const std::int64_t q_rows = c.n_heads * c.head_dim;
+    for (std::int64_t l = 0; l < c.n_layers; ++l) {
+        LayerWeights layer;
+        layer.attention_norm.assign(static_cast<std::size_t>(c.hidden_dim), 1.0f);
+        layer.moe_norm.assign(static_cast<std::size_t>(c.hidden_dim), 1.0f);
+        layer.qkv = drawer.matrix(q_rows + 2 * c.n_kv_heads * c.head_dim, c.hidden_dim, c.hidden_dim, "attention");
+        layer.output = drawer.matrix(c.hidden_dim, q_rows, q_rows, "attention");
+        layer.gate = drawer.vector(c.n_experts * c.hidden_dim, c.hidden_dim);
+        weights.layers.push_back(std::move(layer));
+    }
+    weights.experts = ExpertStore(c, kernels::WeightType::kBf16);
+    for (std::int32_t l = 0; l < c.n_layers; ++l) {
+        for (std::int32_t e = 0; e < c.n_experts; ++e) {
+            // One variance for the three parts of a neuron keeps the drawing a single pass; the down projection's wider
+            // input only scales the residual.
+            drawer.fill(weights.experts.block(LayerIndex{l}, ExpertIndex{e}).data(), c.expert_weights(), c.hidden_dim);
+        }
+    }
+    return weights;
+}
+
+}  // namespace offstage::engine

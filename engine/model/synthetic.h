@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+#include "engine/model/model_config.h"
+#include "engine/model/weights.h"
+
+namespace offstage::engine {
+
+// Models without files: the shapes of real ones, weights drawn in memory. For benchmarks.
+//   synthetic:mixtral-8x7b   32 layers, hidden 4096, ffn 14336,  8 experts top 2, 32 heads /  8 KV heads, vocab 32000
+//   synthetic:mixtral-mini    8 layers, hidden 2048, ffn  7168,  8 experts top 2, 16 heads /  4 KV heads, vocab 32000
+//   synthetic:fine           12 layers, hidden 1024, ffn   512, 64 experts top 8, 16 heads /  4 KV heads, vocab 32000
+// followed by ?layers=N&seed=S, both optional.
+struct SyntheticModel {
+    std::string name;  // "mixtral-mini"
+    ModelConfig config;
+    std::uint64_t seed = 1;
+};
+
+bool is_synthetic(std::string_view model);  // starts with "synthetic:"
+
+// Throws Error (kInvalidInput) naming the part that is wrong and what would be right.
+SyntheticModel parse_synthetic(std::string_view model);
+
+// Uniform bfloat16 weights with the variance that keeps activations near one (1 / inputs), norms at one. The same seed
+// gives the same weights on every machine and for every number of threads. Throws Error (kOutOfMemory, kCancelled).
+ModelWeights draw_weights(const SyntheticModel& model, kernels::ThreadPool& pool, const BytesProgressFn& progress,
+                          std::stop_token stop);
+
+}  // namespace offstage::engine

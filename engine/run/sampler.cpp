@@ -1,0 +1,194 @@
+#include "engine/run/sampler.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "engine/error.h"
+
+namespace offstage::engine {
+namespace {
+
+constexpr float kNever = -std::numeric_limits<float>::infinity();
+// Up to here one pass with a small heap beats partitioning the whole vocabulary.
+constexpr int kHeapLimit = 1024;
+// top-p sorts this many of the best first, then four times as many, until the set is large enough.
+constexpr std::size_t kFirstBatch = 256;
+
+[[noreturn]] void refuse(const std::string& field, const std::string& range, const std::string& found) {
+    throw Error(ErrorKind::kInvalidInput,
+                "The sampler's " + field + " must be " + range + ", but it is " + found + ".");
+}
+
+void check_range(const std::string& field, float value, float low, float high) {
+    // Written so that NaN fails.
+    if (!(value >= low && value <= high)) {
+        const auto trim = [](float v) {
+            std::string text = std::to_string(v);
+            if (text.find('.') != std::string::npos) {
+                text.erase(text.find_last_not_of('0') + 1);
+                if (text.back() == '.') text.pop_back();
+            }
+            return text;
+        };
+        refuse(field, "between " + trim(low) + " and " + trim(high), std::to_string(value));
+    }
+}
+
+}  // namespace
+
+void validate(const SamplerSettings& settings) {
+    check_range("temperature", settings.temperature, 0.0f, 100.0f);
+    if (settings.top_k < 0) refuse("top_k", "0 (off) or more", std::to_string(settings.top_k));
+    check_range("top_p", settings.top_p, 0.0f, 1.0f);
+    check_range("min_p", settings.min_p, 0.0f, 1.0f);
+    check_range("repeat_penalty", settings.repeat_penalty, 0.01f, 100.0f);
+    if (settings.repeat_window < 0) refuse("repeat_window", "0 or more", std::to_string(settings.repeat_window));
+}
+
+Sampler::Sampler(const SamplerSettings& settings, std::uint64_t seed) : settings_(settings), random_(seed) {
+    validate(settings);
+}
+
+TokenId Sampler::sample(std::span<const float> logits, std::span<const TokenId> recent) {
+    logits_.resize(logits.size());
+    for (std::size_t i = 0; i < logits.size(); ++i) {
+        const float x = logits[i];
+        logits_[i] = std::isnan(x) ? kNever : std::min(x, std::numeric_limits<float>::max());
+    }
+    penalise(recent);
+
+    const TokenId greedy = best();
+    if (greedy < 0 || settings_.temperature <= 0.0f) return greedy;
+
+    const bool use_top_k = settings_.top_k > 0 && static_cast<std::size_t>(settings_.top_k) < logits_.size();
+    if (use_top_k) {
+        collect_top_k();
+    } else {
+        collect();
+    }
+    const float best_logit = logits_[static_cast<std::size_t>(greedy)];
+    const double scale = 1.0 / static_cast<double>(settings_.temperature);
+    for (Candidate& c : candidates_) {
+        c.weight = std::exp((static_cast<double>(c.logit) - static_cast<double>(best_logit)) * scale);
+    }
+    if (settings_.top_p < 1.0f) keep_top_p(use_top_k);
+    if (settings_.min_p > 0.0f) keep_min_p(best_logit);
+    return draw();
+}
+
+void Sampler::penalise(std::span<const TokenId> recent) {
+    if (settings_.repeat_penalty == 1.0f || settings_.repeat_window == 0) return;
+    const std::size_t n = std::min(recent.size(), static_cast<std::size_t>(settings_.repeat_window));
+    const auto window = recent.last(n);
+    seen_.assign(window.begin(), window.end());
+    std::sort(seen_.begin(), seen_.end());
+    seen_.erase(std::unique(seen_.begin(), seen_.end()), seen_.end());
+    for (const TokenId token : seen_) {
+        if (token < 0 || static_cast<std::size_t>(token) >= logits_.size()) continue;
+        float& x = logits_[static_cast<std::size_t>(token)];
+        if (x == kNever) continue;
+        const float changed = x > 0.0f ? x / settings_.repeat_penalty : x * settings_.repeat_penalty;
+        constexpr float kLargest = std::numeric_limits<float>::max();
+        x = std::clamp(changed, -kLargest, kLargest);
+    }
+}
+
+TokenId Sampler::best() const {
+    TokenId token = -1;
+    float highest = kNever;
+    for (std::size_t i = 0; i < logits_.size(); ++i) {
+        if (logits_[i] > highest) {
+            highest = logits_[i];
+            token = static_cast<TokenId>(i);
+        }
+    }
+    return token;
+}
+
+void Sampler::collect() {
+    candidates_.clear();
+    candidates_.reserve(logits_.size());
+    for (std::size_t i = 0; i < logits_.size(); ++i) {
+        if (logits_[i] != kNever) candidates_.push_back({logits_[i], static_cast<TokenId>(i), 0.0});
+    }
+}
+
+void Sampler::collect_top_k() {
+    const auto k = static_cast<std::size_t>(settings_.top_k);
+    if (settings_.top_k > kHeapLimit) {
+        collect();
+        if (k < candidates_.size()) {
+            const auto cut = candidates_.begin() + static_cast<std::ptrdiff_t>(k);
+            std::nth_element(candidates_.begin(), cut, candidates_.end(), is_better);
+            candidates_.erase(cut, candidates_.end());
+        }
+    } else {
+        // A heap with the worst of the best k on top; ids rise, so an equal logit never displaces an earlier token.
+        candidates_.clear();
+        candidates_.reserve(k);
+        for (std::size_t i = 0; i < logits_.size(); ++i) {
+            const float x = logits_[i];
+            if (x == kNever) continue;
+            if (candidates_.size() < k) {
+                candidates_.push_back({x, static_cast<TokenId>(i), 0.0});
+                std::push_heap(candidates_.begin(), candidates_.end(), is_better);
+            } else if (x > candidates_.front().logit) {
+                std::pop_heap(candidates_.begin(), candidates_.end(), is_better);
+                candidates_.back() = {x, static_cast<TokenId>(i), 0.0};
+                std::push_heap(candidates_.begin(), candidates_.end(), is_better);
+            }
+        }
+    }
+    std::sort(candidates_.begin(), candidates_.end(), is_better);
+}
+
+void Sampler::keep_top_p(bool sorted) {
+    double total = 0.0;
+    for (const Candidate& c : candidates_) total += c.weight;
+    const double wanted = static_cast<double>(settings_.top_p) * total;
+
+    double kept = 0.0;
+    std::size_t n = 0;
+    std::size_t n_sorted = sorted ? candidates_.size() : 0;
+    std::size_t batch = kFirstBatch;
+    while (n < candidates_.size()) {
+        if (n == n_sorted) {
+            const std::size_t end = std::min(candidates_.size(), n_sorted + batch);
+            const auto from = candidates_.begin() + static_cast<std::ptrdiff_t>(n_sorted);
+            const auto to = candidates_.begin() + static_cast<std::ptrdiff_t>(end);
+            if (to != candidates_.end()) std::nth_element(from, to, candidates_.end(), is_better);
+            std::sort(from, to, is_better);
+            n_sorted = end;
+            batch *= 4;
+        }
+        kept += candidates_[n++].weight;
+        if (kept >= wanted) break;
+    }
+    candidates_.erase(candidates_.begin() + static_cast<std::ptrdiff_t>(n), candidates_.end());
+}
+
+void Sampler::keep_min_p(float best_logit) {
+    // The best token's weight is exactly 1, so weights are already relative to it.
+    const auto min_p = static_cast<double>(settings_.min_p);
+    std::erase_if(candidates_, [&](const Candidate& c) { return c.weight < min_p && c.logit != best_logit; });
+}
+
+TokenId Sampler::draw() {
+    double total = 0.0;
+    for (const Candidate& c : candidates_) total += c.weight;
+    // 53 random bits as a number in [0, 1).
+    const double u = static_cast<double>(random_() >> 11) * 0x1.0p-53 * total;
+    double sum = 0.0;
+    TokenId last = -1;
+    for (const Candidate& c : candidates_) {
+        if (c.weight <= 0.0) continue;
+        sum += c.weight;
+        last = c.token;
+        if (u < sum) return c.token;
+    }
+    return last;  // rounding: the sum of the walk may end a hair below the total
+}
+
+}  // namespace offstage::engine

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <span>
+#include <vector>
+
+#include "engine/model/indices.h"
+#include "engine/run/sampler_settings.h"
+
+namespace offstage::engine {
+
+// Throws Error (kInvalidInput) naming the first field out of its range.
+void validate(const SamplerSettings& settings);
+
+// Chooses the next token from the logits of one position. Every filter works on the distribution that the filter before
+// it left, renormalised; ties are cut in favour of the smaller token id. Random numbers come from std::mt19937_64
+// through a mapping of our own, so a seed gives the same choices with every standard library. Not thread-safe: one per
+// answer.
+class Sampler {
+  public:
+    // `seed` is used as it is (settings.seed == 0 means that the caller drew one). Throws as validate() does.
+    explicit Sampler(const SamplerSettings& settings, std::uint64_t seed);
+
+    // `logits`: [vocab_size]; `recent`: the tokens so far, newest last, of which the last repeat_window count (ids
+    // outside the vocabulary are passed over). A logit that is NaN or -infinity is never chosen; +infinity beats every
+    // number. Returns -1 when no logit can be chosen. Never throws for its input; allocates only when vocab_size grows.
+    TokenId sample(std::span<const float> logits, std::span<const TokenId> recent);
+
+  private:
+    struct Candidate {
+        float logit;
+        TokenId token;
+        double weight;  // exp((logit - best) / temperature)
+    };
+
+    static bool is_better(const Candidate& a, const Candidate& b) {
+        return a.logit > b.logit || (a.logit == b.logit && a.token < b.token);
+    }
+
+    void penalise(std::span<const TokenId> recent);
+    TokenId best() const;
+    void collect();        // every choosable token, by id
+    void collect_top_k();  // the best top_k, sorted
+    void keep_top_p(bool sorted);
+    void keep_min_p(float best_logit);
+    TokenId draw();
+
+    SamplerSettings settings_;
+    std::mt19937_64 random_;
+    std::vector<float> logits_;  // a copy, cleaned of NaN and infinity, penalised
+    std::vector<TokenId> seen_;
+    std::vector<Candidate> candidates_;
+};
+
+}  // namespace offstage::engine

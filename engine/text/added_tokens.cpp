@@ -1,0 +1,163 @@
+#include "engine/text/added_tokens.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <set>
+
+#include "engine/error.h"
+#include "engine/text/text_file.h"
+
+namespace offstage::engine {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kMaxTokenBytes = 1024;
+
+[[noreturn]] void bad_field(const std::string& file, const std::string& field, const std::string& expected) {
+    throw Error(ErrorKind::kInvalidModel, file + ": the field " + field + " must be " + expected + ".");
+}
+
+// "bos_token" and its like: a string, an object with the string as "content", or null for none.
+std::optional<std::string> token_field(const json& object, const char* field, const std::string& file) {
+    const auto it = object.find(field);
+    if (it == object.end()) return std::nullopt;
+    if (it->is_null()) return std::string();
+    if (it->is_string()) return it->get<std::string>();
+    if (it->is_object()) {
+        const auto content = it->find("content");
+        if (content != it->end() && content->is_string()) return content->get<std::string>();
+    }
+    bad_field(file, field, "a string, an object with \"content\", or null");
+}
+
+bool flag(const json& object, const char* name, const std::string& field, const std::string& file) {
+    const auto it = object.find(name);
+    if (it == object.end()) return false;
+    if (!it->is_boolean()) bad_field(file, field + "." + name, "true or false");
+    return it->get<bool>();
+}
+
+class Collector {
+  public:
+    explicit Collector(std::int64_t vocab_size) : vocab_size_(vocab_size) {}
+
+    void add(AddedToken token, std::int64_t id, const std::string& field, const std::string& file) {
+        if (id < 0 || id >= vocab_size_) {
+            bad_field(file, field,
+                      "an id from 0 to " + std::to_string(vocab_size_ - 1) +
+                          " (the model's vocab_size less one), not " + std::to_string(id));
+        }
+        if (token.content.empty() || token.content.size() > kMaxTokenBytes) {
+            bad_field(file, field, "a text of 1 to " + std::to_string(kMaxTokenBytes) + " bytes");
+        }
+        token.id = static_cast<TokenId>(id);
+        if (!contents_.insert(token.content).second)
+            bad_field(file, field, "given once; \"" + token.content + "\" is given twice");
+        if (!by_id_.emplace(token.id, std::move(token)).second)
+            bad_field(file, field, "given once; the id is given twice");
+    }
+
+    bool empty() const { return by_id_.empty(); }
+
+    std::vector<AddedToken> take() {
+        std::vector<AddedToken> tokens;
+        tokens.reserve(by_id_.size());
+        for (auto& [id, token] : by_id_) tokens.push_back(std::move(token));
+        return tokens;
+    }
+
+  private:
+    std::int64_t vocab_size_;
+    std::map<TokenId, AddedToken> by_id_;
+    std::set<std::string> contents_;
+};
+
+void read_decoder(const json& decoder, Collector& tokens, const std::string& file) {
+    if (!decoder.is_object()) bad_field(file, "added_tokens_decoder", "an object");
+    for (const auto& [key, value] : decoder.items()) {
+        const std::string field = "added_tokens_decoder." + key;
+        std::int64_t id = -1;
+        const auto [end, failure] = std::from_chars(key.data(), key.data() + key.size(), id);
+        if (failure != std::errc() || end != key.data() + key.size()) bad_field(file, field, "named by a token id");
+        if (!value.is_object() || !value.contains("content") || !value["content"].is_string()) {
+            bad_field(file, field, "an object with a string \"content\"");
+        }
+        AddedToken token;
+        token.content = value["content"].get<std::string>();
+        token.special = flag(value, "special", field, file);
+        token.lstrip = flag(value, "lstrip", field, file);
+        token.rstrip = flag(value, "rstrip", field, file);
+        tokens.add(std::move(token), id, field, file);
+    }
+}
+
+// The older form: {"<|im_start|>": 32000}. Which of them are special is said in special_tokens_map.json.
+void read_added_tokens(const json& object, const std::set<std::string>& special, Collector& tokens,
+                       const std::string& file) {
+    for (const auto& [content, value] : object.items()) {
+        if (!value.is_number_integer()) bad_field(file, content, "a token id");
+        AddedToken token;
+        token.content = content;
+        token.special = special.contains(content);
+        tokens.add(std::move(token), value.get<std::int64_t>(), content, file);
+    }
+}
+
+std::set<std::string> special_names(const json& map, const std::string& file) {
+    std::set<std::string> names;
+    for (const auto& [key, value] : map.items()) {
+        if (!value.is_array()) {
+            const auto name = token_field(map, key.c_str(), file);
+            if (name && !name->empty()) names.insert(*name);
+            continue;
+        }
+        for (const json& item : value) {
+            const auto name = token_field(json{{key, item}}, key.c_str(), file);
+            if (name && !name->empty()) names.insert(*name);
+        }
+    }
+    return names;
+}
+
+}  // namespace
+
+TokenizerConfig read_tokenizer_config(const std::filesystem::path& directory, std::int64_t vocab_size) {
+    TokenizerConfig config;
+    Collector tokens(vocab_size);
+
+    const std::filesystem::path config_path = directory / "tokenizer_config.json";
+    if (const auto object = read_json_object(config_path)) {
+        const std::string file = shown_path(config_path);
+        if (const auto it = object->find("added_tokens_decoder"); it != object->end() && !it->is_null()) {
+            read_decoder(*it, tokens, file);
+        }
+        config.bos_token = token_field(*object, "bos_token", file);
+        config.eos_token = token_field(*object, "eos_token", file);
+        if (const auto it = object->find("add_bos_token"); it != object->end() && !it->is_null()) {
+            if (!it->is_boolean()) bad_field(file, "add_bos_token", "true or false");
+            config.add_bos_token = it->get<bool>();
+        }
+    }
+
+    std::set<std::string> special;
+    const std::filesystem::path map_path = directory / "special_tokens_map.json";
+    if (const auto object = read_json_object(map_path)) {
+        const std::string file = shown_path(map_path);
+        if (!config.bos_token) config.bos_token = token_field(*object, "bos_token", file);
+        if (!config.eos_token) config.eos_token = token_field(*object, "eos_token", file);
+        special = special_names(*object, file);
+    }
+
+    const std::filesystem::path added_path = directory / "added_tokens.json";
+    if (tokens.empty()) {
+        if (const auto object = read_json_object(added_path)) {
+            read_added_tokens(*object, special, tokens, shown_path(added_path));
+        }
+    }
+    config.added = tokens.take();
+    return config;
+}
+
+}  // namespace offstage::engine

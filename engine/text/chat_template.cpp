@@ -1,0 +1,113 @@
+#include "engine/text/chat_template.h"
+
+#include <utility>
+
+#include "engine/error.h"
+#include "engine/text/template_evaluator.h"
+#include "engine/text/template_parser.h"
+#include "engine/text/text_file.h"
+#include "engine/text/tokenizer.h"
+
+namespace offstage::engine {
+namespace {
+
+using jinja::Value;
+
+constexpr std::size_t kMaxFileBytes = 1u << 20;
+
+class JinjaTemplate final : public ChatTemplate {
+  public:
+    JinjaTemplate(std::string_view jinja, const std::string& source)
+        : source_(source), block_(jinja::parse_template(jinja, source)) {}
+
+    std::string render(const std::vector<ChatMessage>& messages, const Tokens& tokens,
+                       bool add_generation_prompt) const override {
+        std::vector<Value> list;
+        list.reserve(messages.size());
+        for (const ChatMessage& message : messages) {
+            check(message.content, "A message");
+            list.push_back(Value::dict({{Value::string("role"), Value::string(std::string(name_of(message.role)))},
+                                        {Value::string("content"), Value::string(message.content)}}));
+        }
+        check(tokens.bos, "The bos token");
+        check(tokens.eos, "The eos token");
+        std::vector<std::pair<std::string, Value>> variables;
+        variables.emplace_back("messages", make_list(std::move(list)));
+        variables.emplace_back("bos_token", Value::string(tokens.bos));
+        variables.emplace_back("eos_token", Value::string(tokens.eos));
+        variables.emplace_back("add_generation_prompt", Value::boolean(add_generation_prompt));
+        // As transformers calls templates that get no tools and no documents.
+        variables.emplace_back("tools", Value::none());
+        variables.emplace_back("documents", Value::none());
+        return jinja::Evaluator(source_).run(block_, std::move(variables));
+    }
+
+  private:
+    static void check(const std::string& text, const std::string& what) {
+        const std::size_t bad = find_invalid_utf8(text);
+        if (bad != std::string_view::npos) {
+            throw Error(ErrorKind::kInvalidInput, what + " is not valid UTF-8 at byte " + std::to_string(bad) + ".");
+        }
+    }
+
+    static Value make_list(std::vector<Value> list) {
+        try {
+            return Value::list(std::move(list));
+        } catch (const jinja::Failure&) {
+            throw Error(ErrorKind::kInvalidInput, "The conversation is longer than 16 MiB.");
+        }
+    }
+
+    std::string source_;
+    jinja::Block block_;
+};
+
+// A string, or a list of {"name": ..., "template": ...} of which "default" is taken.
+std::string template_of(const nlohmann::json& value, const std::string& file) {
+    if (value.is_string()) return value.get<std::string>();
+    if (value.is_array()) {
+        for (const auto& entry : value) {
+            if (!entry.is_object() || !entry.contains("name") || !entry.contains("template")) continue;
+            if (entry["name"] == "default" && entry["template"].is_string())
+                return entry["template"].get<std::string>();
+        }
+    }
+    throw Error(ErrorKind::kInvalidModel,
+                file + ": the field chat_template must be a string, or a list with an entry named \"default\".");
+}
+
+}  // namespace
+
+std::string_view name_of(Role role) {
+    switch (role) {
+        case Role::kSystem:
+            return "system";
+        case Role::kUser:
+            return "user";
+        case Role::kAssistant:
+            return "assistant";
+    }
+    return "";
+}
+
+std::unique_ptr<ChatTemplate> ChatTemplate::parse(std::string_view jinja, const std::string& source) {
+    const std::size_t bad = find_invalid_utf8(jinja);
+    if (bad != std::string_view::npos) {
+        throw Error(ErrorKind::kInvalidModel,
+                    source + ": the chat template is not valid UTF-8 at byte " + std::to_string(bad) + ".");
+    }
+    return std::make_unique<JinjaTemplate>(jinja, source);
+}
+
+std::unique_ptr<ChatTemplate> ChatTemplate::read(const std::filesystem::path& directory) {
+    const std::filesystem::path own = directory / "chat_template.jinja";
+    if (const auto text = read_small_file(own, kMaxFileBytes)) return parse(*text, shown_path(own));
+    const std::filesystem::path config = directory / "tokenizer_config.json";
+    const auto object = read_json_object(config);
+    if (!object) return nullptr;
+    const auto it = object->find("chat_template");
+    if (it == object->end() || it->is_null()) return nullptr;
+    return parse(template_of(*it, shown_path(config)), shown_path(config) + " (chat_template)");
+}
+
+}  // namespace offstage::engine

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace offstage::engine {
+
+// What the tokenizer needs of a sentencepiece tokenizer.model beside the library that runs it.
+struct SentencePieceFile {
+    std::string serialized;  // pieces, trainer and normalizer specification; self tests and unknown records left out
+    std::int64_t n_pieces = 0;
+    std::string unk_surface;
+    bool add_dummy_prefix = true;
+    bool remove_extra_whitespaces = true;
+};
+
+// Checks everything in the file that the library uses without checking (release 0.1.97 reads out of bounds on a damaged
+// normaliser map, and ends the process on some others), following sentencepiece_model.proto. Throws Error
+// (kInvalidModel, kUnsupported) naming `source` when the file is damaged or holds more than `max_pieces` pieces.
+SentencePieceFile check_sentencepiece(std::string_view bytes, std::int64_t max_pieces, const std::string& source);
+
+}  // namespace offstage::engine

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <array>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/text/added_tokens.h"
+#include "engine/text/tokenizer.h"
+
+namespace sentencepiece {
+class SentencePieceProcessor;
+}
+
+namespace offstage::engine {
+
+// libsentencepiece for plain text, and our own search for special tokens around it.
+class SentencePieceTokenizer final : public Tokenizer {
+  public:
+    // `model`: the bytes of tokenizer.model; `source`: its name in errors.
+    SentencePieceTokenizer(std::string_view model, const TokenizerConfig& config, std::int64_t vocab_size,
+                           const std::string& source);
+    ~SentencePieceTokenizer() override;
+
+    std::int64_t vocab_size() const override { return static_cast<std::int64_t>(tokens_.size()); }
+    TokenId bos() const override { return bos_; }
+    TokenId eos() const override { return eos_; }
+    bool adds_bos() const override { return adds_bos_; }
+    std::vector<TokenId> encode(std::string_view utf8) const override;
+    std::vector<TokenId> encode_with_special(std::string_view utf8) const override;
+    std::string decode(std::span<const TokenId> tokens) const override;
+    std::string piece_bytes(TokenId token) const override;
+    std::string piece_name(TokenId token) const override;
+    bool is_control(TokenId token) const override;
+    TokenId special_token(std::string_view text) const override;
+
+  private:
+    enum class Kind : std::uint8_t { kAbsent, kPiece, kByte, kUnknown, kControl, kAdded };
+
+    struct Token {
+        std::string name;   // as in the vocabulary
+        std::string bytes;  // added to a text already begun
+        Kind kind = Kind::kAbsent;
+    };
+
+    struct Special {
+        TokenId id = -1;
+        bool lstrip = false;
+        bool rstrip = false;
+    };
+
+    struct Hash {
+        using is_transparent = void;
+        std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+    };
+
+    struct Match {
+        std::size_t n_bytes = 0;  // 0: none
+        Special special;
+    };
+
+    void add_special(const std::string& text, const Special& special);
+    TokenId named_token(const std::string& text, const char* field, const std::string& source) const;
+    Match match_at(std::string_view text, std::size_t at) const;
+    void append_plain(std::string_view text, std::vector<TokenId>& ids) const;
+
+    std::unique_ptr<sentencepiece::SentencePieceProcessor> processor_;
+    std::vector<Token> tokens_;  // by id
+    std::unordered_map<std::string, Special, Hash, std::equal_to<>> specials_;
+    std::array<std::vector<std::size_t>, 256> special_lengths_;  // by first byte, longest first
+    bool strips_first_space_ = false;
+    bool strips_leading_spaces_ = false;
+    TokenId bos_ = -1;
+    TokenId eos_ = -1;
+    bool adds_bos_ = false;
+};
+
+}  // namespace offstage::engine

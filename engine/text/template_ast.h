@@ -1,0 +1,94 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/text/template_value.h"
+
+namespace offstage::engine::jinja {
+
+enum class ExprKind {
+    kLiteral,    // value
+    kName,       // name
+    kList,       // parts
+    kTuple,      // parts
+    kDict,       // parts: key, value, key, value ...
+    kAttribute,  // parts[0] . name
+    kSubscript,  // parts[0] [ parts[1] ]
+    kSlice,      // parts[0] [ parts[1] : parts[2] : parts[3] ]; an absent bound is nullptr
+    kCall,       // parts[0] ( parts[1]... ), named arguments in `named`
+    kFilter,     // parts[0] | name ( parts[1]... )
+    kTest,       // parts[0] is name ( parts[1]... )
+    kNot,        // parts[0]
+    kAnd,        // parts[0], parts[1]
+    kOr,         // parts[0], parts[1]
+    kCompare,    // parts[0] op[0] parts[1] op[1] parts[2] ...; operators in `operators`
+    kBinary,     // parts[0] name parts[1]
+    kConcat,     // parts joined as text (~)
+    kNegate,     // - parts[0]
+    kPlus,       // + parts[0]
+    kChoice,     // parts[0] if parts[1] else parts[2]; parts[2] may be nullptr
+};
+
+struct Expr;
+using ExprPtr = std::unique_ptr<Expr>;
+
+struct Expr {
+    ExprKind kind = ExprKind::kLiteral;
+    int line = 1;
+    int depth = 1;  // of this tree; bounded, so that walking and freeing it cannot overflow the stack
+    Value value;
+    std::string name;
+    std::vector<ExprPtr> parts;
+    std::vector<std::pair<std::string, ExprPtr>> named;
+    std::vector<std::string> operators;
+};
+
+enum class StmtKind {
+    kText,      // name: the text
+    kPrint,     // value
+    kIf,        // branches; body of the else in `otherwise`
+    kFor,       // targets in value, filter; body, otherwise
+    kSet,       // targets = value
+    kSetBlock,  // targets[0] = body as text
+    kMacro,     // name, parameters; body
+    kGroup,     // body
+    kBreak,
+    kContinue,
+};
+
+struct Stmt;
+using Block = std::vector<std::unique_ptr<Stmt>>;
+
+struct Branch {
+    ExprPtr condition;
+    Block body;
+};
+
+// What {% set %} and {% for %} assign to: a name, or one attribute of a namespace.
+struct Target {
+    std::string name;
+    std::string attribute;
+};
+
+struct Parameter {
+    std::string name;
+    ExprPtr fallback;  // nullptr: undefined when not given
+};
+
+struct Stmt {
+    StmtKind kind = StmtKind::kText;
+    int line = 1;
+    std::string name;
+    ExprPtr value;
+    ExprPtr filter;
+    std::vector<Target> targets;  // more than one: the value is taken apart
+    std::vector<Branch> branches;
+    std::vector<Parameter> parameters;
+    Block body;
+    Block otherwise;
+};
+
+}  // namespace offstage::engine::jinja

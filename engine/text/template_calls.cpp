@@ -1,0 +1,217 @@
+// The evaluator's calls and arithmetic.
+
+#include <cmath>
+#include <limits>
+
+#include "engine/text/template_evaluator.h"
+
+namespace offstage::engine::jinja {
+namespace {
+
+constexpr std::int64_t kMaxRange = 100'000;
+
+[[noreturn]] void too_large() {
+    fail("a number is too large");
+}
+
+Value power(const Value& a, const Value& b) {
+    if (!a.is_integer() || !b.is_integer() || b.as_int() < 0)
+        return Value::real(std::pow(a.as_double(), b.as_double()));
+    std::int64_t result = 1;
+    const std::int64_t base = a.as_int();
+    if (base == 0 || base == 1) return Value::integer(b.as_int() == 0 ? 1 : base);
+    if (base == -1) return Value::integer(b.as_int() % 2 == 0 ? 1 : -1);
+    if (b.as_int() > 64) too_large();
+    for (std::int64_t i = 0; i < b.as_int(); ++i) {
+        if (__builtin_mul_overflow(result, base, &result)) too_large();
+    }
+    return Value::integer(result);
+}
+
+// Python's // and %: rounded down, the remainder has the divisor's sign.
+Value divide_down(bool remainder, const Value& a, const Value& b) {
+    if (b.as_double() == 0) fail("a division by zero");
+    if (a.is_integer() && b.is_integer()) {
+        const std::int64_t x = a.as_int();
+        const std::int64_t y = b.as_int();
+        if (y == -1) {
+            if (remainder) return Value::integer(0);
+            if (x == std::numeric_limits<std::int64_t>::min()) too_large();
+            return Value::integer(-x);
+        }
+        const std::int64_t rest = x % y;
+        const bool adjust = rest != 0 && (rest < 0) != (y < 0);
+        return Value::integer(remainder ? (adjust ? rest + y : rest) : x / y - (adjust ? 1 : 0));
+    }
+    const double rest = std::fmod(a.as_double(), b.as_double());
+    const bool adjust = rest != 0 && (rest < 0) != (b.as_double() < 0);
+    const double modulo = adjust ? rest + b.as_double() : rest;
+    if (remainder) return Value::real(modulo);
+    return Value::real(std::floor((a.as_double() - modulo) / b.as_double() + 0.5));
+}
+
+Value arithmetic(const std::string& op, const Value& a, const Value& b) {
+    if (op == "**") return power(a, b);
+    if (op == "/") {
+        if (b.as_double() == 0) fail("a division by zero");
+        return Value::real(a.as_double() / b.as_double());
+    }
+    if (op == "//" || op == "%") return divide_down(op == "%", a, b);
+    if (a.is_integer() && b.is_integer()) {
+        std::int64_t result = 0;
+        const bool overflow = op == "+"   ? __builtin_add_overflow(a.as_int(), b.as_int(), &result)
+                              : op == "-" ? __builtin_sub_overflow(a.as_int(), b.as_int(), &result)
+                                          : __builtin_mul_overflow(a.as_int(), b.as_int(), &result);
+        if (overflow) too_large();
+        return Value::integer(result);
+    }
+    const double x = a.as_double();
+    const double y = b.as_double();
+    return Value::real(op == "+" ? x + y : op == "-" ? x - y : x * y);
+}
+
+Value repeat(const Value& what, std::int64_t times, Budget& budget) {
+    const std::uint64_t n = times > 0 ? static_cast<std::uint64_t>(times) : 0;
+    if (n > 0 && what.weight() > (std::uint64_t{1} << 32) / n) fail("a repetition is too long");
+    budget.spend_bytes(n * what.weight());
+    if (what.is(Kind::kString)) {
+        std::string text;
+        for (std::uint64_t i = 0; i < n && !what.as_string().empty(); ++i) text += what.as_string();
+        return new_string(std::move(text), budget);
+    }
+    const List& list = what.as_list();
+    budget.spend_steps(n * list.items.size());
+    std::vector<Value> items;
+    for (std::uint64_t i = 0; i < n && !list.items.empty(); ++i)
+        items.insert(items.end(), list.items.begin(), list.items.end());
+    return Value::list(std::move(items), list.is_tuple);
+}
+
+Value make_range(const Arguments& arguments, Budget& budget) {
+    arguments.check("range", 3, {});
+    std::int64_t parts[3] = {0, 0, 1};
+    const auto& given = arguments.positional;
+    if (given.empty()) fail("range without an argument");
+    for (const Value& part : given) {
+        if (!part.is_integer()) fail("range of a value of type " + std::string(type_name(part)));
+    }
+    if (given.size() == 1) {
+        parts[1] = given[0].as_int();
+    } else {
+        for (std::size_t i = 0; i < given.size(); ++i) parts[i] = given[i].as_int();
+    }
+    const auto [begin, end, step] = parts;
+    if (step == 0) fail("range with a step of 0");
+    std::vector<Value> items;
+    std::int64_t at = begin;
+    while (step > 0 ? at < end : at > end) {
+        if (static_cast<std::int64_t>(items.size()) >= kMaxRange)
+            fail("range of more than " + std::to_string(kMaxRange) + " numbers");
+        items.push_back(Value::integer(at));
+        if (__builtin_add_overflow(at, step, &at)) break;
+    }
+    budget.spend_steps(items.size());
+    return Value::list(std::move(items));
+}
+
+Value make_namespace(const Arguments& arguments) {
+    if (arguments.positional.size() > 1) fail("namespace with more than one value");
+    std::vector<std::pair<Value, Value>> items;
+    if (!arguments.positional.empty()) {
+        const Value& from = arguments.positional[0];
+        if (!from.is(Kind::kDict)) fail_unsupported("namespace of a value of type " + std::string(type_name(from)));
+        for (const auto& item : from.as_dict().items) {
+            if (!item.first.is(Kind::kString)) fail_unsupported("a namespace's name of another type than str");
+            items.push_back(item);
+        }
+    }
+    Value made = Value::name_space(std::move(items));
+    for (const auto& [name, value] : arguments.named) made.set_attribute(name, value);
+    return made;
+}
+
+}  // namespace
+
+Value new_string(std::string text, Budget& budget) {
+    budget.spend_bytes(text.size());
+    return Value::string(std::move(text));
+}
+
+Value Evaluator::binary(const std::string& op, const Value& a, const Value& b) {
+    if (a.is_number() && b.is_number()) return arithmetic(op, a, b);
+    if (op == "+" && a.is(Kind::kString) && b.is(Kind::kString)) {
+        return new_string(a.as_string() + b.as_string(), budget_);
+    }
+    if (op == "+" && a.is(Kind::kList) && b.is(Kind::kList) && a.as_list().is_tuple == b.as_list().is_tuple) {
+        std::vector<Value> items = a.as_list().items;
+        items.insert(items.end(), b.as_list().items.begin(), b.as_list().items.end());
+        budget_.spend_steps(items.size());
+        return Value::list(std::move(items), a.as_list().is_tuple);
+    }
+    if (op == "*") {
+        if ((a.is(Kind::kString) || a.is(Kind::kList)) && b.is_integer()) return repeat(a, b.as_int(), budget_);
+        if ((b.is(Kind::kString) || b.is(Kind::kList)) && a.is_integer()) return repeat(b, a.as_int(), budget_);
+    }
+    if (op == "%" && a.is(Kind::kString)) fail_unsupported("text formatting with %");
+    for (const Value* side : {&a, &b}) {
+        if (side->is(Kind::kUndefined))
+            fail(side->has_name() ? "'" + side->as_string() + "' is undefined" : "an undefined value is used");
+    }
+    fail("'" + op + "' between values of type " + std::string(type_name(a)) + " and " + std::string(type_name(b)));
+}
+
+Arguments Evaluator::arguments_of(const Expr& e) {
+    Arguments arguments;
+    for (std::size_t i = 1; i < e.parts.size(); ++i) arguments.positional.push_back(evaluate(*e.parts[i]));
+    for (const auto& [name, value] : e.named) arguments.named.emplace_back(name, evaluate(*value));
+    return arguments;
+}
+
+Value Evaluator::evaluate_call(const Expr& e) {
+    const Expr& callee = *e.parts[0];
+    if (callee.kind == ExprKind::kAttribute) {
+        const Value object = evaluate(*callee.parts[0]);
+        return call_method(object, callee.name, arguments_of(e), budget_);
+    }
+    const Value function = evaluate(callee);
+    if (function.is(Kind::kFunction)) return call(*function.as_function(), arguments_of(e));
+    if (callee.kind == ExprKind::kName && function.is(Kind::kUndefined))
+        fail_unsupported("the function '" + callee.name + "'");
+    fail("a value of type " + std::string(type_name(function)) + " is called");
+}
+
+Value Evaluator::call(const Function& function, const Arguments& arguments) {
+    if (function.macro != nullptr) return call_macro(function, arguments);
+    if (function.name == "range") return make_range(arguments, budget_);
+    if (function.name == "namespace") return make_namespace(arguments);
+    const Value* message = arguments.find(0, "message");
+    throw Failure{ErrorKind::kInvalidInput, message != nullptr ? to_text(*message) : std::string(), true};
+}
+
+Value Evaluator::call_macro(const Function& function, const Arguments& arguments) {
+    const Stmt& macro = *function.macro;
+    if (arguments.positional.size() > macro.parameters.size())
+        fail("the macro '" + macro.name + "' takes fewer arguments");
+    for (const auto& [name, value] : arguments.named) {
+        bool known = false;
+        for (std::size_t i = arguments.positional.size(); i < macro.parameters.size(); ++i)
+            known = known || macro.parameters[i].name == name;
+        if (!known) fail("the macro '" + macro.name + "' takes no argument '" + name + "'");
+    }
+    const Level level(*this);
+    const NewScope scope(*this, std::min(function.scope, scopes_.size() - 1));
+    const std::size_t own = scopes_.size() - 1;
+    for (std::size_t i = 0; i < macro.parameters.size(); ++i) {
+        const Parameter& parameter = macro.parameters[i];
+        const Value* given = arguments.find(i, parameter.name);
+        Value value = given != nullptr     ? *given
+                      : parameter.fallback ? evaluate(*parameter.fallback)
+                                           : Value::undefined(parameter.name);
+        scopes_[own].values.insert_or_assign(parameter.name, std::move(value));
+    }
+    std::string text;
+    execute(macro.body, text);
+    return new_string(std::move(text), budget_);
+}
+
+}  // namespace offstage::engine::jinja

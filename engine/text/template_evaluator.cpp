@@ -1,0 +1,400 @@
+#include "engine/text/template_evaluator.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <new>
+#include <optional>
+
+namespace offstage::engine::jinja {
+namespace {
+
+constexpr std::uint64_t kMaxSteps = 2'000'000;
+constexpr std::uint64_t kMaxBytes = 256u << 20;
+constexpr std::size_t kMaxOutputBytes = 16u << 20;
+constexpr std::size_t kMaxMacros = 10'000;
+
+constexpr std::array<Function, 3> kFunctions = {Function{"raise_exception"}, Function{"namespace"}, Function{"range"}};
+
+}  // namespace
+
+// ---------------------------------------------------------------- bounds
+
+void Budget::spend_steps(std::uint64_t n) {
+    steps_ += n;
+    if (steps_ > kMaxSteps) fail("it takes more than " + std::to_string(kMaxSteps) + " steps");
+}
+
+void Budget::spend_bytes(std::uint64_t n) {
+    bytes_ += n;
+    if (bytes_ > kMaxBytes) fail("it makes more than " + std::to_string(kMaxBytes >> 20) + " MiB of text");
+}
+
+const Value* Arguments::find(std::size_t index, std::string_view name) const {
+    if (index < positional.size()) return &positional[index];
+    for (const auto& [key, value] : named) {
+        if (key == name) return &value;
+    }
+    return nullptr;
+}
+
+void Arguments::check(std::string_view callee, std::size_t max, std::initializer_list<std::string_view> names) const {
+    if (positional.size() > max)
+        fail_unsupported(std::string(callee) + " with " + std::to_string(positional.size()) + " arguments");
+    for (const auto& [key, value] : named) {
+        if (std::find(names.begin(), names.end(), key) == names.end()) {
+            fail_unsupported(std::string(callee) + " with an argument '" + key + "'");
+        }
+    }
+}
+
+// ---------------------------------------------------------------- statements
+
+Evaluator::Evaluator(const std::string& source) : source_(source) {
+    scopes_.push_back({});
+}
+
+std::string Evaluator::run(const Block& block, std::vector<std::pair<std::string, Value>> variables) {
+    for (auto& [name, value] : variables) scopes_.front().values.insert_or_assign(name, std::move(value));
+    const std::string where = source_ + ", line ";
+    try {
+        std::string out;
+        execute(block, out);
+        return out;
+    } catch (const Failure& failure) {
+        if (failure.from_template) {
+            throw Error(ErrorKind::kInvalidInput, failure.what, where + std::to_string(line_));
+        }
+        const bool unsupported = failure.kind == ErrorKind::kUnsupported;
+        throw Error(failure.kind, where + std::to_string(line_) + ": the chat template " +
+                                      (unsupported ? "uses " + failure.what + ", which is not supported."
+                                                   : "failed: " + failure.what + "."));
+    } catch (const std::bad_alloc&) {
+        throw Error(ErrorKind::kOutOfMemory,
+                    where + std::to_string(line_) + ": no memory for the chat template's text.");
+    }
+}
+
+void Evaluator::emit(std::string& out, std::string_view text) {
+    if (text.size() > kMaxOutputBytes - out.size())
+        fail("its text is longer than " + std::to_string(kMaxOutputBytes >> 20) + " MiB");
+    budget_.spend_bytes(text.size());
+    out += text;
+}
+
+Evaluator::Flow Evaluator::execute(const Block& block, std::string& out) {
+    const Level level(*this);
+    for (const auto& stmt : block) {
+        budget_.step();
+        const Flow flow = execute(*stmt, out);
+        if (flow != Flow::kNext) return flow;
+    }
+    return Flow::kNext;
+}
+
+Evaluator::Flow Evaluator::execute(const Stmt& stmt, std::string& out) {
+    line_ = stmt.line;
+    switch (stmt.kind) {
+        case StmtKind::kText:
+            emit(out, stmt.name);
+            break;
+        case StmtKind::kPrint:
+            execute_print(stmt, out);
+            break;
+        case StmtKind::kIf:
+            for (const Branch& branch : stmt.branches) {
+                if (evaluate(*branch.condition).truthy()) return execute(branch.body, out);
+            }
+            return execute(stmt.otherwise, out);
+        case StmtKind::kFor:
+            return execute_for(stmt, out);
+        case StmtKind::kSet:
+            assign(stmt.targets, evaluate(*stmt.value));
+            break;
+        case StmtKind::kSetBlock: {
+            std::string text;
+            const Flow flow = execute(stmt.body, text);
+            if (flow != Flow::kNext) return flow;
+            assign(stmt.targets, new_string(std::move(text), budget_));
+            break;
+        }
+        case StmtKind::kMacro:
+            define_macro(stmt);
+            break;
+        case StmtKind::kGroup:
+            return execute(stmt.body, out);
+        case StmtKind::kBreak:
+            return Flow::kBreak;
+        case StmtKind::kContinue:
+            return Flow::kContinue;
+    }
+    return Flow::kNext;
+}
+
+void Evaluator::execute_print(const Stmt& stmt, std::string& out) {
+    const Value value = evaluate(*stmt.value);
+    if (value.is(Kind::kString)) return emit(out, value.as_string());
+    budget_.spend_bytes(value.weight());
+    emit(out, to_text(value));
+}
+
+Evaluator::Flow Evaluator::execute_for(const Stmt& stmt, std::string& out) {
+    std::vector<Value> items = items_of(evaluate(*stmt.value), budget_);
+    if (stmt.filter) {
+        std::vector<Value> kept;
+        for (Value& item : items) {
+            const NewScope scope(*this, scopes_.size() - 1);
+            budget_.step();
+            assign(stmt.targets, item);
+            if (evaluate(*stmt.filter).truthy()) kept.push_back(std::move(item));
+        }
+        items = std::move(kept);
+    }
+    if (items.empty()) return execute(stmt.otherwise, out);
+
+    const auto n = static_cast<std::int64_t>(items.size());
+    for (std::int64_t i = 0; i < n; ++i) {
+        const auto at = static_cast<std::size_t>(i);
+        std::vector<std::pair<Value, Value>> loop;
+        loop.reserve(11);
+        const auto set = [&](const char* name, Value value) {
+            loop.emplace_back(Value::string(name), std::move(value));
+        };
+        set("index", Value::integer(i + 1));
+        set("index0", Value::integer(i));
+        set("revindex", Value::integer(n - i));
+        set("revindex0", Value::integer(n - i - 1));
+        set("first", Value::boolean(i == 0));
+        set("last", Value::boolean(i + 1 == n));
+        set("length", Value::integer(n));
+        set("previtem", i > 0 ? items[at - 1] : Value::undefined("loop.previtem"));
+        set("nextitem", i + 1 < n ? items[at + 1] : Value::undefined("loop.nextitem"));
+
+        const NewScope scope(*this, scopes_.size() - 1);
+        budget_.spend_steps(4);
+        scopes_.back().values.insert_or_assign("loop", Value::name_space(std::move(loop)));
+        assign(stmt.targets, items[at]);
+        if (execute(stmt.body, out) == Flow::kBreak) break;
+    }
+    return Flow::kNext;
+}
+
+void Evaluator::define_macro(const Stmt& stmt) {
+    if (macros_.size() >= kMaxMacros) fail("it defines more than " + std::to_string(kMaxMacros) + " macros");
+    macros_.push_back(std::make_unique<Function>(Function{stmt.name, &stmt, scopes_.size() - 1}));
+    scopes_.back().values.insert_or_assign(stmt.name, Value::function(macros_.back().get()));
+}
+
+void Evaluator::assign(const std::vector<Target>& targets, const Value& value) {
+    if (targets.size() == 1) return assign(targets[0], value);
+    const std::vector<Value> parts = items_of(value, budget_);
+    if (parts.size() != targets.size()) {
+        fail(std::to_string(parts.size()) + " values are assigned to " + std::to_string(targets.size()) + " names");
+    }
+    for (std::size_t i = 0; i < targets.size(); ++i) assign(targets[i], parts[i]);
+}
+
+void Evaluator::assign(const Target& target, const Value& value) {
+    if (target.attribute.empty()) {
+        scopes_.back().values.insert_or_assign(target.name, value);
+        return;
+    }
+    const Value object = look_up(target.name);
+    if (!object.is(Kind::kNamespace) || target.name == "loop")
+        fail("'" + target.name + "' is no namespace, so no attribute of it can be set");
+    budget_.spend_steps(1 + object.as_dict().items.size() / 8);
+    object.set_attribute(target.attribute, value);
+}
+
+// ---------------------------------------------------------------- expressions
+
+Value Evaluator::look_up(const std::string& name) const {
+    for (std::size_t at = scopes_.size() - 1;; at = scopes_[at].parent) {
+        const auto it = scopes_[at].values.find(name);
+        if (it != scopes_[at].values.end()) return it->second;
+        if (at == 0) break;
+    }
+    for (const Function& function : kFunctions) {
+        if (function.name == name) return Value::function(&function);
+    }
+    return Value::undefined(name);
+}
+
+Value Evaluator::evaluate(const Expr& e) {
+    const Level level(*this);
+    budget_.step();
+    const int outer_line = std::exchange(line_, e.line);
+    Value value = evaluate_node(e);
+    line_ = outer_line;  // a failure leaves the line where it happened
+    return value;
+}
+
+Value Evaluator::evaluate_node(const Expr& e) {
+    switch (e.kind) {
+        case ExprKind::kLiteral:
+            return e.value;
+        case ExprKind::kName:
+            return look_up(e.name);
+        case ExprKind::kList:
+        case ExprKind::kTuple: {
+            std::vector<Value> items;
+            items.reserve(e.parts.size());
+            for (const ExprPtr& part : e.parts) items.push_back(evaluate(*part));
+            return Value::list(std::move(items), e.kind == ExprKind::kTuple);
+        }
+        case ExprKind::kDict:
+            return evaluate_dict(e);
+        case ExprKind::kAttribute: {
+            const Value object = evaluate(*e.parts[0]);
+            if (is_method(object, e.name)) fail_unsupported("the method '" + e.name + "' as a value");
+            if (object.is(Kind::kDict)) budget_.spend_steps(object.as_dict().items.size() / 8);
+            return attribute_of(object, e.name);
+        }
+        case ExprKind::kSubscript: {
+            const Value object = evaluate(*e.parts[0]);
+            return item_of(object, evaluate(*e.parts[1]), budget_);
+        }
+        case ExprKind::kSlice:
+            return evaluate_slice(e);
+        case ExprKind::kCall:
+            return evaluate_call(e);
+        case ExprKind::kFilter: {
+            const Value value = evaluate(*e.parts[0]);
+            return apply_filter(e.name, value, arguments_of(e), budget_);
+        }
+        case ExprKind::kTest: {
+            const Value value = evaluate(*e.parts[0]);
+            return Value::boolean(apply_test(e.name, value, arguments_of(e), budget_));
+        }
+        case ExprKind::kNot:
+            return Value::boolean(!evaluate(*e.parts[0]).truthy());
+        case ExprKind::kAnd: {
+            Value left = evaluate(*e.parts[0]);
+            return left.truthy() ? evaluate(*e.parts[1]) : left;
+        }
+        case ExprKind::kOr: {
+            Value left = evaluate(*e.parts[0]);
+            return left.truthy() ? left : evaluate(*e.parts[1]);
+        }
+        case ExprKind::kCompare:
+            return evaluate_compare(e);
+        case ExprKind::kBinary: {
+            const Value left = evaluate(*e.parts[0]);
+            return binary(e.name, left, evaluate(*e.parts[1]));
+        }
+        case ExprKind::kConcat: {
+            std::string text;
+            for (const ExprPtr& part : e.parts) {
+                const Value value = evaluate(*part);
+                budget_.spend_bytes(value.weight());
+                text += to_text(value);
+            }
+            return new_string(std::move(text), budget_);
+        }
+        case ExprKind::kNegate:
+        case ExprKind::kPlus: {
+            const Value value = evaluate(*e.parts[0]);
+            if (!value.is_number()) fail("a sign before a value of type " + std::string(type_name(value)));
+            const bool negate = e.kind == ExprKind::kNegate;
+            if (!value.is_integer()) return Value::real(negate ? -value.as_double() : value.as_double());
+            return binary(negate ? "-" : "+", Value::integer(0), value);
+        }
+        case ExprKind::kChoice:
+            if (evaluate(*e.parts[1]).truthy()) return evaluate(*e.parts[0]);
+            return e.parts[2] ? evaluate(*e.parts[2]) : Value();
+    }
+    return {};
+}
+
+Value Evaluator::evaluate_dict(const Expr& e) {
+    std::vector<std::pair<Value, Value>> items;
+    for (std::size_t i = 0; i + 1 < e.parts.size(); i += 2) {
+        Value key = evaluate(*e.parts[i]);
+        if (!key.is(Kind::kString) && !key.is_number() && !key.is(Kind::kNone)) {
+            fail_unsupported("a dict's key of type " + std::string(type_name(key)));
+        }
+        Value value = evaluate(*e.parts[i + 1]);
+        budget_.spend_steps(items.size() / 8);
+        budget_.spend_bytes(key.weight());
+        const auto same =
+            std::find_if(items.begin(), items.end(), [&](const auto& item) { return equal(item.first, key); });
+        if (same == items.end()) {
+            items.emplace_back(std::move(key), std::move(value));
+        } else {
+            same->second = std::move(value);
+        }
+    }
+    return Value::dict(std::move(items));
+}
+
+Value Evaluator::evaluate_slice(const Expr& e) {
+    const Value object = evaluate(*e.parts[0]);
+    std::optional<std::int64_t> bounds[3];
+    for (std::size_t i = 0; i < 3; ++i) {
+        if (!e.parts[i + 1]) continue;
+        const Value bound = evaluate(*e.parts[i + 1]);
+        if (bound.is(Kind::kNone)) continue;
+        if (!bound.is_integer()) fail("a slice's bound of type " + std::string(type_name(bound)));
+        bounds[i] = bound.as_int();
+    }
+    if (!object.is(Kind::kList) && !object.is(Kind::kString))
+        fail("a slice of a value of type " + std::string(type_name(object)));
+    const bool is_text = object.is(Kind::kString);
+    if (is_text) budget_.spend_bytes(object.weight());
+    const auto n =
+        static_cast<std::int64_t>(is_text ? count_characters(object.as_string()) : object.as_list().items.size());
+    const std::int64_t step = bounds[2].value_or(1);
+    if (step == 0) fail("a slice with a step of 0");
+    // Python's rule: a bound from the end, then held inside [low, high].
+    const auto place = [&](std::optional<std::int64_t> bound, std::int64_t otherwise) {
+        if (!bound) return otherwise;
+        const std::int64_t low = step > 0 ? 0 : -1;
+        const std::int64_t high = step > 0 ? n : n - 1;
+        const std::int64_t at = *bound < 0 ? std::max(*bound, -n - 1) + n : *bound;
+        return std::clamp(at, low, high);
+    };
+    const std::int64_t begin = place(bounds[0], step > 0 ? 0 : n - 1);
+    const std::int64_t end = place(bounds[1], step > 0 ? n : -1);
+    const std::int64_t stride = std::clamp<std::int64_t>(step, -n - 1, n + 1);
+    if (is_text && step == 1) {
+        const std::string_view text = object.as_string();
+        const std::size_t from = byte_of_character(text, static_cast<std::size_t>(begin));
+        const std::size_t n_kept = end > begin ? static_cast<std::size_t>(end - begin) : 0;
+        return new_string(std::string(text.substr(from, byte_of_character(text.substr(from), n_kept))), budget_);
+    }
+    const std::vector<Value> items = items_of(object, budget_);
+    std::vector<Value> kept;
+    for (std::int64_t i = begin; step > 0 ? i < end : i > end; i += stride)
+        kept.push_back(items[static_cast<std::size_t>(i)]);
+    if (object.is(Kind::kList)) return Value::list(std::move(kept), object.as_list().is_tuple);
+    std::string text;
+    for (const Value& character : kept) text += character.as_string();
+    return new_string(std::move(text), budget_);
+}
+
+Value Evaluator::evaluate_compare(const Expr& e) {
+    Value left = evaluate(*e.parts[0]);
+    for (std::size_t i = 0; i < e.operators.size(); ++i) {
+        Value right = evaluate(*e.parts[i + 1]);
+        const std::string& op = e.operators[i];
+        bool holds = false;
+        if (op == "in" || op == "not in") {
+            holds = contains(right, left, budget_) == (op == "in");
+        } else {
+            budget_.spend_bytes(std::min(left.weight(), right.weight()));
+            if (op == "==" || op == "!=") {
+                holds = equal(left, right) == (op == "==");
+            } else {
+                const int order = compare(left, right);
+                holds = op == "<" ? order < 0 : op == "<=" ? order <= 0 : op == ">" ? order > 0 : order >= 0;
+            }
+        }
+        if (!holds) return Value::boolean(false);
+        left = std::move(right);
+    }
+    return Value::boolean(true);
+}
+
+}  // namespace offstage::engine::jinja

@@ -1,0 +1,133 @@
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engine/text/template_ast.h"
+
+namespace offstage::engine::jinja {
+
+// Something that can be called: a macro, or a name that Offstage provides. `macro` points into the template's tree.
+struct Function {
+    std::string_view name;
+    const Stmt* macro = nullptr;
+    std::size_t scope = 0;  // where a macro was defined: it sees this scope and those around it
+};
+
+struct Arguments {
+    std::vector<Value> positional;
+    std::vector<std::pair<std::string, Value>> named;
+
+    // Positional argument `index` or the one named `name`; nullptr when neither is given.
+    const Value* find(std::size_t index, std::string_view name) const;
+    // Fails for more positional arguments than `max`, or a name that is not in `names`.
+    void check(std::string_view callee, std::size_t max, std::initializer_list<std::string_view> names) const;
+};
+
+// What one rendering may spend.
+class Budget {
+  public:
+    void step() { spend_steps(1); }
+    void spend_steps(std::uint64_t n);
+    void spend_bytes(std::uint64_t n);  // text made or searched, whether it is kept or not
+
+  private:
+    std::uint64_t steps_ = 0;
+    std::uint64_t bytes_ = 0;
+};
+
+// Filters, tests and methods of strings and dicts. All throw Failure.
+Value apply_filter(const std::string& name, const Value& value, const Arguments& arguments, Budget& budget);
+bool apply_test(const std::string& name, const Value& value, const Arguments& arguments, Budget& budget);
+Value call_method(const Value& object, const std::string& name, const Arguments& arguments, Budget& budget);
+bool is_method(const Value& object, std::string_view name);
+// object.name and object["name"] as Jinja looks them up; undefined when there is nothing.
+Value attribute_of(const Value& object, std::string_view name);
+Value item_of(const Value& object, const Value& key, Budget& budget);
+bool contains(const Value& container, const Value& item, Budget& budget);
+// What {% for %} runs over: items, keys or characters; nothing for undefined.
+std::vector<Value> items_of(const Value& value, Budget& budget);
+Value new_string(std::string text, Budget& budget);
+
+// Walks a template once. Not reusable.
+class Evaluator {
+  public:
+    explicit Evaluator(const std::string& source);
+
+    // Throws Error as ChatTemplate::render does.
+    std::string run(const Block& block, std::vector<std::pair<std::string, Value>> variables);
+
+  private:
+    static constexpr int kMaxDepth = 256;
+
+    enum class Flow { kNext, kBreak, kContinue };
+
+    struct Scope {
+        std::map<std::string, Value, std::less<>> values;
+        std::size_t parent = 0;  // index of the scope around it; the outermost is its own
+    };
+
+    // One level of recursion, and one scope of names, while they live.
+    class Level {
+      public:
+        explicit Level(Evaluator& evaluator) : evaluator_(evaluator) {
+            if (evaluator_.depth_ >= kMaxDepth) fail("it is nested too deeply");
+            ++evaluator_.depth_;
+        }
+        ~Level() { --evaluator_.depth_; }
+        Level(const Level&) = delete;
+        Level& operator=(const Level&) = delete;
+
+      private:
+        Evaluator& evaluator_;
+    };
+
+    class NewScope {
+      public:
+        NewScope(Evaluator& evaluator, std::size_t parent) : evaluator_(evaluator) {
+            evaluator_.scopes_.push_back({{}, parent});
+        }
+        ~NewScope() { evaluator_.scopes_.pop_back(); }
+        NewScope(const NewScope&) = delete;
+        NewScope& operator=(const NewScope&) = delete;
+
+      private:
+        Evaluator& evaluator_;
+    };
+
+    Flow execute(const Block& block, std::string& out);
+    Flow execute(const Stmt& stmt, std::string& out);
+    Flow execute_for(const Stmt& stmt, std::string& out);
+    void execute_print(const Stmt& stmt, std::string& out);
+    void define_macro(const Stmt& stmt);
+    void emit(std::string& out, std::string_view text);
+    void assign(const std::vector<Target>& targets, const Value& value);
+    void assign(const Target& target, const Value& value);
+
+    Value evaluate(const Expr& e);
+    Value evaluate_node(const Expr& e);
+    Value evaluate_slice(const Expr& e);
+    Value evaluate_compare(const Expr& e);
+    Value evaluate_call(const Expr& e);
+    Value evaluate_dict(const Expr& e);
+    Value binary(const std::string& op, const Value& a, const Value& b);
+    Value call(const Function& function, const Arguments& arguments);
+    Value call_macro(const Function& function, const Arguments& arguments);
+    Arguments arguments_of(const Expr& e);
+    Value look_up(const std::string& name) const;
+
+    const std::string& source_;
+    Budget budget_;
+    std::vector<Scope> scopes_;
+    std::vector<std::unique_ptr<Function>> macros_;
+    int depth_ = 0;
+    int line_ = 1;
+};
+
+}  // namespace offstage::engine::jinja

@@ -1,0 +1,367 @@
+// Jinja's filters and tests.
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <optional>
+
+#include "engine/text/template_evaluator.h"
+#include "engine/text/template_text.h"
+
+namespace offstage::engine::jinja {
+namespace {
+
+using Filter = Value (*)(const Value&, const Arguments&, Budget&);
+
+std::string text_of(const Value& v, Budget& budget) {
+    budget.spend_bytes(v.weight());
+    return to_text(v);
+}
+
+Value cased(const Value& v, const Arguments& arguments, Budget& budget, std::string (*change)(std::string_view)) {
+    arguments.check("a letter case filter", 0, {});
+    return new_string(change(text_of(v, budget)), budget);
+}
+
+Value filter_trim(const Value& v, const Arguments& arguments, Budget& budget) {
+    arguments.check("trim", 1, {"chars"});
+    Arguments rest;
+    if (const Value* characters = arguments.find(0, "chars")) rest.positional.push_back(*characters);
+    return call_method(Value::string(text_of(v, budget)), "strip", rest, budget);
+}
+
+Value filter_length(const Value& v, const Arguments& arguments, Budget& budget) {
+    arguments.check("length", 0, {});
+    std::size_t n = 0;
+    switch (v.kind()) {
+        case Kind::kUndefined:
+            break;
+        case Kind::kString:
+            budget.spend_bytes(v.weight());
+            n = count_characters(v.as_string());
+            break;
+        case Kind::kList:
+            n = v.as_list().items.size();
+            break;
+        case Kind::kDict:
+            n = v.as_dict().items.size();
+            break;
+        default:
+            fail("the length of a value of type " + std::string(type_name(v)));
+    }
+    return Value::integer(static_cast<std::int64_t>(n));
+}
+
+Value filter_default(const Value& v, const Arguments& arguments, Budget&) {
+    arguments.check("default", 2, {"default_value", "boolean"});
+    const Value* boolean = arguments.find(1, "boolean");
+    const bool replace = v.is(Kind::kUndefined) || (boolean != nullptr && boolean->truthy() && !v.truthy());
+    if (!replace) return v;
+    const Value* otherwise = arguments.find(0, "default_value");
+    return otherwise != nullptr ? *otherwise : Value::string("");
+}
+
+// "a.b" or "0", as selectattr, map and join name what they look at.
+Value attribute_path(const Value& item, const Value& path, Budget& budget) {
+    if (!path.is(Kind::kString)) return item_of(item, path, budget);
+    Value at = item;
+    for (const std::string_view part : split_text(path.as_string(), ".", -1)) {
+        std::int64_t index = 0;
+        const auto [end, failure] = std::from_chars(part.data(), part.data() + part.size(), index);
+        const bool is_index = !part.empty() && failure == std::errc() && end == part.data() + part.size();
+        budget.step();
+        at = item_of(at, is_index ? Value::integer(index) : Value::string(std::string(part)), budget);
+    }
+    return at;
+}
+
+Value filter_join(const Value& v, const Arguments& arguments, Budget& budget) {
+    arguments.check("join", 2, {"d", "attribute"});
+    const Value* between = arguments.find(0, "d");
+    const Value* attribute = arguments.find(1, "attribute");
+    const std::string separator = between != nullptr ? text_of(*between, budget) : std::string();
+    std::string out;
+    bool first = true;
+    for (const Value& item : items_of(v, budget)) {
+        if (!first) out += separator;
+        first = false;
+        out += text_of(attribute != nullptr ? attribute_path(item, *attribute, budget) : item, budget);
+        budget.spend_bytes(separator.size());
+    }
+    return new_string(std::move(out), budget);
+}
+
+Value filter_end(const Value& v, const Arguments& arguments, Budget& budget, bool last) {
+    arguments.check(last ? "last" : "first", 0, {});
+    if (v.is(Kind::kString)) return item_of(v, Value::integer(last ? -1 : 0), budget);
+    if (v.is(Kind::kList)) {
+        const auto& items = v.as_list().items;
+        if (items.empty()) return Value::undefined(last ? "last" : "first");
+        return last ? items.back() : items.front();
+    }
+    const std::vector<Value> items = items_of(v, budget);
+    if (items.empty()) return Value::undefined(last ? "last" : "first");
+    return last ? items.back() : items.front();
+}
+
+Value filter_tojson(const Value& v, const Arguments& arguments, Budget& budget) {
+    arguments.check("tojson", 0, {"indent", "ensure_ascii"});
+    const Value* indent = arguments.find(0, "indent");
+    if (const Value* ascii = arguments.find(1, "ensure_ascii"); ascii != nullptr && ascii->truthy()) {
+        fail_unsupported("tojson with ensure_ascii");
+    }
+    std::int64_t width = -1;
+    if (indent != nullptr && !indent->is(Kind::kNone)) {
+        if (!indent->is_integer() || indent->as_int() < 0 || indent->as_int() > 16)
+            fail_unsupported("tojson with such an indent");
+        width = indent->as_int();
+    }
+    // A line per value, indented up to 64 levels deep.
+    budget.spend_bytes(v.weight() * (width < 0 ? 2 : 2 + 64 * static_cast<std::uint64_t>(width) / 4));
+    return new_string(to_json(v, static_cast<int>(width)), budget);
+}
+
+Value filter_replace(const Value& v, const Arguments& arguments, Budget& budget) {
+    arguments.check("replace", 3, {"old", "new", "count"});
+    const Value* from = arguments.find(0, "old");
+    const Value* to = arguments.find(1, "new");
+    const Value* count = arguments.find(2, "count");
+    if (from == nullptr || to == nullptr) fail("replace needs two texts");
+    std::int64_t limit = -1;
+    if (count != nullptr && !count->is(Kind::kNone)) {
+        if (!count->is_integer()) fail("replace with a count that is no number");
+        limit = std::max<std::int64_t>(count->as_int(), -1);
+    }
+    const std::string text = text_of(v, budget);
+    const std::string old_text = text_of(*from, budget);
+    const std::string new_text = text_of(*to, budget);
+    // Known before it is made: the result may be far longer than the text.
+    budget.spend_bytes(count_text(text, old_text) * new_text.size());
+    return new_string(replace_text(text, old_text, new_text, limit), budget);
+}
+
+Value filter_int(const Value& v, const Arguments& arguments, Budget& budget) {
+    arguments.check("int", 1, {"default"});
+    const Value* given = arguments.find(0, "default");
+    const Value otherwise = given != nullptr ? *given : Value::integer(0);
+    if (v.is(Kind::kUndefined)) fail("int of an undefined value");
+    if (v.is_integer()) return Value::integer(v.as_int());
+    double number = 0;
+    if (v.is(Kind::kFloat)) {
+        number = v.as_double();
+    } else if (v.is(Kind::kString)) {
+        budget.spend_bytes(v.weight());
+        std::string_view text = strip_right(strip_left(v.as_string()));
+        if (text.size() > 1 && text[0] == '+' && text[1] != '-') text.remove_prefix(1);
+        std::int64_t integer = 0;
+        const char* end = text.data() + text.size();
+        const auto whole = std::from_chars(text.data(), end, integer);
+        if (!text.empty() && whole.ec == std::errc() && whole.ptr == end) return Value::integer(integer);
+        const auto real = std::from_chars(text.data(), end, number);
+        if (text.empty() || real.ec != std::errc() || real.ptr != end) return otherwise;
+    } else {
+        return otherwise;
+    }
+    if (!(std::fabs(number) < 9.2e18)) return otherwise;
+    return Value::integer(static_cast<std::int64_t>(number));
+}
+
+Value filter_float(const Value& v, const Arguments& arguments, Budget& budget) {
+    arguments.check("float", 1, {"default"});
+    const Value* given = arguments.find(0, "default");
+    if (v.is(Kind::kUndefined)) fail("float of an undefined value");
+    if (v.is_number()) return Value::real(v.as_double());
+    if (v.is(Kind::kString)) {
+        budget.spend_bytes(v.weight());
+        const std::string_view text = strip_right(strip_left(v.as_string()));
+        double number = 0;
+        const auto real = std::from_chars(text.data(), text.data() + text.size(), number);
+        if (!text.empty() && real.ec == std::errc() && real.ptr == text.data() + text.size())
+            return Value::real(number);
+    }
+    return given != nullptr ? *given : Value::real(0);
+}
+
+Value filter_items(const Value& v, const Arguments& arguments, Budget& budget) {
+    arguments.check("items", 0, {});
+    if (v.is(Kind::kUndefined)) return Value::list({});
+    if (!v.is(Kind::kDict)) fail("items of a value of type " + std::string(type_name(v)));
+    return call_method(v, "items", {}, budget);
+}
+
+Value filter_reverse(const Value& v, const Arguments& arguments, Budget& budget) {
+    arguments.check("reverse", 0, {});
+    std::vector<Value> items = items_of(v, budget);
+    std::reverse(items.begin(), items.end());
+    if (!v.is(Kind::kString)) return Value::list(std::move(items));
+    std::string text;
+    for (const Value& item : items) text += item.as_string();
+    return new_string(std::move(text), budget);
+}
+
+Value filter_abs(const Value& v, const Arguments& arguments, Budget&) {
+    arguments.check("abs", 0, {});
+    if (!v.is_number()) fail("abs of a value of type " + std::string(type_name(v)));
+    if (!v.is_integer()) return Value::real(std::fabs(v.as_double()));
+    if (v.as_int() == std::numeric_limits<std::int64_t>::min()) fail("a number is too large");
+    return Value::integer(std::abs(v.as_int()));
+}
+
+// select, reject: (test, arguments...); selectattr, rejectattr: (attribute, test, arguments...).
+Value filter_select(const Value& v, const Arguments& arguments, Budget& budget, bool by_attribute, bool keep) {
+    if (!arguments.named.empty()) fail_unsupported("a filter of lists with named arguments");
+    const auto& given = arguments.positional;
+    const std::size_t at_test = by_attribute ? 1 : 0;
+    if (given.size() < at_test) fail("selectattr without an attribute");
+    std::string test;
+    Arguments rest;
+    if (given.size() > at_test) {
+        if (!given[at_test].is(Kind::kString)) fail("a test's name of type " + std::string(type_name(given[at_test])));
+        test = given[at_test].as_string();
+        rest.positional.assign(given.begin() + static_cast<std::ptrdiff_t>(at_test) + 1, given.end());
+    }
+    std::vector<Value> kept;
+    for (Value& item : items_of(v, budget)) {
+        budget.step();
+        const Value subject = by_attribute ? attribute_path(item, given[0], budget) : item;
+        const bool holds = test.empty() ? subject.truthy() : apply_test(test, subject, rest, budget);
+        if (holds == keep) kept.push_back(std::move(item));
+    }
+    return Value::list(std::move(kept));
+}
+
+Value filter_map(const Value& v, const Arguments& arguments, Budget& budget) {
+    std::vector<Value> mapped;
+    const auto& given = arguments.positional;
+    if (given.empty()) {
+        arguments.check("map", 0, {"attribute", "default"});
+        const Value* attribute = arguments.find(0, "attribute");
+        const Value* otherwise = arguments.find(1, "default");
+        if (attribute == nullptr) fail("map without a filter or an attribute");
+        for (const Value& item : items_of(v, budget)) {
+            Value found = attribute_path(item, *attribute, budget);
+            mapped.push_back(found.is(Kind::kUndefined) && otherwise != nullptr ? *otherwise : std::move(found));
+        }
+        return Value::list(std::move(mapped));
+    }
+    if (!given[0].is(Kind::kString)) fail("a filter's name of type " + std::string(type_name(given[0])));
+    // Filters of filters would go around the evaluator's count of depth.
+    const std::string& name = given[0].as_string();
+    if (name == "map") fail_unsupported("map of map");
+    Arguments rest;
+    rest.positional.assign(given.begin() + 1, given.end());
+    rest.named = arguments.named;
+    for (const Value& item : items_of(v, budget)) {
+        budget.step();
+        mapped.push_back(apply_filter(name, item, rest, budget));
+    }
+    return Value::list(std::move(mapped));
+}
+
+const std::map<std::string, Filter, std::less<>>& filters() {
+    static const std::map<std::string, Filter, std::less<>> all = {
+        {"trim", filter_trim},
+        {"length", filter_length},
+        {"count", filter_length},
+        {"lower", [](const Value& v, const Arguments& a, Budget& b) { return cased(v, a, b, to_lower); }},
+        {"upper", [](const Value& v, const Arguments& a, Budget& b) { return cased(v, a, b, to_upper); }},
+        {"title", [](const Value& v, const Arguments& a, Budget& b) { return cased(v, a, b, to_title_words); }},
+        {"capitalize", [](const Value& v, const Arguments& a, Budget& b) { return cased(v, a, b, to_capitalized); }},
+        {"default", filter_default},
+        {"d", filter_default},
+        {"join", filter_join},
+        {"first", [](const Value& v, const Arguments& a, Budget& b) { return filter_end(v, a, b, false); }},
+        {"last", [](const Value& v, const Arguments& a, Budget& b) { return filter_end(v, a, b, true); }},
+        {"tojson", filter_tojson},
+        {"replace", filter_replace},
+        {"string", [](const Value& v, const Arguments&, Budget& b) { return new_string(text_of(v, b), b); }},
+        {"safe", [](const Value& v, const Arguments&, Budget&) { return v; }},
+        {"int", filter_int},
+        {"float", filter_float},
+        {"list", [](const Value& v, const Arguments&, Budget& b) { return Value::list(items_of(v, b)); }},
+        {"items", filter_items},
+        {"reverse", filter_reverse},
+        {"abs", filter_abs},
+        {"select", [](const Value& v, const Arguments& a, Budget& b) { return filter_select(v, a, b, false, true); }},
+        {"reject", [](const Value& v, const Arguments& a, Budget& b) { return filter_select(v, a, b, false, false); }},
+        {"selectattr",
+         [](const Value& v, const Arguments& a, Budget& b) { return filter_select(v, a, b, true, true); }},
+        {"rejectattr",
+         [](const Value& v, const Arguments& a, Budget& b) { return filter_select(v, a, b, true, false); }},
+        {"map", filter_map},
+    };
+    return all;
+}
+
+const Value& only_argument(const std::string& test, const Arguments& arguments) {
+    arguments.check("the test '" + test + "'", 1, {});
+    if (arguments.positional.empty()) fail("the test '" + test + "' without a value");
+    return arguments.positional[0];
+}
+
+std::optional<bool> test_kind(const std::string& name, const Value& v) {
+    if (name == "defined") return !v.is(Kind::kUndefined);
+    if (name == "undefined") return v.is(Kind::kUndefined);
+    if (name == "none") return v.is(Kind::kNone);
+    if (name == "string") return v.is(Kind::kString);
+    if (name == "mapping") return v.is(Kind::kDict);
+    if (name == "iterable" || name == "sequence") {
+        return v.is(Kind::kList) || v.is(Kind::kDict) || v.is(Kind::kString) || v.is(Kind::kUndefined);
+    }
+    if (name == "number") return v.is_number();
+    if (name == "integer") return v.is(Kind::kInt);
+    if (name == "float") return v.is(Kind::kFloat);
+    if (name == "boolean") return v.is(Kind::kBool);
+    if (name == "true") return v.is(Kind::kBool) && v.truthy();
+    if (name == "false") return v.is(Kind::kBool) && !v.truthy();
+    if (name == "callable") return v.is(Kind::kFunction);
+    return std::nullopt;
+}
+
+}  // namespace
+
+Value apply_filter(const std::string& name, const Value& value, const Arguments& arguments, Budget& budget) {
+    const auto it = filters().find(name);
+    if (it == filters().end()) fail_unsupported("the filter '" + name + "'");
+    return it->second(value, arguments, budget);
+}
+
+bool apply_test(const std::string& name, const Value& value, const Arguments& arguments, Budget& budget) {
+    if (const auto holds = test_kind(name, value)) {
+        arguments.check("the test '" + name + "'", 0, {});
+        return *holds;
+    }
+    if (name == "odd" || name == "even" || name == "divisibleby") {
+        if (!value.is_integer()) fail("the test '" + name + "' of a value of type " + std::string(type_name(value)));
+        std::int64_t divisor = 2;
+        if (name == "divisibleby") {
+            const Value& by = only_argument(name, arguments);
+            if (!by.is_integer() || by.as_int() == 0) fail("the test 'divisibleby' without a number to divide by");
+            divisor = by.as_int();
+        }
+        const bool divides = divisor == -1 || value.as_int() % divisor == 0;
+        return name == "odd" ? !divides : divides;
+    }
+    if (name == "lower" || name == "upper") return has_case(text_of(value, budget), name == "upper");
+    if (name == "in") return contains(only_argument(name, arguments), value, budget);
+
+    const Value* other = nullptr;
+    const auto is_one_of = [&](std::initializer_list<std::string_view> names) {
+        if (std::find(names.begin(), names.end(), name) == names.end()) return false;
+        other = &only_argument(name, arguments);
+        budget.spend_bytes(std::min(value.weight(), other->weight()));
+        return true;
+    };
+    if (is_one_of({"eq", "equalto", "=="})) return equal(value, *other);
+    if (is_one_of({"ne", "!="})) return !equal(value, *other);
+    if (is_one_of({"lt", "lessthan", "<"})) return compare(value, *other) < 0;
+    if (is_one_of({"le", "<="})) return compare(value, *other) <= 0;
+    if (is_one_of({"gt", "greaterthan", ">"})) return compare(value, *other) > 0;
+    if (is_one_of({"ge", ">="})) return compare(value, *other) >= 0;
+    if (is_one_of({"sameas"})) return value.kind() == other->kind() && equal(value, *other);
+    fail_unsupported("the test '" + name + "'");
+}
+
+}  // namespace offstage::engine::jinja

@@ -1,0 +1,329 @@
+#include "engine/text/template_lexer.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <optional>
+
+#include "engine/error.h"
+#include "engine/text/template_value.h"
+
+namespace offstage::engine::jinja {
+namespace {
+
+std::string with_unix_lines(std::string_view text) {
+    std::string out;
+    out.reserve(text.size());
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        if (text[i] == '\r') {
+            out += '\n';
+            if (i + 1 < text.size() && text[i + 1] == '\n') ++i;
+        } else {
+            out += text[i];
+        }
+    }
+    if (!out.empty() && out.back() == '\n') out.pop_back();
+    return out;
+}
+
+bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+bool is_name_start(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+void append_utf8(std::string& out, std::uint32_t c) {
+    if (c < 0x80) {
+        out += static_cast<char>(c);
+    } else if (c < 0x800) {
+        out += static_cast<char>(0xC0 | (c >> 6));
+        out += static_cast<char>(0x80 | (c & 0x3F));
+    } else if (c < 0x10000) {
+        out += static_cast<char>(0xE0 | (c >> 12));
+        out += static_cast<char>(0x80 | ((c >> 6) & 0x3F));
+        out += static_cast<char>(0x80 | (c & 0x3F));
+    } else {
+        out += static_cast<char>(0xF0 | (c >> 18));
+        out += static_cast<char>(0x80 | ((c >> 12) & 0x3F));
+        out += static_cast<char>(0x80 | ((c >> 6) & 0x3F));
+        out += static_cast<char>(0x80 | (c & 0x3F));
+    }
+}
+
+class Lexer {
+  public:
+    Lexer(std::string_view jinja, const std::string& source) : text_(with_unix_lines(jinja)), source_(source) {}
+
+    std::vector<Token> run() {
+        while (at_ < text_.size()) {
+            const std::size_t open = find_open();
+            const std::string_view data = std::string_view(text_).substr(at_, open - at_);
+            if (open == text_.size()) {
+                add_data(data);
+                at_ = open;
+                break;
+            }
+            const char kind = text_[open + 1];
+            const char sign = open + 2 < text_.size() ? text_[open + 2] : '\0';
+            const bool has_sign = sign == '-' || sign == '+';
+            if (sign == '-') {
+                add_data(strip_right(data));
+            } else if (sign == '+' || kind == '{') {
+                add_data(data);
+            } else {
+                add_data(without_indentation(data));
+            }
+            move_to(open + (has_sign ? 3 : 2));
+            if (kind == '#') {
+                skip_comment();
+            } else {
+                const bool is_block = kind == '%';
+                add(is_block ? TokenKind::kBlockBegin : TokenKind::kVariableBegin);
+                read_tag(is_block);
+            }
+        }
+        add(TokenKind::kEnd);
+        return std::move(tokens_);
+    }
+
+  private:
+    std::size_t find_open() const {
+        for (std::size_t i = text_.find('{', at_); i != std::string::npos; i = text_.find('{', i + 1)) {
+            if (i + 1 >= text_.size()) break;
+            const char c = text_[i + 1];
+            if (c == '{' || c == '%' || c == '#') return i;
+        }
+        return text_.size();
+    }
+
+    // lstrip_blocks: white space between the beginning of a line and a block tag or comment goes.
+    std::string_view without_indentation(std::string_view data) const {
+        const std::size_t newline = data.rfind('\n');
+        const std::size_t line = newline == std::string_view::npos ? 0 : newline + 1;
+        if (line == 0 && !at_line_start_) return data;
+        return strip_left(data.substr(line)).empty() ? data.substr(0, line) : data;
+    }
+
+    void move_to(std::size_t to) {
+        line_ += static_cast<int>(std::count(text_.begin() + static_cast<std::ptrdiff_t>(at_),
+                                             text_.begin() + static_cast<std::ptrdiff_t>(to), '\n'));
+        at_ = to;
+    }
+
+    void add(TokenKind kind, std::string text = {}) { tokens_.push_back({kind, std::move(text), 0, 0, line_}); }
+    void add_data(std::string_view data) {
+        if (!data.empty()) add(TokenKind::kData, std::string(data));
+    }
+
+    // Behind the end of a tag: "-" takes all white space, a block's or comment's end one newline unless "+" is there.
+    void after_tag(char sign, bool trims_newline) {
+        const std::size_t begin = at_;
+        if (sign == '-') {
+            while (at_ < text_.size()) {
+                const std::size_t n = space_bytes(text_, at_);
+                if (n == 0) break;
+                move_to(at_ + n);
+            }
+        } else if (trims_newline && sign != '+' && at_ < text_.size() && text_[at_] == '\n') {
+            move_to(at_ + 1);
+        }
+        at_line_start_ = at_ > begin && text_[at_ - 1] == '\n';
+    }
+
+    void skip_comment() {
+        const std::size_t end = text_.find("#}", at_);
+        if (end == std::string::npos) refuse_syntax(source_, line_, "a comment that does not end");
+        const char sign = end > at_ ? text_[end - 1] : '\0';
+        move_to(end + 2);
+        after_tag(sign == '-' || sign == '+' ? sign : '\0', true);
+    }
+
+    void read_tag(bool is_block) {
+        std::string brackets;
+        while (true) {
+            if (at_ >= text_.size()) refuse_syntax(source_, line_, "a tag that does not end");
+            if (brackets.empty()) {
+                const char c = text_[at_];
+                const bool has_sign = c == '-' || (c == '+' && is_block);
+                const std::size_t n = has_sign ? 1 : 0;
+                if (std::string_view(text_).substr(at_ + n).starts_with(is_block ? "%}" : "}}")) {
+                    add(is_block ? TokenKind::kBlockEnd : TokenKind::kVariableEnd);
+                    move_to(at_ + n + 2);
+                    after_tag(has_sign ? c : '\0', is_block);
+                    return;
+                }
+            }
+            const std::size_t space = space_bytes(text_, at_);
+            if (space > 0) {
+                move_to(at_ + space);
+                continue;
+            }
+            const char c = text_[at_];
+            if (is_name_start(c)) {
+                read_name();
+            } else if (is_digit(c)) {
+                read_number();
+            } else if (c == '\'' || c == '"') {
+                read_string();
+            } else {
+                read_operator(brackets);
+            }
+        }
+    }
+
+    void read_name() {
+        std::size_t end = at_;
+        while (end < text_.size() && (is_name_start(text_[end]) || is_digit(text_[end]))) ++end;
+        add(TokenKind::kName, text_.substr(at_, end - at_));
+        at_ = end;
+    }
+
+    void read_number() {
+        std::string digits;
+        std::size_t end = at_;
+        const auto take_digits = [&] {
+            while (end < text_.size() && (is_digit(text_[end]) ||
+                                          (text_[end] == '_' && end + 1 < text_.size() && is_digit(text_[end + 1])))) {
+                if (text_[end] != '_') digits += text_[end];
+                ++end;
+            }
+        };
+        const auto digit_at = [&](std::size_t i) { return i < text_.size() && is_digit(text_[i]); };
+        take_digits();
+        bool is_float = false;
+        const bool after_dot = at_ > 0 && text_[at_ - 1] == '.';  // the 0 of "a.0.1" is no float
+        if (!after_dot && end < text_.size() && text_[end] == '.' && digit_at(end + 1)) {
+            is_float = true;
+            digits += '.';
+            ++end;
+            take_digits();
+        }
+        if (!after_dot && end < text_.size() && (text_[end] == 'e' || text_[end] == 'E')) {
+            const bool has_sign = end + 1 < text_.size() && (text_[end + 1] == '-' || text_[end + 1] == '+');
+            if (digit_at(end + (has_sign ? 2 : 1))) {
+                is_float = true;
+                digits += 'e';
+                if (has_sign && text_[end + 1] == '-') digits += '-';
+                end += has_sign ? 2 : 1;
+                take_digits();
+            }
+        }
+        add(is_float ? TokenKind::kFloat : TokenKind::kInteger, digits);
+        Token& token = tokens_.back();
+        const char* first = digits.data();
+        const char* last = first + digits.size();
+        const auto result =
+            is_float ? std::from_chars(first, last, token.real) : std::from_chars(first, last, token.integer);
+        if (result.ec != std::errc() || result.ptr != last) refuse_unsupported(source_, line_, "the number " + digits);
+        if (end < text_.size() && is_name_start(text_[end]))
+            refuse_unsupported(source_, line_, "a number followed by a letter");
+        at_ = end;
+    }
+
+    // Python's escapes.
+    void read_string() {
+        const char quote = text_[at_];
+        const int line = line_;
+        std::string out;
+        std::size_t i = at_ + 1;
+        while (true) {
+            if (i >= text_.size()) refuse_syntax(source_, line, "a string that does not end");
+            const char c = text_[i++];
+            if (c == quote) break;
+            if (c != '\\') {
+                out += c;
+                continue;
+            }
+            if (i >= text_.size()) refuse_syntax(source_, line, "a string that does not end");
+            i = read_escape(i, out);
+        }
+        add(TokenKind::kString, std::move(out));
+        tokens_.back().line = line;
+        move_to(i);
+    }
+
+    std::size_t read_escape(std::size_t i, std::string& out) {
+        const char c = text_[i++];
+        static constexpr std::string_view kFrom = "abfnrtv\\'\"";
+        static constexpr std::string_view kTo = "\a\b\f\n\r\t\v\\'\"";
+        if (const std::size_t n = kFrom.find(c); n != std::string_view::npos) {
+            out += kTo[n];
+        } else if (c == '\n') {
+            // a line that goes on
+        } else if (c == 'x' || c == 'u' || c == 'U') {
+            const std::size_t n_digits = c == 'x' ? 2 : c == 'u' ? 4 : 8;
+            std::uint32_t value = 0;
+            const char* first = text_.data() + i;
+            const char* last = first + std::min(n_digits, text_.size() - i);
+            const auto result = std::from_chars(first, last, value, 16);
+            if (result.ec != std::errc() || result.ptr != first + n_digits)
+                refuse_syntax(source_, line_, "a broken \\" + std::string(1, c) + " escape");
+            if (value > 0x10FFFF || (value >= 0xD800 && value <= 0xDFFF)) {
+                refuse_syntax(source_, line_, "an escape that is no character");
+            }
+            append_utf8(out, value);
+            i += n_digits;
+        } else if (c >= '0' && c <= '7') {
+            std::uint32_t value = static_cast<std::uint32_t>(c - '0');
+            for (int digit = 1; digit < 3 && i < text_.size() && text_[i] >= '0' && text_[i] <= '7'; ++digit) {
+                value = value * 8 + static_cast<std::uint32_t>(text_[i++] - '0');
+            }
+            append_utf8(out, value);
+        } else if (c == 'N') {
+            refuse_unsupported(source_, line_, "a \\N escape");
+        } else {
+            out += '\\';
+            out += c;
+        }
+        return i;
+    }
+
+    void read_operator(std::string& brackets) {
+        static constexpr std::array<std::string_view, 25> kOperators = {
+            "**", "//", "==", "!=", ">=", "<=", "+", "-", "*", "/", "%", "~", ">",
+            "<",  "=",  ".",  ":",  "|",  ",",  "(", ")", "[", "]", "{", "}"};
+        const std::string_view rest = std::string_view(text_).substr(at_);
+        const auto it = std::find_if(kOperators.begin(), kOperators.end(),
+                                     [&](std::string_view op) { return rest.starts_with(op); });
+        if (it == kOperators.end()) {
+            refuse_syntax(source_, line_,
+                          "an unexpected character '" + std::string(rest.substr(0, character_bytes(rest, 0))) + "'");
+        }
+        const char c = it->front();
+        if (c == '(' || c == '[' || c == '{') brackets += c == '(' ? ')' : c == '[' ? ']' : '}';
+        if (c == ')' || c == ']' || c == '}') {
+            if (brackets.empty() || brackets.back() != c) {
+                refuse_syntax(source_, line_, std::string("an unexpected '") + c + "'");
+            }
+            brackets.pop_back();
+        }
+        add(TokenKind::kOperator, std::string(*it));
+        at_ += it->size();
+    }
+
+    std::string text_;
+    const std::string& source_;
+    std::size_t at_ = 0;
+    int line_ = 1;
+    bool at_line_start_ = true;
+    std::vector<Token> tokens_;
+};
+
+}  // namespace
+
+void refuse_syntax(const std::string& source, int line, const std::string& what) {
+    throw Error(ErrorKind::kInvalidModel,
+                source + ", line " + std::to_string(line) + ": the chat template has " + what + ".");
+}
+
+void refuse_unsupported(const std::string& source, int line, const std::string& what) {
+    throw Error(ErrorKind::kUnsupported, source + ", line " + std::to_string(line) + ": the chat template uses " +
+                                             what + ", which is not supported.");
+}
+
+std::vector<Token> tokenize(std::string_view jinja, const std::string& source) {
+    return Lexer(jinja, source).run();
+}
+
+}  // namespace offstage::engine::jinja

@@ -1,0 +1,334 @@
+// Attributes, items and methods of values.
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "engine/text/template_evaluator.h"
+#include "engine/text/template_text.h"
+
+namespace offstage::engine::jinja {
+namespace {
+
+constexpr std::array<std::string_view, 24> kStringMethods = {
+    "strip",      "lstrip",  "rstrip",     "startswith", "endswith", "split",  "upper",        "lower",
+    "title",      "replace", "capitalize", "find",       "count",    "join",   "removeprefix", "removesuffix",
+    "splitlines", "rsplit",  "format",     "isdigit",    "isalpha",  "encode", "index",        "zfill"};
+constexpr std::array<std::string_view, 10> kDictMethods = {"items", "keys",       "values",  "get",   "pop",
+                                                           "copy",  "setdefault", "popitem", "clear", "update"};
+constexpr std::array<std::string_view, 10> kListMethods = {"append", "extend", "insert", "remove",  "pop",
+                                                           "clear",  "index",  "count",  "reverse", "sort"};
+
+template <std::size_t N>
+bool among(const std::array<std::string_view, N>& names, std::string_view name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+[[noreturn]] void fail_undefined(const Value& v) {
+    fail(v.has_name() ? "'" + v.as_string() + "' is undefined" : "an undefined value is used");
+}
+
+const std::string& text_argument(const Value& v, const std::string& method) {
+    if (!v.is(Kind::kString)) fail(method + " takes a text, not a value of type " + std::string(type_name(v)));
+    return v.as_string();
+}
+
+std::int64_t int_argument(const Value* v, const std::string& method, std::int64_t otherwise) {
+    if (v == nullptr) return otherwise;
+    if (!v->is_integer()) fail(method + " takes a number, not a value of type " + std::string(type_name(*v)));
+    return v->as_int();
+}
+
+Value strip(const std::string& text, const std::string& name, const Arguments& arguments, Budget& budget) {
+    arguments.check(name, 1, {});
+    const bool left = name != "rstrip";
+    const bool right = name != "lstrip";
+    std::string_view rest = text;
+    budget.spend_bytes(text.size());
+    if (arguments.positional.empty() || arguments.positional[0].is(Kind::kNone)) {
+        if (left) rest = strip_left(rest);
+        if (right) rest = strip_right(rest);
+    } else {
+        const std::string& characters = text_argument(arguments.positional[0], name);
+        budget.spend_bytes(text.size() * (characters.size() / 16 + 1));
+        rest = strip_characters(rest, characters, left, right);
+    }
+    return new_string(std::string(rest), budget);
+}
+
+Value begins_or_ends(const std::string& text, const std::string& name, const Arguments& arguments, Budget& budget) {
+    arguments.check(name, 1, {});
+    if (arguments.positional.empty()) fail(name + " without an argument");
+    const Value& what = arguments.positional[0];
+    const auto matches = [&](const Value& part) {
+        const std::string& affix = text_argument(part, name);
+        return name == "startswith" ? text.starts_with(affix) : text.ends_with(affix);
+    };
+    budget.spend_bytes(what.weight());
+    if (!what.is(Kind::kList)) return Value::boolean(matches(what));
+    const auto& parts = what.as_list().items;
+    return Value::boolean(std::any_of(parts.begin(), parts.end(), matches));
+}
+
+Value split(const std::string& text, const Arguments& arguments, Budget& budget) {
+    arguments.check("split", 2, {"sep", "maxsplit"});
+    const Value* separator = arguments.find(0, "sep");
+    const std::int64_t limit = int_argument(arguments.find(1, "maxsplit"), "split", -1);
+    std::string_view at;
+    if (separator != nullptr && !separator->is(Kind::kNone)) {
+        at = text_argument(*separator, "split");
+        if (at.empty()) fail("split at an empty text");
+    }
+    budget.spend_bytes(text.size());
+    const auto parts = split_text(text, at, limit < 0 ? -1 : limit);
+    budget.spend_steps(parts.size());
+    std::vector<Value> items;
+    items.reserve(parts.size());
+    for (const std::string_view part : parts) items.push_back(new_string(std::string(part), budget));
+    return Value::list(std::move(items));
+}
+
+Value split_lines(const std::string& text, const Arguments& arguments, Budget& budget) {
+    arguments.check("splitlines", 0, {});
+    std::vector<Value> items;
+    std::string_view rest = text;
+    while (!rest.empty()) {
+        const std::size_t end = std::min(rest.find_first_of("\n\r"), rest.size());
+        budget.step();
+        items.push_back(new_string(std::string(rest.substr(0, end)), budget));
+        const std::size_t n = rest.substr(end).starts_with("\r\n") ? 2 : 1;
+        rest.remove_prefix(std::min(rest.size(), end + n));
+    }
+    return Value::list(std::move(items));
+}
+
+Value find_text(const std::string& text, const Arguments& arguments, Budget& budget) {
+    arguments.check("find", 1, {});
+    if (arguments.positional.empty()) fail("find without an argument");
+    budget.spend_bytes(text.size());
+    const std::size_t at = text.find(text_argument(arguments.positional[0], "find"));
+    if (at == std::string::npos) return Value::integer(-1);
+    return Value::integer(static_cast<std::int64_t>(count_characters(std::string_view(text).substr(0, at))));
+}
+
+Value string_method(const std::string& text, const std::string& name, const Arguments& arguments, Budget& budget) {
+    if (name == "strip" || name == "lstrip" || name == "rstrip") return strip(text, name, arguments, budget);
+    if (name == "startswith" || name == "endswith") return begins_or_ends(text, name, arguments, budget);
+    if (name == "split") return split(text, arguments, budget);
+    if (name == "splitlines") return split_lines(text, arguments, budget);
+    if (name == "find") return find_text(text, arguments, budget);
+    if (name == "upper" || name == "lower" || name == "title" || name == "capitalize") {
+        arguments.check(name, 0, {});
+        budget.spend_bytes(text.size());
+        return new_string(name == "upper"   ? to_upper(text)
+                          : name == "lower" ? to_lower(text)
+                          : name == "title" ? to_title(text)
+                                            : to_capitalized(text),
+                          budget);
+    }
+    if (name == "replace") {
+        arguments.check(name, 3, {"count"});
+        if (arguments.positional.size() < 2) fail("replace needs two texts");
+        return apply_filter("replace", Value::string(text), arguments, budget);
+    }
+    if (name == "count") {
+        arguments.check(name, 1, {});
+        if (arguments.positional.empty()) fail("count without an argument");
+        budget.spend_bytes(text.size());
+        return Value::integer(
+            static_cast<std::int64_t>(count_text(text, text_argument(arguments.positional[0], name))));
+    }
+    if (name == "join") {
+        arguments.check(name, 1, {});
+        if (arguments.positional.empty()) fail("join without an argument");
+        const std::vector<Value> parts = items_of(arguments.positional[0], budget);
+        std::string out;
+        for (std::size_t i = 0; i < parts.size(); ++i) {
+            const std::string& part = text_argument(parts[i], name);
+            budget.spend_bytes(text.size() + part.size());
+            if (i > 0) out += text;
+            out += part;
+        }
+        return new_string(std::move(out), budget);
+    }
+    if (name == "removeprefix" || name == "removesuffix") {
+        arguments.check(name, 1, {});
+        if (arguments.positional.empty()) fail(name + " without an argument");
+        const std::string& affix = text_argument(arguments.positional[0], name);
+        std::string_view rest = text;
+        if (name == "removeprefix" && rest.starts_with(affix)) rest.remove_prefix(affix.size());
+        if (name == "removesuffix" && rest.ends_with(affix)) rest.remove_suffix(affix.size());
+        return new_string(std::string(rest), budget);
+    }
+    if (name == "isdigit" || name == "isalpha") {
+        arguments.check(name, 0, {});
+        budget.spend_bytes(text.size());
+        const bool digits = name == "isdigit";
+        for (const char c : text) {
+            if (static_cast<unsigned char>(c) >= 0x80) fail_unsupported(name + " of letters beyond ASCII");
+            const bool fits = digits ? c >= '0' && c <= '9' : (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+            if (!fits) return Value::boolean(false);
+        }
+        return Value::boolean(!text.empty());
+    }
+    fail_unsupported("the method '" + name + "' of a text");
+}
+
+Value dict_method(const Value& dict, const std::string& name, const Arguments& arguments, Budget& budget) {
+    const auto& entries = dict.as_dict().items;
+    budget.spend_steps(1 + entries.size() / 8);
+    if (name == "get") {
+        arguments.check(name, 2, {});
+        if (arguments.positional.empty()) fail("get without a key");
+        const Value* found = dict.find(arguments.positional[0]);
+        if (found != nullptr) return *found;
+        return arguments.positional.size() > 1 ? arguments.positional[1] : Value::none();
+    }
+    if (name != "items" && name != "keys" && name != "values") fail_unsupported("the method '" + name + "' of a dict");
+    arguments.check(name, 0, {});
+    budget.spend_steps(entries.size());
+    std::vector<Value> items;
+    items.reserve(entries.size());
+    for (const auto& [key, value] : entries) {
+        items.push_back(name == "items" ? Value::list({key, value}, true) : name == "keys" ? key : value);
+    }
+    return Value::list(std::move(items));
+}
+
+Value list_method(const Value& list, const std::string& name, const Arguments& arguments, Budget& budget) {
+    if (name != "index" && name != "count") fail_unsupported("the method '" + name + "' of a list");
+    arguments.check(name, 1, {});
+    if (arguments.positional.empty()) fail(name + " without an argument");
+    budget.spend_bytes(list.weight());
+    const auto& items = list.as_list().items;
+    const auto same = [&](const Value& item) { return equal(item, arguments.positional[0]); };
+    if (name == "count") return Value::integer(std::count_if(items.begin(), items.end(), same));
+    const auto it = std::find_if(items.begin(), items.end(), same);
+    if (it == items.end()) fail("index of a value that is not in the list");
+    return Value::integer(it - items.begin());
+}
+
+}  // namespace
+
+bool is_method(const Value& object, std::string_view name) {
+    if (object.is(Kind::kString)) return among(kStringMethods, name);
+    if (object.is(Kind::kDict)) return among(kDictMethods, name);
+    if (object.is(Kind::kList)) return among(kListMethods, name);
+    return false;
+}
+
+Value call_method(const Value& object, const std::string& name, const Arguments& arguments, Budget& budget) {
+    switch (object.kind()) {
+        case Kind::kString:
+            return string_method(object.as_string(), name, arguments, budget);
+        case Kind::kDict:
+            if (is_method(object, name) || object.find(name) == nullptr)
+                return dict_method(object, name, arguments, budget);
+            fail("'" + name + "' is no function, but it is called");
+        case Kind::kList:
+            return list_method(object, name, arguments, budget);
+        case Kind::kNamespace: {
+            const Value* index = object.find("index0");
+            const std::size_t n = arguments.positional.size();
+            if (name != "cycle" || index == nullptr || !index->is_integer()) break;
+            if (n == 0 || index->as_int() < 0) fail("cycle without a value");
+            return arguments.positional[static_cast<std::size_t>(index->as_int()) % n];
+        }
+        case Kind::kUndefined:
+            fail_undefined(object);
+        default:
+            break;
+    }
+    fail_unsupported("the method '" + name + "' of a value of type " + std::string(type_name(object)));
+}
+
+Value attribute_of(const Value& object, std::string_view name) {
+    if (object.is(Kind::kUndefined)) fail_undefined(object);
+    if (object.is(Kind::kDict) || object.is(Kind::kNamespace)) {
+        const Value* found = object.find(name);
+        if (found != nullptr) return *found;
+    }
+    return Value::undefined(name);
+}
+
+Value item_of(const Value& object, const Value& key, Budget& budget) {
+    if (object.is(Kind::kUndefined)) fail_undefined(object);
+    if (object.is(Kind::kDict)) {
+        budget.spend_steps(object.as_dict().items.size() / 8);
+        budget.spend_bytes(key.weight());
+        const Value* found = object.find(key);
+        if (found != nullptr) return *found;
+    }
+    if (object.is(Kind::kNamespace) && key.is(Kind::kString)) return attribute_of(object, key.as_string());
+    if (key.is_integer() && object.is(Kind::kList)) {
+        const auto& items = object.as_list().items;
+        const auto n = static_cast<std::int64_t>(items.size());
+        const std::int64_t at = key.as_int() < 0 ? key.as_int() + n : key.as_int();
+        if (at >= 0 && at < n) return items[static_cast<std::size_t>(at)];
+    } else if (key.is_integer() && object.is(Kind::kString)) {
+        const std::string& text = object.as_string();
+        budget.spend_bytes(text.size());
+        const auto n = static_cast<std::int64_t>(count_characters(text));
+        const std::int64_t at = key.as_int() < 0 ? key.as_int() + n : key.as_int();
+        if (at >= 0 && at < n) {
+            const std::size_t begin = byte_of_character(text, static_cast<std::size_t>(at));
+            return Value::string(text.substr(begin, character_bytes(text, begin)));
+        }
+    } else if (key.is(Kind::kString) && is_method(object, key.as_string())) {
+        fail_unsupported("the method '" + key.as_string() + "' as a value");
+    }
+    return Value::undefined(to_text(key.is(Kind::kString) || key.is_number() ? key : Value::string("an item")));
+}
+
+bool contains(const Value& container, const Value& item, Budget& budget) {
+    switch (container.kind()) {
+        case Kind::kUndefined:
+            return false;
+        case Kind::kString:
+            if (!item.is(Kind::kString))
+                fail("a value of type " + std::string(type_name(item)) + " is looked for in a text");
+            budget.spend_bytes(container.weight());
+            return container.as_string().find(item.as_string()) != std::string::npos;
+        case Kind::kList: {
+            const auto& items = container.as_list().items;
+            budget.spend_bytes(container.weight());
+            return std::any_of(items.begin(), items.end(), [&](const Value& v) { return equal(v, item); });
+        }
+        case Kind::kDict:
+            budget.spend_steps(container.as_dict().items.size() / 8);
+            return container.find(item) != nullptr;
+        default:
+            fail("'in' with a value of type " + std::string(type_name(container)));
+    }
+}
+
+std::vector<Value> items_of(const Value& value, Budget& budget) {
+    std::vector<Value> items;
+    switch (value.kind()) {
+        case Kind::kUndefined:
+            break;
+        case Kind::kList:
+            budget.spend_steps(value.as_list().items.size());
+            items = value.as_list().items;
+            break;
+        case Kind::kDict:
+            budget.spend_steps(value.as_dict().items.size());
+            for (const auto& [key, ignored] : value.as_dict().items) items.push_back(key);
+            break;
+        case Kind::kString: {
+            const std::string& text = value.as_string();
+            budget.spend_steps(count_characters(text));
+            for (std::size_t at = 0; at < text.size();) {
+                const std::size_t n = character_bytes(text, at);
+                items.push_back(Value::string(text.substr(at, n)));
+                at += n;
+            }
+            break;
+        }
+        default:
+            fail("a value of type " + std::string(type_name(value)) + " has no items");
+    }
+    return items;
+}
+
+}  // namespace offstage::engine::jinja

@@ -1,0 +1,218 @@
+#include "engine/text/template_parser.h"
+
+#include <algorithm>
+#include <initializer_list>
+
+#include "engine/text/expression_parser.h"
+
+namespace offstage::engine::jinja {
+namespace {
+
+constexpr std::size_t kMaxTemplateBytes = 256u << 10;
+
+class TemplateParser : private ExpressionParser {
+  public:
+    using ExpressionParser::ExpressionParser;
+
+    Block run() {
+        Block block = parse_block({});
+        if (peek().kind != TokenKind::kEnd) refuse(found() + " where it does not belong");
+        return block;
+    }
+
+  private:
+    // Up to a tag whose name is in `ends` (left standing behind its {%), or to the end of the template when there are
+    // none.
+    Block parse_block(std::initializer_list<std::string_view> ends) {
+        const Level level(*this);
+        Block block;
+        while (true) {
+            const Token& token = peek();
+            if (token.kind == TokenKind::kData) {
+                auto text = make(StmtKind::kText);
+                text->name = take().text;
+                block.push_back(std::move(text));
+            } else if (token.kind == TokenKind::kVariableBegin) {
+                auto print = make(StmtKind::kPrint);
+                take();
+                print->value = expression_or_tuple();
+                expect(TokenKind::kVariableEnd, "'}}'");
+                block.push_back(std::move(print));
+            } else if (token.kind == TokenKind::kBlockBegin) {
+                const Token& name = peek(1);
+                if (name.kind == TokenKind::kName && std::find(ends.begin(), ends.end(), name.text) != ends.end()) {
+                    take();
+                    return block;
+                }
+                block.push_back(parse_tag());
+            } else {
+                if (ends.size() > 0) refuse("no {% " + std::string(*(ends.end() - 1)) + " %}");
+                return block;
+            }
+        }
+    }
+
+    std::unique_ptr<Stmt> parse_tag() {
+        take();  // {%
+        const Token name = peek();
+        if (name.kind != TokenKind::kName) refuse(found() + " where a tag's name is expected");
+        if (name.text == "if") return parse_if();
+        if (name.text == "for") return parse_for();
+        if (name.text == "set") return parse_set();
+        if (name.text == "macro") return parse_macro();
+        if (name.text == "break" || name.text == "continue") return parse_jump();
+        if (name.text == "generation") return parse_group();
+        for (const std::string_view known : {"raw", "filter", "call", "with", "include", "import", "from", "extends",
+                                             "block", "autoescape", "do", "trans", "debug"}) {
+            if (name.text == known) refuse_kind("the tag '" + name.text + "'");
+        }
+        if (name.text.starts_with("end") || name.text == "else" || name.text == "elif") {
+            refuse("'" + name.text + "' where it does not belong");
+        }
+        refuse_kind("the tag '" + name.text + "'");
+    }
+
+    std::unique_ptr<Stmt> make(StmtKind kind) const {
+        auto stmt = std::make_unique<Stmt>();
+        stmt->kind = kind;
+        stmt->line = line();
+        return stmt;
+    }
+
+    void end_of_tag() { expect(TokenKind::kBlockEnd, "'%}'"); }
+
+    std::unique_ptr<Stmt> parse_if() {
+        auto stmt = make(StmtKind::kIf);
+        take();
+        while (true) {
+            Branch branch;
+            branch.condition = expression_or_tuple();
+            end_of_tag();
+            branch.body = parse_block({"elif", "else", "endif"});
+            stmt->branches.push_back(std::move(branch));
+            const std::string end = expect_name();
+            if (end == "elif") continue;
+            if (end == "else") {
+                end_of_tag();
+                stmt->otherwise = parse_block({"endif"});
+                expect_name();
+            }
+            end_of_tag();
+            return stmt;
+        }
+    }
+
+    std::unique_ptr<Stmt> parse_for() {
+        auto stmt = make(StmtKind::kFor);
+        take();
+        stmt->targets = parse_targets(false);
+        if (!take_name("in")) refuse(found() + " where 'in' is expected");
+        stmt->value = condition_without_if();
+        if (take_name("if")) stmt->filter = expression();
+        if (at_name("recursive")) refuse_kind("a recursive loop");
+        end_of_tag();
+        ++loops_;
+        stmt->body = parse_block({"else", "endfor"});
+        --loops_;
+        if (expect_name() == "else") {
+            end_of_tag();
+            stmt->otherwise = parse_block({"endfor"});
+            expect_name();
+        }
+        end_of_tag();
+        return stmt;
+    }
+
+    std::vector<Target> parse_targets(bool with_attributes) {
+        std::vector<Target> targets;
+        const bool in_parenthesis = take_operator("(");
+        do {
+            if (in_parenthesis && at_operator(")")) break;
+            Target target;
+            target.name = expect_name();
+            if (with_attributes && take_operator(".")) target.attribute = expect_name();
+            for (const std::string_view reserved : {"true", "false", "none", "True", "False", "None", "loop"}) {
+                if (target.name == reserved) refuse("an assignment to '" + target.name + "'");
+            }
+            targets.push_back(std::move(target));
+        } while (take_operator(","));
+        if (in_parenthesis) expect_operator(")");
+        return targets;
+    }
+
+    std::unique_ptr<Stmt> parse_set() {
+        auto stmt = make(StmtKind::kSet);
+        take();
+        stmt->targets = parse_targets(true);
+        if (take_operator("=")) {
+            stmt->value = expression_or_tuple();
+            end_of_tag();
+            return stmt;
+        }
+        if (at_operator("|")) refuse_kind("a filter on a set block");
+        if (stmt->targets.size() != 1) refuse("a set block with more than one name");
+        stmt->kind = StmtKind::kSetBlock;
+        end_of_tag();
+        stmt->body = parse_block({"endset"});
+        expect_name();
+        end_of_tag();
+        return stmt;
+    }
+
+    std::unique_ptr<Stmt> parse_macro() {
+        auto stmt = make(StmtKind::kMacro);
+        take();
+        stmt->name = expect_name();
+        expect_operator("(");
+        while (!at_operator(")")) {
+            Parameter parameter;
+            parameter.name = expect_name();
+            if (take_operator("=")) parameter.fallback = expression();
+            stmt->parameters.push_back(std::move(parameter));
+            if (!take_operator(",")) break;
+        }
+        expect_operator(")");
+        end_of_tag();
+        const int outer_loops = std::exchange(loops_, 0);
+        stmt->body = parse_block({"endmacro"});
+        loops_ = outer_loops;
+        expect_name();
+        if (peek().kind == TokenKind::kName) take();  // {% endmacro name %}
+        end_of_tag();
+        return stmt;
+    }
+
+    std::unique_ptr<Stmt> parse_jump() {
+        auto stmt = make(at_name("break") ? StmtKind::kBreak : StmtKind::kContinue);
+        if (loops_ == 0) refuse("'" + peek().text + "' outside of a loop");
+        take();
+        end_of_tag();
+        return stmt;
+    }
+
+    // {% generation %} marks what a model is trained on; for text it is nothing.
+    std::unique_ptr<Stmt> parse_group() {
+        auto stmt = make(StmtKind::kGroup);
+        take();
+        end_of_tag();
+        stmt->body = parse_block({"endgeneration"});
+        expect_name();
+        end_of_tag();
+        return stmt;
+    }
+
+    int loops_ = 0;
+};
+
+}  // namespace
+
+Block parse_template(std::string_view jinja, const std::string& source) {
+    if (jinja.size() > kMaxTemplateBytes) {
+        refuse_syntax(
+            source, 1,
+            std::to_string(jinja.size()) + " bytes, more than the " + std::to_string(kMaxTemplateBytes) + " allowed");
+    }
+    return TemplateParser(tokenize(jinja, source), source).run();
+}
+
+}  // namespace offstage::engine::jinja

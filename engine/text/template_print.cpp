@@ -1,0 +1,213 @@
+// Values as text: Python's str() and repr(), and JSON.
+
+#include <charconv>
+#include <cmath>
+
+#include "engine/text/template_value.h"
+
+namespace offstage::engine::jinja {
+namespace {
+
+// Python's repr of a float: shortest digits that read back the same, an exponent below 1e-4 and from 1e16.
+std::string float_text(double d) {
+    if (std::isnan(d)) return "nan";
+    if (std::isinf(d)) return d < 0 ? "-inf" : "inf";
+    char buffer[64];
+    const double size = std::fabs(d);
+    if (size != 0 && (size < 1e-4 || size >= 1e16)) {
+        const auto end = std::to_chars(buffer, buffer + sizeof buffer, d, std::chars_format::scientific).ptr;
+        return {buffer, end};
+    }
+    const auto end = std::to_chars(buffer, buffer + sizeof buffer, d, std::chars_format::fixed).ptr;
+    std::string text(buffer, end);
+    if (text.find('.') == std::string::npos) text += ".0";
+    return text;
+}
+
+void append_hex(std::string& out, unsigned value, int digits) {
+    for (int shift = 4 * (digits - 1); shift >= 0; shift -= 4) out += "0123456789abcdef"[(value >> shift) & 15];
+}
+
+std::string string_repr(const std::string& text) {
+    const bool use_double = text.find('\'') != std::string::npos && text.find('"') == std::string::npos;
+    const char quote = use_double ? '"' : '\'';
+    std::string out(1, quote);
+    for (const char c : text) {
+        const auto u = static_cast<unsigned char>(c);
+        if (c == quote || c == '\\') {
+            out += '\\';
+            out += c;
+        } else if (c == '\n') {
+            out += "\\n";
+        } else if (c == '\r') {
+            out += "\\r";
+        } else if (c == '\t') {
+            out += "\\t";
+        } else if (u < 0x20 || u == 0x7F) {
+            out += "\\x";
+            append_hex(out, u, 2);
+        } else {
+            out += c;
+        }
+    }
+    out += quote;
+    return out;
+}
+
+void append_json_string(std::string& out, const std::string& text) {
+    out += '"';
+    for (const char c : text) {
+        const auto u = static_cast<unsigned char>(c);
+        switch (c) {
+            case '"':
+                out += "\\\"";
+                break;
+            case '\\':
+                out += "\\\\";
+                break;
+            case '\n':
+                out += "\\n";
+                break;
+            case '\r':
+                out += "\\r";
+                break;
+            case '\t':
+                out += "\\t";
+                break;
+            case '\b':
+                out += "\\b";
+                break;
+            case '\f':
+                out += "\\f";
+                break;
+            default:
+                if (u < 0x20) {
+                    out += "\\u";
+                    append_hex(out, u, 4);
+                } else {
+                    out += c;
+                }
+        }
+    }
+    out += '"';
+}
+
+void append_line(std::string& out, int indent, int level) {
+    if (indent < 0) return;
+    out += '\n';
+    out.append(static_cast<std::size_t>(indent) * static_cast<std::size_t>(level), ' ');
+}
+
+void append_json(std::string& out, const Value& v, int indent, int level) {
+    const std::string_view comma = indent < 0 ? ", " : ",";
+    switch (v.kind()) {
+        case Kind::kNone:
+            out += "null";
+            break;
+        case Kind::kBool:
+            out += v.as_int() != 0 ? "true" : "false";
+            break;
+        case Kind::kInt:
+            out += std::to_string(v.as_int());
+            break;
+        case Kind::kFloat: {
+            const double d = v.as_double();
+            out += std::isnan(d) ? "NaN" : std::isinf(d) ? (d < 0 ? "-Infinity" : "Infinity") : float_text(d);
+            break;
+        }
+        case Kind::kString:
+            append_json_string(out, v.as_string());
+            break;
+        case Kind::kList: {
+            const auto& items = v.as_list().items;
+            out += '[';
+            for (std::size_t i = 0; i < items.size(); ++i) {
+                if (i > 0) out += comma;
+                append_line(out, indent, level + 1);
+                append_json(out, items[i], indent, level + 1);
+            }
+            if (!items.empty()) append_line(out, indent, level);
+            out += ']';
+            break;
+        }
+        case Kind::kDict: {
+            const auto& items = v.as_dict().items;
+            out += '{';
+            for (std::size_t i = 0; i < items.size(); ++i) {
+                if (i > 0) out += comma;
+                append_line(out, indent, level + 1);
+                const Value& key = items[i].first;
+                if (key.is(Kind::kString)) {
+                    append_json_string(out, key.as_string());
+                } else if (key.is_number() || key.is(Kind::kNone)) {
+                    out += '"';
+                    append_json(out, key, -1, 0);
+                    out += '"';
+                } else {
+                    fail("tojson: a key of type " + std::string(type_name(key)));
+                }
+                out += ": ";
+                append_json(out, items[i].second, indent, level + 1);
+            }
+            if (!items.empty()) append_line(out, indent, level);
+            out += '}';
+            break;
+        }
+        default:
+            fail("tojson: a value of type " + std::string(type_name(v)));
+    }
+}
+
+}  // namespace
+
+std::string to_repr(const Value& v) {
+    switch (v.kind()) {
+        case Kind::kUndefined:
+            return "Undefined";
+        case Kind::kNone:
+            return "None";
+        case Kind::kBool:
+            return v.as_int() != 0 ? "True" : "False";
+        case Kind::kInt:
+            return std::to_string(v.as_int());
+        case Kind::kFloat:
+            return float_text(v.as_double());
+        case Kind::kString:
+            return string_repr(v.as_string());
+        case Kind::kList: {
+            const List& list = v.as_list();
+            std::string out(1, list.is_tuple ? '(' : '[');
+            for (std::size_t i = 0; i < list.items.size(); ++i) {
+                if (i > 0) out += ", ";
+                out += to_repr(list.items[i]);
+            }
+            if (list.is_tuple && list.items.size() == 1) out += ',';
+            out += list.is_tuple ? ')' : ']';
+            return out;
+        }
+        case Kind::kDict: {
+            std::string out = "{";
+            for (const auto& [key, value] : v.as_dict().items) {
+                if (out.size() > 1) out += ", ";
+                out += to_repr(key) + ": " + to_repr(value);
+            }
+            return out + "}";
+        }
+        default:
+            fail_unsupported("printing a " + std::string(type_name(v)));
+    }
+}
+
+std::string to_text(const Value& v) {
+    if (v.is(Kind::kString)) return v.as_string();
+    if (v.is(Kind::kUndefined)) return {};
+    return to_repr(v);
+}
+
+std::string to_json(const Value& v, int indent) {
+    std::string out;
+    append_json(out, v, indent, 0);
+    return out;
+}
+
+}  // namespace offstage::engine::jinja

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace offstage::engine::jinja {
+
+// Python's string methods on UTF-8. Letter case is known for the Latin (to U+017F), Greek, Cyrillic and Armenian
+// alphabets; other letters stay as they are.
+std::string to_lower(std::string_view text);
+std::string to_upper(std::string_view text);
+std::string to_title(std::string_view text);        // str.title(): a capital behind every non-letter
+std::string to_title_words(std::string_view text);  // Jinja's title filter: behind white space and - ( { [ <
+std::string to_capitalized(std::string_view text);
+bool has_case(std::string_view text, bool upper);  // str.isupper(), str.islower()
+
+// Without the leading and trailing characters that occur in `characters`.
+std::string_view strip_characters(std::string_view text, std::string_view characters, bool left, bool right);
+
+// At most `count` times; a negative count: all.
+std::string replace_text(std::string_view text, std::string_view from, std::string_view to, std::int64_t count);
+std::size_t count_text(std::string_view text, std::string_view what);  // not overlapping; characters + 1 for ""
+
+// str.split(separator, limit); an empty separator: at white space. A negative limit: none.
+std::vector<std::string_view> split_text(std::string_view text, std::string_view separator, std::int64_t limit);
+
+}  // namespace offstage::engine::jinja

@@ -1,0 +1,317 @@
+#include "engine/text/template_value.h"
+
+#include <algorithm>
+
+namespace offstage::engine::jinja {
+namespace {
+
+constexpr int kMaxDepth = 64;
+
+// Lists that hold one list twice, and so on, are small in memory and endless on paper: what would be printed is
+// bounded.
+constexpr std::uint64_t kMaxWeight = 16u << 20;
+
+void include(Extent& outer, const Value& v) {
+    // A namespace changes and a function lives with its template: neither may be kept inside other values, or rings of
+    // values would never be freed.
+    if (v.is(Kind::kNamespace)) fail_unsupported("a namespace inside another value");
+    if (v.is(Kind::kFunction)) fail_unsupported("a function used as a value");
+    if (v.is(Kind::kList)) outer.depth = std::max(outer.depth, v.as_list().extent.depth);
+    if (v.is(Kind::kDict)) outer.depth = std::max(outer.depth, v.as_dict().extent.depth);
+    outer.weight += v.weight();
+    if (outer.weight > kMaxWeight) fail("a list or dict is too large");
+}
+
+Extent around(Extent inside) {
+    if (inside.depth >= kMaxDepth) fail("lists and dicts are nested more than " + std::to_string(kMaxDepth) + " deep");
+    ++inside.depth;
+    return inside;
+}
+
+Extent around(const std::vector<Value>& items) {
+    Extent inside;
+    for (const Value& item : items) include(inside, item);
+    return around(inside);
+}
+
+Extent around(const std::vector<std::pair<Value, Value>>& items) {
+    Extent inside;
+    for (const auto& [key, value] : items) {
+        include(inside, key);
+        include(inside, value);
+    }
+    return around(inside);
+}
+
+}  // namespace
+
+void fail(std::string what) {
+    throw Failure{ErrorKind::kInvalidInput, std::move(what), false};
+}
+void fail_unsupported(std::string what) {
+    throw Failure{ErrorKind::kUnsupported, std::move(what), false};
+}
+
+Value Value::undefined(std::string_view name) {
+    Value v;
+    v.string_ = std::make_shared<const std::string>(name);
+    return v;
+}
+
+Value Value::none() {
+    Value v;
+    v.kind_ = Kind::kNone;
+    return v;
+}
+
+Value Value::boolean(bool b) {
+    Value v;
+    v.kind_ = Kind::kBool;
+    v.integer_ = b ? 1 : 0;
+    return v;
+}
+
+Value Value::integer(std::int64_t i) {
+    Value v;
+    v.kind_ = Kind::kInt;
+    v.integer_ = i;
+    return v;
+}
+
+Value Value::real(double d) {
+    Value v;
+    v.kind_ = Kind::kFloat;
+    v.real_ = d;
+    return v;
+}
+
+Value Value::string(std::string text) {
+    Value v;
+    v.kind_ = Kind::kString;
+    v.string_ = std::make_shared<const std::string>(std::move(text));
+    return v;
+}
+
+Value Value::list(std::vector<Value> items, bool is_tuple) {
+    const Extent extent = around(items);
+    Value v;
+    v.kind_ = Kind::kList;
+    v.list_ = std::make_shared<const List>(List{std::move(items), extent, is_tuple});
+    return v;
+}
+
+Value Value::dict(std::vector<std::pair<Value, Value>> items) {
+    const Extent extent = around(items);
+    Value v;
+    v.kind_ = Kind::kDict;
+    v.dict_ = std::make_shared<Dict>(Dict{std::move(items), extent});
+    return v;
+}
+
+Value Value::name_space(std::vector<std::pair<Value, Value>> items) {
+    Value v = dict(std::move(items));
+    v.kind_ = Kind::kNamespace;
+    return v;
+}
+
+Value Value::function(const Function* f) {
+    Value v;
+    v.kind_ = Kind::kFunction;
+    v.function_ = f;
+    return v;
+}
+
+bool Value::truthy() const {
+    switch (kind_) {
+        case Kind::kUndefined:
+        case Kind::kNone:
+            return false;
+        case Kind::kBool:
+        case Kind::kInt:
+            return integer_ != 0;
+        case Kind::kFloat:
+            return real_ != 0;
+        case Kind::kString:
+            return !string_->empty();
+        case Kind::kList:
+            return !list_->items.empty();
+        case Kind::kDict:
+            return !dict_->items.empty();
+        default:
+            return true;
+    }
+}
+
+std::uint64_t Value::weight() const {
+    switch (kind_) {
+        case Kind::kString:
+            return 1 + string_->size();
+        case Kind::kList:
+            return list_->extent.weight;
+        case Kind::kDict:
+            return dict_->extent.weight;
+        default:
+            return 1;
+    }
+}
+
+const Value* Value::find(std::string_view key) const {
+    for (const auto& [k, v] : dict_->items) {
+        if (k.is(Kind::kString) && k.as_string() == key) return &v;
+    }
+    return nullptr;
+}
+
+const Value* Value::find(const Value& key) const {
+    for (const auto& [k, v] : dict_->items) {
+        if (equal(k, key)) return &v;
+    }
+    return nullptr;
+}
+
+void Value::set_attribute(const std::string& key, Value value) const {
+    Extent inside;
+    include(inside, value);
+    for (auto& [k, v] : dict_->items) {
+        if (k.as_string() == key) {
+            v = std::move(value);
+            return;
+        }
+    }
+    dict_->items.emplace_back(string(key), std::move(value));
+}
+
+bool equal(const Value& a, const Value& b) {
+    if (a.is_number() && b.is_number()) {
+        if (a.is_integer() && b.is_integer()) return a.as_int() == b.as_int();
+        return a.as_double() == b.as_double();
+    }
+    if (a.kind() != b.kind()) return false;
+    switch (a.kind()) {
+        case Kind::kUndefined:
+        case Kind::kNone:
+            return true;
+        case Kind::kString:
+            return a.as_string() == b.as_string();
+        case Kind::kList: {
+            const List& x = a.as_list();
+            const List& y = b.as_list();
+            return x.is_tuple == y.is_tuple &&
+                   std::equal(x.items.begin(), x.items.end(), y.items.begin(), y.items.end(), equal);
+        }
+        case Kind::kDict: {
+            const auto& x = a.as_dict().items;
+            if (x.size() != b.as_dict().items.size()) return false;
+            return std::all_of(x.begin(), x.end(), [&](const auto& item) {
+                const Value* other = b.find(item.first);
+                return other != nullptr && equal(item.second, *other);
+            });
+        }
+        case Kind::kNamespace:
+            return &a.as_dict() == &b.as_dict();
+        case Kind::kFunction:
+            return a.as_function() == b.as_function();
+        default:
+            return false;
+    }
+}
+
+int compare(const Value& a, const Value& b) {
+    const auto sign = [](auto x, auto y) { return x < y ? -1 : x > y ? 1 : 0; };
+    if (a.is_integer() && b.is_integer()) return sign(a.as_int(), b.as_int());
+    if (a.is_number() && b.is_number()) return sign(a.as_double(), b.as_double());
+    if (a.is(Kind::kString) && b.is(Kind::kString)) return sign(a.as_string().compare(b.as_string()), 0);
+    if (a.is(Kind::kList) && b.is(Kind::kList) && a.as_list().is_tuple == b.as_list().is_tuple) {
+        const auto& x = a.as_list().items;
+        const auto& y = b.as_list().items;
+        for (std::size_t i = 0; i < std::min(x.size(), y.size()); ++i) {
+            if (!equal(x[i], y[i])) return compare(x[i], y[i]);
+        }
+        return sign(x.size(), y.size());
+    }
+    fail("a value of type " + std::string(type_name(a)) + " cannot be ordered with one of type " +
+         std::string(type_name(b)));
+}
+
+std::string_view type_name(const Value& v) {
+    switch (v.kind()) {
+        case Kind::kUndefined:
+            return "undefined";
+        case Kind::kNone:
+            return "None";
+        case Kind::kBool:
+            return "bool";
+        case Kind::kInt:
+            return "int";
+        case Kind::kFloat:
+            return "float";
+        case Kind::kString:
+            return "str";
+        case Kind::kList:
+            return v.as_list().is_tuple ? "tuple" : "list";
+        case Kind::kDict:
+            return "dict";
+        case Kind::kNamespace:
+            return "namespace";
+        case Kind::kFunction:
+            return "function";
+    }
+    return "";
+}
+
+std::size_t character_bytes(std::string_view text, std::size_t at) {
+    const auto lead = static_cast<unsigned char>(text[at]);
+    const std::size_t n = lead < 0xC0 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+    return std::min(n, text.size() - at);
+}
+
+std::size_t count_characters(std::string_view text) {
+    return static_cast<std::size_t>(
+        std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
+}
+
+std::size_t byte_of_character(std::string_view text, std::size_t index) {
+    std::size_t at = 0;
+    while (index > 0 && at < text.size()) {
+        at += character_bytes(text, at);
+        --index;
+    }
+    return at;
+}
+
+std::size_t space_bytes(std::string_view text, std::size_t at) {
+    const auto c = static_cast<unsigned char>(text[at]);
+    if (c == ' ' || (c >= 0x09 && c <= 0x0D) || (c >= 0x1C && c <= 0x1F)) return 1;
+    if (c < 0x80) return 0;
+    const std::string_view rest = text.substr(at);
+    if (rest.starts_with("\xC2\x85") || rest.starts_with("\xC2\xA0")) return 2;
+    if (rest.starts_with("\xE2\x80") && rest.size() >= 3) {
+        const auto last = static_cast<unsigned char>(rest[2]);
+        return (last >= 0x80 && last <= 0x8A) || last == 0xA8 || last == 0xA9 || last == 0xAF ? 3 : 0;
+    }
+    if (rest.starts_with("\xE1\x9A\x80") || rest.starts_with("\xE2\x81\x9F") || rest.starts_with("\xE3\x80\x80"))
+        return 3;
+    return 0;
+}
+
+std::string_view strip_left(std::string_view text) {
+    std::size_t at = 0;
+    while (at < text.size()) {
+        const std::size_t n = space_bytes(text, at);
+        if (n == 0) break;
+        at += n;
+    }
+    return text.substr(at);
+}
+
+std::string_view strip_right(std::string_view text) {
+    while (!text.empty()) {
+        std::size_t at = text.size() - 1;
+        while (at > 0 && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80) --at;
+        if (space_bytes(text, at) == 0) break;
+        text = text.substr(0, at);
+    }
+    return text;
+}
+
+}  // namespace offstage::engine::jinja

@@ -1,0 +1,109 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engine/error.h"
+
+namespace offstage::engine::jinja {
+
+class Value;
+struct Function;
+
+// What templates compute with: plain data, as Python has it. Strings and containers are shared and never change once
+// made (but for a namespace's attributes), so copying a value is cheap.
+struct Extent {
+    int depth = 0;             // containers inside one another
+    std::uint64_t weight = 1;  // values and bytes of text, counted as often as they would be printed
+};
+
+struct List {
+    std::vector<Value> items;
+    Extent extent;
+    bool is_tuple = false;
+};
+
+struct Dict {
+    std::vector<std::pair<Value, Value>> items;  // in the order of insertion
+    Extent extent;
+};
+
+enum class Kind { kUndefined, kNone, kBool, kInt, kFloat, kString, kList, kDict, kNamespace, kFunction };
+
+class Value {
+  public:
+    Value() = default;  // undefined
+    static Value undefined(std::string_view name);
+    static Value none();
+    static Value boolean(bool b);
+    static Value integer(std::int64_t i);
+    static Value real(double d);
+    static Value string(std::string text);
+    static Value list(std::vector<Value> items, bool is_tuple = false);  // throws Failure when too deep or too heavy
+    static Value dict(std::vector<std::pair<Value, Value>> items);       // the same; keys must differ
+    static Value name_space(std::vector<std::pair<Value, Value>> items);
+    static Value function(const Function* f);
+
+    Kind kind() const { return kind_; }
+    bool is(Kind kind) const { return kind_ == kind; }
+    bool is_number() const { return kind_ == Kind::kBool || kind_ == Kind::kInt || kind_ == Kind::kFloat; }
+    bool is_integer() const { return kind_ == Kind::kBool || kind_ == Kind::kInt; }
+
+    std::int64_t as_int() const { return integer_; }  // kBool, kInt
+    double as_double() const { return kind_ == Kind::kFloat ? real_ : static_cast<double>(integer_); }
+    const std::string& as_string() const { return *string_; }  // kString; kUndefined: its name, if it has one
+    const List& as_list() const { return *list_; }
+    const Dict& as_dict() const { return *dict_; }  // kDict, kNamespace
+    const Function* as_function() const { return function_; }
+
+    // What printing, comparing or searching this value costs, at most.
+    std::uint64_t weight() const;
+    bool has_name() const { return string_ != nullptr; }
+    bool truthy() const;
+    // nullptr when there is none.
+    const Value* find(std::string_view key) const;  // kDict, kNamespace
+    const Value* find(const Value& key) const;
+    void set_attribute(const std::string& key, Value value) const;  // kNamespace; refuses what is not plain data
+
+  private:
+    Kind kind_ = Kind::kUndefined;
+    std::int64_t integer_ = 0;
+    double real_ = 0;
+    std::shared_ptr<const std::string> string_;
+    std::shared_ptr<const List> list_;
+    std::shared_ptr<Dict> dict_;
+    const Function* function_ = nullptr;
+};
+
+// A failure inside an expression; the evaluator adds the template's name and the line.
+struct Failure {
+    ErrorKind kind = ErrorKind::kInvalidInput;
+    std::string what;
+    bool from_template = false;  // raise_exception: `what` is the template's own
+};
+[[noreturn]] void fail(std::string what);
+[[noreturn]] void fail_unsupported(std::string what);
+
+bool equal(const Value& a, const Value& b);  // as Python's ==
+// Below, at or above zero; fails for kinds that have no order.
+int compare(const Value& a, const Value& b);
+
+std::string_view type_name(const Value& v);  // Python's
+std::string to_text(const Value& v);         // str(): what {{ }} prints
+std::string to_repr(const Value& v);         // repr()
+// json.dumps(v, ensure_ascii=False, indent=indent); indent < 0: on one line.
+std::string to_json(const Value& v, int indent = -1);
+
+// UTF-8 helpers; strings are valid UTF-8 throughout.
+std::size_t count_characters(std::string_view text);
+std::size_t character_bytes(std::string_view text, std::size_t at);
+std::size_t byte_of_character(std::string_view text, std::size_t index);  // text.size() when past the end
+std::size_t space_bytes(std::string_view text, std::size_t at);  // of the white space character there (Python's), or 0
+std::string_view strip_left(std::string_view text);
+std::string_view strip_right(std::string_view text);
+
+}  // namespace offstage::engine::jinja

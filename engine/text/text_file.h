@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+namespace offstage::engine {
+
+// The whole file, or nothing when there is none. Throws Error when it cannot be read or is larger than `max_bytes`.
+std::optional<std::string> read_small_file(const std::filesystem::path& path, std::size_t max_bytes);
+
+// A JSON object from a file of at most 64 MiB, or nothing when there is none. Throws Error naming the file.
+std::optional<nlohmann::json> read_json_object(const std::filesystem::path& path);
+
+// A path as people read it, in UTF-8.
+std::string shown_path(const std::filesystem::path& path);
+
+}  // namespace offstage::engine

@@ -1,0 +1,255 @@
+# shellcheck shell=bash
+# Shared by installer/run, installer/test and .ci/run: packages, configuring, building.
+# All that it says goes to stderr, so that stdout belongs to the program that is started. Sourced, never run.
+
+unset CDPATH
+root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)
+log=$root/build/installer.log
+# What decides whether the programs must be built again. Tests are not in it: installer/test always asks ninja.
+program_sources=(CMakeLists.txt CMakePresets.json app engine kernels ui resources tests/CMakeLists.txt)
+
+say() { printf '%s\n' "$*" >&2; }
+
+fail() {
+    say "$*"
+    exit 1
+}
+
+# ---------------------------------------------------------------- running commands with a log
+# One line that is rewritten on a terminal; a line per tenth of the way elsewhere.
+show_progress() {  # LABEL < output of apt-get, cmake or ninja
+    local label=$1 line place total tenth last_tenth=0
+    while IFS= read -r line; do
+        place=${line#\[}
+        place=${place%%\]*}
+        total=${place#*/}
+        place=${place%/*}
+        if [[ $line == \[*/*\]* && $place =~ ^[0-9]+$ && $total =~ ^[1-9][0-9]*$ ]]; then
+            if [ -t 2 ]; then
+                printf '\r\033[K%s: %s of %s' "$label" "$place" "$total" >&2
+            else
+                tenth=$((10 * place / total))
+                if ((tenth > last_tenth)); then
+                    say "  $label: $place of $total"
+                    last_tenth=$tenth
+                fi
+            fi
+        elif [ -t 2 ]; then
+            case $line in
+                Get:* | Unpacking* | 'Setting up'*) printf '\r\033[K%s: %.60s' "$label" "$line" >&2 ;;
+            esac
+        fi
+    done
+    if [ -t 2 ]; then printf '\r\033[K' >&2; fi
+}
+
+# The command's output goes to the log alone; its status is returned.
+logged() {  # LABEL COMMAND...
+    local label=$1 started=$SECONDS status
+    shift
+    say "$label ..."
+    printf '\n===== %s: %s\n' "$label" "$*" >>"$log"
+    "$@" </dev/null 2>&1 | tee -a "$log" | show_progress "$label"
+    status=${PIPESTATUS[0]}
+    if ((status == 0)); then say "$label: done in $((SECONDS - started)) s."; fi
+    return "$status"
+}
+
+fail_with_log() {  # MESSAGE
+    say ""
+    say "The last lines of $log:"
+    tail -n 40 -- "$log" | sed 's/^/  | /' >&2
+    say ""
+    fail "$1 The whole log: $log"
+}
+
+# ---------------------------------------------------------------- packages
+wanted_packages() { sed -e 's/[[:space:]]*#.*//' -e '/^[[:space:]]*$/d' -- "$root/installer/packages.txt"; }
+
+# The lines of packages.txt of which nothing is installed. About 20 milliseconds.
+missing_packages() {
+    local installed line name names found
+    # shellcheck disable=SC2046  # one word per package name is wanted here
+    installed=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' $(wanted_packages | tr -d '|') 2>/dev/null)
+    wanted_packages | while IFS= read -r line; do
+        found=
+        IFS=' |' read -r -a names <<<"$line"
+        for name in "${names[@]}"; do
+            if [[ $'\n'$installed$'\n' == *$'\n'"installed $name"$'\n'* ]]; then found=yes; fi
+        done
+        if [ -z "$found" ]; then printf '%s\n' "$line"; fi
+    done
+}
+
+in_archive() { apt-cache show --no-all-versions "$1" 2>/dev/null | grep -q '^Filename:'; }
+
+# One name for each missing line: the first that the archive offers, else the first.
+choose_packages() {  # < lines of missing_packages
+    local line name names chosen
+    while IFS= read -r line; do
+        IFS=' |' read -r -a names <<<"$line"
+        chosen=${names[0]}
+        for name in "${names[@]}"; do
+            if in_archive "$name"; then
+                chosen=$name
+                break
+            fi
+        done
+        printf '%s\n' "$chosen"
+    done
+}
+
+# apt-get must not inherit a strict umask: what the packages' own scripts create has to be readable by everybody.
+apt_get() {
+    (
+        umask 022
+        exec "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 apt-get -o DPkg::Lock::Timeout=300 "$@"
+    )
+}
+
+system_name() {
+    # shellcheck disable=SC1091  # the system's own file
+    (. /etc/os-release 2>/dev/null && printf '%s' "${PRETTY_NAME:-}") || true
+}
+
+install_packages() {
+    local missing names name command
+    if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+        install_by_hand
+        return
+    fi
+    missing=$(missing_packages)
+    if [ -z "$missing" ]; then return; fi
+
+    as_root=()
+    names=$(choose_packages <<<"$missing" | tr '\n' ' ')
+    command="apt-get install --no-install-recommends ${names% }"
+    if [ "$(id -u)" != 0 ]; then
+        if ! command -v sudo >/dev/null; then
+            say "Offstage needs packages that are not installed, and installing them takes administrator rights."
+            say "You are not root, and there is no sudo here. Please have this run as root, then start again:"
+            say ""
+            say "  apt-get update && $command"
+            say ""
+            exit 1
+        fi
+        if ! sudo -n true 2>/dev/null; then
+            if [ ! -t 0 ]; then
+                say "Offstage needs packages that are not installed. sudo asks for a password, and there is no terminal"
+                say "to type it on. Please run this once, then start again:"
+                say ""
+                say "  sudo apt-get update && sudo $command"
+                say ""
+                exit 1
+            fi
+            say "Offstage needs these packages of $(system_name), and installs them with apt-get:"
+            say "  ${names% }"
+            say "That takes administrator rights, so sudo now asks for your password. Nothing else is done with them."
+            sudo -v || fail "Without administrator rights the packages have to be installed by hand: $command"
+        fi
+        as_root=(sudo)
+    fi
+    say "Installing $(wc -w <<<"$names") packages and what they need: ${names% }"
+
+    # Package lists are fetched only where they are absent or do not know a package.
+    for name in $names; do
+        if ! in_archive "$name"; then
+            logged "Fetching the package lists" apt_get update ||
+                fail_with_log "The package lists could not be fetched (is there a network?)."
+            names=$(choose_packages <<<"$missing" | tr '\n' ' ')
+            break
+        fi
+    done
+    # shellcheck disable=SC2086  # one word per package name is wanted here
+    if ! logged "Installing packages" apt_get install -y --no-install-recommends $names; then
+        # Lists that are too old name files that are gone: fetch new ones and try once more.
+        if ! logged "Fetching the package lists" apt_get update ||
+            ! logged "Installing packages" apt_get install -y --no-install-recommends $names; then
+            fail_with_log "The packages could not be installed."
+        fi
+    fi
+}
+
+# Systems without apt: say what is needed, and go on if the tools are there.
+install_by_hand() {
+    local tool lacking=()
+    for tool in cmake ninja c++ pkg-config; do
+        if ! command -v "$tool" >/dev/null; then lacking+=("$tool"); fi
+    done
+    if [ ! -e "$root/build/release/CMakeCache.txt" ] || ((${#lacking[@]} > 0)); then
+        say "This system has no apt-get, so packages cannot be installed from here. Offstage is built from (Debian's names):"
+        wanted_packages | sed 's/^/  /' >&2
+    fi
+    if ((${#lacking[@]} > 0)); then fail "Not found: ${lacking[*]}. Please install what is missing, then start again."; fi
+    say "The tools are there: going on."
+}
+
+# ---------------------------------------------------------------- building
+# One job per core, but no more than one per GB of memory that is free: large C++ files take that much.
+build_jobs() {
+    local cores limit available used
+    cores=$(nproc 2>/dev/null || echo 1)
+    available=$(awk '/^MemAvailable:/ { print int($2 / 1048576) }' /proc/meminfo 2>/dev/null)
+    limit=$(cat /sys/fs/cgroup/memory.max 2>/dev/null)
+    if [[ $limit =~ ^[0-9]+$ ]]; then
+        # Pages of files that were read count as used, but are given back when memory is wanted.
+        used=$(awk '/^(in)?active_file / { cache += $2 } FILENAME ~ /current$/ { used = $1 } END { printf "%d", used - cache }' \
+            /sys/fs/cgroup/memory.current /sys/fs/cgroup/memory.stat 2>/dev/null)
+        limit=$(((limit - ${used:-0}) / 1073741824))
+        if [ -z "$available" ] || ((limit < available)); then available=$limit; fi
+    fi
+    if [ -n "$available" ] && ((available < cores)); then cores=$available; fi
+    if ((cores < 1)); then cores=1; fi
+    echo "$cores"
+}
+
+# configure_and_build PRESET [TARGET...]: all targets when none is named.
+configure_and_build() {
+    local preset=$1 cache=$root/build/$1/CMakeCache.txt fresh=() targets=() jobs
+    shift
+    if (($# > 0)); then targets=(--target "$@"); fi
+    # A tree that was moved or copied with its build folder: CMake would refuse the old cache.
+    if [ -e "$cache" ] && ! grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$root" "$cache"; then fresh=(--fresh); fi
+    # ccache, where it is installed, cannot work in a home that is not writable.
+    if [ -z "${CCACHE_DIR:-}" ] && [ ! -w "${HOME:-/nonexistent}" ]; then export CCACHE_DISABLE=1; fi
+    jobs=$(build_jobs)
+    (cd "$root" && logged "Configuring ($preset)" cmake --preset "$preset" "${fresh[@]}") ||
+        fail_with_log "Configuring did not succeed."
+    logged "Building ($preset, $jobs at a time)" cmake --build "$root/build/$preset" --parallel "$jobs" "${targets[@]}" ||
+        fail_with_log "The build did not succeed."
+}
+
+# True when the programs are there and nothing that they are made of is newer; one `find`, no CMake, no ninja.
+# The stamp is as old as the start of the last build, and holds the folder in which it was made.
+programs_are_current() {
+    local stamp=$root/build/release/installer.stamp newer
+    [ -x "$root/build/release/bin/offstage" ] && [ -x "$root/build/release/bin/offstage-cli" ] || return 1
+    [ -r "$stamp" ] && [ "$(cat -- "$stamp")" = "$root" ] || return 1
+    newer=$(cd "$root" && find "${program_sources[@]}" -newer "$stamp" -print -quit 2>/dev/null)
+    [ -z "$newer" ]
+}
+
+# Packages, configuration and build of the preset "release": of the named targets, and only when a source is newer than
+# they are, or of everything. One at a time: a second start waits for the first one's build.
+build_release() {  # [TARGET...]
+    local stamp=$root/build/release/installer.stamp
+    mkdir -p "$root/build/release" 2>/dev/null
+    if [ ! -w "$root/build/release" ]; then
+        fail "Offstage is built in \"$root/build\", and that folder cannot be written to."
+    fi
+    if command -v flock >/dev/null; then
+        exec 9>"$root/build/installer.lock"
+        if ! flock -n 9; then
+            say "Another start is building here; waiting for it."
+            flock 9
+        fi
+    fi
+    if (($# == 0)) || ! programs_are_current; then
+        : >"$log"
+        install_packages
+        printf '%s\n' "$root" >"$stamp.new"
+        configure_and_build release "$@"
+        mv -- "$stamp.new" "$stamp"
+    fi
+    exec 9>&-
+}

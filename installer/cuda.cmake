@@ -1,0 +1,46 @@
+# OFFSTAGE_CUDA: AUTO takes nvcc when there is one that works, ON insists, OFF does not look. Sets OFFSTAGE_HAS_CUDA.
+set(OFFSTAGE_HAS_CUDA OFF)
+set(_values AUTO ON OFF)
+if(NOT OFFSTAGE_CUDA IN_LIST _values)
+  message(FATAL_ERROR "OFFSTAGE_CUDA is \"${OFFSTAGE_CUDA}\", but it must be AUTO, ON or OFF.")
+endif()
+if(OFFSTAGE_CUDA STREQUAL "OFF")
+  message(STATUS "CUDA: off (OFFSTAGE_CUDA=OFF)")
+  return()
+endif()
+
+# NVIDIA's own packages do not put nvcc on the PATH.
+find_program(OFFSTAGE_NVCC nvcc HINTS ENV CUDA_PATH ENV CUDA_HOME PATHS /usr/local/cuda PATH_SUFFIXES bin)
+mark_as_advanced(OFFSTAGE_NVCC)
+set(_reason "nvcc was not found")
+if(OFFSTAGE_NVCC OR CMAKE_CUDA_COMPILER OR DEFINED ENV{CUDACXX})
+  if(OFFSTAGE_NVCC AND NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
+    set(ENV{CUDACXX} "${OFFSTAGE_NVCC}")  # a variable would keep check_language from checking
+  endif()
+  # Real code for each major GPU generation that this nvcc knows, and PTX for later ones.
+  if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
+    set(CMAKE_CUDA_ARCHITECTURES all-major)
+  endif()
+  include(CheckLanguage)
+  check_language(CUDA)
+  if(CMAKE_CUDA_COMPILER)
+    enable_language(CUDA)
+    set(OFFSTAGE_HAS_CUDA ON)
+  else()
+    set(_reason "nvcc does not compile a test program with this C++ compiler")
+  endif()
+endif()
+
+if(OFFSTAGE_HAS_CUDA)
+  set(CMAKE_CUDA_STANDARD 17)  # what nvcc 11 knows, too
+  set(CMAKE_CUDA_STANDARD_REQUIRED ON)
+  set(CMAKE_CUDA_EXTENSIONS OFF)
+  set(CMAKE_CUDA_RUNTIME_LIBRARY Static)  # so that the program starts on machines without CUDA
+  message(STATUS "CUDA: nvcc ${CMAKE_CUDA_COMPILER_VERSION}, architectures ${CMAKE_CUDA_ARCHITECTURES}")
+elseif(OFFSTAGE_CUDA STREQUAL "ON")
+  message(FATAL_ERROR
+    "OFFSTAGE_CUDA is ON, but ${_reason}. Install the CUDA toolkit (NVIDIA's cuda-toolkit, or nvidia-cuda-toolkit from Debian's "
+    "non-free section), or name the compiler with -DCMAKE_CUDA_COMPILER=.../nvcc, or build without: -DOFFSTAGE_CUDA=OFF.")
+else()
+  message(STATUS "CUDA: off (${_reason}; OFFSTAGE_CUDA=ON insists on it)")
+endif()

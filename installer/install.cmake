@@ -1,0 +1,14 @@
+# cmake --install build/release --prefix PREFIX: programs, demo model, icon, menu entry.
+include(GNUInstallDirs)
+foreach(program offstage offstage-cli)
+  if(TARGET ${program})
+    install(TARGETS ${program} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+  endif()
+endforeach()
+install(DIRECTORY "${CMAKE_SOURCE_DIR}/resources/demo-model" DESTINATION "${CMAKE_INSTALL_DATADIR}/offstage"
+  PATTERN "*.py" EXCLUDE PATTERN "__pycache__" EXCLUDE)
+if(TARGET offstage)
+  install(FILES "${CMAKE_SOURCE_DIR}/installer/offstage.desktop" DESTINATION "${CMAKE_INSTALL_DATADIR}/applications")
+  install(FILES "${CMAKE_SOURCE_DIR}/resources/icons/offstage.svg"
+    DESTINATION "${CMAKE_INSTALL_DATADIR}/icons/hicolor/scalable/apps" OPTIONAL)
+endif()

@@ -1,0 +1,25 @@
+#include "kernels/cpu/simd_avx512.h"
+// The names above are what the templates below are written in.
+#include "kernels/cpu/attention_simd.h"
+#include "kernels/cpu/operations.h"
+
+namespace offstage::kernels::avx512 {
+
+void attention(const float* q, std::int64_t q_stride, const float* keys, const float* values, std::int64_t n_queries,
+               std::int64_t n_keys, std::int64_t head_dim, float scale, float* out, std::int64_t out_stride,
+               float* scratch) {
+    AttentionCall call{};
+    call.q = q;
+    call.q_stride = q_stride;
+    call.keys = keys;
+    call.values = values;
+    call.n_queries = n_queries;
+    call.n_keys = n_keys;
+    call.head_dim = head_dim;
+    call.scale = scale;
+    call.out = out;
+    call.out_stride = out_stride;
+    attend(call, scratch);
+}
+
+}  // namespace offstage::kernels::avx512

@@ -1,0 +1,38 @@
+#include <limits>
+
+#include "kernels/cpu/operations.h"
+#include "kernels/cpu/scalar_math.h"
+
+namespace offstage::kernels::scalar {
+
+void silu_mul(const float* gate, const float* up, std::int64_t n, float* out) {
+    for (std::int64_t i = 0; i < n; ++i) out[i] = silu(gate[i]) * up[i];
+}
+
+void axpy(float a, const float* x, std::int64_t n, float* y) {
+    for (std::int64_t i = 0; i < n; ++i) y[i] += a * x[i];
+}
+
+void widen(const void* source, WeightType type, std::int64_t n, float* out) {
+    with_weights(source, type, [&](const auto* weights) {
+        for (std::int64_t i = 0; i < n; ++i) out[i] = to_float(weights[i]);
+    });
+}
+
+void narrow_bf16(const float* source, std::int64_t n, Bf16* out) {
+    for (std::int64_t i = 0; i < n; ++i) out[i] = to_bf16(source[i]);
+}
+
+std::int64_t argmax(const float* x, std::int64_t n) {
+    float largest = -std::numeric_limits<float>::infinity();
+    std::int64_t index = 0;
+    for (std::int64_t i = 0; i < n; ++i) {
+        if (x[i] > largest) {
+            largest = x[i];
+            index = i;
+        }
+    }
+    return index;
+}
+
+}  // namespace offstage::kernels::scalar

@@ -1,0 +1,60 @@
+#include <immintrin.h>
+
+#include "kernels/cpu/limit_loops.h"
+
+namespace offstage::kernels::limit_loops {
+
+std::uint64_t read_avx2(const std::byte* data, std::int64_t n_bytes) {
+    __m256i sums[4] = {};
+    for (std::int64_t i = 0; i < n_bytes; i += 128) {
+        for (int k = 0; k < 4; ++k) {
+            const auto* block = reinterpret_cast<const __m256i*>(data + i + 32 * k);
+            sums[k] = _mm256_add_epi64(sums[k], _mm256_load_si256(block));
+        }
+    }
+    alignas(32) std::uint64_t words[4];
+    const __m256i sum = _mm256_add_epi64(_mm256_add_epi64(sums[0], sums[1]), _mm256_add_epi64(sums[2], sums[3]));
+    _mm256_store_si256(reinterpret_cast<__m256i*>(words), sum);
+    return words[0] + words[1] + words[2] + words[3];
+}
+
+double f32_avx2(std::int64_t n_rounds) {
+    __m256 chains[kChains];
+    for (int c = 0; c < kChains; ++c) chains[c] = _mm256_set1_ps(static_cast<float>(c));
+    const __m256 factor = _mm256_set1_ps(0.999f);
+    const __m256 addend = _mm256_set1_ps(0.001f);
+    for (std::int64_t round = 0; round < n_rounds; ++round) {
+#pragma GCC unroll 12
+        for (int c = 0; c < kChains; ++c) chains[c] = _mm256_fmadd_ps(chains[c], factor, addend);
+    }
+    __m256 sum = chains[0];
+    for (int c = 1; c < kChains; ++c) sum = _mm256_add_ps(sum, chains[c]);
+    alignas(32) float lanes[8];
+    _mm256_store_ps(lanes, sum);
+    double total = 0.0;
+    for (const float lane : lanes) total += static_cast<double>(lane);
+    return total;
+}
+
+// What a bf16 product costs without the instruction: the weight is widened by a shift, then multiplied.
+double bf16_avx2(std::int64_t n_rounds) {
+    __m256 chains[kChains];
+    for (int c = 0; c < kChains; ++c) chains[c] = _mm256_set1_ps(static_cast<float>(c));
+    __m256i weights = _mm256_set1_epi32(0x3f80);
+    const __m256 addend = _mm256_set1_ps(0.001f);
+    for (std::int64_t round = 0; round < n_rounds; ++round) {
+        asm volatile("" : "+x"(weights));  // a new weight each round, as far as the compiler knows
+        const __m256 factor = _mm256_castsi256_ps(_mm256_slli_epi32(weights, 16));
+#pragma GCC unroll 12
+        for (int c = 0; c < kChains; ++c) chains[c] = _mm256_fmadd_ps(chains[c], factor, addend);
+    }
+    __m256 sum = chains[0];
+    for (int c = 1; c < kChains; ++c) sum = _mm256_add_ps(sum, chains[c]);
+    alignas(32) float lanes[8];
+    _mm256_store_ps(lanes, sum);
+    double total = 0.0;
+    for (const float lane : lanes) total += static_cast<double>(lane);
+    return total;
+}
+
+}  // namespace offstage::kernels::limit_loops

@@ -1,0 +1,47 @@
+#include <immintrin.h>
+
+#include "kernels/cpu/limit_loops.h"
+
+namespace offstage::kernels::limit_loops {
+
+std::uint64_t read_avx512(const std::byte* data, std::int64_t n_bytes) {
+    __m512i sums[4] = {};
+    for (std::int64_t i = 0; i < n_bytes; i += 256) {
+        for (int k = 0; k < 4; ++k) sums[k] = _mm512_add_epi64(sums[k], _mm512_load_si512(data + i + 64 * k));
+    }
+    const __m512i sum = _mm512_add_epi64(_mm512_add_epi64(sums[0], sums[1]), _mm512_add_epi64(sums[2], sums[3]));
+    return static_cast<std::uint64_t>(_mm512_reduce_add_epi64(sum));
+}
+
+double f32_avx512(std::int64_t n_rounds) {
+    __m512 chains[kChains];
+    for (int c = 0; c < kChains; ++c) chains[c] = _mm512_set1_ps(static_cast<float>(c));
+    const __m512 factor = _mm512_set1_ps(0.999f);
+    const __m512 addend = _mm512_set1_ps(0.001f);
+    for (std::int64_t round = 0; round < n_rounds; ++round) {
+#pragma GCC unroll 12
+        for (int c = 0; c < kChains; ++c) chains[c] = _mm512_fmadd_ps(chains[c], factor, addend);
+    }
+    __m512 sum = chains[0];
+    for (int c = 1; c < kChains; ++c) sum = _mm512_add_ps(sum, chains[c]);
+    return static_cast<double>(_mm512_reduce_add_ps(sum));
+}
+
+// What a bf16 product costs without the instruction: the weight is widened by a shift, then multiplied.
+double bf16_avx512(std::int64_t n_rounds) {
+    __m512 chains[kChains];
+    for (int c = 0; c < kChains; ++c) chains[c] = _mm512_set1_ps(static_cast<float>(c));
+    __m512i weights = _mm512_set1_epi32(0x3f80);
+    const __m512 addend = _mm512_set1_ps(0.001f);
+    for (std::int64_t round = 0; round < n_rounds; ++round) {
+        asm volatile("" : "+v"(weights));  // a new weight each round, as far as the compiler knows
+        const __m512 factor = _mm512_castsi512_ps(_mm512_slli_epi32(weights, 16));
+#pragma GCC unroll 12
+        for (int c = 0; c < kChains; ++c) chains[c] = _mm512_fmadd_ps(chains[c], factor, addend);
+    }
+    __m512 sum = chains[0];
+    for (int c = 1; c < kChains; ++c) sum = _mm512_add_ps(sum, chains[c]);
+    return static_cast<double>(_mm512_reduce_add_ps(sum));
+}
+
+}  // namespace offstage::kernels::limit_loops

@@ -1,0 +1,67 @@
+#include <cstring>
+
+#include "kernels/cpu/limit_loops.h"
+#include "kernels/cpu_features.h"
+
+namespace offstage::kernels::limit_loops {
+
+namespace {
+constexpr int kScalarLanes = 4;
+}
+
+std::uint64_t read_scalar(const std::byte* data, std::int64_t n_bytes) {
+    std::uint64_t sums[8] = {};
+    for (std::int64_t i = 0; i < n_bytes; i += 64) {
+        std::uint64_t words[8];
+        std::memcpy(words, data + i, sizeof words);
+        for (int k = 0; k < 8; ++k) sums[k] += words[k];
+    }
+    std::uint64_t sum = 0;
+    for (const std::uint64_t part : sums) sum += part;
+    return sum;
+}
+
+// Lanes that a compiler for the baseline can keep in its vector registers.
+double f32_scalar(std::int64_t n_rounds) {
+    float chains[kChains][kScalarLanes];
+    for (int c = 0; c < kChains; ++c) {
+        for (int lane = 0; lane < kScalarLanes; ++lane) chains[c][lane] = static_cast<float>(c + lane);
+    }
+    for (std::int64_t round = 0; round < n_rounds; ++round) {
+        for (auto& chain : chains) {
+            for (float& value : chain) value = value * 0.999f + 0.001f;
+        }
+    }
+    double sum = 0.0;
+    for (const auto& chain : chains) {
+        for (const float value : chain) sum += static_cast<double>(value);
+    }
+    return sum;
+}
+
+Read best_read() {
+#if defined(__x86_64__)
+    if (cpu_features().avx512) return read_avx512;
+    if (cpu_features().avx2) return read_avx2;
+#endif
+    return read_scalar;
+}
+
+Loop best_f32() {
+#if defined(__x86_64__)
+    if (cpu_features().avx512) return {f32_avx512, 2.0 * kChains * 16};
+    if (cpu_features().avx2) return {f32_avx2, 2.0 * kChains * 8};
+#endif
+    return {f32_scalar, 2.0 * kChains * kScalarLanes};
+}
+
+Loop best_bf16() {
+#if defined(__x86_64__)
+    if (cpu_features().avx512_bf16) return {bf16_avx512_bf16, 4.0 * kChains * 16};
+    if (cpu_features().avx512) return {bf16_avx512, 2.0 * kChains * 16};
+    if (cpu_features().avx2) return {bf16_avx2, 2.0 * kChains * 8};
+#endif
+    return {f32_scalar, 2.0 * kChains * kScalarLanes};
+}
+
+}  // namespace offstage::kernels::limit_loops

@@ -1,0 +1,84 @@
+#pragma once
+// Products of a few weight rows with a few inputs, for matvec and expert_ffn. Included after simd_avx2.h or
+// simd_avx512.h.
+
+namespace offstage::kernels {
+namespace {
+
+// How many accumulators one (row, token) pair gets, so that at least eight independent sums hide the multiply-add's
+// latency.
+constexpr int accumulators_per_pair(int n_pairs) {
+    return n_pairs >= 8 ? 1 : n_pairs >= 4 ? 2 : 4;
+}
+
+template <typename Weight>
+__attribute__((always_inline)) inline void prefetch(const Weight* p, std::int64_t elements_ahead) {
+    _mm_prefetch(reinterpret_cast<const char*>(p + elements_ahead), _MM_HINT_T0);
+}
+
+// sums[r][t] = rows[r] . x[t], each n long. Each weight is read once, kept in a register for all tokens.
+// prefetch_ahead: how many elements beyond the weight in use the next ones should be fetched.
+template <int kRows, int kTokens, typename Weight>
+__attribute__((always_inline)) inline void dot_products(const Weight* const (&rows)[kRows], const float* x,
+                                                        std::int64_t x_stride, std::int64_t n,
+                                                        std::int64_t prefetch_ahead, float (&sums)[kRows][kTokens]) {
+    constexpr int kAccumulators = accumulators_per_pair(kRows * kTokens);
+    constexpr int kLineVectors = 64 / (kLanes * static_cast<int>(sizeof(Weight)));
+    constexpr int kStepVectors = kLineVectors > kAccumulators ? kLineVectors : kAccumulators;
+    constexpr int kStep = kStepVectors * kLanes;
+    Vector accumulators[kRows][kTokens][kAccumulators];
+    for (int r = 0; r < kRows; ++r) {
+        for (int t = 0; t < kTokens; ++t) {
+            for (int a = 0; a < kAccumulators; ++a) accumulators[r][t][a] = zero();
+        }
+    }
+    std::int64_t i = 0;
+    for (; i + kStep <= n; i += kStep) {
+#pragma GCC unroll 8
+        for (int line = 0; line < kStepVectors / kLineVectors; ++line) {
+#pragma GCC unroll 8
+            for (int r = 0; r < kRows; ++r) {
+                prefetch(rows[r] + i + line * kLineVectors * kLanes, prefetch_ahead);
+            }
+        }
+#pragma GCC unroll 8
+        for (int s = 0; s < kStepVectors; ++s) {
+            Vector weights[kRows];
+#pragma GCC unroll 8
+            for (int r = 0; r < kRows; ++r) weights[r] = load(rows[r] + i + s * kLanes);
+#pragma GCC unroll 8
+            for (int t = 0; t < kTokens; ++t) {
+                const Vector inputs = load(x + t * x_stride + i + s * kLanes);
+#pragma GCC unroll 8
+                for (int r = 0; r < kRows; ++r) {
+                    Vector& accumulator = accumulators[r][t][s % kAccumulators];
+                    accumulator = fma(weights[r], inputs, accumulator);
+                }
+            }
+        }
+    }
+    while (i < n) {
+        const int n_lanes = n - i < kLanes ? static_cast<int>(n - i) : kLanes;
+        for (int t = 0; t < kTokens; ++t) {
+            const Vector inputs = load_some(x + t * x_stride + i, n_lanes);
+            for (int r = 0; r < kRows; ++r) {
+                const Vector weights = n_lanes == kLanes ? load(rows[r] + i) : load_first(rows[r] + i, n_lanes);
+                accumulators[r][t][0] = fma(weights, inputs, accumulators[r][t][0]);
+            }
+        }
+        i += n_lanes;
+    }
+    for (int r = 0; r < kRows; ++r) {
+        for (int t = 0; t < kTokens; ++t) {
+            for (int half = kAccumulators / 2; half > 0; half /= 2) {
+                for (int a = 0; a < half; ++a) {
+                    accumulators[r][t][a] = add(accumulators[r][t][a], accumulators[r][t][a + half]);
+                }
+            }
+            sums[r][t] = sum_of_lanes(accumulators[r][t][0]);
+        }
+    }
+}
+
+}  // namespace
+}  // namespace offstage::kernels

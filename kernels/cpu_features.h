@@ -1,0 +1,15 @@
+#pragma once
+// What the processor offers and the operating system saves on a context switch.
+
+namespace offstage::kernels {
+
+struct CpuFeatures {
+    bool avx2 = false;         // with FMA and F16C
+    bool avx512 = false;       // F, BW, DQ and VL, besides all of avx2
+    bool avx512_bf16 = false;  // besides all of avx512
+};
+
+// Asked once per process; any thread.
+const CpuFeatures& cpu_features();
+
+}  // namespace offstage::kernels

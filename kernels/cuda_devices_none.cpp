@@ -1,0 +1,12 @@
+// The answer of a build without CUDA (OFFSTAGE_CUDA=OFF, or no nvcc when it was configured).
+#include "kernels/cuda_devices.h"
+
+namespace offstage::kernels {
+
+CudaDevices cuda_devices() {
+    CudaDevices found;
+    found.none_because = "this Offstage was built without CUDA";
+    return found;
+}
+
+}  // namespace offstage::kernels

@@ -1,0 +1,159 @@
+#include "kernels/thread_pool.h"
+
+#include <algorithm>
+#include <cassert>
+#include <chrono>
+#include <pthread.h>
+#include <sched.h>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace offstage::kernels {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// How long a thread stays awake for the next operation. The first part holds the core (the next operation of a token
+// usually follows within it); the second gives the core away on every turn, so that a machine with more runnable
+// threads than cores loses no time slices to waiting.
+constexpr auto kHoldCore = std::chrono::microseconds(20);
+constexpr auto kOfferCore = std::chrono::microseconds(50);
+
+void pause_core() {
+#if defined(__x86_64__)
+    _mm_pause();
+#elif defined(__aarch64__)
+    asm volatile("yield");
+#endif
+}
+
+// Returns true as soon as done() does, false when the spinning time is over.
+template <typename Condition>
+bool spin_until(const Condition& done) {
+    if (done()) return true;
+    const auto start = Clock::now();
+    for (;;) {
+        for (int i = 0; i < 32; ++i) {
+            if (done()) return true;
+            pause_core();
+        }
+        const auto waited = Clock::now() - start;
+        if (waited > kOfferCore) return done();
+        if (waited > kHoldCore) std::this_thread::yield();
+    }
+}
+
+std::vector<int> allowed_cores() {
+    std::vector<int> cores;
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    if (sched_getaffinity(0, sizeof set, &set) == 0) {
+        for (int core = 0; core < CPU_SETSIZE; ++core) {
+            if (CPU_ISSET(core, &set)) cores.push_back(core);
+        }
+    }
+    return cores;
+}
+
+void pin_to_core(std::thread& thread, int core) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(core, &set);
+    // Not being allowed to pin costs some speed, nothing else.
+    static_cast<void>(pthread_setaffinity_np(thread.native_handle(), sizeof set, &set));
+}
+
+}  // namespace
+
+// An operation is published by writing `piece` and `context` and then raising `epoch` (release); a worker that sees the
+// new epoch (acquire) sees them too. Workers count `remaining` down (release); the caller that reads 0 (acquire) sees
+// all that the pieces wrote, and may then overwrite `piece`, because no worker reads it again before the next epoch.
+// `epoch` and `remaining` are int, the type that std::atomic::wait hands straight to a futex. They lie on cache lines
+// of their own: workers poll one while the others count down the other.
+struct ThreadPool::State {
+    ErasedPiece piece = nullptr;
+    const void* context = nullptr;
+    bool stopping = false;  // published like `piece`
+    alignas(64) std::atomic<int> epoch{0};
+    alignas(64) std::atomic<int> remaining{0};
+    alignas(64) std::vector<std::thread> workers;
+
+    void work(int thread) {
+        int seen = 0;
+        for (;;) {
+            const auto called = [&] { return epoch.load(std::memory_order_acquire) != seen; };
+            if (!spin_until(called)) {
+                while (!called()) epoch.wait(seen, std::memory_order_acquire);
+            }
+            // One operation at a time, and it ends only when every worker has counted down: epochs are never skipped.
+            seen = static_cast<int>(static_cast<unsigned>(seen) + 1u);  // wraps, as the atomic does
+            if (stopping) return;
+            piece(context, thread);
+            if (remaining.fetch_sub(1, std::memory_order_acq_rel) == 1) remaining.notify_one();
+        }
+    }
+
+    void publish() {
+        epoch.fetch_add(1, std::memory_order_release);
+        epoch.notify_all();
+    }
+};
+
+ThreadPool::ThreadPool(int n_threads) : state_(std::make_unique<State>()) {
+    const std::vector<int> cores = allowed_cores();
+    if (n_threads <= 0) {
+        n_threads =
+            cores.empty() ? static_cast<int>(std::thread::hardware_concurrency()) : static_cast<int>(cores.size());
+        n_threads = std::max(n_threads, 1);
+    }
+    state_->workers.reserve(static_cast<std::size_t>(n_threads - 1));
+    for (int thread = 1; thread < n_threads; ++thread) {
+        try {
+            state_->workers.emplace_back([state = state_.get(), thread] { state->work(thread); });
+        } catch (const std::system_error&) {
+            break;  // the system has no more threads for us: run on those we got
+        }
+        // With more threads than cores, the scheduler places them better than we can.
+        if (static_cast<std::size_t>(n_threads) <= cores.size()) {
+            pin_to_core(state_->workers.back(), cores[static_cast<std::size_t>(thread)]);
+        }
+    }
+}
+
+ThreadPool::~ThreadPool() {
+    state_->stopping = true;
+    state_->publish();
+    for (std::thread& worker : state_->workers) worker.join();
+}
+
+int ThreadPool::n_threads() const {
+    return static_cast<int>(state_->workers.size()) + 1;
+}
+
+void ThreadPool::run_erased(ErasedPiece piece, const void* context) {
+    State& state = *state_;
+    if (state.workers.empty()) {
+        piece(context, 0);
+        return;
+    }
+    assert(state.remaining.load(std::memory_order_relaxed) == 0 && "run() is neither reentrant nor concurrent");
+    state.piece = piece;
+    state.context = context;
+    state.remaining.store(static_cast<int>(state.workers.size()), std::memory_order_relaxed);
+    state.publish();
+    piece(context, 0);
+    if (spin_until([&] { return state.remaining.load(std::memory_order_acquire) == 0; })) return;
+    int left = state.remaining.load(std::memory_order_acquire);
+    while (left != 0) {
+        state.remaining.wait(left, std::memory_order_acquire);
+        left = state.remaining.load(std::memory_order_acquire);
+    }
+}
+
+}  // namespace offstage::kernels

@@ -1,0 +1,239 @@
+// offstage-cli as a person or a script calls it: exit status, stdout, stderr.
+
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QProcess>
+#include <QtTest>
+
+namespace {
+
+struct Outcome {
+    int status = -1;
+    QByteArray out;
+    QByteArray err;
+    QJsonObject json() const { return QJsonDocument::fromJson(out).object(); }
+};
+
+const QString kTiny = QStringLiteral(OFFSTAGE_SOURCE_DIR "/tests/engine/data/models/grouped_f32");
+const QString kDemo = QStringLiteral(OFFSTAGE_SOURCE_DIR "/resources/demo-model");
+
+Outcome run(const QStringList& arguments, const QByteArray& input = {}) {
+    QProcess process;
+    process.start(QStringLiteral(OFFSTAGE_BIN_DIR "/offstage-cli"), arguments);
+    process.write(input);
+    process.closeWriteChannel();
+    if (!process.waitForFinished(120'000)) return {};
+    return {process.exitStatus() == QProcess::NormalExit ? process.exitCode() : -1, process.readAllStandardOutput(),
+            process.readAllStandardError()};
+}
+
+}  // namespace
+
+class TestCli : public QObject {
+    Q_OBJECT
+
+  private Q_SLOTS:
+    void usage_data() {
+        QTest::addColumn<QStringList>("arguments");
+        QTest::addColumn<int>("status");
+        const auto row = [](const char* name, const char* arguments, int status) {
+            QTest::newRow(name) << QString::fromLatin1(arguments).split(QLatin1Char(' '), Qt::SkipEmptyParts) << status;
+        };
+        row("nothing", "", 2);
+        row("help", "--help", 0);
+        row("help of a command", "generate --help", 0);
+        row("version", "--version", 0);
+        row("unknown command", "sing", 2);
+        row("unknown option", "info . --loud", 2);
+        row("missing model", "generate --prompt x", 2);
+        row("missing prompt", "generate --model x", 2);
+        row("unknown compute", "logits --model x --tokens 1 --compute f64", 2);
+        row("no repeats", "bench --model x --repeat 0", 2);
+        row("negative tokens", "generate --model x --prompt y --max-tokens -3", 2);
+    }
+    void usage() {
+        QFETCH(QStringList, arguments);
+        QFETCH(int, status);
+        const Outcome outcome = run(arguments);
+        QCOMPARE(outcome.status, status);
+        if (status == 2) {
+            QVERIFY(!outcome.err.isEmpty());
+            QVERIFY2(outcome.out.isEmpty(), outcome.out.constData());
+        } else {
+            QVERIFY(!outcome.out.isEmpty());
+        }
+    }
+
+    void failure_isOneLineOnStderr_data() {
+        QTest::addColumn<QStringList>("arguments");
+        QTest::addColumn<QString>("says");
+        const auto row = [](const char* name, const QStringList& arguments, const char* says) {
+            QTest::newRow(name) << arguments << QString::fromLatin1(says);
+        };
+        row("no such path", {QStringLiteral("info"), QStringLiteral("/no/such/model")}, "/no/such/model");
+        row("no such path in generate",
+            {QStringLiteral("generate"), QStringLiteral("--model"), QStringLiteral("/no/such/model"),
+             QStringLiteral("--prompt"), QStringLiteral("x")},
+            "/no/such/model");
+        row("unknown synthetic", {QStringLiteral("info"), QStringLiteral("synthetic:giant")}, "mixtral-mini");
+        row("a file that is no model", {QStringLiteral("info"), QStringLiteral(OFFSTAGE_SOURCE_DIR "/LICENSE")},
+            "LICENSE");
+        row("no tokenizer",
+            {QStringLiteral("generate"), QStringLiteral("--model"), kTiny, QStringLiteral("--prompt"),
+             QStringLiteral("x")},
+            "tokenizer.model");
+        row("words for tokens",
+            {QStringLiteral("logits"), QStringLiteral("--model"), kTiny, QStringLiteral("--tokens"),
+             QStringLiteral("1,two")},
+            "two");
+        row("a token outside the vocabulary",
+            {QStringLiteral("logits"), QStringLiteral("--model"), kTiny, QStringLiteral("--tokens"),
+             QStringLiteral("48")},
+            "0 to 47");
+        row("bench longer than the context",
+            {QStringLiteral("bench"), QStringLiteral("--model"), kTiny, QStringLiteral("--prompt"),
+             QStringLiteral("60"), QStringLiteral("--decode"), QStringLiteral("10")},
+            "70");
+        row("a temperature below zero",
+            {QStringLiteral("generate"), QStringLiteral("--model"), kDemo, QStringLiteral("--prompt"),
+             QStringLiteral("x"), QStringLiteral("--temperature"), QStringLiteral("-1")},
+            "temperature");
+        row("a prompt longer than the context",
+            {QStringLiteral("generate"), QStringLiteral("--model"), kDemo, QStringLiteral("--prompt"),
+             QStringLiteral("word ").repeated(3000)},
+            "context");
+    }
+    void failure_isOneLineOnStderr() {
+        QFETCH(QStringList, arguments);
+        QFETCH(QString, says);
+        const Outcome outcome = run(arguments);
+        QCOMPARE(outcome.status, 1);
+        QCOMPARE(outcome.out, QByteArray());
+        QVERIFY2(outcome.err.endsWith('\n') && outcome.err.count('\n') == 1, outcome.err.constData());
+        QVERIFY2(QString::fromUtf8(outcome.err).contains(says), outcome.err.constData());
+    }
+
+    void promptThatIsNotUtf8_saysSo() {
+        QProcess process;
+        // A QString cannot hold such bytes, so the shell passes them on.
+        process.start(QStringLiteral("sh"),
+                      {QStringLiteral("-c"),
+                       QStringLiteral("exec \"$0\" generate --model \"$1\" --prompt \"$(printf 'a\\377b')\""),
+                       QStringLiteral(OFFSTAGE_BIN_DIR "/offstage-cli"), kDemo});
+        QVERIFY(process.waitForFinished(120'000));
+        QCOMPARE(process.exitCode(), 1);
+        QVERIFY(process.readAllStandardError().contains("UTF-8"));
+    }
+
+    void info_json_hasTheShapes() {
+        const Outcome outcome = run({QStringLiteral("info"), kTiny, QStringLiteral("--json")});
+        QCOMPARE(outcome.status, 0);
+        const QJsonObject json = outcome.json();
+        QCOMPARE(json[QLatin1String("architecture")].toString(), QStringLiteral("MixtralForCausalLM"));
+        QCOMPARE(json[QLatin1String("n_layers")].toInt(), 3);
+        QCOMPARE(json[QLatin1String("n_experts")].toInt(), 4);
+        QCOMPARE(json[QLatin1String("weight_type")].toString(), QStringLiteral("F32"));
+        QCOMPARE(json[QLatin1String("tokenizer")].toBool(true), false);
+        QCOMPARE(run({QStringLiteral("info"), kTiny + QStringLiteral("/config.json"), QStringLiteral("--json")}).json(),
+                 json);
+    }
+
+    void logits_json_isOneRow_allIsOnePerToken() {
+        const QStringList base = {QStringLiteral("logits"),   QStringLiteral("--model"), kTiny,
+                                  QStringLiteral("--tokens"), QStringLiteral("5,6,7"),   QStringLiteral("--json")};
+        const Outcome last = run(base);
+        const Outcome all = run(base + QStringList{QStringLiteral("--all")});
+        QCOMPARE(last.status, 0);
+        QCOMPARE(last.err, QByteArray());
+        const QJsonArray rows = all.json()[QLatin1String("logits")].toArray();
+        QCOMPARE(rows.size(), 3);
+        QCOMPARE(rows[2].toArray().size(), 48);
+        const QJsonArray only = last.json()[QLatin1String("logits")].toArray();
+        QCOMPARE(only.size(), 1);
+        for (int i = 0; i < 48; ++i) QVERIFY(qAbs(only[0][i].toDouble() - rows[2][i].toDouble()) < 1e-4);
+    }
+
+    void bench_json_hasEveryFigure() {
+        const Outcome outcome =
+            run({QStringLiteral("bench"), QStringLiteral("--model"), kTiny, QStringLiteral("--prompt"),
+                 QStringLiteral("20"), QStringLiteral("--decode"), QStringLiteral("4"), QStringLiteral("--repeat"),
+                 QStringLiteral("1"), QStringLiteral("--json")});
+        QCOMPARE(outcome.status, 0);
+        const QJsonObject json = outcome.json();
+        for (const char* key : {"prefill_tokens_per_s", "decode_tokens_per_s", "active_weight_bytes_per_token",
+                                "decode_gb_per_s", "read_bandwidth_gb_per_s", "decode_bandwidth_fraction",
+                                "prefill_gflops", "peak_bf16_gflops", "prefill_peak_fraction"}) {
+            QVERIFY2(json[QLatin1String(key)].toDouble() > 0, key);
+        }
+        // Embedding row, qkv, output, norms, gate, two experts of four in each of 3 layers, the final norm and the
+        // head.
+        const double layer = (32 + 2 * 16) * 32 + 32 * 32 + 2 * 32 + 4 * 32 + 2 * 3 * 32 * 48;
+        QCOMPARE(json[QLatin1String("active_weight_bytes_per_token")].toDouble(), 4 * (32 + 3 * layer + 32 + 48 * 32));
+        const double fraction = json[QLatin1String("decode_gb_per_s")].toDouble() /
+                                json[QLatin1String("read_bandwidth_gb_per_s")].toDouble();
+        QVERIFY(qAbs(json[QLatin1String("decode_bandwidth_fraction")].toDouble() / fraction - 1) < 0.01);
+    }
+
+    void generate_sameSeed_sameAnswer() {
+        const QStringList base = {QStringLiteral("generate"),
+                                  QStringLiteral("--model"),
+                                  kDemo,
+                                  QStringLiteral("--prompt"),
+                                  QStringLiteral("Tell me a story about a fox."),
+                                  QStringLiteral("--max-tokens"),
+                                  QStringLiteral("24"),
+                                  QStringLiteral("--temperature"),
+                                  QStringLiteral("1"),
+                                  QStringLiteral("--json")};
+        const QJsonObject a = run(base + QStringList{QStringLiteral("--seed"), QStringLiteral("3")}).json();
+        const QJsonObject b = run(base + QStringList{QStringLiteral("--seed"), QStringLiteral("3")}).json();
+        QVERIFY(!a[QLatin1String("text")].toString().isEmpty());
+        QCOMPARE(a[QLatin1String("tokens")], b[QLatin1String("tokens")]);
+        QCOMPARE(a[QLatin1String("text")], b[QLatin1String("text")]);
+        QVERIFY(a[QLatin1String("prompt_tokens")].toInt() > 5);
+        QVERIFY(a[QLatin1String("ttft_s")].toDouble() > 0);
+        QVERIFY(a[QLatin1String("decode_tokens_per_s")].toDouble() > 0);
+        QSet<QString> texts;
+        for (int seed = 4; seed < 9; ++seed) {
+            texts.insert(run(base + QStringList{QStringLiteral("--seed"), QString::number(seed)})
+                             .json()[QLatin1String("text")]
+                             .toString());
+        }
+        QVERIFY(texts.size() > 1);
+    }
+
+    void generate_text_isWhatJsonSays() {
+        const QStringList base = {QStringLiteral("generate"),
+                                  QStringLiteral("--model"),
+                                  kDemo,
+                                  QStringLiteral("--prompt"),
+                                  QStringLiteral("What is an expert?"),
+                                  QStringLiteral("--temperature"),
+                                  QStringLiteral("0"),
+                                  QStringLiteral("--max-tokens"),
+                                  QStringLiteral("40")};
+        const Outcome plain = run(base);
+        const Outcome json = run(base + QStringList{QStringLiteral("--json")});
+        QCOMPARE(plain.status, 0);
+        QCOMPARE(plain.err, QByteArray());
+        QCOMPARE(QString::fromUtf8(plain.out), json.json()[QLatin1String("text")].toString() + QLatin1Char('\n'));
+    }
+
+    void chat_answersEachLine_andGoesOnAfterAFailure() {
+        const QByteArray tooLong = QByteArray("word ").repeated(3000) + '\n';
+        const Outcome outcome =
+            run({QStringLiteral("chat"), QStringLiteral("--model"), kDemo, QStringLiteral("--max-tokens"),
+                 QStringLiteral("8"), QStringLiteral("--temperature"), QStringLiteral("0")},
+                "Hello\n" + tooLong + "\n/new\nHello\n/quit\nnever read\n");
+        QCOMPARE(outcome.status, 0);
+        QVERIFY2(outcome.err.count('\n') == 1 && outcome.err.contains("context"), outcome.err.constData());
+        QCOMPARE(outcome.out.count("tokens, first after"), 2);
+        const QByteArray first = outcome.out.split('>')[1].split('[')[0];
+        QVERIFY(first.size() > 4);
+        QCOMPARE(outcome.out.count(first), 2);  // a new conversation answers the same again
+    }
+};
+
+QTEST_GUILESS_MAIN(TestCli)
+#include "tst_cli.moc"

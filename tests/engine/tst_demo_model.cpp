@@ -1,0 +1,95 @@
+// The bundled demo model: logits and greedy answers as transformers gives them, and answers that are right.
+
+#include <QtTest>
+
+#include "engine/eval/logits.h"
+#include "engine/run/loaded_model.h"
+#include "tests/engine/test_models.h"
+
+using namespace offstage::engine;
+using namespace offstage::test;
+
+namespace {
+
+std::unique_ptr<LoadedModel> openDemo(ComputeMode compute) {
+    LoadRequest request;
+    request.model = demoModel();
+    request.compute = compute;
+    return std::make_unique<LoadedModel>(request, LoadedModel::Text::kWanted, LoadProgressFn{}, std::stop_token{});
+}
+
+QJsonArray goldenCases() {
+    return readJson(sourcePath(QStringLiteral("tests/engine/data/demo_golden.json")))[QLatin1String("cases")].toArray();
+}
+
+std::vector<TokenId> greedy(LoadedModel& model, const std::vector<TokenId>& prompt, int n) {
+    KvCache cache(model.config(), static_cast<std::int64_t>(prompt.size()) + n);
+    std::vector<TokenId> answer;
+    std::span<const TokenId> next(prompt);
+    for (int i = 0; i < n; ++i) {
+        if (!model.forward().step(next, cache, Forward::Logits::kLast, {})) return {};
+        const auto logits = model.forward().logits();
+        answer.push_back(static_cast<TokenId>(std::max_element(logits.begin(), logits.end()) - logits.begin()));
+        next = std::span<const TokenId>(answer).last(1);
+    }
+    return answer;
+}
+
+}  // namespace
+
+class TestDemoModel : public QObject {
+    Q_OBJECT
+
+  private Q_SLOTS:
+    void initTestCase() { QCOMPARE(goldenCases().size(), 10); }
+
+    void tokens_areThoseOfSentencepieceAndJinja() {
+        const auto model = openDemo(ComputeMode::kF32);
+        const Tokenizer& tokenizer = *model->tokenizer();
+        for (const QJsonValue& golden : goldenCases()) {
+            const std::string prompt = golden[QLatin1String("prompt")].toString().toStdString();
+            const std::string text = model->chat_template()->render(
+                {{Role::kUser, prompt}}, {tokenizer.piece_name(tokenizer.bos()), tokenizer.piece_name(tokenizer.eos())},
+                true);
+            QVERIFY2(tokenizer.encode_with_special(text) == tokensOf(golden[QLatin1String("tokens")].toArray()),
+                     prompt.c_str());
+        }
+    }
+
+    void logits_matchTransformers_data() {
+        QTest::addColumn<int>("compute");
+        QTest::addColumn<double>("tolerance");
+        QTest::newRow("f32") << int(ComputeMode::kF32) << 1e-4;
+        QTest::newRow("bf16") << int(ComputeMode::kBf16) << 2e-2;
+    }
+    void logits_matchTransformers() {
+        QFETCH(int, compute);
+        QFETCH(double, tolerance);
+        const auto model = openDemo(static_cast<ComputeMode>(compute));
+        double worst = 0;
+        for (const QJsonValue& golden : goldenCases()) {
+            const auto logits = compute_logits(*model, tokensOf(golden[QLatin1String("tokens")].toArray()), false);
+            worst = std::max(worst, relativeError(logits[0], floatsOf(golden[QLatin1String("logits")].toArray())));
+        }
+        qInfo("largest relative error %.2e", worst);
+        QVERIFY2(worst <= tolerance, qPrintable(QString::number(worst)));
+    }
+
+    void greedyAnswers_areIdenticalToTransformers_data() {
+        QTest::addColumn<int>("compute");
+        QTest::newRow("f32") << int(ComputeMode::kF32);
+        QTest::newRow("auto") << int(ComputeMode::kAuto);
+    }
+    void greedyAnswers_areIdenticalToTransformers() {
+        QFETCH(int, compute);
+        const auto model = openDemo(static_cast<ComputeMode>(compute));
+        for (const QJsonValue& golden : goldenCases()) {
+            const auto expected = tokensOf(golden[QLatin1String("greedy")].toArray());
+            QCOMPARE(expected.size(), std::size_t(64));
+            QCOMPARE(greedy(*model, tokensOf(golden[QLatin1String("tokens")].toArray()), 64), expected);
+        }
+    }
+};
+
+QTEST_GUILESS_MAIN(TestDemoModel)
+#include "tst_demo_model.moc"

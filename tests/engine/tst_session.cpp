@@ -1,0 +1,268 @@
+// The session façade on the demo model: streaming, stop, reuse of the KV cache, errors that leave it usable.
+
+#include <thread>
+
+#include <QTemporaryDir>
+#include <QtTest>
+
+#include "engine/error.h"
+#include "engine/run/session.h"
+#include "engine/text/tokenizer.h"
+#include "tests/engine/test_models.h"
+
+using namespace offstage::engine;
+using namespace offstage::test;
+
+namespace {
+
+GenerationRequest ask(const std::string& text, int max_tokens = 0) {
+    GenerationRequest request;
+    request.messages = {{Role::kUser, text}};
+    request.sampler.temperature = 0;
+    request.max_tokens = max_tokens;
+    return request;
+}
+
+QString messageOf(const std::function<void()>& call, ErrorKind kind) {
+    try {
+        call();
+    } catch (const Error& error) {
+        return error.kind() == kind ? QString::fromUtf8(error.what()) : QStringLiteral("another kind of error");
+    }
+    return QStringLiteral("no error");
+}
+
+}  // namespace
+
+class TestSession : public QObject {
+    Q_OBJECT
+
+    std::unique_ptr<Session> m_session;
+
+    void load(ComputeMode compute = ComputeMode::kF32, std::int64_t context = 0) {
+        LoadRequest request;
+        request.model = demoModel();
+        request.compute = compute;
+        request.context = context;
+        m_session->load(request, {}, {});
+    }
+
+  private Q_SLOTS:
+    void init() {
+        m_session = Session::create();
+        load();
+    }
+
+    void load_reportsProgressAndDescribesTheModel() {
+        LoadRequest request;
+        request.model = demoModel();
+        std::uint64_t last = 0;
+        bool ended = false;
+        const ModelSummary summary =
+            m_session->load(request,
+                            [&](const LoadProgress& progress) {
+                                QVERIFY(progress.bytes_done >= last && progress.bytes_done <= progress.bytes_total);
+                                QVERIFY(!progress.stage.empty());
+                                last = progress.bytes_done;
+                                ended = progress.bytes_done == progress.bytes_total;
+                            },
+                            {});
+        QVERIFY(ended);
+        QCOMPARE(summary.architecture, std::string("MixtralForCausalLM"));
+        QVERIFY(summary.n_layers >= 8 && summary.n_experts >= 8 && summary.n_active == 2);
+        QVERIFY(summary.has_tokenizer && summary.has_chat_template);
+        QVERIFY(summary.weight_bytes <= 42'000'000);
+    }
+
+    void load_cancelled_leavesNoModel_andTheNextLoadWorks() {
+        std::stop_source stop;
+        LoadRequest request;
+        request.model = "synthetic:fine?layers=4";
+        const QString text = messageOf(
+            [&] {
+                m_session->load(
+                    request, [&](const LoadProgress&) { stop.request_stop(); }, stop.get_token());
+            },
+            ErrorKind::kCancelled);
+        QCOMPARE(text, QStringLiteral("Loading was cancelled."));
+        QVERIFY(!m_session->is_loaded());
+        QCOMPARE(messageOf([&] { m_session->generate(ask("Hello"), {}, {}); }, ErrorKind::kInvalidInput),
+                 QStringLiteral("No model is loaded; open one first."));
+        load();
+        QVERIFY(!m_session->generate(ask("Hello", 4), {}, {}).tokens.empty());
+    }
+
+    void load_failed_leavesNoModel_andTheNextLoadWorks() {
+        LoadRequest request;
+        request.model = "/no/such/folder";
+        QVERIFY(messageOf([&] { m_session->load(request, {}, {}); }, ErrorKind::kNotFound)
+                    .contains(QStringLiteral("/no/such/folder")));
+        QVERIFY(!m_session->is_loaded());
+        QCOMPARE(m_session->snapshot().n_layers, 0);
+        load();
+        QVERIFY(m_session->is_loaded());
+    }
+
+    void generate_streamsTheTextOfTheResult() {
+        std::string streamed;
+        std::int64_t count = 0;
+        const GenerationResult result =
+            m_session->generate(ask("Tell me a story about a fox.", 60),
+                                [&](const TextDelta& delta) {
+                                    QCOMPARE(find_invalid_utf8(delta.text), std::string::npos);
+                                    if (delta.token >= 0) ++count;
+                                    streamed += delta.text;
+                                },
+                                {});
+        QCOMPARE(streamed, result.text);
+        QCOMPARE(count, static_cast<std::int64_t>(result.tokens.size()));
+        QVERIFY(!result.text.empty() && result.text.front() != ' ');
+        QVERIFY(result.ttft_s > 0);
+        QVERIFY(result.prompt_tokens > 4);
+    }
+
+    void generate_maxTokens_endsThere() {
+        const GenerationResult result = m_session->generate(ask("Tell me a story about a fox.", 5), {}, {});
+        QCOMPARE(result.tokens.size(), std::size_t(5));
+        QCOMPARE(result.finish, FinishReason::kMaxTokens);
+    }
+
+    void generate_secondTurn_reusesTheCache_andAnswersAsAFreshSession() {
+        GenerationRequest request = ask("What is an expert?", 40);
+        const GenerationResult first = m_session->generate(request, {}, {});
+        QCOMPARE(first.reused_tokens, 0);
+        request.messages.push_back({Role::kAssistant, first.text});
+        request.messages.push_back({Role::kUser, "What is a router?"});
+        const GenerationResult second = m_session->generate(request, {}, {});
+        QVERIFY2(second.reused_tokens >= first.prompt_tokens, qPrintable(QString::number(second.reused_tokens)));
+
+        m_session->reset_conversation();
+        const GenerationResult fresh = m_session->generate(request, {}, {});
+        QCOMPARE(fresh.reused_tokens, 0);
+        QCOMPARE(fresh.text, second.text);
+    }
+
+    void generate_sameQuestionAgain_givesTheSameAnswer() {
+        const GenerationResult first = m_session->generate(ask("What is 12 + 30?", 30), {}, {});
+        const GenerationResult again = m_session->generate(ask("What is 12 + 30?", 30), {}, {});
+        QCOMPARE(again.text, first.text);
+        QCOMPARE(again.reused_tokens, first.prompt_tokens - 1);
+    }
+
+    void generate_stopRequested_keepsWhatWasThere() {
+        std::stop_source stop;
+        QElapsedTimer since;
+        const GenerationResult result = m_session->generate(
+            ask("Tell me a story about a fox."),
+            [&](const TextDelta& delta) {
+                if (delta.n_tokens == 3) {
+                    stop.request_stop();
+                    since.start();
+                }
+            },
+            stop.get_token());
+        qInfo("Stop answered after %.1f ms", static_cast<double>(since.nsecsElapsed()) / 1e6);
+        QCOMPARE(result.finish, FinishReason::kStopped);
+        QCOMPARE(result.tokens.size(), std::size_t(3));
+        QVERIFY(!m_session->generate(ask("Hello", 4), {}, {}).tokens.empty());
+    }
+
+    void generate_stoppedBeforeTheFirstToken_isNoError() {
+        std::stop_source stop;
+        stop.request_stop();
+        const GenerationResult result = m_session->generate(ask("Hello"), {}, stop.get_token());
+        QCOMPARE(result.finish, FinishReason::kStopped);
+        QVERIFY(result.tokens.empty() && result.text.empty());
+        QVERIFY(!m_session->generate(ask("Hello", 4), {}, {}).tokens.empty());
+    }
+
+    void generate_promptLongerThanTheContext_saysHowLong() {
+        std::string text;
+        for (int i = 0; i < 3000; ++i) text += "word ";
+        const QString message = messageOf([&] { m_session->generate(ask(text), {}, {}); }, ErrorKind::kInvalidInput);
+        QVERIFY2(message.contains(QStringLiteral("The prompt has ")) && message.contains(QStringLiteral("holds 2048")),
+                 qPrintable(message));
+        QVERIFY(!m_session->generate(ask("Hello", 4), {}, {}).tokens.empty());
+    }
+
+    void generate_contextFull_endsWithThatReason() {
+        load(ComputeMode::kF32, 40);
+        GenerationRequest request;
+        request.raw = true;
+        request.raw_prompt = "Once upon a time";
+        request.sampler.temperature = 1.5f;
+        request.sampler.top_k = 0;
+        request.sampler.top_p = 1;
+        for (request.sampler.seed = 1; request.sampler.seed < 50; ++request.sampler.seed) {
+            const GenerationResult result = m_session->generate(request, {}, {});
+            if (result.finish != FinishReason::kContextFull) continue;
+            QCOMPARE(m_session->snapshot().context_used, 40);
+            QCOMPARE(static_cast<std::int64_t>(result.tokens.size()) + result.prompt_tokens, 41);
+            return;
+        }
+        QFAIL("no answer reached the end of the context");
+    }
+
+    void generate_textThatIsNotUtf8_saysWhichByte() {
+        const QString message =
+            messageOf([&] { m_session->generate(ask("ab\xff"), {}, {}); }, ErrorKind::kInvalidInput);
+        QVERIFY2(message.contains(QStringLiteral("UTF-8")) && message.contains(QStringLiteral("byte 3")),
+                 qPrintable(message));
+        GenerationRequest raw;
+        raw.raw = true;
+        raw.raw_prompt = "\xc3";
+        QVERIFY(messageOf([&] { m_session->generate(raw, {}, {}); }, ErrorKind::kInvalidInput)
+                    .contains(QStringLiteral("UTF-8")));
+    }
+
+    void generate_withoutTokenizer_saysSo() {
+        LoadRequest request;
+        request.model = "synthetic:fine?layers=1";
+        m_session->load(request, {}, {});
+        QVERIFY(messageOf([&] { m_session->generate(ask("Hello"), {}, {}); }, ErrorKind::kUnsupported)
+                    .contains(QStringLiteral("tokenizer")));
+    }
+
+    void generate_badSampler_namesTheField() {
+        GenerationRequest request = ask("Hello");
+        request.sampler.top_p = 1.5f;
+        QVERIFY(messageOf([&] { m_session->generate(request, {}, {}); }, ErrorKind::kInvalidInput)
+                    .contains(QStringLiteral("top"), Qt::CaseInsensitive));
+    }
+
+    void countTokens_isWhatGenerateSees() {
+        const auto request = ask("What is a cache hit?", 2);
+        QCOMPARE(m_session->count_tokens(request.messages), m_session->generate(request, {}, {}).prompt_tokens);
+    }
+
+    void snapshot_countsEveryTokenOnce_andIsCleared() {
+        const GenerationResult result = m_session->generate(ask("Tell me a story about a fox.", 100), {}, {});
+        const Snapshot s = m_session->snapshot();
+        // The last token of the answer, or the end of the turn, was sampled but never run.
+        const std::int64_t ran = result.prompt_tokens + static_cast<std::int64_t>(result.tokens.size()) -
+                                 (result.finish == FinishReason::kEndOfTurn ? 0 : 1);
+        QCOMPARE(s.conversation_tokens, ran);
+        QCOMPARE(s.context_used, ran);
+        std::uint64_t sum = 0;
+        for (const std::uint64_t count : s.conversation_counts) sum += count;
+        QCOMPARE(sum, static_cast<std::uint64_t>(ran * s.n_layers * s.n_active));
+        m_session->reset_conversation();
+        QCOMPARE(m_session->snapshot().conversation_tokens, 0);
+        QCOMPARE(m_session->snapshot().context_used, 0);
+    }
+
+    void snapshot_fromAnotherThread_whileGenerating() {
+        std::atomic<bool> done = false;
+        std::int64_t most = 0;
+        std::jthread watcher([&] {
+            while (!done) most = std::max(most, m_session->snapshot().conversation_tokens);
+        });
+        const GenerationResult result = m_session->generate(ask("Tell me a story about a fox.", 40), {}, {});
+        done = true;
+        watcher.join();
+        QVERIFY(most > 0 && most <= result.prompt_tokens + 40);
+    }
+};
+
+QTEST_GUILESS_MAIN(TestSession)
+#include "tst_session.moc"

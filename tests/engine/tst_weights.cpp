@@ -1,0 +1,230 @@
+// Packing: a checkpoint's experts in the neuron-major layout, dense weights fused, errors and cancellation.
+
+#include <cstring>
+
+#include <QtTest>
+
+#include "engine/error.h"
+#include "engine/model/synthetic.h"
+#include "engine/model/weights.h"
+#include "tests/engine/test_models.h"
+
+using namespace offstage::engine;
+using namespace offstage::test;
+namespace kernels = offstage::kernels;
+
+namespace {
+
+float valueAt(const void* data, kernels::WeightType type, std::int64_t index) {
+    const auto* bytes = static_cast<const std::byte*>(data) + static_cast<std::size_t>(index) * bytes_per_weight(type);
+    if (type == kernels::WeightType::kF32) {
+        float value = 0;
+        std::memcpy(&value, bytes, sizeof value);
+        return value;
+    }
+    std::uint16_t bits = 0;
+    std::memcpy(&bits, bytes, sizeof bits);
+    return type == kernels::WeightType::kBf16 ? kernels::to_float(kernels::Bf16{bits})
+                                              : kernels::to_float(kernels::F16{bits});
+}
+
+}  // namespace
+
+class TestWeights : public QObject {
+    Q_OBJECT
+
+  private Q_SLOTS:
+    void expert_isNeuronMajor_data() {
+        QTest::addColumn<QString>("name");
+        QTest::addColumn<bool>("round");
+        for (const char* name :
+             {"grouped_f32", "full_heads_tied_f32", "wide_head_sharded_v4_f32", "grouped_bf16", "sliding_window_f16"}) {
+            QTest::addRow("%s as it is", name) << QString::fromLatin1(name) << false;
+            QTest::addRow("%s rounded", name) << QString::fromLatin1(name) << true;
+        }
+    }
+    void expert_isNeuronMajor() {
+        QFETCH(QString, name);
+        QFETCH(bool, round);
+        const ModelConfig c = read_model_config(tinyModel(name));
+        const auto checkpoint = Checkpoint::open(tinyModel(name));
+        kernels::ThreadPool pool(3);
+        const ModelWeights weights = load_weights(*checkpoint, c, round, pool, {}, {});
+        if (round) QCOMPARE(weights.experts.type(), kernels::WeightType::kBf16);
+        for (std::int32_t l = 0; l < c.n_layers; ++l) {
+            for (std::int32_t e = 0; e < c.n_experts; ++e) {
+                const auto part = [&](const char* w) {
+                    return checkpoint->find("model.layers." + std::to_string(l) + ".block_sparse_moe.experts." +
+                                            std::to_string(e) + "." + w + ".weight");
+                };
+                const TensorView &w1 = *part("w1"), &w2 = *part("w2"), &w3 = *part("w3");
+                if (!round) QCOMPARE(weights.experts.type(), w1.type);
+                const auto view = weights.experts.expert(LayerIndex{l}, ExpertIndex{e});
+                const auto expected = [&](const TensorView& tensor, std::int64_t index) {
+                    const float value = valueAt(tensor.bytes.data(), tensor.type, index);
+                    return round ? kernels::to_float(kernels::to_bf16(value)) : value;
+                };
+                for (std::int64_t j = 0; j < c.ffn_dim; ++j) {
+                    for (std::int64_t h = 0; h < c.hidden_dim; ++h) {
+                        const std::int64_t at = j * 3 * c.hidden_dim + h;
+                        QCOMPARE(valueAt(view.data, view.type, at), expected(w1, j * c.hidden_dim + h));
+                        QCOMPARE(valueAt(view.data, view.type, at + c.hidden_dim), expected(w3, j * c.hidden_dim + h));
+                        QCOMPARE(valueAt(view.data, view.type, at + 2 * c.hidden_dim), expected(w2, h * c.ffn_dim + j));
+                    }
+                }
+            }
+        }
+    }
+
+    void dense_queriesKeysAndValuesLieBelowEachOther() {
+        const ModelConfig c = read_model_config(tinyModel(QStringLiteral("grouped_f32")));
+        const auto checkpoint = Checkpoint::open(tinyModel(QStringLiteral("grouped_f32")));
+        kernels::ThreadPool pool(2);
+        const ModelWeights weights = load_weights(*checkpoint, c, false, pool, {}, {});
+        const auto& qkv = weights.layers[1].qkv;
+        std::int64_t row = 0;
+        for (const char* part : {"q", "k", "v"}) {
+            const TensorView& tensor =
+                *checkpoint->find(std::string("model.layers.1.self_attn.") + part + "_proj.weight");
+            QCOMPARE(std::memcmp(qkv.view().row(row), tensor.bytes.data(), tensor.bytes.size()), 0);
+            row += tensor.shape[0];
+        }
+        QCOMPARE(qkv.n_rows, row);
+        // Norms and gates are float32 wherever they come from, so the bytes in memory are those of the file here.
+        QCOMPARE(weights.total_bytes(), static_cast<std::uint64_t>(c.total_weights()) * 4);
+    }
+
+    void progress_growsToTheWhole() {
+        const ModelConfig c = read_model_config(tinyModel(QStringLiteral("grouped_bf16")));
+        const auto checkpoint = Checkpoint::open(tinyModel(QStringLiteral("grouped_bf16")));
+        kernels::ThreadPool pool(2);
+        std::uint64_t last = 0;
+        int calls = 0;
+        load_weights(*checkpoint, c, false, pool,
+                     [&](std::uint64_t done, std::uint64_t total) {
+                         QVERIFY(done > last || calls == 0);
+                         QCOMPARE(total, checkpoint->total_bytes());
+                         last = done;
+                         ++calls;
+                     },
+                     {});
+        QVERIFY(calls > 10);
+        QCOMPARE(last, checkpoint->total_bytes());
+    }
+
+    void stopRequested_endsInCancelled() {
+        const ModelConfig c = read_model_config(tinyModel(QStringLiteral("grouped_f32")));
+        const auto checkpoint = Checkpoint::open(tinyModel(QStringLiteral("grouped_f32")));
+        kernels::ThreadPool pool(2);
+        std::stop_source stop;
+        int calls = 0;
+        try {
+            load_weights(
+                *checkpoint, c, false, pool,
+                [&](std::uint64_t, std::uint64_t) {
+                    if (++calls == 5) stop.request_stop();
+                },
+                stop.get_token());
+            QFAIL("no error");
+        } catch (const Error& error) {
+            QCOMPARE(error.kind(), ErrorKind::kCancelled);
+            QCOMPARE(calls, 5);
+        }
+    }
+
+    void config_unlikeTheTensors_namesTensorAndShapes() {
+        ModelConfig c = read_model_config(tinyModel(QStringLiteral("grouped_f32")));
+        c.ffn_dim += 1;
+        const auto checkpoint = Checkpoint::open(tinyModel(QStringLiteral("grouped_f32")));
+        kernels::ThreadPool pool(1);
+        try {
+            load_weights(*checkpoint, c, false, pool, {}, {});
+            QFAIL("no error");
+        } catch (const Error& error) {
+            QCOMPARE(error.kind(), ErrorKind::kInvalidModel);
+            const QString text = QString::fromUtf8(error.what());
+            QVERIFY2(text.contains(QStringLiteral("model.layers.0.block_sparse_moe.experts.0.w1.weight")),
+                     error.what());
+            QVERIFY2(text.contains(QStringLiteral("48")) && text.contains(QStringLiteral("49")), error.what());
+        }
+    }
+
+    void requireRam_moreThanThereIs_saysByHowMuch() {
+        try {
+            require_ram(std::uint64_t{1} << 60, "The model X");
+            QFAIL("no error");
+        } catch (const Error& error) {
+            QCOMPARE(error.kind(), ErrorKind::kOutOfMemory);
+            QVERIFY2(QString::fromUtf8(error.what()).startsWith(QStringLiteral("The model X needs 1048576.0 TiB")),
+                     error.what());
+            QVERIFY2(QString::fromUtf8(error.what()).contains(QStringLiteral("too little")), error.what());
+        }
+    }
+
+    void synthetic_sameSeed_sameWeightsForAnyThreads() {
+        SyntheticModel model = parse_synthetic("synthetic:fine?layers=1&seed=5");
+        model.config.n_experts = 4;  // smaller, or the test would only wait
+        model.config.vocab_size = 101;
+        kernels::ThreadPool one(1), three(3);
+        const ModelWeights a = draw_weights(model, one, {}, {});
+        const ModelWeights b = draw_weights(model, three, {}, {});
+        model.seed = 6;
+        const ModelWeights c = draw_weights(model, three, {}, {});
+        const auto block = [&](const ModelWeights& w) { return w.experts.expert(LayerIndex{0}, ExpertIndex{3}).data; };
+        const auto bytes = static_cast<std::size_t>(a.experts.expert_bytes());
+        QCOMPARE(std::memcmp(block(a), block(b), bytes), 0);
+        QVERIFY(std::memcmp(block(a), block(c), bytes) != 0);
+        QVERIFY(a.layers[0].gate == b.layers[0].gate);
+        QVERIFY(std::memcmp(block(a), a.experts.expert(LayerIndex{0}, ExpertIndex{2}).data, bytes) != 0);
+
+        double sum = 0, squares = 0;
+        const std::int64_t n = model.config.expert_weights();
+        for (std::int64_t i = 0; i < n; ++i) {
+            const double value = static_cast<double>(valueAt(block(a), kernels::WeightType::kBf16, i));
+            sum += value;
+            squares += value * value;
+        }
+        const double variance = squares / static_cast<double>(n) * static_cast<double>(model.config.hidden_dim);
+        QVERIFY2(std::abs(variance - 1) < 0.02, qPrintable(QString::number(variance)));
+        QVERIFY(std::abs(sum / static_cast<double>(n)) * std::sqrt(static_cast<double>(model.config.hidden_dim)) <
+                0.01);
+    }
+
+    void synthetic_names_data() {
+        QTest::addColumn<QString>("name");
+        QTest::addColumn<QString>("says");  // empty: it is right
+        QTest::newRow("8x7b") << QStringLiteral("synthetic:mixtral-8x7b") << QString();
+        QTest::newRow("options") << QStringLiteral("synthetic:mixtral-mini?layers=3&seed=18446744073709551615")
+                                 << QString();
+        QTest::newRow("order") << QStringLiteral("synthetic:fine?seed=1&layers=2") << QString();
+        QTest::newRow("unknown") << QStringLiteral("synthetic:gpt") << QStringLiteral("mixtral-mini");
+        QTest::newRow("empty") << QStringLiteral("synthetic:") << QStringLiteral("expected mixtral-8x7b");
+        QTest::newRow("no layers") << QStringLiteral("synthetic:fine?layers=0") << QStringLiteral("layers is \"0\"");
+        QTest::newRow("layers in words") << QStringLiteral("synthetic:fine?layers=two")
+                                         << QStringLiteral("layers is \"two\"");
+        QTest::newRow("too many layers") << QStringLiteral("synthetic:fine?layers=99999") << QStringLiteral("4096");
+        QTest::newRow("negative seed") << QStringLiteral("synthetic:fine?seed=-1") << QStringLiteral("seed is \"-1\"");
+        QTest::newRow("unknown option") << QStringLiteral("synthetic:fine?depth=1")
+                                        << QStringLiteral("no option \"depth\"");
+    }
+    void synthetic_names() {
+        QFETCH(QString, name);
+        QFETCH(QString, says);
+        try {
+            const SyntheticModel model = parse_synthetic(name.toStdString());
+            QVERIFY2(says.isEmpty(), "no error");
+            QVERIFY(model.config.total_weights() > 0);
+            if (name.contains(QStringLiteral("layers=3"))) {
+                QCOMPARE(model.config.n_layers, 3);
+                QCOMPARE(model.config.ffn_dim, 7168);
+                QCOMPARE(model.seed, std::numeric_limits<std::uint64_t>::max());
+            }
+        } catch (const Error& error) {
+            QVERIFY2(!says.isEmpty() && QString::fromUtf8(error.what()).contains(says), error.what());
+            QCOMPARE(error.kind(), ErrorKind::kInvalidInput);
+        }
+    }
+};
+
+QTEST_GUILESS_MAIN(TestWeights)
+#include "tst_weights.moc"

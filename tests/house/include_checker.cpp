@@ -1,0 +1,245 @@
+#include "tests/house/include_checker.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <tuple>
+
+#include <QRegularExpression>
+
+namespace offstage::house {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_name_char(char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+}
+
+// Walks a source text, and knows which parts are comments, strings and characters.
+class Scanner {
+  public:
+    explicit Scanner(std::string_view text) : text_(text) {}
+
+    std::vector<Include> run() {
+        bool line_is_blank = true;  // nothing but blanks and comments so far
+        while (at_ < text_.size()) {
+            const char c = text_[at_];
+            if (c == '\n') {
+                line_is_blank = true;
+                next();
+            } else if (starts("//")) {
+                skip_until("\n", false);
+            } else if (starts("/*")) {
+                skip_until("*/", true);
+            } else if (c == '#' && line_is_blank) {
+                directive();
+                line_is_blank = false;
+            } else if (c == '"') {
+                skip_quoted('"');
+            } else if (c == '\'') {
+                skip_quoted('\'');
+            } else if (is_name_char(c)) {
+                word();
+                line_is_blank = false;
+            } else {
+                line_is_blank = line_is_blank && (c == ' ' || c == '\t' || c == '\r');
+                next();
+            }
+        }
+        return std::move(found_);
+    }
+
+  private:
+    bool starts(std::string_view what) const { return text_.substr(at_).starts_with(what); }
+
+    void next() {
+        if (text_[at_] == '\n') ++line_;
+        ++at_;
+    }
+
+    void skip_until(std::string_view end, bool inclusive) {
+        while (at_ < text_.size() && !starts(end)) next();
+        for (std::size_t i = 0; inclusive && i < end.size() && at_ < text_.size(); ++i) next();
+    }
+
+    void skip_quoted(char quote) {
+        next();
+        while (at_ < text_.size() && text_[at_] != quote && text_[at_] != '\n') {
+            if (text_[at_] == '\\' && at_ + 1 < text_.size()) next();
+            next();
+        }
+        if (at_ < text_.size() && text_[at_] == quote) next();
+    }
+
+    // An identifier, a number with its digit separators, or the prefix of a raw string together with the string.
+    void word() {
+        const std::size_t begin = at_;
+        const bool number = std::isdigit(static_cast<unsigned char>(text_[at_])) != 0;
+        while (at_ < text_.size() && (is_name_char(text_[at_]) || (number && text_[at_] == '\''))) next();
+        if (at_ < text_.size() && text_[at_] == '"' && text_[at_ - 1] == 'R' && at_ - begin <= 3) {
+            const std::size_t open = text_.find('(', at_);
+            if (open == std::string_view::npos) return;
+            std::string end(1, ')');
+            end.append(text_.substr(at_ + 1, open - at_ - 1)).push_back('"');
+            skip_until(end, true);
+        }
+    }
+
+    void blanks() {
+        while (at_ < text_.size()) {
+            if (text_[at_] == ' ' || text_[at_] == '\t') {
+                next();
+            } else if (starts("\\\n")) {
+                next();
+                next();
+            } else if (starts("/*")) {
+                skip_until("*/", true);
+            } else {
+                return;
+            }
+        }
+    }
+
+    void directive() {
+        const int line = line_;
+        next();
+        blanks();
+        std::size_t begin = at_;
+        while (at_ < text_.size() && is_name_char(text_[at_])) next();
+        const std::string_view keyword = text_.substr(begin, at_ - begin);
+        if (keyword != "include" && keyword != "include_next" && keyword != "import") return;
+        blanks();
+        if (at_ >= text_.size()) return;
+        const char open = text_[at_];
+        if (open == '"' || open == '<') {
+            const std::size_t end = text_.find(open == '"' ? '"' : '>', at_ + 1);
+            const std::string_view name = text_.substr(at_ + 1, end == std::string_view::npos ? end : end - at_ - 1);
+            found_.push_back({line, std::string(name), open == '"' ? Include::Form::kQuoted : Include::Form::kAngled});
+            at_ = end == std::string_view::npos ? text_.size() : end + 1;
+        } else {
+            begin = at_;
+            while (at_ < text_.size() && is_name_char(text_[at_])) next();
+            found_.push_back({line, std::string(text_.substr(begin, at_ - begin)), Include::Form::kMacro});
+        }
+    }
+
+    std::string_view text_;
+    std::size_t at_ = 0;
+    int line_ = 1;
+    std::vector<Include> found_;
+};
+
+// ---------------------------------------------------------------- the rules
+
+// Lowest first: a file includes nothing of a floor that stands above its own. Tests look at everything.
+constexpr std::array<std::string_view, 5> kFloors = {"kernels", "engine", "ui", "app", "tests"};
+
+std::optional<std::size_t> floor_of(std::string_view path) {
+    const std::string_view top = path.substr(0, path.find('/'));
+    const auto found = std::find(kFloors.begin(), kFloors.end(), top);
+    if (found == kFloors.end() || top.size() == path.size()) return std::nullopt;
+    return static_cast<std::size_t>(found - kFloors.begin());
+}
+
+bool matches(const std::string& text, const char* pattern) {
+    const QRegularExpression whole(QRegularExpression::anchoredPattern(QString::fromUtf8(pattern)));
+    return whole.match(QString::fromStdString(text)).hasMatch();
+}
+
+// What the window may know of the engine: the session façade and value types.
+constexpr const char* kEngineForUi =
+    "engine/(run/session\\.h|run/sampler_settings\\.h|telemetry/[^/]+\\.h|error\\.h|text/chat_template\\.h"
+    "|model/indices\\.h|device/hardware\\.h)";
+
+struct LibraryRule {
+    const char* headers;     // which includes this is about
+    const char* allowed_in;  // which files may have them
+    const char* rule;
+};
+
+constexpr LibraryRule kLibraryRules[] = {
+    {"Q[A-Z].*|Qt[A-Z][A-Za-z0-9]*/.*|q[a-z0-9_]+\\.h", "(ui|app|tests)/.*", "kernels and engine know nothing of Qt"},
+    {"(oneapi/)?dnnl[^/]*|oneapi/.*", "kernels/gemm\\.cpp|tests/bench/.*", "only kernels/gemm.cpp knows oneDNN"},
+    {"[a-z0-9]+intrin\\.h|arm_(neon|sve|bf16|fp16)\\.h|cpuid\\.h", "kernels/.*", "SIMD stays in kernels/"},
+    {"cuda.*|cublas.*|cub/.*|cooperative_groups.*|nvml\\.h|nvtx3/.*|thrust/.*|mma\\.h", "kernels/cuda/.*",
+     "CUDA stays in kernels/cuda/"},
+    {"(.*/)?(QtCharts|QtDataVisualization|QtGraphs|QtNetworkAuth|QtVirtualKeyboard|QtQuick3D|QtLottie)(/.*)?"
+     "|Q[A-Za-z]*(Chart|LineSeries|BarSeries|BarSet|PieSeries|ValueAxis)[A-Za-z]*|(.*/)?qcustomplot\\.h|Q3D.*",
+     "", "its licence is the GPL, and Offstage's is the Apache licence"},
+    {"(QtNetwork/"
+     ")?Q(NetworkAccessManager|NetworkRequest|NetworkReply|Tcp.*|Udp.*|Ssl.*|Dtls.*|HostInfo|WebSocket.*|Http.*)|"
+     "QtNetwork|QtWeb.*|curl/.*|sys/socket\\.h|netinet/.*|arpa/.*|netdb\\.h|(boost/)?asio.*",
+     "", "Offstage opens no connections"},
+};
+
+std::optional<std::string> broken_rule(const fs::path& root, const std::string& file, const Include& include) {
+    if (include.form == Include::Form::kMacro) return "an include by macro cannot be checked";
+
+    // The included file as a path from the root; relative to the including file where that is what is meant.
+    std::string target = include.name;
+    const fs::path beside = (fs::path(file).parent_path() / include.name).lexically_normal();
+    if (include.form == Include::Form::kQuoted && !fs::exists(root / include.name) && fs::exists(root / beside)) {
+        target = beside.generic_string();
+    }
+    if (target.find("..") != std::string::npos) return "includes of our own are written from the root of the tree";
+
+    const std::size_t from = *floor_of(file);
+    if (const auto to = floor_of(target)) {
+        const std::string rule = std::string(kFloors[from]) + " includes nothing of " + std::string(kFloors[*to]);
+        if (*to > from) return rule;
+        if (kFloors[from] == "ui" && kFloors[*to] == "kernels") return rule;
+        if (kFloors[from] == "ui" && kFloors[*to] == "engine" && !matches(target, kEngineForUi)) {
+            return "ui includes of the engine only the session façade and value types";
+        }
+        return std::nullopt;
+    }
+    for (const LibraryRule& rule : kLibraryRules) {
+        if (matches(target, rule.headers) && !matches(file, rule.allowed_in)) return rule.rule;
+    }
+    return std::nullopt;
+}
+
+bool is_source(const fs::path& path) {
+    constexpr std::string_view kExtensions[] = {".h", ".hpp", ".cpp", ".cc", ".inc", ".inl", ".cu", ".cuh"};
+    return std::find(std::begin(kExtensions), std::end(kExtensions), path.extension().string()) !=
+           std::end(kExtensions);
+}
+
+}  // namespace
+
+std::vector<Include> includes_of(std::string_view source) {
+    return Scanner(source).run();
+}
+
+std::string describe(const Breach& breach) {
+    return breach.file + ":" + std::to_string(breach.line) + ": \"" + breach.include + "\": " + breach.rule;
+}
+
+Report check_includes(const fs::path& root) {
+    Report report;
+    for (const std::string_view floor : kFloors) {
+        if (!fs::is_directory(root / floor)) continue;
+        for (const auto& entry : fs::recursive_directory_iterator(root / floor)) {
+            if (!entry.is_regular_file() || !is_source(entry.path())) continue;
+            const std::string file = entry.path().lexically_relative(root).generic_string();
+            std::ifstream in(entry.path(), std::ios::binary);
+            const std::string text((std::istreambuf_iterator<char>(in)), std::istreambuf_iterator<char>());
+            ++report.n_files;
+            for (const Include& include : includes_of(text)) {
+                ++report.n_includes;
+                if (const auto rule = broken_rule(root, file, include)) {
+                    report.breaches.push_back({file, include.line, include.name, *rule});
+                }
+            }
+        }
+    }
+    std::sort(report.breaches.begin(), report.breaches.end(),
+              [](const Breach& a, const Breach& b) { return std::tie(a.file, a.line) < std::tie(b.file, b.line); });
+    return report;
+}
+
+}  // namespace offstage::house

@@ -1,0 +1,215 @@
+// The plan of the house, kept by a test: who includes whom, which library is known where, and what lies at the top.
+#include <filesystem>
+#include <fstream>
+
+#include <QProcess>
+#include <QSet>
+#include <QStandardPaths>
+#include <QTemporaryDir>
+#include <QTest>
+
+#include "tests/house/include_checker.h"
+
+using namespace offstage::house;
+
+class TestIncludes : public QObject {
+    Q_OBJECT
+
+  private Q_SLOTS:
+    void this_tree_keepsThePlan();
+    void invented_breachIsFound_data();
+    void invented_breachIsFound();
+    void invented_lawfulIncludePasses_data();
+    void invented_lawfulIncludePasses();
+    void scanner_findsWhatACompilerWouldMeet();
+    void top_holdsOnlyWhatThePlanNames();
+};
+
+namespace {
+
+// A tree with one file of one line, preceded by a comment line so that the line number can be wrong.
+Report check_one(const QString& file, const QString& line, const QStringList& others = {}) {
+    const QTemporaryDir directory;
+    const std::filesystem::path root = directory.path().toStdString();
+    const QStringList paths = others + QStringList(file);
+    for (const QString& path : paths) {
+        const std::filesystem::path whole = root / path.toStdString();
+        std::filesystem::create_directories(whole.parent_path());
+        std::ofstream(whole) << "// " << path.toStdString() << "\n" << (path == file ? line.toStdString() : "") << "\n";
+    }
+    return check_includes(root);
+}
+
+}  // namespace
+
+void TestIncludes::this_tree_keepsThePlan() {
+    const Report report = check_includes(OFFSTAGE_SOURCE_DIR);
+    QVERIFY2(report.n_files > 20 && report.n_includes > 60, "the checker saw next to nothing");
+    QStringList lines;
+    for (const Breach& breach : report.breaches) lines << QString::fromStdString(describe(breach));
+    QVERIFY2(lines.isEmpty(), qPrintable("\n" + lines.join("\n")));
+}
+
+void TestIncludes::invented_breachIsFound_data() {
+    QTest::addColumn<QString>("file");
+    QTest::addColumn<QString>("line");
+    QTest::newRow("kernels up to engine") << "kernels/a.cpp"
+                                          << "#include \"engine/error.h\"";
+    QTest::newRow("kernels up to ui") << "kernels/deep/down/a.h"
+                                      << "#include \"ui/a.h\"";
+    QTest::newRow("engine up to ui") << "engine/run/a.cpp"
+                                     << "#include \"ui/chat/a.h\"";
+    QTest::newRow("engine up to app, in brackets") << "engine/a.h"
+                                                   << "#include <app/cli/a.h>";
+    QTest::newRow("ui up to app") << "ui/a.cpp"
+                                  << "#include \"app/a.h\"";
+    QTest::newRow("app to tests") << "app/offstage.cpp"
+                                  << "#include \"tests/ui/fake_session.h\"";
+    QTest::newRow("spaces") << "kernels/a.cpp"
+                            << "  #  include   \"engine/error.h\"";
+    QTest::newRow("comment between") << "kernels/a.cpp"
+                                     << "#include /* why */ \"engine/error.h\"";
+    QTest::newRow("relative, upwards") << "kernels/a.cpp"
+                                       << "#include \"../engine/error.h\"";
+    QTest::newRow("macro") << "engine/a.cpp"
+                           << "#include CONFIG_HEADER";
+    QTest::newRow("ui to kernels") << "ui/a.cpp"
+                                   << "#include \"kernels/types.h\"";
+    QTest::newRow("ui to a tensor") << "ui/a.cpp"
+                                    << "#include \"engine/model/checkpoint.h\"";
+    QTest::newRow("ui to the forward pass") << "ui/panels/a.h"
+                                            << "#include \"engine/run/forward.h\"";
+    QTest::newRow("engine to Qt") << "engine/a.cpp"
+                                  << "#include <QString>";
+    QTest::newRow("engine to Qt by module") << "engine/a.cpp"
+                                            << "#include <QtCore/QString>";
+    QTest::newRow("kernels to Qt's small headers") << "kernels/a.cpp"
+                                                   << "#include <qglobal.h>";
+    QTest::newRow("oneDNN beside gemm") << "kernels/cpu/a.cpp"
+                                        << "#include <oneapi/dnnl/dnnl.hpp>";
+    QTest::newRow("oneDNN in a header") << "kernels/gemm.h"
+                                        << "#include <dnnl.hpp>";
+    QTest::newRow("SIMD in the engine") << "engine/run/a.cpp"
+                                        << "#include <immintrin.h>";
+    QTest::newRow("NEON in the window") << "ui/a.cpp"
+                                        << "#include <arm_neon.h>";
+    QTest::newRow("CUDA in the engine") << "engine/device/a.cpp"
+                                        << "#include <cuda_runtime.h>";
+    QTest::newRow("CUDA beside kernels/cuda") << "kernels/cuda_devices.h"
+                                              << "#include <cuda_runtime_api.h>";
+    QTest::newRow("cuBLAS") << "engine/a.cpp"
+                            << "#include <cublas_v2.h>";
+    QTest::newRow("QtCharts") << "ui/a.cpp"
+                              << "#include <QtCharts/QChartView>";
+    QTest::newRow("QtCharts by class") << "ui/a.cpp"
+                                       << "#include <QChartView>";
+    QTest::newRow("QCustomPlot") << "ui/a.cpp"
+                                 << "#include \"third/qcustomplot.h\"";
+    QTest::newRow("a network client") << "ui/a.cpp"
+                                      << "#include <QNetworkAccessManager>";
+    QTest::newRow("a socket") << "engine/a.cpp"
+                              << "#include <sys/socket.h>";
+    QTest::newRow("a device file") << "kernels/cuda/a.cu"
+                                   << "#include \"engine/error.h\"";
+    QTest::newRow("a device header") << "kernels/cuda/a.cuh"
+                                     << "#include \"engine/error.h\"";
+}
+
+void TestIncludes::invented_breachIsFound() {
+    QFETCH(QString, file);
+    QFETCH(QString, line);
+    const Report report = check_one(file, line, {QStringLiteral("engine/error.h")});
+    QCOMPARE(report.breaches.size(), std::size_t{1});
+    QCOMPARE(QString::fromStdString(report.breaches[0].file), file);
+    QCOMPARE(report.breaches[0].line, 2);
+    QVERIFY(describe(report.breaches[0]).starts_with(file.toStdString() + ":2: "));
+}
+
+void TestIncludes::invented_lawfulIncludePasses_data() {
+    QTest::addColumn<QString>("file");
+    QTest::addColumn<QString>("line");
+    QTest::newRow("downwards") << "engine/a.cpp"
+                               << "#include \"kernels/types.h\"";
+    QTest::newRow("same floor") << "kernels/a.cpp"
+                                << "#include \"kernels/types.h\"";
+    QTest::newRow("standard library") << "kernels/a.cpp"
+                                      << "#include <vector>";
+    QTest::newRow("façade") << "ui/a.cpp"
+                            << "#include \"engine/run/session.h\"";
+    QTest::newRow("telemetry") << "ui/a.cpp"
+                               << "#include \"engine/telemetry/snapshot.h\"";
+    QTest::newRow("app to all below") << "app/a.cpp"
+                                      << "#include \"engine/model/checkpoint.h\"";
+    QTest::newRow("ui to Qt") << "ui/a.cpp"
+                              << "#include <QPainter>";
+    QTest::newRow("moc") << "ui/a.cpp"
+                         << "#include \"a.moc\"";
+    QTest::newRow("oneDNN at home") << "kernels/gemm.cpp"
+                                    << "#include <oneapi/dnnl/dnnl.hpp>";
+    QTest::newRow("SIMD at home") << "kernels/cpu/a_avx2.cpp"
+                                  << "#include <immintrin.h>";
+    QTest::newRow("CUDA at home") << "kernels/cuda/a.cu"
+                                  << "#include <cuda_runtime.h>";
+    QTest::newRow("in a comment") << "kernels/a.cpp"
+                                  << "/*\n#include \"engine/error.h\"\n*/ // #include \"ui/a.h\"";
+    QTest::newRow("in a string") << "kernels/a.cpp"
+                                 << "const char* s = R\"x(\n#include \"ui/a.h\"\n)x\";";
+    QTest::newRow("a test") << "tests/ui/tst_a.cpp"
+                            << "#include \"kernels/gemm.h\"";
+    QTest::newRow("not a source") << "engine/notes.txt"
+                                  << "#include \"ui/a.h\"";
+}
+
+void TestIncludes::invented_lawfulIncludePasses() {
+    QFETCH(QString, file);
+    QFETCH(QString, line);
+    const Report report = check_one(file, line);
+    QStringList lines;
+    for (const Breach& breach : report.breaches) lines << QString::fromStdString(describe(breach));
+    QCOMPARE(lines, QStringList());
+}
+
+void TestIncludes::scanner_findsWhatACompilerWouldMeet() {
+    const auto found = includes_of(
+        "#pragma once\n"
+        "#include <a>  // <b>\n"
+        "/* #include <c> */ #include <d>\n"
+        "auto n = 1'000'000; char q = '\"'; auto s = \"\\\"#include <e>\";\n"
+        "#include \\\n \"f\"\n"
+        "auto r = R\"(\n#include <g>\n)\";\n"
+        "  # include <h>\n"
+        "x #include <i>\n"
+        "#include");
+    QStringList names;
+    for (const Include& include : found) {
+        names << QStringLiteral("%1:%2").arg(include.line).arg(QString::fromStdString(include.name));
+    }
+    const QStringList expected{QStringLiteral("2:a"), QStringLiteral("3:d"), QStringLiteral("5:f"),
+                               QStringLiteral("10:h")};
+    QCOMPARE(names, expected);
+}
+
+void TestIncludes::top_holdsOnlyWhatThePlanNames() {
+    const QString git = QStandardPaths::findExecutable(QStringLiteral("git"));
+    if (git.isEmpty()) QSKIP("git is not installed, and without it files of the tree and others cannot be told apart");
+    QProcess list;
+    list.start(git, {QStringLiteral("-c"), QStringLiteral("safe.directory=*"), QStringLiteral("-C"),
+                     QStringLiteral(OFFSTAGE_SOURCE_DIR), QStringLiteral("ls-files"), QStringLiteral("-z")});
+    QVERIFY(list.waitForFinished());
+    const QList<QByteArray> files = list.readAllStandardOutput().split('\0');
+    if (list.exitCode() != 0) QSKIP("this tree is not a git checkout");
+    const QSet<QByteArray> allowed{"CMakeLists.txt", "CMakePresets.json", "LICENSE",   "README.md", "app", "engine",
+                                   "installer",      "kernels",           "resources", "tests",     "ui"};
+    QSet<QByteArray> others;
+    int n_files = 0;
+    for (const QByteArray& file : files) {
+        const QByteArray top = file.split('/').first();
+        n_files += top.isEmpty() ? 0 : 1;
+        if (!top.isEmpty() && !top.startsWith('.') && !allowed.contains(top)) others << top;
+    }
+    QVERIFY(n_files > 20);
+    QVERIFY2(others.isEmpty(), qPrintable(QString::fromUtf8(others.values().join(", "))));
+}
+
+QTEST_GUILESS_MAIN(TestIncludes)
+#include "tst_includes.moc"

@@ -1,0 +1,163 @@
+// Every instruction set against causal attention written out in double precision.
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include <QTest>
+
+#include "kernels/cpu_kernels.h"
+#include "test_buffer.h"
+#include "test_data.h"
+
+using namespace offstage::kernels;
+using namespace offstage::kernels::test;
+
+namespace {
+
+struct Case {
+    std::int64_t n_queries;
+    std::int64_t n_keys;
+    std::int64_t head_dim;
+};
+
+constexpr Case kCases[] = {
+    {1, 1, 64},      {1, 2, 128},  {1, 63, 64},   {1, 64, 96},   {1, 65, 128},  {1, 1000, 128},
+    {2, 130, 80},    {3, 3, 64},   {5, 200, 128}, {7, 7, 32},    {8, 8, 64},    {9, 73, 128},
+    {12, 64, 20},    {17, 17, 16}, {70, 70, 128}, {64, 128, 64}, {65, 200, 72}, {133, 133, 40},
+    {100, 301, 256}, {6, 6, 1},    {10, 90, 5},   {20, 21, 33},
+};
+
+std::vector<double> exact_row(const float* q, const float* keys, const float* values, std::int64_t n_seen,
+                              std::int64_t head_dim, double scale) {
+    std::vector<double> scores(static_cast<std::size_t>(n_seen));
+    for (std::int64_t k = 0; k < n_seen; ++k) {
+        double score = 0.0;
+        for (std::int64_t i = 0; i < head_dim; ++i) score += double{q[i]} * double{keys[k * head_dim + i]};
+        scores[static_cast<std::size_t>(k)] = score * scale;
+    }
+    const double largest = *std::max_element(scores.begin(), scores.end());
+    double sum = 0.0;
+    std::vector<double> row(static_cast<std::size_t>(head_dim), 0.0);
+    for (std::int64_t k = 0; k < n_seen; ++k) {
+        const double probability = std::exp(scores[static_cast<std::size_t>(k)] - largest);
+        sum += probability;
+        for (std::int64_t i = 0; i < head_dim; ++i) {
+            row[static_cast<std::size_t>(i)] += probability * double{values[k * head_dim + i]};
+        }
+    }
+    for (double& value : row) value /= sum;
+    return row;
+}
+
+}  // namespace
+
+class TestAttention : public QObject {
+    Q_OBJECT
+
+  private slots:
+    void matches_softmax_in_double_data();
+    void matches_softmax_in_double();
+    void large_scores_do_not_overflow_data() { add_instruction_set_rows(); }
+    void large_scores_do_not_overflow();
+    void later_keys_are_not_seen_data() { add_instruction_set_rows(); }
+    void later_keys_are_not_seen();
+};
+
+void TestAttention::matches_softmax_in_double_data() {
+    QTest::addColumn<int>("set");
+    QTest::addColumn<int>("index");
+    for (const InstructionSet set : available_instruction_sets()) {
+        for (std::size_t i = 0; i < std::size(kCases); ++i) {
+            QTest::addRow("%s, %lld queries, %lld keys, head_dim %lld", name_of(set).data(),
+                          static_cast<long long>(kCases[i].n_queries), static_cast<long long>(kCases[i].n_keys),
+                          static_cast<long long>(kCases[i].head_dim))
+                << static_cast<int>(set) << static_cast<int>(i);
+        }
+    }
+}
+
+void TestAttention::matches_softmax_in_double() {
+    QFETCH(int, set);
+    QFETCH(int, index);
+    const auto [n_queries, n_keys, head_dim] = kCases[index];
+    const std::int64_t q_stride = head_dim + 3;
+    const std::int64_t out_stride = head_dim + 5;
+    TestBuffer<float> q(q_stride * (n_queries - 1) + head_dim, 4);
+    TestBuffer<float> keys(n_keys * head_dim);
+    TestBuffer<float> values(n_keys * head_dim, 8);
+    TestBuffer<float> out(out_stride * (n_queries - 1) + head_dim, 4);
+    TestBuffer<float> scratch(attention_scratch_floats(n_keys, head_dim));
+    fill_random(q.span(), 1, 2.0f);
+    fill_random(keys.span(), 2, 2.0f);
+    fill_random(values.span(), 3);
+    std::fill(out.span().begin(), out.span().end(), 77.0f);
+    const float scale = 1.0f / std::sqrt(static_cast<float>(head_dim));
+    cpu_kernels(static_cast<InstructionSet>(set))
+        .attention(q.data(), q_stride, keys.data(), values.data(), n_queries, n_keys, head_dim, scale, out.data(),
+                   out_stride, scratch.data());
+    QVERIFY(out.guards_intact());
+    QVERIFY(scratch.guards_intact());
+    for (std::int64_t query = 0; query < n_queries; ++query) {
+        const auto want = exact_row(q.data() + query * q_stride, keys.data(), values.data(),
+                                    n_keys - n_queries + query + 1, head_dim, double{scale});
+        for (std::int64_t i = 0; i < head_dim; ++i) {
+            const double got = double{out[query * out_stride + i]};
+            QVERIFY2(std::abs(got - want[static_cast<std::size_t>(i)]) < 4e-6,
+                     qPrintable(QString("query %1 place %2: %3, expected %4")
+                                    .arg(query)
+                                    .arg(i)
+                                    .arg(got)
+                                    .arg(want[static_cast<std::size_t>(i)])));
+        }
+        for (std::int64_t i = head_dim; query + 1 < n_queries && i < out_stride; ++i) {
+            QCOMPARE(out[query * out_stride + i], 77.0f);
+        }
+    }
+}
+
+void TestAttention::large_scores_do_not_overflow() {
+    QFETCH(int, set);
+    // Scores of thousands, largest in a late block: without the maximum subtracted, every exponential overflows.
+    constexpr std::int64_t kKeys = 300;
+    constexpr std::int64_t kHeadDim = 64;
+    std::vector<float> q(kHeadDim, 10.0f);
+    std::vector<float> keys(kKeys * kHeadDim);
+    std::vector<float> values(kKeys * kHeadDim);
+    for (std::size_t k = 0; k < kKeys; ++k) {
+        std::fill_n(keys.begin() + static_cast<std::ptrdiff_t>(k * kHeadDim), kHeadDim, k == 200 ? 10.0f : -10.0f);
+        std::fill_n(values.begin() + static_cast<std::ptrdiff_t>(k * kHeadDim), kHeadDim, static_cast<float>(k));
+    }
+    std::vector<float> out(kHeadDim);
+    std::vector<float> scratch(static_cast<std::size_t>(attention_scratch_floats(kKeys, kHeadDim)));
+    cpu_kernels(static_cast<InstructionSet>(set))
+        .attention(q.data(), kHeadDim, keys.data(), values.data(), 1, kKeys, kHeadDim, 1.0f, out.data(), kHeadDim,
+                   scratch.data());
+    for (const float value : out) QCOMPARE(value, 200.0f);
+}
+
+void TestAttention::later_keys_are_not_seen() {
+    QFETCH(int, set);
+    // Keys and values that a query must not see are NaN for it: one look would spoil the result.
+    constexpr std::int64_t kHeadDim = 32;
+    for (const std::int64_t n : {1, 5, 40, 100}) {
+        std::vector<float> q(static_cast<std::size_t>(n * kHeadDim));
+        std::vector<float> keys(static_cast<std::size_t>(n * kHeadDim));
+        std::vector<float> values(static_cast<std::size_t>(n * kHeadDim));
+        fill_random(q, 4);
+        fill_random(keys, 5);
+        fill_random(values, 6);
+        std::fill_n(keys.end() - kHeadDim, kHeadDim, std::nanf(""));
+        std::vector<float> out(q.size());
+        std::vector<float> scratch(static_cast<std::size_t>(attention_scratch_floats(n, kHeadDim)));
+        cpu_kernels(static_cast<InstructionSet>(set))
+            .attention(q.data(), kHeadDim, keys.data(), values.data(), n, n, kHeadDim, 0.2f, out.data(), kHeadDim,
+                       scratch.data());
+        for (std::int64_t i = 0; i < (n - 1) * kHeadDim; ++i) QVERIFY(std::isfinite(out[static_cast<std::size_t>(i)]));
+        QVERIFY(std::isnan(out.back()));
+    }
+}
+
+QTEST_GUILESS_MAIN(TestAttention)
+#include "tst_attention.moc"

@@ -1,0 +1,392 @@
+// Every instruction set against the scalar reference, and the scalar reference against definitions in double precision.
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include <QTest>
+
+#include "kernels/cpu_kernels.h"
+#include "test_buffer.h"
+#include "test_data.h"
+
+using namespace offstage::kernels;
+using namespace offstage::kernels::test;
+
+namespace {
+
+// Rounding may change a sum by this much of the sum of its terms' magnitudes.
+constexpr double kRelative = 1e-6;
+
+constexpr WeightType kTypes[] = {WeightType::kF32, WeightType::kF16, WeightType::kBf16};
+constexpr std::int64_t kLengths[] = {1, 2, 7, 8, 15, 16, 17, 31, 33, 63, 64, 65, 127, 130, 191, 257, 1000};
+
+const CpuKernels& kernels_of(int set) {
+    return cpu_kernels(static_cast<InstructionSet>(set));
+}
+
+void add_set_type_rows() {
+    QTest::addColumn<int>("set");
+    QTest::addColumn<int>("type");
+    for (const InstructionSet set : available_instruction_sets()) {
+        for (const WeightType type : kTypes) {
+            QTest::addRow("%s %s", name_of(set).data(), name_of(type))
+                << static_cast<int>(set) << static_cast<int>(type);
+        }
+    }
+}
+
+double silu(double x) {
+    return x / (1.0 + std::exp(-x));
+}
+
+bool close(float got, double want, double magnitude) {
+    return std::abs(static_cast<double>(got) - want) <= kRelative * magnitude + 1e-30;
+}
+
+}  // namespace
+
+class TestCpuKernels : public QObject {
+    Q_OBJECT
+
+  private slots:
+    void best_table_is_available();
+    void matvec_matches_double_for_any_length_data() { add_set_type_rows(); }
+    void matvec_matches_double_for_any_length();
+    void matvec_multi_matches_double_for_any_tokens_data() { add_set_type_rows(); }
+    void matvec_multi_matches_double_for_any_tokens();
+    void expert_ffn_matches_double_for_any_tokens_data() { add_set_type_rows(); }
+    void expert_ffn_matches_double_for_any_tokens();
+    void expert_ffn_is_the_sum_of_its_neuron_ranges_data() { add_instruction_set_rows(); }
+    void expert_ffn_is_the_sum_of_its_neuron_ranges();
+    void rms_norm_matches_double_data() { add_instruction_set_rows(); }
+    void rms_norm_matches_double();
+    void rope_rotates_pairs_data() { add_instruction_set_rows(); }
+    void rope_rotates_pairs();
+    void silu_mul_matches_double_data() { add_instruction_set_rows(); }
+    void silu_mul_matches_double();
+    void silu_mul_takes_extreme_gates_data() { add_instruction_set_rows(); }
+    void silu_mul_takes_extreme_gates();
+    void axpy_adds_for_any_length_data() { add_instruction_set_rows(); }
+    void axpy_adds_for_any_length();
+    void argmax_finds_the_first_largest_data() { add_instruction_set_rows(); }
+    void argmax_finds_the_first_largest();
+};
+
+void TestCpuKernels::best_table_is_available() {
+    const auto sets = available_instruction_sets();
+    QVERIFY(!sets.empty());
+    QCOMPARE(sets.front(), InstructionSet::kScalar);
+    for (const InstructionSet set : sets) QCOMPARE(cpu_kernels(set).instruction_set, set);
+    QVERIFY(std::find(sets.begin(), sets.end(), cpu_kernels().instruction_set) != sets.end());
+    if (const QByteArray wanted = qgetenv("OFFSTAGE_ISA"); !wanted.isEmpty()) {
+        QCOMPARE(QByteArray(name_of(cpu_kernels().instruction_set).data()), wanted);
+    } else {
+        QCOMPARE(cpu_kernels().instruction_set, sets.back());
+    }
+}
+
+void TestCpuKernels::matvec_matches_double_for_any_length() {
+    QFETCH(int, set);
+    QFETCH(int, type);
+    constexpr std::int64_t kRows = 11;
+    for (const std::int64_t n : kLengths) {
+        for (const std::int64_t gap : {0, 5}) {
+            const RandomWeights weights(static_cast<WeightType>(type), kRows * (n + gap), 1);
+            const WeightView view{weights.data(), weights.type(), kRows, n, n + gap};
+            TestBuffer<float> x(n, 12);
+            TestBuffer<float> y(kRows, 4);
+            fill_random(x.span(), 2);
+            // Ranges that start and end anywhere write their own rows only.
+            for (const auto& [begin, end] : {std::pair<std::int64_t, std::int64_t>{0, kRows}, {1, 3}, {2, 9}, {4, 4}}) {
+                std::fill(y.span().begin(), y.span().end(), 77.0f);
+                kernels_of(set).matvec(view, x.data(), begin, end, y.data());
+                QVERIFY(y.guards_intact());
+                for (std::int64_t r = 0; r < kRows; ++r) {
+                    if (r < begin || r >= end) {
+                        QCOMPARE(y[r], 77.0f);
+                        continue;
+                    }
+                    double want = 0.0;
+                    double magnitude = 0.0;
+                    for (std::int64_t i = 0; i < n; ++i) {
+                        const double term = double{weights[r * (n + gap) + i]} * double{x[i]};
+                        want += term;
+                        magnitude += std::abs(term);
+                    }
+                    QVERIFY2(close(y[r], want, magnitude), qPrintable(QString("n %1 row %2").arg(n).arg(r)));
+                }
+            }
+        }
+    }
+}
+
+void TestCpuKernels::matvec_multi_matches_double_for_any_tokens() {
+    QFETCH(int, set);
+    QFETCH(int, type);
+    constexpr std::int64_t kRows = 7;
+    for (int n_tokens = 1; n_tokens <= 8; ++n_tokens) {
+        for (const std::int64_t n : {1, 16, 37, 130, 515}) {
+            const RandomWeights weights(static_cast<WeightType>(type), kRows * (n + 3), 3);
+            const WeightView view{weights.data(), weights.type(), kRows, n, n + 3};
+            const std::int64_t x_stride = n + 1;
+            const std::int64_t y_stride = kRows + 2;
+            TestBuffer<float> x(x_stride * n_tokens - 1);
+            TestBuffer<float> y(y_stride * n_tokens - 2, 8);
+            fill_random(x.span(), 4);
+            std::fill(y.span().begin(), y.span().end(), 77.0f);
+            kernels_of(set).matvec_multi(view, x.data(), x_stride, n_tokens, 1, kRows, y.data(), y_stride);
+            QVERIFY(y.guards_intact());
+            for (int t = 0; t < n_tokens; ++t) {
+                QCOMPARE(y[t * y_stride], 77.0f);
+                for (std::int64_t r = 1; r < kRows; ++r) {
+                    double want = 0.0;
+                    double magnitude = 0.0;
+                    for (std::int64_t i = 0; i < n; ++i) {
+                        const double term = double{weights[r * (n + 3) + i]} * double{x[t * x_stride + i]};
+                        want += term;
+                        magnitude += std::abs(term);
+                    }
+                    QVERIFY2(close(y[t * y_stride + r], want, magnitude),
+                             qPrintable(QString("tokens %1 n %2 row %3").arg(n_tokens).arg(n).arg(r)));
+                }
+            }
+        }
+    }
+}
+
+void TestCpuKernels::expert_ffn_matches_double_for_any_tokens() {
+    QFETCH(int, set);
+    QFETCH(int, type);
+    constexpr std::int64_t kNeurons = 5;
+    for (int n_tokens = 1; n_tokens <= 8; ++n_tokens) {
+        for (const std::int64_t n : {1, 8, 31, 64, 100, 129}) {
+            const RandomWeights weights(static_cast<WeightType>(type), kNeurons * 3 * n, 5);
+            const ExpertView view{weights.data(), weights.type(), n, kNeurons};
+            TestBuffer<float> x(n * n_tokens);
+            TestBuffer<float> out(n * n_tokens, 20);
+            std::vector<float> scale(static_cast<std::size_t>(n_tokens));
+            fill_random(x.span(), 6);
+            fill_random(scale, 7);
+            fill_random(out.span(), 8);
+            const std::vector<float> before(out.span().begin(), out.span().end());
+            kernels_of(set).expert_ffn(view, x.data(), scale.data(), n_tokens, 1, kNeurons, out.data());
+            QVERIFY(out.guards_intact());
+            for (int t = 0; t < n_tokens; ++t) {
+                std::vector<double> want(static_cast<std::size_t>(n));
+                std::vector<double> magnitude(static_cast<std::size_t>(n));
+                for (std::int64_t i = 0; i < n; ++i) {
+                    want[static_cast<std::size_t>(i)] = double{before[static_cast<std::size_t>(t * n + i)]};
+                    magnitude[static_cast<std::size_t>(i)] = std::abs(want[static_cast<std::size_t>(i)]);
+                }
+                for (std::int64_t j = 1; j < kNeurons; ++j) {
+                    double gate = 0.0;
+                    double up = 0.0;
+                    double gate_magnitude = 0.0;
+                    double up_magnitude = 0.0;
+                    for (std::int64_t i = 0; i < n; ++i) {
+                        const double gate_term = double{weights[j * 3 * n + i]} * double{x[t * n + i]};
+                        const double up_term = double{weights[j * 3 * n + n + i]} * double{x[t * n + i]};
+                        gate += gate_term;
+                        up += up_term;
+                        gate_magnitude += std::abs(gate_term);
+                        up_magnitude += std::abs(up_term);
+                    }
+                    for (std::int64_t i = 0; i < n; ++i) {
+                        const double w2 = double{weights[j * 3 * n + 2 * n + i]};
+                        const double s = double{scale[static_cast<std::size_t>(t)]};
+                        want[static_cast<std::size_t>(i)] += s * silu(gate) * up * w2;
+                        magnitude[static_cast<std::size_t>(i)] += std::abs(s * gate_magnitude * up_magnitude * w2);
+                    }
+                }
+                for (std::int64_t i = 0; i < n; ++i) {
+                    QVERIFY2(
+                        close(out[t * n + i], want[static_cast<std::size_t>(i)],
+                              magnitude[static_cast<std::size_t>(i)]),
+                        qPrintable(QString("tokens %1 n %2 token %3 place %4").arg(n_tokens).arg(n).arg(t).arg(i)));
+                }
+            }
+        }
+    }
+}
+
+void TestCpuKernels::expert_ffn_is_the_sum_of_its_neuron_ranges() {
+    QFETCH(int, set);
+    constexpr std::int64_t kHidden = 48;
+    constexpr std::int64_t kNeurons = 13;
+    const RandomWeights weights(WeightType::kBf16, kNeurons * 3 * kHidden, 9, 0.2f);
+    const ExpertView view{weights.data(), weights.type(), kHidden, kNeurons};
+    std::vector<float> x(kHidden * 2);
+    fill_random(x, 10);
+    const float scale[2] = {1.0f, -0.5f};
+    std::vector<float> whole(kHidden * 2, 0.0f);
+    std::vector<float> parts(kHidden * 2, 0.0f);
+    kernels_of(set).expert_ffn(view, x.data(), scale, 2, 0, kNeurons, whole.data());
+    for (const auto& [begin, end] : {std::pair{0, 1}, {1, 6}, {6, 6}, {6, 13}}) {
+        kernels_of(set).expert_ffn(view, x.data(), scale, 2, begin, end, parts.data());
+    }
+    double largest = 0.0;
+    for (const float value : whole) largest = std::max(largest, std::abs(double{value}));
+    for (std::size_t i = 0; i < whole.size(); ++i)
+        QVERIFY(std::abs(double{whole[i]} - double{parts[i]}) < 1e-5 * largest);
+}
+
+void TestCpuKernels::rms_norm_matches_double() {
+    QFETCH(int, set);
+    for (const std::int64_t n : kLengths) {
+        TestBuffer<float> x(n, 4);
+        TestBuffer<float> weight(n, 8);
+        TestBuffer<float> out(n, 4);
+        fill_random(x.span(), 11, 3.0f);
+        fill_random(weight.span(), 12);
+        double squares = 0.0;
+        for (const float value : x.span()) squares += double{value} * double{value};
+        const double factor = 1.0 / std::sqrt(squares / static_cast<double>(n) + 1e-5);
+        kernels_of(set).rms_norm(x.data(), weight.data(), n, 1e-5f, out.data());
+        QVERIFY(out.guards_intact());
+        for (std::int64_t i = 0; i < n; ++i) {
+            const double want = double{x[i]} * factor * double{weight[i]};
+            QVERIFY(close(out[i], want, std::abs(want)));
+        }
+        kernels_of(set).rms_norm(x.data(), weight.data(), n, 1e-5f, x.data());  // in place
+        QVERIFY(std::equal(out.span().begin(), out.span().end(), x.span().begin()));
+    }
+    float zeros[3] = {0.0f, 0.0f, 0.0f};
+    const float ones[3] = {1.0f, 1.0f, 1.0f};
+    kernels_of(set).rms_norm(zeros, ones, 3, 1e-6f, zeros);
+    for (const float value : zeros) QCOMPARE(value, 0.0f);
+}
+
+void TestCpuKernels::rope_rotates_pairs() {
+    QFETCH(int, set);
+    for (const std::int64_t head_dim : {2, 6, 16, 30, 64, 96, 128, 130}) {
+        const std::int64_t half = head_dim / 2;
+        TestBuffer<float> head(head_dim, 4);
+        TestBuffer<float> cosines(half);
+        TestBuffer<float> sines(half);
+        fill_random(head.span(), 13);
+        for (std::int64_t i = 0; i < half; ++i) {
+            cosines[i] = static_cast<float>(std::cos(0.1 * static_cast<double>(i + 1)));
+            sines[i] = static_cast<float>(std::sin(0.1 * static_cast<double>(i + 1)));
+        }
+        const std::vector<float> before(head.span().begin(), head.span().end());
+        kernels_of(set).rope(head.data(), cosines.data(), sines.data(), head_dim);
+        QVERIFY(head.guards_intact());
+        for (std::int64_t i = 0; i < half; ++i) {
+            const double a = double{before[static_cast<std::size_t>(i)]};
+            const double b = double{before[static_cast<std::size_t>(i + half)]};
+            const double c = double{cosines[i]};
+            const double s = double{sines[i]};
+            QVERIFY(close(head[i], a * c - b * s, 1.0));
+            QVERIFY(close(head[i + half], b * c + a * s, 1.0));
+        }
+    }
+}
+
+void TestCpuKernels::silu_mul_matches_double() {
+    QFETCH(int, set);
+    for (const std::int64_t n : kLengths) {
+        TestBuffer<float> gate(n, 4);
+        TestBuffer<float> up(n, 12);
+        TestBuffer<float> out(n, 4);
+        fill_random(gate.span(), 14, 30.0f);
+        fill_random(up.span(), 15);
+        kernels_of(set).silu_mul(gate.data(), up.data(), n, out.data());
+        QVERIFY(out.guards_intact());
+        for (std::int64_t i = 0; i < n; ++i) {
+            const double want = silu(double{gate[i]}) * double{up[i]};
+            QVERIFY2(close(out[i], want, std::abs(want)), qPrintable(QString("gate %1").arg(double{gate[i]})));
+        }
+        kernels_of(set).silu_mul(gate.data(), up.data(), n, gate.data());  // in place
+        QVERIFY(std::equal(out.span().begin(), out.span().end(), gate.span().begin()));
+    }
+}
+
+void TestCpuKernels::silu_mul_takes_extreme_gates() {
+    QFETCH(int, set);
+    const float infinity = std::numeric_limits<float>::infinity();
+    std::vector<float> gate = {0.0f,
+                               1e-30f,
+                               -1e-30f,
+                               88.0f,
+                               90.0f,
+                               1e30f,
+                               infinity,
+                               -87.0f,
+                               -88.5f,
+                               -89.5f,
+                               -104.5f,
+                               -1e30f,
+                               std::numeric_limits<float>::quiet_NaN(),
+                               5.0f,
+                               -5.0f,
+                               0.5f,
+                               17.0f};
+    const std::vector<float> up(gate.size(), 1.0f);
+    std::vector<float> out(gate.size());
+    kernels_of(set).silu_mul(gate.data(), up.data(), static_cast<std::int64_t>(gate.size()), out.data());
+    for (std::size_t i = 0; i < gate.size(); ++i) {
+        const double g = double{gate[i]};
+        if (std::isnan(g)) {
+            QVERIFY(std::isnan(out[i]));
+        } else if (g > 80.0) {
+            QCOMPARE(out[i], gate[i]);
+        } else if (g < -80.0) {
+            QVERIFY2(std::abs(out[i]) < 1e-33f, qPrintable(QString("gate %1 gave %2").arg(g).arg(double{out[i]})));
+        } else {
+            QVERIFY(close(out[i], silu(g), std::abs(silu(g))));
+        }
+    }
+}
+
+void TestCpuKernels::axpy_adds_for_any_length() {
+    QFETCH(int, set);
+    for (const std::int64_t n : kLengths) {
+        TestBuffer<float> x(n, 12);
+        TestBuffer<float> y(n, 4);
+        fill_random(x.span(), 16);
+        fill_random(y.span(), 17);
+        const std::vector<float> before(y.span().begin(), y.span().end());
+        kernels_of(set).axpy(0.75f, x.data(), n, y.data());
+        QVERIFY(y.guards_intact());
+        for (std::int64_t i = 0; i < n; ++i) {
+            QVERIFY(close(y[i], double{before[static_cast<std::size_t>(i)]} + 0.75 * double{x[i]}, 2.0));
+        }
+    }
+}
+
+void TestCpuKernels::argmax_finds_the_first_largest() {
+    QFETCH(int, set);
+    const CpuKernels& kernels = kernels_of(set);
+    for (const std::int64_t n : kLengths) {
+        TestBuffer<float> x(n, 4);
+        fill_random(x.span(), static_cast<std::uint32_t>(n));
+        const auto first_largest = [&] {
+            return std::max_element(x.span().begin(), x.span().end()) - x.span().begin();
+        };
+        QCOMPARE(kernels.argmax(x.data(), n), static_cast<std::int64_t>(first_largest()));
+        for (const std::int64_t place : {n - 1, n / 2, std::int64_t{0}}) {  // ties: each earlier place wins
+            x[place] = 9.0f;
+            QCOMPARE(kernels.argmax(x.data(), n), place);
+        }
+        std::fill(x.span().begin(), x.span().end(), -std::numeric_limits<float>::infinity());
+        QCOMPARE(kernels.argmax(x.data(), n), std::int64_t{0});
+        x[n - 1] = -3e38f;
+        QCOMPARE(kernels.argmax(x.data(), n), n - 1);
+        std::fill(x.span().begin(), x.span().end(), std::numeric_limits<float>::quiet_NaN());
+        QCOMPARE(kernels.argmax(x.data(), n), std::int64_t{0});
+        x[n - 1] = -1.0f;
+        QCOMPARE(kernels.argmax(x.data(), n), n - 1);
+        if (n > 1) {
+            x[0] = -0.0f;
+            x[n - 1] = 0.0f;  // equal
+            QCOMPARE(kernels.argmax(x.data(), n), std::int64_t{0});
+        }
+    }
+}
+
+QTEST_GUILESS_MAIN(TestCpuKernels)
+#include "tst_cpu_kernels.moc"

@@ -1,0 +1,61 @@
+#pragma once
+// A scripted engine for the window's tests: normal, slow, failing, out of memory, cancelled - as the script says.
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include "engine/error.h"
+#include "engine/run/session.h"
+
+namespace offstage::test {
+
+struct Script {
+    std::string name = "fake-moe";
+    std::string answer = "Hello! This is **the fake engine** speaking.";
+    std::size_t bytesPerToken = 4;  // the answer is cut into tokens of about so many bytes
+    double tokensPerSecond = 0;     // 0: as fast as the machine can
+    int promptMs = 0;               // before the first token
+    int layerMs = 0;                // a stop request is looked at this often at least; 0: every millisecond
+    int loadMs = 0;
+    int loadSteps = 10;
+    std::optional<engine::Error> loadError;      // thrown halfway
+    std::optional<engine::Error> generateError;  // thrown after `failAfterTokens`
+    std::int64_t failAfterTokens = 0;
+    bool loadThrowsForeign = false;  // std::runtime_error, not engine::Error
+    bool generateThrowsBadAlloc = false;
+    std::int64_t context = 2048;
+    std::int64_t layers = 8;
+    std::int64_t experts = 8;
+    std::int64_t active = 2;
+};
+
+// What a test sets and reads while the session runs on its own thread.
+class Stage {
+  public:
+    void setScript(const Script& script);
+    Script script() const;
+    std::vector<engine::GenerationRequest> requests() const;
+    std::vector<engine::LoadRequest> loads() const;
+    void note(const engine::GenerationRequest& request);
+    void note(const engine::LoadRequest& request);
+
+    std::atomic<int> snapshots = 0;
+    std::atomic<int> resets = 0;
+    std::atomic<int> sessionsAlive = 0;
+    std::atomic<bool> generating = false;
+
+  private:
+    mutable std::mutex m_mutex;
+    Script m_script;
+    std::vector<engine::GenerationRequest> m_requests;
+    std::vector<engine::LoadRequest> m_loads;
+};
+
+std::unique_ptr<engine::Session> makeFakeSession(std::shared_ptr<Stage> stage);
+
+// An answer of about n_tokens fake tokens with headings, lists, tables and code.
+std::string longAnswer(std::size_t tokens);
+
+}  // namespace offstage::test

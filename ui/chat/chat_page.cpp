@@ -1,0 +1,110 @@
+#include "ui/chat/chat_page.h"
+
+#include <QStackedWidget>
+#include <QVBoxLayout>
+
+#include "ui/chat/conversation_view.h"
+#include "ui/chat/empty_state.h"
+#include "ui/chat/input_bar.h"
+#include "ui/format.h"
+#include "ui/load_banner.h"
+
+namespace offstage::ui {
+
+ChatPage::ChatPage(EngineController& engine, ConversationModel& conversation, ChatController& chat, QWidget* parent)
+    : QWidget(parent),
+      m_engine(engine),
+      m_conversation(conversation),
+      m_chat(chat),
+      m_banner(new LoadBanner),
+      m_stack(new QStackedWidget),
+      m_empty(new EmptyState),
+      m_view(new ConversationView(conversation)),
+      m_input(new InputBar) {
+    m_stack->addWidget(m_empty);
+    m_stack->addWidget(m_view);
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    column->addWidget(m_banner);
+    column->addWidget(m_stack, 1);
+    column->addWidget(m_input);
+    m_banner->hide();
+
+    connect(&m_engine, &EngineController::stateChanged, this, &ChatPage::refresh);
+    connect(&m_engine, &EngineController::loadStarted, m_banner, &LoadBanner::start);
+    connect(&m_engine, &EngineController::loadStarted, this,
+            [this](const QString& model) { m_empty->setPrompts(readSuggestedPrompts(model)); });
+    connect(&m_engine, &EngineController::loadProgressed, m_banner, &LoadBanner::setProgress);
+    connect(&m_engine, &EngineController::modelLoaded, this, &ChatPage::refreshEmptyState);
+    connect(m_banner, &LoadBanner::cancelRequested, this, [this] {
+        m_banner->setCancelling();
+        m_engine.cancelLoad();
+    });
+    connect(&m_chat, &ChatController::waitingChanged, this, &ChatPage::refresh);
+    connect(&m_chat, &ChatController::promptReturned, m_input, &InputBar::returnPrompt);
+    connect(&m_chat, &ChatController::promptOffered, m_input, &InputBar::offerPrompt);
+    connect(m_input, &InputBar::stopRequested, &m_chat, &ChatController::stop);
+    connect(m_input, &InputBar::sendRequested, this, [this](const QString& prompt) {
+        if (m_chat.send(prompt)) {
+            m_input->clear();
+        }
+    });
+    connect(m_empty, &EmptyState::promptChosen, this, [this](const QString& prompt) { m_chat.send(prompt); });
+    connect(m_empty, &EmptyState::openRequested, this, &ChatPage::openRequested);
+    connect(m_view, &ConversationView::actionChosen, this, &ChatPage::actionChosen);
+    for (const auto signal : {&QAbstractItemModel::rowsInserted, &QAbstractItemModel::rowsRemoved}) {
+        connect(&m_conversation, signal, this, &ChatPage::refresh);
+    }
+    connect(&m_conversation, &QAbstractItemModel::modelReset, this, &ChatPage::refresh);
+    refresh();
+    refreshEmptyState();
+}
+
+void ChatPage::refresh() {
+    using State = EngineController::State;
+    const State state = m_engine.state();
+    m_banner->setVisible(state == State::Loading);
+    m_stack->setCurrentWidget(m_conversation.isEmpty() ? static_cast<QWidget*>(m_empty) : m_view);
+    switch (state) {
+        case State::NoModel:
+            m_input->setMode(InputBar::Mode::NoModel);
+            break;
+        case State::Loading:
+            m_input->setMode(m_chat.hasWaitingPrompt() ? InputBar::Mode::Queued : InputBar::Mode::Queue);
+            break;
+        case State::Ready:
+            m_input->setMode(InputBar::Mode::Send);
+            break;
+        case State::Generating:
+            m_input->setMode(InputBar::Mode::Busy);
+            break;
+        case State::Stopping:
+            m_input->setMode(InputBar::Mode::Stopping);
+            break;
+    }
+    if (state == State::NoModel || state == State::Loading) {
+        refreshEmptyState();
+    }
+}
+
+void ChatPage::refreshEmptyState() {
+    const auto& model = m_engine.model();
+    m_empty->setOpenOffered(m_engine.state() == EngineController::State::NoModel);
+    if (model) {
+        m_empty->setHeading(tr("What shall we talk about?"),
+                            tr("%1 · %2 · %3 weights, %4 per token")
+                                .arg(QString::fromStdString(model->name), modelText(*model),
+                                     countText(model->total_weights), countText(model->active_weights)));
+        m_empty->setPrompts(readSuggestedPrompts(QString::fromStdString(model->source)));
+    } else if (m_engine.state() == EngineController::State::Loading) {
+        m_empty->setHeading(tr("Raising the curtain…"),
+                            tr("The model is loading. You can write your message already."));
+    } else {
+        m_empty->setHeading(tr("No model is open"),
+                            tr("Open the folder of a Mixture-of-Experts model, or drop it on this window."));
+        m_empty->setPrompts({});
+    }
+}
+
+}  // namespace offstage::ui

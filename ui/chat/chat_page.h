@@ -1,0 +1,47 @@
+#pragma once
+
+#include <QStringList>
+#include <QWidget>
+
+#include "ui/chat/chat_controller.h"
+
+class QStackedWidget;
+
+namespace offstage::ui {
+
+class ConversationView;
+class EmptyState;
+class InputBar;
+class LoadBanner;
+
+// The middle of the window: the load banner, the conversation (or its empty state), the input bar.
+class ChatPage : public QWidget {
+    Q_OBJECT
+
+  public:
+    ChatPage(EngineController& engine, ConversationModel& conversation, ChatController& chat,
+             QWidget* parent = nullptr);
+
+    InputBar& input() const { return *m_input; }
+    ConversationView& view() const { return *m_view; }
+    LoadBanner& banner() const { return *m_banner; }
+
+  Q_SIGNALS:
+    void openRequested();
+    void actionChosen(offstage::ui::ProblemAction action);
+
+  private:
+    void refresh();
+    void refreshEmptyState();
+
+    EngineController& m_engine;
+    ConversationModel& m_conversation;
+    ChatController& m_chat;
+    LoadBanner* m_banner;
+    QStackedWidget* m_stack;
+    EmptyState* m_empty;
+    ConversationView* m_view;
+    InputBar* m_input;
+};
+
+}  // namespace offstage::ui

@@ -1,0 +1,90 @@
+#include "ui/chat/conversation_model.h"
+
+namespace offstage::ui {
+
+ConversationModel::ConversationModel(QObject* parent) : QAbstractListModel(parent) {}
+
+int ConversationModel::rowCount(const QModelIndex& parent) const {
+    return parent.isValid() ? 0 : static_cast<int>(m_messages.size());
+}
+
+QVariant ConversationModel::data(const QModelIndex& index, int role) const {
+    if (!checkIndex(index, CheckIndexOption::IndexIsValid)) {
+        return {};
+    }
+    const Message& message = m_messages[index.row()];
+    switch (role) {
+        case Qt::DisplayRole:
+            return message.kind == Message::Kind::Problem ? message.problem.sentence : message.text;
+        case MessageRole:
+            return QVariant::fromValue(message);
+        default:
+            return {};
+    }
+}
+
+int ConversationModel::rowOf(MessageId id) const {
+    // The one looked for is nearly always among the last.
+    for (int row = static_cast<int>(m_messages.size()) - 1; row >= 0; --row) {
+        if (m_messages[row].id == id) {
+            return row;
+        }
+    }
+    return -1;
+}
+
+const Message* ConversationModel::find(MessageId id) const {
+    const int row = rowOf(id);
+    return row < 0 ? nullptr : &m_messages[row];
+}
+
+MessageId ConversationModel::append(Message message) {
+    message.id = ++m_lastId;
+    const int row = static_cast<int>(m_messages.size());
+    beginInsertRows({}, row, row);
+    m_messages.append(std::move(message));
+    endInsertRows();
+    return m_lastId;
+}
+
+void ConversationModel::appendText(MessageId id, const QString& text) {
+    const int row = rowOf(id);
+    if (row < 0 || text.isEmpty()) {
+        return;
+    }
+    m_messages[row].text += text;
+    Q_EMIT textAppended(row, text);
+    Q_EMIT dataChanged(index(row), index(row), {Qt::DisplayRole});
+}
+
+void ConversationModel::remove(MessageId id) {
+    const int row = rowOf(id);
+    if (row >= 0) {
+        beginRemoveRows({}, row, row);
+        m_messages.removeAt(row);
+        endRemoveRows();
+    }
+}
+
+void ConversationModel::clear() {
+    if (m_messages.isEmpty()) {
+        return;
+    }
+    beginResetModel();
+    m_messages.clear();
+    endResetModel();
+}
+
+QString ConversationModel::toMarkdown() const {
+    QString out;
+    for (const Message& message : m_messages) {
+        if (message.kind == Message::Kind::Problem || message.text.isEmpty()) {
+            continue;
+        }
+        const QString who = message.kind == Message::Kind::Prompt ? tr("You") : message.author;
+        out += QStringLiteral("## %1\n\n%2\n\n").arg(who, message.text.trimmed());
+    }
+    return out;
+}
+
+}  // namespace offstage::ui

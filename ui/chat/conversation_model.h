@@ -1,0 +1,53 @@
+#pragma once
+
+#include <QAbstractListModel>
+
+#include "ui/chat/message.h"
+
+namespace offstage::ui {
+
+// The messages of one conversation, in order. A streamed answer grows through appendText(), which besides dataChanged
+// says what was added, so that a view need not compare texts.
+class ConversationModel : public QAbstractListModel {
+    Q_OBJECT
+
+  public:
+    enum Role { MessageRole = Qt::UserRole + 1 };
+
+    explicit ConversationModel(QObject* parent = nullptr);
+
+    int rowCount(const QModelIndex& parent = {}) const override;
+    QVariant data(const QModelIndex& index, int role) const override;
+
+    const QList<Message>& messages() const { return m_messages; }
+    bool isEmpty() const { return m_messages.isEmpty(); }
+    int rowOf(MessageId id) const;  // -1: none
+    const Message* find(MessageId id) const;
+
+    MessageId append(Message message);  // gives the message its id
+    void appendText(MessageId id, const QString& text);
+    // Everything but the id; a change of text beyond appending shows as a whole new text.
+    template <typename Edit>
+    void edit(MessageId id, Edit&& change) {
+        const int row = rowOf(id);
+        if (row >= 0) {
+            change(m_messages[row]);
+            m_messages[row].id = id;
+            Q_EMIT dataChanged(index(row), index(row));
+        }
+    }
+    void remove(MessageId id);
+    void clear();
+
+    // For the clipboard and for files: roles as headings, texts as they are.
+    QString toMarkdown() const;
+
+  Q_SIGNALS:
+    void textAppended(int row, const QString& text);
+
+  private:
+    QList<Message> m_messages;
+    MessageId m_lastId = 0;
+};
+
+}  // namespace offstage::ui

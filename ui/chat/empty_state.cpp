@@ -1,0 +1,155 @@
+#include "ui/chat/empty_state.h"
+
+#include <QEvent>
+#include <QGridLayout>
+#include <QLabel>
+#include <QPainter>
+#include <QPushButton>
+#include <QVBoxLayout>
+
+#include "ui/icons.h"
+#include "ui/theme.h"
+
+namespace offstage::ui {
+
+namespace {
+
+// A suggested prompt: its domain small above, the prompt below; a button like any other for keyboard and screen reader.
+class PromptChip : public QPushButton {
+  public:
+    PromptChip(const SuggestedPrompt& prompt, QWidget* parent) : QPushButton(parent), m_prompt(prompt) {
+        setAccessibleName(prompt.prompt);
+        setToolTip(prompt.prompt);
+        setCursor(Qt::PointingHandCursor);
+        setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+        setAttribute(Qt::WA_Hover);
+    }
+
+    QSize sizeHint() const override {
+        return {300, 2 * kPad + (m_prompt.domain.isEmpty() ? 2 : 3) * fontMetrics().lineSpacing()};
+    }
+    QSize minimumSizeHint() const override { return {150, sizeHint().height()}; }
+
+  protected:
+    void paintEvent(QPaintEvent*) override {
+        QPainter painter(this);
+        painter.setRenderHint(QPainter::Antialiasing);
+        const Colours colours = Colours::of(palette());
+        const bool lit = underMouse() || hasFocus();
+        painter.setPen(QPen(lit ? colours.accent : colours.line, hasFocus() ? 2 : 1));
+        painter.setBrush(isDown() || underMouse() ? colours.raised : colours.surface);
+        painter.drawRoundedRect(QRectF(rect()).adjusted(1, 1, -1, -1), 10, 10);
+        QRect area = rect().adjusted(kPad, kPad - 2, -kPad, -kPad + 2);
+        if (!m_prompt.domain.isEmpty()) {
+            QFont small = font();
+            small.setPointSizeF(small.pointSizeF() * 0.85);
+            painter.setFont(small);
+            painter.setPen(colours.muted);
+            painter.drawText(area, Qt::AlignLeft | Qt::AlignTop, m_prompt.domain);
+            area.setTop(area.top() + fontMetrics().lineSpacing() + 1);
+            painter.setFont(font());
+        }
+        painter.setPen(colours.text);
+        const Qt::Alignment place = m_prompt.domain.isEmpty() ? Qt::AlignVCenter : Qt::AlignTop;
+        painter.drawText(area, static_cast<int>(Qt::AlignLeft | place) | Qt::TextWordWrap, m_prompt.prompt);
+    }
+
+  private:
+    static constexpr int kPad = 12;
+    SuggestedPrompt m_prompt;
+};
+
+}  // namespace
+
+EmptyState::EmptyState(QWidget* parent)
+    : QWidget(parent),
+      m_logo(new QLabel),
+      m_heading(new QLabel),
+      m_explanation(new QLabel),
+      m_open(nullptr),
+      m_chips(new QWidget) {
+    setBackgroundRole(QPalette::Base);
+    setAutoFillBackground(true);
+    m_logo->setPixmap(programIcon().pixmap(64, 64));
+    m_logo->setAlignment(Qt::AlignHCenter);
+    m_heading->setAlignment(Qt::AlignHCenter);
+    m_heading->setTextFormat(Qt::PlainText);
+    m_heading->setWordWrap(true);
+    m_explanation->setAlignment(Qt::AlignHCenter);
+    m_explanation->setTextFormat(Qt::PlainText);
+    m_explanation->setWordWrap(true);
+    auto* open = new QPushButton(tr("Open model…"));
+    open->setAccessibleName(tr("Open a model"));
+    connect(open, &QPushButton::clicked, this, &EmptyState::openRequested);
+    m_open = open;
+
+    auto* column = new QVBoxLayout;
+    column->setSpacing(10);
+    column->addStretch(3);
+    column->addWidget(m_logo);
+    column->addSpacing(4);
+    column->addWidget(m_heading);
+    column->addWidget(m_explanation);
+    column->addWidget(m_open, 0, Qt::AlignHCenter);
+    column->addSpacing(14);
+    column->addWidget(m_chips);
+    column->addStretch(4);
+    new QGridLayout(m_chips);
+    m_chips->layout()->setContentsMargins(0, 0, 0, 0);
+    m_chips->layout()->setSpacing(10);
+
+    auto* row = new QHBoxLayout(this);
+    row->setContentsMargins(24, 12, 24, 12);
+    auto* middle = new QWidget;
+    middle->setMaximumWidth(700);
+    middle->setLayout(column);
+    column->setContentsMargins(0, 0, 0, 0);
+    row->addStretch(1);
+    row->addWidget(middle, 1000);
+    row->addStretch(1);
+    setOpenOffered(false);
+    restyle();
+}
+
+void EmptyState::setHeading(const QString& heading, const QString& explanation) {
+    m_heading->setText(heading);
+    m_explanation->setText(explanation);
+}
+
+void EmptyState::setPrompts(const QList<SuggestedPrompt>& prompts) {
+    qDeleteAll(m_chips->findChildren<QPushButton*>());
+    auto* grid = static_cast<QGridLayout*>(m_chips->layout());
+    constexpr int kShown = 4;
+    int at = 0;
+    for (const SuggestedPrompt& prompt : prompts) {
+        if (at == kShown) {
+            break;
+        }
+        auto* chip = new PromptChip(prompt, m_chips);
+        connect(chip, &QPushButton::clicked, this, [this, text = prompt.prompt] { Q_EMIT promptChosen(text); });
+        grid->addWidget(chip, at / 2, at % 2);
+        ++at;
+    }
+    m_chips->setVisible(at > 0);
+}
+
+void EmptyState::setOpenOffered(bool offered) {
+    m_open->setVisible(offered);
+}
+
+void EmptyState::changeEvent(QEvent* event) {
+    QWidget::changeEvent(event);
+    if (event->type() == QEvent::PaletteChange) {
+        restyle();
+    }
+}
+
+void EmptyState::restyle() {
+    QFont large = font();
+    large.setPointSizeF(large.pointSizeF() * 1.6);
+    large.setWeight(QFont::DemiBold);
+    m_heading->setFont(large);
+    m_explanation->setForegroundRole(QPalette::PlaceholderText);
+}
+
+}  // namespace offstage::ui

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <QWidget>
+
+#include "ui/chat/suggested_prompts.h"
+
+class QLabel;
+class QVBoxLayout;
+
+namespace offstage::ui {
+
+// What a conversation shows before its first message: who will answer, and a few prompts to begin with.
+class EmptyState : public QWidget {
+    Q_OBJECT
+
+  public:
+    explicit EmptyState(QWidget* parent = nullptr);
+
+    void setHeading(const QString& heading, const QString& explanation);
+    void setPrompts(const QList<SuggestedPrompt>& prompts);
+    void setOpenOffered(bool offered);  // a button to open a model
+
+  Q_SIGNALS:
+    void promptChosen(const QString& prompt);
+    void openRequested();
+
+  protected:
+    void changeEvent(QEvent* event) override;
+
+  private:
+    void restyle();
+
+    QLabel* m_logo;
+    QLabel* m_heading;
+    QLabel* m_explanation;
+    QWidget* m_open;
+    QWidget* m_chips;
+};
+
+}  // namespace offstage::ui

@@ -1,0 +1,228 @@
+#include "ui/chat/input_bar.h"
+
+#include <algorithm>
+
+#include <QEvent>
+#include <QHBoxLayout>
+#include <QKeyEvent>
+#include <QLabel>
+#include <QMimeData>
+#include <QPainter>
+#include <QScrollBar>
+#include <QTextBlock>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include "ui/chat/conversation_view.h"
+#include "ui/icons.h"
+#include "ui/theme.h"
+
+namespace offstage::ui {
+
+namespace {
+
+constexpr int kMostLines = 8;
+constexpr int kMargin = 24;  // as the conversation's
+
+}  // namespace
+
+PromptEdit::PromptEdit(QWidget* parent) : QPlainTextEdit(parent) {
+    setFrameShape(QFrame::NoFrame);
+    setTabChangesFocus(true);
+    setPlaceholderText(tr("Write a message"));
+    setAccessibleName(tr("Message"));
+    setAccessibleDescription(tr("Enter sends, Shift and Enter begins a new line"));
+    setVerticalScrollBarPolicy(Qt::ScrollBarAsNeeded);
+    setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+    document()->setDocumentMargin(2);
+    connect(document()->documentLayout(), &QAbstractTextDocumentLayout::documentSizeChanged, this,
+            [this] { updateGeometry(); });
+}
+
+int PromptEdit::heightFor(int lines) const {
+    return lines * fontMetrics().lineSpacing() + 2 * static_cast<int>(document()->documentMargin()) + 2;
+}
+
+QSize PromptEdit::sizeHint() const {
+    // QPlainTextDocumentLayout counts its height in lines.
+    const int lines = static_cast<int>(document()->documentLayout()->documentSize().height());
+    return {400, heightFor(std::clamp(lines, 1, kMostLines))};
+}
+
+QSize PromptEdit::minimumSizeHint() const {
+    return {120, sizeHint().height()};
+}
+
+void PromptEdit::resizeEvent(QResizeEvent* event) {
+    QPlainTextEdit::resizeEvent(event);
+    updateGeometry();
+}
+
+void PromptEdit::keyPressEvent(QKeyEvent* event) {
+    const bool enter = event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter;
+    if (enter && (event->modifiers() & ~Qt::KeypadModifier) == Qt::NoModifier) {
+        Q_EMIT sendRequested();
+        return;
+    }
+    if (enter && (event->modifiers() & Qt::ShiftModifier) != 0) {
+        textCursor().insertBlock();  // a paragraph, not the line separator that Qt would insert
+        ensureCursorVisible();
+        return;
+    }
+    QPlainTextEdit::keyPressEvent(event);
+}
+
+bool PromptEdit::canInsertFromMimeData(const QMimeData* source) const {
+    return !source->hasUrls() && source->hasText();
+}
+
+void PromptEdit::insertFromMimeData(const QMimeData* source) {
+    if (source->hasText()) {
+        insertPlainText(source->text());
+    }
+}
+
+InputBar::InputBar(QWidget* parent)
+    : QFrame(parent), m_edit(new PromptEdit), m_button(new QToolButton), m_hint(new QLabel), m_box(new QWidget) {
+    m_button->setFixedSize(36, 36);
+    m_button->setIconSize({20, 20});
+    m_hint->setTextFormat(Qt::PlainText);
+
+    auto* inside = new QHBoxLayout(m_box);
+    inside->setContentsMargins(14, 8, 8, 8);
+    inside->setSpacing(8);
+    inside->addWidget(m_edit, 1, Qt::AlignVCenter);
+    inside->addWidget(m_button, 0, Qt::AlignBottom);
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(kMargin, 8, kMargin, 8);
+    column->setSpacing(4);
+    column->addWidget(m_box);
+    column->addWidget(m_hint);
+
+    setFocusProxy(m_edit);
+    m_edit->installEventFilter(this);
+    connect(m_edit, &PromptEdit::sendRequested, this, &InputBar::send);
+    connect(m_edit, &QPlainTextEdit::textChanged, this, &InputBar::refresh);
+    connect(m_button, &QToolButton::clicked, this, [this] {
+        if (m_mode == Mode::Busy || m_mode == Mode::Queued) {
+            Q_EMIT stopRequested();
+        } else {
+            send();
+        }
+    });
+    refresh();
+}
+
+QString InputBar::hint() const {
+    return m_hint->text();
+}
+
+void InputBar::send() {
+    if (m_mode == Mode::Send || m_mode == Mode::Queue) {
+        const QString prompt = text();
+        if (!prompt.trimmed().isEmpty()) {
+            Q_EMIT sendRequested(prompt);
+        }
+    } else {
+        refresh();
+        m_hint->setForegroundRole(QPalette::Link);  // the line below already says why not
+    }
+}
+
+void InputBar::setMode(Mode mode) {
+    m_mode = mode;
+    refresh();
+}
+
+void InputBar::refresh() {
+    const bool stops = m_mode == Mode::Busy || m_mode == Mode::Stopping || m_mode == Mode::Queued;
+    const bool empty = text().trimmed().isEmpty();
+    QString hint;
+    switch (m_mode) {
+        case Mode::Send:
+            hint = tr("Enter sends · Shift+Enter begins a new line");
+            break;
+        case Mode::Queue:
+            hint = tr("The model is loading. Write on: your message is sent as soon as it is ready");
+            break;
+        case Mode::Queued:
+            hint = tr("Your message waits for the model. Esc takes it back");
+            break;
+        case Mode::NoModel:
+            hint = tr("No model is open: open one (Ctrl+O), or drop its folder on this window");
+            break;
+        case Mode::Busy:
+            hint = tr("Answering · Esc stops");
+            break;
+        case Mode::Stopping:
+            hint = tr("Stopping…");
+            break;
+    }
+    m_hint->setText(hint);
+    m_hint->setForegroundRole(QPalette::PlaceholderText);
+    const QString name = m_mode == Mode::Queued ? tr("Take the message back") : stops ? tr("Stop") : tr("Send");
+    m_button->setAccessibleName(name);
+    m_button->setToolTip(m_mode == Mode::NoModel ? hint
+                         : empty && !stops       ? tr("Write something to send")
+                         : stops                 ? name + tr(" (Esc)")
+                                                 : name + tr(" (Enter)"));
+    m_button->setEnabled(stops ? m_mode != Mode::Stopping : !empty && m_mode != Mode::NoModel);
+    const Colours colours = Colours::of(palette());
+    const QColor ink = m_button->isEnabled() ? palette().color(QPalette::HighlightedText) : colours.muted;
+    m_button->setIcon(colouredIcon(stops ? QStringLiteral("stop") : QStringLiteral("send"), ink));
+    const QColor fill = m_button->isEnabled() ? palette().color(QPalette::Highlight) : colours.raised;
+    m_button->setStyleSheet(QStringLiteral("QToolButton { border: 1px solid transparent; border-radius: 9px; "
+                                           "background: %1; } QToolButton:focus { border: 2px solid %2; }")
+                                .arg(fill.name(), colours.text.name()));
+}
+
+void InputBar::returnPrompt(const QString& prompt) {
+    const QString typed = text();
+    if (typed != prompt) {
+        m_edit->setPlainText(typed.trimmed().isEmpty() ? prompt : prompt + QStringLiteral("\n\n") + typed);
+    }
+    m_edit->moveCursor(QTextCursor::End);
+    m_edit->setFocus();
+}
+
+void InputBar::offerPrompt(const QString& prompt) {
+    if (text().trimmed().isEmpty()) {
+        m_edit->setPlainText(prompt);
+        m_edit->moveCursor(QTextCursor::End);
+    }
+}
+
+bool InputBar::eventFilter(QObject* watched, QEvent* event) {
+    if (watched == m_edit && (event->type() == QEvent::FocusIn || event->type() == QEvent::FocusOut)) {
+        update();
+    }
+    return QFrame::eventFilter(watched, event);
+}
+
+void InputBar::paintEvent(QPaintEvent*) {
+    QPainter painter(this);
+    painter.fillRect(rect(), palette().color(QPalette::Base));
+    painter.setRenderHint(QPainter::Antialiasing);
+    const Colours colours = Colours::of(palette());
+    const bool focus = m_edit->hasFocus();
+    painter.setPen(QPen(focus ? colours.accent : colours.line, focus ? 1.6 : 1));
+    painter.setBrush(palette().color(QPalette::Base));
+    painter.drawRoundedRect(QRectF(m_box->geometry()).adjusted(1, 1, -1, -1), 14, 14);
+}
+
+void InputBar::changeEvent(QEvent* event) {
+    QFrame::changeEvent(event);
+    if (event->type() == QEvent::PaletteChange) {
+        refresh();
+    }
+}
+
+void InputBar::resizeEvent(QResizeEvent* event) {
+    QFrame::resizeEvent(event);
+    // As wide as the conversation's column.
+    const int side = std::max(kMargin, (width() - ConversationView::kWidestColumn) / 2 - 8);
+    layout()->setContentsMargins(side, 8, side, 8);
+}
+
+}  // namespace offstage::ui

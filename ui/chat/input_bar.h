@@ -1,0 +1,84 @@
+#pragma once
+
+#include <QFrame>
+#include <QPlainTextEdit>
+
+class QLabel;
+class QToolButton;
+
+namespace offstage::ui {
+
+// Text of a few lines: Enter sends, Shift+Enter breaks the line. Files dropped on it are the window's business.
+class PromptEdit : public QPlainTextEdit {
+    Q_OBJECT
+
+  public:
+    explicit PromptEdit(QWidget* parent = nullptr);
+
+    QSize sizeHint() const override;
+    QSize minimumSizeHint() const override;
+
+  Q_SIGNALS:
+    void sendRequested();
+
+  protected:
+    void keyPressEvent(QKeyEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
+    bool canInsertFromMimeData(const QMimeData* source) const override;
+    void insertFromMimeData(const QMimeData* source) override;
+
+  private:
+    int heightFor(int lines) const;
+};
+
+// The input box with its Send button, which is Stop while an answer is written, and one line that explains itself.
+class InputBar : public QFrame {
+    Q_OBJECT
+
+  public:
+    enum class Mode {
+        Send,    // a prompt can be sent
+        Queue,   // a prompt can be sent; it waits for the model
+        Queued,  // one waits already
+        NoModel,
+        Busy,  // an answer is written: the button stops it
+        Stopping,
+    };
+
+    explicit InputBar(QWidget* parent = nullptr);
+
+    PromptEdit& edit() const { return *m_edit; }
+    QToolButton& button() const { return *m_button; }
+    QString hint() const;
+    QString text() const { return m_edit->toPlainText(); }
+    void setMode(Mode mode);
+    Mode mode() const { return m_mode; }
+
+    // A prompt that comes back: joins what has been typed since.
+    void returnPrompt(const QString& prompt);
+    // Only into an empty box.
+    void offerPrompt(const QString& prompt);
+    void clear() { m_edit->clear(); }
+
+  Q_SIGNALS:
+    void sendRequested(const QString& prompt);
+    void stopRequested();
+
+  protected:
+    void paintEvent(QPaintEvent* event) override;
+    void changeEvent(QEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
+    bool eventFilter(QObject* watched, QEvent* event) override;
+
+  private:
+    void refresh();
+    void send();
+
+    PromptEdit* m_edit;
+    QToolButton* m_button;
+    QLabel* m_hint;
+    QWidget* m_box;
+    Mode m_mode = Mode::NoModel;
+};
+
+}  // namespace offstage::ui

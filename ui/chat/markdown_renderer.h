@@ -1,0 +1,46 @@
+#pragma once
+
+#include <QFont>
+#include <QTextDocument>
+#include <QTextFormat>
+
+#include "ui/chat/markdown_splitter.h"
+#include "ui/theme.h"
+
+namespace offstage::ui {
+
+// A document that never loads anything: whatever a text refers to, nothing is read from disk or the network.
+class QuietDocument : public QTextDocument {
+    Q_OBJECT
+
+  public:
+    using QTextDocument::QTextDocument;
+
+  protected:
+    QVariant loadResource(int type, const QUrl& name) override;
+};
+
+struct TextStyle {
+    QFont font;
+    QFont code;
+    Colours colours;
+
+    static TextStyle of(const QFont& base, const QPalette& palette);
+};
+
+// Block property of quoted text: how deep; drawn as bars at the left.
+inline constexpr int kQuoteDepthProperty = QTextFormat::UserProperty + 1;
+
+// Widths of a table's columns in pixels, as its texts would like them; a table cut into segments keeps the first one's.
+using TableColumns = QList<double>;
+
+// Replaces the document's content. HTML in Markdown shows as the characters it is written in; images show as their
+// description; links keep their address only for http, https and mailto.
+// `columns` of a table: written by one that begins, read by one that is `continued`.
+void renderSegment(const MarkdownSegment& segment, const TextStyle& style, QTextDocument& document,
+                   TableColumns& columns);
+void renderPlain(const QString& text, const TextStyle& style, QTextDocument& document);
+// Gives a table segment's document the width it should have in `available` pixels.
+void fitTable(QTextDocument& document, const TableColumns& columns, double available);
+
+}  // namespace offstage::ui

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <QList>
+#include <QString>
+
+namespace offstage::ui {
+
+// A piece of a Markdown text that is laid out on its own.
+struct MarkdownSegment {
+    enum class Kind { Prose, Code, Table };
+    Kind kind = Kind::Prose;
+    QString text;      // Code: what is between the fences. Table: header row, delimiter row, rows. Prose: as written
+    QString language;  // of Code, in lower case; may be empty
+    bool continued = false;  // goes on where the segment before it was cut: same box, no header
+
+    bool operator==(const MarkdownSegment&) const = default;
+};
+
+// Cuts a growing Markdown text into segments, so that finished ones are rendered once and only the last is rendered
+// again. Cuts fall at blank lines, headings, around fenced code and tables; and inside very long code, tables and
+// paragraphs, so that the cost of one more token has a bound however long the answer is.
+// Only whole lines (or a line longer than kLineLimit) move the state on: the result does not depend on how the text was
+// divided among the calls of append().
+class MarkdownSplitter {
+  public:
+    static constexpr qsizetype kLineLimit = 4096;   // characters; a longer line is cut
+    static constexpr qsizetype kProseLimit = 4096;  // characters of one prose segment, cut at the next line's end
+    static constexpr int kCodeLines = 60;
+    static constexpr int kTableRows = 24;
+
+    void append(QStringView text);
+    // No more text will come: what was growing is finished.
+    void finish();
+
+    // Segments that will not change any more.
+    const QList<MarkdownSegment>& finished() const { return m_lines.finished; }
+    // What is still growing, as it would look if the text ended here.
+    QList<MarkdownSegment> growing() const;
+
+  private:
+    // The state after some whole lines. Copied to look ahead, so kept small: `finished` shares its data.
+    struct Lines {
+        QList<MarkdownSegment> finished;
+        MarkdownSegment open;
+        bool blankBefore = false;  // the last line was blank
+        bool isList = false;       // the open prose began as a list
+        bool closed = false;       // the open prose takes no further line (a heading)
+        QChar fence;               // of open code
+        qsizetype fenceLength = 0;
+        qsizetype fenceIndent = 0;
+        int lines = 0;      // of the open code or table
+        QString tableHead;  // header and delimiter rows
+
+        void take(QStringView line, bool wholeLine);
+        void takeCode(QStringView line, bool wholeLine);
+        bool takeTableRow(QStringView line);
+        bool beginFence(QStringView line);
+        bool beginTable(QStringView line);
+        void takeProse(QStringView line, bool wholeLine);
+        void close();
+    };
+
+    Lines m_lines;
+    QString m_partial;  // the last line, still without its end
+};
+
+}  // namespace offstage::ui

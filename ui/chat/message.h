@@ -1,0 +1,55 @@
+#pragma once
+// One entry of a conversation, as a plain value.
+
+#include <optional>
+
+#include <QList>
+#include <QMetaType>
+#include <QString>
+
+namespace offstage::ui {
+
+using MessageId = quint64;
+
+// What one answer took.
+struct AnswerFigures {
+    double ttftSeconds = 0;
+    double tokensPerSecond = 0;
+    qint64 tokensIn = 0;
+    qint64 tokensReused = 0;  // of tokensIn, found in the KV cache
+    qint64 tokensOut = 0;
+};
+
+// What an error card offers.
+enum class ProblemAction { OpenModel, OpenPreviousModel, OpenDemoModel, EditPrompt, TryAgain };
+
+struct Problem {
+    QString title;
+    QString sentence;
+    QString detail;  // may be empty
+    QList<ProblemAction> actions;
+};
+
+struct Message {
+    enum class Kind { Prompt, Answer, Problem };
+    enum class State {
+        Done,
+        Waiting,  // an answer whose model is still loading, or whose prompt is being read
+        Streaming,
+        Stopped,  // by the person, or because the model or the conversation was changed
+        Failed,   // an answer that ended in a problem; a prompt that was never answered
+    };
+
+    MessageId id = 0;
+    Kind kind = Kind::Prompt;
+    State state = State::Done;
+    QString text;
+    QString author;  // the model of an answer
+    QString note;    // e.g. why an answer ended early
+    std::optional<AnswerFigures> figures;
+    Problem problem;  // of Kind::Problem
+};
+
+}  // namespace offstage::ui
+
+Q_DECLARE_METATYPE(offstage::ui::Message)

@@ -1,0 +1,133 @@
+#include "ui/chat/problem_card.h"
+
+#include <QCoreApplication>
+#include <QEvent>
+#include <QFontDatabase>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QPainter>
+#include <QPlainTextEdit>
+#include <QPushButton>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include "ui/icons.h"
+#include "ui/theme.h"
+
+namespace offstage::ui {
+
+QString textOf(ProblemAction action) {
+    switch (action) {
+        case ProblemAction::OpenModel:
+            return ProblemCard::tr("Open another model…");
+        case ProblemAction::OpenPreviousModel:
+            return ProblemCard::tr("Back to the previous model");
+        case ProblemAction::OpenDemoModel:
+            return ProblemCard::tr("Open the demo model");
+        case ProblemAction::EditPrompt:
+            return ProblemCard::tr("Edit the prompt");
+        case ProblemAction::TryAgain:
+            return ProblemCard::tr("Try again");
+    }
+    return {};
+}
+
+ProblemCard::ProblemCard(const Message& message, QWidget* parent)
+    : QFrame(parent),
+      m_id(message.id),
+      m_icon(new QLabel(this)),
+      m_title(new QLabel(this)),
+      m_sentence(new QLabel(this)) {
+    const Problem& problem = message.problem;
+    setAccessibleName(problem.title);
+    setAccessibleDescription(problem.sentence);
+
+    m_title->setTextFormat(Qt::PlainText);
+    m_title->setText(problem.title);
+    m_title->setWordWrap(true);
+    QFont bold = font();
+    bold.setWeight(QFont::DemiBold);
+    m_title->setFont(bold);
+    m_sentence->setTextFormat(Qt::PlainText);
+    m_sentence->setText(problem.sentence);
+    m_sentence->setWordWrap(true);
+    m_sentence->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+
+    auto* texts = new QVBoxLayout;
+    texts->setSpacing(4);
+    texts->addWidget(m_title);
+    texts->addWidget(m_sentence);
+    if (!problem.detail.isEmpty()) {
+        m_details = new QPlainTextEdit(problem.detail, this);
+        m_details->setReadOnly(true);
+        m_details->setFont(QFontDatabase::systemFont(QFontDatabase::FixedFont));
+        m_details->setFixedHeight(110);
+        m_details->setAccessibleName(tr("Details of the problem"));
+        m_details->hide();
+        texts->addSpacing(4);
+        texts->addWidget(m_details);
+    }
+    auto* buttons = new QHBoxLayout;
+    buttons->setSpacing(8);
+    for (const ProblemAction action : problem.actions) {
+        auto* button = new QPushButton(textOf(action), this);
+        button->setAccessibleName(textOf(action));
+        connect(button, &QPushButton::clicked, this, [this, action] { Q_EMIT actionChosen(action); });
+        buttons->addWidget(button);
+    }
+    if (m_details) {
+        m_detailsButton = new QToolButton(this);
+        m_detailsButton->setText(tr("Details"));
+        m_detailsButton->setAccessibleName(tr("Show the details of the problem"));
+        m_detailsButton->setCheckable(true);
+        m_detailsButton->setAutoRaise(true);
+        m_detailsButton->setArrowType(Qt::RightArrow);
+        m_detailsButton->setToolButtonStyle(Qt::ToolButtonTextBesideIcon);
+        connect(m_detailsButton, &QToolButton::toggled, this, [this](bool open) {
+            m_details->setVisible(open);
+            m_detailsButton->setArrowType(open ? Qt::DownArrow : Qt::RightArrow);
+            Q_EMIT heightChanged();
+        });
+        buttons->addWidget(m_detailsButton);
+    }
+    buttons->addStretch();
+    texts->addSpacing(6);
+    texts->addLayout(buttons);
+
+    auto* row = new QHBoxLayout(this);
+    row->setContentsMargins(18, 14, 16, 14);
+    row->setSpacing(12);
+    row->addWidget(m_icon, 0, Qt::AlignTop);
+    row->addLayout(texts, 1);
+    restyle();
+}
+
+int ProblemCard::layoutFor(int width) {
+    layout()->activate();
+    return layout()->hasHeightForWidth() ? layout()->totalHeightForWidth(width) : layout()->totalSizeHint().height();
+}
+
+void ProblemCard::paintEvent(QPaintEvent*) {
+    QPainter painter(this);
+    painter.setRenderHint(QPainter::Antialiasing);
+    const Colours colours = Colours::of(palette());
+    painter.setPen(QPen(colours.line));
+    painter.setBrush(colours.problemSurface);
+    painter.drawRoundedRect(QRectF(rect()).adjusted(0.5, 0.5, -0.5, -0.5), 10, 10);
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(colours.problem);
+    painter.drawRoundedRect(QRectF(0, 10, 3, height() - 20), 1.5, 1.5);
+}
+
+void ProblemCard::changeEvent(QEvent* event) {
+    QFrame::changeEvent(event);
+    if (event->type() == QEvent::PaletteChange) {
+        restyle();
+    }
+}
+
+void ProblemCard::restyle() {
+    m_icon->setPixmap(colouredIcon(QStringLiteral("notice"), Colours::of(palette()).problem).pixmap(20, 20));
+}
+
+}  // namespace offstage::ui

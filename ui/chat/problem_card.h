@@ -1,0 +1,44 @@
+#pragma once
+
+#include <QFrame>
+
+#include "ui/chat/message.h"
+
+class QLabel;
+class QPlainTextEdit;
+class QToolButton;
+
+namespace offstage::ui {
+
+// What went wrong, in the conversation where it happened: a sentence, the detail for who asks, and what one can do.
+class ProblemCard : public QFrame {
+    Q_OBJECT
+
+  public:
+    explicit ProblemCard(const Message& message, QWidget* parent = nullptr);
+
+    MessageId messageId() const { return m_id; }
+    int layoutFor(int width);
+
+  Q_SIGNALS:
+    void actionChosen(offstage::ui::ProblemAction action);
+    void heightChanged();
+
+  protected:
+    void paintEvent(QPaintEvent* event) override;
+    void changeEvent(QEvent* event) override;
+
+  private:
+    void restyle();
+
+    MessageId m_id;
+    QLabel* m_icon;
+    QLabel* m_title;
+    QLabel* m_sentence;
+    QToolButton* m_detailsButton = nullptr;
+    QPlainTextEdit* m_details = nullptr;
+};
+
+QString textOf(ProblemAction action);
+
+}  // namespace offstage::ui

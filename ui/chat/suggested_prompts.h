@@ -1,0 +1,17 @@
+#pragma once
+
+#include <QList>
+#include <QString>
+
+namespace offstage::ui {
+
+struct SuggestedPrompt {
+    QString domain;
+    QString prompt;
+};
+
+// From suggested_prompts.json beside the model: an array of {"domain": ..., "prompt": ...}. A file that is missing, too
+// large or of another shape gives none: suggestions are a courtesy, not part of the model.
+QList<SuggestedPrompt> readSuggestedPrompts(const QString& model);
+
+}  // namespace offstage::ui

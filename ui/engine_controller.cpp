@@ -1,0 +1,174 @@
+#include "ui/engine_controller.h"
+
+#include <utility>
+
+#include "ui/engine_worker.h"
+
+namespace offstage::ui {
+
+EngineController::EngineController(SessionFactory factory, QObject* parent)
+    : QObject(parent), m_worker(new EngineWorker(std::move(factory))) {
+    registerEngineValues();
+    m_worker->moveToThread(&m_thread);
+    connect(&m_thread, &QThread::finished, m_worker, &QObject::deleteLater);
+
+    connect(m_worker, &EngineWorker::loadProgressed, this, [this](RequestId id, const engine::LoadProgress& progress) {
+        if (id == m_loadId) {
+            Q_EMIT loadProgressed(progress);
+        }
+    });
+    connect(m_worker, &EngineWorker::loaded, this, &EngineController::onLoaded);
+    connect(m_worker, &EngineWorker::loadFailed, this, &EngineController::onLoadFailed);
+    connect(m_worker, &EngineWorker::streamed, this, [this](RequestId id, const StreamedText& piece) {
+        if (id == m_generateId) {
+            Q_EMIT streamed(id, piece);
+        }
+    });
+    connect(m_worker, &EngineWorker::answered, this, &EngineController::onAnswered);
+    connect(m_worker, &EngineWorker::answerFailed, this, &EngineController::onAnswerFailed);
+
+    m_thread.setObjectName(QStringLiteral("engine"));
+    m_thread.start();
+}
+
+EngineController::~EngineController() {
+    shutdown();
+}
+
+void EngineController::shutdown() {
+    if (!m_worker) {
+        return;
+    }
+    m_loadStop.request_stop();
+    m_generateStop.request_stop();
+    m_loadId = 0;
+    m_generateId = 0;
+    m_thread.quit();
+    m_thread.wait();
+    m_worker = nullptr;
+    m_model.reset();
+    m_state = State::NoModel;
+}
+
+void EngineController::openModel(const engine::LoadRequest& request) {
+    if (!m_worker) {
+        return;
+    }
+    interruptAnswer();
+    m_loadStop.request_stop();
+    m_loadStop = std::stop_source();
+    m_loadId = ++m_lastId;
+    m_model.reset();
+    m_loadingModel = QString::fromStdString(request.model);
+    setState(State::Loading);
+    Q_EMIT loadStarted(m_loadingModel);
+    QMetaObject::invokeMethod(
+        m_worker,
+        [worker = m_worker, id = m_loadId, request, stop = m_loadStop.get_token()] { worker->load(id, request, stop); },
+        Qt::QueuedConnection);
+}
+
+void EngineController::cancelLoad() {
+    m_loadStop.request_stop();
+}
+
+RequestId EngineController::generate(const engine::GenerationRequest& request) {
+    if (!m_worker || m_state != State::Ready) {
+        return 0;
+    }
+    m_generateStop = std::stop_source();
+    m_generateId = ++m_lastId;
+    setState(State::Generating);
+    QMetaObject::invokeMethod(
+        m_worker,
+        [worker = m_worker, id = m_generateId, request, stop = m_generateStop.get_token()] {
+            worker->generate(id, request, stop);
+        },
+        Qt::QueuedConnection);
+    return m_generateId;
+}
+
+void EngineController::stop() {
+    if (m_state == State::Generating) {
+        m_generateStop.request_stop();
+        setState(State::Stopping);
+    }
+}
+
+void EngineController::resetConversation() {
+    if (!m_worker) {
+        return;
+    }
+    interruptAnswer();
+    QMetaObject::invokeMethod(
+        m_worker, [worker = m_worker] { worker->resetConversation(); }, Qt::QueuedConnection);
+    if (m_state == State::Generating || m_state == State::Stopping) {
+        setState(State::Ready);
+    }
+}
+
+void EngineController::interruptAnswer() {
+    if (m_generateId == 0) {
+        return;
+    }
+    m_generateStop.request_stop();
+    const RequestId id = std::exchange(m_generateId, 0);
+    Q_EMIT answerInterrupted(id);
+}
+
+std::optional<engine::Snapshot> EngineController::snapshot() const {
+    const engine::Session* session = m_worker ? m_worker->session() : nullptr;
+    if (!session) {
+        return std::nullopt;
+    }
+    return session->snapshot();
+}
+
+void EngineController::setState(State state) {
+    if (state != m_state) {
+        m_state = state;
+        Q_EMIT stateChanged(state);
+    }
+}
+
+void EngineController::onLoaded(RequestId id, const engine::ModelSummary& model) {
+    if (id != m_loadId) {
+        return;
+    }
+    m_loadId = 0;
+    m_model = model;
+    setState(State::Ready);
+    // A listener of the state may already have gone on (sent a queued prompt, opened another model).
+    if (m_model) {
+        Q_EMIT modelLoaded(*m_model);
+    }
+}
+
+void EngineController::onLoadFailed(RequestId id, const EngineFailure& failure) {
+    if (id != m_loadId) {
+        return;
+    }
+    m_loadId = 0;
+    setState(State::NoModel);
+    Q_EMIT loadFailed(m_loadingModel, failure);
+}
+
+void EngineController::onAnswered(RequestId id, const engine::GenerationResult& result) {
+    if (id != m_generateId) {
+        return;
+    }
+    m_generateId = 0;
+    setState(State::Ready);
+    Q_EMIT answered(id, result);
+}
+
+void EngineController::onAnswerFailed(RequestId id, const EngineFailure& failure) {
+    if (id != m_generateId) {
+        return;
+    }
+    m_generateId = 0;
+    setState(State::Ready);
+    Q_EMIT answerFailed(id, failure);
+}
+
+}  // namespace offstage::ui

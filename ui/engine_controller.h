@@ -1,0 +1,79 @@
+#pragma once
+
+#include <optional>
+#include <stop_token>
+
+#include <QObject>
+#include <QThread>
+
+#include "ui/engine_values.h"
+
+namespace offstage::ui {
+
+class EngineWorker;
+
+// The window's side of the engine: owns the thread and the worker, numbers the requests, drops what comes back for a
+// request that no longer counts. GUI thread only; nothing here waits for the engine except shutdown().
+class EngineController : public QObject {
+    Q_OBJECT
+
+  public:
+    enum class State { NoModel, Loading, Ready, Generating, Stopping };
+    Q_ENUM(State)
+
+    explicit EngineController(SessionFactory factory, QObject* parent = nullptr);
+    ~EngineController() override;
+
+    State state() const { return m_state; }
+    const std::optional<engine::ModelSummary>& model() const { return m_model; }
+    bool isAnswering() const { return m_state == State::Generating || m_state == State::Stopping; }
+
+    // Replaces the model; a running load or answer is stopped and its results dropped.
+    void openModel(const engine::LoadRequest& request);
+    void cancelLoad();
+
+    // Only when Ready; 0 otherwise.
+    RequestId generate(const engine::GenerationRequest& request);
+    // The token is set before this returns; answered() follows within one layer's time.
+    void stop();
+    // Ends a running answer for the window at once (answerInterrupted), and lets the engine forget the conversation.
+    void resetConversation();
+
+    // A copied value; nothing before the first load.
+    std::optional<engine::Snapshot> snapshot() const;
+
+    // Stops whatever runs and joins the thread. Idempotent.
+    void shutdown();
+
+  Q_SIGNALS:
+    void stateChanged(offstage::ui::EngineController::State state);
+    void loadStarted(const QString& model);
+    void loadProgressed(const offstage::engine::LoadProgress& progress);
+    void modelLoaded(const offstage::engine::ModelSummary& model);
+    void loadFailed(const QString& model, const offstage::ui::EngineFailure& failure);
+    void streamed(quint64 id, const offstage::ui::StreamedText& piece);
+    void answered(quint64 id, const offstage::engine::GenerationResult& result);
+    void answerFailed(quint64 id, const offstage::ui::EngineFailure& failure);
+    void answerInterrupted(quint64 id);
+
+  private:
+    void setState(State state);
+    void interruptAnswer();
+    void onLoaded(RequestId id, const engine::ModelSummary& model);
+    void onLoadFailed(RequestId id, const EngineFailure& failure);
+    void onAnswered(RequestId id, const engine::GenerationResult& result);
+    void onAnswerFailed(RequestId id, const EngineFailure& failure);
+
+    QThread m_thread;
+    EngineWorker* m_worker;  // deleted on its own thread when that ends
+    State m_state = State::NoModel;
+    std::optional<engine::ModelSummary> m_model;
+    QString m_loadingModel;
+    RequestId m_lastId = 0;
+    RequestId m_loadId = 0;      // 0: none
+    RequestId m_generateId = 0;  // 0: none
+    std::stop_source m_loadStop{std::nostopstate};
+    std::stop_source m_generateStop{std::nostopstate};
+};
+
+}  // namespace offstage::ui

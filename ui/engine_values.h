@@ -1,0 +1,41 @@
+#pragma once
+// What travels between the engine's thread and the window: plain values, registered with Qt's meta-type system.
+
+#include <functional>
+#include <memory>
+
+#include <QMetaType>
+#include <QString>
+
+#include "engine/error.h"
+#include "engine/run/session.h"
+
+namespace offstage::ui {
+
+using RequestId = quint64;
+using SessionFactory = std::function<std::unique_ptr<engine::Session>()>;
+
+// An engine::Error (or any other exception at the engine's boundary) as a value.
+struct EngineFailure {
+    engine::ErrorKind kind = engine::ErrorKind::kInternal;
+    QString sentence;  // for the person
+    QString detail;    // for the log, and for who opens "Details"
+};
+
+// What came since the last one: several deltas of the engine, joined.
+struct StreamedText {
+    QString text;
+    qint64 tokens = 0;           // generated so far
+    double tokensPerSecond = 0;  // decode, so far
+};
+
+// Once, before the first queued signal.
+void registerEngineValues();
+
+}  // namespace offstage::ui
+
+Q_DECLARE_METATYPE(offstage::ui::EngineFailure)
+Q_DECLARE_METATYPE(offstage::ui::StreamedText)
+Q_DECLARE_METATYPE(offstage::engine::LoadProgress)
+Q_DECLARE_METATYPE(offstage::engine::ModelSummary)
+Q_DECLARE_METATYPE(offstage::engine::GenerationResult)

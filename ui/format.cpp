@@ -1,0 +1,91 @@
+#include "ui/format.h"
+
+#include <QCoreApplication>
+#include <QDir>
+#include <QFileInfo>
+#include <QLocale>
+
+namespace offstage::ui {
+
+namespace {
+
+struct Format {
+    Q_DECLARE_TR_FUNCTIONS(Format)
+};
+
+QString instructionSetText(const QString& name) {
+    static const struct {
+        const char16_t* name;
+        const char16_t* shown;
+    } kNames[] = {
+        {u"avx512_bf16", u"AVX-512 bf16"},
+        {u"avx512", u"AVX-512"},
+        {u"avx2", u"AVX2"},
+        {u"neon", u"NEON"},
+        {u"scalar", u"scalar"},
+    };
+    for (const auto& entry : kNames) {
+        if (name == QStringView(entry.name)) {
+            return QStringView(entry.shown).toString();
+        }
+    }
+    return name;
+}
+
+}  // namespace
+
+QString bytesText(quint64 bytes) {
+    return QLocale().formattedDataSize(static_cast<qint64>(bytes), 1, QLocale::DataSizeSIFormat);
+}
+
+QString secondsText(double seconds) {
+    return seconds < 1 ? Format::tr("%1 ms").arg(qRound(seconds * 1000))
+                       : Format::tr("%1 s").arg(QLocale().toString(seconds, 'f', 1));
+}
+
+QString countText(qint64 count) {
+    const double value = static_cast<double>(count);
+    if (value >= 1e9) {
+        return Format::tr("%1 B").arg(QLocale().toString(value / 1e9, 'f', 1));
+    }
+    if (value >= 1e6) {
+        return Format::tr("%1 M").arg(QLocale().toString(value / 1e6, 'f', value < 1e7 ? 1 : 0));
+    }
+    return QLocale().toString(count);
+}
+
+QString hardwareText(const engine::ModelSummary& model) {
+    QString text = Format::tr("CPU · %n thread(s)", nullptr, model.n_threads);
+    const QString set = instructionSetText(QString::fromStdString(model.instruction_set));
+    return set.isEmpty() ? text : text + QStringLiteral(" · ") + set;
+}
+
+QString modelText(const engine::ModelSummary& model) {
+    return Format::tr("%1 layers × %2 experts, %3 active").arg(model.n_layers).arg(model.n_experts).arg(model.n_active);
+}
+
+QString figuresText(const AnswerFigures& figures) {
+    QStringList parts;
+    if (figures.ttftSeconds > 0) {
+        parts << Format::tr("first token %1").arg(secondsText(figures.ttftSeconds));
+    }
+    if (figures.tokensPerSecond > 0) {
+        parts << Format::tr("%1 tokens/s").arg(QLocale().toString(figures.tokensPerSecond, 'f', 1));
+    }
+    QString in = Format::tr("%1 in").arg(QLocale().toString(figures.tokensIn));
+    if (figures.tokensReused > 0) {
+        in += Format::tr(" (%1 reused)").arg(QLocale().toString(figures.tokensReused));
+    }
+    parts << in + Format::tr(", %1 out").arg(QLocale().toString(figures.tokensOut));
+    return parts.join(QStringLiteral(" · "));
+}
+
+QString modelNameOf(const QString& source) {
+    if (source.startsWith(QStringLiteral("synthetic:"))) {
+        return source;
+    }
+    const QString name = QFileInfo(QDir::cleanPath(source)).fileName();
+    return name.isEmpty() ? source : name;
+}
+
+}  // namespace offstage::ui

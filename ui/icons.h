@@ -1,0 +1,15 @@
+#pragma once
+
+#include <QColor>
+#include <QIcon>
+#include <QPalette>
+
+namespace offstage::ui {
+
+// One of resources/icons/NAME.svg, drawn in this palette's text colour (and its disabled one).
+QIcon themedIcon(const QString& name, const QPalette& palette);
+QIcon colouredIcon(const QString& name, const QColor& colour);
+// The program's own, in its own colours.
+QIcon programIcon();
+
+}  // namespace offstage::ui

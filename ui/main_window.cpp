@@ -1,0 +1,217 @@
+#include "ui/main_window.h"
+
+#include <QAction>
+#include <QApplication>
+#include <QCloseEvent>
+#include <QDir>
+#include <QDockWidget>
+#include <QDragEnterEvent>
+#include <QFileDialog>
+#include <QFileInfo>
+#include <QLabel>
+#include <QMenu>
+#include <QMimeData>
+#include <QSettings>
+#include <QStatusBar>
+#include <QUrl>
+
+#include "ui/chat/chat_page.h"
+#include "ui/chat/input_bar.h"
+#include "ui/format.h"
+#include "ui/icons.h"
+#include "ui/panels/experts_panel.h"
+#include "ui/settings/sampling_panel.h"
+#include "ui/status_line.h"
+#include "ui/widgets/drop_hint.h"
+
+namespace offstage::ui {
+
+MainWindow::MainWindow(SessionFactory factory, const Options& options, QWidget* parent)
+    : QMainWindow(parent), m_options(options), m_engine(std::move(factory)), m_chat(m_engine, m_conversation) {
+    setWindowTitle(tr("Offstage"));
+    setWindowIcon(programIcon());
+    setAcceptDrops(true);
+    setDockNestingEnabled(true);
+
+    m_page = new ChatPage(m_engine, m_conversation, m_chat);
+    setCentralWidget(m_page);
+    m_status = new StatusLine(m_engine, *statusBar());
+    createActions();
+    createDocks();
+    createToolBar();
+    createMenus();
+    m_dropHint = new DropHint(this);
+
+    connect(m_page, &ChatPage::openRequested, this, &MainWindow::chooseModel);
+    connect(m_page, &ChatPage::actionChosen, this, &MainWindow::handle);
+    connect(&m_engine, &EngineController::stateChanged, this, &MainWindow::refreshState);
+    connect(&m_engine, &EngineController::loadFailed, this, &MainWindow::onLoadFailed);
+    connect(&m_engine, &EngineController::modelLoaded, this, [this](const engine::ModelSummary& model) {
+        m_openedModel = QString::fromStdString(model.source);
+        if (m_openedModel != m_options.demoModel) {
+            m_recent.add(m_openedModel);
+        }
+        refreshState();
+    });
+    connect(&m_recent, &RecentModels::changed, this, &MainWindow::refreshRecent);
+    connect(m_sampling, &SamplingPanel::samplingChanged, this, [this](const Sampling& s) { m_chat.setSampling(s); });
+    m_chat.setSampling(m_sampling->sampling());
+
+    QSettings settings;
+    setTheme(options.theme.value_or(themeFromName(settings.value(QStringLiteral("theme")).toString())));
+    resize(1280, 800);
+    restoreGeometry(settings.value(QStringLiteral("window/geometry")).toByteArray());
+    restoreState(settings.value(QStringLiteral("window/state")).toByteArray());
+    refreshRecent();
+    refreshState();
+    m_page->input().setFocus();
+}
+
+MainWindow::~MainWindow() {
+    // Before the widgets that listen to it.
+    m_engine.shutdown();
+}
+
+void MainWindow::openModel(const QString& model) {
+    if (!m_openedModel.isEmpty()) {
+        m_previousModel = m_openedModel;
+        m_openedModel.clear();
+    }
+    engine::LoadRequest request;
+    request.model = model.toStdString();
+    m_engine.openModel(request);
+}
+
+bool MainWindow::sendPrompt(const QString& prompt) {
+    return m_chat.send(prompt);
+}
+
+void MainWindow::newConversation() {
+    m_chat.newConversation();
+    m_page->input().setFocus();
+}
+
+void MainWindow::chooseModel() {
+    // A folder is what most models are; a single file can be dropped on the window or chosen as its folder.
+    auto* dialog = new QFileDialog(this, tr("Open the folder of a model"));
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->setFileMode(QFileDialog::Directory);
+    dialog->setOption(QFileDialog::ShowDirsOnly, false);
+    const QString last = QSettings().value(QStringLiteral("lastFolder"), QDir::homePath()).toString();
+    dialog->setDirectory(last);
+    connect(dialog, &QFileDialog::fileSelected, this, [this](const QString& path) {
+        QSettings().setValue(QStringLiteral("lastFolder"), QFileInfo(path).path());
+        openModel(path);
+    });
+    dialog->open();
+}
+
+void MainWindow::handle(ProblemAction action) {
+    switch (action) {
+        case ProblemAction::OpenModel:
+            chooseModel();
+            break;
+        case ProblemAction::OpenPreviousModel:
+            openModel(m_previousModel);
+            break;
+        case ProblemAction::OpenDemoModel:
+            openModel(m_options.demoModel);
+            break;
+        case ProblemAction::EditPrompt:
+            m_chat.editFailedPrompt();
+            break;
+        case ProblemAction::TryAgain:
+            m_chat.tryAgain();
+            break;
+    }
+}
+
+void MainWindow::onLoadFailed(const QString& model, const EngineFailure& failure) {
+    Problem problem;
+    problem.actions.append(ProblemAction::OpenModel);
+    if (!m_previousModel.isEmpty() && m_previousModel != model) {
+        problem.actions.append(ProblemAction::OpenPreviousModel);
+    }
+    if (!m_options.demoModel.isEmpty() && m_options.demoModel != model && m_options.demoModel != m_previousModel) {
+        problem.actions.append(ProblemAction::OpenDemoModel);
+    }
+    const bool cancelled = failure.kind == engine::ErrorKind::kCancelled;
+    problem.title = cancelled ? tr("Loading %1 was cancelled").arg(modelNameOf(model))
+                              : tr("%1 could not be opened").arg(modelNameOf(model));
+    problem.sentence = cancelled ? tr("No model is open now.") : failure.sentence;
+    problem.detail = cancelled ? QString() : failure.detail;
+    m_chat.reportProblem(problem);
+}
+
+void MainWindow::refreshState() {
+    const auto& model = m_engine.model();
+    const bool loading = m_engine.state() == EngineController::State::Loading;
+    m_modelLabel->setText(model ? QString::fromStdString(model->name) : loading ? tr("Loading…") : tr("No model"));
+    m_modelLabel->setToolTip(model ? QString::fromStdString(model->source) + u'\n' + modelText(*model) : QString());
+    m_hardwareLabel->setText(model ? hardwareText(*model) : QString());
+    m_actions.stop->setEnabled(m_engine.state() == EngineController::State::Generating || m_chat.hasWaitingPrompt());
+    setWindowTitle(model ? tr("%1 – Offstage").arg(QString::fromStdString(model->name)) : tr("Offstage"));
+}
+
+void MainWindow::setTheme(Theme theme) {
+    m_theme = theme;
+    applyTheme(*qApp, theme);
+    refreshIcons();
+}
+
+void MainWindow::closeEvent(QCloseEvent* event) {
+    QSettings settings;
+    settings.setValue(QStringLiteral("window/geometry"), saveGeometry());
+    settings.setValue(QStringLiteral("window/state"), saveState());
+    // Gone for the person at once; the engine obeys the stop within a layer's time.
+    hide();
+    m_engine.shutdown();
+    event->accept();
+}
+
+QString modelPathIn(const QMimeData* mime) {
+    const QList<QUrl> urls = mime->urls();
+    if (urls.size() != 1 || !urls.first().isLocalFile()) {
+        return {};
+    }
+    return QDir::cleanPath(urls.first().toLocalFile());
+}
+
+void MainWindow::dragEnterEvent(QDragEnterEvent* event) {
+    const QString path = modelPathIn(event->mimeData());
+    if (path.isEmpty()) {
+        return;
+    }
+    event->acceptProposedAction();
+    m_dropHint->setText(tr("Drop to open %1").arg(QFileInfo(path).fileName()));
+    m_dropHint->setGeometry(rect());
+    m_dropHint->raise();
+    m_dropHint->show();
+}
+
+void MainWindow::dragLeaveEvent(QDragLeaveEvent*) {
+    m_dropHint->hide();
+}
+
+void MainWindow::dropEvent(QDropEvent* event) {
+    m_dropHint->hide();
+    const QString path = modelPathIn(event->mimeData());
+    if (!path.isEmpty()) {
+        event->acceptProposedAction();
+        openModel(path);
+    }
+}
+
+void MainWindow::resizeEvent(QResizeEvent* event) {
+    QMainWindow::resizeEvent(event);
+    m_dropHint->setGeometry(rect());
+}
+
+void MainWindow::changeEvent(QEvent* event) {
+    QMainWindow::changeEvent(event);
+    if (event->type() == QEvent::PaletteChange && m_actions.open) {
+        refreshIcons();
+    }
+}
+
+}  // namespace offstage::ui

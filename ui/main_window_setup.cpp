@@ -1,0 +1,214 @@
+// MainWindow's actions, menus, tool bar and docks.
+#include <QAction>
+#include <QActionGroup>
+#include <QApplication>
+#include <QClipboard>
+#include <QDockWidget>
+#include <QLabel>
+#include <QMenu>
+#include <QMenuBar>
+#include <QMessageBox>
+#include <QPlainTextEdit>
+#include <QScrollArea>
+#include <QSettings>
+#include <QToolBar>
+#include <QToolButton>
+
+#include "ui/chat/chat_page.h"
+#include "ui/chat/input_bar.h"
+#include "ui/chat/message_body.h"
+#include "ui/format.h"
+#include "ui/icons.h"
+#include "ui/main_window.h"
+#include "ui/panels/experts_panel.h"
+#include "ui/settings/sampling_panel.h"
+
+namespace offstage::ui {
+
+void MainWindow::createActions() {
+    const auto action = [this](const QString& text, const QKeySequence& key, auto slot) {
+        auto* made = new QAction(text, this);
+        made->setShortcut(key);
+        connect(made, &QAction::triggered, this, slot);
+        return made;
+    };
+    m_actions.newConversation = action(tr("&New conversation"), QKeySequence::New, [this] { newConversation(); });
+    m_actions.open = action(tr("&Open model…"), QKeySequence::Open, [this] { chooseModel(); });
+    m_actions.stop = action(tr("&Stop"), QKeySequence(Qt::Key_Escape), [this] { m_chat.stop(); });
+    m_actions.stop->setToolTip(tr("Stop the answer (Esc)"));
+    connect(&m_chat, &ChatController::waitingChanged, this, &MainWindow::refreshState);
+    // Ctrl+C itself stays with the widget that has the focus.
+    m_actions.copy = action(tr("&Copy"), {}, [] {
+        if (auto* body = qobject_cast<MessageBody*>(QApplication::focusWidget())) {
+            body->copySelection();
+        } else if (auto* edit = qobject_cast<QPlainTextEdit*>(QApplication::focusWidget())) {
+            edit->copy();
+        }
+    });
+    m_actions.copyConversation = action(tr("Copy the whole con&versation"), QKeySequence(tr("Ctrl+Shift+C")),
+                                        [this] { QGuiApplication::clipboard()->setText(m_conversation.toMarkdown()); });
+}
+
+void MainWindow::createMenus() {
+    QMenu* file = menuBar()->addMenu(tr("&File"));
+    file->addAction(m_actions.newConversation);
+    file->addAction(m_actions.open);
+    m_recentMenu = file->addMenu(tr("&Recent models"));
+    m_recentMenu->setToolTipsVisible(true);
+    // Asked anew each time: a disk may have come or gone.
+    connect(m_recentMenu, &QMenu::aboutToShow, this, &MainWindow::refreshRecent);
+    file->addSeparator();
+    auto* quit = file->addAction(tr("&Quit"), this, &QWidget::close);
+    quit->setShortcut(QKeySequence(tr("Ctrl+Q")));
+    quit->setMenuRole(QAction::QuitRole);
+
+    QMenu* edit = menuBar()->addMenu(tr("&Edit"));
+    edit->addAction(m_actions.copy);
+    edit->addAction(m_actions.copyConversation);
+    edit->addSeparator();
+    edit->addAction(m_actions.stop);
+
+    QMenu* view = menuBar()->addMenu(tr("&View"));
+    view->addAction(m_expertsDock->toggleViewAction());
+    view->addAction(m_samplingDock->toggleViewAction());
+    view->addSeparator();
+    QMenu* theme = view->addMenu(tr("&Theme"));
+    auto* group = new QActionGroup(this);
+    const std::pair<Theme, QString> themes[] = {
+        {Theme::System, tr("As the &system")}, {Theme::Light, tr("&Light")}, {Theme::Dark, tr("&Dark")}};
+    const Theme now = m_options.theme.value_or(themeFromName(QSettings().value(QStringLiteral("theme")).toString()));
+    for (const auto& [value, text] : themes) {
+        QAction* choice = theme->addAction(text);
+        choice->setCheckable(true);
+        choice->setChecked(value == now);
+        group->addAction(choice);
+        connect(choice, &QAction::triggered, this, [this, chosen = value] {
+            QSettings().setValue(QStringLiteral("theme"), nameOf(chosen));
+            setTheme(chosen);
+        });
+    }
+    view->addSeparator();
+    view->addAction(tr("&Reset layout"), this, &MainWindow::resetLayout);
+
+    QMenu* help = menuBar()->addMenu(tr("&Help"));
+    help->addAction(tr("&About Offstage"), this, &MainWindow::about)->setMenuRole(QAction::AboutRole);
+}
+
+void MainWindow::createToolBar() {
+    QToolBar* bar = addToolBar(tr("Main tool bar"));
+    bar->setObjectName(QStringLiteral("mainToolBar"));
+    bar->setMovable(false);
+    bar->setIconSize({20, 20});
+    bar->setContextMenuPolicy(Qt::PreventContextMenu);
+    bar->addAction(m_actions.newConversation);
+    bar->addAction(m_actions.open);
+    bar->addSeparator();
+    m_modelLabel = new QLabel;
+    m_modelLabel->setTextFormat(Qt::PlainText);
+    m_modelLabel->setAccessibleName(tr("Model"));
+    m_modelLabel->setContentsMargins(8, 0, 8, 0);
+    QFont bold = m_modelLabel->font();
+    bold.setWeight(QFont::DemiBold);
+    m_modelLabel->setFont(bold);
+    bar->addWidget(m_modelLabel);
+    m_hardwareLabel = new QLabel;
+    m_hardwareLabel->setTextFormat(Qt::PlainText);
+    m_hardwareLabel->setAccessibleName(tr("Hardware"));
+    m_hardwareLabel->setToolTip(tr("Where the model runs"));
+    m_hardwareLabel->setForegroundRole(QPalette::PlaceholderText);
+    m_hardwareLabel->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
+    bar->addWidget(m_hardwareLabel);
+    bar->addAction(m_expertsDock->toggleViewAction());
+    bar->addAction(m_samplingDock->toggleViewAction());
+    bar->addSeparator();
+    bar->addAction(m_actions.stop);
+    for (QAction* action : bar->actions()) {
+        if (auto* button = qobject_cast<QToolButton*>(bar->widgetForAction(action))) {
+            button->setAccessibleName(QString(action->text()).remove(u'&').remove(u'…'));
+            button->setFocusPolicy(Qt::TabFocus);
+        }
+    }
+}
+
+void MainWindow::createDocks() {
+    m_experts = new ExpertsPanel(m_engine);
+    m_expertsDock = new QDockWidget(tr("Experts"), this);
+    m_expertsDock->setObjectName(QStringLiteral("expertsDock"));
+    m_expertsDock->setWidget(m_experts);
+    m_sampling = new SamplingPanel;
+    auto* scroll = new QScrollArea;
+    scroll->setWidget(m_sampling);
+    scroll->setWidgetResizable(true);
+    scroll->setFrameShape(QFrame::NoFrame);
+    scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    scroll->setMinimumWidth(m_sampling->minimumSizeHint().width());
+    m_samplingDock = new QDockWidget(tr("Sampling"), this);
+    m_samplingDock->setObjectName(QStringLiteral("samplingDock"));
+    m_samplingDock->setWidget(scroll);
+    m_expertsDock->toggleViewAction()->setToolTip(tr("Show or hide the expert heat map"));
+    m_samplingDock->toggleViewAction()->setToolTip(tr("Show or hide the sampler's settings"));
+    resetLayout();
+}
+
+void MainWindow::resetLayout() {
+    for (QDockWidget* dock : {m_expertsDock, m_samplingDock}) {
+        dock->setFloating(false);
+        addDockWidget(Qt::RightDockWidgetArea, dock);
+    }
+    splitDockWidget(m_expertsDock, m_samplingDock, Qt::Vertical);
+    m_expertsDock->show();
+    m_samplingDock->hide();
+    resizeDocks({m_expertsDock}, {360}, Qt::Horizontal);
+}
+
+void MainWindow::refreshIcons() {
+    const QPalette& colours = palette();
+    m_actions.newConversation->setIcon(themedIcon(QStringLiteral("new"), colours));
+    m_actions.open->setIcon(themedIcon(QStringLiteral("open"), colours));
+    m_actions.stop->setIcon(themedIcon(QStringLiteral("stop"), colours));
+    m_actions.copy->setIcon(themedIcon(QStringLiteral("copy"), colours));
+    m_expertsDock->toggleViewAction()->setIcon(themedIcon(QStringLiteral("experts"), colours));
+    m_samplingDock->toggleViewAction()->setIcon(themedIcon(QStringLiteral("sampling"), colours));
+}
+
+void MainWindow::refreshRecent() {
+    m_recentMenu->clear();
+    if (!m_options.demoModel.isEmpty()) {
+        m_recentMenu->addAction(tr("Demo model"), this, [this] { openModel(m_options.demoModel); });
+        m_recentMenu->addSeparator();
+    }
+    for (const QString& model : m_recent.models()) {
+        const bool missing = RecentModels::isMissing(model);
+        QString name = modelNameOf(model);
+        name.replace(QStringLiteral("&"), QStringLiteral("&&"));
+        QAction* entry = m_recentMenu->addAction(missing ? tr("%1 (missing)").arg(name) : name, this,
+                                                 [this, model] { openModel(model); });
+        entry->setToolTip(model);
+        entry->setEnabled(!missing);
+    }
+    if (!m_recent.models().isEmpty()) {
+        m_recentMenu->addSeparator();
+        // Queued: clearing fills this menu anew, and would take the chosen entry away under its own click.
+        auto* clear = m_recentMenu->addAction(tr("Clear the list"));
+        connect(clear, &QAction::triggered, &m_recent, &RecentModels::clear, Qt::QueuedConnection);
+    }
+    m_recentMenu->setEnabled(!m_recentMenu->isEmpty());
+}
+
+void MainWindow::about() {
+    auto* box = new QMessageBox(this);
+    box->setAttribute(Qt::WA_DeleteOnClose);
+    box->setWindowTitle(tr("About Offstage"));
+    box->setIconPixmap(programIcon().pixmap(64, 64));
+    box->setTextFormat(Qt::PlainText);
+    box->setText(tr("Offstage %1").arg(QApplication::applicationVersion()));
+    box->setInformativeText(
+        tr("Chat with Mixture-of-Experts models that do not fit into the GPU's memory, and see which experts are "
+           "called. "
+           "Everything runs on this computer; nothing is sent anywhere.\n\nApache License 2.0. Uses Qt %1 (LGPL) and "
+           "cmark-gfm (BSD).")
+            .arg(QString::fromLatin1(qVersion())));
+    box->open();
+}
+
+}  // namespace offstage::ui

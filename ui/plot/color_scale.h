@@ -1,0 +1,28 @@
+#pragma once
+
+#include <array>
+
+#include <QColor>
+
+namespace offstage::ui {
+
+// A sequential scale from blue over teal to yellow. Interpolated in OKLab, so that equal steps look equal; lightness
+// changes in one direction only, so that it reads the same for every kind of colour vision and in grey. On a dark
+// ground 0 is dark, on a light ground 0 is light: what stands out is what is much used.
+class ColorScale {
+  public:
+    enum class Ground { Light, Dark };
+
+    explicit ColorScale(Ground ground = Ground::Light);
+
+    // share in 0..1; outside it is clamped.
+    QRgb at(double share) const;
+    // Perceived lightness of a colour: OKLab's L, 0..1.
+    static double lightnessOf(QRgb colour);
+
+  private:
+    static constexpr int kSteps = 256;
+    std::array<QRgb, kSteps> m_table;
+};
+
+}  // namespace offstage::ui

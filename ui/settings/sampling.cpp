@@ -1,0 +1,80 @@
+#include "ui/settings/sampling.h"
+
+#include <QCoreApplication>
+#include <QSettings>
+
+namespace offstage::ui {
+
+namespace {
+
+QString text(const char* source) {
+    return QCoreApplication::translate("Sampling", source);
+}
+
+template <typename T>
+T bounded(const QVariant& stored, T fallback, T low, T high) {
+    bool ok = false;
+    const double value = stored.toDouble(&ok);
+    return ok && value >= static_cast<double>(low) && value <= static_cast<double>(high) ? static_cast<T>(value)
+                                                                                         : fallback;
+}
+
+}  // namespace
+
+Sampling defaultSampling() {
+    return {};
+}
+
+QList<SamplingPreset> samplingPresets() {
+    Sampling precise;
+    precise.sampler.temperature = 0.0f;
+    precise.sampler.top_k = 0;
+    precise.sampler.top_p = 1.0f;
+    Sampling creative;
+    creative.sampler.temperature = 1.0f;
+    creative.sampler.top_k = 0;
+    creative.sampler.top_p = 1.0f;
+    creative.sampler.min_p = 0.05f;
+    return {
+        {text(QT_TRANSLATE_NOOP("Sampling", "Precise")),
+         text(QT_TRANSLATE_NOOP("Sampling", "Always the most probable word: the same answer every time")), precise},
+        {text(QT_TRANSLATE_NOOP("Sampling", "Balanced")),
+         text(QT_TRANSLATE_NOOP("Sampling", "A little variety, few surprises")), defaultSampling()},
+        {text(QT_TRANSLATE_NOOP("Sampling", "Creative")),
+         text(QT_TRANSLATE_NOOP("Sampling", "More variety; very improbable words stay out")), creative},
+    };
+}
+
+Sampling readSampling(QSettings& settings) {
+    const Sampling fallback = defaultSampling();
+    Sampling s;
+    settings.beginGroup(QStringLiteral("sampling"));
+    s.sampler.temperature =
+        bounded(settings.value(QStringLiteral("temperature")), fallback.sampler.temperature, 0.0f, 2.0f);
+    s.sampler.top_k = bounded(settings.value(QStringLiteral("topK")), fallback.sampler.top_k, 0, 1000);
+    s.sampler.top_p = bounded(settings.value(QStringLiteral("topP")), fallback.sampler.top_p, 0.0f, 1.0f);
+    s.sampler.min_p = bounded(settings.value(QStringLiteral("minP")), fallback.sampler.min_p, 0.0f, 1.0f);
+    s.sampler.repeat_penalty =
+        bounded(settings.value(QStringLiteral("repeatPenalty")), fallback.sampler.repeat_penalty, 1.0f, 2.0f);
+    s.sampler.repeat_window =
+        bounded(settings.value(QStringLiteral("repeatWindow")), fallback.sampler.repeat_window, 0, 4096);
+    s.sampler.seed = settings.value(QStringLiteral("seed"), 0).toULongLong();
+    s.maxTokens = bounded(settings.value(QStringLiteral("maxTokens")), fallback.maxTokens, 0, 1'000'000);
+    settings.endGroup();
+    return s;
+}
+
+void writeSampling(QSettings& settings, const Sampling& s) {
+    settings.beginGroup(QStringLiteral("sampling"));
+    settings.setValue(QStringLiteral("temperature"), static_cast<double>(s.sampler.temperature));
+    settings.setValue(QStringLiteral("topK"), s.sampler.top_k);
+    settings.setValue(QStringLiteral("topP"), static_cast<double>(s.sampler.top_p));
+    settings.setValue(QStringLiteral("minP"), static_cast<double>(s.sampler.min_p));
+    settings.setValue(QStringLiteral("repeatPenalty"), static_cast<double>(s.sampler.repeat_penalty));
+    settings.setValue(QStringLiteral("repeatWindow"), s.sampler.repeat_window);
+    settings.setValue(QStringLiteral("seed"), static_cast<qulonglong>(s.sampler.seed));
+    settings.setValue(QStringLiteral("maxTokens"), s.maxTokens);
+    settings.endGroup();
+}
+
+}  // namespace offstage::ui

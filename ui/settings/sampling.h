@@ -1,0 +1,34 @@
+#pragma once
+// The person's choice of sampling: what the engine gets, the presets, and where it is kept.
+
+#include <QList>
+#include <QString>
+
+#include "engine/run/sampler_settings.h"
+
+class QSettings;
+
+namespace offstage::ui {
+
+struct Sampling {
+    engine::SamplerSettings sampler;
+    int maxTokens = 0;  // 0: until the end of the turn or of the context
+
+    bool operator==(const Sampling&) const = default;
+};
+
+struct SamplingPreset {
+    QString name;
+    QString explanation;
+    Sampling sampling;
+};
+
+// Precise, Balanced (the default), Creative.
+QList<SamplingPreset> samplingPresets();
+Sampling defaultSampling();
+
+// Values out of range, e.g. from an edited file, become the default's.
+Sampling readSampling(QSettings& settings);
+void writeSampling(QSettings& settings, const Sampling& sampling);
+
+}  // namespace offstage::ui

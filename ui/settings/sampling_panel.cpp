@@ -1,0 +1,181 @@
+#include "ui/settings/sampling_panel.h"
+
+#include <QComboBox>
+#include <QDoubleSpinBox>
+#include <QFormLayout>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QRegularExpressionValidator>
+#include <QSettings>
+#include <QSpinBox>
+#include <QVBoxLayout>
+
+namespace offstage::ui {
+
+namespace {
+
+QDoubleSpinBox* number(double low, double high, double step, const QString& offText) {
+    auto* box = new QDoubleSpinBox;
+    box->setRange(low, high);
+    box->setSingleStep(step);
+    box->setDecimals(2);
+    box->setSpecialValueText(offText);  // shown at the lowest value
+    return box;
+}
+
+QSpinBox* count(int high, const QString& offText) {
+    auto* box = new QSpinBox;
+    box->setRange(0, high);
+    box->setSpecialValueText(offText);
+    box->setGroupSeparatorShown(true);
+    return box;
+}
+
+}  // namespace
+
+SamplingPanel::SamplingPanel(QWidget* parent)
+    : QWidget(parent),
+      m_preset(new QComboBox),
+      m_explanation(new QLabel),
+      m_temperature(number(0, 2, 0.05, tr("0 · always the most probable"))),
+      m_topK(count(1000, tr("off"))),
+      m_topP(number(0, 1, 0.01, {})),
+      m_minP(number(0, 1, 0.01, tr("off"))),
+      m_repeatPenalty(number(1, 2, 0.01, tr("off"))),
+      m_repeatWindow(count(4096, tr("off"))),
+      m_seed(new QLineEdit),
+      m_maxTokens(count(1'000'000, tr("no limit"))) {
+    m_maxTokens->setSingleStep(64);
+    m_seed->setPlaceholderText(tr("a new one for each answer"));
+    m_seed->setValidator(new QRegularExpressionValidator(QRegularExpression(QStringLiteral("[0-9]{0,19}")), m_seed));
+    m_explanation->setWordWrap(true);
+    m_explanation->setForegroundRole(QPalette::PlaceholderText);
+    for (const SamplingPreset& preset : samplingPresets()) {
+        m_preset->addItem(preset.name);
+    }
+    m_preset->addItem(tr("Own settings"));
+
+    auto* form = new QFormLayout;
+    form->setRowWrapPolicy(QFormLayout::DontWrapRows);
+    form->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
+    form->setHorizontalSpacing(14);
+    form->setVerticalSpacing(8);
+    const auto row = [form](const QString& name, QWidget* field, const QString& tip) {
+        form->addRow(name, field);
+        field->setAccessibleName(QString(name).remove(u'&'));
+        field->setAccessibleDescription(tip);
+        field->setToolTip(tip);
+        form->labelForField(field)->setToolTip(tip);
+    };
+    row(tr("&Preset"), m_preset, tr("A good set of values to begin with"));
+    form->addRow(m_explanation);
+    row(tr("&Temperature"), m_temperature,
+        tr("How adventurous: 0 always takes the most probable word, 1 takes words as often as the model believes in "
+           "them"));
+    row(tr("Top-&k"), m_topK, tr("Only this many of the most probable words are considered"));
+    row(tr("Top-p"), m_topP,
+        tr("Only the most probable words that together have this probability are considered; 1 considers all"));
+    row(tr("&Min-p"), m_minP, tr("Words less probable than this share of the most probable word are left out"));
+    row(tr("&Repetition penalty"), m_repeatPenalty,
+        tr("Makes words that were just used less probable; 1 does nothing, much more than 1.2 hurts the language"));
+    row(tr("Penalty looks &back"), m_repeatWindow, tr("How many of the latest tokens count as just used"));
+    row(tr("&Seed"), m_seed,
+        tr("The same seed, prompt and settings give the same answer; empty or 0: a new seed each time"));
+    row(tr("&Longest answer"), m_maxTokens, tr("An answer ends after this many tokens"));
+
+    auto* resetButton = new QPushButton(tr("Reset to Balanced"));
+    resetButton->setAccessibleName(resetButton->text());
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(12, 12, 12, 12);
+    column->addLayout(form);
+    column->addSpacing(6);
+    column->addWidget(resetButton, 0, Qt::AlignLeft);
+    column->addStretch();
+
+    QSettings settings;
+    setSampling(readSampling(settings));
+
+    connect(resetButton, &QPushButton::clicked, this, &SamplingPanel::reset);
+    connect(m_preset, &QComboBox::activated, this, [this](int index) {
+        const QList<SamplingPreset> presets = samplingPresets();
+        if (index < presets.size()) {
+            // A preset is about the choice of words: seed and length stay the person's.
+            Sampling chosen = presets[index].sampling;
+            chosen.sampler.seed = sampling().sampler.seed;
+            chosen.maxTokens = sampling().maxTokens;
+            setSampling(chosen);
+            edited();
+        } else {
+            refreshPreset();
+        }
+    });
+    for (QDoubleSpinBox* box : {m_temperature, m_topP, m_minP, m_repeatPenalty}) {
+        connect(box, &QDoubleSpinBox::valueChanged, this, &SamplingPanel::edited);
+    }
+    for (QSpinBox* box : {m_topK, m_repeatWindow, m_maxTokens}) {
+        connect(box, &QSpinBox::valueChanged, this, &SamplingPanel::edited);
+    }
+    connect(m_seed, &QLineEdit::textChanged, this, &SamplingPanel::edited);
+}
+
+Sampling SamplingPanel::sampling() const {
+    Sampling s;
+    s.sampler.temperature = static_cast<float>(m_temperature->value());
+    s.sampler.top_k = m_topK->value();
+    s.sampler.top_p = static_cast<float>(m_topP->value());
+    s.sampler.min_p = static_cast<float>(m_minP->value());
+    s.sampler.repeat_penalty = static_cast<float>(m_repeatPenalty->value());
+    s.sampler.repeat_window = m_repeatWindow->value();
+    s.sampler.seed = m_seed->text().toULongLong();
+    s.maxTokens = m_maxTokens->value();
+    return s;
+}
+
+void SamplingPanel::setSampling(const Sampling& s) {
+    m_filling = true;
+    m_temperature->setValue(static_cast<double>(s.sampler.temperature));
+    m_topK->setValue(s.sampler.top_k);
+    m_topP->setValue(static_cast<double>(s.sampler.top_p));
+    m_minP->setValue(static_cast<double>(s.sampler.min_p));
+    m_repeatPenalty->setValue(static_cast<double>(s.sampler.repeat_penalty));
+    m_repeatWindow->setValue(s.sampler.repeat_window);
+    m_seed->setText(s.sampler.seed == 0 ? QString() : QString::number(s.sampler.seed));
+    m_maxTokens->setValue(s.maxTokens);
+    m_filling = false;
+    refreshPreset();
+}
+
+void SamplingPanel::reset() {
+    setSampling(defaultSampling());
+    edited();
+}
+
+void SamplingPanel::edited() {
+    if (m_filling) {
+        return;
+    }
+    const Sampling s = sampling();
+    QSettings settings;
+    writeSampling(settings, s);
+    refreshPreset();
+    Q_EMIT samplingChanged(s);
+}
+
+void SamplingPanel::refreshPreset() {
+    const Sampling now = sampling();
+    const QList<SamplingPreset> presets = samplingPresets();
+    int match = static_cast<int>(presets.size());
+    for (int i = 0; i < presets.size(); ++i) {
+        Sampling preset = presets[i].sampling;
+        preset.sampler.seed = now.sampler.seed;
+        preset.maxTokens = now.maxTokens;
+        if (preset == now) {
+            match = i;
+        }
+    }
+    m_preset->setCurrentIndex(match);
+    m_explanation->setText(match < presets.size() ? presets[match].explanation : tr("Your own mixture"));
+}
+
+}  // namespace offstage::ui

@@ -1,0 +1,116 @@
+#include "ui/status_line.h"
+
+#include <QLabel>
+#include <QLocale>
+#include <QStatusBar>
+
+#include "ui/format.h"
+#include "ui/widgets/context_meter.h"
+
+namespace offstage::ui {
+
+StatusLine::StatusLine(EngineController& engine, QStatusBar& bar)
+    : QObject(&bar),
+      m_engine(engine),
+      m_state(new QLabel),
+      m_speed(new QLabel),
+      m_model(new QLabel),
+      m_context(new ContextMeter) {
+    for (QLabel* label : {m_state, m_speed, m_model}) {
+        label->setTextFormat(Qt::PlainText);
+    }
+    m_state->setAccessibleName(tr("What the engine does"));
+    m_speed->setAccessibleName(tr("Speed"));
+    m_model->setAccessibleName(tr("Model"));
+    m_state->setContentsMargins(10, 3, 10, 3);
+    m_speed->setContentsMargins(10, 0, 10, 0);
+    m_model->setContentsMargins(10, 0, 10, 0);
+    m_speed->setToolTip(tr("Tokens written per second, after the first token"));
+    bar.setSizeGripEnabled(false);
+    bar.addWidget(m_state, 1);
+    bar.addPermanentWidget(m_speed);
+    bar.addPermanentWidget(m_context);
+    bar.addPermanentWidget(m_model);
+
+    connect(&m_engine, &EngineController::stateChanged, this, &StatusLine::refreshState);
+    connect(&m_engine, &EngineController::modelLoaded, this, [this] {
+        m_speed->clear();
+        readContext();
+        refreshState();
+    });
+    connect(&m_engine, &EngineController::streamed, this,
+            [this](RequestId, const StreamedText& piece) { onStreamed(piece); });
+    connect(&m_engine, &EngineController::answered, this,
+            [this](RequestId, const engine::GenerationResult& result) { onAnswered(result); });
+    connect(&m_engine, &EngineController::answerFailed, this, &StatusLine::readContext);
+    refreshState();
+}
+
+QString StatusLine::stateText() const {
+    return m_state->text();
+}
+QString StatusLine::speedText() const {
+    return m_speed->text();
+}
+QString StatusLine::contextText() const {
+    return m_context->text();
+}
+
+void StatusLine::refreshState() {
+    using State = EngineController::State;
+    const auto& model = m_engine.model();
+    m_model->setText(model ? QString::fromStdString(model->name) : QString());
+    switch (m_engine.state()) {
+        case State::NoModel:
+            m_state->setText(tr("No model"));
+            m_context->setUsed(0, 0);
+            m_speed->clear();
+            break;
+        case State::Loading:
+            m_state->setText(tr("Loading the model…"));
+            m_context->setUsed(0, 0);
+            break;
+        case State::Ready:
+            m_state->setText(tr("Ready"));
+            break;
+        case State::Generating:
+            m_state->setText(tr("Reading the prompt…"));
+            m_first = true;
+            break;
+        case State::Stopping:
+            m_state->setText(tr("Stopping…"));
+            break;
+    }
+}
+
+void StatusLine::readContext() {
+    // One copied value per answer's begin and end; in between the tokens are counted.
+    if (const auto snapshot = m_engine.snapshot(); snapshot && m_engine.model()) {
+        m_context->setUsed(snapshot->context_used, m_engine.model()->context);
+    }
+}
+
+void StatusLine::onStreamed(const StreamedText& piece) {
+    if (!m_engine.model()) {
+        return;
+    }
+    if (m_first) {
+        m_first = false;
+        m_state->setText(tr("Writing"));
+        const auto snapshot = m_engine.snapshot();
+        m_contextAtFirstToken = snapshot ? snapshot->context_used - piece.tokens : 0;
+    }
+    m_context->setUsed(m_contextAtFirstToken + piece.tokens, m_engine.model()->context);
+    if (piece.tokensPerSecond > 0) {
+        m_speed->setText(tr("%1 tokens/s").arg(QLocale().toString(piece.tokensPerSecond, 'f', 1)));
+    }
+}
+
+void StatusLine::onAnswered(const engine::GenerationResult& result) {
+    if (result.decode_tokens_per_s > 0) {
+        m_speed->setText(tr("%1 tokens/s").arg(QLocale().toString(result.decode_tokens_per_s, 'f', 1)));
+    }
+    readContext();
+}
+
+}  // namespace offstage::ui

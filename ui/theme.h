@@ -1,0 +1,36 @@
+#pragma once
+
+#include <QColor>
+#include <QPalette>
+#include <QString>
+
+class QApplication;
+
+namespace offstage::ui {
+
+enum class Theme { System, Light, Dark };
+
+Theme themeFromName(const QString& name);  // "light", "dark", anything else: System
+QString nameOf(Theme theme);
+
+// Fusion style with our light or dark palette, or the palette the desktop gave at the start.
+void applyTheme(QApplication& app, Theme theme);
+
+bool isDark(const QPalette& palette);
+
+// Colours beyond QPalette's roles, derived from it: read again on PaletteChange.
+struct Colours {
+    QColor text;
+    QColor muted;    // captions; at least 4.5:1 on the surface
+    QColor surface;  // behind the conversation
+    QColor raised;   // cards, code
+    QColor prompt;   // the person's bubble
+    QColor line;     // hairlines
+    QColor accent;   // focus, links, chosen things
+    QColor problem;  // the error card's stripe and icon
+    QColor problemSurface;
+
+    static Colours of(const QPalette& palette);
+};
+
+}  // namespace offstage::ui

@@ -1,0 +1,64 @@
+#include "ui/widgets/context_meter.h"
+
+#include <algorithm>
+
+#include <QPainter>
+
+#include "ui/theme.h"
+
+namespace offstage::ui {
+
+namespace {
+
+constexpr int kBarWidth = 56;
+constexpr int kBarHeight = 6;
+constexpr int kGap = 8;
+constexpr double kNearlyFull = 0.9;
+
+}  // namespace
+
+ContextMeter::ContextMeter(QWidget* parent) : QWidget(parent) {
+    setUsed(0, 0);
+}
+
+void ContextMeter::setUsed(qint64 used, qint64 size) {
+    const QSize before = sizeHint();
+    m_used = used;
+    m_size = size;
+    setAccessibleName(tr("Context used: %1 tokens").arg(text()));
+    setToolTip(tr("Tokens of this conversation in the model's context: %1").arg(text()));
+    setVisible(size > 0);
+    if (sizeHint() != before) {
+        updateGeometry();
+    }
+    update();
+}
+
+QString ContextMeter::text() const {
+    return QStringLiteral("%1 / %2").arg(m_used).arg(m_size);
+}
+
+QSize ContextMeter::sizeHint() const {
+    // As wide as a full one: numbers that grow move nothing.
+    const QString full = QStringLiteral("%1 / %1").arg(m_size);
+    return {fontMetrics().horizontalAdvance(full) + kGap + kBarWidth + 4, fontMetrics().height() + 4};
+}
+
+void ContextMeter::paintEvent(QPaintEvent*) {
+    QPainter painter(this);
+    painter.setRenderHint(QPainter::Antialiasing);
+    const Colours colours = Colours::of(palette());
+    const QRectF bar(width() - kBarWidth - 2.0, (height() - kBarHeight) / 2.0, kBarWidth, kBarHeight);
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(colours.line);
+    painter.drawRoundedRect(bar, 3, 3);
+    if (m_size > 0 && m_used > 0) {
+        const double share = std::clamp(static_cast<double>(m_used) / static_cast<double>(m_size), 0.02, 1.0);
+        painter.setBrush(share > kNearlyFull ? colours.problem : palette().color(QPalette::Highlight));
+        painter.drawRoundedRect(QRectF(bar.topLeft(), QSizeF(share * kBarWidth, kBarHeight)), 3, 3);
+    }
+    painter.setPen(palette().color(QPalette::WindowText));
+    painter.drawText(QRect(0, 0, width() - kBarWidth - kGap - 2, height()), Qt::AlignRight | Qt::AlignVCenter, text());
+}
+
+}  // namespace offstage::ui

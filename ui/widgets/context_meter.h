@@ -1,0 +1,28 @@
+#pragma once
+
+#include <QWidget>
+
+namespace offstage::ui {
+
+// "123 / 2048" with a small bar: how much of the context the conversation takes.
+class ContextMeter : public QWidget {
+    Q_OBJECT
+
+  public:
+    explicit ContextMeter(QWidget* parent = nullptr);
+
+    void setUsed(qint64 used, qint64 size);
+    QString text() const;
+
+    QSize sizeHint() const override;
+    QSize minimumSizeHint() const override { return sizeHint(); }
+
+  protected:
+    void paintEvent(QPaintEvent* event) override;
+
+  private:
+    qint64 m_used = 0;
+    qint64 m_size = 0;
+};
+
+}  // namespace offstage::ui
