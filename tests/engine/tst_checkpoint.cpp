@@ -667,6 +667,10 @@ class TestCheckpoint : public QObject {
         const auto n_open = [] {
             return QDir("/proc/self/fd").entryList(QDir::NoDotAndDotDot | QDir::AllEntries | QDir::System).size();
         };
+        const auto n_maps = [&] {
+            QFile maps("/proc/self/maps");
+            return maps.open(QIODevice::ReadOnly) ? maps.readAll().count(dir_.path().toLocal8Bit()) : -1;
+        };
         const auto before = n_open();
         for (int i = 0; i < 50; ++i) {
             open("m.safetensors");
@@ -674,6 +678,7 @@ class TestCheckpoint : public QObject {
             open_error("");
         }
         QCOMPARE(n_open(), before);
+        QCOMPARE(n_maps(), 0);
     }
 
     // ------------------------------------------------------------ stored inputs of the fuzz targets
