@@ -14,13 +14,12 @@ using namespace offstage::engine;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     static const std::string kText =
-        std::string(
-            "  Cafe\xCC\x81 \xEF\xBD\xB6\xE3\x8D\xBF 12 <tool>\n\t<turn>\xF0\x9F\x91\xA9 \xC2\xA0 abcdefgh a\0b ", 61) +
-        "\xEF\xB7\xBA the actors wait, the theatre weights[i] \xD0\xB0";
+        std::string("  Cafe\xCC\x81 \xEF\xBD\xB6\xE3\x8D\xBF 12 <tool>\n\t<turn>\xF0\x9F\x91\xA9 \xC2\xA0 AFF a") +
+        '\0' + "b \xEF\xB7\xBA the actors wait, the theatre weights[i] \xD0\xB0 ";
     try {
         const SentencePieceTokenizer tokenizer(std::string_view(reinterpret_cast<const char*>(data), size), {}, 1024,
                                                "fuzz");
-        std::vector<TokenId> ids = tokenizer.encode_with_special(kText.substr(0, find_invalid_utf8(kText)));
+        std::vector<TokenId> ids = tokenizer.encode_with_special(kText);
         std::string every;
         for (int c = 1; c < 0x500; ++c) {
             if (c < 0x80) {
