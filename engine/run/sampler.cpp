@@ -149,6 +149,11 @@ void Sampler::keep_top_p(bool sorted) {
     for (const Candidate& c : candidates_) total += c.weight;
     const double wanted = static_cast<double>(settings_.top_p) * total;
 
+    // Tokens lighter than this make up less than 1 - p together, so the set is full without them. With the peaked
+    // distributions of language models few others are left, and only those are sorted.
+    const double least = (total - wanted) / static_cast<double>(candidates_.size() + 1);
+    if (!sorted && wanted > 0.0) std::erase_if(candidates_, [&](const Candidate& c) { return c.weight < least; });
+
     double kept = 0.0;
     std::size_t n = 0;
     std::size_t n_sorted = sorted ? candidates_.size() : 0;
