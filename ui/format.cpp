@@ -55,7 +55,8 @@ QString countText(qint64 count) {
 }
 
 QString hardwareText(const engine::ModelSummary& model) {
-    QString text = Format::tr("CPU · %n thread(s)", nullptr, model.n_threads);
+    QString text =
+        model.n_threads == 1 ? Format::tr("CPU · 1 thread") : Format::tr("CPU · %1 threads").arg(model.n_threads);
     const QString set = instructionSetText(QString::fromStdString(model.instruction_set));
     return set.isEmpty() ? text : text + QStringLiteral(" · ") + set;
 }

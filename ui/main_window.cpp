@@ -136,8 +136,8 @@ void MainWindow::onLoadFailed(const QString& model, const EngineFailure& failure
         problem.actions.append(ProblemAction::OpenDemoModel);
     }
     const bool cancelled = failure.kind == engine::ErrorKind::kCancelled;
-    problem.title = cancelled ? tr("Loading %1 was cancelled").arg(modelNameOf(model))
-                              : tr("%1 could not be opened").arg(modelNameOf(model));
+    problem.title = cancelled ? tr("Loading “%1” was cancelled").arg(modelNameOf(model))
+                              : tr("“%1” could not be opened").arg(modelNameOf(model));
     problem.sentence = cancelled ? tr("No model is open now.") : failure.sentence;
     problem.detail = cancelled ? QString() : failure.detail;
     m_chat.reportProblem(problem);

@@ -184,7 +184,7 @@ QString ChatController::noteFor(const engine::GenerationResult& result) const {
         case engine::FinishReason::kStopped:
             return tr("Stopped");
         case engine::FinishReason::kMaxTokens:
-            return tr("Ended at the limit of %n tokens (Sampling panel)", nullptr, m_sampling.maxTokens);
+            return tr("Ended at the limit of %1 tokens (Sampling panel)").arg(m_sampling.maxTokens);
         case engine::FinishReason::kContextFull:
             return tr("The context is full: begin a new conversation, or ask for something shorter");
     }

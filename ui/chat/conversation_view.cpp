@@ -27,6 +27,7 @@ ConversationView::ConversationView(ConversationModel& model, QWidget* parent)
     : QScrollArea(parent), m_model(model), m_column(new QWidget), m_toEnd(new QToolButton(this)) {
     setFrameShape(QFrame::NoFrame);
     setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOn);  // so that the first overflow does not change the width
     setAccessibleName(tr("Conversation"));
     setWidget(m_column);
     setBackgroundRole(QPalette::Base);
@@ -39,7 +40,6 @@ ConversationView::ConversationView(ConversationModel& model, QWidget* parent)
     m_toEnd->setAccessibleName(tr("Go to the latest message"));
     m_toEnd->setIconSize({20, 20});
     m_toEnd->setFixedSize(36, 36);
-    m_toEnd->setIcon(themedIcon(QStringLiteral("down"), palette()));
     m_toEnd->hide();
     connect(m_toEnd, &QToolButton::clicked, this, &ConversationView::scrollToEnd);
 
@@ -52,6 +52,9 @@ ConversationView::ConversationView(ConversationModel& model, QWidget* parent)
         placeEndButton();
     });
 
+    connect(verticalScrollBar(), &QScrollBar::rangeChanged, this, [this](int low, int high) {
+        verticalScrollBar()->setEnabled(high > low);  // drawn without a handle where there is nothing to scroll
+    });
     connect(&m_model, &QAbstractItemModel::rowsInserted, this,
             [this](const QModelIndex&, int first, int last) { insertRows(first, last); });
     connect(&m_model, &QAbstractItemModel::rowsRemoved, this,
@@ -62,6 +65,7 @@ ConversationView::ConversationView(ConversationModel& model, QWidget* parent)
                 rowsChanged(first.row(), last.row(), roles);
             });
     connect(&m_model, &ConversationModel::textAppended, this, &ConversationView::textAppended);
+    restyle();
     rebuild();
 }
 
@@ -209,9 +213,28 @@ void ConversationView::resizeEvent(QResizeEvent* event) {
 
 void ConversationView::changeEvent(QEvent* event) {
     QScrollArea::changeEvent(event);
-    if (event->type() == QEvent::PaletteChange || event->type() == QEvent::StyleChange) {
-        m_toEnd->setIcon(themedIcon(QStringLiteral("down"), palette()));
+    if (event->type() == QEvent::PaletteChange) {
+        restyle();
     }
+}
+
+void ConversationView::restyle() {
+    const Colours colours = Colours::of(palette());
+    m_toEnd->setIcon(themedIcon(QStringLiteral("down"), palette()));
+    m_toEnd->setStyleSheet(QStringLiteral("QToolButton { border: 1px solid %1; border-radius: 18px; background: %2; } "
+                                          "QToolButton:focus, QToolButton:hover { border-color: %3; }")
+                               .arg(colours.line.name(), colours.surface.name(), colours.accent.name()));
+    verticalScrollBar()->setStyleSheet(
+        QStringLiteral(
+            "QScrollBar:vertical { background: %1; width: %3px; margin: 0; border: none; }"
+            "QScrollBar::handle:vertical { background: %2; border-radius: 4px; min-height: 32px; margin: 2px; }"
+            "QScrollBar::handle:vertical:hover { background: %4; }"
+            "QScrollBar::handle:vertical:disabled { background: transparent; }"
+            "QScrollBar::add-line:vertical, QScrollBar::sub-line:vertical { height: 0; }"
+            "QScrollBar::add-page:vertical, QScrollBar::sub-page:vertical { background: none; }")
+            .arg(colours.surface.name(), colours.line.name())
+            .arg(kScrollBarWidth)
+            .arg(colours.muted.name()));
 }
 
 }  // namespace offstage::ui

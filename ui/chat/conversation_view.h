@@ -21,6 +21,7 @@ class ConversationView : public QScrollArea {
   public:
     static constexpr int kWidestColumn = 760;  // pixels at the ordinary font
     static constexpr int kPaintIntervalMs = 33;
+    static constexpr int kScrollBarWidth = 12;
 
     explicit ConversationView(ConversationModel& model, QWidget* parent = nullptr);
 
@@ -48,6 +49,7 @@ class ConversationView : public QScrollArea {
     void arrangeLater();
     void rebuild();
     void placeEndButton();
+    void restyle();
 
     ConversationModel& m_model;
     QWidget* m_column;

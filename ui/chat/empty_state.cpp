@@ -7,6 +7,7 @@
 #include <QPushButton>
 #include <QVBoxLayout>
 
+#include "ui/chat/conversation_view.h"
 #include "ui/icons.h"
 #include "ui/theme.h"
 
@@ -99,9 +100,9 @@ EmptyState::EmptyState(QWidget* parent)
     m_chips->layout()->setSpacing(10);
 
     auto* row = new QHBoxLayout(this);
-    row->setContentsMargins(24, 12, 24, 12);
+    row->setContentsMargins(24, 12, 24 + ConversationView::kScrollBarWidth, 12);
     auto* middle = new QWidget;
-    middle->setMaximumWidth(700);
+    middle->setMaximumWidth(ConversationView::kWidestColumn);
     middle->setLayout(column);
     column->setContentsMargins(0, 0, 0, 0);
     row->addStretch(1);

@@ -221,8 +221,9 @@ void InputBar::changeEvent(QEvent* event) {
 void InputBar::resizeEvent(QResizeEvent* event) {
     QFrame::resizeEvent(event);
     // As wide as the conversation's column.
-    const int side = std::max(kMargin, (width() - ConversationView::kWidestColumn) / 2 - 8);
-    layout()->setContentsMargins(side, 8, side, 8);
+    const int available = width() - ConversationView::kScrollBarWidth;
+    const int side = std::max(kMargin, (available - ConversationView::kWidestColumn) / 2);
+    layout()->setContentsMargins(side, 8, side + ConversationView::kScrollBarWidth, 8);
 }
 
 }  // namespace offstage::ui

@@ -384,6 +384,9 @@ void renderSegment(const MarkdownSegment& segment, const TextStyle& style, QText
     QTextCursor edit(&document);
     if (segment.kind == MarkdownSegment::Kind::Code) {
         prepare(document, style.code);
+        QTextBlockFormat line;
+        line.setLineHeight(118, QTextBlockFormat::ProportionalHeight);
+        edit.setBlockFormat(line);
         QTextCharFormat character;
         character.setForeground(style.colours.text);
         edit.insertText(segment.text.endsWith(u'\n') ? segment.text.chopped(1) : segment.text, character);

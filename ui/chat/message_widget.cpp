@@ -159,14 +159,12 @@ void MessageWidget::changeEvent(QEvent* event) {
 
 void MessageWidget::restyle() {
     const Colours colours = Colours::of(palette());
-    QPalette quiet;
-    quiet.setColor(QPalette::WindowText, colours.muted);
-    m_caption->setPalette(quiet);
+    m_caption->setForegroundRole(QPalette::PlaceholderText);
     QFont small = font();
     small.setPointSizeF(small.pointSizeF() * 0.88);
     m_caption->setFont(small);
     if (m_author) {
-        m_author->setPalette(quiet);
+        m_author->setForegroundRole(QPalette::PlaceholderText);
         QFont name = small;
         name.setWeight(QFont::DemiBold);
         m_author->setFont(name);

@@ -73,6 +73,7 @@ ProblemCard::ProblemCard(const Message& message, QWidget* parent)
         auto* button = new QPushButton(textOf(action), this);
         button->setAccessibleName(textOf(action));
         connect(button, &QPushButton::clicked, this, [this, action] { Q_EMIT actionChosen(action); });
+        button->setMinimumSize(button->sizeHint() + QSize(18, 6));
         buttons->addWidget(button);
     }
     if (m_details) {

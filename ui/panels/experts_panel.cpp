@@ -53,9 +53,10 @@ ExpertsPanel::ExpertsPanel(EngineController& engine, QWidget* parent)
     column->setContentsMargins(12, 10, 12, 10);
     column->setSpacing(8);
     column->addLayout(top);
-    column->addWidget(m_map, 1);
+    column->addWidget(m_map, 100);
     column->addWidget(m_legend);
     column->addWidget(m_readout);
+    column->addStretch(1);
 
     m_poller = new SnapshotPoller(engine, *this);
     connect(m_poller, &SnapshotPoller::changed, this, &ExpertsPanel::setSnapshot);
@@ -128,9 +129,11 @@ void ExpertsPanel::refreshReadout() {
         return;
     }
     if (!cell) {
-        m_readout->setText(
-            tr("Share of tokens sent to each expert, over %n token(s).\nPoint at a cell for its numbers.", nullptr,
-               static_cast<int>(seen)));
+        const QString tokens = QLocale().toString(seen);
+        m_readout->setText((span() == Span::Window ? tr("Share of the last %1 tokens that each expert was called for.")
+                                                   : tr("Share of all %1 tokens that each expert was called for."))
+                               .arg(tokens) +
+                           u'\n' + tr("Point at a cell for its numbers."));
         return;
     }
     const quint64 tokens = tokensOf(*cell);

@@ -13,11 +13,16 @@ namespace offstage::ui {
 
 namespace {
 
-constexpr int kLargestCell = 34;
+constexpr int kLargestCell = 44;
 constexpr int kMargin = 2;
 
 ColorScale scaleFor(const QPalette& palette) {
     return ColorScale(isDark(palette) ? ColorScale::Ground::Dark : ColorScale::Ground::Light);
+}
+
+// Near enough to a square; very narrow cells may stand upright, to be seen at all.
+int tallestCell(int width) {
+    return std::min(kLargestCell, width < 6 ? 4 * width : 2 * width);
 }
 
 // Every how many-th label fits: 1, 2, 4, 8, ...
@@ -47,6 +52,7 @@ void HeatMap::setValues(int rows, int columns, std::vector<double> values, doubl
     m_stale = true;
     if (shape) {
         setCurrent(std::nullopt);
+        limitHeight();
         updateGeometry();
     }
     update();
@@ -80,16 +86,14 @@ HeatMap::Geometry HeatMap::geometryNow() const {
     if (m_rows == 0 || m_columns == 0) {
         return g;
     }
-    const int digits = fontMetrics().horizontalAdvance(QString::number(m_rows - 1));
-    g.left = kMargin + digits + 8 + fontMetrics().height();  // the rows' title stands upright
+    g.left = leftLabels();
     g.top = kMargin + 2 * fontMetrics().height() + 4;
-    const int wide = std::max(1, (width() - g.left - kMargin) / m_columns);
     const int high = std::max(1, (height() - g.top - kMargin) / m_rows);
-    g.cell = std::min(wide, kLargestCell);
+    g.cell = cellWidth();
     g.height = std::min(high, kLargestCell);
     // Near enough to squares where there is room for both.
     g.cell = std::min(g.cell, std::max(g.height * 2, 2));
-    g.height = std::min(g.height, std::max(g.cell * 2, 2));
+    g.height = std::min(g.height, tallestCell(g.cell));
     const int smaller = std::min(g.cell, g.height);
     g.gap = smaller >= 14 ? 2 : smaller >= 6 ? 1 : 0;
     return g;
@@ -269,6 +273,23 @@ void HeatMap::focusOutEvent(QFocusEvent* event) {
 
 void HeatMap::resizeEvent(QResizeEvent*) {
     m_stale = true;
+    limitHeight();
+}
+
+void HeatMap::limitHeight() {
+    // No taller than the cells of this width can be: what follows below stays near.
+    const int labels = kMargin * 2 + 2 * fontMetrics().height() + 4;
+    setMaximumHeight(m_rows > 0 ? labels + m_rows * tallestCell(cellWidth()) : QWIDGETSIZE_MAX);
+}
+
+int HeatMap::cellWidth() const {
+    return std::clamp((width() - leftLabels() - kMargin) / std::max(1, m_columns), 1, kLargestCell);
+}
+
+int HeatMap::leftLabels() const {
+    // Row numbers, and the rows' title, which stands upright.
+    return kMargin + fontMetrics().horizontalAdvance(QString::number(std::max(0, m_rows - 1))) + 8 +
+           fontMetrics().height();
 }
 
 void HeatMap::changeEvent(QEvent* event) {

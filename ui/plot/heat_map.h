@@ -64,6 +64,9 @@ class HeatMap : public QWidget {
     };
 
     Geometry geometryNow() const;
+    int leftLabels() const;
+    int cellWidth() const;
+    void limitHeight();
     void setCurrent(std::optional<Cell> cell);
     void render();
     void paintLabels(QPainter& painter, const Geometry& g) const;

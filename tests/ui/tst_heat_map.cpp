@@ -1,0 +1,213 @@
+// The colour scale, the heat map and the experts panel.
+#include <QSignalSpy>
+#include <QTest>
+
+#include "tests/ui/window_fixture.h"
+#include "ui/engine_controller.h"
+#include "ui/panels/experts_panel.h"
+#include "ui/panels/snapshot_poller.h"
+#include "ui/plot/heat_map.h"
+
+using namespace offstage;
+using namespace offstage::ui;
+
+class TestHeatMap : public QObject {
+    Q_OBJECT
+
+    static engine::Snapshot snapshotOf(std::int64_t layers, std::int64_t experts, std::int64_t active) {
+        engine::Snapshot s;
+        s.revision = 1;
+        s.n_layers = layers;
+        s.n_experts = experts;
+        s.n_active = active;
+        s.window_tokens = 64;
+        s.conversation_tokens = 200;
+        s.window_counts.resize(static_cast<size_t>(layers * experts));
+        s.conversation_counts.resize(s.window_counts.size());
+        for (size_t i = 0; i < s.window_counts.size(); ++i) {
+            s.window_counts[i] = static_cast<std::uint32_t>(i % 65);
+            s.conversation_counts[i] = 2 * (i % 65) + 1;
+        }
+        return s;
+    }
+
+    // As a person with one missing kind of cone sees it (Vienot, Brettel and Mollon 1999, linear RGB).
+    static QRgb asSeenBy(QRgb c, bool deuteranope) {
+        const auto lin = [](int v) { return std::pow(v / 255.0, 2.2); };
+        const auto out = [](double v) { return static_cast<int>(255 * std::pow(std::clamp(v, 0.0, 1.0), 1 / 2.2)); };
+        const double r = lin(qRed(c)), g = lin(qGreen(c)), b = lin(qBlue(c));
+        const double rg = deuteranope ? 0.29275 * r + 0.70725 * g : 0.11238 * r + 0.88762 * g;
+        const double b2 = deuteranope ? -0.02234 * r + 0.02234 * g + b : 0.00401 * r - 0.00401 * g + b;
+        return qRgb(out(rg), out(rg), out(b2));
+    }
+
+  private Q_SLOTS:
+    void scale_lightness_changesEvenlyInOneDirection() {
+        for (const auto ground : {ColorScale::Ground::Dark, ColorScale::Ground::Light}) {
+            const ColorScale scale(ground);
+            const double sign = ground == ColorScale::Ground::Dark ? 1 : -1;
+            const double range = std::abs(ColorScale::lightnessOf(scale.at(1)) - ColorScale::lightnessOf(scale.at(0)));
+            QVERIFY(range > 0.55);
+            double before = ColorScale::lightnessOf(scale.at(0));
+            for (int i = 1; i <= 64; ++i) {
+                const double now = ColorScale::lightnessOf(scale.at(i / 64.0));
+                const double step = sign * (now - before);
+                QVERIFY2(step > 0.4 * range / 64 && step < 1.8 * range / 64, qPrintable(QString::number(step)));
+                before = now;
+            }
+        }
+    }
+
+    void scale_colourBlind_staysMonotone() {
+        for (const bool deuteranope : {true, false}) {
+            for (const auto ground : {ColorScale::Ground::Dark, ColorScale::Ground::Light}) {
+                const ColorScale scale(ground);
+                const double sign = ground == ColorScale::Ground::Dark ? 1 : -1;
+                double before = ColorScale::lightnessOf(asSeenBy(scale.at(0), deuteranope));
+                for (int i = 1; i <= 32; ++i) {
+                    const double now = ColorScale::lightnessOf(asSeenBy(scale.at(i / 32.0), deuteranope));
+                    QVERIFY(sign * (now - before) > 0);
+                    before = now;
+                }
+            }
+        }
+    }
+
+    void scale_outOfRange_isClamped() {
+        const ColorScale scale;
+        QCOMPARE(scale.at(-1), scale.at(0));
+        QCOMPARE(scale.at(7), scale.at(1));
+        QCOMPARE(scale.at(std::numeric_limits<double>::quiet_NaN()), scale.at(0));
+    }
+
+    void map_cells_areWherePainted_data() {
+        QTest::addColumn<int>("rows");
+        QTest::addColumn<int>("columns");
+        QTest::addColumn<QSize>("size");
+        QTest::newRow("demo") << 8 << 8 << QSize(340, 400);
+        QTest::newRow("mixtral") << 32 << 8 << QSize(340, 500);
+        QTest::newRow("qwen3") << 48 << 128 << QSize(340, 400);
+        QTest::newRow("wide") << 48 << 128 << QSize(1400, 300);
+        QTest::newRow("one") << 1 << 1 << QSize(200, 200);
+    }
+    void map_cells_areWherePainted() {
+        QFETCH(int, rows);
+        QFETCH(int, columns);
+        QFETCH(QSize, size);
+        HeatMap map;
+        std::vector<double> values(static_cast<size_t>(rows * columns));
+        for (size_t i = 0; i < values.size(); ++i) {
+            values[i] = static_cast<double>(i) / static_cast<double>(values.size());
+        }
+        map.setValues(rows, columns, values, 1);
+        map.resize(size);
+        const QImage image = map.grab().toImage();
+        for (int row = 0; row < rows; ++row) {
+            for (int column = 0; column < columns; ++column) {
+                const HeatMap::Cell cell{row, column};
+                const QPoint centre = map.rectOf(cell).center();
+                QVERIFY(image.rect().contains(centre));
+                QCOMPARE(image.pixel(centre), map.colourOf(cell));
+                QVERIFY(map.cellAt(centre) == cell);
+            }
+        }
+        QVERIFY(!map.cellAt(QPoint(0, 0)));
+        QVERIFY(!map.cellAt(QPoint(size.width() - 1, size.height() - 1)));
+    }
+
+    void map_sameValues_areNotPaintedAgain() {
+        HeatMap map;
+        map.setValues(2, 2, {0, 0.5, 1, 0.2}, 1);
+        map.resize(300, 300);
+        map.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&map));
+        map.grab();
+        const int painted = map.renderCount();
+        map.grab();
+        QTest::mouseMove(&map, map.rectOf({1, 1}).center());
+        map.grab();
+        QCOMPARE(map.renderCount(), painted);
+    }
+
+    void map_arrowKeys_moveTheCell() {
+        HeatMap map;
+        map.setValues(3, 4, std::vector<double>(12, 0.5), 1);
+        map.resize(300, 300);
+        QSignalSpy moved(&map, &HeatMap::currentChanged);
+        QTest::keyClick(&map, Qt::Key_Right);
+        QVERIFY(map.current() == (HeatMap::Cell{0, 1}));
+        QTest::keyClick(&map, Qt::Key_Down);
+        QTest::keyClick(&map, Qt::Key_End);
+        QVERIFY(map.current() == (HeatMap::Cell{1, 3}));
+        QTest::keyClick(&map, Qt::Key_Right);
+        QVERIFY(map.current() == (HeatMap::Cell{1, 3}));
+        QTest::keyClick(&map, Qt::Key_PageDown);
+        QTest::keyClick(&map, Qt::Key_Home);
+        QVERIFY(map.current() == (HeatMap::Cell{2, 0}));
+        QVERIFY(moved.count() >= 5);
+    }
+
+    void panel_hover_saysTheNumbers() {
+        EngineController engine([] { return test::makeFakeSession(std::make_shared<test::Stage>()); });
+        ExpertsPanel panel(engine);
+        panel.resize(360, 640);
+        panel.show();
+        panel.setSnapshot(snapshotOf(8, 8, 2));
+        QCOMPARE(panel.map().rows(), 8);
+        QTest::mouseMove(&panel.map(), panel.map().rectOf({2, 5}).center());
+        // Cell 21: 21 of 64 tokens.
+        QTRY_VERIFY(panel.readout().contains(QStringLiteral("Layer 2, expert 5")));
+        QVERIFY(panel.readout().contains(QStringLiteral("21 of 64 tokens")));
+        QVERIFY(panel.readout().contains(QStringLiteral("32.8 %")));
+        QVERIFY(panel.readout().contains(QStringLiteral("25.0 %")));
+        panel.setSpan(ExpertsPanel::Span::Conversation);
+        QVERIFY(panel.readout().contains(QStringLiteral("43 of 200 tokens")));
+        QVERIFY(panel.readout().contains(QStringLiteral("21.5 %")));
+        QCOMPARE(panel.legend().mark(), 0.25);
+        QCOMPARE(panel.legend().top(), 127.0 / 200);
+    }
+
+    void panel_brokenSnapshot_showsNothing() {
+        EngineController engine([] { return test::makeFakeSession(std::make_shared<test::Stage>()); });
+        ExpertsPanel panel(engine);
+        engine::Snapshot s = snapshotOf(8, 8, 2);
+        s.window_counts.pop_back();
+        panel.setSnapshot(s);
+        QCOMPARE(panel.map().rows(), 0);
+        panel.setSnapshot({});
+        QCOMPARE(panel.map().rows(), 0);
+    }
+
+    void poller_hiddenPanel_takesNoSnapshot() {
+        test::Script script;
+        script.tokensPerSecond = 200;
+        script.answer = std::string(4000, 'a');
+        test::WindowFixture f(script);
+        f.openAndWait();
+        auto& panel = f.window->expertsPanel();
+        QTRY_VERIFY(panel.poller().isPolling());
+        f.ask(QStringLiteral("hi"));
+        QTRY_VERIFY(f.last().text.size() > 20);
+        QTRY_VERIFY(panel.map().rows() == 8);
+        panel.parentWidget()->hide();  // the dock
+        QTRY_VERIFY(!panel.poller().isPolling());
+        const int polls = panel.poller().pollCount();
+        const auto shown = f.last().text.size();
+        QTRY_VERIFY(f.last().text.size() > shown + 100);
+        QCOMPARE(panel.poller().pollCount(), polls);
+        panel.parentWidget()->show();
+        QTRY_VERIFY(panel.poller().isPolling());
+        QTRY_VERIFY(panel.poller().pollCount() > polls);
+    }
+
+    void poller_intervals_areBounded() {
+        QVERIFY(SnapshotPoller::kBusyIntervalMs >= 33);
+        QVERIFY(SnapshotPoller::kQuietIntervalMs >= 200);
+        test::WindowFixture f;
+        f.openAndWait();
+        QTRY_COMPARE(f.window->expertsPanel().poller().intervalMs(), SnapshotPoller::kQuietIntervalMs);
+    }
+};
+
+OFFSTAGE_UI_TEST_MAIN(TestHeatMap)
+#include "tst_heat_map.moc"

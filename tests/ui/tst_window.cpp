@@ -1,0 +1,640 @@
+// The window on the scripted engine: what a person does, and what comes of it.
+#include <random>
+
+#include <QAbstractItemModelTester>
+#include <QClipboard>
+#include <QDropEvent>
+#include <QElapsedTimer>
+#include <QLabel>
+#include <QMenu>
+#include <QMimeData>
+#include <QPlainTextEdit>
+#include <QPushButton>
+#include <QScrollBar>
+#include <QSignalSpy>
+#include <QSpinBox>
+#include <QTest>
+#include <QToolButton>
+#include <QUrl>
+
+#include "tests/ui/window_fixture.h"
+#include "ui/chat/conversation_view.h"
+#include "ui/chat/message_body.h"
+#include "ui/chat/message_widget.h"
+#include "ui/chat/problem_card.h"
+#include "ui/load_banner.h"
+#include "ui/settings/sampling_panel.h"
+#include "ui/status_line.h"
+
+using namespace offstage;
+using namespace offstage::ui;
+using test::Script;
+using test::WindowFixture;
+using State = EngineController::State;
+
+class TestWindow : public QObject {
+    Q_OBJECT
+
+    static Script slow() {
+        Script script;
+        script.answer = std::string(40'000, 'x');
+        script.tokensPerSecond = 100;
+        script.layerMs = 5;
+        return script;
+    }
+    static Script failingLoad() {
+        Script script;
+        script.loadError = engine::Error(
+            engine::ErrorKind::kInvalidModel,
+            "config.json: \"num_local_experts\" is 0; a number from 1 to 1024 was expected.", "offset 120");
+        return script;
+    }
+    static void press(QWidget& parent, const QString& text) {
+        for (auto* button : parent.findChildren<QPushButton*>()) {
+            if (button->text() == text && button->isVisible()) {
+                QTest::mouseClick(button, Qt::LeftButton);
+                return;
+            }
+        }
+        QFAIL(qPrintable(QStringLiteral("no button ") + text));
+    }
+
+  private Q_SLOTS:
+    void init() { QSettings().clear(); }
+
+    void enter_sends_shiftEnterBreaksTheLine() {
+        WindowFixture f;
+        f.openAndWait();
+        f.type(QStringLiteral("two"));
+        QTest::keyClick(&f.window->page().input().edit(), Qt::Key_Return, Qt::ShiftModifier);
+        f.type(QStringLiteral("lines"));
+        QCOMPARE(f.window->page().input().text(), QStringLiteral("two\nlines"));
+        QVERIFY(f.messages().isEmpty());
+        f.pressEnter();
+        QTRY_COMPARE(f.last().state, Message::State::Done);
+        QCOMPARE(f.messages().first().text, QStringLiteral("two\nlines"));
+        QCOMPARE(f.last().text, QString::fromStdString(f.stage->script().answer));
+        QVERIFY(f.window->page().input().text().isEmpty());
+        QVERIFY(f.last().figures && f.last().figures->tokensOut == static_cast<qint64>(f.last().text.size() + 3) / 4);
+    }
+
+    void enter_blanks_sendNothing() {
+        WindowFixture f;
+        f.openAndWait();
+        f.ask(QStringLiteral("   "));
+        QVERIFY(f.messages().isEmpty());
+        QVERIFY(!f.window->page().input().button().isEnabled());
+    }
+
+    void answer_isShownAsItComes() {
+        WindowFixture f(slow());
+        f.openAndWait();
+        f.ask(QStringLiteral("hi"));
+        QTRY_COMPARE(f.last().state, Message::State::Streaming);
+        QTRY_VERIFY(f.last().text.size() > 40);
+        const auto* widget = f.window->page().view().messageWidget(f.last().id);
+        QTRY_VERIFY(widget->body().plainText().size() > 40);
+        QVERIFY(f.stage->generating);
+        QTRY_VERIFY(f.window->statusLine().speedText().contains(QStringLiteral("tokens/s")));
+    }
+
+    void context_isCountedWhileWriting() {
+        WindowFixture f;
+        f.openAndWait();
+        QCOMPARE(f.window->statusLine().contextText(), QStringLiteral("0 / 2048"));
+        f.ask(QStringLiteral("hello"));
+        QTRY_COMPARE(f.state(), State::Ready);
+        const AnswerFigures figures = f.last().figures.value();
+        QCOMPARE(f.window->statusLine().contextText(),
+                 QStringLiteral("%1 / 2048").arg(figures.tokensIn + figures.tokensOut));
+    }
+
+    void stop_endsTheAnswerWithin100ms() {
+        WindowFixture f(slow());
+        f.openAndWait();
+        qint64 longest = 0;
+        for (int round = 0; round < 5; ++round) {
+            f.ask(QStringLiteral("hi"));
+            QTRY_VERIFY(f.last().kind == Message::Kind::Answer && f.last().text.size() > 10);
+            QElapsedTimer timer;
+            timer.start();
+            QTest::keyClick(&f.window->page().input().edit(), Qt::Key_Escape);
+            const qint64 pressed = timer.elapsed();
+            while (f.state() != State::Ready && timer.elapsed() < 5000) {
+                QCoreApplication::processEvents(QEventLoop::WaitForMoreEvents, 5);
+            }
+            longest = std::max(longest, timer.elapsed());
+            QVERIFY2(pressed < 50, "pressing Stop must not wait for the engine");
+            QCOMPARE(f.state(), State::Ready);
+            QCOMPARE(f.last().state, Message::State::Stopped);
+        }
+        qInfo("Stop answered within %lld ms (longest of 5; a layer of the fake takes 5 ms)", longest);
+        QVERIFY(longest < 500);  // 100 ms on a quiet machine; this one may be busy
+        QVERIFY(!f.stage->generating);
+    }
+
+    void stop_button_doesTheSame() {
+        WindowFixture f(slow());
+        f.openAndWait();
+        f.ask(QStringLiteral("hi"));
+        QTRY_COMPARE(f.window->page().input().mode(), InputBar::Mode::Busy);
+        QTRY_VERIFY(f.last().text.size() > 4);
+        QTest::mouseClick(&f.window->page().input().button(), Qt::LeftButton);
+        QTRY_COMPARE(f.last().state, Message::State::Stopped);
+        // The next prompt works, and carries the history.
+        f.ask(QStringLiteral("again"));
+        QTRY_COMPARE(f.stage->requests().size(), size_t(2));
+        QCOMPARE(f.stage->requests()[1].messages.size(), size_t(3));
+    }
+
+    void stop_beforeTheFirstToken_leavesThePairOutOfTheHistory() {
+        Script script = slow();
+        script.promptMs = 60'000;
+        WindowFixture f(script);
+        f.openAndWait();
+        f.ask(QStringLiteral("never answered"));
+        QTRY_VERIFY(f.stage->generating);
+        QTest::keyClick(f.window.get(), Qt::Key_Escape);
+        QTRY_COMPARE(f.state(), State::Ready);
+        f.stage->setScript({});
+        f.ask(QStringLiteral("next"));
+        QTRY_COMPARE(f.stage->requests().size(), size_t(2));
+        QCOMPARE(f.stage->requests()[1].messages.size(), size_t(1));
+        QCOMPARE(f.stage->requests()[1].messages[0].content, std::string("next"));
+    }
+
+    void prompt_whileLoading_waitsForTheModel() {
+        Script script;
+        script.loadMs = 300;
+        WindowFixture f(script);
+        f.window->openModel(QStringLiteral("/models/fake"));
+        QVERIFY(f.window->page().banner().isVisible());
+        f.ask(QStringLiteral("early"));
+        QCOMPARE(f.last().state, Message::State::Waiting);
+        QCOMPARE(f.window->page().input().mode(), InputBar::Mode::Queued);
+        QTRY_COMPARE(f.last().state, Message::State::Done);
+        QCOMPARE(f.stage->requests().size(), size_t(1));
+        QVERIFY(!f.window->page().banner().isVisible());
+    }
+
+    void prompt_whileLoadingFails_comesBack() {
+        Script script = failingLoad();
+        script.loadMs = 200;
+        WindowFixture f(script);
+        f.window->openModel(QStringLiteral("/models/broken"));
+        f.ask(QStringLiteral("precious text"));
+        QTRY_COMPARE(f.last().kind, Message::Kind::Problem);
+        QCOMPARE(f.window->page().input().text(), QStringLiteral("precious text"));
+        QCOMPARE(f.messages().size(), 1);
+    }
+
+    void prompt_queued_escTakesItBack() {
+        Script script;
+        script.loadMs = 2000;
+        WindowFixture f(script);
+        f.window->openModel(QStringLiteral("/models/fake"));
+        f.ask(QStringLiteral("early"));
+        QTest::keyClick(f.window.get(), Qt::Key_Escape);
+        QCOMPARE(f.window->page().input().text(), QStringLiteral("early"));
+        QVERIFY(f.messages().isEmpty());
+        QVERIFY(f.state() == State::Loading);
+    }
+
+    void load_failing_showsACardAndGoesOn() {
+        WindowFixture f(failingLoad());
+        f.window->openModel(QStringLiteral("/models/broken"));
+        QTRY_COMPARE(f.last().kind, Message::Kind::Problem);
+        QVERIFY(f.last().problem.sentence.contains(QStringLiteral("num_local_experts")));
+        QCOMPARE(f.last().problem.detail, QStringLiteral("offset 120"));
+        auto* card = f.window->page().view().findChild<ProblemCard*>();
+        QVERIFY(card && card->isVisible());
+        auto* details = card->findChild<QPlainTextEdit*>();
+        QVERIFY(details && !details->isVisible());
+        QTest::mouseClick(card->findChild<QToolButton*>(), Qt::LeftButton);
+        QVERIFY(details->isVisible());
+        f.stage->setScript({});
+        f.openAndWait();
+        f.ask(QStringLiteral("works"));
+        QTRY_COMPARE(f.last().state, Message::State::Done);
+        QVERIFY(f.window->conversation().messages().first().kind != Message::Kind::Problem);
+    }
+
+    void load_failing_offersThePreviousModel() {
+        WindowFixture f;
+        f.openAndWait(QStringLiteral("/models/good"));
+        f.stage->setScript(failingLoad());
+        f.window->openModel(QStringLiteral("/models/broken"));
+        QTRY_COMPARE(f.last().kind, Message::Kind::Problem);
+        QVERIFY(f.last().problem.actions.contains(ProblemAction::OpenPreviousModel));
+        f.stage->setScript({});
+        press(f.window->page().view(), textOf(ProblemAction::OpenPreviousModel));
+        QTRY_COMPARE(f.state(), State::Ready);
+        QCOMPARE(f.stage->loads().back().model, std::string("/models/good"));
+    }
+
+    void load_foreignException_showsACard() {
+        Script script;
+        script.loadThrowsForeign = true;
+        WindowFixture f(script, QStringLiteral("/models/demo"));
+        f.window->openModel(QStringLiteral("/models/odd"));
+        QTRY_COMPARE(f.last().kind, Message::Kind::Problem);
+        QCOMPARE(f.last().problem.detail, QStringLiteral("something foreign"));
+        QVERIFY(f.last().problem.actions.contains(ProblemAction::OpenDemoModel));
+    }
+
+    void load_cancelled_leavesTheProgramWorking() {
+        Script script;
+        script.loadMs = 60'000;
+        WindowFixture f(script);
+        f.window->openModel(QStringLiteral("/models/huge"));
+        press(f.window->page().banner(), QStringLiteral("Cancel"));
+        QTRY_COMPARE(f.state(), State::NoModel);
+        QVERIFY(!f.window->page().banner().isVisible());
+        f.stage->setScript({});
+        f.openAndWait();
+    }
+
+    void load_switchedWhileLoading_onlyTheLastCounts() {
+        Script script;
+        script.loadMs = 60'000;
+        WindowFixture f(script);
+        f.window->openModel(QStringLiteral("/models/first"));
+        QTRY_COMPARE(f.stage->loads().size(), size_t(1));
+        f.stage->setScript({});
+        f.window->openModel(QStringLiteral("/models/second"));
+        QTRY_COMPARE(f.state(), State::Ready);
+        QCOMPARE(f.window->engine().model()->source, std::string("/models/second"));
+        QVERIFY(f.messages().isEmpty());
+    }
+
+    void generate_promptTooLong_keepsTheText() {
+        Script script;
+        script.context = 8;
+        WindowFixture f(script);
+        f.openAndWait();
+        const QString text = QStringLiteral("a prompt that is longer than the context of this model");
+        f.ask(text);
+        QTRY_COMPARE(f.last().kind, Message::Kind::Problem);
+        QVERIFY(f.last().problem.sentence.contains(QStringLiteral("the context holds 8")));
+        QCOMPARE(f.messages().first().state, Message::State::Failed);
+        QCOMPARE(f.window->page().input().text(), text);
+        press(f.window->page().view(), textOf(ProblemAction::EditPrompt));
+        QTRY_VERIFY(f.messages().isEmpty());
+        QCOMPARE(f.window->page().input().text(), text);
+        f.window->page().input().clear();
+        f.ask(QStringLiteral("short"));
+        QTRY_COMPARE(f.last().state, Message::State::Done);
+        QCOMPARE(f.stage->requests().back().messages.size(), size_t(1));
+    }
+
+    void generate_failingMidway_keepsWhatWasWritten() {
+        Script script;
+        script.answer = std::string(400, 'y');
+        script.generateError = engine::Error(engine::ErrorKind::kOutOfMemory, "2.1 GB are needed, 1.4 GB are free.");
+        script.failAfterTokens = 10;
+        WindowFixture f(script);
+        f.openAndWait();
+        f.ask(QStringLiteral("hi"));
+        QTRY_COMPARE(f.last().kind, Message::Kind::Problem);
+        QCOMPARE(f.messages()[1].text, QString(40, u'y'));
+        QCOMPARE(f.messages()[1].state, Message::State::Failed);
+        script.generateError.reset();
+        f.stage->setScript(script);
+        press(f.window->page().view(), textOf(ProblemAction::TryAgain));
+        QTRY_COMPARE(f.last().state, Message::State::Done);
+        QCOMPARE(f.messages().size(), 2);
+        QCOMPARE(f.last().text.size(), 400);
+    }
+
+    void generate_outOfMemory_showsACard() {
+        Script script;
+        script.generateThrowsBadAlloc = true;
+        WindowFixture f(script);
+        f.openAndWait();
+        f.ask(QStringLiteral("hi"));
+        QTRY_COMPARE(f.last().kind, Message::Kind::Problem);
+        QVERIFY(f.last().problem.sentence.contains(QStringLiteral("memory")));
+        f.stage->setScript({});
+        f.window->page().input().clear();
+        f.ask(QStringLiteral("and now"));
+        QTRY_COMPARE(f.last().state, Message::State::Done);
+    }
+
+    void newConversation_midStream_startsEmpty() {
+        WindowFixture f(slow());
+        f.openAndWait();
+        f.ask(QStringLiteral("hi"));
+        QTRY_VERIFY(f.last().text.size() > 4);
+        f.window->newConversation();
+        QVERIFY(f.messages().isEmpty());
+        QTRY_COMPARE(f.stage->resets.load(), 1);
+        f.stage->setScript({});
+        f.ask(QStringLiteral("fresh"));
+        QTRY_COMPARE(f.last().state, Message::State::Done);
+        QCOMPARE(f.last().text, QString::fromStdString(Script{}.answer));
+        QCOMPARE(f.stage->requests().back().messages.size(), size_t(1));
+    }
+
+    void openModel_midStream_stopsAndKeepsTheConversation() {
+        WindowFixture f(slow());
+        f.openAndWait();
+        f.ask(QStringLiteral("hi"));
+        QTRY_VERIFY(f.last().text.size() > 4);
+        f.stage->setScript({});
+        f.window->openModel(QStringLiteral("/models/other"));
+        QCOMPARE(f.last().state, Message::State::Stopped);
+        const QString kept = f.last().text;
+        QTRY_COMPARE(f.state(), State::Ready);
+        QCOMPARE(f.last().text, kept);
+        f.ask(QStringLiteral("go on"));
+        QTRY_COMPARE(f.last().state, Message::State::Done);
+        QCOMPARE(f.stage->requests().back().messages.size(), size_t(3));
+    }
+
+    void close_midStream_joinsTheEngine() {
+        QElapsedTimer timer;
+        {
+            WindowFixture f(slow());
+            f.openAndWait();
+            f.ask(QStringLiteral("hi"));
+            QTRY_VERIFY(f.last().text.size() > 4);
+            timer.start();
+            QVERIFY(f.window->close());
+            QVERIFY(!f.window->isVisible());
+            QCOMPARE(f.stage->sessionsAlive.load(), 0);
+        }
+        qInfo("closing in mid-stream took %lld ms", timer.elapsed());
+        QVERIFY(timer.elapsed() < 2000);
+    }
+
+    void close_midLoad_joinsTheEngine() {
+        Script script;
+        script.loadMs = 60'000;
+        WindowFixture f(script);
+        f.window->openModel(QStringLiteral("/models/huge"));
+        QTRY_COMPARE(f.stage->loads().size(), size_t(1));
+        QVERIFY(f.window->close());
+        QCOMPARE(f.stage->sessionsAlive.load(), 0);
+    }
+
+    void sampling_reachesTheRequest() {
+        WindowFixture f;
+        f.openAndWait();
+        Sampling sampling;
+        sampling.sampler.temperature = 0.25f;
+        sampling.sampler.top_k = 7;
+        sampling.sampler.top_p = 0.5f;
+        sampling.sampler.min_p = 0.1f;
+        sampling.sampler.repeat_penalty = 1.1f;
+        sampling.sampler.seed = 1234567890123ull;
+        sampling.maxTokens = 3;
+        auto* spin = f.window->samplingPanel().findChild<QSpinBox*>();
+        QVERIFY(spin);
+        f.window->samplingPanel().setSampling(sampling);
+        spin->setValue(spin->value() + 1);  // as a person would: announces the whole
+        spin->setValue(spin->value() - 1);
+        f.ask(QStringLiteral("hi"));
+        QTRY_COMPARE(f.last().state, Message::State::Done);
+        const auto request = f.stage->requests().back();
+        QCOMPARE(request.sampler.temperature, 0.25f);
+        QCOMPARE(request.sampler.top_k, 7);
+        QCOMPARE(request.sampler.top_p, 0.5f);
+        QCOMPARE(request.sampler.min_p, 0.1f);
+        QCOMPARE(request.sampler.repeat_penalty, 1.1f);
+        QCOMPARE(request.sampler.seed, std::uint64_t(1234567890123ull));
+        QCOMPARE(request.max_tokens, 3);
+        QCOMPARE(f.last().figures->tokensOut, 3);
+        QVERIFY(f.last().note.contains(QStringLiteral("3")));
+        // Kept for the next start, and resettable.
+        SamplingPanel later;
+        QVERIFY(later.sampling() == sampling);
+        later.reset();
+        QVERIFY(later.sampling() == defaultSampling());
+        QVERIFY(SamplingPanel().sampling() == defaultSampling());
+    }
+
+    void sampling_spoiltSettings_fallBack() {
+        QSettings settings;
+        settings.setValue(QStringLiteral("sampling/temperature"), QStringLiteral("hot"));
+        settings.setValue(QStringLiteral("sampling/topK"), -5);
+        settings.setValue(QStringLiteral("sampling/topP"), 17);
+        QVERIFY(readSampling(settings) == defaultSampling());
+    }
+
+    void recent_keepsTenLatestFirst() {
+        QTemporaryDir folder;
+        WindowFixture f;
+        for (int i = 0; i < 12; ++i) {
+            f.openAndWait(QStringLiteral("/models/m%1").arg(i));
+        }
+        f.openAndWait(QStringLiteral("/models/m5"));
+        f.openAndWait(folder.path());
+        const QStringList recent = f.window->recentModels().models();
+        QCOMPARE(recent.size(), 10);
+        QCOMPARE(recent[0], folder.path());
+        QCOMPARE(recent[1], QStringLiteral("/models/m5"));
+        QCOMPARE(recent.count(QStringLiteral("/models/m5")), 1);
+        QVERIFY(RecentModels::isMissing(recent[1]));
+        QVERIFY(!RecentModels::isMissing(recent[0]));
+        QCOMPARE(RecentModels().models(), recent);
+    }
+
+    void drop_folder_opensIt() {
+        QTemporaryDir folder;
+        WindowFixture f;
+        QMimeData mime;
+        mime.setUrls({QUrl::fromLocalFile(folder.path())});
+        QDragEnterEvent enter(QPoint(50, 50), Qt::CopyAction, &mime, Qt::LeftButton, Qt::NoModifier);
+        QApplication::sendEvent(f.window.get(), &enter);
+        QVERIFY(enter.isAccepted());
+        QDropEvent drop(QPointF(50, 50), Qt::CopyAction, &mime, Qt::LeftButton, Qt::NoModifier);
+        QApplication::sendEvent(f.window.get(), &drop);
+        QTRY_COMPARE(f.state(), State::Ready);
+        QCOMPARE(f.stage->loads().back().model, folder.path().toStdString());
+    }
+
+    void drop_other_isRefused() {
+        WindowFixture f;
+        QMimeData web;
+        web.setUrls({QUrl(QStringLiteral("https://example.org/model"))});
+        QMimeData two;
+        two.setUrls({QUrl::fromLocalFile(QStringLiteral("/a")), QUrl::fromLocalFile(QStringLiteral("/b"))});
+        QMimeData text;
+        text.setText(QStringLiteral("words"));
+        for (QMimeData* mime : {&web, &two, &text}) {
+            QDragEnterEvent enter(QPoint(50, 50), Qt::CopyAction, mime, Qt::LeftButton, Qt::NoModifier);
+            enter.ignore();
+            QApplication::sendEvent(f.window.get(), &enter);
+            QVERIFY(!enter.isAccepted());
+        }
+        QVERIFY(f.stage->loads().empty());
+    }
+
+    void scrolledUp_staysThere() {
+        Script script;
+        script.answer = test::longAnswer(3000);
+        script.tokensPerSecond = 3000;
+        WindowFixture f(script);
+        f.openAndWait();
+        f.ask(QStringLiteral("hi"));
+        auto& view = f.window->page().view();
+        auto* bar = view.verticalScrollBar();
+        QTRY_VERIFY(bar->maximum() > 800);
+        QTRY_VERIFY(bar->value() == bar->maximum());
+        bar->setValue(100);
+        QVERIFY(!view.followsEnd());
+        const int before = bar->maximum();
+        QTRY_VERIFY(bar->maximum() > before + 300);
+        QCOMPARE(bar->value(), 100);
+        view.scrollToEnd();
+        QTRY_COMPARE(f.state(), State::Ready);
+        QTRY_COMPARE(bar->value(), bar->maximum());
+    }
+
+    void stream_isPaintedAtMost30TimesASecond() {
+        Script script;
+        script.answer = test::longAnswer(2000);
+        script.tokensPerSecond = 2000;
+        WindowFixture f(script);
+        f.openAndWait();
+        QElapsedTimer timer;
+        timer.start();
+        f.ask(QStringLiteral("hi"));
+        QTRY_COMPARE(f.last().state, Message::State::Done);
+        const double seconds = static_cast<double>(timer.elapsed()) / 1000;
+        const int flushes = f.window->page().view().flushCount();
+        QVERIFY2(flushes <= 31 * seconds + 2, qPrintable(QStringLiteral("%1 in %2 s").arg(flushes).arg(seconds)));
+        QVERIFY(flushes >= 2);
+    }
+
+    void copy_message_copiesItsMarkdown() {
+        WindowFixture f;
+        f.openAndWait();
+        f.ask(QStringLiteral("hi"));
+        QTRY_COMPARE(f.last().state, Message::State::Done);
+        auto* widget = f.window->page().view().messageWidget(f.last().id);
+        QTest::mouseClick(widget->findChild<QToolButton*>(QString(), Qt::FindDirectChildrenOnly), Qt::LeftButton);
+        QCOMPARE(QGuiApplication::clipboard()->text(), QString::fromStdString(Script{}.answer));
+    }
+
+    void theme_switching_keepsWorking() {
+        WindowFixture f;
+        f.openAndWait();
+        f.ask(QStringLiteral("hi"));
+        QTRY_COMPARE(f.last().state, Message::State::Done);
+        const QRgb light = f.window->grab().toImage().pixel(60, 200);
+        applyTheme(*qApp, Theme::Dark);
+        QCoreApplication::processEvents();
+        const QRgb dark = f.window->grab().toImage().pixel(60, 200);
+        QVERIFY(qGray(light) > 200 && qGray(dark) < 60);
+        applyTheme(*qApp, Theme::Light);
+    }
+
+    void controls_haveNamesForScreenReaders() {
+        Script script;
+        script.answer = "```\ncode\n```";
+        WindowFixture f(script);
+        f.openAndWait();
+        f.ask(QStringLiteral("hi"));
+        QTRY_COMPARE(f.last().state, Message::State::Done);
+        for (auto* button : f.window->findChildren<QAbstractButton*>()) {
+            const bool ours = button->isVisible() && !button->objectName().startsWith(QStringLiteral("qt_"));
+            if (ours && button->text().isEmpty()) {
+                QVERIFY2(!button->accessibleName().isEmpty(), button->metaObject()->className());
+            }
+        }
+        QVERIFY(!f.window->page().input().edit().accessibleName().isEmpty());
+    }
+
+    void model_passesQtsModelTester() {
+        ConversationModel model;
+        QAbstractItemModelTester tester(&model, QAbstractItemModelTester::FailureReportingMode::QtTest);
+        Message message;
+        message.text = QStringLiteral("a");
+        const MessageId first = model.append(message);
+        const MessageId second = model.append(message);
+        model.appendText(second, QStringLiteral("b"));
+        model.edit(first, [](Message& m) { m.text = QStringLiteral("c"); });
+        QCOMPARE(model.data(model.index(1), Qt::DisplayRole).toString(), QStringLiteral("ab"));
+        model.remove(first);
+        model.remove(first);
+        QCOMPARE(model.rowCount(), 1);
+        model.clear();
+        QVERIFY(!model.data(model.index(0), Qt::DisplayRole).isValid());
+    }
+
+    void randomActions_300_leaveItWorking() {
+        std::mt19937 random(42);
+        WindowFixture f;
+        const auto pick = [&random](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+        for (int i = 0; i < 300; ++i) {
+            Script script;
+            switch (pick(7)) {
+                case 0:
+                    script = slow();
+                    break;
+                case 1:
+                    script = failingLoad();
+                    break;
+                case 2:
+                    script.answer = test::longAnswer(500);
+                    break;
+                case 3:
+                    script.generateError = engine::Error(engine::ErrorKind::kInternal, "It failed.", "x");
+                    script.failAfterTokens = pick(4);
+                    break;
+                case 4:
+                    script.layers = 1 + pick(48);
+                    script.experts = 2 + pick(126);
+                    break;
+                default:
+                    break;
+            }
+            f.stage->setScript(script);
+            switch (pick(11)) {
+                case 0:
+                    f.window->openModel(QStringLiteral("/models/r%1").arg(pick(4)));
+                    break;
+                case 1:
+                    f.window->newConversation();
+                    break;
+                case 2:
+                    f.window->chat().stop();
+                    break;
+                case 3:
+                    f.window->engine().cancelLoad();
+                    break;
+                case 4:
+                    f.window->chat().tryAgain();
+                    break;
+                case 5:
+                    f.window->chat().editFailedPrompt();
+                    break;
+                case 6:
+                    f.window->resize(500 + pick(1200), 400 + pick(700));
+                    break;
+                case 7:
+                    f.window->resetLayout();
+                    break;
+                case 8:
+                    applyTheme(*qApp, pick(2) ? Theme::Dark : Theme::Light);
+                    break;
+                default:
+                    f.window->sendPrompt(QStringLiteral("prompt %1").arg(i));
+                    break;
+            }
+            for (int turn = pick(4); turn > 0; --turn) {
+                QCoreApplication::processEvents(QEventLoop::AllEvents, 5);
+            }
+        }
+        applyTheme(*qApp, Theme::Light);
+        f.stage->setScript({});
+        f.openAndWait();
+        f.window->newConversation();
+        QVERIFY(f.window->sendPrompt(QStringLiteral("still there?")));
+        QTRY_COMPARE(f.last().state, Message::State::Done);
+    }
+};
+
+OFFSTAGE_UI_TEST_MAIN(TestWindow)
+#include "tst_window.moc"

@@ -1,0 +1,51 @@
+#include "tests/ui/window_fixture.h"
+
+#include "ui/engine_controller.h"
+
+namespace offstage::test {
+
+WindowFixture::WindowFixture(const Script& script, const QString& demoModel) : stage(std::make_shared<Stage>()) {
+    stage->setScript(script);
+    ui::MainWindow::Options options;
+    options.demoModel = demoModel;
+    options.theme = ui::Theme::Light;
+    window = std::make_unique<ui::MainWindow>([s = stage] { return makeFakeSession(s); }, options);
+    window->show();
+    QApplication::setActiveWindow(window.get());
+}
+
+WindowFixture::~WindowFixture() = default;
+
+void WindowFixture::openAndWait(const QString& model) {
+    window->openModel(model);
+    QTRY_COMPARE(state(), ui::EngineController::State::Ready);
+}
+
+void WindowFixture::type(const QString& text) {
+    auto& edit = window->page().input().edit();
+    edit.setFocus();
+    QTest::keyClicks(&edit, text);
+}
+
+void WindowFixture::pressEnter() {
+    QTest::keyClick(&window->page().input().edit(), Qt::Key_Return);
+}
+
+ui::Message WindowFixture::last() const {
+    const auto& all = window->conversation().messages();
+    return all.isEmpty() ? ui::Message{} : all.last();
+}
+
+int runHeadless(int argc, char** argv, const std::function<int(int, char**)>& run) {
+    qputenv("QT_QPA_PLATFORM", "offscreen");
+    const QTemporaryDir settings;
+    QSettings::setDefaultFormat(QSettings::IniFormat);
+    QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, settings.path());
+    QStandardPaths::setTestModeEnabled(true);
+    QApplication app(argc, argv);
+    QApplication::setOrganizationName(QStringLiteral("OffstageTests"));
+    QApplication::setApplicationName(QStringLiteral("offstage-ui-tests"));
+    return run(argc, argv);
+}
+
+}  // namespace offstage::test

@@ -1,0 +1,51 @@
+#pragma once
+// What the window's tests share: a main() with a settings folder of its own, and a window on the scripted engine.
+
+#include <memory>
+
+#include <QApplication>
+#include <QSettings>
+#include <QStandardPaths>
+#include <QTemporaryDir>
+#include <QTest>
+
+#include "tests/ui/fake_session.h"
+#include "ui/chat/chat_page.h"
+#include "ui/chat/input_bar.h"
+#include "ui/main_window.h"
+
+namespace offstage::test {
+
+class WindowFixture {
+  public:
+    explicit WindowFixture(const Script& script = {}, const QString& demoModel = {});
+    ~WindowFixture();
+
+    void openAndWait(const QString& model = QStringLiteral("/models/fake-moe"));
+    void type(const QString& text);
+    void pressEnter();
+    void ask(const QString& text) {
+        type(text);
+        pressEnter();
+    }
+    // The last message, by value; an empty one where there is none.
+    ui::Message last() const;
+    QList<ui::Message> messages() const { return window->conversation().messages(); }
+    ui::EngineController::State state() const { return window->engine().state(); }
+
+    std::shared_ptr<Stage> stage;
+    std::unique_ptr<ui::MainWindow> window;
+};
+
+// Runs a test object headless, with settings that touch nobody's.
+int runHeadless(int argc, char** argv, const std::function<int(int, char**)>& run);
+
+}  // namespace offstage::test
+
+#define OFFSTAGE_UI_TEST_MAIN(TestClass)                                     \
+    int main(int argc, char** argv) {                                        \
+        return offstage::test::runHeadless(argc, argv, [](int n, char** v) { \
+            TestClass test;                                                  \
+            return QTest::qExec(&test, n, v);                                \
+        });                                                                  \
+    }
