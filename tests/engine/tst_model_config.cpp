@@ -422,6 +422,16 @@ class TestModelConfig : public QObject {
         QCOMPARE(mismatch(error, ErrorKind::kInvalidModel, "config.json: |" + words), "");
     }
 
+    void integers_are_never_wrapped() {
+        const auto document = engine::parse_json(R"({"a": 18446744073709551615, "b": -9223372036854775808})", "x.json");
+        const std::string source = "x.json";
+        const engine::JsonFields fields(document, source);
+        QCOMPARE(fields.integer("b", INT64_MIN, INT64_MAX), INT64_MIN);
+        QCOMPARE(mismatch(error_of([&] { fields.integer("a", INT64_MIN, INT64_MAX); }), ErrorKind::kInvalidModel,
+                          "x.json: \"a\" is 18446744073709551615|expected an integer from"),
+                 "");
+    }
+
     void limits_of_a_document_are_exact() {
         // Counted: the list, its end, and three numbers.
         const auto parse_with = [](std::size_t max_values) {
