@@ -436,7 +436,7 @@ class TokenizerTest : public QObject {
         }
         for (const char* name : {"bpe", "unigram"}) {
             const std::string whole = bytes_of(kData / name / "tokenizer.model");
-            for (std::size_t n = 0; n < whole.size(); n += whole.size() / 97) {
+            for (std::size_t n = 0; n < whole.size(); n += whole.size() / 31) {
                 folder.write("tokenizer.model", whole.substr(0, n));
                 try {
                     folder.open()->encode("ab c");
@@ -454,7 +454,7 @@ class TokenizerTest : public QObject {
         int n_opened = 0;
         for (const char* name : {"bpe", "unigram"}) {
             const std::string whole = bytes_of(kData / name / "tokenizer.model");
-            for (int round = 0; round < 150; ++round) {
+            for (int round = 0; round < 60; ++round) {
                 std::string bytes = whole;
                 for (unsigned k = 0; k <= random() % 4; ++k)
                     bytes[random() % bytes.size()] = static_cast<char>(random());
@@ -470,6 +470,25 @@ class TokenizerTest : public QObject {
             }
         }
         QVERIFY(n_opened > 0);
+    }
+
+    void findings_of_fuzzing_end_in_ids_or_an_error() {
+        const Folder folder(nullptr);
+        int n_opened = 0;
+        int n_refused = 0;
+        for (const auto& entry :
+             std::filesystem::directory_iterator(OFFSTAGE_SOURCE_DIR "/tests/fuzz/corpus/fuzz_tokenizer_model")) {
+            folder.write("tokenizer.model", bytes_of(entry.path()));
+            try {
+                const auto tokenizer = folder.open();
+                tokenizer->decode(tokenizer->encode_with_special("the actors AFF <turn> <tool>x \u00e9"));
+                ++n_opened;
+            } catch (const Error&) {
+                ++n_refused;
+            }
+        }
+        QVERIFY(n_opened >= 5);
+        QVERIFY(n_refused > 0);
     }
 
     void open_impossible_model_names_what_is_wrong_data() {

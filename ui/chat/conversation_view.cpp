@@ -7,6 +7,7 @@
 #include <QScrollBar>
 #include <QToolButton>
 
+#include "ui/chat/message_body.h"
 #include "ui/chat/message_widget.h"
 #include "ui/chat/problem_card.h"
 #include "ui/icons.h"
@@ -19,6 +20,9 @@ namespace {
 constexpr int kSideMargin = 24;
 constexpr int kTopMargin = 24;
 constexpr int kRowGap = 26;
+constexpr int kLayoutBudgetMs = 6;
+constexpr qsizetype kSlice = 1536;  // characters rendered in one turn; 30 times a second
+constexpr qint64 kLongestIntervalMs = 200;
 constexpr int kNearEnd = 12;  // pixels from the end that still count as the end
 
 }  // namespace
@@ -78,6 +82,7 @@ void ConversationView::rebuild() {
     qDeleteAll(m_rows);
     m_rows.clear();
     m_unshown.clear();
+    m_changed.clear();
     m_follow = true;
     if (m_model.rowCount() > 0) {
         insertRows(0, m_model.rowCount() - 1);
@@ -124,23 +129,34 @@ void ConversationView::rowsChanged(int first, int last, const QList<int>& roles)
     }
     for (int row = first; row <= last; ++row) {
         const Message& message = m_model.messages()[row];
-        if (auto* widget = qobject_cast<MessageWidget*>(m_rows[row])) {
-            const QString waiting = m_unshown.take(message.id);
-            if (!waiting.isEmpty()) {
-                widget->appendText(waiting);
-            }
-            widget->setMessage(message);
+        auto* widget = qobject_cast<MessageWidget*>(m_rows[row]);
+        if (!widget) {
+            continue;
         }
+        const QString unshown = m_unshown.value(message.id);
+        if (unshown.size() > kSlice) {
+            m_changed.insert(message.id);  // shown when its text is: flush()
+            continue;
+        }
+        m_unshown.remove(message.id);
+        if (!unshown.isEmpty()) {
+            widget->appendText(unshown);
+        }
+        widget->setMessage(message);
     }
 }
 
 void ConversationView::textAppended(int row, const QString& text) {
     m_unshown[m_model.messages()[row].id] += text;
+    startFlushTimer();
+}
+
+void ConversationView::startFlushTimer() {
     if (m_flushTimer.isActive()) {
         return;  // throttled, not debounced: the timer is never started anew
     }
-    // Where rendering turns out dear, it leaves the event loop nine tenths of the time.
-    const qint64 interval = std::max<qint64>(kPaintIntervalMs, 10 * m_flushCostMs);
+    // Where rendering turns out dear, it leaves the event loop most of the time.
+    const qint64 interval = std::clamp<qint64>(4 * m_flushCostMs, kPaintIntervalMs, kLongestIntervalMs);
     const qint64 since = m_sinceFlush.isValid() ? m_sinceFlush.elapsed() : interval;
     m_flushTimer.start(static_cast<int>(std::max<qint64>(0, interval - since)));
 }
@@ -149,15 +165,31 @@ void ConversationView::flush() {
     m_sinceFlush.start();
     ++m_flushCount;
     m_arrangeQueued = true;  // what the messages ask for happens below, once
-    const auto unshown = std::exchange(m_unshown, {});
-    for (auto it = unshown.cbegin(); it != unshown.cend(); ++it) {
-        if (MessageWidget* widget = messageWidget(it.key())) {
-            widget->appendText(it.value());
+    const QList<MessageId> ids = m_unshown.keys();
+    for (const MessageId id : ids) {
+        MessageWidget* widget = messageWidget(id);
+        QString& unshown = m_unshown[id];
+        if (widget) {
+            // A slice: text that came faster than it can be shown does not make one long turn of the loop.
+            qsizetype length = std::min(kSlice, unshown.size());
+            length -= length < unshown.size() && unshown[length - 1].isHighSurrogate() ? 1 : 0;
+            widget->appendText(unshown.first(length));
+            unshown.remove(0, length);
+        }
+        if (!widget || unshown.isEmpty()) {
+            m_unshown.remove(id);
+            const Message* message = m_model.find(id);
+            if (m_changed.remove(id) && widget && message) {
+                widget->setMessage(*message);
+            }
         }
     }
     arrange();
     m_flushCostMs = m_sinceFlush.elapsed();
     m_sinceFlush.start();
+    if (!m_unshown.isEmpty()) {
+        startFlushTimer();
+    }
 }
 
 void ConversationView::arrangeLater() {
@@ -177,10 +209,12 @@ void ConversationView::arrange() {
     const int widest = kWidestColumn * fontMetrics().height() / 17;  // grows with a larger font
     const int width = std::clamp(available - 2 * kSideMargin, 120, std::max(kWidestColumn, widest));
     const int x = std::max(kSideMargin, (available - width) / 2);
+    LayoutBudget budget{QDeadlineTimer(kLayoutBudgetMs)};
     int y = kTopMargin;
     for (QWidget* row : std::as_const(m_rows)) {
         auto* message = qobject_cast<MessageWidget*>(row);
-        const int height = message ? message->layoutFor(width) : static_cast<ProblemCard*>(row)->layoutFor(width);
+        const int height =
+            message ? message->layoutFor(width, budget) : static_cast<ProblemCard*>(row)->layoutFor(width);
         row->setGeometry(x, y, width, height);
         y += height + kRowGap;
     }
@@ -190,6 +224,9 @@ void ConversationView::arrange() {
     }
     m_arranging = false;
     placeEndButton();
+    if (budget.left) {
+        arrangeLater();
+    }
 }
 
 void ConversationView::scrollToEnd() {

@@ -3,6 +3,7 @@
 #include <QElapsedTimer>
 #include <QHash>
 #include <QScrollArea>
+#include <QSet>
 #include <QTimer>
 
 #include "ui/chat/conversation_model.h"
@@ -44,6 +45,7 @@ class ConversationView : public QScrollArea {
     void removeRows(int first, int last);
     void rowsChanged(int first, int last, const QList<int>& roles);
     void textAppended(int row, const QString& text);
+    void startFlushTimer();
     void flush();
     void arrange();
     void arrangeLater();
@@ -59,6 +61,7 @@ class ConversationView : public QScrollArea {
     QElapsedTimer m_sinceFlush;
     qint64 m_flushCostMs = 0;
     QHash<MessageId, QString> m_unshown;  // streamed, not yet rendered
+    QSet<MessageId> m_changed;            // besides their text, when that is shown
     bool m_follow = true;
     bool m_arranging = false;
     bool m_arrangeQueued = false;

@@ -26,7 +26,8 @@ class MarkdownSplitter {
     static constexpr qsizetype kLineLimit = 4096;   // characters; a longer line is cut
     static constexpr qsizetype kProseLimit = 4096;  // characters of one prose segment, cut at the next line's end
     static constexpr int kCodeLines = 60;
-    static constexpr int kTableRows = 24;
+    static constexpr int kTableRows =
+        8;  // few: a table's layout is dear, and the growing one is laid out again and again
 
     void append(QStringView text);
     // No more text will come: what was growing is finished.

@@ -182,33 +182,52 @@ QString MessageBody::codeFrom(int part) const {
 
 void MessageBody::contentChanged() {
     if (m_width > 0) {
-        layoutFor(m_width);
+        LayoutBudget none{QDeadlineTimer(0)};  // what was never laid out, and nothing else
+        layoutFor(m_width, none);
     }
     updateGeometry();
     update();
     Q_EMIT heightChanged();
 }
 
+void MessageBody::layOutPart(Part& part, int textWidth) {
+    if (part.laidOutFor != textWidth) {
+        if (part.segment.kind == Kind::Table) {
+            fitTable(*part.document, part.columns, textWidth);
+        }
+        if (part.segment.kind == Kind::Code && !part.plain) {
+            QTextOption option = part.document->defaultTextOption();
+            option.setWrapMode(QTextOption::WrapAtWordBoundaryOrAnywhere);
+            part.document->setDefaultTextOption(option);
+        }
+        part.document->setTextWidth(textWidth);
+        part.laidOutFor = textWidth;
+    }
+    part.textHeight = static_cast<int>(std::ceil(part.document->size().height()));
+}
+
 int MessageBody::layoutFor(int width) {
+    LayoutBudget all{QDeadlineTimer(QDeadlineTimer::Forever)};
+    return layoutFor(width, all);
+}
+
+int MessageBody::layoutFor(int width, LayoutBudget& budget) {
     m_width = width;
+    const QRect seen = visibleRegion().boundingRect();
     int y = 0;
     for (size_t i = 0; i < m_parts.size(); ++i) {
         Part& part = m_parts[i];
         const bool code = part.segment.kind == Kind::Code && !part.plain;
         const int inset = code ? kCodePadding : 0;
         const int textWidth = std::max(40, width - 2 * inset);
-        if (part.laidOutFor != textWidth) {
-            if (part.segment.kind == Kind::Table) {
-                fitTable(*part.document, part.columns, textWidth);
-            }
-            if (code) {
-                QTextOption option = part.document->defaultTextOption();
-                option.setWrapMode(QTextOption::WrapAtWordBoundaryOrAnywhere);
-                part.document->setDefaultTextOption(option);
-            }
-            part.document->setTextWidth(textWidth);
-            part.laidOutFor = textWidth;
+        if (part.laidOutFor > 0 && part.laidOutFor != textWidth && !part.box.intersects(seen) &&
+            budget.until.hasExpired()) {
+            budget.left = true;
+        } else {
+            layOutPart(part, textWidth);
         }
+        const int textHeight =
+            static_cast<int>(static_cast<qint64>(part.textHeight) * part.laidOutFor / std::max(1, textWidth));
         const bool joins = part.segment.continued;
         if (i > 0 && !joins) {
             y += kGap;
@@ -220,7 +239,7 @@ int MessageBody::layoutFor(int width) {
             y += joins ? 0 : kCodeHeader;
         }
         part.textAt = QPoint(inset, y);
-        y += static_cast<int>(std::ceil(part.document->size().height()));
+        y += textHeight;
         const bool goesOn = i + 1 < m_parts.size() && m_parts[i + 1].segment.continued;
         if (code && !goesOn) {
             y += kCodePadding;

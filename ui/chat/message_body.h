@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include <QDeadlineTimer>
 #include <QWidget>
 
 #include "ui/chat/markdown_renderer.h"
@@ -11,6 +12,12 @@
 class QToolButton;
 
 namespace offstage::ui {
+
+// Time for laying out texts, shared by all messages of a conversation.
+struct LayoutBudget {
+    QDeadlineTimer until;
+    bool left = false;  // something had to be left for later
+};
 
 // The text of one message: selectable, copyable, painted only where it shows. Markdown is kept as one document per
 // finished segment, which is laid out once; only what still grows is rendered again.
@@ -31,8 +38,10 @@ class MessageBody : public QWidget {
     QString selectedText() const;
     int naturalWidth() const;  // of the widest line in the present layout
 
-    // The height at this width; lays out what has not been laid out at it.
-    int layoutFor(int width);
+    // The height at this width. What was laid out at another width, and does not show, is laid out anew only while the
+    // budget lasts; until then its height is an estimate, and `budget.left` is set: ask again in the loop's next turn.
+    int layoutFor(int width, LayoutBudget& budget);
+    int layoutFor(int width);  // everything
     QSize sizeHint() const override;
 
     std::vector<MarkdownSegment> segments() const;
@@ -65,7 +74,8 @@ class MessageBody : public QWidget {
         QToolButton* copy = nullptr;  // of a code block that begins here; child of this widget
         QRect box;                    // with the card around code
         QPoint textAt;
-        int laidOutFor = -1;  // width
+        int laidOutFor = -1;  // width; -1: not yet
+        int textHeight = 0;
         bool plain = false;
     };
     struct Place {
@@ -80,6 +90,7 @@ class MessageBody : public QWidget {
     void setPart(size_t index, const MarkdownSegment& segment);
     void truncateParts(size_t count);
     void renderGrowing();
+    void layOutPart(Part& part, int textWidth);
     void rebuild();
     void makeCopyButton(Part& part);
     QString codeFrom(int part) const;

@@ -41,6 +41,7 @@ MessageWidget::MessageWidget(const Message& message, QWidget* parent)
     }
     connect(m_body, &MessageBody::heightChanged, this, [this] {
         if (!m_arranging) {
+            m_bubbleFor = -1;
             Q_EMIT heightChanged();
         }
     });
@@ -95,13 +96,18 @@ QString MessageWidget::caption() const {
     return parts.join(QStringLiteral(" · "));
 }
 
-int MessageWidget::layoutFor(int width) {
+int MessageWidget::layoutFor(int width, LayoutBudget& budget) {
     m_arranging = true;
     int y = 0;
     if (m_message.kind == Message::Kind::Prompt) {
         const int widest = std::max(80, static_cast<int>(width * kBubbleShare) - 2 * kBubblePadX);
-        m_body->layoutFor(widest);
-        const int textWidth = std::clamp(m_body->naturalWidth() + 1, 24, widest);
+        if (m_bubbleFor != width) {
+            // The bubble is as wide as its longest line: laid out at the widest, then at that.
+            m_body->layoutFor(widest);
+            m_textWidth = std::clamp(m_body->naturalWidth() + 1, 24, widest);
+            m_bubbleFor = width;
+        }
+        const int textWidth = m_textWidth;
         const int textHeight = m_body->layoutFor(textWidth);
         m_bubble =
             QRect(width - textWidth - 2 * kBubblePadX, 0, textWidth + 2 * kBubblePadX, textHeight + 2 * kBubblePadY);
@@ -110,7 +116,7 @@ int MessageWidget::layoutFor(int width) {
     } else {
         m_author->setGeometry(0, 0, width, m_author->sizeHint().height());
         y = m_author->height() + 6;
-        const int height = m_body->layoutFor(width);
+        const int height = m_body->layoutFor(width, budget);
         m_body->setGeometry(0, y, width, height);
         y += height;
     }

@@ -10,6 +10,7 @@ class QToolButton;
 namespace offstage::ui {
 
 class MessageBody;
+struct LayoutBudget;
 
 // A prompt (a bubble at the right) or an answer (the full width), with its caption and its Copy button.
 class MessageWidget : public QWidget {
@@ -26,7 +27,7 @@ class MessageWidget : public QWidget {
     void appendText(const QString& text);
 
     // Lays out for this width and says the height.
-    int layoutFor(int width);
+    int layoutFor(int width, LayoutBudget& budget);
 
   Q_SIGNALS:
     void heightChanged();
@@ -47,6 +48,8 @@ class MessageWidget : public QWidget {
     QLabel* m_caption;
     QToolButton* m_copy;
     QRect m_bubble;
+    int m_bubbleFor = -1;  // the width it was made for
+    int m_textWidth = 0;   // inside it
     bool m_arranging = false;
 };
 
