@@ -6,7 +6,8 @@ foreach(program offstage offstage-cli)
   endif()
 endforeach()
 install(DIRECTORY "${CMAKE_SOURCE_DIR}/resources/demo-model" DESTINATION "${CMAKE_INSTALL_DATADIR}/offstage"
-  PATTERN "*.py" EXCLUDE PATTERN "__pycache__" EXCLUDE)
+  FILES_MATCHING PATTERN "*.json" PATTERN "*.safetensors" PATTERN "tokenizer.model" PATTERN "*.jinja" PATTERN "README.md"
+  PATTERN "heldout.json" EXCLUDE PATTERN "corpus" EXCLUDE PATTERN "__pycache__" EXCLUDE)
 if(TARGET offstage)
   install(FILES "${CMAKE_SOURCE_DIR}/installer/offstage.desktop" DESTINATION "${CMAKE_INSTALL_DATADIR}/applications")
   install(FILES "${CMAKE_SOURCE_DIR}/resources/icons/offstage.svg"

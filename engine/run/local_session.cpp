@@ -99,7 +99,7 @@ std::vector<TokenId> LocalSession::prompt_tokens(const GenerationRequest& reques
     if (!request.raw) return render(request.messages);
     const Tokenizer& tokenizer = require_tokenizer();
     std::vector<TokenId> tokens = tokenizer.encode(request.raw_prompt);
-    if (tokenizer.bos() >= 0) tokens.insert(tokens.begin(), tokenizer.bos());
+    if (tokenizer.adds_bos()) tokens.insert(tokens.begin(), tokenizer.bos());
     return tokens;
 }
 

@@ -13,6 +13,8 @@ namespace {
 constexpr float kNever = -std::numeric_limits<float>::infinity();
 // Up to here one pass with a small heap beats partitioning the whole vocabulary.
 constexpr int kHeapLimit = 1024;
+// Windows beyond this grow as they fill.
+constexpr int kReservedWindow = 1 << 16;
 // top-p sorts this many of the best first, then four times as many, until the set is large enough.
 constexpr std::size_t kFirstBatch = 256;
 
@@ -49,6 +51,7 @@ void validate(const SamplerSettings& settings) {
 
 Sampler::Sampler(const SamplerSettings& settings, std::uint64_t seed) : settings_(settings), random_(seed) {
     validate(settings);
+    seen_.reserve(static_cast<std::size_t>(std::min(settings.repeat_window, kReservedWindow)));
 }
 
 TokenId Sampler::sample(std::span<const float> logits, std::span<const TokenId> recent) {
@@ -148,6 +151,11 @@ void Sampler::keep_top_p(bool sorted) {
     double total = 0.0;
     for (const Candidate& c : candidates_) total += c.weight;
     const double wanted = static_cast<double>(settings_.top_p) * total;
+
+    // Tokens lighter than this make up less than 1 - p together, so the set is full without them. With the peaked
+    // distributions of language models few others are left, and only those are sorted.
+    const double least = (total - wanted) / static_cast<double>(candidates_.size() + 1);
+    if (!sorted && wanted > 0.0) std::erase_if(candidates_, [&](const Candidate& c) { return c.weight < least; });
 
     double kept = 0.0;
     std::size_t n = 0;

@@ -142,7 +142,8 @@ Value Evaluator::binary(const std::string& op, const Value& a, const Value& b) {
     if (op == "+" && a.is(Kind::kString) && b.is(Kind::kString)) {
         return new_string(a.as_string() + b.as_string(), budget_);
     }
-    if (op == "+" && a.is(Kind::kList) && b.is(Kind::kList) && a.as_list().is_tuple == b.as_list().is_tuple) {
+    if (op == "+" && a.is(Kind::kList) && b.is(Kind::kList) && a.as_list().is_tuple == b.as_list().is_tuple &&
+        !a.as_list().is_lazy && !b.as_list().is_lazy) {
         std::vector<Value> items = a.as_list().items;
         items.insert(items.end(), b.as_list().items.begin(), b.as_list().items.end());
         budget_.spend_steps(items.size());

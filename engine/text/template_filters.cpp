@@ -43,6 +43,7 @@ Value filter_length(const Value& v, const Arguments& arguments, Budget& budget) 
             n = count_characters(v.as_string());
             break;
         case Kind::kList:
+            if (v.as_list().is_lazy) fail("the length of a generator");
             n = v.as_list().items.size();
             break;
         case Kind::kDict:
@@ -186,16 +187,16 @@ Value filter_float(const Value& v, const Arguments& arguments, Budget& budget) {
 
 Value filter_items(const Value& v, const Arguments& arguments, Budget& budget) {
     arguments.check("items", 0, {});
-    if (v.is(Kind::kUndefined)) return Value::list({});
+    if (v.is(Kind::kUndefined)) return Value::generator({});
     if (!v.is(Kind::kDict)) fail("items of a value of type " + std::string(type_name(v)));
-    return call_method(v, "items", {}, budget);
+    return Value::generator(items_of(call_method(v, "items", {}, budget), budget));
 }
 
 Value filter_reverse(const Value& v, const Arguments& arguments, Budget& budget) {
     arguments.check("reverse", 0, {});
     std::vector<Value> items = items_of(v, budget);
     std::reverse(items.begin(), items.end());
-    if (!v.is(Kind::kString)) return Value::list(std::move(items));
+    if (!v.is(Kind::kString)) return Value::generator(std::move(items));
     std::string text;
     for (const Value& item : items) text += item.as_string();
     return new_string(std::move(text), budget);
@@ -229,7 +230,7 @@ Value filter_select(const Value& v, const Arguments& arguments, Budget& budget, 
         const bool holds = test.empty() ? subject.truthy() : apply_test(test, subject, rest, budget);
         if (holds == keep) kept.push_back(std::move(item));
     }
-    return Value::list(std::move(kept));
+    return Value::generator(std::move(kept));
 }
 
 Value filter_map(const Value& v, const Arguments& arguments, Budget& budget) {
@@ -244,7 +245,7 @@ Value filter_map(const Value& v, const Arguments& arguments, Budget& budget) {
             Value found = attribute_path(item, *attribute, budget);
             mapped.push_back(found.is(Kind::kUndefined) && otherwise != nullptr ? *otherwise : std::move(found));
         }
-        return Value::list(std::move(mapped));
+        return Value::generator(std::move(mapped));
     }
     if (!given[0].is(Kind::kString)) fail("a filter's name of type " + std::string(type_name(given[0])));
     // Filters of filters would go around the evaluator's count of depth.
@@ -257,7 +258,7 @@ Value filter_map(const Value& v, const Arguments& arguments, Budget& budget) {
         budget.step();
         mapped.push_back(apply_filter(name, item, rest, budget));
     }
-    return Value::list(std::move(mapped));
+    return Value::generator(std::move(mapped));
 }
 
 const std::map<std::string, Filter, std::less<>>& filters() {

@@ -260,7 +260,7 @@ Value item_of(const Value& object, const Value& key, Budget& budget) {
         if (found != nullptr) return *found;
     }
     if (object.is(Kind::kNamespace) && key.is(Kind::kString)) return attribute_of(object, key.as_string());
-    if (key.is_integer() && object.is(Kind::kList)) {
+    if (key.is_integer() && object.is(Kind::kList) && !object.as_list().is_lazy) {
         const auto& items = object.as_list().items;
         const auto n = static_cast<std::int64_t>(items.size());
         const std::int64_t at = key.as_int() < 0 ? key.as_int() + n : key.as_int();

@@ -120,6 +120,7 @@ void append_json(std::string& out, const Value& v, int indent, int level) {
             break;
         case Kind::kList: {
             const auto& items = v.as_list().items;
+            if (v.as_list().is_lazy) fail("tojson: a value of type generator");
             out += '[';
             for (std::size_t i = 0; i < items.size(); ++i) {
                 if (i > 0) out += comma;
@@ -176,6 +177,7 @@ std::string to_repr(const Value& v) {
             return string_repr(v.as_string());
         case Kind::kList: {
             const List& list = v.as_list();
+            if (list.is_lazy) fail_unsupported("printing a generator");
             std::string out(1, list.is_tuple ? '(' : '[');
             for (std::size_t i = 0; i < list.items.size(); ++i) {
                 if (i > 0) out += ", ";

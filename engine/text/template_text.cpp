@@ -114,6 +114,10 @@ void append_cased(std::string& out, std::string_view text, std::size_t at, std::
         out += wanted == Case::kUpper ? "SS" : "Ss";
         return;
     }
+    if (c == 0x149 && wanted != Case::kLower) {
+        out += "\xCA\xBCN";
+        return;
+    }
     if (c == 0x130 && wanted == Case::kLower) {
         out += "i\xCC\x87";
         return;
@@ -258,7 +262,7 @@ std::vector<std::string_view> split_text(std::string_view text, std::string_view
     text = strip_left(text);
     while (!text.empty()) {
         if (limit-- == 0) {
-            parts.push_back(strip_right(text));
+            parts.push_back(text);
             break;
         }
         std::size_t end = 0;

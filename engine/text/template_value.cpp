@@ -96,7 +96,15 @@ Value Value::list(std::vector<Value> items, bool is_tuple) {
     const Extent extent = around(items);
     Value v;
     v.kind_ = Kind::kList;
-    v.list_ = std::make_shared<const List>(List{std::move(items), extent, is_tuple});
+    v.list_ = std::make_shared<const List>(List{std::move(items), extent, is_tuple, false});
+    return v;
+}
+
+Value Value::generator(std::vector<Value> items) {
+    const Extent extent = around(items);
+    Value v;
+    v.kind_ = Kind::kList;
+    v.list_ = std::make_shared<const List>(List{std::move(items), extent, false, true});
     return v;
 }
 
@@ -134,7 +142,7 @@ bool Value::truthy() const {
         case Kind::kString:
             return !string_->empty();
         case Kind::kList:
-            return !list_->items.empty();
+            return list_->is_lazy || !list_->items.empty();
         case Kind::kDict:
             return !dict_->items.empty();
         default:
@@ -196,7 +204,7 @@ bool equal(const Value& a, const Value& b) {
         case Kind::kList: {
             const List& x = a.as_list();
             const List& y = b.as_list();
-            return x.is_tuple == y.is_tuple &&
+            return x.is_tuple == y.is_tuple && x.is_lazy == y.is_lazy &&
                    std::equal(x.items.begin(), x.items.end(), y.items.begin(), y.items.end(), equal);
         }
         case Kind::kDict: {
@@ -248,7 +256,7 @@ std::string_view type_name(const Value& v) {
         case Kind::kString:
             return "str";
         case Kind::kList:
-            return v.as_list().is_tuple ? "tuple" : "list";
+            return v.as_list().is_lazy ? "generator" : v.as_list().is_tuple ? "tuple" : "list";
         case Kind::kDict:
             return "dict";
         case Kind::kNamespace:

@@ -25,6 +25,7 @@ struct List {
     std::vector<Value> items;
     Extent extent;
     bool is_tuple = false;
+    bool is_lazy = false;  // a generator in Jinja: always true, without length or index
 };
 
 struct Dict {
@@ -44,7 +45,8 @@ class Value {
     static Value real(double d);
     static Value string(std::string text);
     static Value list(std::vector<Value> items, bool is_tuple = false);  // throws Failure when too deep or too heavy
-    static Value dict(std::vector<std::pair<Value, Value>> items);       // the same; keys must differ
+    static Value generator(std::vector<Value> items);
+    static Value dict(std::vector<std::pair<Value, Value>> items);  // the same; keys must differ
     static Value name_space(std::vector<std::pair<Value, Value>> items);
     static Value function(const Function* f);
 

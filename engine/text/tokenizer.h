@@ -49,8 +49,8 @@ class Tokenizer {
     virtual TokenId special_token(std::string_view text) const = 0;
 };
 
-// Turns token bytes into UTF-8 that never splits a character: holds back an incomplete tail, replaces invalid bytes by
-// U+FFFD. push() returns what may be shown now; finish() what is left.
+// Turns token bytes into UTF-8 that never splits a character: holds back an incomplete tail, replaces each invalid byte
+// by U+FFFD, as decode() does. push() returns what may be shown now; finish() what is left.
 class Utf8Stream {
   public:
     std::string push(std::string_view bytes);

@@ -11,7 +11,7 @@ enum class Step { kWhole, kIncomplete, kInvalid };
 
 struct Sequence {
     Step step;
-    std::size_t n_bytes;  // whole: of the character; else: how many bytes the start of a character takes (at least 1)
+    std::size_t n_bytes;  // whole: of the character; else 1, the byte that is passed over
 };
 
 // Unicode 15, table 3-7: the second byte carries the limits against overlong forms, surrogates and > U+10FFFF.
@@ -28,8 +28,8 @@ Sequence look_at(std::string_view text, std::size_t at) {
     if (lead == 0xF0) low = 0x90;
     if (lead == 0xF4) high = 0x8F;
     for (std::size_t i = 1; i < n; ++i) {
-        if (at + i >= text.size()) return {Step::kIncomplete, i};
-        if (byte(at + i) < low || byte(at + i) > high) return {Step::kInvalid, i};
+        if (at + i >= text.size()) return {Step::kIncomplete, 1};
+        if (byte(at + i) < low || byte(at + i) > high) return {Step::kInvalid, 1};
         low = 0x80;
         high = 0xBF;
     }
@@ -58,7 +58,7 @@ std::string Utf8Stream::push(std::string_view bytes) {
         if (s.step == Step::kWhole) {
             shown.append(pending_, at, s.n_bytes);
         } else {
-            shown += kReplacement;  // one for each maximal start of a character, as Unicode recommends
+            shown += kReplacement;  // one for each byte, as sentencepiece and Tokenizer::decode() do
         }
         at += s.n_bytes;
     }
@@ -67,9 +67,10 @@ std::string Utf8Stream::push(std::string_view bytes) {
 }
 
 std::string Utf8Stream::finish() {
-    if (pending_.empty()) return {};
+    std::string shown;
+    for (std::size_t i = 0; i < pending_.size(); ++i) shown += kReplacement;
     pending_.clear();
-    return std::string(kReplacement);
+    return shown;
 }
 
 }  // namespace offstage::engine

@@ -103,10 +103,14 @@ void scores_from_rows(const AttentionCall& call, std::int64_t query, std::int64_
     int k = 0;
     for (; k + kRows <= n_block; k += kRows) {
         const float* rows[kRows];
-        for (int r = 0; r < kRows; ++r) rows[r] = call.keys + (key_begin + k + r) * n;
+        const float* ahead[kRows];
+        for (int r = 0; r < kRows; ++r) {
+            rows[r] = call.keys + (key_begin + k + r) * n;
+            ahead[r] = rows[r] + 2 * kRows * n;
+        }
         for (int t = 0; t < kQueries; ++t) {
             float sums[kRows][1];
-            dot_products<kRows, 1>(rows, q + t * call.q_stride, 0, n, 2 * kRows * n, sums);
+            dot_products<kRows, 1>(rows, ahead, q + t * call.q_stride, 0, n, sums);
             for (int r = 0; r < kRows; ++r) call.probabilities[t * kBlockKeys + k + r] = sums[r][0];
         }
     }
@@ -114,7 +118,7 @@ void scores_from_rows(const AttentionCall& call, std::int64_t query, std::int64_
         const float* const rows[1] = {call.keys + (key_begin + k) * n};
         for (int t = 0; t < kQueries; ++t) {
             float sums[1][1];
-            dot_products<1, 1>(rows, q + t * call.q_stride, 0, n, n, sums);
+            dot_products<1, 1>(rows, rows, q + t * call.q_stride, 0, n, sums);
             call.probabilities[t * kBlockKeys + k] = sums[0][0];
         }
     }
@@ -184,7 +188,7 @@ __attribute__((always_inline)) inline void add_values_part(const AttentionCall& 
             for (int v = 0; v < kVectors; ++v) value[v] = load(row + v * kLanes);
             if constexpr (kQueries == 1) {
 #pragma GCC unroll 8
-                for (int v = 0; v < kVectors; v += 64 / (4 * kLanes)) prefetch(row + v * kLanes, 8 * n);
+                for (int v = 0; v < kVectors; v += 64 / (4 * kLanes)) prefetch(row + 8 * n + v * kLanes);
             }
 #pragma GCC unroll 8
             for (int t = 0; t < kQueries; ++t) {

@@ -10,7 +10,7 @@ namespace {
 // Rows at once for a number of tokens: as many sums as registers allow, leaving room for the weights and an input.
 constexpr int rows_at_once(int n_tokens) {
     const int fitting = (kRegisters - 4) / (n_tokens + 1);
-    return fitting >= 4 ? 4 : fitting >= 2 ? 2 : 1;
+    return fitting >= 4 ? 4 : fitting >= 1 ? fitting : 1;
 }
 
 template <int kTokens, typename Weight>
@@ -21,17 +21,22 @@ void multiply_rows(const Weight* weights, std::int64_t row_stride, std::int64_t 
     std::int64_t row = row_begin;
     for (; row + kRows <= row_end; row += kRows) {
         const Weight* rows[kRows];
-        for (int r = 0; r < kRows; ++r) rows[r] = weights + (row + r) * row_stride;
+        const Weight* ahead[kRows];
+        for (int r = 0; r < kRows; ++r) {
+            rows[r] = weights + (row + r) * row_stride;
+            ahead[r] = rows[r] + kRows * row_stride;
+        }
         float sums[kRows][kTokens];
-        dot_products<kRows, kTokens>(rows, x, x_stride, n_cols, kRows * row_stride, sums);
+        dot_products<kRows, kTokens>(rows, ahead, x, x_stride, n_cols, sums);
         for (int r = 0; r < kRows; ++r) {
             for (int t = 0; t < kTokens; ++t) y[t * y_stride + row + r] = sums[r][t];
         }
     }
     for (; row < row_end; ++row) {
         const Weight* const rows[1] = {weights + row * row_stride};
+        const Weight* const ahead[1] = {rows[0] + row_stride};
         float sums[1][kTokens];
-        dot_products<1, kTokens>(rows, x, x_stride, n_cols, row_stride, sums);
+        dot_products<1, kTokens>(rows, ahead, x, x_stride, n_cols, sums);
         for (int t = 0; t < kTokens; ++t) y[t * y_stride + row] = sums[0][t];
     }
 }

@@ -8,7 +8,7 @@ namespace offstage::kernels::avx2 {
 void rms_norm(const float* x, const float* weight, std::int64_t n, float eps, float* out) {
     const float* const rows[1] = {x};
     float squares[1][1];
-    dot_products<1, 1>(rows, x, 0, n, 0, squares);
+    dot_products<1, 1>(rows, rows, x, 0, n, squares);
     float factors[kLanes];
     store(factors, divide(broadcast(1.0f), square_root(broadcast(squares[0][0] / static_cast<float>(n) + eps))));
     const Vector factor = load(factors);

@@ -12,16 +12,17 @@ constexpr int accumulators_per_pair(int n_pairs) {
 }
 
 template <typename Weight>
-__attribute__((always_inline)) inline void prefetch(const Weight* p, std::int64_t elements_ahead) {
-    _mm_prefetch(reinterpret_cast<const char*>(p + elements_ahead), _MM_HINT_T0);
+__attribute__((always_inline)) inline void prefetch(const Weight* p) {
+    _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T0);
 }
 
 // sums[r][t] = rows[r] . x[t], each n long. Each weight is read once, kept in a register for all tokens.
-// prefetch_ahead: how many elements beyond the weight in use the next ones should be fetched.
-template <int kRows, int kTokens, typename Weight>
-__attribute__((always_inline)) inline void dot_products(const Weight* const (&rows)[kRows], const float* x,
+// ahead: rows as long as those, which are fetched into cache meanwhile because they are needed soon.
+template <int kRows, int kTokens, int kAhead, typename Weight>
+__attribute__((always_inline)) inline void dot_products(const Weight* const (&rows)[kRows],
+                                                        const Weight* const (&ahead)[kAhead], const float* x,
                                                         std::int64_t x_stride, std::int64_t n,
-                                                        std::int64_t prefetch_ahead, float (&sums)[kRows][kTokens]) {
+                                                        float (&sums)[kRows][kTokens]) {
     constexpr int kAccumulators = accumulators_per_pair(kRows * kTokens);
     constexpr int kLineVectors = 64 / (kLanes * static_cast<int>(sizeof(Weight)));
     constexpr int kStepVectors = kLineVectors > kAccumulators ? kLineVectors : kAccumulators;
@@ -37,9 +38,7 @@ __attribute__((always_inline)) inline void dot_products(const Weight* const (&ro
 #pragma GCC unroll 8
         for (int line = 0; line < kStepVectors / kLineVectors; ++line) {
 #pragma GCC unroll 8
-            for (int r = 0; r < kRows; ++r) {
-                prefetch(rows[r] + i + line * kLineVectors * kLanes, prefetch_ahead);
-            }
+            for (int p = 0; p < kAhead; ++p) prefetch(ahead[p] + i + line * kLineVectors * kLanes);
         }
 #pragma GCC unroll 8
         for (int s = 0; s < kStepVectors; ++s) {
@@ -48,7 +47,8 @@ __attribute__((always_inline)) inline void dot_products(const Weight* const (&ro
             for (int r = 0; r < kRows; ++r) weights[r] = load(rows[r] + i + s * kLanes);
 #pragma GCC unroll 8
             for (int t = 0; t < kTokens; ++t) {
-                const Vector inputs = load(x + t * x_stride + i + s * kLanes);
+                Vector inputs = load(x + t * x_stride + i + s * kLanes);
+                if constexpr (kRows > 1) keep_in_register(inputs);  // or else it is loaded again for every row
 #pragma GCC unroll 8
                 for (int r = 0; r < kRows; ++r) {
                     Vector& accumulator = accumulators[r][t][s % kAccumulators];

@@ -65,6 +65,11 @@ __attribute__((always_inline)) inline Vector load(const F16* p) {
     return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
 }
 
+// Stops the compiler from turning the value's uses into loads of their own.
+__attribute__((always_inline)) inline void keep_in_register(Vector& v) {
+    asm("" : "+x"(v));
+}
+
 // The first n (< kLanes) values; zero in the other lanes. Reads nothing beyond them.
 __attribute__((always_inline)) inline Vector load_first(const float* p, int n) {
     return _mm256_maskload_ps(p, first_lanes(n));
@@ -88,18 +93,30 @@ __attribute__((always_inline)) inline void store_first(float* p, int n, Vector v
     _mm256_maskstore_ps(p, first_lanes(n), v);
 }
 
-// Rounds to nearest even; NaN stays NaN (quiet).
-__attribute__((always_inline)) inline __m128i round_to_bf16(Vector v) {
+// Rounds to nearest even; NaN stays NaN (quiet). Each word's lower half holds the result, the upper half zero.
+__attribute__((always_inline)) inline __m256i round_to_bf16_words(Vector v) {
     const __m256i bits = _mm256_castps_si256(v);
     const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
     const __m256i rounded =
         _mm256_srli_epi32(_mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff))), 16);
     const __m256i quiet = _mm256_or_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(0x40));
-    const __m256i is_nan = _mm256_castps_si256(_mm256_cmp_ps(v, v, _CMP_UNORD_Q));
-    const __m256i result = _mm256_blendv_epi8(rounded, quiet, is_nan);
-    // Both are below 2^16: the pack's saturation changes nothing, and works within 128-bit halves.
-    const __m256i packed = _mm256_permute4x64_epi64(_mm256_packus_epi32(result, result), 0b1000);
+    return _mm256_blendv_epi8(rounded, quiet, _mm256_castps_si256(_mm256_cmp_ps(v, v, _CMP_UNORD_Q)));
+}
+__attribute__((always_inline)) inline __m128i round_to_bf16(Vector v) {
+    // All words are below 2^16: the pack's saturation changes nothing. It works within 128-bit halves.
+    const __m256i words = round_to_bf16_words(v);
+    const __m256i packed = _mm256_permute4x64_epi64(_mm256_packus_epi32(words, words), 0b1000);
     return _mm256_castsi256_si128(packed);
+}
+// Words that hold `low` in their lower and `high` in their upper half, as bf16.
+__attribute__((always_inline)) inline Vector pair_as_bf16(Vector low, Vector high) {
+    return _mm256_castsi256_ps(
+        _mm256_or_si256(round_to_bf16_words(low), _mm256_slli_epi32(round_to_bf16_words(high), 16)));
+}
+// The same for values that are bf16 already.
+__attribute__((always_inline)) inline Vector join_halves(Vector low, Vector high) {
+    return _mm256_castsi256_ps(
+        _mm256_or_si256(_mm256_srli_epi32(_mm256_castps_si256(low), 16), _mm256_castps_si256(high)));
 }
 __attribute__((always_inline)) inline void store_bf16(Bf16* p, Vector v) {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(p), round_to_bf16(v));
@@ -133,6 +150,55 @@ __attribute__((always_inline)) inline Vector scale_by_power_of_two(Vector v, Vec
 }
 __attribute__((always_inline)) inline Vector round_to_whole(Vector v) {
     return _mm256_round_ps(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+
+// 32-bit words that are moved, not calculated with.
+template <typename Weight>
+__attribute__((always_inline)) inline Vector load_words(const Weight* p) {
+    return _mm256_castsi256_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+}
+__attribute__((always_inline)) inline void store_words(Bf16* p, Vector words) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm256_castps_si256(words));
+}
+
+// The lower and upper 16 bits of each word as weights.
+__attribute__((always_inline)) inline Vector low_half(Vector words, Bf16) {
+    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_castps_si256(words), 16));
+}
+__attribute__((always_inline)) inline Vector high_half(Vector words, Bf16) {
+    return _mm256_castsi256_ps(
+        _mm256_and_si256(_mm256_castps_si256(words), _mm256_set1_epi32(static_cast<int>(0xffff0000u))));
+}
+__attribute__((always_inline)) inline Vector widen_low_f16(__m256i words) {
+    const __m256i packed = _mm256_permute4x64_epi64(_mm256_packus_epi32(words, words), 0b1000);
+    return _mm256_cvtph_ps(_mm256_castsi256_si128(packed));
+}
+__attribute__((always_inline)) inline Vector low_half(Vector words, F16) {
+    return widen_low_f16(_mm256_and_si256(_mm256_castps_si256(words), _mm256_set1_epi32(0xffff)));
+}
+__attribute__((always_inline)) inline Vector high_half(Vector words, F16) {
+    return widen_low_f16(_mm256_srli_epi32(_mm256_castps_si256(words), 16));
+}
+
+// Transposes 8 x 8 words: within groups of 4 words by unpacking, then the two halves.
+__attribute__((always_inline)) inline void transpose_words(Vector (&v)[kLanes]) {
+    Vector t[kLanes];
+#pragma GCC unroll 2
+    for (int g = 0; g < kLanes; g += 4) {
+        const Vector a = _mm256_unpacklo_ps(v[g], v[g + 1]);
+        const Vector b = _mm256_unpackhi_ps(v[g], v[g + 1]);
+        const Vector c = _mm256_unpacklo_ps(v[g + 2], v[g + 3]);
+        const Vector d = _mm256_unpackhi_ps(v[g + 2], v[g + 3]);
+        t[g] = _mm256_shuffle_ps(a, c, 0x44);
+        t[g + 1] = _mm256_shuffle_ps(a, c, 0xee);
+        t[g + 2] = _mm256_shuffle_ps(b, d, 0x44);
+        t[g + 3] = _mm256_shuffle_ps(b, d, 0xee);
+    }
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) {
+        v[i] = _mm256_permute2f128_ps(t[i], t[i + 4], 0x20);
+        v[i + 4] = _mm256_permute2f128_ps(t[i], t[i + 4], 0x31);
+    }
 }
 
 }  // namespace

@@ -62,6 +62,11 @@ __attribute__((always_inline)) inline Vector load(const F16* p) {
     return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
 }
 
+// Stops the compiler from turning the value's uses into loads of their own.
+__attribute__((always_inline)) inline void keep_in_register(Vector& v) {
+    asm("" : "+v"(v));
+}
+
 // The first n (< kLanes) values; zero in the other lanes. Reads nothing beyond them.
 __attribute__((always_inline)) inline Vector load_first(const float* p, int n) {
     return _mm512_maskz_loadu_ps(first_lanes(n), p);
@@ -81,15 +86,27 @@ __attribute__((always_inline)) inline void store_first(float* p, int n, Vector v
     _mm512_mask_storeu_ps(p, first_lanes(n), v);
 }
 
-// Rounds to nearest even; NaN stays NaN (quiet).
-__attribute__((always_inline)) inline __m256i round_to_bf16(Vector v) {
+// Rounds to nearest even; NaN stays NaN (quiet). Each word's lower half holds the result, the upper half zero.
+__attribute__((always_inline)) inline __m512i round_to_bf16_words(Vector v) {
     const __m512i bits = _mm512_castps_si512(v);
     const __m512i odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
     const __m512i rounded =
         _mm512_srli_epi32(_mm512_add_epi32(bits, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff))), 16);
     const __m512i quiet = _mm512_or_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(0x40));
-    const __mmask16 is_nan = _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q);
-    return _mm512_cvtepi32_epi16(_mm512_mask_mov_epi32(rounded, is_nan, quiet));
+    return _mm512_mask_mov_epi32(rounded, _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q), quiet);
+}
+__attribute__((always_inline)) inline __m256i round_to_bf16(Vector v) {
+    return _mm512_cvtepi32_epi16(round_to_bf16_words(v));
+}
+// Words that hold `low` in their lower and `high` in their upper half, as bf16.
+__attribute__((always_inline)) inline Vector pair_as_bf16(Vector low, Vector high) {
+    return _mm512_castsi512_ps(
+        _mm512_or_si512(round_to_bf16_words(low), _mm512_slli_epi32(round_to_bf16_words(high), 16)));
+}
+// The same for values that are bf16 already.
+__attribute__((always_inline)) inline Vector join_halves(Vector low, Vector high) {
+    return _mm512_castsi512_ps(
+        _mm512_or_si512(_mm512_srli_epi32(_mm512_castps_si512(low), 16), _mm512_castps_si512(high)));
 }
 __attribute__((always_inline)) inline void store_bf16(Bf16* p, Vector v) {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), round_to_bf16(v));
@@ -111,6 +128,58 @@ __attribute__((always_inline)) inline Vector scale_by_power_of_two(Vector v, Vec
 }
 __attribute__((always_inline)) inline Vector round_to_whole(Vector v) {
     return _mm512_roundscale_ps(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+
+// 32-bit words that are moved, not calculated with.
+template <typename Weight>
+__attribute__((always_inline)) inline Vector load_words(const Weight* p) {
+    return _mm512_loadu_ps(p);
+}
+__attribute__((always_inline)) inline void store_words(Bf16* p, Vector words) {
+    _mm512_storeu_ps(p, words);
+}
+
+// The lower and upper 16 bits of each word as weights.
+__attribute__((always_inline)) inline Vector low_half(Vector words, Bf16) {
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_castps_si512(words), 16));
+}
+__attribute__((always_inline)) inline Vector high_half(Vector words, Bf16) {
+    return _mm512_castsi512_ps(
+        _mm512_and_si512(_mm512_castps_si512(words), _mm512_set1_epi32(static_cast<int>(0xffff0000u))));
+}
+__attribute__((always_inline)) inline Vector low_half(Vector words, F16) {
+    return _mm512_cvtph_ps(_mm512_cvtepi32_epi16(_mm512_castps_si512(words)));
+}
+__attribute__((always_inline)) inline Vector high_half(Vector words, F16) {
+    return _mm512_cvtph_ps(_mm512_cvtepi32_epi16(_mm512_srli_epi32(_mm512_castps_si512(words), 16)));
+}
+
+// Transposes 16 x 16 words: within groups of 4 words by unpacking, then whole groups.
+__attribute__((always_inline)) inline void transpose_words(Vector (&v)[kLanes]) {
+    Vector t[kLanes];
+#pragma GCC unroll 4
+    for (int g = 0; g < kLanes; g += 4) {
+        const Vector a = _mm512_unpacklo_ps(v[g], v[g + 1]);
+        const Vector b = _mm512_unpackhi_ps(v[g], v[g + 1]);
+        const Vector c = _mm512_unpacklo_ps(v[g + 2], v[g + 3]);
+        const Vector d = _mm512_unpackhi_ps(v[g + 2], v[g + 3]);
+        t[g] = _mm512_shuffle_ps(a, c, 0x44);
+        t[g + 1] = _mm512_shuffle_ps(a, c, 0xee);
+        t[g + 2] = _mm512_shuffle_ps(b, d, 0x44);
+        t[g + 3] = _mm512_shuffle_ps(b, d, 0xee);
+    }
+    // t[4 g + i]: 128-bit group j holds rows 4g .. 4g+3 of column 4j + i.
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) {
+        const Vector a = _mm512_shuffle_f32x4(t[i], t[i + 4], 0x88);
+        const Vector b = _mm512_shuffle_f32x4(t[i + 8], t[i + 12], 0x88);
+        const Vector c = _mm512_shuffle_f32x4(t[i], t[i + 4], 0xdd);
+        const Vector d = _mm512_shuffle_f32x4(t[i + 8], t[i + 12], 0xdd);
+        v[i] = _mm512_shuffle_f32x4(a, b, 0x88);
+        v[i + 8] = _mm512_shuffle_f32x4(a, b, 0xdd);
+        v[i + 4] = _mm512_shuffle_f32x4(c, d, 0x88);
+        v[i + 12] = _mm512_shuffle_f32x4(c, d, 0xdd);
+    }
 }
 
 }  // namespace

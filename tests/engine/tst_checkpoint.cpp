@@ -241,6 +241,8 @@ class TestCheckpoint : public QObject {
             "\"a\"|[2305843009213693952]|fit 64 bits");
         row("zero hides an overflow", R"({"a":{"dtype":"F32","shape":[9223372036854775807,4,0],"data_offsets":[0,0]}})",
             0, "\"a\"|fit 64 bits");
+        row("zero before an overflow",
+            R"({"a":{"dtype":"F32","shape":[0,9223372036854775807,4],"data_offsets":[0,0]}})", 0, "\"a\"|fit 64 bits");
         row("half a byte", R"({"a":{"dtype":"F4","shape":[3],"data_offsets":[0,1]}})", 1,
             "\"a\"|F4|expected a whole number of bytes");
         row("offsets a number", R"({"a":{"dtype":"F32","shape":[],"data_offsets":4}})", 4,
@@ -665,6 +667,10 @@ class TestCheckpoint : public QObject {
         const auto n_open = [] {
             return QDir("/proc/self/fd").entryList(QDir::NoDotAndDotDot | QDir::AllEntries | QDir::System).size();
         };
+        const auto n_maps = [&] {
+            QFile maps("/proc/self/maps");
+            return maps.open(QIODevice::ReadOnly) ? maps.readAll().count(dir_.path().toLocal8Bit()) : -1;
+        };
         const auto before = n_open();
         for (int i = 0; i < 50; ++i) {
             open("m.safetensors");
@@ -672,6 +678,7 @@ class TestCheckpoint : public QObject {
             open_error("");
         }
         QCOMPARE(n_open(), before);
+        QCOMPARE(n_maps(), 0);
     }
 
     // ------------------------------------------------------------ stored inputs of the fuzz targets

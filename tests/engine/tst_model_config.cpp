@@ -5,6 +5,7 @@
 #include <QTemporaryDir>
 #include <QtTest>
 
+#include "engine/json.h"
 #include "engine/model/model_config.h"
 #include "tests/engine/checkpoint_writer.h"
 #include "tests/fuzz/model_files.h"
@@ -413,14 +414,33 @@ class TestModelConfig : public QObject {
         row("objects too deep", QByteArray("{\"a\":").repeated(64) + "{}" + QByteArray(64, '}'),
             "nested deeper than 64 levels");
         row("a million levels", QByteArray(1'000'000, '['), "nested deeper than 64 levels");
-        row("too many values", "[0" + QByteArray(",0").repeated(4'000'000) + "]",
-            "more than 4000000 JSON values|expected fewer");
     }
     void text_is_rejected() {
         QFETCH(QByteArray, text);
         QFETCH(QString, words);
         const auto error = error_of([&] { engine::parse_model_config(text.toStdString(), "config.json"); });
         QCOMPARE(mismatch(error, ErrorKind::kInvalidModel, "config.json: |" + words), "");
+    }
+
+    void integers_are_never_wrapped() {
+        const auto document = engine::parse_json(R"({"a": 18446744073709551615, "b": -9223372036854775808})", "x.json");
+        const std::string source = "x.json";
+        const engine::JsonFields fields(document, source);
+        QCOMPARE(fields.integer("b", INT64_MIN, INT64_MAX), INT64_MIN);
+        QCOMPARE(mismatch(error_of([&] { fields.integer("a", INT64_MIN, INT64_MAX); }), ErrorKind::kInvalidModel,
+                          "x.json: \"a\" is 18446744073709551615|expected an integer from"),
+                 "");
+    }
+
+    void limits_of_a_document_are_exact() {
+        // Counted: the list, its end, and three numbers.
+        const auto parse_with = [](std::size_t max_values) {
+            return error_of(
+                [&] { engine::parse_json("[1, 2, 3]", "x.json", {.max_depth = 1, .max_values = max_values}); });
+        };
+        QVERIFY(!parse_with(5));
+        QCOMPARE(mismatch(parse_with(4), ErrorKind::kInvalidModel, "x.json: |more than 4 JSON values|expected fewer"),
+                 "");
     }
 
     void nesting_within_the_limit_and_keys_of_other_objects_are_fine() {

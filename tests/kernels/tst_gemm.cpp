@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include <QTest>
@@ -23,9 +24,10 @@ struct Shape {
     std::int64_t gap;  // elements between the rows of the weight
 };
 
+// Odd sizes, one of everything, and sizes beyond a panel's in either direction.
 constexpr Shape kShapes[] = {
-    {1, 64, 64, 0},   {1, 1, 1, 0},      {2, 33, 17, 5},  {3, 128, 300, 0},  {5, 257, 65, 7},
-    {8, 64, 1000, 0}, {16, 300, 31, 64}, {17, 96, 96, 0}, {33, 512, 513, 1}, {130, 70, 200, 0},
+    {1, 64, 64, 0},    {1, 1, 1, 0},      {2, 33, 17, 5},  {3, 300, 600, 0}, {5, 257, 65, 7},
+    {2, 1100, 140, 3}, {16, 300, 31, 64}, {17, 96, 96, 0}, {130, 70, 40, 0}, {200, 20, 130, 1},
 };
 
 }  // namespace
@@ -169,10 +171,15 @@ void TestGemm::faster_mode_is_quick_and_remembered() {
     QElapsedTimer timer;
     timer.start();
     const GemmMode mode = gemm.faster_mode();
-    qInfo("%s, decided in %lld ms", name_of(mode).data(), static_cast<long long>(timer.restart()));
+    qInfo("%s, decided in %lld ms", name_of(mode).data(), static_cast<long long>(timer.elapsed()));
     Gemm other(pool);
-    QCOMPARE(other.faster_mode(), mode);
-    QVERIFY2(timer.elapsed() < 5, "a second question must not measure again");
+    qint64 quickest_ns = std::numeric_limits<qint64>::max();  // of several: other load may interrupt one
+    for (int i = 0; i < 20; ++i) {
+        timer.restart();
+        QCOMPARE(other.faster_mode(), mode);
+        quickest_ns = std::min(quickest_ns, timer.nsecsElapsed());
+    }
+    QVERIFY2(quickest_ns < 100'000, "a second question must not measure again");
 }
 
 void TestGemm::library_version_is_known() {

@@ -1,0 +1,52 @@
+#pragma once
+// Copies of a part of a weight ("panels") in the order that the batched product reads it. Internal to kernels/.
+
+#include <cstdint>
+
+#include "kernels/cpu_kernels.h"
+#include "kernels/types.h"
+
+namespace offstage::kernels {
+
+// Panel widths are multiples of this, so that vector stores need no mask.
+constexpr std::int64_t kPanelGrain = 64;
+
+// A part of a weight: rows [0, n_rows) and columns [0, n_cols) from `data`, rows `row_stride` elements apart.
+using PanelSource = WeightView;
+
+struct PackKernels {
+    // Rows are outputs: panel[i][o] = source[o][i] as float32; panel rows are `width` long, width >= n_rows.
+    // Places [n_rows, width) of a row may be written with anything.
+    void (*transpose_f32)(const PanelSource& source, std::int64_t width, float* panel);
+
+    // Pairs of inputs side by side, as bf16 dot products read them: panel[i / 2][o][i % 2], panel rows `width` pairs
+    // long. Weights of other types are rounded to nearest even. Inputs missing to an even number are zero.
+    void (*transpose_bf16_pairs)(const PanelSource& source, std::int64_t width, Bf16* panel);
+
+    // The same two panels where rows are inputs: panel[i][o] = source[i][o], width >= n_cols.
+    void (*copy_f32)(const PanelSource& source, std::int64_t width, float* panel);
+    void (*interleave_bf16_pairs)(const PanelSource& source, std::int64_t width, Bf16* panel);
+};
+
+const PackKernels& pack_kernels(InstructionSet set);  // precondition: available
+
+namespace scalar {
+void transpose_f32(const PanelSource& source, std::int64_t width, float* panel);
+void transpose_bf16_pairs(const PanelSource& source, std::int64_t width, Bf16* panel);
+void copy_f32(const PanelSource& source, std::int64_t width, float* panel);
+void interleave_bf16_pairs(const PanelSource& source, std::int64_t width, Bf16* panel);
+}  // namespace scalar
+namespace avx2 {
+void transpose_f32(const PanelSource& source, std::int64_t width, float* panel);
+void transpose_bf16_pairs(const PanelSource& source, std::int64_t width, Bf16* panel);
+void copy_f32(const PanelSource& source, std::int64_t width, float* panel);
+void interleave_bf16_pairs(const PanelSource& source, std::int64_t width, Bf16* panel);
+}  // namespace avx2
+namespace avx512 {
+void transpose_f32(const PanelSource& source, std::int64_t width, float* panel);
+void transpose_bf16_pairs(const PanelSource& source, std::int64_t width, Bf16* panel);
+void copy_f32(const PanelSource& source, std::int64_t width, float* panel);
+void interleave_bf16_pairs(const PanelSource& source, std::int64_t width, Bf16* panel);
+}  // namespace avx512
+
+}  // namespace offstage::kernels

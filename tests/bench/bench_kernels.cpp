@@ -1,0 +1,249 @@
+// Every operation on every instruction set of this machine. Beside the figures stand the machine's limits, measured in
+// the same run: decode kernels are to be judged against the read bandwidth, attention and Gemm against the peak.
+//
+//   bench_kernels --benchmark_filter=expert_ffn        memory-bound: 1 GiB of weights, so that no cache holds them
+
+#include <algorithm>
+#include <benchmark/benchmark.h>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/cpu_kernels.h"
+#include "kernels/gemm.h"
+#include "kernels/machine_limits.h"
+#include "kernels/thread_pool.h"
+
+using namespace offstage::kernels;
+
+namespace {
+
+constexpr std::int64_t kWeightBytes = std::int64_t{1} << 30;
+constexpr std::int64_t kHiddenDim = 2048;
+constexpr std::int64_t kFfnDim = 7168;
+
+// One allocation for all benchmarks: filling a gibibyte takes longer than reading it.
+const Bf16* weights() {
+    static const std::vector<Bf16> values(kWeightBytes / 2, Bf16{0x3c00});
+    return values.data();
+}
+
+// Read bandwidth for the pool, measured between the repetitions of the benchmark that it is compared with.
+class BandwidthBeside {
+  public:
+    explicit BandwidthBeside(ThreadPool& pool) : probe_(pool) {}
+    void measure() { gbps_.push_back(probe_.measure_gbps()); }
+    double median() {
+        std::sort(gbps_.begin(), gbps_.end());
+        return gbps_[gbps_.size() / 2];
+    }
+
+  private:
+    ReadBandwidthProbe probe_;
+    std::vector<double> gbps_;
+};
+
+// Runs `pass`, which reads all the weights, and counts GB/s beside what a plain read reaches.
+template <typename Pass>
+void count_bandwidth(benchmark::State& state, ThreadPool& pool, const Pass& pass) {
+    BandwidthBeside beside(pool);
+    double seconds = 0.0;
+    for (auto _ : state) {
+        beside.measure();
+        const auto start = std::chrono::steady_clock::now();
+        pass();
+        const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+        state.SetIterationTime(taken.count());
+        seconds += taken.count();
+        beside.measure();
+    }
+    const double gbps = static_cast<double>(kWeightBytes) * static_cast<double>(state.iterations()) / seconds * 1e-9;
+    state.counters["GB/s"] = gbps;
+    state.counters["plain read GB/s"] = beside.median();
+    state.counters["of plain read"] = gbps / beside.median();
+}
+
+void count_gflops(benchmark::State& state, double operations, double peak_gflops) {
+    state.counters["GFLOP/s"] = benchmark::Counter(operations * 1e-9, benchmark::Counter::kIsIterationInvariantRate);
+    state.counters["peak GFLOP/s"] = peak_gflops;
+}
+
+void matvec(benchmark::State& state, InstructionSet set, int n_threads, int n_tokens) {
+    ThreadPool pool(n_threads);
+    const CpuKernels& kernels = cpu_kernels(set);
+    const std::int64_t n_rows = kWeightBytes / 2 / kHiddenDim;
+    const WeightView view{weights(), WeightType::kBf16, n_rows, kHiddenDim, kHiddenDim};
+    const std::vector<float> x(static_cast<std::size_t>(n_tokens * kHiddenDim), 0.01f);
+    std::vector<float> y(static_cast<std::size_t>(n_tokens * n_rows));
+    count_bandwidth(state, pool, [&] {
+        pool.parallel_for(n_rows, 8, [&](std::int64_t begin, std::int64_t end, int) {
+            kernels.matvec_multi(view, x.data(), kHiddenDim, n_tokens, begin, end, y.data(), n_rows);
+        });
+    });
+}
+
+void expert_ffn(benchmark::State& state, InstructionSet set, int n_threads, int n_tokens) {
+    ThreadPool pool(n_threads);
+    const CpuKernels& kernels = cpu_kernels(set);
+    const std::int64_t n_neurons = kWeightBytes / 2 / 3 / kHiddenDim;
+    const ExpertView view{weights(), WeightType::kBf16, kHiddenDim, n_neurons};
+    const std::vector<float> x(static_cast<std::size_t>(n_tokens * kHiddenDim), 0.01f);
+    const std::vector<float> scale(static_cast<std::size_t>(n_tokens), 1.0f);
+    std::vector<std::vector<float>> out(static_cast<std::size_t>(n_threads), x);
+    count_bandwidth(state, pool, [&] {
+        pool.parallel_for(n_neurons, 8, [&](std::int64_t begin, std::int64_t end, int thread) {
+            kernels.expert_ffn(view, x.data(), scale.data(), n_tokens, begin, end,
+                               out[static_cast<std::size_t>(thread)].data());
+        });
+    });
+}
+
+void attention(benchmark::State& state, InstructionSet set, std::int64_t n_queries, std::int64_t n_keys) {
+    constexpr std::int64_t kHeadDim = 128;
+    const std::vector<float> q(static_cast<std::size_t>(n_queries * kHeadDim), 0.1f);
+    const std::vector<float> keys(static_cast<std::size_t>(n_keys * kHeadDim), 0.1f);
+    const std::vector<float> values(static_cast<std::size_t>(n_keys * kHeadDim), 0.1f);
+    std::vector<float> out(q.size());
+    std::vector<float> scratch(static_cast<std::size_t>(attention_scratch_floats(n_keys, kHeadDim)));
+    ThreadPool one(1);
+    const double peak = measure_peak_gflops_f32(one);
+    for (auto _ : state) {
+        cpu_kernels(set).attention(q.data(), kHeadDim, keys.data(), values.data(), n_queries, n_keys, kHeadDim, 0.088f,
+                                   out.data(), kHeadDim, scratch.data());
+        benchmark::DoNotOptimize(out.data());
+    }
+    const double pairs = static_cast<double>(n_queries) * static_cast<double>(2 * n_keys - n_queries + 1) / 2.0;
+    count_gflops(state, 4.0 * kHeadDim * pairs, peak);
+    state.counters["KV GB/s"] = benchmark::Counter(8e-9 * static_cast<double>(n_keys) * kHeadDim,
+                                                   benchmark::Counter::kIsIterationInvariantRate);
+}
+
+// One expert's products as the engine forms them: strided weights, a different expert each time.
+void gemm(benchmark::State& state, GemmMode mode, GemmLayout layout, int n_threads, std::int64_t n_tokens) {
+    ThreadPool pool(n_threads);
+    Gemm products(pool);
+    const bool rows_are_outputs = layout == GemmLayout::kRowsAreOutputs;
+    const std::int64_t n_in = rows_are_outputs ? kHiddenDim : kFfnDim;
+    const std::int64_t n_out = rows_are_outputs ? kFfnDim : kHiddenDim;
+    const std::int64_t expert_weights = 3 * kHiddenDim * kFfnDim;
+    const std::int64_t n_experts = kWeightBytes / 2 / expert_weights;
+    const std::vector<float> x(static_cast<std::size_t>(n_tokens * n_in), 0.1f);
+    std::vector<float> y(static_cast<std::size_t>(n_tokens * n_out));
+    const double peak = mode == GemmMode::kF32 ? measure_peak_gflops_f32(pool) : measure_peak_gflops_bf16(pool);
+    std::int64_t expert = 0;
+    for (auto _ : state) {
+        const Bf16* data = weights() + expert * expert_weights + (rows_are_outputs ? 0 : 2 * kHiddenDim);
+        const WeightView view{data, WeightType::kBf16, kFfnDim, kHiddenDim, 3 * kHiddenDim};
+        products.multiply(mode, layout, x.data(), n_in, n_tokens, view, y.data(), n_out);
+        expert = (expert + 1) % n_experts;
+    }
+    count_gflops(state, 2.0 * static_cast<double>(n_tokens) * static_cast<double>(n_in) * static_cast<double>(n_out),
+                 peak);
+}
+
+std::string joined(const std::vector<std::string>& parts) {
+    std::string all;
+    for (const std::string& part : parts) {
+        if (!all.empty()) all.push_back('/');
+        all.append(part);
+    }
+    return all;
+}
+
+std::string counted(std::int64_t n, const char* what) {
+    return std::to_string(n).append(" ").append(what);
+}
+
+template <typename Body>
+void elementwise(benchmark::State& state, double bytes, const Body& body) {
+    for (auto _ : state) {
+        body();
+        benchmark::ClobberMemory();
+    }
+    state.counters["GB/s"] = benchmark::Counter(bytes * 1e-9, benchmark::Counter::kIsIterationInvariantRate);
+}
+
+void register_small_operations(InstructionSet set) {
+    constexpr std::int64_t n = kHiddenDim;
+    const CpuKernels& kernels = cpu_kernels(set);
+    const std::string set_name(name_of(set));
+    const auto a = std::make_shared<std::vector<float>>(n, 0.5f);
+    const auto b = std::make_shared<std::vector<float>>(n, 0.25f);
+    const auto halves = std::make_shared<std::vector<Bf16>>(n, Bf16{0x3c00});
+    const auto add = [&](const char* name, double bytes, auto body) {
+        benchmark::RegisterBenchmark(joined({name, set_name}).c_str(),
+                                     [=](benchmark::State& state) { elementwise(state, bytes, body); });
+    };
+    add("rms_norm", 12.0 * n, [=] { kernels.rms_norm(a->data(), b->data(), n, 1e-5f, a->data()); });
+    add("rope", 8.0 * 128, [=] { kernels.rope(a->data(), b->data(), b->data(), 128); });
+    add("silu_mul", 12.0 * n, [=] { kernels.silu_mul(b->data(), b->data(), n, a->data()); });
+    add("axpy", 12.0 * n, [=] { kernels.axpy(1e-9f, b->data(), n, a->data()); });
+    add("widen bf16", 6.0 * n, [=] { kernels.widen(halves->data(), WeightType::kBf16, n, a->data()); });
+    add("narrow_bf16", 6.0 * n, [=] { kernels.narrow_bf16(b->data(), n, halves->data()); });
+    add("argmax", 4.0 * n, [=] { benchmark::DoNotOptimize(kernels.argmax(b->data(), n)); });
+}
+
+void register_all() {
+    const int all_threads = ThreadPool().n_threads();
+    std::vector<int> thread_counts = {1};
+    if (all_threads > 1) thread_counts.push_back(all_threads);
+    for (const InstructionSet set : available_instruction_sets()) {
+        const std::string name(name_of(set));
+        for (const int threads : thread_counts) {
+            for (const int tokens : {1, 2, 4, 8}) {
+                if (set == InstructionSet::kScalar && tokens > 1) continue;
+                const std::string where = joined({name, counted(threads, "threads"), counted(tokens, "tokens")});
+                benchmark::RegisterBenchmark(joined({"matvec", where}).c_str(), matvec, set, threads, tokens)
+                    ->UseManualTime()
+                    ->Iterations(3)
+                    ->Unit(benchmark::kMillisecond);
+                benchmark::RegisterBenchmark(joined({"expert_ffn", where}).c_str(), expert_ffn, set, threads, tokens)
+                    ->UseManualTime()
+                    ->Iterations(3)
+                    ->Unit(benchmark::kMillisecond);
+            }
+        }
+        for (const auto& [n_queries, n_keys] : {std::pair{1, 512}, {1, 8192}, {16, 512}, {256, 256}, {256, 2048}}) {
+            benchmark::RegisterBenchmark(
+                joined({"attention", name, counted(n_queries, "queries"), counted(n_keys, "keys")}).c_str(), attention,
+                set, n_queries, n_keys);
+        }
+        register_small_operations(set);
+    }
+    for (const int threads : thread_counts) {
+        for (const GemmMode mode : {GemmMode::kF32, GemmMode::kBf16}) {
+            for (const GemmLayout layout : {GemmLayout::kRowsAreOutputs, GemmLayout::kRowsAreInputs}) {
+                for (const std::int64_t tokens : {8, 32, 128, 512}) {
+                    const std::string name =
+                        joined({"gemm", std::string(name_of(mode)),
+                                layout == GemmLayout::kRowsAreOutputs ? "2048 to 7168" : "7168 to 2048",
+                                counted(threads, "threads"), counted(tokens, "tokens")});
+                    benchmark::RegisterBenchmark(name.c_str(), gemm, mode, layout, threads, tokens)
+                        ->UseRealTime()
+                        ->Unit(benchmark::kMillisecond);
+                }
+            }
+        }
+    }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    benchmark::Initialize(&argc, argv);
+    register_all();
+    {
+        ThreadPool pool;
+        ReadBandwidthProbe probe(pool);
+        std::printf("%d threads, best set %s, oneDNN %s: plain read %.1f GB/s, peak f32 %.0f and bf16 %.0f GFLOP/s\n",
+                    pool.n_threads(), name_of(cpu_kernels().instruction_set).data(), Gemm::library_version().data(),
+                    probe.measure_gbps(), measure_peak_gflops_f32(pool), measure_peak_gflops_bf16(pool));
+    }
+    benchmark::RunSpecifiedBenchmarks();
+    benchmark::Shutdown();
+    return 0;
+}

@@ -1,0 +1,359 @@
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include <QTemporaryDir>
+#include <QTest>
+
+#include "engine/error.h"
+#include "engine/text/chat_template.h"
+
+using namespace offstage::engine;
+
+namespace {
+
+const ChatTemplate::Tokens kTokens = {"<s>", "</s>"};
+
+const nlohmann::json& golden() {
+    static const nlohmann::json json = [] {
+        std::ifstream file(OFFSTAGE_SOURCE_DIR "/tests/engine/data/text/templates.json");
+        return nlohmann::json::parse(file);
+    }();
+    return json;
+}
+
+std::vector<ChatMessage> conversation(std::size_t index) {
+    std::vector<ChatMessage> messages;
+    for (const auto& turn : golden()["conversations"][index]) {
+        const auto role = turn["role"].get<std::string>();
+        messages.push_back({role == "system" ? Role::kSystem
+                            : role == "user" ? Role::kUser
+                                             : Role::kAssistant,
+                            turn["content"].get<std::string>()});
+    }
+    return messages;
+}
+
+std::string render(const std::string& jinja, const std::vector<ChatMessage>& messages = {}) {
+    return ChatTemplate::parse(jinja, "test")->render(messages, kTokens, true);
+}
+
+// The error of parsing and rendering, or nothing.
+std::optional<Error> error_of(const std::string& jinja, const std::vector<ChatMessage>& messages = {}) {
+    try {
+        render(jinja, messages);
+    } catch (const Error& e) {
+        return e;
+    }
+    return std::nullopt;
+}
+
+void compare_with_golden(const nlohmann::json& expected, const std::string& jinja,
+                         const std::vector<ChatMessage>& messages, bool prompt) {
+    try {
+        const std::string text = ChatTemplate::parse(jinja, "golden")->render(messages, kTokens, prompt);
+        QVERIFY2(expected.contains("text"), qPrintable("rendered, but should not: " + QString::fromStdString(text)));
+        QCOMPARE(QString::fromStdString(text), QString::fromStdString(expected["text"].get<std::string>()));
+        QCOMPARE(text, expected["text"].get<std::string>());
+    } catch (const Error& e) {
+        QVERIFY2(!expected.contains("text"), e.what());
+        if (expected.contains("refused")) QCOMPARE(e.what(), expected["refused"].get<std::string>());
+        QVERIFY(e.kind() == ErrorKind::kInvalidInput || e.kind() == ErrorKind::kUnsupported);
+    }
+}
+
+std::string repeated(const std::string& text, std::size_t n) {
+    std::string out;
+    for (std::size_t i = 0; i < n; ++i) out += text;
+    return out;
+}
+
+void write(const QTemporaryDir& dir, const char* name, const std::string& text) {
+    std::ofstream(std::filesystem::path(dir.path().toStdString()) / name, std::ios::binary) << text;
+}
+
+}  // namespace
+
+class ChatTemplateTest : public QObject {
+    Q_OBJECT
+
+  private slots:
+    void render_equals_jinja2_data() {
+        QTest::addColumn<int>("shape");
+        QTest::addColumn<int>("case_");
+        const auto& shapes = golden()["templates"];
+        for (std::size_t i = 0; i < shapes.size(); ++i) {
+            const auto name = shapes[i]["name"].get<std::string>();
+            for (std::size_t k = 0; k < shapes[i]["cases"].size(); ++k) {
+                QTest::addRow("%s %zu", name.c_str(), k) << static_cast<int>(i) << static_cast<int>(k);
+            }
+        }
+    }
+    void render_equals_jinja2() {
+        QFETCH(int, shape);
+        QFETCH(int, case_);
+        const auto& golden_shape = golden()["templates"][static_cast<std::size_t>(shape)];
+        const auto& expected = golden_shape["cases"][static_cast<std::size_t>(case_)];
+        compare_with_golden(expected, golden_shape["template"].get<std::string>(),
+                            conversation(expected["conversation"].get<std::size_t>()), expected["prompt"].get<bool>());
+    }
+
+    void snippet_equals_jinja2_data() {
+        QTest::addColumn<int>("index");
+        const auto& snippets = golden()["snippets"];
+        QVERIFY(snippets.size() > 90);
+        for (std::size_t i = 0; i < snippets.size(); ++i) QTest::addRow("snippet %zu", i) << static_cast<int>(i);
+    }
+    void snippet_equals_jinja2() {
+        QFETCH(int, index);
+        const auto& expected = golden()["snippets"][static_cast<std::size_t>(index)];
+        const auto jinja = expected["template"].get<std::string>();
+        compare_with_golden(expected, jinja, conversation(2), true);
+        if (QTest::currentTestFailed()) qWarning("template: %s", jinja.c_str());
+    }
+
+    void parse_broken_syntax_is_named_with_its_line_data() {
+        QTest::addColumn<QString>("jinja");
+        QTest::addColumn<QString>("part");
+        const auto row = [](const char* jinja, const char* part) { QTest::addRow("%s", jinja) << jinja << part; };
+        row("a\nb{{ 1 ", "line 2: the chat template has a tag that does not end");
+        row("{{ }}", "a value is expected");
+        row("{{ 1 + }}", "a value is expected");
+        row("{{ (1 }}", "unexpected");
+        row("{{ 1) }}", "unexpected ')'");
+        row("{{ 'x }}", "a string that does not end");
+        row("{# x", "a comment that does not end");
+        row("\n\n{% if x %}", "line 3: the chat template has no {% endif %}");
+        row("{% for x in y %}{% endif %}", "'endif' where it does not belong");
+        row("{% endif %}", "'endif' where it does not belong");
+        row("{% else %}", "'else' where it does not belong");
+        row("{% if %}{% endif %}", "a value is expected");
+        row("{% for x %}{% endfor %}", "'in' is expected");
+        row("{% for true in x %}{% endfor %}", "an assignment to 'true'");
+        row("{% set loop = 1 %}", "an assignment to 'loop'");
+        row("{% break %}", "outside of a loop");
+        row("{% set x = 1 y %}", "'%}' is expected");
+        row("{{ x.1y }}", "a letter");
+        row("{{ f(a=1, 2) }}", "behind a named one");
+        row("{{ $ }}", "unexpected character '$'");
+        row("{{ '\\ud800' }}", "no character");
+        row("{{ '\\xq' }}", "broken \\x escape");
+    }
+    void parse_broken_syntax_is_named_with_its_line() {
+        QFETCH(QString, jinja);
+        QFETCH(QString, part);
+        const auto error = error_of(jinja.toStdString());
+        QVERIFY(error.has_value());
+        QVERIFY(error->kind() == ErrorKind::kInvalidModel || error->kind() == ErrorKind::kUnsupported);
+        QVERIFY2(QString(error->what()).contains(part), error->what());
+        QVERIFY2(QString(error->what()).startsWith("test, line "), error->what());
+    }
+
+    void unknown_construct_is_unsupported_data() {
+        QTest::addColumn<QString>("jinja");
+        QTest::addColumn<QString>("part");
+        const auto row = [](const char* jinja, const char* part) { QTest::addRow("%s", jinja) << jinja << part; };
+        row("{% include 'x' %}", "the tag 'include'");
+        row("{% import 'os' as os %}", "the tag 'import'");
+        row("{% call x() %}{% endcall %}", "the tag 'call'");
+        row("{% raw %}{% endraw %}", "the tag 'raw'");
+        row("{% strange %}", "the tag 'strange'");
+        row("{% for x in y recursive %}{% endfor %}", "a recursive loop");
+        row("{{ 1 | strange }}", "the filter 'strange'");
+        row("{{ 1 is strange }}", "the test 'strange'");
+        row("{{ strange() }}", "the function 'strange'");
+        row("{{ strftime_now('%d') }}", "the function 'strftime_now'");
+        row("{{ 'a'.encode() }}", "the method 'encode'");
+        row("{{ 'a'.format }}", "the method 'format'");
+        row("{{ ''.__class__.__mro__ }}", "");
+        row("{{ messages.append(1) }}", "the method 'append'");
+        row("{{ {}.update({}) }}", "the method 'update'");
+        row("{{ 'a %s' % 1 }}", "text formatting");
+        row("{{ f(*x) }}", "unpacked arguments");
+        row("{{ [namespace()] }}", "a namespace inside another value");
+        row("{{ [range] }}", "a function used as a value");
+        row("{{ range }}", "printing a function");
+        row("{% set n = namespace() %}{% set n.n = n %}", "a namespace inside");
+    }
+    void unknown_construct_is_unsupported() {
+        QFETCH(QString, jinja);
+        QFETCH(QString, part);
+        const auto error = error_of(("\n" + jinja).toStdString());
+        QVERIFY(error.has_value());
+        if (!part.isEmpty()) QCOMPARE(error->kind(), ErrorKind::kUnsupported);
+        QVERIFY2(QString(error->what()).contains(part), error->what());
+        QVERIFY2(QString(error->what()).startsWith("test, line 2: "), error->what());
+    }
+
+    void unknown_construct_is_passed_over_when_not_reached() {
+        QCOMPARE(render("{% if false %}{{ strange(1) | strange is strange }}{% endif %}a"), std::string("a"));
+        QCOMPARE(render("{% if strftime_now is defined %}{{ strftime_now('%d') }}{% else %}26 Jul{% endif %}"),
+                 std::string("26 Jul"));
+    }
+
+    void raise_exception_gives_the_templates_own_words() {
+        const auto error = error_of("\n{{ raise_exception('Roles must alternate!') }}");
+        QVERIFY(error.has_value());
+        QCOMPARE(error->kind(), ErrorKind::kInvalidInput);
+        QCOMPARE(error->what(), std::string("Roles must alternate!"));
+        QCOMPARE(error->detail(), std::string("test, line 2"));
+    }
+
+    void generation_tag_is_transparent() { QCOMPARE(render("{% generation %}x{% endgeneration %}"), std::string("x")); }
+
+    // Each of these would take for ever, all memory or the whole stack.
+    void bound_ends_rendering_data() {
+        QTest::addColumn<QString>("jinja");
+        const auto row = [](const char* name, const std::string& jinja) {
+            QTest::addRow("%s", name) << QString::fromStdString(jinja);
+        };
+        row("loops in loops", "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}");
+        row("range", "{{ range(1000000000) | length }}");
+        row("range backwards", "{{ range(0, -9223372036854775807, -1) | length }}");
+        row("output", "{% for a in range(99999) %}" + repeated("x", 1000) + "{% endfor %}");
+        row("doubled text",
+            "{% set n = namespace(s='x') %}{% for a in range(60) %}{% set n.s = n.s ~ n.s %}{% endfor %}");
+        row("doubled text, +",
+            "{% set n = namespace(s='x') %}{% for a in range(60) %}{% set n.s = n.s + n.s %}{% endfor %}");
+        row("repeated text", "{{ ('x' * 99999999999) | length }}");
+        row("repeated list", "{{ ([1] * 99999999999) | length }}");
+        row("repeated empty", "{{ ('' * 9223372036854775807) | length }}{{ 1 / 0 }}");
+        row("replaced text", "{{ ('x' * 1000000) | replace('x', 'y' * 1000000) | length }}");
+        row("replaced nothing", "{{ ('x' * 1000000) | replace('', 'y' * 1000000) | length }}");
+        row("joined text", "{{ (range(99999) | join('y' * 1000000)) | length }}");
+        row("doubled list",
+            "{% set n = namespace(s=[1]) %}{% for a in range(60) %}{% set n.s = n.s + n.s %}{% endfor %}");
+        row("list of itself twice",
+            "{% set n = namespace(s=[1]) %}{% for a in range(60) %}{% set n.s = [n.s, n.s] %}{% endfor %}{{ n.s }}");
+        row("list of itself twice, compared",
+            "{% set n = namespace(s=[1], t=[1]) %}{% for a in range(60) %}{% set n.s = [n.s, n.s] %}{% set n.t = [n.t, "
+            "n.t] %}{% endfor %}{{ n.s == n.t }}");
+        row("deep list", "{% set n = namespace(s=[1]) %}{% for a in range(9999) %}{% set n.s = [n.s] %}{% endfor %}");
+        row("deep dict",
+            "{% set n = namespace(s={}) %}{% for a in range(9999) %}{% set n.s = {'a': n.s} %}{% endfor %}");
+        row("macro calls itself", "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}");
+        row("macros call each other",
+            "{% macro a() %}{{ b() }}{{ b() }}{% endmacro %}{% macro b() %}{{ a() }}{{ a() }}{% endmacro %}{{ a() }}");
+        row("macro default calls it", "{% macro m(x=m()) %}{% endmacro %}{{ m() }}");
+        row("power", "{{ 9 ** 9999999999 }}");
+        row("power of power", "{{ 10 ** 18 * 10 ** 18 }}");
+        row("smallest", "{{ (-9223372036854775807 - 1) // -1 }}");
+        row("smallest, negated", "{{ -(-9223372036854775807 - 1) }}");
+        row("smallest, abs", "{{ (-9223372036854775807 - 1) | abs }}");
+        row("map of map", "{{ [1] | map('map', 'map', 'map') | list }}");
+        row("indent", "{{ [1] | tojson(indent=999999999) }}");
+        row("parentheses", "{{ " + repeated("(", 5000) + "1" + repeated(")", 5000) + " }}");
+        row("lists", "{{ " + repeated("[", 5000) + repeated("]", 5000) + " }}");
+        row("nots", "{{ " + repeated("not ", 5000) + "1 }}");
+        row("signs", "{{ " + repeated("- ", 5000) + "1 }}");
+        row("sums", "{{ 1" + repeated(" + 1", 5000) + " }}");
+        row("dots", "{{ messages" + repeated(".a", 5000) + " }}");
+        row("subscripts", "{{ messages" + repeated("[0]", 5000) + " }}");
+        row("filters", "{{ 1" + repeated("|string", 5000) + " }}");
+        row("tests", "{{ 1" + repeated(" is defined", 5000) + " }}");
+        row("test arguments", "{{ 1" + repeated(" is eq 1", 5000) + " }}");
+        row("choices", "{{ 1" + repeated(" if 1 else 1", 5000) + " }}");
+        row("ors", "{{ 0" + repeated(" or 0", 5000) + " }}");
+        row("ifs", repeated("{% if 1 %}", 5000) + repeated("{% endif %}", 5000));
+        row("fors", repeated("{% for a in [1] %}", 5000) + repeated("{% endfor %}", 5000));
+        row("template size", repeated("x", (256u << 10) + 1));
+        row("number", "{{ 99999999999999999999 }}");
+    }
+    void bound_ends_rendering() {
+        QFETCH(QString, jinja);
+        const auto begin = std::chrono::steady_clock::now();
+        const auto error = error_of(jinja.toStdString());
+        const auto took = std::chrono::steady_clock::now() - begin;
+        QVERIFY(error.has_value());
+        QVERIFY(error->kind() != ErrorKind::kInternal);
+        QVERIFY(took < std::chrono::seconds(30));  // far above what it takes, far below for ever
+    }
+
+    void bound_leaves_room_for_real_use() {
+        // A long conversation with long turns, through a template that looks at everything twice.
+        std::vector<ChatMessage> messages;
+        for (int i = 0; i < 400; ++i) {
+            messages.push_back({i % 2 == 0 ? Role::kUser : Role::kAssistant, repeated("many words ", 1000)});
+        }
+        for (const auto& shape : golden()["templates"]) {
+            const auto text =
+                ChatTemplate::parse(shape["template"].get<std::string>(), "long")->render(messages, kTokens, true);
+            QVERIFY(text.size() > 4'000'000);
+        }
+        // Chains as long as people write them.
+        QCOMPARE(render("{{ ''" + repeated(" + 'x'", 100) + " }}").size(), std::size_t{100});
+        QVERIFY(!error_of("{% if 0 %}" + repeated("{% elif 0 %}", 2000) + "{% endif %}").has_value());
+    }
+
+    void render_invalid_utf8_is_refused() {
+        const auto chat = ChatTemplate::parse("{{ messages[0].content }}", "test");
+        const std::vector<std::string> broken = {"\377", "a\303", "\355\240\200"};
+        for (const auto& bad : broken) {
+            QVERIFY_THROWS_EXCEPTION(Error, chat->render({{Role::kUser, bad}}, kTokens, true));
+        }
+        QVERIFY_THROWS_EXCEPTION(Error, ChatTemplate::parse("\377", "test"));
+        QCOMPARE(chat->render({{Role::kUser, std::string("a\0b", 3)}}, kTokens, true), std::string("a\0b", 3));
+    }
+
+    void render_twice_gives_the_same() {
+        const auto chat = ChatTemplate::parse("{% set n = namespace(x=0) %}{% set n.x = n.x + 1 %}{{ n.x }}", "test");
+        QCOMPARE(chat->render({}, kTokens, true), std::string("1"));
+        QCOMPARE(chat->render({}, kTokens, true), std::string("1"));
+    }
+
+    void read_takes_the_file_then_the_configuration() {
+        QTemporaryDir dir;
+        const std::filesystem::path path = dir.path().toStdString();
+        QVERIFY(ChatTemplate::read(path) == nullptr);
+        write(dir, "tokenizer_config.json", R"({"bos_token": "<s>"})");
+        QVERIFY(ChatTemplate::read(path) == nullptr);
+        write(dir, "tokenizer_config.json", R"({"chat_template": null})");
+        QVERIFY(ChatTemplate::read(path) == nullptr);
+        write(dir, "tokenizer_config.json", R"({"chat_template": "config"})");
+        QCOMPARE(ChatTemplate::read(path)->render({}, kTokens, true), std::string("config"));
+        write(dir, "tokenizer_config.json",
+              R"({"chat_template": [{"name": "tool_use", "template": "t"}, {"name": "default", "template": "d"}]})");
+        QCOMPARE(ChatTemplate::read(path)->render({}, kTokens, true), std::string("d"));
+        write(dir, "chat_template.jinja", "own {{ bos_token }}\n");
+        QCOMPARE(ChatTemplate::read(path)->render({}, kTokens, true), std::string("own <s>"));
+    }
+
+    void read_broken_configuration_names_the_file_data() {
+        QTest::addColumn<QString>("json");
+        const auto row = [](const char* json) { QTest::addRow("%s", json) << json; };
+        row("{");
+        row("[]");
+        row("{\"chat_template\": 1}");
+        row("{\"chat_template\": []}");
+        row("{\"chat_template\": [{\"name\": \"default\"}]}");
+        row("{\"chat_template\": \"{{ \"}");
+    }
+    void read_broken_configuration_names_the_file() {
+        QFETCH(QString, json);
+        QTemporaryDir dir;
+        write(dir, "tokenizer_config.json", json.toStdString());
+        try {
+            ChatTemplate::read(dir.path().toStdString());
+            QFAIL("no error");
+        } catch (const Error& e) {
+            QCOMPARE(e.kind(), ErrorKind::kInvalidModel);
+            QVERIFY2(QString(e.what()).contains("tokenizer_config.json"), e.what());
+        }
+    }
+
+    void findings_of_fuzzing_end_in_text_or_an_error() {
+        const std::filesystem::path corpus = OFFSTAGE_SOURCE_DIR "/tests/fuzz/corpus/fuzz_chat_template";
+        int n = 0;
+        for (const auto& entry : std::filesystem::directory_iterator(corpus)) {
+            std::ifstream file(entry.path(), std::ios::binary);
+            error_of(std::string(std::istreambuf_iterator<char>(file), {}), conversation(4));
+            ++n;
+        }
+        QVERIFY(n > 0);
+    }
+};
+
+QTEST_APPLESS_MAIN(ChatTemplateTest)
+#include "tst_chat_template.moc"

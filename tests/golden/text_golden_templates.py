@@ -1,0 +1,255 @@
+"""Chat templates of the shapes that models ship, written for these tests, and conversations to render with them."""
+
+
+def says(*turns):
+    roles = {"s": "system", "u": "user", "a": "assistant"}
+    return [{"role": roles[r], "content": c} for r, c in turns]
+
+
+CONVERSATIONS = [
+    [],
+    says(("u", "Hello")),
+    says(("u", "  Who waits offstage?\n"), ("a", " The experts. "), ("u", "Why?")),
+    says(("s", "Be brief."), ("u", "Hi")),
+    says(("s", "  You are a prompter.\n"), ("u", "First\n\nline"), ("a", "Answer"), ("u", "Second")),
+    says(("u", "one"), ("u", "two")),
+    says(("a", "I begin")),
+    says(("u", "q"), ("a", "r")),
+    says(("s", "only a system")),
+    says(("u", ""), ("a", ""), ("u", "")),
+    says(("u", "Ünïcödé 演员 👩‍👧 'quotes' \"double\" \\ back </s> {{ x }} {% y %}"), ("a", "\ttab\r\nend"), ("u", "<b>&amp;</b>")),
+    says(("s", "a"), ("s", "b"), ("u", "c")),
+    says(("u", "q1"), ("a", "<think>let me see</think>\n\nr1"), ("u", "q2"), ("a", "r2"), ("u", "q3")),
+]
+
+TEMPLATES = {
+    # [INST] with alternation checked, everything on one line
+    "inst": (
+        "{{ bos_token }}{% for m in messages %}{% if (m['role'] == 'user') != (loop.index0 % 2 == 0) %}"
+        "{{ raise_exception('Turns must alternate user/assistant/user/assistant/...') }}{% endif %}"
+        "{% if m['role'] == 'user' %}{{ '[INST] ' + m['content'] + ' [/INST]' }}"
+        "{% elif m['role'] == 'assistant' %}{{ m['content'] + eos_token }}"
+        "{% else %}{{ raise_exception('Only the roles user and assistant are known!') }}{% endif %}{% endfor %}"),
+    # [INST] with an optional system message put into the first or last turn
+    "inst_system": """{%- if messages[0]['role'] == 'system' %}
+    {%- set system_message = messages[0]['content'] %}
+    {%- set loop_messages = messages[1:] %}
+{%- else %}
+    {%- set loop_messages = messages %}
+{%- endif %}
+
+{{- bos_token }}
+{%- for message in loop_messages %}
+    {%- if (message['role'] == 'user') != (loop.index0 % 2 == 0) %}
+        {{- raise_exception('After the optional system message, roles must alternate; turn ' ~ loop.index ~ ' does not.') }}
+    {%- endif %}
+    {%- if message['role'] == 'user' %}
+        {%- if loop.first and system_message is defined %}
+            {{- ' [INST] ' + system_message + '\\n\\n' + message['content'] + ' [/INST]' }}
+        {%- else %}
+            {{- ' [INST] ' + message['content'] + ' [/INST]' }}
+        {%- endif %}
+    {%- elif message['role'] == 'assistant' %}
+        {{- ' ' + message['content'] + eos_token}}
+    {%- else %}
+        {{- raise_exception('Only user and assistant roles are supported, with the exception of an initial optional system message!') }}
+    {%- endif %}
+{%- endfor %}
+""",
+    # <<SYS>> inside the first turn
+    "llama2": (
+        "{% if messages[0]['role'] == 'system' %}{% set rest = messages[1:] %}{% set sys = messages[0]['content'] %}"
+        "{% else %}{% set rest = messages %}{% set sys = false %}{% endif %}"
+        "{% for m in rest %}{% if (m['role'] == 'user') != (loop.index0 % 2 == 0) %}{{ raise_exception('Roles must alternate') }}{% endif %}"
+        "{% if loop.index0 == 0 and sys != false %}{% set content = '<<SYS>>\\n' + sys + '\\n<</SYS>>\\n\\n' + m['content'] %}"
+        "{% else %}{% set content = m['content'] %}{% endif %}"
+        "{% if m['role'] == 'user' %}{{ bos_token + '[INST] ' + content.strip() + ' [/INST]' }}"
+        "{% elif m['role'] == 'assistant' %}{{ ' '  + content.strip() + ' ' + eos_token }}{% endif %}{% endfor %}"),
+    # <|im_start|> with a default system prompt
+    "chatml": (
+        "{% for message in messages %}{% if loop.first and messages[0]['role'] != 'system' %}"
+        "{{ '<|im_start|>system\\nYou are a helpful assistant.<|im_end|>\\n' }}{% endif %}"
+        "{{'<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>' + '\\n'}}{% endfor %}"
+        "{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}"),
+    # headers, the begin-of-text token put before the first
+    "headers": (
+        "{% set loop_messages = messages %}{% for message in loop_messages %}"
+        "{% set content = '<|start_header_id|>' + message['role'] + '<|end_header_id|>\\n\\n'+ message['content'] | trim + '<|eot_id|>' %}"
+        "{% if loop.index0 == 0 %}{% set content = bos_token + content %}{% endif %}{{ content }}{% endfor %}"
+        "{% if add_generation_prompt %}{{ '<|start_header_id|>assistant<|end_header_id|>\\n\\n' }}{% endif %}"),
+    # <|user|> ... <|end|>
+    "phi": (
+        "{% for message in messages %}{% if message['role'] == 'system' and message['content'] %}"
+        "{{'<|system|>\\n' + message['content'] + '<|end|>\\n'}}{% elif message['role'] == 'user' %}"
+        "{{'<|user|>\\n' + message['content'] + '<|end|>\\n'}}{% elif message['role'] == 'assistant' %}"
+        "{{'<|assistant|>\\n' + message['content'] + '<|end|>\\n'}}{% endif %}{% endfor %}"
+        "{% if add_generation_prompt %}{{ '<|assistant|>\\n' }}{% else %}{{ eos_token }}{% endif %}"),
+    # lines of their own, white space left to trim_blocks and lstrip_blocks
+    "zephyr": """{% for message in messages %}
+{% if message['role'] == 'user' %}
+{{ '<|user|>\\n' + message['content'] + eos_token }}
+{% elif message['role'] == 'system' %}
+{{ '<|system|>\\n' + message['content'] + eos_token }}
+{% elif message['role'] == 'assistant' %}
+{{ '<|assistant|>\\n'  + message['content'] + eos_token }}
+{% endif %}
+{% if loop.last and add_generation_prompt %}
+{{ '<|assistant|>' }}
+{% endif %}
+{% endfor %}""",
+    # the model's own name for the assistant, system refused
+    "gemma": (
+        "{{ bos_token }}{% if messages and messages[0]['role'] == 'system' %}{{ raise_exception('System role not supported') }}{% endif %}"
+        "{% for message in messages %}{% if (message['role'] == 'user') != (loop.index0 % 2 == 0) %}{{ raise_exception('Roles must alternate') }}{% endif %}"
+        "{% if (message['role'] == 'assistant') %}{% set role = 'model' %}{% else %}{% set role = message['role'] %}{% endif %}"
+        "{{ '<start_of_turn>' + role + '\\n' + message['content'] | trim + '<end_of_turn>\\n' }}{% endfor %}"
+        "{% if add_generation_prompt %}{{'<start_of_turn>model\\n'}}{% endif %}"),
+    # system messages gathered in a namespace, tools asked about, thoughts of earlier turns cut out
+    "gathering": """{%- if not add_generation_prompt is defined %}{% set add_generation_prompt = false %}{% endif %}
+{%- set ns = namespace(is_first=false, is_tool=false, system_prompt='', is_first_sp=true) %}
+{%- for message in messages %}
+    {%- if message['role'] == 'system' %}
+        {%- if ns.is_first_sp %}
+            {%- set ns.system_prompt = ns.system_prompt + message['content'] %}
+            {%- set ns.is_first_sp = false %}
+        {%- else %}
+            {%- set ns.system_prompt = ns.system_prompt + '\\n\\n' + message['content'] %}
+        {%- endif %}
+    {%- endif %}
+{%- endfor %}
+{#- The beginning. -#}
+{{- bos_token }}{{ ns.system_prompt }}
+{%- if tools is defined and tools is not none %}
+    {{- tools | tojson(indent=2) }}
+{%- endif %}
+{%- for message in messages %}
+    {%- if message['role'] == 'user' %}
+        {{- '<|User|>' + message['content'] }}
+    {%- endif %}
+    {%- if message['role'] == 'assistant' and message['tool_calls'] is not defined and message['content'] is not none %}
+        {%- set content = message['content'] %}
+        {%- if '</think>' in content %}
+            {%- set content = content.split('</think>')[-1].lstrip('\\n') %}
+        {%- endif %}
+        {{- '<|Assistant|>' + content + eos_token }}
+    {%- endif %}
+{%- endfor -%}
+{% if add_generation_prompt and not ns.is_tool %}{{ '<|Assistant|>' }}{% endif %}
+""",
+    # the last question found from the end, reasoning split off, macros
+    "reasoning": """{%- macro turn(role, content='', last=false) %}
+    {{- '<|im_start|>' ~ role ~ '\\n' ~ content ~ ('<|im_end|>\\n' if not last else '') }}
+{%- endmacro %}
+{%- if tools %}
+    {{- '# Tools\\n' }}
+    {%- for tool in tools %}{{ tool | tojson }}{% endfor %}
+{%- elif messages and messages[0].role == 'system' %}
+    {{- turn('system', messages[0].content) }}
+{%- endif %}
+{%- set ns = namespace(multi_step_tool=true, last_query_index=messages|length - 1) %}
+{%- for message in messages[::-1] %}
+    {%- set index = (messages|length - 1) - loop.index0 %}
+    {%- if ns.multi_step_tool and message.role == "user" and message.content is string and not(message.content.startswith('<tool_response>') and message.content.endswith('</tool_response>')) %}
+        {%- set ns.multi_step_tool = false %}
+        {%- set ns.last_query_index = index %}
+    {%- endif %}
+{%- endfor %}
+{%- for message in messages %}
+    {%- if message.content is string %}
+        {%- set content = message.content %}
+    {%- else %}
+        {%- set content = '' %}
+    {%- endif %}
+    {%- if (message.role == "user") or (message.role == "system" and not loop.first) %}
+        {{- turn(message.role, content) }}
+    {%- elif message.role == "assistant" %}
+        {%- set reasoning_content = '' %}
+        {%- if message.reasoning_content is string %}
+            {%- set reasoning_content = message.reasoning_content %}
+        {%- elif '</think>' in content %}
+            {%- set reasoning_content = content.split('</think>')[0].rstrip('\\n').split('<think>')[-1].lstrip('\\n') %}
+            {%- set content = content.split('</think>')[-1].lstrip('\\n') %}
+        {%- endif %}
+        {%- if loop.index0 > ns.last_query_index and (loop.last or (not loop.last and reasoning_content)) %}
+            {{- turn(role=message.role, content='<think>\\n' + reasoning_content.strip('\\n') + '\\n</think>\\n\\n' + content.lstrip('\\n')) }}
+        {%- else %}
+            {{- turn(message.role, content) }}
+        {%- endif %}
+        {%- if loop.nextitem is defined and loop.nextitem.role == message.role %}{{- '<again>' }}{% endif %}
+        {%- if loop.previtem and loop.previtem.role == 'user' %}{{- '<answered>' }}{% endif %}
+    {%- endif %}
+{%- endfor %}
+{%- if add_generation_prompt %}
+    {{- turn('assistant', last=true) }}
+{%- endif %}
+""",
+    # blocks, joins and selections
+    "selecting": """{% set system = messages | selectattr('role', 'equalto', 'system') | map(attribute='content') | list %}
+{% set talk = messages | rejectattr("role", "equalto", "system") | list %}
+{% set heading %}
+[{{ system | length }}|{{ system | join(' / ') | default('none', true) | trim }}]
+{% endset %}
+{{ heading }}{% for m in talk if m.content | trim %}{{ loop.index }}/{{ loop.length }} {{ m.role | capitalize }}: {{ m['content'] | trim | replace("\\n", " ") }}
+{%+ if not loop.last %}--
+{% endif %}
+{% else %}
+nobody speaks
+{% endfor %}
+{{ (talk | last).role | upper if talk else "NOBODY" }}{{ " " ~ talk[0]["content"][:5] if talk }}
+""",
+}
+
+# One construct each, rendered with a conversation of three turns (user, assistant, user).
+SNIPPETS = [
+    "", "plain", "{{ 1 }}", "{{ 'a' 'b' }}", "{{ -3 % 5 }} {{ 3 % -5 }} {{ -7 // 2 }} {{ 7 / 2 }} {{ 2 ** 10 }} {{ 2 ** -1 }} {{ 4 / 2 }}",
+    "{{ 1 + 2 * 3 }} {{ (1 + 2) * 3 }} {{ 10 - 2 - 3 }} {{ 1.5 + 1 }} {{ 1e3 }} {{ 1e16 }} {{ 1e-5 }} {{ 0.1 + 0.2 }} {{ 1_000 }}",
+    "{{ true }} {{ False }} {{ none }} {{ True and 1 }} {{ 0 or 'x' }} {{ not 0 }} {{ true + true }}",
+    "{{ [1, 'a', \"it's\", none, true, 1.0] }} {{ (1,) }} {{ () }} {{ (1, 2) }} {{ {'a': 1, 'b': [2]} }} {{ {} }}",
+    "{{ 1 < 2 < 3 }} {{ 3 > 2 > 2 }} {{ 'a' < 'b' }} {{ 1 == 1.0 }} {{ '1' == 1 }} {{ [1] == [1] }} {{ 1 != 2 }} {{ (1, 2) < (1, 3) }}",
+    "{{ 'a' in 'cat' }} {{ 'x' not in 'cat' }} {{ 1 in [1, 2] }} {{ 'k' in {'k': 1} }} {{ not 1 in [2] }} {{ 'a' in undefined_thing }}",
+    "{{ 'a' if 1 else 'b' }} {{ 'a' if 0 else 'b' }} [{{ 'a' if 0 }}] {{ 'x' if 0 else 'y' if 0 else 'z' }}",
+    "{{ 1 ~ 'a' ~ none ~ 2.0 ~ [1] }}", "{{ 'a' * 3 }} {{ [1] * 2 }} {{ [1] + [2] }} {{ 3 * 'ab' }} {{ 'a' * -1 }}",
+    "{{ missing }}|{{ missing is defined }}|{{ missing | default('d') }}|{{ missing | length }}|{{ missing ~ 'x' }}|{{ missing == nothing }}",
+    "{{ missing.attribute }}", "{{ missing + 'x' }}", "{{ messages[0].nothing }}|", "{{ messages[0].nothing.more }}", "{{ messages[99] }}|",
+    "{{ messages[-1].content }} {{ messages[0]['role'] }} {{ messages.0.role }} {{ messages | length }} {{ messages[1:] | length }}",
+    "{{ 'hello'[1] }} {{ 'hello'[-1] }} {{ 'hello'[1:3] }} {{ 'hello'[::-1] }} {{ 'hello'[:-1] }} {{ 'hello'[10:] }}| {{ 'hello'[3:1] }}| {{ [1,2,3,4][::2] }} {{ 'hello'[-3:] }} {{ (1,2,3)[1:] }}",
+    "{{ 'héllo wörld'[1:4] }} {{ 'héllo' | length }} {{ '演员'[0] }} {{ '👩‍👧' | length }} {{ '演员在'[::-1] }}",
+    "{{ [1,2,3,4,5][10:0:-2] }} {{ [1,2,3][-2:] }} {{ [1,2,3][none:none] }} {{ 'abc'[5:1:-1] }}|{{ 'abc'[-9:9] }}",
+    "{{ '  x y  ' | trim }}| {{ 'xxaxx' | trim('x') }} {{ '\\u00a0\\u2003x\\u3000' | trim }}| {{ 'abc'.strip('ac') }} {{ ' a '.lstrip() }}| {{ ' a '.rstrip() }}| {{ 'a\\x1c' | trim }}|",
+    "{{ 'HeLLo wORLD-foo_bar (baz) x' | title }} {{ 'HeLLo wORLD-foo_bar it\\'s'.title() }} {{ 'hELLO wORLD' | capitalize }} {{ 'aB' | upper }} {{ 'aB' | lower }} {{ 'hELLO'.capitalize() }}",
+    "{{ 'straße ÀÉ ñ' | upper }} {{ 'STRASSE ÀÉ Ñ' | lower }} {{ 'привет Ёлка' | upper }} {{ 'ΑΒΓ άέ' | lower }} {{ 'αβγς άέ' | upper }} {{ 'čšž ŁÓDŹ' | upper }} {{ 'ŸÿµĲĸŉſ' | upper }}",
+    "{{ 'a,b,,c'.split(',') }} {{ ' a  b c '.split() }} {{ 'a b c'.split(' ', 1) }} {{ 'a b c'.split(none, 1) }} {{ ''.split() }} {{ ''.split(',') }} {{ 'abc'.split('bc') }} {{ ' a b  c '.split(maxsplit=1) }}",
+    "{{ 'abcabc'.replace('b', 'X') }} {{ 'abcabc' | replace('b', 'X', 1) }} {{ 'abc'.replace('', '-') }} {{ 'abc'.replace('', '-', 2) }} {{ 'aaa'.replace('aa', 'b') }} {{ 'abab'.replace('a', '', 1) }}",
+    "{{ 'abc'.startswith('ab') }} {{ 'abc'.endswith(('x', 'c')) }} {{ 'abc'.startswith('') }} {{ 'abcb'.find('b') }} {{ 'abc'.find('z') }} {{ 'äbc'.find('c') }} {{ 'banana'.count('an') }} {{ ', '.join(['a', 'b']) }}",
+    "{{ 'ab'.removeprefix('a') }} {{ 'ab'.removesuffix('b') }} {{ '12'.isdigit() }} {{ ''.isdigit() }} {{ 'a\\nb\\r\\nc\\n'.splitlines() }}",
+    "{{ [3, 1, 2] | first }} {{ [3, 1, 2] | last }} {{ 'abc' | first }} {{ 'abc' | last }} {{ [] | first }}| {{ [1, 2] | join }} {{ [1, none, 'a'] | join(', ') }} {{ messages | join('+', attribute='role') }}",
+    "{{ {'b': 1, 'a': [true, none, 1.5, 'é\"\\n\\t\\u0001</x>']} | tojson }} {{ [1, {'a': {}}, []] | tojson(indent=2) }} {{ 'x' | tojson }} {{ 1 | tojson }} {{ {1: 2} | tojson }} {{ [1] | tojson(indent=none) }}",
+    "{{ missing | tojson }}", "{{ '12' | int }} {{ ' 7 ' | int }} {{ '3.9' | int }} {{ 'x' | int }} {{ 'x' | int(5) }} {{ 3.9 | int }} {{ -3.9 | int }} {{ '1.5' | float }} {{ 'x' | float }} {{ true | int }} {{ none | int }} {{ '+5' | int }} {{ '-5' | int }}",
+    "{{ 5 | string + '!' }} {{ [1] | string | length }} {{ -3 | abs }} {{ [1, 2, 3] | reverse | list }} {{ 'abc' | reverse }} {{ 'abc' | list }} {{ {'a': 1} | list }} {{ (1, 2) | list }}",
+    "{% for k, v in {'a': 1, 'b': 2}.items() %}{{ k }}={{ v }};{% endfor %}{% for k in {'a': 1} %}{{ k }}{% endfor %}{% for k, v in {'a': 1} | items %}{{ k }}{{ v }}{% endfor %}{{ {'a': 1}.get('a') }}{{ {'a': 1}.get('b') }}{{ {'a': 1}.get('b', 'c') }}",
+    "{% for x in [1, 2, 3] %}{{ loop.index }}{{ loop.index0 }}{{ loop.revindex }}{{ loop.revindex0 }}{{ loop.first }}{{ loop.last }}{{ loop.length }}[{{ loop.previtem }}{{ loop.nextitem }}] {% endfor %}",
+    "{% for x in [1, 2, 3, 4] if x is even %}{{ x }}{{ loop.length }} {% else %}none{% endfor %}{% for x in [] %}x{% else %}empty{% endfor %}{% for x in missing %}x{% else %}undefined{% endfor %}",
+    "{% for x in [1, 2, 3] %}{% if x == 2 %}{% continue %}{% endif %}{{ x }}{% if x == 3 %}{% break %}{% endif %}{% else %}else{% endfor %}",
+    "{% set x = 1 %}{% for y in [1, 2] %}{% set x = x + y %}{{ x }}{% endfor %}{{ x }}{% if true %}{% set x = 9 %}{% endif %}{{ x }}",
+    "{% set ns = namespace(n=0) %}{% for y in range(5) %}{% set ns.n = ns.n + y %}{% endfor %}{{ ns.n }}{% set ns.other = 'o' %}{{ ns.other }}{{ ns.none_such }}|",
+    "{% set a, b = 1, 'two' %}{{ a }}{{ b }}{% set (c, d) = [3, 4] %}{{ c }}{{ d }}{% for i, p in [(1, 2)] %}{{ i }}{{ p }}{% endfor %}",
+    "{% set block %} in {{ 1 + 1 }} {% endset %}[{{ block }}]{{ block | length }}",
+    "{% macro m(a, b='B', c=none) %}<{{ a }}{{ b }}{{ c }}>{% endmacro %}{{ m(1) }}{{ m(1, 2) }}{{ m(b=3, a=4) }}{{ m() }}{{ m(1, c=m(2)) | length }}",
+    "{% set g = 'global' %}{% macro m() %}{{ g }}{{ messages | length }}{% endmacro %}{% set g = 'later' %}{% for x in [1] %}{% set g = 'loop' %}{{ m() }}{% endfor %}",
+    "{{ range(3) | list }} {{ range(1, 4) | list }} {{ range(5, 0, -2) | list }} {{ range(0) | list }}",
+    "{{ 1 is number }}{{ 'a' is string }}{{ [] is iterable }}{{ {} is mapping }}{{ none is none }}{{ 1 is integer }}{{ 1.0 is float }}{{ true is boolean }}{{ true is true }}{{ 1 is true }}{{ true is number }}{{ true is integer }}{{ 'a' is sequence }}{{ {} is sequence }}{{ 1 is iterable }}",
+    "{{ 3 is odd }}{{ 4 is even }}{{ 9 is divisibleby 3 }}{{ 9 is divisibleby(2) }}{{ 1 is eq 1 }}{{ 1 is ne(2) }}{{ 2 is gt 1 }}{{ 1 is in [1] }}{{ 1 is not none }}{{ 'A' is upper }}{{ 'a1' is lower }}{{ none is not defined }}{{ 'x' is sameas none }}",
+    "{{ raise_exception('own words: ' ~ 1) }}", "before{{ raise_exception('x') }}", "{{ unknown_function() }}", "{{ 'a' + 1 }}", "{{ 1 / 0 }}", "{{ none.x }}|{{ none }}", "{{ 'a' < 1 }}",
+    "{{ messages is string }}{{ messages[0] is mapping }}{{ messages[0].content is string }}{{ raise_exception is defined }}{{ strftime_now is defined }}",
+    "a\n{% if true %}\nb\n{% endif %}\nc\n", "  {% if true %}  x  {% endif %}  \n  y", "a  {%- if true -%}  b  {%- endif -%}  c", "  {{ 1 }}  \n  {{- 2 -}}  \n  3",
+    "{# comment #}\nx{# two\nlines #}y{#- dash -#} z", "  {# indented #}\nx\n  {#- a -#}  \n y", "\t{%+ if true %}a{% endif +%}\nb", "a\r\nb\rc\n", "a\n\n", "\n{% set x = 1 %}\n\n{{ x }}\n",
+    "x {% set y = 1 %}\n  z", "{% if true %}\n  {% if true %}\n    deep\n  {% endif %}\n{% endif %}\nend", "{{ '{%' }}{{ \"}}\" }}{{ '%}' }}", "{ { % } # {a} {", "{{ {'a': {'b': 1}}['a']['b'] }}", "{%- set x = {'a': 1} -%} {{ x.a }} {%- if x['a'] %} y{% endif -%} ",
+    "{{ '\\n\\t\\\\\\'\\\"\\x41\\u00e9\\U0001F600\\101\\q' }}", "{{ \"multi\nline\" }}", "{{ 'a' ~\n  'b' }}", "{% if 1 %}a{% elif 2 %}b{% else %}c{% endif %}{% if 0 %}a{% elif 2 %}b{% else %}c{% endif %}{% if 0 %}a{% elif 0 %}b{% else %}c{% endif %}",
+    "{{ messages | map(attribute='role') | list }} {{ messages | selectattr('role', 'equalto', 'user') | list | length }} {{ messages | map('length') | list }} {{ ['a', ' b '] | map('trim') | map('upper') | join('-') }} {{ [1, 2, 3] | select('odd') | list }} {{ [0, 1] | select | list }} {{ [1, 2] | reject('odd') | list }} {{ messages | selectattr('nothing') | list }} {{ messages | rejectattr('role', 'in', ['user']) | map(attribute='content') | list }} {{ [{'a': {'b': 5}}] | map(attribute='a.b') | first }}",
+    "{{ messages[0] }}", "{{ messages[0] | tojson }}", "{{ '' is defined and '' }}", "{{ 'x' if missing is defined and missing else 'y' }}", "{{ (messages | last)['content'] | trim }}",
+    "{{ [1, 2, 3] | length > 2 and 'big' }}", "{{ not 'a' == 'b' }}", "{{ -1 | abs }} {{ - 1 + 2 }} {{ +1 }} {{ 2 - -1 }} {{ -2 ** 2 }}", "{{ 'a' ~ 'b' | upper }} {{ ('a' ~ 'b') | upper }} {{ 1 + 2 | string | length }}",
+    "{{ [[1, 2], [3]] | map('first') | list }}", "{{ {'a': 1}.keys() | list }} {{ {'a': 1}.values() | list }}", "{{ loop }}", "{% for a in [1] %}{% for b in [1, 2] %}{{ loop.index }}{% endfor %}{{ loop.index }}{% endfor %}",
+    "{% for c in 'aé' %}{{ c }}.{% endfor %}", "{{ 1 if true }}{{ 2 if false }}", "{{ messages[0].items() | list | length }}", "{% set x = messages[0] %}{% set y = x.role %}{{ y }}", "{{ 5 // 0 }}", "{{ 5 % 0 }}", "{{ {'a': 1, 'a': 2} }}",
+    "{{ 9223372036854775807 }} {{ 0.5 }} {{ 100.0 }} {{ 1.0e10 }} {{ 123456789.125 }} {{ 1e22 }} {{ 1.5e300 }} {{ 0.0001 }} {{ 0.00001234 }} {{ -0.0 }} {{ 7.0 // 2 }} {{ -7.5 % 2 }} {{ 2 ** 0.5 }}",
+    "{% if messages | selectattr('role', 'equalto', 'nobody') %}generator{% else %}list{% endif %}", "{{ [1] | map('string') | length }}", "{{ ([1] | reverse)[0] }}|{{ 'yes' if {} | items }}", "{{ loop is defined }}{{ 'a' is defined }}", "{{ 'tab\\there' | tojson }} {{ '\\x7f\\u2028' | tojson }}", "{{ [1, [2, [3]]] }} {{ [(1, 'a')] }} {{ {'k': (1,)} }}", "{{ 'q\"q' }} {{ ['q\"q', \"q'q\", 'q\"\\'q', '\\n\\\\', '\\x01é'] }}",
+]
