@@ -21,6 +21,7 @@ constexpr int kGap = 12;  // between segments
 constexpr int kCodePadding = 12;
 constexpr int kCodeHeader = 30;
 constexpr double kCorner = 8;
+constexpr int kTableSeam = 4;  // what a table is taller than its rows: two borders fall on one another
 
 using Kind = MarkdownSegment::Kind;
 
@@ -232,7 +233,7 @@ int MessageBody::layoutFor(int width, LayoutBudget& budget) {
         if (i > 0 && !joins) {
             y += kGap;
         } else if (joins && !code) {
-            y -= 1;  // two table borders become one
+            y -= kTableSeam;
         }
         const int top = y;
         if (code) {

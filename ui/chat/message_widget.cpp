@@ -20,7 +20,8 @@ namespace offstage::ui {
 namespace {
 
 constexpr int kBubblePadX = 16;
-constexpr int kBubblePadY = 11;
+constexpr int kBubblePadTop = 12;
+constexpr int kBubblePadBottom = 8;  // the last line brings its own space below
 constexpr int kCaptionGap = 6;
 constexpr double kBubbleCorner = 14;
 constexpr double kBubbleShare = 0.84;  // of the width, at most
@@ -109,9 +110,9 @@ int MessageWidget::layoutFor(int width, LayoutBudget& budget) {
         }
         const int textWidth = m_textWidth;
         const int textHeight = m_body->layoutFor(textWidth);
-        m_bubble =
-            QRect(width - textWidth - 2 * kBubblePadX, 0, textWidth + 2 * kBubblePadX, textHeight + 2 * kBubblePadY);
-        m_body->setGeometry(m_bubble.adjusted(kBubblePadX, kBubblePadY, -kBubblePadX, -kBubblePadY));
+        m_bubble = QRect(width - textWidth - 2 * kBubblePadX, 0, textWidth + 2 * kBubblePadX,
+                         textHeight + kBubblePadTop + kBubblePadBottom);
+        m_body->setGeometry(m_bubble.adjusted(kBubblePadX, kBubblePadTop, -kBubblePadX, -kBubblePadBottom));
         y = m_bubble.bottom() + 1;
     } else {
         m_author->setGeometry(0, 0, width, m_author->sizeHint().height());

@@ -67,6 +67,7 @@ SamplingPanel::SamplingPanel(QWidget* parent)
         field->setAccessibleDescription(tip);
         field->setToolTip(tip);
         form->labelForField(field)->setToolTip(tip);
+        form->labelForField(field)->setContentsMargins(0, 0, 3, 0);  // a mnemonic's label is a little too narrow
     };
     row(tr("&Preset"), m_preset, tr("A good set of values to begin with"));
     form->addRow(m_explanation);
