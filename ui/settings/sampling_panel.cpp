@@ -67,7 +67,9 @@ SamplingPanel::SamplingPanel(QWidget* parent)
         field->setAccessibleDescription(tip);
         field->setToolTip(tip);
         form->labelForField(field)->setToolTip(tip);
-        form->labelForField(field)->setContentsMargins(0, 0, 3, 0);  // a mnemonic's label is a little too narrow
+        QWidget* label = form->labelForField(field);
+        // A text with a mnemonic is measured with kerning and drawn without.
+        label->setMinimumWidth(label->sizeHint().width() + 4);
     };
     row(tr("&Preset"), m_preset, tr("A good set of values to begin with"));
     form->addRow(m_explanation);
