@@ -1,0 +1,1 @@
+"""The demo model's corpus: one module per domain, everything generated from seeds."""
