@@ -108,8 +108,8 @@ class TestDemoModel : public QObject {
         }
     }
 
-    // A part of the held-out prompts, through the whole engine: as right as the model's README says (over 90 % of all
-    // of them in each domain; this part is small, so one more miss is let pass).
+    // A part of the held-out prompts through the whole engine. The model's README reports 90 % or more of all of them
+    // in each domain; of twenty, three may be wrong.
     void heldOutPrompts_areAnsweredRight_data() {
         QTest::addColumn<QString>("domain");
         for (const char* domain : {"arithmetic", "units", "words", "facts", "talk", "offstage"}) {
@@ -138,7 +138,7 @@ class TestDemoModel : public QObject {
                 qInfo().noquote() << "not right:" << entries[i][QLatin1String("prompt")].toString() << "->" << answer;
             }
         }
-        QVERIFY2(right >= 16, qPrintable(QStringLiteral("%1 of 20").arg(right)));
+        QVERIFY2(right >= 17, qPrintable(QStringLiteral("%1 of 20").arg(right)));
     }
 };
 
