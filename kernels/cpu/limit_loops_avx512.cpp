@@ -10,7 +10,12 @@ std::uint64_t read_avx512(const std::byte* data, std::int64_t n_bytes) {
         for (int k = 0; k < 4; ++k) sums[k] = _mm512_add_epi64(sums[k], _mm512_load_si512(data + i + 64 * k));
     }
     const __m512i sum = _mm512_add_epi64(_mm512_add_epi64(sums[0], sums[1]), _mm512_add_epi64(sums[2], sums[3]));
-    return static_cast<std::uint64_t>(_mm512_reduce_add_epi64(sum));
+    // Not _mm512_reduce_add_epi64: its sum is signed, and overflows.
+    alignas(64) std::uint64_t words[8];
+    _mm512_store_si512(words, sum);
+    std::uint64_t total = 0;
+    for (const std::uint64_t word : words) total += word;
+    return total;
 }
 
 double f32_avx512(std::int64_t n_rounds) {

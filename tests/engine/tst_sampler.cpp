@@ -27,6 +27,11 @@ void* operator new(std::size_t size) {
     if (void* p = std::malloc(size == 0 ? 1 : size)) return p;
     throw std::bad_alloc();
 }
+// std::stable_sort's buffer comes from here; ASan's own version would not go together with the delete below.
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+    ++n_allocations;
+    return std::malloc(size == 0 ? 1 : size);
+}
 void operator delete(void* p) noexcept {
     std::free(p);
 }
