@@ -127,8 +127,10 @@ class Chat {
                     stop.get_token());
             }
             interrupted = 0;
-            messages_ = std::move(request.messages);
-            messages_.push_back({engine::Role::kAssistant, result.text});
+            if (!result.tokens.empty()) {  // a message stopped before its answer began is forgotten
+                messages_ = std::move(request.messages);
+                messages_.push_back({engine::Role::kAssistant, result.text});
+            }
             std::array<char, 128> figures{};
             std::snprintf(figures.data(), figures.size(), "\n  [%zu tokens, first after %.0f ms, %.1f tokens/s%s]\n",
                           result.tokens.size(), 1000 * result.ttft_s, result.decode_tokens_per_s,
