@@ -39,6 +39,7 @@ std::vector<ShardContents> parse_shard_index(std::string_view text, const std::s
         tensors_of[shard.get_ref<const std::string&>()].push_back(tensor);
     }
     std::vector<ShardContents> shards;
+    shards.reserve(tensors_of.size());
     for (auto& [file, tensors] : tensors_of) shards.push_back({file, std::move(tensors)});
     return shards;
 }
