@@ -60,9 +60,10 @@ fs::path model_directory(const std::string& model) {
 LoadedModel::LoadedModel(const LoadRequest& request, Text text, const LoadProgressFn& progress,
                          const std::stop_token& stop) {
     const auto start = Clock::now();
-    if (request.context < 0) {
+    if (request.context < 0 || request.context > kLargestContext) {
         throw Error(ErrorKind::kInvalidInput, "The context is " + std::to_string(request.context) +
-                                                  " tokens; expected a positive number, or 0 for the model's own.");
+                                                  " tokens; expected 1 to " + std::to_string(kLargestContext) +
+                                                  ", or 0 for the model's own.");
     }
     pool_ = std::make_unique<kernels::ThreadPool>(request.n_threads);
     if (is_synthetic(request.model)) {

@@ -52,5 +52,7 @@ std::filesystem::path model_directory(const std::string& model);
 
 // Largest context that is taken unless the person asks for another, in tokens.
 inline constexpr std::int64_t kDefaultContextLimit = 32768;
+// Largest context that may be asked for: the KV cache's size stays far from the end of 64 bits.
+inline constexpr std::int64_t kLargestContext = std::int64_t{1} << 24;
 
 }  // namespace offstage::engine

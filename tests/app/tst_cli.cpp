@@ -95,6 +95,10 @@ class TestCli : public QObject {
             {QStringLiteral("bench"), QStringLiteral("--model"), kTiny, QStringLiteral("--prompt"),
              QStringLiteral("60"), QStringLiteral("--decode"), QStringLiteral("10")},
             "70");
+        row("an absurd context",
+            {QStringLiteral("generate"), QStringLiteral("--model"), kDemo, QStringLiteral("--prompt"),
+             QStringLiteral("x"), QStringLiteral("--context"), QStringLiteral("4611686018427387904")},
+            "1 to 16777216");
         row("a temperature below zero",
             {QStringLiteral("generate"), QStringLiteral("--model"), kDemo, QStringLiteral("--prompt"),
              QStringLiteral("x"), QStringLiteral("--temperature"), QStringLiteral("-1")},
