@@ -179,9 +179,12 @@ class TestCli : public QObject {
         // head.
         const double layer = (32 + 2 * 16) * 32 + 32 * 32 + 2 * 32 + 4 * 32 + 2 * 3 * 32 * 48;
         QCOMPARE(json[QLatin1String("active_weight_bytes_per_token")].toDouble(), 4 * (32 + 3 * layer + 32 + 48 * 32));
-        const double fraction = json[QLatin1String("decode_gb_per_s")].toDouble() /
-                                json[QLatin1String("read_bandwidth_gb_per_s")].toDouble();
-        QVERIFY(qAbs(json[QLatin1String("decode_bandwidth_fraction")].toDouble() / fraction - 1) < 0.01);
+        const double gigabytes = json[QLatin1String("active_weight_bytes_per_token")].toDouble() *
+                                 json[QLatin1String("decode_tokens_per_s")].toDouble() / 1e9;
+        QVERIFY(qAbs(json[QLatin1String("decode_gb_per_s")].toDouble() / gigabytes - 1) < 1e-6);
+        const double share =
+            json[QLatin1String("prefill_gflops")].toDouble() / json[QLatin1String("peak_bf16_gflops")].toDouble();
+        QVERIFY(qAbs(json[QLatin1String("prefill_peak_fraction")].toDouble() / share - 1) < 1e-6);
     }
 
     void generate_sameSeed_sameAnswer() {
