@@ -35,7 +35,7 @@ kernels::GemmMode resolve_mode(ComputeMode compute, const ModelWeights& weights,
 }  // namespace
 
 fs::path model_directory(const std::string& model) {
-    const fs::path path(model);
+    fs::path path(model);
     std::error_code failure;
     const fs::file_status status = fs::status(path, failure);
     if (!fs::exists(status)) {

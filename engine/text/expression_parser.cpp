@@ -45,11 +45,9 @@ std::string ExpressionParser::found() const {
         case TokenKind::kString:
             return "a string";
         case TokenKind::kBlockEnd:
-            return "the end of the tag";
         case TokenKind::kVariableEnd:
             return "the end of the tag";
         case TokenKind::kBlockBegin:
-            return "a tag";
         case TokenKind::kVariableBegin:
             return "a tag";
         default:

@@ -146,7 +146,7 @@ Value filter_replace(const Value& v, const Arguments& arguments, Budget& budget)
 Value filter_int(const Value& v, const Arguments& arguments, Budget& budget) {
     arguments.check("int", 1, {"default"});
     const Value* given = arguments.find(0, "default");
-    const Value otherwise = given != nullptr ? *given : Value::integer(0);
+    Value otherwise = given != nullptr ? *given : Value::integer(0);
     if (v.is(Kind::kUndefined)) fail("int of an undefined value");
     if (v.is_integer()) return Value::integer(v.as_int());
     double number = 0;
