@@ -77,4 +77,22 @@ struct WeightView {
     }
 };
 
+// Tokens of one block of a KV cache: keys and values of a sequence lie in blocks of this many, in any order.
+inline constexpr std::int64_t kKvBlockTokens = 64;
+
+// Keys and values of all layers in one piece of memory, float32: (n_layers, 2, n_kv_heads, n_slots, head_dim), part 0
+// keys, part 1 values. Slot s belongs to block s / kKvBlockTokens. The memory belongs to somebody else.
+struct KvView {
+    float* data = nullptr;
+    std::int64_t n_layers = 0;
+    std::int64_t n_kv_heads = 0;
+    std::int64_t n_slots = 0;  // multiple of kKvBlockTokens
+    std::int64_t head_dim = 0;
+
+    // (n_slots, head_dim), contiguous.
+    float* part(std::int64_t layer, std::int64_t part, std::int64_t kv_head) const {
+        return data + ((layer * 2 + part) * n_kv_heads + kv_head) * n_slots * head_dim;
+    }
+};
+
 }  // namespace offstage::kernels

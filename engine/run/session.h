@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "engine/model/indices.h"
+#include "engine/plan/dispatch_policy.h"
+#include "engine/run/beam_search.h"
 #include "engine/run/sampler_settings.h"
 #include "engine/telemetry/snapshot.h"
 #include "engine/text/chat_template.h"
@@ -21,11 +23,31 @@ enum class ComputeMode {
     kBf16,  // bfloat16 products in batched multiplications
 };
 
+// How a layer's experts are shared out between accelerator and CPU.
+struct DispatchSettings {
+    PolicyKind prefill = PolicyKind::kBalanced;
+    PolicyKind decode = PolicyKind::kBalanced;
+    bool measured = true;  // decode compares its policy with `static` on live tokens and keeps the faster
+};
+
+// "auto" (balanced, measured), a policy's name (that one, always), or "prefill=NAME,decode=NAME". Throws Error
+// (kInvalidInput).
+DispatchSettings parse_dispatch(const std::string& text);
+
 struct LoadRequest {
     std::string model;  // folder, file, or "synthetic:NAME?layers=N&seed=S"
     ComputeMode compute = ComputeMode::kAuto;
     int n_threads = 0;         // 0: one per core
-    std::int64_t context = 0;  // tokens; 0: the model's own, at most 32768
+    std::int64_t context = 0;  // tokens; 0: the model's own, at most 32768, less where memory is short
+
+    std::string device = "cpu";     // "cpu", "cuda", "cuda:N", "emulated:PROFILE"
+    std::uint64_t vram_bytes = 0;   // 0: all that the device has to give
+    std::uint64_t ram_bytes = 0;    // 0: all that the machine has to give
+    DispatchSettings dispatch;
+    std::string popularity_file;    // profile of expert use; empty: the model's own (expert_popularity.json beside it), if any
+    bool paced = false;             // an emulated device answers no faster than the device would
+    bool learn_placement = true;    // exchanges experts by live counts where no popularity profile was given
+    std::string cache_directory;    // for calibrations; empty: cache_directory()
 };
 
 struct LoadProgress {
@@ -59,6 +81,22 @@ struct ModelSummary {
     bool has_tokenizer = false;
     bool has_chat_template = false;
     double load_s = 0;
+
+    // Where it runs.
+    std::string device;       // "cpu", "cuda:0", "emulated:rtx-3060"
+    std::string device_name;  // "NVIDIA H200"
+    bool emulated = false;
+    bool emulated_host = false;
+    std::string policy;       // "balanced (measured)", "static", "prefill transfer, decode static"
+    std::int64_t resident_experts = 0;  // on the accelerator; on "cpu" all that are in RAM
+    std::int64_t ram_experts = 0;       // with a copy in RAM
+    std::int64_t total_experts = 0;
+    std::uint64_t vram_budget_bytes = 0;
+    std::uint64_t ram_budget_bytes = 0;
+    std::uint64_t pinned_bytes = 0;
+    double expected_hit_rate = 0;
+    std::string popularity;   // where the placement's counts are from; empty: none
+    std::vector<std::string> notes;  // what a person should know: a shorter context, memory that could not be pinned
 };
 
 enum class FinishReason { kEndOfTurn, kMaxTokens, kStopped, kContextFull };
@@ -70,6 +108,8 @@ struct GenerationRequest {
     bool raw = false;
     SamplerSettings sampler;
     int max_tokens = 0;  // 0: until the end of the turn or of the context
+    BeamSettings beam;   // width above 1: beam search instead of sampling; streamed text is empty until it is done
+    int n_answers = 1;   // 1 .. 16 answers drawn side by side (beam.width must be 1)
 };
 
 // One piece of a streamed answer: whole UTF-8 characters only; may be empty while a character is incomplete.
@@ -80,9 +120,31 @@ struct TextDelta {
     double decode_tokens_per_s = 0;  // so far
 };
 
+// What the accelerator and the dispatcher did for one answer.
+struct DeviceReport {
+    std::uint64_t vram_high_water_bytes = 0;
+    std::uint64_t ram_high_water_bytes = 0;
+    double hit_rate = 0;                 // (token, expert) pairs whose expert was resident
+    std::uint64_t bytes_copied = 0;      // weights
+    double dispatch_overhead = 0;        // share of decode time spent recording telemetry
+    std::string decode_policy;           // the one in force at the end
+    std::vector<std::string> decisions;  // what live comparisons decided, and why
+};
+
+// One of several answers.
+struct Answer {
+    std::string text;
+    std::vector<TokenId> tokens;
+    double log_probability = 0;
+    double score = 0;  // beam search: log probability / length^penalty
+    FinishReason finish = FinishReason::kEndOfTurn;
+};
+
 struct GenerationResult {
     std::string text;
     std::vector<TokenId> tokens;  // without the end-of-turn token
+    std::vector<Answer> answers;  // beam search and n_answers > 1: all, best first; the first is `text`
+    DeviceReport device;
     std::int64_t prompt_tokens = 0;
     std::int64_t reused_tokens = 0;  // of the prompt, found in the KV cache
     double ttft_s = 0;               // from the request to the first token

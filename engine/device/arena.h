@@ -1,0 +1,91 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <string>
+
+namespace offstage::engine {
+
+// What memory is spent on: the rows of every budget display.
+enum class MemoryUse : std::uint8_t { kDense, kKvCache, kExperts, kStaging, kWorkspace };
+inline constexpr std::size_t kMemoryUses = 5;
+std::string_view name_of(MemoryUse use);  // "dense weights", "KV cache", "experts", "staging", "workspace"
+
+// Where an arena's bytes come from: host memory, a GPU. allocate() returns nullptr when there are none, never throws.
+class MemorySource {
+  public:
+    virtual ~MemorySource() = default;
+    virtual void* allocate(std::size_t bytes) noexcept = 0;
+    virtual void release(void* data, std::size_t bytes) noexcept = 0;
+};
+
+struct ArenaUsage {
+    std::uint64_t budget_bytes = 0;
+    std::uint64_t used_bytes = 0;
+    std::uint64_t high_water_bytes = 0;  // never above the budget
+    std::array<std::uint64_t, kMemoryUses> by_use{};
+};
+
+class Arena;
+
+// A piece of an arena's memory; given back when destroyed. Movable. Must not outlive its arena.
+class DeviceBlock {
+  public:
+    DeviceBlock() = default;
+    ~DeviceBlock();
+    DeviceBlock(DeviceBlock&& other) noexcept;
+    DeviceBlock& operator=(DeviceBlock&& other) noexcept;
+
+    std::byte* data() const { return data_; }  // an address of the device: the host may read it only where it shares memory
+    std::size_t size() const { return bytes_; }
+    template <typename T>
+    T* as() const {
+        return reinterpret_cast<T*>(data_);
+    }
+    explicit operator bool() const { return data_ != nullptr; }
+
+  private:
+    friend class Arena;
+    Arena* arena_ = nullptr;
+    std::byte* data_ = nullptr;
+    std::size_t bytes_ = 0;
+    MemoryUse use_ = MemoryUse::kWorkspace;
+};
+
+// Memory of one place (a GPU's, an emulated accelerator's, the host's) under a budget: used bytes never pass it.
+// Sizes are counted rounded up to 256 bytes, the alignment given. Any thread. Allocation happens at load and when plans
+// change, never per token.
+class Arena {
+  public:
+    // `place`: for messages, e.g. "NVIDIA H200" or "RAM". The source must outlive the arena.
+    Arena(std::string place, MemorySource& source, std::uint64_t budget_bytes);
+    ~Arena();  // every block must have been given back
+    Arena(const Arena&) = delete;
+    Arena& operator=(const Arena&) = delete;
+
+    // Zero bytes give an empty block. Throws Error (kOutOfMemory): names the place, the purpose, what was asked for and
+    // what is left of the budget, or that the device itself had no more.
+    DeviceBlock allocate(std::size_t bytes, MemoryUse use, const std::string& purpose);
+
+    ArenaUsage usage() const;
+    std::uint64_t available_bytes() const;
+    // A new budget, at least what is used (else Error kInvalidInput). The high-water mark starts again from now.
+    void set_budget(std::uint64_t bytes);
+
+    // Tests and drills: the n-th allocation from now fails (1: the next) as if the device had no more; 0: none.
+    void fail_allocation(int n);
+
+  private:
+    friend class DeviceBlock;
+    void give_back(DeviceBlock& block) noexcept;
+
+    std::string place_;
+    MemorySource& source_;
+    mutable std::mutex mutex_;
+    ArenaUsage usage_;
+    int fail_in_ = 0;
+};
+
+}  // namespace offstage::engine

@@ -1,0 +1,170 @@
+#pragma once
+// One interface for every device that can hold weights and compute with them. Three implementations: CpuBackend (the
+// host itself), CudaBackend (an NVIDIA GPU), EmulatedAccelerator (a second memory on the host with a GPU's clock).
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "engine/device/arena.h"
+#include "engine/model/indices.h"
+#include "kernels/cpu_kernels.h"
+#include "kernels/types.h"
+
+namespace offstage::engine {
+
+enum class DeviceKind : std::uint8_t { kCpu, kCuda, kEmulated };
+
+struct DeviceInfo {
+    DeviceKind kind = DeviceKind::kCpu;
+    std::string id;    // what --device takes: "cpu", "cuda:0", "emulated:rtx-3060"
+    std::string name;  // "NVIDIA H200"; "Quadro RTX 6000 (emulated)"
+    bool emulated = false;
+    bool emulated_host = false;          // CPU work is accounted from a profile as well
+    std::uint64_t memory_bytes = 0;      // of the device in all
+    std::uint64_t available_bytes = 0;   // when it was opened: what a budget may be at most
+    // Keys calibrations: device, driver, clocks - everything whose change makes old measurements worthless.
+    std::string fingerprint;
+};
+
+// A point in one of the device's two queues. Default: long past.
+struct DeviceEvent {
+    enum class Queue : std::uint8_t { kCompute, kCopy };
+    Queue queue = Queue::kCompute;
+    std::uint64_t ticket = 0;
+};
+
+// Tokens of one sequence in a step: rows [first_row, first_row + n_tokens) of the step's activations follow `past` tokens
+// that the KV cache holds. Key k of the sequence lies in slot blocks[k / kKvBlockTokens] * kKvBlockTokens + k %
+// kKvBlockTokens; the table covers past + n_tokens keys.
+struct AttentionSegment {
+    std::int64_t first_row = 0;
+    std::int64_t n_tokens = 0;
+    std::int64_t past = 0;
+    std::span<const std::int32_t> blocks;           // host memory, valid until the next host_wait
+    const std::int32_t* device_blocks = nullptr;    // the same table in the device's memory
+};
+
+struct AttentionShape {
+    std::int64_t n_heads = 0;
+    std::int64_t n_kv_heads = 0;
+    std::int64_t head_dim = 0;
+    std::int64_t sliding_window = 0;  // 0: full attention
+};
+
+// One expert's share of a step: rows [first_row, first_row + n_rows) of the row order (see Backend::experts).
+struct ExpertCall {
+    kernels::ExpertView weights;  // in the device's memory
+    std::int64_t first_row = 0;
+    std::int64_t n_rows = 0;
+};
+
+// CPU work done on behalf of a step, for clocks that account instead of measuring.
+struct HostWork {
+    double bytes = 0;  // of weights read
+    double flops = 0;
+};
+
+// A device. Everything is submitted from one thread (the engine's), to two queues: `compute`, in order, and `copy`, in
+// order, side by side with it. Submission returns at once where the device works on its own. Nothing throws once the
+// device is open, except memory().allocate(). A failure makes ok() false and stays until clear_failure(); what was
+// computed since is then worthless. Pointers are the device's unless named `host`.
+class Backend {
+  public:
+    virtual ~Backend() = default;
+
+    virtual const DeviceInfo& info() const = 0;
+    // The device's memory. Its budget is set by whoever opened the device.
+    virtual Arena& memory() = 0;
+    // True where device memory is the host's own (CpuBackend): then nothing needs to be copied.
+    virtual bool shares_host_memory() const = 0;
+
+    virtual bool ok() const = 0;
+    virtual std::string failure() const = 0;  // a sentence; empty while ok()
+    virtual void clear_failure() = 0;         // tries to go on; ok() says whether it worked
+
+    // Page-locks host memory, so that copies run at the bus's speed beside other work. False when the system refuses;
+    // copies then work, slower. No-op and true where it has no meaning. unpin() before the memory is given back.
+    virtual bool pin(std::span<std::byte> host) = 0;
+    virtual void unpin(std::span<std::byte> host) = 0;
+
+    // ---- queues and events
+    // Compute queue. `host` must stay until a later host_wait; download()'s bytes are there after it.
+    virtual void upload(void* device, const void* host, std::size_t bytes) = 0;
+    virtual void download(void* host, const void* device, std::size_t bytes) = 0;
+    // Copy queue, not before `after` has happened. nullopt: the device refused this copy; nothing else is affected.
+    virtual std::optional<DeviceEvent> copy_weights(void* device, const void* host, std::size_t bytes,
+                                                    DeviceEvent after) = 0;
+    virtual DeviceEvent record(DeviceEvent::Queue queue) = 0;  // all that was submitted to the queue until now
+    virtual void wait(DeviceEvent event) = 0;                  // the compute queue goes on after it
+    virtual void host_wait(DeviceEvent event) = 0;             // the calling thread does
+    virtual bool has_happened(DeviceEvent event) = 0;
+
+    // ---- clocks
+    // Microseconds since some moment: the host's clock as this device's user experiences it (for an emulated device the
+    // accounted time).
+    virtual double now_us() = 0;
+    // Between two events of one queue that have happened; the last kTimedEvents recorded are known, else 0.
+    static constexpr std::uint64_t kTimedEvents = 1024;
+    virtual double elapsed_us(DeviceEvent begin, DeviceEvent end) = 0;
+    // Runs CPU work of a step on the calling thread (and the compute pool). Returns its microseconds by now_us().
+    virtual double run_on_host(const HostWork& work, const std::function<void()>& body) = 0;
+
+    // ---- operations, compute queue. Activations are float32, rows contiguous.
+    // x (n, hidden_dim) = rows tokens[i] of table (vocab_size, hidden_dim).
+    virtual void embed(const kernels::WeightView& table, const TokenId* tokens, std::int64_t n, float* x) = 0;
+    // out = x / sqrt(mean(x^2) + eps) * weight, per row of hidden_dim.
+    virtual void rms_norm(const float* x, const float* weight, std::int64_t n, std::int64_t hidden_dim, float eps,
+                          float* out) = 0;
+    // y (n, weight rows) = x (n, weight columns) * weight^T.
+    virtual void multiply(const kernels::WeightView& weight, const float* x, std::int64_t n, float* y) = 0;
+    // x += y, n values.
+    virtual void add(const float* y, std::int64_t n, float* x) = 0;
+    // qkv: (rows, (n_heads + 2 n_kv_heads) * head_dim), q heads, k heads, v heads. Rotates q and k in place (half-split
+    // pairing; cos, sin: (rows, head_dim / 2) of each row's position) and stores k and v in the layer's slots.
+    virtual void rotate_and_store(std::int64_t layer, const AttentionShape& shape,
+                                  std::span<const AttentionSegment> segments, const float* cos, const float* sin,
+                                  float* qkv, const kernels::KvView& kv) = 0;
+    // out (rows, n_heads * head_dim): causal attention of each row over its own sequence.
+    virtual void attend(std::int64_t layer, const AttentionShape& shape, std::span<const AttentionSegment> segments,
+                        const float* qkv, const kernels::KvView& kv, float* out) = 0;
+    // Copies the first n_tokens slots of a block to another, all layers: a sequence parts from another inside a block.
+    virtual void copy_kv_block(const kernels::KvView& kv, std::int32_t from, std::int32_t to, std::int64_t n_tokens) = 0;
+    // Router (kernels::route_softmax_top_k, renormalised): gate float32 (n_experts, hidden_dim); experts, weights:
+    // (n, n_active), best first.
+    virtual void route(const float* gate, const float* x, std::int64_t n, std::int64_t hidden_dim,
+                       std::int64_t n_experts, std::int64_t n_active, std::int32_t* experts, float* weights) = 0;
+    // The rows of a step are its (token, chosen expert) pairs, grouped by expert. For each row r of each call:
+    // out[r] = w2^T (silu(w1 x) * (w3 x)) with x = inputs[row_token[r]]; inputs (n, hidden_dim), out (n_rows, hidden_dim).
+    // The result of a row depends on its expert, its input and the number of rows of its expert alone: never on the
+    // other calls, nor on where it is computed (CpuBackend and EmulatedAccelerator: bit by bit).
+    virtual void experts(std::span<const ExpertCall> calls, const float* inputs, const std::int32_t* row_token,
+                         float* out) = 0;
+    // x[t] += sum over a = 0 .. n_active-1, in this order, of weights[t][a] * rows[row_of[t * n_active + a]].
+    virtual void combine(const float* rows, const std::int32_t* row_of, const float* weights, std::int64_t n,
+                         std::int64_t n_active, std::int64_t hidden_dim, float* x) = 0;
+
+    // Bytes of scratch memory (MemoryUse::kWorkspace) that the operations take for steps of up to n tokens; allocated by
+    // reserve(), which throws Error (kOutOfMemory).
+    struct StepShape {
+        std::int64_t n_tokens = 1;
+        std::int64_t hidden_dim = 0;
+        std::int64_t ffn_dim = 0;
+        std::int64_t n_experts = 0;
+        std::int64_t n_active = 0;
+        AttentionShape attention;
+        std::int64_t vocab_size = 0;
+        std::int64_t context = 0;
+        kernels::WeightType weight_type = kernels::WeightType::kBf16;
+    };
+    virtual std::uint64_t scratch_bytes(const StepShape& shape) const = 0;
+    virtual void reserve(const StepShape& shape) = 0;
+
+    // Tests and drills: the n-th weight copy, upload or download from now fails; 0: none.
+    virtual void fail_copy(int n) = 0;
+};
+
+}  // namespace offstage::engine

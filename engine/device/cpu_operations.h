@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "engine/device/backend.h"
+#include "kernels/cpu_kernels.h"
+#include "kernels/gemm.h"
+#include "kernels/thread_pool.h"
+
+namespace offstage::engine {
+
+// Backend's operations on host memory, with the compute pool: what CpuBackend does, what EmulatedAccelerator computes,
+// and how experts that stay on the CPU run beside a GPU. Contracts as in Backend. Grows its scratch buffers to the
+// largest step seen. One thread at a time.
+class CpuOperations {
+  public:
+    // The pool must outlive this object.
+    CpuOperations(kernels::ThreadPool& pool, kernels::GemmMode mode);
+    ~CpuOperations();
+
+    kernels::ThreadPool& pool();
+    kernels::GemmMode mode() const;
+
+    // An expert with at most this many rows takes the one-pass kernel; its neurons are summed in kChunks fixed pieces,
+    // so that the result does not depend on the number of threads or on what else runs.
+    static constexpr std::int64_t kFewTokens = 8;
+
+    void embed(const kernels::WeightView& table, const TokenId* tokens, std::int64_t n, float* x);
+    void rms_norm(const float* x, const float* weight, std::int64_t n, std::int64_t hidden_dim, float eps, float* out);
+    void multiply(const kernels::WeightView& weight, const float* x, std::int64_t n, float* y);
+    void add(const float* y, std::int64_t n, float* x);
+    void rotate_and_store(std::int64_t layer, const AttentionShape& shape, std::span<const AttentionSegment> segments,
+                          const float* cos, const float* sin, float* qkv, const kernels::KvView& kv);
+    void attend(std::int64_t layer, const AttentionShape& shape, std::span<const AttentionSegment> segments,
+                const float* qkv, const kernels::KvView& kv, float* out);
+    void copy_kv_block(const kernels::KvView& kv, std::int32_t from, std::int32_t to, std::int64_t n_tokens);
+    void route(const float* gate, const float* x, std::int64_t n, std::int64_t hidden_dim, std::int64_t n_experts,
+               std::int64_t n_active, std::int32_t* experts, float* weights);
+    void experts(std::span<const ExpertCall> calls, const float* inputs, const std::int32_t* row_token, float* out);
+    void combine(const float* rows, const std::int32_t* row_of, const float* weights, std::int64_t n,
+                 std::int64_t n_active, std::int64_t hidden_dim, float* x);
+
+  private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace offstage::engine

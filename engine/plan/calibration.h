@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <span>
+#include <stop_token>
+
+#include "engine/device/backend.h"
+#include "engine/device/cpu_operations.h"
+#include "engine/plan/cost_model.h"
+
+namespace offstage::engine {
+
+struct CalibrationRequest {
+    // Experts in RAM to run and copy, in turn, so that no cache serves them; at least one. Host addresses.
+    std::span<const kernels::ExpertView> experts;
+    std::byte* device_slot = nullptr;  // room for one expert on the device; nullptr: CPU only
+    bool pinned = false;
+    std::int64_t n_active = 2;         // experts per token, for the layer-wise measurements
+    std::int64_t largest = 1024;       // token counts 1, 2, 4 ... largest
+    double budget_s = 3.0;             // when the time is spent, larger counts are extrapolated from the two before
+};
+
+// Times weight copy, activation copy, and one expert on the device and on the CPU; then both sides at once, for the
+// slow-downs. Medians of several where time allows. `progress` (may be empty) gets 0 .. 1. Throws Error (kCancelled;
+// kOutOfMemory for scratch memory).
+CostTable calibrate(Backend& device, CpuOperations& host, const CalibrationRequest& request,
+                    const std::function<void(double)>& progress, std::stop_token stop);
+
+// Kept calibrations: one JSON file per (hardware, threads, instruction set, products, expert shape and type), named by
+// a hash of all that and holding it. A file that is damaged or of another version counts as none.
+class CalibrationCache {
+  public:
+    explicit CalibrationCache(std::filesystem::path directory);  // empty: keeps nothing
+    // "NVIDIA H200 ...|AMD EPYC ... x16 avx512_bf16|f32|BF16 4096x14336"
+    static std::string key(const Backend& device, const CpuOperations& host, kernels::WeightType type,
+                           std::int64_t hidden_dim, std::int64_t ffn_dim);
+    bool load(const std::string& key, CostTable& table) const;
+    void store(const std::string& key, const CostTable& table) const;  // atomic; failing to write is no error
+
+  private:
+    std::filesystem::path directory_;
+};
+
+// $XDG_CACHE_HOME/offstage or ~/.cache/offstage; empty when neither is known.
+std::filesystem::path cache_directory();
+
+// JSON of a table, both ways; parse throws Error naming the key.
+std::string to_json(const CostTable& table);
+CostTable parse_cost_table(std::string_view json, const std::string& source);
+
+}  // namespace offstage::engine

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/plan/cost_model.h"
+#include "engine/plan/planner.h"
+
+namespace offstage::engine {
+
+enum class PolicyKind : std::uint8_t {
+    kThreshold,  // Fiddler's Algorithm 1: expert by expert, CPU or copy, whichever is shorter alone
+    kBalanced,   // CPU, copy engine and GPU side by side: the split with the smallest makespan
+    kTransfer,   // every miss is copied
+    kStatic,     // every miss runs on the CPU
+    kLayers,     // a layer runs on the GPU when all its experts are there, else on the CPU
+};
+std::string_view name_of(PolicyKind kind);  // "threshold", "balanced", "transfer", "static", "layers"
+PolicyKind parse_policy(std::string_view name);  // throws Error (kInvalidInput), listing the names
+
+// One expert of a layer and step, with at least one token.
+struct ExpertLoad {
+    std::int32_t expert = 0;
+    std::int32_t n_tokens = 0;
+    Place place = Place::kRam;
+};
+
+enum class Way : std::uint8_t { kResident, kCopy, kCpu };
+
+struct Assignment {
+    std::int32_t expert = 0;
+    std::int32_t n_tokens = 0;
+    Way way = Way::kCpu;
+};
+
+// What a layer's experts do. Resident first, then copies in the order in which they are made, then the CPU's.
+struct Schedule {
+    std::vector<Assignment> assignments;
+    // Predicted, microseconds: each side's own work, and the whole layer with all sides at once.
+    double gpu_us = 0;
+    double copy_us = 0;
+    double cpu_us = 0;
+    double makespan_us = 0;
+    void clear();
+};
+
+// Decides without allocating once `out` has seen the largest layer. `staging_slots` 0: nothing can be copied on demand.
+// Without an accelerator (cost.table()) everything is the CPU's.
+void decide(PolicyKind policy, std::span<const ExpertLoad> loads, const CostModel& cost, std::int64_t staging_slots,
+            Schedule& out);
+
+// Makespan of a layer: the GPU runs residents while the copy engine works, then each copied expert once it has arrived;
+// the CPU runs its list meanwhile; copies and CPU slow each other down while both run (CostTable::cpu_slowdown,
+// copy_slowdown). A CPU list costs one activation copy and one hand-over.
+double makespan_us(std::span<const Assignment> assignments, const CostModel& cost, std::int64_t staging_slots);
+
+}  // namespace offstage::engine

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/model/model_config.h"
+#include "engine/plan/cost_model.h"
+#include "engine/plan/popularity.h"
+
+namespace offstage::engine {
+
+enum class Place : std::uint8_t { kDevice, kRam, kDisk };
+
+// What a person allows. 0: all there is.
+struct Budget {
+    std::uint64_t vram_bytes = 0;
+    std::uint64_t ram_bytes = 0;
+    std::int64_t context = 0;      // tokens; 0: the planner's choice
+};
+
+// What a model asks for on one device, in bytes. Filled by whoever knows both.
+struct ModelDemand {
+    std::int64_t n_layers = 0;
+    std::int64_t n_experts = 0;
+    std::int64_t n_active = 0;
+    std::uint64_t expert_bytes = 0;
+    std::uint64_t dense_bytes = 0;           // on the device
+    std::uint64_t kv_bytes_per_token = 0;    // on the device
+    std::uint64_t host_fixed_bytes = 0;      // RAM that is not experts: dense weights kept there, buffers
+    std::int64_t max_context = 0;            // of the model
+    // Workspace on the device for steps of up to n tokens: fixed + per_token * n.
+    std::uint64_t workspace_fixed_bytes = 0;
+    std::uint64_t workspace_bytes_per_token = 0;
+    bool shares_host_memory = false;         // the device is the CPU: one memory, nothing is copied
+};
+
+enum class PlacementKind : std::uint8_t {
+    kPopular,  // the most popular experts of all layers
+    kLayers,   // whole layers, the last ones first
+};
+
+// What goes where.
+struct Plan {
+    std::vector<Place> places;        // (n_layers, n_experts): the fastest place that holds a copy
+    std::int64_t context = 0;
+    std::int64_t max_step = 512;      // prompt tokens per step
+    std::int64_t staging_slots = 0;   // experts' room on the device for copies on demand
+    std::int64_t host_staging_slots = 0;  // experts' room in RAM for those on disk
+    bool duplicates = true;           // experts on the device keep a copy in RAM
+    std::uint64_t dense_bytes = 0, kv_bytes = 0, expert_bytes = 0, staging_bytes = 0, workspace_bytes = 0;  // VRAM
+    std::uint64_t ram_bytes = 0;
+    double expected_hit_rate = 0;
+    std::string note;                 // for the person, when something was given up: a shorter context, no staging ...
+
+    std::int64_t n_resident() const;
+    std::uint64_t vram_bytes() const { return dense_bytes + kv_bytes + expert_bytes + staging_bytes + workspace_bytes; }
+    Place place(std::int64_t layer, std::int64_t n_experts, std::int64_t expert) const {
+        return places[static_cast<std::size_t>(layer * n_experts + expert)];
+    }
+};
+
+// Dense weights, KV cache and workspace first, then two staging slots, then experts by popularity while the budget
+// lasts (Fiddler, section 3.3); what does not fit stays in RAM while its budget lasts, the rest on disk. Without counts
+// the experts are spread evenly over the layers. A context that the person did not name is shortened (to no less than
+// 2048) before experts have to leave for it. Throws Error (kOutOfMemory) when dense weights, KV cache and the smallest
+// workspace do not fit: by how many bytes, and what would fit (a shorter context, this much VRAM).
+Plan make_plan(const ModelDemand& demand, const Budget& budget, const Popularity& popularity, PlacementKind kind);
+
+// Changes one expert's copy for another's: (layer, expert) to take in, and the one to give up, of any layers.
+struct Exchange {
+    std::int64_t admit_layer = 0, admit_expert = 0;
+    std::int64_t evict_layer = 0, evict_expert = 0;
+};
+
+}  // namespace offstage::engine

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace offstage::engine {
+
+// How often each expert is chosen: tokens routed to (layer, expert), counted over some text (Fiddler, section 3.4 and
+// appendix C). A plain value.
+struct Popularity {
+    std::int64_t n_layers = 0;
+    std::int64_t n_experts = 0;
+    std::int64_t n_active = 0;
+    std::int64_t n_tokens = 0;   // tokens counted; 0: nothing is known, all are equal
+    std::vector<double> counts;  // (n_layers, n_experts)
+    std::string source;          // for the person: "demo-model calibration text", "this conversation"
+
+    static Popularity uniform(std::int64_t n_layers, std::int64_t n_experts, std::int64_t n_active);
+    double count(std::int64_t layer, std::int64_t expert) const {
+        return counts[static_cast<std::size_t>(layer * n_experts + expert)];
+    }
+    // Chance that a token of this layer chooses the expert: n_active * count / sum over the layer's experts; n_active /
+    // n_experts where the layer has no counts.
+    double share(std::int64_t layer, std::int64_t expert) const;
+    // experts: (n_tokens, n_layers, n_active).
+    void add(std::span<const std::int32_t> experts, std::int64_t tokens);
+};
+
+// Expected share of expert calls that find their expert resident; resident: (n_layers, n_experts), 0 or 1. Layers count
+// alike; within a layer by share().
+double expected_hit_rate(const Popularity& popularity, std::span<const std::uint8_t> resident);
+
+// JSON: {"format": "offstage-popularity", "version": 1, "model": "...", "source": "...", "n_layers": L, "n_experts": E,
+// "n_active": A, "n_tokens": T, "counts": [[E numbers] x L]}. At most 16 MiB. Reading throws Error naming file, key and
+// what was expected; writing is atomic (a temporary file, then a rename).
+Popularity parse_popularity(std::string_view json, const std::string& source);
+Popularity read_popularity(const std::filesystem::path& file);
+void write_popularity(const Popularity& popularity, const std::string& model, const std::filesystem::path& file);
+
+}  // namespace offstage::engine

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "engine/model/indices.h"
+
+namespace offstage::engine {
+
+struct BeamSettings {
+    int width = 1;                // 1 .. 16
+    double length_penalty = 1.0;  // score = log probability / length^length_penalty, length without the prompt
+};
+
+// Throws Error (kInvalidInput) naming the setting and its range.
+void validate(const BeamSettings& settings);
+
+struct BeamAnswer {
+    std::vector<TokenId> tokens;  // without the end token
+    double log_probability = 0;   // sum over the tokens, the end token included when there is one
+    double score = 0;
+    bool ended = false;           // by an end token
+};
+
+// Beam search over next-token logits, the arithmetic alone: the caller computes logits for each live beam and forks
+// their KV sequences. As transformers' generate(num_beams=width, do_sample=False, early_stopping=False): each step ranks
+// the 2 * width best continuations of all beams; those that end (within the first width ranks) become answers, the best
+// width of the others live on; it is done when width answers are there and no live beam can beat the worst of them by
+// the score it has now, or at max_tokens. Checked against transformers by a golden file.
+class BeamSearch {
+  public:
+    BeamSearch(const BeamSettings& settings, std::vector<TokenId> end_tokens, std::int64_t max_tokens);
+
+    // After the prompt there is one live beam; then up to `width`.
+    std::int64_t n_live() const;
+    bool done() const;
+
+    struct Branch {
+        std::int32_t parent = 0;  // index of the live beam it continues
+        TokenId token = -1;       // to feed next
+    };
+    // logits: (n_live, vocab_size). Returns the new live beams, best first; empty when done. Valid until the next call.
+    std::span<const Branch> advance(std::span<const float> logits, std::int64_t vocab_size);
+    // Ends the search (stopped, context full): the live beams become answers as they are.
+    void finish();
+
+    // Best score first; at most width. Whole once done.
+    std::vector<BeamAnswer> answers() const;
+    // The tokens of the best live beam so far, for progress.
+    std::span<const TokenId> leading() const;
+
+  private:
+    struct Beam {
+        std::vector<TokenId> tokens;
+        double log_probability = 0;
+    };
+    BeamSettings settings_;
+    std::vector<TokenId> end_tokens_;
+    std::int64_t max_tokens_;
+    std::vector<Beam> live_;
+    std::vector<BeamAnswer> answers_;
+    std::vector<Branch> branches_;
+    bool done_ = false;
+};
+
+}  // namespace offstage::engine
