@@ -1,73 +1,40 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
-#include <vector>
 
-#include "engine/device/arena.h"
-#include "engine/device/backend.h"
+#include "engine/device/host_buffer.h"
+#include "engine/model/indices.h"
 #include "engine/model/model_config.h"
-#include "kernels/types.h"
 
 namespace offstage::engine {
 
-// The KV memory of a loaded model: blocks of kKvBlockTokens tokens on the accelerator, handed out to sequences and
-// counted, so that sequences with a common beginning share its blocks. One thread.
-class KvPool {
+// Keys and values of one conversation, float32: (n_layers, 2, n_kv_heads, context, head_dim). The addresses for the
+// whole context are reserved at once, RAM is taken page by page as tokens come, so a long context costs nothing until
+// used. One thread writes (Forward); no one else touches it.
+class KvCache {
   public:
-    KvPool() = default;
-    // Room for `context` tokens (rounded up to whole blocks) and `spare_blocks` more, for sequences that part inside a
-    // block. Throws Error (kOutOfMemory).
-    KvPool(const ModelConfig& config, std::int64_t context, std::int64_t spare_blocks, Backend& device);
+    KvCache() = default;
+    KvCache(const ModelConfig& config, std::int64_t context);
 
+    std::int64_t size() const { return size_; }         // tokens held
+    std::int64_t capacity() const { return context_; }  // tokens it can hold
     static std::uint64_t bytes_per_token(const ModelConfig& config);
 
-    const kernels::KvView& view() const { return view_; }
-    std::int64_t n_blocks() const { return static_cast<std::int64_t>(references_.size()); }
-    std::int64_t n_free() const { return static_cast<std::int64_t>(free_.size()); }
+    // (capacity, head_dim), contiguous.
+    float* keys(LayerIndex layer, std::int64_t kv_head) { return at(layer, 0, kv_head); }
+    float* values(LayerIndex layer, std::int64_t kv_head) { return at(layer, 1, kv_head); }
 
-    // -1: none left.
-    std::int32_t take();
-    void share(std::int32_t block) { ++references_[static_cast<std::size_t>(block)]; }
-    void drop(std::int32_t block);
-    bool is_shared(std::int32_t block) const { return references_[static_cast<std::size_t>(block)] > 1; }
-
-  private:
-    DeviceBlock memory_;
-    kernels::KvView view_;
-    std::vector<std::int32_t> references_;
-    std::vector<std::int32_t> free_;  // the next one to hand out last
-};
-
-// Keys and values of one conversation, or of one beam. Belongs to a pool and gives its blocks back. Movable.
-class KvSequence {
-  public:
-    KvSequence() = default;
-    explicit KvSequence(KvPool& pool, std::int64_t capacity) : pool_(&pool), capacity_(capacity) {}
-    ~KvSequence() { clear(); }
-    KvSequence(KvSequence&& other) noexcept;
-    KvSequence& operator=(KvSequence&& other) noexcept;
-
-    std::int64_t size() const { return size_; }          // tokens held
-    std::int64_t capacity() const { return capacity_; }  // tokens it may hold
-    std::span<const std::int32_t> blocks() const { return blocks_; }
-
-    // Makes sure that n_tokens more can be written: takes blocks, and parts from a shared last block by copying what it
-    // holds of this sequence (at most kKvBlockTokens - 1 tokens). False when the pool has no block left; nothing has
-    // changed then.
-    bool prepare(std::int64_t n_tokens, Backend& device);
-    // Makes n more tokens, already written for every layer, part of the sequence.
+    // Makes n more tokens, already written for every layer, part of the cache.
     void commit(std::int64_t n_tokens) { size_ += n_tokens; }
-    void truncate(std::int64_t n_tokens);
-    void clear() { truncate(0); }
-
-    // A second sequence with the same tokens: shares all blocks, copies nothing.
-    KvSequence fork() const;
+    void truncate(std::int64_t n_tokens) { size_ = n_tokens < size_ ? n_tokens : size_; }
 
   private:
-    KvPool* pool_ = nullptr;
-    std::vector<std::int32_t> blocks_;
-    std::int64_t capacity_ = 0;
+    float* at(LayerIndex layer, std::int64_t part, std::int64_t kv_head);
+
+    HostBuffer memory_;
+    std::int64_t context_ = 0;
+    std::int64_t n_kv_heads_ = 0;
+    std::int64_t head_dim_ = 0;
     std::int64_t size_ = 0;
 };
 
