@@ -74,15 +74,60 @@ void draw(std::uint64_t seed, std::uint64_t tensor, float amplitude, std::int64_
     }
 }
 
-class Drawer {
+class SyntheticWeights final : public WeightSource {
   public:
-    Drawer(std::uint64_t seed, std::uint64_t total, kernels::ThreadPool& pool, const BytesProgressFn& progress,
-           std::stop_token stop)
-        : seed_(seed), total_(total), pool_(pool), progress_(progress), stop_(std::move(stop)) {}
+    SyntheticWeights(const SyntheticModel& model, kernels::ThreadPool& pool)
+        : config_(model.config), seed_(model.seed), pool_(pool) {}
 
+    kernels::WeightType expert_type() const override { return kernels::WeightType::kBf16; }
+
+    std::uint64_t dense_bytes() const override {
+        const std::int64_t q_rows = config_.n_heads * config_.head_dim;
+        const std::int64_t matrices = q_rows + (q_rows + 2 * config_.n_kv_heads * config_.head_dim);
+        const std::int64_t layer = 2 * matrices * config_.hidden_dim +
+                                   4 * (2 * config_.hidden_dim + config_.n_experts * config_.hidden_dim);
+        return static_cast<std::uint64_t>(4 * config_.vocab_size * config_.hidden_dim + config_.n_layers * layer +
+                                          4 * config_.hidden_dim);
+    }
+
+    void watch(BytesProgressFn progress, std::stop_token stop) override {
+        progress_ = std::move(progress);
+        stop_ = std::move(stop);
+        done_ = 0;
+    }
+
+    DenseWeights load_dense(Arena& host) override {
+        const ModelConfig& c = config_;
+        next_tensor_ = 0;
+        DenseWeights weights;
+        weights.embedding = matrix(host, c.vocab_size, c.hidden_dim, 1, "the embedding");
+        weights.lm_head = matrix(host, c.vocab_size, c.hidden_dim, c.hidden_dim, "the output head");
+        weights.final_norm.assign(static_cast<std::size_t>(c.hidden_dim), 1.0f);
+        const std::int64_t q_rows = c.n_heads * c.head_dim;
+        for (std::int64_t l = 0; l < c.n_layers; ++l) {
+            LayerWeights layer;
+            layer.attention_norm.assign(static_cast<std::size_t>(c.hidden_dim), 1.0f);
+            layer.moe_norm.assign(static_cast<std::size_t>(c.hidden_dim), 1.0f);
+            layer.qkv = matrix(host, q_rows + 2 * c.n_kv_heads * c.head_dim, c.hidden_dim, c.hidden_dim, "attention");
+            layer.output = matrix(host, c.hidden_dim, q_rows, q_rows, "attention");
+            layer.gate = vector(c.n_experts * c.hidden_dim, c.hidden_dim);
+            weights.layers.push_back(std::move(layer));
+        }
+        return weights;
+    }
+
+    void pack_expert(LayerIndex layer, ExpertIndex expert, std::byte* block) override {
+        // Tensors are numbered: two of the vocabulary, three drawn ones per layer, then the experts. One variance for
+        // the three parts of a neuron keeps the drawing a single pass; the down projection's wider input only scales
+        // the residual.
+        const auto tensor = static_cast<std::uint64_t>(2 + 3 * config_.n_layers + layer.value * config_.n_experts +
+                                                       expert.value);
+        fill(tensor, block, config_.expert_weights(), config_.hidden_dim);
+    }
+
+  private:
     // n weights with variance 1 / fan_in.
-    void fill(std::byte* memory, std::int64_t n, std::int64_t fan_in) {
-        const std::uint64_t tensor = next_tensor_++;
+    void fill(std::uint64_t tensor, std::byte* memory, std::int64_t n, std::int64_t fan_in) {
         const float amplitude = std::sqrt(3.0f / static_cast<float>(fan_in));
         auto* out = reinterpret_cast<kernels::Bf16*>(memory);
         pool_.parallel_for(n, 4096, [&](std::int64_t begin, std::int64_t end, int) {
@@ -90,28 +135,29 @@ class Drawer {
         });
         done_ += static_cast<std::uint64_t>(n) * sizeof(kernels::Bf16);
         if (stop_.stop_requested()) throw Error(ErrorKind::kCancelled, "Loading was cancelled.");
-        if (progress_) progress_(done_, total_);
+        const auto total = static_cast<std::uint64_t>(config_.total_weights()) * sizeof(kernels::Bf16);
+        if (progress_) progress_(std::min(done_, total), total);
     }
 
-    Matrix matrix(std::int64_t n_rows, std::int64_t n_cols, std::int64_t fan_in, const std::string& name) {
-        Matrix result(kernels::WeightType::kBf16, n_rows, n_cols, name);
-        fill(result.memory.data(), n_rows * n_cols, fan_in);
+    Matrix matrix(Arena& host, std::int64_t n_rows, std::int64_t n_cols, std::int64_t fan_in,
+                  const std::string& name) {
+        Matrix result(host, kernels::WeightType::kBf16, n_rows, n_cols, name);
+        fill(next_tensor_++, result.memory.data(), n_rows * n_cols, fan_in);
         return result;
     }
 
     std::vector<float> vector(std::int64_t n, std::int64_t fan_in) {
         std::vector<kernels::Bf16> drawn(static_cast<std::size_t>(n));
-        fill(reinterpret_cast<std::byte*>(drawn.data()), n, fan_in);
+        fill(next_tensor_++, reinterpret_cast<std::byte*>(drawn.data()), n, fan_in);
         std::vector<float> values(drawn.size());
         std::transform(drawn.begin(), drawn.end(), values.begin(), [](kernels::Bf16 w) { return to_float(w); });
         return values;
     }
 
-  private:
+    ModelConfig config_;
     std::uint64_t seed_;
-    std::uint64_t total_;
     kernels::ThreadPool& pool_;
-    const BytesProgressFn& progress_;
+    BytesProgressFn progress_;
     std::stop_token stop_;
     std::uint64_t next_tensor_ = 0;
     std::uint64_t done_ = 0;
@@ -157,36 +203,8 @@ SyntheticModel parse_synthetic(std::string_view text) {
     return model;
 }
 
-ModelWeights draw_weights(const SyntheticModel& model, kernels::ThreadPool& pool, const BytesProgressFn& progress,
-                          std::stop_token stop) {
-    const ModelConfig& c = model.config;
-    const auto total = static_cast<std::uint64_t>(c.total_weights()) * sizeof(kernels::Bf16);
-    require_ram(total, "The model synthetic:" + model.name);
-
-    Drawer drawer(model.seed, total, pool, progress, std::move(stop));
-    ModelWeights weights;
-    weights.embedding = drawer.matrix(c.vocab_size, c.hidden_dim, 1, "the embedding");
-    weights.lm_head = drawer.matrix(c.vocab_size, c.hidden_dim, c.hidden_dim, "the output head");
-    weights.final_norm.assign(static_cast<std::size_t>(c.hidden_dim), 1.0f);
-    const std::int64_t q_rows = c.n_heads * c.head_dim;
-    for (std::int64_t l = 0; l < c.n_layers; ++l) {
-        LayerWeights layer;
-        layer.attention_norm.assign(static_cast<std::size_t>(c.hidden_dim), 1.0f);
-        layer.moe_norm.assign(static_cast<std::size_t>(c.hidden_dim), 1.0f);
-        layer.qkv = drawer.matrix(q_rows + 2 * c.n_kv_heads * c.head_dim, c.hidden_dim, c.hidden_dim, "attention");
-        layer.output = drawer.matrix(c.hidden_dim, q_rows, q_rows, "attention");
-        layer.gate = drawer.vector(c.n_experts * c.hidden_dim, c.hidden_dim);
-        weights.layers.push_back(std::move(layer));
-    }
-    weights.experts = ExpertStore(c, kernels::WeightType::kBf16);
-    for (std::int32_t l = 0; l < c.n_layers; ++l) {
-        for (std::int32_t e = 0; e < c.n_experts; ++e) {
-            // One variance for the three parts of a neuron keeps the drawing a single pass; the down projection's wider
-            // input only scales the residual.
-            drawer.fill(weights.experts.block(LayerIndex{l}, ExpertIndex{e}).data(), c.expert_weights(), c.hidden_dim);
-        }
-    }
-    return weights;
+std::unique_ptr<WeightSource> draw_weights(const SyntheticModel& model, kernels::ThreadPool& pool) {
+    return std::make_unique<SyntheticWeights>(model, pool);
 }
 
 }  // namespace offstage::engine

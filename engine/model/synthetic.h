@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -27,8 +28,7 @@ bool is_synthetic(std::string_view model);  // starts with "synthetic:"
 SyntheticModel parse_synthetic(std::string_view model);
 
 // Uniform bfloat16 weights with the variance that keeps activations near one (1 / inputs), norms at one. The same seed
-// gives the same weights on every machine and for every number of threads. Throws Error (kOutOfMemory, kCancelled).
-ModelWeights draw_weights(const SyntheticModel& model, kernels::ThreadPool& pool, const BytesProgressFn& progress,
-                          std::stop_token stop);
+// gives the same weights on every machine, for every number of threads and in whatever order experts are drawn.
+std::unique_ptr<WeightSource> draw_weights(const SyntheticModel& model, kernels::ThreadPool& pool);
 
 }  // namespace offstage::engine

@@ -2,38 +2,41 @@
 
 namespace offstage::engine {
 
-Matrix::Matrix(kernels::WeightType weight_type, std::int64_t rows, std::int64_t cols, const std::string& purpose)
-    : memory(static_cast<std::size_t>(rows * cols) * kernels::bytes_per_weight(weight_type), purpose),
+Matrix::Matrix(Arena& host, kernels::WeightType weight_type, std::int64_t rows, std::int64_t cols,
+               const std::string& purpose)
+    : memory(host.allocate(static_cast<std::size_t>(rows * cols) * kernels::bytes_per_weight(weight_type),
+                           MemoryUse::kDense, purpose)),
       type(weight_type),
       n_rows(rows),
       n_cols(cols) {}
 
 namespace {
 
-std::uint64_t small_bytes(const LayerWeights& layer) {
-    return (layer.attention_norm.size() + layer.moe_norm.size() + layer.gate.size()) * sizeof(float);
+std::uint64_t bytes_of(const Matrix& matrix) {
+    return static_cast<std::uint64_t>(matrix.n_rows * matrix.n_cols) * bytes_per_weight(matrix.type);
+}
+
+std::uint64_t bytes_of(const LayerWeights& layer) {
+    return bytes_of(layer.qkv) + bytes_of(layer.output) +
+           (layer.attention_norm.size() + layer.moe_norm.size() + layer.gate.size()) * sizeof(float);
 }
 
 }  // namespace
 
-std::uint64_t ModelWeights::total_bytes() const {
-    std::uint64_t bytes = embedding.memory.size() + lm_head.memory.size() + final_norm.size() * sizeof(float);
-    for (const LayerWeights& layer : layers) {
-        bytes += layer.qkv.memory.size() + layer.output.memory.size() + small_bytes(layer);
-    }
-    return bytes + experts.total_bytes();
+std::uint64_t DenseWeights::bytes() const {
+    std::uint64_t bytes = bytes_of(embedding) + bytes_of(lm_head) + final_norm.size() * sizeof(float);
+    for (const LayerWeights& layer : layers) bytes += bytes_of(layer);
+    return bytes;
 }
 
-std::uint64_t ModelWeights::active_bytes(const ModelConfig& config) const {
-    const kernels::WeightView logits = logits_weight();
-    std::uint64_t bytes = embedding.memory.size() / static_cast<std::uint64_t>(embedding.n_rows) +
-                          static_cast<std::uint64_t>(logits.n_rows * logits.n_cols) * bytes_per_weight(logits.type) +
-                          final_norm.size() * sizeof(float);
-    for (const LayerWeights& layer : layers) {
-        bytes += layer.qkv.memory.size() + layer.output.memory.size() + small_bytes(layer) +
-                 static_cast<std::uint64_t>(config.n_active) * experts.expert_bytes();
-    }
-    return bytes;
+std::uint64_t active_bytes(const ModelConfig& config, const DenseWeights& dense, kernels::WeightType expert_type) {
+    const bool tied = dense.lm_head.n_rows == 0;
+    const std::uint64_t unused_embedding =
+        tied ? 0 : bytes_of(dense.embedding) - bytes_of(dense.embedding) / static_cast<std::uint64_t>(config.vocab_size);
+    const std::uint64_t tied_row = tied ? bytes_of(dense.embedding) / static_cast<std::uint64_t>(config.vocab_size) : 0;
+    return dense.bytes() - unused_embedding + tied_row +
+           static_cast<std::uint64_t>(config.n_layers * config.n_active * config.expert_weights()) *
+               bytes_per_weight(expert_type);
 }
 
 }  // namespace offstage::engine

@@ -2,28 +2,32 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <vector>
 
-#include "engine/device/host_buffer.h"
-#include "engine/experts/expert_store.h"
+#include "engine/device/arena.h"
 #include "engine/model/checkpoint.h"
+#include "engine/model/indices.h"
 #include "engine/model/model_config.h"
 #include "kernels/thread_pool.h"
 #include "kernels/types.h"
 
 namespace offstage::engine {
 
-// A weight matrix in memory of its own.
+// A weight matrix in host memory of its own.
 struct Matrix {
-    HostBuffer memory;
+    DeviceBlock memory;
     kernels::WeightType type = kernels::WeightType::kBf16;
     std::int64_t n_rows = 0;
     std::int64_t n_cols = 0;
 
     Matrix() = default;
-    Matrix(kernels::WeightType weight_type, std::int64_t rows, std::int64_t cols, const std::string& purpose);
+    // Throws Error (kOutOfMemory) naming `purpose`.
+    Matrix(Arena& host, kernels::WeightType weight_type, std::int64_t rows, std::int64_t cols,
+           const std::string& purpose);
     kernels::WeightView view() const { return {memory.data(), type, n_rows, n_cols, n_cols}; }
     std::byte* row(std::int64_t index) {
         return memory.data() + static_cast<std::size_t>(index * n_cols) * kernels::bytes_per_weight(type);
@@ -39,28 +43,43 @@ struct LayerWeights {
     std::vector<float> gate;            // (n_experts, hidden_dim)
 };
 
-// All weights of a model, in RAM, ready to compute with.
-struct ModelWeights {
+// All weights but the experts', in host memory.
+struct DenseWeights {
     Matrix embedding;  // (vocab_size, hidden_dim)
     std::vector<LayerWeights> layers;
     std::vector<float> final_norm;  // (hidden_dim)
     Matrix lm_head;                 // (vocab_size, hidden_dim); empty when tied
-    ExpertStore experts;
 
-    kernels::WeightView logits_weight() const { return lm_head.n_rows > 0 ? lm_head.view() : embedding.view(); }
-    std::uint64_t total_bytes() const;
-    // Bytes of weights that one decoded token reads: one embedding row, n_active experts of each layer, the rest whole.
-    std::uint64_t active_bytes(const ModelConfig& config) const;
+    std::uint64_t bytes() const;
 };
 
 // Bytes done of bytes in all; called on the loading thread.
 using BytesProgressFn = std::function<void(std::uint64_t done, std::uint64_t total)>;
 
-// Copies a checkpoint into memory, the experts into the neuron-major layout (w2 transposed), in parallel on the pool;
-// the file's pages are released as they are done, so that memory stays near the weights' size. 16-bit weights keep
-// their type; float32 weights keep theirs unless `round_to_bf16`. Throws Error: a tensor that is missing, of a wrong
-// shape or dtype; kOutOfMemory before anything is read; kCancelled.
-ModelWeights load_weights(const Checkpoint& checkpoint, const ModelConfig& config, bool round_to_bf16,
-                          kernels::ThreadPool& pool, const BytesProgressFn& progress, std::stop_token stop);
+// Where a model's weights come from: the master that every copy is made of. Packs experts into the neuron-major layout
+// (kernels::ExpertView; w2 transposed), any of them at any time and as often as asked. 16-bit weights keep their type;
+// float32 weights keep theirs unless they are to be rounded. One thread at a time; works on the pool.
+class WeightSource {
+  public:
+    virtual ~WeightSource() = default;
+
+    virtual kernels::WeightType expert_type() const = 0;
+    virtual std::uint64_t dense_bytes() const = 0;  // of load_dense()'s result
+
+    // Reports progress from now on, and looks at `stop`: a request ends in Error (kCancelled). Empty ones end that.
+    virtual void watch(BytesProgressFn progress, std::stop_token stop) = 0;
+    // Allocates from `host`. Throws Error (kOutOfMemory, kCancelled).
+    virtual DenseWeights load_dense(Arena& host) = 0;
+    // block: expert_weights() weights of expert_type().
+    virtual void pack_expert(LayerIndex layer, ExpertIndex expert, std::byte* block) = 0;
+};
+
+// From a checkpoint, which stays mapped; pages of the file are released as they are done, so that memory stays near the
+// weights' size. Throws Error for a tensor that is missing, of a wrong shape or dtype, before anything is read.
+std::unique_ptr<WeightSource> open_weights(std::unique_ptr<Checkpoint> checkpoint, const ModelConfig& config,
+                                           bool round_to_bf16, kernels::ThreadPool& pool);
+
+// Bytes of weights that one decoded token reads: one embedding row, n_active experts of each layer, the rest whole.
+std::uint64_t active_bytes(const ModelConfig& config, const DenseWeights& dense, kernels::WeightType expert_type);
 
 }  // namespace offstage::engine

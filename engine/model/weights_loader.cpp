@@ -1,4 +1,4 @@
-// Checkpoint -> ModelWeights: dense tensors copied row by row, experts packed neuron by neuron.
+// A checkpoint as a WeightSource: dense tensors copied row by row, experts packed neuron by neuron.
 
 #include <algorithm>
 #include <array>
@@ -52,56 +52,91 @@ void transpose_columns(const std::byte* source, std::int64_t n_rows, std::int64_
     }
 }
 
-class Loader {
+class CheckpointWeights final : public WeightSource {
   public:
-    Loader(const Checkpoint& checkpoint, const ModelConfig& config, bool round_to_bf16, kernels::ThreadPool& pool,
-           const BytesProgressFn& progress, std::stop_token stop)
-        : checkpoint_(checkpoint),
+    CheckpointWeights(std::unique_ptr<Checkpoint> checkpoint, const ModelConfig& config, bool round_to_bf16,
+                      kernels::ThreadPool& pool)
+        : owner_(std::move(checkpoint)),
+          checkpoint_(*owner_),
           config_(config),
           round_to_bf16_(round_to_bf16),
-          pool_(pool),
-          progress_(progress),
-          stop_(std::move(stop)) {}
-
-    ModelWeights load() {
+          pool_(pool) {
         check_everything();
-        ModelWeights weights;
-        weights.embedding = matrix({"model.embed_tokens.weight"}, {{config_.vocab_size, config_.hidden_dim}});
+    }
+
+    WeightType expert_type() const override { return expert_type_; }
+    std::uint64_t dense_bytes() const override { return dense_bytes_; }
+
+    void watch(BytesProgressFn progress, std::stop_token stop) override {
+        progress_ = std::move(progress);
+        stop_ = std::move(stop);
+        bytes_done_ = 0;
+    }
+
+    DenseWeights load_dense(Arena& host) override {
+        DenseWeights weights;
+        weights.embedding = matrix(host, {"model.embed_tokens.weight"}, {{config_.vocab_size, config_.hidden_dim}});
         weights.final_norm = vector("model.norm.weight", {config_.hidden_dim});
         if (!config_.tied_embeddings) {
-            weights.lm_head = matrix({"lm_head.weight"}, {{config_.vocab_size, config_.hidden_dim}});
+            weights.lm_head = matrix(host, {"lm_head.weight"}, {{config_.vocab_size, config_.hidden_dim}});
         }
         const std::int64_t q_rows = config_.n_heads * config_.head_dim;
         const std::int64_t kv_rows = config_.n_kv_heads * config_.head_dim;
         for (std::int64_t l = 0; l < config_.n_layers; ++l) {
-            const std::string p = "model.layers." + std::to_string(l) + ".";
+            const std::string p = layer_prefix(l);
             const std::string a = p + "self_attn.";
             LayerWeights layer;
             layer.attention_norm = vector(p + "input_layernorm.weight", {config_.hidden_dim});
             layer.moe_norm = vector(p + "post_attention_layernorm.weight", {config_.hidden_dim});
             layer.qkv =
-                matrix({a + "q_proj.weight", a + "k_proj.weight", a + "v_proj.weight"},
+                matrix(host, {a + "q_proj.weight", a + "k_proj.weight", a + "v_proj.weight"},
                        {{q_rows, config_.hidden_dim}, {kv_rows, config_.hidden_dim}, {kv_rows, config_.hidden_dim}});
-            layer.output = matrix({a + "o_proj.weight"}, {{config_.hidden_dim, q_rows}});
+            layer.output = matrix(host, {a + "o_proj.weight"}, {{config_.hidden_dim, q_rows}});
             layer.gate = vector(p + "block_sparse_moe.gate.weight", {config_.n_experts, config_.hidden_dim});
             weights.layers.push_back(std::move(layer));
-        }
-        weights.experts = ExpertStore(config_, expert_type_);
-        for (std::int32_t l = 0; l < config_.n_layers; ++l) {
-            for (std::int32_t e = 0; e < config_.n_experts; ++e) pack_expert(weights.experts, l, e);
         }
         return weights;
     }
 
+    void pack_expert(LayerIndex layer, ExpertIndex expert, std::byte* block) override {
+        const std::int64_t hidden = config_.hidden_dim;
+        const std::int64_t ffn = config_.ffn_dim;
+        const TensorView& w1 = *checkpoint_.find(expert_name(layer.value, expert.value, "w1"));
+        const TensorView& w3 = *checkpoint_.find(expert_name(layer.value, expert.value, "w3"));
+        const TensorView& w2 = *checkpoint_.find(expert_name(layer.value, expert.value, "w2"));
+        checkpoint_.prefetch(w1.bytes);
+        checkpoint_.prefetch(w3.bytes);
+        checkpoint_.prefetch(w2.bytes);
+
+        const WeightType type = expert_type_;
+        const std::size_t row_bytes = static_cast<std::size_t>(hidden) * bytes_per_weight(type);
+        pool_.parallel_for(ffn, kNeuronBlock, [&](std::int64_t begin, std::int64_t end, int) {
+            for (std::int64_t j = begin; j < end; ++j) {
+                std::byte* neuron = block + static_cast<std::size_t>(j) * 3 * row_bytes;
+                const std::size_t row = static_cast<std::size_t>(j * hidden);
+                convert(w1.bytes.data() + row * bytes_per_weight(w1.type), w1.type, neuron, type, hidden);
+                convert(w3.bytes.data() + row * bytes_per_weight(w3.type), w3.type, neuron + row_bytes, type, hidden);
+            }
+            for (std::int64_t j = begin; j < end; j += kNeuronBlock) {
+                pack_w2(w2, j, std::min(end, j + kNeuronBlock), block, type);
+            }
+        });
+        advance(w1.bytes);
+        advance(w3.bytes);
+        advance(w2.bytes);
+    }
+
   private:
     using Shape = std::vector<std::int64_t>;
+
+    static std::string layer_prefix(std::int64_t layer) { return "model.layers." + std::to_string(layer) + "."; }
 
     std::string expert_name(std::int64_t layer, std::int64_t expert, const char* part) const {
         return "model.layers." + std::to_string(layer) + ".block_sparse_moe.experts." + std::to_string(expert) + "." +
                part + ".weight";
     }
 
-    // Finds what is wrong before the long work begins, and what the memory will be.
+    // Finds what is wrong before the long work begins, and what memory the weights will take.
     void check_everything() {
         bool first = true;
         for (std::int64_t l = 0; l < config_.n_layers; ++l) {
@@ -117,9 +152,36 @@ class Loader {
                 }
             }
         }
-        const std::uint64_t weight_bytes =
-            static_cast<std::uint64_t>(config_.total_weights()) * bytes_per_weight(expert_type_);
-        require_ram(weight_bytes, "The model " + checkpoint_.source());
+        const auto count = [&](const std::vector<std::string>& names, const std::vector<Shape>& shapes) {
+            std::uint64_t elements = 0;
+            WeightType type = WeightType::kF32;
+            for (std::size_t i = 0; i < names.size(); ++i) {
+                const TensorView& tensor = checkpoint_.require(names[i], shapes[i]);
+                const WeightType stored = stored_type(tensor.type);
+                type = i == 0 || stored == type ? stored : WeightType::kF32;
+                elements += static_cast<std::uint64_t>(tensor.n_elements());
+            }
+            dense_bytes_ += elements * bytes_per_weight(type);
+        };
+        const auto count_vector = [&](const std::string& name, const Shape& shape) {
+            dense_bytes_ += static_cast<std::uint64_t>(checkpoint_.require(name, shape).n_elements()) * sizeof(float);
+        };
+        const std::int64_t hidden = config_.hidden_dim;
+        const std::int64_t q_rows = config_.n_heads * config_.head_dim;
+        const std::int64_t kv_rows = config_.n_kv_heads * config_.head_dim;
+        count({"model.embed_tokens.weight"}, {{config_.vocab_size, hidden}});
+        if (!config_.tied_embeddings) count({"lm_head.weight"}, {{config_.vocab_size, hidden}});
+        count_vector("model.norm.weight", {hidden});
+        for (std::int64_t l = 0; l < config_.n_layers; ++l) {
+            const std::string p = layer_prefix(l);
+            const std::string a = p + "self_attn.";
+            count_vector(p + "input_layernorm.weight", {hidden});
+            count_vector(p + "post_attention_layernorm.weight", {hidden});
+            count({a + "q_proj.weight", a + "k_proj.weight", a + "v_proj.weight"},
+                  {{q_rows, hidden}, {kv_rows, hidden}, {kv_rows, hidden}});
+            count({a + "o_proj.weight"}, {{hidden, q_rows}});
+            count_vector(p + "block_sparse_moe.gate.weight", {config_.n_experts, hidden});
+        }
         bytes_total_ = checkpoint_.total_bytes();
     }
 
@@ -141,7 +203,7 @@ class Loader {
     }
 
     // Tensors of equal width, one above the other.
-    Matrix matrix(const std::vector<std::string>& names, const std::vector<Shape>& shapes) {
+    Matrix matrix(Arena& host, const std::vector<std::string>& names, const std::vector<Shape>& shapes) {
         std::int64_t n_rows = 0;
         std::vector<const TensorView*> tensors;
         WeightType type = WeightType::kF32;
@@ -152,7 +214,7 @@ class Loader {
             n_rows += shapes[i][0];
         }
         const std::int64_t n_cols = shapes[0][1];
-        Matrix result(type, n_rows, n_cols, names[0]);
+        Matrix result(host, type, n_rows, n_cols, names[0]);
         std::int64_t first_row = 0;
         for (const TensorView* tensor : tensors) {
             const std::size_t row_bytes = static_cast<std::size_t>(n_cols) * bytes_per_weight(tensor->type);
@@ -164,35 +226,6 @@ class Loader {
             advance(tensor->bytes);
         }
         return result;
-    }
-
-    void pack_expert(ExpertStore& store, std::int32_t layer, std::int32_t expert) {
-        const std::int64_t hidden = config_.hidden_dim;
-        const std::int64_t ffn = config_.ffn_dim;
-        const TensorView& w1 = *checkpoint_.find(expert_name(layer, expert, "w1"));
-        const TensorView& w3 = *checkpoint_.find(expert_name(layer, expert, "w3"));
-        const TensorView& w2 = *checkpoint_.find(expert_name(layer, expert, "w2"));
-        checkpoint_.prefetch(w1.bytes);
-        checkpoint_.prefetch(w3.bytes);
-        checkpoint_.prefetch(w2.bytes);
-
-        const WeightType type = store.type();
-        const std::size_t row_bytes = static_cast<std::size_t>(hidden) * bytes_per_weight(type);
-        std::byte* block = store.block(LayerIndex{layer}, ExpertIndex{expert}).data();
-        pool_.parallel_for(ffn, kNeuronBlock, [&](std::int64_t begin, std::int64_t end, int) {
-            for (std::int64_t j = begin; j < end; ++j) {
-                std::byte* neuron = block + static_cast<std::size_t>(j) * 3 * row_bytes;
-                const std::size_t row = static_cast<std::size_t>(j * hidden);
-                convert(w1.bytes.data() + row * bytes_per_weight(w1.type), w1.type, neuron, type, hidden);
-                convert(w3.bytes.data() + row * bytes_per_weight(w3.type), w3.type, neuron + row_bytes, type, hidden);
-            }
-            for (std::int64_t j = begin; j < end; j += kNeuronBlock) {
-                pack_w2(w2, j, std::min(end, j + kNeuronBlock), block, type);
-            }
-        });
-        advance(w1.bytes);
-        advance(w3.bytes);
-        advance(w2.bytes);
     }
 
     void pack_w2(const TensorView& w2, std::int64_t begin, std::int64_t end, std::byte* block, WeightType type) const {
@@ -214,22 +247,24 @@ class Loader {
         }
     }
 
+    std::unique_ptr<Checkpoint> owner_;
     const Checkpoint& checkpoint_;
-    const ModelConfig& config_;
+    ModelConfig config_;
     bool round_to_bf16_;
     kernels::ThreadPool& pool_;
-    const BytesProgressFn& progress_;
+    BytesProgressFn progress_;
     std::stop_token stop_;
     WeightType expert_type_ = WeightType::kBf16;
+    std::uint64_t dense_bytes_ = 0;
     std::uint64_t bytes_done_ = 0;
     std::uint64_t bytes_total_ = 0;
 };
 
 }  // namespace
 
-ModelWeights load_weights(const Checkpoint& checkpoint, const ModelConfig& config, bool round_to_bf16,
-                          kernels::ThreadPool& pool, const BytesProgressFn& progress, std::stop_token stop) {
-    return Loader(checkpoint, config, round_to_bf16, pool, progress, std::move(stop)).load();
+std::unique_ptr<WeightSource> open_weights(std::unique_ptr<Checkpoint> checkpoint, const ModelConfig& config,
+                                           bool round_to_bf16, kernels::ThreadPool& pool) {
+    return std::make_unique<CheckpointWeights>(std::move(checkpoint), config, round_to_bf16, pool);
 }
 
 }  // namespace offstage::engine

@@ -4,186 +4,197 @@
 #include <bit>
 #include <cassert>
 #include <cmath>
-#include <cstring>
 
 namespace offstage::engine {
 namespace {
 
-constexpr std::int64_t kQueryBlock = 64;  // queries of one attention piece in prefill
-constexpr std::int64_t kRowGrain = 16;    // rows of a weight: the smallest piece worth another thread
+constexpr std::int64_t kLogitsRows = 32;  // rows of logits made at a time
 
 std::size_t as_size(std::int64_t n) {
     return static_cast<std::size_t>(n);
 }
 
+std::int64_t qkv_dim(const ModelConfig& c) {
+    return (c.n_heads + 2 * c.n_kv_heads) * c.head_dim;
+}
+
+std::int64_t table_entries(std::int64_t context) {
+    return Forward::kMaxSegments * (context / kernels::kKvBlockTokens + 2);
+}
+
 }  // namespace
 
-Forward::Forward(const ModelConfig& config, const ModelWeights& weights, kernels::ThreadPool& pool,
-                 kernels::GemmMode mode)
+Forward::Forward(const ModelConfig& config, const DeviceWeights& weights, ExpertStore& experts, Backend& device,
+                 CpuOperations& host, Dispatcher& dispatcher, std::int64_t max_step, std::int64_t context)
     : config_(config),
       weights_(weights),
-      pool_(pool),
-      kernels_(kernels::cpu_kernels()),
-      mode_(mode),
-      gemm_(pool),
-      moe_(config, weights, pool, gemm_, mode),
-      attention_scratch_(as_size(pool.n_threads())) {
+      device_(device),
+      dispatcher_(dispatcher),
+      max_step_(max_step),
+      attention_{config.n_heads, config.n_kv_heads, config.head_dim, config.sliding_window},
+      moe_(config, experts, device, host, dispatcher, max_step) {
+    device.reserve(step_shape(config, experts.type(), max_step, context));
     for (std::int64_t i = 0; i < config.head_dim / 2; ++i) {
         const double exponent = 2.0 * static_cast<double>(i) / static_cast<double>(config.head_dim);
         inverse_frequencies_.push_back(static_cast<float>(1.0 / std::pow(config.rope_theta, exponent)));
     }
-}
-
-bool Forward::step(std::span<const TokenId> tokens, KvCache& cache, Logits wanted, const std::stop_token& stop) {
-    const auto n_tokens = static_cast<std::int64_t>(tokens.size());
-    assert(n_tokens >= 1 && n_tokens <= kMaxStep && cache.size() + n_tokens <= cache.capacity());
-    reserve(n_tokens);
-
-    const kernels::WeightView embedding = weights_.embedding.view();
-    pool_.parallel_for(n_tokens, kRowGrain, [&](std::int64_t begin, std::int64_t end, int) {
-        for (std::int64_t t = begin; t < end; ++t) {
-            kernels_.widen(embedding.row(tokens[as_size(t)]), embedding.type, config_.hidden_dim,
-                           x_.data() + t * config_.hidden_dim);
-        }
-    });
-    const std::int64_t half = config_.head_dim / 2;
-    for (std::int64_t t = 0; t < n_tokens; ++t) {
-        for (std::int64_t i = 0; i < half; ++i) {
-            const float angle = static_cast<float>(cache.size() + t) * inverse_frequencies_[as_size(i)];
-            cos_[as_size(t * half + i)] = std::cos(angle);
-            sin_[as_size(t * half + i)] = std::sin(angle);
-        }
-    }
-
-    for (std::int64_t layer = 0; layer < config_.n_layers; ++layer) {
-        if (stop.stop_requested()) return false;
-        attention_block(layer, n_tokens, cache);
-        normalise(weights_.layers[as_size(layer)].moe_norm, n_tokens);
-        moe_.run(layer, h_.data(), n_tokens, x_.data(), routing_.data() + layer * config_.n_active,
-                 config_.n_layers * config_.n_active);
-    }
-    compute_logits(n_tokens, wanted);
-    cache.commit(n_tokens);
-    return true;
-}
-
-void Forward::reserve(std::int64_t n_tokens) {
-    const auto grow = [](auto& buffer, std::int64_t n) {
-        if (buffer.size() < as_size(n)) buffer.resize(as_size(n));
+    const auto workspace = [&](std::int64_t floats, const char* purpose) {
+        return device.memory().allocate(as_size(max_step * floats) * sizeof(float), MemoryUse::kWorkspace, purpose);
     };
-    grow(x_, n_tokens * config_.hidden_dim);
-    grow(h_, n_tokens * config_.hidden_dim);
-    grow(projected_, n_tokens * config_.hidden_dim);
-    grow(qkv_, n_tokens * (config_.n_heads + 2 * config_.n_kv_heads) * config_.head_dim);
-    grow(attended_, n_tokens * config_.n_heads * config_.head_dim);
-    grow(cos_, n_tokens * config_.head_dim / 2);
-    grow(sin_, n_tokens * config_.head_dim / 2);
+    inputs_ = Mirror<std::int32_t>(device, as_size(max_step * (config.head_dim + 1) + table_entries(context)),
+                                   MemoryUse::kWorkspace, "a step's inputs");
+    x_ = workspace(config.hidden_dim, "activations");
+    h_ = workspace(config.hidden_dim, "activations");
+    projected_ = workspace(config.hidden_dim, "activations");
+    qkv_ = workspace(qkv_dim(config), "queries, keys and values");
+    attended_ = workspace(config.n_heads * config.head_dim, "attention");
+    logits_ = Mirror<float>(device, as_size(std::min(kLogitsRows, std::max(max_step, kMaxSegments)) * config.vocab_size),
+                            MemoryUse::kWorkspace, "logits");
+    segments_.reserve(as_size(kMaxSegments));
+}
+
+std::uint64_t Forward::workspace_bytes(const ModelConfig& config, std::int64_t context) {
+    return static_cast<std::uint64_t>(kLogitsRows * config.vocab_size + table_entries(context)) * sizeof(float) +
+           16 * 256;  // each piece is rounded up
+}
+
+std::uint64_t Forward::workspace_bytes_per_token(const ModelConfig& config) {
+    const std::int64_t floats = 3 * config.hidden_dim + qkv_dim(config) + config.n_heads * config.head_dim +
+                                config.head_dim + 1;
+    return static_cast<std::uint64_t>(floats) * sizeof(float) + MoeLayer::bytes_per_token(config);
+}
+
+Backend::StepShape Forward::step_shape(const ModelConfig& config, kernels::WeightType type, std::int64_t max_step,
+                                       std::int64_t context) {
+    return {max_step,          config.hidden_dim,
+            config.ffn_dim,    config.n_experts,
+            config.n_active,   {config.n_heads, config.n_kv_heads, config.head_dim, config.sliding_window},
+            config.vocab_size, context,
+            type};
+}
+
+Forward::Outcome Forward::step(std::span<const Segment> segments, Logits wanted, const std::stop_token& stop) {
+    std::int64_t n_tokens = 0;
+    bool prefill = false;
+    for (const Segment& segment : segments) {
+        n_tokens += static_cast<std::int64_t>(segment.tokens.size());
+        prefill |= segment.tokens.size() > 1;
+    }
+    assert(n_tokens >= 1 && n_tokens <= max_step_ && static_cast<std::int64_t>(segments.size()) <= kMaxSegments);
+    const double start_us = device_.now_us();
+    for (const Segment& segment : segments) {
+        if (segment.sequence->size() + static_cast<std::int64_t>(segment.tokens.size()) >
+                segment.sequence->capacity() ||
+            !segment.sequence->prepare(static_cast<std::int64_t>(segment.tokens.size()), device_)) {
+            return Outcome::kFull;
+        }
+    }
+    kv_ = &segments.front().sequence->pool().view();
+    upload_inputs(segments, n_tokens);
     routing_size_ = as_size(n_tokens * config_.n_layers * config_.n_active);
-    grow(routing_, static_cast<std::int64_t>(routing_size_));
-}
+    if (routing_.size() < routing_size_) routing_.resize(routing_size_);
 
-void Forward::normalise(const std::vector<float>& weight, std::int64_t n_tokens) {
-    pool_.parallel_for(n_tokens, kRowGrain, [&](std::int64_t begin, std::int64_t end, int) {
-        for (std::int64_t t = begin; t < end; ++t) {
-            kernels_.rms_norm(x_.data() + t * config_.hidden_dim, weight.data(), config_.hidden_dim,
-                              static_cast<float>(config_.rms_norm_eps), h_.data() + t * config_.hidden_dim);
+    dispatcher_.begin_step(n_tokens, prefill);
+    device_.embed(weights_.embedding(), tokens_, n_tokens, x_.as<float>());
+    moe_.begin_step();
+    for (std::int64_t layer = 0; layer < config_.n_layers; ++layer) {
+        if (stop.stop_requested() || !device_.ok()) {
+            device_.host_wait(device_.record(DeviceEvent::Queue::kCompute));
+            return device_.ok() ? Outcome::kStopped : Outcome::kFailed;
         }
-    });
-}
-
-void Forward::multiply(const kernels::WeightView& weight, const float* x, std::int64_t n_tokens, float* y) {
-    if (n_tokens > MoeLayer::kFewTokens) {
-        gemm_.multiply(mode_, kernels::GemmLayout::kRowsAreOutputs, x, weight.n_cols, n_tokens, weight, y,
-                       weight.n_rows);
-        return;
+        attention_block(layer, n_tokens);
+        normalise(weights_.layer(layer).moe_norm, x_.as<float>(), n_tokens);
+        moe_.run(layer, weights_.layer(layer).gate, h_.as<float>(), n_tokens, x_.as<float>(),
+                 routing_.data() + layer * config_.n_active, config_.n_layers * config_.n_active);
     }
-    pool_.parallel_for(weight.n_rows, kRowGrain, [&](std::int64_t begin, std::int64_t end, int) {
-        if (n_tokens == 1) {
-            kernels_.matvec(weight, x, begin, end, y);
-        } else {
-            kernels_.matvec_multi(weight, x, weight.n_cols, static_cast<int>(n_tokens), begin, end, y, weight.n_rows);
-        }
-    });
+    compute_logits(segments, n_tokens, wanted);
+    device_.host_wait(device_.record(DeviceEvent::Queue::kCompute));
+    if (!device_.ok()) return Outcome::kFailed;
+    moe_.finish();
+    dispatcher_.end_step(device_.now_us() - start_us);
+    for (const Segment& segment : segments) {
+        segment.sequence->commit(static_cast<std::int64_t>(segment.tokens.size()));
+    }
+    return Outcome::kDone;
 }
 
-void Forward::attention_block(std::int64_t layer, std::int64_t n_tokens, KvCache& cache) {
-    const LayerWeights& weights = weights_.layers[as_size(layer)];
-    normalise(weights.attention_norm, n_tokens);
-    multiply(weights.qkv.view(), h_.data(), n_tokens, qkv_.data());
-    rotate_and_store(layer, n_tokens, cache);
-    attend(layer, n_tokens, cache);
-    multiply(weights.output.view(), attended_.data(), n_tokens, projected_.data());
-    kernels_.axpy(1.0f, projected_.data(), n_tokens * config_.hidden_dim, x_.data());
-}
-
-void Forward::rotate_and_store(std::int64_t layer, std::int64_t n_tokens, KvCache& cache) {
-    const std::int64_t d = config_.head_dim;
-    const std::int64_t stride = (config_.n_heads + 2 * config_.n_kv_heads) * d;
-    const LayerIndex index{static_cast<std::int32_t>(layer)};
-    pool_.parallel_for(n_tokens, kRowGrain, [&](std::int64_t begin, std::int64_t end, int) {
-        for (std::int64_t t = begin; t < end; ++t) {
-            float* row = qkv_.data() + t * stride;
-            const float* cos = cos_.data() + t * d / 2;
-            const float* sin = sin_.data() + t * d / 2;
-            for (std::int64_t head = 0; head < config_.n_heads + config_.n_kv_heads; ++head) {
-                kernels_.rope(row + head * d, cos, sin, d);
-            }
-            const float* k = row + config_.n_heads * d;
-            const float* v = k + config_.n_kv_heads * d;
-            const std::int64_t position = cache.size() + t;
-            for (std::int64_t head = 0; head < config_.n_kv_heads; ++head) {
-                std::memcpy(cache.keys(index, head) + position * d, k + head * d, as_size(d) * sizeof(float));
-                std::memcpy(cache.values(index, head) + position * d, v + head * d, as_size(d) * sizeof(float));
+void Forward::upload_inputs(std::span<const Segment> segments, std::int64_t n_tokens) {
+    const std::int64_t half = config_.head_dim / 2;
+    auto* cos = reinterpret_cast<float*>(inputs_.host());
+    float* sin = cos + n_tokens * half;
+    std::int32_t* tokens = inputs_.host() + 2 * n_tokens * half;
+    std::int32_t* tables = tokens + n_tokens;
+    std::int64_t row = 0;
+    std::int64_t n_entries = 0;
+    segments_.clear();
+    for (const Segment& segment : segments) {
+        const auto n = static_cast<std::int64_t>(segment.tokens.size());
+        const std::int64_t past = segment.sequence->size();
+        for (std::int64_t t = 0; t < n; ++t) {
+            for (std::int64_t i = 0; i < half; ++i) {
+                const float angle = static_cast<float>(past + t) * inverse_frequencies_[as_size(i)];
+                cos[(row + t) * half + i] = std::cos(angle);
+                sin[(row + t) * half + i] = std::sin(angle);
             }
         }
-    });
-}
-
-void Forward::attend(std::int64_t layer, std::int64_t n_tokens, KvCache& cache) {
-    const std::int64_t d = config_.head_dim;
-    const std::int64_t past = cache.size();
-    const std::int64_t q_stride = (config_.n_heads + 2 * config_.n_kv_heads) * d;
-    const std::int64_t out_stride = config_.n_heads * d;
-    const std::int64_t heads_per_kv = config_.n_heads / config_.n_kv_heads;
-    const float scale = 1.0f / std::sqrt(static_cast<float>(d));
-    const LayerIndex index{static_cast<std::int32_t>(layer)};
-
-    // A sliding window that is already full gives each query its own first key, so the queries go one by one.
-    const std::int64_t window = config_.sliding_window;
-    const bool windowed = window > 0 && past + n_tokens > window;
-    const std::int64_t block = windowed ? 1 : kQueryBlock;
-    const std::int64_t n_blocks = (n_tokens + block - 1) / block;
-
-    const auto longest = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(past + n_tokens)));
-    const std::int64_t scratch = kernels::attention_scratch_floats(longest, d);
-    for (auto& buffer : attention_scratch_) {
-        if (buffer.size() < as_size(scratch)) buffer.resize(as_size(scratch));
+        std::copy(segment.tokens.begin(), segment.tokens.end(), tokens + row);
+        const std::span<const std::int32_t> blocks = segment.sequence->blocks();
+        std::copy(blocks.begin(), blocks.end(), tables + n_entries);
+        const std::int64_t offset = tables + n_entries - inputs_.host();
+        segments_.push_back({row, n, past, {tables + n_entries, blocks.size()}, inputs_.device() + offset});
+        row += n;
+        n_entries += static_cast<std::int64_t>(blocks.size());
     }
-    pool_.parallel_dynamic(config_.n_heads * n_blocks, [&](std::int64_t piece, int thread) {
-        const std::int64_t head = piece / n_blocks;
-        const std::int64_t begin = (n_blocks - 1 - piece % n_blocks) * block;  // the longest pieces first
-        const std::int64_t end = std::min(n_tokens, begin + block);
-        const std::int64_t first_key = windowed ? std::max<std::int64_t>(0, past + end - window) : 0;
-        const std::int64_t kv_head = head / heads_per_kv;
-        kernels_.attention(
-            qkv_.data() + begin * q_stride + head * d, q_stride, cache.keys(index, kv_head) + first_key * d,
-            cache.values(index, kv_head) + first_key * d, end - begin, past + end - first_key, d, scale,
-            attended_.data() + begin * out_stride + head * d, out_stride, attention_scratch_[as_size(thread)].data());
-    });
+    inputs_.upload(0, as_size(tables + n_entries - inputs_.host()));
+    cos_ = reinterpret_cast<const float*>(inputs_.device());
+    sin_ = cos_ + n_tokens * half;
+    tokens_ = inputs_.device() + 2 * n_tokens * half;
 }
 
-void Forward::compute_logits(std::int64_t n_tokens, Logits wanted) {
-    logits_size_ = 0;
+void Forward::normalise(const float* weight, const float* x, std::int64_t n_tokens) {
+    device_.rms_norm(x, weight, n_tokens, config_.hidden_dim, static_cast<float>(config_.rms_norm_eps),
+                     h_.as<float>());
+}
+
+void Forward::attention_block(std::int64_t layer, std::int64_t n_tokens) {
+    const DeviceWeights::Layer& weights = weights_.layer(layer);
+    normalise(weights.attention_norm, x_.as<float>(), n_tokens);
+    device_.multiply(weights.qkv, h_.as<float>(), n_tokens, qkv_.as<float>());
+    device_.rotate_and_store(layer, attention_, segments_, cos_, sin_, qkv_.as<float>(), *kv_);
+    device_.attend(layer, attention_, segments_, qkv_.as<float>(), *kv_, attended_.as<float>());
+    device_.multiply(weights.output, attended_.as<float>(), n_tokens, projected_.as<float>());
+    device_.add(projected_.as<float>(), n_tokens * config_.hidden_dim, x_.as<float>());
+}
+
+void Forward::compute_logits(std::span<const Segment> segments, std::int64_t n_tokens, Logits wanted) {
+    logits_view_ = {};
+    all_logits_.clear();
     if (wanted == Logits::kNone) return;
-    const std::int64_t n_wanted = wanted == Logits::kAll ? n_tokens : 1;
-    const std::int64_t first = n_tokens - n_wanted;
-    logits_size_ = as_size(n_wanted * config_.vocab_size);
-    if (logits_.size() < logits_size_) logits_.resize(logits_size_);
-    for (std::int64_t t = first; t < n_tokens; ++t) {
-        kernels_.rms_norm(x_.data() + t * config_.hidden_dim, weights_.final_norm.data(), config_.hidden_dim,
-                          static_cast<float>(config_.rms_norm_eps), h_.data() + t * config_.hidden_dim);
+    const std::int64_t vocab = config_.vocab_size;
+    const auto rows = [&](std::int64_t first, std::int64_t n) {
+        normalise(weights_.final_norm(), x_.as<float>() + first * config_.hidden_dim, n);
+        device_.multiply(weights_.logits(), h_.as<float>(), n, logits_.device());
+        logits_.download(0, as_size(n * vocab));
+    };
+    if (wanted == Logits::kLast && static_cast<std::int64_t>(segments.size()) == n_tokens) {
+        rows(0, n_tokens);
+        logits_view_ = {logits_.host(), as_size(n_tokens * vocab)};
+    } else if (wanted == Logits::kLast && segments.size() == 1) {
+        rows(n_tokens - 1, 1);
+        logits_view_ = {logits_.host(), as_size(vocab)};
+    } else {
+        const auto keep = [&](std::int64_t first, std::int64_t n) {
+            rows(first, n);
+            device_.host_wait(device_.record(DeviceEvent::Queue::kCompute));
+            all_logits_.insert(all_logits_.end(), logits_.host(), logits_.host() + n * vocab);
+        };
+        if (wanted == Logits::kAll) {
+            for (std::int64_t t = 0; t < n_tokens; t += kLogitsRows) keep(t, std::min(kLogitsRows, n_tokens - t));
+        } else {
+            for (const AttentionSegment& s : segments_) keep(s.first_row + s.n_tokens - 1, 1);
+        }
+        logits_view_ = all_logits_;
     }
-    multiply(weights_.logits_weight(), h_.data() + first * config_.hidden_dim, n_wanted, logits_.data());
 }
 
 }  // namespace offstage::engine

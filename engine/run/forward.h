@@ -5,69 +5,93 @@
 #include <stop_token>
 #include <vector>
 
+#include "engine/device/backend.h"
+#include "engine/device/cpu_operations.h"
+#include "engine/experts/expert_store.h"
 #include "engine/model/model_config.h"
-#include "engine/model/weights.h"
-#include "engine/run/kv_cache.h"
+#include "engine/run/device_weights.h"
+#include "engine/run/dispatcher.h"
+#include "engine/run/kv_pool.h"
 #include "engine/run/moe_layer.h"
-#include "kernels/cpu_kernels.h"
-#include "kernels/gemm.h"
-#include "kernels/thread_pool.h"
 
 namespace offstage::engine {
 
-// One pass of tokens through a Mixtral model on the CPU: embedding, then for each layer RMSNorm, grouped-query
-// attention with rotary positions, RMSNorm, router and experts, then the logits. One or few tokens (decode) run on our
-// own kernels, reading each weight once; many (prefill) through oneDNN. Activations are float32 throughout.
+// Tokens of one sequence in a step: a piece of a prompt, or the next token of a beam.
+struct Segment {
+    KvSequence* sequence = nullptr;
+    std::span<const TokenId> tokens;
+};
+
+// One pass of tokens through a Mixtral model: embedding, then for each layer RMSNorm, grouped-query attention with rotary
+// positions, RMSNorm, router and experts, then the logits. The dense part runs on the device, the experts wherever the
+// dispatcher sends them. Activations are float32 throughout.
 //
-// Not thread-safe; runs on the calling thread and the pool. Does not throw and does not allocate per token once the
-// largest step was seen.
+// One thread. Does not throw and does not allocate per token once the largest step was seen.
 class Forward {
   public:
-    // Largest number of tokens in one step; longer prompts are fed in pieces.
-    static constexpr std::int64_t kMaxStep = 512;
+    static constexpr std::int64_t kMaxSegments = 16;
 
-    // `mode`: how batched products are formed. The referents must outlive this object.
-    Forward(const ModelConfig& config, const ModelWeights& weights, kernels::ThreadPool& pool, kernels::GemmMode mode);
+    // Steps take up to max_step tokens; longer prompts are fed in pieces. Sequences hold up to `context` tokens each.
+    // The referents must outlive this object. Throws Error (kOutOfMemory) for the workspace.
+    Forward(const ModelConfig& config, const DeviceWeights& weights, ExpertStore& experts, Backend& device,
+            CpuOperations& host, Dispatcher& dispatcher, std::int64_t max_step, std::int64_t context);
 
     enum class Logits { kNone, kLast, kAll };
+    enum class Outcome {
+        kDone,
+        kStopped,  // a stop was requested: it is looked at before each layer
+        kFull,     // the pool has no block left for the sequences
+        kFailed,   // the device failed: Backend::failure() says how
+    };
 
-    // Runs 1..kMaxStep tokens that follow what `cache` holds and adds them to it. The cache must have room. False when
-    // a stop was requested: it is looked at before each layer, and the cache is then as it was.
-    bool step(std::span<const TokenId> tokens, KvCache& cache, Logits wanted, const std::stop_token& stop);
+    // Runs 1 .. max_step tokens in all that follow what their sequences hold, and adds them. Whatever the outcome but
+    // kDone, the sequences are as they were.
+    Outcome step(std::span<const Segment> segments, Logits wanted, const std::stop_token& stop);
 
-    // Of the last step: (1 or n_tokens, vocab_size).
-    std::span<const float> logits() const { return {logits_.data(), logits_size_}; }
+    std::int64_t max_step() const { return max_step_; }
+    // Of the last step: kLast one row per segment, kAll one per token; (rows, vocab_size).
+    std::span<const float> logits() const { return logits_view_; }
     // Of the last step: (n_tokens, n_layers, n_active), best expert first.
     std::span<const std::int32_t> routing() const { return {routing_.data(), routing_size_}; }
 
+    // Bytes of workspace on the device, without Backend::scratch_bytes: fixed, and for each token of the largest step.
+    static std::uint64_t workspace_bytes(const ModelConfig& config, std::int64_t context);
+    static std::uint64_t workspace_bytes_per_token(const ModelConfig& config);
+    static Backend::StepShape step_shape(const ModelConfig& config, kernels::WeightType type, std::int64_t max_step,
+                                         std::int64_t context);
+
   private:
-    void reserve(std::int64_t n_tokens);
-    void attention_block(std::int64_t layer, std::int64_t n_tokens, KvCache& cache);
-    void rotate_and_store(std::int64_t layer, std::int64_t n_tokens, KvCache& cache);
-    void attend(std::int64_t layer, std::int64_t n_tokens, KvCache& cache);
-    void compute_logits(std::int64_t n_tokens, Logits wanted);
-    void normalise(const std::vector<float>& weight, std::int64_t n_tokens);
-    // y (n_tokens, weight rows) = x (n_tokens, weight columns) * weight^T
-    void multiply(const kernels::WeightView& weight, const float* x, std::int64_t n_tokens, float* y);
+    void upload_inputs(std::span<const Segment> segments, std::int64_t n_tokens);
+    void attention_block(std::int64_t layer, std::int64_t n_tokens);
+    void compute_logits(std::span<const Segment> segments, std::int64_t n_tokens, Logits wanted);
+    void normalise(const float* weight, const float* x, std::int64_t n_tokens);
 
     const ModelConfig& config_;
-    const ModelWeights& weights_;
-    kernels::ThreadPool& pool_;
-    const kernels::CpuKernels& kernels_;
-    kernels::GemmMode mode_;
-    kernels::Gemm gemm_;
+    const DeviceWeights& weights_;
+    Backend& device_;
+    Dispatcher& dispatcher_;
+    std::int64_t max_step_;
+    AttentionShape attention_;
     MoeLayer moe_;
+    const kernels::KvView* kv_ = nullptr;  // of the step's sequences
 
-    std::vector<float> inverse_frequencies_;             // (head_dim / 2)
-    std::vector<float> cos_, sin_;                       // (n_tokens, head_dim / 2), of the step's positions
-    std::vector<float> x_;                               // (n_tokens, hidden_dim): the residual stream
-    std::vector<float> h_;                               // (n_tokens, hidden_dim): normalised
-    std::vector<float> qkv_;                             // (n_tokens, (n_heads + 2 n_kv_heads) * head_dim)
-    std::vector<float> attended_;                        // (n_tokens, n_heads * head_dim)
-    std::vector<float> projected_;                       // (n_tokens, hidden_dim)
-    std::vector<std::vector<float>> attention_scratch_;  // one per thread
-    std::vector<float> logits_;
-    std::size_t logits_size_ = 0;
+    std::vector<float> inverse_frequencies_;  // (head_dim / 2)
+    // What a step tells the device, in one piece of 4-byte words: cos and sin of the positions (n_tokens, head_dim / 2)
+    // each, token ids, then each segment's block table.
+    Mirror<std::int32_t> inputs_;
+    const float* cos_ = nullptr;
+    const float* sin_ = nullptr;
+    const TokenId* tokens_ = nullptr;
+    std::vector<AttentionSegment> segments_;
+
+    DeviceBlock x_;          // (n_tokens, hidden_dim): the residual stream
+    DeviceBlock h_;          // (n_tokens, hidden_dim): normalised
+    DeviceBlock qkv_;        // (n_tokens, (n_heads + 2 n_kv_heads) * head_dim)
+    DeviceBlock attended_;   // (n_tokens, n_heads * head_dim)
+    DeviceBlock projected_;  // (n_tokens, hidden_dim)
+    Mirror<float> logits_;   // (kLogitsRows, vocab_size)
+    std::vector<float> all_logits_;
+    std::span<const float> logits_view_;
     std::vector<std::int32_t> routing_;
     std::size_t routing_size_ = 0;
 };

@@ -48,6 +48,7 @@ class KvSequence {
     KvSequence(KvSequence&& other) noexcept;
     KvSequence& operator=(KvSequence&& other) noexcept;
 
+    KvPool& pool() const { return *pool_; }
     std::int64_t size() const { return size_; }          // tokens held
     std::int64_t capacity() const { return capacity_; }  // tokens it may hold
     std::span<const std::int32_t> blocks() const { return blocks_; }

@@ -3,8 +3,12 @@
 #include <algorithm>
 #include <chrono>
 
+#include "engine/device/hardware.h"
+#include "engine/device/host_buffer.h"
+#include "engine/device/open_device.h"
 #include "engine/error.h"
 #include "engine/model/synthetic.h"
+#include "engine/plan/calibration.h"
 
 namespace offstage::engine {
 namespace {
@@ -24,11 +28,11 @@ BytesProgressFn throttled(const LoadProgressFn& progress, std::string stage) {
     };
 }
 
-kernels::GemmMode resolve_mode(ComputeMode compute, const ModelWeights& weights, kernels::ThreadPool& pool) {
+kernels::GemmMode resolve_mode(ComputeMode compute, kernels::WeightType type, kernels::ThreadPool& pool) {
     if (compute == ComputeMode::kF32) return kernels::GemmMode::kF32;
     if (compute == ComputeMode::kBf16) return kernels::GemmMode::kBf16;
     // Products of float32 weights stay in float32: rounding them would lose what the checkpoint holds.
-    if (weights.experts.type() == kernels::WeightType::kF32) return kernels::GemmMode::kF32;
+    if (type == kernels::WeightType::kF32) return kernels::GemmMode::kF32;
     return kernels::Gemm(pool).faster_mode();
 }
 
@@ -66,27 +70,170 @@ LoadedModel::LoadedModel(const LoadRequest& request, Text text, const LoadProgre
                                                   ", or 0 for the model's own.");
     }
     pool_ = std::make_unique<kernels::ThreadPool>(request.n_threads);
+    open_source(request, text);
+    mode_ = resolve_mode(request.compute, source_->expert_type(), *pool_);
+    host_ = std::make_unique<CpuOperations>(*pool_, mode_);
+    open_devices(request);
+    load_popularity(request);
+    make_plans(request);
+
+    source_->watch(throttled(progress, directory_.empty() ? "Drawing weights" : "Packing weights"), stop);
+    DenseWeights dense = source_->load_dense(*ram_);
+    active_bytes_ = engine::active_bytes(config_, dense, source_->expert_type());
+    weights_ = DeviceWeights(std::move(dense), *device_);
+    const auto pin_budget = static_cast<std::uint64_t>(std::max<std::int64_t>(0, memory_size().total_bytes / 4 * 3));
+    experts_ = std::make_unique<ExpertStore>(config_, *source_, plan_, *device_, *ram_, pin_budget);
+    source_->watch({}, {});
+
+    kv_ = std::make_unique<KvPool>(config_, plan_.context, 1, *device_);
+    dispatcher_ = std::make_unique<Dispatcher>(cost_, request.dispatch);
+    forward_ = std::make_unique<Forward>(config_, weights_, *experts_, *device_, *host_, *dispatcher_, plan_.max_step,
+                                         plan_.context);
+    measure_costs(request, progress, stop);
+    dispatcher_->set_policy(request.dispatch);  // now that costs are known
+    if (request.learn_placement && !device_->shares_host_memory() && request.popularity_file.empty() &&
+        popularity_.n_tokens == 0) {
+        learner_ = std::make_unique<PlacementLearner>(config_.n_layers, config_.n_experts, config_.n_active);
+    }
+    describe(request);
+    summary_.load_s = std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+void LoadedModel::open_source(const LoadRequest& request, Text text) {
     if (is_synthetic(request.model)) {
         const SyntheticModel model = parse_synthetic(request.model);
         config_ = model.config;
-        weights_ = draw_weights(model, *pool_, throttled(progress, "Drawing weights"), stop);
+        source_ = draw_weights(model, *pool_);
         summary_.name = model.name;
-    } else {
-        const fs::path directory = model_directory(request.model);
-        config_ = read_model_config(directory);
-        if (text == Text::kWanted) {
-            tokenizer_ = Tokenizer::open(directory, config_.vocab_size);
-            chat_template_ = ChatTemplate::read(directory);
-        }
-        const auto checkpoint = Checkpoint::open(directory);
-        weights_ = load_weights(*checkpoint, config_, request.compute == ComputeMode::kBf16, *pool_,
-                                throttled(progress, "Packing weights"), stop);
-        summary_.name = fs::weakly_canonical(directory).filename().string();
+        return;
     }
-    mode_ = resolve_mode(request.compute, weights_, *pool_);
-    forward_ = std::make_unique<Forward>(config_, weights_, *pool_, mode_);
-    describe(request);
-    summary_.load_s = std::chrono::duration<double>(Clock::now() - start).count();
+    directory_ = model_directory(request.model);
+    config_ = read_model_config(directory_);
+    if (text == Text::kWanted) {
+        tokenizer_ = Tokenizer::open(directory_, config_.vocab_size);
+        chat_template_ = ChatTemplate::read(directory_);
+    }
+    source_ = open_weights(Checkpoint::open(directory_), config_, request.compute == ComputeMode::kBf16, *pool_);
+    summary_.name = fs::weakly_canonical(directory_).filename().string();
+}
+
+void LoadedModel::open_devices(const LoadRequest& request) {
+    const auto available = static_cast<std::uint64_t>(std::max<std::int64_t>(0, memory_size().available_bytes));
+    if (request.ram_bytes > available) {
+        throw Error(ErrorKind::kInvalidInput, "The RAM budget is " + format_bytes(request.ram_bytes) + ", but only " +
+                                                  format_bytes(available) + " are free; lower it.");
+    }
+    const std::uint64_t ram = request.ram_bytes > 0 ? request.ram_bytes : available;
+    const bool cpu = request.device.empty() || request.device == "cpu";
+    if (cpu && request.vram_bytes > 0) {
+        throw Error(ErrorKind::kInvalidInput,
+                    "A VRAM budget was given, but the device is the CPU; name a GPU as the device, or limit RAM.");
+    }
+    device_ = open_device(cpu ? "cpu" : request.device, cpu ? ram : request.vram_bytes, *host_);
+    if (device_->shares_host_memory()) {
+        ram_ = &device_->memory();
+        return;
+    }
+    own_ram_ = std::make_unique<Arena>("RAM", host_memory_, ram);
+    ram_ = own_ram_.get();
+}
+
+void LoadedModel::load_popularity(const LoadRequest& request) {
+    popularity_ = Popularity::uniform(config_.n_layers, config_.n_experts, config_.n_active);
+    fs::path file = request.popularity_file;
+    if (file.empty()) {
+        if (directory_.empty() || !fs::exists(directory_ / "expert_popularity.json")) return;
+        file = directory_ / "expert_popularity.json";
+    }
+    Popularity read = read_popularity(file);
+    if (read.n_layers != config_.n_layers || read.n_experts != config_.n_experts) {
+        throw Error(ErrorKind::kInvalidInput,
+                    file.string() + " counts " + std::to_string(read.n_layers) + " layers of " +
+                        std::to_string(read.n_experts) + " experts, but " + summary_.name + " has " +
+                        std::to_string(config_.n_layers) + " of " + std::to_string(config_.n_experts) +
+                        "; make a profile of this model (offstage-cli profile).");
+    }
+    popularity_ = std::move(read);
+}
+
+void LoadedModel::make_plans(const LoadRequest& request) {
+    demand_ = demand_of(config_, source_->expert_type(), source_->dense_bytes(), device_->info(),
+                        [&](const Backend::StepShape& shape) { return device_->scratch_bytes(shape); });
+    const PlacementKind kind =
+        request.dispatch.decode == PolicyKind::kLayers ? PlacementKind::kLayers : PlacementKind::kPopular;
+    if (request.context > 0) demand_.max_context = std::max(demand_.max_context, request.context);
+    Budget budget;
+    budget.context = request.context;
+    budget.ram_bytes = ram_->usage().budget_bytes;
+    budget.vram_bytes = device_->memory().usage().budget_bytes;
+    if (device_->info().kind == DeviceKind::kEmulated) {
+        // Both memories are this machine's: what the device takes is not there for the host.
+        const auto available = static_cast<std::uint64_t>(std::max<std::int64_t>(0, memory_size().available_bytes));
+        budget.vram_bytes = std::min(budget.vram_bytes, available);
+        plan_ = make_plan(demand_, budget, popularity_, kind);
+        const std::uint64_t left = available - std::min(available, plan_.vram_bytes());
+        if (budget.ram_bytes > left) {
+            budget.ram_bytes = left;
+            plan_ = make_plan(demand_, budget, popularity_, kind);
+        }
+        return;
+    }
+    plan_ = make_plan(demand_, budget, popularity_, kind);
+}
+
+void LoadedModel::measure_costs(const LoadRequest& request, const LoadProgressFn& progress,
+                                const std::stop_token& stop) {
+    if (device_->shares_host_memory()) return;  // one place, nothing to decide
+    const CalibrationCache cache(request.cache_directory.empty() ? cache_directory() / "calibration"
+                                                                 : fs::path(request.cache_directory));
+    const std::string key =
+        CalibrationCache::key(*device_, *host_, experts_->type(), config_.hidden_dim, config_.ffn_dim);
+    CostTable table;
+    if (!cache.load(key, table)) {
+        // Where no slot is planned for copies on demand, one is borrowed from what the budget leaves, if anything.
+        DeviceBlock borrowed;
+        std::byte* slot = experts_->n_staging() > 0 ? experts_->staging(0) : nullptr;
+        if (slot == nullptr && device_->memory().available_bytes() >= experts_->expert_bytes()) {
+            borrowed = device_->memory().allocate(experts_->expert_bytes(), MemoryUse::kStaging, "calibration");
+            slot = borrowed.data();
+        }
+        std::vector<kernels::ExpertView> samples = experts_->some_in_ram(8);
+        HostBuffer sample;
+        if (samples.empty()) {
+            sample = HostBuffer(experts_->expert_bytes(), "calibration");
+            source_->pack_expert(LayerIndex{0}, ExpertIndex{0}, sample.data());
+            samples.push_back({sample.data(), experts_->type(), config_.hidden_dim, config_.ffn_dim});
+        }
+        CalibrationRequest wanted;
+        wanted.experts = samples;
+        wanted.device_slot = slot;
+        wanted.pinned = experts_->pinned_bytes() > 0;
+        wanted.n_active = config_.n_active;
+        const auto told = [&](double done) {
+            if (progress) progress({"Measuring this machine", static_cast<std::uint64_t>(done * 1000), 1000});
+        };
+        table = calibrate(*device_, *host_, wanted, told, stop);
+        if (slot != nullptr) cache.store(key, table);
+    }
+    // The dense part is bound as an expert is: by the device's memory for one token, by its arithmetic for many.
+    CostModel bare(table);
+    const double experts_in_dense =
+        static_cast<double>(demand_.dense_bytes) / static_cast<double>(std::max<std::uint64_t>(1, demand_.expert_bytes));
+    if (table.dense_us == 0) {
+        table.dense_us = experts_in_dense * bare.gpu_us(1) + static_cast<double>(config_.n_layers) * table.sync_us;
+    }
+    if (table.dense_us_per_token == 0) table.dense_us_per_token = experts_in_dense * bare.gpu_us(1024) / 1024;
+    cost_ = CostModel(table);
+}
+
+void LoadedModel::learn(std::span<const std::int32_t> routing, std::int64_t n_tokens) {
+    experts_->poll();
+    if (learner_ == nullptr) return;
+    learner_->observe(routing, n_tokens);
+    if (experts_->exchanging()) return;
+    experts_->residency(resident_);
+    const auto exchange = learner_->propose(resident_);
+    if (exchange.has_value()) experts_->begin_exchange(*exchange);
 }
 
 void LoadedModel::describe(const LoadRequest& request) {
@@ -102,16 +249,34 @@ void LoadedModel::describe(const LoadRequest& request) {
     summary_.n_kv_heads = config_.n_kv_heads;
     summary_.head_dim = config_.head_dim;
     summary_.max_context = config_.max_context;
-    summary_.context = request.context > 0 ? request.context : std::min(config_.max_context, kDefaultContextLimit);
+    summary_.context = plan_.context;
     summary_.total_weights = config_.total_weights();
     summary_.active_weights = config_.active_weights();
-    summary_.weight_bytes = weights_.total_bytes();
-    summary_.weight_type = kernels::name_of(weights_.experts.type());
+    summary_.weight_bytes =
+        source_->dense_bytes() + static_cast<std::uint64_t>(config_.n_layers * config_.n_experts) * experts_->expert_bytes();
+    summary_.weight_type = kernels::name_of(experts_->type());
     summary_.compute = kernels::name_of(mode_);
     summary_.instruction_set = kernels::name_of(kernels::cpu_kernels().instruction_set);
     summary_.n_threads = pool_->n_threads();
     summary_.has_tokenizer = tokenizer_ != nullptr;
     summary_.has_chat_template = chat_template_ != nullptr;
+
+    summary_.device = device_->info().id;
+    summary_.device_name = device_->info().name;
+    summary_.emulated = device_->info().emulated;
+    summary_.emulated_host = device_->info().emulated_host;
+    summary_.policy = describe_dispatch(request.dispatch);
+    summary_.resident_experts = experts_->n_resident();
+    summary_.ram_experts = experts_->n_in_ram();
+    summary_.total_experts = config_.n_layers * config_.n_experts;
+    summary_.vram_budget_bytes = device_->shares_host_memory() ? 0 : device_->memory().usage().budget_bytes;
+    summary_.ram_budget_bytes = ram_->usage().budget_bytes;
+    summary_.pinned_bytes = experts_->pinned_bytes();
+    experts_->residency(resident_);
+    summary_.expected_hit_rate = expected_hit_rate(popularity_, resident_);
+    if (popularity_.n_tokens > 0) summary_.popularity = popularity_.source;
+    if (!plan_.note.empty()) summary_.notes.push_back(plan_.note);
+    for (const std::string& note : experts_->notes()) summary_.notes.push_back(note);
 }
 
 }  // namespace offstage::engine

@@ -1,11 +1,24 @@
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <string>
 
+#include "engine/device/backend.h"
+#include "engine/device/cpu_operations.h"
+#include "engine/device/host_memory.h"
+#include "engine/experts/expert_store.h"
 #include "engine/model/model_config.h"
 #include "engine/model/weights.h"
+#include "engine/plan/cost_model.h"
+#include "engine/plan/placement_learner.h"
+#include "engine/plan/planner.h"
+#include "engine/plan/popularity.h"
+#include "engine/run/device_weights.h"
+#include "engine/run/dispatcher.h"
 #include "engine/run/forward.h"
+#include "engine/run/kv_pool.h"
+#include "engine/run/model_demand.h"
 #include "engine/run/session.h"
 #include "engine/text/chat_template.h"
 #include "engine/text/tokenizer.h"
@@ -14,7 +27,8 @@
 
 namespace offstage::engine {
 
-// A model in memory with all that computing and talking with it needs. Built whole or not at all.
+// A model with all that computing and talking with it needs: device, plan, weights and experts in their places. Built
+// whole or not at all.
 class LoadedModel {
   public:
     enum class Text { kWanted, kNotNeeded };  // kNotNeeded: logits and benches; the folder may lack a tokenizer
@@ -25,24 +39,64 @@ class LoadedModel {
     LoadedModel& operator=(const LoadedModel&) = delete;
 
     const ModelConfig& config() const { return config_; }
-    const ModelWeights& weights() const { return weights_; }
+    const ModelSummary& summary() const { return summary_; }
     kernels::ThreadPool& pool() { return *pool_; }
-    Forward& forward() { return *forward_; }
+    kernels::GemmMode mode() const { return mode_; }
     const Tokenizer* tokenizer() const { return tokenizer_.get(); }             // nullptr: none
     const ChatTemplate* chat_template() const { return chat_template_.get(); }  // nullptr: none
-    const ModelSummary& summary() const { return summary_; }
-    kernels::GemmMode mode() const { return mode_; }
+
+    Backend& device() { return *device_; }
+    CpuOperations& host() { return *host_; }
+    Arena& ram() { return *ram_; }
+    const ModelDemand& demand() const { return demand_; }
+    const Plan& plan() const { return plan_; }
+    const Popularity& popularity() const { return popularity_; }
+    CostModel& cost() { return cost_; }
+    Dispatcher& dispatcher() { return *dispatcher_; }
+    ExpertStore& experts() { return *experts_; }
+    KvPool& kv() { return *kv_; }
+    Forward& forward() { return *forward_; }
+
+    // An empty one that holds up to plan().context tokens. Must not outlive the model.
+    KvSequence new_sequence() { return KvSequence(*kv_, plan_.context); }
+    // After a decode step: exchanges experts by live counts, where that was asked for and is worth it.
+    void learn(std::span<const std::int32_t> routing, std::int64_t n_tokens);
+
+    // Of weights that a decoded token reads.
+    std::uint64_t active_bytes() const { return active_bytes_; }
 
   private:
+    void open_source(const LoadRequest& request, Text text);
+    void open_devices(const LoadRequest& request);
+    void make_plans(const LoadRequest& request);
+    void load_popularity(const LoadRequest& request);
+    void measure_costs(const LoadRequest& request, const LoadProgressFn& progress, const std::stop_token& stop);
     void describe(const LoadRequest& request);
 
     ModelConfig config_;
     std::unique_ptr<kernels::ThreadPool> pool_;
-    ModelWeights weights_;
     std::unique_ptr<Tokenizer> tokenizer_;
     std::unique_ptr<ChatTemplate> chat_template_;
+    std::filesystem::path directory_;  // empty: synthetic
+    std::unique_ptr<WeightSource> source_;
     kernels::GemmMode mode_ = kernels::GemmMode::kF32;
+    std::unique_ptr<CpuOperations> host_;
+    HostMemory host_memory_;
+    std::unique_ptr<Backend> device_;
+    std::unique_ptr<Arena> own_ram_;  // where the device has a memory of its own
+    Arena* ram_ = nullptr;
+    Popularity popularity_;
+    ModelDemand demand_;
+    Plan plan_;
+    DeviceWeights weights_;
+    std::unique_ptr<ExpertStore> experts_;
+    CostModel cost_;
+    std::unique_ptr<KvPool> kv_;
+    std::unique_ptr<Dispatcher> dispatcher_;
     std::unique_ptr<Forward> forward_;
+    std::unique_ptr<PlacementLearner> learner_;
+    std::vector<std::uint8_t> resident_;
+    std::uint64_t active_bytes_ = 0;
     ModelSummary summary_;
 };
 
@@ -50,8 +104,6 @@ class LoadedModel {
 // *.safetensors). Throws Error (kNotFound, kUnsupported).
 std::filesystem::path model_directory(const std::string& model);
 
-// Largest context that is taken unless the person asks for another, in tokens.
-inline constexpr std::int64_t kDefaultContextLimit = 32768;
 // Largest context that may be asked for: the KV cache's size stays far from the end of 64 bits.
 inline constexpr std::int64_t kLargestContext = std::int64_t{1} << 24;
 

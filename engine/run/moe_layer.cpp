@@ -1,176 +1,252 @@
 #include "engine/run/moe_layer.h"
 
 #include <algorithm>
-#include <cstring>
+#include <cassert>
 
 namespace offstage::engine {
+
+using Queue = DeviceEvent::Queue;
+
 namespace {
 
-constexpr std::int64_t kNeuronGrain = 16;        // neurons: the smallest piece of an expert worth another thread
-constexpr std::int64_t kSerialFloats = 1 << 16;  // sums shorter than this are not worth waking the pool
+std::size_t as_size(std::int64_t n) {
+    return static_cast<std::size_t>(n);
+}
 
 }  // namespace
 
-MoeLayer::MoeLayer(const ModelConfig& config, const ModelWeights& weights, kernels::ThreadPool& pool,
-                   kernels::Gemm& gemm, kernels::GemmMode mode)
+MoeLayer::MoeLayer(const ModelConfig& config, ExpertStore& experts, Backend& device, CpuOperations& host,
+                   Dispatcher& dispatcher, std::int64_t max_step)
     : config_(config),
-      weights_(weights),
-      pool_(pool),
-      gemm_(gemm),
-      mode_(mode),
-      kernels_(kernels::cpu_kernels()),
-      by_expert_(static_cast<std::size_t>(config.n_experts)),
-      partial_(static_cast<std::size_t>(pool.n_threads())) {}
-
-void MoeLayer::run(std::int64_t layer, const float* normalised, std::int64_t n_tokens, float* x, std::int32_t* routing,
-                   std::int64_t routing_stride) {
-    route(layer, normalised, n_tokens, routing, routing_stride);
-    run_few(layer, normalised, x, n_tokens);
-    for (std::size_t e = 0; e < by_expert_.size(); ++e) {
-        if (static_cast<std::int64_t>(by_expert_[e].size()) <= kFewTokens) continue;
-        const auto view = weights_.experts.expert(LayerIndex{static_cast<std::int32_t>(layer)},
-                                                  ExpertIndex{static_cast<std::int32_t>(e)});
-        run_many(view, by_expert_[e], normalised, x);
+      experts_(experts),
+      device_(device),
+      host_(host),
+      dispatcher_(dispatcher),
+      token_counts_(as_size(config.n_experts), 0),
+      next_row_(as_size(config.n_experts), 0),
+      staging_free_(as_size(experts.n_staging())) {
+    const std::int64_t max_rows = max_step * config.n_active;
+    chosen_ = Mirror<std::int32_t>(device, as_size(max_rows), MemoryUse::kWorkspace, "routing");
+    row_map_ = Mirror<std::int32_t>(device, as_size(2 * max_rows), MemoryUse::kWorkspace, "routing");
+    weights_ = device.memory().allocate(as_size(max_rows) * sizeof(float), MemoryUse::kWorkspace, "routing");
+    rows_ = Mirror<float>(device, as_size(max_rows * config.hidden_dim), MemoryUse::kWorkspace, "the experts' outputs");
+    if (!device.shares_host_memory()) {
+        inputs_ = PinnedHost<float>(device, as_size(max_step * config.hidden_dim), "the experts' inputs");
     }
 }
 
-void MoeLayer::route(std::int64_t layer, const float* normalised, std::int64_t n_tokens, std::int32_t* routing,
-                     std::int64_t routing_stride) {
-    const std::int64_t n_experts = config_.n_experts;
+std::uint64_t MoeLayer::bytes_per_token(const ModelConfig& config) {
+    return static_cast<std::uint64_t>(config.n_active) *
+           (4 * sizeof(std::int32_t) + static_cast<std::uint64_t>(config.hidden_dim) * sizeof(float));
+}
+
+void MoeLayer::run(std::int64_t layer, const float* gate, const float* normalised, std::int64_t n_tokens, float* x,
+                   std::int32_t* routing, std::int64_t routing_stride) {
+    const std::int64_t hidden = config_.hidden_dim;
     const std::int64_t n_active = config_.n_active;
-    router_logits_.resize(static_cast<std::size_t>(n_tokens * n_experts));
-    chosen_weights_.resize(static_cast<std::size_t>(n_tokens * n_active));
+    n_rows_ = n_tokens * n_active;
+    device_.route(gate, normalised, n_tokens, hidden, config_.n_experts, n_active, chosen_.device(),
+                  weights_.as<float>());
+    chosen_.download(0, as_size(n_rows_));
+    inputs_here_ = device_.shares_host_memory();
+    if (!inputs_here_ && n_tokens <= kEagerTokens) fetch_inputs(normalised, n_tokens);
+    const DeviceEvent routed = device_.record(Queue::kCompute);
+    device_.host_wait(routed);
+    finish();  // the layer before has ended: its times can be read
 
-    const std::vector<float>& gate_values = weights_.layers[static_cast<std::size_t>(layer)].gate;
-    const kernels::WeightView gate{gate_values.data(), kernels::WeightType::kF32, n_experts, config_.hidden_dim,
-                                   config_.hidden_dim};
-    const auto route_tokens = [&](std::int64_t begin, std::int64_t end, int) {
-        for (std::int64_t t = begin; t < end; ++t) {
-            float* logits = router_logits_.data() + t * n_experts;
-            kernels_.matvec(gate, normalised + t * config_.hidden_dim, 0, n_experts, logits);
-            kernels::route_softmax_top_k({logits, static_cast<std::size_t>(n_experts)}, static_cast<int>(n_active),
-                                         true, {routing + t * routing_stride, static_cast<std::size_t>(n_active)},
-                                         {chosen_weights_.data() + t * n_active, static_cast<std::size_t>(n_active)});
-        }
-    };
-    pool_.parallel_for(n_tokens, kFewTokens, route_tokens);
-
-    for (auto& tokens : by_expert_) tokens.clear();
+    collect_loads(layer, n_tokens);
     for (std::int64_t t = 0; t < n_tokens; ++t) {
-        for (std::int64_t a = 0; a < n_active; ++a) {
-            const auto expert = static_cast<std::size_t>(routing[t * routing_stride + a]);
-            by_expert_[expert].push_back(
-                {static_cast<std::int32_t>(t), chosen_weights_[static_cast<std::size_t>(t * n_active + a)]});
-        }
+        std::copy_n(chosen_.host() + t * n_active, n_active, routing + t * routing_stride);
+    }
+    schedule_ = &dispatcher_.schedule(loads_, experts_.n_staging());
+    order_rows(n_tokens);
+
+    pending_.times.clear();
+    pending_.layer = static_cast<std::int32_t>(layer);
+    pending_.begin = last_end_;
+    pending_.routed = routed;
+    pending_.cpu_us = 0;
+    pending_.bytes_copied = 0;
+    pending_.used_copy = false;
+
+    submit_device(layer, normalised, n_tokens);
+    if (!host_groups_.empty()) run_host(layer, normalised, n_tokens);
+    device_.combine(rows_.device(), row_map_.device() + n_rows_, weights_.as<float>(), n_tokens, n_active, hidden, x);
+    pending_.end = device_.record(Queue::kCompute);
+    last_end_ = pending_.end;
+    pending_.active = true;
+    pending_loads_ = loads_;
+    pending_schedule_ = *schedule_;
+}
+
+void MoeLayer::fetch_inputs(const float* normalised, std::int64_t n_tokens) {
+    device_.download(inputs_.host(), normalised, as_size(n_tokens * config_.hidden_dim) * sizeof(float));
+    inputs_here_ = true;
+}
+
+void MoeLayer::collect_loads(std::int64_t layer, std::int64_t n_tokens) {
+    std::fill(token_counts_.begin(), token_counts_.end(), 0);
+    for (std::int64_t i = 0; i < n_tokens * config_.n_active; ++i) ++token_counts_[as_size(chosen_.host()[i])];
+    loads_.clear();
+    for (std::int64_t e = 0; e < config_.n_experts; ++e) {
+        const std::int32_t n = token_counts_[as_size(e)];
+        if (n > 0) loads_.push_back({static_cast<std::int32_t>(e), n, experts_.place(layer, e)});
     }
 }
 
-void MoeLayer::run_few(std::int64_t layer, const float* normalised, float* x, std::int64_t n_tokens) {
-    const std::int64_t hidden = config_.hidden_dim;
-    const std::int64_t ffn = config_.ffn_dim;
-    few_.clear();
-    std::vector<std::int32_t>& row_token = few_row_token_;
-    std::vector<std::int64_t>& first_row = few_first_row_;
-    row_token.clear();
-    first_row.clear();
-    scales_.clear();
-    for (std::size_t e = 0; e < by_expert_.size(); ++e) {
-        const auto& tokens = by_expert_[e];
-        if (tokens.empty() || static_cast<std::int64_t>(tokens.size()) > kFewTokens) continue;
-        few_.push_back(static_cast<std::int32_t>(e));
-        first_row.push_back(static_cast<std::int64_t>(row_token.size()));
-        for (const Assignment& a : tokens) {
-            row_token.push_back(a.token);
-            scales_.push_back(a.weight);
+void MoeLayer::order_rows(std::int64_t n_tokens) {
+    groups_.clear();
+    std::int64_t row = 0;
+    for (const Assignment& a : schedule_->assignments) {
+        groups_.push_back({a.expert, row, a.n_tokens});
+        next_row_[as_size(a.expert)] = row;
+        row += a.n_tokens;
+    }
+    assert(row == n_rows_);
+    std::int32_t* row_token = row_map_.host();
+    std::int32_t* row_of = row_token + n_rows_;
+    for (std::int64_t t = 0; t < n_tokens; ++t) {
+        for (std::int64_t a = 0; a < config_.n_active; ++a) {
+            const std::int64_t i = t * config_.n_active + a;
+            const std::int64_t r = next_row_[as_size(chosen_.host()[i])]++;
+            row_token[r] = static_cast<std::int32_t>(t);
+            row_of[i] = static_cast<std::int32_t>(r);
         }
     }
-    if (few_.empty()) return;
-    const auto n_rows = static_cast<std::int64_t>(row_token.size());
-    first_row.push_back(n_rows);
+    row_map_.upload(0, as_size(2 * n_rows_));
+}
 
-    const float* inputs = normalised;  // a single token needs no gathering: every row is that token
-    if (n_tokens > 1) {
-        gathered_.resize(static_cast<std::size_t>(n_rows * hidden));
-        for (std::int64_t r = 0; r < n_rows; ++r) {
-            std::memcpy(gathered_.data() + r * hidden, normalised + row_token[static_cast<std::size_t>(r)] * hidden,
-                        static_cast<std::size_t>(hidden) * sizeof(float));
+void MoeLayer::submit_device(std::int64_t layer, const float* normalised, std::int64_t n_tokens) {
+    host_groups_.clear();
+    copied_.clear();
+    calls_.clear();
+    for (std::size_t g = 0; g < groups_.size(); ++g) {
+        const Group& group = groups_[g];
+        switch (schedule_->assignments[g].way) {
+            case Way::kResident:
+                calls_.push_back({experts_.on_device(layer, group.expert), group.first_row, group.n_rows});
+                break;
+            case Way::kCopy:
+                copied_.push_back({g, {}});
+                break;
+            case Way::kCpu:
+                host_groups_.push_back(g);
+                break;
         }
-        inputs = gathered_.data();
     }
-    for (auto& partial : partial_) partial.resize(static_cast<std::size_t>(n_rows * hidden));
+    // As many copies as there are slots start at once, before the device is given anything else.
+    const std::size_t n_slots = staging_free_.size();
+    if (!copied_.empty()) pending_.copy_begin = device_.record(Queue::kCopy);
+    for (std::size_t j = 0; j < std::min(n_slots, copied_.size()); ++j) start_copy(layer, j);
+    if (!host_groups_.empty() && !inputs_here_) fetch_inputs(normalised, n_tokens);
+    inputs_ready_ = device_.record(Queue::kCompute);
 
-    pool_.run([&](int thread) {
-        float* out = partial_[static_cast<std::size_t>(thread)].data();
-        std::memset(out, 0, static_cast<std::size_t>(n_rows * hidden) * sizeof(float));
-        const auto n_few = static_cast<std::int64_t>(few_.size());
-        const std::int64_t n_grains = (n_few * ffn + kNeuronGrain - 1) / kNeuronGrain;
-        std::int64_t neuron = n_grains * thread / pool_.n_threads() * kNeuronGrain;
-        const std::int64_t last = std::min(n_grains * (thread + 1) / pool_.n_threads() * kNeuronGrain, n_few * ffn);
-        while (neuron < last) {  // neurons are counted through all the experts of the list
-            const std::int64_t index = neuron / ffn;
-            const std::int64_t begin = neuron % ffn;
-            const std::int64_t end = std::min(ffn, begin + last - neuron);
-            const std::int64_t row = first_row[static_cast<std::size_t>(index)];
-            const std::int64_t n = first_row[static_cast<std::size_t>(index) + 1] - row;
-            const auto view = weights_.experts.expert(LayerIndex{static_cast<std::int32_t>(layer)},
-                                                      ExpertIndex{few_[static_cast<std::size_t>(index)]});
-            kernels_.expert_ffn(view, n_tokens > 1 ? inputs + row * hidden : inputs, scales_.data() + row,
-                                static_cast<int>(n), begin, end, out + row * hidden);
-            neuron += end - begin;
-        }
-    });
+    if (!calls_.empty()) {
+        const DeviceEvent begin = device_.record(Queue::kCompute);
+        device_.experts(calls_, normalised, row_map_.device(), rows_.device());
+        pending_.times.push_back({begin, device_.record(Queue::kCompute)});
+    }
+    for (std::size_t j = 0; j < copied_.size(); ++j) {
+        if (j >= n_slots) start_copy(layer, j);
+        const Copied& copied = copied_[j];
+        if (!copied.done.has_value()) continue;  // refused: the CPU's now
+        const Group& group = groups_[copied.group];
+        device_.wait(*copied.done);
+        const DeviceEvent begin = device_.record(Queue::kCompute);
+        const kernels::ExpertView view{experts_.staging(static_cast<std::int64_t>(j % n_slots)), experts_.type(),
+                                       config_.hidden_dim, config_.ffn_dim};
+        const ExpertCall call{view, group.first_row, group.n_rows};
+        device_.experts({&call, 1}, normalised, row_map_.device(), rows_.device());
+        const DeviceEvent end = device_.record(Queue::kCompute);
+        staging_free_[j % n_slots] = end;
+        pending_.times.push_back({begin, end});
+    }
+}
 
-    const auto add_columns = [&](std::int64_t begin, std::int64_t end, int) {
-        for (const auto& partial : partial_) {
-            for (std::int64_t r = 0; r < n_rows; ++r) {
-                kernels_.axpy(1.0f, partial.data() + r * hidden + begin, end - begin,
-                              x + row_token[static_cast<std::size_t>(r)] * hidden + begin);
-            }
-        }
-    };
-    if (n_rows * hidden * pool_.n_threads() <= kSerialFloats) {
-        add_columns(0, hidden, 0);
+void MoeLayer::start_copy(std::int64_t layer, std::size_t j) {
+    Copied& copied = copied_[j];
+    const Group& group = groups_[copied.group];
+    const std::size_t slot = j % staging_free_.size();
+    const kernels::ExpertView view = experts_.on_host(layer, group.expert);
+    copied.done = device_.copy_weights(experts_.staging(static_cast<std::int64_t>(slot)), view.data,
+                                       experts_.expert_bytes(), staging_free_[slot]);
+    if (copied.done.has_value()) {
+        experts_.hold(layer, group.expert, *copied.done);
+        pending_.copy_end = *copied.done;
+        pending_.used_copy = true;
+        pending_.bytes_copied += experts_.expert_bytes();
     } else {
-        pool_.parallel_for(hidden, 64, add_columns);
+        schedule_->assignments[copied.group].way = Way::kCpu;
+        host_groups_.push_back(copied.group);
     }
 }
 
-void MoeLayer::run_many(kernels::ExpertView expert, std::span<const Assignment> tokens, const float* normalised,
-                        float* x) {
-    const std::int64_t hidden = config_.hidden_dim;
-    const std::int64_t ffn = config_.ffn_dim;
-    const auto n = static_cast<std::int64_t>(tokens.size());
-    batch_in_.resize(std::max(batch_in_.size(), static_cast<std::size_t>(n * hidden)));
-    batch_out_.resize(std::max(batch_out_.size(), static_cast<std::size_t>(n * hidden)));
-    batch_gate_.resize(std::max(batch_gate_.size(), static_cast<std::size_t>(n * ffn)));
-    batch_up_.resize(std::max(batch_up_.size(), static_cast<std::size_t>(n * ffn)));
-
-    pool_.parallel_for(n, 4, [&](std::int64_t begin, std::int64_t end, int) {
-        for (std::int64_t i = begin; i < end; ++i) {
-            std::memcpy(batch_in_.data() + i * hidden, normalised + tokens[static_cast<std::size_t>(i)].token * hidden,
-                        static_cast<std::size_t>(hidden) * sizeof(float));
+void MoeLayer::run_host(std::int64_t layer, const float* normalised, std::int64_t n_tokens) {
+    const float* inputs = normalised;
+    if (!device_.shares_host_memory()) {
+        if (!inputs_here_) {
+            fetch_inputs(normalised, n_tokens);
+            inputs_ready_ = device_.record(Queue::kCompute);
         }
-    });
-    const std::size_t row_bytes = static_cast<std::size_t>(hidden) * bytes_per_weight(expert.type);
-    const auto* block = static_cast<const std::byte*>(expert.data);
-    const auto part = [&](int index) {
-        return kernels::WeightView{block + static_cast<std::size_t>(index) * row_bytes, expert.type, ffn, hidden,
-                                   3 * hidden};
+        device_.host_wait(inputs_ready_);
+        inputs = inputs_.host();
+    }
+    // Experts in RAM in one go; those on disk as many at a time as there are slots for them.
+    const auto run_calls = [&] {
+        if (calls_.empty()) return;
+        HostWork work;
+        for (const ExpertCall& call : calls_) {
+            work.bytes += static_cast<double>(experts_.expert_bytes());
+            work.flops += 2.0 * static_cast<double>(config_.expert_weights() * call.n_rows);
+        }
+        pending_.cpu_us += device_.run_on_host(
+            work, [&] { host_.experts(calls_, inputs, row_map_.host(), rows_.host()); });
     };
-    using kernels::GemmLayout;
-    gemm_.multiply(mode_, GemmLayout::kRowsAreOutputs, batch_in_.data(), hidden, n, part(0), batch_gate_.data(), ffn);
-    gemm_.multiply(mode_, GemmLayout::kRowsAreOutputs, batch_in_.data(), hidden, n, part(1), batch_up_.data(), ffn);
-    pool_.parallel_for(n * ffn, 4096, [&](std::int64_t begin, std::int64_t end, int) {
-        kernels_.silu_mul(batch_gate_.data() + begin, batch_up_.data() + begin, end - begin,
-                          batch_gate_.data() + begin);
-    });
-    gemm_.multiply(mode_, GemmLayout::kRowsAreInputs, batch_gate_.data(), ffn, n, part(2), batch_out_.data(), hidden);
-    pool_.parallel_for(n, 4, [&](std::int64_t begin, std::int64_t end, int) {
-        for (std::int64_t i = begin; i < end; ++i) {
-            const Assignment a = tokens[static_cast<std::size_t>(i)];
-            kernels_.axpy(a.weight, batch_out_.data() + i * hidden, hidden, x + a.token * hidden);
+    calls_.clear();
+    for (const std::size_t g : host_groups_) {
+        const Group& group = groups_[g];
+        if (experts_.place(layer, group.expert) == Place::kDisk) continue;
+        calls_.push_back({experts_.on_host(layer, group.expert), group.first_row, group.n_rows});
+    }
+    run_calls();
+    calls_.clear();
+    for (const std::size_t g : host_groups_) {
+        const Group& group = groups_[g];
+        if (experts_.place(layer, group.expert) != Place::kDisk) continue;
+        if (static_cast<std::int64_t>(calls_.size()) == experts_.n_host_slots()) {
+            run_calls();
+            calls_.clear();
         }
-    });
+        calls_.push_back({experts_.on_host(layer, group.expert), group.first_row, group.n_rows});
+    }
+    run_calls();
+    // Neighbouring groups go up together: the schedule puts the CPU's last.
+    for (std::size_t i = 0; i < host_groups_.size();) {
+        const std::int64_t first = groups_[host_groups_[i]].first_row;
+        std::int64_t end = first;
+        while (i < host_groups_.size() && groups_[host_groups_[i]].first_row == end) {
+            end += groups_[host_groups_[i++]].n_rows;
+        }
+        rows_.upload(as_size(first * config_.hidden_dim), as_size((end - first) * config_.hidden_dim));
+    }
+}
+
+void MoeLayer::begin_step() {
+    last_end_ = device_.record(Queue::kCompute);
+    pending_.active = false;
+}
+
+void MoeLayer::finish() {
+    if (!pending_.active) return;
+    pending_.active = false;
+    LayerTimes times;
+    times.attention_us = device_.elapsed_us(pending_.begin, pending_.routed);
+    times.layer_us = device_.elapsed_us(pending_.routed, pending_.end);
+    for (const Span& span : pending_.times) times.gpu_us += device_.elapsed_us(span.begin, span.end);
+    if (pending_.used_copy) times.copy_us = device_.elapsed_us(pending_.copy_begin, pending_.copy_end);
+    times.cpu_us = pending_.cpu_us;
+    times.bytes_copied = pending_.bytes_copied;
+    dispatcher_.finish_layer(pending_.layer, pending_schedule_, pending_loads_, times);
 }
 
 }  // namespace offstage::engine

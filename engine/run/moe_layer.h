@@ -1,63 +1,109 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "engine/device/backend.h"
+#include "engine/device/cpu_operations.h"
+#include "engine/experts/expert_store.h"
 #include "engine/model/model_config.h"
-#include "engine/model/weights.h"
-#include "kernels/cpu_kernels.h"
-#include "kernels/gemm.h"
-#include "kernels/thread_pool.h"
+#include "engine/run/dispatcher.h"
+#include "engine/run/mirror.h"
 
 namespace offstage::engine {
 
-// Router and experts of one layer for a step's tokens, on the CPU. Experts with few tokens are computed in one pass
-// over their neurons, each thread a range of all the layer's active neurons; experts with many through batched
-// products.
+// Router and experts of one layer for a step's tokens. The router runs on the device; its answer comes to the host, the
+// dispatcher says what each expert does, and then all three work at once: the device on the experts it holds, its copy
+// queue on those to be brought (through the staging slots, in turn, copy beside compute), the CPU on the rest. The
+// outputs meet on the device.
+//
+// The rows of a step are its (token, chosen expert) pairs, grouped by expert. Each row's result is the same wherever it
+// was computed, and a token's rows are added in the router's order: placement and policy change no bit of the output
+// (on backends that compute as the CPU does).
 class MoeLayer {
   public:
-    // An expert with at most this many tokens takes the one-pass kernel (its contract allows eight at a time).
-    static constexpr std::int64_t kFewTokens = 8;
+    // Throws Error (kOutOfMemory). max_step: tokens of the largest step. The referents must outlive this object.
+    MoeLayer(const ModelConfig& config, ExpertStore& experts, Backend& device, CpuOperations& host,
+             Dispatcher& dispatcher, std::int64_t max_step);
 
-    MoeLayer(const ModelConfig& config, const ModelWeights& weights, kernels::ThreadPool& pool, kernels::Gemm& gemm,
-             kernels::GemmMode mode);
+    // Bytes of workspace on the device for one more token of a step.
+    static std::uint64_t bytes_per_token(const ModelConfig& config);
 
-    // x (n_tokens, hidden_dim) += experts(normalised); experts of token t are written to
-    // routing[t * routing_stride + 0 .. n_active), best first.
-    void run(std::int64_t layer, const float* normalised, std::int64_t n_tokens, float* x, std::int32_t* routing,
-             std::int64_t routing_stride);
+    // x (n_tokens, hidden_dim) += experts(normalised), both on the device. The experts of token t are written to
+    // routing[t * routing_stride + 0 .. n_active) on the host, best first.
+    void run(std::int64_t layer, const float* gate, const float* normalised, std::int64_t n_tokens, float* x,
+             std::int32_t* routing, std::int64_t routing_stride);
+    // Around the layers of a step. finish(): after a host_wait for all of the step; without it the step's last layer is
+    // forgotten, as it should be when the step failed or was stopped.
+    void begin_step();
+    void finish();
+
+    // Steps of up to so many tokens bring the experts' input to the host at once, before it is known whether the CPU
+    // takes part: one wait less per layer.
+    static constexpr std::int64_t kEagerTokens = 64;
 
   private:
-    struct Assignment {
-        std::int32_t token;
-        float weight;
+    struct Group {  // one expert's rows
+        std::int32_t expert = 0;
+        std::int64_t first_row = 0;
+        std::int64_t n_rows = 0;
+    };
+    struct Copied {
+        std::size_t group = 0;
+        std::optional<DeviceEvent> done;
+    };
+    struct Span {
+        DeviceEvent begin, end;
+    };
+    // Events of a layer whose times are read once they have happened.
+    struct Pending {
+        bool active = false;
+        std::int32_t layer = 0;
+        DeviceEvent begin, routed, copy_begin, copy_end, end;
+        std::vector<Span> times;  // of the device's experts
+        bool used_copy = false;
+        double cpu_us = 0;
+        std::uint64_t bytes_copied = 0;
     };
 
-    void route(std::int64_t layer, const float* normalised, std::int64_t n_tokens, std::int32_t* routing,
-               std::int64_t routing_stride);
-    void run_few(std::int64_t layer, const float* normalised, float* x, std::int64_t n_tokens);
-    void run_many(kernels::ExpertView expert, std::span<const Assignment> tokens, const float* normalised, float* x);
+    void fetch_inputs(const float* normalised, std::int64_t n_tokens);
+    void collect_loads(std::int64_t layer, std::int64_t n_tokens);
+    void order_rows(std::int64_t n_tokens);
+    void submit_device(std::int64_t layer, const float* normalised, std::int64_t n_tokens);
+    void start_copy(std::int64_t layer, std::size_t j);
+    void run_host(std::int64_t layer, const float* normalised, std::int64_t n_tokens);
 
     const ModelConfig& config_;
-    const ModelWeights& weights_;
-    kernels::ThreadPool& pool_;
-    kernels::Gemm& gemm_;
-    kernels::GemmMode mode_;
-    const kernels::CpuKernels& kernels_;
+    ExpertStore& experts_;
+    Backend& device_;
+    CpuOperations& host_;
+    Dispatcher& dispatcher_;
 
-    std::vector<float> router_logits_;                // (n_tokens, n_experts)
-    std::vector<float> chosen_weights_;               // (n_tokens, n_active)
-    std::vector<std::vector<Assignment>> by_expert_;  // (n_experts)
+    Mirror<std::int32_t> chosen_;   // (n_tokens, n_active)
+    Mirror<std::int32_t> row_map_;  // row_token (n_rows), then row_of (n_rows)
+    DeviceBlock weights_;           // (n_tokens, n_active) float
+    Mirror<float> rows_;            // (n_rows, hidden_dim): experts' outputs
+    PinnedHost<float> inputs_;      // (n_tokens, hidden_dim): the experts' input on the host
+    bool inputs_here_ = false;
+    DeviceEvent inputs_ready_;
 
-    // Experts of this step with 1 .. kFewTokens tokens; their tokens one below the other make the rows of one batch.
-    std::vector<std::int32_t> few_;
-    std::vector<std::int64_t> few_first_row_;                          // (few_.size() + 1)
-    std::vector<std::int32_t> few_row_token_;                          // (rows)
-    std::vector<float> scales_;                                        // (rows): router weights
-    std::vector<float> gathered_;                                      // (rows, hidden_dim)
-    std::vector<std::vector<float>> partial_;                          // per thread: (rows, hidden_dim)
-    std::vector<float> batch_in_, batch_gate_, batch_up_, batch_out_;  // of one expert with many tokens
+    std::vector<ExpertLoad> loads_;
+    std::vector<std::int32_t> token_counts_;            // (n_experts)
+    std::vector<std::int64_t> next_row_;                // (n_experts)
+    Schedule* schedule_ = nullptr;
+    std::vector<Group> groups_;                         // in the schedule's order
+    std::vector<ExpertCall> calls_;
+    std::vector<std::size_t> host_groups_;              // of groups_: what the CPU does
+    std::vector<Copied> copied_;                        // what goes through the staging slots
+    std::vector<DeviceEvent> staging_free_;             // per staging slot
+    std::int64_t n_rows_ = 0;
+
+    DeviceEvent last_end_;
+    Pending pending_;
+    std::vector<ExpertLoad> pending_loads_;
+    Schedule pending_schedule_;
 };
 
 }  // namespace offstage::engine

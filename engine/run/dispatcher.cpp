@@ -1,0 +1,110 @@
+#include "engine/run/dispatcher.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace offstage::engine {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+bool same_ways(const Schedule& a, const Schedule& b) {
+    return std::equal(a.assignments.begin(), a.assignments.end(), b.assignments.begin(), b.assignments.end(),
+                      [](const Assignment& x, const Assignment& y) { return x.expert == y.expert && x.way == y.way; });
+}
+
+}  // namespace
+
+Dispatcher::Dispatcher(CostModel& cost, const DispatchSettings& settings) : cost_(cost) {
+    set_policy(settings);
+}
+
+void Dispatcher::set_policy(const DispatchSettings& settings) {
+    settings_ = settings;
+    choice_.reset();
+    if (settings.measured && settings.decode != PolicyKind::kStatic && cost_.table().has_accelerator()) {
+        choice_.emplace(settings.decode, PolicyKind::kStatic);
+    }
+}
+
+PolicyKind Dispatcher::decode_policy() const {
+    return choice_.has_value() ? choice_->current() : settings_.decode;
+}
+
+void Dispatcher::begin_step(std::int64_t n_tokens, bool prefill) {
+    n_tokens_ = n_tokens;
+    prefill_ = prefill;
+    policy_ = prefill ? settings_.prefill : decode_policy();
+    differ_ = false;
+}
+
+Schedule& Dispatcher::schedule(std::span<const ExpertLoad> loads, std::int64_t staging_slots) {
+    schedule_.clear();
+    decide(policy_, loads, cost_, staging_slots, schedule_);
+    if (choice_.has_value() && !prefill_ && !differ_) {
+        // Both are known from the same loads; while they agree there is nothing to compare.
+        const PolicyKind other = policy_ == PolicyKind::kStatic ? settings_.decode : PolicyKind::kStatic;
+        other_.clear();
+        decide(other, loads, cost_, staging_slots, other_);
+        differ_ = !same_ways(schedule_, other_);
+    }
+    return schedule_;
+}
+
+void Dispatcher::finish_layer(std::int32_t layer, const Schedule& schedule, std::span<const ExpertLoad> loads,
+                              const LayerTimes& times) {
+    const auto start = Clock::now();
+    LayerEvent event;
+    event.step = step_;
+    event.layer = layer;
+    event.n_tokens = static_cast<std::int32_t>(n_tokens_);
+    event.policy = static_cast<std::uint8_t>(policy_);
+    event.is_prefill = prefill_ ? 1 : 0;
+    event.attention_us = static_cast<float>(times.attention_us);
+    event.gpu_us = static_cast<float>(times.gpu_us);
+    event.copy_us = static_cast<float>(times.copy_us);
+    event.cpu_us = static_cast<float>(times.cpu_us);
+    event.layer_us = static_cast<float>(times.layer_us);
+    event.predicted_gpu_us = static_cast<float>(schedule.gpu_us);
+    event.predicted_copy_us = static_cast<float>(schedule.copy_us);
+    event.predicted_cpu_us = static_cast<float>(schedule.cpu_us);
+    event.predicted_layer_us = static_cast<float>(schedule.makespan_us);
+    event.bytes_copied = times.bytes_copied;
+
+    assignment_events_.clear();
+    double gpu_tokens = 0, cpu_tokens = 0;
+    int n_gpu = 0, n_cpu = 0, n_copies = 0;
+    for (const Assignment& a : schedule.assignments) {
+        const auto load = std::find_if(loads.begin(), loads.end(),
+                                       [&](const ExpertLoad& l) { return l.expert == a.expert; });
+        const Place place = load == loads.end() ? Place::kRam : load->place;
+        assignment_events_.push_back({static_cast<std::uint16_t>(a.expert), static_cast<std::uint8_t>(a.way),
+                                      static_cast<std::uint8_t>(place), static_cast<std::uint32_t>(a.n_tokens)});
+        (a.way == Way::kCpu ? cpu_tokens : gpu_tokens) += a.n_tokens;
+        (a.way == Way::kCpu ? n_cpu : n_gpu) += 1;
+        n_copies += a.way == Way::kCopy;
+    }
+    recorder_.record(event, assignment_events_.data(), assignment_events_.size());
+    if (cost_.table().has_accelerator()) {
+        if (n_cpu > 0) cost_.correct(CostModel::Side::kCpu, cpu_tokens / n_cpu, schedule.cpu_us, times.cpu_us);
+        if (n_gpu > 0) cost_.correct(CostModel::Side::kGpu, gpu_tokens / n_gpu, schedule.gpu_us, times.gpu_us);
+        if (n_copies > 0) cost_.correct(CostModel::Side::kCopy, 1, schedule.copy_us, times.copy_us);
+    }
+    recorder_.add_overhead(std::chrono::duration<double, std::micro>(Clock::now() - start).count());
+}
+
+void Dispatcher::end_step(double step_us) {
+    recorder_.add_step(step_us, !prefill_);
+    if (choice_.has_value() && !prefill_) choice_->record(step_us, differ_);
+    ++step_;
+}
+
+std::vector<std::string> Dispatcher::decisions() const {
+    std::vector<std::string> reasons;
+    if (choice_.has_value()) {
+        for (const MeasuredChoice::Verdict& verdict : choice_->verdicts()) reasons.push_back(verdict.reason);
+    }
+    return reasons;
+}
+
+}  // namespace offstage::engine

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/plan/cost_model.h"
+#include "engine/plan/dispatch_policy.h"
+#include "engine/plan/measured_choice.h"
+#include "engine/run/session.h"
+#include "engine/telemetry/recorder.h"
+
+namespace offstage::engine {
+
+// What the layers of a step really took, as far as it can be known.
+struct LayerTimes {
+    double attention_us = 0;
+    double gpu_us = 0, copy_us = 0, cpu_us = 0;
+    double layer_us = 0;
+    std::uint64_t bytes_copied = 0;
+};
+
+// Decides what each expert of a layer does, by policy and cost model; hears what it took, corrects the cost model,
+// compares policies on live tokens, and writes it all down. One thread, the engine's.
+class Dispatcher {
+  public:
+    // `cost` must outlive this object.
+    Dispatcher(CostModel& cost, const DispatchSettings& settings);
+
+    void set_policy(const DispatchSettings& settings);
+    const DispatchSettings& settings() const { return settings_; }
+    // The policy in force for decode steps, and for prefill.
+    PolicyKind decode_policy() const;
+
+    // A step of n_tokens tokens; prefill: any of its segments has more than one token.
+    void begin_step(std::int64_t n_tokens, bool prefill);
+    // Valid until the next call.
+    Schedule& schedule(std::span<const ExpertLoad> loads, std::int64_t staging_slots);
+    // `schedule`: what was done in the end, with its predictions.
+    void finish_layer(std::int32_t layer, const Schedule& schedule, std::span<const ExpertLoad> loads,
+                      const LayerTimes& times);
+    void end_step(double step_us);
+
+    const DispatchTotals& totals() const { return recorder_.totals(); }
+    void reset_totals() { recorder_.reset_totals(); }
+    const Recorder& recorder() const { return recorder_; }
+    // Live comparisons so far, newest last; empty where none was made.
+    std::vector<std::string> decisions() const;
+
+  private:
+    CostModel& cost_;
+    DispatchSettings settings_;
+    std::optional<MeasuredChoice> choice_;
+    Recorder recorder_;
+    PolicyKind policy_ = PolicyKind::kBalanced;
+    std::uint64_t step_ = 0;
+    std::int64_t n_tokens_ = 0;
+    bool prefill_ = false;
+    bool differ_ = false;  // the compared policies' schedules, in this step
+    Schedule schedule_;
+    Schedule other_;
+    std::vector<AssignmentEvent> assignment_events_;
+};
+
+}  // namespace offstage::engine

@@ -1,0 +1,51 @@
+#include "engine/run/model_demand.h"
+
+#include <algorithm>
+
+#include "engine/run/device_weights.h"
+#include "engine/run/forward.h"
+#include "engine/run/kv_pool.h"
+
+namespace offstage::engine {
+
+ModelDemand demand_of(const ModelConfig& config, kernels::WeightType type, std::uint64_t dense_bytes,
+                      const DeviceInfo& device,
+                      const std::function<std::uint64_t(const Backend::StepShape&)>& scratch_bytes) {
+    const auto weight_bytes = static_cast<std::uint64_t>(kernels::bytes_per_weight(type));
+    const auto experts = static_cast<std::uint64_t>(config.n_layers * config.n_experts * config.expert_weights());
+    if (dense_bytes == 0) {
+        const auto small = static_cast<std::uint64_t>(config.n_layers * (2 + config.n_experts) * config.hidden_dim +
+                                                      config.hidden_dim);
+        dense_bytes = (static_cast<std::uint64_t>(config.total_weights()) - experts - small) * weight_bytes + small * 4;
+    }
+    ModelDemand demand;
+    demand.n_layers = config.n_layers;
+    demand.n_experts = config.n_experts;
+    demand.n_active = config.n_active;
+    demand.expert_bytes = (static_cast<std::uint64_t>(config.expert_weights()) * weight_bytes + 255) / 256 * 256;
+    demand.dense_bytes = DeviceWeights::device_bytes(config, dense_bytes);
+    demand.kv_bytes_per_token = KvPool::bytes_per_token(config);
+    demand.max_context = std::min(config.max_context, kDefaultContextLimit);
+    demand.shares_host_memory = device.kind == DeviceKind::kCpu;
+
+    const std::int64_t context = config.max_context;
+    std::uint64_t scratch_one = 0;
+    std::uint64_t scratch_slope = 0;
+    if (scratch_bytes) {
+        const auto at = [&](std::int64_t n) { return scratch_bytes(Forward::step_shape(config, type, n, context)); };
+        scratch_one = at(1);
+        for (const std::int64_t n : {512, 1024, 2048, 4096}) {
+            const std::uint64_t bytes = at(n);
+            if (bytes > scratch_one) {
+                scratch_slope = std::max(scratch_slope, (bytes - scratch_one) / static_cast<std::uint64_t>(n - 1) + 1);
+            }
+        }
+    }
+    // The KV pool's last, partly filled block counts as workspace.
+    demand.workspace_fixed_bytes = Forward::workspace_bytes(config, context) + scratch_one +
+                                   static_cast<std::uint64_t>(kernels::kKvBlockTokens) * demand.kv_bytes_per_token;
+    demand.workspace_bytes_per_token = Forward::workspace_bytes_per_token(config) + scratch_slope;
+    return demand;
+}
+
+}  // namespace offstage::engine

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "engine/device/backend.h"
+#include "engine/model/model_config.h"
+#include "engine/plan/planner.h"
+
+namespace offstage::engine {
+
+// Largest context that is taken unless the person asks for another, in tokens.
+inline constexpr std::int64_t kDefaultContextLimit = 32768;
+
+// What a model asks of a device. `dense_bytes`: of the dense weights (0: counted from the config, norms and gates in
+// float32, the rest as the experts). `scratch_bytes`: Backend::scratch_bytes for steps of n tokens; may be empty.
+ModelDemand demand_of(const ModelConfig& config, kernels::WeightType type, std::uint64_t dense_bytes,
+                      const DeviceInfo& device,
+                      const std::function<std::uint64_t(const Backend::StepShape&)>& scratch_bytes);
+
+}  // namespace offstage::engine
