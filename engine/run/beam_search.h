@@ -8,8 +8,10 @@
 
 namespace offstage::engine {
 
+inline constexpr int kLargestBeamWidth = 16;
+
 struct BeamSettings {
-    int width = 1;                // 1 .. 16
+    int width = 1;                // 1 .. kLargestBeamWidth
     double length_penalty = 1.0;  // score = log probability / length^length_penalty, length without the prompt
 };
 
@@ -20,16 +22,18 @@ struct BeamAnswer {
     std::vector<TokenId> tokens;  // without the end token
     double log_probability = 0;   // sum over the tokens, the end token included when there is one
     double score = 0;
-    bool ended = false;           // by an end token
+    bool ended = false;  // by an end token
 };
 
 // Beam search over next-token logits, the arithmetic alone: the caller computes logits for each live beam and forks
-// their KV sequences. As transformers' generate(num_beams=width, do_sample=False, early_stopping=False): each step ranks
-// the 2 * width best continuations of all beams; those that end (within the first width ranks) become answers, the best
-// width of the others live on; it is done when width answers are there and no live beam can beat the worst of them by
-// the score it has now, or at max_tokens. Checked against transformers by a golden file.
+// their KV sequences. As transformers' generate(num_beams=width, do_sample=False, early_stopping=False): each step
+// ranks the (1 + end tokens, at least 2) * width best continuations of all beams; those that end (within the first
+// width ranks) become answers, the best width of the others live on; it is done when width answers are there and no
+// live beam can beat the worst of them by the score it has now, or at max_tokens, when the first width ranks become
+// answers as they are. Width 1 is greedy decoding. Checked against transformers by golden files.
 class BeamSearch {
   public:
+    // max_tokens 0: no limit; the caller ends the search.
     BeamSearch(const BeamSettings& settings, std::vector<TokenId> end_tokens, std::int64_t max_tokens);
 
     // After the prompt there is one live beam; then up to `width`.
@@ -40,9 +44,11 @@ class BeamSearch {
         std::int32_t parent = 0;  // index of the live beam it continues
         TokenId token = -1;       // to feed next
     };
-    // logits: (n_live, vocab_size). Returns the new live beams, best first; empty when done. Valid until the next call.
+    // logits: (n_live, vocab_size); those that are not finite are never chosen. Returns the new live beams, best first;
+    // empty when done. Valid until the next call.
     std::span<const Branch> advance(std::span<const float> logits, std::int64_t vocab_size);
-    // Ends the search (stopped, context full): the live beams become answers as they are.
+    // Ends the search (stopped, context full): the live beams become answers as they are. One answer at least is there
+    // then, with no tokens if nothing was computed.
     void finish();
 
     // Best score first; at most width. Whole once done.
@@ -55,11 +61,23 @@ class BeamSearch {
         std::vector<TokenId> tokens;
         double log_probability = 0;
     };
+    struct Candidate {
+        double log_probability;
+        std::int32_t parent;
+        TokenId token;
+    };
+
+    bool is_end(TokenId token) const;
+    void rank(std::span<const float> logits, std::int64_t vocab_size);
+    void add_answer(const Candidate& candidate);
+    void keep(BeamAnswer answer);
+
     BeamSettings settings_;
-    std::vector<TokenId> end_tokens_;
+    std::vector<TokenId> end_tokens_;  // ascending
     std::int64_t max_tokens_;
-    std::vector<Beam> live_;
-    std::vector<BeamAnswer> answers_;
+    std::vector<Beam> live_, next_;      // best first
+    std::vector<Candidate> candidates_;  // of the last step
+    std::vector<BeamAnswer> answers_;    // best first
     std::vector<Branch> branches_;
     bool done_ = false;
 };

@@ -1,0 +1,170 @@
+#include "engine/plan/popularity.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+
+#include "engine/error.h"
+#include "engine/json.h"
+#include "engine/plan/atomic_file.h"
+#include "engine/text/text_file.h"
+
+namespace offstage::engine {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kLargestFile = std::size_t{16} << 20;
+constexpr std::int64_t kMostLayers = 4096;
+constexpr std::int64_t kMostExperts = 65536;
+// Sums of a layer stay exact enough, and far from infinity.
+constexpr double kLargestCount = 1e15;
+
+double layer_sum(const Popularity& popularity, std::int64_t layer) {
+    double sum = 0;
+    for (std::int64_t expert = 0; expert < popularity.n_experts; ++expert) sum += popularity.count(layer, expert);
+    return sum;
+}
+
+[[noreturn]] void reject(const std::string& source, const std::string& where, const std::string& found,
+                         const std::string& expected) {
+    throw Error(ErrorKind::kInvalidModel, source + ": " + where + " is " + found + "; expected " + expected);
+}
+
+void read_layer(const json& row, std::int64_t layer, const std::string& source, Popularity& popularity) {
+    const std::string where = "\"counts\"[" + std::to_string(layer) + "]";
+    if (!row.is_array() || row.size() != static_cast<std::size_t>(popularity.n_experts)) {
+        reject(source, where, describe(row), "a list of " + std::to_string(popularity.n_experts) + " numbers");
+    }
+    double sum = 0;
+    double largest = 0;
+    for (std::size_t expert = 0; expert < row.size(); ++expert) {
+        const json& value = row[expert];
+        const double count = value.is_number() ? value.get<double>() : -1;
+        if (!(count >= 0 && count <= kLargestCount)) {
+            reject(source, where + "[" + std::to_string(expert) + "]", describe(value), "a number from 0 to 1e15");
+        }
+        popularity.counts.push_back(count);
+        sum += count;
+        largest = std::max(largest, count);
+    }
+    // A token chooses an expert once, so no expert has more than one choice of n_active; a little more is rounding.
+    if (largest * static_cast<double>(popularity.n_active) > sum * 1.001) {
+        reject(source, where, "a list whose largest number is more than 1 / n_active of its sum",
+               "counts of tokens that choose n_active different experts each");
+    }
+}
+
+json number_of(double value) {
+    if (value == std::floor(value) && std::abs(value) < 9e15) return static_cast<std::int64_t>(value);
+    return value;
+}
+
+std::string quoted(const std::string& text) {
+    return json(text).dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+}  // namespace
+
+Popularity Popularity::uniform(std::int64_t n_layers, std::int64_t n_experts, std::int64_t n_active) {
+    Popularity popularity;
+    popularity.n_layers = n_layers;
+    popularity.n_experts = n_experts;
+    popularity.n_active = n_active;
+    popularity.counts.assign(static_cast<std::size_t>(n_layers * n_experts), 0.0);
+    return popularity;
+}
+
+double Popularity::share(std::int64_t layer, std::int64_t expert) const {
+    const double sum = layer_sum(*this, layer);
+    const auto active = static_cast<double>(n_active);
+    if (!(sum > 0)) return active / static_cast<double>(n_experts);
+    return std::min(1.0, active * count(layer, expert) / sum);
+}
+
+void Popularity::add(std::span<const std::int32_t> experts, std::int64_t tokens) {
+    assert(static_cast<std::int64_t>(experts.size()) == tokens * n_layers * n_active);
+    std::size_t i = 0;
+    for (std::int64_t token = 0; token < tokens; ++token) {
+        for (std::int64_t layer = 0; layer < n_layers; ++layer) {
+            for (std::int64_t a = 0; a < n_active; ++a, ++i) {
+                assert(experts[i] >= 0 && experts[i] < n_experts);
+                counts[static_cast<std::size_t>(layer * n_experts + experts[i])] += 1;
+            }
+        }
+    }
+    n_tokens += tokens;
+}
+
+double expected_hit_rate(const Popularity& popularity, std::span<const std::uint8_t> resident) {
+    assert(resident.size() == popularity.counts.size());
+    if (popularity.n_layers == 0) return 0;
+    double rate = 0;
+    for (std::int64_t layer = 0; layer < popularity.n_layers; ++layer) {
+        double of_resident = 0;
+        double of_all = 0;
+        const double sum = layer_sum(popularity, layer);
+        for (std::int64_t expert = 0; expert < popularity.n_experts; ++expert) {
+            const double weight = sum > 0 ? popularity.count(layer, expert) : 1;
+            of_all += weight;
+            if (resident[static_cast<std::size_t>(layer * popularity.n_experts + expert)] != 0) of_resident += weight;
+        }
+        rate += of_resident / of_all;
+    }
+    return rate / static_cast<double>(popularity.n_layers);
+}
+
+Popularity parse_popularity(std::string_view text, const std::string& source) {
+    if (text.size() > kLargestFile) {
+        reject(source, "the file", std::to_string(text.size()) + " bytes long", "at most 16 MiB");
+    }
+    const json document = parse_json(text, source, {.max_depth = 8});
+    const JsonFields fields(document, source);
+    if (fields.text("format") != "offstage-popularity") fields.reject("format", "\"offstage-popularity\"");
+    fields.integer("version", 1, 1);
+
+    Popularity popularity;
+    popularity.n_layers = fields.integer("n_layers", 1, kMostLayers);
+    popularity.n_experts = fields.integer("n_experts", 1, kMostExperts);
+    popularity.n_active = fields.integer("n_active", 1, popularity.n_experts);
+    popularity.n_tokens = fields.integer("n_tokens", 0, static_cast<std::int64_t>(kLargestCount));
+    popularity.source = fields.text("source", "");
+    fields.text("model", "");
+
+    const json* rows = fields.find("counts");
+    if (rows == nullptr || !rows->is_array() || rows->size() != static_cast<std::size_t>(popularity.n_layers)) {
+        fields.reject("counts", "a list of " + std::to_string(popularity.n_layers) + " lists");
+    }
+    std::int64_t layer = 0;
+    for (const json& row : *rows) read_layer(row, layer++, source, popularity);
+    return popularity;
+}
+
+Popularity read_popularity(const std::filesystem::path& file) {
+    const std::optional<std::string> text = read_small_file(file, kLargestFile);
+    if (!text) throw Error(ErrorKind::kNotFound, shown_path(file) + ": there is no such popularity profile");
+    return parse_popularity(*text, shown_path(file));
+}
+
+void write_popularity(const Popularity& popularity, const std::string& model, const std::filesystem::path& file) {
+    std::string text = "{\n  \"format\": \"offstage-popularity\",\n  \"version\": 1,\n  \"model\": " + quoted(model) +
+                       ",\n  \"source\": " + quoted(popularity.source) +
+                       ",\n  \"n_layers\": " + std::to_string(popularity.n_layers) +
+                       ",\n  \"n_experts\": " + std::to_string(popularity.n_experts) +
+                       ",\n  \"n_active\": " + std::to_string(popularity.n_active) +
+                       ",\n  \"n_tokens\": " + std::to_string(popularity.n_tokens) + ",\n  \"counts\": [";
+    // One layer per line: people look at these files, and compare them.
+    for (std::int64_t layer = 0; layer < popularity.n_layers; ++layer) {
+        json row = json::array();
+        for (std::int64_t expert = 0; expert < popularity.n_experts; ++expert) {
+            row.push_back(number_of(popularity.count(layer, expert)));
+        }
+        text += (layer == 0 ? "\n    " : ",\n    ") + row.dump();
+    }
+    text += "\n  ]\n}\n";
+    if (const std::string failure = write_file_atomically(file, text); !failure.empty()) {
+        throw Error(ErrorKind::kInvalidInput, shown_path(file) + " cannot be written: " + failure);
+    }
+}
+
+}  // namespace offstage::engine
