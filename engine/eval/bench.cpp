@@ -45,7 +45,7 @@ class Bench {
     Bench(LoadedModel& model, const BenchRequest& request, const std::function<void(const std::string&)>& log)
         : model_(model), request_(request), log_(log) {
         // The weights themselves are read where they are larger than any cache; a small model needs a buffer beside it.
-        const std::span<const std::byte> experts = model.weights().experts.memory();
+        const std::span<const std::byte> experts = model.experts().ram();
         if (experts.size() >= kProbeBytes) {
             probe_ = std::make_unique<kernels::ReadBandwidthProbe>(model.pool(), experts.first(kProbeBytes));
         } else {
@@ -60,7 +60,12 @@ class Bench {
                                                       " tokens, but " + model.summary().name + " holds " +
                                                       std::to_string(model.config().max_context) + ".");
         }
-        cache_ = KvCache(model.config(), context);
+        if (context > model.plan().context) {
+            throw Error(ErrorKind::kInvalidInput, "The bench needs a context of " + std::to_string(context) +
+                                                      " tokens, but memory was planned for " +
+                                                      std::to_string(model.plan().context) + "; ask for a longer one.");
+        }
+        sequence_ = model.new_sequence();
         std::mt19937_64 random(7);
         for (std::int64_t i = 0; i < context; ++i) {
             tokens_.push_back(static_cast<TokenId>(random() % static_cast<std::uint64_t>(model.config().vocab_size)));
@@ -69,7 +74,7 @@ class Bench {
 
     BenchResult run() {
         BenchResult result;
-        result.active_weight_bytes_per_token = model_.weights().active_bytes(model_.config());
+        result.active_weight_bytes_per_token = model_.active_bytes();
         result.peak_bf16_gflops = kernels::measure_peak_gflops_bf16(model_.pool());
         result.peak_f32_gflops = kernels::measure_peak_gflops_f32(model_.pool());
         result.prefill_products = kernels::name_of(model_.mode());
@@ -109,35 +114,41 @@ class Bench {
 
   private:
     double gigabytes_per_s(double tokens_per_s) const {
-        return static_cast<double>(model_.weights().active_bytes(model_.config())) * tokens_per_s / 1e9;
+        return static_cast<double>(model_.active_bytes()) * tokens_per_s / 1e9;
     }
 
     double prefill() {
-        cache_.truncate(0);
+        sequence_.truncate(0);
         std::span<const TokenId> rest(tokens_.data(), static_cast<std::size_t>(request_.prompt_tokens));
         const auto start = Clock::now();
         while (!rest.empty()) {
-            const std::size_t n = std::min<std::size_t>(rest.size(), Forward::kMaxStep);
-            const bool last = n == rest.size();
-            model_.forward().step(rest.first(n), cache_, last ? Forward::Logits::kLast : Forward::Logits::kNone, {});
+            const auto max_step = static_cast<std::size_t>(model_.forward().max_step());
+            const std::size_t n = std::min(rest.size(), max_step);
+            step(rest.first(n), n == rest.size() ? Forward::Logits::kLast : Forward::Logits::kNone);
             rest = rest.subspan(n);
         }
         return seconds_since(start);
     }
 
     DecodeRepeat decode() {
-        cache_.truncate(request_.prompt_tokens);
+        sequence_.truncate(request_.prompt_tokens);
         const double before = probe_->measure_gbps();
         const auto start = Clock::now();
         for (std::int64_t i = 0; i < request_.decode_tokens; ++i) {
             const std::span<const TokenId> one(tokens_.data() + request_.prompt_tokens + i, 1);
-            model_.forward().step(one, cache_, Forward::Logits::kLast, {});
+            step(one, Forward::Logits::kLast);
         }
         const double tokens_per_s = static_cast<double>(request_.decode_tokens) / seconds_since(start);
         const double after = probe_->measure_gbps();
         const double bandwidth = (before + after) / 2;
         const bool steady = std::abs(before - after) <= kBracketTolerance * std::max(before, after);
         return {tokens_per_s, bandwidth, gigabytes_per_s(tokens_per_s) / bandwidth, steady};
+    }
+
+    void step(std::span<const TokenId> tokens, Forward::Logits wanted) {
+        const Segment segment{&sequence_, tokens};
+        if (model_.forward().step({&segment, 1}, wanted, {}) == Forward::Outcome::kDone) return;
+        throw Error(ErrorKind::kDevice, model_.device().info().name + " failed: " + model_.device().failure());
     }
 
     void report(int repeat, double prefill_speed, const DecodeRepeat& r) const {
@@ -154,7 +165,7 @@ class Bench {
     BenchRequest request_;
     const std::function<void(const std::string&)>& log_;
     std::unique_ptr<kernels::ReadBandwidthProbe> probe_;
-    KvCache cache_;
+    KvSequence sequence_;
     std::vector<TokenId> tokens_;
 };
 

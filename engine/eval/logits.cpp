@@ -21,13 +21,21 @@ std::vector<std::vector<float>> compute_logits(LoadedModel& model, std::span<con
                                                   model.summary().name + "; expected 0 to " +
                                                   std::to_string(config.vocab_size - 1) + ".");
     }
-    KvCache cache(config, n_tokens);
+    if (n_tokens > model.plan().context) {
+        throw Error(ErrorKind::kInvalidInput, std::to_string(n_tokens) + " tokens were given, but memory was planned "
+                                                                         "for a context of " +
+                                                  std::to_string(model.plan().context) + "; ask for a longer one.");
+    }
+    KvSequence sequence = model.new_sequence();
     std::vector<std::vector<float>> rows;
     while (!tokens.empty()) {
-        const std::size_t n = std::min<std::size_t>(tokens.size(), Forward::kMaxStep);
+        const std::size_t n = std::min<std::size_t>(tokens.size(), static_cast<std::size_t>(model.forward().max_step()));
         const bool last = n == tokens.size();
         const auto wanted = all ? Forward::Logits::kAll : last ? Forward::Logits::kLast : Forward::Logits::kNone;
-        model.forward().step(tokens.first(n), cache, wanted, {});
+        const Segment segment{&sequence, tokens.first(n)};
+        if (model.forward().step({&segment, 1}, wanted, {}) != Forward::Outcome::kDone) {
+            throw Error(ErrorKind::kDevice, model.device().info().name + " failed: " + model.device().failure());
+        }
         const std::span<const float> logits = model.forward().logits();
         const auto width = static_cast<std::size_t>(config.vocab_size);
         for (std::size_t row = 0; row < logits.size(); row += width) {
