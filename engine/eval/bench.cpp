@@ -2,23 +2,18 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <memory>
 #include <random>
 
 #include "engine/error.h"
+#include "engine/eval/loaded_step_model.h"
+#include "engine/eval/statistics.h"
 #include "kernels/machine_limits.h"
 
 namespace offstage::engine {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-    return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 constexpr std::size_t kProbeBytes = std::size_t{1} << 30;
 
@@ -43,9 +38,9 @@ double prefill_operations(const ModelConfig& c, std::int64_t n_tokens) {
 class Bench {
   public:
     Bench(LoadedModel& model, const BenchRequest& request, const std::function<void(const std::string&)>& log)
-        : model_(model), request_(request), log_(log) {
+        : model_(model), steps_(model), request_(request), log_(log) {
         // The weights themselves are read where they are larger than any cache; a small model needs a buffer beside it.
-        const std::span<const std::byte> experts = model.weights().experts.memory();
+        const std::span<const std::byte> experts = model.experts().ram();
         if (experts.size() >= kProbeBytes) {
             probe_ = std::make_unique<kernels::ReadBandwidthProbe>(model.pool(), experts.first(kProbeBytes));
         } else {
@@ -55,12 +50,12 @@ class Bench {
         if (request.prompt_tokens < 1 || request.decode_tokens < 1 || request.repeats < 1) {
             throw Error(ErrorKind::kInvalidInput, "A bench needs a prompt, a decode and a repeat of at least 1.");
         }
-        if (context > model.config().max_context) {
+        const std::int64_t room = std::min(model.config().max_context, model.plan().context);
+        if (context > room) {
             throw Error(ErrorKind::kInvalidInput, "The bench needs a context of " + std::to_string(context) +
                                                       " tokens, but " + model.summary().name + " holds " +
-                                                      std::to_string(model.config().max_context) + ".");
+                                                      std::to_string(room) + ".");
         }
-        cache_ = KvCache(model.config(), context);
         std::mt19937_64 random(7);
         for (std::int64_t i = 0; i < context; ++i) {
             tokens_.push_back(static_cast<TokenId>(random() % static_cast<std::uint64_t>(model.config().vocab_size)));
@@ -69,7 +64,7 @@ class Bench {
 
     BenchResult run() {
         BenchResult result;
-        result.active_weight_bytes_per_token = model_.weights().active_bytes(model_.config());
+        result.active_weight_bytes_per_token = model_.active_bytes();
         result.peak_bf16_gflops = kernels::measure_peak_gflops_bf16(model_.pool());
         result.peak_f32_gflops = kernels::measure_peak_gflops_f32(model_.pool());
         result.prefill_products = kernels::name_of(model_.mode());
@@ -109,31 +104,25 @@ class Bench {
 
   private:
     double gigabytes_per_s(double tokens_per_s) const {
-        return static_cast<double>(model_.weights().active_bytes(model_.config())) * tokens_per_s / 1e9;
+        return static_cast<double>(model_.active_bytes()) * tokens_per_s / 1e9;
     }
 
     double prefill() {
-        cache_.truncate(0);
-        std::span<const TokenId> rest(tokens_.data(), static_cast<std::size_t>(request_.prompt_tokens));
-        const auto start = Clock::now();
-        while (!rest.empty()) {
-            const std::size_t n = std::min<std::size_t>(rest.size(), Forward::kMaxStep);
-            const bool last = n == rest.size();
-            model_.forward().step(rest.first(n), cache_, last ? Forward::Logits::kLast : Forward::Logits::kNone, {});
-            rest = rest.subspan(n);
-        }
-        return seconds_since(start);
+        steps_.restart();
+        const double start = steps_.now_us();
+        feed_prompt(steps_, std::span(tokens_).first(static_cast<std::size_t>(request_.prompt_tokens)), {});
+        return (steps_.now_us() - start) / 1e6;
     }
 
+    // Follows prefill(), whose tokens it continues.
     DecodeRepeat decode() {
-        cache_.truncate(request_.prompt_tokens);
         const double before = probe_->measure_gbps();
-        const auto start = Clock::now();
+        const double start = steps_.now_us();
         for (std::int64_t i = 0; i < request_.decode_tokens; ++i) {
-            const std::span<const TokenId> one(tokens_.data() + request_.prompt_tokens + i, 1);
-            model_.forward().step(one, cache_, Forward::Logits::kLast, {});
+            const BeamSearch::Branch next{0, tokens_[static_cast<std::size_t>(request_.prompt_tokens + i)]};
+            steps_.advance({&next, 1}, {});
         }
-        const double tokens_per_s = static_cast<double>(request_.decode_tokens) / seconds_since(start);
+        const double tokens_per_s = 1e6 * static_cast<double>(request_.decode_tokens) / (steps_.now_us() - start);
         const double after = probe_->measure_gbps();
         const double bandwidth = (before + after) / 2;
         const bool steady = std::abs(before - after) <= kBracketTolerance * std::max(before, after);
@@ -151,21 +140,14 @@ class Bench {
     }
 
     LoadedModel& model_;
+    LoadedStepModel steps_;
     BenchRequest request_;
     const std::function<void(const std::string&)>& log_;
     std::unique_ptr<kernels::ReadBandwidthProbe> probe_;
-    KvCache cache_;
     std::vector<TokenId> tokens_;
 };
 
 }  // namespace
-
-double median(std::vector<double> values) {
-    if (values.empty()) return 0;
-    std::sort(values.begin(), values.end());
-    const std::size_t middle = values.size() / 2;
-    return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
 
 BenchResult run_bench(LoadedModel& model, const BenchRequest& request,
                       const std::function<void(const std::string&)>& log) {
