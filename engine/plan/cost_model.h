@@ -13,29 +13,29 @@ struct CostPoint {
 
 // What was measured for one device, one expert shape and one format (Fiddler, appendix A, figure 7). Microseconds.
 struct CostTable {
-    std::string device;        // DeviceInfo::name
-    std::string weight_type;   // "BF16"
+    std::string device;       // DeviceInfo::name
+    std::string weight_type;  // "BF16"
     std::int64_t hidden_dim = 0;
     std::int64_t ffn_dim = 0;
     std::uint64_t expert_bytes = 0;
-    bool pinned = false;                   // the host side of weight copies was page-locked
-    double weight_copy_us = 0;             // one expert, host to device
+    bool pinned = false;                     // the host side of weight copies was page-locked
+    double weight_copy_us = 0;               // one expert, host to device
     std::vector<CostPoint> activation_copy;  // there and back, n tokens
-    std::vector<CostPoint> gpu_expert;     // ascending n_tokens; empty: there is no accelerator
+    std::vector<CostPoint> gpu_expert;       // ascending n_tokens; empty: there is no accelerator
     std::vector<CostPoint> cpu_expert;
-    double sync_us = 0;                    // one hand-over between host and device
-    double cpu_slowdown = 1;               // of CPU experts while a copy runs (they share DRAM)
-    double copy_slowdown = 1;              // of copies while CPU experts run
-    double dense_us = 0;                   // decode: everything but the experts, one token, all layers
-    double dense_us_per_token = 0;         // prefill: the same per token of a long step
+    double sync_us = 0;             // one hand-over between host and device
+    double cpu_slowdown = 1;        // of CPU experts while a copy runs (they share DRAM)
+    double copy_slowdown = 1;       // of copies while CPU experts run
+    double dense_us = 0;            // decode: everything but the experts, one token, all layers
+    double dense_us_per_token = 0;  // prefill: the same per token of a long step
     bool emulated = false;
 
     bool has_accelerator() const { return !gpu_expert.empty(); }
 };
 
 // Predicts and learns. Between measured points it interpolates linearly, beyond the last it goes on along the last
-// segment. Each side carries one correction factor per group of token counts (1, 2-8, 9-64, more), moved by what layers
-// really took. One thread.
+// segment (never falling). Each side carries one correction factor per group of token counts (1, 2-8, 9-64, more),
+// moved by what layers really took. One thread.
 class CostModel {
   public:
     CostModel() = default;
@@ -49,7 +49,8 @@ class CostModel {
 
     enum class Side : std::uint8_t { kCpu, kGpu, kCopy };
     // A layer of `tokens_per_expert` tokens (mean) was predicted at, and took, so many microseconds. The factor moves a
-    // tenth of the way, stays within 1/8 .. 8, and ignores predictions of 0.
+    // tenth of the way (in the logarithm, so that one outlier moves it little), stays within 1/8 .. 8, and ignores
+    // predictions or measurements of 0. Copies have one factor for all token counts.
     void correct(Side side, double tokens_per_expert, double predicted_us, double measured_us);
     double correction(Side side, double tokens_per_expert) const;
     void forget_corrections();

@@ -17,9 +17,10 @@ enum class PolicyKind : std::uint8_t {
     kBalanced,   // CPU, copy engine and GPU side by side: the split with the smallest makespan
     kTransfer,   // every miss is copied
     kStatic,     // every miss runs on the CPU
-    kLayers,     // a layer runs on the GPU when all its experts are there, else on the CPU
+    kLayers,  // a layer runs on the GPU when all the experts it uses are there, else on the CPU (with their copies in
+              // RAM)
 };
-std::string_view name_of(PolicyKind kind);  // "threshold", "balanced", "transfer", "static", "layers"
+std::string_view name_of(PolicyKind kind);       // "threshold", "balanced", "transfer", "static", "layers"
 PolicyKind parse_policy(std::string_view name);  // throws Error (kInvalidInput), listing the names
 
 // One expert of a layer and step, with at least one token.
@@ -40,16 +41,28 @@ struct Assignment {
 // What a layer's experts do. Resident first, then copies in the order in which they are made, then the CPU's.
 struct Schedule {
     std::vector<Assignment> assignments;
-    // Predicted, microseconds: each side's own work, and the whole layer with all sides at once.
+    // Predicted, microseconds: how long each side is busy (slow-downs by the others counted, waiting not; the CPU
+    // without activation copy and hand-over), and the whole layer with all sides at once.
     double gpu_us = 0;
     double copy_us = 0;
     double cpu_us = 0;
     double makespan_us = 0;
     void clear();
+
+    // Room for deciding, kept from call to call.
+    struct Candidate {
+        std::int32_t expert = 0;
+        std::int32_t n_tokens = 0;
+        double gpu_us = 0;
+        double cpu_us = 0;
+        bool copied = false;
+    };
+    std::vector<Candidate> candidates;
 };
 
-// Decides without allocating once `out` has seen the largest layer. `staging_slots` 0: nothing can be copied on demand.
-// Without an accelerator (cost.table()) everything is the CPU's.
+// For balanced the split is the best that was found: the most loaded misses are copied, as many as pay, then single
+// moves and exchanges while they help. Decides without allocating once `out` has seen the largest layer.
+// `staging_slots` 0: nothing can be copied on demand. Without an accelerator (cost.table()) everything is the CPU's.
 void decide(PolicyKind policy, std::span<const ExpertLoad> loads, const CostModel& cost, std::int64_t staging_slots,
             Schedule& out);
 

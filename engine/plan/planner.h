@@ -12,11 +12,11 @@ namespace offstage::engine {
 
 enum class Place : std::uint8_t { kDevice, kRam, kDisk };
 
-// What a person allows. 0: all there is.
+// What a person allows. 0: all there is; make_plan() takes it for no limit, so callers put in what the device has.
 struct Budget {
     std::uint64_t vram_bytes = 0;
     std::uint64_t ram_bytes = 0;
-    std::int64_t context = 0;      // tokens; 0: the planner's choice
+    std::int64_t context = 0;  // tokens; 0: the planner's choice
 };
 
 // What a model asks for on one device, in bytes. Filled by whoever knows both.
@@ -25,14 +25,14 @@ struct ModelDemand {
     std::int64_t n_experts = 0;
     std::int64_t n_active = 0;
     std::uint64_t expert_bytes = 0;
-    std::uint64_t dense_bytes = 0;           // on the device
-    std::uint64_t kv_bytes_per_token = 0;    // on the device
-    std::uint64_t host_fixed_bytes = 0;      // RAM that is not experts: dense weights kept there, buffers
-    std::int64_t max_context = 0;            // of the model
+    std::uint64_t dense_bytes = 0;         // on the device
+    std::uint64_t kv_bytes_per_token = 0;  // on the device
+    std::uint64_t host_fixed_bytes = 0;    // RAM that is not experts: dense weights kept there, buffers
+    std::int64_t max_context = 0;          // of the model
     // Workspace on the device for steps of up to n tokens: fixed + per_token * n.
     std::uint64_t workspace_fixed_bytes = 0;
     std::uint64_t workspace_bytes_per_token = 0;
-    bool shares_host_memory = false;         // the device is the CPU: one memory, nothing is copied
+    bool shares_host_memory = false;  // the device is the CPU: one memory, nothing is copied
 };
 
 enum class PlacementKind : std::uint8_t {
@@ -42,16 +42,16 @@ enum class PlacementKind : std::uint8_t {
 
 // What goes where.
 struct Plan {
-    std::vector<Place> places;        // (n_layers, n_experts): the fastest place that holds a copy
+    std::vector<Place> places;  // (n_layers, n_experts): the fastest place that holds a copy
     std::int64_t context = 0;
-    std::int64_t max_step = 512;      // prompt tokens per step
-    std::int64_t staging_slots = 0;   // experts' room on the device for copies on demand
+    std::int64_t max_step = 512;          // prompt tokens per step
+    std::int64_t staging_slots = 0;       // experts' room on the device for copies on demand
     std::int64_t host_staging_slots = 0;  // experts' room in RAM for those on disk
-    bool duplicates = true;           // experts on the device keep a copy in RAM
+    bool duplicates = true;               // experts on the device keep a copy in RAM
     std::uint64_t dense_bytes = 0, kv_bytes = 0, expert_bytes = 0, staging_bytes = 0, workspace_bytes = 0;  // VRAM
     std::uint64_t ram_bytes = 0;
     double expected_hit_rate = 0;
-    std::string note;                 // for the person, when something was given up: a shorter context, no staging ...
+    std::string note;  // for the person, when something was given up: a shorter context, no staging ...
 
     std::int64_t n_resident() const;
     std::uint64_t vram_bytes() const { return dense_bytes + kv_bytes + expert_bytes + staging_bytes + workspace_bytes; }
@@ -63,8 +63,13 @@ struct Plan {
 // Dense weights, KV cache and workspace first, then two staging slots, then experts by popularity while the budget
 // lasts (Fiddler, section 3.3); what does not fit stays in RAM while its budget lasts, the rest on disk. Without counts
 // the experts are spread evenly over the layers. A context that the person did not name is shortened (to no less than
-// 2048) before experts have to leave for it. Throws Error (kOutOfMemory) when dense weights, KV cache and the smallest
-// workspace do not fit: by how many bytes, and what would fit (a shorter context, this much VRAM).
+// 2048) before experts have to leave for it. While experts do not all fit, the workspace may take a tenth of the VRAM
+// for longer steps (512 .. 4096 tokens): they copy experts less often. More VRAM never lowers the hit rate. RAM: when
+// it is short, experts on the device give up their copy in RAM first (duplicates), then the least popular go to disk.
+// Where the device shares the host's memory only ram_bytes counts, all places are kRam or kDisk, expert_bytes and
+// staging stay 0, and Plan::ram_bytes holds everything.
+// Throws Error: kOutOfMemory when dense weights, KV cache and the smallest workspace do not fit (by how many bytes, and
+// what would fit: a shorter context, this much memory), kInvalidInput when the popularity is of another model.
 Plan make_plan(const ModelDemand& demand, const Budget& budget, const Popularity& popularity, PlacementKind kind);
 
 // Changes one expert's copy for another's: (layer, expert) to take in, and the one to give up, of any layers.

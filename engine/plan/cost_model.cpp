@@ -1,0 +1,65 @@
+#include "engine/plan/cost_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace offstage::engine {
+namespace {
+
+double interpolate(const std::vector<CostPoint>& points, std::int64_t n_tokens) {
+    if (points.empty() || n_tokens <= 0) return 0;
+    if (n_tokens <= points.front().n_tokens || points.size() == 1) return points.front().us;
+    const auto above = std::lower_bound(points.begin() + 1, points.end() - 1, n_tokens,
+                                        [](const CostPoint& point, std::int64_t n) { return point.n_tokens < n; });
+    const CostPoint& b = *above;
+    const CostPoint& a = *(above - 1);
+    double slope = (b.us - a.us) / static_cast<double>(b.n_tokens - a.n_tokens);
+    // Beyond the last point a falling slope is noise, and would end below zero.
+    if (n_tokens > b.n_tokens) slope = std::max(slope, 0.0);
+    return b.us + slope * static_cast<double>(n_tokens - b.n_tokens);
+}
+
+}  // namespace
+
+CostModel::CostModel(CostTable table) : table_(std::move(table)) {}
+
+int CostModel::group(double tokens_per_expert) {
+    if (tokens_per_expert < 1.5) return 0;
+    if (tokens_per_expert < 8.5) return 1;
+    return tokens_per_expert < 64.5 ? 2 : 3;
+}
+
+double CostModel::cpu_us(std::int64_t n_tokens) const {
+    return interpolate(table_.cpu_expert, n_tokens) * factor_[0][group(static_cast<double>(n_tokens))];
+}
+
+double CostModel::gpu_us(std::int64_t n_tokens) const {
+    return interpolate(table_.gpu_expert, n_tokens) * factor_[1][group(static_cast<double>(n_tokens))];
+}
+
+// A weight copy does not know how many tokens it is for.
+double CostModel::weight_copy_us() const {
+    return table_.weight_copy_us * factor_[2][0];
+}
+
+double CostModel::activation_copy_us(std::int64_t n_tokens) const {
+    return interpolate(table_.activation_copy, n_tokens);
+}
+
+void CostModel::correct(Side side, double tokens_per_expert, double predicted_us, double measured_us) {
+    if (!(predicted_us > 0) || !(measured_us > 0) || !std::isfinite(predicted_us) || !std::isfinite(measured_us))
+        return;
+    double& factor = factor_[static_cast<int>(side)][side == Side::kCopy ? 0 : group(tokens_per_expert)];
+    factor = std::clamp(factor * std::pow(measured_us / predicted_us, 0.1), 0.125, 8.0);
+}
+
+double CostModel::correction(Side side, double tokens_per_expert) const {
+    return factor_[static_cast<int>(side)][side == Side::kCopy ? 0 : group(tokens_per_expert)];
+}
+
+void CostModel::forget_corrections() {
+    for (auto& side : factor_) std::fill(std::begin(side), std::end(side), 1.0);
+}
+
+}  // namespace offstage::engine

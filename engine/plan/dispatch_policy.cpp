@@ -1,0 +1,312 @@
+#include "engine/plan/dispatch_policy.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "engine/error.h"
+
+namespace offstage::engine {
+namespace {
+
+using Candidate = Schedule::Candidate;
+
+constexpr std::array<PolicyKind, 5> kPolicies = {PolicyKind::kThreshold, PolicyKind::kBalanced, PolicyKind::kTransfer,
+                                                 PolicyKind::kStatic, PolicyKind::kLayers};
+constexpr std::int64_t kMostSlots = 16;  // more are as good as 16: the GPU is never that far behind the copies
+
+// A layer played through, event by event, as makespan_us() describes it.
+class Timeline {
+  public:
+    Timeline(const CostModel& cost, std::int64_t staging_slots)
+        : copy_us_(cost.weight_copy_us()),
+          copy_slowdown_(std::max(1.0, cost.table().copy_slowdown)),
+          cpu_slowdown_(std::max(1.0, cost.table().cpu_slowdown)),
+          n_slots_(std::clamp<std::int64_t>(staging_slots, 1, kMostSlots)) {}
+
+    // The CPU's list: `lead_us` (activation copy, hand-over) disturbs nobody, `work_us` is what it takes alone.
+    void begin(double resident_us, double lead_us, double work_us) {
+        gpu_end_ = resident_us;
+        copy_end_ = copying_ = 0;
+        n_copied_ = 0;
+        cpu_clock_ = 0;
+        cpu_lead_ = lead_us;
+        cpu_work_ = work_us;
+        cpu_busy_ = 0;
+    }
+
+    // The next expert to copy; then it runs for `gpu_us`.
+    void copy(double gpu_us) {
+        double begin = copy_end_;
+        // A slot is free again when the expert that was in it has been computed.
+        if (n_copied_ >= n_slots_) begin = std::max(begin, done_[static_cast<std::size_t>(n_copied_ % n_slots_)]);
+        run_cpu(begin, 1.0);
+        copy_end_ = begin + copy_beside_cpu(begin);
+        copying_ += copy_end_ - begin;
+        gpu_end_ = std::max(gpu_end_, copy_end_) + gpu_us;
+        done_[static_cast<std::size_t>(n_copied_ % n_slots_)] = gpu_end_;
+        ++n_copied_;
+    }
+
+    // Ends the layer.
+    double finish() {
+        // A CPU that was done before the last copy has a clock beyond its end, but then the GPU ends later still.
+        cpu_busy_ += cpu_work_;
+        return std::max(gpu_end_, cpu_clock_ + cpu_lead_ + cpu_work_);
+    }
+
+    double copying_us() const { return copying_; }
+    double cpu_busy_us() const { return cpu_busy_; }
+
+  private:
+    // The CPU goes on until `until`, each microsecond of its work taking `slowdown`.
+    void run_cpu(double until, double slowdown) {
+        double time = until - cpu_clock_;
+        if (time <= 0) return;
+        cpu_clock_ = until;
+        const double lead = std::min(time, cpu_lead_);
+        cpu_lead_ -= lead;
+        time -= lead;
+        const double work = std::min(time / slowdown, cpu_work_);
+        cpu_work_ -= work;
+        cpu_busy_ += work * slowdown;
+    }
+
+    // Duration of one copy that begins now (the CPU has been brought here): full speed in the CPU's lead and after its
+    // end, slowed down in between.
+    double copy_beside_cpu(double begin) {
+        double left = copy_us_;
+        double duration = std::min(left, cpu_lead_);
+        left -= duration;
+        if (left > 0 && cpu_work_ > 0) {
+            const double together = std::min(left * copy_slowdown_, cpu_work_ * cpu_slowdown_);
+            left -= together / copy_slowdown_;
+            duration += together;
+        }
+        duration += std::max(left, 0.0);
+        run_cpu(begin + duration, cpu_slowdown_);
+        return duration;
+    }
+
+    double copy_us_, copy_slowdown_, cpu_slowdown_;
+    std::int64_t n_slots_;
+    std::array<double, kMostSlots> done_{};
+    std::int64_t n_copied_ = 0;
+    double gpu_end_ = 0, copy_end_ = 0, copying_ = 0;
+    double cpu_clock_ = 0, cpu_lead_ = 0, cpu_work_ = 0, cpu_busy_ = 0;
+};
+
+double lead_us(const CostModel& cost, std::int64_t cpu_tokens) {
+    if (cpu_tokens == 0 || !cost.table().has_accelerator()) return 0;
+    return cost.activation_copy_us(cpu_tokens) + cost.table().sync_us;
+}
+
+// Searches the split of the candidates (most loaded first) with the smallest makespan; sets `copied`.
+class Balancer {
+  public:
+    Balancer(std::vector<Candidate>& candidates, double resident_us, const CostModel& cost, std::int64_t staging_slots)
+        : candidates_(candidates), resident_us_(resident_us), cost_(cost), timeline_(cost, staging_slots) {}
+
+    void search() {
+        std::sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {
+            return a.n_tokens != b.n_tokens ? a.n_tokens > b.n_tokens : a.expert < b.expert;
+        });
+        best_us_ = 0;
+        std::size_t best = 0;
+        for (std::size_t m = 0; m <= candidates_.size(); ++m) {
+            if (m > 0) candidates_[m - 1].copied = true;
+            const double us = evaluate();
+            if (m == 0 || us < best_us_) {
+                best_us_ = us;
+                best = m;
+            }
+            // Whatever the CPU does, this many copies take longer.
+            if (static_cast<double>(m) * cost_.weight_copy_us() >= best_us_) break;
+        }
+        for (std::size_t i = 0; i < candidates_.size(); ++i) candidates_[i].copied = i < best;
+        improve();
+    }
+
+  private:
+    double evaluate() {
+        double cpu_us = 0;
+        std::int64_t cpu_tokens = 0;
+        for (const Candidate& candidate : candidates_) {
+            if (candidate.copied) continue;
+            cpu_us += candidate.cpu_us;
+            cpu_tokens += candidate.n_tokens;
+        }
+        timeline_.begin(resident_us_, lead_us(cost_, cpu_tokens), cpu_us);
+        for (const Candidate& candidate : candidates_) {
+            if (candidate.copied) timeline_.copy(candidate.gpu_us);
+        }
+        ++evaluations_;
+        return timeline_.finish();
+    }
+
+    // Keeps the change when it helps by more than rounding.
+    bool try_change(Candidate& a, Candidate& b) {
+        const bool a_copied = a.copied;
+        const bool b_copied = b.copied;
+        a.copied = !a_copied;
+        if (&a != &b) b.copied = !b_copied;
+        const double us = evaluate();
+        if (us < best_us_ * (1 - 1e-9)) {
+            best_us_ = us;
+            return true;
+        }
+        b.copied = b_copied;
+        a.copied = a_copied;
+        return false;
+    }
+
+    // Whether a smaller expert suits the copy engine better shows only where the sides nearly balance. Experts of equal
+    // load are interchangeable, so one of each load is enough. Bounded: a layer of hundreds of misses is fine-grained
+    // enough without.
+    void improve() {
+        const std::size_t n = candidates_.size();
+        const int limit = std::max(40, 12000 / static_cast<int>(n + 1));
+        evaluations_ = 0;
+        for (bool better = true; better;) {
+            better = false;
+            for (std::size_t i = 0; i < n && !better; ++i) {
+                if (is_repeated(i)) continue;
+                if (evaluations_ > limit) return;
+                better = try_change(candidates_[i], candidates_[i]);
+            }
+            for (std::size_t i = 0; i < n && !better; ++i) {
+                if (!candidates_[i].copied || is_repeated(i)) continue;
+                for (std::size_t j = 0; j < n && !better; ++j) {
+                    if (candidates_[j].copied || is_repeated(j)) continue;
+                    if (evaluations_ > limit) return;
+                    better = try_change(candidates_[i], candidates_[j]);
+                }
+            }
+        }
+    }
+
+    bool is_repeated(std::size_t i) const {
+        return i > 0 && candidates_[i - 1].n_tokens == candidates_[i].n_tokens &&
+               candidates_[i - 1].copied == candidates_[i].copied;
+    }
+
+    std::vector<Candidate>& candidates_;
+    double resident_us_;
+    const CostModel& cost_;
+    Timeline timeline_;
+    double best_us_ = 0;
+    int evaluations_ = 0;
+};
+
+// Plays the finished schedule through and writes its figures.
+void predict(std::span<const Assignment> assignments, const CostModel& cost, std::int64_t staging_slots,
+             Schedule& figures) {
+    double resident_us = 0;
+    double copied_us = 0;
+    double cpu_us = 0;
+    std::int64_t cpu_tokens = 0;
+    for (const Assignment& assignment : assignments) {
+        if (assignment.way == Way::kResident) resident_us += cost.gpu_us(assignment.n_tokens);
+        if (assignment.way != Way::kCpu) continue;
+        cpu_us += cost.cpu_us(assignment.n_tokens);
+        cpu_tokens += assignment.n_tokens;
+    }
+    Timeline timeline(cost, staging_slots);
+    timeline.begin(resident_us, lead_us(cost, cpu_tokens), cpu_us);
+    for (const Assignment& assignment : assignments) {
+        if (assignment.way != Way::kCopy) continue;
+        const double gpu_us = cost.gpu_us(assignment.n_tokens);
+        copied_us += gpu_us;
+        timeline.copy(gpu_us);
+    }
+    figures.makespan_us = timeline.finish();
+    figures.gpu_us = resident_us + copied_us;
+    figures.copy_us = timeline.copying_us();
+    figures.cpu_us = timeline.cpu_busy_us();
+}
+
+}  // namespace
+
+std::string_view name_of(PolicyKind kind) {
+    switch (kind) {
+        case PolicyKind::kThreshold:
+            return "threshold";
+        case PolicyKind::kBalanced:
+            return "balanced";
+        case PolicyKind::kTransfer:
+            return "transfer";
+        case PolicyKind::kStatic:
+            return "static";
+        case PolicyKind::kLayers:
+            return "layers";
+    }
+    return "?";
+}
+
+PolicyKind parse_policy(std::string_view name) {
+    std::string names;
+    for (const PolicyKind kind : kPolicies) {
+        if (name == name_of(kind)) return kind;
+        names += (names.empty() ? "" : ", ") + std::string(name_of(kind));
+    }
+    throw Error(ErrorKind::kInvalidInput,
+                "There is no dispatch policy \"" + std::string(name) + "\"; there are " + names + ".");
+}
+
+void Schedule::clear() {
+    assignments.clear();
+    candidates.clear();
+    gpu_us = copy_us = cpu_us = makespan_us = 0;
+}
+
+void decide(PolicyKind policy, std::span<const ExpertLoad> loads, const CostModel& cost, std::int64_t staging_slots,
+            Schedule& out) {
+    out.clear();
+    const bool accelerated = cost.table().has_accelerator();
+    const bool all_resident =
+        std::all_of(loads.begin(), loads.end(), [](const ExpertLoad& load) { return load.place == Place::kDevice; });
+    const bool use_residents = accelerated && (policy != PolicyKind::kLayers || all_resident);
+
+    double resident_us = 0;
+    for (const ExpertLoad& load : loads) {
+        if (load.n_tokens <= 0) continue;
+        if (load.place == Place::kDevice && use_residents) {
+            out.assignments.push_back({load.expert, load.n_tokens, Way::kResident});
+            resident_us += cost.gpu_us(load.n_tokens);
+        } else {
+            out.candidates.push_back(
+                {load.expert, load.n_tokens, cost.gpu_us(load.n_tokens), cost.cpu_us(load.n_tokens), false});
+        }
+    }
+    if (accelerated && staging_slots > 0) {
+        switch (policy) {
+            case PolicyKind::kThreshold:
+                for (Candidate& miss : out.candidates) miss.copied = miss.cpu_us > miss.gpu_us + cost.weight_copy_us();
+                break;
+            case PolicyKind::kTransfer:
+                for (Candidate& miss : out.candidates) miss.copied = true;
+                break;
+            case PolicyKind::kBalanced:
+                Balancer(out.candidates, resident_us, cost, staging_slots).search();
+                break;
+            case PolicyKind::kStatic:
+            case PolicyKind::kLayers:
+                break;
+        }
+    }
+    for (const Candidate& miss : out.candidates) {
+        if (miss.copied) out.assignments.push_back({miss.expert, miss.n_tokens, Way::kCopy});
+    }
+    for (const Candidate& miss : out.candidates) {
+        if (!miss.copied) out.assignments.push_back({miss.expert, miss.n_tokens, Way::kCpu});
+    }
+    predict(out.assignments, cost, staging_slots, out);
+}
+
+double makespan_us(std::span<const Assignment> assignments, const CostModel& cost, std::int64_t staging_slots) {
+    Schedule figures;
+    predict(assignments, cost, staging_slots, figures);
+    return figures.makespan_us;
+}
+
+}  // namespace offstage::engine
