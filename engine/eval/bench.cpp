@@ -2,23 +2,18 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <memory>
 #include <random>
 
 #include "engine/error.h"
+#include "engine/eval/loaded_step_model.h"
+#include "engine/eval/statistics.h"
 #include "kernels/machine_limits.h"
 
 namespace offstage::engine {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-    return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 constexpr std::size_t kProbeBytes = std::size_t{1} << 30;
 
@@ -43,7 +38,7 @@ double prefill_operations(const ModelConfig& c, std::int64_t n_tokens) {
 class Bench {
   public:
     Bench(LoadedModel& model, const BenchRequest& request, const std::function<void(const std::string&)>& log)
-        : model_(model), request_(request), log_(log) {
+        : model_(model), steps_(model), request_(request), log_(log) {
         // The weights themselves are read where they are larger than any cache; a small model needs a buffer beside it.
         const std::span<const std::byte> experts = model.experts().ram();
         if (experts.size() >= kProbeBytes) {
@@ -55,17 +50,12 @@ class Bench {
         if (request.prompt_tokens < 1 || request.decode_tokens < 1 || request.repeats < 1) {
             throw Error(ErrorKind::kInvalidInput, "A bench needs a prompt, a decode and a repeat of at least 1.");
         }
-        if (context > model.config().max_context) {
+        const std::int64_t room = std::min(model.config().max_context, model.plan().context);
+        if (context > room) {
             throw Error(ErrorKind::kInvalidInput, "The bench needs a context of " + std::to_string(context) +
                                                       " tokens, but " + model.summary().name + " holds " +
-                                                      std::to_string(model.config().max_context) + ".");
+                                                      std::to_string(room) + ".");
         }
-        if (context > model.plan().context) {
-            throw Error(ErrorKind::kInvalidInput, "The bench needs a context of " + std::to_string(context) +
-                                                      " tokens, but memory was planned for " +
-                                                      std::to_string(model.plan().context) + "; ask for a longer one.");
-        }
-        sequence_ = model.new_sequence();
         std::mt19937_64 random(7);
         for (std::int64_t i = 0; i < context; ++i) {
             tokens_.push_back(static_cast<TokenId>(random() % static_cast<std::uint64_t>(model.config().vocab_size)));
@@ -118,37 +108,25 @@ class Bench {
     }
 
     double prefill() {
-        sequence_.truncate(0);
-        std::span<const TokenId> rest(tokens_.data(), static_cast<std::size_t>(request_.prompt_tokens));
-        const auto start = Clock::now();
-        while (!rest.empty()) {
-            const auto max_step = static_cast<std::size_t>(model_.forward().max_step());
-            const std::size_t n = std::min(rest.size(), max_step);
-            step(rest.first(n), n == rest.size() ? Forward::Logits::kLast : Forward::Logits::kNone);
-            rest = rest.subspan(n);
-        }
-        return seconds_since(start);
+        steps_.restart();
+        const double start = steps_.now_us();
+        feed_prompt(steps_, std::span(tokens_).first(static_cast<std::size_t>(request_.prompt_tokens)), {});
+        return (steps_.now_us() - start) / 1e6;
     }
 
+    // Follows prefill(), whose tokens it continues.
     DecodeRepeat decode() {
-        sequence_.truncate(request_.prompt_tokens);
         const double before = probe_->measure_gbps();
-        const auto start = Clock::now();
+        const double start = steps_.now_us();
         for (std::int64_t i = 0; i < request_.decode_tokens; ++i) {
-            const std::span<const TokenId> one(tokens_.data() + request_.prompt_tokens + i, 1);
-            step(one, Forward::Logits::kLast);
+            const BeamSearch::Branch next{0, tokens_[static_cast<std::size_t>(request_.prompt_tokens + i)]};
+            steps_.advance({&next, 1}, {});
         }
-        const double tokens_per_s = static_cast<double>(request_.decode_tokens) / seconds_since(start);
+        const double tokens_per_s = 1e6 * static_cast<double>(request_.decode_tokens) / (steps_.now_us() - start);
         const double after = probe_->measure_gbps();
         const double bandwidth = (before + after) / 2;
         const bool steady = std::abs(before - after) <= kBracketTolerance * std::max(before, after);
         return {tokens_per_s, bandwidth, gigabytes_per_s(tokens_per_s) / bandwidth, steady};
-    }
-
-    void step(std::span<const TokenId> tokens, Forward::Logits wanted) {
-        const Segment segment{&sequence_, tokens};
-        if (model_.forward().step({&segment, 1}, wanted, {}) == Forward::Outcome::kDone) return;
-        throw Error(ErrorKind::kDevice, model_.device().info().name + " failed: " + model_.device().failure());
     }
 
     void report(int repeat, double prefill_speed, const DecodeRepeat& r) const {
@@ -162,21 +140,14 @@ class Bench {
     }
 
     LoadedModel& model_;
+    LoadedStepModel steps_;
     BenchRequest request_;
     const std::function<void(const std::string&)>& log_;
     std::unique_ptr<kernels::ReadBandwidthProbe> probe_;
-    KvSequence sequence_;
     std::vector<TokenId> tokens_;
 };
 
 }  // namespace
-
-double median(std::vector<double> values) {
-    if (values.empty()) return 0;
-    std::sort(values.begin(), values.end());
-    const std::size_t middle = values.size() / 2;
-    return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
 
 BenchResult run_bench(LoadedModel& model, const BenchRequest& request,
                       const std::function<void(const std::string&)>& log) {

@@ -36,12 +36,13 @@ struct BenchResult {
 // The two bandwidths around a timed decode may differ by this share of the larger; else the machine changed meanwhile.
 inline constexpr double kBracketTolerance = 0.15;
 
+// Times are those of the model's device: accounted ones where it is emulated. Fractions of the host's limits say little
+// where a GPU does the work.
+//
 // Times prefill of prompt_tokens random tokens and decode of decode_tokens after them. Repeats whose brackets disagree
 // are dropped and tried again, three times `repeats` at most; if none agrees, all count and dropped_repeats says so.
 // `log` (may be empty) is told of each repeat. Throws Error (kInvalidInput) when the context is too small.
 BenchResult run_bench(LoadedModel& model, const BenchRequest& request,
                       const std::function<void(const std::string&)>& log);
-
-double median(std::vector<double> values);  // 0 for none
 
 }  // namespace offstage::engine

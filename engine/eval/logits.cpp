@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/error.h"
+#include "engine/eval/loaded_step_model.h"
 
 namespace offstage::engine {
 
@@ -10,10 +11,10 @@ std::vector<std::vector<float>> compute_logits(LoadedModel& model, std::span<con
     const ModelConfig& config = model.config();
     const auto n_tokens = static_cast<std::int64_t>(tokens.size());
     if (tokens.empty()) throw Error(ErrorKind::kInvalidInput, "No tokens were given; expected at least one.");
-    if (n_tokens > config.max_context) {
+    const std::int64_t room = std::min(config.max_context, model.plan().context);
+    if (n_tokens > room) {
         throw Error(ErrorKind::kInvalidInput, std::to_string(n_tokens) + " tokens were given, but the context of " +
-                                                  model.summary().name + " holds " +
-                                                  std::to_string(config.max_context) + ".");
+                                                  model.summary().name + " holds " + std::to_string(room) + ".");
     }
     for (const TokenId token : tokens) {
         if (token >= 0 && token < config.vocab_size) continue;
@@ -21,21 +22,14 @@ std::vector<std::vector<float>> compute_logits(LoadedModel& model, std::span<con
                                                   model.summary().name + "; expected 0 to " +
                                                   std::to_string(config.vocab_size - 1) + ".");
     }
-    if (n_tokens > model.plan().context) {
-        throw Error(ErrorKind::kInvalidInput, std::to_string(n_tokens) + " tokens were given, but memory was planned "
-                                                                         "for a context of " +
-                                                  std::to_string(model.plan().context) + "; ask for a longer one.");
-    }
     KvSequence sequence = model.new_sequence();
     std::vector<std::vector<float>> rows;
     while (!tokens.empty()) {
-        const std::size_t n = std::min<std::size_t>(tokens.size(), static_cast<std::size_t>(model.forward().max_step()));
+        const std::size_t n = std::min(tokens.size(), static_cast<std::size_t>(model.forward().max_step()));
         const bool last = n == tokens.size();
         const auto wanted = all ? Forward::Logits::kAll : last ? Forward::Logits::kLast : Forward::Logits::kNone;
         const Segment segment{&sequence, tokens.first(n)};
-        if (model.forward().step({&segment, 1}, wanted, {}) != Forward::Outcome::kDone) {
-            throw Error(ErrorKind::kDevice, model.device().info().name + " failed: " + model.device().failure());
-        }
+        require_done(model.forward().step({&segment, 1}, wanted, {}), model.device());
         const std::span<const float> logits = model.forward().logits();
         const auto width = static_cast<std::size_t>(config.vocab_size);
         for (std::size_t row = 0; row < logits.size(); row += width) {

@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstdio>
 #include <random>
 
 #include "engine/error.h"
-#include "engine/eval/bench.h"
+#include "engine/eval/statistics.h"
 #include "kernels/types.h"
 
 namespace offstage::engine {
@@ -56,14 +55,6 @@ std::vector<Case> cases_of(const ScenarioRequest& request) {
         }
     }
     return cases;
-}
-
-// Nearest rank.
-double percentile(std::vector<double> values, double share) {
-    if (values.empty()) return 0;
-    std::sort(values.begin(), values.end());
-    const auto rank = static_cast<std::size_t>(std::ceil(share * static_cast<double>(values.size()) - 1e-9));
-    return values[std::min(values.size(), std::max<std::size_t>(rank, 1)) - 1];
 }
 
 class Runner {

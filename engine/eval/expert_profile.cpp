@@ -1,0 +1,71 @@
+#include "engine/eval/expert_profile.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "engine/error.h"
+
+namespace offstage::engine {
+namespace {
+
+// Text that the tokenizer takes at once: small enough for progress and memory, large enough that cuts do not matter.
+constexpr std::size_t kPieceBytes = std::size_t{1} << 18;
+
+// The first piece of `text`: to a line's end where there is one, else to a character's.
+std::string_view next_piece(std::string_view text) {
+    if (text.size() <= kPieceBytes) return text;
+    const std::size_t line = text.rfind('\n', kPieceBytes);
+    if (line != std::string_view::npos && line > 0) return text.substr(0, line + 1);
+    std::size_t end = kPieceBytes;
+    while (end > 1 && (static_cast<unsigned char>(text[end]) & 0xC0u) == 0x80u) --end;
+    return text.substr(0, end);
+}
+
+}  // namespace
+
+Popularity count_experts(StepModel& model, const ModelConfig& config, const Tokenizer& tokenizer, std::string_view text,
+                         const std::function<void(std::int64_t done, std::int64_t all)>& progress,
+                         const std::stop_token& stop) {
+    const std::size_t invalid = find_invalid_utf8(text);
+    if (invalid != std::string::npos) {
+        throw Error(ErrorKind::kInvalidInput,
+                    "The text is not UTF-8: byte " + std::to_string(invalid + 1) + " starts no character.");
+    }
+    Popularity counted = Popularity::uniform(config.n_layers, config.n_experts, config.n_active);
+    std::fill(counted.counts.begin(), counted.counts.end(), 0.0);
+    counted.n_tokens = 0;
+
+    std::size_t bytes_done = 0;
+    std::int64_t n_done = 0;
+    const std::vector<TokenId> bos = tokenizer.adds_bos() ? std::vector{tokenizer.bos()} : std::vector<TokenId>();
+    const std::int64_t room = model.context() - static_cast<std::int64_t>(bos.size());
+    if (room < 1) throw Error(ErrorKind::kInvalidInput, "The context is too short to count anything.");
+    for (std::string_view rest = text; !rest.empty();) {
+        const std::string_view piece = next_piece(rest);
+        rest.remove_prefix(piece.size());
+        const std::vector<TokenId> tokens = tokenizer.encode(piece);
+        const auto n = static_cast<std::int64_t>(tokens.size());
+        bytes_done += piece.size();
+        const auto all = static_cast<std::int64_t>(static_cast<double>(n_done + n) * static_cast<double>(text.size()) /
+                                                   static_cast<double>(bytes_done));
+        for (std::int64_t begin = 0; begin < n; begin += room) {
+            model.restart();
+            std::vector<TokenId> window = bos;
+            window.insert(window.end(), tokens.begin() + begin, tokens.begin() + std::min(n, begin + room));
+            std::span<const TokenId> left(window);
+            while (!left.empty()) {
+                const std::size_t size = std::min(left.size(), static_cast<std::size_t>(model.max_step()));
+                model.feed(left.first(size), false, stop);
+                counted.add(model.routing(), static_cast<std::int64_t>(size));
+                left = left.subspan(size);
+            }
+            n_done += std::min(n - begin, room);
+            if (progress) progress(n_done, std::max(n_done, all));
+        }
+    }
+    if (n_done == 0) throw Error(ErrorKind::kInvalidInput, "The text holds no token; expected some text to count.");
+    return counted;
+}
+
+}  // namespace offstage::engine
