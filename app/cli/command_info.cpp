@@ -88,7 +88,7 @@ int run_info(const ModelOptions& options) {
                     {"active_weights", c.active_weights()},
                     {"weight_bytes", weight_bytes},
                     {"expert_bytes", expert_bytes},
-                    {"kv_bytes_per_token", engine::KvCache::bytes_per_token(c)},
+                    {"kv_bytes_per_token", engine::KvPool::bytes_per_token(c)},
                     {"tokenizer", facts.tokenizer},
                     {"chat_template", facts.chat_template},
                     {"hardware", to_json(hardware)}});
@@ -104,7 +104,7 @@ int run_info(const ModelOptions& options) {
               << "\n"
               << "  vocabulary     " << c.vocab_size << (c.tied_embeddings ? ", tied" : "") << "\n"
               << "  context        " << c.max_context << " tokens, "
-              << engine::format_bytes(engine::KvCache::bytes_per_token(c)) << " of KV cache each\n"
+              << engine::format_bytes(engine::KvPool::bytes_per_token(c)) << " of KV cache each\n"
               << "  weights        " << c.total_weights() << ", " << engine::format_bytes(weight_bytes) << "; "
               << c.active_weights() << " active per token\n"
               << "  tokenizer      " << yes_no(facts.tokenizer) << ", chat template " << yes_no(facts.chat_template)
