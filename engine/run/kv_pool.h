@@ -21,6 +21,9 @@ class KvPool {
     KvPool(const ModelConfig& config, std::int64_t context, std::int64_t spare_blocks, Backend& device);
 
     static std::uint64_t bytes_per_token(const ModelConfig& config);
+    // What a pool takes beside the context: each of 16 beams may part from the others inside a block, and the context
+    // need not end with one.
+    static constexpr std::int64_t kSpareBlocks = 17;
 
     const kernels::KvView& view() const { return view_; }
     std::int64_t n_blocks() const { return static_cast<std::int64_t>(references_.size()); }

@@ -85,7 +85,7 @@ LoadedModel::LoadedModel(const LoadRequest& request, Text text, const LoadProgre
     experts_ = std::make_unique<ExpertStore>(config_, *source_, plan_, *device_, *ram_, pin_budget);
     source_->watch({}, {});
 
-    kv_ = std::make_unique<KvPool>(config_, plan_.context, 1, *device_);
+    kv_ = std::make_unique<KvPool>(config_, plan_.context, KvPool::kSpareBlocks, *device_);
     dispatcher_ = std::make_unique<Dispatcher>(cost_, request.dispatch);
     forward_ = std::make_unique<Forward>(config_, weights_, *experts_, *device_, *host_, *dispatcher_, plan_.max_step,
                                          plan_.context);

@@ -44,17 +44,16 @@ std::string_view name_of(FinishReason reason) {
 
 ModelSummary LocalSession::load(const LoadRequest& request, const LoadProgressFn& progress, std::stop_token stop) {
     unload();
-    auto model = std::make_unique<LoadedModel>(request, LoadedModel::Text::kWanted, progress, stop);
-    cache_ = KvCache(model->config(), model->summary().context);
-    recorder_.reshape(model->config().n_layers, model->config().n_experts, model->config().n_active);
-    model_ = std::move(model);
+    model_ = std::make_unique<LoadedModel>(request, LoadedModel::Text::kWanted, progress, stop);
+    cache_ = model_->new_sequence();
+    recorder_.reshape(model_->config().n_layers, model_->config().n_experts, model_->config().n_active);
     publish(Publish::kNow);
     return model_->summary();
 }
 
 void LocalSession::unload() {
+    cache_ = KvSequence();
     model_.reset();
-    cache_ = KvCache();
     cached_tokens_.clear();
     recorder_.reshape(0, 0, 0);
     publish(Publish::kNow);
@@ -122,20 +121,49 @@ std::int64_t LocalSession::reuse_prefix(const std::vector<TokenId>& prompt) {
     return n;
 }
 
+Forward::Outcome LocalSession::step(std::span<const Segment> segments, Forward::Logits wanted,
+                                    const std::stop_token& stop) {
+    Forward& forward = model_->forward();
+    const Forward::Outcome outcome = forward.step(segments, wanted, stop);
+    if (outcome == Forward::Outcome::kFailed) {
+        Backend& device = model_->device();
+        const std::string failure = device.failure();
+        device.clear_failure();
+        throw Error(ErrorKind::kDevice, device.info().name + " failed while it computed: " + failure +
+                                            (device.ok() ? " The next answer may succeed."
+                                                         : " Load the model again, or choose another device."));
+    }
+    if (outcome == Forward::Outcome::kDone) {
+        std::int64_t n_tokens = 0;
+        for (const Segment& segment : segments) n_tokens += static_cast<std::int64_t>(segment.tokens.size());
+        recorder_.record(forward.routing(), n_tokens);
+        model_->learn(forward.routing(), n_tokens);
+        publish(Publish::kWhenDue);
+    }
+    return outcome;
+}
+
 bool LocalSession::feed(std::span<const TokenId> tokens, const std::stop_token& stop) {
     while (!tokens.empty()) {
-        const std::size_t n = std::min<std::size_t>(tokens.size(), Forward::kMaxStep);
+        const std::size_t n =
+            std::min<std::size_t>(tokens.size(), static_cast<std::size_t>(model_->forward().max_step()));
         const bool last = n == tokens.size();
-        Forward& forward = model_->forward();
-        if (!forward.step(tokens.first(n), cache_, last ? Forward::Logits::kLast : Forward::Logits::kNone, stop)) {
+        const Segment segment{&cache_, tokens.first(n)};
+        if (step({&segment, 1}, last ? Forward::Logits::kLast : Forward::Logits::kNone, stop) !=
+            Forward::Outcome::kDone) {
             return false;
         }
-        recorder_.record(forward.routing(), static_cast<std::int64_t>(n));
         cached_tokens_.insert(cached_tokens_.end(), tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(n));
-        publish(Publish::kWhenDue);
         tokens = tokens.subspan(n);
     }
     return true;
+}
+
+std::vector<TokenId> LocalSession::end_tokens() const {
+    std::vector<TokenId> ends = model_->config().eos_tokens;
+    const TokenId eos = model_->tokenizer()->eos();
+    if (eos >= 0 && std::find(ends.begin(), ends.end(), eos) == ends.end()) ends.push_back(eos);
+    return ends;
 }
 
 bool LocalSession::is_end(TokenId token) const {
@@ -143,22 +171,63 @@ bool LocalSession::is_end(TokenId token) const {
     return token == model_->tokenizer()->eos() || std::find(ends.begin(), ends.end(), token) != ends.end();
 }
 
+std::string LocalSession::decode(std::span<const TokenId> tokens, bool strip_space) const {
+    Utf8Stream stream;
+    std::string text;
+    for (const TokenId token : tokens) text += stream.push(model_->tokenizer()->piece_bytes(token));
+    text += stream.finish();
+    if (strip_space && text.starts_with(' ')) text.erase(0, 1);
+    return text;
+}
+
+void LocalSession::throw_no_probabilities() const {
+    throw Error(ErrorKind::kInvalidModel, "The model " + model_->summary().name +
+                                              " computed no usable probabilities (all are not a number); its weights "
+                                              "seem to be damaged.");
+}
+
 GenerationResult LocalSession::generate(const GenerationRequest& request, const TextDeltaFn& on_delta,
                                         std::stop_token stop) {
-    const auto start = Clock::now();
-    const LoadedModel& model = require_model();
+    started_ = Clock::now();
+    require_model();
     validate(request.sampler);
+    validate(request.beam);
+    if (request.n_answers < 1 || request.n_answers > Forward::kMaxSegments) {
+        throw Error(ErrorKind::kInvalidInput, "n_answers is " + std::to_string(request.n_answers) +
+                                                  "; expected 1 to " + std::to_string(Forward::kMaxSegments) + ".");
+    }
+    if (request.n_answers > 1 && request.beam.width > 1) {
+        throw Error(ErrorKind::kInvalidInput,
+                    "Beam search and several drawn answers exclude each other; set one of them to 1.");
+    }
     const std::vector<TokenId> prompt = prompt_tokens(request);
     check_fits(static_cast<std::int64_t>(prompt.size()));
+    model_->dispatcher().reset_totals();
 
     GenerationResult result;
     result.prompt_tokens = static_cast<std::int64_t>(prompt.size());
     result.seed = request.sampler.seed != 0 ? request.sampler.seed : random_seed();
     result.reused_tokens = reuse_prefix(prompt);
+    const auto fresh = std::span<const TokenId>(prompt).subspan(static_cast<std::size_t>(result.reused_tokens));
+    if (stop.stop_requested() || !feed(fresh, stop)) {
+        result.finish = FinishReason::kStopped;
+    } else if (request.beam.width > 1) {
+        answer_by_beams(request, on_delta, stop, result);
+    } else if (request.n_answers > 1) {
+        answer_several(request, on_delta, stop, result);
+    } else {
+        answer_one(request, on_delta, stop, result);
+    }
+    report(result);
+    publish(Publish::kNow);
+    return result;
+}
+
+void LocalSession::answer_one(const GenerationRequest& request, const TextDeltaFn& on_delta,
+                              const std::stop_token& stop, GenerationResult& result) {
     Sampler sampler(request.sampler, result.seed);
     Utf8Stream stream;
     bool strip_space = !request.raw;  // sentencepiece begins a text with a space that nobody typed
-
     const auto emit = [&](std::string text, TokenId token) {
         if (strip_space && !text.empty()) {
             if (text.front() == ' ') text.erase(0, 1);
@@ -170,35 +239,22 @@ GenerationResult LocalSession::generate(const GenerationRequest& request, const 
                 {std::move(text), token, static_cast<std::int64_t>(result.tokens.size()), result.decode_tokens_per_s});
         }
     };
-
-    std::span<const TokenId> next(prompt);
-    next = next.subspan(static_cast<std::size_t>(result.reused_tokens));
-    Clock::time_point first_token;
-    TokenId token = -1;
     while (true) {
-        if (stop.stop_requested() || !feed(next, stop)) {
-            result.finish = FinishReason::kStopped;
-            break;
-        }
-        token = sampler.sample(model_->forward().logits(), cached_tokens_);
+        const TokenId token = sampler.sample(model_->forward().logits(), cached_tokens_);
         if (result.tokens.empty()) {
-            result.ttft_s = seconds_since(start);
-            first_token = Clock::now();
+            result.ttft_s = seconds_since(started_);
+            first_token_ = Clock::now();
         }
-        if (token < 0) {
-            throw Error(ErrorKind::kInvalidModel, "The model " + model.summary().name +
-                                                      " computed no usable probabilities (all are not a number); its "
-                                                      "weights seem to be damaged.");
-        }
+        if (token < 0) throw_no_probabilities();
         if (is_end(token)) {
             result.finish = FinishReason::kEndOfTurn;
             break;
         }
         result.tokens.push_back(token);
         if (result.tokens.size() > 1) {
-            result.decode_tokens_per_s = static_cast<double>(result.tokens.size() - 1) / seconds_since(first_token);
+            result.decode_tokens_per_s = static_cast<double>(result.tokens.size() - 1) / seconds_since(first_token_);
         }
-        emit(stream.push(model.tokenizer()->piece_bytes(token)), token);
+        emit(stream.push(model_->tokenizer()->piece_bytes(token)), token);
         if (request.max_tokens > 0 && static_cast<int>(result.tokens.size()) >= request.max_tokens) {
             result.finish = FinishReason::kMaxTokens;
             break;
@@ -207,12 +263,165 @@ GenerationResult LocalSession::generate(const GenerationRequest& request, const 
             result.finish = FinishReason::kContextFull;
             break;
         }
-        next = std::span<const TokenId>(&token, 1);
+        if (stop.stop_requested() || !feed({&token, 1}, stop)) {
+            result.finish = FinishReason::kStopped;
+            break;
+        }
     }
     const std::string rest = stream.finish();
     if (!rest.empty()) emit(rest, -1);
-    publish(Publish::kNow);
-    return result;
+}
+
+void LocalSession::answer_by_beams(const GenerationRequest& request, const TextDeltaFn& on_delta,
+                                   const std::stop_token& stop, GenerationResult& result) {
+    const std::int64_t room = cache_.capacity() - cache_.size() + 1;
+    const std::int64_t max_tokens =
+        request.max_tokens > 0 ? std::min<std::int64_t>(request.max_tokens, room) : room;
+    BeamSearch search(request.beam, end_tokens(), max_tokens);
+    std::vector<KvSequence> beams, next;
+    beams.push_back(cache_.fork());
+    FinishReason finish = FinishReason::kMaxTokens;
+    std::vector<TokenId> tokens;
+    std::vector<Segment> segments;
+    std::int64_t n_steps = 0;
+    while (true) {
+        const auto branches = search.advance(model_->forward().logits(), model_->config().vocab_size);
+        if (n_steps++ == 0) {
+            result.ttft_s = seconds_since(started_);
+            first_token_ = Clock::now();
+        } else {
+            result.decode_tokens_per_s = static_cast<double>(n_steps - 1) / seconds_since(first_token_);
+        }
+        if (search.done()) break;
+        if (on_delta) on_delta({{}, branches.front().token, n_steps, result.decode_tokens_per_s});
+        next.clear();
+        tokens.clear();
+        segments.clear();
+        for (const BeamSearch::Branch& branch : branches) {
+            next.push_back(beams[static_cast<std::size_t>(branch.parent)].fork());
+            tokens.push_back(branch.token);
+        }
+        beams.swap(next);
+        next.clear();  // the parents' blocks go back before new ones are asked for
+        for (std::size_t b = 0; b < beams.size(); ++b) segments.push_back({&beams[b], {&tokens[b], 1}});
+        const Forward::Outcome outcome = stop.stop_requested() ? Forward::Outcome::kStopped
+                                                               : step(segments, Forward::Logits::kLast, stop);
+        if (outcome != Forward::Outcome::kDone) {
+            finish = outcome == Forward::Outcome::kFull ? FinishReason::kContextFull : FinishReason::kStopped;
+            search.finish();
+            break;
+        }
+    }
+    for (BeamAnswer& beam : search.answers()) {
+        Answer answer;
+        answer.text = decode(beam.tokens, !request.raw);
+        answer.finish = beam.ended ? FinishReason::kEndOfTurn : finish;
+        answer.log_probability = beam.log_probability;
+        answer.score = beam.score;
+        answer.tokens = std::move(beam.tokens);
+        result.answers.push_back(std::move(answer));
+    }
+    deliver(result, on_delta);
+}
+
+void LocalSession::answer_several(const GenerationRequest& request, const TextDeltaFn& on_delta,
+                                  const std::stop_token& stop, GenerationResult& result) {
+    struct Drawn {
+        std::size_t answer;
+        KvSequence sequence;
+        Sampler sampler;
+        std::vector<TokenId> context;  // prompt and answer, for the repeat penalty
+    };
+    const auto n_answers = static_cast<std::size_t>(request.n_answers);
+    const auto vocab = static_cast<std::size_t>(model_->config().vocab_size);
+    result.answers.resize(n_answers);
+    const std::span<const float> first = model_->forward().logits();
+    std::vector<float> prompt_logits(first.begin(), first.end());
+    std::vector<Drawn> live;
+    for (std::size_t i = 0; i < n_answers; ++i) {
+        live.push_back({i, cache_.fork(), Sampler(request.sampler, result.seed + i), cached_tokens_});
+    }
+    std::vector<TokenId> tokens;
+    std::vector<Segment> segments;
+    std::int64_t n_steps = 0;
+    bool from_prompt = true;
+    while (!live.empty()) {
+        tokens.clear();
+        segments.clear();
+        std::vector<Drawn> going_on;
+        for (std::size_t row = 0; row < live.size(); ++row) {
+            Drawn& drawn = live[row];
+            Answer& answer = result.answers[drawn.answer];
+            const std::span<const float> logits =
+                from_prompt ? std::span<const float>(prompt_logits) : model_->forward().logits().subspan(row * vocab, vocab);
+            const TokenId token = drawn.sampler.sample(logits, drawn.context);
+            if (token < 0) throw_no_probabilities();
+            if (is_end(token)) {
+                answer.finish = FinishReason::kEndOfTurn;
+                continue;
+            }
+            answer.tokens.push_back(token);
+            drawn.context.push_back(token);
+            if (request.max_tokens > 0 && static_cast<int>(answer.tokens.size()) >= request.max_tokens) {
+                answer.finish = FinishReason::kMaxTokens;
+            } else if (drawn.sequence.size() >= drawn.sequence.capacity()) {
+                answer.finish = FinishReason::kContextFull;
+            } else {
+                going_on.push_back(std::move(drawn));
+            }
+        }
+        live = std::move(going_on);
+        if (n_steps++ == 0) {
+            result.ttft_s = seconds_since(started_);
+            first_token_ = Clock::now();
+        } else {
+            result.decode_tokens_per_s = static_cast<double>(n_steps - 1) / seconds_since(first_token_);
+        }
+        from_prompt = false;
+        if (live.empty()) break;
+        if (on_delta) on_delta({{}, live.front().context.back(), n_steps, result.decode_tokens_per_s});
+        for (const Drawn& drawn : live) tokens.push_back(drawn.context.back());
+        for (std::size_t i = 0; i < live.size(); ++i) segments.push_back({&live[i].sequence, {&tokens[i], 1}});
+        const Forward::Outcome outcome = stop.stop_requested() ? Forward::Outcome::kStopped
+                                                               : step(segments, Forward::Logits::kLast, stop);
+        if (outcome == Forward::Outcome::kDone) continue;
+        for (const Drawn& drawn : live) {
+            result.answers[drawn.answer].finish =
+                outcome == Forward::Outcome::kFull ? FinishReason::kContextFull : FinishReason::kStopped;
+        }
+        break;
+    }
+    for (Answer& answer : result.answers) answer.text = decode(answer.tokens, !request.raw);
+    deliver(result, on_delta);
+}
+
+void LocalSession::deliver(GenerationResult& result, const TextDeltaFn& on_delta) const {
+    if (result.answers.empty()) {
+        result.finish = FinishReason::kStopped;
+        return;
+    }
+    const Answer& best = result.answers.front();
+    result.text = best.text;
+    result.tokens = best.tokens;
+    result.finish = best.finish;
+    if (on_delta && !best.text.empty()) {
+        on_delta({best.text, -1, static_cast<std::int64_t>(best.tokens.size()), result.decode_tokens_per_s});
+    }
+}
+
+void LocalSession::report(GenerationResult& result) const {
+    DeviceReport& report = result.device;
+    Backend& device = model_->device();
+    if (!device.shares_host_memory()) report.vram_high_water_bytes = device.memory().usage().high_water_bytes;
+    report.ram_high_water_bytes = model_->ram().usage().high_water_bytes;
+    const DispatchTotals& totals = model_->dispatcher().totals();
+    report.hit_rate = device.shares_host_memory() ? 0 : totals.hit_rate();
+    report.bytes_copied = totals.bytes_copied;
+    if (totals.steps_us > 0) {
+        report.dispatch_overhead = model_->dispatcher().recorder().overhead_us() / totals.steps_us;
+    }
+    report.decode_policy = name_of(model_->dispatcher().decode_policy());
+    report.decisions = model_->dispatcher().decisions();
 }
 
 void LocalSession::reset_conversation() {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "engine/run/kv_cache.h"
+#include "engine/run/kv_pool.h"
 #include "engine/run/loaded_model.h"
 #include "engine/run/sampler.h"
 #include "engine/run/session.h"
@@ -32,16 +32,34 @@ class LocalSession final : public Session {
     std::vector<TokenId> render(const std::vector<ChatMessage>& messages) const;
     void check_fits(std::int64_t n_prompt) const;
     std::int64_t reuse_prefix(const std::vector<TokenId>& prompt);
-    // Runs tokens through the model, logits of the last one wanted; false when stopped.
+    // Runs tokens of the conversation through the model, logits of the last one wanted; false when stopped. Throws
+    // Error (kDevice) when the device failed.
     bool feed(std::span<const TokenId> tokens, const std::stop_token& stop);
     bool is_end(TokenId token) const;
+    std::vector<TokenId> end_tokens() const;
+    std::string decode(std::span<const TokenId> tokens, bool strip_space) const;
+    // A step, and what to make of its outcome: done, or not (stopped, full). Throws Error (kDevice).
+    Forward::Outcome step(std::span<const Segment> segments, Forward::Logits wanted, const std::stop_token& stop);
+
+    // The answer's part of generate(), after the prompt was fed, by the way that was asked for.
+    void answer_one(const GenerationRequest& request, const TextDeltaFn& on_delta, const std::stop_token& stop,
+                    GenerationResult& result);
+    void answer_by_beams(const GenerationRequest& request, const TextDeltaFn& on_delta, const std::stop_token& stop,
+                         GenerationResult& result);
+    void answer_several(const GenerationRequest& request, const TextDeltaFn& on_delta, const std::stop_token& stop,
+                        GenerationResult& result);
+    void deliver(GenerationResult& result, const TextDeltaFn& on_delta) const;
+    void report(GenerationResult& result) const;
+    [[noreturn]] void throw_no_probabilities() const;
     // Puts what may be looked at on the board: at once, or when the last time was long enough ago for an eye to care.
     enum class Publish { kNow, kWhenDue };
     void publish(Publish when);
 
     std::unique_ptr<LoadedModel> model_;
-    KvCache cache_;
+    KvSequence cache_;                    // the conversation's; goes before the model does
     std::vector<TokenId> cached_tokens_;  // what cache_ holds, token by token
+    std::chrono::steady_clock::time_point started_;      // of the answer being made
+    std::chrono::steady_clock::time_point first_token_;
     RoutingRecorder recorder_;
     SnapshotBoard board_;
     std::chrono::steady_clock::time_point last_published_;

@@ -33,6 +33,8 @@ struct DispatchSettings {
 // "auto" (balanced, measured), a policy's name (that one, always), or "prefill=NAME,decode=NAME". Throws Error
 // (kInvalidInput).
 DispatchSettings parse_dispatch(const std::string& text);
+// The inverse, for display: "balanced (measured)", "static", "prefill transfer, decode static".
+std::string describe_dispatch(const DispatchSettings& settings);
 
 struct LoadRequest {
     std::string model;  // folder, file, or "synthetic:NAME?layers=N&seed=S"

@@ -24,11 +24,12 @@ QJsonArray goldenCases() {
 }
 
 std::vector<TokenId> greedy(LoadedModel& model, const std::vector<TokenId>& prompt, int n) {
-    KvCache cache(model.config(), static_cast<std::int64_t>(prompt.size()) + n);
+    KvSequence sequence = model.new_sequence();
     std::vector<TokenId> answer;
     std::span<const TokenId> next(prompt);
     for (int i = 0; i < n; ++i) {
-        if (!model.forward().step(next, cache, Forward::Logits::kLast, {})) return {};
+        const Segment segment{&sequence, next};
+        if (model.forward().step({&segment, 1}, Forward::Logits::kLast, {}) != Forward::Outcome::kDone) return {};
         const auto logits = model.forward().logits();
         answer.push_back(static_cast<TokenId>(std::max_element(logits.begin(), logits.end()) - logits.begin()));
         next = std::span<const TokenId>(answer).last(1);

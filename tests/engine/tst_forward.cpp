@@ -32,14 +32,20 @@ std::vector<TokenId> someTokens(std::size_t n) {
     return tokens;
 }
 
+bool step(LoadedModel& model, std::span<const TokenId> tokens, KvSequence& sequence, Forward::Logits wanted,
+          const std::stop_token& stop = {}) {
+    const Segment segment{&sequence, tokens};
+    return model.forward().step({&segment, 1}, wanted, stop) == Forward::Outcome::kDone;
+}
+
 // Feeds tokens in steps of the given size and returns the logits after each token.
-std::vector<std::vector<float>> inSteps(LoadedModel& model, std::span<const TokenId> tokens, std::size_t step) {
-    KvCache cache(model.config(), static_cast<std::int64_t>(tokens.size()));
+std::vector<std::vector<float>> inSteps(LoadedModel& model, std::span<const TokenId> tokens, std::size_t step_size) {
+    KvSequence sequence = model.new_sequence();
     std::vector<std::vector<float>> rows;
     const auto width = static_cast<std::size_t>(model.config().vocab_size);
     while (!tokens.empty()) {
-        const std::size_t n = std::min(step, tokens.size());
-        if (!model.forward().step(tokens.first(n), cache, Forward::Logits::kAll, {})) return {};
+        const std::size_t n = std::min(step_size, tokens.size());
+        if (!step(model, tokens.first(n), sequence, Forward::Logits::kAll)) return {};
         const auto logits = model.forward().logits();
         for (std::size_t at = 0; at < logits.size(); at += width) {
             rows.emplace_back(logits.begin() + static_cast<std::ptrdiff_t>(at),
@@ -51,8 +57,8 @@ std::vector<std::vector<float>> inSteps(LoadedModel& model, std::span<const Toke
 }
 
 std::vector<std::int32_t> routingOf(LoadedModel& model, std::span<const TokenId> tokens) {
-    KvCache cache(model.config(), static_cast<std::int64_t>(tokens.size()));
-    if (!model.forward().step(tokens, cache, Forward::Logits::kNone, {})) return {};
+    KvSequence sequence = model.new_sequence();
+    if (!step(model, tokens, sequence, Forward::Logits::kNone)) return {};
     const auto routing = model.forward().routing();
     return {routing.begin(), routing.end()};
 }
@@ -145,26 +151,26 @@ class TestForward : public QObject {
 
     void step_stopRequested_leavesCacheAsItWas() {
         const auto model = open(kModels[0], ComputeMode::kF32);
-        KvCache cache(model->config(), 16);
+        KvSequence sequence = model->new_sequence();
         const auto tokens = someTokens(4);
-        QVERIFY(model->forward().step(tokens, cache, Forward::Logits::kLast, {}));
+        QVERIFY(step(*model, tokens, sequence, Forward::Logits::kLast));
         std::stop_source stop;
         stop.request_stop();
-        QVERIFY(!model->forward().step(tokens, cache, Forward::Logits::kLast, stop.get_token()));
-        QCOMPARE(cache.size(), 4);
+        QVERIFY(!step(*model, tokens, sequence, Forward::Logits::kLast, stop.get_token()));
+        QCOMPARE(sequence.size(), 4);
     }
 
     void step_afterTruncate_continuesFromThere() {
         const auto model = open(kModels[0], ComputeMode::kF32);
         const auto tokens = someTokens(12);
         const auto expected = inSteps(*model, tokens, 12).back();
-        KvCache cache(model->config(), 16);
+        KvSequence sequence = model->new_sequence();
         const std::span<const TokenId> all(tokens);
-        QVERIFY(model->forward().step(all.first(9), cache, Forward::Logits::kNone, {}));
+        QVERIFY(step(*model, all.first(9), sequence, Forward::Logits::kNone));
         const std::vector<TokenId> other = {40, 41, 42};
-        QVERIFY(model->forward().step(other, cache, Forward::Logits::kNone, {}));
-        cache.truncate(9);
-        QVERIFY(model->forward().step(all.subspan(9), cache, Forward::Logits::kLast, {}));
+        QVERIFY(step(*model, other, sequence, Forward::Logits::kNone));
+        sequence.truncate(9);
+        QVERIFY(step(*model, all.subspan(9), sequence, Forward::Logits::kLast));
         const auto logits = model->forward().logits();
         QVERIFY(relativeError(logits, expected) < 1e-5);
     }
@@ -172,8 +178,8 @@ class TestForward : public QObject {
     void routing_listsEachTokensExpertsOnce() {
         const auto model = open(kModels[1], ComputeMode::kF32);
         const ModelConfig& config = model->config();
-        KvCache cache(config, 20);
-        QVERIFY(model->forward().step(someTokens(20), cache, Forward::Logits::kNone, {}));
+        KvSequence sequence = model->new_sequence();
+        QVERIFY(step(*model, someTokens(20), sequence, Forward::Logits::kNone));
         const auto routing = model->forward().routing();
         const auto active = static_cast<std::size_t>(config.n_active);
         QCOMPARE(routing.size(), std::size_t(20) * static_cast<std::size_t>(config.n_layers) * active);

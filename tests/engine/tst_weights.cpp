@@ -4,6 +4,8 @@
 
 #include <QtTest>
 
+#include "engine/device/host_buffer.h"
+#include "engine/device/host_memory.h"
 #include "engine/error.h"
 #include "engine/model/synthetic.h"
 #include "engine/model/weights.h"
@@ -28,6 +30,38 @@ float valueAt(const void* data, kernels::WeightType type, std::int64_t index) {
                                               : kernels::to_float(kernels::F16{bits});
 }
 
+// A source of weights, and all that it gave.
+struct Loaded {
+    HostMemory memory;
+    Arena ram{"RAM", memory, std::uint64_t{1} << 32};
+    std::unique_ptr<WeightSource> source;
+    DenseWeights dense;
+    ModelConfig config;
+
+    Loaded(std::unique_ptr<WeightSource> from, const ModelConfig& c, BytesProgressFn progress = {},
+           std::stop_token stop = {})
+        : source(std::move(from)), config(c) {
+        source->watch(std::move(progress), std::move(stop));
+        dense = source->load_dense(ram);
+    }
+    Loaded(const ModelConfig& c, const QString& name, bool round, kernels::ThreadPool& pool,
+           BytesProgressFn progress = {}, std::stop_token stop = {})
+        : Loaded(open_weights(Checkpoint::open(tinyModel(name)), c, round, pool), c, std::move(progress),
+                 std::move(stop)) {}
+
+    std::vector<std::byte> expert(std::int32_t layer, std::int32_t index) {
+        std::vector<std::byte> block(static_cast<std::size_t>(config.expert_weights()) *
+                                     bytes_per_weight(source->expert_type()));
+        source->pack_expert(LayerIndex{layer}, ExpertIndex{index}, block.data());
+        return block;
+    }
+    void packAll() {
+        for (std::int32_t l = 0; l < config.n_layers; ++l) {
+            for (std::int32_t e = 0; e < config.n_experts; ++e) expert(l, e);
+        }
+    }
+};
+
 }  // namespace
 
 class TestWeights : public QObject {
@@ -49,8 +83,9 @@ class TestWeights : public QObject {
         const ModelConfig c = read_model_config(tinyModel(name));
         const auto checkpoint = Checkpoint::open(tinyModel(name));
         kernels::ThreadPool pool(3);
-        const ModelWeights weights = load_weights(*checkpoint, c, round, pool, {}, {});
-        if (round) QCOMPARE(weights.experts.type(), kernels::WeightType::kBf16);
+        Loaded weights(c, name, round, pool);
+        const kernels::WeightType type = weights.source->expert_type();
+        if (round) QCOMPARE(type, kernels::WeightType::kBf16);
         for (std::int32_t l = 0; l < c.n_layers; ++l) {
             for (std::int32_t e = 0; e < c.n_experts; ++e) {
                 const auto part = [&](const char* w) {
@@ -58,8 +93,8 @@ class TestWeights : public QObject {
                                             std::to_string(e) + "." + w + ".weight");
                 };
                 const TensorView &w1 = *part("w1"), &w2 = *part("w2"), &w3 = *part("w3");
-                if (!round) QCOMPARE(weights.experts.type(), w1.type);
-                const auto view = weights.experts.expert(LayerIndex{l}, ExpertIndex{e});
+                if (!round) QCOMPARE(type, w1.type);
+                const std::vector<std::byte> block = weights.expert(l, e);
                 const auto expected = [&](const TensorView& tensor, std::int64_t index) {
                     const float value = valueAt(tensor.bytes.data(), tensor.type, index);
                     return round ? kernels::to_float(kernels::to_bf16(value)) : value;
@@ -67,9 +102,9 @@ class TestWeights : public QObject {
                 for (std::int64_t j = 0; j < c.ffn_dim; ++j) {
                     for (std::int64_t h = 0; h < c.hidden_dim; ++h) {
                         const std::int64_t at = j * 3 * c.hidden_dim + h;
-                        QCOMPARE(valueAt(view.data, view.type, at), expected(w1, j * c.hidden_dim + h));
-                        QCOMPARE(valueAt(view.data, view.type, at + c.hidden_dim), expected(w3, j * c.hidden_dim + h));
-                        QCOMPARE(valueAt(view.data, view.type, at + 2 * c.hidden_dim), expected(w2, h * c.ffn_dim + j));
+                        QCOMPARE(valueAt(block.data(), type, at), expected(w1, j * c.hidden_dim + h));
+                        QCOMPARE(valueAt(block.data(), type, at + c.hidden_dim), expected(w3, j * c.hidden_dim + h));
+                        QCOMPARE(valueAt(block.data(), type, at + 2 * c.hidden_dim), expected(w2, h * c.ffn_dim + j));
                     }
                 }
             }
@@ -80,8 +115,8 @@ class TestWeights : public QObject {
         const ModelConfig c = read_model_config(tinyModel(QStringLiteral("grouped_f32")));
         const auto checkpoint = Checkpoint::open(tinyModel(QStringLiteral("grouped_f32")));
         kernels::ThreadPool pool(2);
-        const ModelWeights weights = load_weights(*checkpoint, c, false, pool, {}, {});
-        const auto& qkv = weights.layers[1].qkv;
+        const Loaded weights(c, QStringLiteral("grouped_f32"), false, pool);
+        const auto& qkv = weights.dense.layers[1].qkv;
         std::int64_t row = 0;
         for (const char* part : {"q", "k", "v"}) {
             const TensorView& tensor =
@@ -91,7 +126,10 @@ class TestWeights : public QObject {
         }
         QCOMPARE(qkv.n_rows, row);
         // Norms and gates are float32 wherever they come from, so the bytes in memory are those of the file here.
-        QCOMPARE(weights.total_bytes(), static_cast<std::uint64_t>(c.total_weights()) * 4);
+        const auto experts = static_cast<std::uint64_t>(c.n_layers * c.n_experts * c.expert_weights());
+        QCOMPARE(weights.dense.bytes() + experts * 4, static_cast<std::uint64_t>(c.total_weights()) * 4);
+        QCOMPARE(weights.source->dense_bytes(), weights.dense.bytes());
+        QVERIFY(weights.ram.usage().used_bytes > 0);
     }
 
     void progress_growsToTheWhole() {
@@ -100,27 +138,25 @@ class TestWeights : public QObject {
         kernels::ThreadPool pool(2);
         std::uint64_t last = 0;
         int calls = 0;
-        load_weights(*checkpoint, c, false, pool,
-                     [&](std::uint64_t done, std::uint64_t total) {
-                         QVERIFY(done > last || calls == 0);
-                         QCOMPARE(total, checkpoint->total_bytes());
-                         last = done;
-                         ++calls;
-                     },
-                     {});
+        Loaded weights(c, QStringLiteral("grouped_bf16"), false, pool, [&](std::uint64_t done, std::uint64_t total) {
+            QVERIFY(done > last || calls == 0);
+            QCOMPARE(total, checkpoint->total_bytes());
+            last = done;
+            ++calls;
+        });
+        weights.packAll();
         QVERIFY(calls > 10);
         QCOMPARE(last, checkpoint->total_bytes());
     }
 
     void stopRequested_endsInCancelled() {
         const ModelConfig c = read_model_config(tinyModel(QStringLiteral("grouped_f32")));
-        const auto checkpoint = Checkpoint::open(tinyModel(QStringLiteral("grouped_f32")));
         kernels::ThreadPool pool(2);
         std::stop_source stop;
         int calls = 0;
         try {
-            load_weights(
-                *checkpoint, c, false, pool,
+            Loaded weights(
+                c, QStringLiteral("grouped_f32"), false, pool,
                 [&](std::uint64_t, std::uint64_t) {
                     if (++calls == 5) stop.request_stop();
                 },
@@ -135,10 +171,9 @@ class TestWeights : public QObject {
     void config_unlikeTheTensors_namesTensorAndShapes() {
         ModelConfig c = read_model_config(tinyModel(QStringLiteral("grouped_f32")));
         c.ffn_dim += 1;
-        const auto checkpoint = Checkpoint::open(tinyModel(QStringLiteral("grouped_f32")));
         kernels::ThreadPool pool(1);
         try {
-            load_weights(*checkpoint, c, false, pool, {}, {});
+            open_weights(Checkpoint::open(tinyModel(QStringLiteral("grouped_f32"))), c, false, pool);
             QFAIL("no error");
         } catch (const Error& error) {
             QCOMPARE(error.kind(), ErrorKind::kInvalidModel);
@@ -166,21 +201,22 @@ class TestWeights : public QObject {
         model.config.n_experts = 4;  // smaller, or the test would only wait
         model.config.vocab_size = 101;
         kernels::ThreadPool one(1), three(3);
-        const ModelWeights a = draw_weights(model, one, {}, {});
-        const ModelWeights b = draw_weights(model, three, {}, {});
+        Loaded a(draw_weights(model, one), model.config);
+        Loaded b(draw_weights(model, three), model.config);
         model.seed = 6;
-        const ModelWeights c = draw_weights(model, three, {}, {});
-        const auto block = [&](const ModelWeights& w) { return w.experts.expert(LayerIndex{0}, ExpertIndex{3}).data; };
-        const auto bytes = static_cast<std::size_t>(a.experts.expert_bytes());
-        QCOMPARE(std::memcmp(block(a), block(b), bytes), 0);
-        QVERIFY(std::memcmp(block(a), block(c), bytes) != 0);
-        QVERIFY(a.layers[0].gate == b.layers[0].gate);
-        QVERIFY(std::memcmp(block(a), a.experts.expert(LayerIndex{0}, ExpertIndex{2}).data, bytes) != 0);
+        Loaded c(draw_weights(model, three), model.config);
+        const std::vector<std::byte> block = a.expert(0, 3);
+        b.packAll();  // whatever was drawn before
+        QVERIFY(block == b.expert(0, 3));
+        QVERIFY(block != c.expert(0, 3));
+        QVERIFY(block != a.expert(0, 2));
+        QVERIFY(a.dense.layers[0].gate == b.dense.layers[0].gate);
+        QCOMPARE(a.source->dense_bytes(), a.dense.bytes());
 
         double sum = 0, squares = 0;
         const std::int64_t n = model.config.expert_weights();
         for (std::int64_t i = 0; i < n; ++i) {
-            const double value = static_cast<double>(valueAt(block(a), kernels::WeightType::kBf16, i));
+            const double value = static_cast<double>(valueAt(block.data(), kernels::WeightType::kBf16, i));
             sum += value;
             squares += value * value;
         }
