@@ -7,8 +7,11 @@
 namespace offstage::cli {
 
 int run_bench(const BenchOptions& options) {
-    engine::LoadedModel model(load_request(options.model), engine::LoadedModel::Text::kNotNeeded,
-                              progress_on_terminal(), {});
+    if (!options.scenario.empty()) return run_scenario_bench(options);
+    engine::LoadRequest request = load_request(options.model);
+    request.context = options.prompt + options.decode;
+    request.learn_placement = false;
+    engine::LoadedModel model(request, engine::LoadedModel::Text::kNotNeeded, progress_on_terminal(), {});
     const auto log = [](const std::string& line) { std::cerr << line << std::endl; };
     const engine::BenchResult r = engine::run_bench(model, {options.prompt, options.decode, options.repeats}, log);
     const engine::ModelSummary& summary = model.summary();
@@ -29,7 +32,9 @@ int run_bench(const BenchOptions& options) {
                     {"load_s", summary.load_s},
                     {"weight_bytes", summary.weight_bytes},
                     {"n_threads", summary.n_threads},
-                    {"instruction_set", summary.instruction_set}});
+                    {"instruction_set", summary.instruction_set},
+                    {"device", summary.device},
+                    {"emulated", summary.emulated}});
         return 0;
     }
     std::printf("%s, %s weights, %d threads, %s (loaded in %.1f s)\n", summary.name.c_str(),
@@ -42,7 +47,9 @@ int run_bench(const BenchOptions& options) {
     std::printf("decode %lld:  %8.2f tokens/s  %6.1f GB/s, %.0f %% of the read bandwidth of %.1f\n",
                 static_cast<long long>(options.decode), r.decode_tokens_per_s, r.decode_gb_per_s,
                 100 * r.decode_bandwidth_fraction, r.read_bandwidth_gb_per_s);
+    if (summary.device != "cpu") std::printf("on %s\n", summary.device_name.c_str());
     std::printf("medians of %d repeats, %d dropped\n", r.repeats, r.dropped_repeats);
+    print_notes(summary);
     return 0;
 }
 

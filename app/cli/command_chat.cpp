@@ -77,8 +77,9 @@ class Chat {
     int run() {
         const engine::ModelSummary model = session_->load(load_request(options_.model), progress_on_terminal(), {});
         std::cout << model.name << ": " << model.n_layers << " layers x " << model.n_experts << " experts, "
-                  << model.n_active << " active, on the CPU (" << model.instruction_set << ", " << model.n_threads
-                  << " threads).\nType a message; /new begins a new conversation, /quit or Ctrl+D ends.\n";
+                  << model.n_active << " active, on " << where(model)
+                  << ".\nType a message; /new begins a new conversation, /quit or Ctrl+D ends.\n";
+        print_notes(model);
         start_over();
         catch_interrupts();
         LineReader input;
@@ -103,6 +104,14 @@ class Chat {
     }
 
   private:
+    static std::string where(const engine::ModelSummary& model) {
+        const std::string cpu =
+            "the CPU (" + model.instruction_set + ", " + std::to_string(model.n_threads) + " threads)";
+        if (model.device.empty() || model.device == "cpu") return cpu;
+        return model.device_name + " with " + std::to_string(model.resident_experts) + " of " +
+               std::to_string(model.total_experts) + " experts, and on " + cpu;
+    }
+
     void start_over() {
         session_->reset_conversation();
         messages_.clear();

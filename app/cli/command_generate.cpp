@@ -1,12 +1,70 @@
+#include <array>
+#include <cstdio>
 #include <iostream>
 
 #include "app/cli/commands.h"
 
 namespace offstage::cli {
 
+namespace {
+
+nlohmann::ordered_json to_json(const std::vector<engine::Answer>& answers) {
+    auto list = nlohmann::ordered_json::array();
+    for (const engine::Answer& answer : answers) {
+        list.push_back({{"text", answer.text},
+                        {"tokens", answer.tokens},
+                        {"log_probability", answer.log_probability},
+                        {"score", answer.score},
+                        {"finish", std::string(engine::name_of(answer.finish))}});
+    }
+    return list;
+}
+
+nlohmann::ordered_json to_json(const engine::GenerationResult& result, const engine::ModelSummary& model) {
+    const engine::DeviceReport& device = result.device;
+    nlohmann::ordered_json json = {{"text", result.text},
+                                   {"tokens", result.tokens},
+                                   {"prompt_tokens", result.prompt_tokens},
+                                   {"ttft_s", result.ttft_s},
+                                   {"decode_tokens_per_s", result.decode_tokens_per_s},
+                                   {"finish", std::string(engine::name_of(result.finish))},
+                                   {"seed", result.seed},
+                                   {"device", model.device},
+                                   {"emulated", model.emulated},
+                                   {"policy", model.policy},
+                                   {"resident_experts", model.resident_experts},
+                                   {"total_experts", model.total_experts},
+                                   {"vram_budget_bytes", model.vram_budget_bytes},
+                                   {"vram_high_water_bytes", device.vram_high_water_bytes},
+                                   {"hit_rate", device.hit_rate},
+                                   {"bytes_copied", device.bytes_copied},
+                                   {"expected_hit_rate", model.expected_hit_rate},
+                                   {"ram_budget_bytes", model.ram_budget_bytes},
+                                   {"ram_high_water_bytes", device.ram_high_water_bytes},
+                                   {"decode_policy", device.decode_policy},
+                                   {"decisions", device.decisions},
+                                   {"dispatch_overhead", device.dispatch_overhead},
+                                   {"notes", model.notes}};
+    if (!result.answers.empty()) json["answers"] = to_json(result.answers);
+    return json;
+}
+
+void print_answers(const engine::GenerationResult& result, bool beams) {
+    for (std::size_t i = 0; i < result.answers.size(); ++i) {
+        const engine::Answer& answer = result.answers[i];
+        std::array<char, 80> head{};
+        std::snprintf(head.data(), head.size(), "[%zu] %s %.4f: ", i + 1, beams ? "score" : "log probability",
+                      beams ? answer.score : answer.log_probability);
+        std::cout << head.data() << answer.text << "\n";
+    }
+    std::cout << std::flush;
+}
+
+}  // namespace
+
 int run_generate(const GenerateOptions& options) {
     const auto session = engine::Session::create();
-    session->load(load_request(options.model), progress_on_terminal(), {});
+    const engine::ModelSummary model = session->load(load_request(options.model), progress_on_terminal(), {});
 
     engine::GenerationRequest request;
     request.raw = options.raw;
@@ -15,21 +73,24 @@ int run_generate(const GenerateOptions& options) {
     request.messages.push_back({engine::Role::kUser, options.prompt});
     request.sampler = options.sampler;
     request.max_tokens = options.max_tokens;
+    request.beam = options.beam;
+    request.n_answers = options.n_answers;
 
+    const bool several = options.beam.width > 1 || options.n_answers > 1;
     engine::TextDeltaFn stream;
-    if (!options.model.json) stream = [](const engine::TextDelta& delta) { std::cout << delta.text << std::flush; };
+    if (!options.model.json && !several)
+        stream = [](const engine::TextDelta& delta) { std::cout << delta.text << std::flush; };
     const engine::GenerationResult result = session->generate(request, stream, {});
     if (options.model.json) {
-        print_json({{"text", result.text},
-                    {"tokens", result.tokens},
-                    {"prompt_tokens", result.prompt_tokens},
-                    {"ttft_s", result.ttft_s},
-                    {"decode_tokens_per_s", result.decode_tokens_per_s},
-                    {"finish", std::string(engine::name_of(result.finish))},
-                    {"seed", result.seed}});
+        print_json(to_json(result, model));
+        return 0;
+    }
+    if (several) {
+        print_answers(result, options.beam.width > 1);
     } else {
         std::cout << std::endl;
     }
+    print_notes(model);
     return 0;
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "engine/run/session.h"
 
@@ -16,6 +17,12 @@ struct ModelOptions {
     int n_threads = 0;
     std::int64_t context = 0;
     bool json = false;
+    std::string device = "cpu";
+    std::string vram;  // "6GiB"; empty: all
+    std::string ram;
+    std::string policy = "auto";
+    std::string profile;  // of expert use; empty: the model's own
+    bool paced = false;
 };
 
 struct GenerateOptions {
@@ -25,6 +32,8 @@ struct GenerateOptions {
     int max_tokens = 0;
     bool raw = false;
     engine::SamplerSettings sampler;
+    engine::BeamSettings beam;
+    int n_answers = 1;
 };
 
 struct LogitsOptions {
@@ -38,6 +47,22 @@ struct BenchOptions {
     std::int64_t prompt = 512;
     std::int64_t decode = 32;
     int repeats = 5;
+    // The paper's scenarios: decode, prefill, beam or all. Empty: the plain bench. Lists: empty for the paper's.
+    std::string scenario;
+    std::string compare;  // policies, separated by commas; empty: the one of the model options
+    std::vector<std::int64_t> in, out, widths;
+    bool markdown = false;
+};
+
+struct ProfileOptions {
+    ModelOptions model;
+    std::string text;  // file
+    std::string out;
+};
+
+struct PlanOptions {
+    ModelOptions model;
+    std::int64_t prompt = 512;
 };
 
 int run_info(const ModelOptions& options);
@@ -45,8 +70,15 @@ int run_generate(const GenerateOptions& options);
 int run_chat(const GenerateOptions& options);
 int run_logits(const LogitsOptions& options);
 int run_bench(const BenchOptions& options);
+int run_scenario_bench(const BenchOptions& options);
+int run_profile(const ProfileOptions& options);
+int run_calibrate(const ModelOptions& options);
+int run_plan(const PlanOptions& options);
 
 engine::LoadRequest load_request(const ModelOptions& options);
+// What a person should know of a loaded model besides its answers, on stderr: notes, and that times are accounted where
+// the device is emulated.
+void print_notes(const engine::ModelSummary& model);
 // Progress on stderr when that is a terminal, nothing otherwise.
 engine::LoadProgressFn progress_on_terminal();
 // One JSON object and a line feed on stdout; text that is no UTF-8 (a path, say) is mended rather than refused.

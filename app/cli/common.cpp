@@ -4,6 +4,8 @@
 
 #include "app/cli/commands.h"
 #include "engine/device/host_buffer.h"
+#include "engine/device/open_device.h"
+#include "engine/eval/scenario_report.h"
 
 namespace offstage::cli {
 
@@ -14,7 +16,19 @@ engine::LoadRequest load_request(const ModelOptions& options) {
     request.context = options.context;
     if (options.compute == "f32") request.compute = engine::ComputeMode::kF32;
     if (options.compute == "bf16") request.compute = engine::ComputeMode::kBf16;
+    request.device = options.device;
+    if (!options.vram.empty()) request.vram_bytes = engine::parse_bytes(options.vram, "--vram");
+    if (!options.ram.empty()) request.ram_bytes = engine::parse_bytes(options.ram, "--ram");
+    request.dispatch = engine::parse_dispatch(options.policy);
+    request.popularity_file = options.profile;
+    request.paced = options.paced;
     return request;
+}
+
+void print_notes(const engine::ModelSummary& model) {
+    const std::string notice = engine::emulation_notice(model);
+    if (!notice.empty()) std::cerr << notice << std::endl;
+    for (const std::string& note : model.notes) std::cerr << "note: " << note << std::endl;
 }
 
 engine::LoadProgressFn progress_on_terminal() {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "app/cli/commands.h"
+#include "engine/device/open_device.h"
 #include "engine/error.h"
 
 namespace {
@@ -14,6 +15,8 @@ using offstage::cli::BenchOptions;
 using offstage::cli::GenerateOptions;
 using offstage::cli::LogitsOptions;
 using offstage::cli::ModelOptions;
+using offstage::cli::PlanOptions;
+using offstage::cli::ProfileOptions;
 
 constexpr const char* kModelHelp =
     "Folder with config.json and *.safetensors, or synthetic:NAME?layers=N&seed=S "
@@ -27,6 +30,69 @@ void add_compute_options(CLI::App& command, ModelOptions& options) {
     command.add_option("--threads", options.n_threads, "Compute threads; 0: one per core")
         ->check(CLI::Range(0, 1024))
         ->capture_default_str();
+}
+
+// The sentence of the Error that `parse` throws, or nothing: wrong values are wrong usage.
+template <typename Parse>
+std::string complaint(const Parse& parse) {
+    try {
+        parse();
+        return {};
+    } catch (const offstage::engine::Error& error) {
+        return error.what();
+    }
+}
+
+std::string check_size(const std::string& text) {
+    return complaint([&] { offstage::engine::parse_bytes(text, "the size"); });
+}
+
+std::string check_policy(const std::string& text) {
+    return complaint([&] { offstage::engine::parse_dispatch(text); });
+}
+
+std::string check_policies(const std::string& list) {
+    std::string_view rest = list;
+    while (true) {
+        const std::string_view name = rest.substr(0, rest.find(','));
+        std::string wrong = check_policy(std::string(name));
+        if (!wrong.empty() || name.size() == rest.size()) return wrong;
+        rest.remove_prefix(name.size() + 1);
+    }
+}
+
+// The form only: whether there is such a device is found out when it is opened.
+std::string check_device(const std::string& text) {
+    const auto numbered = [](std::string_view rest) {
+        return !rest.empty() && rest.find_first_not_of("0123456789") == std::string_view::npos;
+    };
+    if (text == "cpu" || text == "cuda") return {};
+    if (text.starts_with("cuda:") && numbered(std::string_view(text).substr(5))) return {};
+    if (text.starts_with("emulated:") && text.size() > 9) return {};
+    return "\"" + text + "\" is no device; expected cpu, cuda, cuda:N or emulated:PROFILE";
+}
+
+void add_device_options(CLI::App& command, ModelOptions& options) {
+    command
+        .add_option("--device", options.device,
+                    "cpu, cuda, cuda:N, or emulated:PROFILE (a name in resources/hardware, or a .json file)")
+        ->check(check_device)
+        ->capture_default_str();
+    command.add_option("--vram", options.vram, "Memory to use of the device: 6GiB, 512MiB, bytes; all unless given")
+        ->check(check_size);
+    command.add_option("--ram", options.ram, "Memory to use of the machine; all that is free unless given")
+        ->check(check_size);
+    command
+        .add_option("--policy", options.policy,
+                    "How experts are shared out: auto, balanced, static, threshold, transfer, layers, or "
+                    "prefill=P,decode=P")
+        ->check(check_policy)
+        ->capture_default_str();
+    command.add_option("--profile", options.profile, "Profile of expert use (offstage-cli profile), for placement");
+}
+
+void add_paced_option(CLI::App& command, ModelOptions& options) {
+    command.add_flag("--paced", options.paced, "An emulated device answers no faster than the device would");
 }
 
 void add_json_option(CLI::App& command, ModelOptions& options) {
@@ -77,6 +143,19 @@ int run(int argc, char** argv) {
     command->add_option("--prompt", generate.prompt, "What to answer")->required();
     command->add_flag("--raw", generate.raw, "Continue the prompt as it is, without the chat template");
     add_sampler_options(*command, generate);
+    CLI::Option* beam = command->add_option("--beam", generate.beam.width, "Beam search of this width; 1: off")
+                            ->check(CLI::Range(1, offstage::engine::kLargestBeamWidth))
+                            ->capture_default_str();
+    command
+        ->add_option("--length-penalty", generate.beam.length_penalty,
+                     "Of beam search: an answer's score is its log probability / length^PENALTY")
+        ->capture_default_str();
+    command->add_option("--answers", generate.n_answers, "Answers drawn side by side")
+        ->check(CLI::Range(1, 16))
+        ->excludes(beam)
+        ->capture_default_str();
+    add_device_options(*command, generate.model);
+    add_paced_option(*command, generate.model);
     add_compute_options(*command, generate.model);
     add_json_option(*command, generate.model);
     command->callback([&] { status = offstage::cli::run_generate(generate); });
@@ -86,6 +165,8 @@ int run(int argc, char** argv) {
     add_model_option(*command, chat.model);
     command->add_option("--prompt", chat.prompt, "First message");
     add_sampler_options(*command, chat);
+    add_device_options(*command, chat.model);
+    add_paced_option(*command, chat.model);
     add_compute_options(*command, chat.model);
     command->callback([&] { status = offstage::cli::run_chat(chat); });
 
@@ -94,6 +175,8 @@ int run(int argc, char** argv) {
     add_model_option(*command, logits.model);
     command->add_option("--tokens", logits.tokens, "Token ids, separated by commas")->required();
     command->add_flag("--all", logits.all, "After every token, not only after the last");
+    add_device_options(*command, logits.model);
+    add_paced_option(*command, logits.model);
     add_compute_options(*command, logits.model);
     add_json_option(*command, logits.model);
     command->callback([&] { status = offstage::cli::run_logits(logits); });
@@ -111,9 +194,63 @@ int run(int argc, char** argv) {
     command->add_option("--repeat", bench.repeats, "Repeats; medians are shown")
         ->check(CLI::Range(1, 1000))
         ->capture_default_str();
+    CLI::Option* scenario =
+        command->add_option("--scenario", bench.scenario, "Fiddler's scenarios: decode, prefill, beam, or all")
+            ->check(CLI::IsMember({"decode", "prefill", "beam", "all"}));
+    command->add_option("--compare", bench.compare, "Policies to compare in one run, separated by commas")
+        ->check(check_policies)
+        ->needs(scenario);
+    const auto lengths = [&](const char* name, std::vector<std::int64_t>& values, const char* help) {
+        command->add_option(name, values, help)->delimiter(',')->check(CLI::PositiveNumber)->needs(scenario);
+    };
+    lengths("--in", bench.in, "Prompt lengths of the scenario instead of the paper's");
+    lengths("--out", bench.out, "Answer lengths");
+    command->add_option("--widths", bench.widths, "Beam widths")
+        ->delimiter(',')
+        ->check(CLI::Range(1, offstage::engine::kLargestBeamWidth))
+        ->needs(scenario);
+    command->add_flag("--markdown", bench.markdown, "With --json: the table as well, under \"markdown\"")
+        ->needs(scenario);
+    add_device_options(*command, bench.model);
+    add_paced_option(*command, bench.model);
     add_compute_options(*command, bench.model);
     add_json_option(*command, bench.model);
     command->callback([&] { status = offstage::cli::run_bench(bench); });
+
+    ProfileOptions profile;
+    command = app.add_subcommand("profile", "Count which experts a text is routed to, for placement");
+    add_model_option(*command, profile.model);
+    command->add_option("--text", profile.text, "Any UTF-8 text")->required();
+    command->add_option("--out", profile.out, "The profile to write (JSON)")->required();
+    command->add_option("--context", profile.model.context, "Tokens of the windows that the text is fed in; 0: 2048")
+        ->check(CLI::NonNegativeNumber)
+        ->capture_default_str();
+    add_device_options(*command, profile.model);
+    add_compute_options(*command, profile.model);
+    add_json_option(*command, profile.model);
+    command->callback([&] { status = offstage::cli::run_profile(profile); });
+
+    ModelOptions calibrate;
+    command = app.add_subcommand("calibrate", "Measure what copies and experts take on this machine");
+    add_model_option(*command, calibrate);
+    add_device_options(*command, calibrate);
+    add_compute_options(*command, calibrate);
+    add_json_option(*command, calibrate);
+    command->callback([&] { status = offstage::cli::run_calibrate(calibrate); });
+
+    PlanOptions plan;
+    command = app.add_subcommand("plan", "What would go where, and how fast that would be; reads no weights");
+    add_model_option(*command, plan.model);
+    command->add_option("--prompt", plan.prompt, "Tokens of the prompt that is forecast")
+        ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20))
+        ->capture_default_str();
+    command->add_option("--context", plan.model.context, "Tokens of context; 0: the model's own, at most 32768")
+        ->check(CLI::NonNegativeNumber)
+        ->capture_default_str();
+    add_device_options(*command, plan.model);
+    add_compute_options(*command, plan.model);
+    add_json_option(*command, plan.model);
+    command->callback([&] { status = offstage::cli::run_plan(plan); });
 
     try {
         app.parse(argc, argv);

@@ -1,23 +1,12 @@
 #include "engine/eval/scenario_report.h"
 
-#include <array>
-#include <cstdarg>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "engine/device/host_buffer.h"
+#include "engine/eval/print.h"
 
 namespace offstage::engine {
 namespace {
-
-[[gnu::format(printf, 1, 2)]] std::string print(const char* format, ...) {
-    std::array<char, 512> text{};
-    std::va_list arguments;
-    va_start(arguments, format);
-    std::vsnprintf(text.data(), text.size(), format, arguments);
-    va_end(arguments);
-    return text.data();
-}
 
 std::string heading(const ScenarioReport& report) {
     const ModelSummary& m = report.model;

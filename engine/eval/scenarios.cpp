@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <random>
 
 #include "engine/error.h"
+#include "engine/eval/print.h"
 #include "engine/eval/statistics.h"
 #include "kernels/types.h"
 
@@ -260,15 +260,11 @@ std::vector<ScenarioRow> run_scenarios(StepModel& model, const ScenarioRequest& 
                 const std::vector<Sample> run = runner.run(c);
                 for (std::size_t i = 0; i < run.size(); ++i) samples[p][i].push_back(run[i]);
                 if (!log) continue;
-                std::array<char, 200> line{};
-                std::snprintf(
-                    line.data(), line.size(),
-                    "%s, in %lld, out %lld, width %lld, %s, repeat %d: first token %.1f ms, then %.2f ms each",
-                    std::string(name_of(c.kind)).c_str(), static_cast<long long>(c.in),
-                    static_cast<long long>(c.outs.back()), static_cast<long long>(c.width),
-                    request.policies[p].name.c_str(), repeat + 1, run.back().ttft_us / 1000,
-                    run.back().itl_median_us / 1000);
-                log(line.data());
+                log(print("%s, in %lld, out %lld, width %lld, %s, repeat %d: first token %.1f ms, then %.2f ms each",
+                          std::string(name_of(c.kind)).c_str(), static_cast<long long>(c.in),
+                          static_cast<long long>(c.outs.back()), static_cast<long long>(c.width),
+                          request.policies[p].name.c_str(), repeat + 1, run.back().ttft_us / 1000,
+                          run.back().itl_median_us / 1000));
             }
         }
         for (std::size_t i = 0; i < c.outs.size(); ++i) {

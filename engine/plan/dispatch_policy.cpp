@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
+#include <limits>
 
 #include "engine/error.h"
 
@@ -101,33 +101,45 @@ double lead_us(const CostModel& cost, std::int64_t cpu_tokens) {
     return cost.activation_copy_us(cpu_tokens) + cost.table().sync_us;
 }
 
-// Searches the split of the candidates (most loaded first) with the smallest makespan; sets `copied`.
+// Searches the split of the candidates (most loaded first) with the smallest makespan; sets `copied`. Few candidates:
+// all splits. More: the best of three plain ones (the most loaded are copied, the least loaded are, each goes where it
+// ends first), each improved by single moves and exchanges.
 class Balancer {
   public:
     Balancer(std::vector<Candidate>& candidates, double resident_us, const CostModel& cost, std::int64_t staging_slots)
-        : candidates_(candidates), resident_us_(resident_us), cost_(cost), timeline_(cost, staging_slots) {}
+        : candidates_(candidates),
+          n_(candidates.size()),
+          resident_us_(resident_us),
+          copy_us_(cost.weight_copy_us()),
+          cost_(cost),
+          timeline_(cost, staging_slots) {}
 
     void search() {
-        std::sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {
-            return a.n_tokens != b.n_tokens ? a.n_tokens > b.n_tokens : a.expert < b.expert;
-        });
-        best_us_ = 0;
-        std::size_t best = 0;
-        for (std::size_t m = 0; m <= candidates_.size(); ++m) {
-            if (m > 0) candidates_[m - 1].copied = true;
-            const double us = evaluate();
-            if (m == 0 || us < best_us_) {
-                best_us_ = us;
-                best = m;
+        if (n_ == 0) return;
+        best_us_ = std::numeric_limits<double>::infinity();
+        // Experts of one load are interchangeable: how many are copied is all there is to choose.
+        if (candidates_.front().n_tokens == candidates_.back().n_tokens) {
+            copy_most_loaded();
+        } else if (n_ <= kAllSplits) {
+            try_all();
+        } else {
+            copy_most_loaded();
+            improve();
+            if (n_ <= kThorough) {
+                copy_least_loaded();
+                improve();
             }
-            // Whatever the CPU does, this many copies take longer.
-            if (static_cast<double>(m) * cost_.weight_copy_us() >= best_us_) break;
+            copy_by_turns();
+            improve();
+            copy_by_threshold();
         }
-        for (std::size_t i = 0; i < candidates_.size(); ++i) candidates_[i].copied = i < best;
-        improve();
+        for (Candidate& candidate : candidates_) candidate.copied = candidate.best;
     }
 
   private:
+    static constexpr std::size_t kAllSplits = 6;
+    static constexpr std::size_t kThorough = 24;
+
     double evaluate() {
         double cpu_us = 0;
         std::int64_t cpu_tokens = 0;
@@ -144,15 +156,90 @@ class Balancer {
         return timeline_.finish();
     }
 
-    // Keeps the change when it helps by more than rounding.
+    // By more than rounding.
+    static bool is_less(double us, double than_us) { return us < than_us * (1 - 1e-9); }
+
+    void keep_if_best(double us) {
+        if (!is_less(us, best_us_)) return;
+        best_us_ = us;
+        for (Candidate& candidate : candidates_) candidate.best = candidate.copied;
+    }
+
+    void try_all() {
+        for (Candidate& candidate : candidates_) candidate.copied = false;
+        for (unsigned split = 0; split < 1u << n_; ++split) {
+            for (std::size_t i = 0; i < n_; ++i) candidates_[i].copied = (split >> i & 1u) != 0;
+            keep_if_best(evaluate());
+        }
+    }
+
+    // Copies m of them, counted from the most loaded or from the least, for the best m.
+    template <typename Copied>
+    void copy_some(const Copied& is_copied) {
+        const auto makespan = [&](std::size_t m) {
+            for (std::size_t i = 0; i < n_; ++i) candidates_[i].copied = is_copied(i, m);
+            return evaluate();
+        };
+        // Coarse steps, then the neighbourhood of the best: with m the CPU's time falls and the GPU's grows.
+        std::size_t best = 0;
+        double best_us = makespan(0);
+        for (std::size_t step = std::max<std::size_t>(1, n_ / 8), begin = step, end = n_; step > 0;
+             step = step > 1 ? std::max<std::size_t>(1, step / 4) : 0) {
+            for (std::size_t m = begin; m <= end; m += step) {
+                const double us = makespan(m);
+                if (is_less(us, best_us)) {
+                    best_us = us;
+                    best = m;
+                }
+                // Whatever the CPU does, this many copies take longer.
+                if (static_cast<double>(m) * copy_us_ >= best_us) break;
+            }
+            begin = best > step ? best - step : 0;
+            end = std::min(n_, best + step);
+        }
+        current_us_ = makespan(best);
+        keep_if_best(current_us_);
+    }
+    void copy_most_loaded() {
+        copy_some([](std::size_t i, std::size_t m) { return i < m; });
+    }
+    void copy_least_loaded() {
+        copy_some([this](std::size_t i, std::size_t m) { return i + m >= n_; });
+    }
+
+    // From the most loaded: each goes to the side that would be done with it first.
+    void copy_by_turns() {
+        double copies_end = 0;
+        double gpu_end = resident_us_;
+        double cpu_end = 0;
+        for (Candidate& candidate : candidates_) {
+            const double there = std::max(gpu_end, copies_end + copy_us_) + candidate.gpu_us;
+            candidate.copied = there < cpu_end + candidate.cpu_us;
+            if (candidate.copied) {
+                copies_end += copy_us_;
+                gpu_end = there;
+            } else {
+                cpu_end += candidate.cpu_us;
+            }
+        }
+        current_us_ = evaluate();
+        keep_if_best(current_us_);
+    }
+
+    void copy_by_threshold() {
+        for (Candidate& candidate : candidates_) candidate.copied = candidate.cpu_us > candidate.gpu_us + copy_us_;
+        keep_if_best(evaluate());
+    }
+
+    // Keeps the change when it helps.
     bool try_change(Candidate& a, Candidate& b) {
         const bool a_copied = a.copied;
         const bool b_copied = b.copied;
         a.copied = !a_copied;
         if (&a != &b) b.copied = !b_copied;
         const double us = evaluate();
-        if (us < best_us_ * (1 - 1e-9)) {
-            best_us_ = us;
+        if (is_less(us, current_us_)) {
+            current_us_ = us;
             return true;
         }
         b.copied = b_copied;
@@ -160,29 +247,28 @@ class Balancer {
         return false;
     }
 
-    // Whether a smaller expert suits the copy engine better shows only where the sides nearly balance. Experts of equal
-    // load are interchangeable, so one of each load is enough. Bounded: a layer of hundreds of misses is fine-grained
-    // enough without.
+    // Moves one, or exchanges two, while that helps. One of each load is enough. Bounded: a layer of a hundred misses
+    // divides finely enough without.
     void improve() {
-        const std::size_t n = candidates_.size();
-        const int limit = std::max(40, 12000 / static_cast<int>(n + 1));
         evaluations_ = 0;
+        const int limit = std::max(10, 12000 / static_cast<int>(n_ * (n_ <= kThorough ? 1 : 10)));
         for (bool better = true; better;) {
             better = false;
-            for (std::size_t i = 0; i < n && !better; ++i) {
+            for (std::size_t i = n_; i-- > 0 && !better;) {
                 if (is_repeated(i)) continue;
-                if (evaluations_ > limit) return;
+                if (evaluations_ > limit) return keep_if_best(current_us_);
                 better = try_change(candidates_[i], candidates_[i]);
             }
-            for (std::size_t i = 0; i < n && !better; ++i) {
+            for (std::size_t i = 0; i < n_ && !better; ++i) {
                 if (!candidates_[i].copied || is_repeated(i)) continue;
-                for (std::size_t j = 0; j < n && !better; ++j) {
+                for (std::size_t j = n_; j-- > 0 && !better;) {
                     if (candidates_[j].copied || is_repeated(j)) continue;
-                    if (evaluations_ > limit) return;
+                    if (evaluations_ > limit) return keep_if_best(current_us_);
                     better = try_change(candidates_[i], candidates_[j]);
                 }
             }
         }
+        keep_if_best(current_us_);
     }
 
     bool is_repeated(std::size_t i) const {
@@ -191,10 +277,13 @@ class Balancer {
     }
 
     std::vector<Candidate>& candidates_;
-    double resident_us_;
+    const std::size_t n_;
+    const double resident_us_;
+    const double copy_us_;
     const CostModel& cost_;
     Timeline timeline_;
-    double best_us_ = 0;
+    double current_us_ = 0;  // of `copied`
+    double best_us_ = 0;     // of `best`
     int evaluations_ = 0;
 };
 
@@ -275,9 +364,14 @@ void decide(PolicyKind policy, std::span<const ExpertLoad> loads, const CostMode
             resident_us += cost.gpu_us(load.n_tokens);
         } else {
             out.candidates.push_back(
-                {load.expert, load.n_tokens, cost.gpu_us(load.n_tokens), cost.cpu_us(load.n_tokens), false});
+                {load.expert, load.n_tokens, cost.gpu_us(load.n_tokens), cost.cpu_us(load.n_tokens), false, false});
         }
     }
+    // Copies all take the same time: the GPU is done first when the longest expert comes first (Johnson's rule, but for
+    // the bounded number of slots).
+    std::sort(out.candidates.begin(), out.candidates.end(), [](const Candidate& a, const Candidate& b) {
+        return a.n_tokens != b.n_tokens ? a.n_tokens > b.n_tokens : a.expert < b.expert;
+    });
     if (accelerated && staging_slots > 0) {
         switch (policy) {
             case PolicyKind::kThreshold:

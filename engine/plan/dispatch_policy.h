@@ -38,7 +38,8 @@ struct Assignment {
     Way way = Way::kCpu;
 };
 
-// What a layer's experts do. Resident first, then copies in the order in which they are made, then the CPU's.
+// What a layer's experts do. Resident first, then copies in the order in which they are made (most
+// loaded first), then the CPU's.
 struct Schedule {
     std::vector<Assignment> assignments;
     // Predicted, microseconds: how long each side is busy (slow-downs by the others counted, waiting not; the CPU
@@ -56,13 +57,14 @@ struct Schedule {
         double gpu_us = 0;
         double cpu_us = 0;
         bool copied = false;
+        bool best = false;  // copied in the best split so far
     };
     std::vector<Candidate> candidates;
 };
 
-// For balanced the split is the best that was found: the most loaded misses are copied, as many as pay, then single
-// moves and exchanges while they help. Decides without allocating once `out` has seen the largest layer.
-// `staging_slots` 0: nothing can be copied on demand. Without an accelerator (cost.table()) everything is the CPU's.
+// For balanced the split is the best of all where at most 6 experts miss, else the best that a bounded search finds.
+// Decides without allocating once `out` has seen the largest layer. `staging_slots` 0: nothing can be copied on demand.
+// Without an accelerator (cost.table()) everything is the CPU's.
 void decide(PolicyKind policy, std::span<const ExpertLoad> loads, const CostModel& cost, std::int64_t staging_slots,
             Schedule& out);
 

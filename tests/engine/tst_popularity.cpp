@@ -214,5 +214,5 @@ class TestPopularity : public QObject {
     }
 };
 
-QTEST_APPLESS_MAIN(TestPopularity)
+QTEST_GUILESS_MAIN(TestPopularity)
 #include "tst_popularity.moc"

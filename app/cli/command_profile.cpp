@@ -1,0 +1,74 @@
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <unistd.h>
+
+#include "app/cli/commands.h"
+#include "engine/error.h"
+#include "engine/eval/expert_profile.h"
+#include "engine/eval/loaded_step_model.h"
+#include "engine/eval/model_shape.h"
+
+namespace offstage::cli {
+namespace {
+
+// Long enough for the routing to see contexts, short enough that attention stays cheap.
+constexpr std::int64_t kWindow = 2048;
+
+std::string read_text(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    std::string text(std::istreambuf_iterator<char>(file), {});
+    if (file.bad() || !file.is_open()) {
+        throw engine::Error(engine::ErrorKind::kNotFound, "The text " + path + " cannot be read.");
+    }
+    return text;
+}
+
+}  // namespace
+
+int run_profile(const ProfileOptions& options) {
+    const std::string text = read_text(options.text);
+    engine::LoadRequest request = load_request(options.model);
+    const engine::ModelShape shape = engine::read_model_shape(options.model.model);
+    if (request.context == 0) request.context = std::min(kWindow, shape.config.max_context);
+    request.learn_placement = false;
+    engine::LoadedModel model(request, engine::LoadedModel::Text::kWanted, progress_on_terminal(), {});
+    if (model.tokenizer() == nullptr) {
+        throw engine::Error(engine::ErrorKind::kUnsupported,
+                            "The model " + shape.name + " has no tokenizer, so it cannot read text.");
+    }
+    const bool terminal = isatty(STDERR_FILENO) != 0;
+    std::int64_t told = -1;
+    const auto progress = [&](std::int64_t done, std::int64_t all) {
+        const std::int64_t percent = 100 * done / std::max<std::int64_t>(1, all);
+        const std::int64_t step = terminal ? percent : percent / 10;
+        if (step == told) return;
+        told = step;
+        std::cerr << (terminal ? "\r\x1b[K" : "") << "Counting: " << done << " tokens, " << percent << " %"
+                  << (terminal ? "" : "\n") << std::flush;
+    };
+    engine::LoadedStepModel steps(model);
+    engine::Popularity counted = engine::count_experts(steps, model.config(), *model.tokenizer(), text, progress, {});
+    if (terminal) std::cerr << "\r\x1b[K" << std::flush;
+    counted.source = std::filesystem::path(options.text).filename().string();
+    engine::write_popularity(counted, shape.name, options.out);
+    if (options.model.json) {
+        print_json({{"model", shape.name}, {"n_tokens", counted.n_tokens}, {"out", options.out}});
+        return 0;
+    }
+    double least = 1, most = 0;
+    for (std::int64_t layer = 0; layer < counted.n_layers; ++layer) {
+        for (std::int64_t expert = 0; expert < counted.n_experts; ++expert) {
+            least = std::min(least, counted.share(layer, expert));
+            most = std::max(most, counted.share(layer, expert));
+        }
+    }
+    std::cout << shape.name << ": " << counted.n_tokens << " tokens counted; a token chooses the rarest expert with "
+              << 100 * least << " %, the most popular with " << 100 * most << " %. Written to " << options.out
+              << std::endl;
+    return 0;
+}
+
+}  // namespace offstage::cli

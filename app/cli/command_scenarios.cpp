@@ -1,0 +1,113 @@
+#include <iostream>
+
+#include "app/cli/commands.h"
+#include "engine/error.h"
+#include "engine/eval/loaded_step_model.h"
+#include "engine/eval/model_shape.h"
+#include "engine/eval/scenario_report.h"
+#include "engine/eval/statistics.h"
+#include "kernels/machine_limits.h"
+
+namespace offstage::cli {
+namespace {
+
+std::vector<engine::ScenarioPolicy> parse_policies(const std::string& list) {
+    std::vector<engine::ScenarioPolicy> policies;
+    std::string_view rest = list;
+    while (true) {
+        const std::string name(rest.substr(0, rest.find(',')));
+        for (const engine::ScenarioPolicy& other : policies) {
+            if (other.name != name) continue;
+            throw engine::Error(engine::ErrorKind::kInvalidInput, "--compare names the policy \"" + name + "\" twice.");
+        }
+        policies.push_back({name, engine::parse_dispatch(name)});
+        if (name.size() == rest.size()) return policies;
+        rest.remove_prefix(name.size() + 1);
+    }
+}
+
+engine::ScenarioRequest scenario_request(const BenchOptions& options) {
+    using engine::ScenarioKind;
+    engine::ScenarioRequest request;
+    if (options.scenario == "decode") request.kinds = {ScenarioKind::kDecode};
+    if (options.scenario == "prefill") request.kinds = {ScenarioKind::kPrefill};
+    if (options.scenario == "beam") request.kinds = {ScenarioKind::kBeam};
+    if (!options.in.empty()) request.decode_in = request.prefill_in = request.beam_in = options.in;
+    if (!options.out.empty()) request.decode_out = request.beam_out = options.out;
+    if (!options.widths.empty()) request.beam_widths = options.widths;
+    request.repeats = options.repeats;
+    if (!options.compare.empty()) {
+        request.policies = parse_policies(options.compare);
+    } else {
+        request.policies = {{options.model.policy, engine::parse_dispatch(options.model.policy)}};
+    }
+    return request;
+}
+
+// `layers` keeps whole layers on the device: another placement, so a load of its own.
+bool places_layers(const engine::ScenarioPolicy& policy) {
+    return policy.settings.decode == engine::PolicyKind::kLayers;
+}
+
+double read_bandwidth(engine::LoadedModel& model) {
+    kernels::ReadBandwidthProbe probe(model.pool(), std::size_t{256} << 20);
+    std::vector<double> gbps;
+    for (int i = 0; i < 3; ++i) gbps.push_back(probe.measure_gbps());
+    return engine::median(gbps);
+}
+
+engine::ScenarioReport run_on_one_placement(const BenchOptions& options, const engine::ScenarioRequest& request) {
+    engine::LoadRequest load = load_request(options.model);
+    load.dispatch = request.policies.front().settings;
+    load.context = engine::context_of(request);
+    load.learn_placement = false;  // all policies meet the same experts
+    engine::LoadedModel model(load, engine::LoadedModel::Text::kNotNeeded, progress_on_terminal(), {});
+    engine::LoadedStepModel steps(model);
+    engine::ScenarioReport report;
+    report.model = model.summary();
+    report.read_gbps = read_bandwidth(model);
+    const engine::CostTable& costs = model.cost().table();
+    if (costs.weight_copy_us > 0) {
+        report.bus_gbps = static_cast<double>(costs.expert_bytes) / (costs.weight_copy_us * 1e3);
+    }
+    const auto log = [](const std::string& line) { std::cerr << line << std::endl; };
+    report.rows = engine::run_scenarios(steps, request, log, {});
+    return report;
+}
+
+}  // namespace
+
+int run_scenario_bench(const BenchOptions& options) {
+    engine::ScenarioRequest request = scenario_request(options);
+    const engine::ModelShape shape = engine::read_model_shape(options.model.model);
+    const std::string left_out = engine::fit_to_context(request, shape.config.max_context);
+
+    std::vector<engine::ScenarioReport> reports;
+    for (const bool layers : {false, true}) {
+        engine::ScenarioRequest part = request;
+        std::erase_if(part.policies,
+                      [&](const engine::ScenarioPolicy& policy) { return places_layers(policy) != layers; });
+        if (part.policies.empty()) continue;
+        reports.push_back(run_on_one_placement(options, part));
+        reports.back().left_out = left_out;
+    }
+    // One report: the second placement's rows follow the first's, its own resident experts are in its rows' hit rates.
+    engine::ScenarioReport report = reports.front();
+    for (std::size_t i = 1; i < reports.size(); ++i) {
+        report.rows.insert(report.rows.end(), reports[i].rows.begin(), reports[i].rows.end());
+        report.model.notes.push_back("the policy layers ran after the others, on a placement of its own with " +
+                                     std::to_string(reports[i].model.resident_experts) + " resident experts");
+    }
+    if (options.model.json) {
+        nlohmann::ordered_json json = engine::to_json(report);
+        if (options.markdown) json["markdown"] = engine::to_markdown(report);
+        print_json(json);
+        return 0;
+    }
+    std::cout << engine::to_markdown(report);
+    for (const std::string& note : report.model.notes) std::cout << "\nNote: " << note << ".\n";
+    std::cout << std::flush;
+    return 0;
+}
+
+}  // namespace offstage::cli

@@ -1,0 +1,79 @@
+#include "engine/eval/model_shape.h"
+
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "engine/error.h"
+#include "engine/model/checkpoint.h"
+#include "engine/model/synthetic.h"
+#include "engine/run/loaded_model.h"
+#include "engine/text/text_file.h"
+
+namespace offstage::engine {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool has_checkpoint(const fs::path& directory) {
+    std::error_code failure;
+    for (const fs::directory_entry& entry : fs::directory_iterator(directory, failure)) {
+        if (entry.path().extension() == ".safetensors") return true;
+    }
+    return false;
+}
+
+// "torch_dtype" of transformers 4, "dtype" of 5; bfloat16, the usual one, where neither is there.
+kernels::WeightType named_type(const fs::path& directory) {
+    const auto json = read_json_object(directory / "config.json");
+    for (const char* key : {"dtype", "torch_dtype"}) {
+        if (!json.has_value() || !json->contains(key)) continue;
+        if ((*json)[key] == "float32") return kernels::WeightType::kF32;
+        if ((*json)[key] == "float16") return kernels::WeightType::kF16;
+    }
+    return kernels::WeightType::kBf16;
+}
+
+}  // namespace
+
+ModelShape read_model_shape(const std::string& model) {
+    ModelShape shape;
+    if (is_synthetic(model)) {
+        SyntheticModel synthetic = parse_synthetic(model);
+        shape.name = std::move(synthetic.name);
+        shape.config = std::move(synthetic.config);
+        return shape;
+    }
+    shape.directory = model_directory(model);
+    shape.config = read_model_config(shape.directory);
+    shape.name = fs::weakly_canonical(shape.directory).filename().string();
+    if (has_checkpoint(shape.directory)) {
+        const auto checkpoint = Checkpoint::open(shape.directory);
+        shape.type = checkpoint
+                         ->require("model.layers.0.block_sparse_moe.experts.0.w1.weight",
+                                   std::array{shape.config.ffn_dim, shape.config.hidden_dim})
+                         .type;
+    } else {
+        shape.type = named_type(shape.directory);
+    }
+    return shape;
+}
+
+Popularity popularity_of(const ModelShape& shape, const std::string& file) {
+    const ModelConfig& config = shape.config;
+    fs::path path = file;
+    if (path.empty()) {
+        if (!shape.directory.empty()) path = shape.directory / "expert_popularity.json";
+        if (path.empty() || !fs::exists(path)) {
+            return Popularity::uniform(config.n_layers, config.n_experts, config.n_active);
+        }
+    }
+    Popularity read = read_popularity(path);
+    if (read.n_layers == config.n_layers && read.n_experts == config.n_experts) return read;
+    throw Error(ErrorKind::kInvalidInput, path.string() + " counts " + std::to_string(read.n_layers) + " layers of " +
+                                              std::to_string(read.n_experts) + " experts, but " + shape.name + " has " +
+                                              std::to_string(config.n_layers) + " of " +
+                                              std::to_string(config.n_experts) +
+                                              "; make a profile of this model (offstage-cli profile).");
+}
+
+}  // namespace offstage::engine

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "engine/model/model_config.h"
+#include "engine/plan/popularity.h"
+#include "engine/run/session.h"
+#include "kernels/types.h"
+
+namespace offstage::engine {
+
+// What can be known of a model without its weights.
+struct ModelShape {
+    std::string name;
+    std::filesystem::path directory;  // empty: synthetic
+    ModelConfig config;
+    kernels::WeightType type = kernels::WeightType::kBf16;  // of the experts
+};
+
+// From config.json and, when they are there, the headers of the checkpoint; without a checkpoint the type is the one
+// that config.json names. Throws Error as reading a model does.
+ModelShape read_model_shape(const std::string& model);
+
+// The counts that placement starts from: `file`, else the model's own expert_popularity.json, else none. Throws Error
+// (kInvalidInput) when they are another model's.
+Popularity popularity_of(const ModelShape& shape, const std::string& file);
+
+}  // namespace offstage::engine

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <stop_token>
+#include <string>
+
+#include "engine/device/backend.h"
+#include "engine/device/hardware_profile.h"
+#include "engine/eval/model_shape.h"
+#include "engine/plan/calibration.h"
+#include "engine/plan/cost_model.h"
+#include "engine/plan/forecast.h"
+#include "engine/plan/planner.h"
+#include "engine/run/session.h"
+
+namespace offstage::engine {
+
+// What a load would do, found out without the weights.
+struct PlanReport {
+    ModelShape shape;
+    DeviceInfo device;
+    Budget budget;
+    ModelDemand demand;
+    Plan plan;
+    Popularity popularity;
+    DispatchSettings dispatch;
+    CostTable costs;
+    std::string cost_source;  // for the person: "kept calibration", "measured now", "hardware profile rtx-3060"
+    Forecast forecast;
+};
+
+// Opens the device, plans, and forecasts a prompt of prompt_tokens and the decode after it. Costs are a kept
+// calibration, else made from the profile of an emulated device, else measured now on random weights of the model's
+// shape (and kept). Throws Error as a load does: kOutOfMemory when the budget is too small, by how much.
+PlanReport plan_model(const LoadRequest& request, std::int64_t prompt_tokens, const LoadProgressFn& progress,
+                      const std::stop_token& stop);
+
+// Measures the costs of a model's experts anew, on random weights, and keeps them (Fiddler, figure 7). On an emulated
+// device these are the accounted times.
+CostTable calibrate_model(const LoadRequest& request, const LoadProgressFn& progress, const std::stop_token& stop);
+
+// Costs as a hardware profile has them. Where the profile knows no host, cpu_expert stays empty.
+CostTable costs_of(const HardwareProfile& profile, kernels::WeightType type, std::int64_t hidden_dim,
+                   std::int64_t ffn_dim);
+
+nlohmann::ordered_json to_json(const PlanReport& report);
+std::string to_text(const PlanReport& report);
+nlohmann::ordered_json report_json(const CostTable& table);
+std::string to_text(const CostTable& table);
+
+}  // namespace offstage::engine

@@ -1,0 +1,176 @@
+// How a plan and a calibration are shown: JSON and text.
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "engine/device/host_buffer.h"
+#include "engine/eval/plan_report.h"
+#include "engine/eval/print.h"
+
+namespace offstage::engine {
+namespace {
+
+std::int64_t count(const Plan& plan, Place place) {
+    return std::count(plan.places.begin(), plan.places.end(), place);
+}
+
+std::vector<std::int64_t> resident_per_layer(const PlanReport& report) {
+    std::vector<std::int64_t> resident(static_cast<std::size_t>(report.demand.n_layers), 0);
+    for (std::int64_t layer = 0; layer < report.demand.n_layers; ++layer) {
+        for (std::int64_t expert = 0; expert < report.demand.n_experts; ++expert) {
+            if (report.plan.place(layer, report.demand.n_experts, expert) == Place::kDevice) {
+                ++resident[static_cast<std::size_t>(layer)];
+            }
+        }
+    }
+    return resident;
+}
+
+nlohmann::ordered_json points_json(const std::vector<CostPoint>& points) {
+    auto list = nlohmann::ordered_json::array();
+    for (const CostPoint& point : points) list.push_back({{"n_tokens", point.n_tokens}, {"us", point.us}});
+    return list;
+}
+
+double us_at(const std::vector<CostPoint>& points, std::int64_t n_tokens) {
+    for (const CostPoint& point : points) {
+        if (point.n_tokens == n_tokens) return point.us;
+    }
+    return -1;
+}
+
+std::string cell(double us) {
+    return us < 0 ? std::string("           -") : print("%12.1f", us);
+}
+
+double gbps(const CostTable& table) {
+    return table.weight_copy_us > 0 ? static_cast<double>(table.expert_bytes) / (table.weight_copy_us * 1e3) : 0;
+}
+
+std::string device_line(const PlanReport& report) {
+    if (!report.device.emulated) return report.device.name;
+    return report.device.name + ": accounted time, not a measurement";
+}
+
+}  // namespace
+
+nlohmann::ordered_json to_json(const PlanReport& r) {
+    const Plan& plan = r.plan;
+    return {{"model", r.shape.name},
+            {"weight_type", kernels::name_of(r.shape.type)},
+            {"device", r.device.id},
+            {"device_name", r.device.name},
+            {"emulated", r.device.emulated},
+            {"policy", {{"prefill", name_of(r.dispatch.prefill)}, {"decode", name_of(r.dispatch.decode)}}},
+            {"context", plan.context},
+            {"vram_budget_bytes", r.demand.shares_host_memory ? 0 : r.budget.vram_bytes},
+            {"vram_bytes", plan.vram_bytes()},
+            {"dense_bytes", plan.dense_bytes},
+            {"kv_bytes", plan.kv_bytes},
+            {"expert_bytes", plan.expert_bytes},
+            {"staging_bytes", plan.staging_bytes},
+            {"workspace_bytes", plan.workspace_bytes},
+            {"ram_budget_bytes", r.budget.ram_bytes},
+            {"ram_bytes", plan.ram_bytes},
+            {"max_step", plan.max_step},
+            {"staging_slots", plan.staging_slots},
+            {"host_staging_slots", plan.host_staging_slots},
+            {"bytes_per_expert", r.demand.expert_bytes},
+            {"resident_experts", plan.n_resident()},
+            {"ram_experts", count(plan, Place::kRam)},
+            {"disk_experts", count(plan, Place::kDisk)},
+            {"total_experts", r.demand.n_layers * r.demand.n_experts},
+            {"resident_per_layer", resident_per_layer(r)},
+            {"expected_hit_rate", plan.expected_hit_rate},
+            {"popularity", r.popularity.n_tokens > 0 ? r.popularity.source : std::string()},
+            {"cost_source", r.cost_source},
+            {"costs", report_json(r.costs)},
+            {"forecast",
+             {{"decode_tokens_per_s", r.forecast.decode_tokens_per_s},
+              {"decode_layer_us", r.forecast.decode_layer_us},
+              {"hit_rate", r.forecast.hit_rate},
+              {"bytes_per_token", r.forecast.bytes_per_token},
+              {"prompt_tokens", r.forecast.prompt_tokens},
+              {"ttft_s", r.forecast.ttft_s},
+              {"prefill_tokens_per_s", r.forecast.prefill_tokens_per_s}}},
+            {"note", plan.note}};
+}
+
+std::string to_text(const PlanReport& r) {
+    const Plan& plan = r.plan;
+    std::string text = r.shape.name + " on " + device_line(r) + "\n";
+    if (!r.demand.shares_host_memory) {
+        text += "  VRAM       " + format_bytes(plan.vram_bytes()) + " of " + format_bytes(r.budget.vram_bytes) + "\n" +
+                "    dense    " + format_bytes(plan.dense_bytes) + "\n" + "    KV cache " +
+                format_bytes(plan.kv_bytes) + print(", %lld tokens\n", static_cast<long long>(plan.context)) +
+                "    workspace " + format_bytes(plan.workspace_bytes) +
+                print(", steps of %lld tokens\n", static_cast<long long>(plan.max_step)) + "    staging  " +
+                format_bytes(plan.staging_bytes) +
+                print(", %lld experts\n", static_cast<long long>(plan.staging_slots)) + "    experts  " +
+                format_bytes(plan.expert_bytes) + "\n";
+    }
+    text += "  RAM        " + format_bytes(plan.ram_bytes) + " of " + format_bytes(r.budget.ram_bytes) + "\n";
+    text +=
+        print("  experts    %lld of %lld on the device, %lld in RAM alone, %lld on disk; %s each\n",
+              static_cast<long long>(plan.n_resident()), static_cast<long long>(r.demand.n_layers * r.demand.n_experts),
+              static_cast<long long>(count(plan, Place::kRam)), static_cast<long long>(count(plan, Place::kDisk)),
+              format_bytes(r.demand.expert_bytes).c_str());
+    text += "  per layer ";
+    for (const std::int64_t n : resident_per_layer(r)) text += print(" %lld", static_cast<long long>(n));
+    text += print("\n  hit rate   %.1f %% expected (%s)\n", 100 * plan.expected_hit_rate,
+                  r.popularity.n_tokens > 0 ? r.popularity.source.c_str() : "no profile: all experts count alike");
+    text += print("  forecast   decode %.2f tokens/s (%s), %s copied per token\n", r.forecast.decode_tokens_per_s,
+                  std::string(name_of(r.dispatch.decode)).c_str(),
+                  format_bytes(static_cast<std::uint64_t>(r.forecast.bytes_per_token)).c_str());
+    text += print("             prefill %.1f tokens/s (%s): a prompt of %lld answers after %.2f s\n",
+                  r.forecast.prefill_tokens_per_s, std::string(name_of(r.dispatch.prefill)).c_str(),
+                  static_cast<long long>(r.forecast.prompt_tokens), r.forecast.ttft_s);
+    text += "  costs      " + r.cost_source + "\n";
+    if (!plan.note.empty()) text += "  note       " + plan.note + "\n";
+    return text;
+}
+
+nlohmann::ordered_json report_json(const CostTable& t) {
+    return {{"device", t.device},
+            {"emulated", t.emulated},
+            {"weight_type", t.weight_type},
+            {"hidden_dim", t.hidden_dim},
+            {"ffn_dim", t.ffn_dim},
+            {"expert_bytes", t.expert_bytes},
+            {"pinned", t.pinned},
+            {"weight_copy_us", t.weight_copy_us},
+            {"bus_gb_per_s", gbps(t)},
+            {"activation_copy", points_json(t.activation_copy)},
+            {"gpu_expert", points_json(t.gpu_expert)},
+            {"cpu_expert", points_json(t.cpu_expert)},
+            {"sync_us", t.sync_us},
+            {"cpu_slowdown", t.cpu_slowdown},
+            {"copy_slowdown", t.copy_slowdown}};
+}
+
+// Fiddler's figure 7 as a table.
+std::string to_text(const CostTable& t) {
+    std::string text = t.device + (t.emulated ? ": accounted time, not a measurement" : "") + "\n";
+    text += print("expert %lld x %lld, %s, %s\n", static_cast<long long>(t.hidden_dim),
+                  static_cast<long long>(t.ffn_dim), t.weight_type.c_str(), format_bytes(t.expert_bytes).c_str());
+    if (t.has_accelerator()) {
+        text += print("W copy  %12.1f us  (%.1f GB/s, %s)\n", t.weight_copy_us, gbps(t),
+                      t.pinned ? "page-locked" : "not page-locked");
+    }
+    text += print("%8s%s%s%12s\n", "tokens", t.has_accelerator() ? "   A copy us" : "",
+                  t.has_accelerator() ? "      GPU us" : "", "CPU us");
+    for (const CostPoint& point : t.cpu_expert) {
+        text += print("%8lld", static_cast<long long>(point.n_tokens));
+        if (t.has_accelerator()) {
+            text += cell(us_at(t.activation_copy, point.n_tokens)) + cell(us_at(t.gpu_expert, point.n_tokens));
+        }
+        text += cell(point.us) + "\n";
+    }
+    if (t.has_accelerator()) {
+        text += print("hand-over %.1f us; side by side, CPU experts take %.2f times and copies %.2f times as long\n",
+                      t.sync_us, t.cpu_slowdown, t.copy_slowdown);
+    }
+    return text;
+}
+
+}  // namespace offstage::engine

@@ -1,0 +1,18 @@
+#include "engine/eval/print.h"
+
+#include <array>
+#include <cstdarg>
+#include <cstdio>
+
+namespace offstage::engine {
+
+std::string print(const char* format, ...) {
+    std::array<char, 1024> text{};
+    std::va_list arguments;
+    va_start(arguments, format);
+    std::vsnprintf(text.data(), text.size(), format, arguments);
+    va_end(arguments);
+    return text.data();
+}
+
+}  // namespace offstage::engine

@@ -1,0 +1,109 @@
+#include <QtTest>
+
+#include "engine/plan/cost_model.h"
+
+using namespace offstage::engine;
+
+namespace {
+
+CostTable table() {
+    CostTable t;
+    t.weight_copy_us = 100;
+    t.activation_copy = {{1, 1}, {101, 101}};
+    t.gpu_expert = {{1, 10}, {4, 16}, {16, 16}};
+    t.cpu_expert = {{1, 50}, {2, 60}, {4, 100}};
+    return t;
+}
+
+}  // namespace
+
+class TestCostModel : public QObject {
+    Q_OBJECT
+
+  private Q_SLOTS:
+    void time_betweenAndBeyondPoints_isLinear_data() {
+        QTest::addColumn<qint64>("tokens");
+        QTest::addColumn<double>("cpu");
+        QTest::addColumn<double>("gpu");
+        QTest::newRow("none") << qint64{0} << 0.0 << 0.0;
+        QTest::newRow("a point") << qint64{2} << 60.0 << 12.0;
+        QTest::newRow("between") << qint64{3} << 80.0 << 14.0;
+        QTest::newRow("the last") << qint64{4} << 100.0 << 16.0;
+        QTest::newRow("beyond the CPU's last") << qint64{14} << 300.0 << 16.0;
+        QTest::newRow("beyond both") << qint64{104} << 2100.0 << 16.0;
+    }
+    void time_betweenAndBeyondPoints_isLinear() {
+        QFETCH(qint64, tokens);
+        QFETCH(double, cpu);
+        QFETCH(double, gpu);
+        const CostModel model(table());
+        QCOMPARE(model.cpu_us(tokens), cpu);
+        QCOMPARE(model.gpu_us(tokens), gpu);
+        QCOMPARE(model.weight_copy_us(), 100.0);
+    }
+
+    void time_beyondAFallingSegment_staysAtTheLastPoint() {
+        CostTable t = table();
+        t.cpu_expert = {{1, 50}, {2, 49}};
+        QCOMPARE(CostModel(t).cpu_us(1000), 49.0);
+        t.cpu_expert = {{4, 50}};
+        QCOMPARE(CostModel(t).cpu_us(1), 50.0);
+        QCOMPARE(CostModel(t).cpu_us(1000), 50.0);
+        t.cpu_expert = {};
+        QCOMPARE(CostModel(t).cpu_us(1), 0.0);
+    }
+
+    // What really takes twice as long is predicted so after some layers, for its group of token counts alone.
+    void correction_ofASteadyError_learnsIt_data() {
+        QTest::addColumn<double>("factor");
+        for (const double factor : {0.5, 2.0, 7.0}) QTest::addRow("%g", factor) << factor;
+    }
+    void correction_ofASteadyError_learnsIt() {
+        QFETCH(double, factor);
+        CostModel model(table());
+        for (int i = 0; i < 100; ++i) model.correct(CostModel::Side::kCpu, 3, model.cpu_us(3), 80 * factor);
+        QVERIFY(std::abs(model.cpu_us(3) / (80 * factor) - 1) < 0.01);
+        QVERIFY(std::abs(model.cpu_us(8) / (180 * factor) - 1) < 0.01);  // the same group
+        QCOMPARE(model.cpu_us(1), 50.0);
+        QCOMPARE(model.cpu_us(9), 200.0);
+        QCOMPARE(model.gpu_us(3), 14.0);
+        model.forget_corrections();
+        QCOMPARE(model.cpu_us(3), 80.0);
+    }
+
+    void correction_ofOneOutlier_movesLittle() {
+        CostModel model(table());
+        model.correct(CostModel::Side::kGpu, 1, 10, 1000);
+        QVERIFY(model.correction(CostModel::Side::kGpu, 1) < 1.6);
+        QVERIFY(model.correction(CostModel::Side::kGpu, 1) > 1.5);
+    }
+
+    void correction_withoutEnd_staysInBounds() {
+        CostModel model(table());
+        for (int i = 0; i < 1000; ++i) {
+            model.correct(CostModel::Side::kGpu, 1, 1, 1e9);
+            model.correct(CostModel::Side::kCpu, 1, 1e9, 1);
+        }
+        QCOMPARE(model.correction(CostModel::Side::kGpu, 1), 8.0);
+        QCOMPARE(model.correction(CostModel::Side::kCpu, 1), 0.125);
+    }
+
+    void correction_ofNothing_isIgnored() {
+        CostModel model(table());
+        model.correct(CostModel::Side::kCpu, 1, 0, 5);
+        model.correct(CostModel::Side::kCpu, 1, 5, 0);
+        model.correct(CostModel::Side::kCpu, 1, 5, std::nan(""));
+        model.correct(CostModel::Side::kCpu, 1, 5, std::numeric_limits<double>::infinity());
+        QCOMPARE(model.cpu_us(1), 50.0);
+    }
+
+    void correction_ofCopies_isOneForAllTokenCounts() {
+        CostModel model(table());
+        for (int i = 0; i < 200; ++i) model.correct(CostModel::Side::kCopy, 500, model.weight_copy_us(), 150);
+        QVERIFY(std::abs(model.weight_copy_us() - 150) < 0.1);
+        QCOMPARE(model.correction(CostModel::Side::kCopy, 1), model.correction(CostModel::Side::kCopy, 500));
+    }
+};
+
+QTEST_GUILESS_MAIN(TestCostModel)
+#include "tst_cost_model.moc"

@@ -1,0 +1,375 @@
+#include <algorithm>
+#include <cstdlib>
+#include <new>
+#include <random>
+
+#include <QElapsedTimer>
+#include <QtTest>
+
+#include "engine/error.h"
+#include "engine/plan/dispatch_policy.h"
+
+using namespace offstage::engine;
+
+static thread_local std::uint64_t allocations = 0;
+void* operator new(std::size_t bytes) {
+    ++allocations;
+    if (void* memory = std::malloc(bytes)) return memory;
+    throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept {
+    std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+    std::free(memory);
+}
+
+namespace {
+
+constexpr std::array kAll = {PolicyKind::kThreshold, PolicyKind::kBalanced, PolicyKind::kTransfer, PolicyKind::kStatic,
+                             PolicyKind::kLayers};
+
+// CPU 100 + 10 n, GPU 20 whatever n, copy 300; no other cost.
+CostTable plainTable() {
+    CostTable t;
+    t.weight_copy_us = 300;
+    t.activation_copy = {{1, 0}, {2, 0}};
+    t.gpu_expert = {{1, 20}, {2, 20}};
+    t.cpu_expert = {{1, 110}, {2, 120}};
+    return t;
+}
+
+std::vector<ExpertLoad> misses(std::initializer_list<int> tokens) {
+    std::vector<ExpertLoad> loads;
+    for (const int n : tokens) loads.push_back({static_cast<std::int32_t>(loads.size()), n, Place::kRam});
+    return loads;
+}
+
+Schedule decided(PolicyKind policy, const std::vector<ExpertLoad>& loads, const CostModel& cost,
+                 std::int64_t staging_slots = 2) {
+    Schedule schedule;
+    decide(policy, loads, cost, staging_slots, schedule);
+    return schedule;
+}
+
+std::string ways(const Schedule& schedule) {
+    std::vector<Assignment> sorted = schedule.assignments;
+    std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.expert < b.expert; });
+    std::string text;
+    for (const Assignment& a : sorted) text += a.way == Way::kResident ? 'R' : a.way == Way::kCopy ? 'G' : 'C';
+    return text;
+}
+
+// Each load exactly once, with its tokens; residents only where they are; residents, copies, CPU in this order.
+bool isWhole(const Schedule& schedule, const std::vector<ExpertLoad>& loads) {
+    if (schedule.assignments.size() != loads.size()) return false;
+    int last = 0;
+    for (const Assignment& a : schedule.assignments) {
+        const auto load =
+            std::find_if(loads.begin(), loads.end(), [&](const ExpertLoad& l) { return l.expert == a.expert; });
+        if (load == loads.end() || load->n_tokens != a.n_tokens) return false;
+        if (a.way == Way::kResident && load->place != Place::kDevice) return false;
+        if (static_cast<int>(a.way) < last) return false;
+        last = static_cast<int>(a.way);
+    }
+    std::vector<std::int32_t> experts;
+    for (const Assignment& a : schedule.assignments) experts.push_back(a.expert);
+    std::sort(experts.begin(), experts.end());
+    return std::adjacent_find(experts.begin(), experts.end()) == experts.end();
+}
+
+double uniform(std::mt19937_64& random, double low, double high) {
+    return low * std::pow(high / low, std::uniform_real_distribution<>(0, 1)(random));
+}
+
+// Machines from slow to fast buses, weak to strong CPUs, with and without contention.
+CostTable randomTable(std::mt19937_64& random) {
+    CostTable t;
+    t.weight_copy_us = uniform(random, 20, 20000);
+    const double activation = uniform(random, 1, 30);
+    t.activation_copy = {{1, activation}, {1001, activation + uniform(random, 10, 5000)}};
+    const double gpu = t.weight_copy_us * uniform(random, 0.02, 0.8);
+    t.gpu_expert = {{1, gpu}, {64, gpu * 1.1}, {1024, gpu * uniform(random, 1.2, 20)}};
+    const double cpu = t.weight_copy_us * uniform(random, 0.05, 5);
+    t.cpu_expert = {{1, cpu}, {8, cpu * uniform(random, 1, 6)}};
+    t.cpu_expert.push_back({1024, t.cpu_expert.back().us * uniform(random, 4, 120)});
+    t.sync_us = uniform(random, 1, 50);
+    t.cpu_slowdown = uniform(random, 1, 1.6);
+    t.copy_slowdown = uniform(random, 1, 1.6);
+    return t;
+}
+
+std::vector<ExpertLoad> randomLoads(std::mt19937_64& random, int n_experts, int most_tokens) {
+    std::vector<ExpertLoad> loads;
+    const double resident = std::uniform_real_distribution<>(0, 0.7)(random);
+    const bool skewed = random() % 2 == 0;
+    for (int expert = 0; expert < n_experts; ++expert) {
+        const int n = skewed ? static_cast<int>(uniform(random, 1, most_tokens))
+                             : 1 + static_cast<int>(random() % static_cast<unsigned>(most_tokens));
+        const bool there = std::uniform_real_distribution<>(0, 1)(random) < resident;
+        loads.push_back({expert, n, there ? Place::kDevice : (random() % 4 == 0 ? Place::kDisk : Place::kRam)});
+    }
+    return loads;
+}
+
+// The smallest makespan over every way to share out the misses. Copies in descending order of tokens: all copies take
+// the same time, and then no order is better (Johnson's rule for two machines).
+double bruteForce(const std::vector<ExpertLoad>& loads, const CostModel& cost, std::int64_t n_slots) {
+    std::vector<Assignment> residents;
+    std::vector<ExpertLoad> missing;
+    for (const ExpertLoad& load : loads) {
+        if (load.place == Place::kDevice)
+            residents.push_back({load.expert, load.n_tokens, Way::kResident});
+        else
+            missing.push_back(load);
+    }
+    std::sort(missing.begin(), missing.end(), [](const auto& a, const auto& b) { return a.n_tokens > b.n_tokens; });
+    double best = std::numeric_limits<double>::infinity();
+    for (unsigned mask = 0; mask < (1u << missing.size()); ++mask) {
+        std::vector<Assignment> assignments = residents;
+        for (int copied = 1; copied >= 0; --copied) {
+            for (std::size_t i = 0; i < missing.size(); ++i) {
+                if (((mask >> i) & 1u) == static_cast<unsigned>(copied)) {
+                    assignments.push_back(
+                        {missing[i].expert, missing[i].n_tokens, copied != 0 ? Way::kCopy : Way::kCpu});
+                }
+            }
+        }
+        best = std::min(best, makespan_us(assignments, cost, n_slots));
+    }
+    return best;
+}
+
+}  // namespace
+
+class TestDispatchPolicy : public QObject {
+    Q_OBJECT
+
+  private Q_SLOTS:
+    void names_ofAllPolicies_goBothWays() {
+        for (const PolicyKind kind : kAll) QCOMPARE(parse_policy(name_of(kind)), kind);
+        try {
+            parse_policy("fast");
+            QFAIL("no error");
+        } catch (const Error& error) {
+            QCOMPARE(error.kind(), ErrorKind::kInvalidInput);
+            QVERIFY(QString(error.what()).contains("threshold, balanced, transfer, static, layers"));
+        }
+    }
+
+    // ---- makespan, by hand
+    void makespan_ofEachSideAlone() {
+        const CostModel cost(plainTable());
+        const std::vector<Assignment> resident = {{0, 1, Way::kResident}, {1, 5, Way::kResident}};
+        QCOMPARE(makespan_us(resident, cost, 2), 40.0);
+        const std::vector<Assignment> cpu = {{0, 1, Way::kCpu}, {1, 5, Way::kCpu}};
+        QCOMPARE(makespan_us(cpu, cost, 2), 260.0);
+        const std::vector<Assignment> copies = {{0, 1, Way::kCopy}, {1, 5, Way::kCopy}};
+        QCOMPARE(makespan_us(copies, cost, 2), 620.0);
+        QCOMPARE(makespan_us({}, cost, 2), 0.0);
+    }
+
+    void makespan_ofAllSides_overlaps() {
+        CostTable t = plainTable();
+        t.gpu_expert = {{1, 200}, {2, 200}};
+        const CostModel cost(t);
+        // GPU: residents until 400, first copy (there at 300) until 600, second (at 600) until 800. CPU: 110.
+        const std::vector<Assignment> all = {
+            {0, 1, Way::kResident}, {1, 1, Way::kResident}, {2, 1, Way::kCopy}, {3, 1, Way::kCopy}, {4, 1, Way::kCpu}};
+        QCOMPARE(makespan_us(all, cost, 2), 800.0);
+    }
+
+    void makespan_withOneStagingSlot_waitsForTheGpu() {
+        CostTable t = plainTable();
+        t.gpu_expert = {{1, 500}, {2, 500}};
+        const CostModel cost(t);
+        const std::vector<Assignment> copies = {{0, 1, Way::kCopy}, {1, 1, Way::kCopy}, {2, 1, Way::kCopy}};
+        QCOMPARE(makespan_us(copies, cost, 1), 3 * 800.0);
+        // Two: copies 0-300, 300-600, and the third after the first expert (300-800): 800-1100; GPU until 1800.
+        QCOMPARE(makespan_us(copies, cost, 2), 300.0 + 3 * 500);
+    }
+
+    void makespan_ofACpuList_paysActivationCopyAndHandOver() {
+        CostTable t = plainTable();
+        t.activation_copy = {{1, 5}, {11, 15}};
+        t.sync_us = 7;
+        const std::vector<Assignment> cpu = {{0, 1, Way::kCpu}, {1, 5, Way::kCpu}};
+        QCOMPARE(makespan_us(cpu, CostModel(t), 2), 260.0 + 10 + 7);
+        t.gpu_expert = {};  // no accelerator: nothing is handed over
+        QCOMPARE(makespan_us(cpu, CostModel(t), 2), 260.0);
+    }
+
+    void makespan_whileBothReadDram_slowsBothDown() {
+        CostTable t = plainTable();
+        t.copy_slowdown = 2;
+        t.cpu_slowdown = 1.5;
+        const CostModel cost(t);
+        // CPU: 110 alone, 165 beside the copy, which gets 82.5 done until then and needs 217.5 more, then the GPU 20.
+        const std::vector<Assignment> both = {{0, 1, Way::kCopy}, {1, 1, Way::kCpu}};
+        QCOMPARE(makespan_us(both, cost, 2), 165 + 217.5 + 20);
+        // A long CPU list: the copy takes 600, in which the CPU gets 400 done; 1590 more.
+        const std::vector<Assignment> longer = {{0, 1, Way::kCopy}, {1, 189, Way::kCpu}};
+        QCOMPARE(cost.cpu_us(189), 1990.0);
+        QCOMPARE(makespan_us(longer, cost, 2), 600.0 + 1590);
+        Schedule schedule = decided(PolicyKind::kThreshold, misses({189, 1}), cost);
+        QCOMPARE(ways(schedule), "GC");
+        QCOMPARE(schedule.cpu_us, 165.0);
+        QCOMPARE(schedule.copy_us, 165 + 217.5);
+        QCOMPARE(schedule.gpu_us, 20.0);
+    }
+
+    // ---- policies
+    void threshold_comparesEachExpertAlone_data() {
+        QTest::addColumn<int>("tokens");
+        QTest::addColumn<QString>("way");
+        QTest::newRow("few") << 1 << "C";
+        QTest::newRow("as many as pay nothing") << 22 << "C";  // 320 either way
+        QTest::newRow("more") << 23 << "G";
+    }
+    void threshold_comparesEachExpertAlone() {
+        QFETCH(int, tokens);
+        QFETCH(QString, way);
+        const Schedule s = decided(PolicyKind::kThreshold, misses({tokens, tokens}), CostModel(plainTable()));
+        QCOMPARE(QString::fromStdString(ways(s)), way + way);
+    }
+
+    void policies_ofAMixedLayer_doWhatTheyAreCalled() {
+        std::vector<ExpertLoad> loads = misses({30, 1, 4, 40});
+        loads[0].place = Place::kDevice;
+        loads[2].place = Place::kDisk;
+        const CostModel cost(plainTable());
+        QCOMPARE(ways(decided(PolicyKind::kThreshold, loads, cost)), "RCCG");
+        QCOMPARE(ways(decided(PolicyKind::kTransfer, loads, cost)), "RGGG");
+        QCOMPARE(ways(decided(PolicyKind::kStatic, loads, cost)), "RCCC");
+        QCOMPARE(ways(decided(PolicyKind::kLayers, loads, cost)), "CCCC");
+        QCOMPARE(ways(decided(PolicyKind::kBalanced, loads, cost)), "RCCG");
+        for (ExpertLoad& load : loads) load.place = Place::kDevice;
+        for (const PolicyKind kind : kAll) QCOMPARE(ways(decided(kind, loads, cost)), "RRRR");
+    }
+
+    // Each alone is faster on the CPU (110 against 320), but eight of them are not: threshold cannot see it.
+    void balanced_ofManySmallMisses_usesBothSides() {
+        const CostModel cost(plainTable());
+        const auto loads = misses({1, 1, 1, 1, 1, 1, 1, 1});
+        const Schedule threshold = decided(PolicyKind::kThreshold, loads, cost);
+        const Schedule balanced = decided(PolicyKind::kBalanced, loads, cost);
+        QCOMPARE(threshold.makespan_us, 880.0);
+        QCOMPARE(std::count_if(balanced.assignments.begin(), balanced.assignments.end(),
+                               [](const Assignment& a) { return a.way == Way::kCopy; }),
+                 2);
+        QCOMPARE(balanced.makespan_us, 660.0);
+    }
+
+    void decision_withoutSlotsOrAccelerator_copiesNothing() {
+        const auto loads = misses({500, 500});
+        CostTable none = plainTable();
+        none.gpu_expert = {};
+        for (const PolicyKind kind : kAll) {
+            QCOMPARE(ways(decided(kind, loads, CostModel(plainTable()), 0)), "CC");
+            auto resident = loads;
+            resident[0].place = Place::kDevice;
+            QCOMPARE(ways(decided(kind, resident, CostModel(none))), "CC");
+        }
+    }
+
+    void schedule_ofAnyPolicyAndLayer_isWholeAndItsFiguresAgree() {
+        std::mt19937_64 random(7);
+        Schedule schedule;
+        for (int round = 0; round < 4000; ++round) {
+            const CostModel cost(randomTable(random));
+            const auto loads = randomLoads(random, static_cast<int>(random() % 40), 600);
+            const std::int64_t n_slots = static_cast<std::int64_t>(random() % 4);
+            for (const PolicyKind kind : kAll) {
+                decide(kind, loads, cost, n_slots, schedule);
+                QVERIFY(isWhole(schedule, loads));
+                QCOMPARE(schedule.makespan_us, makespan_us(schedule.assignments, cost, n_slots));
+                QVERIFY(schedule.makespan_us >= schedule.copy_us * (1 - 1e-9));
+                QVERIFY(schedule.makespan_us >= schedule.cpu_us * (1 - 1e-9));
+                QVERIFY(schedule.makespan_us >= schedule.gpu_us * (1 - 1e-9));
+            }
+        }
+    }
+
+    void balanced_ofSmallLayers_isTheBestOfAllSplits() {
+        std::mt19937_64 random(1);
+        int not_optimal = 0;
+        double worst = 0;
+        constexpr int kRounds = 3000;
+        for (int round = 0; round < kRounds; ++round) {
+            const CostModel cost(randomTable(random));
+            const auto loads = randomLoads(random, 1 + static_cast<int>(random() % 11),
+                                           round % 3 == 0   ? 4
+                                           : round % 3 == 1 ? 40
+                                                            : 900);
+            const std::int64_t n_slots = 1 + static_cast<std::int64_t>(random() % 3);
+            const double best = bruteForce(loads, cost, n_slots);
+            const double found = decided(PolicyKind::kBalanced, loads, cost, n_slots).makespan_us;
+            QVERIFY(found >= best * (1 - 1e-9));
+            if (found > best * (1 + 1e-9)) ++not_optimal;
+            worst = std::max(worst, found / best - 1);
+        }
+        qInfo("not the optimum in %d of %d layers, at worst %.3f %% above it", not_optimal, kRounds, worst * 100);
+        QVERIFY(worst <= 0.01);
+    }
+
+    void balanced_ofAnyLayer_isNotWorseThanTheOthers() {
+        std::mt19937_64 random(3);
+        double worst = 0;
+        for (int round = 0; round < 4000; ++round) {
+            const CostModel cost(randomTable(random));
+            const auto loads =
+                randomLoads(random, 1 + static_cast<int>(random() % 128), 1 + static_cast<int>(random() % 200));
+            const double balanced = decided(PolicyKind::kBalanced, loads, cost).makespan_us;
+            for (const PolicyKind kind : {PolicyKind::kThreshold, PolicyKind::kTransfer, PolicyKind::kStatic}) {
+                worst = std::max(worst, balanced / decided(kind, loads, cost).makespan_us - 1);
+            }
+        }
+        QVERIFY2(worst <= 1e-9, qPrintable(QString("slower by %1").arg(worst)));
+    }
+
+    void decision_onceWarm_allocatesNothing() {
+        std::mt19937_64 random(5);
+        const CostModel cost(randomTable(random));
+        const auto loads = randomLoads(random, 128, 100);
+        Schedule schedule;
+        for (const PolicyKind kind : kAll) decide(kind, loads, cost, 2, schedule);
+        const std::uint64_t before = allocations;
+        for (const PolicyKind kind : kAll) decide(kind, loads, cost, 2, schedule);
+        QCOMPARE(allocations, before);
+    }
+
+    // No assertion on time: the figure is for whoever reads the log.
+    void decision_timeIsReported_data() {
+        QTest::addColumn<int>("experts");
+        QTest::addColumn<int>("tokens");
+        QTest::newRow("2 experts, decode") << 2 << 1;
+        QTest::newRow("8 experts, decode") << 8 << 1;
+        QTest::newRow("8 experts, prefill") << 8 << 200;
+        QTest::newRow("128 experts, prefill") << 128 << 100;
+    }
+    void decision_timeIsReported() {
+        QFETCH(int, experts);
+        QFETCH(int, tokens);
+        std::mt19937_64 random(9);
+        Schedule schedule;
+        qint64 ns = 0;
+        int n = 0;
+        double sum = 0;
+        for (int round = 0; round < 100; ++round) {
+            const CostModel cost(randomTable(random));
+            const auto loads = randomLoads(random, experts, tokens);
+            QElapsedTimer timer;
+            timer.start();
+            for (int i = 0; i < 10; ++i, ++n) {
+                decide(PolicyKind::kBalanced, loads, cost, 2, schedule);
+                sum += schedule.makespan_us;
+            }
+            ns += timer.nsecsElapsed();
+        }
+        qInfo("%.2f us per decision", static_cast<double>(ns) / 1e3 / n);
+        QVERIFY(sum > 0);
+    }
+};
+
+QTEST_GUILESS_MAIN(TestDispatchPolicy)
+#include "tst_dispatch_policy.moc"
