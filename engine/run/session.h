@@ -30,9 +30,11 @@ struct DispatchSettings {
     bool measured = true;  // decode compares its policy with `static` on live tokens and keeps the faster
 };
 
-// "auto" (balanced, measured), a policy's name (that one, always), or "prefill=NAME,decode=NAME". Throws Error
-// (kInvalidInput).
+// "auto" (balanced, measured), a policy's name (that one, always), or "prefill=NAME,decode=NAME", each NAME a policy or
+// "auto"; a side that is not named stays "auto". Throws Error (kInvalidInput).
 DispatchSettings parse_dispatch(const std::string& text);
+// As people read it: "balanced (measured)", "static", "prefill transfer, decode balanced (measured)".
+std::string describe(const DispatchSettings& settings);
 
 struct LoadRequest {
     std::string model;  // folder, file, or "synthetic:NAME?layers=N&seed=S"
