@@ -103,7 +103,11 @@ StepCost expert_step(const Plan& plan, const ModelDemand& demand, const CostMode
 Forecast forecast(const Plan& plan, const ModelDemand& demand, const Popularity& popularity, const CostModel& cost,
                   PolicyKind prefill, PolicyKind decode, std::int64_t prompt_tokens, std::uint64_t seed) {
     Forecast result;
-    result.hit_rate = plan.expected_hit_rate;
+    std::vector<std::uint8_t> fast(plan.places.size());
+    const Place best = demand.shares_host_memory ? Place::kRam : Place::kDevice;
+    std::transform(plan.places.begin(), plan.places.end(), fast.begin(),
+                   [&](Place place) { return static_cast<std::uint8_t>(place == best); });
+    result.hit_rate = expected_hit_rate(popularity, fast);
     result.prompt_tokens = prompt_tokens;
     RoutingDraw routing(popularity, seed);
     Schedule schedule;
