@@ -2,8 +2,8 @@
 // The list of CPU operations. One table per instruction set; the best one that this machine can run is chosen once.
 //
 // Every function works on one thread, on the range it is given; the caller splits the work (ThreadPool). Inputs and
-// outputs never overlap unless a comment says so. No alignment is required beyond an element's own. Each operation's scalar version
-// (kernels/cpu/*_scalar.cpp) defines what the result is; the others may differ by rounding alone.
+// outputs never overlap unless a comment says so. No alignment is required beyond an element's own. Each operation's
+// scalar version (kernels/cpu/*_scalar.cpp) defines what the result is; the others may differ by rounding alone.
 
 #include <cstdint>
 #include <span>
@@ -57,6 +57,16 @@ struct CpuKernels {
     void (*attention)(const float* q, std::int64_t q_stride, const float* keys, const float* values,
                       std::int64_t n_queries, std::int64_t n_keys, std::int64_t head_dim, float scale, float* out,
                       std::int64_t out_stride, float* scratch);
+
+    // The same over a KV cache in blocks: key k of the sequence lies in slot blocks[k / kKvBlockTokens] *
+    // kKvBlockTokens
+    // + k % kKvBlockTokens of keys and values (n_slots, head_dim). Query q sees keys [first_key, n_keys - n_queries +
+    // q]; first_key <= n_keys - n_queries. With first_key 0 the result is attention()'s, bit by bit, wherever the
+    // blocks lie. blocks may be nullptr: key k lies in slot k.
+    void (*attention_blocks)(const float* q, std::int64_t q_stride, const float* keys, const float* values,
+                             const std::int32_t* blocks, std::int64_t first_key, std::int64_t n_queries,
+                             std::int64_t n_keys, std::int64_t head_dim, float scale, float* out,
+                             std::int64_t out_stride, float* scratch);
 
     // out[i] = silu(gate[i]) * up[i].   out may be gate.
     void (*silu_mul)(const float* gate, const float* up, std::int64_t n, float* out);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <mutex>
 #include <string>
+#include <string_view>
 
 namespace offstage::engine {
 
@@ -38,7 +39,9 @@ class DeviceBlock {
     DeviceBlock(DeviceBlock&& other) noexcept;
     DeviceBlock& operator=(DeviceBlock&& other) noexcept;
 
-    std::byte* data() const { return data_; }  // an address of the device: the host may read it only where it shares memory
+    std::byte* data() const {
+        return data_;
+    }  // an address of the device: the host may read it only where it shares memory
     std::size_t size() const { return bytes_; }
     template <typename T>
     T* as() const {

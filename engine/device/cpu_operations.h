@@ -1,8 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
-#include <vector>
 
 #include "engine/device/backend.h"
 #include "kernels/cpu_kernels.h"
@@ -23,8 +23,8 @@ class CpuOperations {
     kernels::ThreadPool& pool();
     kernels::GemmMode mode() const;
 
-    // An expert with at most this many rows takes the one-pass kernel; its neurons are summed in kChunks fixed pieces,
-    // so that the result does not depend on the number of threads or on what else runs.
+    // An expert with at most this many rows takes the one-pass kernel. Its neurons are summed in pieces that depend on
+    // its shape and number of rows alone, so that neither the number of threads nor the other experts change a bit.
     static constexpr std::int64_t kFewTokens = 8;
 
     void embed(const kernels::WeightView& table, const TokenId* tokens, std::int64_t n, float* x);

@@ -25,10 +25,52 @@ class EmulatedAccelerator final : public Backend {
     // Paced: host_wait() also sleeps until real time has caught up with the accounted time, so that a person sees the
     // speed. Off unless asked for.
     void set_paced(bool paced);
-    // ... every operation of Backend
+
+    const DeviceInfo& info() const override;
+    Arena& memory() override;
+    bool shares_host_memory() const override { return false; }
+    bool ok() const override;
+    std::string failure() const override;
+    void clear_failure() override;
+    bool pin(std::span<std::byte>) override { return true; }
+    void unpin(std::span<std::byte>) override {}
+
+    void upload(void* device, const void* host, std::size_t bytes) override;
+    void download(void* host, const void* device, std::size_t bytes) override;
+    std::optional<DeviceEvent> copy_weights(void* device, const void* host, std::size_t bytes,
+                                            DeviceEvent after) override;
+    DeviceEvent record(DeviceEvent::Queue queue) override;
+    void wait(DeviceEvent event) override;
+    void host_wait(DeviceEvent event) override;
+    bool has_happened(DeviceEvent event) override;
+    double now_us() override;
+    double elapsed_us(DeviceEvent begin, DeviceEvent end) override;
+    double run_on_host(const HostWork& work, const std::function<void()>& body) override;
+
+    void embed(const kernels::WeightView& table, const TokenId* tokens, std::int64_t n, float* x) override;
+    void rms_norm(const float* x, const float* weight, std::int64_t n, std::int64_t hidden_dim, float eps,
+                  float* out) override;
+    void multiply(const kernels::WeightView& weight, const float* x, std::int64_t n, float* y) override;
+    void add(const float* y, std::int64_t n, float* x) override;
+    void rotate_and_store(std::int64_t layer, const AttentionShape& shape, std::span<const AttentionSegment> segments,
+                          const float* cos, const float* sin, float* qkv, const kernels::KvView& kv) override;
+    void attend(std::int64_t layer, const AttentionShape& shape, std::span<const AttentionSegment> segments,
+                const float* qkv, const kernels::KvView& kv, float* out) override;
+    void copy_kv_block(const kernels::KvView& kv, std::int32_t from, std::int32_t to, std::int64_t n_tokens) override;
+    void route(const float* gate, const float* x, std::int64_t n, std::int64_t hidden_dim, std::int64_t n_experts,
+               std::int64_t n_active, std::int32_t* experts, float* weights) override;
+    void experts(std::span<const ExpertCall> calls, const float* inputs, const std::int32_t* row_token,
+                 float* out) override;
+    void combine(const float* rows, const std::int32_t* row_of, const float* weights, std::int64_t n,
+                 std::int64_t n_active, std::int64_t hidden_dim, float* x) override;
+
+    std::uint64_t scratch_bytes(const StepShape&) const override { return 0; }  // CpuOperations has its own
+    void reserve(const StepShape&) override {}
+    void fail_copy(int n) override;
 
   private:
     struct State;
+    class InPlaceOfGpu;
     std::unique_ptr<State> state_;
 };
 

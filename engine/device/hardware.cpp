@@ -100,12 +100,17 @@ MemorySize memory_size(const std::filesystem::path& root) {
     return memory;
 }
 
-Hardware detect_hardware() {
+Hardware detect_host() {
     Hardware hardware;
     hardware.cpu_model = cpu_model();
     hardware.n_cores = usable_cores();
     hardware.instruction_set = kernels::name_of(kernels::cpu_kernels().instruction_set);
     hardware.ram = memory_size();
+    return hardware;
+}
+
+Hardware detect_hardware() {
+    Hardware hardware = detect_host();
     hardware.cuda = kernels::cuda_devices();
     return hardware;
 }

@@ -26,6 +26,9 @@ struct Hardware {
 // the GUI thread. Throws nothing but std::bad_alloc: what cannot be found out stays empty or 0. Any thread.
 Hardware detect_hardware();
 
+// The same without looking for GPUs (`cuda` stays empty): in no time.
+Hardware detect_host();
+
 // Memory of the machine below `root`: proc/meminfo, lowered by the limits of proc/self/cgroup's group and of the groups
 // above it (control groups, version 2).
 MemorySize memory_size(const std::filesystem::path& root = "/");

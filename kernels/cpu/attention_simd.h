@@ -14,6 +14,7 @@ namespace offstage::kernels {
 namespace {
 
 constexpr int kBlockKeys = 64;
+static_assert(kBlockKeys == kKvBlockTokens);  // a block of the walk lies in one block of the cache
 constexpr int kGroupQueries = 6;
 constexpr std::int64_t kTransposeFromQueries = 8;
 
@@ -22,6 +23,8 @@ struct AttentionCall {
     std::int64_t q_stride;
     const float* keys;
     const float* values;
+    const std::int32_t* blocks;  // where each kBlockKeys keys lie; nullptr: one after the other
+    std::int64_t first_key;
     std::int64_t n_queries;
     std::int64_t n_keys;
     std::int64_t head_dim;
@@ -35,12 +38,20 @@ struct AttentionCall {
     float* probabilities;    // (kGroupQueries, kBlockKeys): scores, then e^(score - m)
 };
 
+// Keys [begin, begin + n) and their values, contiguous: a block of the cache or a part of one.
+struct KeyBlock {
+    std::int64_t begin;
+    int n;
+    const float* keys;
+    const float* values;
+};
+
 // transposed_keys[i][k] = key k of the block, dimension i; zero for the keys that a short block lacks.
-void transpose_block(const AttentionCall& call, std::int64_t key_begin, int n_block) {
+void transpose_block(const AttentionCall& call, const KeyBlock& block) {
     const std::int64_t n = call.head_dim;
-    const float* keys = call.keys + key_begin * n;
+    const float* keys = block.keys;
     int k = 0;
-    for (; k + 4 <= n_block; k += 4) {
+    for (; k + 4 <= block.n; k += 4) {
         std::int64_t i = 0;
         for (; i + 4 <= n; i += 4) {
             __m128 a = _mm_loadu_ps(keys + (k + 0) * n + i);
@@ -58,7 +69,7 @@ void transpose_block(const AttentionCall& call, std::int64_t key_begin, int n_bl
             for (int j = k; j < k + 4; ++j) call.transposed_keys[i * kBlockKeys + j] = keys[j * n + i];
         }
     }
-    for (; k < n_block; ++k) {
+    for (; k < block.n; ++k) {
         for (std::int64_t i = 0; i < n; ++i) call.transposed_keys[i * kBlockKeys + k] = keys[k * n + i];
     }
     for (; k < kBlockKeys; ++k) {
@@ -96,7 +107,7 @@ void scores_from_transposed(const AttentionCall& call, std::int64_t query) {
 }
 
 template <int kQueries>
-void scores_from_rows(const AttentionCall& call, std::int64_t query, std::int64_t key_begin, int n_block) {
+void scores_from_rows(const AttentionCall& call, std::int64_t query, const float* keys, int n_block) {
     constexpr int kRows = 4;
     const std::int64_t n = call.head_dim;
     const float* q = call.q + query * call.q_stride;
@@ -105,7 +116,7 @@ void scores_from_rows(const AttentionCall& call, std::int64_t query, std::int64_
         const float* rows[kRows];
         const float* ahead[kRows];
         for (int r = 0; r < kRows; ++r) {
-            rows[r] = call.keys + (key_begin + k + r) * n;
+            rows[r] = keys + (k + r) * n;
             ahead[r] = rows[r] + 2 * kRows * n;
         }
         for (int t = 0; t < kQueries; ++t) {
@@ -115,7 +126,7 @@ void scores_from_rows(const AttentionCall& call, std::int64_t query, std::int64_
         }
     }
     for (; k < n_block; ++k) {
-        const float* const rows[1] = {call.keys + (key_begin + k) * n};
+        const float* const rows[1] = {keys + k * n};
         for (int t = 0; t < kQueries; ++t) {
             float sums[1][1];
             dot_products<1, 1>(rows, rows, q + t * call.q_stride, 0, n, sums);
@@ -221,10 +232,9 @@ __attribute__((always_inline)) inline void add_values_part(const AttentionCall& 
 }
 
 template <int kQueries>
-void add_values(const AttentionCall& call, std::int64_t query, std::int64_t key_begin, int n_block,
+void add_values(const AttentionCall& call, std::int64_t query, const float* values, int n_block,
                 const float (&factors)[kQueries]) {
     constexpr int kVectors = kQueries == 1 ? 8 : kQueries == 2 ? 4 : kRegisters == 32 ? 4 : 2;
-    const float* values = call.values + key_begin * call.head_dim;
     std::int64_t i = 0;
     for (; i + kVectors * kLanes <= call.head_dim; i += kVectors * kLanes) {
         add_values_part<kQueries, kVectors>(call, query, values, n_block, factors, i, kLanes);
@@ -236,22 +246,22 @@ void add_values(const AttentionCall& call, std::int64_t query, std::int64_t key_
 }
 
 template <int kQueries>
-void attend_group(const AttentionCall& call, std::int64_t query, std::int64_t key_begin, int n_block, bool transposed) {
+void attend_group(const AttentionCall& call, std::int64_t query, const KeyBlock& block, bool transposed) {
     // Keys beyond the last one that the group's last query sees matter to nobody in it.
-    const std::int64_t last_seen = call.n_keys - call.n_queries + query + kQueries - 1;
-    if (last_seen - key_begin + 1 < n_block) n_block = static_cast<int>(last_seen - key_begin + 1);
+    const std::int64_t n_visible = call.n_keys - call.n_queries + query + kQueries - block.begin;
+    const int n_block = n_visible < block.n ? static_cast<int>(n_visible) : block.n;
     if (transposed) {
         scores_from_transposed<kQueries>(call, query);
     } else {
-        scores_from_rows<kQueries>(call, query, key_begin, n_block);
+        scores_from_rows<kQueries>(call, query, block.keys, n_block);
     }
     float factors[kQueries];
     for (int t = 0; t < kQueries; ++t) {
-        const std::int64_t n_seen = call.n_keys - call.n_queries + query + t + 1 - key_begin;
+        const std::int64_t n_seen = call.n_keys - call.n_queries + query + t + 1 - block.begin;
         factors[t] = exponentiate(call, query + t, call.probabilities + t * kBlockKeys,
                                   n_seen < n_block ? static_cast<int>(n_seen) : n_block);
     }
-    add_values<kQueries>(call, query, key_begin, n_block, factors);
+    add_values<kQueries>(call, query, block.values, n_block, factors);
 }
 
 void attend(AttentionCall call, float* scratch) {
@@ -266,32 +276,37 @@ void attend(AttentionCall call, float* scratch) {
         for (std::int64_t i = 0; i < call.head_dim; ++i) call.out[query * call.out_stride + i] = 0.0f;
     }
     const bool transposed = call.n_queries >= kTransposeFromQueries;
-    for (std::int64_t key_begin = 0; key_begin < call.n_keys; key_begin += kBlockKeys) {
-        const std::int64_t n_left = call.n_keys - key_begin;
-        const int n_block = n_left < kBlockKeys ? static_cast<int>(n_left) : kBlockKeys;
-        if (transposed) transpose_block(call, key_begin, n_block);
+    KeyBlock block{};
+    for (std::int64_t begin = call.first_key; begin < call.n_keys; begin += block.n) {
+        const std::int64_t index = begin / kBlockKeys;
+        const std::int64_t end = (index + 1) * kBlockKeys < call.n_keys ? (index + 1) * kBlockKeys : call.n_keys;
+        const std::int64_t slot =
+            call.blocks == nullptr ? begin : std::int64_t{call.blocks[index]} * kBlockKeys + begin % kBlockKeys;
+        block = {begin, static_cast<int>(end - begin), call.keys + slot * call.head_dim,
+                 call.values + slot * call.head_dim};
+        if (transposed) transpose_block(call, block);
         // The first query that sees the block's first key.
-        const std::int64_t first = key_begin - (call.n_keys - call.n_queries);
+        const std::int64_t first = begin - (call.n_keys - call.n_queries);
         for (std::int64_t query = first > 0 ? first : 0; query < call.n_queries; query += kGroupQueries) {
             const std::int64_t n_rest = call.n_queries - query;
             switch (n_rest < kGroupQueries ? n_rest : kGroupQueries) {
                 case 1:
-                    attend_group<1>(call, query, key_begin, n_block, transposed);
+                    attend_group<1>(call, query, block, transposed);
                     break;
                 case 2:
-                    attend_group<2>(call, query, key_begin, n_block, transposed);
+                    attend_group<2>(call, query, block, transposed);
                     break;
                 case 3:
-                    attend_group<3>(call, query, key_begin, n_block, transposed);
+                    attend_group<3>(call, query, block, transposed);
                     break;
                 case 4:
-                    attend_group<4>(call, query, key_begin, n_block, transposed);
+                    attend_group<4>(call, query, block, transposed);
                     break;
                 case 5:
-                    attend_group<5>(call, query, key_begin, n_block, transposed);
+                    attend_group<5>(call, query, block, transposed);
                     break;
                 default:
-                    attend_group<6>(call, query, key_begin, n_block, transposed);
+                    attend_group<6>(call, query, block, transposed);
                     break;
             }
         }

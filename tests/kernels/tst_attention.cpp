@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <numeric>
+#include <random>
 #include <vector>
 
 #include <QTest>
@@ -51,21 +53,34 @@ std::vector<double> exact_row(const float* q, const float* keys, const float* va
     return row;
 }
 
-}  // namespace
+// Keys or values of a cache of blocks in shuffled order; what no key owns is NaN, so that a look there spoils the
+// result.
+struct BlockedCache {
+    BlockedCache(const float* keys, const float* values, std::int64_t n_keys, std::int64_t head_dim)
+        : n_blocks((n_keys + kKvBlockTokens - 1) / kKvBlockTokens + 2),
+          keys_of_slots(n_blocks * kKvBlockTokens * head_dim, 4),
+          values_of_slots(n_blocks * kKvBlockTokens * head_dim, 12) {
+        std::vector<std::int32_t> order(static_cast<std::size_t>(n_blocks));
+        std::iota(order.begin(), order.end(), 0);
+        std::shuffle(order.begin(), order.end(), std::mt19937(static_cast<unsigned>(n_keys)));
+        std::fill(keys_of_slots.span().begin(), keys_of_slots.span().end(), std::nanf(""));
+        std::fill(values_of_slots.span().begin(), values_of_slots.span().end(), std::nanf(""));
+        blocks.assign(order.begin(), order.end() - 2);
+        for (std::int64_t k = 0; k < n_keys; ++k) {
+            const std::int64_t slot =
+                blocks[static_cast<std::size_t>(k / kKvBlockTokens)] * kKvBlockTokens + k % kKvBlockTokens;
+            std::copy_n(keys + k * head_dim, head_dim, keys_of_slots.data() + slot * head_dim);
+            std::copy_n(values + k * head_dim, head_dim, values_of_slots.data() + slot * head_dim);
+        }
+    }
 
-class TestAttention : public QObject {
-    Q_OBJECT
-
-  private slots:
-    void matches_softmax_in_double_data();
-    void matches_softmax_in_double();
-    void large_scores_do_not_overflow_data() { add_instruction_set_rows(); }
-    void large_scores_do_not_overflow();
-    void later_keys_are_not_seen_data() { add_instruction_set_rows(); }
-    void later_keys_are_not_seen();
+    std::int64_t n_blocks;
+    TestBuffer<float> keys_of_slots;
+    TestBuffer<float> values_of_slots;
+    std::vector<std::int32_t> blocks;
 };
 
-void TestAttention::matches_softmax_in_double_data() {
+void add_case_rows() {
     QTest::addColumn<int>("set");
     QTest::addColumn<int>("index");
     for (const InstructionSet set : available_instruction_sets()) {
@@ -77,6 +92,24 @@ void TestAttention::matches_softmax_in_double_data() {
         }
     }
 }
+
+}  // namespace
+
+class TestAttention : public QObject {
+    Q_OBJECT
+
+  private slots:
+    void matches_softmax_in_double_data() { add_case_rows(); }
+    void matches_softmax_in_double();
+    void large_scores_do_not_overflow_data() { add_instruction_set_rows(); }
+    void large_scores_do_not_overflow();
+    void later_keys_are_not_seen_data() { add_instruction_set_rows(); }
+    void later_keys_are_not_seen();
+    void blocks_anywhere_change_nothing_data() { add_case_rows(); }
+    void blocks_anywhere_change_nothing();
+    void first_key_hides_those_before_data() { add_case_rows(); }
+    void first_key_hides_those_before();
+};
 
 void TestAttention::matches_softmax_in_double() {
     QFETCH(int, set);
@@ -156,6 +189,68 @@ void TestAttention::later_keys_are_not_seen() {
                        scratch.data());
         for (std::int64_t i = 0; i < (n - 1) * kHeadDim; ++i) QVERIFY(std::isfinite(out[static_cast<std::size_t>(i)]));
         QVERIFY(std::isnan(out.back()));
+    }
+}
+
+void TestAttention::blocks_anywhere_change_nothing() {
+    QFETCH(int, set);
+    QFETCH(int, index);
+    const auto [n_queries, n_keys, head_dim] = kCases[index];
+    const CpuKernels& kernels = cpu_kernels(static_cast<InstructionSet>(set));
+    std::vector<float> q(static_cast<std::size_t>(n_queries * head_dim));
+    std::vector<float> keys(static_cast<std::size_t>(n_keys * head_dim));
+    std::vector<float> values(keys.size());
+    fill_random(q, 7, 2.0f);
+    fill_random(keys, 8, 2.0f);
+    fill_random(values, 9);
+    const BlockedCache cache(keys.data(), values.data(), n_keys, head_dim);
+    std::vector<float> want(q.size());
+    TestBuffer<float> got(n_queries * head_dim, 4);
+    TestBuffer<float> scratch(attention_scratch_floats(n_keys, head_dim));
+    kernels.attention(q.data(), head_dim, keys.data(), values.data(), n_queries, n_keys, head_dim, 0.2f, want.data(),
+                      head_dim, scratch.data());
+    kernels.attention_blocks(q.data(), head_dim, cache.keys_of_slots.data(), cache.values_of_slots.data(),
+                             cache.blocks.data(), 0, n_queries, n_keys, head_dim, 0.2f, got.data(), head_dim,
+                             scratch.data());
+    QVERIFY(got.guards_intact());
+    QVERIFY(scratch.guards_intact());
+    // Not QCOMPARE, which lets float values differ a little.
+    QVERIFY(std::equal(want.begin(), want.end(), got.data()));
+}
+
+void TestAttention::first_key_hides_those_before() {
+    QFETCH(int, set);
+    QFETCH(int, index);
+    const auto [n_queries, n_keys, head_dim] = kCases[index];
+    const CpuKernels& kernels = cpu_kernels(static_cast<InstructionSet>(set));
+    std::vector<float> q(static_cast<std::size_t>(n_queries * head_dim));
+    std::vector<float> keys(static_cast<std::size_t>(n_keys * head_dim));
+    std::vector<float> values(keys.size());
+    fill_random(q, 10, 2.0f);
+    fill_random(keys, 11, 2.0f);
+    fill_random(values, 12);
+    for (const std::int64_t first : {1, 63, 64, 65, 100}) {
+        if (first > n_keys - n_queries) break;
+        std::vector<float> hidden_keys = keys;
+        std::vector<float> hidden_values = values;
+        std::fill_n(hidden_keys.begin(), first * head_dim, std::nanf(""));
+        std::fill_n(hidden_values.begin(), first * head_dim, std::nanf(""));
+        const BlockedCache cache(hidden_keys.data(), hidden_values.data(), n_keys, head_dim);
+        TestBuffer<float> got(n_queries * head_dim);
+        TestBuffer<float> scratch(attention_scratch_floats(n_keys, head_dim));
+        kernels.attention_blocks(q.data(), head_dim, cache.keys_of_slots.data(), cache.values_of_slots.data(),
+                                 cache.blocks.data(), first, n_queries, n_keys, head_dim, 0.2f, got.data(), head_dim,
+                                 scratch.data());
+        QVERIFY(scratch.guards_intact());
+        for (std::int64_t query = 0; query < n_queries; ++query) {
+            const auto want =
+                exact_row(q.data() + query * head_dim, keys.data() + first * head_dim, values.data() + first * head_dim,
+                          n_keys - n_queries + query + 1 - first, head_dim, double{0.2f});
+            for (std::int64_t i = 0; i < head_dim; ++i) {
+                const double value = double{got[query * head_dim + i]};
+                QVERIFY(std::abs(value - want[static_cast<std::size_t>(i)]) < 4e-6);
+            }
+        }
     }
 }
 

@@ -1,0 +1,131 @@
+#include "engine/device/arena.h"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+#include "engine/device/host_buffer.h"
+#include "engine/error.h"
+
+namespace offstage::engine {
+namespace {
+
+constexpr std::uint64_t kAlignment = 256;
+
+// As counted; the largest multiple of the alignment for what could not be rounded up.
+std::uint64_t rounded_up(std::uint64_t bytes) {
+    constexpr std::uint64_t kLargest = ~std::uint64_t{0} / kAlignment * kAlignment;
+    return bytes > kLargest ? kLargest : (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+}  // namespace
+
+std::string_view name_of(MemoryUse use) {
+    switch (use) {
+        case MemoryUse::kDense:
+            return "dense weights";
+        case MemoryUse::kKvCache:
+            return "KV cache";
+        case MemoryUse::kExperts:
+            return "experts";
+        case MemoryUse::kStaging:
+            return "staging";
+        case MemoryUse::kWorkspace:
+            return "workspace";
+    }
+    return "?";
+}
+
+DeviceBlock::~DeviceBlock() {
+    if (arena_ != nullptr) arena_->give_back(*this);
+}
+
+DeviceBlock::DeviceBlock(DeviceBlock&& other) noexcept
+    : arena_(std::exchange(other.arena_, nullptr)),
+      data_(std::exchange(other.data_, nullptr)),
+      bytes_(std::exchange(other.bytes_, 0)),
+      use_(other.use_) {}
+
+DeviceBlock& DeviceBlock::operator=(DeviceBlock&& other) noexcept {
+    if (this == &other) return *this;
+    if (arena_ != nullptr) arena_->give_back(*this);
+    arena_ = std::exchange(other.arena_, nullptr);
+    data_ = std::exchange(other.data_, nullptr);
+    bytes_ = std::exchange(other.bytes_, 0);
+    use_ = other.use_;
+    return *this;
+}
+
+Arena::Arena(std::string place, MemorySource& source, std::uint64_t budget_bytes)
+    : place_(std::move(place)), source_(source) {
+    usage_.budget_bytes = budget_bytes;
+}
+
+Arena::~Arena() {
+    assert(usage_.used_bytes == 0 && "a block outlives its arena");
+}
+
+DeviceBlock Arena::allocate(std::size_t bytes, MemoryUse use, const std::string& purpose) {
+    DeviceBlock block;
+    if (bytes == 0) return block;
+    const std::uint64_t counted = rounded_up(bytes);
+    const std::lock_guard lock(mutex_);
+    const std::uint64_t left = usage_.budget_bytes - usage_.used_bytes;
+    const std::string asked = place_ + " has no room for " + purpose + ": " + format_bytes(bytes) + " were asked for";
+    if (counted > left) {
+        throw Error(ErrorKind::kOutOfMemory, asked + ", " + format_bytes(left) + " are left of the budget of " +
+                                                 format_bytes(usage_.budget_bytes) + ".");
+    }
+    const bool injected = fail_in_ > 0 && --fail_in_ == 0;
+    void* data = injected ? nullptr : source_.allocate(static_cast<std::size_t>(counted));
+    if (data == nullptr) {
+        throw Error(ErrorKind::kOutOfMemory, asked + ", but the device itself has no more (" + format_bytes(left) +
+                                                 " are left of the budget of " + format_bytes(usage_.budget_bytes) +
+                                                 ").");
+    }
+    assert(reinterpret_cast<std::uintptr_t>(data) % kAlignment == 0);
+    usage_.used_bytes += counted;
+    usage_.by_use[static_cast<std::size_t>(use)] += counted;
+    usage_.high_water_bytes = std::max(usage_.high_water_bytes, usage_.used_bytes);
+    assert(usage_.high_water_bytes <= usage_.budget_bytes);
+    block.arena_ = this;
+    block.data_ = static_cast<std::byte*>(data);
+    block.bytes_ = bytes;
+    block.use_ = use;
+    return block;
+}
+
+void Arena::give_back(DeviceBlock& block) noexcept {
+    const std::uint64_t counted = rounded_up(block.bytes_);
+    const std::lock_guard lock(mutex_);
+    source_.release(block.data_, static_cast<std::size_t>(counted));
+    usage_.used_bytes -= counted;
+    usage_.by_use[static_cast<std::size_t>(block.use_)] -= counted;
+}
+
+ArenaUsage Arena::usage() const {
+    const std::lock_guard lock(mutex_);
+    return usage_;
+}
+
+std::uint64_t Arena::available_bytes() const {
+    const std::lock_guard lock(mutex_);
+    return usage_.budget_bytes - usage_.used_bytes;
+}
+
+void Arena::set_budget(std::uint64_t bytes) {
+    const std::lock_guard lock(mutex_);
+    if (bytes < usage_.used_bytes) {
+        throw Error(ErrorKind::kInvalidInput, "A budget of " + format_bytes(bytes) + " is too small for " + place_ +
+                                                  ": " + format_bytes(usage_.used_bytes) + " are in use.");
+    }
+    usage_.budget_bytes = bytes;
+    usage_.high_water_bytes = usage_.used_bytes;
+}
+
+void Arena::fail_allocation(int n) {
+    const std::lock_guard lock(mutex_);
+    fail_in_ = n;
+}
+
+}  // namespace offstage::engine

@@ -1,0 +1,181 @@
+#include "engine/device/cpu_backend.h"
+
+#include <array>
+#include <chrono>
+#include <cstring>
+
+#include "engine/device/hardware.h"
+#include "engine/device/host_memory.h"
+
+namespace offstage::engine {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double us_since(Clock::time_point start) {
+    return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+}
+
+DeviceInfo host_info() {
+    const Hardware hardware = detect_host();
+    DeviceInfo info;
+    info.kind = DeviceKind::kCpu;
+    info.id = "cpu";
+    info.name = hardware.cpu_model.empty() ? "CPU" : hardware.cpu_model;
+    info.memory_bytes = static_cast<std::uint64_t>(hardware.ram.total_bytes);
+    info.available_bytes = static_cast<std::uint64_t>(hardware.ram.available_bytes);
+    info.fingerprint = info.name + " x" + std::to_string(hardware.n_cores) + " " + hardware.instruction_set;
+    return info;
+}
+
+}  // namespace
+
+struct CpuBackend::State {
+    State(kernels::ThreadPool& pool, kernels::GemmMode mode, std::uint64_t budget_bytes)
+        : info(host_info()), arena("RAM", source, budget_bytes), operations(pool, mode) {}
+
+    DeviceInfo info;
+    HostMemory source;
+    Arena arena;
+    CpuOperations operations;
+    std::string failure;
+    int fail_in = 0;
+    Clock::time_point opened = Clock::now();
+    // Everything is done when it returns: an event is a number and the time at which it was recorded.
+    std::uint64_t last_ticket = 0;
+    std::array<double, kTimedEvents> times{};
+
+    bool copy_fails() { return fail_in > 0 && --fail_in == 0; }
+    void copy(void* to, const void* from, std::size_t bytes) {
+        if (copy_fails()) {
+            failure = "A copy in RAM failed (injected for a test).";
+        } else if (bytes > 0) {
+            std::memcpy(to, from, bytes);
+        }
+    }
+    double time_of(DeviceEvent event) const {
+        const bool known = event.ticket > 0 && event.ticket <= last_ticket && event.ticket + kTimedEvents > last_ticket;
+        return known ? times[event.ticket % kTimedEvents] : -1;
+    }
+};
+
+CpuBackend::CpuBackend(kernels::ThreadPool& pool, kernels::GemmMode mode, std::uint64_t budget_bytes)
+    : state_(std::make_unique<State>(pool, mode, budget_bytes)) {}
+CpuBackend::~CpuBackend() = default;
+
+const DeviceInfo& CpuBackend::info() const {
+    return state_->info;
+}
+
+Arena& CpuBackend::memory() {
+    return state_->arena;
+}
+
+bool CpuBackend::ok() const {
+    return state_->failure.empty();
+}
+
+std::string CpuBackend::failure() const {
+    return state_->failure;
+}
+
+void CpuBackend::clear_failure() {
+    state_->failure.clear();
+}
+
+void CpuBackend::upload(void* device, const void* host, std::size_t bytes) {
+    state_->copy(device, host, bytes);
+}
+
+void CpuBackend::download(void* host, const void* device, std::size_t bytes) {
+    state_->copy(host, device, bytes);
+}
+
+std::optional<DeviceEvent> CpuBackend::copy_weights(void* device, const void* host, std::size_t bytes, DeviceEvent) {
+    if (state_->copy_fails()) return std::nullopt;
+    if (bytes > 0) std::memcpy(device, host, bytes);
+    return record(DeviceEvent::Queue::kCopy);
+}
+
+DeviceEvent CpuBackend::record(DeviceEvent::Queue queue) {
+    const std::uint64_t ticket = ++state_->last_ticket;
+    state_->times[ticket % kTimedEvents] = now_us();
+    return {queue, ticket};
+}
+
+void CpuBackend::wait(DeviceEvent) {}
+
+void CpuBackend::host_wait(DeviceEvent) {}
+
+bool CpuBackend::has_happened(DeviceEvent) {
+    return true;
+}
+
+double CpuBackend::now_us() {
+    return us_since(state_->opened);
+}
+
+double CpuBackend::elapsed_us(DeviceEvent begin, DeviceEvent end) {
+    const double from = state_->time_of(begin);
+    const double to = state_->time_of(end);
+    return from < 0 || to < 0 ? 0 : to - from;
+}
+
+double CpuBackend::run_on_host(const HostWork&, const std::function<void()>& body) {
+    const auto start = Clock::now();
+    body();
+    return us_since(start);
+}
+
+void CpuBackend::embed(const kernels::WeightView& table, const TokenId* tokens, std::int64_t n, float* x) {
+    state_->operations.embed(table, tokens, n, x);
+}
+
+void CpuBackend::rms_norm(const float* x, const float* weight, std::int64_t n, std::int64_t hidden_dim, float eps,
+                          float* out) {
+    state_->operations.rms_norm(x, weight, n, hidden_dim, eps, out);
+}
+
+void CpuBackend::multiply(const kernels::WeightView& weight, const float* x, std::int64_t n, float* y) {
+    state_->operations.multiply(weight, x, n, y);
+}
+
+void CpuBackend::add(const float* y, std::int64_t n, float* x) {
+    state_->operations.add(y, n, x);
+}
+
+void CpuBackend::rotate_and_store(std::int64_t layer, const AttentionShape& shape,
+                                  std::span<const AttentionSegment> segments, const float* cos, const float* sin,
+                                  float* qkv, const kernels::KvView& kv) {
+    state_->operations.rotate_and_store(layer, shape, segments, cos, sin, qkv, kv);
+}
+
+void CpuBackend::attend(std::int64_t layer, const AttentionShape& shape, std::span<const AttentionSegment> segments,
+                        const float* qkv, const kernels::KvView& kv, float* out) {
+    state_->operations.attend(layer, shape, segments, qkv, kv, out);
+}
+
+void CpuBackend::copy_kv_block(const kernels::KvView& kv, std::int32_t from, std::int32_t to, std::int64_t n_tokens) {
+    state_->operations.copy_kv_block(kv, from, to, n_tokens);
+}
+
+void CpuBackend::route(const float* gate, const float* x, std::int64_t n, std::int64_t hidden_dim,
+                       std::int64_t n_experts, std::int64_t n_active, std::int32_t* experts, float* weights) {
+    state_->operations.route(gate, x, n, hidden_dim, n_experts, n_active, experts, weights);
+}
+
+void CpuBackend::experts(std::span<const ExpertCall> calls, const float* inputs, const std::int32_t* row_token,
+                         float* out) {
+    state_->operations.experts(calls, inputs, row_token, out);
+}
+
+void CpuBackend::combine(const float* rows, const std::int32_t* row_of, const float* weights, std::int64_t n,
+                         std::int64_t n_active, std::int64_t hidden_dim, float* x) {
+    state_->operations.combine(rows, row_of, weights, n, n_active, hidden_dim, x);
+}
+
+void CpuBackend::fail_copy(int n) {
+    state_->fail_in = n;
+}
+
+}  // namespace offstage::engine

@@ -1,0 +1,383 @@
+#include "engine/device/cpu_operations.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cassert>
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+namespace offstage::engine {
+namespace {
+
+constexpr std::int64_t kQueryBlock = 64;         // queries of one attention piece in prefill
+constexpr std::int64_t kRowGrain = 16;           // rows of a step or a weight: the smallest piece worth another thread
+constexpr std::int64_t kValueGrain = 4096;       // the same for single values
+constexpr std::int64_t kSerialFloats = 1 << 16;  // sums shorter than this are not worth waking the pool
+constexpr std::int64_t kNeuronGrain = 8;         // what the one-pass kernel takes together
+constexpr std::int64_t kSmallestChunk = 32;      // neurons
+constexpr std::array<float, CpuOperations::kFewTokens> kOnes = {1, 1, 1, 1, 1, 1, 1, 1};
+
+std::size_t as_size(std::int64_t n) {
+    return static_cast<std::size_t>(n);
+}
+
+template <typename Value>
+Value* room(std::vector<Value>& buffer, std::int64_t n) {
+    if (buffer.size() < as_size(n)) buffer.resize(as_size(n));
+    return buffer.data();
+}
+
+// Many chunks let any number of threads share the work evenly; each costs a row of sums, written and read once (for one
+// token under 1 % of the weights' bytes).
+std::int64_t n_chunks(std::int64_t ffn_dim, std::int64_t n_rows) {
+    return std::clamp<std::int64_t>(ffn_dim / kSmallestChunk, 1, n_rows <= 2 ? 64 : 32);
+}
+
+std::int64_t chunk_begin(std::int64_t ffn_dim, std::int64_t chunks, std::int64_t chunk) {
+    const std::int64_t grains = (ffn_dim + kNeuronGrain - 1) / kNeuronGrain;
+    return std::min(ffn_dim, grains * chunk / chunks * kNeuronGrain);
+}
+
+// The rows' tokens follow each other: then the inputs lie as the kernels want them.
+bool are_consecutive(const std::int32_t* tokens, std::int64_t n) {
+    for (std::int64_t i = 1; i < n; ++i) {
+        if (tokens[i] != tokens[0] + i) return false;
+    }
+    return true;
+}
+
+}  // namespace
+
+struct CpuOperations::State {
+    State(kernels::ThreadPool& compute_pool, kernels::GemmMode gemm_mode)
+        : pool(compute_pool),
+          mode(gemm_mode),
+          kernels(kernels::cpu_kernels()),
+          gemm(compute_pool),
+          attention_scratch(as_size(compute_pool.n_threads())) {}
+
+    // An expert with few rows, and where its chunks' sums are.
+    struct FewRows {
+        const ExpertCall* call;
+        const float* inputs;
+        std::int64_t chunks;
+        std::int64_t first_partial;  // (chunks, n_rows, hidden_dim)
+    };
+    struct Chunk {
+        const FewRows* expert;
+        std::int64_t index;
+        std::int64_t neurons_before;  // in the chunks before this one, of all experts
+    };
+
+    kernels::ThreadPool& pool;
+    kernels::GemmMode mode;
+    const kernels::CpuKernels& kernels;
+    kernels::Gemm gemm;
+    std::vector<std::vector<float>> attention_scratch;  // per thread
+    std::vector<float> router_logits;                   // (n, n_experts)
+    std::vector<FewRows> few;
+    std::vector<Chunk> chunks;
+    std::vector<float> gathered;                        // inputs of experts whose tokens are apart
+    std::vector<float> partials;                        // see FewRows
+    std::vector<float> batch_in, batch_gate, batch_up;  // of one expert with many rows
+
+    void few_rows(std::span<const ExpertCall> calls, const float* inputs, const std::int32_t* row_token, float* out);
+    void add_partials(float* out, std::int64_t n_partials, std::int64_t hidden);
+    void many_rows(const ExpertCall& call, const float* inputs, const std::int32_t* row_token, float* out);
+};
+
+CpuOperations::CpuOperations(kernels::ThreadPool& pool, kernels::GemmMode mode)
+    : state_(std::make_unique<State>(pool, mode)) {}
+CpuOperations::~CpuOperations() = default;
+
+kernels::ThreadPool& CpuOperations::pool() {
+    return state_->pool;
+}
+
+kernels::GemmMode CpuOperations::mode() const {
+    return state_->mode;
+}
+
+void CpuOperations::embed(const kernels::WeightView& table, const TokenId* tokens, std::int64_t n, float* x) {
+    const std::int64_t hidden = table.n_cols;
+    state_->pool.parallel_for(n, kRowGrain, [&](std::int64_t begin, std::int64_t end, int) {
+        for (std::int64_t t = begin; t < end; ++t) {
+            state_->kernels.widen(table.row(tokens[t]), table.type, hidden, x + t * hidden);
+        }
+    });
+}
+
+void CpuOperations::rms_norm(const float* x, const float* weight, std::int64_t n, std::int64_t hidden_dim, float eps,
+                             float* out) {
+    state_->pool.parallel_for(n, kRowGrain, [&](std::int64_t begin, std::int64_t end, int) {
+        for (std::int64_t t = begin; t < end; ++t) {
+            state_->kernels.rms_norm(x + t * hidden_dim, weight, hidden_dim, eps, out + t * hidden_dim);
+        }
+    });
+}
+
+void CpuOperations::multiply(const kernels::WeightView& weight, const float* x, std::int64_t n, float* y) {
+    const kernels::CpuKernels& kernels = state_->kernels;
+    if (n > kFewTokens) {
+        state_->gemm.multiply(state_->mode, kernels::GemmLayout::kRowsAreOutputs, x, weight.n_cols, n, weight, y,
+                              weight.n_rows);
+        return;
+    }
+    // The kernels take 1, 2, 3 or 4 rows at once, the rest of a range one by one; a grain that all of these divide
+    // gives every row the same company, and so the same bits, on any number of threads.
+    constexpr std::int64_t kGrainOfSeveral = 12;
+    state_->pool.parallel_for(
+        weight.n_rows, n == 1 ? kRowGrain : kGrainOfSeveral, [&](std::int64_t begin, std::int64_t end, int) {
+            if (n == 1) {
+                kernels.matvec(weight, x, begin, end, y);
+            } else if (n > 1) {
+                kernels.matvec_multi(weight, x, weight.n_cols, static_cast<int>(n), begin, end, y, weight.n_rows);
+            }
+        });
+}
+
+void CpuOperations::add(const float* y, std::int64_t n, float* x) {
+    const auto add_range = [&](std::int64_t begin, std::int64_t end, int) {
+        state_->kernels.axpy(1.0f, y + begin, end - begin, x + begin);
+    };
+    if (n <= kSerialFloats) {
+        add_range(0, n, 0);
+    } else {
+        state_->pool.parallel_for(n, kValueGrain, add_range);
+    }
+}
+
+void CpuOperations::rotate_and_store(std::int64_t layer, const AttentionShape& shape,
+                                     std::span<const AttentionSegment> segments, const float* cos, const float* sin,
+                                     float* qkv, const kernels::KvView& kv) {
+    const std::int64_t d = shape.head_dim;
+    const std::int64_t stride = (shape.n_heads + 2 * shape.n_kv_heads) * d;
+    const std::size_t head_bytes = as_size(d) * sizeof(float);
+    for (const AttentionSegment& segment : segments) {
+        state_->pool.parallel_for(segment.n_tokens, kRowGrain, [&](std::int64_t begin, std::int64_t end, int) {
+            for (std::int64_t t = begin; t < end; ++t) {
+                const std::int64_t place = segment.first_row + t;
+                float* row = qkv + place * stride;
+                for (std::int64_t head = 0; head < shape.n_heads + shape.n_kv_heads; ++head) {
+                    state_->kernels.rope(row + head * d, cos + place * (d / 2), sin + place * (d / 2), d);
+                }
+                const float* k = row + shape.n_heads * d;
+                const float* v = k + shape.n_kv_heads * d;
+                const std::int64_t key = segment.past + t;
+                const std::int64_t slot =
+                    std::int64_t{segment.blocks[as_size(key / kernels::kKvBlockTokens)]} * kernels::kKvBlockTokens +
+                    key % kernels::kKvBlockTokens;
+                for (std::int64_t head = 0; head < shape.n_kv_heads; ++head) {
+                    std::memcpy(kv.part(layer, 0, head) + slot * d, k + head * d, head_bytes);
+                    std::memcpy(kv.part(layer, 1, head) + slot * d, v + head * d, head_bytes);
+                }
+            }
+        });
+    }
+}
+
+void CpuOperations::attend(std::int64_t layer, const AttentionShape& shape, std::span<const AttentionSegment> segments,
+                           const float* qkv, const kernels::KvView& kv, float* out) {
+    const std::int64_t d = shape.head_dim;
+    const std::int64_t q_stride = (shape.n_heads + 2 * shape.n_kv_heads) * d;
+    const std::int64_t out_stride = shape.n_heads * d;
+    const std::int64_t heads_per_kv = shape.n_heads / shape.n_kv_heads;
+    const float scale = 1.0f / std::sqrt(static_cast<float>(d));
+    const std::int64_t window = shape.sliding_window;
+
+    // A sliding window that is already full gives each query its own first key, so the queries go one by one.
+    const auto is_windowed = [&](const AttentionSegment& s) { return window > 0 && s.past + s.n_tokens > window; };
+    const auto block_of = [&](const AttentionSegment& s) { return is_windowed(s) ? std::int64_t{1} : kQueryBlock; };
+    const auto n_blocks = [&](const AttentionSegment& s) { return (s.n_tokens + block_of(s) - 1) / block_of(s); };
+
+    std::int64_t n_pieces = 0;
+    std::int64_t longest = 1;
+    for (const AttentionSegment& segment : segments) {
+        n_pieces += shape.n_heads * n_blocks(segment);
+        longest = std::max(longest, segment.past + segment.n_tokens);
+    }
+    // Rounded up, so that a growing conversation seldom allocates.
+    const auto rounded = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(longest)));
+    for (auto& buffer : state_->attention_scratch) room(buffer, kernels::attention_scratch_floats(rounded, d));
+
+    state_->pool.parallel_dynamic(n_pieces, [&](std::int64_t piece, int thread) {
+        const AttentionSegment* segment = segments.data();
+        while (piece >= shape.n_heads * n_blocks(*segment)) piece -= shape.n_heads * n_blocks(*segment++);
+        const std::int64_t blocks = n_blocks(*segment);
+        const std::int64_t head = piece / blocks;
+        const std::int64_t begin = (blocks - 1 - piece % blocks) * block_of(*segment);  // the longest pieces first
+        const std::int64_t end = std::min(segment->n_tokens, begin + block_of(*segment));
+        const std::int64_t n_keys = segment->past + end;
+        const std::int64_t first_key = is_windowed(*segment) ? std::max<std::int64_t>(0, n_keys - window) : 0;
+        const std::int64_t row = segment->first_row + begin;
+        state_->kernels.attention_blocks(
+            qkv + row * q_stride + head * d, q_stride, kv.part(layer, 0, head / heads_per_kv),
+            kv.part(layer, 1, head / heads_per_kv), segment->blocks.data(), first_key, end - begin, n_keys, d, scale,
+            out + row * out_stride + head * d, out_stride, state_->attention_scratch[as_size(thread)].data());
+    });
+}
+
+void CpuOperations::copy_kv_block(const kernels::KvView& kv, std::int32_t from, std::int32_t to,
+                                  std::int64_t n_tokens) {
+    const std::int64_t block_floats = kernels::kKvBlockTokens * kv.head_dim;
+    state_->pool.parallel_for(kv.n_layers * 2 * kv.n_kv_heads, 16, [&](std::int64_t begin, std::int64_t end, int) {
+        for (std::int64_t i = begin; i < end; ++i) {
+            float* part = kv.data + i * kv.n_slots * kv.head_dim;
+            std::memcpy(part + to * block_floats, part + from * block_floats,
+                        as_size(n_tokens * kv.head_dim) * sizeof(float));
+        }
+    });
+}
+
+void CpuOperations::route(const float* gate, const float* x, std::int64_t n, std::int64_t hidden_dim,
+                          std::int64_t n_experts, std::int64_t n_active, std::int32_t* experts, float* weights) {
+    float* logits = room(state_->router_logits, n * n_experts);
+    const kernels::WeightView view{gate, kernels::WeightType::kF32, n_experts, hidden_dim, hidden_dim};
+    state_->pool.parallel_for(n, kFewTokens, [&](std::int64_t begin, std::int64_t end, int) {
+        for (std::int64_t t = begin; t < end; ++t) {
+            float* row = logits + t * n_experts;
+            state_->kernels.matvec(view, x + t * hidden_dim, 0, n_experts, row);
+            kernels::route_softmax_top_k({row, as_size(n_experts)}, static_cast<int>(n_active), true,
+                                         {experts + t * n_active, as_size(n_active)},
+                                         {weights + t * n_active, as_size(n_active)});
+        }
+    });
+}
+
+void CpuOperations::experts(std::span<const ExpertCall> calls, const float* inputs, const std::int32_t* row_token,
+                            float* out) {
+    state_->few_rows(calls, inputs, row_token, out);
+    for (const ExpertCall& call : calls) {
+        if (call.n_rows > kFewTokens) state_->many_rows(call, inputs, row_token, out);
+    }
+}
+
+void CpuOperations::State::few_rows(std::span<const ExpertCall> calls, const float* inputs,
+                                    const std::int32_t* row_token, float* out) {
+    few.clear();
+    chunks.clear();
+    std::int64_t n_partials = 0;
+    std::int64_t n_gathered = 0;
+    std::int64_t hidden = 0;
+    for (const ExpertCall& call : calls) {
+        if (call.n_rows < 1 || call.n_rows > kFewTokens) continue;
+        hidden = call.weights.hidden_dim;  // the model's, the same for all
+        few.push_back({&call, nullptr, n_chunks(call.weights.ffn_dim, call.n_rows), n_partials});
+        n_partials += few.back().chunks * call.n_rows;
+        if (!are_consecutive(row_token + call.first_row, call.n_rows)) n_gathered += call.n_rows;
+    }
+    if (few.empty()) return;
+
+    float* place = room(gathered, n_gathered * hidden);
+    std::int64_t n_neurons = 0;
+    for (FewRows& expert : few) {
+        const ExpertCall& call = *expert.call;
+        const std::int32_t* tokens = row_token + call.first_row;
+        if (are_consecutive(tokens, call.n_rows)) {
+            expert.inputs = inputs + tokens[0] * hidden;
+        } else {
+            expert.inputs = place;
+            for (std::int64_t r = 0; r < call.n_rows; ++r, place += hidden) {
+                std::memcpy(place, inputs + tokens[r] * hidden, as_size(hidden) * sizeof(float));
+            }
+        }
+        const std::int64_t ffn = call.weights.ffn_dim;
+        for (std::int64_t c = 0; c < expert.chunks; ++c) {
+            chunks.push_back({&expert, c, n_neurons + chunk_begin(ffn, expert.chunks, c)});
+        }
+        n_neurons += ffn;
+    }
+    room(partials, n_partials * hidden);
+
+    // Each thread takes a stretch of chunks that follow each other, so that memory is read in order.
+    pool.run([&](int thread) {
+        const auto at = [&](int t) {
+            const std::int64_t neuron = n_neurons * t / pool.n_threads();
+            return std::lower_bound(chunks.begin(), chunks.end(), neuron, [](const Chunk& chunk, std::int64_t n) {
+                const std::int64_t ffn = chunk.expert->call->weights.ffn_dim;
+                return chunk.neurons_before + ffn / chunk.expert->chunks / 2 < n;
+            });
+        };
+        for (auto chunk = at(thread), end = at(thread + 1); chunk != end; ++chunk) {
+            const FewRows& expert = *chunk->expert;
+            const ExpertCall& call = *expert.call;
+            float* sums = partials.data() + (expert.first_partial + chunk->index * call.n_rows) * hidden;
+            std::memset(sums, 0, as_size(call.n_rows * hidden) * sizeof(float));
+            const std::int64_t ffn = call.weights.ffn_dim;
+            kernels.expert_ffn(call.weights, expert.inputs, kOnes.data(), static_cast<int>(call.n_rows),
+                               chunk_begin(ffn, expert.chunks, chunk->index),
+                               chunk_begin(ffn, expert.chunks, chunk->index + 1), sums);
+        }
+    });
+    add_partials(out, n_partials, hidden);
+}
+
+void CpuOperations::State::add_partials(float* out, std::int64_t n_partials, std::int64_t hidden) {
+    const auto add_columns = [&](std::int64_t begin, std::int64_t end, int) {
+        for (const FewRows& expert : few) {
+            for (std::int64_t r = 0; r < expert.call->n_rows; ++r) {
+                float* row = out + (expert.call->first_row + r) * hidden + begin;
+                const float* sums = partials.data() + (expert.first_partial + r) * hidden + begin;
+                std::memcpy(row, sums, as_size(end - begin) * sizeof(float));
+                for (std::int64_t c = 1; c < expert.chunks; ++c) {
+                    kernels.axpy(1.0f, sums + c * expert.call->n_rows * hidden, end - begin, row);
+                }
+            }
+        }
+    };
+    if (n_partials * hidden <= kSerialFloats) {
+        add_columns(0, hidden, 0);
+    } else {
+        pool.parallel_for(hidden, 64, add_columns);
+    }
+}
+
+void CpuOperations::State::many_rows(const ExpertCall& call, const float* inputs, const std::int32_t* row_token,
+                                     float* out) {
+    const kernels::ExpertView& expert = call.weights;
+    const std::int64_t hidden = expert.hidden_dim;
+    const std::int64_t ffn = expert.ffn_dim;
+    const std::int64_t n = call.n_rows;
+    const std::int32_t* tokens = row_token + call.first_row;
+    const float* x = inputs + tokens[0] * hidden;
+    if (!are_consecutive(tokens, n)) {
+        float* rows = room(batch_in, n * hidden);
+        pool.parallel_for(n, 4, [&](std::int64_t begin, std::int64_t end, int) {
+            for (std::int64_t r = begin; r < end; ++r) {
+                std::memcpy(rows + r * hidden, inputs + tokens[r] * hidden, as_size(hidden) * sizeof(float));
+            }
+        });
+        x = rows;
+    }
+    float* gate = room(batch_gate, n * ffn);
+    float* up = room(batch_up, n * ffn);
+
+    // The three matrices inside the neuron-major block, by strides: row j of each is 3 * hidden behind row j - 1.
+    const std::size_t row_bytes = as_size(hidden) * bytes_per_weight(expert.type);
+    const auto* block = static_cast<const std::byte*>(expert.data);
+    const auto part = [&](std::size_t index) {
+        return kernels::WeightView{block + index * row_bytes, expert.type, ffn, hidden, 3 * hidden};
+    };
+    using kernels::GemmLayout;
+    gemm.multiply(mode, GemmLayout::kRowsAreOutputs, x, hidden, n, part(0), gate, ffn);
+    gemm.multiply(mode, GemmLayout::kRowsAreOutputs, x, hidden, n, part(1), up, ffn);
+    pool.parallel_for(n * ffn, kValueGrain, [&](std::int64_t begin, std::int64_t end, int) {
+        kernels.silu_mul(gate + begin, up + begin, end - begin, gate + begin);
+    });
+    gemm.multiply(mode, GemmLayout::kRowsAreInputs, gate, ffn, n, part(2), out + call.first_row * hidden, hidden);
+}
+
+void CpuOperations::combine(const float* rows, const std::int32_t* row_of, const float* weights, std::int64_t n,
+                            std::int64_t n_active, std::int64_t hidden_dim, float* x) {
+    state_->pool.parallel_for(n, 4, [&](std::int64_t begin, std::int64_t end, int) {
+        for (std::int64_t t = begin; t < end; ++t) {
+            for (std::int64_t a = t * n_active; a < (t + 1) * n_active; ++a) {
+                state_->kernels.axpy(weights[a], rows + row_of[a] * hidden_dim, hidden_dim, x + t * hidden_dim);
+            }
+        }
+    });
+}
+
+}  // namespace offstage::engine

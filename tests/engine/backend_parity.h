@@ -1,0 +1,882 @@
+#pragma once
+// One test body for every device: each operation of Backend against the same thing written out in double precision.
+// A test opens its backend and runs each of checks() on it; see tst_backend.cpp.
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <numeric>
+#include <random>
+#include <span>
+#include <vector>
+
+#include <QTest>
+
+#include "engine/device/backend.h"
+#include "engine/error.h"
+#include "tests/kernels/test_data.h"
+
+namespace offstage::engine::parity {
+
+using kernels::WeightType;
+using kernels::test::RandomWeights;
+
+// What a device is held to.
+struct Promise {
+    double tolerance = 3e-6;  // of the sum of the magnitudes of what is added up, for products
+    bool bit_exact = true;    // a row of experts() has the same bits in any company
+};
+
+inline constexpr WeightType kTypes[] = {WeightType::kF32, WeightType::kF16, WeightType::kBf16};
+
+// Reserved before every check: no check takes a larger step.
+inline Backend::StepShape largest_step() {
+    Backend::StepShape shape;
+    shape.n_tokens = 256;
+    shape.hidden_dim = 256;
+    shape.ffn_dim = 256;
+    shape.n_experts = 16;
+    shape.n_active = 4;
+    shape.attention = {8, 8, 128, 0};
+    shape.vocab_size = 512;
+    shape.context = 1024;
+    shape.weight_type = WeightType::kF32;
+    return shape;
+}
+
+inline void finish(Backend& backend) {
+    backend.host_wait(backend.record(DeviceEvent::Queue::kCompute));
+}
+
+// Values in the device's memory. The host's copy is kept, because upload() reads it until the next host_wait.
+template <typename Value>
+class OnDevice {
+  public:
+    OnDevice(Backend& backend, std::vector<Value> values) : backend_(backend), host_(std::move(values)) {
+        block_ = backend.memory().allocate(host_.size() * sizeof(Value), MemoryUse::kWorkspace, "a test");
+        backend.upload(block_.data(), host_.data(), host_.size() * sizeof(Value));
+    }
+    ~OnDevice() { finish(backend_); }  // nothing may still work on the memory
+    OnDevice(const OnDevice&) = delete;
+    OnDevice& operator=(const OnDevice&) = delete;
+
+    Value* data() const { return block_.template as<Value>(); }
+    const std::vector<Value>& host() const { return host_; }
+
+    std::vector<Value> download() const {
+        std::vector<Value> values(host_.size());
+        backend_.download(values.data(), data(), values.size() * sizeof(Value));
+        finish(backend_);
+        return values;
+    }
+
+  private:
+    Backend& backend_;
+    std::vector<Value> host_;
+    DeviceBlock block_;
+};
+
+inline std::vector<float> random_floats(std::int64_t n, std::uint32_t seed, float scale = 1.0f) {
+    std::vector<float> values(static_cast<std::size_t>(n));
+    kernels::test::fill_random(values, seed, scale);
+    return values;
+}
+
+inline std::vector<float> filled(std::int64_t n, float value) {
+    return std::vector<float>(static_cast<std::size_t>(n), value);
+}
+
+inline std::vector<std::byte> bytes_of(const RandomWeights& weights, std::int64_t n) {
+    std::vector<std::byte> bytes(static_cast<std::size_t>(n) * kernels::bytes_per_weight(weights.type()));
+    std::memcpy(bytes.data(), weights.data(), bytes.size());
+    return bytes;
+}
+
+// A weight (rows, cols) as the device and as the reference see it.
+struct TestWeight {
+    TestWeight(Backend& backend, WeightType type, std::int64_t rows, std::int64_t cols, std::uint32_t seed)
+        : values(type, rows * cols, seed, 0.5f),
+          device(backend, bytes_of(values, rows * cols)),
+          view{device.data(), type, rows, cols, cols} {}
+
+    float at(std::int64_t row, std::int64_t col) const { return values[row * view.n_cols + col]; }
+
+    RandomWeights values;
+    OnDevice<std::byte> device;
+    kernels::WeightView view;
+};
+
+// An expected value and the sum of the magnitudes that it was made from, which bounds what rounding can do.
+struct Expected {
+    double value = 0;
+    double magnitude = 0;
+    void add(double term) {
+        value += term;
+        magnitude += std::abs(term);
+    }
+};
+
+// Empty when all is well, else the first place that is not.
+inline QString mismatch(std::span<const float> got, std::span<const Expected> want, double tolerance) {
+    if (got.size() != want.size()) return QStringLiteral("%1 values, not %2").arg(got.size()).arg(want.size());
+    for (std::size_t i = 0; i < got.size(); ++i) {
+        if (std::abs(double{got[i]} - want[i].value) <= tolerance * (want[i].magnitude + 1e-3)) continue;  // not NaN
+        return QStringLiteral("place %1 of %2: %3, expected %4")
+            .arg(i)
+            .arg(got.size())
+            .arg(double{got[i]}, 0, 'g', 9)
+            .arg(want[i].value, 0, 'g', 9);
+    }
+    return {};
+}
+
+#define PARITY_VERIFY(problem)                        \
+    do {                                              \
+        const QString found = (problem);              \
+        QVERIFY2(found.isEmpty(), qPrintable(found)); \
+    } while (false)
+
+template <typename Value>
+bool same_bits(std::span<const Value> a, std::span<const Value> b) {
+    return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size_bytes()) == 0;
+}
+
+// ---------------------------------------------------------------- dense operations
+
+inline void check_embed(Backend& backend, const Promise&) {
+    constexpr std::int64_t kVocab = 101;
+    for (const WeightType type : kTypes) {
+        for (const std::int64_t hidden : {72, 200}) {
+            for (const std::size_t n : {1, 5, 100}) {
+                const TestWeight table(backend, type, kVocab, hidden, 1);
+                std::vector<TokenId> tokens(n);
+                for (std::size_t t = 0; t < n; ++t) tokens[t] = static_cast<TokenId>((t * 37 + 100) % kVocab);
+                const OnDevice<TokenId> on_device(backend, tokens);
+                const OnDevice<float> x(backend, filled(static_cast<std::int64_t>(n) * hidden, NAN));
+                backend.embed(table.view, on_device.data(), static_cast<std::int64_t>(n), x.data());
+                const std::vector<float> got = x.download();
+                for (std::size_t i = 0; i < got.size(); ++i) {
+                    const auto column = static_cast<std::int64_t>(i) % hidden;
+                    QVERIFY(got[i] == table.at(tokens[i / static_cast<std::size_t>(hidden)], column));
+                }
+            }
+        }
+    }
+}
+
+inline void check_rms_norm(Backend& backend, const Promise& promise) {
+    for (const std::int64_t hidden : {72, 200, 256}) {
+        for (const std::int64_t n : {1, 3, 70}) {
+            const OnDevice<float> x(backend, random_floats(n * hidden, 1, 3.0f));
+            const OnDevice<float> weight(backend, random_floats(hidden, 2));
+            const OnDevice<float> out(backend, filled(n * hidden, NAN));
+            backend.rms_norm(x.data(), weight.data(), n, hidden, 1e-5f, out.data());
+            std::vector<Expected> want;
+            for (std::int64_t t = 0; t < n; ++t) {
+                const float* row = x.host().data() + t * hidden;
+                double squares = 0;
+                for (std::int64_t i = 0; i < hidden; ++i) squares += double{row[i]} * double{row[i]};
+                const double factor = 1 / std::sqrt(squares / static_cast<double>(hidden) + double{1e-5f});
+                for (std::int64_t i = 0; i < hidden; ++i) {
+                    Expected value;
+                    value.add(double{row[i]} * factor * double{weight.host()[static_cast<std::size_t>(i)]});
+                    want.push_back(value);
+                }
+            }
+            PARITY_VERIFY(mismatch(out.download(), want, std::max(1e-6, promise.tolerance / 10)));
+        }
+    }
+}
+
+inline void check_multiply(Backend& backend, const Promise& promise) {
+    for (const WeightType type : kTypes) {
+        for (const auto& [rows, cols] : {std::pair<std::int64_t, std::int64_t>{37, 72}, {131, 200}, {256, 64}}) {
+            const TestWeight weight(backend, type, rows, cols, 3);
+            for (const std::int64_t n : {1, 2, 3, 4, 5, 6, 7, 8, 9, 17, 130}) {
+                const OnDevice<float> x(backend, random_floats(n * cols, static_cast<std::uint32_t>(n)));
+                const OnDevice<float> y(backend, filled(n * rows, NAN));
+                backend.multiply(weight.view, x.data(), n, y.data());
+                std::vector<Expected> want(static_cast<std::size_t>(n * rows));
+                for (std::int64_t t = 0; t < n; ++t) {
+                    for (std::int64_t r = 0; r < rows; ++r) {
+                        for (std::int64_t i = 0; i < cols; ++i) {
+                            want[static_cast<std::size_t>(t * rows + r)].add(
+                                double{weight.at(r, i)} * double{x.host()[static_cast<std::size_t>(t * cols + i)]});
+                        }
+                    }
+                }
+                PARITY_VERIFY(mismatch(y.download(), want, promise.tolerance));
+            }
+        }
+    }
+}
+
+inline void check_add(Backend& backend, const Promise&) {
+    for (const std::int64_t n : {1, 7, 1000, 100'003}) {
+        const OnDevice<float> x(backend, random_floats(n, 4));
+        const OnDevice<float> y(backend, random_floats(n, 5));
+        backend.add(y.data(), n, x.data());
+        const std::vector<float> got = x.download();
+        for (std::size_t i = 0; i < got.size(); ++i) QVERIFY(got[i] == x.host()[i] + y.host()[i]);
+    }
+}
+
+// ---------------------------------------------------------------- attention
+
+// A KV cache with random contents in every slot, and sequences whose blocks lie anywhere in it.
+class TestSequences {
+  public:
+    struct Length {
+        std::int64_t past;
+        std::int64_t n_tokens;
+    };
+
+    TestSequences(Backend& backend, const AttentionShape& shape, std::span<const Length> lengths, std::int64_t n_layers)
+        : shape_(shape) {
+        std::vector<std::size_t> n_blocks;
+        for (const Length& length : lengths) {
+            n_blocks.push_back(static_cast<std::size_t>(length.past + length.n_tokens - 1) / kernels::kKvBlockTokens +
+                               1);
+        }
+        const std::size_t n_all = std::accumulate(n_blocks.begin(), n_blocks.end(), std::size_t{2});
+        std::vector<std::int32_t> order(n_all);
+        std::iota(order.begin(), order.end(), 0);
+        std::shuffle(order.begin(), order.end(), std::mt19937(7));
+        const auto n_slots = static_cast<std::int64_t>(n_all) * kernels::kKvBlockTokens;
+        kv_ = std::make_unique<OnDevice<float>>(
+            backend, random_floats(n_layers * 2 * shape.n_kv_heads * n_slots * shape.head_dim, 8));
+        view_ = {kv_->data(), n_layers, shape.n_kv_heads, n_slots, shape.head_dim};
+        std::size_t taken = 0;
+        for (std::size_t s = 0; s < lengths.size(); ++s) {
+            const auto first = order.begin() + static_cast<std::ptrdiff_t>(taken);
+            tables_.push_back(std::make_unique<OnDevice<std::int32_t>>(
+                backend, std::vector<std::int32_t>(first, first + static_cast<std::ptrdiff_t>(n_blocks[s]))));
+            taken += n_blocks[s];
+            AttentionSegment segment;
+            segment.first_row = n_rows_;
+            segment.n_tokens = lengths[s].n_tokens;
+            segment.past = lengths[s].past;
+            segment.blocks = tables_.back()->host();
+            segment.device_blocks = tables_.back()->data();
+            segments_.push_back(segment);
+            n_rows_ += lengths[s].n_tokens;
+        }
+    }
+
+    const kernels::KvView& view() const { return view_; }
+    std::span<const AttentionSegment> segments() const { return segments_; }
+    std::int64_t n_rows() const { return n_rows_; }
+    const OnDevice<float>& kv() const { return *kv_; }
+
+    // Where a key (part 0) or value (part 1) of a segment lies, counted in floats from the cache's start.
+    std::size_t place(std::int64_t layer, std::int64_t part, std::int64_t kv_head, const AttentionSegment& segment,
+                      std::int64_t key) const {
+        const std::int64_t block = segment.blocks[static_cast<std::size_t>(key / kernels::kKvBlockTokens)];
+        const std::int64_t slot = block * kernels::kKvBlockTokens + key % kernels::kKvBlockTokens;
+        return static_cast<std::size_t>((((layer * 2 + part) * shape_.n_kv_heads + kv_head) * view_.n_slots + slot) *
+                                        shape_.head_dim);
+    }
+
+  private:
+    AttentionShape shape_;
+    std::unique_ptr<OnDevice<float>> kv_;
+    kernels::KvView view_;
+    std::vector<std::unique_ptr<OnDevice<std::int32_t>>> tables_;
+    std::vector<AttentionSegment> segments_;
+    std::int64_t n_rows_ = 0;
+};
+
+inline constexpr AttentionShape kAttentionShapes[] = {{4, 2, 16, 0},  {8, 2, 64, 0},  {2, 2, 80, 0},   {4, 1, 128, 0},
+                                                      {8, 2, 64, 50}, {4, 4, 16, 64}, {4, 2, 128, 100}};
+
+inline const std::vector<std::vector<TestSequences::Length>>& attention_steps() {
+    static const std::vector<std::vector<TestSequences::Length>> steps = {{{0, 1}},
+                                                                          {{0, 70}},
+                                                                          {{63, 2}},
+                                                                          {{200, 1}},
+                                                                          {{130, 65}},
+                                                                          {{10, 1}, {200, 1}, {64, 1}, {127, 1}},
+                                                                          {{0, 5}, {100, 33}, {63, 1}}};
+    return steps;
+}
+
+inline void check_rotate_and_store(Backend& backend, const Promise&) {
+    constexpr std::int64_t kLayers = 3;
+    constexpr std::int64_t kLayer = 1;
+    for (const AttentionShape& shape : kAttentionShapes) {
+        for (const auto& lengths : attention_steps()) {
+            const TestSequences sequences(backend, shape, lengths, kLayers);
+            const std::int64_t d = shape.head_dim;
+            const std::int64_t half = d / 2;
+            const std::int64_t width = (shape.n_heads + 2 * shape.n_kv_heads) * d;
+            const OnDevice<float> qkv(backend, random_floats(sequences.n_rows() * width, 9));
+            const OnDevice<float> cos(backend, random_floats(sequences.n_rows() * half, 10));
+            const OnDevice<float> sin(backend, random_floats(sequences.n_rows() * half, 11));
+            backend.rotate_and_store(kLayer, shape, sequences.segments(), cos.data(), sin.data(), qkv.data(),
+                                     sequences.view());
+
+            std::vector<Expected> want;
+            for (std::int64_t row = 0; row < sequences.n_rows(); ++row) {
+                for (std::int64_t i = 0; i < width; ++i) {
+                    const float* head = qkv.host().data() + row * width + i / d * d;
+                    const std::int64_t pair = i % d % half;
+                    const double c = double{cos.host()[static_cast<std::size_t>(row * half + pair)]};
+                    const double s = double{sin.host()[static_cast<std::size_t>(row * half + pair)]};
+                    Expected value;
+                    if (i / d >= shape.n_heads + shape.n_kv_heads) {  // values are not rotated
+                        value.add(double{head[i % d]});
+                    } else if (i % d < half) {
+                        value.add(double{head[pair]} * c);
+                        value.add(-double{head[pair + half]} * s);
+                    } else {
+                        value.add(double{head[pair + half]} * c);
+                        value.add(double{head[pair]} * s);
+                    }
+                    want.push_back(value);
+                }
+            }
+            const std::vector<float> rotated = qkv.download();
+            PARITY_VERIFY(mismatch(rotated, want, 1e-6));
+
+            // The cache holds what qkv now does, and nothing else has changed.
+            std::vector<float> cache = sequences.kv().host();
+            for (const AttentionSegment& segment : sequences.segments()) {
+                for (std::int64_t t = 0; t < segment.n_tokens; ++t) {
+                    for (std::int64_t part = 0; part < 2; ++part) {
+                        for (std::int64_t head = 0; head < shape.n_kv_heads; ++head) {
+                            const float* from = rotated.data() + (segment.first_row + t) * width +
+                                                (shape.n_heads + part * shape.n_kv_heads + head) * d;
+                            std::copy_n(from, d,
+                                        cache.data() + sequences.place(kLayer, part, head, segment, segment.past + t));
+                        }
+                    }
+                }
+            }
+            const std::vector<float> got = sequences.kv().download();
+            QVERIFY(same_bits<float>(got, cache));
+        }
+    }
+}
+
+inline void check_attend(Backend& backend, const Promise& promise) {
+    constexpr std::int64_t kLayers = 2;
+    constexpr std::int64_t kLayer = 1;
+    for (const AttentionShape& shape : kAttentionShapes) {
+        for (const auto& lengths : attention_steps()) {
+            const TestSequences sequences(backend, shape, lengths, kLayers);
+            const std::vector<float>& cache = sequences.kv().host();
+            const std::int64_t d = shape.head_dim;
+            const std::int64_t width = (shape.n_heads + 2 * shape.n_kv_heads) * d;
+            const OnDevice<float> qkv(backend, random_floats(sequences.n_rows() * width, 12, 2.0f));
+            const OnDevice<float> out(backend, filled(sequences.n_rows() * shape.n_heads * d, NAN));
+            backend.attend(kLayer, shape, sequences.segments(), qkv.data(), sequences.view(), out.data());
+
+            std::vector<Expected> want(out.host().size());
+            for (const AttentionSegment& segment : sequences.segments()) {
+                for (std::int64_t t = 0; t < segment.n_tokens; ++t) {
+                    const std::int64_t row = segment.first_row + t;
+                    const std::int64_t last = segment.past + t;
+                    const std::int64_t first =
+                        shape.sliding_window > 0 ? std::max<std::int64_t>(0, last + 1 - shape.sliding_window) : 0;
+                    for (std::int64_t head = 0; head < shape.n_heads; ++head) {
+                        const std::int64_t kv_head = head / (shape.n_heads / shape.n_kv_heads);
+                        const float* q = qkv.host().data() + row * width + head * d;
+                        std::vector<double> scores;
+                        for (std::int64_t key = first; key <= last; ++key) {
+                            const float* k = cache.data() + sequences.place(kLayer, 0, kv_head, segment, key);
+                            double score = 0;
+                            for (std::int64_t i = 0; i < d; ++i) score += double{q[i]} * double{k[i]};
+                            scores.push_back(score / std::sqrt(static_cast<double>(d)));
+                        }
+                        const double largest = *std::max_element(scores.begin(), scores.end());
+                        double sum = 0;
+                        for (double& score : scores) sum += score = std::exp(score - largest);
+                        for (std::int64_t i = 0; i < d; ++i) {
+                            Expected& value = want[static_cast<std::size_t>((row * shape.n_heads + head) * d + i)];
+                            for (std::int64_t key = first; key <= last; ++key) {
+                                const float* v = cache.data() + sequences.place(kLayer, 1, kv_head, segment, key);
+                                value.add(scores[static_cast<std::size_t>(key - first)] / sum * double{v[i]});
+                            }
+                        }
+                    }
+                }
+            }
+            // A score's rounding moves the whole softmax, so a little more than for a plain sum.
+            PARITY_VERIFY(mismatch(out.download(), want, 2 * promise.tolerance));
+        }
+    }
+}
+
+inline void check_copy_kv_block(Backend& backend, const Promise&) {
+    for (const std::int64_t n_tokens : {1, 17, 64}) {
+        constexpr std::int64_t kSlots = 4 * kernels::kKvBlockTokens;
+        constexpr std::int64_t kParts = 2 * 2 * 3;  // layers, keys and values, heads
+        constexpr std::int64_t kHeadDim = 16;
+        const OnDevice<float> memory(backend, random_floats(kParts * kSlots * kHeadDim, 13));
+        backend.copy_kv_block({memory.data(), 2, 3, kSlots, kHeadDim}, 3, 1, n_tokens);
+        std::vector<float> want = memory.host();
+        for (std::int64_t part = 0; part < kParts; ++part) {
+            float* place = want.data() + part * kSlots * kHeadDim;
+            std::copy_n(place + 3 * kernels::kKvBlockTokens * kHeadDim, n_tokens * kHeadDim,
+                        place + 1 * kernels::kKvBlockTokens * kHeadDim);
+        }
+        const std::vector<float> got = memory.download();
+        QVERIFY(same_bits<float>(got, want));
+    }
+}
+
+// ---------------------------------------------------------------- router and experts
+
+inline void check_route(Backend& backend, const Promise&) {
+    for (const auto& [n_experts, n_active] : {std::pair<std::int64_t, std::int64_t>{8, 2}, {16, 4}, {5, 1}, {3, 3}}) {
+        for (const std::int64_t n : {1, 2, 9, 100}) {
+            constexpr std::int64_t kHidden = 72;
+            const OnDevice<float> gate(backend, random_floats(n_experts * kHidden, 14));
+            const OnDevice<float> x(backend, random_floats(n * kHidden, 15));
+            const OnDevice<std::int32_t> experts(backend,
+                                                 std::vector<std::int32_t>(static_cast<std::size_t>(n * n_active), -1));
+            const OnDevice<float> weights(backend, filled(n * n_active, NAN));
+            backend.route(gate.data(), x.data(), n, kHidden, n_experts, n_active, experts.data(), weights.data());
+            const std::vector<std::int32_t> got = experts.download();
+            const std::vector<float> got_weights = weights.download();
+            for (std::int64_t t = 0; t < n; ++t) {
+                std::vector<double> logits(static_cast<std::size_t>(n_experts), 0.0);
+                for (std::int64_t e = 0; e < n_experts; ++e) {
+                    for (std::int64_t i = 0; i < kHidden; ++i) {
+                        logits[static_cast<std::size_t>(e)] +=
+                            double{gate.host()[static_cast<std::size_t>(e * kHidden + i)]} *
+                            double{x.host()[static_cast<std::size_t>(t * kHidden + i)]};
+                    }
+                }
+                std::vector<std::int32_t> order(static_cast<std::size_t>(n_experts));
+                std::iota(order.begin(), order.end(), 0);
+                std::stable_sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
+                    return logits[static_cast<std::size_t>(a)] > logits[static_cast<std::size_t>(b)];
+                });
+                const double best = logits[static_cast<std::size_t>(order[0])];
+                double sum = 0;
+                for (std::size_t a = 0; a < static_cast<std::size_t>(n_active); ++a) {
+                    sum += std::exp(logits[static_cast<std::size_t>(order[a])] - best);
+                }
+                for (std::size_t a = 0; a < static_cast<std::size_t>(n_active); ++a) {
+                    const std::size_t place = static_cast<std::size_t>(t * n_active) + a;
+                    QCOMPARE(got[place], order[a]);
+                    const double want = std::exp(logits[static_cast<std::size_t>(order[a])] - best) / sum;
+                    QVERIFY(std::abs(double{got_weights[place]} - want) < 2e-5);
+                }
+            }
+        }
+    }
+}
+
+// Experts of one type and shape on the device, and steps over them.
+class TestExperts {
+  public:
+    TestExperts(Backend& backend, WeightType type, std::int64_t hidden, std::int64_t ffn, std::size_t n_experts)
+        : backend_(backend), hidden_(hidden), ffn_(ffn) {
+        for (std::size_t e = 0; e < n_experts; ++e) {
+            weights_.push_back(std::make_unique<RandomWeights>(type, 3 * hidden * ffn,
+                                                               20 + static_cast<std::uint32_t>(e),
+                                                               1.0f / std::sqrt(static_cast<float>(hidden))));
+            blocks_.push_back(
+                std::make_unique<OnDevice<std::byte>>(backend, bytes_of(*weights_.back(), 3 * hidden * ffn)));
+        }
+    }
+
+    kernels::ExpertView view(std::size_t expert) const {
+        return {blocks_[expert]->data(), weights_[expert]->type(), hidden_, ffn_};
+    }
+
+    // Runs the calls (expert, rows) in one step. Rows are in the calls' order, `gap` rows of nobody before each call.
+    struct Share {
+        std::size_t expert;
+        std::vector<std::int32_t> tokens;
+    };
+    struct Result {
+        std::vector<float> rows;
+        std::vector<std::int64_t> first_rows;
+    };
+    Result run(std::span<const Share> shares, const OnDevice<float>& inputs, std::int64_t gap) const {
+        std::vector<ExpertCall> calls;
+        std::vector<std::int32_t> row_token;
+        Result result;
+        for (const Share& share : shares) {
+            row_token.resize(row_token.size() + static_cast<std::size_t>(gap), 0);
+            result.first_rows.push_back(static_cast<std::int64_t>(row_token.size()));
+            calls.push_back(
+                {view(share.expert), result.first_rows.back(), static_cast<std::int64_t>(share.tokens.size())});
+            row_token.insert(row_token.end(), share.tokens.begin(), share.tokens.end());
+        }
+        const OnDevice<std::int32_t> tokens(backend_, row_token);
+        const OnDevice<float> out(backend_, filled(static_cast<std::int64_t>(row_token.size()) * hidden_, 77.0f));
+        backend_.experts(calls, inputs.data(), tokens.data(), out.data());
+        result.rows = out.download();
+        return result;
+    }
+
+    std::vector<Expected> expected(std::size_t expert, const float* x) const {
+        const RandomWeights& w = *weights_[expert];
+        std::vector<Expected> out(static_cast<std::size_t>(hidden_));
+        for (std::int64_t j = 0; j < ffn_; ++j) {
+            Expected gate;
+            Expected up;
+            for (std::int64_t i = 0; i < hidden_; ++i) {
+                gate.add(double{w[(3 * j + 0) * hidden_ + i]} * double{x[i]});
+                up.add(double{w[(3 * j + 1) * hidden_ + i]} * double{x[i]});
+            }
+            const double silu = gate.value / (1 + std::exp(-gate.value));
+            // How far rounding inside the two sums can move the activation (the slope of silu is at most 1.1).
+            const double spread = 1.1 * gate.magnitude * std::abs(up.value) + std::abs(silu) * up.magnitude;
+            for (std::int64_t i = 0; i < hidden_; ++i) {
+                const double column = double{w[(3 * j + 2) * hidden_ + i]};
+                out[static_cast<std::size_t>(i)].value += silu * up.value * column;
+                out[static_cast<std::size_t>(i)].magnitude += spread * std::abs(column);
+            }
+        }
+        return out;
+    }
+
+    std::span<const float> row(const Result& result, std::size_t share, std::size_t row) const {
+        const auto first = static_cast<std::size_t>(result.first_rows[share]) + row;
+        return std::span(result.rows)
+            .subspan(first * static_cast<std::size_t>(hidden_), static_cast<std::size_t>(hidden_));
+    }
+
+  private:
+    Backend& backend_;
+    std::int64_t hidden_;
+    std::int64_t ffn_;
+    std::vector<std::unique_ptr<RandomWeights>> weights_;
+    std::vector<std::unique_ptr<OnDevice<std::byte>>> blocks_;
+};
+
+// n different tokens of 64, in order when `apart` is 1, else scattered.
+inline std::vector<std::int32_t> some_tokens(std::int64_t n, std::int32_t first, std::int32_t apart) {
+    std::vector<std::int32_t> tokens;
+    for (std::int32_t i = 0; i < n; ++i) tokens.push_back((first + i * apart) % 64);
+    return tokens;
+}
+
+inline void check_experts(Backend& backend, const Promise& promise) {
+    for (const WeightType type : kTypes) {
+        for (const auto& [hidden, ffn] :
+             {std::pair<std::int64_t, std::int64_t>{72, 33}, {200, 130}, {64, 256}, {8, 5}}) {
+            const TestExperts experts(backend, type, hidden, ffn, 4);
+            const OnDevice<float> inputs(backend, random_floats(64 * hidden, 30));
+            std::vector<std::vector<TestExperts::Share>> steps;
+            for (std::int64_t n = 1; n <= 9; ++n) steps.push_back({{0, some_tokens(n, 5, 7)}});
+            steps.push_back({{1, some_tokens(1, 63, 1)}, {3, some_tokens(1, 0, 1)}});
+            steps.push_back({{2, some_tokens(3, 0, 1)},
+                             {0, some_tokens(40, 1, 3)},
+                             {1, some_tokens(8, 9, 5)},
+                             {3, some_tokens(12, 0, 1)}});
+            for (const auto& shares : steps) {
+                const TestExperts::Result result = experts.run(shares, inputs, 2);
+                for (std::size_t s = 0; s < shares.size(); ++s) {
+                    for (std::size_t r = 0; r < shares[s].tokens.size(); ++r) {
+                        const float* x = inputs.host().data() + shares[s].tokens[r] * hidden;
+                        PARITY_VERIFY(mismatch(experts.row(result, s, r), experts.expected(shares[s].expert, x),
+                                               promise.tolerance));
+                    }
+                    // The rows of nobody before the call.
+                    for (std::int64_t i = -2 * hidden; i < 0; ++i) {
+                        QCOMPARE(result.rows[static_cast<std::size_t>(result.first_rows[s] * hidden + i)], 77.0f);
+                    }
+                }
+            }
+        }
+    }
+}
+
+// An expert's rows come out the same alone and in company, wherever their inputs lie.
+inline void check_experts_in_company(Backend& backend, const Promise& promise) {
+    constexpr std::int64_t kHidden = 200;
+    for (const WeightType type : kTypes) {
+        const TestExperts experts(backend, type, kHidden, 250, 5);
+        const OnDevice<float> inputs(backend, random_floats(64 * kHidden, 31));
+        for (const std::int64_t n : {1, 2, 3, 5, 8, 9, 33}) {
+            const TestExperts::Share share{0, some_tokens(n, 3, 5)};
+            const std::vector<TestExperts::Share> alone = {share};
+            const std::vector<TestExperts::Share> company = {{1, some_tokens(2, 0, 1)},
+                                                             {2, some_tokens(1, 7, 1)},
+                                                             share,
+                                                             {3, some_tokens(20, 1, 3)},
+                                                             {4, some_tokens(7, 2, 1)}};
+            const TestExperts::Result a = experts.run(alone, inputs, 0);
+            const TestExperts::Result b = experts.run(company, inputs, 1);
+            for (std::size_t r = 0; r < share.tokens.size(); ++r) {
+                if (promise.bit_exact) {
+                    QVERIFY(same_bits(experts.row(a, 0, r), experts.row(b, 2, r)));
+                } else {
+                    const float* x = inputs.host().data() + share.tokens[r] * kHidden;
+                    PARITY_VERIFY(mismatch(experts.row(b, 2, r), experts.expected(0, x), promise.tolerance));
+                }
+            }
+        }
+    }
+}
+
+inline void check_combine(Backend& backend, const Promise&) {
+    for (const std::int64_t n_active : {1, 2, 4}) {
+        for (const std::int64_t n : {1, 3, 50}) {
+            constexpr std::int64_t kHidden = 72;
+            const OnDevice<float> rows(backend, random_floats(n * n_active * kHidden, 40));
+            const OnDevice<float> weights(backend, random_floats(n * n_active, 41));
+            std::vector<std::int32_t> row_of(static_cast<std::size_t>(n * n_active));
+            std::iota(row_of.begin(), row_of.end(), 0);
+            std::shuffle(row_of.begin(), row_of.end(), std::mt19937(5));
+            const OnDevice<std::int32_t> order(backend, row_of);
+            const OnDevice<float> x(backend, random_floats(n * kHidden, 42));
+            backend.combine(rows.data(), order.data(), weights.data(), n, n_active, kHidden, x.data());
+            std::vector<Expected> want;
+            for (std::int64_t t = 0; t < n; ++t) {
+                for (std::int64_t i = 0; i < kHidden; ++i) {
+                    Expected value;
+                    value.add(double{x.host()[static_cast<std::size_t>(t * kHidden + i)]});
+                    for (std::int64_t a = t * n_active; a < (t + 1) * n_active; ++a) {
+                        const auto row = static_cast<std::size_t>(row_of[static_cast<std::size_t>(a)] * kHidden + i);
+                        value.add(double{weights.host()[static_cast<std::size_t>(a)]} * double{rows.host()[row]});
+                    }
+                    want.push_back(value);
+                }
+            }
+            PARITY_VERIFY(mismatch(x.download(), want, 1e-6));
+        }
+    }
+}
+
+// ---------------------------------------------------------------- copies, events, clocks, failures
+
+// Weights streamed through two slots, as a long prefill does: a slot is filled again only after the product that used
+// it, and a product starts only when its weight is whole.
+inline void check_streamed_weights(Backend& backend, const Promise& promise) {
+    constexpr std::int64_t kRows = 256;
+    constexpr std::int64_t kCols = 256;
+    constexpr std::size_t kWeights = 12;
+    const std::int64_t bytes = kRows * kCols * 2;
+    std::vector<RandomWeights> weights;
+    std::vector<std::vector<std::byte>> host;
+    for (std::size_t w = 0; w < kWeights; ++w) {
+        weights.emplace_back(WeightType::kBf16, kRows * kCols, 50 + static_cast<std::uint32_t>(w));
+        host.push_back(bytes_of(weights.back(), kRows * kCols));
+    }
+    const OnDevice<std::byte> two_slots(backend, std::vector<std::byte>(2 * static_cast<std::size_t>(bytes)));
+    const OnDevice<float> x(backend, random_floats(kCols, 60));
+    const OnDevice<float> y(backend, filled(static_cast<std::int64_t>(kWeights) * kRows, NAN));
+    DeviceEvent used[2];
+    used[0] = used[1] = backend.record(DeviceEvent::Queue::kCompute);
+    DeviceEvent last;
+    for (std::size_t w = 0; w < kWeights; ++w) {
+        std::byte* slot = two_slots.data() + static_cast<std::int64_t>(w % 2) * bytes;
+        const auto copied = backend.copy_weights(slot, host[w].data(), static_cast<std::size_t>(bytes), used[w % 2]);
+        QVERIFY(copied.has_value());
+        QVERIFY(copied->queue == DeviceEvent::Queue::kCopy);
+        backend.wait(*copied);
+        backend.multiply({slot, WeightType::kBf16, kRows, kCols, kCols}, x.data(), 1,
+                         y.data() + static_cast<std::int64_t>(w) * kRows);
+        used[w % 2] = backend.record(DeviceEvent::Queue::kCompute);
+        last = *copied;
+    }
+    backend.host_wait(used[0]);
+    backend.host_wait(used[1]);
+    QVERIFY(backend.has_happened(last));
+    QVERIFY(backend.has_happened(used[0]));
+    std::vector<Expected> want(kWeights * kRows);
+    for (std::size_t i = 0; i < want.size(); ++i) {
+        for (std::int64_t k = 0; k < kCols; ++k) {
+            want[i].add(double{weights[i / kRows][static_cast<std::int64_t>(i % kRows) * kCols + k]} *
+                        double{x.host()[static_cast<std::size_t>(k)]});
+        }
+    }
+    PARITY_VERIFY(mismatch(y.download(), want, promise.tolerance));
+    QVERIFY(backend.ok());
+}
+
+// The host sees a copy's bytes on the device after waiting for its event, without any compute in between.
+inline void check_copy_is_whole_after_event(Backend& backend, const Promise&) {
+    constexpr std::size_t kBytes = 8 << 20;
+    std::vector<std::byte> host(kBytes);
+    for (std::size_t i = 0; i < kBytes; ++i) host[i] = static_cast<std::byte>(i * 31 >> 3);
+    const OnDevice<std::byte> slot(backend, std::vector<std::byte>(kBytes));
+    finish(backend);
+    const auto copied = backend.copy_weights(slot.data(), host.data(), kBytes, {});
+    QVERIFY(copied.has_value());
+    backend.host_wait(*copied);
+    QVERIFY(backend.has_happened(*copied));
+    const std::vector<std::byte> got = slot.download();
+    QVERIFY(same_bits<std::byte>(got, host));
+}
+
+inline void check_events_in_order(Backend& backend, const Promise&) {
+    QVERIFY(backend.has_happened({}));
+    backend.host_wait({});  // long past: returns
+    const OnDevice<float> x(backend, filled(1 << 16, 1.0f));
+    const OnDevice<float> y(backend, filled(1 << 16, 2.0f));
+    const double before = backend.now_us();
+    std::vector<DeviceEvent> events = {backend.record(DeviceEvent::Queue::kCompute)};
+    for (int i = 0; i < 5; ++i) {
+        backend.add(y.data(), 1 << 16, x.data());
+        events.push_back(backend.record(DeviceEvent::Queue::kCompute));
+    }
+    backend.host_wait(events.back());
+    const double after = backend.now_us();
+    QVERIFY(after >= before);
+    double sum = 0;
+    for (std::size_t i = 0; i < events.size(); ++i) {
+        QVERIFY(backend.has_happened(events[i]));
+        if (i == 0) continue;
+        QVERIFY(events[i].ticket > events[i - 1].ticket);
+        QVERIFY(backend.elapsed_us(events[i - 1], events[i]) > 0);
+        sum += backend.elapsed_us(events[i - 1], events[i]);
+    }
+    const double whole = backend.elapsed_us(events.front(), events.back());
+    QVERIFY(std::abs(sum - whole) <= 0.01 * whole + 10);   // devices count time in steps
+    QCOMPARE(backend.elapsed_us({}, events.back()), 0.0);  // never recorded: unknown
+    QCOMPARE(x.download()[12345], 11.0f);
+}
+
+inline void check_run_on_host(Backend& backend, const Promise&) {
+    bool ran = false;
+    const double before = backend.now_us();
+    const double taken = backend.run_on_host({1e6, 1e6}, [&] { ran = true; });
+    const double after = backend.now_us();
+    QVERIFY(ran);
+    QVERIFY(taken >= 0);
+    QVERIFY(after - before >= taken * 0.999);
+}
+
+inline void check_pin(Backend& backend, const Promise&) {
+    std::vector<std::byte> host(1 << 20, std::byte{7});
+    const bool pinned = backend.pin(host);  // false where the system refuses: copies work all the same
+    const OnDevice<std::byte> slot(backend, std::vector<std::byte>(host.size()));
+    const auto copied = backend.copy_weights(slot.data(), host.data(), host.size(), {});
+    QVERIFY(copied.has_value());
+    backend.host_wait(*copied);
+    const std::vector<std::byte> got = slot.download();
+    QVERIFY(same_bits<std::byte>(got, host));
+    if (pinned) backend.unpin(host);
+    QVERIFY(backend.ok());
+}
+
+inline void check_failing_copies(Backend& backend, const Promise&) {
+    const std::vector<std::byte> host(4096, std::byte{9});
+    const OnDevice<std::byte> slot(backend, std::vector<std::byte>(host.size()));
+    finish(backend);
+    const auto copy = [&] { return backend.copy_weights(slot.data(), host.data(), host.size(), {}); };
+
+    backend.fail_copy(2);
+    QVERIFY(copy().has_value());
+    QVERIFY(!copy().has_value());
+    QVERIFY(backend.ok());  // a refused weight copy is no failure of the device
+    const auto third = copy();
+    QVERIFY(third.has_value());
+    backend.host_wait(*third);
+
+    backend.fail_copy(1);
+    backend.upload(slot.data(), host.data(), host.size());
+    finish(backend);
+    QVERIFY(!backend.ok());
+    QVERIFY(!backend.failure().empty());
+    backend.clear_failure();
+    QVERIFY(backend.ok());
+    QVERIFY(backend.failure().empty());
+
+    std::vector<std::byte> back(host.size());
+    backend.fail_copy(1);
+    backend.download(back.data(), slot.data(), back.size());
+    finish(backend);
+    QVERIFY(!backend.ok());
+    backend.clear_failure();
+
+    backend.fail_copy(1);
+    backend.fail_copy(0);  // withdrawn
+    const std::vector<std::byte> got = slot.download();
+    QVERIFY(same_bits<std::byte>(got, host));
+    QVERIFY(backend.ok());
+}
+
+inline void check_memory_budget(Backend& backend, const Promise&) {
+    Arena& memory = backend.memory();
+    const ArenaUsage before = memory.usage();
+    {
+        const DeviceBlock block = memory.allocate(1000, MemoryUse::kExperts, "a test");
+        QVERIFY(block.size() == 1000);
+        QVERIFY(reinterpret_cast<std::uintptr_t>(block.data()) % 256 == 0);
+        QCOMPARE(memory.usage().used_bytes, before.used_bytes + 1024);
+        try {
+            const DeviceBlock more = memory.allocate(static_cast<std::size_t>(memory.available_bytes()) + 1,
+                                                     MemoryUse::kExperts, "too much");
+            QFAIL("more than the budget was given");
+        } catch (const Error& error) {
+            QVERIFY(error.kind() == ErrorKind::kOutOfMemory);
+            QVERIFY(std::strstr(error.what(), "too much") != nullptr);
+        }
+        memory.fail_allocation(1);
+        try {
+            const DeviceBlock failing = memory.allocate(1, MemoryUse::kExperts, "the injected one");
+            QFAIL("the injected failure did not happen");
+        } catch (const Error& error) {
+            QVERIFY(error.kind() == ErrorKind::kOutOfMemory);
+        }
+        const DeviceBlock next = memory.allocate(1, MemoryUse::kExperts, "the next one");
+        QVERIFY(next);
+    }
+    QCOMPARE(memory.usage().used_bytes, before.used_bytes);
+    QVERIFY(memory.usage().high_water_bytes <= memory.usage().budget_bytes);
+}
+
+// What reserve() takes is what scratch_bytes() said, to the arena's rounding; so a plan can count on it.
+inline void check_reserve(Backend& backend, const Promise&) {
+    const auto workspace = [&] {
+        return backend.memory().usage().by_use[static_cast<std::size_t>(MemoryUse::kWorkspace)];
+    };
+    const std::uint64_t said = backend.scratch_bytes(largest_step());
+    QVERIFY(workspace() <= said + 64 * 256);
+    const std::uint64_t before = workspace();
+    backend.reserve(largest_step());  // again: no more
+    QCOMPARE(workspace(), before);
+    Backend::StepShape small = largest_step();
+    small.n_tokens = 1;
+    QVERIFY(backend.scratch_bytes(small) <= said);
+}
+
+struct Check {
+    const char* name;
+    void (*run)(Backend&, const Promise&);
+};
+
+inline constexpr Check kChecks[] = {
+    {"embed", check_embed},
+    {"rms_norm", check_rms_norm},
+    {"multiply", check_multiply},
+    {"add", check_add},
+    {"rotate_and_store", check_rotate_and_store},
+    {"attend", check_attend},
+    {"copy_kv_block", check_copy_kv_block},
+    {"route", check_route},
+    {"experts", check_experts},
+    {"experts_in_company", check_experts_in_company},
+    {"combine", check_combine},
+    {"streamed_weights", check_streamed_weights},
+    {"copy_is_whole_after_event", check_copy_is_whole_after_event},
+    {"events_in_order", check_events_in_order},
+    {"run_on_host", check_run_on_host},
+    {"pin", check_pin},
+    {"failing_copies", check_failing_copies},
+    {"memory_budget", check_memory_budget},
+    {"reserve", check_reserve},
+};
+
+// Opens a backend, reserves its scratch memory and runs one check. Budget: 256 MiB are enough for every check.
+inline void run_check(const Check& check, const std::function<std::unique_ptr<Backend>()>& open,
+                      const Promise& promise) {
+    const std::unique_ptr<Backend> backend = open();
+    QVERIFY(backend->ok());
+    backend->reserve(largest_step());
+    check.run(*backend, promise);
+}
+
+}  // namespace offstage::engine::parity
