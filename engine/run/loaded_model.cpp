@@ -275,7 +275,7 @@ void LoadedModel::describe(const LoadRequest& request) {
     summary_.device_name = device_->info().name;
     summary_.emulated = device_->info().emulated;
     summary_.emulated_host = device_->info().emulated_host;
-    summary_.policy = describe_dispatch(request.dispatch);
+    summary_.policy = engine::describe(request.dispatch);
     summary_.resident_experts = experts_->n_resident();
     summary_.ram_experts = experts_->n_in_ram();
     summary_.total_experts = config_.n_layers * config_.n_experts;

@@ -30,11 +30,11 @@ struct DispatchSettings {
     bool measured = true;  // decode compares its policy with `static` on live tokens and keeps the faster
 };
 
-// "auto" (balanced, measured), a policy's name (that one, always), or "prefill=NAME,decode=NAME". Throws Error
-// (kInvalidInput).
+// "auto" (balanced, measured), a policy's name (that one, always), or "prefill=NAME,decode=NAME", each NAME a policy or
+// "auto"; a side that is not named stays "auto". Throws Error (kInvalidInput).
 DispatchSettings parse_dispatch(const std::string& text);
-// The inverse, for display: "balanced (measured)", "static", "prefill transfer, decode static".
-std::string describe_dispatch(const DispatchSettings& settings);
+// As people read it: "balanced (measured)", "static", "prefill transfer, decode balanced (measured)".
+std::string describe(const DispatchSettings& settings);
 
 // Faults on purpose, for tests and drills: the n-th of each kind while a model is loaded; 0: none.
 struct FaultDrill {

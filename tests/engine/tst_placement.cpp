@@ -16,7 +16,10 @@ using namespace offstage::test;
 
 namespace {
 
-const char* const kPolicies[] = {"auto", "threshold", "balanced", "transfer", "static", "layers"};
+QStringList policies() {
+    return {QStringLiteral("auto"),     QStringLiteral("threshold"), QStringLiteral("balanced"),
+            QStringLiteral("transfer"), QStringLiteral("static"),    QStringLiteral("layers")};
+}
 
 class Placement {
   public:
@@ -101,9 +104,9 @@ class TestPlacement : public QObject {
     void output_isTheSameBitByBit_data() {
         QTest::addColumn<QString>("policy");
         QTest::addColumn<int>("percent");
-        for (const char* policy : kPolicies) {
+        for (const QString& policy : policies()) {
             for (const int percent : {0, 10, 50, 100}) {
-                QTest::addRow("%s, %d %% resident", policy, percent) << QString::fromLatin1(policy) << percent;
+                QTest::addRow("%s, %d %% resident", qPrintable(policy), percent) << policy << percent;
             }
         }
     }
@@ -142,8 +145,8 @@ class TestPlacement : public QObject {
         QTest::addColumn<QString>("device");
         QTest::addColumn<QString>("policy");
         QTest::newRow("cpu") << QStringLiteral("cpu") << QStringLiteral("auto");
-        for (const char* policy : kPolicies) {
-            QTest::addRow("emulated, %s", policy) << QStringLiteral("emulated:rtx-3060") << QString::fromLatin1(policy);
+        for (const QString& policy : policies()) {
+            QTest::addRow("emulated, %s", qPrintable(policy)) << QStringLiteral("emulated:rtx-3060") << policy;
         }
     }
     void output_isTheSameWithExpertsOnDisk() {
