@@ -3,6 +3,7 @@
 #include <fstream>
 #include <memory>
 
+#include <QDirIterator>
 #include <QTemporaryDir>
 #include <QtTest>
 
@@ -11,6 +12,7 @@
 #include "engine/error.h"
 #include "engine/plan/calibration.h"
 #include "kernels/thread_pool.h"
+#include "tests/fuzz/plan_files.h"
 
 using namespace offstage;
 using namespace offstage::engine;
@@ -407,6 +409,18 @@ class TestCalibration : public QObject {
         QCOMPARE(cache_directory(), std::filesystem::path("/h/.cache/offstage"));
         const Variable none("HOME", QByteArray());
         QVERIFY(cache_directory().empty());
+    }
+
+    void storedInputs_keepTheReadersPromises() {
+        QDirIterator files(OFFSTAGE_SOURCE_DIR "/tests/fuzz/corpus/cost_table", QDir::Files);
+        int n = 0;
+        for (; files.hasNext(); ++n) {
+            QFile file(files.next());
+            QVERIFY(file.open(QFile::ReadOnly));
+            const std::string broken = offstage::tests::check_cost_table(file.readAll().toStdString());
+            QVERIFY2(broken.empty(), qPrintable(file.fileName() + ": " + QString::fromStdString(broken)));
+        }
+        QVERIFY(n > 0);
     }
 };
 
