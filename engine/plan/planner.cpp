@@ -195,11 +195,13 @@ class Planner {
 
     [[noreturn]] void fail(Wide bytes, Wide fixed, const char* place) const {
         const Wide least = fixed + kv_bytes(least_context_) + workspace_bytes(smallest_step_);
-        std::string text = "The model does not fit in " + in_words(bytes) + " of " + place + ": dense weights (" +
-                           format_bytes(narrow(fixed)) + "), the KV cache of " + std::to_string(least_context_) +
-                           " tokens (" + format_bytes(narrow(kv_bytes(least_context_))) + ") and workspace (" +
-                           format_bytes(narrow(workspace_bytes(smallest_step_))) + ") need " + in_words(least) + ", " +
-                           std::to_string(narrow(least - bytes)) + " bytes more.";
+        std::string text =
+            "The model does not fit in " + in_words(bytes) + " of " + place + ": " +
+            (plan_.host_staging_slots > 0 ? "dense weights and room for experts from disk (" : "dense weights (") +
+            format_bytes(narrow(fixed)) + "), the KV cache of " + std::to_string(least_context_) + " tokens (" +
+            format_bytes(narrow(kv_bytes(least_context_))) + ") and workspace (" +
+            format_bytes(narrow(workspace_bytes(smallest_step_))) + ") need " + in_words(least) + ", " +
+            std::to_string(narrow(least - bytes)) + " bytes more.";
         const Wide others = fixed + workspace_bytes(smallest_step_);
         const std::int64_t context = others < bytes ? longest_context_in(bytes - others) : 0;
         if (context > 0) text += " A context of " + std::to_string(context) + " tokens would fit.";
@@ -245,11 +247,16 @@ class Planner {
     // ---- CPU: one memory, then disk
     void place_on_host() {
         const Wide bytes = limit(budget_.ram_bytes);
-        const Wide fixed = Wide{demand_.dense_bytes} + demand_.host_fixed_bytes;
-        Wide n = divide(bytes, fixed, false, "RAM");
-        const Wide taken = fixed + plan_.kv_bytes + plan_.workspace_bytes;
-        n = place_with_disk(bytes, taken, n_all_);
-        plan_.ram_bytes = narrow(taken + (n + static_cast<Wide>(plan_.host_staging_slots)) * demand_.expert_bytes);
+        const Wide expert = demand_.expert_bytes;
+        Wide fixed = Wide{demand_.dense_bytes} + demand_.host_fixed_bytes;
+        const bool all_fit = fixed + kv_bytes(least_context_) + workspace_bytes(usual_step_) + n_all_ * expert <= bytes;
+        if (!all_fit) {
+            plan_.host_staging_slots = demand_.n_active;
+            fixed += static_cast<Wide>(demand_.n_active) * expert;
+        }
+        const Wide n = divide(bytes, fixed, false, "RAM");
+        if (n < n_all_) note_disk(n_all_ - n);
+        plan_.ram_bytes = narrow(fixed + plan_.kv_bytes + plan_.workspace_bytes + n * expert);
         for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i) plan_.places[order_[i]] = Place::kRam;
     }
 
@@ -267,9 +274,13 @@ class Planner {
         }
         plan_.host_staging_slots = demand_.n_active;
         const Wide n = (bytes - taken) / expert - slots;
-        add_note(plan_, "RAM is short: " + std::to_string(narrow(n_wanted - n)) +
-                            " experts are read from disk whenever they are needed.");
+        note_disk(n_wanted - n);
         return n;
+    }
+
+    void note_disk(Wide n_experts) {
+        add_note(plan_, "RAM is short: " + std::to_string(narrow(n_experts)) +
+                            " experts are read from disk whenever they are needed.");
     }
 
     const ModelDemand& demand_;

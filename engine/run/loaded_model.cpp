@@ -76,6 +76,9 @@ LoadedModel::LoadedModel(const LoadRequest& request, Text text, const LoadProgre
     open_devices(request);
     load_popularity(request);
     make_plans(request);
+    device_->memory().fail_allocation(request.drill.device_allocation);
+    if (request.drill.ram_allocation > 0) ram_->fail_allocation(request.drill.ram_allocation);
+    device_->fail_copy(request.drill.copy);
 
     source_->watch(throttled(progress, directory_.empty() ? "Drawing weights" : "Packing weights"), stop);
     DenseWeights dense = source_->load_dense(*ram_);
@@ -90,10 +93,13 @@ LoadedModel::LoadedModel(const LoadRequest& request, Text text, const LoadProgre
     forward_ = std::make_unique<Forward>(config_, weights_, *experts_, *device_, *host_, *dispatcher_, plan_.max_step,
                                          plan_.context);
     measure_costs(request, progress, stop);
+    device_->memory().fail_allocation(0);
+    ram_->fail_allocation(0);
+    device_->fail_copy(0);
     dispatcher_->set_policy(request.dispatch);  // now that costs are known
     if (request.learn_placement && !device_->shares_host_memory() && request.popularity_file.empty() &&
         popularity_.n_tokens == 0) {
-        learner_ = std::make_unique<PlacementLearner>(config_.n_layers, config_.n_experts, config_.n_active);
+        learn_placement();
     }
     describe(request);
     summary_.load_s = std::chrono::duration<double>(Clock::now() - start).count();
@@ -226,6 +232,10 @@ void LoadedModel::measure_costs(const LoadRequest& request, const LoadProgressFn
     cost_ = CostModel(table);
 }
 
+void LoadedModel::learn_placement() {
+    learner_ = std::make_unique<PlacementLearner>(config_.n_layers, config_.n_experts, config_.n_active);
+}
+
 void LoadedModel::learn(std::span<const std::int32_t> routing, std::int64_t n_tokens) {
     experts_->poll();
     if (learner_ == nullptr) return;
@@ -265,7 +275,7 @@ void LoadedModel::describe(const LoadRequest& request) {
     summary_.device_name = device_->info().name;
     summary_.emulated = device_->info().emulated;
     summary_.emulated_host = device_->info().emulated_host;
-    summary_.policy = describe_dispatch(request.dispatch);
+    summary_.policy = engine::describe(request.dispatch);
     summary_.resident_experts = experts_->n_resident();
     summary_.ram_experts = experts_->n_in_ram();
     summary_.total_experts = config_.n_layers * config_.n_experts;

@@ -59,7 +59,9 @@ class LoadedModel {
 
     // An empty one that holds up to plan().context tokens. Must not outlive the model.
     KvSequence new_sequence() { return KvSequence(*kv_, plan_.context); }
-    // After a decode step: exchanges experts by live counts, where that was asked for and is worth it.
+    // From now on experts change places by live counts (LoadRequest::learn_placement).
+    void learn_placement();
+    // After a step: exchanges experts by live counts, where that was asked for and is worth it.
     void learn(std::span<const std::int32_t> routing, std::int64_t n_tokens);
 
     // Of weights that a decoded token reads.

@@ -25,6 +25,8 @@ class LocalSession final : public Session {
     void reset_conversation() override;
     Snapshot snapshot() const override { return board_.latest(); }
 
+    LoadedModel* model() { return model_.get(); }  // nullptr: none; for tests and benches
+
   private:
     LoadedModel& require_model() const;
     const Tokenizer& require_tokenizer() const;

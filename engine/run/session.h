@@ -30,11 +30,18 @@ struct DispatchSettings {
     bool measured = true;  // decode compares its policy with `static` on live tokens and keeps the faster
 };
 
-// "auto" (balanced, measured), a policy's name (that one, always), or "prefill=NAME,decode=NAME". Throws Error
-// (kInvalidInput).
+// "auto" (balanced, measured), a policy's name (that one, always), or "prefill=NAME,decode=NAME", each NAME a policy or
+// "auto"; a side that is not named stays "auto". Throws Error (kInvalidInput).
 DispatchSettings parse_dispatch(const std::string& text);
-// The inverse, for display: "balanced (measured)", "static", "prefill transfer, decode static".
-std::string describe_dispatch(const DispatchSettings& settings);
+// As people read it: "balanced (measured)", "static", "prefill transfer, decode balanced (measured)".
+std::string describe(const DispatchSettings& settings);
+
+// Faults on purpose, for tests and drills: the n-th of each kind while a model is loaded; 0: none.
+struct FaultDrill {
+    int device_allocation = 0;
+    int ram_allocation = 0;
+    int copy = 0;
+};
 
 struct LoadRequest {
     std::string model;  // folder, file, or "synthetic:NAME?layers=N&seed=S"
@@ -49,7 +56,8 @@ struct LoadRequest {
     std::string popularity_file;    // profile of expert use; empty: the model's own (expert_popularity.json beside it), if any
     bool paced = false;             // an emulated device answers no faster than the device would
     bool learn_placement = true;    // exchanges experts by live counts where no popularity profile was given
-    std::string cache_directory;    // for calibrations; empty: cache_directory()
+    std::string cache_directory;    // for calibrations; empty: cache_directory() / "calibration"
+    FaultDrill drill;
 };
 
 struct LoadProgress {

@@ -1,0 +1,146 @@
+#include "engine/plan/forecast.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <random>
+
+namespace offstage::engine {
+namespace {
+
+constexpr std::int64_t kDecodeTokens = 96;  // drawn for the mean
+constexpr std::int64_t kDrawnTokens = 64;   // steps of more tokens: counts from their normal approximation
+
+// Draws how many of a layer's tokens each expert gets.
+class RoutingDraw {
+  public:
+    RoutingDraw(const Popularity& popularity, std::uint64_t seed)
+        : n_experts_(popularity.n_experts), n_active_(popularity.n_active), random_(seed) {
+        shares_.reserve(popularity.counts.size());
+        for (std::int64_t layer = 0; layer < popularity.n_layers; ++layer) {
+            for (std::int64_t expert = 0; expert < n_experts_; ++expert)
+                shares_.push_back(popularity.share(layer, expert));
+        }
+        order_.resize(static_cast<std::size_t>(n_experts_));
+        std::iota(order_.begin(), order_.end(), 0);
+        counts_.resize(order_.size());
+    }
+
+    const std::vector<std::int32_t>& draw(std::int64_t layer, std::int64_t n_tokens) {
+        const double* shares = shares_.data() + layer * n_experts_;
+        std::fill(counts_.begin(), counts_.end(), 0);
+        if (n_tokens > kDrawnTokens) {
+            const auto n = static_cast<double>(n_tokens);
+            for (std::size_t e = 0; e < counts_.size(); ++e) {
+                const double p = shares[e];
+                const double count = std::round(n * p + std::sqrt(n * p * (1 - p)) * normal());
+                counts_[e] = static_cast<std::int32_t>(std::clamp(count, 0.0, n));
+            }
+            return counts_;
+        }
+        for (std::int64_t token = 0; token < n_tokens; ++token) draw_token(shares);
+        return counts_;
+    }
+
+  private:
+    // Systematic sampling: the experts, shuffled, lie side by side on a line, each as long as its share; points one
+    // apart choose n_active of them. Each expert's chance is exactly its share, and none is chosen twice.
+    void draw_token(const double* shares) {
+        for (std::size_t i = order_.size(); i > 1; --i) std::swap(order_[i - 1], order_[random_() % i]);
+        double point = uniform();
+        double end = 0;
+        std::int64_t chosen = 0;
+        for (const int expert : order_) {
+            end += shares[expert];
+            if (point >= end || chosen == n_active_) continue;
+            ++counts_[static_cast<std::size_t>(expert)];
+            ++chosen;
+            point += 1;
+        }
+    }
+
+    // Of our own: the standard's distributions differ between libraries, and forecasts must not.
+    double uniform() { return static_cast<double>(random_() >> 11) * 0x1p-53; }
+    double normal() {
+        const double radius = std::sqrt(-2 * std::log(1 - uniform()));
+        return radius * std::cos(6.283185307179586 * uniform());
+    }
+
+    std::int64_t n_experts_, n_active_;
+    std::mt19937_64 random_;
+    std::vector<double> shares_;
+    std::vector<int> order_;
+    std::vector<std::int32_t> counts_;
+};
+
+struct StepCost {
+    double us = 0;
+    std::int64_t copies = 0;
+};
+
+StepCost expert_step(const Plan& plan, const ModelDemand& demand, const CostModel& cost, PolicyKind policy,
+                     std::int64_t n_tokens, RoutingDraw& routing, Schedule& schedule) {
+    StepCost step;
+    std::vector<ExpertLoad> loads;
+    for (std::int64_t layer = 0; layer < demand.n_layers; ++layer) {
+        const std::vector<std::int32_t>& counts = routing.draw(layer, n_tokens);
+        loads.clear();
+        for (std::int64_t expert = 0; expert < demand.n_experts; ++expert) {
+            const std::int32_t n = counts[static_cast<std::size_t>(expert)];
+            if (n > 0)
+                loads.push_back({static_cast<std::int32_t>(expert), n, plan.place(layer, demand.n_experts, expert)});
+        }
+        decide(policy, loads, cost, plan.staging_slots, schedule);
+        step.us += schedule.makespan_us;
+        step.copies += std::count_if(schedule.assignments.begin(), schedule.assignments.end(),
+                                     [](const Assignment& a) { return a.way == Way::kCopy; });
+    }
+    return step;
+}
+
+}  // namespace
+
+Forecast forecast(const Plan& plan, const ModelDemand& demand, const Popularity& popularity, const CostModel& cost,
+                  PolicyKind prefill, PolicyKind decode, std::int64_t prompt_tokens, std::uint64_t seed) {
+    Forecast result;
+    std::vector<std::uint8_t> fast(plan.places.size());
+    const Place best = demand.shares_host_memory ? Place::kRam : Place::kDevice;
+    std::transform(plan.places.begin(), plan.places.end(), fast.begin(),
+                   [&](Place place) { return static_cast<std::uint8_t>(place == best); });
+    result.hit_rate = expected_hit_rate(popularity, fast);
+    result.prompt_tokens = prompt_tokens;
+    RoutingDraw routing(popularity, seed);
+    Schedule schedule;
+
+    StepCost drawn;
+    for (std::int64_t token = 0; token < kDecodeTokens; ++token) {
+        const StepCost step = expert_step(plan, demand, cost, decode, 1, routing, schedule);
+        drawn.us += step.us;
+        drawn.copies += step.copies;
+    }
+    const double token_us = drawn.us / kDecodeTokens + cost.table().dense_us;
+    result.decode_layer_us = drawn.us / static_cast<double>(kDecodeTokens * demand.n_layers);
+    result.bytes_per_token =
+        static_cast<double>(drawn.copies) * static_cast<double>(demand.expert_bytes) / kDecodeTokens;
+    if (token_us > 0) result.decode_tokens_per_s = 1e6 / token_us;
+
+    // Every full step costs about the same: a few are drawn, the rest taken alike.
+    constexpr std::int64_t kFullSteps = 4;
+    const std::int64_t step_tokens = std::max<std::int64_t>(1, plan.max_step);
+    const std::int64_t full_steps = prompt_tokens / step_tokens;
+    const std::int64_t rest = prompt_tokens % step_tokens;
+    double us = cost.table().dense_us_per_token * static_cast<double>(prompt_tokens);
+    if (full_steps > 0) {
+        const std::int64_t n = std::min(full_steps, kFullSteps);
+        double full_us = 0;
+        for (std::int64_t i = 0; i < n; ++i)
+            full_us += expert_step(plan, demand, cost, prefill, step_tokens, routing, schedule).us;
+        us += full_us / static_cast<double>(n) * static_cast<double>(full_steps);
+    }
+    if (rest > 0) us += expert_step(plan, demand, cost, prefill, rest, routing, schedule).us;
+    result.ttft_s = us / 1e6;
+    if (us > 0) result.prefill_tokens_per_s = static_cast<double>(prompt_tokens) / result.ttft_s;
+    return result;
+}
+
+}  // namespace offstage::engine

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "engine/plan/planner.h"
+
+namespace offstage::engine {
+
+// Learns from live routing which experts belong on the device: counts that halve every `half_life` tokens, and one
+// exchange at a time where the counts clearly speak for it. One thread.
+class PlacementLearner {
+  public:
+    // An expert is admitted when its count exceeds kMargin times the evicted one's plus kConstant: counts of a few
+    // hundred tokens are noisy, and an exchange costs a weight copy. Between layers the margin is squared, since
+    // evening out one layer's placement serves every token.
+    static constexpr double kMargin = 1.5;
+    static constexpr double kConstant = 4;
+
+    PlacementLearner(std::int64_t n_layers, std::int64_t n_experts, std::int64_t n_active,
+                     std::int64_t half_life = 1024);
+
+    // experts: (n_tokens, n_layers, n_active), in the order of the text. Ids out of range are ignored.
+    void observe(std::span<const std::int32_t> experts, std::int64_t n_tokens);
+
+    // The exchange that gains most, if any is worth it. resident: (n_layers, n_experts), 0 or 1. The caller carries it
+    // out and asks again with the new map, at its own pace.
+    std::optional<Exchange> propose(std::span<const std::uint8_t> resident) const;
+
+    // Decayed tokens of an expert, as of the last observed token.
+    double count(std::int64_t layer, std::int64_t expert) const;
+    void forget();
+
+  private:
+    std::int64_t n_layers_, n_experts_, n_active_;
+    double growth_;      // of a token's weight over the one before: counts decay by being outgrown
+    double weight_ = 1;  // of the next token
+    std::vector<double> counts_;
+};
+
+}  // namespace offstage::engine

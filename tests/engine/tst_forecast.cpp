@@ -1,0 +1,150 @@
+#include <QtTest>
+
+#include "engine/plan/forecast.h"
+
+using namespace offstage::engine;
+
+namespace {
+
+constexpr std::uint64_t kExpertBytes = 1'000'000;
+
+ModelDemand demand(std::int64_t experts = 8, std::int64_t active = 2) {
+    ModelDemand d;
+    d.n_layers = 4;
+    d.n_experts = experts;
+    d.n_active = active;
+    d.expert_bytes = kExpertBytes;
+    d.max_context = 4096;
+    return d;
+}
+
+CostTable table() {
+    CostTable t;
+    t.weight_copy_us = 300;
+    t.activation_copy = {{1, 0}, {2, 0}};
+    t.gpu_expert = {{1, 20}, {2, 20}};
+    t.cpu_expert = {{1, 100}, {2, 200}};
+    t.dense_us = 1000;
+    t.dense_us_per_token = 10;
+    return t;
+}
+
+Plan planOf(const ModelDemand& d, std::int64_t resident_per_layer) {
+    Plan plan;
+    for (std::int64_t layer = 0; layer < d.n_layers; ++layer) {
+        for (std::int64_t e = 0; e < d.n_experts; ++e)
+            plan.places.push_back(e < resident_per_layer ? Place::kDevice : Place::kRam);
+    }
+    plan.staging_slots = 2;
+    return plan;
+}
+
+Popularity skewed(const ModelDemand& d) {
+    Popularity p = Popularity::uniform(d.n_layers, d.n_experts, d.n_active);
+    for (std::int64_t i = 0; i < static_cast<std::int64_t>(p.counts.size()); ++i)
+        p.counts[static_cast<std::size_t>(i)] = static_cast<double>(10 + i % d.n_experts);
+    return p;
+}
+
+bool isNear(double value, double expected, double share) {
+    if (std::abs(value - expected) <= share * expected) return true;
+    qWarning("%g is not %g within %g %%", value, expected, share * 100);
+    return false;
+}
+
+}  // namespace
+
+class TestForecast : public QObject {
+    Q_OBJECT
+
+  private Q_SLOTS:
+    void decode_withAllExpertsInOnePlace_isTheSumOfTheirTimes_data() {
+        QTest::addColumn<int>("resident");
+        QTest::addColumn<int>("policy");
+        QTest::addColumn<double>("layer_us");
+        QTest::addColumn<double>("bytes");
+        QTest::newRow("on the device") << 8 << int(PolicyKind::kBalanced) << 40.0 << 0.0;
+        QTest::newRow("on the CPU") << 0 << int(PolicyKind::kStatic) << 200.0 << 0.0;
+        QTest::newRow("copied") << 0 << int(PolicyKind::kTransfer) << 620.0 << 8.0 * kExpertBytes;
+    }
+    void decode_withAllExpertsInOnePlace_isTheSumOfTheirTimes() {
+        QFETCH(int, resident);
+        QFETCH(int, policy);
+        QFETCH(double, layer_us);
+        QFETCH(double, bytes);
+        const ModelDemand d = demand();
+        const auto kind = static_cast<PolicyKind>(policy);
+        const Forecast f = forecast(planOf(d, resident), d, skewed(d), CostModel(table()), kind, kind, 100);
+        QVERIFY(isNear(f.decode_layer_us, layer_us, 1e-9));
+        QVERIFY(isNear(f.decode_tokens_per_s, 1e6 / (1000 + 4 * layer_us), 1e-9));
+        QCOMPARE(f.bytes_per_token, bytes);
+        QVERIFY(isNear(f.hit_rate + 1, resident / 8.0 + 1, 1e-9));
+    }
+
+    // Half the experts resident, static: a layer costs 20 us per hit and 100 per miss, side by side.
+    void decode_drawsExpertsByTheirShare() {
+        const ModelDemand d = demand(8, 1);
+        const Popularity p = skewed(d);
+        const Forecast f =
+            forecast(planOf(d, 4), d, p, CostModel(table()), PolicyKind::kStatic, PolicyKind::kStatic, 1);
+        const double hit_rate = (10.0 + 11 + 12 + 13) / (4 * 13.5 * 2);
+        QVERIFY(isNear(f.hit_rate, hit_rate, 1e-9));
+        QVERIFY(isNear(f.decode_layer_us, hit_rate * 20 + (1 - hit_rate) * 100, 0.08));
+    }
+
+    void prefill_ofLongSteps_countsEveryExpertOnceAndAllTokens() {
+        const ModelDemand d = demand();
+        Plan plan = planOf(d, 8);
+        plan.max_step = 512;
+        const CostModel cost(table());
+        const auto prefill = [&](std::int64_t tokens) {
+            return forecast(plan, d, skewed(d), cost, PolicyKind::kBalanced, PolicyKind::kBalanced, tokens);
+        };
+        // 8 experts at 20 us, 4 layers, per step.
+        QVERIFY(isNear(prefill(512).ttft_s, (8 * 20 * 4 + 5120) / 1e6, 1e-9));
+        QVERIFY(isNear(prefill(51200).ttft_s, 100 * (8 * 20 * 4 + 5120) / 1e6, 1e-9));
+        QVERIFY(isNear(prefill(1024 + 300).ttft_s, (3 * 8 * 20 * 4 + 13240) / 1e6, 1e-9));
+        QVERIFY(isNear(prefill(512).prefill_tokens_per_s, 512e6 / (8 * 20 * 4 + 5120), 1e-9));
+        plan.max_step = 4096;  // one step instead of eight
+        QVERIFY(isNear(prefill(4096).ttft_s, (8 * 20 * 4 + 40960) / 1e6, 1e-9));
+    }
+
+    // On the CPU a token costs 100 us per expert, however they are spread: the draw keeps the number of tokens.
+    void prefill_onTheCpu_countsAllTokens_data() {
+        QTest::addColumn<int>("tokens");
+        for (const int n : {1, 7, 64, 65, 512}) QTest::addRow("%d", n) << n;
+    }
+    void prefill_onTheCpu_countsAllTokens() {
+        QFETCH(int, tokens);
+        const ModelDemand d = demand();
+        const Forecast f =
+            forecast(planOf(d, 0), d, skewed(d), CostModel(table()), PolicyKind::kStatic, PolicyKind::kStatic, tokens);
+        QVERIFY(isNear(f.ttft_s, tokens * (4 * 2 * 100 + 10) / 1e6, tokens > 64 ? 0.05 : 1e-9));
+    }
+
+    void forecast_isDeterministic_andDependsOnTheSeed() {
+        const ModelDemand d = demand();
+        const auto with = [&](std::uint64_t seed) {
+            return forecast(planOf(d, 3), d, skewed(d), CostModel(table()), PolicyKind::kBalanced,
+                            PolicyKind::kBalanced, 1000, seed);
+        };
+        QCOMPARE(with(1).decode_tokens_per_s, with(1).decode_tokens_per_s);
+        QCOMPARE(with(1).ttft_s, with(1).ttft_s);
+        QVERIFY(with(1).decode_tokens_per_s != with(2).decode_tokens_per_s);
+        QVERIFY(isNear(with(1).decode_tokens_per_s, with(2).decode_tokens_per_s, 0.1));
+    }
+
+    void forecast_ofMoreResidents_isFaster() {
+        const ModelDemand d = demand();
+        double last = 0;
+        for (const int resident : {0, 2, 4, 6, 8}) {
+            const Forecast f = forecast(planOf(d, resident), d, skewed(d), CostModel(table()), PolicyKind::kBalanced,
+                                        PolicyKind::kStatic, 100);
+            QVERIFY(f.decode_tokens_per_s > last);
+            last = f.decode_tokens_per_s;
+        }
+    }
+};
+
+QTEST_GUILESS_MAIN(TestForecast)
+#include "tst_forecast.moc"

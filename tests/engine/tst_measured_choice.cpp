@@ -1,0 +1,133 @@
+#include <random>
+
+#include <QtTest>
+
+#include "engine/plan/measured_choice.h"
+
+using namespace offstage::engine;
+
+namespace {
+
+constexpr auto kFavourite = PolicyKind::kBalanced;
+constexpr auto kChallenger = PolicyKind::kStatic;
+constexpr int kComparison = 2 * MeasuredChoice::kWindow * MeasuredChoice::kWindows;
+
+// Steps that take what their policy takes; returns how many ran with the challenger.
+template <typename Time>
+int run(MeasuredChoice& choice, int steps, const Time& step_us, bool differ = true) {
+    int challenged = 0;
+    for (int i = 0; i < steps; ++i) {
+        const PolicyKind policy = choice.current();
+        challenged += policy == kChallenger ? 1 : 0;
+        choice.record(step_us(policy), differ);
+    }
+    return challenged;
+}
+
+}  // namespace
+
+class TestMeasuredChoice : public QObject {
+    Q_OBJECT
+
+  private Q_SLOTS:
+    void comparison_givesBothSidesTheSameTokensInShortWindows() {
+        MeasuredChoice choice(kFavourite, kChallenger);
+        std::vector<PolicyKind> used;
+        for (int i = 0; i < kComparison + 1; ++i) {
+            used.push_back(choice.current());
+            choice.record(1000, true);
+        }
+        QCOMPARE(used[0], kFavourite);
+        for (int i = 0; i < kComparison; ++i) {
+            QCOMPARE(used[static_cast<std::size_t>(i + 1)],
+                     (i / MeasuredChoice::kWindow) % 2 == 0 ? kFavourite : kChallenger);
+        }
+        QVERIFY(!choice.comparing());
+        QCOMPARE(choice.verdicts().size(), std::size_t{1});
+    }
+
+    void faster_wins_andIsKeptUntilTheNextComparison_data() {
+        QTest::addColumn<double>("favourite");
+        QTest::addColumn<double>("challenger");
+        QTest::addColumn<bool>("keeps");
+        QTest::addColumn<QString>("reason");
+        QTest::newRow("favourite") << 41200.0 << 44000.0 << true
+                                   << "balanced is kept: 41.2 ms per token against 44.0 with static (32 tokens each)";
+        QTest::newRow("challenger")
+            << 9000.0 << 4500.0 << false
+            << "static is used from now on: 4.50 ms per token against 9.00 with balanced (32 tokens each)";
+        QTest::newRow("a tie") << 5000.0 << 5000.0 << true
+                               << "balanced is kept: 5.00 ms per token against 5.00 with static (32 tokens each)";
+    }
+    void faster_wins_andIsKeptUntilTheNextComparison() {
+        QFETCH(double, favourite);
+        QFETCH(double, challenger);
+        QFETCH(bool, keeps);
+        QFETCH(QString, reason);
+        MeasuredChoice choice(kFavourite, kChallenger);
+        const auto time = [&](PolicyKind policy) { return policy == kFavourite ? favourite : challenger; };
+        run(choice, kComparison + 1, time);
+        QCOMPARE(QString::fromStdString(choice.verdicts().at(0).reason), reason);
+        QCOMPARE(choice.verdicts()[0].favourite_us, favourite);
+        QCOMPARE(choice.verdicts()[0].challenger_us, challenger);
+        const int rest = static_cast<int>(MeasuredChoice::kEvery) - 1;
+        QCOMPARE(run(choice, rest, time), keeps ? 0 : rest);
+        QVERIFY(!choice.comparing());
+        run(choice, 1, time);
+        QVERIFY(choice.comparing());
+    }
+
+    // What was slower may be faster later: the decision is taken back.
+    void loser_thatBecomesFaster_comesBack() {
+        MeasuredChoice choice(kFavourite, kChallenger);
+        run(choice, kComparison + 1, [](PolicyKind p) { return p == kFavourite ? 9.0 : 5.0; });
+        QCOMPARE(choice.current(), kChallenger);
+        run(choice, static_cast<int>(MeasuredChoice::kEvery) + kComparison,
+            [](PolicyKind p) { return p == kFavourite ? 4.0 : 5.0; });
+        QCOMPARE(choice.verdicts().size(), std::size_t{2});
+        QCOMPARE(choice.current(), kFavourite);
+        QVERIFY(choice.verdicts()[1].reason.find("balanced is used from now on") == 0);
+    }
+
+    void outliers_doNotDecide() {
+        std::mt19937_64 random(2);
+        MeasuredChoice choice(kFavourite, kChallenger);
+        run(choice, kComparison + 1, [&](PolicyKind p) {
+            const double usual = p == kFavourite ? 1000 : 1100;
+            return p == kFavourite && random() % 5 == 0 ? 1e6 : usual;
+        });
+        QCOMPARE(choice.verdicts().at(0).kept, kFavourite);
+    }
+
+    void steps_whoseSchedulesAgree_areNotCompared() {
+        MeasuredChoice choice(kFavourite, kChallenger);
+        const auto same = [](PolicyKind p) { return p == kFavourite ? 2.0 : 1.0; };
+        QCOMPARE(run(choice, 5000, same, false), 0);
+        QVERIFY(!choice.comparing());
+        QVERIFY(choice.verdicts().empty());
+        // In between they are left out: the comparison takes as many steps with a difference as ever.
+        int differing = 0;
+        for (int i = 0; choice.verdicts().empty() && i < 10 * kComparison; ++i) {
+            const bool differ = i % 3 == 0;
+            differing += differ ? 1 : 0;
+            choice.record(same(choice.current()), differ);
+        }
+        QCOMPARE(differing, kComparison + 1);
+    }
+
+    void policies_thatAreTheSame_areNeverCompared() {
+        MeasuredChoice choice(kFavourite, kFavourite);
+        run(choice, 3000, [](PolicyKind) { return 1.0; });
+        QVERIFY(choice.verdicts().empty());
+    }
+
+    void verdicts_ofALongSession_areTheLast64() {
+        MeasuredChoice choice(kFavourite, kChallenger);
+        run(choice, 80 * (static_cast<int>(MeasuredChoice::kEvery) + kComparison), [](PolicyKind) { return 1.0; });
+        QCOMPARE(choice.verdicts().size(), std::size_t{64});
+        QVERIFY(choice.verdicts().back().at_step > 64 * MeasuredChoice::kEvery);
+    }
+};
+
+QTEST_GUILESS_MAIN(TestMeasuredChoice)
+#include "tst_measured_choice.moc"

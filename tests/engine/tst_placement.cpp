@@ -1,0 +1,320 @@
+// Where experts lie and who computes them never changes what comes out; budgets are kept; faults leave things working.
+
+#include <algorithm>
+#include <filesystem>
+
+#include <QTemporaryDir>
+#include <QtTest>
+
+#include "engine/error.h"
+#include "engine/eval/logits.h"
+#include "engine/run/local_session.h"
+#include "tests/engine/test_models.h"
+
+using namespace offstage::engine;
+using namespace offstage::test;
+
+namespace {
+
+QStringList policies() {
+    return {QStringLiteral("auto"),     QStringLiteral("threshold"), QStringLiteral("balanced"),
+            QStringLiteral("transfer"), QStringLiteral("static"),    QStringLiteral("layers")};
+}
+
+class Placement {
+  public:
+    Placement() {
+        const LoadRequest request = on("emulated:rtx-3060", "balanced");
+        const auto model = open(request);
+        const Plan& plan = model->plan();
+        expert_bytes_ = model->demand().expert_bytes;
+        fixed_bytes_ = plan.dense_bytes + plan.kv_bytes + plan.workspace_bytes;
+        n_experts_ = model->summary().total_experts;
+        dense_only_ = plan.dense_bytes;
+    }
+
+    LoadRequest on(const std::string& device, const std::string& policy) const {
+        LoadRequest request;
+        request.model = demoModel();
+        request.device = device;
+        request.dispatch = parse_dispatch(policy);
+        request.cache_directory = cache_.path().toStdString();
+        request.context = 512;
+        return request;
+    }
+    // VRAM for everything but the experts, and for so many of those, staging included.
+    std::uint64_t vramFor(std::int64_t n) const {
+        const std::int64_t staging = n < n_experts_ ? 2 : 0;
+        return fixed_bytes_ + static_cast<std::uint64_t>(n + staging) * (expert_bytes_ + 256) + 4096;
+    }
+    static std::unique_ptr<LoadedModel> open(const LoadRequest& request) {
+        return std::make_unique<LoadedModel>(request, LoadedModel::Text::kWanted, LoadProgressFn{}, std::stop_token{});
+    }
+    std::int64_t n_experts() const { return n_experts_; }
+    std::uint64_t expert_bytes() const { return expert_bytes_; }
+    std::uint64_t dense_bytes() const { return dense_only_; }
+
+  private:
+    QTemporaryDir cache_;
+    std::uint64_t expert_bytes_ = 0, fixed_bytes_ = 0, dense_only_ = 0;
+    std::int64_t n_experts_ = 0;
+};
+
+QJsonArray goldenCases() {
+    return readJson(sourcePath(QStringLiteral("tests/engine/data/demo_golden.json")))[QLatin1String("cases")].toArray();
+}
+
+struct Greedy {
+    std::vector<TokenId> tokens;
+    std::vector<float> logits;  // of all steps, one after the other
+};
+
+Greedy greedy(LoadedModel& model, const std::vector<TokenId>& prompt, int n) {
+    KvSequence sequence = model.new_sequence();
+    Greedy result;
+    std::span<const TokenId> next(prompt);
+    for (int i = 0; i < n; ++i) {
+        const Segment segment{&sequence, next};
+        if (model.forward().step({&segment, 1}, Forward::Logits::kLast, {}) != Forward::Outcome::kDone) return {};
+        const auto logits = model.forward().logits();
+        model.learn(model.forward().routing(), static_cast<std::int64_t>(next.size()));
+        result.logits.insert(result.logits.end(), logits.begin(), logits.end());
+        result.tokens.push_back(
+            static_cast<TokenId>(std::max_element(logits.begin(), logits.end()) - logits.begin()));
+        next = std::span<const TokenId>(result.tokens).last(1);
+    }
+    return result;
+}
+
+}  // namespace
+
+class TestPlacement : public QObject {
+    Q_OBJECT
+
+  private Q_SLOTS:
+    void initTestCase() {
+        const auto model = Placement::open(placement_.on("cpu", "auto"));
+        for (const QJsonValue& value : goldenCases()) {
+            prompts_.push_back(tokensOf(value.toObject()[QLatin1String("tokens")].toArray()));
+            expected_.push_back(greedy(*model, prompts_.back(), 64));
+        }
+        QVERIFY(prompts_.size() >= 10);
+    }
+
+    void output_isTheSameBitByBit_data() {
+        QTest::addColumn<QString>("policy");
+        QTest::addColumn<int>("percent");
+        for (const QString& policy : policies()) {
+            for (const int percent : {0, 10, 50, 100}) {
+                QTest::addRow("%s, %d %% resident", qPrintable(policy), percent) << policy << percent;
+            }
+        }
+    }
+    void output_isTheSameBitByBit() {
+        QFETCH(QString, policy);
+        QFETCH(int, percent);
+        LoadRequest request = placement_.on("emulated:rtx-3060", policy.toStdString());
+        const std::int64_t wanted = placement_.n_experts() * percent / 100;
+        request.vram_bytes = placement_.vramFor(wanted);
+        const auto model = Placement::open(request);
+        // Whole layers only for that policy; otherwise exactly what was asked for.
+        if (policy != QStringLiteral("layers")) QCOMPARE(model->summary().resident_experts, wanted);
+        QVERIFY(model->summary().resident_experts <= wanted);
+        for (std::size_t i = 0; i < prompts_.size(); ++i) {
+            const Greedy got = greedy(*model, prompts_[i], 64);
+            QCOMPARE(got.tokens, expected_[i].tokens);
+            QVERIFY2(got.logits == expected_[i].logits, "logits differ");
+        }
+        const ArenaUsage vram = model->device().memory().usage();
+        QVERIFY(vram.high_water_bytes <= vram.budget_bytes);
+        QVERIFY(vram.budget_bytes <= request.vram_bytes);
+        const ArenaUsage ram = model->ram().usage();
+        QVERIFY(ram.high_water_bytes <= ram.budget_bytes);
+        const DispatchTotals& totals = model->dispatcher().totals();
+        QCOMPARE(totals.routed_tokens, totals.expert_calls == 0 ? 0 : totals.routed_tokens);
+        if (percent == 100) QCOMPARE(totals.hit_rate(), 1.0);
+        if (percent == 0) QCOMPARE(totals.hit_rate(), 0.0);
+        if (policy == QStringLiteral("static")) QCOMPARE(totals.bytes_copied, std::uint64_t{0});
+        if (policy == QStringLiteral("transfer") && percent < 100) {
+            QVERIFY(totals.bytes_copied > 0);
+            QCOMPARE(totals.cpu_calls, std::uint64_t{0});
+        }
+    }
+
+    void output_isTheSameWithExpertsOnDisk_data() {
+        QTest::addColumn<QString>("device");
+        QTest::addColumn<QString>("policy");
+        QTest::newRow("cpu") << QStringLiteral("cpu") << QStringLiteral("auto");
+        for (const QString& policy : policies()) {
+            QTest::addRow("emulated, %s", qPrintable(policy)) << QStringLiteral("emulated:rtx-3060") << policy;
+        }
+    }
+    void output_isTheSameWithExpertsOnDisk() {
+        QFETCH(QString, device);
+        QFETCH(QString, policy);
+        LoadRequest request = placement_.on(device.toStdString(), policy.toStdString());
+        if (device == QStringLiteral("cpu")) {
+            const auto whole = Placement::open(request);
+            request.ram_bytes = whole->plan().ram_bytes - 30 * placement_.expert_bytes();
+        } else {
+            request.vram_bytes = placement_.vramFor(10);
+            request.ram_bytes = placement_.dense_bytes() + 20 * placement_.expert_bytes();
+        }
+        const auto model = Placement::open(request);
+        QVERIFY(std::count(model->plan().places.begin(), model->plan().places.end(), Place::kDisk) > 10);
+        for (std::size_t i = 0; i < 3; ++i) {
+            const Greedy got = greedy(*model, prompts_[i], 12);
+            QVERIFY(std::equal(got.logits.begin(), got.logits.end(), expected_[i].logits.begin()));
+        }
+        QVERIFY(model->ram().usage().high_water_bytes <= request.ram_bytes);
+    }
+
+    void learning_changesPlacesAndNoResult() {
+        LoadRequest request = placement_.on("emulated:rtx-3060", "balanced");
+        request.vram_bytes = placement_.vramFor(12);
+        QTemporaryDir folder;
+        const QString uniform = folder.filePath(QStringLiteral("uniform.json"));
+        write_popularity(Popularity::uniform(8, 8, 2), "demo-model", uniform.toStdString());
+        request.popularity_file = uniform.toStdString();
+        const auto model = Placement::open(request);
+        model->learn_placement();
+        std::vector<std::uint8_t> before, after;
+        model->experts().residency(before);
+        // The same story again and again: its experts are worth having.
+        double first_hits = 0, last_hits = 0;
+        for (int round = 0; round < 12; ++round) {
+            model->dispatcher().reset_totals();
+            const Greedy got = greedy(*model, prompts_[0], 64);
+            QVERIFY(got.logits == expected_[0].logits);
+            (round == 0 ? first_hits : last_hits) = model->dispatcher().totals().hit_rate();
+        }
+        model->experts().residency(after);
+        QVERIFY(model->experts().n_exchanged() > 0);
+        QVERIFY(before != after);
+        QVERIFY2(last_hits > first_hits, qPrintable(QStringLiteral("%1 %2").arg(first_hits).arg(last_hits)));
+    }
+
+    void budgetTooSmall_saysByHowMuch() {
+        LoadRequest request = placement_.on("emulated:rtx-3060", "auto");
+        request.vram_bytes = placement_.dense_bytes() - 1000;
+        try {
+            Placement::open(request);
+            QFAIL("no error");
+        } catch (const Error& error) {
+            QCOMPARE(error.kind(), ErrorKind::kOutOfMemory);
+            qInfo("%s", error.what());
+            QVERIFY(QString::fromUtf8(error.what()).contains(QStringLiteral("byte")) ||
+                    QString::fromUtf8(error.what()).contains(QStringLiteral("iB")));
+        }
+    }
+
+    // ---- faults: the 1st, 2nd, 3rd ... until none is left to inject
+
+    void deviceAllocationFails_smallerPlanOrClearError() {
+        LoadRequest request = placement_.on("emulated:rtx-3060", "balanced");
+        request.vram_bytes = placement_.vramFor(6);
+        int errors = 0, smaller = 0;
+        for (int n = 1; n < 400; ++n) {
+            request.drill.device_allocation = n;
+            LocalSession session;
+            try {
+                session.load(request, {}, {});
+            } catch (const Error& error) {
+                QCOMPARE(error.kind(), ErrorKind::kOutOfMemory);
+                QVERIFY(!session.is_loaded());
+                ++errors;
+                continue;
+            }
+            const LoadedModel& model = *session.model();
+            const bool whole = model.summary().resident_experts == 6 && model.summary().notes.empty();
+            check(session);
+            if (whole && n > 60) {
+                QVERIFY(errors > 10 && smaller > 0);
+                return;
+            }
+            smaller += !whole;
+        }
+        QFAIL("never without a fault");
+    }
+
+    void ramAllocationFails_clearError() {
+        LoadRequest request = placement_.on("emulated:rtx-3060", "balanced");
+        request.vram_bytes = placement_.vramFor(6);
+        int errors = 0;
+        for (int n = 1; n < 200; ++n) {
+            request.drill.ram_allocation = n;
+            LocalSession session;
+            try {
+                session.load(request, {}, {});
+            } catch (const Error& error) {
+                QCOMPARE(error.kind(), ErrorKind::kOutOfMemory);
+                ++errors;
+                continue;
+            }
+            check(session);
+            QVERIFY(errors > 10);
+            return;
+        }
+        QFAIL("never without a fault");
+    }
+
+    void copyFailsWhileLoading_worksOrClearError() {
+        LoadRequest request = placement_.on("emulated:rtx-3060", "transfer");
+        request.vram_bytes = placement_.vramFor(6);
+        int errors = 0;
+        for (int n = 1; n < 200; ++n) {
+            request.drill.copy = n;
+            LocalSession session;
+            try {
+                session.load(request, {}, {});
+            } catch (const Error& error) {
+                QVERIFY2(error.kind() == ErrorKind::kDevice || error.kind() == ErrorKind::kOutOfMemory, error.what());
+                ++errors;
+                continue;
+            }
+            check(session);
+        }
+        QVERIFY(errors > 0 && errors < 150);
+    }
+
+    void copyFailsWhileAnswering_answersOrClearError_andTheNextWorks() {
+        LoadRequest request = placement_.on("emulated:rtx-3060", "transfer");
+        request.vram_bytes = placement_.vramFor(6);
+        LocalSession session;
+        session.load(request, {}, {});
+        GenerationRequest generation;
+        generation.messages = {{Role::kUser, "What is an expert?"}};
+        generation.sampler.temperature = 0;
+        generation.max_tokens = 3;
+        const std::vector<TokenId> expected = session.generate(generation, {}, {}).tokens;
+        int errors = 0, unharmed = 0;
+        for (int n = 1; n < 250; ++n) {
+            session.reset_conversation();
+            session.model()->device().fail_copy(n);
+            try {
+                QCOMPARE(session.generate(generation, {}, {}).tokens, expected);
+                ++unharmed;
+            } catch (const Error& error) {
+                QCOMPARE(error.kind(), ErrorKind::kDevice);
+                ++errors;
+            }
+            session.model()->device().fail_copy(0);
+            QCOMPARE(session.generate(generation, {}, {}).tokens, expected);
+        }
+        // Refused weight copies go to the CPU and nobody notices; refused activations end the answer.
+        QVERIFY2(errors > 0 && unharmed > 20, qPrintable(QStringLiteral("%1 %2").arg(errors).arg(unharmed)));
+    }
+
+  private:
+    void check(LocalSession& session) {
+        const Greedy got = greedy(*session.model(), prompts_[0], 4);
+        QVERIFY(std::equal(got.logits.begin(), got.logits.end(), expected_[0].logits.begin()) && !got.logits.empty());
+    }
+
+    Placement placement_;
+    std::vector<std::vector<TokenId>> prompts_;
+    std::vector<Greedy> expected_;
+};
+
+QTEST_GUILESS_MAIN(TestPlacement)
+#include "tst_placement.moc"

@@ -1,0 +1,460 @@
+#include <algorithm>
+#include <random>
+
+#include <QtTest>
+
+#include "engine/error.h"
+#include "engine/plan/planner.h"
+
+using namespace offstage::engine;
+
+namespace {
+
+constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
+
+// Mixtral-8x7B in 16 bits, about.
+ModelDemand mixtral() {
+    ModelDemand d;
+    d.n_layers = 32;
+    d.n_experts = 8;
+    d.n_active = 2;
+    d.expert_bytes = std::uint64_t{3} * 4096 * 14336 * 2;
+    d.dense_bytes = 3 * kGiB;
+    d.kv_bytes_per_token = std::uint64_t{32} * 2 * 8 * 128 * 4;
+    d.host_fixed_bytes = kGiB;
+    d.max_context = 32768;
+    d.workspace_fixed_bytes = 64 * kMiB;
+    d.workspace_bytes_per_token = 300'000;
+    return d;
+}
+
+std::uint64_t workspace(const ModelDemand& d, std::int64_t step) {
+    return d.workspace_fixed_bytes + d.workspace_bytes_per_token * static_cast<std::uint64_t>(step);
+}
+
+std::uint64_t kv(const ModelDemand& d, std::int64_t context) {
+    return d.kv_bytes_per_token * static_cast<std::uint64_t>((context + 63) / 64 * 64);
+}
+
+Popularity even(const ModelDemand& d) {
+    return Popularity::uniform(d.n_layers, d.n_experts, d.n_active);
+}
+
+Popularity fiddler() {
+    return read_popularity(OFFSTAGE_SOURCE_DIR "/resources/profiles/mixtral-8x7b-fiddler.json");
+}
+
+std::int64_t count(const Plan& plan, Place place) {
+    return std::count(plan.places.begin(), plan.places.end(), place);
+}
+
+std::string failure(const ModelDemand& d, const Budget& budget) {
+    try {
+        make_plan(d, budget, even(d), PlacementKind::kPopular);
+    } catch (const Error& error) {
+        if (error.kind() == ErrorKind::kOutOfMemory) return error.what();
+        return std::string("another kind: ") + error.what();
+    }
+    return {};
+}
+
+// "... need N bytes (..), M bytes more": M.
+std::uint64_t bytesMissing(const std::string& message) {
+    const std::size_t end = message.find(" bytes more");
+    if (end == std::string::npos) return 0;
+    const std::size_t begin = message.rfind(' ', end - 1) + 1;
+    return std::stoull(message.substr(begin, end - begin));
+}
+
+struct Random {
+    std::mt19937_64 engine;
+    std::uint64_t log(double low, double high) {
+        const double x = low * std::pow(high / low, std::uniform_real_distribution<>(0, 1)(engine));
+        return static_cast<std::uint64_t>(x);
+    }
+    std::int64_t in(std::int64_t low, std::int64_t high) {
+        return std::uniform_int_distribution<std::int64_t>(low, high)(engine);
+    }
+};
+
+ModelDemand randomDemand(Random& random) {
+    ModelDemand d;
+    d.n_layers = random.in(1, 12);
+    d.n_experts = random.in(1, 20);
+    d.n_active = random.in(1, d.n_experts);
+    d.expert_bytes = random.log(1000, 1e9);
+    d.dense_bytes = random.log(100, 1e10);
+    d.kv_bytes_per_token = random.log(1, 1e6);
+    d.host_fixed_bytes = random.log(1, 1e10);
+    d.max_context = random.in(1, 100'000);
+    d.workspace_fixed_bytes = random.log(1, 1e8);
+    d.workspace_bytes_per_token = random.log(1, 1e6);
+    d.shares_host_memory = random.in(0, 3) == 0;
+    return d;
+}
+
+Popularity randomPopularity(Random& random, const ModelDemand& d) {
+    Popularity p = even(d);
+    if (random.in(0, 3) != 0) {
+        for (double& c : p.counts) c = static_cast<double>(random.log(1, 1e6));
+    }
+    return p;
+}
+
+std::uint64_t whole(const ModelDemand& d) {
+    return d.dense_bytes + kv(d, std::min<std::int64_t>(d.max_context, 32768)) + workspace(d, 4096) +
+           static_cast<std::uint64_t>(d.n_layers * d.n_experts) * d.expert_bytes;
+}
+
+}  // namespace
+
+class TestPlanner : public QObject {
+    Q_OBJECT
+
+  private Q_SLOTS:
+    void plan_withoutLimits_holdsEverythingOnTheDevice() {
+        const ModelDemand d = mixtral();
+        const Plan plan = make_plan(d, {}, even(d), PlacementKind::kPopular);
+        QCOMPARE(plan.n_resident(), 256);
+        QCOMPARE(plan.context, 32768);
+        QCOMPARE(plan.max_step, 512);
+        QCOMPARE(plan.staging_slots, 0);
+        QCOMPARE(plan.staging_bytes, std::uint64_t{0});
+        QCOMPARE(plan.expert_bytes, 256 * d.expert_bytes);
+        QCOMPARE(plan.ram_bytes, d.host_fixed_bytes + 256 * d.expert_bytes);
+        QVERIFY(plan.duplicates);
+        QCOMPARE(plan.expected_hit_rate, 1.0);
+        QVERIFY2(plan.note.empty(), plan.note.c_str());
+    }
+
+    // Fiddler, appendix C: what its two environments hold, by popularity.
+    void plan_ofFiddlersEnvironments_hasThePublishedHitRate_data() {
+        QTest::addColumn<int>("n");
+        QTest::addColumn<double>("best");
+        QTest::addColumn<double>("even");
+        QTest::newRow("environment 1") << 56 << 0.252 << 0.219;
+        QTest::newRow("environment 2") << 125 << 0.530 << 0.488;
+    }
+    void plan_ofFiddlersEnvironments_hasThePublishedHitRate() {
+        QFETCH(int, n);
+        QFETCH(double, best);
+        QFETCH(double, even);
+        ModelDemand d = mixtral();
+        d.workspace_bytes_per_token = 0;  // so that the workspace does not grow with the budget
+        Budget budget;
+        budget.context = 4096;
+        budget.vram_bytes =
+            d.dense_bytes + kv(d, 4096) + workspace(d, 512) + static_cast<std::uint64_t>(n + 2) * d.expert_bytes;
+        const Plan plan = make_plan(d, budget, fiddler(), PlacementKind::kPopular);
+        QCOMPARE(plan.n_resident(), n);
+        QVERIFY2(std::abs(plan.expected_hit_rate - best) <= 0.0005,
+                 qPrintable(QString::number(plan.expected_hit_rate)));
+        const Plan uniform = make_plan(d, budget, ::even(d), PlacementKind::kPopular);
+        QVERIFY(std::abs(uniform.expected_hit_rate - even) <= 0.0005);
+    }
+
+    void plan_withoutCounts_spreadsExpertsOverLayers() {
+        const ModelDemand d = mixtral();
+        const Plan plan = make_plan(d, {24 * kGiB, 0, 2048}, even(d), PlacementKind::kPopular);
+        QVERIFY(plan.n_resident() > 32);
+        std::int64_t least = 8;
+        std::int64_t most = 0;
+        for (std::int64_t layer = 0; layer < 32; ++layer) {
+            std::int64_t n = 0;
+            for (std::int64_t e = 0; e < 8; ++e) n += plan.place(layer, 8, e) == Place::kDevice ? 1 : 0;
+            least = std::min(least, n);
+            most = std::max(most, n);
+        }
+        QVERIFY(most - least <= 1);
+    }
+
+    void plan_ofLayers_takesWholeLayersFromTheEnd() {
+        const ModelDemand d = mixtral();
+        const Plan plan = make_plan(d, {24 * kGiB, 0, 2048}, fiddler(), PlacementKind::kLayers);
+        const std::int64_t n = plan.n_resident();
+        QVERIFY(n > 0 && n % 8 == 0);
+        for (std::int64_t i = 0; i < 256; ++i)
+            QCOMPARE(plan.places[static_cast<std::size_t>(i)], i >= 256 - n ? Place::kDevice : Place::kRam);
+    }
+
+    void context_unnamed_isShortenedBeforeExpertsLeave() {
+        const ModelDemand d = mixtral();
+        const Plan plan = make_plan(d, {24 * kGiB, 0, 0}, even(d), PlacementKind::kPopular);
+        const Plan shortest = make_plan(d, {24 * kGiB, 0, 2048}, even(d), PlacementKind::kPopular);
+        QCOMPARE(plan.n_resident(), shortest.n_resident());
+        QVERIFY(plan.context >= 2048 && plan.context < 32768);
+        QVERIFY2(plan.note.find("The context is " + std::to_string(plan.context) + " tokens instead of 32768") !=
+                     std::string::npos,
+                 plan.note.c_str());
+    }
+
+    void context_named_isKeptThoughExpertsLeave() {
+        const ModelDemand d = mixtral();
+        const Plan plan = make_plan(d, {24 * kGiB, 0, 32768}, even(d), PlacementKind::kPopular);
+        QCOMPARE(plan.context, 32768);
+        QVERIFY(plan.n_resident() < make_plan(d, {24 * kGiB, 0, 2048}, even(d), PlacementKind::kPopular).n_resident());
+    }
+
+    void step_ofATightBudget_growsWithinATenthOfIt() {
+        const ModelDemand d = mixtral();
+        const Plan small = make_plan(d, {8 * kGiB, 0, 8192}, even(d), PlacementKind::kPopular);
+        const Plan large = make_plan(d, {48 * kGiB, 0, 8192}, even(d), PlacementKind::kPopular);
+        QVERIFY(small.max_step >= 512);
+        QVERIFY(large.max_step > small.max_step);
+        QCOMPARE(large.max_step, 4096);
+        // What the division into experts leaves may come on top.
+        QVERIFY(small.workspace_bytes <= 8 * kGiB / 10 + d.expert_bytes);
+        QCOMPARE(small.workspace_bytes, workspace(d, small.max_step));
+    }
+
+    void ram_short_firstDropsDuplicatesThenGoesToDisk() {
+        const ModelDemand d = mixtral();
+        const Budget vram = {24 * kGiB, 0, 2048};
+        const std::int64_t n = make_plan(d, vram, fiddler(), PlacementKind::kPopular).n_resident();
+        const auto ram = [&](std::int64_t experts) {
+            return d.host_fixed_bytes + static_cast<std::uint64_t>(experts) * d.expert_bytes;
+        };
+        const auto planned = [&](std::uint64_t bytes) {
+            return make_plan(d, {vram.vram_bytes, bytes, 2048}, fiddler(), PlacementKind::kPopular);
+        };
+        Plan plan = planned(ram(256));
+        QVERIFY(plan.duplicates);
+        QCOMPARE(plan.ram_bytes, ram(256));
+
+        plan = planned(ram(256) - 1);
+        QVERIFY(!plan.duplicates);
+        QCOMPARE(count(plan, Place::kRam), 256 - n);
+        QCOMPARE(plan.ram_bytes, ram(256 - n));
+        QCOMPARE(plan.host_staging_slots, 0);
+
+        plan = planned(ram(256 - n) - 1);
+        QCOMPARE(plan.n_resident(), n);
+        QCOMPARE(plan.host_staging_slots, 2);
+        QCOMPARE(count(plan, Place::kRam), 256 - n - 3);
+        QCOMPARE(count(plan, Place::kDisk), 3);
+        QVERIFY(plan.note.find("3 experts are read from disk") != std::string::npos);
+        // The least popular ones.
+        const Popularity p = fiddler();
+        double largest_on_disk = 0;
+        double smallest_elsewhere = 1e9;
+        for (std::size_t i = 0; i < 256; ++i) {
+            if (plan.places[i] == Place::kDisk)
+                largest_on_disk = std::max(largest_on_disk, p.counts[i]);
+            else
+                smallest_elsewhere = std::min(smallest_elsewhere, p.counts[i]);
+        }
+        QVERIFY(largest_on_disk <= smallest_elsewhere);
+
+        plan = planned(ram(2));
+        QCOMPARE(count(plan, Place::kRam), 0);
+        QCOMPARE(plan.ram_bytes, ram(2));
+        const std::string message = failure(d, {vram.vram_bytes, ram(2) - 1, 2048});
+        QVERIFY2(message.find("RAM") != std::string::npos && bytesMissing(message) == 1, message.c_str());
+    }
+
+    void plan_onTheCpu_placesInRamOrOnDisk() {
+        ModelDemand d = mixtral();
+        d.shares_host_memory = true;
+        Plan plan = make_plan(d, {1, 0, 0}, fiddler(), PlacementKind::kPopular);
+        QCOMPARE(count(plan, Place::kRam), 256);
+        QCOMPARE(plan.expected_hit_rate, 1.0);
+        plan = make_plan(d, {0, 60 * kGiB, 4096}, fiddler(), PlacementKind::kPopular);
+        QCOMPARE(plan.n_resident(), 0);
+        QVERIFY(count(plan, Place::kRam) > 0 && count(plan, Place::kDisk) > 0);
+        QCOMPARE(plan.expert_bytes, std::uint64_t{0});
+        QCOMPARE(plan.staging_slots, 0);
+        QVERIFY(plan.ram_bytes <= 60 * kGiB);
+        QVERIFY(plan.ram_bytes + d.expert_bytes > 60 * kGiB);
+    }
+
+    void budget_tooSmall_saysByHowMuchAndWhatFits() {
+        const ModelDemand d = mixtral();
+        const std::uint64_t least = d.dense_bytes + kv(d, 2048) + workspace(d, 64);
+        QVERIFY(failure(d, {least, 0, 0}).empty());
+        std::string message = failure(d, {least - 1000, 0, 0});
+        QCOMPARE(bytesMissing(message), std::uint64_t{1000});
+        QVERIFY2(message.find("need " + std::to_string(least) + " bytes") != std::string::npos, message.c_str());
+        QVERIFY2(message.find("A context of 1984 tokens would fit") != std::string::npos, message.c_str());
+        QVERIFY(failure(d, {least - 1000, 0, 1984}).empty());
+
+        message = failure(d, {kGiB, 0, 0});
+        QCOMPARE(bytesMissing(message), least - kGiB);
+        QVERIFY2(message.find("would fit") == std::string::npos, message.c_str());
+        QVERIFY(failure(d, {bytesMissing(message) + kGiB, 0, 0}).empty());
+    }
+
+    void popularity_ofAnotherModel_isRefused() {
+        const ModelDemand d = mixtral();
+        try {
+            make_plan(d, {}, Popularity::uniform(32, 16, 2), PlacementKind::kPopular);
+            QFAIL("no error");
+        } catch (const Error& error) {
+            QCOMPARE(error.kind(), ErrorKind::kInvalidInput);
+            QVERIFY(std::string(error.what()).find("32 layers of 16 experts") != std::string::npos);
+        }
+    }
+
+    // Sizes as a damaged file may give them: an error or a plan, nothing wrapped round.
+    void sizes_beyondAllBounds_areErrorsNotOverflow_data() {
+        QTest::addColumn<int>("field");
+        for (int field = 0; field < 6; ++field) QTest::addRow("field %d", field) << field;
+    }
+    void sizes_beyondAllBounds_areErrorsNotOverflow() {
+        QFETCH(int, field);
+        for (const std::uint64_t size : {~std::uint64_t{0}, ~std::uint64_t{0} / 2, ~std::uint64_t{0} / 256 + 1}) {
+            ModelDemand d = mixtral();
+            std::uint64_t* const fields[] = {&d.expert_bytes,          &d.dense_bytes,
+                                             &d.kv_bytes_per_token,    &d.host_fixed_bytes,
+                                             &d.workspace_fixed_bytes, &d.workspace_bytes_per_token};
+            *fields[field] = size;
+            const std::string message = failure(d, {24 * kGiB, 64 * kGiB, 4096});
+            QVERIFY2(message.find("does not fit") != std::string::npos, message.c_str());
+        }
+    }
+
+    void shape_outOfRange_isRefused() {
+        for (const auto& [layers, experts, active] : {std::tuple{0, 8, 2}, std::tuple{32, 0, 2}, std::tuple{32, 8, 9},
+                                                      std::tuple{32, 8, 0}, std::tuple{1 << 30, 1 << 30, 2}}) {
+            ModelDemand d = mixtral();
+            d.n_layers = layers;
+            d.n_experts = experts;
+            d.n_active = active;
+            QVERIFY_THROWS_EXCEPTION(Error, make_plan(d, {}, Popularity{}, PlacementKind::kPopular));
+        }
+    }
+
+    void plan_ofAnyDemandAndBudget_keepsBudgetsAndUsesThem() {
+        Random random{std::mt19937_64(11)};
+        int made = 0;
+        for (int round = 0; round < 20000; ++round) {
+            const ModelDemand d = randomDemand(random);
+            const Popularity p = randomPopularity(random, d);
+            const auto all = static_cast<std::int64_t>(d.n_layers * d.n_experts);
+            Budget budget;
+            budget.vram_bytes =
+                random.log(0.02 * static_cast<double>(whole(d)), 1.2 * static_cast<double>(whole(d)) + 1e4);
+            budget.ram_bytes = random.log(0.02 * static_cast<double>(whole(d)),
+                                          1.2 * static_cast<double>(whole(d) + d.host_fixed_bytes) + 1e4);
+            budget.context = random.in(0, 1) == 0 ? 0 : random.in(1, 20000);
+            const PlacementKind kind = random.in(0, 4) == 0 ? PlacementKind::kLayers : PlacementKind::kPopular;
+            Plan plan;
+            try {
+                plan = make_plan(d, budget, p, kind);
+            } catch (const Error& error) {
+                QCOMPARE(error.kind(), ErrorKind::kOutOfMemory);
+                // What the message asks for is enough, for the memory that it names.
+                const std::string message = error.what();
+                const std::uint64_t missing = bytesMissing(message);
+                QVERIFY2(missing > 0, message.c_str());
+                const bool vram = message.find("of VRAM:") != std::string::npos;
+                Budget more = budget;
+                (vram ? more.vram_bytes : more.ram_bytes) += missing;
+                const std::string again = failure(d, more);
+                QVERIFY2(again.empty() || (again.find("of VRAM:") != std::string::npos) != vram, again.c_str());
+                continue;
+            }
+            ++made;
+            const std::int64_t device = plan.n_resident();
+            const std::int64_t ram = count(plan, Place::kRam);
+            const std::int64_t disk = count(plan, Place::kDisk);
+            QCOMPARE(static_cast<std::int64_t>(plan.places.size()), all);
+            QCOMPARE(plan.dense_bytes, d.dense_bytes);
+            QCOMPARE(plan.kv_bytes, kv(d, plan.context));
+            QCOMPARE(plan.workspace_bytes, workspace(d, plan.max_step));
+            QCOMPARE(plan.expert_bytes, static_cast<std::uint64_t>(device) * d.expert_bytes);
+            QCOMPARE(plan.staging_bytes, static_cast<std::uint64_t>(plan.staging_slots) * d.expert_bytes);
+            const std::int64_t wish =
+                budget.context > 0 ? budget.context : std::min<std::int64_t>(d.max_context, 32768);
+            QVERIFY(plan.context <= wish && plan.context >= std::min<std::int64_t>(wish, 2048));
+            if (budget.context > 0) QCOMPARE(plan.context, budget.context);
+            QVERIFY(plan.max_step >= std::min<std::int64_t>(64, wish) && plan.max_step <= 4096);
+            if (disk > 0) QVERIFY(plan.host_staging_slots >= d.n_active);
+
+            if (d.shares_host_memory) {
+                QCOMPARE(device, 0);
+                QCOMPARE(plan.ram_bytes,
+                         d.host_fixed_bytes + plan.vram_bytes() +
+                             static_cast<std::uint64_t>(ram + plan.host_staging_slots) * d.expert_bytes);
+                QVERIFY(plan.ram_bytes <= budget.ram_bytes);
+                const bool reduced = plan.max_step < std::min<std::int64_t>(512, wish);
+                if (disk > 0) QVERIFY(reduced || plan.ram_bytes + d.expert_bytes > budget.ram_bytes);
+                continue;
+            }
+            QVERIFY(plan.vram_bytes() <= budget.vram_bytes);
+            if (device < all) {
+                // One more needs its own size - and where steps can still grow, what is left is less than one token's.
+                const std::uint64_t unit = kind == PlacementKind::kLayers
+                                               ? d.expert_bytes * static_cast<std::uint64_t>(d.n_experts)
+                                               : std::max(d.expert_bytes, d.workspace_bytes_per_token);
+                const bool reduced = plan.max_step < std::min<std::int64_t>(512, wish);
+                QVERIFY(reduced || plan.vram_bytes() + unit > budget.vram_bytes);
+                if (device > 0) QCOMPARE(plan.staging_slots, 2);
+            } else {
+                QCOMPARE(plan.staging_slots, 0);
+            }
+            QVERIFY(plan.ram_bytes <= budget.ram_bytes);
+            const std::int64_t copies = plan.duplicates ? all : ram + plan.host_staging_slots;
+            QCOMPARE(plan.ram_bytes, d.host_fixed_bytes + static_cast<std::uint64_t>(copies) * d.expert_bytes);
+            if (plan.duplicates) QCOMPARE(disk, 0);
+            if (disk > 0) QVERIFY(!plan.duplicates && plan.ram_bytes + d.expert_bytes > budget.ram_bytes);
+        }
+        qInfo("%d plans, the rest refused", made);
+        QVERIFY(made > 5000);
+    }
+
+    void hitRate_withMoreMemory_neverFalls() {
+        Random random{std::mt19937_64(12)};
+        for (int round = 0; round < 1500; ++round) {
+            const ModelDemand d = randomDemand(random);
+            const Popularity p = randomPopularity(random, d);
+            const PlacementKind kind = random.in(0, 4) == 0 ? PlacementKind::kLayers : PlacementKind::kPopular;
+            Budget budget;
+            budget.context = random.in(0, 1) == 0 ? 0 : random.in(1, 20000);
+            std::vector<std::uint64_t> sizes;
+            for (int i = 0; i < 40; ++i) {
+                const std::uint64_t size = random.log(1000, 1.3 * static_cast<double>(whole(d)) + 1e4);
+                sizes.push_back(size);
+                sizes.push_back(size + 1);
+                sizes.push_back(size + random.log(1, 1e6));
+            }
+            std::sort(sizes.begin(), sizes.end());
+            double last = -1;
+            for (const std::uint64_t size : sizes) {
+                (d.shares_host_memory ? budget.ram_bytes : budget.vram_bytes) = size;
+                try {
+                    const Plan plan = make_plan(d, budget, p, kind);
+                    QVERIFY2(plan.expected_hit_rate >= last - 1e-12,
+                             qPrintable(QString("%1 after %2").arg(plan.expected_hit_rate).arg(last)));
+                    last = plan.expected_hit_rate;
+                } catch (const Error&) {
+                    QVERIFY(last < 0);  // what fitted fits in more
+                }
+            }
+        }
+    }
+
+    void hitRate_ofPopularPlacement_isTheBestOfAnyChoice() {
+        Random random{std::mt19937_64(13)};
+        for (int round = 0; round < 300; ++round) {
+            ModelDemand d = randomDemand(random);
+            d.shares_host_memory = false;
+            const Popularity p = randomPopularity(random, d);
+            Plan plan;
+            try {
+                plan = make_plan(d, {random.log(1e4, static_cast<double>(whole(d))), 0, 0}, p, PlacementKind::kPopular);
+            } catch (const Error&) {
+                continue;
+            }
+            std::vector<std::uint8_t> other(plan.places.size(), 0);
+            std::fill_n(other.begin(), plan.n_resident(), std::uint8_t{1});
+            for (int choice = 0; choice < 20; ++choice) {
+                std::shuffle(other.begin(), other.end(), random.engine);
+                QVERIFY(expected_hit_rate(p, other) <= plan.expected_hit_rate + 1e-12);
+            }
+        }
+    }
+};
+
+QTEST_GUILESS_MAIN(TestPlanner)
+#include "tst_planner.moc"

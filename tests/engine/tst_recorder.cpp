@@ -1,0 +1,68 @@
+// The rings of layer events: bounded, and right about what they still hold.
+
+#include <QtTest>
+
+#include "engine/telemetry/recorder.h"
+
+using namespace offstage::engine;
+
+class TestRecorder : public QObject {
+    Q_OBJECT
+
+  private Q_SLOTS:
+    void totals_countTokensByWhereTheyRan() {
+        Recorder recorder;
+        LayerEvent event;
+        event.bytes_copied = 100;
+        event.gpu_us = 2;
+        const AssignmentEvent assignments[] = {{0, 0, 0, 3}, {1, 1, 1, 2}, {2, 2, 1, 5}};
+        recorder.record(event, assignments, 3);
+        recorder.add_step(12.5, true);
+        recorder.add_step(7.5, false);
+        const DispatchTotals& totals = recorder.totals();
+        QCOMPARE(totals.expert_calls, std::uint64_t{3});
+        QCOMPARE(totals.resident_calls, std::uint64_t{1});
+        QCOMPARE(totals.copied_calls, std::uint64_t{1});
+        QCOMPARE(totals.cpu_calls, std::uint64_t{1});
+        QCOMPARE(totals.hit_rate(), 0.3);
+        QCOMPARE(totals.bytes_copied, std::uint64_t{100});
+        QCOMPARE(totals.steps, std::uint64_t{2});
+        QCOMPARE(totals.decode_steps, std::uint64_t{1});
+        QCOMPARE(totals.steps_us, 20.0);
+        recorder.reset_totals();
+        QCOMPARE(recorder.totals().expert_calls, std::uint64_t{0});
+        QCOMPARE(recorder.totals().hit_rate(), 0.0);
+        QCOMPARE(recorder.n_events(), std::uint64_t{1});
+    }
+
+    void rings_keepTheLast() {
+        Recorder recorder;
+        const std::uint64_t n = Recorder::kEvents + 1000;
+        std::vector<AssignmentEvent> assignments(16);
+        for (std::uint64_t i = 0; i < n; ++i) {
+            LayerEvent event;
+            event.step = i;
+            for (std::size_t a = 0; a < assignments.size(); ++a) {
+                assignments[a] = {static_cast<std::uint16_t>(a), 0, 0, static_cast<std::uint32_t>(i)};
+            }
+            recorder.record(event, assignments.data(), assignments.size());
+        }
+        QCOMPARE(recorder.n_events(), n);
+        QCOMPARE(recorder.event(n - 1).step, n - 1);
+        QCOMPARE(recorder.event(n - Recorder::kEvents).step, n - Recorder::kEvents);
+        // 16 assignments each: the ring of assignments is the shorter one.
+        const std::uint64_t kept = Recorder::kAssignments / 16;
+        QVERIFY(recorder.has_assignments(n - 1));
+        QVERIFY(recorder.has_assignments(n - kept));
+        QVERIFY(!recorder.has_assignments(n - kept - 1));
+        QVERIFY(!recorder.has_assignments(n));
+        QCOMPARE(recorder.assignment(n - kept, 15).n_tokens, static_cast<std::uint32_t>(n - kept));
+        QCOMPARE(recorder.assignment(n - 1, 3).expert, std::uint16_t{3});
+        QCOMPARE(recorder.since(n - 5).size(), std::size_t{5});
+        QCOMPARE(recorder.since(0).size(), Recorder::kEvents);
+        QCOMPARE(recorder.since(0).front().step, n - Recorder::kEvents);
+    }
+};
+
+QTEST_GUILESS_MAIN(TestRecorder)
+#include "tst_recorder.moc"
