@@ -17,14 +17,18 @@ struct CalibrationRequest {
     std::span<const kernels::ExpertView> experts;
     std::byte* device_slot = nullptr;  // room for one expert on the device; nullptr: CPU only
     bool pinned = false;
-    std::int64_t n_active = 2;         // experts per token, for the layer-wise measurements
-    std::int64_t largest = 1024;       // token counts 1, 2, 4 ... largest
-    double budget_s = 3.0;             // when the time is spent, larger counts are extrapolated from the two before
+    std::int64_t n_active = 2;    // experts per token, for the layer-wise measurements
+    std::int64_t largest = 1024;  // token counts 1, 2, 4 ... largest
+    // Real time. 1 and 2 tokens are always timed; larger counts for which it does not last are left out of the table
+    // (CostModel goes on along the last two).
+    double budget_s = 3.0;
 };
 
 // Times weight copy, activation copy, and one expert on the device and on the CPU; then both sides at once, for the
-// slow-downs. Medians of several where time allows. `progress` (may be empty) gets 0 .. 1. Throws Error (kCancelled;
-// kOutOfMemory for scratch memory).
+// slow-downs. Medians of several where time allows. The device must be reserve()d for steps of `largest` tokens; where
+// it has no room for their activations, smaller counts have to do. Overwrites the slot; dense_us stays 0. `progress`
+// (may be empty) gets 0 .. 1. Throws Error: kCancelled; kOutOfMemory when not even one token's activations fit;
+// kInternal when the device fails or refuses a copy.
 CostTable calibrate(Backend& device, CpuOperations& host, const CalibrationRequest& request,
                     const std::function<void(double)>& progress, std::stop_token stop);
 

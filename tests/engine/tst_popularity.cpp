@@ -2,11 +2,13 @@
 #include <fstream>
 #include <numeric>
 
+#include <QDirIterator>
 #include <QTemporaryDir>
 #include <QtTest>
 
 #include "engine/error.h"
 #include "engine/plan/popularity.h"
+#include "tests/fuzz/plan_files.h"
 
 using namespace offstage::engine;
 
@@ -211,6 +213,18 @@ class TestPopularity : public QObject {
             QVERIFY2(QString(error.what()).startsWith("p.json: "), error.what());
             QVERIFY2(QString(error.what()).contains(message), error.what());
         }
+    }
+
+    void storedInputs_keepTheReadersPromises() {
+        QDirIterator files(OFFSTAGE_SOURCE_DIR "/tests/fuzz/corpus/popularity", QDir::Files);
+        int n = 0;
+        for (; files.hasNext(); ++n) {
+            QFile file(files.next());
+            QVERIFY(file.open(QFile::ReadOnly));
+            const std::string broken = offstage::tests::check_popularity(file.readAll().toStdString());
+            QVERIFY2(broken.empty(), qPrintable(file.fileName() + ": " + QString::fromStdString(broken)));
+        }
+        QVERIFY(n > 0);
     }
 };
 

@@ -1,0 +1,341 @@
+#include "engine/plan/calibration.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <optional>
+
+#include "engine/error.h"
+
+namespace offstage::engine {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Queue = DeviceEvent::Queue;
+
+constexpr int kMostSamples = 5;
+constexpr std::int64_t kLayerWise = 64;  // up to this many tokens an expert is timed among a token's n_active
+constexpr int kMostCopies = 32;
+constexpr int kMostRepeats = 64;
+
+double median(std::vector<double> values) {
+    std::sort(values.begin(), values.end());
+    const std::size_t middle = values.size() / 2;
+    return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+// Real time spent, against what a part of the calibration may take.
+class Allowance {
+  public:
+    explicit Allowance(double seconds) : seconds_(seconds) {}
+    bool covers(double seconds) const { return spent() + seconds <= seconds_; }
+    double spent() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
+
+  private:
+    Clock::time_point begin_ = Clock::now();
+    double seconds_;
+};
+
+class Calibrator {
+  public:
+    Calibrator(Backend& device, CpuOperations& host, const CalibrationRequest& request,
+               const std::function<void(double)>& progress, std::stop_token stop)
+        : device_(device),
+          host_(host),
+          request_(request),
+          progress_(progress),
+          stop_(std::move(stop)),
+          shape_(request.experts.front()),
+          n_active_(std::clamp<std::int64_t>(request.n_active, 1, static_cast<std::int64_t>(request.experts.size()))),
+          has_device_(request.device_slot != nullptr && !device.shares_host_memory()) {
+        const double n_weights = 3.0 * static_cast<double>(shape_.hidden_dim) * static_cast<double>(shape_.ffn_dim);
+        expert_flops_ = 2 * n_weights;
+        table_.expert_bytes =
+            static_cast<std::uint64_t>(3 * shape_.hidden_dim * shape_.ffn_dim) * kernels::bytes_per_weight(shape_.type);
+        table_.device = device.info().name;
+        table_.weight_type = kernels::name_of(shape_.type);
+        table_.hidden_dim = shape_.hidden_dim;
+        table_.ffn_dim = shape_.ffn_dim;
+        table_.pinned = request.pinned;
+        table_.emulated = device.info().emulated;
+    }
+
+    // Nothing may still work on the scratch memory when it goes.
+    ~Calibrator() {
+        device_.host_wait(device_.record(Queue::kCopy));
+        device_.host_wait(device_.record(Queue::kCompute));
+    }
+    Calibrator(const Calibrator&) = delete;
+    Calibrator& operator=(const Calibrator&) = delete;
+
+    CostTable run() {
+        allocate();
+        if (has_device_) {
+            time_weight_copy(0.15 * request_.budget_s);
+            report(0.15);
+            time_activation_copy(0.05 * request_.budget_s);
+            time_hand_over();
+            report(0.2);
+            table_.gpu_expert =
+                time_counts(0.3 * request_.budget_s, [this](std::int64_t n) { return gpu_expert_us(n); });
+            report(0.5);
+        }
+        table_.cpu_expert = time_counts((has_device_ ? 0.4 : 1.0) * request_.budget_s,
+                                        [this](std::int64_t n) { return cpu_expert_us(n, 1); });
+        report(0.9);
+        if (has_device_) time_side_by_side(0.1 * request_.budget_s);
+        report(1);
+        return std::move(table_);
+    }
+
+  private:
+    void report(double part) {
+        check();
+        if (progress_) progress_(part);
+    }
+
+    void check() const {
+        if (stop_.stop_requested()) throw Error(ErrorKind::kCancelled, "The calibration was cancelled.");
+        if (!device_.ok()) {
+            throw Error(ErrorKind::kInternal,
+                        device_.info().name + " failed while it was being calibrated: " + device_.failure());
+        }
+    }
+
+    // As many rows as the device has room for: fewer only mean that larger counts are extrapolated.
+    void allocate() {
+        largest_ = std::max<std::int64_t>(1, request_.largest);
+        for (;; largest_ /= 2) {
+            n_rows_ = std::max(largest_, std::min(largest_, kLayerWise) * n_active_);
+            if (!has_device_) break;
+            try {
+                const auto bytes = static_cast<std::size_t>(n_rows_ * shape_.hidden_dim) * sizeof(float);
+                device_inputs_ = device_.memory().allocate(bytes, MemoryUse::kWorkspace, "calibration");
+                device_outputs_ = device_.memory().allocate(bytes, MemoryUse::kWorkspace, "calibration");
+                device_row_token_ = device_.memory().allocate(static_cast<std::size_t>(n_rows_) * sizeof(std::int32_t),
+                                                              MemoryUse::kWorkspace, "calibration");
+                break;
+            } catch (const Error& error) {
+                device_inputs_ = {};
+                device_outputs_ = {};
+                if (error.kind() != ErrorKind::kOutOfMemory || largest_ == 1) throw;
+            }
+        }
+        try {
+            inputs_.resize(static_cast<std::size_t>(n_rows_ * shape_.hidden_dim));
+            outputs_.resize(inputs_.size());
+            row_token_.resize(static_cast<std::size_t>(n_rows_));
+        } catch (const std::bad_alloc&) {
+            throw Error(ErrorKind::kOutOfMemory, "There is no memory for the calibration's activations.");
+        }
+        // Ordinary numbers: zeros or denormals could be faster or slower than what comes in use.
+        std::uint32_t state = 1;
+        for (float& value : inputs_) {
+            state = state * 1664525u + 1013904223u;
+            value = static_cast<float>(state >> 8) * 0x1p-23f - 1.0f;
+        }
+        for (std::size_t i = 0; i < row_token_.size(); ++i) row_token_[i] = static_cast<std::int32_t>(i);
+        if (!has_device_) return;
+        device_.upload(device_inputs_.data(), inputs_.data(), inputs_.size() * sizeof(float));
+        device_.upload(device_row_token_.data(), row_token_.data(), row_token_.size() * sizeof(std::int32_t));
+        device_.host_wait(device_.record(Queue::kCompute));
+        check();
+    }
+
+    const kernels::ExpertView& next_expert() { return request_.experts[n_used_++ % request_.experts.size()]; }
+
+    // Experts in one go, so that what a call costs as such is shared as it is in a layer.
+    std::int64_t n_calls(std::int64_t n_tokens) const { return n_tokens <= kLayerWise ? n_active_ : 1; }
+
+    // ---- one measurement each, in microseconds
+    DeviceEvent copy_weights(DeviceEvent after) {
+        const std::optional<DeviceEvent> end =
+            device_.copy_weights(request_.device_slot, next_expert().data, table_.expert_bytes, after);
+        if (!end) {
+            throw Error(ErrorKind::kInternal,
+                        device_.info().name + " refused to copy an expert while it was being calibrated.");
+        }
+        return *end;
+    }
+
+    // From the end of one copy to the end of the next: copies come one after the other in use, too.
+    double weight_copy_us() {
+        const DeviceEvent first = copy_weights(device_.record(Queue::kCompute));
+        const DeviceEvent second = copy_weights({});
+        device_.host_wait(second);
+        return device_.elapsed_us(first, second);
+    }
+
+    template <typename Work>
+    double on_device_us(const Work& work) {
+        // Something before it, so that the queue does not idle while the work is being submitted.
+        device_.add(device_inputs_.as<float>(), 1, device_outputs_.as<float>());
+        const DeviceEvent begin = device_.record(Queue::kCompute);
+        work();
+        const DeviceEvent end = device_.record(Queue::kCompute);
+        device_.host_wait(end);
+        return device_.elapsed_us(begin, end);
+    }
+
+    double activation_copy_us(std::int64_t n_tokens) {
+        const auto bytes = static_cast<std::size_t>(n_tokens * shape_.hidden_dim) * sizeof(float);
+        return on_device_us([&] {
+            device_.download(outputs_.data(), device_inputs_.data(), bytes);
+            device_.upload(device_outputs_.data(), inputs_.data(), bytes);
+        });
+    }
+
+    double gpu_expert_us(std::int64_t n_tokens) {
+        const std::int64_t n = n_calls(n_tokens);
+        calls_.clear();
+        for (std::int64_t i = 0; i < n; ++i) {
+            kernels::ExpertView weights = shape_;
+            weights.data = request_.device_slot;
+            calls_.push_back({weights, i * n_tokens, n_tokens});
+        }
+        const double us = on_device_us([&] {
+            device_.experts(calls_, device_inputs_.as<float>(), device_row_token_.as<std::int32_t>(),
+                            device_outputs_.as<float>());
+        });
+        return us / static_cast<double>(n);
+    }
+
+    double cpu_expert_us(std::int64_t n_tokens, int repeats) {
+        const std::int64_t n = n_calls(n_tokens);
+        const HostWork work = {static_cast<double>(repeats * n) * static_cast<double>(table_.expert_bytes),
+                               static_cast<double>(repeats * n * n_tokens) * expert_flops_};
+        const double us = device_.run_on_host(work, [&] {
+            for (int repeat = 0; repeat < repeats; ++repeat) {
+                calls_.clear();
+                for (std::int64_t i = 0; i < n; ++i) calls_.push_back({next_expert(), i * n_tokens, n_tokens});
+                host_.experts(calls_, inputs_.data(), row_token_.data(), outputs_.data());
+            }
+        });
+        return us / static_cast<double>(n * repeats);
+    }
+
+    // ---- series of measurements
+    // Counts 1, 2, 4 ...: the first two always, larger ones while `seconds` last; then all again, for medians. The
+    // first sample warms caches up and counts only where it stays the only one.
+    template <typename Measure>
+    std::vector<CostPoint> time_counts(double seconds, const Measure& measure, std::int64_t factor = 2) {
+        struct Count {
+            std::int64_t n_tokens;
+            double wall_s;
+            std::vector<double> us;
+        };
+        const Allowance allowance(seconds);
+        std::vector<Count> counts;
+        const auto sample = [&](Count& count) {
+            check();
+            const double begin = allowance.spent();
+            const double us = measure(count.n_tokens);
+            count.wall_s = allowance.spent() - begin;
+            if (us > 0) count.us.push_back(us);
+        };
+        for (std::int64_t n = 1; n <= largest_; n *= factor) {
+            if (counts.size() >= 2 && !allowance.covers(counts.back().wall_s * static_cast<double>(factor))) break;
+            counts.push_back({n, 0, {}});
+            sample(counts.back());
+        }
+        for (int round = 1; round < kMostSamples; ++round) {
+            for (Count& count : counts) {
+                if (allowance.covers(count.wall_s)) sample(count);
+            }
+        }
+        check();
+        std::vector<CostPoint> points;
+        for (Count& count : counts) {
+            if (count.us.size() > 1) count.us.erase(count.us.begin());
+            if (!count.us.empty()) points.push_back({count.n_tokens, median(count.us)});
+        }
+        return points;
+    }
+
+    void time_weight_copy(double seconds) {
+        const Allowance allowance(seconds);
+        std::vector<double> us;
+        for (double wall_s = 0; us.empty() || (us.size() < kMostSamples && allowance.covers(wall_s));) {
+            check();
+            const double begin = allowance.spent();
+            us.push_back(weight_copy_us());
+            wall_s = allowance.spent() - begin;
+        }
+        table_.weight_copy_us = median(us);
+    }
+
+    void time_activation_copy(double seconds) {
+        table_.activation_copy = time_counts(
+            seconds, [this](std::int64_t n) { return activation_copy_us(n); }, 4);
+    }
+
+    void time_hand_over() {
+        std::vector<double> us;
+        for (int i = 0; i < kMostSamples; ++i) {
+            check();
+            const double begin = device_.now_us();
+            device_.host_wait(device_.record(Queue::kCompute));
+            us.push_back(device_.now_us() - begin);
+        }
+        table_.sync_us = median(us);
+    }
+
+    // Copies and CPU experts read the same DRAM: each is timed while the other is busy all the time.
+    void time_side_by_side(double seconds) {
+        if (table_.cpu_expert.empty()) return;
+        const double copy_us = table_.weight_copy_us;
+        const double expert_us = table_.cpu_expert.front().us;
+        const double cpu_us = expert_us * static_cast<double>(n_active_);
+        if (!(copy_us > 0) || !(cpu_us > 0)) return;
+        const int copies = 2 + static_cast<int>(std::min<double>(kMostCopies - 2, std::ceil(3 * cpu_us / copy_us)));
+        const int repeats = 1 + static_cast<int>(std::min<double>(kMostRepeats - 1, std::ceil(5 * copy_us / cpu_us)));
+
+        const Allowance allowance(seconds);
+        std::vector<double> cpu_slowdowns;
+        std::vector<double> copy_slowdowns;
+        for (double wall_s = 0; cpu_slowdowns.empty() || (cpu_slowdowns.size() < 3 && allowance.covers(wall_s));) {
+            check();
+            const double begin = allowance.spent();
+            for (int i = 0; i < copies; ++i) copy_weights({});
+            cpu_slowdowns.push_back(cpu_expert_us(1, 1) / expert_us);
+            device_.host_wait(device_.record(Queue::kCopy));
+
+            const DeviceEvent first = copy_weights({});
+            const DeviceEvent second = copy_weights({});
+            cpu_expert_us(1, repeats);
+            device_.host_wait(second);
+            copy_slowdowns.push_back(device_.elapsed_us(first, second) / copy_us);
+            wall_s = allowance.spent() - begin;
+        }
+        table_.cpu_slowdown = std::clamp(median(cpu_slowdowns), 1.0, 10.0);
+        table_.copy_slowdown = std::clamp(median(copy_slowdowns), 1.0, 10.0);
+    }
+
+    Backend& device_;
+    CpuOperations& host_;
+    const CalibrationRequest& request_;
+    const std::function<void(double)>& progress_;
+    const std::stop_token stop_;
+    const kernels::ExpertView shape_;
+    const std::int64_t n_active_;
+    const bool has_device_;
+    double expert_flops_ = 0;  // one token
+    CostTable table_;
+    std::int64_t largest_ = 1, n_rows_ = 0;
+    std::size_t n_used_ = 0;
+    DeviceBlock device_inputs_, device_outputs_, device_row_token_;
+    std::vector<float> inputs_, outputs_;
+    std::vector<std::int32_t> row_token_;
+    std::vector<ExpertCall> calls_;
+};
+
+}  // namespace
+
+CostTable calibrate(Backend& device, CpuOperations& host, const CalibrationRequest& request,
+                    const std::function<void(double)>& progress, std::stop_token stop) {
+    if (request.experts.empty()) throw Error(ErrorKind::kInternal, "A calibration needs at least one expert.");
+    return Calibrator(device, host, request, progress, std::move(stop)).run();
+}
+
+}  // namespace offstage::engine

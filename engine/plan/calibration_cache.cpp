@@ -1,0 +1,173 @@
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+
+#include "engine/device/hardware.h"
+#include "engine/error.h"
+#include "engine/json.h"
+#include "engine/plan/atomic_file.h"
+#include "engine/plan/calibration.h"
+#include "engine/text/text_file.h"
+
+namespace offstage::engine {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::size_t kLargestFile = std::size_t{1} << 20;
+constexpr std::size_t kMostPoints = 1024;
+constexpr std::int64_t kMostTokens = std::int64_t{1} << 40;
+constexpr double kLongestUs = 1e12;
+constexpr int kVersion = 1;
+
+// FNV-1a. Only names files: the key inside decides.
+std::string hash_of(std::string_view text) {
+    std::uint64_t hash = 14695981039346656037u;
+    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211u;
+    std::array<char, 17> hex{};
+    std::snprintf(hex.data(), hex.size(), "%016llx", static_cast<unsigned long long>(hash));
+    return hex.data();
+}
+
+json points_to_json(const std::vector<CostPoint>& points) {
+    json list = json::array();
+    for (const CostPoint& point : points) list.push_back({point.n_tokens, point.us});
+    return list;
+}
+
+json to_document(const CostTable& table) {
+    return {{"device", table.device},
+            {"emulated", table.emulated},
+            {"weight_type", table.weight_type},
+            {"hidden_dim", table.hidden_dim},
+            {"ffn_dim", table.ffn_dim},
+            {"expert_bytes", table.expert_bytes},
+            {"pinned", table.pinned},
+            {"weight_copy_us", table.weight_copy_us},
+            {"activation_copy_us", points_to_json(table.activation_copy)},
+            {"gpu_expert_us", points_to_json(table.gpu_expert)},
+            {"cpu_expert_us", points_to_json(table.cpu_expert)},
+            {"sync_us", table.sync_us},
+            {"cpu_slowdown", table.cpu_slowdown},
+            {"copy_slowdown", table.copy_slowdown},
+            {"dense_us", table.dense_us},
+            {"dense_us_per_token", table.dense_us_per_token}};
+}
+
+// [[n_tokens, us], ...], ascending.
+std::vector<CostPoint> points_of(const JsonFields& fields, const char* key, bool may_be_empty) {
+    static const std::string kExpected = "a list of pairs [tokens, microseconds], tokens ascending from 1";
+    const json* list = fields.find(key);
+    if (list == nullptr || !list->is_array() || list->size() > kMostPoints || (list->empty() && !may_be_empty)) {
+        fields.reject(key, kExpected);
+    }
+    std::vector<CostPoint> points;
+    for (const json& pair : *list) {
+        if (!pair.is_array() || pair.size() != 2 || !pair[0].is_number_integer() || !pair[1].is_number()) {
+            fields.reject(key, kExpected);
+        }
+        // As doubles, which hold any integer near enough to compare it, whatever its sign.
+        const double n_tokens = pair[0].get<double>();
+        const double us = pair[1].get<double>();
+        const double least = points.empty() ? 1 : static_cast<double>(points.back().n_tokens) + 1;
+        if (!(n_tokens >= least) || !(n_tokens <= static_cast<double>(kMostTokens)) || !(us >= 0) ||
+            !(us <= kLongestUs)) {
+            fields.reject(key, kExpected);
+        }
+        points.push_back({static_cast<std::int64_t>(n_tokens), us});
+    }
+    return points;
+}
+
+CostTable from_document(const json& document, const std::string& source) {
+    const JsonFields fields(document, source);
+    constexpr std::int64_t kLargestDim = std::int64_t{1} << 31;
+    CostTable table;
+    table.device = fields.text("device");
+    table.emulated = fields.boolean("emulated", false);
+    table.weight_type = fields.text("weight_type");
+    table.hidden_dim = fields.integer("hidden_dim", 1, kLargestDim);
+    table.ffn_dim = fields.integer("ffn_dim", 1, kLargestDim);
+    table.expert_bytes = static_cast<std::uint64_t>(fields.integer("expert_bytes", 1, std::int64_t{1} << 62));
+    table.pinned = fields.boolean("pinned", false);
+    table.weight_copy_us = fields.number("weight_copy_us", 0, kLongestUs);
+    table.activation_copy = points_of(fields, "activation_copy_us", true);
+    table.gpu_expert = points_of(fields, "gpu_expert_us", true);
+    table.cpu_expert = points_of(fields, "cpu_expert_us", false);
+    table.sync_us = fields.number("sync_us", 0, kLongestUs);
+    table.cpu_slowdown = fields.number("cpu_slowdown", 1, 100);
+    table.copy_slowdown = fields.number("copy_slowdown", 1, 100);
+    table.dense_us = fields.number("dense_us", 0, kLongestUs);
+    table.dense_us_per_token = fields.number("dense_us_per_token", 0, kLongestUs);
+    return table;
+}
+
+std::string dump(const json& document) {
+    return document.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+std::filesystem::path file_of(const std::filesystem::path& directory, const std::string& key) {
+    return directory / "calibration" / (hash_of(key) + ".json");
+}
+
+}  // namespace
+
+std::string to_json(const CostTable& table) {
+    return dump(to_document(table));
+}
+
+CostTable parse_cost_table(std::string_view text, const std::string& source) {
+    return from_document(parse_json(text, source, {.max_depth = 8, .max_values = 100'000}), source);
+}
+
+CalibrationCache::CalibrationCache(std::filesystem::path directory) : directory_(std::move(directory)) {}
+
+std::string CalibrationCache::key(const Backend& device, const CpuOperations& host, kernels::WeightType type,
+                                  std::int64_t hidden_dim, std::int64_t ffn_dim) {
+    // pool() hands the pool out for work, hence not const; its size is all that is asked here.
+    const int n_threads = const_cast<CpuOperations&>(host).pool().n_threads();
+    return device.info().fingerprint + "|" + detect_hardware().cpu_model + " x" + std::to_string(n_threads) + " " +
+           std::string(kernels::name_of(kernels::cpu_kernels().instruction_set)) + "|" +
+           std::string(kernels::name_of(host.mode())) + "|" + kernels::name_of(type) + " " +
+           std::to_string(hidden_dim) + "x" + std::to_string(ffn_dim);
+}
+
+bool CalibrationCache::load(const std::string& key, CostTable& table) const {
+    if (directory_.empty()) return false;
+    try {
+        const std::filesystem::path file = file_of(directory_, key);
+        const std::optional<std::string> text = read_small_file(file, kLargestFile);
+        if (!text) return false;
+        const std::string source = shown_path(file);
+        const json document = parse_json(*text, source, {.max_depth = 8, .max_values = 100'000});
+        const JsonFields fields(document, source);
+        if (fields.text("format") != "offstage-calibration" || fields.integer("version", 0, 1'000'000) != kVersion ||
+            fields.text("key") != key || fields.find("table") == nullptr) {
+            return false;
+        }
+        table = from_document(*fields.find("table"), source);
+        return true;
+    } catch (const Error&) {
+        return false;
+    }
+}
+
+void CalibrationCache::store(const std::string& key, const CostTable& table) const {
+    if (directory_.empty()) return;
+    const json document = {
+        {"format", "offstage-calibration"}, {"version", kVersion}, {"key", key}, {"table", to_document(table)}};
+    write_file_atomically(file_of(directory_, key), dump(document));
+}
+
+std::filesystem::path cache_directory() {
+    // The specification of XDG_CACHE_HOME: a relative path is to be ignored.
+    const char* const xdg = std::getenv("XDG_CACHE_HOME");
+    if (xdg != nullptr && std::filesystem::path(xdg).is_absolute()) return std::filesystem::path(xdg) / "offstage";
+    const char* const home = std::getenv("HOME");
+    if (home != nullptr && std::filesystem::path(home).is_absolute()) {
+        return std::filesystem::path(home) / ".cache" / "offstage";
+    }
+    return {};
+}
+
+}  // namespace offstage::engine

@@ -1,0 +1,428 @@
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+
+#include <QDirIterator>
+#include <QTemporaryDir>
+#include <QtTest>
+
+#include "engine/device/cpu_backend.h"
+#include "engine/device/emulated_accelerator.h"
+#include "engine/error.h"
+#include "engine/plan/calibration.h"
+#include "kernels/thread_pool.h"
+#include "tests/fuzz/plan_files.h"
+
+using namespace offstage;
+using namespace offstage::engine;
+
+namespace {
+
+constexpr std::int64_t kHidden = 256;
+constexpr std::int64_t kFfn = 512;
+constexpr std::size_t kExpertBytes = std::size_t{3} * kHidden * kFfn * 2;
+constexpr int kExperts = 6;
+
+// Slow enough that every figure is far above the launches; the host is accounted as well, so nothing depends on this
+// machine's speed.
+HardwareProfile profile() {
+    HardwareProfile p;
+    p.id = "test";
+    p.name = "Test GPU";
+    p.memory_bytes = std::uint64_t{1} << 30;
+    p.reserved_bytes = 1;
+    p.memory_gbps = 4;
+    p.memory_efficiency = 0.5;
+    p.tflops = 0.1;
+    p.compute_efficiency = 0.5;
+    p.bus_gbps = 1;
+    p.bus_efficiency = 0.8;
+    p.launch_us = 5;
+    p.sync_us = 12;
+    p.copy_latency_us = 10;
+    p.host = HostProfile{"test host", 2, 2.24, 20};
+    return p;
+}
+
+bool isNear(double value, double expected, double share = 1e-6) {
+    if (std::abs(value - expected) <= share * expected) return true;
+    qWarning("%.6f is not %.6f within %g %%", value, expected, share * 100);
+    return false;
+}
+
+struct Fixture {
+    explicit Fixture(std::uint64_t budget = std::uint64_t{64} << 20, const HardwareProfile& p = profile())
+        : device(p, operations, budget) {
+        for (int e = 0; e < kExperts; ++e) {
+            auto& block = weights.emplace_back(kExpertBytes / 2);
+            for (std::size_t i = 0; i < block.size(); ++i) {
+                block[i] =
+                    kernels::to_bf16(0.01f * static_cast<float>((i * 31 + static_cast<std::size_t>(e)) % 97) - 0.5f);
+            }
+            experts.push_back({block.data(), kernels::WeightType::kBf16, kHidden, kFfn});
+        }
+        slot = device.memory().allocate(kExpertBytes, MemoryUse::kStaging, "a test");
+        request.experts = experts;
+        request.device_slot = slot.data();
+        request.largest = 64;
+        request.budget_s = 60;  // never spent
+    }
+    CostTable run() { return calibrate(device, operations, request, {}, {}); }
+
+    kernels::ThreadPool pool{2};
+    CpuOperations operations{pool, kernels::GemmMode::kF32};
+    EmulatedAccelerator device;
+    std::vector<std::vector<kernels::Bf16>> weights;
+    std::vector<kernels::ExpertView> experts;
+    DeviceBlock slot;
+    CalibrationRequest request;
+};
+
+CostTable fullTable() {
+    CostTable t;
+    t.device = "a \"device\"";
+    t.weight_type = "BF16";
+    t.hidden_dim = 4096;
+    t.ffn_dim = 14336;
+    t.expert_bytes = 352321536;
+    t.pinned = true;
+    t.weight_copy_us = 28000.25;
+    t.activation_copy = {{1, 20.5}, {4, 21}};
+    t.gpu_expert = {{1, 600.125}, {2, 601}};
+    t.cpu_expert = {{1, 9000}, {2, 0.1 + 0.2}};
+    t.sync_us = 12.5;
+    t.cpu_slowdown = 1.25;
+    t.copy_slowdown = 1.125;
+    t.dense_us = 7;
+    t.dense_us_per_token = 0.5;
+    t.emulated = true;
+    return t;
+}
+
+bool same(const std::vector<CostPoint>& a, const std::vector<CostPoint>& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                      [](const CostPoint& x, const CostPoint& y) { return x.n_tokens == y.n_tokens && x.us == y.us; });
+}
+
+bool same(const CostTable& a, const CostTable& b) {
+    return a.device == b.device && a.weight_type == b.weight_type && a.hidden_dim == b.hidden_dim &&
+           a.ffn_dim == b.ffn_dim && a.expert_bytes == b.expert_bytes && a.pinned == b.pinned &&
+           a.weight_copy_us == b.weight_copy_us && same(a.activation_copy, b.activation_copy) &&
+           same(a.gpu_expert, b.gpu_expert) && same(a.cpu_expert, b.cpu_expert) && a.sync_us == b.sync_us &&
+           a.cpu_slowdown == b.cpu_slowdown && a.copy_slowdown == b.copy_slowdown && a.dense_us == b.dense_us &&
+           a.dense_us_per_token == b.dense_us_per_token && a.emulated == b.emulated;
+}
+
+// An environment variable as it was, at the end.
+class Variable {
+  public:
+    Variable(const char* name, const QByteArray& value) : name_(name), was_set_(qEnvironmentVariableIsSet(name)) {
+        old_ = qgetenv(name);
+        if (value.isNull())
+            qunsetenv(name);
+        else
+            qputenv(name, value);
+    }
+    ~Variable() {
+        if (was_set_)
+            qputenv(name_, old_);
+        else
+            qunsetenv(name_);
+    }
+
+  private:
+    const char* name_;
+    bool was_set_;
+    QByteArray old_;
+};
+
+}  // namespace
+
+class TestCalibration : public QObject {
+    Q_OBJECT
+
+  private Q_SLOTS:
+    // What the emulated device accounts is what comes out: the profile's own figures.
+    void calibration_ofAnEmulatedDevice_findsTheProfile() {
+        Fixture f;
+        const HardwareProfile p = profile();
+        const HostProfile& host = *p.host;
+        const CostTable t = f.run();
+        QCOMPARE(t.device, std::string("Test GPU (emulated)"));
+        QCOMPARE(t.weight_type, std::string("BF16"));
+        QCOMPARE(t.expert_bytes, std::uint64_t{kExpertBytes});
+        QCOMPARE(t.hidden_dim, kHidden);
+        QCOMPARE(t.ffn_dim, kFfn);
+        QVERIFY(t.emulated);
+        QVERIFY(isNear(t.weight_copy_us, p.copy_us(kExpertBytes)));
+        QVERIFY(isNear(t.sync_us, p.sync_us));
+
+        const std::vector<std::int64_t> counts = {1, 2, 4, 8, 16, 32, 64};
+        QCOMPARE(t.gpu_expert.size(), counts.size());
+        QCOMPARE(t.cpu_expert.size(), counts.size());
+        for (std::size_t i = 0; i < counts.size(); ++i) {
+            const auto n = static_cast<double>(counts[i]);
+            const double flops = 6.0 * kHidden * kFfn * n;
+            QCOMPARE(t.gpu_expert[i].n_tokens, counts[i]);
+            QVERIFY(isNear(t.gpu_expert[i].us, p.operation_us(kExpertBytes + n * kHidden * 8, flops), 0.01));
+            QCOMPARE(t.cpu_expert[i].n_tokens, counts[i]);
+            QVERIFY(isNear(t.cpu_expert[i].us, std::max(kExpertBytes / host.read_gbps, flops / host.gflops) / 1e3));
+        }
+        for (const CostPoint& point : t.activation_copy) {
+            QVERIFY(isNear(point.us, 2 * p.copy_us(static_cast<double>(point.n_tokens) * kHidden * 4), 0.01));
+        }
+        // Alone 2 and 0.8 GB/s, 2.24 together.
+        QVERIFY(isNear(t.cpu_slowdown, 2.8 / 2.24));
+        QVERIFY(isNear(t.copy_slowdown, 2.8 / 2.24));
+    }
+
+    void calibration_ofTheHost_timesItsExpertsAlone() {
+        Fixture f;
+        CpuBackend cpu(f.pool, kernels::GemmMode::kF32, std::uint64_t{16} << 20);
+        const CostTable t = calibrate(cpu, f.operations, f.request, {}, {});
+        QVERIFY(!t.has_accelerator());
+        QVERIFY(t.activation_copy.empty());
+        QCOMPARE(t.weight_copy_us, 0.0);
+        QCOMPARE(t.cpu_expert.size(), std::size_t{7});
+        for (const CostPoint& point : t.cpu_expert) QVERIFY(point.us > 0);
+        QVERIFY(!t.emulated);
+    }
+
+    void budget_thatIsSpent_leavesLargerCountsToExtrapolation() {
+        Fixture f;
+        f.request.budget_s = 0;
+        const CostTable t = f.run();
+        QCOMPARE(t.gpu_expert.size(), std::size_t{2});
+        QCOMPARE(t.cpu_expert.size(), std::size_t{2});
+        QCOMPARE(t.activation_copy.size(), std::size_t{2});
+        QVERIFY(t.weight_copy_us > 0 && t.cpu_slowdown > 1 && t.copy_slowdown > 1);
+        QVERIFY(CostModel(t).cpu_us(1000) >= t.cpu_expert.back().us);
+    }
+
+    void device_withLittleRoom_isCalibratedForFewerTokens() {
+        const std::size_t slot = (kExpertBytes + 255) / 256 * 256;
+        Fixture f(slot + 3 * 16 * kHidden * 4);
+        f.request.n_active = 1;
+        const CostTable t = f.run();
+        QCOMPARE(t.gpu_expert.back().n_tokens, 16);
+        QCOMPARE(f.device.memory().usage().used_bytes, std::uint64_t{slot});  // all given back
+        Fixture full(slot + 256);
+        try {
+            full.run();
+            QFAIL("no error");
+        } catch (const Error& error) {
+            QCOMPARE(error.kind(), ErrorKind::kOutOfMemory);
+        }
+    }
+
+    void copies_thatFail_endInAnErrorAndTheNextCalibrationWorks() {
+        int failures = 0;
+        Fixture f;
+        f.request.largest = 4;
+        for (int n = 1;; ++n) {
+            f.device.fail_copy(n);
+            try {
+                f.run();
+                break;
+            } catch (const Error& error) {
+                QCOMPARE(error.kind(), ErrorKind::kInternal);
+                QVERIFY(QString(error.what()).contains("Test GPU (emulated)"));
+                ++failures;
+            }
+            f.device.clear_failure();
+            f.device.fail_copy(0);
+            QCOMPARE(f.device.memory().usage().used_bytes, std::uint64_t{kExpertBytes});
+        }
+        QVERIFY(failures > 20);
+        f.device.fail_copy(0);
+        QVERIFY(f.run().weight_copy_us > 0);
+    }
+
+    void progress_growsToOne_andStopEndsIt() {
+        Fixture f;
+        f.request.largest = 4;
+        std::vector<double> seen;
+        calibrate(f.device, f.operations, f.request, [&](double part) { seen.push_back(part); }, {});
+        QVERIFY(std::is_sorted(seen.begin(), seen.end()));
+        QCOMPARE(seen.back(), 1.0);
+        std::stop_source stop;
+        std::size_t n = 0;
+        try {
+            calibrate(
+                f.device, f.operations, f.request,
+                [&](double) {
+                    if (++n == 2) stop.request_stop();
+                },
+                stop.get_token());
+            QFAIL("no error");
+        } catch (const Error& error) {
+            QCOMPARE(error.kind(), ErrorKind::kCancelled);
+        }
+        QCOMPARE(n, std::size_t{2});
+    }
+
+    // ---- JSON
+    void table_writtenAndParsed_isTheSame() {
+        const CostTable t = fullTable();
+        QVERIFY(same(parse_cost_table(to_json(t), "t.json"), t));
+        QVERIFY(!same(parse_cost_table(to_json(t), "t.json"), CostTable{}));
+        CostTable cpu = fullTable();
+        cpu.gpu_expert.clear();
+        cpu.activation_copy.clear();
+        QVERIFY(same(parse_cost_table(to_json(cpu), "t.json"), cpu));
+    }
+
+    void table_damaged_namesFileAndKey_data() {
+        QTest::addColumn<QString>("from");
+        QTest::addColumn<QString>("to");
+        QTest::addColumn<QString>("message");
+        const auto row = [](const char* name, const char* from, const char* to, const char* message) {
+            QTest::newRow(name) << from << to << message;
+        };
+        row("no JSON", "{", "(", "not valid JSON");
+        row("a key is missing", "\"weight_copy_us\"", "\"weight_copy\"", "\"weight_copy_us\" is missing");
+        row("a negative time", "28000.25", "-1", "\"weight_copy_us\" is -1");
+        row("a time without end", "28000.25", "1e300", "\"weight_copy_us\"");
+        row("a speed-up", "1.25", "0.5", "\"cpu_slowdown\" is 0.5");
+        row("no tokens", "600.125", "-1", "\"gpu_expert_us\"");
+        row("not ascending", "\"cpu_expert_us\": [", "\"cpu_expert_us\": [[2, 1],", "\"cpu_expert_us\"");
+        row("no pair", "\"cpu_expert_us\": [", "\"cpu_expert_us\": [[1],", "\"cpu_expert_us\"");
+        row("a fraction of a token", "\"cpu_expert_us\": [", "\"cpu_expert_us\": [[0.5, 1],", "\"cpu_expert_us\"");
+        row("tokens beyond all bounds", "\"cpu_expert_us\": [", "\"cpu_expert_us\": [[18446744073709551615, 1],",
+            "\"cpu_expert_us\"");
+        row("a size of nothing", "352321536", "0", "\"expert_bytes\" is 0");
+    }
+    void table_damaged_namesFileAndKey() {
+        QFETCH(QString, from);
+        QFETCH(QString, to);
+        QFETCH(QString, message);
+        QString text = QString::fromStdString(to_json(fullTable()));
+        QVERIFY(text.contains(from));
+        text.replace(text.indexOf(from), from.size(), to);
+        try {
+            parse_cost_table(text.toStdString(), "t.json");
+            QFAIL("no error");
+        } catch (const Error& error) {
+            QVERIFY2(QString(error.what()).startsWith("t.json: "), error.what());
+            QVERIFY2(QString(error.what()).contains(message), error.what());
+        }
+    }
+
+    // ---- cache
+    void cache_keepsTablesByKey() {
+        const QTemporaryDir folder;
+        const CalibrationCache cache(folder.path().toStdString() + "/new/cache");
+        CostTable found;
+        QVERIFY(!cache.load("a", found));
+        cache.store("a", fullTable());
+        CostTable other = fullTable();
+        other.weight_copy_us = 1;
+        cache.store("b", other);
+        QVERIFY(cache.load("a", found) && same(found, fullTable()));
+        QVERIFY(cache.load("b", found) && same(found, other));
+        QVERIFY(!cache.load("c", found));
+        cache.store("a", other);
+        QVERIFY(cache.load("a", found) && same(found, other));
+    }
+
+    void cache_withADamagedFile_hasNone_data() {
+        QTest::addColumn<QString>("from");
+        QTest::addColumn<QString>("to");
+        QTest::newRow("cut") << "\"version\""
+                             << "";
+        QTest::newRow("another version") << "\"version\": 1"
+                                         << "\"version\": 2";
+        QTest::newRow("another format") << "offstage-calibration"
+                                        << "offstage";
+        QTest::newRow("another key under the same hash") << "\"a key\""
+                                                         << "\"another key\"";
+        QTest::newRow("a damaged table") << "28000.25"
+                                         << "null";
+    }
+    void cache_withADamagedFile_hasNone() {
+        QFETCH(QString, from);
+        QFETCH(QString, to);
+        const QTemporaryDir folder;
+        const CalibrationCache cache(folder.path().toStdString());
+        cache.store("a key", fullTable());
+        const auto file = std::filesystem::directory_iterator(folder.path().toStdString() + "/calibration")->path();
+        QFile on_disk(QString::fromStdString(file.string()));
+        QVERIFY(on_disk.open(QFile::ReadOnly));
+        QString text = QString::fromUtf8(on_disk.readAll());
+        on_disk.close();
+        QVERIFY(text.contains(from));
+        if (to.isEmpty())
+            text.truncate(text.indexOf(from));
+        else
+            text.replace(from, to);
+        QVERIFY(on_disk.open(QFile::WriteOnly));
+        on_disk.write(text.toUtf8());
+        on_disk.close();
+        CostTable found;
+        QVERIFY(!cache.load("a key", found));
+        cache.store("a key", fullTable());
+        QVERIFY(cache.load("a key", found));
+    }
+
+    void cache_withoutADirectory_keepsNothing_andOneThatCannotBeWrittenIsNoError() {
+        CostTable found;
+        for (const char* directory : {"", "/proc/none"}) {
+            const CalibrationCache cache{std::filesystem::path(directory)};
+            cache.store("a", fullTable());
+            QVERIFY(!cache.load("a", found));
+        }
+    }
+
+    void key_namesEverythingThatChangesTheTimes() {
+        Fixture f;
+        const auto key = [&](const Backend& device, const CpuOperations& host, kernels::WeightType type,
+                             std::int64_t ffn) { return CalibrationCache::key(device, host, type, kHidden, ffn); };
+        const std::string base = key(f.device, f.operations, kernels::WeightType::kBf16, kFfn);
+        QVERIFY2(base.find("BF16 256x512") != std::string::npos, base.c_str());
+        QVERIFY2(base.find(" x2 ") != std::string::npos, base.c_str());
+        QVERIFY(base != key(f.device, f.operations, kernels::WeightType::kF16, kFfn));
+        QVERIFY(base != key(f.device, f.operations, kernels::WeightType::kBf16, kFfn + 1));
+        kernels::ThreadPool three(3);
+        CpuOperations more(three, kernels::GemmMode::kF32);
+        QVERIFY(base != key(f.device, more, kernels::WeightType::kBf16, kFfn));
+        CpuOperations bf16(f.pool, kernels::GemmMode::kBf16);
+        QVERIFY(base != key(f.device, bf16, kernels::WeightType::kBf16, kFfn));
+        HardwareProfile faster = profile();
+        faster.bus_gbps = 2;
+        Fixture other(std::uint64_t{64} << 20, faster);
+        QVERIFY(base != key(other.device, f.operations, kernels::WeightType::kBf16, kFfn));
+        QCOMPARE(base, key(f.device, f.operations, kernels::WeightType::kBf16, kFfn));
+    }
+
+    void cacheDirectory_followsTheEnvironment() {
+        {
+            const Variable xdg("XDG_CACHE_HOME", "/x");
+            QCOMPARE(cache_directory(), std::filesystem::path("/x/offstage"));
+        }
+        const Variable home("HOME", "/h");
+        {
+            const Variable xdg("XDG_CACHE_HOME", "relative");
+            QCOMPARE(cache_directory(), std::filesystem::path("/h/.cache/offstage"));
+        }
+        const Variable xdg("XDG_CACHE_HOME", QByteArray());
+        QCOMPARE(cache_directory(), std::filesystem::path("/h/.cache/offstage"));
+        const Variable none("HOME", QByteArray());
+        QVERIFY(cache_directory().empty());
+    }
+
+    void storedInputs_keepTheReadersPromises() {
+        QDirIterator files(OFFSTAGE_SOURCE_DIR "/tests/fuzz/corpus/cost_table", QDir::Files);
+        int n = 0;
+        for (; files.hasNext(); ++n) {
+            QFile file(files.next());
+            QVERIFY(file.open(QFile::ReadOnly));
+            const std::string broken = offstage::tests::check_cost_table(file.readAll().toStdString());
+            QVERIFY2(broken.empty(), qPrintable(file.fileName() + ": " + QString::fromStdString(broken)));
+        }
+        QVERIFY(n > 0);
+    }
+};
+
+QTEST_GUILESS_MAIN(TestCalibration)
+#include "tst_calibration.moc"

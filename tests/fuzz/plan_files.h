@@ -1,0 +1,99 @@
+#pragma once
+// What the readers of the planner's files promise, checked on any input: either an engine::Error or a value that keeps
+// its contract. Each function returns the first broken promise, or "". Shared by the fuzz targets and by the tests that
+// read the stored inputs.
+
+#include <cmath>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/error.h"
+#include "engine/plan/calibration.h"
+#include "engine/plan/planner.h"
+#include "engine/plan/popularity.h"
+
+namespace offstage::tests {
+
+constexpr const char* kPlanSource = "input.json";
+
+inline std::string check_plan_error(const engine::Error& error) {
+    if (!std::string_view(error.what()).starts_with(kPlanSource)) return "a message that does not name the file";
+    if (error.kind() != engine::ErrorKind::kInvalidModel) return "an error of another kind than kInvalidModel";
+    return {};
+}
+
+inline std::string check_popularity(std::string_view text) {
+    engine::Popularity p;
+    try {
+        p = engine::parse_popularity(text, kPlanSource);
+    } catch (const engine::Error& error) {
+        return check_plan_error(error);
+    }
+    if (p.n_layers < 1 || p.n_experts < 1 || p.n_active < 1 || p.n_active > p.n_experts || p.n_tokens < 0) {
+        return "a shape out of range";
+    }
+    if (p.counts.size() != static_cast<std::size_t>(p.n_layers * p.n_experts)) return "counts of another shape";
+    for (const double count : p.counts) {
+        if (!std::isfinite(count) || count < 0) return "a count that is negative or not finite";
+    }
+    for (std::int64_t layer = 0; layer < p.n_layers; ++layer) {
+        double sum = 0;
+        const std::int64_t most = std::min<std::int64_t>(p.n_experts, 64);  // each share() sums the layer
+        for (std::int64_t expert = 0; expert < most; ++expert) {
+            const double share = p.share(layer, expert);
+            if (!(share >= 0 && share <= 1)) return "a share that is no probability";
+            sum += share;
+        }
+        if (most == p.n_experts && std::abs(sum / static_cast<double>(p.n_active) - 1) > 2e-3) {
+            return "shares that do not add up to n_active";
+        }
+    }
+    engine::ModelDemand demand;
+    demand.n_layers = p.n_layers;
+    demand.n_experts = p.n_experts;
+    demand.n_active = p.n_active;
+    demand.expert_bytes = 1000;
+    demand.max_context = 64;
+    const std::uint64_t half = static_cast<std::uint64_t>(p.n_layers * p.n_experts) * 500;
+    const engine::Plan plan = engine::make_plan(demand, {half, 0, 0}, p, engine::PlacementKind::kPopular);
+    if (!(plan.expected_hit_rate >= 0 && plan.expected_hit_rate <= 1 + 1e-9)) return "a hit rate that is no share";
+    if (plan.vram_bytes() > half) return "a plan beyond its budget";
+    return {};
+}
+
+inline std::string check_points(const std::vector<engine::CostPoint>& points) {
+    std::int64_t last = 0;
+    for (const engine::CostPoint& point : points) {
+        if (point.n_tokens <= last) return "token counts that do not ascend";
+        if (!std::isfinite(point.us) || point.us < 0) return "a time that is negative or not finite";
+        last = point.n_tokens;
+    }
+    return {};
+}
+
+inline std::string check_cost_table(std::string_view text) {
+    engine::CostTable table;
+    try {
+        table = engine::parse_cost_table(text, kPlanSource);
+    } catch (const engine::Error& error) {
+        return check_plan_error(error);
+    }
+    for (const auto* points : {&table.activation_copy, &table.gpu_expert, &table.cpu_expert}) {
+        if (std::string broken = check_points(*points); !broken.empty()) return broken;
+    }
+    if (table.cpu_expert.empty()) return "a table without the CPU";
+    if (!(table.cpu_slowdown >= 1 && table.copy_slowdown >= 1)) return "a slow-down below 1";
+    const engine::CostModel model(table);
+    for (const std::int64_t n : {std::int64_t{1}, std::int64_t{3}, std::int64_t{4096}, std::int64_t{1} << 40}) {
+        for (const double us : {model.cpu_us(n), model.gpu_us(n), model.activation_copy_us(n)}) {
+            if (!std::isfinite(us) || us < 0) return "a predicted time that is negative or not finite";
+        }
+    }
+    // Written and read again it is the same.
+    const std::string written = engine::to_json(table);
+    if (engine::to_json(engine::parse_cost_table(written, kPlanSource)) != written) return "another table once written";
+    return {};
+}
+
+}  // namespace offstage::tests
