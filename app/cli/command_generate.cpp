@@ -1,5 +1,3 @@
-#include <array>
-#include <cstdio>
 #include <iostream>
 
 #include "app/cli/commands.h"
@@ -52,10 +50,9 @@ nlohmann::ordered_json to_json(const engine::GenerationResult& result, const eng
 void print_answers(const engine::GenerationResult& result, bool beams) {
     for (std::size_t i = 0; i < result.answers.size(); ++i) {
         const engine::Answer& answer = result.answers[i];
-        std::array<char, 80> head{};
-        std::snprintf(head.data(), head.size(), "[%zu] %s %.4f: ", i + 1, beams ? "score" : "log probability",
-                      beams ? answer.score : answer.log_probability);
-        std::cout << head.data() << answer.text << "\n";
+        std::cout << "[" << i + 1;
+        if (beams) std::cout << ", score " << answer.score;
+        std::cout << "] " << answer.text << "\n";
     }
     std::cout << std::flush;
 }

@@ -30,8 +30,10 @@ std::vector<engine::TokenId> parse_tokens(const std::string& list) {
 
 int run_logits(const LogitsOptions& options) {
     const std::vector<engine::TokenId> tokens = parse_tokens(options.tokens);
-    engine::LoadedModel model(load_request(options.model), engine::LoadedModel::Text::kNotNeeded,
-                              progress_on_terminal(), {});
+    engine::LoadRequest request = load_request(options.model);
+    request.context = static_cast<std::int64_t>(tokens.size());
+    request.learn_placement = false;
+    engine::LoadedModel model(request, engine::LoadedModel::Text::kNotNeeded, progress_on_terminal(), {});
     const std::vector<std::vector<float>> logits = engine::compute_logits(model, tokens, options.all);
     if (options.model.json) {
         print_json({{"logits", logits}});

@@ -26,6 +26,10 @@ std::string heading(const ScenarioReport& report) {
     return text + "\n";
 }
 
+std::string milliseconds(double us) {
+    return us > 0 ? print("%.3f", us / 1e3) : "-";
+}
+
 const char* caption(ScenarioKind kind) {
     switch (kind) {
         case ScenarioKind::kDecode:
@@ -94,6 +98,7 @@ nlohmann::ordered_json to_json(const ScenarioReport& report) {
 }
 
 std::string to_markdown(const ScenarioReport& report) {
+    const bool cpu = report.model.device == "cpu";  // nothing is copied there, and every expert is at hand
     std::string text = heading(report);
     for (const ScenarioKind kind : {ScenarioKind::kDecode, ScenarioKind::kPrefill, ScenarioKind::kBeam}) {
         bool first = true;
@@ -106,11 +111,12 @@ std::string to_markdown(const ScenarioReport& report) {
                     "|\n|---:|---:|---:|---|---:|---:|---:|---:|---:|---:|\n";
                 first = false;
             }
-            text += print("| %lld | %lld | %lld | %s | %.2f | %.3f | %.3f | %.2f | %.1f %% | %s |\n",
-                          static_cast<long long>(row.in), static_cast<long long>(row.out),
-                          static_cast<long long>(row.width), row.policy.c_str(), row.ttft_us / 1e3,
-                          row.itl_median_us / 1e3, row.itl_p95_us / 1e3, row.tokens_per_s, 100 * row.hit_rate,
-                          format_bytes(static_cast<std::uint64_t>(row.bytes_copied)).c_str());
+            text +=
+                print("| %lld | %lld | %lld | %s | %.2f | %s | %s | %.2f | %s | %s |\n", static_cast<long long>(row.in),
+                      static_cast<long long>(row.out), static_cast<long long>(row.width), row.policy.c_str(),
+                      row.ttft_us / 1e3, milliseconds(row.itl_median_us).c_str(), milliseconds(row.itl_p95_us).c_str(),
+                      row.tokens_per_s, cpu ? "-" : print("%.1f %%", 100 * row.hit_rate).c_str(),
+                      cpu ? "-" : format_bytes(static_cast<std::uint64_t>(row.bytes_copied)).c_str());
         }
     }
     return text;
