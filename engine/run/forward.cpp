@@ -94,6 +94,8 @@ Forward::Outcome Forward::step(std::span<const Segment> segments, Logits wanted,
     routing_size_ = as_size(n_tokens * config_.n_layers * config_.n_active);
     if (routing_.size() < routing_size_) routing_.resize(routing_size_);
 
+    if (!device_.ok()) return Outcome::kFailed;  // the device must not look up token ids that never came
+
     dispatcher_.begin_step(n_tokens, prefill);
     device_.embed(weights_.embedding(), tokens_, n_tokens, x_.as<float>());
     moe_.begin_step();

@@ -52,7 +52,8 @@ void MoeLayer::run(std::int64_t layer, const float* gate, const float* normalise
     if (!inputs_here_ && n_tokens <= kEagerTokens) fetch_inputs(normalised, n_tokens);
     const DeviceEvent routed = device_.record(Queue::kCompute);
     device_.host_wait(routed);
-    finish();  // the layer before has ended: its times can be read
+    if (!device_.ok()) return;  // what was brought over may be anything: no index may be taken from it
+    finish();                   // the layer before has ended: its times can be read
 
     collect_loads(layer, n_tokens);
     for (std::int64_t t = 0; t < n_tokens; ++t) {
@@ -60,6 +61,7 @@ void MoeLayer::run(std::int64_t layer, const float* gate, const float* normalise
     }
     schedule_ = &dispatcher_.schedule(loads_, experts_.n_staging());
     order_rows(n_tokens);
+    if (!device_.ok()) return;
 
     pending_.times.clear();
     pending_.layer = static_cast<std::int32_t>(layer);

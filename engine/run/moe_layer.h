@@ -32,7 +32,8 @@ class MoeLayer {
     static std::uint64_t bytes_per_token(const ModelConfig& config);
 
     // x (n_tokens, hidden_dim) += experts(normalised), both on the device. The experts of token t are written to
-    // routing[t * routing_stride + 0 .. n_active) on the host, best first.
+    // routing[t * routing_stride + 0 .. n_active) on the host, best first. When the device fails (Backend::ok) both are
+    // worthless.
     void run(std::int64_t layer, const float* gate, const float* normalised, std::int64_t n_tokens, float* x,
              std::int32_t* routing, std::int64_t routing_stride);
     // Around the layers of a step. finish(): after a host_wait for all of the step; without it the step's last layer is
