@@ -12,6 +12,7 @@
 #include "engine/device/host_buffer.h"
 #include "engine/device/open_device.h"
 #include "engine/error.h"
+#include "engine/run/forward.h"
 #include "engine/run/model_demand.h"
 #include "kernels/gemm.h"
 #include "kernels/thread_pool.h"
@@ -120,6 +121,19 @@ std::function<void(double)> measuring(const LoadProgressFn& progress) {
     };
 }
 
+// Scratch memory for steps of `largest` tokens, or of as many as there is room for. Returns how many.
+std::int64_t reserve_for_experts(Backend& device, const ModelConfig& config, kernels::WeightType type,
+                                 std::int64_t largest) {
+    for (std::int64_t n = largest;; n /= 2) {
+        try {
+            device.reserve(Forward::step_shape(config, type, n, n));
+            return n;
+        } catch (const Error& error) {
+            if (error.kind() != ErrorKind::kOutOfMemory || n == 1) throw;
+        }
+    }
+}
+
 // `device` nullptr: the CPU alone.
 CostTable measure(Backend* device, Machine& machine, const ModelConfig& config, const LoadProgressFn& progress,
                   const std::stop_token& stop) {
@@ -134,6 +148,7 @@ CostTable measure(Backend* device, Machine& machine, const ModelConfig& config, 
     }
     const DeviceBlock slot = device->memory().allocate(experts.bytes(), MemoryUse::kStaging, "calibration");
     wanted.device_slot = slot.data();
+    wanted.largest = reserve_for_experts(*device, config, machine.type, wanted.largest);
     wanted.pinned = device->pin(experts.memory());
     struct Unpin {
         Backend* device;
