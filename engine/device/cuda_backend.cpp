@@ -240,6 +240,11 @@ std::unique_ptr<Backend> make_cuda_backend(kernels::CudaOpening opening, int ord
     }
     const kernels::CudaFacts& facts = opening.context->facts();
     const std::uint64_t free_bytes = facts.free_bytes;
+    if (budget_bytes > facts.total_bytes) {
+        throw Error(ErrorKind::kInvalidInput, facts.name + " has " + format_bytes(facts.total_bytes) +
+                                                  " in all, less than the " + format_bytes(budget_bytes) +
+                                                  " asked for.");
+    }
     if (budget_bytes > free_bytes) {
         throw Error(ErrorKind::kOutOfMemory, facts.name + " has " + format_bytes(free_bytes) + " free, less than the " +
                                                  format_bytes(budget_bytes) + " asked for.");

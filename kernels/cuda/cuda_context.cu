@@ -364,10 +364,13 @@ void Context::set_scratch(void* data, std::size_t bytes) {
     check(cudaStreamSynchronize(compute_.get()), "Waiting for the GPU");
     auto* place = static_cast<unsigned char*>(data);
     std::size_t left = bytes;
-    // cuBLAS would allocate its own memory otherwise, beside the budget. set_stream() takes the workspace away again, so
-    // it comes first and is not called later.
-    if (cublas_ != nullptr && left >= cublas_bytes_) {
-        if (cublas_->functions().set_workspace(cublas_->handle(), place, cublas_bytes_) == CUBLAS_STATUS_SUCCESS) {
+    // cuBLAS would allocate its own memory otherwise, beside the budget. set_stream() makes it forget the last one.
+    if (cublas_ != nullptr) {
+        if (cublas_->functions().set_stream(cublas_->handle(), compute_.get()) != CUBLAS_STATUS_SUCCESS) {
+            worker_.failure.set("cuBLAS does not take the GPU's queue.");
+        }
+        if (left >= cublas_bytes_ &&
+            cublas_->functions().set_workspace(cublas_->handle(), place, cublas_bytes_) == CUBLAS_STATUS_SUCCESS) {
             place += cublas_bytes_;
             left -= cublas_bytes_;
         }
