@@ -1,9 +1,10 @@
 #pragma once
 // Number formats that weights are stored in, and their conversions to float. Plain integers inside: no SIMD types.
+// C++17, because the device code includes this and nvcc 11 knows no newer standard.
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace offstage::kernels {
 
@@ -35,13 +36,25 @@ constexpr const char* name_of(WeightType type) {
     return "?";
 }
 
+inline float float_of_bits(std::uint32_t bits) {
+    float value = 0.0f;
+    std::memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+inline std::uint32_t bits_of(float value) {
+    std::uint32_t bits = 0;
+    std::memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
 inline float to_float(Bf16 value) {
-    return std::bit_cast<float>(std::uint32_t{value.bits} << 16);
+    return float_of_bits(std::uint32_t{value.bits} << 16);
 }
 
 // Round to nearest even; NaN stays NaN.
 inline Bf16 to_bf16(float value) {
-    const auto bits = std::bit_cast<std::uint32_t>(value);
+    const std::uint32_t bits = bits_of(value);
     if ((bits & 0x7fffffffu) > 0x7f800000u) return {static_cast<std::uint16_t>((bits >> 16) | 0x40u)};
     return {static_cast<std::uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16)};
 }
@@ -52,10 +65,10 @@ inline float to_float(F16 value) {
     const std::uint32_t mantissa = value.bits & 0x3ffu;
     if (exponent == 0) {  // zero or subnormal: mantissa * 2^-24
         const float magnitude = static_cast<float>(mantissa) * 0x1p-24f;
-        return std::bit_cast<float>(std::bit_cast<std::uint32_t>(magnitude) | sign);
+        return float_of_bits(bits_of(magnitude) | sign);
     }
-    if (exponent == 31) return std::bit_cast<float>(sign | 0x7f800000u | (mantissa << 13));
-    return std::bit_cast<float>(sign | ((exponent + 112u) << 23) | (mantissa << 13));
+    if (exponent == 31) return float_of_bits(sign | 0x7f800000u | (mantissa << 13));
+    return float_of_bits(sign | ((exponent + 112u) << 23) | (mantissa << 13));
 }
 
 inline float to_float(float value) {

@@ -1,11 +1,260 @@
 #include "engine/device/cuda_backend.h"
 
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/device/host_buffer.h"
 #include "engine/error.h"
 
 namespace offstage::engine {
+namespace {
 
-std::unique_ptr<Backend> open_cuda_backend(int, std::uint64_t) {
-    throw Error(ErrorKind::kUnsupported, "This program was built without CUDA.");
+using Clock = std::chrono::steady_clock;
+using kernels::CudaContext;
+using kernels::CudaQueue;
+
+// The driver's own needs while kernels run, and the display's. On a small GPU an eighth.
+constexpr std::uint64_t kReserveBytes = std::uint64_t{512} << 20;
+
+class CudaMemory final : public MemorySource {
+  public:
+    explicit CudaMemory(CudaContext& context) : context_(context) {}
+    void* allocate(std::size_t bytes) noexcept override { return context_.allocate(bytes); }
+    void release(void* data, std::size_t) noexcept override { context_.release(data); }
+
+  private:
+    CudaContext& context_;
+};
+
+std::string version_text(int version) {
+    return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
+DeviceInfo info_of(const kernels::CudaFacts& facts) {
+    DeviceInfo info;
+    info.kind = DeviceKind::kCuda;
+    info.id = "cuda:" + std::to_string(facts.ordinal);
+    info.name = facts.name;
+    info.memory_bytes = facts.total_bytes;
+    info.available_bytes = facts.free_bytes;
+    info.fingerprint = facts.name + " " + std::to_string(facts.compute_major) + "." +
+                       std::to_string(facts.compute_minor) + " x" + std::to_string(facts.n_multiprocessors) + " " +
+                       std::to_string(facts.clock_khz) + "/" + std::to_string(facts.memory_clock_khz) + " kHz " +
+                       std::to_string(facts.memory_bus_bits) + " bit driver " + version_text(facts.driver_version) +
+                       " runtime " + version_text(facts.runtime_version) +
+                       (facts.cublas.empty() ? " without cuBLAS" : " cuBLAS " + facts.cublas);
+    return info;
+}
+
+CudaQueue queue_of(DeviceEvent event) {
+    return event.queue == DeviceEvent::Queue::kCompute ? CudaQueue::kCompute : CudaQueue::kCopy;
+}
+
+kernels::CudaAttentionShape shape_of(const AttentionShape& shape) {
+    return {shape.n_heads, shape.n_kv_heads, shape.head_dim, shape.sliding_window};
+}
+
+kernels::CudaStep step_of(const Backend::StepShape& shape) {
+    kernels::CudaStep step;
+    step.n_tokens = shape.n_tokens;
+    step.hidden_dim = shape.hidden_dim;
+    step.ffn_dim = shape.ffn_dim;
+    step.n_experts = shape.n_experts;
+    step.n_active = shape.n_active;
+    step.context = shape.context;
+    step.attention = shape_of(shape.attention);
+    return step;
+}
+
+class CudaBackend final : public Backend {
+  public:
+    CudaBackend(std::unique_ptr<CudaContext> context, std::uint64_t budget_bytes)
+        : context_(std::move(context)),
+          info_(info_of(context_->facts())),
+          source_(*context_),
+          arena_(info_.name, source_, budget_bytes) {}
+    ~CudaBackend() override { finish(); }
+
+    const DeviceInfo& info() const override { return info_; }
+    Arena& memory() override { return arena_; }
+    bool shares_host_memory() const override { return false; }
+
+    bool ok() const override { return context_->failure().empty(); }
+    std::string failure() const override { return ok() ? std::string() : info_.name + ": " + context_->failure(); }
+    void clear_failure() override { context_->clear_failure(); }
+
+    bool pin(std::span<std::byte> host) override { return host.empty() || context_->pin(host.data(), host.size()); }
+    void unpin(std::span<std::byte> host) override {
+        if (!host.empty()) context_->unpin(host.data());
+    }
+
+    void upload(void* device, const void* host, std::size_t bytes) override {
+        if (copy_fails()) {
+            context_->fail("A copy to the GPU failed (injected for a test).");
+        } else {
+            context_->upload(device, host, bytes);
+        }
+    }
+    void download(void* host, const void* device, std::size_t bytes) override {
+        if (copy_fails()) {
+            context_->fail("A copy from the GPU failed (injected for a test).");
+        } else {
+            context_->download(host, device, bytes);
+        }
+    }
+    std::optional<DeviceEvent> copy_weights(void* device, const void* host, std::size_t bytes,
+                                            DeviceEvent after) override {
+        if (copy_fails()) return std::nullopt;
+        // The copy queue's own events are in order anyway.
+        const std::uint64_t after_compute = after.queue == DeviceEvent::Queue::kCompute ? after.ticket : 0;
+        const std::uint64_t ticket = context_->copy_weights(device, host, bytes, after_compute);
+        if (ticket == 0) return std::nullopt;
+        return DeviceEvent{DeviceEvent::Queue::kCopy, ticket};
+    }
+    DeviceEvent record(DeviceEvent::Queue queue) override {
+        return {queue, context_->record(queue_of({queue, 0}))};
+    }
+    void wait(DeviceEvent event) override { context_->wait(queue_of(event), event.ticket); }
+    void host_wait(DeviceEvent event) override { context_->host_wait(queue_of(event), event.ticket); }
+    bool has_happened(DeviceEvent event) override { return context_->has_happened(queue_of(event), event.ticket); }
+
+    double now_us() override { return std::chrono::duration<double, std::micro>(Clock::now() - opened_).count(); }
+    double elapsed_us(DeviceEvent begin, DeviceEvent end) override {
+        return begin.queue == end.queue ? context_->elapsed_us(queue_of(begin), begin.ticket, end.ticket) : 0;
+    }
+    double run_on_host(const HostWork&, const std::function<void()>& body) override {
+        const double begin = now_us();
+        body();
+        return now_us() - begin;
+    }
+
+    void embed(const kernels::WeightView& table, const TokenId* tokens, std::int64_t n, float* x) override {
+        context_->embed(table, tokens, n, x);
+    }
+    void rms_norm(const float* x, const float* weight, std::int64_t n, std::int64_t hidden_dim, float eps,
+                  float* out) override {
+        context_->rms_norm(x, weight, n, hidden_dim, eps, out);
+    }
+    void multiply(const kernels::WeightView& weight, const float* x, std::int64_t n, float* y) override {
+        context_->multiply(weight, x, n, y);
+    }
+    void add(const float* y, std::int64_t n, float* x) override { context_->add(y, n, x); }
+    void rotate_and_store(std::int64_t layer, const AttentionShape& shape, std::span<const AttentionSegment> segments,
+                          const float* cos, const float* sin, float* qkv, const kernels::KvView& kv) override {
+        take(segments);
+        context_->rotate_and_store(layer, shape_of(shape), segments_.data(), segments_.size(), cos, sin, qkv, kv);
+    }
+    void attend(std::int64_t layer, const AttentionShape& shape, std::span<const AttentionSegment> segments,
+                const float* qkv, const kernels::KvView& kv, float* out) override {
+        take(segments);
+        context_->attend(layer, shape_of(shape), segments_.data(), segments_.size(), qkv, kv, out);
+    }
+    void copy_kv_block(const kernels::KvView& kv, std::int32_t from, std::int32_t to, std::int64_t n_tokens) override {
+        context_->copy_kv_block(kv, from, to, n_tokens);
+    }
+    void route(const float* gate, const float* x, std::int64_t n, std::int64_t hidden_dim, std::int64_t n_experts,
+               std::int64_t n_active, std::int32_t* experts, float* weights) override {
+        context_->route(gate, x, n, hidden_dim, n_experts, n_active, experts, weights);
+    }
+    void experts(std::span<const ExpertCall> calls, const float* inputs, const std::int32_t* row_token,
+                 float* out) override;
+    void combine(const float* rows, const std::int32_t* row_of, const float* weights, std::int64_t n,
+                 std::int64_t n_active, std::int64_t hidden_dim, float* x) override {
+        context_->combine(rows, row_of, weights, n, n_active, hidden_dim, x);
+    }
+
+    std::uint64_t scratch_bytes(const StepShape& shape) const override {
+        return context_->scratch_bytes(step_of(shape));
+    }
+    void reserve(const StepShape& shape) override;
+    void fail_copy(int n) override { fail_in_ = n; }
+
+  private:
+    bool copy_fails() { return fail_in_ > 0 && --fail_in_ == 0; }
+    // Memory is given back below: nothing may still work on it.
+    void finish() {
+        host_wait(record(DeviceEvent::Queue::kCompute));
+        host_wait(record(DeviceEvent::Queue::kCopy));
+    }
+    void take(std::span<const AttentionSegment> segments) {
+        segments_.clear();
+        for (const AttentionSegment& segment : segments) {
+            segments_.push_back({segment.first_row, segment.n_tokens, segment.past, segment.device_blocks});
+        }
+    }
+
+    std::unique_ptr<CudaContext> context_;
+    DeviceInfo info_;
+    CudaMemory source_;
+    Arena arena_;
+    DeviceBlock scratch_;
+    std::vector<kernels::CudaSegment> segments_;  // kept, so that a step allocates nothing
+    std::vector<kernels::CudaExpertCall> calls_;
+    int fail_in_ = 0;
+    Clock::time_point opened_ = Clock::now();
+};
+
+void CudaBackend::experts(std::span<const ExpertCall> calls, const float* inputs, const std::int32_t* row_token,
+                          float* out) {
+    // Experts of one layer have one shape; their formats may differ (some in fewer bits).
+    std::size_t done = 0;
+    while (done < calls.size()) {
+        const kernels::ExpertView& first = calls[done].weights;
+        calls_.clear();
+        std::size_t next = done;
+        for (; next < calls.size(); ++next) {
+            const kernels::ExpertView& expert = calls[next].weights;
+            if (expert.type != first.type || expert.hidden_dim != first.hidden_dim || expert.ffn_dim != first.ffn_dim) {
+                break;
+            }
+            calls_.push_back({expert.data, calls[next].first_row, calls[next].n_rows});
+        }
+        context_->experts({first.type, first.hidden_dim, first.ffn_dim}, calls_.data(), calls_.size(), inputs,
+                          row_token, out);
+        done = next;
+    }
+}
+
+void CudaBackend::reserve(const StepShape& shape) {
+    const auto bytes = static_cast<std::size_t>(scratch_bytes(shape));
+    if (bytes <= scratch_.size()) return;
+    finish();
+    // The old one goes first: a budget rarely has room for both.
+    context_->set_scratch(nullptr, 0);
+    scratch_ = DeviceBlock();
+    scratch_ = arena_.allocate(bytes, MemoryUse::kWorkspace, "the scratch memory of a step");
+    context_->set_scratch(scratch_.data(), scratch_.size());
+}
+
+}  // namespace
+
+std::unique_ptr<Backend> make_cuda_backend(kernels::CudaOpening opening, int ordinal, std::uint64_t budget_bytes) {
+    const std::string device = "cuda:" + std::to_string(ordinal);
+    if (opening.context == nullptr) {
+        const bool no_memory = opening.problem == kernels::CudaOpenProblem::kOutOfMemory;
+        throw Error(no_memory ? ErrorKind::kOutOfMemory : ErrorKind::kUnsupported,
+                    "The device " + device + " cannot be opened: " + opening.reason + ".");
+    }
+    const kernels::CudaFacts& facts = opening.context->facts();
+    const std::uint64_t free_bytes = facts.free_bytes;
+    if (budget_bytes > facts.total_bytes) {
+        throw Error(ErrorKind::kInvalidInput, facts.name + " has " + format_bytes(facts.total_bytes) +
+                                                  " in all, less than the " + format_bytes(budget_bytes) +
+                                                  " asked for.");
+    }
+    if (budget_bytes > free_bytes) {
+        throw Error(ErrorKind::kOutOfMemory, facts.name + " has " + format_bytes(free_bytes) + " free, less than the " +
+                                                 format_bytes(budget_bytes) + " asked for.");
+    }
+    if (budget_bytes == 0) budget_bytes = free_bytes - std::min(kReserveBytes, free_bytes / 8);
+    return std::make_unique<CudaBackend>(std::move(opening.context), budget_bytes);
+}
+
+std::unique_ptr<Backend> open_cuda_backend(int ordinal, std::uint64_t budget_bytes) {
+    return make_cuda_backend(kernels::open_cuda_context(ordinal), ordinal, budget_bytes);
 }
 
 }  // namespace offstage::engine

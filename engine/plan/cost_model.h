@@ -25,7 +25,7 @@ struct CostTable {
     std::vector<CostPoint> cpu_expert;
     double sync_us = 0;             // one hand-over between host and device
     double cpu_slowdown = 1;        // of CPU experts while a copy runs (they share DRAM)
-    double copy_slowdown = 1;       // of copies while CPU experts run
+    double copy_slowdown = 1;       // of copies while CPU experts of one token run
     double dense_us = 0;            // decode: everything but the experts, one token, all layers
     double dense_us_per_token = 0;  // prefill: the same per token of a long step
     bool emulated = false;

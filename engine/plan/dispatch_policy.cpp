@@ -15,24 +15,48 @@ constexpr std::array<PolicyKind, 5> kPolicies = {PolicyKind::kThreshold, PolicyK
                                                  PolicyKind::kStatic, PolicyKind::kLayers};
 constexpr std::int64_t kMostSlots = 16;  // more are as good as 16: the GPU is never that far behind the copies
 
+// What the CPU gets.
+struct CpuList {
+    double us = 0;  // alone
+    std::int64_t n_experts = 0;
+    std::int64_t n_tokens = 0;
+
+    void add(double expert_us, std::int64_t tokens) {
+        us += expert_us;
+        ++n_experts;
+        n_tokens += tokens;
+    }
+};
+
 // A layer played through, event by event, as makespan_us() describes it.
 class Timeline {
   public:
     Timeline(const CostModel& cost, std::int64_t staging_slots)
-        : copy_us_(cost.weight_copy_us()),
-          copy_slowdown_(std::max(1.0, cost.table().copy_slowdown)),
-          cpu_slowdown_(std::max(1.0, cost.table().cpu_slowdown)),
+        : cost_(cost),
+          copy_us_(cost.weight_copy_us()),
+          one_token_us_(cost.cpu_us(1)),
           n_slots_(std::clamp<std::int64_t>(staging_slots, 1, kMostSlots)) {}
 
-    // The CPU's list: `lead_us` (activation copy, hand-over) disturbs nobody, `work_us` is what it takes alone.
-    void begin(double resident_us, double lead_us, double work_us) {
-        gpu_end_ = resident_us;
+    void begin(double resident_us, const CpuList& list) {
+        const bool hands_over = list.n_experts > 0 && cost_.table().has_accelerator();
+        // Down before the GPU and the CPU begin, up when both are done.
+        const double activations_us = hands_over ? cost_.activation_copy_us(list.n_tokens) / 2 : 0;
+        upload_us_ = activations_us;
+        gpu_end_ = activations_us + resident_us;
         copy_end_ = copying_ = 0;
         n_copied_ = 0;
         cpu_clock_ = 0;
-        cpu_lead_ = lead_us;
-        cpu_work_ = work_us;
+        cpu_lead_ = hands_over ? activations_us + cost_.table().sync_us : 0;
+        cpu_work_ = list.us;
         cpu_busy_ = 0;
+        // The slow-downs were measured with one token, when an expert's weights are read as fast as the CPU can. The
+        // longer it computes with them, the less of the memory it takes.
+        const double reading =
+            list.us > 0 ? std::min(1.0, static_cast<double>(list.n_experts) * one_token_us_ / list.us) : 0;
+        const double demand =
+            copy_us_ > 0 && one_token_us_ > 0 ? (one_token_us_ + reading * copy_us_) / (one_token_us_ + copy_us_) : 1;
+        copy_slowdown_ = std::max(1.0, cost_.table().copy_slowdown * demand);
+        cpu_slowdown_ = std::max(1.0, cost_.table().cpu_slowdown * demand);
     }
 
     // The next expert to copy; then it runs for `gpu_us`.
@@ -52,7 +76,7 @@ class Timeline {
     double finish() {
         // A CPU that was done before the last copy has a clock beyond its end, but then the GPU ends later still.
         cpu_busy_ += cpu_work_;
-        return std::max(gpu_end_, cpu_clock_ + cpu_lead_ + cpu_work_);
+        return std::max(gpu_end_, cpu_clock_ + cpu_lead_ + cpu_work_) + upload_us_;
     }
 
     double copying_us() const { return copying_; }
@@ -88,18 +112,15 @@ class Timeline {
         return duration;
     }
 
-    double copy_us_, copy_slowdown_, cpu_slowdown_;
-    std::int64_t n_slots_;
+    const CostModel& cost_;
+    const double copy_us_, one_token_us_;
+    const std::int64_t n_slots_;
+    double copy_slowdown_ = 1, cpu_slowdown_ = 1, upload_us_ = 0;
     std::array<double, kMostSlots> done_{};
     std::int64_t n_copied_ = 0;
     double gpu_end_ = 0, copy_end_ = 0, copying_ = 0;
     double cpu_clock_ = 0, cpu_lead_ = 0, cpu_work_ = 0, cpu_busy_ = 0;
 };
-
-double lead_us(const CostModel& cost, std::int64_t cpu_tokens) {
-    if (cpu_tokens == 0 || !cost.table().has_accelerator()) return 0;
-    return cost.activation_copy_us(cpu_tokens) + cost.table().sync_us;
-}
 
 // Searches the split of the candidates (most loaded first) with the smallest makespan; sets `copied`. Few candidates:
 // all splits. More: the best of three plain ones (the most loaded are copied, the least loaded are, each goes where it
@@ -111,7 +132,6 @@ class Balancer {
           n_(candidates.size()),
           resident_us_(resident_us),
           copy_us_(cost.weight_copy_us()),
-          cost_(cost),
           timeline_(cost, staging_slots) {}
 
     void search() {
@@ -137,18 +157,15 @@ class Balancer {
     }
 
   private:
-    static constexpr std::size_t kAllSplits = 6;
+    static constexpr std::size_t kAllSplits = 8;
     static constexpr std::size_t kThorough = 24;
 
     double evaluate() {
-        double cpu_us = 0;
-        std::int64_t cpu_tokens = 0;
+        CpuList list;
         for (const Candidate& candidate : candidates_) {
-            if (candidate.copied) continue;
-            cpu_us += candidate.cpu_us;
-            cpu_tokens += candidate.n_tokens;
+            if (!candidate.copied) list.add(candidate.cpu_us, candidate.n_tokens);
         }
-        timeline_.begin(resident_us_, lead_us(cost_, cpu_tokens), cpu_us);
+        timeline_.begin(resident_us_, list);
         for (const Candidate& candidate : candidates_) {
             if (candidate.copied) timeline_.copy(candidate.gpu_us);
         }
@@ -280,7 +297,6 @@ class Balancer {
     const std::size_t n_;
     const double resident_us_;
     const double copy_us_;
-    const CostModel& cost_;
     Timeline timeline_;
     double current_us_ = 0;  // of `copied`
     double best_us_ = 0;     // of `best`
@@ -292,16 +308,13 @@ void predict(std::span<const Assignment> assignments, const CostModel& cost, std
              Schedule& figures) {
     double resident_us = 0;
     double copied_us = 0;
-    double cpu_us = 0;
-    std::int64_t cpu_tokens = 0;
+    CpuList list;
     for (const Assignment& assignment : assignments) {
         if (assignment.way == Way::kResident) resident_us += cost.gpu_us(assignment.n_tokens);
-        if (assignment.way != Way::kCpu) continue;
-        cpu_us += cost.cpu_us(assignment.n_tokens);
-        cpu_tokens += assignment.n_tokens;
+        if (assignment.way == Way::kCpu) list.add(cost.cpu_us(assignment.n_tokens), assignment.n_tokens);
     }
     Timeline timeline(cost, staging_slots);
-    timeline.begin(resident_us, lead_us(cost, cpu_tokens), cpu_us);
+    timeline.begin(resident_us, list);
     for (const Assignment& assignment : assignments) {
         if (assignment.way != Way::kCopy) continue;
         const double gpu_us = cost.gpu_us(assignment.n_tokens);

@@ -62,15 +62,16 @@ struct Schedule {
     std::vector<Candidate> candidates;
 };
 
-// For balanced the split is the best of all where at most 6 experts miss, else the best that a bounded search finds.
+// For balanced the split is the best of all where at most 8 experts miss, else the best that a bounded search finds.
 // Decides without allocating once `out` has seen the largest layer. `staging_slots` 0: nothing can be copied on demand.
 // Without an accelerator (cost.table()) everything is the CPU's.
 void decide(PolicyKind policy, std::span<const ExpertLoad> loads, const CostModel& cost, std::int64_t staging_slots,
             Schedule& out);
 
 // Makespan of a layer: the GPU runs residents while the copy engine works, then each copied expert once it has arrived;
-// the CPU runs its list meanwhile; copies and CPU slow each other down while both run (CostTable::cpu_slowdown,
-// copy_slowdown). A CPU list costs one activation copy and one hand-over.
+// the CPU runs its list meanwhile. A CPU list costs one hand-over and one activation copy: half of it before either
+// side begins, half when both are done. Copies and CPU slow each other down while both run (CostTable::cpu_slowdown,
+// copy_slowdown), the less the longer the CPU computes with the weights that it reads.
 double makespan_us(std::span<const Assignment> assignments, const CostModel& cost, std::int64_t staging_slots);
 
 }  // namespace offstage::engine

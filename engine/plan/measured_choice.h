@@ -27,9 +27,9 @@ class MeasuredChoice {
     struct Verdict {
         std::int64_t at_step = 0;
         PolicyKind kept = PolicyKind::kBalanced;
-        double favourite_us = 0;   // median per step
+        double favourite_us = 0;  // median per step
         double challenger_us = 0;
-        std::string reason;        // "balanced is kept: 41.2 ms per token against 44.0 with static (32 tokens each)"
+        std::string reason;  // "balanced is kept: 41.2 ms per token against 44.0 with static (32 tokens each)"
     };
     const std::vector<Verdict>& verdicts() const { return verdicts_; }  // the last 64
     bool comparing() const;

@@ -1,6 +1,7 @@
 #include "engine/run/loaded_model.h"
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 
 #include "engine/device/hardware.h"
@@ -15,6 +16,8 @@ namespace {
 
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
+
+constexpr std::uint64_t kSampleBytes = std::uint64_t{1} << 30;  // experts that costs are measured on
 
 // Passes progress on at most about 30 times a second, and always the end.
 BytesProgressFn throttled(const LoadProgressFn& progress, std::string stage) {
@@ -80,6 +83,7 @@ LoadedModel::LoadedModel(const LoadRequest& request, Text text, const LoadProgre
     if (request.drill.ram_allocation > 0) ram_->fail_allocation(request.drill.ram_allocation);
     device_->fail_copy(request.drill.copy);
 
+    measure_costs(request, progress, stop);
     source_->watch(throttled(progress, directory_.empty() ? "Drawing weights" : "Packing weights"), stop);
     DenseWeights dense = source_->load_dense(*ram_);
     active_bytes_ = engine::active_bytes(config_, dense, source_->expert_type());
@@ -92,11 +96,9 @@ LoadedModel::LoadedModel(const LoadRequest& request, Text text, const LoadProgre
     dispatcher_ = std::make_unique<Dispatcher>(cost_, request.dispatch);
     forward_ = std::make_unique<Forward>(config_, weights_, *experts_, *device_, *host_, *dispatcher_, plan_.max_step,
                                          plan_.context);
-    measure_costs(request, progress, stop);
     device_->memory().fail_allocation(0);
     ram_->fail_allocation(0);
     device_->fail_copy(0);
-    dispatcher_->set_policy(request.dispatch);  // now that costs are known
     if (request.learn_placement && !device_->shares_host_memory() && request.popularity_file.empty() &&
         popularity_.n_tokens == 0) {
         learn_placement();
@@ -193,33 +195,37 @@ void LoadedModel::measure_costs(const LoadRequest& request, const LoadProgressFn
     const CalibrationCache cache(request.cache_directory.empty() ? cache_directory() / "calibration"
                                                                  : fs::path(request.cache_directory));
     const std::string key =
-        CalibrationCache::key(*device_, *host_, experts_->type(), config_.hidden_dim, config_.ffn_dim);
+        CalibrationCache::key(*device_, *host_, source_->expert_type(), config_.hidden_dim, config_.ffn_dim);
     CostTable table;
     if (!cache.load(key, table)) {
-        // Where no slot is planned for copies on demand, one is borrowed from what the budget leaves, if anything.
-        DeviceBlock borrowed;
-        std::byte* slot = experts_->n_staging() > 0 ? experts_->staging(0) : nullptr;
-        if (slot == nullptr && device_->memory().available_bytes() >= experts_->expert_bytes()) {
-            borrowed = device_->memory().allocate(experts_->expert_bytes(), MemoryUse::kStaging, "calibration");
-            slot = borrowed.data();
+        const std::uint64_t bytes = demand_.expert_bytes;
+        DeviceBlock slot;
+        if (device_->memory().available_bytes() >= bytes) {
+            slot = device_->memory().allocate(bytes, MemoryUse::kStaging, "measuring");
         }
-        std::vector<kernels::ExpertView> samples = experts_->some_in_ram(8);
-        HostBuffer sample;
-        if (samples.empty()) {
-            sample = HostBuffer(experts_->expert_bytes(), "calibration");
-            source_->pack_expert(LayerIndex{0}, ExpertIndex{0}, sample.data());
-            samples.push_back({sample.data(), experts_->type(), config_.hidden_dim, config_.ffn_dim});
+        // Several experts in turn, so that no cache serves them.
+        const auto n_samples = static_cast<std::int32_t>(std::clamp<std::uint64_t>(kSampleBytes / bytes, 2, 16));
+        PinnedHost<std::byte> memory(*device_, static_cast<std::size_t>(n_samples) * bytes, "measuring");
+        std::vector<kernels::ExpertView> samples;
+        for (std::int32_t i = 0; i < n_samples; ++i) {
+            std::byte* block = memory.host() + static_cast<std::size_t>(i) * bytes;
+            source_->pack_expert(LayerIndex{static_cast<std::int32_t>(i / config_.n_experts % config_.n_layers)},
+                                 ExpertIndex{static_cast<std::int32_t>(i % config_.n_experts)}, block);
+            samples.push_back({block, source_->expert_type(), config_.hidden_dim, config_.ffn_dim});
         }
         CalibrationRequest wanted;
         wanted.experts = samples;
-        wanted.device_slot = slot;
-        wanted.pinned = experts_->pinned_bytes() > 0;
+        wanted.device_slot = slot.data();
+        wanted.pinned = memory.pinned();
         wanted.n_active = config_.n_active;
+        wanted.largest = std::min<std::int64_t>(1024, static_cast<std::int64_t>(
+                                                          std::bit_floor(static_cast<std::uint64_t>(plan_.max_step))));
+        device_->reserve(Forward::step_shape(config_, source_->expert_type(), plan_.max_step, plan_.context));
         const auto told = [&](double done) {
             if (progress) progress({"Measuring this machine", static_cast<std::uint64_t>(done * 1000), 1000});
         };
         table = calibrate(*device_, *host_, wanted, told, stop);
-        if (slot != nullptr) cache.store(key, table);
+        if (slot) cache.store(key, table);
     }
     // The dense part is bound as an expert is: by the device's memory for one token, by its arithmetic for many.
     CostModel bare(table);

@@ -13,10 +13,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr auto kPublishInterval = std::chrono::milliseconds(16);
 
-double seconds_since(Clock::time_point start) {
-    return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
 std::uint64_t random_seed() {
     std::random_device device;
     return (std::uint64_t{device()} << 32 | device()) | 1u;  // never 0, which asks for a new one
@@ -57,6 +53,10 @@ void LocalSession::unload() {
     cached_tokens_.clear();
     recorder_.reshape(0, 0, 0);
     publish(Publish::kNow);
+}
+
+double LocalSession::seconds_since(double start_us) const {
+    return (model_->device().now_us() - start_us) / 1e6;
 }
 
 LoadedModel& LocalSession::require_model() const {
@@ -188,8 +188,7 @@ void LocalSession::throw_no_probabilities() const {
 
 GenerationResult LocalSession::generate(const GenerationRequest& request, const TextDeltaFn& on_delta,
                                         std::stop_token stop) {
-    started_ = Clock::now();
-    require_model();
+    started_us_ = require_model().device().now_us();
     validate(request.sampler);
     validate(request.beam);
     if (request.n_answers < 1 || request.n_answers > Forward::kMaxSegments) {
@@ -242,8 +241,8 @@ void LocalSession::answer_one(const GenerationRequest& request, const TextDeltaF
     while (true) {
         const TokenId token = sampler.sample(model_->forward().logits(), cached_tokens_);
         if (result.tokens.empty()) {
-            result.ttft_s = seconds_since(started_);
-            first_token_ = Clock::now();
+            result.ttft_s = seconds_since(started_us_);
+            first_token_us_ = model_->device().now_us();
         }
         if (token < 0) throw_no_probabilities();
         if (is_end(token)) {
@@ -252,7 +251,7 @@ void LocalSession::answer_one(const GenerationRequest& request, const TextDeltaF
         }
         result.tokens.push_back(token);
         if (result.tokens.size() > 1) {
-            result.decode_tokens_per_s = static_cast<double>(result.tokens.size() - 1) / seconds_since(first_token_);
+            result.decode_tokens_per_s = static_cast<double>(result.tokens.size() - 1) / seconds_since(first_token_us_);
         }
         emit(stream.push(model_->tokenizer()->piece_bytes(token)), token);
         if (request.max_tokens > 0 && static_cast<int>(result.tokens.size()) >= request.max_tokens) {
@@ -287,10 +286,10 @@ void LocalSession::answer_by_beams(const GenerationRequest& request, const TextD
     while (true) {
         const auto branches = search.advance(model_->forward().logits(), model_->config().vocab_size);
         if (n_steps++ == 0) {
-            result.ttft_s = seconds_since(started_);
-            first_token_ = Clock::now();
+            result.ttft_s = seconds_since(started_us_);
+            first_token_us_ = model_->device().now_us();
         } else {
-            result.decode_tokens_per_s = static_cast<double>(n_steps - 1) / seconds_since(first_token_);
+            result.decode_tokens_per_s = static_cast<double>(n_steps - 1) / seconds_since(first_token_us_);
         }
         if (search.done()) break;
         if (on_delta) on_delta({{}, branches.front().token, n_steps, result.decode_tokens_per_s});
@@ -372,10 +371,10 @@ void LocalSession::answer_several(const GenerationRequest& request, const TextDe
         }
         live = std::move(going_on);
         if (n_steps++ == 0) {
-            result.ttft_s = seconds_since(started_);
-            first_token_ = Clock::now();
+            result.ttft_s = seconds_since(started_us_);
+            first_token_us_ = model_->device().now_us();
         } else {
-            result.decode_tokens_per_s = static_cast<double>(n_steps - 1) / seconds_since(first_token_);
+            result.decode_tokens_per_s = static_cast<double>(n_steps - 1) / seconds_since(first_token_us_);
         }
         from_prompt = false;
         if (live.empty()) break;

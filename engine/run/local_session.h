@@ -29,6 +29,8 @@ class LocalSession final : public Session {
 
   private:
     LoadedModel& require_model() const;
+    // By the device's clock: for an emulated one the time it would have taken.
+    double seconds_since(double start_us) const;
     const Tokenizer& require_tokenizer() const;
     std::vector<TokenId> prompt_tokens(const GenerationRequest& request) const;
     std::vector<TokenId> render(const std::vector<ChatMessage>& messages) const;
@@ -60,8 +62,8 @@ class LocalSession final : public Session {
     std::unique_ptr<LoadedModel> model_;
     KvSequence cache_;                    // the conversation's; goes before the model does
     std::vector<TokenId> cached_tokens_;  // what cache_ holds, token by token
-    std::chrono::steady_clock::time_point started_;      // of the answer being made
-    std::chrono::steady_clock::time_point first_token_;
+    double started_us_ = 0;      // of the answer being made, by the device's clock
+    double first_token_us_ = 0;
     RoutingRecorder recorder_;
     SnapshotBoard board_;
     std::chrono::steady_clock::time_point last_published_;

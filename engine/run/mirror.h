@@ -32,6 +32,7 @@ class PinnedHost {
 
     T* host() { return reinterpret_cast<T*>(memory_.data()); }
     std::size_t size() const { return memory_.size() / sizeof(T); }
+    bool pinned() const { return pinned_; }
 
   private:
     Backend* backend_ = nullptr;

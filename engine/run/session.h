@@ -157,6 +157,7 @@ struct GenerationResult {
     DeviceReport device;
     std::int64_t prompt_tokens = 0;
     std::int64_t reused_tokens = 0;  // of the prompt, found in the KV cache
+    // Times by the device's clock: accounted, not measured, where the device is emulated.
     double ttft_s = 0;               // from the request to the first token
     double decode_tokens_per_s = 0;  // after the first token
     std::uint64_t seed = 0;          // the one used

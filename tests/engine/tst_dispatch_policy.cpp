@@ -207,10 +207,15 @@ class TestDispatchPolicy : public QObject {
         // CPU: 110 alone, 165 beside the copy, which gets 82.5 done until then and needs 217.5 more, then the GPU 20.
         const std::vector<Assignment> both = {{0, 1, Way::kCopy}, {1, 1, Way::kCpu}};
         QCOMPARE(makespan_us(both, cost, 2), 165 + 217.5 + 20);
-        // A long CPU list: the copy takes 600, in which the CPU gets 400 done; 1590 more.
-        const std::vector<Assignment> longer = {{0, 1, Way::kCopy}, {1, 189, Way::kCpu}};
-        QCOMPARE(cost.cpu_us(189), 1990.0);
-        QCOMPARE(makespan_us(longer, cost, 2), 600.0 + 1590);
+        // Three on the CPU: the copy takes 600, in which the CPU does 330 in 495.
+        const std::vector<Assignment> more = {
+            {0, 1, Way::kCopy}, {1, 1, Way::kCpu}, {2, 1, Way::kCpu}, {3, 1, Way::kCpu}};
+        QCOMPARE(makespan_us(more, cost, 2), 495 + 52.5 + 20);
+        // One that computes for long reads little: at 1100 for the weights of 110 both ask for (110 + 30) / (110 + 300)
+        // of what disturbed them, which disturbs nobody.
+        const std::vector<Assignment> longer = {{0, 1, Way::kCopy}, {1, 100, Way::kCpu}};
+        QCOMPARE(cost.cpu_us(100), 1100.0);
+        QCOMPARE(makespan_us(longer, cost, 2), 1100.0);
         Schedule schedule = decided(PolicyKind::kThreshold, misses({189, 1}), cost);
         QCOMPARE(ways(schedule), "GC");
         QCOMPARE(schedule.cpu_us, 165.0);

@@ -1,0 +1,560 @@
+// Attention over the block table, float32, online softmax (Milakov and Gimelshein, arXiv:1805.02867). Few tokens of a
+// sequence: keys are split over blocks and warps ("decode"). Many: tiles of queries meet tiles of keys in shared memory
+// ("prefill", after FlashAttention, arXiv:2205.14135). Both read a key once for all the query heads that share it.
+#include <cmath>
+
+#include "kernels/cuda/numbers.cuh"
+#include "kernels/cuda/operations.cuh"
+#include "kernels/cuda/segments.cuh"
+
+namespace offstage::kernels::cuda {
+namespace {
+
+constexpr std::int64_t kMostHeadDim = 256;
+constexpr std::int64_t kFewTokens = 8;  // of a segment: up to this the decode kernel takes them, one by one
+
+// ---------------------------------------------------------------- decode
+
+constexpr int kDecodeThreads = 128;
+constexpr int kDecodeWarps = kDecodeThreads / kWarp;
+constexpr int kItemsPerLaunch = 16;
+constexpr std::int64_t kMostSplits = 64;
+constexpr std::int64_t kLeastSplitKeys = 64;
+
+// One query row, all its heads. Keys [first_key, n_keys) are split evenly, the last split may be shorter.
+struct DecodeItem {
+    const std::int32_t* blocks;
+    std::int64_t row;
+    std::int32_t first_key;
+    std::int32_t n_keys;
+    std::int32_t split_keys;
+    std::int32_t n_splits;
+};
+
+struct DecodeItems {
+    DecodeItem items[kItemsPerLaunch];
+    int n = 0;
+};
+
+// Depends on the number of keys alone, so that a sequence's result does not depend on its company.
+void split(DecodeItem& item) {
+    const std::int64_t n = item.n_keys - item.first_key;
+    std::int64_t keys = (n + kMostSplits - 1) / kMostSplits;
+    if (keys < kLeastSplitKeys) keys = kLeastSplitKeys;
+    item.split_keys = static_cast<std::int32_t>(keys);
+    item.n_splits = static_cast<std::int32_t>((n + keys - 1) / keys);
+}
+
+// A split's result for one head: its largest score, the sum of e^(score - largest), and the sum of values times that.
+__device__ inline float* partial_of(float* partials, std::int64_t item, std::int64_t n_heads, std::int64_t head,
+                                    std::int64_t most_splits, std::int64_t split, std::int64_t head_dim) {
+    return partials + ((item * n_heads + head) * most_splits + split) * (head_dim + 2);
+}
+
+template <int kDims>
+__device__ inline void load_dims(const float* row, int first, std::int64_t head_dim, float (&values)[kDims]) {
+    constexpr int kPiece = kDims < 4 ? kDims : 4;
+#pragma unroll
+    for (int i = 0; i < kDims; i += kPiece) {
+        if (first + i >= head_dim) {
+#pragma unroll
+            for (int c = 0; c < kPiece; ++c) values[i + c] = 0.0f;
+        } else if (kPiece == 4) {
+            const float4 piece = *reinterpret_cast<const float4*>(row + first + i);
+            values[i] = piece.x, values[i + 1] = piece.y, values[i + 2] = piece.z, values[i + 3] = piece.w;
+        } else {
+            const float2 piece = *reinterpret_cast<const float2*>(row + first + i);
+            values[i] = piece.x, values[i + 1] = piece.y;
+        }
+    }
+}
+
+// grid: (splits, kv heads * groups of kHeads query heads, items). A lane holds kDims dimensions; a warp takes kAhead keys
+// at a time, every fourth such piece.
+template <int kDims, int kHeads>
+__global__ void __launch_bounds__(kDecodeThreads)
+    attend_few(DecodeItems list, CudaAttentionShape shape, std::int64_t layer, std::int64_t most_splits, float scale,
+               const float* qkv, KvView kv, float* partials, float* out) {
+    constexpr int kAhead = kDims * kHeads >= 32 ? 2 : 4;
+    const DecodeItem& item = list.items[blockIdx.z];
+    const std::int64_t my_split = blockIdx.x;
+    if (my_split >= item.n_splits) return;  // the whole block
+    const int lane = static_cast<int>(threadIdx.x) % kWarp;
+    const int warp = static_cast<int>(threadIdx.x) / kWarp;
+    const std::int64_t d = shape.head_dim;
+    const std::int64_t group = shape.n_heads / shape.n_kv_heads;
+    const std::int64_t pieces = (group + kHeads - 1) / kHeads;
+    const std::int64_t kv_head = blockIdx.y / pieces;
+    const std::int64_t first_in_group = blockIdx.y % pieces * kHeads;
+    const std::int64_t first_head = kv_head * group + first_in_group;
+    const int n_here = static_cast<int>(group - first_in_group < kHeads ? group - first_in_group : kHeads);
+    const float* keys = kv_part(kv, layer, 0, kv_head);
+    const float* values = kv_part(kv, layer, 1, kv_head);
+    const int my_dims = lane * kDims;
+
+    float q[kHeads][kDims];
+#pragma unroll
+    for (int h = 0; h < kHeads; ++h) {
+        const std::int64_t head = first_head + (h < n_here ? h : 0);  // beyond the group: again the first, dropped later
+        const float* row = qkv + (item.row * (shape.n_heads + 2 * shape.n_kv_heads) + head) * d;
+#pragma unroll
+        for (int i = 0; i < kDims; ++i) q[h][i] = my_dims + i < d ? row[my_dims + i] * scale : 0.0f;
+    }
+    float largest[kHeads];
+    float sum[kHeads];
+    float result[kHeads][kDims];
+#pragma unroll
+    for (int h = 0; h < kHeads; ++h) {
+        largest[h] = -INFINITY;
+        sum[h] = 0.0f;
+#pragma unroll
+        for (int i = 0; i < kDims; ++i) result[h][i] = 0.0f;
+    }
+
+    const std::int64_t begin = item.first_key + my_split * item.split_keys;
+    const std::int64_t end = begin + item.split_keys < item.n_keys ? begin + item.split_keys : item.n_keys;
+    for (std::int64_t first = begin + warp * kAhead; first < end; first += kDecodeWarps * kAhead) {
+        float k[kAhead][kDims];
+        float v[kAhead][kDims];
+#pragma unroll
+        for (int a = 0; a < kAhead; ++a) {
+            const std::int64_t key = first + a < end ? first + a : end - 1;
+            const std::int64_t place = slot_of(item.blocks, key) * d;
+            load_dims<kDims>(keys + place, my_dims, d, k[a]);
+            load_dims<kDims>(values + place, my_dims, d, v[a]);
+        }
+#pragma unroll
+        for (int h = 0; h < kHeads; ++h) {
+            float score[kAhead];
+            float new_largest = largest[h];
+#pragma unroll
+            for (int a = 0; a < kAhead; ++a) {
+                float product = 0.0f;
+#pragma unroll
+                for (int i = 0; i < kDims; ++i) product = fmaf(q[h][i], k[a][i], product);
+                product = warp_sum(product);
+                score[a] = first + a < end ? product : -INFINITY;
+                new_largest = fmaxf(new_largest, score[a]);
+            }
+            const float shrink = expf(largest[h] - new_largest);
+            largest[h] = new_largest;
+            sum[h] *= shrink;
+#pragma unroll
+            for (int i = 0; i < kDims; ++i) result[h][i] *= shrink;
+#pragma unroll
+            for (int a = 0; a < kAhead; ++a) {
+                const float probability = expf(score[a] - new_largest);
+                sum[h] += probability;
+#pragma unroll
+                for (int i = 0; i < kDims; ++i) result[h][i] = fmaf(probability, v[a][i], result[h][i]);
+            }
+        }
+    }
+
+    // Bring the warps together, in their order. A warp without keys has weight 0.
+    constexpr int kRow = kWarp * kDims;
+    float* all_largest = shared_memory<float>();             // (kHeads, kDecodeWarps)
+    float* all_sums = all_largest + kHeads * kDecodeWarps;   // the same
+    float* all_results = all_sums + kHeads * kDecodeWarps;   // (kHeads, kDecodeWarps, kRow)
+#pragma unroll
+    for (int h = 0; h < kHeads; ++h) {
+        if (lane == 0) {
+            all_largest[h * kDecodeWarps + warp] = largest[h];
+            all_sums[h * kDecodeWarps + warp] = sum[h];
+        }
+#pragma unroll
+        for (int i = 0; i < kDims; ++i) all_results[(h * kDecodeWarps + warp) * kRow + my_dims + i] = result[h][i];
+    }
+    __syncthreads();
+    for (int h = 0; h < n_here; ++h) {
+        float block_largest = all_largest[h * kDecodeWarps];
+        for (int w = 1; w < kDecodeWarps; ++w) {
+            block_largest = fmaxf(block_largest, all_largest[h * kDecodeWarps + w]);
+        }
+        float block_sum = 0.0f;
+        for (int w = 0; w < kDecodeWarps; ++w) {
+            block_sum += all_sums[h * kDecodeWarps + w] * expf(all_largest[h * kDecodeWarps + w] - block_largest);
+        }
+        const std::int64_t head = first_head + h;
+        float* partial = item.n_splits == 1
+                             ? nullptr
+                             : partial_of(partials, blockIdx.z, shape.n_heads, head, most_splits, my_split, d);
+        for (std::int64_t i = threadIdx.x; i < d; i += kDecodeThreads) {
+            float value = 0.0f;
+            for (int w = 0; w < kDecodeWarps; ++w) {
+                value += all_results[(h * kDecodeWarps + w) * kRow + i] *
+                         expf(all_largest[h * kDecodeWarps + w] - block_largest);
+            }
+            if (partial == nullptr) {
+                out[(item.row * shape.n_heads + head) * d + i] = value / block_sum;
+            } else {
+                partial[2 + i] = value;
+            }
+        }
+        if (partial != nullptr && threadIdx.x == 0) {
+            partial[0] = block_largest;
+            partial[1] = block_sum;
+        }
+    }
+}
+
+// grid: (heads, items). Brings the splits together, in their order.
+__global__ void __launch_bounds__(kDecodeThreads)
+    join_splits(DecodeItems list, std::int64_t head_dim, std::int64_t most_splits, float* partials, float* out) {
+    const DecodeItem& item = list.items[blockIdx.y];
+    if (item.n_splits == 1) return;  // is there already
+    const std::int64_t head = blockIdx.x;
+    const std::int64_t n_heads = gridDim.x;
+    const std::int64_t step = head_dim + 2;
+    const float* first = partial_of(partials, blockIdx.y, n_heads, head, most_splits, 0, head_dim);
+    float largest = first[0];
+    for (std::int64_t s = 1; s < item.n_splits; ++s) largest = fmaxf(largest, first[s * step]);
+    for (std::int64_t i = threadIdx.x; i < head_dim; i += kDecodeThreads) {
+        float sum = 0.0f;
+        float value = 0.0f;
+        for (std::int64_t s = 0; s < item.n_splits; ++s) {
+            const float weight = expf(first[s * step] - largest);
+            sum = fmaf(first[s * step + 1], weight, sum);
+            value = fmaf(first[s * step + 2 + i], weight, value);
+        }
+        out[(item.row * n_heads + head) * head_dim + i] = value / sum;
+    }
+}
+
+struct Attention {
+    Worker& worker;
+    const CudaAttentionShape& shape;
+    std::int64_t layer;
+    float scale;
+    const float* qkv;
+    const KvView& kv;
+    float* out;
+
+    template <int kDims, int kHeads>
+    void start_few(const DecodeItems& list, std::int64_t most_splits, float* partials) const {
+        const std::int64_t group = shape.n_heads / shape.n_kv_heads;
+        const dim3 grid(static_cast<unsigned>(most_splits), static_cast<unsigned>(shape.n_kv_heads * blocks_for(group, kHeads)),
+                        static_cast<unsigned>(list.n));
+        constexpr std::size_t kFloats = std::size_t{kHeads} * kDecodeWarps * (2 + kWarp * kDims);
+        worker.start(attend_few<kDims, kHeads>, grid, kDecodeThreads, kFloats * sizeof(float), list, shape, layer,
+                     most_splits, scale, qkv, kv, partials, out);
+    }
+    template <int kDims>
+    void start_few(const DecodeItems& list, std::int64_t most_splits, float* partials) const {
+        const std::int64_t group = shape.n_heads / shape.n_kv_heads;
+        if (group == 1) {
+            start_few<kDims, 1>(list, most_splits, partials);
+        } else if (group == 2) {
+            start_few<kDims, 2>(list, most_splits, partials);
+        } else {
+            start_few<kDims, 4>(list, most_splits, partials);
+        }
+    }
+    void few(const DecodeItems& list) const;
+};
+
+std::size_t partial_bytes(std::int64_t n_heads, std::int64_t head_dim, std::int64_t splits) {
+    return static_cast<std::size_t>(n_heads * splits * (head_dim + 2)) * sizeof(float);
+}
+
+void Attention::few(const DecodeItems& list) const {
+    std::int64_t most_splits = 1;
+    for (int i = 0; i < list.n; ++i) {
+        if (list.items[i].n_splits > most_splits) most_splits = list.items[i].n_splits;
+    }
+    worker.scratch.restart();
+    float* partials = nullptr;
+    if (most_splits > 1) {
+        const auto bytes = static_cast<std::int64_t>(partial_bytes(shape.n_heads, shape.head_dim, most_splits));
+        partials = worker.scratch.take<float>(list.n * bytes / static_cast<std::int64_t>(sizeof(float)));
+        if (partials == nullptr) {
+            worker.lacks_scratch();
+            return;
+        }
+    }
+    if (shape.head_dim <= 2 * kWarp) {
+        start_few<2>(list, most_splits, partials);
+    } else if (shape.head_dim <= 4 * kWarp) {
+        start_few<4>(list, most_splits, partials);
+    } else {
+        start_few<8>(list, most_splits, partials);
+    }
+    if (most_splits > 1) {
+        worker.start(join_splits, dim3(static_cast<unsigned>(shape.n_heads), static_cast<unsigned>(list.n)),
+                     kDecodeThreads, 0, list, shape.head_dim, most_splits, partials, out);
+    }
+}
+
+// ---------------------------------------------------------------- prefill
+
+constexpr int kTileThreads = 128;
+constexpr int kTileKeys = 32;
+
+// A tile is kRows (token, head of the group) pairs, heads running fastest, against all the keys they see. Thread
+// (group, part) of (kRows / 4, 16 or more) forms 4 rows' scores for its keys and 4 rows' results for its dimensions.
+template <int kRows, int kFours>
+__global__ void __launch_bounds__(kTileThreads)
+    attend_tiles(SegmentList list, CudaAttentionShape shape, std::int64_t layer, float scale, const float* qkv,
+                 KvView kv, float* out) {
+    constexpr int kPer = 4;                             // rows of a thread
+    constexpr int kRowGroups = kRows / kPer;
+    constexpr int kParts = kTileThreads / kRowGroups;   // threads that share 4 rows
+    constexpr int kKeysPer = kTileKeys / kParts < 1 ? 1 : kTileKeys / kParts;
+    constexpr int kScoreStride = kTileKeys + 1;
+    constexpr int kPerRow = kTileThreads / kRows;       // threads that share a row's softmax
+    const int d = static_cast<int>(shape.head_dim);
+    const int stride = d + kPer;                        // keeps float4 alignment, spreads the banks
+    float* queries = shared_memory<float>();            // (kRows, stride)
+    float* keys = queries + kRows * stride;             // (kTileKeys, stride): keys, then values
+    float* scores = keys + kTileKeys * stride;          // (kRows, kScoreStride)
+    float* shrinks = scores + kRows * kScoreStride;     // (kRows)
+    float* sums = shrinks + kRows;                      // (kRows)
+
+    const int thread = static_cast<int>(threadIdx.x);
+    const std::int64_t unit = blockIdx.x;
+    const int index = segment_of(list, unit);
+    const CudaSegment& segment = list.segments[index];
+    const std::int64_t n_tiles = list.first_unit[index + 1] - list.first_unit[index];
+    const std::int64_t tile = n_tiles - 1 - (unit - list.first_unit[index]);  // the longest first
+    const std::int64_t kv_head = blockIdx.y;
+    const std::int64_t group = shape.n_heads / shape.n_kv_heads;
+    const std::int64_t first_pair = tile * kRows;
+    const std::int64_t n_pairs = segment.n_tokens * group;
+    const std::int64_t q_stride = (shape.n_heads + 2 * shape.n_kv_heads) * d;
+
+    for (int i = thread; i < kRows * d; i += kTileThreads) {
+        const std::int64_t pair = first_pair + i / d;
+        float value = 0.0f;
+        if (pair < n_pairs) {
+            const std::int64_t row = segment.first_row + pair / group;
+            value = qkv[row * q_stride + (kv_head * group + pair % group) * d + i % d] * scale;
+        }
+        queries[i / d * stride + i % d] = value;
+    }
+
+    const std::int64_t last_pair = (first_pair + kRows < n_pairs ? first_pair + kRows : n_pairs) - 1;
+    const std::int64_t first_position = segment.past + first_pair / group;
+    const std::int64_t last_position = segment.past + last_pair / group;
+    std::int64_t begin = 0;
+    if (shape.sliding_window > 0 && first_position + 1 > shape.sliding_window) {
+        begin = first_position + 1 - shape.sliding_window;
+    }
+
+    const int row_group = thread / kParts;
+    const int part = thread % kParts;
+    const int softmax_row = thread / kPerRow;
+    float largest = -INFINITY;
+    float sum = 0.0f;
+    float result[kPer][kFours][4] = {};
+    const float* all_keys = kv_part(kv, layer, 0, kv_head);
+    const float* all_values = kv_part(kv, layer, 1, kv_head);
+
+    for (std::int64_t first_key = begin; first_key <= last_position; first_key += kTileKeys) {
+        const auto load = [&](const float* from) {
+            for (int c = thread / kWarp; c < kTileKeys; c += kTileThreads / kWarp) {
+                const std::int64_t key = first_key + c;
+                const bool there = key <= last_position;
+                const float* row = from + (there ? slot_of(segment.blocks, key) * d : 0);
+                for (int i = thread % kWarp * 4; i < d; i += kWarp * 4) {
+                    *reinterpret_cast<float4*>(keys + c * stride + i) =
+                        there ? *reinterpret_cast<const float4*>(row + i) : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+                }
+            }
+        };
+        load(all_keys);
+        __syncthreads();
+
+        // Scores (with 8 rows there are more threads than keys). A thread's keys are kParts apart, so that neighbours read different banks.
+        if (part < kTileKeys) {
+            float products[kPer][kKeysPer] = {};
+            for (int i = 0; i < d; i += 4) {
+                float4 k[kKeysPer];
+#pragma unroll
+                for (int c = 0; c < kKeysPer; ++c) {
+                    k[c] = *reinterpret_cast<const float4*>(keys + (part + c * kParts) * stride + i);
+                }
+#pragma unroll
+                for (int r = 0; r < kPer; ++r) {
+                    const float4 q = *reinterpret_cast<const float4*>(queries + (row_group * kPer + r) * stride + i);
+#pragma unroll
+                    for (int c = 0; c < kKeysPer; ++c) {
+                        products[r][c] = fmaf(q.x, k[c].x, products[r][c]);
+                        products[r][c] = fmaf(q.y, k[c].y, products[r][c]);
+                        products[r][c] = fmaf(q.z, k[c].z, products[r][c]);
+                        products[r][c] = fmaf(q.w, k[c].w, products[r][c]);
+                    }
+                }
+            }
+#pragma unroll
+            for (int r = 0; r < kPer; ++r) {
+                const std::int64_t pair = first_pair + row_group * kPer + r;
+                const std::int64_t position = segment.past + pair / group;
+#pragma unroll
+                for (int c = 0; c < kKeysPer; ++c) {
+                    const std::int64_t key = first_key + part + c * kParts;
+                    const bool seen = key <= position && key <= last_position &&
+                                      (shape.sliding_window == 0 || key > position - shape.sliding_window);
+                    scores[(row_group * kPer + r) * kScoreStride + part + c * kParts] =
+                        seen ? products[r][c] : -INFINITY;
+                }
+            }
+        }
+        __syncthreads();
+
+        // Softmax so far; and the values in the keys' place.
+        load(all_values);
+        float tile_largest = -INFINITY;
+        for (int c = thread % kPerRow; c < kTileKeys; c += kPerRow) {
+            tile_largest = fmaxf(tile_largest, scores[softmax_row * kScoreStride + c]);
+        }
+#pragma unroll
+        for (int distance = kPerRow / 2; distance > 0; distance /= 2) {
+            tile_largest = fmaxf(tile_largest, __shfl_xor_sync(kAllLanes, tile_largest, distance));
+        }
+        const float new_largest = fmaxf(largest, tile_largest);
+        const float base = new_largest == -INFINITY ? 0.0f : new_largest;  // nothing seen yet: all weights are 0
+        float tile_sum = 0.0f;
+        for (int c = thread % kPerRow; c < kTileKeys; c += kPerRow) {
+            const float probability = expf(scores[softmax_row * kScoreStride + c] - base);
+            scores[softmax_row * kScoreStride + c] = probability;
+            tile_sum += probability;
+        }
+#pragma unroll
+        for (int distance = kPerRow / 2; distance > 0; distance /= 2) {
+            tile_sum += __shfl_xor_sync(kAllLanes, tile_sum, distance);
+        }
+        const float shrink = expf(largest - base);
+        sum = sum * shrink + tile_sum;
+        largest = new_largest;
+        if (thread % kPerRow == 0) shrinks[softmax_row] = shrink;
+        __syncthreads();
+
+        // result = result * shrink + probabilities * values.
+#pragma unroll
+        for (int r = 0; r < kPer; ++r) {
+            const float factor = shrinks[row_group * kPer + r];
+#pragma unroll
+            for (int f = 0; f < kFours; ++f) {
+#pragma unroll
+                for (int i = 0; i < 4; ++i) result[r][f][i] *= factor;
+            }
+        }
+        for (int c = 0; c < kTileKeys; ++c) {
+            float4 v[kFours];
+#pragma unroll
+            for (int f = 0; f < kFours; ++f) {
+                const int dim = (part + f * kParts) * 4;
+                v[f] = dim < d ? *reinterpret_cast<const float4*>(keys + c * stride + dim)
+                               : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+            }
+#pragma unroll
+            for (int r = 0; r < kPer; ++r) {
+                const float probability = scores[(row_group * kPer + r) * kScoreStride + c];
+#pragma unroll
+                for (int f = 0; f < kFours; ++f) {
+                    result[r][f][0] = fmaf(probability, v[f].x, result[r][f][0]);
+                    result[r][f][1] = fmaf(probability, v[f].y, result[r][f][1]);
+                    result[r][f][2] = fmaf(probability, v[f].z, result[r][f][2]);
+                    result[r][f][3] = fmaf(probability, v[f].w, result[r][f][3]);
+                }
+            }
+        }
+        __syncthreads();  // before the next keys and scores
+    }
+
+    if (thread % kPerRow == 0) sums[softmax_row] = sum;
+    __syncthreads();
+#pragma unroll
+    for (int r = 0; r < kPer; ++r) {
+        const std::int64_t pair = first_pair + row_group * kPer + r;
+        if (pair >= n_pairs) continue;
+        const std::int64_t row = segment.first_row + pair / group;
+        float* to = out + (row * shape.n_heads + kv_head * group + pair % group) * d;
+        const float divisor = sums[row_group * kPer + r];
+#pragma unroll
+        for (int f = 0; f < kFours; ++f) {
+            const int dim = (part + f * kParts) * 4;
+#pragma unroll
+            for (int i = 0; i < 4; ++i) {
+                if (dim + i < d) to[dim + i] = result[r][f][i] / divisor;
+            }
+        }
+    }
+}
+
+template <int kRows, int kFours>
+void start_tiles(const Attention& attention, const CudaSegment* segments, std::size_t n_segments) {
+    const CudaAttentionShape& shape = attention.shape;
+    const std::int64_t group = shape.n_heads / shape.n_kv_heads;
+    const std::size_t floats = static_cast<std::size_t>((kRows + kTileKeys) * (shape.head_dim + 4) +
+                                                        kRows * (kTileKeys + 1) + 2 * kRows);
+    for_segment_lists(
+        segments, n_segments,
+        [&](const CudaSegment& segment) {
+            return segment.n_tokens <= kFewTokens ? 0 : std::int64_t{blocks_for(segment.n_tokens * group, kRows)};
+        },
+        [&](const SegmentList& list) {
+            attention.worker.start(attend_tiles<kRows, kFours>,
+                                   dim3(static_cast<unsigned>(list.first_unit[list.n]),
+                                        static_cast<unsigned>(shape.n_kv_heads)),
+                                   kTileThreads, floats * sizeof(float), list, shape, attention.layer, attention.scale,
+                                   attention.qkv, attention.kv, attention.out);
+        });
+}
+
+std::int64_t splits_of(std::int64_t n_keys) {
+    DecodeItem item{};
+    item.n_keys = static_cast<std::int32_t>(n_keys);
+    split(item);
+    return item.n_splits;
+}
+
+}  // namespace
+
+std::uint64_t attention_scratch_bytes(const CudaStep& step) {
+    // The most splits that any number of keys up to the context has.
+    const std::int64_t small = kMostSplits * kLeastSplitKeys;
+    const std::int64_t splits = step.context >= small ? kMostSplits : splits_of(step.context > 1 ? step.context : 1);
+    const std::int64_t items = step.n_tokens < kItemsPerLaunch ? step.n_tokens : kItemsPerLaunch;
+    return Scratch::rounded(static_cast<std::size_t>(items) *
+                            partial_bytes(step.attention.n_heads, step.attention.head_dim, splits));
+}
+
+void attend(Worker& worker, std::int64_t layer, const CudaAttentionShape& shape, const CudaSegment* segments,
+            std::size_t n_segments, const float* qkv, const KvView& kv, float* out) {
+    if (shape.head_dim % 4 != 0 || shape.head_dim > kMostHeadDim || shape.n_heads % shape.n_kv_heads != 0 ||
+        !is_aligned(kv.data)) {
+        worker.failure.set("The attention kernels serve head dimensions that 4 divides, up to 256; this model has " +
+                           std::to_string(shape.head_dim) + ".");
+        return;
+    }
+    const Attention attention{worker, shape,           layer, 1.0f / sqrtf(static_cast<float>(shape.head_dim)),
+                              qkv,    kv,              out};
+    DecodeItems list;
+    for (std::size_t s = 0; s < n_segments; ++s) {
+        const CudaSegment& segment = segments[s];
+        if (segment.n_tokens > kFewTokens) continue;
+        for (std::int64_t token = 0; token < segment.n_tokens; ++token) {
+            DecodeItem& item = list.items[list.n++];
+            const std::int64_t n_keys = segment.past + token + 1;
+            const std::int64_t window = shape.sliding_window;
+            item.blocks = segment.blocks;
+            item.row = segment.first_row + token;
+            item.first_key = static_cast<std::int32_t>(window > 0 && n_keys > window ? n_keys - window : 0);
+            item.n_keys = static_cast<std::int32_t>(n_keys);
+            split(item);
+            if (list.n == kItemsPerLaunch) {
+                attention.few(list);
+                list.n = 0;
+            }
+        }
+    }
+    if (list.n > 0) attention.few(list);
+    if (shape.head_dim <= 128) {
+        start_tiles<32, 2>(attention, segments, n_segments);
+    } else {
+        start_tiles<8, 1>(attention, segments, n_segments);
+    }
+}
+
+}  // namespace offstage::kernels::cuda

@@ -1,0 +1,391 @@
+#include "kernels/cuda_context.h"
+
+#include <cuda_runtime.h>
+
+#include <utility>
+#include <vector>
+
+#include "kernels/cuda/operations.cuh"
+
+namespace offstage::kernels {
+namespace cuda {
+namespace {
+
+// The one owner of every CUDA handle: destroyed by the function named.
+template <typename Handle, cudaError_t (*destroy)(Handle)>
+class Owned {
+  public:
+    Owned() = default;
+    ~Owned() { reset(); }
+    Owned(Owned&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+    Owned& operator=(Owned&& other) noexcept {
+        std::swap(handle_, other.handle_);
+        return *this;
+    }
+    Handle get() const { return handle_; }
+    Handle* out() { return &handle_; }
+    void reset() {
+        if (handle_ != nullptr) (void)destroy(handle_);
+        handle_ = nullptr;
+    }
+
+  private:
+    Handle handle_ = nullptr;
+};
+
+using Stream = Owned<cudaStream_t, cudaStreamDestroy>;
+using Event = Owned<cudaEvent_t, cudaEventDestroy>;
+
+// The last kTimedTickets points recorded in a stream. A slot is recorded again for a later ticket; waiting for it then
+// waits longer than needed, never shorter.
+class Ring {
+  public:
+    cudaError_t open() {
+        events_.resize(CudaContext::kTimedTickets);
+        for (Event& event : events_) {
+            const cudaError_t status = cudaEventCreate(event.out());
+            if (status != cudaSuccess) return status;
+        }
+        return cudaSuccess;
+    }
+    cudaEvent_t next() { return at(++last_); }
+    std::uint64_t last() const { return last_; }
+    bool is_known(std::uint64_t ticket) const {
+        return ticket >= 1 && ticket <= last_ && ticket + CudaContext::kTimedTickets > last_;
+    }
+    // nullptr: never recorded. For a ticket long past: the oldest known, which is later.
+    cudaEvent_t find(std::uint64_t ticket) const {
+        if (ticket == 0 || ticket > last_) return nullptr;
+        return at(is_known(ticket) ? ticket : last_ + 1 - CudaContext::kTimedTickets);
+    }
+
+  private:
+    cudaEvent_t at(std::uint64_t ticket) const { return events_[ticket % CudaContext::kTimedTickets].get(); }
+    std::vector<Event> events_;
+    std::uint64_t last_ = 0;
+};
+
+class Context final : public CudaContext {
+  public:
+    explicit Context(int ordinal) { facts_.ordinal = ordinal; }
+    ~Context() override;
+
+    // False: `opening` says why.
+    bool open(CudaOpening& opening);
+
+    const CudaFacts& facts() const override { return facts_; }
+    const std::string& failure() const override { return worker_.failure.text(); }
+    void fail(const std::string& sentence) override { worker_.failure.set(sentence); }
+    bool clear_failure() override;
+    void* allocate(std::size_t bytes) noexcept override;
+    void release(void* device) noexcept override;
+    bool pin(void* host, std::size_t bytes) override;
+    void unpin(void* host) override;
+
+    void upload(void* device, const void* host, std::size_t bytes) override;
+    void download(void* host, const void* device, std::size_t bytes) override;
+    std::uint64_t copy_weights(void* device, const void* host, std::size_t bytes, std::uint64_t after_compute) override;
+    std::uint64_t record(CudaQueue queue) override;
+    void wait(CudaQueue queue, std::uint64_t ticket) override;
+    void host_wait(CudaQueue queue, std::uint64_t ticket) override;
+    bool has_happened(CudaQueue queue, std::uint64_t ticket) override;
+    double elapsed_us(CudaQueue queue, std::uint64_t begin, std::uint64_t end) override;
+
+    std::uint64_t scratch_bytes(const CudaStep& step) const override;
+    void set_scratch(void* data, std::size_t bytes) override;
+
+    void embed(const WeightView& table, const std::int32_t* tokens, std::int64_t n, float* x) override {
+        if (begin_operation()) cuda::embed(worker_, table, tokens, n, x);
+    }
+    void rms_norm(const float* x, const float* weight, std::int64_t n, std::int64_t hidden_dim, float eps,
+                  float* out) override {
+        if (begin_operation()) cuda::rms_norm(worker_, x, weight, n, hidden_dim, eps, out);
+    }
+    void multiply(const WeightView& weight, const float* x, std::int64_t n, float* y) override {
+        if (begin_operation()) cuda::multiply(worker_, weight, x, n, y);
+    }
+    void add(const float* y, std::int64_t n, float* x) override {
+        if (begin_operation()) cuda::add(worker_, y, n, x);
+    }
+    void rotate_and_store(std::int64_t layer, const CudaAttentionShape& shape, const CudaSegment* segments,
+                          std::size_t n_segments, const float* cos, const float* sin, float* qkv,
+                          const KvView& kv) override {
+        if (begin_operation()) cuda::rotate_and_store(worker_, layer, shape, segments, n_segments, cos, sin, qkv, kv);
+    }
+    void attend(std::int64_t layer, const CudaAttentionShape& shape, const CudaSegment* segments,
+                std::size_t n_segments, const float* qkv, const KvView& kv, float* out) override {
+        if (begin_operation()) cuda::attend(worker_, layer, shape, segments, n_segments, qkv, kv, out);
+    }
+    void copy_kv_block(const KvView& kv, std::int32_t from, std::int32_t to, std::int64_t n_tokens) override {
+        if (begin_operation()) cuda::copy_kv_block(worker_, kv, from, to, n_tokens);
+    }
+    void route(const float* gate, const float* x, std::int64_t n, std::int64_t hidden_dim, std::int64_t n_experts,
+               std::int64_t n_active, std::int32_t* experts, float* weights) override {
+        if (begin_operation()) cuda::route(worker_, gate, x, n, hidden_dim, n_experts, n_active, experts, weights);
+    }
+    void experts(const CudaExpertShape& shape, const CudaExpertCall* calls, std::size_t n_calls, const float* inputs,
+                 const std::int32_t* row_token, float* out) override {
+        if (begin_operation()) cuda::experts(worker_, shape, calls, n_calls, inputs, row_token, out);
+    }
+    void combine(const float* rows, const std::int32_t* row_of, const float* weights, std::int64_t n,
+                 std::int64_t n_active, std::int64_t hidden_dim, float* x) override {
+        if (begin_operation()) cuda::combine(worker_, rows, row_of, weights, n, n_active, hidden_dim, x);
+    }
+
+  private:
+    // CUDA's current device belongs to a thread, and the arena allocates on any.
+    bool use_device() noexcept {
+        if (cudaSetDevice(facts_.ordinal) == cudaSuccess) return true;
+        (void)cudaGetLastError();
+        return false;
+    }
+    // After a failure nothing more is started: its inputs would be garbage.
+    bool begin_operation() {
+        if (!worker_.failure.none()) return false;
+        if (use_device()) return true;
+        worker_.failure.set("The GPU cannot be selected any more.");
+        return false;
+    }
+    Ring& ring(CudaQueue queue) { return queue == CudaQueue::kCompute ? compute_points_ : copy_points_; }
+    bool check(cudaError_t status, const char* what) { return worker_.failure.check(status, what); }
+
+    CudaFacts facts_;
+    Worker worker_;
+    Stream compute_;
+    Stream copy_;
+    Ring compute_points_;
+    Ring copy_points_;
+    std::unique_ptr<Cublas> cublas_;
+    std::size_t cublas_bytes_ = 0;
+    bool is_open_ = false;
+};
+
+int attribute(cudaDeviceAttr which, int ordinal) {
+    int value = 0;
+    if (cudaDeviceGetAttribute(&value, which, ordinal) != cudaSuccess) (void)cudaGetLastError();
+    return value;
+}
+
+bool Context::open(CudaOpening& opening) {
+    const int ordinal = facts_.ordinal;
+    const auto refused = [&](CudaOpenProblem problem, const std::string& reason) {
+        (void)cudaGetLastError();
+        opening.problem = problem;
+        opening.reason = reason;
+        return false;
+    };
+    int n_devices = 0;
+    cudaError_t status = cudaGetDeviceCount(&n_devices);
+    if (status != cudaSuccess) {
+        return refused(CudaOpenProblem::kUnsupported,
+                       std::string("the NVIDIA driver reports: ") + cudaGetErrorString(status));
+    }
+    if (ordinal < 0 || ordinal >= n_devices) {
+        return refused(CudaOpenProblem::kUnsupported, "this machine shows " + std::to_string(n_devices) +
+                                                          " NVIDIA GPU(s), counted from 0");
+    }
+    cudaDeviceProp properties{};
+    status = cudaGetDeviceProperties(&properties, ordinal);
+    if (status != cudaSuccess) {
+        return refused(CudaOpenProblem::kUnsupported, std::string("it is not described: ") + cudaGetErrorString(status));
+    }
+    facts_.name = properties.name;
+    facts_.compute_major = properties.major;
+    facts_.compute_minor = properties.minor;
+    if (properties.major * 10 + properties.minor < 75) {
+        return refused(CudaOpenProblem::kUnsupported,
+                       facts_.name + " has compute capability " + std::to_string(properties.major) + "." +
+                           std::to_string(properties.minor) + ", and 7.5 is the least that Offstage serves");
+    }
+    facts_.n_multiprocessors = properties.multiProcessorCount;
+    facts_.clock_khz = attribute(cudaDevAttrClockRate, ordinal);
+    facts_.memory_clock_khz = attribute(cudaDevAttrMemoryClockRate, ordinal);
+    facts_.memory_bus_bits = attribute(cudaDevAttrGlobalMemoryBusWidth, ordinal);
+    if (cudaDriverGetVersion(&facts_.driver_version) != cudaSuccess) (void)cudaGetLastError();
+    if (cudaRuntimeGetVersion(&facts_.runtime_version) != cudaSuccess) (void)cudaGetLastError();
+
+    // Here the driver makes a context, which itself takes memory.
+    status = cudaSetDevice(ordinal);
+    if (status == cudaSuccess) status = cudaStreamCreateWithFlags(compute_.out(), cudaStreamNonBlocking);
+    if (status == cudaSuccess) status = cudaStreamCreateWithFlags(copy_.out(), cudaStreamNonBlocking);
+    if (status == cudaSuccess) status = compute_points_.open();
+    if (status == cudaSuccess) status = copy_points_.open();
+    is_open_ = status == cudaSuccess;
+    if (is_open_) cublas_ = Cublas::load();
+    if (cublas_ != nullptr && cublas_->functions().set_stream(cublas_->handle(), compute_.get()) != CUBLAS_STATUS_SUCCESS) {
+        cublas_.reset();
+    }
+    std::size_t free_bytes = 0;
+    std::size_t total_bytes = 0;
+    if (status == cudaSuccess) status = cudaMemGetInfo(&free_bytes, &total_bytes);
+    if (status != cudaSuccess) {
+        const auto problem = status == cudaErrorMemoryAllocation ? CudaOpenProblem::kOutOfMemory
+                                                                 : CudaOpenProblem::kUnsupported;
+        return refused(problem, facts_.name + " does not open: " + cudaGetErrorString(status));
+    }
+    facts_.free_bytes = free_bytes;
+    facts_.total_bytes = total_bytes;
+    worker_.stream = compute_.get();
+    worker_.compute_major = facts_.compute_major;
+    if (cublas_ != nullptr) {
+        facts_.cublas = cublas_->version();
+        worker_.cublas = cublas_.get();
+        cublas_bytes_ = std::size_t{facts_.compute_major >= 9 ? 32u : 4u} << 20;  // what NVIDIA recommends
+    }
+    return true;
+}
+
+Context::~Context() {
+    if (!use_device()) return;
+    if (is_open_) {
+        (void)cudaStreamSynchronize(copy_.get());
+        (void)cudaStreamSynchronize(compute_.get());
+        (void)cudaGetLastError();
+    }
+}
+
+bool Context::clear_failure() {
+    if (!use_device()) return false;
+    (void)cudaGetLastError();
+    const cudaError_t status = cudaDeviceSynchronize();  // a lost context answers with its error for ever
+    if (status != cudaSuccess) {
+        (void)cudaGetLastError();
+        worker_.failure.set(std::string("The GPU answers no more: ") + cudaGetErrorString(status) + ".");
+        return false;
+    }
+    worker_.failure.clear();
+    return true;
+}
+
+void* Context::allocate(std::size_t bytes) noexcept {
+    void* data = nullptr;
+    if (!use_device() || cudaMalloc(&data, bytes) != cudaSuccess) {
+        (void)cudaGetLastError();
+        return nullptr;
+    }
+    return data;
+}
+
+void Context::release(void* device) noexcept {
+    if (!use_device()) return;
+    if (cudaFree(device) != cudaSuccess) (void)cudaGetLastError();
+}
+
+bool Context::pin(void* host, std::size_t bytes) {
+    if (use_device() && cudaHostRegister(host, bytes, cudaHostRegisterDefault) == cudaSuccess) return true;
+    (void)cudaGetLastError();
+    return false;
+}
+
+void Context::unpin(void* host) {
+    if (!use_device() || cudaHostUnregister(host) != cudaSuccess) (void)cudaGetLastError();
+}
+
+void Context::upload(void* device, const void* host, std::size_t bytes) {
+    if (bytes == 0 || !begin_operation()) return;
+    check(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, compute_.get()), "A copy to the GPU");
+}
+
+void Context::download(void* host, const void* device, std::size_t bytes) {
+    if (bytes == 0 || !begin_operation()) return;
+    check(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, compute_.get()), "A copy from the GPU");
+}
+
+std::uint64_t Context::copy_weights(void* device, const void* host, std::size_t bytes, std::uint64_t after_compute) {
+    if (!begin_operation()) return 0;
+    cudaError_t status = cudaSuccess;
+    const cudaEvent_t after = compute_points_.find(after_compute);
+    if (after != nullptr) status = cudaStreamWaitEvent(copy_.get(), after, 0);
+    if (status == cudaSuccess && bytes > 0) {
+        status = cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, copy_.get());
+    }
+    if (status == cudaSuccess) return record(CudaQueue::kCopy);
+    (void)cudaGetLastError();
+    // One refused copy, or the end of the context? The stream knows.
+    status = cudaStreamQuery(copy_.get());
+    if (status != cudaErrorNotReady) check(status, "Copying weights to the GPU");
+    return 0;
+}
+
+std::uint64_t Context::record(CudaQueue queue) {
+    // A ticket is given even after a failure: whoever waits for it must not hang.
+    Ring& points = ring(queue);
+    const cudaEvent_t event = points.next();
+    if (use_device()) {
+        check(cudaEventRecord(event, queue == CudaQueue::kCompute ? compute_.get() : copy_.get()), "Recording an event");
+    }
+    return points.last();
+}
+
+void Context::wait(CudaQueue queue, std::uint64_t ticket) {
+    const cudaEvent_t event = ring(queue).find(ticket);
+    if (event == nullptr || queue == CudaQueue::kCompute || !use_device()) return;  // its own queue is in order
+    check(cudaStreamWaitEvent(compute_.get(), event, 0), "Waiting for a copy");
+}
+
+void Context::host_wait(CudaQueue queue, std::uint64_t ticket) {
+    const cudaEvent_t event = ring(queue).find(ticket);
+    if (event != nullptr && use_device()) check(cudaEventSynchronize(event), "Waiting for the GPU");
+}
+
+bool Context::has_happened(CudaQueue queue, std::uint64_t ticket) {
+    const cudaEvent_t event = ring(queue).find(ticket);
+    if (event == nullptr || !use_device()) return true;
+    const cudaError_t status = cudaEventQuery(event);
+    if (status == cudaErrorNotReady) {
+        (void)cudaGetLastError();
+        return false;
+    }
+    check(status, "Asking the GPU how far it is");
+    return true;
+}
+
+double Context::elapsed_us(CudaQueue queue, std::uint64_t begin, std::uint64_t end) {
+    const Ring& points = ring(queue);
+    if (!points.is_known(begin) || !points.is_known(end) || !use_device()) return 0;
+    float ms = 0.0f;
+    if (cudaEventElapsedTime(&ms, points.find(begin), points.find(end)) != cudaSuccess) {
+        (void)cudaGetLastError();
+        return 0;
+    }
+    return 1000.0 * static_cast<double>(ms);
+}
+
+std::uint64_t Context::scratch_bytes(const CudaStep& step) const {
+    std::uint64_t most = product_scratch_bytes(step);
+    for (const std::uint64_t bytes : {attention_scratch_bytes(step), expert_scratch_bytes(step)}) {
+        if (bytes > most) most = bytes;
+    }
+    return most + cublas_bytes_;
+}
+
+void Context::set_scratch(void* data, std::size_t bytes) {
+    if (!use_device()) return;
+    check(cudaStreamSynchronize(compute_.get()), "Waiting for the GPU");
+    auto* place = static_cast<unsigned char*>(data);
+    std::size_t left = bytes;
+    // cuBLAS would allocate its own memory otherwise, beside the budget. set_stream() makes it forget the last one.
+    if (cublas_ != nullptr) {
+        if (cublas_->functions().set_stream(cublas_->handle(), compute_.get()) != CUBLAS_STATUS_SUCCESS) {
+            worker_.failure.set("cuBLAS does not take the GPU's queue.");
+        }
+        if (left >= cublas_bytes_ &&
+            cublas_->functions().set_workspace(cublas_->handle(), place, cublas_bytes_) == CUBLAS_STATUS_SUCCESS) {
+            place += cublas_bytes_;
+            left -= cublas_bytes_;
+        }
+    }
+    worker_.scratch.set(place, left);
+}
+
+}  // namespace
+}  // namespace cuda
+
+CudaOpening open_cuda_context(int ordinal) {
+    CudaOpening opening;
+    auto context = std::make_unique<cuda::Context>(ordinal);
+    if (context->open(opening)) opening.context = std::move(context);
+    return opening;
+}
+
+}  // namespace offstage::kernels

@@ -1,0 +1,82 @@
+#include "kernels/cuda/numbers.cuh"
+#include "kernels/cuda/operations.cuh"
+
+namespace offstage::kernels::cuda {
+namespace {
+
+constexpr int kThreads = 256;
+constexpr int kWarps = kThreads / kWarp;
+
+template <typename T>
+__global__ void __launch_bounds__(kThreads)
+    embed_rows(const T* table, std::int64_t stride, std::int64_t hidden_dim, const std::int32_t* tokens, float* x) {
+    const std::int64_t row = blockIdx.x;
+    const T* from = table + static_cast<std::int64_t>(tokens[row]) * stride;
+    for (std::int64_t i = threadIdx.x; i < hidden_dim; i += kThreads) x[row * hidden_dim + i] = widen(from[i]);
+}
+
+__global__ void __launch_bounds__(kThreads)
+    norm_rows(const float* x, const float* weight, std::int64_t hidden_dim, float eps, float* out) {
+    float* sums = shared_memory<float>();  // (kWarps)
+    const std::int64_t row = blockIdx.x;
+    const int warp = static_cast<int>(threadIdx.x) / kWarp;
+    const float* from = x + row * hidden_dim;
+    float squares = 0.0f;
+    for (std::int64_t i = threadIdx.x; i < hidden_dim; i += kThreads) squares = fmaf(from[i], from[i], squares);
+    squares = warp_sum(squares);
+    if (threadIdx.x % kWarp == 0) sums[warp] = squares;
+    __syncthreads();
+    float sum = 0.0f;
+    for (int w = 0; w < kWarps; ++w) sum += sums[w];
+    const float factor = 1.0f / sqrtf(sum / static_cast<float>(hidden_dim) + eps);
+    for (std::int64_t i = threadIdx.x; i < hidden_dim; i += kThreads) {
+        out[row * hidden_dim + i] = from[i] * factor * weight[i];
+    }
+}
+
+__global__ void __launch_bounds__(kThreads) add_values(const float* y, std::int64_t n, float* x) {
+    const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * kThreads;
+    for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < n; i += step) x[i] += y[i];
+}
+
+__global__ void __launch_bounds__(kThreads)
+    combine_rows(const float* rows, const std::int32_t* row_of, const float* weights, std::int64_t n_active,
+                 std::int64_t hidden_dim, float* x) {
+    const std::int64_t token = blockIdx.x;
+    const std::int64_t i = static_cast<std::int64_t>(blockIdx.y) * kThreads + threadIdx.x;
+    if (i >= hidden_dim) return;
+    float sum = x[token * hidden_dim + i];
+    for (std::int64_t a = token * n_active; a < (token + 1) * n_active; ++a) {
+        sum = fmaf(weights[a], rows[static_cast<std::int64_t>(row_of[a]) * hidden_dim + i], sum);
+    }
+    x[token * hidden_dim + i] = sum;
+}
+
+}  // namespace
+
+void embed(Worker& worker, const WeightView& table, const std::int32_t* tokens, std::int64_t n, float* x) {
+    with_type(table.type, [&](auto* type) {
+        using T = ValueOf<decltype(type)>;
+        worker.start(embed_rows<T>, blocks_for(n, 1), kThreads, 0, static_cast<const T*>(table.data), table.row_stride,
+                     table.n_cols, tokens, x);
+    });
+}
+
+void rms_norm(Worker& worker, const float* x, const float* weight, std::int64_t n, std::int64_t hidden_dim, float eps,
+              float* out) {
+    worker.start(norm_rows, blocks_for(n, 1), kThreads, kWarps * sizeof(float), x, weight, hidden_dim, eps, out);
+}
+
+void add(Worker& worker, const float* y, std::int64_t n, float* x) {
+    constexpr std::int64_t kMostBlocks = 4096;
+    const std::int64_t blocks = blocks_for(n, kThreads);
+    worker.start(add_values, static_cast<unsigned>(blocks < kMostBlocks ? blocks : kMostBlocks), kThreads, 0, y, n, x);
+}
+
+void combine(Worker& worker, const float* rows, const std::int32_t* row_of, const float* weights, std::int64_t n,
+             std::int64_t n_active, std::int64_t hidden_dim, float* x) {
+    worker.start(combine_rows, dim3(blocks_for(n, 1), blocks_for(hidden_dim, kThreads)), kThreads, 0, rows, row_of,
+                 weights, n_active, hidden_dim, x);
+}
+
+}  // namespace offstage::kernels::cuda

@@ -1,0 +1,136 @@
+#pragma once
+// The operations behind CudaContext: each starts its kernels on the worker's stream and returns.
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/cuda/cublas_library.cuh"
+#include "kernels/cuda/launch.cuh"
+#include "kernels/cuda_context.h"
+
+namespace offstage::kernels::cuda {
+
+// Memory for one operation: pieces are taken from the start, and all given back when the next operation begins. Safe,
+// because operations follow each other on one stream.
+class Scratch {
+  public:
+    void set(void* data, std::size_t bytes) {
+        data_ = static_cast<unsigned char*>(data);
+        bytes_ = bytes;
+    }
+    void restart() { used_ = 0; }
+    std::size_t left() const { return bytes_ - used_; }
+    static constexpr std::size_t rounded(std::size_t bytes) { return (bytes + 255) / 256 * 256; }
+
+    // nullptr: not enough was reserved.
+    template <typename T>
+    T* take(std::int64_t n) {
+        const std::size_t bytes = rounded(static_cast<std::size_t>(n) * sizeof(T));
+        if (bytes > left()) return nullptr;
+        T* piece = reinterpret_cast<T*>(data_ + used_);
+        used_ += bytes;
+        return piece;
+    }
+
+  private:
+    unsigned char* data_ = nullptr;
+    std::size_t bytes_ = 0;
+    std::size_t used_ = 0;
+};
+
+// What an operation works with.
+struct Worker {
+    cudaStream_t stream = nullptr;
+    Failure failure;
+    Scratch scratch;
+    const Cublas* cublas = nullptr;
+    int compute_major = 0;
+
+    template <typename... Parameters, typename... Arguments>
+    void start(void (*kernel)(Parameters...), dim3 grid, int block, std::size_t shared_bytes, Arguments&&... arguments) {
+        launch(kernel, grid, block, shared_bytes, stream, failure, arguments...);
+    }
+    void lacks_scratch() { failure.set("A CUDA operation got less scratch memory than its step needs."); }
+};
+
+inline unsigned blocks_for(std::int64_t n, std::int64_t per_block) {
+    return static_cast<unsigned>((n + per_block - 1) / per_block);
+}
+
+inline bool is_aligned(const void* data) {
+    return reinterpret_cast<std::uintptr_t>(data) % 16 == 0;
+}
+
+// dense.cu
+void embed(Worker& worker, const WeightView& table, const std::int32_t* tokens, std::int64_t n, float* x);
+void rms_norm(Worker& worker, const float* x, const float* weight, std::int64_t n, std::int64_t hidden_dim, float eps,
+              float* out);
+void add(Worker& worker, const float* y, std::int64_t n, float* x);
+void combine(Worker& worker, const float* rows, const std::int32_t* row_of, const float* weights, std::int64_t n,
+             std::int64_t n_active, std::int64_t hidden_dim, float* x);
+
+// cache.cu
+void rotate_and_store(Worker& worker, std::int64_t layer, const CudaAttentionShape& shape, const CudaSegment* segments,
+                      std::size_t n_segments, const float* cos, const float* sin, float* qkv, const KvView& kv);
+void copy_kv_block(Worker& worker, const KvView& kv, std::int32_t from, std::int32_t to, std::int64_t n_tokens);
+
+// attention.cu
+std::uint64_t attention_scratch_bytes(const CudaStep& step);
+void attend(Worker& worker, std::int64_t layer, const CudaAttentionShape& shape, const CudaSegment* segments,
+            std::size_t n_segments, const float* qkv, const KvView& kv, float* out);
+
+// router.cu
+void route(Worker& worker, const float* gate, const float* x, std::int64_t n, std::int64_t hidden_dim,
+           std::int64_t n_experts, std::int64_t n_active, std::int32_t* experts, float* weights);
+
+// products.cu
+constexpr std::int64_t kProductRows = 1024;  // of activations, converted at once
+std::uint64_t product_scratch_bytes(const CudaStep& step);
+void multiply(Worker& worker, const WeightView& weight, const float* x, std::int64_t n, float* y);
+
+// Where an output's weights lie: rows (n_out, n_in) or, transposed, (n_in, n_out); rows `stride` weights apart.
+struct Factor {
+    const void* data = nullptr;
+    WeightType type = WeightType::kF32;
+    std::int64_t n_out = 0;
+    std::int64_t n_in = 0;
+    std::int64_t stride = 0;
+    bool transposed = false;
+};
+// What a product of many rows wants its inputs as: the weights' type where cuBLAS multiplies 16-bit numbers, else F32.
+WeightType input_type(const Worker& worker, WeightType weights);
+// y (n, n_out) = x (n, n_in) * factor^T; x of input_type().
+void multiply_many(Worker& worker, const Factor& factor, const void* x, std::int64_t n, float* y);
+// to (n, n_columns) of `type` = rows tokens[r] (nullptr: r) of from.
+void gather(Worker& worker, const float* from, const std::int32_t* tokens, std::int64_t n, std::int64_t n_columns,
+            WeightType type, void* to);
+// to of `type` = silu(gate) * up, n values.
+void activate(Worker& worker, const float* gate, const float* up, std::int64_t n, WeightType type, void* to);
+
+// experts.cu
+std::uint64_t expert_scratch_bytes(const CudaStep& step);
+void experts(Worker& worker, const CudaExpertShape& shape, const CudaExpertCall* calls, std::size_t n_calls,
+             const float* inputs, const std::int32_t* row_token, float* out);
+
+// Calls body with a null pointer of the type that `type` means.
+template <typename Body>
+void with_type(WeightType type, const Body& body) {
+    switch (type) {
+        case WeightType::kF32:
+            body(static_cast<const float*>(nullptr));
+            return;
+        case WeightType::kF16:
+            body(static_cast<const F16*>(nullptr));
+            return;
+        case WeightType::kBf16:
+            body(static_cast<const Bf16*>(nullptr));
+            return;
+    }
+}
+
+template <typename Pointer>
+using ValueOf = std::remove_const_t<std::remove_pointer_t<Pointer>>;
+
+}  // namespace offstage::kernels::cuda

@@ -1,0 +1,244 @@
+#include "kernels/cuda/numbers.cuh"
+#include "kernels/cuda/operations.cuh"
+
+namespace offstage::kernels::cuda {
+namespace {
+
+constexpr int kFewThreads = 128;
+constexpr int kFewWarps = kFewThreads / kWarp;
+constexpr int kValueThreads = 256;
+
+// A warp forms kRows outputs of up to kInputs inputs: each weight is read once, 16 bytes per lane at a time.
+template <typename T, int kRows, int kInputs, bool kVector>
+__global__ void __launch_bounds__(kFewThreads)
+    multiply_few(const T* weight, std::int64_t n_rows, std::int64_t n_columns, std::int64_t stride, const float* x,
+                 int n_inputs, float* y) {
+    const int lane = static_cast<int>(threadIdx.x) % kWarp;
+    const std::int64_t first = (static_cast<std::int64_t>(blockIdx.x) * kFewWarps + threadIdx.x / kWarp) * kRows;
+    if (first >= n_rows) return;
+    const T* rows[kRows];
+    const float* inputs[kInputs];
+    // Beyond the end the last one is taken again and its sums are dropped: the warp stays together.
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) rows[r] = weight + (first + r < n_rows ? first + r : n_rows - 1) * stride;
+#pragma unroll
+    for (int t = 0; t < kInputs; ++t) inputs[t] = x + (t < n_inputs ? t : n_inputs - 1) * n_columns;
+    float sums[kRows][kInputs] = {};
+    add_products<T, kRows, kInputs, kVector>(rows, inputs, n_columns, lane, sums);
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) {
+#pragma unroll
+        for (int t = 0; t < kInputs; ++t) {
+            const float sum = warp_sum(sums[r][t]);
+            if (lane == r * kInputs + t && first + r < n_rows && t < n_inputs) y[t * n_rows + first + r] = sum;
+        }
+    }
+}
+
+template <typename T, int kRows, int kInputs>
+void start_few(Worker& worker, const WeightView& weight, const float* x, std::int64_t n, float* y) {
+    static_assert(kRows * kInputs <= kWarp, "each lane stores one sum");
+    const bool vector = weight.n_cols % kEight == 0 && is_aligned(weight.data) && is_aligned(x) &&
+                        weight.row_stride * static_cast<std::int64_t>(sizeof(T)) % 16 == 0;
+    const dim3 grid(blocks_for(weight.n_rows, kFewWarps * kRows));
+    const auto* data = static_cast<const T*>(weight.data);
+    worker.start(vector ? multiply_few<T, kRows, kInputs, true> : multiply_few<T, kRows, kInputs, false>, grid,
+                 kFewThreads, 0, data, weight.n_rows, weight.n_cols, weight.row_stride, x, static_cast<int>(n), y);
+}
+
+// More weight rows per warp for more inputs: an input's values, which come from the caches, then serve several rows.
+template <typename T>
+void multiply_few_rows(Worker& worker, const WeightView& weight, const float* x, std::int64_t n, float* y) {
+    if (n == 1) {
+        start_few<T, 1, 1>(worker, weight, x, n, y);
+    } else if (n == 2) {
+        start_few<T, 2, 2>(worker, weight, x, n, y);
+    } else if (n <= 4) {
+        start_few<T, 2, 4>(worker, weight, x, n, y);
+    } else {
+        start_few<T, 4, 8>(worker, weight, x, n, y);
+    }
+}
+
+// The product of many rows where cuBLAS cannot form it: float32 throughout. A block forms kTile x kTile outputs, a
+// thread 4 x 4 of them, from kDepth inputs at a time.
+constexpr int kTile = 64;
+constexpr int kDepth = 16;
+constexpr int kTileStride = kTile + 4;  // keeps float4 alignment, spreads the banks
+constexpr int kTileThreads = 256;
+constexpr int kPer = 4;
+
+template <typename T>
+__global__ void __launch_bounds__(kTileThreads)
+    multiply_tiled(const T* weight, std::int64_t out_stride, std::int64_t in_stride, std::int64_t n_out,
+                   std::int64_t n_in, const float* x, std::int64_t n, float* y) {
+    float* weights = shared_memory<float>();        // (kDepth, kTileStride)
+    float* inputs = weights + kDepth * kTileStride;  // the same
+    const int thread = static_cast<int>(threadIdx.x);
+    const std::int64_t first_out = static_cast<std::int64_t>(blockIdx.x) * kTile;
+    const std::int64_t first_row = static_cast<std::int64_t>(blockIdx.y) * kTile;
+    const int my_out = thread % (kTile / kPer) * kPer;
+    const int my_row = thread / (kTile / kPer) * kPer;
+    float sums[kPer][kPer] = {};
+    for (std::int64_t begin = 0; begin < n_in; begin += kDepth) {
+        for (int i = thread; i < kTile * kDepth; i += kTileThreads) {
+            // Neighbouring threads read neighbouring weights.
+            const int out = in_stride == 1 ? i / kDepth : i % kTile;
+            const int depth = in_stride == 1 ? i % kDepth : i / kTile;
+            const bool inside = first_out + out < n_out && begin + depth < n_in;
+            weights[depth * kTileStride + out] =
+                inside ? widen(weight[(first_out + out) * out_stride + (begin + depth) * in_stride]) : 0.0f;
+            const int row = i / kDepth;
+            const int column = i % kDepth;
+            const bool there = first_row + row < n && begin + column < n_in;
+            inputs[column * kTileStride + row] = there ? x[(first_row + row) * n_in + begin + column] : 0.0f;
+        }
+        __syncthreads();
+#pragma unroll
+        for (int depth = 0; depth < kDepth; ++depth) {
+            const float4 w = *reinterpret_cast<const float4*>(weights + depth * kTileStride + my_out);
+            const float4 v = *reinterpret_cast<const float4*>(inputs + depth * kTileStride + my_row);
+            const float ws[kPer] = {w.x, w.y, w.z, w.w};
+            const float vs[kPer] = {v.x, v.y, v.z, v.w};
+#pragma unroll
+            for (int r = 0; r < kPer; ++r) {
+#pragma unroll
+                for (int o = 0; o < kPer; ++o) sums[r][o] = fmaf(ws[o], vs[r], sums[r][o]);
+            }
+        }
+        __syncthreads();
+    }
+#pragma unroll
+    for (int r = 0; r < kPer; ++r) {
+#pragma unroll
+        for (int o = 0; o < kPer; ++o) {
+            const std::int64_t row = first_row + my_row + r;
+            const std::int64_t out = first_out + my_out + o;
+            if (row < n && out < n_out) y[row * n_out + out] = sums[r][o];
+        }
+    }
+}
+
+template <typename T>
+__global__ void __launch_bounds__(kValueThreads)
+    gather_rows(const float* from, const std::int32_t* tokens, std::int64_t n_columns, T* to) {
+    const std::int64_t row = blockIdx.x;
+    const float* source = from + (tokens == nullptr ? row : static_cast<std::int64_t>(tokens[row])) * n_columns;
+    for (std::int64_t i = threadIdx.x; i < n_columns; i += kValueThreads) to[row * n_columns + i] = narrow<T>(source[i]);
+}
+
+template <typename T>
+__global__ void __launch_bounds__(kValueThreads)
+    activate_values(const float* gate, const float* up, std::int64_t n, T* to) {
+    const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kValueThreads + threadIdx.x;
+    if (i < n) to[i] = narrow<T>(silu(gate[i]) * up[i]);
+}
+
+cudaDataType_t cuda_type(WeightType type) {
+    return type == WeightType::kF32 ? CUDA_R_32F : type == WeightType::kF16 ? CUDA_R_16F : CUDA_R_16BF;
+}
+
+// Tensor cores know bf16 since 8.0; before that cuBLAS refuses it.
+bool cublas_serves(const Worker& worker, WeightType type) {
+    return worker.cublas != nullptr && (type != WeightType::kBf16 || worker.compute_major >= 8);
+}
+
+}  // namespace
+
+std::uint64_t product_scratch_bytes(const CudaStep& step) {
+    if (step.n_tokens <= CudaContext::kFewRows) return 0;
+    const std::int64_t widest_heads = step.attention.n_heads * step.attention.head_dim;
+    const std::int64_t columns = step.hidden_dim > widest_heads ? step.hidden_dim : widest_heads;
+    const std::int64_t rows = step.n_tokens < kProductRows ? step.n_tokens : kProductRows;
+    return Scratch::rounded(static_cast<std::size_t>(rows * columns) * sizeof(std::uint16_t));
+}
+
+WeightType input_type(const Worker& worker, WeightType weights) {
+    return cublas_serves(worker, weights) ? weights : WeightType::kF32;
+}
+
+void multiply_many(Worker& worker, const Factor& factor, const void* x, std::int64_t n, float* y) {
+    if (!cublas_serves(worker, factor.type)) {
+        with_type(factor.type, [&](auto* type) {
+            using T = ValueOf<decltype(type)>;
+            const dim3 grid(blocks_for(factor.n_out, kTile), blocks_for(n, kTile));
+            worker.start(multiply_tiled<T>, grid, kTileThreads, 2 * kDepth * kTileStride * sizeof(float),
+                         static_cast<const T*>(factor.data), factor.transposed ? 1 : factor.stride,
+                         factor.transposed ? factor.stride : 1, factor.n_out, factor.n_in,
+                         static_cast<const float*>(x), n, y);
+        });
+        return;
+    }
+    // cuBLAS counts by columns: what lies here as rows (n, n_out) is its (n_out, n).
+    const CublasFunctions& cublas = worker.cublas->functions();
+    const cublasHandle_t handle = worker.cublas->handle();
+    const cublasOperation_t operation = factor.transposed ? CUBLAS_OP_N : CUBLAS_OP_T;
+    const auto as_int = [](std::int64_t value) { return static_cast<int>(value); };
+    const float one = 1.0f;
+    const float zero = 0.0f;
+    cublasStatus_t status = CUBLAS_STATUS_SUCCESS;
+    if (factor.type == WeightType::kF32) {
+        status = cublas.sgemm(handle, operation, CUBLAS_OP_N, as_int(factor.n_out), as_int(n), as_int(factor.n_in),
+                              &one, static_cast<const float*>(factor.data), as_int(factor.stride),
+                              static_cast<const float*>(x), as_int(factor.n_in), &zero, y, as_int(factor.n_out));
+    } else {
+        const cudaDataType_t type = cuda_type(factor.type);
+        status = cublas.gemm_ex(handle, operation, CUBLAS_OP_N, as_int(factor.n_out), as_int(n), as_int(factor.n_in),
+                                &one, factor.data, type, as_int(factor.stride), x, type, as_int(factor.n_in), &zero, y,
+                                CUDA_R_32F, as_int(factor.n_out), CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+    }
+    if (status != CUBLAS_STATUS_SUCCESS) {
+        (void)cudaGetLastError();
+        worker.failure.set("A cuBLAS product failed (status " + std::to_string(static_cast<int>(status)) + ").");
+    }
+}
+
+void multiply(Worker& worker, const WeightView& weight, const float* x, std::int64_t n, float* y) {
+    if (n <= 0) return;
+    if (n <= CudaContext::kFewRows) {
+        with_type(weight.type,
+                  [&](auto* type) { multiply_few_rows<ValueOf<decltype(type)>>(worker, weight, x, n, y); });
+        return;
+    }
+    const Factor factor{weight.data, weight.type, weight.n_rows, weight.n_cols, weight.row_stride, false};
+    const WeightType type = input_type(worker, weight.type);
+    if (type == WeightType::kF32) {
+        multiply_many(worker, factor, x, n, y);
+        return;
+    }
+    worker.scratch.restart();
+    const auto room = static_cast<std::int64_t>(worker.scratch.left() / sizeof(std::uint16_t)) / weight.n_cols;
+    const std::int64_t most = room < kProductRows ? room : kProductRows;
+    if (most < 1) {
+        worker.lacks_scratch();
+        return;
+    }
+    auto* converted = worker.scratch.take<std::uint16_t>((most < n ? most : n) * weight.n_cols);
+    if (converted == nullptr) {
+        worker.lacks_scratch();
+        return;
+    }
+    for (std::int64_t row = 0; row < n; row += most) {
+        const std::int64_t rows = n - row < most ? n - row : most;
+        gather(worker, x + row * weight.n_cols, nullptr, rows, weight.n_cols, type, converted);
+        multiply_many(worker, factor, converted, rows, y + row * weight.n_rows);
+    }
+}
+
+void gather(Worker& worker, const float* from, const std::int32_t* tokens, std::int64_t n, std::int64_t n_columns,
+            WeightType type, void* to) {
+    with_type(type, [&](auto* pointer) {
+        using T = ValueOf<decltype(pointer)>;
+        worker.start(gather_rows<T>, blocks_for(n, 1), kValueThreads, 0, from, tokens, n_columns, static_cast<T*>(to));
+    });
+}
+
+void activate(Worker& worker, const float* gate, const float* up, std::int64_t n, WeightType type, void* to) {
+    with_type(type, [&](auto* pointer) {
+        using T = ValueOf<decltype(pointer)>;
+        worker.start(activate_values<T>, blocks_for(n, kValueThreads), kValueThreads, 0, gate, up, n,
+                     static_cast<T*>(to));
+    });
+}
+
+}  // namespace offstage::kernels::cuda

@@ -1,0 +1,147 @@
+#pragma once
+// An NVIDIA GPU: its memory, its two queues, and the operations that run on it. No CUDA types in here, and nothing that
+// C++17 does not know: the same header serves the device code. In a build without CUDA nothing can be opened.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "kernels/types.h"
+
+namespace offstage::kernels {
+
+// What an opened GPU is, as of the moment when it was opened.
+struct CudaFacts {
+    int ordinal = 0;
+    std::string name;
+    int compute_major = 0;
+    int compute_minor = 0;
+    int n_multiprocessors = 0;
+    int clock_khz = 0;
+    int memory_clock_khz = 0;
+    int memory_bus_bits = 0;
+    int driver_version = 0;   // 13000: CUDA 13.0
+    int runtime_version = 0;  // the same
+    std::string cublas;       // "13.0"; empty where the library was not found: own kernels then form large products
+    std::uint64_t total_bytes = 0;
+    std::uint64_t free_bytes = 0;  // after the context was made
+};
+
+enum class CudaQueue : std::uint8_t { kCompute, kCopy };
+
+// Tokens of one sequence: see engine's AttentionSegment. `blocks` in the device's memory.
+struct CudaSegment {
+    std::int64_t first_row = 0;
+    std::int64_t n_tokens = 0;
+    std::int64_t past = 0;
+    const std::int32_t* blocks = nullptr;
+};
+
+struct CudaAttentionShape {
+    std::int64_t n_heads = 0;
+    std::int64_t n_kv_heads = 0;
+    std::int64_t head_dim = 0;        // a multiple of 4, at most 256
+    std::int64_t sliding_window = 0;  // 0: full attention
+};
+
+// One expert's rows. weights: a neuron-major block (ExpertView) in the device's memory.
+struct CudaExpertCall {
+    const void* weights = nullptr;
+    std::int64_t first_row = 0;
+    std::int64_t n_rows = 0;
+};
+
+struct CudaExpertShape {
+    WeightType type = WeightType::kBf16;
+    std::int64_t hidden_dim = 0;
+    std::int64_t ffn_dim = 0;
+};
+
+// The largest step that scratch memory is sized for.
+struct CudaStep {
+    std::int64_t n_tokens = 1;
+    std::int64_t hidden_dim = 0;
+    std::int64_t ffn_dim = 0;
+    std::int64_t n_experts = 0;
+    std::int64_t n_active = 0;
+    std::int64_t context = 0;
+    CudaAttentionShape attention;
+};
+
+// All functions are called from one thread, but allocate() and release(), which any thread may call. Nothing throws but
+// std::bad_alloc. A failure is kept, and stays until clear_failure(); what was computed since is then worthless.
+// Pointers are the device's unless named `host`. Activations are float32, rows contiguous.
+class CudaContext {
+  public:
+    virtual ~CudaContext() = default;
+
+    virtual const CudaFacts& facts() const = 0;
+
+    // The first failure since the last clear_failure(); empty: none.
+    virtual const std::string& failure() const = 0;
+    virtual void fail(const std::string& sentence) = 0;
+    // False when the GPU answers no more: the failure then stays.
+    virtual bool clear_failure() = 0;
+
+    // 256-byte aligned; nullptr when there is none left (no failure).
+    virtual void* allocate(std::size_t bytes) noexcept = 0;
+    virtual void release(void* device) noexcept = 0;
+    // Page-locks host memory; false (no failure) when the system refuses.
+    virtual bool pin(void* host, std::size_t bytes) = 0;
+    virtual void unpin(void* host) = 0;
+
+    // ---- queues. Tickets of a queue count from 1; ticket 0 is long past.
+    virtual void upload(void* device, const void* host, std::size_t bytes) = 0;
+    virtual void download(void* host, const void* device, std::size_t bytes) = 0;
+    // On the copy queue, after the ticket of the compute queue. The copy's ticket; 0: this copy was refused (no failure).
+    virtual std::uint64_t copy_weights(void* device, const void* host, std::size_t bytes,
+                                       std::uint64_t after_compute) = 0;
+    virtual std::uint64_t record(CudaQueue queue) = 0;
+    virtual void wait(CudaQueue queue, std::uint64_t ticket) = 0;  // the compute queue waits
+    virtual void host_wait(CudaQueue queue, std::uint64_t ticket) = 0;
+    virtual bool has_happened(CudaQueue queue, std::uint64_t ticket) = 0;
+    // Between two tickets of one queue that have happened; 0 where one is no longer known (only kTimedTickets are).
+    static constexpr std::uint64_t kTimedTickets = 1024;
+    virtual double elapsed_us(CudaQueue queue, std::uint64_t begin, std::uint64_t end) = 0;
+
+    // ---- scratch memory of the operations. scratch_bytes() grows with every field of the step.
+    virtual std::uint64_t scratch_bytes(const CudaStep& step) const = 0;
+    // The device's memory, 256-byte aligned, until the next call. Waits for the queue.
+    virtual void set_scratch(void* data, std::size_t bytes) = 0;
+
+    // ---- operations on the compute queue: see engine's Backend for what each computes.
+    virtual void embed(const WeightView& table, const std::int32_t* tokens, std::int64_t n, float* x) = 0;
+    virtual void rms_norm(const float* x, const float* weight, std::int64_t n, std::int64_t hidden_dim, float eps,
+                          float* out) = 0;
+    // Up to kFewRows rows: one pass over the weight, float32 sums. More: a matrix product; with 16-bit weights its
+    // inputs are rounded to the weight's type (f16: within its range), sums in float32.
+    static constexpr std::int64_t kFewRows = 8;
+    virtual void multiply(const WeightView& weight, const float* x, std::int64_t n, float* y) = 0;
+    virtual void add(const float* y, std::int64_t n, float* x) = 0;
+    virtual void rotate_and_store(std::int64_t layer, const CudaAttentionShape& shape, const CudaSegment* segments,
+                                  std::size_t n_segments, const float* cos, const float* sin, float* qkv,
+                                  const KvView& kv) = 0;
+    virtual void attend(std::int64_t layer, const CudaAttentionShape& shape, const CudaSegment* segments,
+                        std::size_t n_segments, const float* qkv, const KvView& kv, float* out) = 0;
+    virtual void copy_kv_block(const KvView& kv, std::int32_t from, std::int32_t to, std::int64_t n_tokens) = 0;
+    virtual void route(const float* gate, const float* x, std::int64_t n, std::int64_t hidden_dim,
+                       std::int64_t n_experts, std::int64_t n_active, std::int32_t* experts, float* weights) = 0;
+    virtual void experts(const CudaExpertShape& shape, const CudaExpertCall* calls, std::size_t n_calls,
+                         const float* inputs, const std::int32_t* row_token, float* out) = 0;
+    virtual void combine(const float* rows, const std::int32_t* row_of, const float* weights, std::int64_t n,
+                         std::int64_t n_active, std::int64_t hidden_dim, float* x) = 0;
+};
+
+enum class CudaOpenProblem : std::uint8_t { kNone, kUnsupported, kOutOfMemory };
+
+struct CudaOpening {
+    std::unique_ptr<CudaContext> context;  // nullptr: see the rest
+    CudaOpenProblem problem = CudaOpenProblem::kNone;
+    std::string reason;  // a sentence part, e.g. "this Offstage was built without CUDA"
+};
+
+// Opens a GPU of compute capability 7.5 or newer.
+CudaOpening open_cuda_context(int ordinal);
+
+}  // namespace offstage::kernels

@@ -1,0 +1,13 @@
+// The answer of a build without CUDA (OFFSTAGE_CUDA=OFF, or no nvcc when it was configured).
+#include "kernels/cuda_context.h"
+
+namespace offstage::kernels {
+
+CudaOpening open_cuda_context(int) {
+    CudaOpening opening;
+    opening.problem = CudaOpenProblem::kUnsupported;
+    opening.reason = "this Offstage was built without CUDA";
+    return opening;
+}
+
+}  // namespace offstage::kernels

@@ -1,0 +1,44 @@
+#pragma once
+// What tests set and ask of the host layer (see cuda_runtime.h). All of it applies to the whole program.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kernels/cuda_context.h"
+
+namespace offstage::kernels {
+
+// open_cuda_context() of the layer that is compiled for the host.
+CudaOpening open_cuda_context_on_host(int ordinal);
+
+}  // namespace offstage::kernels
+
+namespace cuda_host {
+
+// As it is after reset(): a GPU of compute capability 9.0 with 1 GiB and cuBLAS.
+struct Settings {
+    int n_devices = 1;
+    int compute_major = 9;
+    int compute_minor = 0;
+    std::size_t memory_bytes = std::size_t{1} << 30;
+    bool cublas = true;
+    std::uint32_t seed = 1;  // of the order in which blocks and threads run
+};
+
+// No device may be open.
+void reset(const Settings& settings = {});
+
+// The n-th call of an API function from now fails (1: the next), e.g. "cudaMalloc", "cudaLaunchKernel"; n 0: none.
+void fail_call(const std::string& function, int n);
+// Calls of a function since reset().
+int calls_of(const std::string& function);
+// Every call fails with an illegal address from now on, as after a fault in a kernel; false: the GPU is well again.
+void lose_context(bool lost);
+
+// What went wrong that a real GPU might not have shown: writes beside an allocation or beside shared memory, frees of
+// unknown addresses, memory never freed. Checks all allocations. Empty: nothing.
+std::vector<std::string> problems();
+
+}  // namespace cuda_host

@@ -1,0 +1,139 @@
+#pragma once
+// CUDA on the host, for tests: what Offstage's device code uses of the runtime API, by the names and meanings of NVIDIA's
+// documentation. Found in the toolkit's place when kernels/cuda/*.cu are compiled as C++ (tests/cuda_host/CMakeLists.txt).
+// Kernels run as fibers, streams are threads of their own, device memory is the host's with guards around it. What a GPU
+// does beyond that - real races, its speed, its own rounding - is not shown by tests on it.
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+
+#define __global__
+#define __device__
+#define __host__
+#define __launch_bounds__(...)
+#define threadIdx (::cuda_host::this_thread().thread)
+#define blockIdx (::cuda_host::this_thread().block)
+#define blockDim (::cuda_host::this_thread().block_dim)
+#define gridDim (::cuda_host::this_thread().grid_dim)
+
+struct dim3 {
+    unsigned x, y, z;
+    constexpr dim3(unsigned x_ = 1, unsigned y_ = 1, unsigned z_ = 1) : x(x_), y(y_), z(z_) {}
+};
+struct alignas(8) float2 {
+    float x, y;
+};
+struct alignas(16) float4 {
+    float x, y, z, w;
+};
+struct alignas(16) uint4 {
+    unsigned x, y, z, w;
+};
+inline float4 make_float4(float x, float y, float z, float w) {
+    return {x, y, z, w};
+}
+inline uint4 make_uint4(unsigned x, unsigned y, unsigned z, unsigned w) {
+    return {x, y, z, w};
+}
+
+enum cudaError_t {
+    cudaSuccess = 0,
+    cudaErrorInvalidValue = 1,
+    cudaErrorMemoryAllocation = 2,
+    cudaErrorInvalidDevice = 101,
+    cudaErrorInvalidConfiguration = 9,
+    cudaErrorInvalidResourceHandle = 400,
+    cudaErrorNotReady = 600,
+    cudaErrorIllegalAddress = 700,
+    cudaErrorHostMemoryAlreadyRegistered = 712,
+    cudaErrorHostMemoryNotRegistered = 713,
+    cudaErrorUnknown = 999,
+};
+enum cudaMemcpyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2 };
+enum cudaDeviceAttr { cudaDevAttrClockRate, cudaDevAttrMemoryClockRate, cudaDevAttrGlobalMemoryBusWidth };
+enum cudaDataType_t { CUDA_R_32F = 0, CUDA_R_16F = 2, CUDA_R_16BF = 14 };
+struct cudaDeviceProp {
+    char name[256];
+    int major;
+    int minor;
+    int multiProcessorCount;
+    std::size_t totalGlobalMem;
+};
+using cudaStream_t = struct HostStream*;
+using cudaEvent_t = struct HostEvent*;
+inline constexpr unsigned cudaStreamNonBlocking = 1;
+inline constexpr unsigned cudaHostRegisterDefault = 0;
+
+const char* cudaGetErrorString(cudaError_t error);
+cudaError_t cudaGetLastError();
+cudaError_t cudaGetDeviceCount(int* count);
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device);
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device);
+cudaError_t cudaDriverGetVersion(int* version);
+cudaError_t cudaRuntimeGetVersion(int* version);
+cudaError_t cudaSetDevice(int device);
+cudaError_t cudaDeviceSynchronize();
+cudaError_t cudaMemGetInfo(std::size_t* free_bytes, std::size_t* total_bytes);
+cudaError_t cudaMalloc(void** data, std::size_t bytes);
+cudaError_t cudaFree(void* data);
+cudaError_t cudaHostRegister(void* data, std::size_t bytes, unsigned flags);
+cudaError_t cudaHostUnregister(void* data);
+cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream);
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags);
+cudaError_t cudaStreamDestroy(cudaStream_t stream);
+cudaError_t cudaStreamSynchronize(cudaStream_t stream);
+cudaError_t cudaStreamQuery(cudaStream_t stream);
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags);
+cudaError_t cudaEventCreate(cudaEvent_t* event);
+cudaError_t cudaEventDestroy(cudaEvent_t event);
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
+cudaError_t cudaEventSynchronize(cudaEvent_t event);
+cudaError_t cudaEventQuery(cudaEvent_t event);
+cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t begin, cudaEvent_t end);
+
+namespace cuda_host {
+
+struct ThisThread {
+    dim3 thread, block, block_dim, grid_dim;
+};
+const ThisThread& this_thread();
+
+// Meets the other lanes of the warp; returns what each of them gave (32 words).
+const std::uint32_t* meet_warp(unsigned mask, const char* function, std::uint32_t value);
+void meet_block();
+
+}  // namespace cuda_host
+
+inline void __syncthreads() {
+    cuda_host::meet_block();
+}
+inline void __syncwarp(unsigned mask = 0xffffffffu) {
+    cuda_host::meet_warp(mask, "__syncwarp", 0);
+}
+template <typename T>
+T __shfl_xor_sync(unsigned mask, T value, int lane_mask) {
+    static_assert(sizeof(T) == 4, "words only");
+    std::uint32_t word = 0;
+    std::memcpy(&word, &value, 4);
+    const std::uint32_t* words = cuda_host::meet_warp(mask, "__shfl_xor_sync", word);
+    const unsigned lane = cuda_host::this_thread().thread.x % 32;
+    std::memcpy(&value, words + (lane ^ static_cast<unsigned>(lane_mask)) % 32, 4);
+    return value;
+}
+inline float __uint_as_float(unsigned bits) {
+    float value = 0.0f;
+    std::memcpy(&value, &bits, 4);
+    return value;
+}
+inline unsigned __float_as_uint(float value) {
+    unsigned bits = 0;
+    std::memcpy(&bits, &value, 4);
+    return bits;
+}
+template <typename T>
+T __ldcs(const T* address) {
+    return *address;
+}

@@ -1,0 +1,310 @@
+#include "tests/cuda_host/fibers.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <numeric>
+#include <vector>
+
+#if !defined(__x86_64__)
+#include <ucontext.h>
+#endif
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/common_interface_defs.h>
+#endif
+#if defined(__SANITIZE_THREAD__)
+#include <sanitizer/tsan_interface.h>
+#endif
+
+#include "tests/cuda_host/host_launch.h"
+
+namespace cuda_host {
+namespace {
+
+constexpr std::size_t kStackBytes = std::size_t{256} << 10;
+constexpr int kLanes = 32;
+constexpr std::size_t kGuardBytes = 256;
+constexpr unsigned char kGuard = 0xa5;
+constexpr unsigned char kUninitialised = 0xff;  // a NaN as float
+
+[[noreturn]] void give_up(const std::string& why) {
+    std::fprintf(stderr, "CUDA on the host: %s\n", why.c_str());
+    std::abort();
+}
+
+// ---- switching: swapcontext() asks the system twice per switch, which is too slow for thousands of lanes.
+#if defined(__x86_64__)
+struct Place {
+    void* stack_pointer = nullptr;
+};
+extern "C" void cuda_host_switch(void** from, void* to);
+__asm__(
+    ".text\n.globl cuda_host_switch\n.type cuda_host_switch,@function\ncuda_host_switch:\n"
+    "pushq %rbp\npushq %rbx\npushq %r12\npushq %r13\npushq %r14\npushq %r15\n"
+    "movq %rsp, (%rdi)\nmovq %rsi, %rsp\n"
+    "popq %r15\npopq %r14\npopq %r13\npopq %r12\npopq %rbx\npopq %rbp\nret\n"
+    ".size cuda_host_switch,.-cuda_host_switch\n");
+void prepare(Place& place, std::byte* stack, void (*entry)()) {
+    auto* top = reinterpret_cast<void**>(stack + kStackBytes);
+    *--top = nullptr;  // the entry's return address: it never returns; also aligns the stack as a call would
+    *--top = reinterpret_cast<void*>(entry);
+    for (int i = 0; i < 6; ++i) *--top = nullptr;
+    place.stack_pointer = top;
+}
+void switch_places(Place& from, Place& to) {
+    cuda_host_switch(&from.stack_pointer, to.stack_pointer);
+}
+#else
+struct Place {
+    ucontext_t context;
+};
+void prepare(Place& place, std::byte* stack, void (*entry)()) {
+    getcontext(&place.context);
+    place.context.uc_stack.ss_sp = stack;
+    place.context.uc_stack.ss_size = kStackBytes;
+    place.context.uc_link = nullptr;
+    makecontext(&place.context, entry, 0);
+}
+void switch_places(Place& from, Place& to) {
+    swapcontext(&from.context, &to.context);
+}
+#endif
+
+struct Warp {
+    int arrived = 0;
+    const char* function = nullptr;
+    unsigned generation = 0;
+    // Two sets: a lane may meet the next time while others still read what the last meeting brought.
+    std::uint32_t words[2][kLanes] = {};
+};
+
+struct Fiber {
+    Place place;
+    std::byte* stack = nullptr;
+    ThisThread self;
+    int index = 0;
+    bool ended = false;
+    void* fake_stack = nullptr;
+    void* tsan_fiber = nullptr;
+};
+
+}  // namespace
+
+struct BlockRunner::State {
+    Place scheduler;
+    void* scheduler_fake_stack = nullptr;
+    void* scheduler_tsan = nullptr;
+    const void* scheduler_stack = nullptr;
+    std::size_t scheduler_stack_bytes = 0;
+    std::vector<std::unique_ptr<Fiber>> fibers;
+    Fiber* current = nullptr;
+    bool quit = false;
+
+    const std::function<void()>* thread = nullptr;
+    std::vector<Warp> warps;
+    std::vector<int> runnable;
+    std::vector<int> at_barrier;
+    std::vector<std::vector<int>> at_warp;
+    int alive = 0;
+    std::vector<std::byte> shared;
+    std::byte* shared_data = nullptr;
+    std::minstd_rand random;
+
+    void add_fiber();
+    void resume(Fiber& fiber);
+    void yield_to_scheduler(bool for_ever);
+    void release_barrier() {
+        if (at_barrier.empty() || static_cast<int>(at_barrier.size()) < alive) return;
+        runnable.insert(runnable.end(), at_barrier.begin(), at_barrier.end());
+        at_barrier.clear();
+    }
+    void run_block(int n_threads);
+    [[noreturn]] void report_deadlock() const;
+};
+
+namespace {
+
+thread_local BlockRunner::State* active = nullptr;
+
+}  // namespace
+
+static void fiber_main() {
+    BlockRunner::State* state = active;
+#if defined(__SANITIZE_ADDRESS__)
+    __sanitizer_finish_switch_fiber(nullptr, &state->scheduler_stack, &state->scheduler_stack_bytes);
+#endif
+    Fiber* self = state->current;
+    while (!state->quit) {
+        (*state->thread)();
+        self->ended = true;
+        state->yield_to_scheduler(false);
+    }
+    state->yield_to_scheduler(true);
+}
+
+void BlockRunner::State::add_fiber() {
+    auto fiber = std::make_unique<Fiber>();
+    void* stack = mmap(nullptr, kStackBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (stack == MAP_FAILED) give_up("no memory for a stack");
+    fiber->stack = static_cast<std::byte*>(stack);
+    fiber->index = static_cast<int>(fibers.size());
+    prepare(fiber->place, fiber->stack, fiber_main);
+#if defined(__SANITIZE_THREAD__)
+    fiber->tsan_fiber = __tsan_create_fiber(0);
+#endif
+    fibers.push_back(std::move(fiber));
+}
+
+void BlockRunner::State::resume(Fiber& fiber) {
+    current = &fiber;
+#if defined(__SANITIZE_ADDRESS__)
+    __sanitizer_start_switch_fiber(&scheduler_fake_stack, fiber.stack, kStackBytes);
+#endif
+#if defined(__SANITIZE_THREAD__)
+    scheduler_tsan = __tsan_get_current_fiber();
+    __tsan_switch_to_fiber(fiber.tsan_fiber, 0);
+#endif
+    switch_places(scheduler, fiber.place);
+#if defined(__SANITIZE_ADDRESS__)
+    __sanitizer_finish_switch_fiber(scheduler_fake_stack, nullptr, nullptr);
+#endif
+    current = nullptr;
+}
+
+void BlockRunner::State::yield_to_scheduler([[maybe_unused]] bool for_ever) {
+    Fiber* self = current;
+#if defined(__SANITIZE_ADDRESS__)
+    __sanitizer_start_switch_fiber(for_ever ? nullptr : &self->fake_stack, scheduler_stack, scheduler_stack_bytes);
+#endif
+#if defined(__SANITIZE_THREAD__)
+    __tsan_switch_to_fiber(scheduler_tsan, 0);
+#endif
+    switch_places(self->place, scheduler);
+#if defined(__SANITIZE_ADDRESS__)
+    __sanitizer_finish_switch_fiber(self->fake_stack, &scheduler_stack, &scheduler_stack_bytes);
+#endif
+}
+
+void BlockRunner::State::report_deadlock() const {
+    std::string why = "threads wait for each other for ever:";
+    why += " " + std::to_string(at_barrier.size()) + " of " + std::to_string(alive) + " at __syncthreads";
+    for (std::size_t w = 0; w < at_warp.size(); ++w) {
+        if (at_warp[w].empty()) continue;
+        why += "; warp " + std::to_string(w) + ": " + std::to_string(at_warp[w].size()) + " lanes at " +
+               warps[w].function;
+    }
+    give_up(why);
+}
+
+void BlockRunner::State::run_block(int n_threads) {
+    alive = n_threads;
+    warps.assign(static_cast<std::size_t>((n_threads + kLanes - 1) / kLanes), {});
+    at_warp.assign(warps.size(), {});
+    runnable.resize(static_cast<std::size_t>(n_threads));
+    std::iota(runnable.begin(), runnable.end(), 0);
+    for (int i = 0; i < n_threads; ++i) fibers[static_cast<std::size_t>(i)]->ended = false;
+    while (alive > 0) {
+        if (runnable.empty()) report_deadlock();
+        std::swap(runnable[random() % runnable.size()], runnable.back());
+        Fiber& fiber = *fibers[static_cast<std::size_t>(runnable.back())];
+        runnable.pop_back();
+        resume(fiber);
+        if (fiber.ended) {
+            --alive;
+            release_barrier();
+        }
+    }
+}
+
+BlockRunner::BlockRunner() : state_(std::make_unique<State>()) {}
+
+BlockRunner::~BlockRunner() {
+    active = state_.get();
+    state_->quit = true;
+    for (const auto& fiber : state_->fibers) {
+        state_->resume(*fiber);  // out of its loop, so that the sanitizers let go of its stack
+#if defined(__SANITIZE_THREAD__)
+        __tsan_destroy_fiber(fiber->tsan_fiber);
+#endif
+        munmap(fiber->stack, kStackBytes);
+    }
+    active = nullptr;
+}
+
+void BlockRunner::run(dim3 grid, dim3 block, std::size_t shared_bytes, const std::function<void()>& thread,
+                      std::uint32_t seed, const std::function<void(const std::string&)>& report) {
+    State& state = *state_;
+    active = &state;
+    state.thread = &thread;
+    state.random.seed(seed);
+    const int n_threads = static_cast<int>(block.x * block.y * block.z);
+    while (static_cast<int>(state.fibers.size()) < n_threads) state.add_fiber();
+    state.shared.resize(shared_bytes + 2 * kGuardBytes + 16);
+    auto address = reinterpret_cast<std::uintptr_t>(state.shared.data() + kGuardBytes);
+    state.shared_data = reinterpret_cast<std::byte*>((address + 15) / 16 * 16);
+
+    std::vector<std::uint64_t> order(std::uint64_t{grid.x} * grid.y * grid.z);
+    std::iota(order.begin(), order.end(), std::uint64_t{0});
+    std::shuffle(order.begin(), order.end(), state.random);
+    for (const std::uint64_t index : order) {
+        const dim3 place(static_cast<unsigned>(index % grid.x), static_cast<unsigned>(index / grid.x % grid.y),
+                         static_cast<unsigned>(index / grid.x / grid.y));
+        for (int i = 0; i < n_threads; ++i) {
+            state.fibers[static_cast<std::size_t>(i)]->self = {dim3(static_cast<unsigned>(i), 0, 0), place, block, grid};
+        }
+        std::memset(state.shared.data(), kGuard, state.shared.size());
+        std::memset(state.shared_data, kUninitialised, shared_bytes);
+        state.run_block(n_threads);
+        const auto is_guard = [](std::byte value) { return value == std::byte{kGuard}; };
+        if (!std::all_of(state.shared.data(), state.shared_data, is_guard) ||
+            !std::all_of(state.shared_data + shared_bytes, state.shared.data() + state.shared.size(), is_guard)) {
+            report("a kernel wrote beside its shared memory");
+        }
+    }
+    active = nullptr;
+}
+
+const ThisThread& this_thread() {
+    return active->current->self;
+}
+
+void* shared_memory() {
+    return active->shared_data;
+}
+
+const std::uint32_t* meet_warp(unsigned mask, const char* function, std::uint32_t value) {
+    BlockRunner::State& state = *active;
+    const int index = state.current->index;
+    const auto w = static_cast<std::size_t>(index / kLanes);
+    Warp& warp = state.warps[w];
+    if (mask != 0xffffffffu) give_up("masks of less than a warp are not served");
+    if (warp.arrived > 0 && std::strcmp(warp.function, function) != 0) {
+        give_up(std::string("lanes of one warp meet at ") + function + " and " + warp.function);
+    }
+    warp.function = function;
+    std::uint32_t* words = warp.words[warp.generation % 2];
+    words[index % kLanes] = value;
+    if (++warp.arrived == kLanes) {
+        warp.arrived = 0;
+        ++warp.generation;
+        state.runnable.insert(state.runnable.end(), state.at_warp[w].begin(), state.at_warp[w].end());
+        state.at_warp[w].clear();
+        state.runnable.push_back(index);  // in the draw like the others
+    } else {
+        state.at_warp[w].push_back(index);
+    }
+    state.yield_to_scheduler(false);
+    return words;
+}
+
+void meet_block() {
+    BlockRunner::State& state = *active;
+    state.at_barrier.push_back(state.current->index);
+    state.release_barrier();
+    state.yield_to_scheduler(false);
+}
+
+}  // namespace cuda_host

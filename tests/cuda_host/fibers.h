@@ -1,0 +1,31 @@
+#pragma once
+// The threads of one block as fibers of one thread of the system: each runs until it has to wait for others.
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <random>
+#include <string>
+
+#include <cuda_runtime.h>
+
+namespace cuda_host {
+
+class BlockRunner {
+  public:
+    BlockRunner();
+    ~BlockRunner();
+
+    // Runs `thread` once per thread of every block of the grid, blocks and threads in an order drawn from the seed.
+    // `report` is told of writes beside the shared memory.
+    void run(dim3 grid, dim3 block, std::size_t shared_bytes, const std::function<void()>& thread, std::uint32_t seed,
+             const std::function<void(const std::string&)>& report);
+
+    struct State;
+
+  private:
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace cuda_host

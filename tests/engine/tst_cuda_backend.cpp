@@ -1,0 +1,101 @@
+// The CUDA backend on a real GPU: the checks that every device passes, and what a CPU cannot show. Skipped, with the
+// reason, where there is none.
+
+#include <memory>
+
+#include <QTest>
+
+#include "backend_parity.h"
+#include "engine/device/cuda_backend.h"
+#include "kernels/cuda_devices.h"
+
+using namespace offstage;
+using namespace offstage::engine;
+
+namespace {
+
+constexpr std::uint64_t kBudget = std::uint64_t{256} << 20;
+// Products of more than 8 rows round their inputs to the weights' type (bf16: 8 bits).
+constexpr parity::Promise kPromise{1e-2, true};
+
+std::unique_ptr<Backend> open() {
+    return open_cuda_backend(0, kBudget);
+}
+
+}  // namespace
+
+class TestCudaBackend : public QObject {
+    Q_OBJECT
+
+  private slots:
+    void without_a_gpu_opening_is_an_error();
+    void keeps_the_contract_data();
+    void keeps_the_contract();
+    void same_bits_in_every_run();
+    void memory_beyond_the_device_is_refused();
+};
+
+void TestCudaBackend::without_a_gpu_opening_is_an_error() {
+    const kernels::CudaDevices found = kernels::cuda_devices();
+    const int no_such = static_cast<int>(found.devices.size());
+    try {
+        open_cuda_backend(no_such, 0);
+        QFAIL("a GPU that is not there was opened");
+    } catch (const Error& error) {
+        QVERIFY(error.kind() == ErrorKind::kUnsupported);
+        QVERIFY(QString(error.what()).contains(QString("cuda:%1").arg(no_such)));
+    }
+}
+
+#define SKIP_WITHOUT_GPU()                                                                                \
+    do {                                                                                                  \
+        const kernels::CudaDevices found = kernels::cuda_devices();                                       \
+        if (found.devices.empty()) QSKIP(("no GPU to test on: " + found.none_because).c_str());           \
+        const kernels::CudaDevice& device = found.devices.front();                                        \
+        if (device.compute_major * 10 + device.compute_minor < 75) QSKIP("the GPU is older than sm_75");  \
+    } while (false)
+
+void TestCudaBackend::keeps_the_contract_data() {
+    QTest::addColumn<int>("check");
+    for (std::size_t i = 0; i < std::size(parity::kChecks); ++i) {
+        QTest::addRow("%s", parity::kChecks[i].name) << static_cast<int>(i);
+    }
+}
+
+void TestCudaBackend::keeps_the_contract() {
+    SKIP_WITHOUT_GPU();
+    QFETCH(int, check);
+    parity::run_check(parity::kChecks[check], open, kPromise);
+}
+
+void TestCudaBackend::same_bits_in_every_run() {
+    SKIP_WITHOUT_GPU();
+    const std::unique_ptr<Backend> backend = open();
+    Backend::StepShape step = parity::largest_step();
+    step.hidden_dim = 1024;
+    step.ffn_dim = 2048;
+    backend->reserve(step);
+    const parity::TestExperts experts(*backend, kernels::WeightType::kBf16, 1024, 2048, 3);
+    const parity::OnDevice<float> inputs(*backend, parity::random_floats(64 * 1024, 1));
+    const std::vector<parity::TestExperts::Share> shares = {
+        {0, {1}}, {1, parity::some_tokens(8, 0, 3)}, {2, parity::some_tokens(3, 0, 1)}};
+    const std::vector<float> first = experts.run(shares, inputs, 0).rows;
+    for (int run = 0; run < 20; ++run) {
+        QVERIFY(parity::same_bits<float>(experts.run(shares, inputs, 0).rows, first));
+    }
+    QVERIFY2(backend->ok(), backend->failure().c_str());
+}
+
+void TestCudaBackend::memory_beyond_the_device_is_refused() {
+    SKIP_WITHOUT_GPU();
+    const std::unique_ptr<Backend> backend = open_cuda_backend(0, 0);
+    try {
+        open_cuda_backend(0, backend->info().memory_bytes + 1);
+        QFAIL("a budget above the device's memory was taken");
+    } catch (const Error& error) {
+        QVERIFY(error.kind() == ErrorKind::kInvalidInput);
+    }
+}
+
+QTEST_GUILESS_MAIN(TestCudaBackend)
+#include "tst_cuda_backend.moc"

@@ -1,0 +1,291 @@
+// The CUDA backend with its very kernels, on a CUDA that runs on the host (tests/cuda_host): no GPU is needed, and none
+// is tested. What real hardware does with them is for tst_cuda_backend.cpp.
+
+#include <memory>
+
+#include <QTest>
+
+#include "backend_parity.h"
+#include "engine/device/cuda_backend.h"
+#include "tests/cuda_host/cuda_host.h"
+
+using namespace offstage;
+using namespace offstage::engine;
+
+namespace {
+
+constexpr std::uint64_t kBudget = std::uint64_t{256} << 20;
+// With cuBLAS, products of more than 8 rows round their inputs to the weights' type (bf16: 8 bits).
+constexpr double kRounded = 1e-2;
+constexpr double kExact = 3e-6;
+
+std::unique_ptr<Backend> open_on_host(std::uint64_t budget = kBudget) {
+    return make_cuda_backend(kernels::open_cuda_context_on_host(0), 0, budget);
+}
+
+QString problems() {
+    QString all;
+    for (const std::string& problem : cuda_host::problems()) all += QString::fromStdString(problem) + "; ";
+    return all;
+}
+
+// A little of everything that a step does; true when nothing failed.
+bool run_a_step(Backend& backend) {
+    constexpr std::int64_t kHidden = 64;
+    constexpr std::int64_t kFfn = 48;
+    constexpr std::int64_t kRows = 12;
+    const std::vector<float> host = parity::random_floats(3 * kHidden * kFfn, 1);
+    std::vector<std::int32_t> tokens(kRows);
+    std::vector<float> result(kRows * kHidden);
+    try {
+        Backend::StepShape shape;
+        shape.n_tokens = kRows;
+        shape.hidden_dim = kHidden;
+        shape.ffn_dim = kFfn;
+        shape.n_experts = 2;
+        shape.n_active = 1;
+        shape.attention = {4, 2, 16, 0};
+        shape.context = 64;
+        backend.reserve(shape);
+        Arena& memory = backend.memory();
+        const DeviceBlock weights = memory.allocate(host.size() * 4, MemoryUse::kExperts, "weights");
+        const DeviceBlock x = memory.allocate(kRows * kHidden * 4, MemoryUse::kWorkspace, "inputs");
+        const DeviceBlock y = memory.allocate(kRows * kHidden * 4, MemoryUse::kWorkspace, "outputs");
+        const DeviceBlock indices = memory.allocate(kRows * 4, MemoryUse::kWorkspace, "tokens");
+        bool copied = false;
+        const auto copy = backend.copy_weights(weights.data(), host.data(), host.size() * 4, {});
+        if (copy.has_value()) {
+            copied = true;
+            backend.wait(*copy);
+        }
+        backend.upload(x.data(), host.data(), kRows * kHidden * 4);
+        backend.upload(indices.data(), tokens.data(), kRows * 4);
+        const kernels::ExpertView expert{weights.data(), kernels::WeightType::kF32, kHidden, kFfn};
+        const ExpertCall calls[] = {{expert, 0, 3}, {expert, 3, kRows - 3}};
+        backend.experts(calls, x.as<float>(), indices.as<std::int32_t>(), y.as<float>());
+        backend.multiply({weights.data(), kernels::WeightType::kF32, 16, kHidden, kHidden}, x.as<float>(), kRows,
+                         y.as<float>());
+        backend.add(x.as<float>(), kRows * kHidden, y.as<float>());
+        backend.download(result.data(), y.data(), kRows * kHidden * 4);
+        parity::finish(backend);
+        return copied && backend.ok();
+    } catch (const Error& error) {
+        return error.kind() == ErrorKind::kOutOfMemory && false;
+    }
+}
+
+}  // namespace
+
+class TestCudaOnHost : public QObject {
+    Q_OBJECT
+
+  private slots:
+    void init() { cuda_host::reset(); }
+    void keeps_the_contract_on_the_host_layer_data();
+    void keeps_the_contract_on_the_host_layer();
+    void opening_says_why_it_fails();
+    void nth_failure_leaves_a_device_that_works_data();
+    void nth_failure_leaves_a_device_that_works();
+    void lost_context_stays_a_failure();
+    void nothing_starts_after_a_failure();
+    void too_little_scratch_is_a_failure();
+    void same_bits_in_any_order_of_threads();
+    void tickets_long_past_have_happened();
+};
+
+void TestCudaOnHost::keeps_the_contract_on_the_host_layer_data() {
+    QTest::addColumn<int>("compute_major");
+    QTest::addColumn<int>("compute_minor");
+    QTest::addColumn<bool>("cublas");
+    QTest::addColumn<int>("seed");
+    QTest::addColumn<int>("check");
+    for (std::size_t i = 0; i < std::size(parity::kChecks); ++i) {
+        const char* name = parity::kChecks[i].name;
+        const auto check = static_cast<int>(i);
+        QTest::addRow("host layer as 9.0 with cuBLAS: %s", name) << 9 << 0 << true << 1 << check;
+        QTest::addRow("host layer as 7.5 with cuBLAS: %s", name) << 7 << 5 << true << 2 << check;
+        QTest::addRow("host layer as 8.6 without cuBLAS: %s", name) << 8 << 6 << false << 3 << check;
+    }
+}
+
+void TestCudaOnHost::keeps_the_contract_on_the_host_layer() {
+    QFETCH(int, compute_major);
+    QFETCH(int, compute_minor);
+    QFETCH(bool, cublas);
+    QFETCH(int, seed);
+    QFETCH(int, check);
+    cuda_host::Settings settings;
+    settings.compute_major = compute_major;
+    settings.compute_minor = compute_minor;
+    settings.cublas = cublas;
+    settings.seed = static_cast<std::uint32_t>(seed);
+    cuda_host::reset(settings);
+    parity::run_check(parity::kChecks[check], [] { return open_on_host(); }, {cublas ? kRounded : kExact, true});
+    QCOMPARE(problems(), QString());
+}
+
+void TestCudaOnHost::opening_says_why_it_fails() {
+    const auto error_of = [](std::uint64_t budget) {
+        try {
+            open_on_host(budget);
+        } catch (const Error& error) {
+            return std::pair(error.kind(), QString(error.what()));
+        }
+        return std::pair(ErrorKind::kInternal, QString("opened"));
+    };
+    cuda_host::Settings settings;
+    settings.compute_major = 7;
+    settings.compute_minor = 0;
+    cuda_host::reset(settings);
+    QVERIFY(error_of(kBudget).first == ErrorKind::kUnsupported);
+    QVERIFY(error_of(kBudget).second.contains("7.5"));
+    settings = {};
+    settings.n_devices = 0;
+    cuda_host::reset(settings);
+    QVERIFY(error_of(kBudget).first == ErrorKind::kUnsupported);
+    cuda_host::reset();
+    QVERIFY(error_of(std::uint64_t{2} << 30).first == ErrorKind::kInvalidInput);
+    QCOMPARE(problems(), QString());
+
+    const std::unique_ptr<Backend> whole = open_on_host(0);
+    const ArenaUsage usage = whole->memory().usage();
+    QVERIFY(usage.budget_bytes > 0 && usage.budget_bytes < whole->info().available_bytes);
+    QVERIFY(whole->info().kind == DeviceKind::kCuda && !whole->info().emulated);
+    QVERIFY(!whole->info().fingerprint.empty());
+}
+
+void TestCudaOnHost::nth_failure_leaves_a_device_that_works_data() {
+    QTest::addColumn<QString>("function");
+    for (const char* function : {"cudaMalloc", "cudaMemcpyAsync", "cudaLaunchKernel", "cudaEventRecord",
+                                 "cudaStreamWaitEvent", "cudaEventSynchronize", "cudaSetDevice",
+                                 "cudaStreamCreateWithFlags", "cudaEventCreate", "cudaStreamSynchronize",
+                                 "cublasCreate", "cublasSetStream", "cublasGemmEx", "cudaMemGetInfo"}) {
+        QTest::addRow("%s", function) << QString(function);
+    }
+}
+
+void TestCudaOnHost::nth_failure_leaves_a_device_that_works() {
+    QFETCH(QString, function);
+    const std::string name = function.toStdString();
+    int n_injected = 0;
+    for (int n = 1;; n += name == "cudaEventCreate" ? 500 : 1) {
+        cuda_host::reset();
+        cuda_host::fail_call(name, n);
+        std::unique_ptr<Backend> backend;
+        try {
+            backend = open_on_host();
+        } catch (const Error& error) {
+            QVERIFY(!QString(error.what()).isEmpty());
+            QCOMPARE(problems(), QString());  // all that was opened is closed again
+        }
+        bool worked = backend != nullptr && run_a_step(*backend);
+        const bool injected = cuda_host::calls_of(name) >= n;
+        if (injected) {
+            ++n_injected;
+            cuda_host::fail_call(name, 0);
+            if (backend == nullptr) backend = open_on_host();
+            backend->clear_failure();
+            QVERIFY2(backend->ok(), backend->failure().c_str());
+            worked = run_a_step(*backend);
+        }
+        QVERIFY2(worked, qPrintable(QString("after failure %1: %2").arg(n).arg(backend->failure().c_str())));
+        backend.reset();
+        QCOMPARE(problems(), QString());
+        if (!injected) break;
+    }
+    QVERIFY(n_injected > 0);
+}
+
+void TestCudaOnHost::lost_context_stays_a_failure() {
+    const std::unique_ptr<Backend> backend = open_on_host();
+    QVERIFY(run_a_step(*backend));
+    cuda_host::lose_context(true);
+    QVERIFY(!run_a_step(*backend));
+    backend->clear_failure();
+    QVERIFY(!backend->ok());
+    QVERIFY(backend->has_happened(backend->record(DeviceEvent::Queue::kCompute)));  // nobody waits for ever
+    cuda_host::lose_context(false);
+    backend->clear_failure();
+    QVERIFY(backend->ok());
+    QVERIFY(run_a_step(*backend));
+}
+
+void TestCudaOnHost::nothing_starts_after_a_failure() {
+    const std::unique_ptr<Backend> backend = open_on_host();
+    backend->fail_copy(1);
+    backend->upload(nullptr, nullptr, 0);
+    QVERIFY(!backend->ok());
+    const int launches = cuda_host::calls_of("cudaLaunchKernel");
+    QVERIFY(!run_a_step(*backend));
+    QCOMPARE(cuda_host::calls_of("cudaLaunchKernel"), launches);
+}
+
+void TestCudaOnHost::too_little_scratch_is_a_failure() {
+    const std::unique_ptr<Backend> backend = open_on_host();
+    const parity::TestExperts experts(*backend, kernels::WeightType::kBf16, 64, 64, 1);
+    const parity::OnDevice<float> inputs(*backend, parity::random_floats(64 * 64, 1));
+    for (const std::int64_t n : {1, 20}) {  // nothing was reserved
+        const std::vector<parity::TestExperts::Share> shares = {{0, parity::some_tokens(n, 0, 1)}};
+        experts.run(shares, inputs, 0);
+        QVERIFY(!backend->ok());
+        QVERIFY(QString::fromStdString(backend->failure()).contains("scratch"));
+        backend->clear_failure();
+    }
+    // What is reserved for one token is enough for it, whatever the step before took.
+    Backend::StepShape shape;
+    shape.hidden_dim = 64;
+    shape.ffn_dim = 64;
+    shape.n_experts = 8;
+    shape.n_active = 2;
+    shape.attention = {4, 2, 16, 0};
+    backend->reserve(shape);
+    const std::vector<parity::TestExperts::Share> one = {{0, {5}}};
+    experts.run(one, inputs, 0);
+    QVERIFY2(backend->ok(), backend->failure().c_str());
+}
+
+// Sums must not depend on which block or thread comes first.
+void TestCudaOnHost::same_bits_in_any_order_of_threads() {
+    std::vector<float> first;
+    for (const std::uint32_t seed : {1u, 2u, 3u, 4u}) {
+        cuda_host::Settings settings;
+        settings.seed = seed;
+        settings.cublas = false;
+        cuda_host::reset(settings);
+        const std::unique_ptr<Backend> backend = open_on_host();
+        backend->reserve(parity::largest_step());
+        const parity::TestExperts experts(*backend, kernels::WeightType::kBf16, 72, 130, 3);
+        const parity::OnDevice<float> inputs(*backend, parity::random_floats(64 * 72, 1));
+        const std::vector<parity::TestExperts::Share> shares = {
+            {0, {1, 5}}, {1, parity::some_tokens(8, 0, 3)}, {2, parity::some_tokens(20, 0, 1)}};
+        std::vector<float> all = experts.run(shares, inputs, 0).rows;
+
+        const AttentionShape shape{4, 2, 64, 0};
+        const std::vector<parity::TestSequences::Length> lengths = {{300, 1}, {20, 40}};
+        const parity::TestSequences sequences(*backend, shape, lengths, 1);
+        const parity::OnDevice<float> qkv(*backend, parity::random_floats(sequences.n_rows() * 8 * 64, 2));
+        const parity::OnDevice<float> out(*backend, parity::filled(sequences.n_rows() * 4 * 64, 0.0f));
+        backend->attend(0, shape, sequences.segments(), qkv.data(), sequences.view(), out.data());
+        const std::vector<float> attended = out.download();
+        all.insert(all.end(), attended.begin(), attended.end());
+        QVERIFY(backend->ok());
+        if (first.empty()) first = all;
+        QVERIFY(parity::same_bits<float>(all, first));
+    }
+}
+
+void TestCudaOnHost::tickets_long_past_have_happened() {
+    const std::unique_ptr<Backend> backend = open_on_host();
+    const DeviceEvent first = backend->record(DeviceEvent::Queue::kCompute);
+    DeviceEvent last = first;
+    for (std::uint64_t i = 0; i < 3 * Backend::kTimedEvents; ++i) last = backend->record(DeviceEvent::Queue::kCompute);
+    backend->host_wait(last);
+    QVERIFY(backend->has_happened(first));
+    backend->host_wait(first);
+    backend->wait(first);
+    QCOMPARE(backend->elapsed_us(first, last), 0.0);  // no longer known
+    QVERIFY(backend->ok());
+}
+
+QTEST_GUILESS_MAIN(TestCudaOnHost)
+#include "tst_cuda_on_host.moc"
