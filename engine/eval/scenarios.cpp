@@ -260,11 +260,13 @@ std::vector<ScenarioRow> run_scenarios(StepModel& model, const ScenarioRequest& 
                 const std::vector<Sample> run = runner.run(c);
                 for (std::size_t i = 0; i < run.size(); ++i) samples[p][i].push_back(run[i]);
                 if (!log) continue;
-                log(print("%s, in %lld, out %lld, width %lld, %s, repeat %d: first token %.1f ms, then %.2f ms each",
-                          std::string(name_of(c.kind)).c_str(), static_cast<long long>(c.in),
-                          static_cast<long long>(c.outs.back()), static_cast<long long>(c.width),
-                          request.policies[p].name.c_str(), repeat + 1, run.back().ttft_us / 1000,
-                          run.back().itl_median_us / 1000));
+                const Sample& whole = run.back();
+                std::string line = print("%s, in %lld, out %lld, width %lld, %s, repeat %d: first token %.1f ms",
+                                         std::string(name_of(c.kind)).c_str(), static_cast<long long>(c.in),
+                                         static_cast<long long>(c.outs.back()), static_cast<long long>(c.width),
+                                         request.policies[p].name.c_str(), repeat + 1, whole.ttft_us / 1000);
+                if (whole.itl_median_us > 0) line += print(", then %.2f ms each", whole.itl_median_us / 1000);
+                log(line);
             }
         }
         for (std::size_t i = 0; i < c.outs.size(); ++i) {

@@ -1,0 +1,122 @@
+// Plans and calibrations without weights.
+
+#include <nlohmann/json.hpp>
+
+#include <QtTest>
+
+#include "engine/error.h"
+#include "engine/eval/plan_report.h"
+#include "test_models.h"
+
+using namespace offstage::engine;
+
+namespace {
+
+double us_at(const std::vector<CostPoint>& points, std::int64_t n_tokens) {
+    for (const CostPoint& point : points) {
+        if (point.n_tokens == n_tokens) return point.us;
+    }
+    return 0;
+}
+
+}  // namespace
+
+class TestPlanReport : public QObject {
+    Q_OBJECT
+
+    QTemporaryDir cache_;
+
+    LoadRequest request(const char* device = "emulated:fiddler-env1") const {
+        LoadRequest load;
+        load.model = offstage::test::demoModel();
+        load.compute = ComputeMode::kF32;
+        load.n_threads = 2;
+        load.device = device;
+        load.vram_bytes = std::uint64_t{14} << 20;
+        load.context = 256;
+        load.dispatch = parse_dispatch("balanced");
+        load.cache_directory = cache_.path().toStdString();
+        return load;
+    }
+
+  private Q_SLOTS:
+    void costsOfAProfile_areWhatItsDeviceIsCalibratedTo() {
+        LoadRequest load = request();
+        load.vram_bytes = 0;
+        QCOMPARE(plan_model(load, 64, {}, {}).cost_source, std::string("hardware profile fiddler-env1"));
+        const CostTable measured = calibrate_model(load, {}, {});
+        const CostTable made =
+            costs_of(find_hardware_profile("fiddler-env1"), offstage::kernels::WeightType::kBf16, 192, 256);
+        const auto near = [](double a, double b) { return a > 0 && qAbs(a - b) < 0.02 * b; };
+        QVERIFY(measured.emulated && made.emulated);
+        QCOMPARE(made.expert_bytes, measured.expert_bytes);
+        QVERIFY2(near(made.weight_copy_us, measured.weight_copy_us), qPrintable(QString::number(made.weight_copy_us)));
+        QVERIFY(near(made.sync_us, measured.sync_us));
+        QVERIFY(near(made.copy_slowdown, measured.copy_slowdown) ||
+                qAbs(made.copy_slowdown - measured.copy_slowdown) < 0.1);
+        QVERIFY(measured.gpu_expert.size() >= 5 && measured.cpu_expert.size() >= 5);
+        for (const CostPoint& point : measured.gpu_expert)
+            QVERIFY(near(us_at(made.gpu_expert, point.n_tokens), point.us));
+        for (const CostPoint& point : measured.cpu_expert)
+            QVERIFY(near(us_at(made.cpu_expert, point.n_tokens), point.us));
+        for (const CostPoint& point : measured.activation_copy) {
+            QVERIFY(near(us_at(made.activation_copy, point.n_tokens), point.us));
+        }
+        // It was kept.
+        QCOMPARE(plan_model(load, 64, {}, {}).cost_source, std::string("kept calibration"));
+    }
+
+    void plan_fitsItsBudget_andForecastsBySpeedOfTheDevice() {
+        const PlanReport slow = plan_model(request("emulated:t4"), 128, {}, {});
+        const PlanReport fast = plan_model(request("emulated:h200"), 128, {}, {});
+        QVERIFY(slow.plan.vram_bytes() <= slow.budget.vram_bytes);
+        QCOMPARE(slow.plan.n_resident(), fast.plan.n_resident());
+        QVERIFY(slow.plan.n_resident() > 0 && slow.plan.n_resident() < 64);
+        QVERIFY(slow.forecast.ttft_s > fast.forecast.ttft_s);
+        QCOMPARE(slow.forecast.prompt_tokens, 128);
+        const nlohmann::ordered_json json = to_json(slow);
+        QCOMPARE(json["resident_experts"].get<std::int64_t>(), slow.plan.n_resident());
+        QVERIFY(to_text(slow).find("accounted time, not a measurement") != std::string::npos);
+    }
+
+    void budgetTooSmall_saysByHowMuch() {
+        LoadRequest load = request();
+        load.vram_bytes = std::uint64_t{4} << 20;
+        try {
+            plan_model(load, 64, {}, {});
+            QFAIL("no error");
+        } catch (const Error& error) {
+            QCOMPARE(error.kind(), ErrorKind::kOutOfMemory);
+            QVERIFY2(QString::fromUtf8(error.what()).contains(QLatin1String("bytes more")), error.what());
+        }
+    }
+
+    void vramOfTheCpu_isRefused() {
+        try {
+            plan_model(request("cpu"), 64, {}, {});
+            QFAIL("no error");
+        } catch (const Error& error) {
+            QCOMPARE(error.kind(), ErrorKind::kInvalidInput);
+        }
+    }
+
+    void profileOfAnotherModel_isRefused() {
+        const ModelShape demo = read_model_shape(offstage::test::demoModel());
+        QCOMPARE(demo.config.n_experts, 8);
+        QCOMPARE(demo.type, offstage::kernels::WeightType::kBf16);
+        const QString file = cache_.filePath(QStringLiteral("other.json"));
+        Popularity other = Popularity::uniform(2, 4, 2);
+        other.n_tokens = 1;
+        other.counts = {1, 1, 0, 0, 0, 0, 1, 1};
+        write_popularity(other, "other", file.toStdString());
+        try {
+            popularity_of(demo, file.toStdString());
+            QFAIL("no error");
+        } catch (const Error& error) {
+            QVERIFY2(QString::fromUtf8(error.what()).contains(QLatin1String("2 layers of 4 experts")), error.what());
+        }
+    }
+};
+
+QTEST_GUILESS_MAIN(TestPlanReport)
+#include "tst_plan_report.moc"
