@@ -47,12 +47,12 @@ void TestCudaBackend::without_a_gpu_opening_is_an_error() {
     }
 }
 
-#define SKIP_WITHOUT_GPU()                                                                                \
-    do {                                                                                                  \
-        const kernels::CudaDevices found = kernels::cuda_devices();                                       \
-        if (found.devices.empty()) QSKIP(("no GPU to test on: " + found.none_because).c_str());           \
-        const kernels::CudaDevice& device = found.devices.front();                                        \
-        if (device.compute_major * 10 + device.compute_minor < 75) QSKIP("the GPU is older than sm_75");  \
+#define SKIP_WITHOUT_GPU()                                                                               \
+    do {                                                                                                 \
+        const kernels::CudaDevices found = kernels::cuda_devices();                                      \
+        if (found.devices.empty()) QSKIP(("no GPU to test on: " + found.none_because).c_str());          \
+        const kernels::CudaDevice& device = found.devices.front();                                       \
+        if (device.compute_major * 10 + device.compute_minor < 75) QSKIP("the GPU is older than sm_75"); \
     } while (false)
 
 void TestCudaBackend::keeps_the_contract_data() {

@@ -156,10 +156,10 @@ void TestCudaOnHost::opening_says_why_it_fails() {
 
 void TestCudaOnHost::nth_failure_leaves_a_device_that_works_data() {
     QTest::addColumn<QString>("function");
-    for (const char* function : {"cudaMalloc", "cudaMemcpyAsync", "cudaLaunchKernel", "cudaEventRecord",
-                                 "cudaStreamWaitEvent", "cudaEventSynchronize", "cudaSetDevice",
-                                 "cudaStreamCreateWithFlags", "cudaEventCreate", "cudaStreamSynchronize",
-                                 "cublasCreate", "cublasSetStream", "cublasGemmEx", "cudaMemGetInfo"}) {
+    for (const char* function :
+         {"cudaMalloc", "cudaMemcpyAsync", "cudaLaunchKernel", "cudaEventRecord", "cudaStreamWaitEvent",
+          "cudaEventSynchronize", "cudaSetDevice", "cudaStreamCreateWithFlags", "cudaEventCreate",
+          "cudaStreamSynchronize", "cublasCreate", "cublasSetStream", "cublasGemmEx", "cudaMemGetInfo"}) {
         QTest::addRow("%s", function) << QString(function);
     }
 }
