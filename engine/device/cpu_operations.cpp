@@ -29,10 +29,11 @@ Value* room(std::vector<Value>& buffer, std::int64_t n) {
     return buffer.data();
 }
 
-// Many chunks let any number of threads share the work evenly; each costs a row of sums, written and read once (for one
-// token under 1 % of the weights' bytes).
+// Many chunks let any number of threads share the work evenly; each costs a sum per row, written and read once (all
+// together under 1 % of the weights' bytes for a real model).
 std::int64_t n_chunks(std::int64_t ffn_dim, std::int64_t n_rows) {
-    return std::clamp<std::int64_t>(ffn_dim / kSmallestChunk, 1, n_rows <= 2 ? 64 : 32);
+    const std::int64_t most = std::max<std::int64_t>(16, 64 / n_rows);
+    return std::clamp<std::int64_t>(ffn_dim / kSmallestChunk, 1, most);
 }
 
 std::int64_t chunk_begin(std::int64_t ffn_dim, std::int64_t chunks, std::int64_t chunk) {

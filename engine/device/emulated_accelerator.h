@@ -70,6 +70,7 @@ class EmulatedAccelerator final : public Backend {
 
   private:
     struct State;
+    class InPlaceOfGpu;
     std::unique_ptr<State> state_;
 };
 

@@ -65,7 +65,7 @@ void TestCudaBackend::keeps_the_contract_data() {
 void TestCudaBackend::keeps_the_contract() {
     SKIP_WITHOUT_GPU();
     QFETCH(int, check);
-    parity::run_check(parity::kChecks[check], open, kPromise);
+    parity::run_check(parity::kChecks[check], *open(), kPromise);
 }
 
 void TestCudaBackend::same_bits_in_every_run() {

@@ -120,7 +120,7 @@ void TestCudaOnHost::keeps_the_contract_on_the_host_layer() {
     settings.cublas = cublas;
     settings.seed = static_cast<std::uint32_t>(seed);
     cuda_host::reset(settings);
-    parity::run_check(parity::kChecks[check], [] { return open_on_host(); }, {cublas ? kRounded : kExact, true});
+    parity::run_check(parity::kChecks[check], *open_on_host(), {cublas ? kRounded : kExact, true});
     QCOMPARE(problems(), QString());
 }
 

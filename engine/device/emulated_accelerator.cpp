@@ -1,0 +1,409 @@
+#include "engine/device/emulated_accelerator.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <cstring>
+#include <deque>
+#include <mutex>
+#include <thread>
+
+#include "engine/device/host_memory.h"
+#include "engine/device/timeline.h"
+
+namespace offstage::engine {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Queue = DeviceEvent::Queue;
+using Microseconds = std::chrono::duration<double, std::micro>;
+
+constexpr std::size_t kQueuedCopies = 64;
+// What asking for an event takes where no real time counts: or else who asks until it has happened would ask for ever.
+constexpr double kPollUs = 1.0;
+
+double as_double(std::int64_t n) {
+    return static_cast<double>(n);
+}
+
+double weight_bytes(kernels::WeightType type) {
+    return static_cast<double>(kernels::bytes_per_weight(type));
+}
+
+// Copies bytes from host memory to "device" memory in order, on a thread of its own.
+class CopyThread {
+  public:
+    CopyThread() : thread_([this] { work(); }) {}
+    ~CopyThread() {
+        {
+            const std::lock_guard lock(mutex_);
+            stopping_ = true;
+        }
+        changed_.notify_all();
+        thread_.join();
+    }
+    CopyThread(const CopyThread&) = delete;
+    CopyThread& operator=(const CopyThread&) = delete;
+
+    // Waits while the queue is full. Tickets ascend.
+    void submit(std::uint64_t ticket, void* to, const void* from, std::size_t bytes) {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [&] { return jobs_.size() < kQueuedCopies; });
+        jobs_.push_back({ticket, to, from, bytes});
+        lock.unlock();
+        changed_.notify_all();
+    }
+
+    // Returns when the copies up to `ticket` are done.
+    void wait(std::uint64_t ticket) {
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [&] { return jobs_.empty() || jobs_.front().ticket > ticket; });
+    }
+
+  private:
+    struct Job {
+        std::uint64_t ticket;
+        void* to;
+        const void* from;
+        std::size_t bytes;
+    };
+
+    void work() {
+        std::unique_lock lock(mutex_);
+        for (;;) {
+            changed_.wait(lock, [&] { return stopping_ || !jobs_.empty(); });
+            if (stopping_) return;  // nobody can ask for what is left
+            const Job job = jobs_.front();
+            lock.unlock();
+            if (job.bytes > 0) std::memcpy(job.to, job.from, job.bytes);
+            lock.lock();
+            jobs_.pop_front();  // only now: wait() takes what is in the queue for not done
+            changed_.notify_all();
+        }
+    }
+
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::deque<Job> jobs_;
+    bool stopping_ = false;
+    std::thread thread_;
+};
+
+DeviceInfo info_of(const HardwareProfile& profile) {
+    DeviceInfo info;
+    info.kind = DeviceKind::kEmulated;
+    info.id = "emulated:" + profile.id;
+    info.name = profile.name + " (emulated)";
+    info.emulated = true;
+    info.emulated_host = profile.host.has_value();
+    info.memory_bytes = profile.memory_bytes;
+    info.available_bytes = profile.memory_bytes - profile.reserved_bytes;
+    info.fingerprint = "emulated " + profile.id;
+    const HostProfile host = profile.host.value_or(HostProfile{});
+    for (const double figure :
+         {profile.memory_gbps, profile.memory_efficiency, profile.tflops, profile.compute_efficiency, profile.bus_gbps,
+          profile.bus_efficiency, profile.launch_us, profile.sync_us, profile.copy_latency_us, host.read_gbps,
+          host.dram_gbps, host.gflops}) {
+        std::array<char, 32> text{};
+        std::snprintf(text.data(), text.size(), " %.9g", figure);
+        info.fingerprint += text.data();
+    }
+    return info;
+}
+
+}  // namespace
+
+struct EmulatedAccelerator::State {
+    State(const HardwareProfile& the_profile, CpuOperations& host_operations, std::uint64_t budget_bytes)
+        : profile(the_profile),
+          info(info_of(the_profile)),
+          operations(host_operations),
+          arena(info.name, source, budget_bytes) {}
+
+    const HardwareProfile profile;
+    const DeviceInfo info;
+    CpuOperations& operations;
+    HostMemory source;
+    Arena arena;
+    Timeline timeline;
+    CopyThread copies;
+    std::string failure;
+    int fail_in = 0;
+    Clock::time_point last_left = Clock::now();  // when the host last went on with something of its own
+    bool paced = false;
+    Clock::time_point paced_since;
+    double paced_since_us = 0;
+
+    bool copy_fails() { return fail_in > 0 && --fail_in == 0; }
+
+    void wait_for_copies(DeviceEvent event) {
+        if (event.queue == Queue::kCopy) copies.wait(event.ticket);
+    }
+
+    // One operation on the compute queue. The host's share of it is its launch.
+    void account(double bytes, double flops) {
+        timeline.advance_host(profile.launch_us);
+        timeline.submit(Queue::kCompute, profile.operation_us(bytes, flops));
+    }
+
+    void copy_now(void* to, const void* from, std::size_t bytes) {
+        timeline.advance_host(profile.launch_us);
+        timeline.submit(Queue::kCompute, profile.copy_us(static_cast<double>(bytes)));
+        if (copy_fails()) {
+            failure = "A copy to or from " + info.name + " failed (injected for a test).";
+        } else if (bytes > 0) {
+            std::memcpy(to, from, bytes);
+        }
+    }
+
+    void keep_pace() {
+        const auto due =
+            paced_since + std::chrono::duration_cast<Clock::duration>(Microseconds(timeline.now_us() - paced_since_us));
+        if (due > Clock::now()) {
+            std::this_thread::sleep_until(due);
+        } else {  // time lost once is not made up for by hurrying later
+            paced_since = Clock::now();
+            paced_since_us = timeline.now_us();
+        }
+    }
+};
+
+// While one of these lives, the host works in the GPU's place, and its real time does not count. Until then it did,
+// unless the host is accounted as well.
+class EmulatedAccelerator::InPlaceOfGpu {
+  public:
+    explicit InPlaceOfGpu(State& state) : state_(state) {
+        if (state.info.emulated_host) return;
+        state.timeline.advance_host(Microseconds(Clock::now() - state.last_left).count());
+    }
+    ~InPlaceOfGpu() { state_.last_left = Clock::now(); }
+    InPlaceOfGpu(const InPlaceOfGpu&) = delete;
+    InPlaceOfGpu& operator=(const InPlaceOfGpu&) = delete;
+
+  private:
+    State& state_;
+};
+
+EmulatedAccelerator::EmulatedAccelerator(const HardwareProfile& profile, CpuOperations& operations,
+                                         std::uint64_t budget_bytes)
+    : state_(std::make_unique<State>(profile, operations, budget_bytes)) {}
+EmulatedAccelerator::~EmulatedAccelerator() = default;
+
+const HardwareProfile& EmulatedAccelerator::profile() const {
+    return state_->profile;
+}
+
+void EmulatedAccelerator::set_paced(bool paced) {
+    const InPlaceOfGpu guard(*state_);
+    state_->paced = paced;
+    state_->paced_since = Clock::now();
+    state_->paced_since_us = state_->timeline.now_us();
+}
+
+const DeviceInfo& EmulatedAccelerator::info() const {
+    return state_->info;
+}
+
+Arena& EmulatedAccelerator::memory() {
+    return state_->arena;
+}
+
+bool EmulatedAccelerator::ok() const {
+    return state_->failure.empty();
+}
+
+std::string EmulatedAccelerator::failure() const {
+    return state_->failure;
+}
+
+void EmulatedAccelerator::clear_failure() {
+    state_->failure.clear();
+}
+
+// ---------------------------------------------------------------- queues, events, clocks
+
+void EmulatedAccelerator::upload(void* device, const void* host, std::size_t bytes) {
+    const InPlaceOfGpu guard(*state_);
+    state_->copy_now(device, host, bytes);
+}
+
+void EmulatedAccelerator::download(void* host, const void* device, std::size_t bytes) {
+    const InPlaceOfGpu guard(*state_);
+    state_->copy_now(host, device, bytes);
+}
+
+std::optional<DeviceEvent> EmulatedAccelerator::copy_weights(void* device, const void* host, std::size_t bytes,
+                                                             DeviceEvent after) {
+    const InPlaceOfGpu guard(*state_);
+    state_->timeline.advance_host(state_->profile.launch_us);
+    if (state_->copy_fails()) return std::nullopt;
+    // What the compute queue was given before is done already, and copies keep their order: `after` matters to the
+    // clock alone.
+    const DeviceEvent end =
+        state_->timeline.submit_timed(Queue::kCopy, state_->profile.copy_us(static_cast<double>(bytes)), after);
+    state_->copies.submit(end.ticket, device, host, bytes);
+    return end;
+}
+
+DeviceEvent EmulatedAccelerator::record(DeviceEvent::Queue queue) {
+    const InPlaceOfGpu guard(*state_);
+    return state_->timeline.submit_timed(queue, 0);
+}
+
+void EmulatedAccelerator::wait(DeviceEvent event) {
+    const InPlaceOfGpu guard(*state_);
+    if (event.queue == Queue::kCompute) return;
+    state_->wait_for_copies(event);
+    state_->timeline.wait_in(Queue::kCompute, event);
+}
+
+void EmulatedAccelerator::host_wait(DeviceEvent event) {
+    const InPlaceOfGpu guard(*state_);
+    if (event.ticket == 0) return;
+    state_->wait_for_copies(event);
+    state_->timeline.wait(event);
+    state_->timeline.advance_host(state_->profile.sync_us);
+    if (state_->paced) state_->keep_pace();
+}
+
+bool EmulatedAccelerator::has_happened(DeviceEvent event) {
+    const InPlaceOfGpu guard(*state_);
+    if (!state_->timeline.has_happened(event)) {
+        if (state_->info.emulated_host) state_->timeline.advance_host(kPollUs);
+        return false;
+    }
+    state_->wait_for_copies(event);
+    return true;
+}
+
+double EmulatedAccelerator::now_us() {
+    const InPlaceOfGpu guard(*state_);
+    return state_->timeline.now_us();
+}
+
+double EmulatedAccelerator::elapsed_us(DeviceEvent begin, DeviceEvent end) {
+    const auto from = state_->timeline.time_of(begin);
+    const auto to = state_->timeline.time_of(end);
+    return from && to ? *to - *from : 0;
+}
+
+double EmulatedAccelerator::run_on_host(const HostWork& work, const std::function<void()>& body) {
+    const double begin = now_us();
+    if (!state_->profile.host) {
+        {
+            // The copies that a GPU's copy engine would make take no core's time, nor do they here.
+            const InPlaceOfGpu guard(*state_);
+            state_->wait_for_copies(state_->timeline.submit(Queue::kCopy, 0));
+        }
+        body();
+        return now_us() - begin;
+    }
+    body();
+    const InPlaceOfGpu guard(*state_);
+    const HostProfile& host = *state_->profile.host;
+    const double us = std::max(work.bytes / (host.read_gbps * 1e3), work.flops / (host.gflops * 1e3));
+    const double wanted_gbps =
+        state_->profile.bus_gbps * state_->profile.bus_efficiency + (us > 0 ? work.bytes / us / 1e3 : 0);
+    state_->timeline.host_work(us, std::min(1.0, host.dram_gbps / wanted_gbps));
+    return state_->timeline.now_us() - begin;
+}
+
+void EmulatedAccelerator::fail_copy(int n) {
+    state_->fail_in = n;
+}
+
+// ---------------------------------------------------------------- operations
+
+void EmulatedAccelerator::embed(const kernels::WeightView& table, const TokenId* tokens, std::int64_t n, float* x) {
+    const InPlaceOfGpu guard(*state_);
+    state_->operations.embed(table, tokens, n, x);
+    state_->account(as_double(n * table.n_cols) * (weight_bytes(table.type) + 4), 0);
+}
+
+void EmulatedAccelerator::rms_norm(const float* x, const float* weight, std::int64_t n, std::int64_t hidden_dim,
+                                   float eps, float* out) {
+    const InPlaceOfGpu guard(*state_);
+    state_->operations.rms_norm(x, weight, n, hidden_dim, eps, out);
+    state_->account(as_double(n * hidden_dim) * 8, 0);
+}
+
+void EmulatedAccelerator::multiply(const kernels::WeightView& weight, const float* x, std::int64_t n, float* y) {
+    const InPlaceOfGpu guard(*state_);
+    state_->operations.multiply(weight, x, n, y);
+    const double n_weights = as_double(weight.n_rows * weight.n_cols);
+    state_->account(n_weights * weight_bytes(weight.type) + as_double(n * (weight.n_rows + weight.n_cols)) * 4,
+                    2 * as_double(n) * n_weights);
+}
+
+void EmulatedAccelerator::add(const float* y, std::int64_t n, float* x) {
+    const InPlaceOfGpu guard(*state_);
+    state_->operations.add(y, n, x);
+    state_->account(as_double(n) * 12, 0);
+}
+
+void EmulatedAccelerator::rotate_and_store(std::int64_t layer, const AttentionShape& shape,
+                                           std::span<const AttentionSegment> segments, const float* cos,
+                                           const float* sin, float* qkv, const kernels::KvView& kv) {
+    const InPlaceOfGpu guard(*state_);
+    state_->operations.rotate_and_store(layer, shape, segments, cos, sin, qkv, kv);
+    double values = 0;  // read or written
+    for (const AttentionSegment& segment : segments) {
+        values += as_double(segment.n_tokens * shape.head_dim * (2 * shape.n_heads + 6 * shape.n_kv_heads));
+    }
+    state_->account(values * 4, 0);
+}
+
+void EmulatedAccelerator::attend(std::int64_t layer, const AttentionShape& shape,
+                                 std::span<const AttentionSegment> segments, const float* qkv,
+                                 const kernels::KvView& kv, float* out) {
+    const InPlaceOfGpu guard(*state_);
+    state_->operations.attend(layer, shape, segments, qkv, kv, out);
+    // Keys and values are read once per sequence: a GPU's blocks of queries share them in its cache.
+    double values = 0;
+    double pairs = 0;  // of a query and a key
+    for (const AttentionSegment& segment : segments) {
+        const std::int64_t window = shape.sliding_window > 0 ? shape.sliding_window : segment.past + segment.n_tokens;
+        const std::int64_t n_keys = std::min(segment.past + segment.n_tokens, window + segment.n_tokens - 1);
+        values += as_double(2 * (n_keys * shape.n_kv_heads + segment.n_tokens * shape.n_heads) * shape.head_dim);
+        for (std::int64_t t = 0; t < segment.n_tokens; ++t) pairs += as_double(std::min(segment.past + t + 1, window));
+    }
+    state_->account(values * 4, 4 * pairs * as_double(shape.n_heads * shape.head_dim));
+}
+
+void EmulatedAccelerator::copy_kv_block(const kernels::KvView& kv, std::int32_t from, std::int32_t to,
+                                        std::int64_t n_tokens) {
+    const InPlaceOfGpu guard(*state_);
+    state_->operations.copy_kv_block(kv, from, to, n_tokens);
+    state_->account(as_double(kv.n_layers * 2 * kv.n_kv_heads * n_tokens * kv.head_dim) * 8, 0);
+}
+
+void EmulatedAccelerator::route(const float* gate, const float* x, std::int64_t n, std::int64_t hidden_dim,
+                                std::int64_t n_experts, std::int64_t n_active, std::int32_t* experts, float* weights) {
+    const InPlaceOfGpu guard(*state_);
+    state_->operations.route(gate, x, n, hidden_dim, n_experts, n_active, experts, weights);
+    state_->account(as_double((n + n_experts) * hidden_dim) * 4, 2 * as_double(n * n_experts * hidden_dim));
+}
+
+void EmulatedAccelerator::experts(std::span<const ExpertCall> calls, const float* inputs, const std::int32_t* row_token,
+                                  float* out) {
+    const InPlaceOfGpu guard(*state_);
+    state_->operations.experts(calls, inputs, row_token, out);
+    for (const ExpertCall& call : calls) {
+        if (call.n_rows == 0) continue;
+        const double n_weights = 3 * as_double(call.weights.hidden_dim * call.weights.ffn_dim);
+        state_->account(
+            n_weights * weight_bytes(call.weights.type) + as_double(call.n_rows * call.weights.hidden_dim) * 8,
+            2 * as_double(call.n_rows) * n_weights);
+    }
+}
+
+void EmulatedAccelerator::combine(const float* rows, const std::int32_t* row_of, const float* weights, std::int64_t n,
+                                  std::int64_t n_active, std::int64_t hidden_dim, float* x) {
+    const InPlaceOfGpu guard(*state_);
+    state_->operations.combine(rows, row_of, weights, n, n_active, hidden_dim, x);
+    state_->account(as_double(n * hidden_dim * (n_active + 2)) * 4, 0);
+}
+
+}  // namespace offstage::engine

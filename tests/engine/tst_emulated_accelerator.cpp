@@ -1,0 +1,352 @@
+// The clock of the emulated accelerator, worked out by hand, and that it computes what the host does.
+
+#include <chrono>
+#include <cstring>
+#include <numeric>
+#include <vector>
+
+#include <QTest>
+
+#include "engine/device/emulated_accelerator.h"
+#include "kernels/thread_pool.h"
+#include "tests/kernels/test_data.h"
+
+using namespace offstage;
+using namespace offstage::engine;
+using kernels::WeightType;
+using kernels::test::RandomWeights;
+using Queue = DeviceEvent::Queue;
+using Clock = std::chrono::steady_clock;
+
+namespace {
+
+constexpr std::uint64_t kBudget = std::uint64_t{64} << 20;
+constexpr double kLaunch = 4;
+constexpr double kSync = 10;
+constexpr double kLatency = 8;
+
+// 50,000 bytes or 1e6 operations a microsecond; copies 10,000 bytes a microsecond.
+HardwareProfile profile_without_host() {
+    HardwareProfile profile;
+    profile.id = "round-numbers";
+    profile.name = "Round Numbers";
+    profile.memory_bytes = std::uint64_t{1} << 30;
+    profile.reserved_bytes = std::uint64_t{1} << 20;
+    profile.memory_gbps = 100;
+    profile.memory_efficiency = 0.5;
+    profile.tflops = 2;
+    profile.compute_efficiency = 0.5;
+    profile.bus_gbps = 20;
+    profile.bus_efficiency = 0.5;
+    profile.launch_us = kLaunch;
+    profile.sync_us = kSync;
+    profile.copy_latency_us = kLatency;
+    return profile;
+}
+
+// The CPU reads 30,000 bytes a microsecond alone, and computes 1e6 operations; CPU and bus want 40 GB/s of 20 there
+// are.
+HardwareProfile profile_with_host() {
+    HardwareProfile profile = profile_without_host();
+    profile.host = HostProfile{"Round CPU", 30, 20, 1000};
+    return profile;
+}
+
+std::vector<float> random_floats(std::int64_t n, std::uint32_t seed) {
+    std::vector<float> values(static_cast<std::size_t>(n));
+    kernels::test::fill_random(values, seed);
+    return values;
+}
+
+}  // namespace
+
+class TestEmulatedAccelerator : public QObject {
+    Q_OBJECT
+
+  private slots:
+    void info_is_labelled_as_emulated();
+    void computes_what_the_host_computes();
+    void operation_takes_launch_and_roofline();
+    void operations_follow_each_other_behind_their_launches();
+    void copy_runs_beside_compute();
+    void copy_waits_for_event();
+    void compute_waits_for_copy();
+    void host_work_is_accounted_from_profile();
+    void host_work_and_copy_share_memory();
+    void clock_does_not_depend_on_the_machine();
+    void real_host_time_counts_without_host_profile();
+    void waiting_for_past_event_costs_a_meeting();
+    void asking_for_an_event_ends();
+    void more_copies_than_the_queue_holds_all_arrive();
+    void closing_with_copies_under_way_is_safe();
+    void refused_copy_takes_no_bus_time();
+    void paced_wait_takes_real_time();
+    void memory_is_bounded_by_budget();
+
+  private:
+    kernels::ThreadPool pool_{2};
+    CpuOperations operations_{pool_, kernels::GemmMode::kF32};
+};
+
+void TestEmulatedAccelerator::info_is_labelled_as_emulated() {
+    const EmulatedAccelerator gpu(profile_without_host(), operations_, kBudget);
+    QVERIFY(gpu.info().kind == DeviceKind::kEmulated);
+    QVERIFY(gpu.info().emulated);
+    QVERIFY(!gpu.info().emulated_host);
+    QCOMPARE(gpu.info().id, std::string("emulated:round-numbers"));
+    QCOMPARE(gpu.info().name, std::string("Round Numbers (emulated)"));
+    QCOMPARE(gpu.info().memory_bytes, std::uint64_t{1} << 30);
+    QCOMPARE(gpu.info().available_bytes, (std::uint64_t{1} << 30) - (std::uint64_t{1} << 20));
+    QVERIFY(!gpu.shares_host_memory());
+    const EmulatedAccelerator other(profile_with_host(), operations_, kBudget);
+    QVERIFY(other.info().emulated_host);
+    QVERIFY(other.info().fingerprint != gpu.info().fingerprint);
+}
+
+void TestEmulatedAccelerator::computes_what_the_host_computes() {
+    EmulatedAccelerator gpu(profile_without_host(), operations_, kBudget);
+    constexpr std::int64_t kHidden = 136;
+    constexpr std::int64_t kFfn = 200;
+    for (const std::int64_t n : {1, 7, 30}) {
+        const RandomWeights values(WeightType::kBf16, 3 * kHidden * kFfn, 1, 0.1f);
+        const std::vector<float> x = random_floats(n * kHidden, 2);
+        std::vector<std::int32_t> tokens(static_cast<std::size_t>(n));
+        std::iota(tokens.rbegin(), tokens.rend(), 0);
+        const ExpertCall call{{values.data(), WeightType::kBf16, kHidden, kFfn}, 0, n};
+        std::vector<float> want(x.size());
+        std::vector<float> got(x.size());
+        operations_.experts({&call, 1}, x.data(), tokens.data(), want.data());
+        gpu.experts({&call, 1}, x.data(), tokens.data(), got.data());
+        QVERIFY(std::memcmp(want.data(), got.data(), want.size() * sizeof(float)) == 0);
+    }
+}
+
+void TestEmulatedAccelerator::operation_takes_launch_and_roofline() {
+    EmulatedAccelerator gpu(profile_with_host(), operations_, kBudget);
+    QCOMPARE(gpu.now_us(), 0.0);
+    constexpr std::int64_t kRows = 500;
+    constexpr std::int64_t kCols = 1000;
+    const RandomWeights values(WeightType::kF16, kRows * kCols, 1);
+    const kernels::WeightView weight{values.data(), WeightType::kF16, kRows, kCols, kCols};
+
+    // One row: bound by the 1,000,000 bytes of weights and 6000 of activations: 20.12 us.
+    std::vector<float> x = random_floats(100 * kCols, 2);
+    std::vector<float> y(100 * kRows);
+    gpu.multiply(weight, x.data(), 1, y.data());
+    QCOMPARE(gpu.now_us(), kLaunch);  // what the host spends
+    const DeviceEvent first = gpu.record(Queue::kCompute);
+    gpu.host_wait(first);
+    QCOMPARE(gpu.now_us(), kLaunch + kLaunch + 1'006'000 / 50'000.0 + kSync);
+
+    // A hundred rows: bound by 2 * 100 * 500,000 operations: 100 us.
+    const double before = gpu.now_us();
+    gpu.multiply(weight, x.data(), 100, y.data());
+    const DeviceEvent second = gpu.record(Queue::kCompute);
+    gpu.host_wait(second);
+    QCOMPARE(gpu.now_us() - before, kLaunch + kLaunch + 100.0 + kSync);
+    // From the first end to the second: the host's meeting and launch in between, then the operation.
+    QCOMPARE(gpu.elapsed_us(first, second), kSync + kLaunch + kLaunch + 100.0);
+}
+
+void TestEmulatedAccelerator::operations_follow_each_other_behind_their_launches() {
+    EmulatedAccelerator gpu(profile_with_host(), operations_, kBudget);
+    std::vector<float> x(1000);
+    const std::vector<float> y(1000, 1.0f);
+    // 12,000 bytes: 4 + 0.24 us each on the device, launched every 4 us: the first begins at 4, the rest follow it.
+    for (int i = 0; i < 10; ++i) gpu.add(y.data(), 1000, x.data());
+    QCOMPARE(gpu.now_us(), 10 * kLaunch);
+    gpu.host_wait(gpu.record(Queue::kCompute));
+    QCOMPARE(gpu.now_us(), kLaunch + 10 * (kLaunch + 0.24) + kSync);
+    QCOMPARE(x[999], 10.0f);
+}
+
+void TestEmulatedAccelerator::copy_runs_beside_compute() {
+    EmulatedAccelerator gpu(profile_with_host(), operations_, kBudget);
+    const std::vector<std::byte> host(1'000'000, std::byte{3});
+    const DeviceBlock slot = gpu.memory().allocate(host.size(), MemoryUse::kExperts, "a slot");
+    std::vector<float> x(100'000);
+    const std::vector<float> y(100'000, 1.0f);
+    const auto copied = gpu.copy_weights(slot.data(), host.data(), host.size(), {});  // 8 + 100 us from 4 on
+    QVERIFY(copied.has_value());
+    gpu.add(y.data(), 100'000, x.data());  // 4 + 24 us from 8 on
+    const DeviceEvent added = gpu.record(Queue::kCompute);
+    QVERIFY(!gpu.has_happened(added));
+    const double polled = gpu.now_us() - 2 * kLaunch;
+    gpu.host_wait(added);
+    QCOMPARE(gpu.now_us(), 8 + 4 + 24 + kSync);
+    QVERIFY(polled > 0);  // asking took time, but not beyond the end
+    QVERIFY(!gpu.has_happened(*copied));
+    gpu.host_wait(*copied);
+    QCOMPARE(gpu.now_us(), kLaunch + kLatency + 100 + kSync);
+    QVERIFY(std::memcmp(slot.data(), host.data(), host.size()) == 0);
+}
+
+void TestEmulatedAccelerator::copy_waits_for_event() {
+    EmulatedAccelerator gpu(profile_with_host(), operations_, kBudget);
+    const std::vector<std::byte> host(100'000);
+    const DeviceBlock slot = gpu.memory().allocate(host.size(), MemoryUse::kExperts, "a slot");
+    std::vector<float> x(100'000);
+    const std::vector<float> weight(100'000, 1.0f);
+    gpu.add(weight.data(), 0, x.data());                                 // 4 us from 4 on
+    gpu.rms_norm(x.data(), weight.data(), 1, 100'000, 1e-5f, x.data());  // 4 + 16 us from 8 on
+    const DeviceEvent used = gpu.record(Queue::kCompute);
+    const auto copied = gpu.copy_weights(slot.data(), host.data(), host.size(), used);
+    gpu.host_wait(*copied);
+    QCOMPARE(gpu.now_us(), 8 + 4 + 16 + kLatency + 10 + kSync);
+}
+
+void TestEmulatedAccelerator::compute_waits_for_copy() {
+    EmulatedAccelerator gpu(profile_with_host(), operations_, kBudget);
+    const std::vector<float> host(100'000, 5.0f);
+    const DeviceBlock slot = gpu.memory().allocate(host.size() * 4, MemoryUse::kExperts, "a slot");
+    std::vector<float> x(100'000, 1.0f);
+    const auto copied = gpu.copy_weights(slot.data(), host.data(), host.size() * 4, {});  // 8 + 40 us from 4 on
+    gpu.wait(*copied);
+    gpu.add(slot.as<float>(), 100'000, x.data());
+    QCOMPARE(x[99'999], 6.0f);
+    gpu.host_wait(gpu.record(Queue::kCompute));
+    QCOMPARE(gpu.now_us(), kLaunch + kLatency + 40 + kLaunch + 24 + kSync);
+}
+
+void TestEmulatedAccelerator::host_work_is_accounted_from_profile() {
+    EmulatedAccelerator gpu(profile_with_host(), operations_, kBudget);
+    bool ran = false;
+    QCOMPARE(gpu.run_on_host({300'000, 1e6}, [&] { ran = true; }), 10.0);  // bound by reading
+    QVERIFY(ran);
+    QCOMPARE(gpu.run_on_host({300'000, 5e7}, [] {}), 50.0);  // bound by computing
+    QCOMPARE(gpu.run_on_host({}, [] {}), 0.0);
+    QCOMPARE(gpu.now_us(), 60.0);
+}
+
+void TestEmulatedAccelerator::host_work_and_copy_share_memory() {
+    EmulatedAccelerator gpu(profile_with_host(), operations_, kBudget);
+    const std::vector<std::byte> host(1'000'000);
+    const DeviceBlock slot = gpu.memory().allocate(host.size(), MemoryUse::kExperts, "a slot");
+    const auto copied = gpu.copy_weights(slot.data(), host.data(), host.size(), {});  // 108 us alone, from 4 on
+    // 900,000 bytes: 30 us alone. 30 + 10 GB/s of 20 there are: half the speed.
+    QCOMPARE(gpu.run_on_host({900'000, 0}, [] {}), 60.0);
+    gpu.host_wait(*copied);
+    QCOMPARE(gpu.now_us(), kLaunch + 60 + (108 - 30) + kSync);
+    // Work that reads little is not in the copy's way: 10 GB/s and 10 for the copy is what there is.
+    const auto again = gpu.copy_weights(slot.data(), host.data(), host.size(), {});
+    QCOMPARE(gpu.run_on_host({500'000, 5e7}, [] {}), 50.0);
+    gpu.host_wait(*again);
+}
+
+void TestEmulatedAccelerator::clock_does_not_depend_on_the_machine() {
+    std::vector<double> times;
+    for (const int n_threads : {1, 3}) {
+        kernels::ThreadPool pool(n_threads);
+        CpuOperations operations(pool, kernels::GemmMode::kF32);
+        EmulatedAccelerator gpu(profile_with_host(), operations, kBudget);
+        const RandomWeights values(WeightType::kBf16, 300 * 300, 1);
+        const std::vector<std::byte> host(200'000);
+        const DeviceBlock slot = gpu.memory().allocate(host.size(), MemoryUse::kExperts, "a slot");
+        const std::vector<float> x = random_floats(9 * 300, 2);
+        std::vector<float> y(9 * 300);
+        for (const std::int64_t n : {1, 4, 9}) {
+            const auto copied = gpu.copy_weights(slot.data(), host.data(), host.size(), {});
+            gpu.multiply({values.data(), WeightType::kBf16, 300, 300, 300}, x.data(), n, y.data());
+            gpu.run_on_host({123'456, 1e5}, [] {});
+            gpu.wait(*copied);
+            gpu.host_wait(gpu.record(Queue::kCompute));
+        }
+        times.push_back(gpu.now_us());
+    }
+    QVERIFY(times[0] == times[1]);
+    QVERIFY(times[0] > 0);
+}
+
+void TestEmulatedAccelerator::real_host_time_counts_without_host_profile() {
+    EmulatedAccelerator gpu(profile_without_host(), operations_, kBudget);
+    const double before = gpu.now_us();
+    const auto start = Clock::now();
+    const double taken = gpu.run_on_host({1, 1}, [&] {
+        while (Clock::now() - start < std::chrono::microseconds(500)) {
+        }
+    });
+    QVERIFY(taken >= 400);  // the clock began a moment after `start`
+    QVERIFY(gpu.now_us() - before >= 500 - 100);
+}
+
+void TestEmulatedAccelerator::waiting_for_past_event_costs_a_meeting() {
+    EmulatedAccelerator gpu(profile_with_host(), operations_, kBudget);
+    gpu.host_wait({});
+    QCOMPARE(gpu.now_us(), 0.0);
+    const DeviceEvent event = gpu.record(Queue::kCompute);
+    QVERIFY(gpu.has_happened(event));
+    gpu.host_wait(event);
+    QCOMPARE(gpu.now_us(), kSync);
+}
+
+void TestEmulatedAccelerator::asking_for_an_event_ends() {
+    EmulatedAccelerator gpu(profile_with_host(), operations_, kBudget);
+    const std::vector<std::byte> host(100'000);
+    const DeviceBlock slot = gpu.memory().allocate(host.size(), MemoryUse::kExperts, "a slot");
+    const auto copied = gpu.copy_weights(slot.data(), host.data(), host.size(), {});
+    int asked = 0;
+    while (!gpu.has_happened(*copied)) QVERIFY(++asked < 1000);
+    QVERIFY(asked > 0);
+    QVERIFY(gpu.now_us() >= kLaunch + kLatency + 10);
+}
+
+void TestEmulatedAccelerator::more_copies_than_the_queue_holds_all_arrive() {
+    EmulatedAccelerator gpu(profile_without_host(), operations_, kBudget);
+    constexpr std::size_t kCopies = 500;
+    constexpr std::size_t kBytes = 4099;
+    std::vector<std::byte> host(kCopies * kBytes);
+    for (std::size_t i = 0; i < host.size(); ++i) host[i] = static_cast<std::byte>(i * 7 >> 2);
+    const DeviceBlock block = gpu.memory().allocate(host.size(), MemoryUse::kExperts, "slots");
+    std::optional<DeviceEvent> last;
+    for (std::size_t i = 0; i < kCopies; ++i) {
+        last = gpu.copy_weights(block.data() + i * kBytes, host.data() + i * kBytes, kBytes, {});
+        QVERIFY(last.has_value());
+    }
+    gpu.host_wait(*last);
+    QVERIFY(std::memcmp(block.data(), host.data(), host.size()) == 0);
+}
+
+void TestEmulatedAccelerator::closing_with_copies_under_way_is_safe() {
+    const std::vector<std::byte> host(1 << 20);
+    std::vector<std::byte> slot(host.size());
+    for (int round = 0; round < 20; ++round) {
+        EmulatedAccelerator gpu(profile_without_host(), operations_, kBudget);
+        for (int i = 0; i < 5; ++i) gpu.copy_weights(slot.data(), host.data(), host.size(), {});
+    }
+}
+
+void TestEmulatedAccelerator::refused_copy_takes_no_bus_time() {
+    EmulatedAccelerator gpu(profile_with_host(), operations_, kBudget);
+    const std::vector<std::byte> host(100'000);
+    const DeviceBlock slot = gpu.memory().allocate(host.size(), MemoryUse::kExperts, "a slot");
+    gpu.fail_copy(1);
+    QVERIFY(!gpu.copy_weights(slot.data(), host.data(), host.size(), {}).has_value());
+    QVERIFY(gpu.has_happened(gpu.record(Queue::kCopy)));
+    QCOMPARE(gpu.now_us(), kLaunch);
+}
+
+void TestEmulatedAccelerator::paced_wait_takes_real_time() {
+    EmulatedAccelerator gpu(profile_with_host(), operations_, kBudget);
+    const std::vector<std::byte> host(20'000'000);
+    const DeviceBlock slot = gpu.memory().allocate(host.size(), MemoryUse::kExperts, "a slot");
+    gpu.set_paced(true);
+    const auto start = Clock::now();
+    const double start_us = gpu.now_us();
+    for (int i = 0; i < 2; ++i) {
+        gpu.host_wait(*gpu.copy_weights(slot.data(), host.data(), host.size(), {}));
+        const std::chrono::duration<double, std::micro> real = Clock::now() - start;
+        // 2 ms of copy each. The clock was set to run a moment before `start`.
+        QVERIFY(gpu.now_us() - start_us >= 2000);
+        QVERIFY(real.count() >= 0.95 * 2000 * (i + 1));
+    }
+}
+
+void TestEmulatedAccelerator::memory_is_bounded_by_budget() {
+    EmulatedAccelerator gpu(profile_without_host(), operations_, 1 << 20);
+    const DeviceBlock block = gpu.memory().allocate(1 << 20, MemoryUse::kExperts, "all of it");
+    QCOMPARE(gpu.memory().available_bytes(), 0u);
+    QCOMPARE(gpu.memory().usage().high_water_bytes, std::uint64_t{1} << 20);
+}
+
+QTEST_GUILESS_MAIN(TestEmulatedAccelerator)
+#include "tst_emulated_accelerator.moc"
