@@ -23,6 +23,7 @@ struct ModelOptions {
     std::string policy = "auto";
     std::string profile;  // of expert use; empty: the model's own
     bool paced = false;
+    bool dry = false;
 };
 
 struct GenerateOptions {

@@ -22,6 +22,7 @@ engine::LoadRequest load_request(const ModelOptions& options) {
     request.dispatch = engine::parse_dispatch(options.policy);
     request.popularity_file = options.profile;
     request.paced = options.paced;
+    request.dry = options.dry;
     return request;
 }
 

@@ -213,6 +213,9 @@ int run(int argc, char** argv) {
         ->needs(scenario);
     add_device_options(*command, bench.model);
     add_paced_option(*command, bench.model);
+    command->add_flag("--dry", bench.model.dry,
+                      "Scenarios of a synthetic model on an emulated device with a host: account the time, compute "
+                      "nothing; experts are drawn from --profile");
     add_compute_options(*command, bench.model);
     add_json_option(*command, bench.model);
     command->callback([&] { status = offstage::cli::run_bench(bench); });

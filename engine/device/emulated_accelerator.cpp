@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
@@ -9,6 +10,8 @@
 #include <deque>
 #include <mutex>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "engine/device/host_memory.h"
 #include "engine/device/timeline.h"
@@ -116,16 +119,24 @@ DeviceInfo info_of(const HardwareProfile& profile) {
 }  // namespace
 
 struct EmulatedAccelerator::State {
-    State(const HardwareProfile& the_profile, CpuOperations& host_operations, std::uint64_t budget_bytes)
+    State(const HardwareProfile& the_profile, CpuOperations& host_operations, std::uint64_t budget_bytes,
+          DrawnRouting drawn)
         : profile(the_profile),
           info(info_of(the_profile)),
           operations(host_operations),
-          arena(info.name, source, budget_bytes) {}
+          dry(std::move(drawn)),
+          arena(info.name, dry ? static_cast<MemorySource&>(addresses) : source, budget_bytes) {
+        assert(!dry || profile.host.has_value());
+    }
 
     const HardwareProfile profile;
     const DeviceInfo info;
     CpuOperations& operations;
     HostMemory source;
+    AddressSpace addresses;
+    const DrawnRouting dry;
+    std::int64_t dry_layer = 0;               // the one whose attention was last
+    std::vector<std::int64_t> dry_positions;  // of the step's rows
     Arena arena;
     Timeline timeline;
     CopyThread copies;
@@ -187,8 +198,8 @@ class EmulatedAccelerator::InPlaceOfGpu {
 };
 
 EmulatedAccelerator::EmulatedAccelerator(const HardwareProfile& profile, CpuOperations& operations,
-                                         std::uint64_t budget_bytes)
-    : state_(std::make_unique<State>(profile, operations, budget_bytes)) {}
+                                         std::uint64_t budget_bytes, DrawnRouting dry)
+    : state_(std::make_unique<State>(profile, operations, budget_bytes, std::move(dry))) {}
 EmulatedAccelerator::~EmulatedAccelerator() = default;
 
 const HardwareProfile& EmulatedAccelerator::profile() const {
@@ -243,7 +254,7 @@ std::optional<DeviceEvent> EmulatedAccelerator::copy_weights(void* device, const
     // clock alone.
     const DeviceEvent end =
         state_->timeline.submit_timed(Queue::kCopy, state_->profile.copy_us(static_cast<double>(bytes)), after);
-    state_->copies.submit(end.ticket, device, host, bytes);
+    if (!state_->dry) state_->copies.submit(end.ticket, device, host, bytes);
     return end;
 }
 
@@ -300,7 +311,7 @@ double EmulatedAccelerator::run_on_host(const HostWork& work, const std::functio
         body();
         return now_us() - begin;
     }
-    body();
+    if (!state_->dry) body();
     const InPlaceOfGpu guard(*state_);
     const HostProfile& host = *state_->profile.host;
     const double us = std::max(work.bytes / (host.read_gbps * 1e3), work.flops / (host.gflops * 1e3));
@@ -318,20 +329,20 @@ void EmulatedAccelerator::fail_copy(int n) {
 
 void EmulatedAccelerator::embed(const kernels::WeightView& table, const TokenId* tokens, std::int64_t n, float* x) {
     const InPlaceOfGpu guard(*state_);
-    state_->operations.embed(table, tokens, n, x);
+    if (!state_->dry) state_->operations.embed(table, tokens, n, x);
     state_->account(as_double(n * table.n_cols) * (weight_bytes(table.type) + 4), 0);
 }
 
 void EmulatedAccelerator::rms_norm(const float* x, const float* weight, std::int64_t n, std::int64_t hidden_dim,
                                    float eps, float* out) {
     const InPlaceOfGpu guard(*state_);
-    state_->operations.rms_norm(x, weight, n, hidden_dim, eps, out);
+    if (!state_->dry) state_->operations.rms_norm(x, weight, n, hidden_dim, eps, out);
     state_->account(as_double(n * hidden_dim) * 8, 0);
 }
 
 void EmulatedAccelerator::multiply(const kernels::WeightView& weight, const float* x, std::int64_t n, float* y) {
     const InPlaceOfGpu guard(*state_);
-    state_->operations.multiply(weight, x, n, y);
+    if (!state_->dry) state_->operations.multiply(weight, x, n, y);
     const double n_weights = as_double(weight.n_rows * weight.n_cols);
     state_->account(n_weights * weight_bytes(weight.type) + as_double(n * (weight.n_rows + weight.n_cols)) * 4,
                     2 * as_double(n) * n_weights);
@@ -339,7 +350,7 @@ void EmulatedAccelerator::multiply(const kernels::WeightView& weight, const floa
 
 void EmulatedAccelerator::add(const float* y, std::int64_t n, float* x) {
     const InPlaceOfGpu guard(*state_);
-    state_->operations.add(y, n, x);
+    if (!state_->dry) state_->operations.add(y, n, x);
     state_->account(as_double(n) * 12, 0);
 }
 
@@ -347,7 +358,14 @@ void EmulatedAccelerator::rotate_and_store(std::int64_t layer, const AttentionSh
                                            std::span<const AttentionSegment> segments, const float* cos,
                                            const float* sin, float* qkv, const kernels::KvView& kv) {
     const InPlaceOfGpu guard(*state_);
-    state_->operations.rotate_and_store(layer, shape, segments, cos, sin, qkv, kv);
+    if (!state_->dry) state_->operations.rotate_and_store(layer, shape, segments, cos, sin, qkv, kv);
+    if (state_->dry) {
+        state_->dry_layer = layer;
+        state_->dry_positions.clear();
+        for (const AttentionSegment& segment : segments) {
+            for (std::int64_t t = 0; t < segment.n_tokens; ++t) state_->dry_positions.push_back(segment.past + t);
+        }
+    }
     double values = 0;  // read or written
     for (const AttentionSegment& segment : segments) {
         values += as_double(segment.n_tokens * shape.head_dim * (2 * shape.n_heads + 6 * shape.n_kv_heads));
@@ -359,7 +377,7 @@ void EmulatedAccelerator::attend(std::int64_t layer, const AttentionShape& shape
                                  std::span<const AttentionSegment> segments, const float* qkv,
                                  const kernels::KvView& kv, float* out) {
     const InPlaceOfGpu guard(*state_);
-    state_->operations.attend(layer, shape, segments, qkv, kv, out);
+    if (!state_->dry) state_->operations.attend(layer, shape, segments, qkv, kv, out);
     // Keys and values are read once per sequence: a GPU's blocks of queries share them in its cache.
     double values = 0;
     double pairs = 0;  // of a query and a key
@@ -375,21 +393,28 @@ void EmulatedAccelerator::attend(std::int64_t layer, const AttentionShape& shape
 void EmulatedAccelerator::copy_kv_block(const kernels::KvView& kv, std::int32_t from, std::int32_t to,
                                         std::int64_t n_tokens) {
     const InPlaceOfGpu guard(*state_);
-    state_->operations.copy_kv_block(kv, from, to, n_tokens);
+    if (!state_->dry) state_->operations.copy_kv_block(kv, from, to, n_tokens);
     state_->account(as_double(kv.n_layers * 2 * kv.n_kv_heads * n_tokens * kv.head_dim) * 8, 0);
 }
 
 void EmulatedAccelerator::route(const float* gate, const float* x, std::int64_t n, std::int64_t hidden_dim,
                                 std::int64_t n_experts, std::int64_t n_active, std::int32_t* experts, float* weights) {
     const InPlaceOfGpu guard(*state_);
-    state_->operations.route(gate, x, n, hidden_dim, n_experts, n_active, experts, weights);
+    if (state_->dry) {
+        for (std::int64_t row = 0; row < n; ++row) {
+            const std::int64_t position = state_->dry_positions[static_cast<std::size_t>(row)];
+            state_->dry(state_->dry_layer, position, row, experts + row * n_active);
+        }
+    } else {
+        state_->operations.route(gate, x, n, hidden_dim, n_experts, n_active, experts, weights);
+    }
     state_->account(as_double((n + n_experts) * hidden_dim) * 4, 2 * as_double(n * n_experts * hidden_dim));
 }
 
 void EmulatedAccelerator::experts(std::span<const ExpertCall> calls, const float* inputs, const std::int32_t* row_token,
                                   float* out) {
     const InPlaceOfGpu guard(*state_);
-    state_->operations.experts(calls, inputs, row_token, out);
+    if (!state_->dry) state_->operations.experts(calls, inputs, row_token, out);
     for (const ExpertCall& call : calls) {
         if (call.n_rows == 0) continue;
         const double n_weights = 3 * as_double(call.weights.hidden_dim * call.weights.ffn_dim);
@@ -402,7 +427,7 @@ void EmulatedAccelerator::experts(std::span<const ExpertCall> calls, const float
 void EmulatedAccelerator::combine(const float* rows, const std::int32_t* row_of, const float* weights, std::int64_t n,
                                   std::int64_t n_active, std::int64_t hidden_dim, float* x) {
     const InPlaceOfGpu guard(*state_);
-    state_->operations.combine(rows, row_of, weights, n, n_active, hidden_dim, x);
+    if (!state_->dry) state_->operations.combine(rows, row_of, weights, n, n_active, hidden_dim, x);
     state_->account(as_double(n * hidden_dim * (n_active + 2)) * 4, 0);
 }
 

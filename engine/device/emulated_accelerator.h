@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include "engine/device/backend.h"
@@ -15,10 +16,20 @@ namespace offstage::engine {
 // place is taken out, and waiting for the GPU costs what the profile says. Copies share the memory bandwidth with
 // CPU work where the profile describes the host; run_on_host() then is accounted as well, and a run's figures do not
 // depend on the machine at all.
+//
+// A dry run accounts the same and computes nothing: no weight is read, no copy is made, memory is addresses only, and
+// the experts are drawn by a function instead of chosen by the router. So the time of a model of any size is known in
+// moments. It needs a profile with a host, and what comes out of it is worthless but for the clock.
 class EmulatedAccelerator final : public Backend {
   public:
+    // The experts (n_active of them) of one token: its layer, its position in its sequence, its row in the step.
+    using DrawnRouting =
+        std::function<void(std::int64_t layer, std::int64_t position, std::int64_t row, std::int32_t* experts)>;
+
     // Operations run on `operations`'s pool, which must outlive this object and is used from the calling thread only.
-    EmulatedAccelerator(const HardwareProfile& profile, CpuOperations& operations, std::uint64_t budget_bytes);
+    // `dry`: makes it a dry run.
+    EmulatedAccelerator(const HardwareProfile& profile, CpuOperations& operations, std::uint64_t budget_bytes,
+                        DrawnRouting dry = {});
     ~EmulatedAccelerator() override;
 
     const HardwareProfile& profile() const;

@@ -40,4 +40,13 @@ void HostMemory::release(void* data, std::size_t bytes) noexcept {
     allocated_bytes_ -= bytes;
 }
 
+void* AddressSpace::allocate(std::size_t bytes) noexcept {
+    void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return memory == MAP_FAILED ? nullptr : memory;
+}
+
+void AddressSpace::release(void* data, std::size_t bytes) noexcept {
+    if (data != nullptr) munmap(data, bytes);
+}
+
 }  // namespace offstage::engine

@@ -63,6 +63,22 @@ std::unique_ptr<Backend> open_device(const std::string& device, std::uint64_t vr
     reject_device(device);
 }
 
+std::unique_ptr<Backend> open_dry_device(const std::string& device, std::uint64_t vram_bytes, CpuOperations& operations,
+                                         EmulatedAccelerator::DrawnRouting routing) {
+    constexpr std::string_view kEmulated = "emulated:";
+    std::optional<HardwareProfile> profile;
+    if (device.starts_with(kEmulated)) profile = find_hardware_profile(device.substr(kEmulated.size()));
+    if (!profile || !profile->host) {
+        throw Error(ErrorKind::kInvalidInput, "A dry run accounts time from a hardware profile, and " +
+                                                  in_quotes(device) +
+                                                  " describes no GPU together with its host; expected emulated:PROFILE "
+                                                  "with a \"host\" section, like emulated:fiddler-env1.");
+    }
+    const std::uint64_t available = profile->memory_bytes - profile->reserved_bytes;
+    return std::make_unique<EmulatedAccelerator>(
+        *profile, operations, budget_for("the " + profile->name, vram_bytes, available), std::move(routing));
+}
+
 std::uint64_t parse_bytes(const std::string& text, const std::string& what) {
     struct Unit {
         std::string_view name;

@@ -6,13 +6,19 @@
 
 #include "engine/device/backend.h"
 #include "engine/device/cpu_operations.h"
+#include "engine/device/emulated_accelerator.h"
 
 namespace offstage::engine {
 
-// Opens what --device names: "cpu", "cuda", "cuda:N", "emulated:PROFILE" (an id, or a .json file). vram_bytes 0: all that
-// the device has to give. `operations`: the host's, which must outlive the device. Throws Error: kInvalidInput (no such
-// word, a budget above the device's memory), kUnsupported, kNotFound, kOutOfMemory.
+// Opens what --device names: "cpu", "cuda", "cuda:N", "emulated:PROFILE" (an id, or a .json file). vram_bytes 0: all
+// that the device has to give. `operations`: the host's, which must outlive the device. Throws Error: kInvalidInput (no
+// such word, a budget above the device's memory), kUnsupported, kNotFound, kOutOfMemory.
 std::unique_ptr<Backend> open_device(const std::string& device, std::uint64_t vram_bytes, CpuOperations& operations);
+
+// The same as a dry run. Throws Error (kInvalidInput) when it is not an emulated device whose profile describes its
+// host as well.
+std::unique_ptr<Backend> open_dry_device(const std::string& device, std::uint64_t vram_bytes, CpuOperations& operations,
+                                         EmulatedAccelerator::DrawnRouting routing);
 
 // "6GiB", "512MiB", "1.5GiB", "1000000", "1000000B" -> bytes. Throws Error (kInvalidInput) naming `what` and the text.
 std::uint64_t parse_bytes(const std::string& text, const std::string& what);

@@ -23,7 +23,8 @@ ExpertStore::ExpertStore(const ModelConfig& config, WeightSource& source, const 
       ffn_dim_(config.ffn_dim),
       n_layers_(config.n_layers),
       n_experts_(config.n_experts),
-      expert_bytes_(static_cast<std::uint64_t>(config.expert_weights()) * kernels::bytes_per_weight(source.expert_type())),
+      expert_bytes_(static_cast<std::uint64_t>(config.expert_weights()) *
+                    kernels::bytes_per_weight(source.expert_type())),
       entries_(static_cast<std::size_t>(config.n_layers * config.n_experts)) {
     assert(plan.places.size() == entries_.size());
     for (std::size_t i = 0; i < entries_.size(); ++i) {
@@ -105,8 +106,8 @@ void ExpertStore::fill(WeightSource& source, const Plan& plan) {
     }
     device_->host_wait(device_->record(DeviceEvent::Queue::kCopy));
     if (!device_->ok()) {
-        throw Error(ErrorKind::kDevice, "Copying the experts to " + device_->info().name + " failed: " +
-                                            device_->failure());
+        throw Error(ErrorKind::kDevice,
+                    "Copying the experts to " + device_->info().name + " failed: " + device_->failure());
     }
     if (device_->shares_host_memory()) n_resident_ = n_in_ram_;
     if (refused > 0) {
@@ -114,8 +115,9 @@ void ExpertStore::fill(WeightSource& source, const Plan& plan) {
                          std::to_string(refused) + " more were planned and found no room.");
         if (host_slots_.empty() && !plan.duplicates) {
             throw Error(ErrorKind::kOutOfMemory,
-                        device_->info().name + " has less memory free than planned, and RAM has no room for the "
-                                               "experts left over; close other programs or lower the VRAM budget.");
+                        device_->info().name +
+                            " has less memory free than planned, and RAM has no room for the "
+                            "experts left over; close other programs or lower the VRAM budget.");
         }
     }
 }
@@ -202,8 +204,9 @@ bool ExpertStore::begin_exchange(const Exchange& exchange) {
     if (in.device_slot >= 0 || in.ram_slot < 0 || out.device_slot < 0 || out.ram_slot < 0) return false;
     const std::int32_t slot = out.device_slot;
     // What the GPU still does with the evicted expert lies before this point of its queue.
-    const auto done = device_->copy_weights(device_slots_[static_cast<std::size_t>(slot)].data(), ram_block(in.ram_slot),
-                                            expert_bytes_, device_->record(DeviceEvent::Queue::kCompute));
+    const auto done =
+        device_->copy_weights(device_slots_[static_cast<std::size_t>(slot)].data(), ram_block(in.ram_slot),
+                              expert_bytes_, device_->record(DeviceEvent::Queue::kCompute));
     if (!done) return false;
     out.device_slot = -1;
     --n_resident_;

@@ -77,16 +77,16 @@ void draw(std::uint64_t seed, std::uint64_t tensor, float amplitude, std::int64_
 
 class SyntheticWeights final : public WeightSource {
   public:
-    SyntheticWeights(const SyntheticModel& model, kernels::ThreadPool& pool)
-        : config_(model.config), seed_(model.seed), pool_(pool) {}
+    SyntheticWeights(const SyntheticModel& model, kernels::ThreadPool& pool, bool dry)
+        : config_(model.config), seed_(model.seed), pool_(pool), dry_(dry) {}
 
     kernels::WeightType expert_type() const override { return kernels::WeightType::kBf16; }
 
     std::uint64_t dense_bytes() const override {
         const std::int64_t q_rows = config_.n_heads * config_.head_dim;
         const std::int64_t matrices = q_rows + (q_rows + 2 * config_.n_kv_heads * config_.head_dim);
-        const std::int64_t layer = 2 * matrices * config_.hidden_dim +
-                                   4 * (2 * config_.hidden_dim + config_.n_experts * config_.hidden_dim);
+        const std::int64_t layer =
+            2 * matrices * config_.hidden_dim + 4 * (2 * config_.hidden_dim + config_.n_experts * config_.hidden_dim);
         return static_cast<std::uint64_t>(4 * config_.vocab_size * config_.hidden_dim + config_.n_layers * layer +
                                           4 * config_.hidden_dim);
     }
@@ -121,14 +121,15 @@ class SyntheticWeights final : public WeightSource {
         // Tensors are numbered: two of the vocabulary, three drawn ones per layer, then the experts. One variance for
         // the three parts of a neuron keeps the drawing a single pass; the down projection's wider input only scales
         // the residual.
-        const auto tensor = static_cast<std::uint64_t>(2 + 3 * config_.n_layers + layer.value * config_.n_experts +
-                                                       expert.value);
+        const auto tensor =
+            static_cast<std::uint64_t>(2 + 3 * config_.n_layers + layer.value * config_.n_experts + expert.value);
         fill(tensor, block, config_.expert_weights(), config_.hidden_dim);
     }
 
   private:
     // n weights with variance 1 / fan_in.
     void fill(std::uint64_t tensor, std::byte* memory, std::int64_t n, std::int64_t fan_in) {
+        if (dry_) return;
         const float amplitude = std::sqrt(3.0f / static_cast<float>(fan_in));
         auto* out = reinterpret_cast<kernels::Bf16*>(memory);
         pool_.parallel_for(n, 4096, [&](std::int64_t begin, std::int64_t end, int) {
@@ -140,8 +141,7 @@ class SyntheticWeights final : public WeightSource {
         if (progress_) progress_(std::min(done_, total), total);
     }
 
-    Matrix matrix(Arena& host, std::int64_t n_rows, std::int64_t n_cols, std::int64_t fan_in,
-                  const std::string& name) {
+    Matrix matrix(Arena& host, std::int64_t n_rows, std::int64_t n_cols, std::int64_t fan_in, const std::string& name) {
         Matrix result(host, kernels::WeightType::kBf16, n_rows, n_cols, name);
         fill(next_tensor_++, result.memory.data(), n_rows * n_cols, fan_in);
         return result;
@@ -158,6 +158,7 @@ class SyntheticWeights final : public WeightSource {
     ModelConfig config_;
     std::uint64_t seed_;
     kernels::ThreadPool& pool_;
+    bool dry_;
     BytesProgressFn progress_;
     std::stop_token stop_;
     std::uint64_t next_tensor_ = 0;
@@ -204,8 +205,8 @@ SyntheticModel parse_synthetic(std::string_view text) {
     return model;
 }
 
-std::unique_ptr<WeightSource> draw_weights(const SyntheticModel& model, kernels::ThreadPool& pool) {
-    return std::make_unique<SyntheticWeights>(model, pool);
+std::unique_ptr<WeightSource> draw_weights(const SyntheticModel& model, kernels::ThreadPool& pool, bool dry) {
+    return std::make_unique<SyntheticWeights>(model, pool, dry);
 }
 
 }  // namespace offstage::engine

@@ -29,6 +29,7 @@ SyntheticModel parse_synthetic(std::string_view model);
 
 // Uniform bfloat16 weights with the variance that keeps activations near one (1 / inputs), norms at one. The same seed
 // gives the same weights on every machine, for every number of threads and in whatever order experts are drawn.
-std::unique_ptr<WeightSource> draw_weights(const SyntheticModel& model, kernels::ThreadPool& pool);
+// `dry`: draws nothing and touches no memory, for runs in which nothing is computed.
+std::unique_ptr<WeightSource> draw_weights(const SyntheticModel& model, kernels::ThreadPool& pool, bool dry = false);
 
 }  // namespace offstage::engine

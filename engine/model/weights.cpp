@@ -32,7 +32,8 @@ std::uint64_t DenseWeights::bytes() const {
 std::uint64_t active_bytes(const ModelConfig& config, const DenseWeights& dense, kernels::WeightType expert_type) {
     const bool tied = dense.lm_head.n_rows == 0;
     const std::uint64_t unused_embedding =
-        tied ? 0 : bytes_of(dense.embedding) - bytes_of(dense.embedding) / static_cast<std::uint64_t>(config.vocab_size);
+        tied ? 0
+             : bytes_of(dense.embedding) - bytes_of(dense.embedding) / static_cast<std::uint64_t>(config.vocab_size);
     const std::uint64_t tied_row = tied ? bytes_of(dense.embedding) / static_cast<std::uint64_t>(config.vocab_size) : 0;
     return dense.bytes() - unused_embedding + tied_row +
            static_cast<std::uint64_t>(config.n_layers * config.n_active * config.expert_weights()) *

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <random>
+
+#include "engine/plan/routing_draw.h"
 
 namespace offstage::engine {
 namespace {
@@ -15,19 +16,10 @@ constexpr std::int64_t kDrawnTokens = 64;   // steps of more tokens: counts from
 class RoutingDraw {
   public:
     RoutingDraw(const Popularity& popularity, std::uint64_t seed)
-        : n_experts_(popularity.n_experts), n_active_(popularity.n_active), random_(seed) {
-        shares_.reserve(popularity.counts.size());
-        for (std::int64_t layer = 0; layer < popularity.n_layers; ++layer) {
-            for (std::int64_t expert = 0; expert < n_experts_; ++expert)
-                shares_.push_back(popularity.share(layer, expert));
-        }
-        order_.resize(static_cast<std::size_t>(n_experts_));
-        std::iota(order_.begin(), order_.end(), 0);
-        counts_.resize(order_.size());
-    }
+        : experts_(popularity), random_(seed), counts_(static_cast<std::size_t>(popularity.n_experts)) {}
 
     const std::vector<std::int32_t>& draw(std::int64_t layer, std::int64_t n_tokens) {
-        const double* shares = shares_.data() + layer * n_experts_;
+        const double* shares = experts_.shares(layer);
         std::fill(counts_.begin(), counts_.end(), 0);
         if (n_tokens > kDrawnTokens) {
             const auto n = static_cast<double>(n_tokens);
@@ -38,27 +30,13 @@ class RoutingDraw {
             }
             return counts_;
         }
-        for (std::int64_t token = 0; token < n_tokens; ++token) draw_token(shares);
+        for (std::int64_t token = 0; token < n_tokens; ++token) {
+            experts_.draw(layer, random_, [&](int expert) { ++counts_[static_cast<std::size_t>(expert)]; });
+        }
         return counts_;
     }
 
   private:
-    // Systematic sampling: the experts, shuffled, lie side by side on a line, each as long as its share; points one
-    // apart choose n_active of them. Each expert's chance is exactly its share, and none is chosen twice.
-    void draw_token(const double* shares) {
-        for (std::size_t i = order_.size(); i > 1; --i) std::swap(order_[i - 1], order_[random_() % i]);
-        double point = uniform();
-        double end = 0;
-        std::int64_t chosen = 0;
-        for (const int expert : order_) {
-            end += shares[expert];
-            if (point >= end || chosen == n_active_) continue;
-            ++counts_[static_cast<std::size_t>(expert)];
-            ++chosen;
-            point += 1;
-        }
-    }
-
     // Of our own: the standard's distributions differ between libraries, and forecasts must not.
     double uniform() { return static_cast<double>(random_() >> 11) * 0x1p-53; }
     double normal() {
@@ -66,10 +44,8 @@ class RoutingDraw {
         return radius * std::cos(6.283185307179586 * uniform());
     }
 
-    std::int64_t n_experts_, n_active_;
+    ExpertDraw experts_;
     std::mt19937_64 random_;
-    std::vector<double> shares_;
-    std::vector<int> order_;
     std::vector<std::int32_t> counts_;
 };
 

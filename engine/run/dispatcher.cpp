@@ -75,8 +75,8 @@ void Dispatcher::finish_layer(std::int32_t layer, const Schedule& schedule, std:
     double gpu_tokens = 0, cpu_tokens = 0;
     int n_gpu = 0, n_cpu = 0, n_copies = 0;
     for (const Assignment& a : schedule.assignments) {
-        const auto load = std::find_if(loads.begin(), loads.end(),
-                                       [&](const ExpertLoad& l) { return l.expert == a.expert; });
+        const auto load =
+            std::find_if(loads.begin(), loads.end(), [&](const ExpertLoad& l) { return l.expert == a.expert; });
         const Place place = load == loads.end() ? Place::kRam : load->place;
         assignment_events_.push_back({static_cast<std::uint16_t>(a.expert), static_cast<std::uint8_t>(a.way),
                                       static_cast<std::uint8_t>(place), static_cast<std::uint32_t>(a.n_tokens)});

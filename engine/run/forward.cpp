@@ -48,8 +48,9 @@ Forward::Forward(const ModelConfig& config, const DeviceWeights& weights, Expert
     projected_ = workspace(config.hidden_dim, "activations");
     qkv_ = workspace(qkv_dim(config), "queries, keys and values");
     attended_ = workspace(config.n_heads * config.head_dim, "attention");
-    logits_ = Mirror<float>(device, as_size(std::min(kLogitsRows, std::max(max_step, kMaxSegments)) * config.vocab_size),
-                            MemoryUse::kWorkspace, "logits");
+    logits_ =
+        Mirror<float>(device, as_size(std::min(kLogitsRows, std::max(max_step, kMaxSegments)) * config.vocab_size),
+                      MemoryUse::kWorkspace, "logits");
     segments_.reserve(as_size(kMaxSegments));
 }
 
@@ -59,17 +60,21 @@ std::uint64_t Forward::workspace_bytes(const ModelConfig& config, std::int64_t c
 }
 
 std::uint64_t Forward::workspace_bytes_per_token(const ModelConfig& config) {
-    const std::int64_t floats = 3 * config.hidden_dim + qkv_dim(config) + config.n_heads * config.head_dim +
-                                config.head_dim + 1;
+    const std::int64_t floats =
+        3 * config.hidden_dim + qkv_dim(config) + config.n_heads * config.head_dim + config.head_dim + 1;
     return static_cast<std::uint64_t>(floats) * sizeof(float) + MoeLayer::bytes_per_token(config);
 }
 
 Backend::StepShape Forward::step_shape(const ModelConfig& config, kernels::WeightType type, std::int64_t max_step,
                                        std::int64_t context) {
-    return {max_step,          config.hidden_dim,
-            config.ffn_dim,    config.n_experts,
-            config.n_active,   {config.n_heads, config.n_kv_heads, config.head_dim, config.sliding_window},
-            config.vocab_size, context,
+    return {max_step,
+            config.hidden_dim,
+            config.ffn_dim,
+            config.n_experts,
+            config.n_active,
+            {config.n_heads, config.n_kv_heads, config.head_dim, config.sliding_window},
+            config.vocab_size,
+            context,
             type};
 }
 
@@ -154,8 +159,7 @@ void Forward::upload_inputs(std::span<const Segment> segments, std::int64_t n_to
 }
 
 void Forward::normalise(const float* weight, const float* x, std::int64_t n_tokens) {
-    device_.rms_norm(x, weight, n_tokens, config_.hidden_dim, static_cast<float>(config_.rms_norm_eps),
-                     h_.as<float>());
+    device_.rms_norm(x, weight, n_tokens, config_.hidden_dim, static_cast<float>(config_.rms_norm_eps), h_.as<float>());
 }
 
 void Forward::attention_block(std::int64_t layer, std::int64_t n_tokens) {

@@ -22,9 +22,9 @@ struct Segment {
     std::span<const TokenId> tokens;
 };
 
-// One pass of tokens through a Mixtral model: embedding, then for each layer RMSNorm, grouped-query attention with rotary
-// positions, RMSNorm, router and experts, then the logits. The dense part runs on the device, the experts wherever the
-// dispatcher sends them. Activations are float32 throughout.
+// One pass of tokens through a Mixtral model: embedding, then for each layer RMSNorm, grouped-query attention with
+// rotary positions, RMSNorm, router and experts, then the logits. The dense part runs on the device, the experts
+// wherever the dispatcher sends them. Activations are float32 throughout.
 //
 // One thread. Does not throw and does not allocate per token once the largest step was seen.
 class Forward {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <chrono>
+#include <limits>
 
 #include "engine/device/hardware.h"
 #include "engine/device/host_buffer.h"
@@ -10,6 +11,7 @@
 #include "engine/error.h"
 #include "engine/model/synthetic.h"
 #include "engine/plan/calibration.h"
+#include "engine/plan/routing_draw.h"
 
 namespace offstage::engine {
 namespace {
@@ -76,8 +78,8 @@ LoadedModel::LoadedModel(const LoadRequest& request, Text text, const LoadProgre
     open_source(request, text);
     mode_ = resolve_mode(request.compute, source_->expert_type(), *pool_);
     host_ = std::make_unique<CpuOperations>(*pool_, mode_);
-    open_devices(request);
     load_popularity(request);
+    open_devices(request);
     make_plans(request);
     device_->memory().fail_allocation(request.drill.device_allocation);
     if (request.drill.ram_allocation > 0) ram_->fail_allocation(request.drill.ram_allocation);
@@ -88,7 +90,11 @@ LoadedModel::LoadedModel(const LoadRequest& request, Text text, const LoadProgre
     DenseWeights dense = source_->load_dense(*ram_);
     active_bytes_ = engine::active_bytes(config_, dense, source_->expert_type());
     weights_ = DeviceWeights(std::move(dense), *device_);
-    const auto pin_budget = static_cast<std::uint64_t>(std::max<std::int64_t>(0, memory_size().total_bytes / 4 * 3));
+    // Page-locked memory is taken from everybody: some stays free. Emulated devices lock nothing.
+    const std::uint64_t pin_budget =
+        device_->info().emulated
+            ? std::numeric_limits<std::uint64_t>::max()
+            : static_cast<std::uint64_t>(std::max<std::int64_t>(0, memory_size().total_bytes / 4 * 3));
     experts_ = std::make_unique<ExpertStore>(config_, *source_, plan_, *device_, *ram_, pin_budget);
     source_->watch({}, {});
 
@@ -111,9 +117,13 @@ void LoadedModel::open_source(const LoadRequest& request, Text text) {
     if (is_synthetic(request.model)) {
         const SyntheticModel model = parse_synthetic(request.model);
         config_ = model.config;
-        source_ = draw_weights(model, *pool_);
+        source_ = draw_weights(model, *pool_, request.dry);
         summary_.name = model.name;
         return;
+    }
+    if (request.dry) {
+        throw Error(ErrorKind::kInvalidInput,
+                    "A dry run is for synthetic models; expected synthetic:NAME, not " + request.model + ".");
     }
     directory_ = model_directory(request.model);
     config_ = read_model_config(directory_);
@@ -126,6 +136,13 @@ void LoadedModel::open_source(const LoadRequest& request, Text text) {
 }
 
 void LoadedModel::open_devices(const LoadRequest& request) {
+    if (request.dry) {
+        device_ = open_dry_device(request.device, request.vram_bytes, *host_, PositionRouting(popularity_, 1));
+        const std::uint64_t ram = request.ram_bytes > 0 ? request.ram_bytes : std::uint64_t{1} << 42;
+        own_ram_ = std::make_unique<Arena>("RAM", addresses_, ram);
+        ram_ = own_ram_.get();
+        return;
+    }
     const auto available = static_cast<std::uint64_t>(std::max<std::int64_t>(0, memory_size().available_bytes));
     if (request.ram_bytes > available) {
         throw Error(ErrorKind::kInvalidInput, "The RAM budget is " + format_bytes(request.ram_bytes) + ", but only " +
@@ -155,11 +172,11 @@ void LoadedModel::load_popularity(const LoadRequest& request) {
     }
     Popularity read = read_popularity(file);
     if (read.n_layers != config_.n_layers || read.n_experts != config_.n_experts) {
-        throw Error(ErrorKind::kInvalidInput,
-                    file.string() + " counts " + std::to_string(read.n_layers) + " layers of " +
-                        std::to_string(read.n_experts) + " experts, but " + summary_.name + " has " +
-                        std::to_string(config_.n_layers) + " of " + std::to_string(config_.n_experts) +
-                        "; make a profile of this model (offstage-cli profile).");
+        throw Error(ErrorKind::kInvalidInput, file.string() + " counts " + std::to_string(read.n_layers) +
+                                                  " layers of " + std::to_string(read.n_experts) + " experts, but " +
+                                                  summary_.name + " has " + std::to_string(config_.n_layers) + " of " +
+                                                  std::to_string(config_.n_experts) +
+                                                  "; make a profile of this model (offstage-cli profile).");
     }
     popularity_ = std::move(read);
 }
@@ -174,7 +191,7 @@ void LoadedModel::make_plans(const LoadRequest& request) {
     budget.context = request.context;
     budget.ram_bytes = ram_->usage().budget_bytes;
     budget.vram_bytes = device_->memory().usage().budget_bytes;
-    if (device_->info().kind == DeviceKind::kEmulated) {
+    if (device_->info().kind == DeviceKind::kEmulated && !request.dry) {
         // Both memories are this machine's: what the device takes is not there for the host.
         const auto available = static_cast<std::uint64_t>(std::max<std::int64_t>(0, memory_size().available_bytes));
         budget.vram_bytes = std::min(budget.vram_bytes, available);
@@ -218,8 +235,8 @@ void LoadedModel::measure_costs(const LoadRequest& request, const LoadProgressFn
         wanted.device_slot = slot.data();
         wanted.pinned = memory.pinned();
         wanted.n_active = config_.n_active;
-        wanted.largest = std::min<std::int64_t>(1024, static_cast<std::int64_t>(
-                                                          std::bit_floor(static_cast<std::uint64_t>(plan_.max_step))));
+        wanted.largest = std::min<std::int64_t>(
+            1024, static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(plan_.max_step))));
         device_->reserve(Forward::step_shape(config_, source_->expert_type(), plan_.max_step, plan_.context));
         const auto told = [&](double done) {
             if (progress) progress({"Measuring this machine", static_cast<std::uint64_t>(done * 1000), 1000});
@@ -229,8 +246,8 @@ void LoadedModel::measure_costs(const LoadRequest& request, const LoadProgressFn
     }
     // The dense part is bound as an expert is: by the device's memory for one token, by its arithmetic for many.
     CostModel bare(table);
-    const double experts_in_dense =
-        static_cast<double>(demand_.dense_bytes) / static_cast<double>(std::max<std::uint64_t>(1, demand_.expert_bytes));
+    const double experts_in_dense = static_cast<double>(demand_.dense_bytes) /
+                                    static_cast<double>(std::max<std::uint64_t>(1, demand_.expert_bytes));
     if (table.dense_us == 0) {
         table.dense_us = experts_in_dense * bare.gpu_us(1) + static_cast<double>(config_.n_layers) * table.sync_us;
     }
@@ -268,8 +285,8 @@ void LoadedModel::describe(const LoadRequest& request) {
     summary_.context = plan_.context;
     summary_.total_weights = config_.total_weights();
     summary_.active_weights = config_.active_weights();
-    summary_.weight_bytes =
-        source_->dense_bytes() + static_cast<std::uint64_t>(config_.n_layers * config_.n_experts) * experts_->expert_bytes();
+    summary_.weight_bytes = source_->dense_bytes() +
+                            static_cast<std::uint64_t>(config_.n_layers * config_.n_experts) * experts_->expert_bytes();
     summary_.weight_type = kernels::name_of(experts_->type());
     summary_.compute = kernels::name_of(mode_);
     summary_.instruction_set = kernels::name_of(kernels::cpu_kernels().instruction_set);

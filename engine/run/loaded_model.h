@@ -84,6 +84,7 @@ class LoadedModel {
     kernels::GemmMode mode_ = kernels::GemmMode::kF32;
     std::unique_ptr<CpuOperations> host_;
     HostMemory host_memory_;
+    AddressSpace addresses_;
     std::unique_ptr<Backend> device_;
     std::unique_ptr<Arena> own_ram_;  // where the device has a memory of its own
     Arena* ram_ = nullptr;

@@ -192,8 +192,8 @@ GenerationResult LocalSession::generate(const GenerationRequest& request, const 
     validate(request.sampler);
     validate(request.beam);
     if (request.n_answers < 1 || request.n_answers > Forward::kMaxSegments) {
-        throw Error(ErrorKind::kInvalidInput, "n_answers is " + std::to_string(request.n_answers) +
-                                                  "; expected 1 to " + std::to_string(Forward::kMaxSegments) + ".");
+        throw Error(ErrorKind::kInvalidInput, "n_answers is " + std::to_string(request.n_answers) + "; expected 1 to " +
+                                                  std::to_string(Forward::kMaxSegments) + ".");
     }
     if (request.n_answers > 1 && request.beam.width > 1) {
         throw Error(ErrorKind::kInvalidInput,
@@ -274,8 +274,7 @@ void LocalSession::answer_one(const GenerationRequest& request, const TextDeltaF
 void LocalSession::answer_by_beams(const GenerationRequest& request, const TextDeltaFn& on_delta,
                                    const std::stop_token& stop, GenerationResult& result) {
     const std::int64_t room = cache_.capacity() - cache_.size() + 1;
-    const std::int64_t max_tokens =
-        request.max_tokens > 0 ? std::min<std::int64_t>(request.max_tokens, room) : room;
+    const std::int64_t max_tokens = request.max_tokens > 0 ? std::min<std::int64_t>(request.max_tokens, room) : room;
     BeamSearch search(request.beam, end_tokens(), max_tokens);
     std::vector<KvSequence> beams, next;
     beams.push_back(cache_.fork());
@@ -303,8 +302,8 @@ void LocalSession::answer_by_beams(const GenerationRequest& request, const TextD
         beams.swap(next);
         next.clear();  // the parents' blocks go back before new ones are asked for
         for (std::size_t b = 0; b < beams.size(); ++b) segments.push_back({&beams[b], {&tokens[b], 1}});
-        const Forward::Outcome outcome = stop.stop_requested() ? Forward::Outcome::kStopped
-                                                               : step(segments, Forward::Logits::kLast, stop);
+        const Forward::Outcome outcome =
+            stop.stop_requested() ? Forward::Outcome::kStopped : step(segments, Forward::Logits::kLast, stop);
         if (outcome != Forward::Outcome::kDone) {
             finish = outcome == Forward::Outcome::kFull ? FinishReason::kContextFull : FinishReason::kStopped;
             search.finish();
@@ -351,8 +350,8 @@ void LocalSession::answer_several(const GenerationRequest& request, const TextDe
         for (std::size_t row = 0; row < live.size(); ++row) {
             Drawn& drawn = live[row];
             Answer& answer = result.answers[drawn.answer];
-            const std::span<const float> logits =
-                from_prompt ? std::span<const float>(prompt_logits) : model_->forward().logits().subspan(row * vocab, vocab);
+            const std::span<const float> logits = from_prompt ? std::span<const float>(prompt_logits)
+                                                              : model_->forward().logits().subspan(row * vocab, vocab);
             const TokenId token = drawn.sampler.sample(logits, drawn.context);
             if (token < 0) throw_no_probabilities();
             if (is_end(token)) {
@@ -381,8 +380,8 @@ void LocalSession::answer_several(const GenerationRequest& request, const TextDe
         if (on_delta) on_delta({{}, live.front().context.back(), n_steps, result.decode_tokens_per_s});
         for (const Drawn& drawn : live) tokens.push_back(drawn.context.back());
         for (std::size_t i = 0; i < live.size(); ++i) segments.push_back({&live[i].sequence, {&tokens[i], 1}});
-        const Forward::Outcome outcome = stop.stop_requested() ? Forward::Outcome::kStopped
-                                                               : step(segments, Forward::Logits::kLast, stop);
+        const Forward::Outcome outcome =
+            stop.stop_requested() ? Forward::Outcome::kStopped : step(segments, Forward::Logits::kLast, stop);
         if (outcome == Forward::Outcome::kDone) continue;
         for (const Drawn& drawn : live) {
             result.answers[drawn.answer].finish =

@@ -62,7 +62,7 @@ class LocalSession final : public Session {
     std::unique_ptr<LoadedModel> model_;
     KvSequence cache_;                    // the conversation's; goes before the model does
     std::vector<TokenId> cached_tokens_;  // what cache_ holds, token by token
-    double started_us_ = 0;      // of the answer being made, by the device's clock
+    double started_us_ = 0;               // of the answer being made, by the device's clock
     double first_token_us_ = 0;
     RoutingRecorder recorder_;
     SnapshotBoard board_;

@@ -42,8 +42,9 @@ ModelDemand demand_of(const ModelConfig& config, kernels::WeightType type, std::
         }
     }
     // The KV pool's spare blocks count as workspace.
-    demand.workspace_fixed_bytes = Forward::workspace_bytes(config, context) + scratch_one +
-                                   static_cast<std::uint64_t>(KvPool::kSpareBlocks * kernels::kKvBlockTokens) * demand.kv_bytes_per_token;
+    demand.workspace_fixed_bytes =
+        Forward::workspace_bytes(config, context) + scratch_one +
+        static_cast<std::uint64_t>(KvPool::kSpareBlocks * kernels::kKvBlockTokens) * demand.kv_bytes_per_token;
     demand.workspace_bytes_per_token = Forward::workspace_bytes_per_token(config) + scratch_slope;
     return demand;
 }

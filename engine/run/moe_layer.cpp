@@ -207,8 +207,8 @@ void MoeLayer::run_host(std::int64_t layer, const float* normalised, std::int64_
             work.bytes += static_cast<double>(experts_.expert_bytes());
             work.flops += 2.0 * static_cast<double>(config_.expert_weights() * call.n_rows);
         }
-        pending_.cpu_us += device_.run_on_host(
-            work, [&] { host_.experts(calls_, inputs, row_map_.host(), rows_.host()); });
+        pending_.cpu_us +=
+            device_.run_on_host(work, [&] { host_.experts(calls_, inputs, row_map_.host(), rows_.host()); });
     };
     calls_.clear();
     for (const std::size_t g : host_groups_) {

@@ -91,14 +91,14 @@ class MoeLayer {
     DeviceEvent inputs_ready_;
 
     std::vector<ExpertLoad> loads_;
-    std::vector<std::int32_t> token_counts_;            // (n_experts)
-    std::vector<std::int64_t> next_row_;                // (n_experts)
+    std::vector<std::int32_t> token_counts_;  // (n_experts)
+    std::vector<std::int64_t> next_row_;      // (n_experts)
     Schedule* schedule_ = nullptr;
-    std::vector<Group> groups_;                         // in the schedule's order
+    std::vector<Group> groups_;  // in the schedule's order
     std::vector<ExpertCall> calls_;
-    std::vector<std::size_t> host_groups_;              // of groups_: what the CPU does
-    std::vector<Copied> copied_;                        // what goes through the staging slots
-    std::vector<DeviceEvent> staging_free_;             // per staging slot
+    std::vector<std::size_t> host_groups_;   // of groups_: what the CPU does
+    std::vector<Copied> copied_;             // what goes through the staging slots
+    std::vector<DeviceEvent> staging_free_;  // per staging slot
     std::int64_t n_rows_ = 0;
 
     DeviceEvent last_end_;

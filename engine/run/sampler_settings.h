@@ -4,16 +4,17 @@
 
 namespace offstage::engine {
 
-// How the next token is chosen. Applied in this order: repetition penalty, then (temperature > 0) top-k, top-p, min-p on
-// the softmax at the given temperature.
+// How the next token is chosen. Applied in this order: repetition penalty, then (temperature > 0) top-k, top-p, min-p
+// on the softmax at the given temperature.
 struct SamplerSettings {
-    float temperature = 0.7f;    // 0: greedy
-    int top_k = 40;              // 0: off
-    float top_p = 0.95f;         // 1: off
-    float min_p = 0.0f;          // 0: off; share of the most probable token's probability
-    float repeat_penalty = 1.0f; // 1: off (Keskar et al. 2019: logits of seen tokens divided if positive, else multiplied)
-    int repeat_window = 64;      // tokens looked back for the penalty
-    std::uint64_t seed = 0;      // same seed, same answer; 0: a new random seed for each answer
+    float temperature = 0.7f;  // 0: greedy
+    int top_k = 40;            // 0: off
+    float top_p = 0.95f;       // 1: off
+    float min_p = 0.0f;        // 0: off; share of the most probable token's probability
+    float repeat_penalty =
+        1.0f;                // 1: off (Keskar et al. 2019: logits of seen tokens divided if positive, else multiplied)
+    int repeat_window = 64;  // tokens looked back for the penalty
+    std::uint64_t seed = 0;  // same seed, same answer; 0: a new random seed for each answer
 
     bool operator==(const SamplerSettings&) const = default;
 };

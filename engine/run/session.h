@@ -49,14 +49,18 @@ struct LoadRequest {
     int n_threads = 0;         // 0: one per core
     std::int64_t context = 0;  // tokens; 0: the model's own, at most 32768, less where memory is short
 
-    std::string device = "cpu";     // "cpu", "cuda", "cuda:N", "emulated:PROFILE"
-    std::uint64_t vram_bytes = 0;   // 0: all that the device has to give
-    std::uint64_t ram_bytes = 0;    // 0: all that the machine has to give
+    std::string device = "cpu";    // "cpu", "cuda", "cuda:N", "emulated:PROFILE"
+    std::uint64_t vram_bytes = 0;  // 0: all that the device has to give
+    std::uint64_t ram_bytes = 0;   // 0: all that the machine has to give
     DispatchSettings dispatch;
-    std::string popularity_file;    // profile of expert use; empty: the model's own (expert_popularity.json beside it), if any
-    bool paced = false;             // an emulated device answers no faster than the device would
-    bool learn_placement = true;    // exchanges experts by live counts where no popularity profile was given
-    std::string cache_directory;    // for calibrations; empty: cache_directory() / "calibration"
+    std::string
+        popularity_file;  // profile of expert use; empty: the model's own (expert_popularity.json beside it), if any
+    bool paced = false;   // an emulated device answers no faster than the device would
+    bool learn_placement = true;  // exchanges experts by live counts where no popularity profile was given
+    std::string cache_directory;  // for calibrations; empty: cache_directory() / "calibration"
+    // A synthetic model on an emulated device with an accounted host: computes nothing, accounts the time (see
+    // EmulatedAccelerator). What it says is worthless.
+    bool dry = false;
     FaultDrill drill;
 };
 
@@ -97,7 +101,7 @@ struct ModelSummary {
     std::string device_name;  // "NVIDIA H200"
     bool emulated = false;
     bool emulated_host = false;
-    std::string policy;       // "balanced (measured)", "static", "prefill transfer, decode static"
+    std::string policy;                 // "balanced (measured)", "static", "prefill transfer, decode static"
     std::int64_t resident_experts = 0;  // on the accelerator; on "cpu" all that are in RAM
     std::int64_t ram_experts = 0;       // with a copy in RAM
     std::int64_t total_experts = 0;
@@ -105,7 +109,7 @@ struct ModelSummary {
     std::uint64_t ram_budget_bytes = 0;
     std::uint64_t pinned_bytes = 0;
     double expected_hit_rate = 0;
-    std::string popularity;   // where the placement's counts are from; empty: none
+    std::string popularity;          // where the placement's counts are from; empty: none
     std::vector<std::string> notes;  // what a person should know: a shorter context, memory that could not be pinned
 };
 

@@ -8,16 +8,16 @@ namespace offstage::engine {
 
 // What one layer did in one step.
 struct LayerEvent {
-    std::uint64_t step = 0;          // counted since the model was loaded
+    std::uint64_t step = 0;  // counted since the model was loaded
     std::int32_t layer = 0;
     std::int32_t n_tokens = 0;
-    std::uint8_t policy = 0;         // PolicyKind
+    std::uint8_t policy = 0;  // PolicyKind
     std::uint8_t is_prefill = 0;
-    std::uint16_t n_assignments = 0; // experts used; their entries are Recorder::assignments
-    std::uint32_t first_assignment = 0;  // place in the recorder's ring of assignments
-    float attention_us = 0;          // from the layer's begin to the router's answer
+    std::uint16_t n_assignments = 0;            // experts used; their entries are Recorder::assignments
+    std::uint32_t first_assignment = 0;         // place in the recorder's ring of assignments
+    float attention_us = 0;                     // from the layer's begin to the router's answer
     float gpu_us = 0, copy_us = 0, cpu_us = 0;  // each side's work
-    float layer_us = 0;              // the experts' part, all sides
+    float layer_us = 0;                         // the experts' part, all sides
     float predicted_gpu_us = 0, predicted_copy_us = 0, predicted_cpu_us = 0, predicted_layer_us = 0;
     std::uint64_t bytes_copied = 0;  // weights
 };
@@ -33,16 +33,18 @@ struct AssignmentEvent {
 // Sums since the model was loaded, or since the last reset.
 struct DispatchTotals {
     std::uint64_t steps = 0, decode_steps = 0;
-    std::uint64_t expert_calls = 0;      // (layer, expert) pairs with tokens
+    std::uint64_t expert_calls = 0;  // (layer, expert) pairs with tokens
     std::uint64_t resident_calls = 0;
     std::uint64_t copied_calls = 0;
     std::uint64_t cpu_calls = 0;
-    std::uint64_t routed_tokens = 0;     // (token, chosen expert) pairs
-    std::uint64_t resident_tokens = 0;   // of these, with their expert resident
+    std::uint64_t routed_tokens = 0;    // (token, chosen expert) pairs
+    std::uint64_t resident_tokens = 0;  // of these, with their expert resident
     std::uint64_t bytes_copied = 0;
     double gpu_us = 0, copy_us = 0, cpu_us = 0, layers_us = 0, attention_us = 0, steps_us = 0;
     // Share of (token, expert) pairs that found their expert resident; 0 when there were none.
-    double hit_rate() const { return routed_tokens ? static_cast<double>(resident_tokens) / static_cast<double>(routed_tokens) : 0; }
+    double hit_rate() const {
+        return routed_tokens ? static_cast<double>(resident_tokens) / static_cast<double>(routed_tokens) : 0;
+    }
 };
 
 }  // namespace offstage::engine

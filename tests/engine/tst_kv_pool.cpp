@@ -31,7 +31,8 @@ struct Fixture {
 
     explicit Fixture(std::int64_t context, std::int64_t spare = 0) : pool(config, context, spare, device) {}
 
-    float& at(const KvSequence& sequence, std::int64_t layer, std::int64_t part, std::int64_t head, std::int64_t token) {
+    float& at(const KvSequence& sequence, std::int64_t layer, std::int64_t part, std::int64_t head,
+              std::int64_t token) {
         const std::int32_t block = sequence.blocks()[static_cast<std::size_t>(token / kKvBlockTokens)];
         const std::int64_t slot = block * kKvBlockTokens + token % kKvBlockTokens;
         return pool.view().part(layer, part, head)[slot * config.head_dim];

@@ -79,8 +79,7 @@ Greedy greedy(LoadedModel& model, const std::vector<TokenId>& prompt, int n) {
         const auto logits = model.forward().logits();
         model.learn(model.forward().routing(), static_cast<std::int64_t>(next.size()));
         result.logits.insert(result.logits.end(), logits.begin(), logits.end());
-        result.tokens.push_back(
-            static_cast<TokenId>(std::max_element(logits.begin(), logits.end()) - logits.begin()));
+        result.tokens.push_back(static_cast<TokenId>(std::max_element(logits.begin(), logits.end()) - logits.begin()));
         next = std::span<const TokenId>(result.tokens).last(1);
     }
     return result;

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "engine/plan/popularity.h"
+
+namespace offstage::engine {
+
+// Draws which experts a token chooses, from how popular they are: each with exactly its share as its chance, none
+// twice.
+class ExpertDraw {
+  public:
+    explicit ExpertDraw(const Popularity& popularity)
+        : n_experts_(popularity.n_experts), n_active_(popularity.n_active) {
+        shares_.reserve(popularity.counts.size());
+        for (std::int64_t layer = 0; layer < popularity.n_layers; ++layer) {
+            for (std::int64_t e = 0; e < n_experts_; ++e) shares_.push_back(popularity.share(layer, e));
+        }
+        order_.resize(static_cast<std::size_t>(n_experts_));
+    }
+
+    const double* shares(std::int64_t layer) const { return shares_.data() + layer * n_experts_; }
+    std::int64_t n_active() const { return n_active_; }
+
+    // Calls chosen(expert) for each of the token's experts, at most n_active times. next: 64 random bits at each call.
+    //
+    // Systematic sampling: the experts, shuffled, lie side by side on a line, each as long as its share; points one
+    // apart choose n_active of them.
+    template <typename Next, typename Chosen>
+    void draw(std::int64_t layer, Next&& next, Chosen&& chosen) {
+        std::iota(order_.begin(), order_.end(), 0);
+        for (std::size_t i = order_.size(); i > 1; --i) std::swap(order_[i - 1], order_[next() % i]);
+        const double* const share = shares(layer);
+        double point = static_cast<double>(next() >> 11) * 0x1p-53;
+        double end = 0;
+        std::int64_t n = 0;
+        for (const int expert : order_) {
+            end += share[expert];
+            if (point >= end || n == n_active_) continue;
+            chosen(expert);
+            ++n;
+            point += 1;
+        }
+    }
+
+  private:
+    std::int64_t n_experts_, n_active_;
+    std::vector<double> shares_;
+    std::vector<int> order_;
+};
+
+// The experts of a token as a function of layer, position and row alone: two runs over the same positions meet the same
+// routing, whatever they decide. For dry runs.
+class PositionRouting {
+  public:
+    PositionRouting(const Popularity& popularity, std::uint64_t seed) : draw_(popularity), seed_(seed) {}
+
+    // experts: n_active long.
+    void operator()(std::int64_t layer, std::int64_t position, std::int64_t row, std::int32_t* experts);
+
+  private:
+    ExpertDraw draw_;
+    std::uint64_t seed_;
+};
+
+}  // namespace offstage::engine
