@@ -94,7 +94,8 @@ class CudaContext {
     // ---- queues. Tickets of a queue count from 1; ticket 0 is long past.
     virtual void upload(void* device, const void* host, std::size_t bytes) = 0;
     virtual void download(void* host, const void* device, std::size_t bytes) = 0;
-    // On the copy queue, after the ticket of the compute queue. The copy's ticket; 0: this copy was refused (no failure).
+    // On the copy queue, after the ticket of the compute queue. The copy's ticket; 0: this copy was refused (no
+    // failure).
     virtual std::uint64_t copy_weights(void* device, const void* host, std::size_t bytes,
                                        std::uint64_t after_compute) = 0;
     virtual std::uint64_t record(CudaQueue queue) = 0;

@@ -39,9 +39,8 @@ class DeviceBlock {
     DeviceBlock(DeviceBlock&& other) noexcept;
     DeviceBlock& operator=(DeviceBlock&& other) noexcept;
 
-    std::byte* data() const {
-        return data_;
-    }  // an address of the device: the host may read it only where it shares memory
+    // An address of the device: the host may read it only where it shares memory.
+    std::byte* data() const { return data_; }
     std::size_t size() const { return bytes_; }
     template <typename T>
     T* as() const {

@@ -114,9 +114,7 @@ class CudaBackend final : public Backend {
         if (ticket == 0) return std::nullopt;
         return DeviceEvent{DeviceEvent::Queue::kCopy, ticket};
     }
-    DeviceEvent record(DeviceEvent::Queue queue) override {
-        return {queue, context_->record(queue_of({queue, 0}))};
-    }
+    DeviceEvent record(DeviceEvent::Queue queue) override { return {queue, context_->record(queue_of({queue, 0}))}; }
     void wait(DeviceEvent event) override { context_->wait(queue_of(event), event.ticket); }
     void host_wait(DeviceEvent event) override { context_->host_wait(queue_of(event), event.ticket); }
     bool has_happened(DeviceEvent event) override { return context_->has_happened(queue_of(event), event.ticket); }

@@ -46,6 +46,10 @@ class ExpertStore {
     // (n_layers, n_experts), 1 where the device holds the expert.
     void residency(std::vector<std::uint8_t>& resident) const;
 
+    bool has_ram_copy(std::int64_t layer, std::int64_t expert) const {
+        return entries_[index(layer, expert)].ram_slot >= 0;
+    }
+
     // Precondition: place() is kDevice.
     kernels::ExpertView on_device(std::int64_t layer, std::int64_t expert) const;
     // The RAM copy, or one packed now; valid until n_host_slots() other experts without a copy were asked for.

@@ -47,7 +47,7 @@ DispatchSettings parse_dispatch(const std::string& text) {
 }
 
 std::string describe(const DispatchSettings& settings) {
-    const std::string decode = std::string(name_of(settings.decode)) + (settings.measured ? " (measured)" : "");
+    std::string decode = std::string(name_of(settings.decode)) + (settings.measured ? " (measured)" : "");
     if (settings.prefill == settings.decode) return decode;
     return "prefill " + std::string(name_of(settings.prefill)) + ", decode " + decode;
 }

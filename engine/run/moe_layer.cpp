@@ -124,7 +124,13 @@ void MoeLayer::submit_device(std::int64_t layer, const float* normalised, std::i
     calls_.clear();
     for (std::size_t g = 0; g < groups_.size(); ++g) {
         const Group& group = groups_[g];
-        switch (schedule_->assignments[g].way) {
+        Way& way = schedule_->assignments[g].way;
+        // Where RAM is short the device has the only copy; then the work goes there whatever the policy says.
+        if (way == Way::kCpu && experts_.place(layer, group.expert) == Place::kDevice &&
+            !experts_.has_ram_copy(layer, group.expert)) {
+            way = Way::kResident;
+        }
+        switch (way) {
             case Way::kResident:
                 calls_.push_back({experts_.on_device(layer, group.expert), group.first_row, group.n_rows});
                 break;

@@ -69,8 +69,8 @@ __device__ inline void load_dims(const float* row, int first, std::int64_t head_
     }
 }
 
-// grid: (splits, kv heads * groups of kHeads query heads, items). A lane holds kDims dimensions; a warp takes kAhead keys
-// at a time, every fourth such piece.
+// grid: (splits, kv heads * groups of kHeads query heads, items). A lane holds kDims dimensions; a warp takes kAhead
+// keys at a time, every fourth such piece.
 template <int kDims, int kHeads>
 __global__ void __launch_bounds__(kDecodeThreads)
     attend_few(DecodeItems list, CudaAttentionShape shape, std::int64_t layer, std::int64_t most_splits, float scale,
@@ -95,7 +95,8 @@ __global__ void __launch_bounds__(kDecodeThreads)
     float q[kHeads][kDims];
 #pragma unroll
     for (int h = 0; h < kHeads; ++h) {
-        const std::int64_t head = first_head + (h < n_here ? h : 0);  // beyond the group: again the first, dropped later
+        const std::int64_t head =
+            first_head + (h < n_here ? h : 0);  // beyond the group: again the first, dropped later
         const float* row = qkv + (item.row * (shape.n_heads + 2 * shape.n_kv_heads) + head) * d;
 #pragma unroll
         for (int i = 0; i < kDims; ++i) q[h][i] = my_dims + i < d ? row[my_dims + i] * scale : 0.0f;
@@ -153,9 +154,9 @@ __global__ void __launch_bounds__(kDecodeThreads)
 
     // Bring the warps together, in their order. A warp without keys has weight 0.
     constexpr int kRow = kWarp * kDims;
-    float* all_largest = shared_memory<float>();             // (kHeads, kDecodeWarps)
-    float* all_sums = all_largest + kHeads * kDecodeWarps;   // the same
-    float* all_results = all_sums + kHeads * kDecodeWarps;   // (kHeads, kDecodeWarps, kRow)
+    float* all_largest = shared_memory<float>();            // (kHeads, kDecodeWarps)
+    float* all_sums = all_largest + kHeads * kDecodeWarps;  // the same
+    float* all_results = all_sums + kHeads * kDecodeWarps;  // (kHeads, kDecodeWarps, kRow)
 #pragma unroll
     for (int h = 0; h < kHeads; ++h) {
         if (lane == 0) {
@@ -233,7 +234,8 @@ struct Attention {
     template <int kDims, int kHeads>
     void start_few(const DecodeItems& list, std::int64_t most_splits, float* partials) const {
         const std::int64_t group = shape.n_heads / shape.n_kv_heads;
-        const dim3 grid(static_cast<unsigned>(most_splits), static_cast<unsigned>(shape.n_kv_heads * blocks_for(group, kHeads)),
+        const dim3 grid(static_cast<unsigned>(most_splits),
+                        static_cast<unsigned>(shape.n_kv_heads * blocks_for(group, kHeads)),
                         static_cast<unsigned>(list.n));
         constexpr std::size_t kFloats = std::size_t{kHeads} * kDecodeWarps * (2 + kWarp * kDims);
         worker.start(attend_few<kDims, kHeads>, grid, kDecodeThreads, kFloats * sizeof(float), list, shape, layer,
@@ -296,19 +298,19 @@ template <int kRows, int kFours>
 __global__ void __launch_bounds__(kTileThreads)
     attend_tiles(SegmentList list, CudaAttentionShape shape, std::int64_t layer, float scale, const float* qkv,
                  KvView kv, float* out) {
-    constexpr int kPer = 4;                             // rows of a thread
+    constexpr int kPer = 4;  // rows of a thread
     constexpr int kRowGroups = kRows / kPer;
-    constexpr int kParts = kTileThreads / kRowGroups;   // threads that share 4 rows
+    constexpr int kParts = kTileThreads / kRowGroups;  // threads that share 4 rows
     constexpr int kKeysPer = kTileKeys / kParts < 1 ? 1 : kTileKeys / kParts;
     constexpr int kScoreStride = kTileKeys + 1;
-    constexpr int kPerRow = kTileThreads / kRows;       // threads that share a row's softmax
+    constexpr int kPerRow = kTileThreads / kRows;  // threads that share a row's softmax
     const int d = static_cast<int>(shape.head_dim);
-    const int stride = d + kPer;                        // keeps float4 alignment, spreads the banks
-    float* queries = shared_memory<float>();            // (kRows, stride)
-    float* keys = queries + kRows * stride;             // (kTileKeys, stride): keys, then values
-    float* scores = keys + kTileKeys * stride;          // (kRows, kScoreStride)
-    float* shrinks = scores + kRows * kScoreStride;     // (kRows)
-    float* sums = shrinks + kRows;                      // (kRows)
+    const int stride = d + kPer;                     // keeps float4 alignment, spreads the banks
+    float* queries = shared_memory<float>();         // (kRows, stride)
+    float* keys = queries + kRows * stride;          // (kTileKeys, stride): keys, then values
+    float* scores = keys + kTileKeys * stride;       // (kRows, kScoreStride)
+    float* shrinks = scores + kRows * kScoreStride;  // (kRows)
+    float* sums = shrinks + kRows;                   // (kRows)
 
     const int thread = static_cast<int>(threadIdx.x);
     const std::int64_t unit = blockIdx.x;
@@ -364,7 +366,8 @@ __global__ void __launch_bounds__(kTileThreads)
         load(all_keys);
         __syncthreads();
 
-        // Scores (with 8 rows there are more threads than keys). A thread's keys are kParts apart, so that neighbours read different banks.
+        // Scores (with 8 rows there are more threads than keys). A thread's keys are kParts apart, so that neighbours
+        // read different banks.
         if (part < kTileKeys) {
             float products[kPer][kKeysPer] = {};
             for (int i = 0; i < d; i += 4) {
@@ -486,19 +489,19 @@ template <int kRows, int kFours>
 void start_tiles(const Attention& attention, const CudaSegment* segments, std::size_t n_segments) {
     const CudaAttentionShape& shape = attention.shape;
     const std::int64_t group = shape.n_heads / shape.n_kv_heads;
-    const std::size_t floats = static_cast<std::size_t>((kRows + kTileKeys) * (shape.head_dim + 4) +
-                                                        kRows * (kTileKeys + 1) + 2 * kRows);
+    const std::size_t floats =
+        static_cast<std::size_t>((kRows + kTileKeys) * (shape.head_dim + 4) + kRows * (kTileKeys + 1) + 2 * kRows);
     for_segment_lists(
         segments, n_segments,
         [&](const CudaSegment& segment) {
             return segment.n_tokens <= kFewTokens ? 0 : std::int64_t{blocks_for(segment.n_tokens * group, kRows)};
         },
         [&](const SegmentList& list) {
-            attention.worker.start(attend_tiles<kRows, kFours>,
-                                   dim3(static_cast<unsigned>(list.first_unit[list.n]),
-                                        static_cast<unsigned>(shape.n_kv_heads)),
-                                   kTileThreads, floats * sizeof(float), list, shape, attention.layer, attention.scale,
-                                   attention.qkv, attention.kv, attention.out);
+            attention.worker.start(
+                attend_tiles<kRows, kFours>,
+                dim3(static_cast<unsigned>(list.first_unit[list.n]), static_cast<unsigned>(shape.n_kv_heads)),
+                kTileThreads, floats * sizeof(float), list, shape, attention.layer, attention.scale, attention.qkv,
+                attention.kv, attention.out);
         });
 }
 
@@ -528,8 +531,7 @@ void attend(Worker& worker, std::int64_t layer, const CudaAttentionShape& shape,
                            std::to_string(shape.head_dim) + ".");
         return;
     }
-    const Attention attention{worker, shape,           layer, 1.0f / sqrtf(static_cast<float>(shape.head_dim)),
-                              qkv,    kv,              out};
+    const Attention attention{worker, shape, layer, 1.0f / sqrtf(static_cast<float>(shape.head_dim)), qkv, kv, out};
     DecodeItems list;
     for (std::size_t s = 0; s < n_segments; ++s) {
         const CudaSegment& segment = segments[s];

@@ -1,6 +1,6 @@
-#include "kernels/cuda/cublas_library.cuh"
-
 #include <dlfcn.h>
+
+#include "kernels/cuda/cublas_library.cuh"
 
 namespace offstage::kernels::cuda {
 namespace {

@@ -2,7 +2,6 @@
 // cuBLAS, found when a GPU is opened: the program starts without it, and on machines without CUDA.
 
 #include <cublas_v2.h>
-
 #include <memory>
 #include <string>
 

@@ -1,11 +1,9 @@
-#include "kernels/cuda_context.h"
-
 #include <cuda_runtime.h>
-
 #include <utility>
 #include <vector>
 
 #include "kernels/cuda/operations.cuh"
+#include "kernels/cuda_context.h"
 
 namespace offstage::kernels {
 namespace cuda {
@@ -181,13 +179,14 @@ bool Context::open(CudaOpening& opening) {
                        std::string("the NVIDIA driver reports: ") + cudaGetErrorString(status));
     }
     if (ordinal < 0 || ordinal >= n_devices) {
-        return refused(CudaOpenProblem::kUnsupported, "this machine shows " + std::to_string(n_devices) +
-                                                          " NVIDIA GPU(s), counted from 0");
+        return refused(CudaOpenProblem::kUnsupported,
+                       "this machine shows " + std::to_string(n_devices) + " NVIDIA GPU(s), counted from 0");
     }
     cudaDeviceProp properties{};
     status = cudaGetDeviceProperties(&properties, ordinal);
     if (status != cudaSuccess) {
-        return refused(CudaOpenProblem::kUnsupported, std::string("it is not described: ") + cudaGetErrorString(status));
+        return refused(CudaOpenProblem::kUnsupported,
+                       std::string("it is not described: ") + cudaGetErrorString(status));
     }
     facts_.name = properties.name;
     facts_.compute_major = properties.major;
@@ -212,15 +211,16 @@ bool Context::open(CudaOpening& opening) {
     if (status == cudaSuccess) status = copy_points_.open();
     is_open_ = status == cudaSuccess;
     if (is_open_) cublas_ = Cublas::load();
-    if (cublas_ != nullptr && cublas_->functions().set_stream(cublas_->handle(), compute_.get()) != CUBLAS_STATUS_SUCCESS) {
+    if (cublas_ != nullptr &&
+        cublas_->functions().set_stream(cublas_->handle(), compute_.get()) != CUBLAS_STATUS_SUCCESS) {
         cublas_.reset();
     }
     std::size_t free_bytes = 0;
     std::size_t total_bytes = 0;
     if (status == cudaSuccess) status = cudaMemGetInfo(&free_bytes, &total_bytes);
     if (status != cudaSuccess) {
-        const auto problem = status == cudaErrorMemoryAllocation ? CudaOpenProblem::kOutOfMemory
-                                                                 : CudaOpenProblem::kUnsupported;
+        const auto problem =
+            status == cudaErrorMemoryAllocation ? CudaOpenProblem::kOutOfMemory : CudaOpenProblem::kUnsupported;
         return refused(problem, facts_.name + " does not open: " + cudaGetErrorString(status));
     }
     facts_.free_bytes = free_bytes;
@@ -245,9 +245,9 @@ Context::~Context() {
 }
 
 bool Context::clear_failure() {
-    if (!use_device()) return false;
     (void)cudaGetLastError();
-    const cudaError_t status = cudaDeviceSynchronize();  // a lost context answers with its error for ever
+    cudaError_t status = cudaSetDevice(facts_.ordinal);
+    if (status == cudaSuccess) status = cudaDeviceSynchronize();  // a lost context answers with its error for ever
     if (status != cudaSuccess) {
         (void)cudaGetLastError();
         worker_.failure.set(std::string("The GPU answers no more: ") + cudaGetErrorString(status) + ".");
@@ -267,7 +267,7 @@ void* Context::allocate(std::size_t bytes) noexcept {
 }
 
 void Context::release(void* device) noexcept {
-    if (!use_device()) return;
+    (void)use_device();  // the address says which device it is of
     if (cudaFree(device) != cudaSuccess) (void)cudaGetLastError();
 }
 
@@ -312,7 +312,8 @@ std::uint64_t Context::record(CudaQueue queue) {
     Ring& points = ring(queue);
     const cudaEvent_t event = points.next();
     if (use_device()) {
-        check(cudaEventRecord(event, queue == CudaQueue::kCompute ? compute_.get() : copy_.get()), "Recording an event");
+        check(cudaEventRecord(event, queue == CudaQueue::kCompute ? compute_.get() : copy_.get()),
+              "Recording an event");
     }
     return points.last();
 }
@@ -360,7 +361,7 @@ std::uint64_t Context::scratch_bytes(const CudaStep& step) const {
 }
 
 void Context::set_scratch(void* data, std::size_t bytes) {
-    if (!use_device()) return;
+    if (!use_device()) worker_.failure.set("The GPU cannot be selected any more.");
     check(cudaStreamSynchronize(compute_.get()), "Waiting for the GPU");
     auto* place = static_cast<unsigned char*>(data);
     std::size_t left = bytes;

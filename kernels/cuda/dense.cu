@@ -36,7 +36,8 @@ __global__ void __launch_bounds__(kThreads)
 
 __global__ void __launch_bounds__(kThreads) add_values(const float* y, std::int64_t n, float* x) {
     const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * kThreads;
-    for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < n; i += step) x[i] += y[i];
+    for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < n; i += step)
+        x[i] += y[i];
 }
 
 __global__ void __launch_bounds__(kThreads)

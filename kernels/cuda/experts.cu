@@ -1,7 +1,7 @@
 // Experts in the neuron-major layout. Few rows: three kernels over all calls of a layer, which read each weight once.
 //   up:     a warp per neuron: activations[row][j] = silu(w1_j . x) * (w3_j . x)
-//   down:   a block per 256 columns and stretch of neurons: partials[stretch][row] = sum over its j of activation * w2_j
-//   gather: out[row] = the partials added in order
+//   down:   a block per 256 columns and stretch of neurons: partials[stretch][row] = sum over its j of activation *
+//   w2_j gather: out[row] = the partials added in order
 // No sum depends on when a block runs, so results do not vary from run to run; nor do they depend on the other calls.
 // Many rows: products of matrices, by the strides of the block's three parts.
 #include "kernels/cuda/numbers.cuh"
@@ -64,9 +64,8 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 template <typename T, int kInputs, bool kVector>
-__global__ void __launch_bounds__(kThreads)
-    expert_down(FewCalls list, std::int64_t hidden_dim, std::int64_t ffn_dim, const float* activations,
-                float* partials) {
+__global__ void __launch_bounds__(kThreads) expert_down(FewCalls list, std::int64_t hidden_dim, std::int64_t ffn_dim,
+                                                        const float* activations, float* partials) {
     constexpr int kAhead = kInputs >= 8 ? 2 : 4;
     float* exchange = shared_memory<float>();  // (kWarps, kColumns)
     const FewCall& call = list.calls[blockIdx.z];
@@ -262,8 +261,8 @@ void many_rows(Worker& worker, const CudaExpertShape& shape, const CudaExpertCal
 
 std::uint64_t expert_scratch_bytes(const CudaStep& step) {
     if (step.ffn_dim <= 0 || step.hidden_dim <= 0) return 0;
-    // Few rows: as if all that can be in one launch were, but not beyond what one call of the most rows takes in 8 calls:
-    // further calls then take another launch.
+    // Few rows: as if all that can be in one launch were, but not beyond what one call of the most rows takes in 8
+    // calls: further calls then take another launch.
     const std::int64_t all_rows = step.n_tokens * (step.n_active > 0 ? step.n_active : 1);
     std::uint64_t few = 0;
     for (std::int64_t rows = 1; rows <= CudaContext::kFewRows && rows <= step.n_tokens; ++rows) {
@@ -271,15 +270,14 @@ std::uint64_t expert_scratch_bytes(const CudaStep& step) {
         if (calls > step.n_experts) calls = step.n_experts;
         if (calls > 8) calls = 8;
         if (calls < 1) calls = 1;
-        const std::uint64_t bytes =
-            static_cast<std::uint64_t>(calls) * few_bytes(step.hidden_dim, step.ffn_dim, rows);
+        const std::uint64_t bytes = static_cast<std::uint64_t>(calls) * few_bytes(step.hidden_dim, step.ffn_dim, rows);
         if (bytes > few) few = bytes;
     }
     if (step.n_tokens <= CudaContext::kFewRows) return few;
     const std::int64_t rows = step.n_tokens < kBatchRows ? step.n_tokens : kBatchRows;
-    const std::uint64_t many = static_cast<std::uint64_t>(rows) *
-                                   batch_row_bytes(step.hidden_dim, step.ffn_dim, sizeof(float)) +
-                               kBatchRounding;
+    const std::uint64_t many =
+        static_cast<std::uint64_t>(rows) * batch_row_bytes(step.hidden_dim, step.ffn_dim, sizeof(float)) +
+        kBatchRounding;
     return many > few ? many : few;
 }
 

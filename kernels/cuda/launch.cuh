@@ -2,10 +2,9 @@
 // How kernels are started, and how they get at their shared memory. In the tests' host layer (tests/cuda_host) the same
 // kernels run as ordinary functions; these are the only places that know.
 
-#include <cuda_runtime.h>
-
 #include <cstddef>
 #include <cstdint>
+#include <cuda_runtime.h>
 #include <string>
 #include <type_traits>
 

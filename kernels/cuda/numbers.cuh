@@ -1,10 +1,9 @@
 #pragma once
 // Reading weights, and sums over a warp.
 
+#include <cstdint>
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
-
-#include <cstdint>
 
 #include "kernels/types.h"
 
@@ -36,9 +35,8 @@ template <>
 __device__ inline Bf16 narrow<Bf16>(float value) {
     const unsigned bits = __float_as_uint(value);
     Bf16 result;
-    result.bits = static_cast<std::uint16_t>((bits & 0x7fffffffu) > 0x7f800000u
-                                                 ? (bits >> 16) | 0x40u
-                                                 : (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
+    result.bits = static_cast<std::uint16_t>(
+        (bits & 0x7fffffffu) > 0x7f800000u ? (bits >> 16) | 0x40u : (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
     return result;
 }
 // Values beyond f16's range become its largest: an infinity would spoil the whole row.
@@ -68,7 +66,9 @@ struct Eight {
 #pragma unroll
         for (int i = 0; i < kEight; ++i) values[i] = 0.0f;
     }
-    __device__ float operator[](int i) const { return values[i]; }
+    __device__ float operator[](int i) const {
+        return values[i];
+    }
 };
 
 template <>

@@ -1,10 +1,9 @@
 #pragma once
 // The operations behind CudaContext: each starts its kernels on the worker's stream and returns.
 
-#include <cuda_runtime.h>
-
 #include <cstddef>
 #include <cstdint>
+#include <cuda_runtime.h>
 
 #include "kernels/cuda/cublas_library.cuh"
 #include "kernels/cuda/launch.cuh"
@@ -49,7 +48,8 @@ struct Worker {
     int compute_major = 0;
 
     template <typename... Parameters, typename... Arguments>
-    void start(void (*kernel)(Parameters...), dim3 grid, int block, std::size_t shared_bytes, Arguments&&... arguments) {
+    void start(void (*kernel)(Parameters...), dim3 grid, int block, std::size_t shared_bytes,
+               Arguments&&... arguments) {
         launch(kernel, grid, block, shared_bytes, stream, failure, arguments...);
     }
     void lacks_scratch() { failure.set("A CUDA operation got less scratch memory than its step needs."); }

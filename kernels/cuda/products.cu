@@ -72,7 +72,7 @@ template <typename T>
 __global__ void __launch_bounds__(kTileThreads)
     multiply_tiled(const T* weight, std::int64_t out_stride, std::int64_t in_stride, std::int64_t n_out,
                    std::int64_t n_in, const float* x, std::int64_t n, float* y) {
-    float* weights = shared_memory<float>();        // (kDepth, kTileStride)
+    float* weights = shared_memory<float>();         // (kDepth, kTileStride)
     float* inputs = weights + kDepth * kTileStride;  // the same
     const int thread = static_cast<int>(threadIdx.x);
     const std::int64_t first_out = static_cast<std::int64_t>(blockIdx.x) * kTile;
@@ -124,7 +124,8 @@ __global__ void __launch_bounds__(kValueThreads)
     gather_rows(const float* from, const std::int32_t* tokens, std::int64_t n_columns, T* to) {
     const std::int64_t row = blockIdx.x;
     const float* source = from + (tokens == nullptr ? row : static_cast<std::int64_t>(tokens[row])) * n_columns;
-    for (std::int64_t i = threadIdx.x; i < n_columns; i += kValueThreads) to[row * n_columns + i] = narrow<T>(source[i]);
+    for (std::int64_t i = threadIdx.x; i < n_columns; i += kValueThreads)
+        to[row * n_columns + i] = narrow<T>(source[i]);
 }
 
 template <typename T>
@@ -164,8 +165,8 @@ void multiply_many(Worker& worker, const Factor& factor, const void* x, std::int
             const dim3 grid(blocks_for(factor.n_out, kTile), blocks_for(n, kTile));
             worker.start(multiply_tiled<T>, grid, kTileThreads, 2 * kDepth * kTileStride * sizeof(float),
                          static_cast<const T*>(factor.data), factor.transposed ? 1 : factor.stride,
-                         factor.transposed ? factor.stride : 1, factor.n_out, factor.n_in,
-                         static_cast<const float*>(x), n, y);
+                         factor.transposed ? factor.stride : 1, factor.n_out, factor.n_in, static_cast<const float*>(x),
+                         n, y);
         });
         return;
     }

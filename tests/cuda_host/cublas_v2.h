@@ -2,7 +2,6 @@
 // What Offstage uses of cuBLAS, for the tests' host layer: see cuda_runtime.h. Plain loops on the stream's thread.
 
 #include <cstddef>
-
 #include <cuda_runtime.h>
 
 enum cublasStatus_t {

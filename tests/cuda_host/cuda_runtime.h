@@ -1,8 +1,9 @@
 #pragma once
-// CUDA on the host, for tests: what Offstage's device code uses of the runtime API, by the names and meanings of NVIDIA's
-// documentation. Found in the toolkit's place when kernels/cuda/*.cu are compiled as C++ (tests/cuda_host/CMakeLists.txt).
-// Kernels run as fibers, streams are threads of their own, device memory is the host's with guards around it. What a GPU
-// does beyond that - real races, its speed, its own rounding - is not shown by tests on it.
+// CUDA on the host, for tests: what Offstage's device code uses of the runtime API, by the names and meanings of
+// NVIDIA's documentation. Found in the toolkit's place when kernels/cuda/*.cu are compiled as C++
+// (tests/cuda_host/CMakeLists.txt). Kernels run as fibers, streams are threads of their own, device memory is the
+// host's with guards around it. What a GPU does beyond that - real races, its speed, its own rounding - is not shown by
+// tests on it.
 
 #include <cmath>
 #include <cstddef>

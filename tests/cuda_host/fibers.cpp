@@ -1,12 +1,11 @@
 #include "tests/cuda_host/fibers.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <numeric>
+#include <sys/mman.h>
 #include <vector>
 
 #if !defined(__x86_64__)
@@ -193,8 +192,8 @@ void BlockRunner::State::report_deadlock() const {
     why += " " + std::to_string(at_barrier.size()) + " of " + std::to_string(alive) + " at __syncthreads";
     for (std::size_t w = 0; w < at_warp.size(); ++w) {
         if (at_warp[w].empty()) continue;
-        why += "; warp " + std::to_string(w) + ": " + std::to_string(at_warp[w].size()) + " lanes at " +
-               warps[w].function;
+        why +=
+            "; warp " + std::to_string(w) + ": " + std::to_string(at_warp[w].size()) + " lanes at " + warps[w].function;
     }
     give_up(why);
 }
@@ -253,7 +252,8 @@ void BlockRunner::run(dim3 grid, dim3 block, std::size_t shared_bytes, const std
         const dim3 place(static_cast<unsigned>(index % grid.x), static_cast<unsigned>(index / grid.x % grid.y),
                          static_cast<unsigned>(index / grid.x / grid.y));
         for (int i = 0; i < n_threads; ++i) {
-            state.fibers[static_cast<std::size_t>(i)]->self = {dim3(static_cast<unsigned>(i), 0, 0), place, block, grid};
+            state.fibers[static_cast<std::size_t>(i)]->self = {dim3(static_cast<unsigned>(i), 0, 0), place, block,
+                                                               grid};
         }
         std::memset(state.shared.data(), kGuard, state.shared.size());
         std::memset(state.shared_data, kUninitialised, shared_bytes);

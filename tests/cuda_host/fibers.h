@@ -3,12 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cuda_runtime.h>
 #include <functional>
 #include <memory>
 #include <random>
 #include <string>
-
-#include <cuda_runtime.h>
 
 namespace cuda_host {
 

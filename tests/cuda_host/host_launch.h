@@ -2,9 +2,8 @@
 // Starting a kernel on the host layer.
 
 #include <cstddef>
-#include <functional>
-
 #include <cuda_runtime.h>
+#include <functional>
 
 namespace cuda_host {
 

@@ -1,11 +1,10 @@
 // The runtime API on the host: one lock for all of it, one thread per stream.
-#include <cuda_runtime.h>
-
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
 #include <cstring>
+#include <cuda_runtime.h>
 #include <deque>
 #include <map>
 #include <memory>
@@ -332,8 +331,8 @@ cudaError_t cudaMalloc(void** data, std::size_t bytes) {
     const cudaError_t status = begin("cudaMalloc", cudaErrorMemoryAllocation);
     if (status != cudaSuccess) return status;
     if (bytes > h.settings.memory_bytes - h.allocated_bytes) return answer(cudaErrorMemoryAllocation);
-    auto* all = static_cast<std::byte*>(
-        ::operator new(bytes + 2 * kGuardBytes, std::align_val_t{kGuardBytes}, std::nothrow));
+    auto* all =
+        static_cast<std::byte*>(::operator new (bytes + 2 * kGuardBytes, std::align_val_t{kGuardBytes}, std::nothrow));
     if (all == nullptr) return answer(cudaErrorMemoryAllocation);
     std::byte* place = all + kGuardBytes;
     std::memset(place, kUninitialised, bytes);
@@ -364,7 +363,7 @@ cudaError_t cudaFree(void* data) {
     __asan_unpoison_memory_region(all, found->second.bytes + 2 * kGuardBytes);
 #endif
     h.allocated_bytes -= found->second.bytes;
-    ::operator delete(all, std::align_val_t{kGuardBytes});
+    ::operator delete (all, std::align_val_t{kGuardBytes});
     h.allocations.erase(found);
     return status;
 }
@@ -386,7 +385,7 @@ cudaError_t cudaHostUnregister(void* data) {
     const cudaError_t status = begin("cudaHostUnregister");
     if (status != cudaSuccess) return status;
     return h.registered.erase(static_cast<std::byte*>(data)) == 1 ? cudaSuccess
-                                                                   : answer(cudaErrorHostMemoryNotRegistered);
+                                                                  : answer(cudaErrorHostMemoryNotRegistered);
 }
 
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {

@@ -1,9 +1,8 @@
 #pragma once
 // What the host layer's cuBLAS needs of its runtime.
 
-#include <functional>
-
 #include <cuda_runtime.h>
+#include <functional>
 
 namespace cuda_host {
 

@@ -1,0 +1,276 @@
+// The CUDA backend's operations on the GPU of this machine, through the engine's interface. Times are the device's own,
+// between two events. Beside every figure stands the limit measured in the same run: the device's bandwidth (a sum of
+// two large vectors: 12 bytes per value) or the bus (a plain copy of pinned memory).
+//
+//   bench_cuda --benchmark_filter=expert
+
+#include <algorithm>
+#include <benchmark/benchmark.h>
+#include <cstdint>
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "engine/device/cuda_backend.h"
+#include "engine/device/host_buffer.h"
+#include "engine/error.h"
+
+using namespace offstage;
+using namespace offstage::engine;
+
+namespace {
+
+// Mixtral's shapes.
+constexpr std::int64_t kHidden = 4096;
+constexpr std::int64_t kFfn = 14336;
+constexpr std::int64_t kVocab = 32000;
+constexpr AttentionShape kAttention = {32, 8, 128, 0};
+constexpr std::size_t kExpertBytes = std::size_t{3} * kHidden * kFfn * 2;
+// More than any GPU's caches hold, so that every expert is read from the memory.
+constexpr std::size_t kExperts = 4;
+
+// A device with weights on it.
+class Stage {
+  public:
+    explicit Stage(std::unique_ptr<Backend> backend) : backend_(std::move(backend)) {
+        Backend::StepShape shape;
+        shape.n_tokens = 2048;
+        shape.hidden_dim = kHidden;
+        shape.ffn_dim = kFfn;
+        shape.n_experts = 8;
+        shape.n_active = 2;
+        shape.attention = kAttention;
+        shape.vocab_size = kVocab;
+        shape.context = 32768;
+        backend_->reserve(shape);
+        weights_.resize(kExpertBytes, std::byte{0x3c});  // small bf16 numbers
+        is_pinned_ = backend_->pin(weights_);
+        for (std::size_t e = 0; e < kExperts; ++e) {
+            experts_.push_back(backend_->memory().allocate(kExpertBytes, MemoryUse::kExperts, "an expert"));
+            backend_->upload(experts_.back().data(), weights_.data(), kExpertBytes);
+        }
+        finish();
+    }
+    ~Stage() {
+        finish();
+        if (is_pinned_) backend_->unpin(weights_);
+    }
+    Stage(const Stage&) = delete;
+    Stage& operator=(const Stage&) = delete;
+
+    Backend& backend() { return *backend_; }
+    std::byte* expert(std::size_t e) const { return experts_[e % kExperts].data(); }
+    const std::vector<std::byte>& host_weights() const { return weights_; }
+    bool is_pinned() const { return is_pinned_; }
+
+    void finish() {
+        backend_->host_wait(backend_->record(DeviceEvent::Queue::kCompute));
+        backend_->host_wait(backend_->record(DeviceEvent::Queue::kCopy));
+    }
+    DeviceBlock zeros(std::size_t bytes) {
+        DeviceBlock block = backend_->memory().allocate(bytes, MemoryUse::kWorkspace, "a bench");
+        const std::vector<std::byte> none(bytes);
+        backend_->upload(block.data(), none.data(), bytes);
+        finish();
+        return block;
+    }
+    double time_us(const std::function<void()>& work) {
+        const DeviceEvent begin = backend_->record(DeviceEvent::Queue::kCompute);
+        work();
+        const DeviceEvent end = backend_->record(DeviceEvent::Queue::kCompute);
+        backend_->host_wait(end);
+        return backend_->elapsed_us(begin, end);
+    }
+    // Median of what large sums reach.
+    double device_gbps() {
+        if (device_gbps_ > 0) return device_gbps_;
+        constexpr std::int64_t kValues = std::int64_t{1} << 27;
+        const DeviceBlock x = zeros(kValues * 4);
+        const DeviceBlock y = zeros(kValues * 4);
+        device_gbps_ = median(11, [&] {
+            return 12e-3 * static_cast<double>(kValues) /
+                   time_us([&] { backend_->add(y.as<float>(), kValues, x.as<float>()); });
+        });
+        return device_gbps_;
+    }
+    // Median of one large pinned copy on the copy queue.
+    double bus_gbps() {
+        if (bus_gbps_ > 0) return bus_gbps_;
+        bus_gbps_ = median(11, [&] { return copy_gbps(1); });
+        return bus_gbps_;
+    }
+    // Copies an expert's bytes in so many pieces.
+    double copy_gbps(std::size_t n_pieces) {
+        const DeviceEvent begin = backend_->record(DeviceEvent::Queue::kCopy);
+        DeviceEvent end = begin;
+        for (std::size_t piece = 0; piece < n_pieces; ++piece) {
+            const std::size_t from = kExpertBytes * piece / n_pieces;
+            const std::size_t to = kExpertBytes * (piece + 1) / n_pieces;
+            end = backend_->copy_weights(expert(0) + from, weights_.data() + from, to - from, {}).value_or(end);
+        }
+        backend_->host_wait(end);
+        return 1e-3 * static_cast<double>(kExpertBytes) / backend_->elapsed_us(begin, end);
+    }
+
+  private:
+    static double median(int n, const std::function<double()>& measure) {
+        std::vector<double> all;
+        for (int i = 0; i < n; ++i) all.push_back(measure());
+        std::sort(all.begin(), all.end());
+        return all[all.size() / 2];
+    }
+
+    std::unique_ptr<Backend> backend_;
+    std::vector<std::byte> weights_;
+    bool is_pinned_ = false;
+    std::vector<DeviceBlock> experts_;
+    double device_gbps_ = 0;
+    double bus_gbps_ = 0;
+};
+
+// Runs `work(i)` per iteration, which reads so many bytes, and compares with the device's bandwidth.
+void count(benchmark::State& state, Stage& stage, double bytes, double flops, const std::function<void(int)>& work) {
+    const double limit = stage.device_gbps();
+    double us = 0;
+    int i = 0;
+    work(i);  // once for the caches and the library's first start
+    for (auto _ : state) {
+        const double taken = stage.time_us([&] { work(++i); });
+        state.SetIterationTime(taken * 1e-6);
+        us += taken;
+    }
+    if (!stage.backend().ok()) state.SkipWithError(stage.backend().failure().c_str());
+    const auto n = static_cast<double>(state.iterations());
+    state.counters["GB/s"] = 1e-3 * bytes * n / us;
+    state.counters["device GB/s"] = limit;
+    state.counters["of device"] = 1e-3 * bytes * n / us / limit;
+    if (flops > 0) state.counters["TFLOP/s"] = 1e-6 * flops * n / us;
+}
+
+void matvec(benchmark::State& state, Stage& stage, std::int64_t n_rows, std::int64_t n_tokens) {
+    const DeviceBlock x = stage.zeros(static_cast<std::size_t>(n_tokens * kHidden) * 4);
+    const DeviceBlock y = stage.zeros(static_cast<std::size_t>(n_tokens * n_rows) * 4);
+    count(state, stage, static_cast<double>(n_rows * kHidden * 2), 0, [&](int i) {
+        stage.backend().multiply(
+            {stage.expert(static_cast<std::size_t>(i)), kernels::WeightType::kBf16, n_rows, kHidden, kHidden},
+            x.as<float>(), n_tokens, y.as<float>());
+    });
+}
+
+void experts(benchmark::State& state, Stage& stage, std::size_t n_experts, std::int64_t n_rows) {
+    const auto all = static_cast<std::int64_t>(n_experts) * n_rows;
+    const DeviceBlock x = stage.zeros(static_cast<std::size_t>(n_rows * kHidden) * 4);
+    const DeviceBlock out = stage.zeros(static_cast<std::size_t>(all * kHidden) * 4);
+    std::vector<std::int32_t> tokens(static_cast<std::size_t>(all));
+    for (std::size_t r = 0; r < tokens.size(); ++r) tokens[r] = static_cast<std::int32_t>(r) % static_cast<int>(n_rows);
+    const DeviceBlock row_token = stage.zeros(tokens.size() * 4);
+    stage.backend().upload(row_token.data(), tokens.data(), tokens.size() * 4);
+    stage.finish();
+    const double flops = 6.0 * static_cast<double>(all * kHidden * kFfn);
+    count(state, stage, static_cast<double>(n_experts * kExpertBytes), flops, [&](int i) {
+        std::vector<ExpertCall> calls;
+        for (std::size_t e = 0; e < n_experts; ++e) {
+            const kernels::ExpertView view{stage.expert(static_cast<std::size_t>(i) + e), kernels::WeightType::kBf16,
+                                           kHidden, kFfn};
+            calls.push_back({view, static_cast<std::int64_t>(e) * n_rows, n_rows});
+        }
+        stage.backend().experts(calls, x.as<float>(), row_token.as<std::int32_t>(), out.as<float>());
+    });
+}
+
+void attention(benchmark::State& state, Stage& stage, std::int64_t n_sequences, std::int64_t past,
+               std::int64_t n_tokens) {
+    constexpr std::int64_t kBlock = kernels::kKvBlockTokens;
+    const std::int64_t per_sequence = (past + n_tokens + kBlock - 1) / kBlock;
+    const std::int64_t n_slots = n_sequences * per_sequence * kBlock;
+    const std::int64_t kv_heads = kAttention.n_kv_heads;
+    const std::int64_t d = kAttention.head_dim;
+    const DeviceBlock cache = stage.zeros(static_cast<std::size_t>(2 * kv_heads * n_slots * d) * 4);
+    std::vector<std::int32_t> blocks(static_cast<std::size_t>(n_sequences * per_sequence));
+    std::iota(blocks.begin(), blocks.end(), 0);
+    const DeviceBlock tables = stage.zeros(blocks.size() * 4);
+    stage.backend().upload(tables.data(), blocks.data(), blocks.size() * 4);
+    stage.finish();
+    std::vector<AttentionSegment> segments;
+    for (std::int64_t s = 0; s < n_sequences; ++s) {
+        AttentionSegment segment;
+        segment.first_row = s * n_tokens;
+        segment.n_tokens = n_tokens;
+        segment.past = past;
+        segment.blocks = std::span(blocks).subspan(static_cast<std::size_t>(s * per_sequence),
+                                                   static_cast<std::size_t>(per_sequence));
+        segment.device_blocks = tables.as<std::int32_t>() + s * per_sequence;
+        segments.push_back(segment);
+    }
+    const std::int64_t rows = n_sequences * n_tokens;
+    const DeviceBlock qkv = stage.zeros(static_cast<std::size_t>(rows * (kAttention.n_heads + 2 * kv_heads) * d) * 4);
+    const DeviceBlock out = stage.zeros(static_cast<std::size_t>(rows * kAttention.n_heads * d) * 4);
+    const double pairs = static_cast<double>(rows) * (static_cast<double>(past) + static_cast<double>(n_tokens) / 2);
+    count(state, stage, static_cast<double>(n_sequences * (past + n_tokens) * 2 * kv_heads * d * 4),
+          4.0 * static_cast<double>(kAttention.n_heads * d) * pairs, [&](int) {
+              stage.backend().attend(0, kAttention, segments, qkv.as<float>(),
+                                     {cache.as<float>(), 1, kv_heads, n_slots, d}, out.as<float>());
+          });
+}
+
+void weight_copy(benchmark::State& state, Stage& stage, std::size_t n_pieces) {
+    const double limit = stage.bus_gbps();
+    std::vector<double> all;
+    for (auto _ : state) {
+        all.push_back(stage.copy_gbps(n_pieces));
+        state.SetIterationTime(1e-9 * static_cast<double>(kExpertBytes) / all.back());
+    }
+    std::sort(all.begin(), all.end());
+    state.counters["GB/s"] = all[all.size() / 2];
+    state.counters["plain pinned copy GB/s"] = limit;
+    state.counters["pinned"] = stage.is_pinned() ? 1 : 0;
+}
+
+template <typename Body>
+void add(const std::string& name, Body body) {
+    benchmark::RegisterBenchmark(name.c_str(), body)->UseManualTime()->Unit(benchmark::kMicrosecond);
+}
+
+void register_all(Stage& stage) {
+    for (const std::int64_t tokens : {1, 2, 4, 8, 64, 512}) {
+        const std::string suffix = "/" + std::to_string(tokens) + " tokens";
+        add("matvec 4096x4096" + suffix, [&stage, tokens](auto& state) { matvec(state, stage, kHidden, tokens); });
+        add("matvec 32000x4096" + suffix, [&stage, tokens](auto& state) { matvec(state, stage, kVocab, tokens); });
+    }
+    for (const std::int64_t rows : {1, 2, 3, 4, 8, 16, 64, 256, 1024}) {
+        const std::string suffix = "/" + std::to_string(rows) + " rows each";
+        add("expert" + suffix, [&stage, rows](auto& state) { experts(state, stage, 1, rows); });
+        add("2 experts" + suffix, [&stage, rows](auto& state) { experts(state, stage, 2, rows); });
+    }
+    for (const std::int64_t past : {64, 512, 4096, 32000}) {
+        const std::string suffix = "/" + std::to_string(past) + " keys";
+        add("attention decode" + suffix, [&stage, past](auto& state) { attention(state, stage, 1, past, 1); });
+        add("attention 16 beams" + suffix, [&stage, past](auto& state) { attention(state, stage, 16, past, 1); });
+    }
+    add("attention prefill/2048 tokens", [&stage](auto& state) { attention(state, stage, 1, 0, 2048); });
+    for (const std::size_t pieces : {1, 8, 64}) {
+        add("weight copy/" + std::to_string(pieces) + " pieces",
+            [&stage, pieces](auto& state) { weight_copy(state, stage, pieces); });
+    }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    benchmark::Initialize(&argc, argv);
+    if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
+    try {
+        Stage stage(open_cuda_backend(0, 0));
+        std::printf("%s, %s free\n", stage.backend().info().fingerprint.c_str(),
+                    format_bytes(stage.backend().info().available_bytes).c_str());
+        register_all(stage);
+        benchmark::RunSpecifiedBenchmarks();
+    } catch (const Error& error) {
+        std::fprintf(stderr, "bench_cuda: %s\n", error.what());
+        return 1;
+    }
+    return 0;
+}
