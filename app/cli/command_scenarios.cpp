@@ -51,9 +51,7 @@ bool places_layers(const engine::ScenarioPolicy& policy) {
 
 double read_bandwidth(engine::LoadedModel& model) {
     kernels::ReadBandwidthProbe probe(model.pool(), std::size_t{256} << 20);
-    std::vector<double> gbps;
-    for (int i = 0; i < 3; ++i) gbps.push_back(probe.measure_gbps());
-    return engine::median(gbps);
+    return engine::median({probe.measure_gbps(), probe.measure_gbps(), probe.measure_gbps()});
 }
 
 engine::ScenarioReport run_on_one_placement(const BenchOptions& options, const engine::ScenarioRequest& request) {

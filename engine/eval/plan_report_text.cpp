@@ -110,11 +110,10 @@ std::string to_text(const PlanReport& r) {
                 format_bytes(plan.expert_bytes) + "\n";
     }
     text += "  RAM        " + format_bytes(plan.ram_bytes) + " of " + format_bytes(r.budget.ram_bytes) + "\n";
-    text +=
-        print("  experts    %lld of %lld on the device, %lld in RAM alone, %lld on disk; %s each\n",
-              static_cast<long long>(plan.n_resident()), static_cast<long long>(r.demand.n_layers * r.demand.n_experts),
-              static_cast<long long>(count(plan, Place::kRam)), static_cast<long long>(count(plan, Place::kDisk)),
-              format_bytes(r.demand.expert_bytes).c_str());
+    text += print("  experts    %lld of %lld on the device, %lld in RAM alone, %lld on disk; %s each\n",
+                  static_cast<long long>(plan.n_resident()), static_cast<long long>(r.plan.places.size()),
+                  static_cast<long long>(count(plan, Place::kRam)), static_cast<long long>(count(plan, Place::kDisk)),
+                  format_bytes(r.demand.expert_bytes).c_str());
     text += "  per layer ";
     for (const std::int64_t n : resident_per_layer(r)) text += print(" %lld", static_cast<long long>(n));
     text += print("\n  hit rate   %.1f %% expected (%s)\n", 100 * plan.expected_hit_rate,

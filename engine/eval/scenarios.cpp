@@ -101,6 +101,7 @@ class Runner {
         result.ttft_us = times_.front();
         result.total_us = times_.back();
         std::vector<double> gaps;
+        gaps.reserve(times_.size());
         for (std::size_t i = 1; i < times_.size(); ++i) gaps.push_back(times_[i] - times_[i - 1]);
         result.itl_median_us = median(gaps);
         result.itl_p95_us = percentile(gaps, 0.95);
@@ -116,6 +117,7 @@ class Runner {
 template <typename Figure>
 double median_of(const std::vector<Sample>& samples, const Figure& figure) {
     std::vector<double> values;
+    values.reserve(samples.size());
     for (const Sample& sample : samples) values.push_back(static_cast<double>(figure(sample)));
     return median(std::move(values));
 }

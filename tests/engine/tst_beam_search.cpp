@@ -27,7 +27,7 @@ QJsonArray golden(const char* name) {
 
 std::vector<TokenId> tokens_of(const QJsonValue& array) {
     std::vector<TokenId> tokens;
-    for (const QJsonValue& token : array.toArray()) tokens.push_back(token.toInt());
+    for (const auto& token : array.toArray()) tokens.push_back(token.toInt());
     return tokens;
 }
 
@@ -98,7 +98,7 @@ class TestBeamSearch : public QObject {
         QTest::addColumn<QJsonObject>("wanted");
         const QJsonArray cases = golden("beam_toy_golden.json");
         QVERIFY(cases.size() >= 100);
-        for (const QJsonValue& value : cases) {
+        for (const auto& value : cases) {
             const QJsonObject wanted = value.toObject();
             QTest::addRow("seed %d: width %d, penalty %.0f, %d end tokens", wanted[QLatin1String("seed")].toInt(),
                           wanted[QLatin1String("width")].toInt(), wanted[QLatin1String("length_penalty")].toDouble(),
@@ -137,7 +137,7 @@ class TestBeamSearch : public QObject {
         const QJsonArray cases = golden("beam_demo_golden.json");
         QCOMPARE(cases.size(), 72);
         for (const QString& device : {QStringLiteral("cpu"), QStringLiteral("emulated:rtx-3060")}) {
-            for (const QJsonValue& value : cases) {
+            for (const auto& value : cases) {
                 const QJsonObject wanted = value.toObject();
                 // The arithmetic is the same on both: one penalty is enough on the second.
                 if (device != QLatin1String("cpu") && wanted[QLatin1String("length_penalty")].toDouble() != 1) continue;
