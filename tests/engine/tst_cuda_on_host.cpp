@@ -138,8 +138,10 @@ void TestCudaOnHost::keeps_the_contract_on_the_host_layer_data() {
         const char* name = parity::kChecks[i].name;
         const auto check = static_cast<int>(i);
         QTest::addRow("host layer as 9.0 with cuBLAS: %s", name) << 9 << 0 << true << 1 << check;
-        QTest::addRow("host layer as 7.5 with cuBLAS: %s", name) << 7 << 5 << true << 2 << check;
         QTest::addRow("host layer as 8.6 without cuBLAS: %s", name) << 8 << 6 << false << 3 << check;
+        // Older GPUs differ in products alone: cuBLAS has no bfloat16 for them.
+        if (!QString(name).startsWith("multiply") && !QString(name).startsWith("experts")) continue;
+        QTest::addRow("host layer as 7.5 with cuBLAS: %s", name) << 7 << 5 << true << 2 << check;
     }
 }
 
