@@ -229,6 +229,11 @@ void weight_copy(benchmark::State& state, Stage& stage, std::size_t n_pieces) {
     state.counters["pinned"] = stage.is_pinned() ? 1 : 0;
 }
 
+// "expert/4 rows each"
+std::string named(const char* what, std::int64_t n, const char* of_what) {
+    return std::string(what).append("/").append(std::to_string(n)).append(" ").append(of_what);
+}
+
 template <typename Body>
 void add(const std::string& name, Body body) {
     benchmark::RegisterBenchmark(name.c_str(), body)->UseManualTime()->Unit(benchmark::kMicrosecond);
@@ -236,23 +241,24 @@ void add(const std::string& name, Body body) {
 
 void register_all(Stage& stage) {
     for (const std::int64_t tokens : {1, 2, 4, 8, 64, 512}) {
-        const std::string suffix = "/" + std::to_string(tokens) + " tokens";
-        add("matvec 4096x4096" + suffix, [&stage, tokens](auto& state) { matvec(state, stage, kHidden, tokens); });
-        add("matvec 32000x4096" + suffix, [&stage, tokens](auto& state) { matvec(state, stage, kVocab, tokens); });
+        add(named("matvec 4096x4096", tokens, "tokens"),
+            [&stage, tokens](auto& state) { matvec(state, stage, kHidden, tokens); });
+        add(named("matvec 32000x4096", tokens, "tokens"),
+            [&stage, tokens](auto& state) { matvec(state, stage, kVocab, tokens); });
     }
     for (const std::int64_t rows : {1, 2, 3, 4, 8, 16, 64, 256, 1024}) {
-        const std::string suffix = "/" + std::to_string(rows) + " rows each";
-        add("expert" + suffix, [&stage, rows](auto& state) { experts(state, stage, 1, rows); });
-        add("2 experts" + suffix, [&stage, rows](auto& state) { experts(state, stage, 2, rows); });
+        add(named("expert", rows, "rows each"), [&stage, rows](auto& state) { experts(state, stage, 1, rows); });
+        add(named("2 experts", rows, "rows each"), [&stage, rows](auto& state) { experts(state, stage, 2, rows); });
     }
     for (const std::int64_t past : {64, 512, 4096, 32000}) {
-        const std::string suffix = "/" + std::to_string(past) + " keys";
-        add("attention decode" + suffix, [&stage, past](auto& state) { attention(state, stage, 1, past, 1); });
-        add("attention 16 beams" + suffix, [&stage, past](auto& state) { attention(state, stage, 16, past, 1); });
+        add(named("attention decode", past, "keys"),
+            [&stage, past](auto& state) { attention(state, stage, 1, past, 1); });
+        add(named("attention 16 beams", past, "keys"),
+            [&stage, past](auto& state) { attention(state, stage, 16, past, 1); });
     }
     add("attention prefill/2048 tokens", [&stage](auto& state) { attention(state, stage, 1, 0, 2048); });
     for (const std::size_t pieces : {1, 8, 64}) {
-        add("weight copy/" + std::to_string(pieces) + " pieces",
+        add(named("weight copy", static_cast<std::int64_t>(pieces), "pieces"),
             [&stage, pieces](auto& state) { weight_copy(state, stage, pieces); });
     }
 }

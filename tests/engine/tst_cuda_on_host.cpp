@@ -6,7 +6,9 @@
 #include <QTest>
 
 #include "backend_parity.h"
+#include "engine/device/cpu_backend.h"
 #include "engine/device/cuda_backend.h"
+#include "kernels/thread_pool.h"
 #include "tests/cuda_host/cuda_host.h"
 
 using namespace offstage;
@@ -74,6 +76,31 @@ bool run_a_step(Backend& backend) {
     }
 }
 
+// The largest difference of two results, as a share of 1 or of the value.
+double distance(const std::vector<float>& a, const std::vector<float>& b) {
+    double largest = a.size() == b.size() && !a.empty() ? 0 : INFINITY;
+    for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+        const double difference = std::abs(double{a[i]} - double{b[i]}) / std::max(1.0, std::abs(double{b[i]}));
+        if (!(difference <= largest)) largest = difference;  // NaN too
+    }
+    return largest;
+}
+
+std::vector<float> attended(Backend& backend, const AttentionShape& shape,
+                            const std::vector<parity::TestSequences::Length>& lengths) {
+    Backend::StepShape step = parity::largest_step();
+    step.attention = shape;
+    step.context = 8192;
+    backend.reserve(step);
+    const parity::TestSequences sequences(backend, shape, lengths, 1);
+    const std::int64_t width = (shape.n_heads + 2 * shape.n_kv_heads) * shape.head_dim;
+    const parity::OnDevice<float> qkv(backend, parity::random_floats(sequences.n_rows() * width, 2));
+    const parity::OnDevice<float> out(backend,
+                                      parity::filled(sequences.n_rows() * shape.n_heads * shape.head_dim, NAN));
+    backend.attend(0, shape, sequences.segments(), qkv.data(), sequences.view(), out.data());
+    return out.download();
+}
+
 }  // namespace
 
 class TestCudaOnHost : public QObject {
@@ -83,6 +110,10 @@ class TestCudaOnHost : public QObject {
     void init() { cuda_host::reset(); }
     void keeps_the_contract_on_the_host_layer_data();
     void keeps_the_contract_on_the_host_layer();
+    void attention_of_unusual_shapes_matches_the_cpu_data();
+    void attention_of_unusual_shapes_matches_the_cpu();
+    void more_experts_than_a_launch_takes_match_the_cpu();
+    void more_rows_than_scratch_takes_match_the_cpu();
     void opening_says_why_it_fails();
     void nth_failure_leaves_a_device_that_works_data();
     void nth_failure_leaves_a_device_that_works();
@@ -91,6 +122,10 @@ class TestCudaOnHost : public QObject {
     void too_little_scratch_is_a_failure();
     void same_bits_in_any_order_of_threads();
     void tickets_long_past_have_happened();
+
+  private:
+    kernels::ThreadPool pool_{2};
+    CpuBackend cpu_{pool_, kernels::GemmMode::kF32, kBudget};
 };
 
 void TestCudaOnHost::keeps_the_contract_on_the_host_layer_data() {
@@ -103,8 +138,10 @@ void TestCudaOnHost::keeps_the_contract_on_the_host_layer_data() {
         const char* name = parity::kChecks[i].name;
         const auto check = static_cast<int>(i);
         QTest::addRow("host layer as 9.0 with cuBLAS: %s", name) << 9 << 0 << true << 1 << check;
-        QTest::addRow("host layer as 7.5 with cuBLAS: %s", name) << 7 << 5 << true << 2 << check;
         QTest::addRow("host layer as 8.6 without cuBLAS: %s", name) << 8 << 6 << false << 3 << check;
+        // Older GPUs differ in products alone: cuBLAS has no bfloat16 for them.
+        if (!QString(name).startsWith("multiply") && !QString(name).startsWith("experts")) continue;
+        QTest::addRow("host layer as 7.5 with cuBLAS: %s", name) << 7 << 5 << true << 2 << check;
     }
 }
 
@@ -122,6 +159,81 @@ void TestCudaOnHost::keeps_the_contract_on_the_host_layer() {
     cuda_host::reset(settings);
     parity::run_check(parity::kChecks[check], *open_on_host(), {cublas ? kRounded : kExact, true});
     QCOMPARE(problems(), QString());
+}
+
+void TestCudaOnHost::attention_of_unusual_shapes_matches_the_cpu_data() {
+    QTest::addColumn<int>("n_heads");
+    QTest::addColumn<int>("n_kv_heads");
+    QTest::addColumn<int>("head_dim");
+    QTest::addColumn<int>("sliding_window");
+    QTest::addRow("groups of 3") << 6 << 2 << 64 << 0;
+    QTest::addRow("groups of 8, window") << 8 << 1 << 32 << 70;
+    QTest::addRow("heads of 256") << 4 << 2 << 256 << 0;
+    QTest::addRow("heads of 192, groups of 5") << 5 << 1 << 192 << 0;
+    QTest::addRow("heads of 4") << 2 << 2 << 4 << 0;
+}
+
+void TestCudaOnHost::attention_of_unusual_shapes_matches_the_cpu() {
+    QFETCH(int, n_heads);
+    QFETCH(int, n_kv_heads);
+    QFETCH(int, head_dim);
+    QFETCH(int, sliding_window);
+    const AttentionShape shape{n_heads, n_kv_heads, head_dim, sliding_window};
+    const std::unique_ptr<Backend> backend = open_on_host();
+    // More keys than the splits hold at their least; more segments than a launch takes; both ways in one step.
+    std::vector<std::vector<parity::TestSequences::Length>> steps = {{{4500, 1}, {4096, 2}},
+                                                                     {{70, 45}, {5, 3}, {0, 9}}};
+    steps.emplace_back();
+    for (std::int64_t s = 0; s < 70; ++s) steps.back().push_back({s * 3, s % 2 == 0 ? 1 : 9});
+    for (const auto& lengths : steps) {
+        const double apart = distance(attended(*backend, shape, lengths), attended(cpu_, shape, lengths));
+        QVERIFY2(backend->ok(), backend->failure().c_str());
+        QVERIFY2(apart < 1e-5, qPrintable(QString::number(apart)));
+    }
+}
+
+void TestCudaOnHost::more_experts_than_a_launch_takes_match_the_cpu() {
+    const std::unique_ptr<Backend> backend = open_on_host();
+    const auto rows = [](Backend& device) {
+        device.reserve(parity::largest_step());
+        const parity::TestExperts experts(device, kernels::WeightType::kF16, 24, 16, 70);
+        const parity::OnDevice<float> inputs(device, parity::random_floats(64 * 24, 1));
+        std::vector<parity::TestExperts::Share> shares;
+        for (std::size_t e = 0; e < 70; ++e) {
+            shares.push_back({e, parity::some_tokens(e < 66 ? 1 : 3, static_cast<std::int32_t>(e), 1)});
+        }
+        return experts.run(shares, inputs, 0).rows;
+    };
+    const double apart = distance(rows(*backend), rows(cpu_));
+    QVERIFY2(backend->ok(), backend->failure().c_str());
+    QVERIFY2(apart < 1e-5, qPrintable(QString::number(apart)));
+}
+
+// Products and experts of more rows than are converted at once.
+void TestCudaOnHost::more_rows_than_scratch_takes_match_the_cpu() {
+    const std::unique_ptr<Backend> backend = open_on_host();
+    const auto results = [](Backend& device) {
+        constexpr std::int64_t kRows = 1100;
+        Backend::StepShape step = parity::largest_step();
+        step.hidden_dim = 32;
+        step.ffn_dim = 16;
+        step.attention = {1, 1, 32, 0};
+        device.reserve(step);
+        const parity::TestWeight weight(device, kernels::WeightType::kBf16, 8, 32, 3);
+        const parity::OnDevice<float> x(device, parity::random_floats(kRows * 32, 4));
+        const parity::OnDevice<float> y(device, parity::filled(kRows * 8, NAN));
+        device.multiply(weight.view, x.data(), kRows, y.data());
+        std::vector<float> all = y.download();
+        const parity::TestExperts experts(device, kernels::WeightType::kBf16, 32, 16, 1);
+        const parity::TestExperts::Share share{0, parity::some_tokens(kRows, 0, 1)};
+        const std::vector<float> rows = experts.run(std::vector{share}, x, 0).rows;
+        all.insert(all.end(), rows.begin(), rows.end());
+        return all;
+    };
+    const double apart = distance(results(*backend), results(cpu_));
+    QVERIFY2(backend->ok(), backend->failure().c_str());
+    QVERIFY2(apart < 3e-2, qPrintable(QString::number(apart)));  // inputs in bf16
+    QVERIFY(apart > 0);
 }
 
 void TestCudaOnHost::opening_says_why_it_fails() {
