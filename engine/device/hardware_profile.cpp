@@ -26,16 +26,24 @@ constexpr std::array kKeys = {"name",    "memory_bytes",       "reserved_bytes",
                               "sync_us", "copy_latency_us",    "host",           "source"};
 constexpr std::array kHostKeys = {"name", "read_gbps", "dram_gbps", "gflops"};
 
+template <typename Names>
+std::string joined(const Names& names) {
+    std::string all;
+    for (const auto& name : names) {
+        if (!all.empty()) all += ", ";
+        all += name;
+    }
+    return all;
+}
+
 // A misspelt key would be a figure that silently does not count.
 void require_known_keys(const nlohmann::json& object, std::span<const char* const> keys, const std::string& source,
                         const std::string& path) {
     for (const auto& item : object.items()) {
         const bool known = std::any_of(keys.begin(), keys.end(), [&](const char* key) { return item.key() == key; });
         if (known) continue;
-        std::string all;
-        for (const char* key : keys) all += (all.empty() ? "" : ", ") + std::string(key);
         throw Error(ErrorKind::kInvalidInput, source + ": " + in_quotes(path + item.key()) +
-                                                  " is no key of a hardware profile; expected one of " + all);
+                                                  " is no key of a hardware profile; expected one of " + joined(keys));
     }
 }
 
@@ -133,8 +141,7 @@ HardwareProfile find_hardware_profile(const std::string& name) {
     std::error_code error;
     if ((!is_file && !is_word) || !std::filesystem::is_regular_file(path, error)) {
         if (is_file) throw Error(ErrorKind::kNotFound, "There is no hardware profile " + in_quotes(name) + ".");
-        std::string all;
-        for (const std::string& id : hardware_profile_ids()) all += (all.empty() ? "" : ", ") + id;
+        const std::string all = joined(hardware_profile_ids());
         throw Error(ErrorKind::kNotFound,
                     "There is no hardware profile " + in_quotes(name) + "; " +
                         (all.empty() ? "none was found in " + in_quotes(profile_directory().string())
@@ -166,7 +173,7 @@ std::filesystem::path resource_directory() {
     std::error_code error;
     const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
     if (!error) {
-        const std::filesystem::path installed = program.parent_path().parent_path() / "share/offstage";
+        std::filesystem::path installed = program.parent_path().parent_path() / "share/offstage";
         if (holds_profiles(installed)) return installed;
         // A program of a build tree inside the source tree.
         for (auto folder = program.parent_path(); folder.has_relative_path(); folder = folder.parent_path()) {
