@@ -8,10 +8,6 @@
 #include <string>
 #include <type_traits>
 
-#ifdef OFFSTAGE_CUDA_ON_HOST
-#include "tests/cuda_host/host_launch.h"
-#endif
-
 namespace offstage::kernels::cuda {
 
 // Keeps the first failure of a context.

@@ -2,7 +2,8 @@
 // What Offstage uses of cuBLAS, for the tests' host layer: see cuda_runtime.h. Plain loops on the stream's thread.
 
 #include <cstddef>
-#include <cuda_runtime.h>
+
+#include "tests/cuda_host/cuda_runtime.h"
 
 enum cublasStatus_t {
     CUBLAS_STATUS_SUCCESS = 0,

@@ -106,6 +106,19 @@ const ThisThread& this_thread();
 const std::uint32_t* meet_warp(unsigned mask, const char* function, std::uint32_t value);
 void meet_block();
 
+// Of the running block: exactly as large as the launch said.
+void* shared_memory();
+
+// In the place of cudaLaunchKernel, whose arguments have no types.
+cudaError_t start(dim3 grid, dim3 block, std::size_t shared_bytes, std::size_t parameter_bytes, cudaStream_t stream,
+                  std::function<void()> thread);
+
+template <typename... Parameters>
+cudaError_t launch(void (*kernel)(Parameters...), dim3 grid, dim3 block, std::size_t shared_bytes, cudaStream_t stream,
+                   Parameters... parameters) {
+    return start(grid, block, shared_bytes, (sizeof(Parameters) + ... + 0), stream, [=] { kernel(parameters...); });
+}
+
 }  // namespace cuda_host
 
 inline void __syncthreads() {

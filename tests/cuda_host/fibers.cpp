@@ -18,8 +18,6 @@
 #include <sanitizer/tsan_interface.h>
 #endif
 
-#include "tests/cuda_host/host_launch.h"
-
 namespace cuda_host {
 namespace {
 

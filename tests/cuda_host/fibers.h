@@ -3,11 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cuda_runtime.h>
 #include <functional>
 #include <memory>
 #include <random>
 #include <string>
+
+#include "tests/cuda_host/cuda_runtime.h"
 
 namespace cuda_host {
 

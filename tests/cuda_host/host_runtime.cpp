@@ -4,7 +4,6 @@
 #include <condition_variable>
 #include <cstdio>
 #include <cstring>
-#include <cuda_runtime.h>
 #include <deque>
 #include <map>
 #include <memory>
@@ -18,8 +17,8 @@
 #endif
 
 #include "tests/cuda_host/cuda_host.h"
+#include "tests/cuda_host/cuda_runtime.h"
 #include "tests/cuda_host/fibers.h"
-#include "tests/cuda_host/host_launch.h"
 #include "tests/cuda_host/host_stream.h"
 
 namespace {
@@ -165,6 +164,7 @@ void reset(const Settings& settings) {
     h.fail_in.clear();
     h.calls.clear();
     h.problems.clear();
+    h.registered.clear();
     h.launches = 0;
     h.lost = false;
     last_error = cudaSuccess;

@@ -1,8 +1,9 @@
 #pragma once
 // What the host layer's cuBLAS needs of its runtime.
 
-#include <cuda_runtime.h>
 #include <functional>
+
+#include "tests/cuda_host/cuda_runtime.h"
 
 namespace cuda_host {
 

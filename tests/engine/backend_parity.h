@@ -757,6 +757,7 @@ inline void check_pin(Backend& backend, const Promise&) {
     std::vector<std::byte> host(1 << 20, std::byte{7});
     const bool pinned = backend.pin(host);  // false where the system refuses: copies work all the same
     const OnDevice<std::byte> slot(backend, std::vector<std::byte>(host.size()));
+    finish(backend);  // the slot is uploaded on the other queue
     const auto copied = backend.copy_weights(slot.data(), host.data(), host.size(), {});
     QVERIFY(copied.has_value());
     backend.host_wait(*copied);
