@@ -62,7 +62,8 @@ struct ExpertCall {
     std::int64_t n_rows = 0;
 };
 
-// CPU work done on behalf of a step, for clocks that account instead of measuring.
+// CPU work done on behalf of a step, for clocks that account instead of measuring: pieces done one after the other, each
+// limited by the slower of its two needs.
 struct HostWork {
     double bytes = 0;  // of weights read
     double flops = 0;
@@ -111,7 +112,10 @@ class Backend {
     static constexpr std::uint64_t kTimedEvents = 1024;
     virtual double elapsed_us(DeviceEvent begin, DeviceEvent end) = 0;
     // Runs CPU work of a step on the calling thread (and the compute pool). Returns its microseconds by now_us().
-    virtual double run_on_host(const HostWork& work, const std::function<void()>& body) = 0;
+    virtual double run_on_host(std::span<const HostWork> work, const std::function<void()>& body) = 0;
+    double run_on_host(const HostWork& work, const std::function<void()>& body) {
+        return run_on_host(std::span<const HostWork>(&work, 1), body);
+    }
 
     // ---- operations, compute queue. Activations are float32, rows contiguous.
     // x (n, hidden_dim) = rows tokens[i] of table (vocab_size, hidden_dim).

@@ -121,7 +121,7 @@ double CpuBackend::elapsed_us(DeviceEvent begin, DeviceEvent end) {
     return from < 0 || to < 0 ? 0 : to - from;
 }
 
-double CpuBackend::run_on_host(const HostWork&, const std::function<void()>& body) {
+double CpuBackend::run_on_host(std::span<const HostWork>, const std::function<void()>& body) {
     const auto start = Clock::now();
     body();
     return us_since(start);

@@ -33,7 +33,8 @@ class CpuBackend final : public Backend {
     bool has_happened(DeviceEvent event) override;
     double now_us() override;
     double elapsed_us(DeviceEvent begin, DeviceEvent end) override;
-    double run_on_host(const HostWork& work, const std::function<void()>& body) override;
+    using Backend::run_on_host;
+    double run_on_host(std::span<const HostWork> work, const std::function<void()>& body) override;
 
     void embed(const kernels::WeightView& table, const TokenId* tokens, std::int64_t n, float* x) override;
     void rms_norm(const float* x, const float* weight, std::int64_t n, std::int64_t hidden_dim, float eps,

@@ -123,7 +123,8 @@ class CudaBackend final : public Backend {
     double elapsed_us(DeviceEvent begin, DeviceEvent end) override {
         return begin.queue == end.queue ? context_->elapsed_us(queue_of(begin), begin.ticket, end.ticket) : 0;
     }
-    double run_on_host(const HostWork&, const std::function<void()>& body) override {
+    using Backend::run_on_host;
+    double run_on_host(std::span<const HostWork>, const std::function<void()>& body) override {
         const double begin = now_us();
         body();
         return now_us() - begin;

@@ -300,7 +300,7 @@ double EmulatedAccelerator::elapsed_us(DeviceEvent begin, DeviceEvent end) {
     return from && to ? *to - *from : 0;
 }
 
-double EmulatedAccelerator::run_on_host(const HostWork& work, const std::function<void()>& body) {
+double EmulatedAccelerator::run_on_host(std::span<const HostWork> work, const std::function<void()>& body) {
     const double begin = now_us();
     if (!state_->profile.host) {
         {
@@ -314,10 +314,12 @@ double EmulatedAccelerator::run_on_host(const HostWork& work, const std::functio
     if (!state_->dry) body();
     const InPlaceOfGpu guard(*state_);
     const HostProfile& host = *state_->profile.host;
-    const double us = std::max(work.bytes / (host.read_gbps * 1e3), work.flops / (host.gflops * 1e3));
-    const double wanted_gbps =
-        state_->profile.bus_gbps * state_->profile.bus_efficiency + (us > 0 ? work.bytes / us / 1e3 : 0);
-    state_->timeline.host_work(us, std::min(1.0, host.dram_gbps / wanted_gbps));
+    for (const HostWork& piece : work) {
+        const double us = std::max(piece.bytes / (host.read_gbps * 1e3), piece.flops / (host.gflops * 1e3));
+        const double wanted_gbps =
+            state_->profile.bus_gbps * state_->profile.bus_efficiency + (us > 0 ? piece.bytes / us / 1e3 : 0);
+        state_->timeline.host_work(us, std::min(1.0, host.dram_gbps / wanted_gbps));
+    }
     return state_->timeline.now_us() - begin;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <random>
 
 #include "engine/error.h"
@@ -12,6 +13,14 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr auto kPublishInterval = std::chrono::milliseconds(16);
+
+// By the model itself: temperature 1, nothing cut off.
+double log_probability_of(std::span<const float> logits, TokenId token) {
+    const float largest = *std::max_element(logits.begin(), logits.end());
+    double sum = 0;
+    for (const float logit : logits) sum += std::exp(static_cast<double>(logit - largest));
+    return static_cast<double>(logits[static_cast<std::size_t>(token)] - largest) - std::log(sum);
+}
 
 std::uint64_t random_seed() {
     std::random_device device;
@@ -355,10 +364,12 @@ void LocalSession::answer_several(const GenerationRequest& request, const TextDe
             const TokenId token = drawn.sampler.sample(logits, drawn.context);
             if (token < 0) throw_no_probabilities();
             if (is_end(token)) {
+                answer.log_probability += log_probability_of(logits, token);
                 answer.finish = FinishReason::kEndOfTurn;
                 continue;
             }
             answer.tokens.push_back(token);
+            answer.log_probability += log_probability_of(logits, token);
             drawn.context.push_back(token);
             if (request.max_tokens > 0 && static_cast<int>(answer.tokens.size()) >= request.max_tokens) {
                 answer.finish = FinishReason::kMaxTokens;

@@ -202,13 +202,13 @@ void MoeLayer::run_host(std::int64_t layer, const float* normalised, std::int64_
     // Experts in RAM in one go; those on disk as many at a time as there are slots for them.
     const auto run_calls = [&] {
         if (calls_.empty()) return;
-        HostWork work;
+        host_work_.clear();
         for (const ExpertCall& call : calls_) {
-            work.bytes += static_cast<double>(experts_.expert_bytes());
-            work.flops += 2.0 * static_cast<double>(config_.expert_weights() * call.n_rows);
+            host_work_.push_back({static_cast<double>(experts_.expert_bytes()),
+                                  2.0 * static_cast<double>(config_.expert_weights() * call.n_rows)});
         }
         pending_.cpu_us +=
-            device_.run_on_host(work, [&] { host_.experts(calls_, inputs, row_map_.host(), rows_.host()); });
+            device_.run_on_host(host_work_, [&] { host_.experts(calls_, inputs, row_map_.host(), rows_.host()); });
     };
     calls_.clear();
     for (const std::size_t g : host_groups_) {

@@ -96,6 +96,7 @@ class MoeLayer {
     Schedule* schedule_ = nullptr;
     std::vector<Group> groups_;  // in the schedule's order
     std::vector<ExpertCall> calls_;
+    std::vector<HostWork> host_work_;
     std::vector<std::size_t> host_groups_;   // of groups_: what the CPU does
     std::vector<Copied> copied_;             // what goes through the staging slots
     std::vector<DeviceEvent> staging_free_;  // per staging slot

@@ -149,8 +149,8 @@ struct DeviceReport {
 struct Answer {
     std::string text;
     std::vector<TokenId> tokens;
-    double log_probability = 0;
-    double score = 0;  // beam search: log probability / length^penalty
+    double log_probability = 0;  // by the model itself, at temperature 1; the end token included when there is one
+    double score = 0;            // beam search: log probability / length^penalty
     FinishReason finish = FinishReason::kEndOfTurn;
 };
 

@@ -214,7 +214,7 @@ void TestEmulatedAccelerator::host_work_is_accounted_from_profile() {
     QCOMPARE(gpu.run_on_host({300'000, 1e6}, [&] { ran = true; }), 10.0);  // bound by reading
     QVERIFY(ran);
     QCOMPARE(gpu.run_on_host({300'000, 5e7}, [] {}), 50.0);  // bound by computing
-    QCOMPARE(gpu.run_on_host({}, [] {}), 0.0);
+    QCOMPARE(gpu.run_on_host(HostWork{}, [] {}), 0.0);
     QCOMPARE(gpu.now_us(), 60.0);
 }
 
