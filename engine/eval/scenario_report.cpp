@@ -16,8 +16,12 @@ std::string heading(const ScenarioReport& report) {
     text += print("%s weights, %lld of %lld experts resident, ", m.weight_type.c_str(),
                   static_cast<long long>(m.resident_experts), static_cast<long long>(m.total_experts));
     if (m.vram_budget_bytes > 0) text += "VRAM budget " + format_bytes(m.vram_budget_bytes) + ", ";
-    text += print("CPU %s with %d threads", m.instruction_set.c_str(), m.n_threads);
-    if (report.read_gbps > 0) text += print(", read bandwidth %.1f GB/s (measured)", report.read_gbps);
+    if (m.emulated_host) {
+        text += "CPU accounted from the profile";  // this machine's has no part in the figures
+    } else {
+        text += print("CPU %s with %d threads", m.instruction_set.c_str(), m.n_threads);
+        if (report.read_gbps > 0) text += print(", read bandwidth %.1f GB/s (measured)", report.read_gbps);
+    }
     if (report.bus_gbps > 0) {
         text += print(", bus %.1f GB/s (%s)", report.bus_gbps, m.emulated ? "accounted" : "measured");
     }

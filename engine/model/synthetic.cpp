@@ -195,11 +195,14 @@ SyntheticModel parse_synthetic(std::string_view text) {
         const std::string_view value = equals == std::string_view::npos ? "" : option.substr(equals + 1);
         if (key == "layers") {
             model.config.n_layers = static_cast<std::int64_t>(parse_number(value, "layers", 1, kMaxLayers));
+        } else if (key == "active") {
+            model.config.n_active = static_cast<std::int64_t>(
+                parse_number(value, "active", 1, static_cast<std::uint64_t>(model.config.n_experts)));
         } else if (key == "seed") {
             model.seed = parse_number(value, "seed", 0, std::numeric_limits<std::uint64_t>::max());
         } else {
             throw Error(ErrorKind::kInvalidInput,
-                        "A synthetic model has no option \"" + std::string(key) + "\"; expected layers=N or seed=S.");
+                        "A synthetic model has no option \"" + std::string(key) + "\"; expected layers=N, active=A or seed=S.");
         }
     }
     return model;

@@ -15,7 +15,7 @@ namespace offstage::engine {
 //   synthetic:mixtral-8x7b   32 layers, hidden 4096, ffn 14336,  8 experts top 2, 32 heads /  8 KV heads, vocab 32000
 //   synthetic:mixtral-mini    8 layers, hidden 2048, ffn  7168,  8 experts top 2, 16 heads /  4 KV heads, vocab 32000
 //   synthetic:fine           12 layers, hidden 1024, ffn   512, 64 experts top 8, 16 heads /  4 KV heads, vocab 32000
-// followed by ?layers=N&seed=S, both optional.
+// followed by ?layers=N&active=A&seed=S, each optional; active: experts per token.
 struct SyntheticModel {
     std::string name;  // "mixtral-mini"
     ModelConfig config;

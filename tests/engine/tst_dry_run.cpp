@@ -1,0 +1,140 @@
+// A dry run accounts exactly what a real run on the same emulated machine does, and computes nothing.
+
+#include <QTemporaryDir>
+#include <QtTest>
+
+#include "engine/error.h"
+#include "engine/plan/routing_draw.h"
+#include "engine/run/loaded_model.h"
+#include "tests/engine/test_models.h"
+
+using namespace offstage::engine;
+
+namespace {
+
+LoadRequest request(bool dry, const QString& policy, const QTemporaryDir& cache) {
+    LoadRequest wanted;
+    // Every expert is active, so that both runs meet the same routing.
+    wanted.model = "synthetic:fine?layers=2&active=64";
+    wanted.device = "emulated:fiddler-env2";
+    wanted.vram_bytes = std::uint64_t{512} << 20;
+    wanted.context = 512;
+    wanted.dispatch = parse_dispatch(policy.toStdString());
+    wanted.cache_directory = cache.filePath(dry ? QStringLiteral("dry") : QStringLiteral("real")).toStdString();
+    wanted.dry = dry;
+    return wanted;
+}
+
+struct Times {
+    double prefill_us = 0, decode_us = 0;
+    std::uint64_t bytes_copied = 0;
+    std::int64_t resident = 0;
+};
+
+Times run(const LoadRequest& wanted) {
+    LoadedModel model(wanted, LoadedModel::Text::kNotNeeded, {}, {});
+    KvSequence sequence = model.new_sequence();
+    std::vector<TokenId> tokens(40);
+    for (std::size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<TokenId>(i * 37 % 1000);
+    const auto step = [&](std::span<const TokenId> piece) {
+        const double begin = model.device().now_us();
+        const Segment segment{&sequence, piece};
+        if (model.forward().step({&segment, 1}, Forward::Logits::kLast, {}) != Forward::Outcome::kDone) return -1.0;
+        return model.device().now_us() - begin;
+    };
+    Times times;
+    times.resident = model.experts().n_resident();
+    times.prefill_us = step(std::span<const TokenId>(tokens).first(37));
+    for (std::size_t i = 37; i < tokens.size(); ++i)
+        times.decode_us += step(std::span<const TokenId>(tokens).subspan(i, 1));
+    times.bytes_copied = model.dispatcher().totals().bytes_copied;
+    return times;
+}
+
+}  // namespace
+
+class TestDryRun : public QObject {
+    Q_OBJECT
+
+  private Q_SLOTS:
+    void times_areThoseOfTheRealRun_data() {
+        QTest::addColumn<QString>("policy");
+        for (const char* policy : {"balanced", "threshold", "transfer", "static"}) {
+            QTest::newRow(policy) << QString::fromLatin1(policy);
+        }
+    }
+    void times_areThoseOfTheRealRun() {
+        QFETCH(QString, policy);
+        const QTemporaryDir cache;
+        LoadRequest real = request(false, policy, cache);
+        const Times expected = run(real);
+        const Times got = run(request(true, policy, cache));
+        QVERIFY(expected.prefill_us > 0 && expected.decode_us > 0);
+        QVERIFY(expected.resident > 0 && expected.resident < 128);
+        QCOMPARE(got.resident, expected.resident);
+        QCOMPARE(got.prefill_us, expected.prefill_us);
+        QCOMPARE(got.decode_us, expected.decode_us);
+        QCOMPARE(got.bytes_copied, expected.bytes_copied);
+    }
+
+    void model_largerThanTheMachine_needsNoMemory() {
+        const QTemporaryDir cache;
+        LoadRequest wanted = request(true, QStringLiteral("balanced"), cache);
+        wanted.model = "synthetic:mixtral-8x7b";
+        wanted.vram_bytes = 0;
+        const Times times = run(wanted);
+        QVERIFY(times.resident > 100);
+        QVERIFY(times.decode_us > 0);
+    }
+
+    void wrongRequests_sayWhatIsExpected() {
+        const QTemporaryDir cache;
+        for (const QString& device : {QStringLiteral("cpu"), QStringLiteral("emulated:rtx-3060")}) {
+            LoadRequest wanted = request(true, QStringLiteral("auto"), cache);
+            wanted.device = device.toStdString();
+            try {
+                run(wanted);
+                QFAIL("no error");
+            } catch (const Error& error) {
+                QCOMPARE(error.kind(), ErrorKind::kInvalidInput);
+                QVERIFY2(QString::fromUtf8(error.what()).contains(QStringLiteral("fiddler-env1")), error.what());
+            }
+        }
+        LoadRequest wanted = request(true, QStringLiteral("auto"), cache);
+        wanted.model = offstage::test::demoModel();
+        try {
+            run(wanted);
+            QFAIL("no error");
+        } catch (const Error& error) {
+            QVERIFY2(QString::fromUtf8(error.what()).contains(QStringLiteral("synthetic")), error.what());
+        }
+    }
+
+    void drawnRouting_followsTheSharesAndNeverRepeats() {
+        Popularity popularity = Popularity::uniform(2, 6, 2);
+        popularity.n_tokens = 100;
+        popularity.counts = {50, 40, 60, 20, 20, 10, 10, 10, 10, 10, 10, 10};
+        PositionRouting routing(popularity, 7);
+        std::vector<double> counts(12, 0.0);
+        constexpr int kTokens = 40000;
+        for (int t = 0; t < kTokens; ++t) {
+            for (int layer = 0; layer < 2; ++layer) {
+                std::int32_t experts[2], again[2];
+                routing(layer, t, t % 3, experts);
+                routing(layer, t, t % 3, again);
+                QVERIFY(experts[0] == again[0] && experts[1] == again[1]);
+                QVERIFY(experts[0] != experts[1]);
+                for (const std::int32_t e : experts) ++counts[static_cast<std::size_t>(layer * 6 + e)];
+            }
+        }
+        for (std::int64_t layer = 0; layer < 2; ++layer) {
+            for (std::int64_t e = 0; e < 6; ++e) {
+                const double share = counts[static_cast<std::size_t>(layer * 6 + e)] / kTokens;
+                QVERIFY(std::abs(share - popularity.share(layer, e)) < 0.015);
+            }
+        }
+    }
+};
+
+QTEST_GUILESS_MAIN(TestDryRun)
+#include "tst_dry_run.moc"
