@@ -1,4 +1,4 @@
-# cmake --install build/release --prefix PREFIX: programs, demo model, hardware profiles, icon, menu entry.
+# cmake --install build/release --prefix PREFIX: programs, demo model, hardware and popularity profiles, icon, menu entry.
 include(GNUInstallDirs)
 foreach(program offstage offstage-cli)
   if(TARGET ${program})
@@ -8,7 +8,7 @@ endforeach()
 install(DIRECTORY "${CMAKE_SOURCE_DIR}/resources/demo-model" DESTINATION "${CMAKE_INSTALL_DATADIR}/offstage"
   FILES_MATCHING PATTERN "*.json" PATTERN "*.safetensors" PATTERN "tokenizer.model" PATTERN "*.jinja" PATTERN "README.md"
   PATTERN "heldout.json" EXCLUDE PATTERN "corpus" EXCLUDE PATTERN "__pycache__" EXCLUDE)
-install(DIRECTORY "${CMAKE_SOURCE_DIR}/resources/hardware" DESTINATION "${CMAKE_INSTALL_DATADIR}/offstage"
+install(DIRECTORY "${CMAKE_SOURCE_DIR}/resources/hardware" "${CMAKE_SOURCE_DIR}/resources/profiles" DESTINATION "${CMAKE_INSTALL_DATADIR}/offstage"
   FILES_MATCHING PATTERN "*.json")
 if(TARGET offstage)
   install(FILES "${CMAKE_SOURCE_DIR}/installer/offstage.desktop" DESTINATION "${CMAKE_INSTALL_DATADIR}/applications")

@@ -424,7 +424,8 @@ void LocalSession::report(GenerationResult& result) const {
     if (!device.shares_host_memory()) report.vram_high_water_bytes = device.memory().usage().high_water_bytes;
     report.ram_high_water_bytes = model_->ram().usage().high_water_bytes;
     const DispatchTotals& totals = model_->dispatcher().totals();
-    report.hit_rate = device.shares_host_memory() ? 0 : totals.hit_rate();
+    // On the CPU a hit is an expert that is in RAM; which ones those are does not change.
+    report.hit_rate = device.shares_host_memory() ? model_->summary().expected_hit_rate : totals.hit_rate();
     report.bytes_copied = totals.bytes_copied;
     if (totals.steps_us > 0) {
         report.dispatch_overhead = model_->dispatcher().recorder().overhead_us() / totals.steps_us;

@@ -17,6 +17,8 @@
 
 namespace offstage::engine {
 
+class Backend;
+
 enum class ComputeMode {
     kAuto,  // the faster way for batched products on this machine, measured
     kF32,   // float32 products everywhere
@@ -62,6 +64,8 @@ struct LoadRequest {
     // EmulatedAccelerator). What it says is worthless.
     bool dry = false;
     FaultDrill drill;
+    // Tests: opens the device in the place of open_device().
+    std::function<std::unique_ptr<Backend>(std::uint64_t vram_bytes)> opens_device;
 };
 
 struct LoadProgress {

@@ -1,0 +1,142 @@
+// A whole model through the CUDA backend, on a CUDA that runs on the host (tests/cuda_host): its streams are
+// asynchronous, so what is copied, awaited and computed in the wrong order shows here, without a GPU. No GPU is tested.
+
+#include <algorithm>
+
+#include <QTemporaryDir>
+#include <QtTest>
+
+#include "engine/device/cuda_backend.h"
+#include "engine/error.h"
+#include "engine/run/local_session.h"
+#include "tests/cuda_host/cuda_host.h"
+#include "tests/engine/test_models.h"
+
+using namespace offstage;
+using namespace offstage::engine;
+using namespace offstage::test;
+
+namespace {
+
+constexpr int kTokens = 6;
+
+struct Greedy {
+    std::vector<TokenId> tokens;
+    std::vector<std::vector<float>> logits;
+};
+
+Greedy greedy(LoadedModel& model, const std::vector<TokenId>& prompt) {
+    KvSequence sequence = model.new_sequence();
+    Greedy result;
+    std::span<const TokenId> next(prompt);
+    for (int i = 0; i < kTokens; ++i) {
+        const Segment segment{&sequence, next};
+        if (model.forward().step({&segment, 1}, Forward::Logits::kLast, {}) != Forward::Outcome::kDone) return {};
+        const auto logits = model.forward().logits();
+        result.logits.emplace_back(logits.begin(), logits.end());
+        result.tokens.push_back(static_cast<TokenId>(std::max_element(logits.begin(), logits.end()) - logits.begin()));
+        next = std::span<const TokenId>(result.tokens).last(1);
+    }
+    return result;
+}
+
+QString problems() {
+    QString all;
+    for (const std::string& problem : cuda_host::problems()) all += QString::fromStdString(problem) + "; ";
+    return all;
+}
+
+}  // namespace
+
+class TestCudaModelOnHost : public QObject {
+    Q_OBJECT
+
+  private Q_SLOTS:
+    void init() { cuda_host::reset(); }
+
+    void initTestCase() {
+        const QJsonArray cases =
+            readJson(sourcePath(QStringLiteral("tests/engine/data/demo_golden.json")))[QLatin1String("cases")]
+                .toArray();
+        LoadRequest request;
+        request.model = demoModel();
+        LoadedModel model(request, LoadedModel::Text::kNotNeeded, {}, {});
+        for (int i = 0; i < 2; ++i) {
+            prompts_.push_back(tokensOf(cases[i].toObject()[QLatin1String("tokens")].toArray()));
+            expected_.push_back(greedy(model, prompts_.back()));
+        }
+    }
+
+    void answers_areThoseOfTheCpu_data() {
+        QTest::addColumn<QString>("policy");
+        QTest::addColumn<int>("megabytes");
+        QTest::newRow("every expert copied") << QStringLiteral("transfer") << 44;
+        QTest::newRow("copied or resident") << QStringLiteral("transfer") << 50;
+        QTest::newRow("resident or on the CPU") << QStringLiteral("static") << 50;
+        QTest::newRow("all resident") << QStringLiteral("static") << 80;
+    }
+    void answers_areThoseOfTheCpu() {
+        QFETCH(QString, policy);
+        QFETCH(int, megabytes);
+        LoadRequest request = onHostLayer(policy, megabytes);
+        auto loaded =
+            std::make_unique<LoadedModel>(request, LoadedModel::Text::kNotNeeded, LoadProgressFn{}, std::stop_token{});
+        LoadedModel& model = *loaded;
+        for (std::size_t i = 0; i < prompts_.size(); ++i) {
+            const Greedy got = greedy(model, prompts_[i]);
+            QCOMPARE(got.tokens, expected_[i].tokens);
+            for (std::size_t t = 0; t < got.logits.size(); ++t) {
+                const double error = relativeError(got.logits[t], expected_[i].logits[t]);
+                QVERIFY2(error < 2e-2, qPrintable(QString::number(error)));
+            }
+        }
+        const DispatchTotals& totals = model.dispatcher().totals();
+        if (policy == QStringLiteral("transfer")) QVERIFY(totals.copied_calls > 0);
+        if (megabytes == 50) QVERIFY(totals.resident_calls > 0);
+        if (megabytes == 50 && policy == QStringLiteral("static")) QVERIFY(totals.cpu_calls > 0);
+        const ArenaUsage vram = model.device().memory().usage();
+        QVERIFY(vram.high_water_bytes <= vram.budget_bytes);
+        loaded.reset();
+        QVERIFY2(problems().isEmpty(), qPrintable(problems()));
+    }
+
+    void pinningRefused_isSaidAndHarmless() {
+        LoadRequest request = onHostLayer(QStringLiteral("transfer"), 44);
+        int said = 0;  // when it was the experts' memory, not some buffer
+        for (const int nth : {1, 2, 3, 4}) {
+            cuda_host::reset();
+            cuda_host::fail_call("cudaHostRegister", nth);
+            auto model = std::make_unique<LoadedModel>(request, LoadedModel::Text::kNotNeeded, LoadProgressFn{},
+                                                       std::stop_token{});
+            cuda_host::fail_call("cudaHostRegister", 0);
+            said += !model->summary().notes.empty();
+            const Greedy got = greedy(*model, prompts_[0]);
+            QCOMPARE(got.tokens, expected_[0].tokens);
+            model.reset();
+            QVERIFY2(problems().isEmpty(), qPrintable(problems()));
+        }
+        QVERIFY(said > 0);
+    }
+
+  private:
+    LoadRequest onHostLayer(const QString& policy, int megabytes) const {
+        LoadRequest request;
+        request.model = demoModel();
+        request.context = 256;
+        request.device = "cuda";
+        request.dispatch = parse_dispatch(policy.toStdString());
+        request.vram_bytes = static_cast<std::uint64_t>(megabytes) << 20;
+        request.cache_directory = cache_.path().toStdString();
+        request.opens_device = [](std::uint64_t budget) {
+            return make_cuda_backend(kernels::open_cuda_context_on_host(0), 0, budget);
+        };
+        return request;
+    }
+
+    QTemporaryDir cache_;
+    std::vector<std::vector<TokenId>> prompts_;
+    std::vector<Greedy> expected_;
+};
+
+QTEST_GUILESS_MAIN(TestCudaModelOnHost)
+#include "tst_cuda_model_on_host.moc"
