@@ -12,7 +12,7 @@ enum class ErrorKind {
     kInvalidInput,  // a request that cannot be served: text that is not UTF-8, a prompt longer than the context ...
     kOutOfMemory,
     kCancelled,
-    kDevice,        // a GPU or a copy failed while it worked; the next request may succeed
+    kDevice,  // a GPU or a copy failed while it worked; the next request may succeed
     kInternal,
 };
 

@@ -23,9 +23,9 @@ struct DeviceInfo {
     std::string id;    // what --device takes: "cpu", "cuda:0", "emulated:rtx-3060"
     std::string name;  // "NVIDIA H200"; "Quadro RTX 6000 (emulated)"
     bool emulated = false;
-    bool emulated_host = false;          // CPU work is accounted from a profile as well
-    std::uint64_t memory_bytes = 0;      // of the device in all
-    std::uint64_t available_bytes = 0;   // when it was opened: what a budget may be at most
+    bool emulated_host = false;         // CPU work is accounted from a profile as well
+    std::uint64_t memory_bytes = 0;     // of the device in all
+    std::uint64_t available_bytes = 0;  // when it was opened: what a budget may be at most
     // Keys calibrations: device, driver, clocks - everything whose change makes old measurements worthless.
     std::string fingerprint;
 };
@@ -37,15 +37,15 @@ struct DeviceEvent {
     std::uint64_t ticket = 0;
 };
 
-// Tokens of one sequence in a step: rows [first_row, first_row + n_tokens) of the step's activations follow `past` tokens
-// that the KV cache holds. Key k of the sequence lies in slot blocks[k / kKvBlockTokens] * kKvBlockTokens + k %
+// Tokens of one sequence in a step: rows [first_row, first_row + n_tokens) of the step's activations follow `past`
+// tokens that the KV cache holds. Key k of the sequence lies in slot blocks[k / kKvBlockTokens] * kKvBlockTokens + k %
 // kKvBlockTokens; the table covers past + n_tokens keys.
 struct AttentionSegment {
     std::int64_t first_row = 0;
     std::int64_t n_tokens = 0;
     std::int64_t past = 0;
-    std::span<const std::int32_t> blocks;           // host memory, valid until the next host_wait
-    const std::int32_t* device_blocks = nullptr;    // the same table in the device's memory
+    std::span<const std::int32_t> blocks;         // host memory, valid until the next host_wait
+    const std::int32_t* device_blocks = nullptr;  // the same table in the device's memory
 };
 
 struct AttentionShape {
@@ -62,8 +62,8 @@ struct ExpertCall {
     std::int64_t n_rows = 0;
 };
 
-// CPU work done on behalf of a step, for clocks that account instead of measuring: pieces done one after the other, each
-// limited by the slower of its two needs.
+// CPU work done on behalf of a step, for clocks that account instead of measuring: pieces done one after the other,
+// each limited by the slower of its two needs.
 struct HostWork {
     double bytes = 0;  // of weights read
     double flops = 0;
@@ -136,23 +136,24 @@ class Backend {
     virtual void attend(std::int64_t layer, const AttentionShape& shape, std::span<const AttentionSegment> segments,
                         const float* qkv, const kernels::KvView& kv, float* out) = 0;
     // Copies the first n_tokens slots of a block to another, all layers: a sequence parts from another inside a block.
-    virtual void copy_kv_block(const kernels::KvView& kv, std::int32_t from, std::int32_t to, std::int64_t n_tokens) = 0;
+    virtual void copy_kv_block(const kernels::KvView& kv, std::int32_t from, std::int32_t to,
+                               std::int64_t n_tokens) = 0;
     // Router (kernels::route_softmax_top_k, renormalised): gate float32 (n_experts, hidden_dim); experts, weights:
     // (n, n_active), best first.
     virtual void route(const float* gate, const float* x, std::int64_t n, std::int64_t hidden_dim,
                        std::int64_t n_experts, std::int64_t n_active, std::int32_t* experts, float* weights) = 0;
     // The rows of a step are its (token, chosen expert) pairs, grouped by expert. For each row r of each call:
-    // out[r] = w2^T (silu(w1 x) * (w3 x)) with x = inputs[row_token[r]]; inputs (n, hidden_dim), out (n_rows, hidden_dim).
-    // The result of a row depends on its expert, its input and the number of rows of its expert alone: never on the
-    // other calls, nor on where it is computed (CpuBackend and EmulatedAccelerator: bit by bit).
+    // out[r] = w2^T (silu(w1 x) * (w3 x)) with x = inputs[row_token[r]]; inputs (n, hidden_dim), out (n_rows,
+    // hidden_dim). The result of a row depends on its expert, its input and the number of rows of its expert alone:
+    // never on the other calls, nor on where it is computed (CpuBackend and EmulatedAccelerator: bit by bit).
     virtual void experts(std::span<const ExpertCall> calls, const float* inputs, const std::int32_t* row_token,
                          float* out) = 0;
     // x[t] += sum over a = 0 .. n_active-1, in this order, of weights[t][a] * rows[row_of[t * n_active + a]].
     virtual void combine(const float* rows, const std::int32_t* row_of, const float* weights, std::int64_t n,
                          std::int64_t n_active, std::int64_t hidden_dim, float* x) = 0;
 
-    // Bytes of scratch memory (MemoryUse::kWorkspace) that the operations take for steps of up to n tokens; allocated by
-    // reserve(), which throws Error (kOutOfMemory).
+    // Bytes of scratch memory (MemoryUse::kWorkspace) that the operations take for steps of up to n tokens; allocated
+    // by reserve(), which throws Error (kOutOfMemory).
     struct StepShape {
         std::int64_t n_tokens = 1;
         std::int64_t hidden_dim = 0;

@@ -12,9 +12,9 @@ namespace offstage::engine {
 // A host that is accounted instead of measured.
 struct HostProfile {
     std::string name;
-    double read_gbps = 0;   // what the CPU's kernels read alone, 1e9 bytes per second
-    double dram_gbps = 0;   // what the memory gives to CPU and copies together
-    double gflops = 0;      // of batched products
+    double read_gbps = 0;  // what the CPU's kernels read alone, 1e9 bytes per second
+    double dram_gbps = 0;  // what the memory gives to CPU and copies together
+    double gflops = 0;     // of batched products
 };
 
 // A GPU that is not there, from resources/hardware/NAME.json: datasheet values and the share of them that programs
@@ -23,24 +23,25 @@ struct HardwareProfile {
     std::string id;    // "rtx-3060": the file's name
     std::string name;  // "GeForce RTX 3060"
     std::uint64_t memory_bytes = 0;
-    std::uint64_t reserved_bytes = 0;     // driver, display: not for us
-    double memory_gbps = 0;               // datasheet
-    double memory_efficiency = 0;         // share reached
-    double tflops = 0;                    // 16-bit matrix products, float32 sums, dense; datasheet
+    std::uint64_t reserved_bytes = 0;  // driver, display: not for us
+    double memory_gbps = 0;            // datasheet
+    double memory_efficiency = 0;      // share reached
+    double tflops = 0;                 // 16-bit matrix products, float32 sums, dense; datasheet
     double compute_efficiency = 0;
-    double bus_gbps = 0;                  // one direction, datasheet
+    double bus_gbps = 0;  // one direction, datasheet
     double bus_efficiency = 0;
-    double launch_us = 0;                 // per operation on the compute queue
-    double sync_us = 0;                   // host and device meeting once
-    double copy_latency_us = 0;           // per copy
+    double launch_us = 0;        // per operation on the compute queue
+    double sync_us = 0;          // host and device meeting once
+    double copy_latency_us = 0;  // per copy
     std::optional<HostProfile> host;
-    std::string source;                   // where the figures come from
+    std::string source;  // where the figures come from
 
     double operation_us(double bytes, double flops) const;  // launch_us + the roofline of both
     double copy_us(double bytes) const;
 };
 
-// Throws Error naming file, key and what was expected; every number must be finite and positive (latencies: not negative).
+// Throws Error naming file, key and what was expected; every number must be finite and positive (latencies: not
+// negative).
 HardwareProfile parse_hardware_profile(std::string_view json, const std::string& source);
 
 // `name`: a file (when it ends in .json) or the id of one in profile_directory(). Throws Error (kNotFound lists those

@@ -20,7 +20,8 @@ class HostMemory final : public MemorySource {
     std::atomic<std::uint64_t> allocated_bytes_{0};
 };
 
-// Addresses, as many as asked for, whether or not the machine has the RAM: for dry runs, which touch hardly any of them.
+// Addresses, as many as asked for, whether or not the machine has the RAM: for dry runs, which touch hardly any of
+// them.
 class AddressSpace final : public MemorySource {
   public:
     void* allocate(std::size_t bytes) noexcept override;

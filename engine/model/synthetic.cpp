@@ -201,8 +201,8 @@ SyntheticModel parse_synthetic(std::string_view text) {
         } else if (key == "seed") {
             model.seed = parse_number(value, "seed", 0, std::numeric_limits<std::uint64_t>::max());
         } else {
-            throw Error(ErrorKind::kInvalidInput,
-                        "A synthetic model has no option \"" + std::string(key) + "\"; expected layers=N, active=A or seed=S.");
+            throw Error(ErrorKind::kInvalidInput, "A synthetic model has no option \"" + std::string(key) +
+                                                      "\"; expected layers=N, active=A or seed=S.");
         }
     }
     return model;
