@@ -154,8 +154,9 @@ void LoadedModel::open_devices(const LoadRequest& request) {
         throw Error(ErrorKind::kInvalidInput,
                     "A VRAM budget was given, but the device is the CPU; name a GPU as the device, or limit RAM.");
     }
-    device_ = request.opens_device ? request.opens_device(request.vram_bytes)
-                                   : open_device(cpu ? "cpu" : request.device, cpu ? ram : request.vram_bytes, *host_);
+    device_ = request.opens_device
+                  ? request.opens_device(request.vram_bytes)
+                  : open_device(cpu ? "cpu" : request.device, cpu ? request.ram_bytes : request.vram_bytes, *host_);
     if (auto* emulated = dynamic_cast<EmulatedAccelerator*>(device_.get())) emulated->set_paced(request.paced);
     if (device_->shares_host_memory()) {
         ram_ = &device_->memory();
