@@ -33,6 +33,12 @@ BytesProgressFn throttled(const LoadProgressFn& progress, std::string stage) {
     };
 }
 
+// Of the free memory, what a model takes unless the person names a budget: the system and other programs go on living,
+// and checkpoints of models that do not fit are read through what is left.
+std::uint64_t with_headroom(std::uint64_t available_bytes) {
+    return available_bytes - available_bytes / 10;
+}
+
 kernels::GemmMode resolve_mode(ComputeMode compute, kernels::WeightType type, kernels::ThreadPool& pool) {
     if (compute == ComputeMode::kF32) return kernels::GemmMode::kF32;
     if (compute == ComputeMode::kBf16) return kernels::GemmMode::kBf16;
@@ -148,15 +154,14 @@ void LoadedModel::open_devices(const LoadRequest& request) {
         throw Error(ErrorKind::kInvalidInput, "The RAM budget is " + format_bytes(request.ram_bytes) + ", but only " +
                                                   format_bytes(available) + " are free; lower it.");
     }
-    const std::uint64_t ram = request.ram_bytes > 0 ? request.ram_bytes : available;
+    const std::uint64_t ram = request.ram_bytes > 0 ? request.ram_bytes : with_headroom(available);
     const bool cpu = request.device.empty() || request.device == "cpu";
     if (cpu && request.vram_bytes > 0) {
         throw Error(ErrorKind::kInvalidInput,
                     "A VRAM budget was given, but the device is the CPU; name a GPU as the device, or limit RAM.");
     }
-    device_ = request.opens_device
-                  ? request.opens_device(request.vram_bytes)
-                  : open_device(cpu ? "cpu" : request.device, cpu ? request.ram_bytes : request.vram_bytes, *host_);
+    device_ = request.opens_device ? request.opens_device(request.vram_bytes)
+                                   : open_device(cpu ? "cpu" : request.device, cpu ? ram : request.vram_bytes, *host_);
     if (auto* emulated = dynamic_cast<EmulatedAccelerator*>(device_.get())) emulated->set_paced(request.paced);
     if (device_->shares_host_memory()) {
         ram_ = &device_->memory();
@@ -196,12 +201,13 @@ void LoadedModel::make_plans(const LoadRequest& request) {
     budget.vram_bytes = device_->memory().usage().budget_bytes;
     if (device_->info().kind == DeviceKind::kEmulated && !request.dry) {
         // Both memories are this machine's: what the device takes is not there for the host.
-        const auto available = static_cast<std::uint64_t>(std::max<std::int64_t>(0, memory_size().available_bytes));
+        const std::uint64_t available =
+            with_headroom(static_cast<std::uint64_t>(std::max<std::int64_t>(0, memory_size().available_bytes)));
         budget.vram_bytes = std::min(budget.vram_bytes, available);
         plan_ = make_plan(demand_, budget, popularity_, kind);
         const std::uint64_t left = available - std::min(available, plan_.vram_bytes());
         if (budget.ram_bytes > left) {
-            budget.ram_bytes = left;
+            budget.ram_bytes = std::max<std::uint64_t>(left, 1);  // 0 would mean no limit
             plan_ = make_plan(demand_, budget, popularity_, kind);
         }
         return;
