@@ -37,17 +37,29 @@ int run_bench(const BenchOptions& options) {
                     {"emulated", summary.emulated}});
         return 0;
     }
+    const auto prompt = static_cast<long long>(options.prompt);
+    const auto decode = static_cast<long long>(options.decode);
+    if (summary.device != "cpu") {
+        // This machine's CPU is no limit of what another device does.
+        std::printf("%s, %s weights, on %s, %lld of %lld experts resident\n", summary.name.c_str(),
+                    summary.weight_type.c_str(), summary.device_name.c_str(),
+                    static_cast<long long>(summary.resident_experts), static_cast<long long>(summary.total_experts));
+        const char* const how = summary.emulated ? "accounted" : "measured";
+        std::printf("prefill %lld: %8.1f tokens/s (%s)\n", prompt, r.prefill_tokens_per_s, how);
+        std::printf("decode %lld:  %8.2f tokens/s (%s)\n", decode, r.decode_tokens_per_s, how);
+        std::printf("medians of %d repeats\n", r.repeats);
+        print_notes(summary);
+        return 0;
+    }
     std::printf("%s, %s weights, %d threads, %s (loaded in %.1f s)\n", summary.name.c_str(),
                 summary.weight_type.c_str(), summary.n_threads, summary.instruction_set.c_str(), summary.load_s);
     std::printf(
         "prefill %lld: %8.1f tokens/s  %6.0f GFLOP/s, %.0f %% of the bf16 peak of %.0f (f32 peak %.0f; products in "
         "%s)\n",
-        static_cast<long long>(options.prompt), r.prefill_tokens_per_s, r.prefill_gflops, 100 * r.prefill_peak_fraction,
-        r.peak_bf16_gflops, r.peak_f32_gflops, r.prefill_products.c_str());
-    std::printf("decode %lld:  %8.2f tokens/s  %6.1f GB/s, %.0f %% of the read bandwidth of %.1f\n",
-                static_cast<long long>(options.decode), r.decode_tokens_per_s, r.decode_gb_per_s,
-                100 * r.decode_bandwidth_fraction, r.read_bandwidth_gb_per_s);
-    if (summary.device != "cpu") std::printf("on %s\n", summary.device_name.c_str());
+        prompt, r.prefill_tokens_per_s, r.prefill_gflops, 100 * r.prefill_peak_fraction, r.peak_bf16_gflops,
+        r.peak_f32_gflops, r.prefill_products.c_str());
+    std::printf("decode %lld:  %8.2f tokens/s  %6.1f GB/s, %.0f %% of the read bandwidth of %.1f\n", decode,
+                r.decode_tokens_per_s, r.decode_gb_per_s, 100 * r.decode_bandwidth_fraction, r.read_bandwidth_gb_per_s);
     std::printf("medians of %d repeats, %d dropped\n", r.repeats, r.dropped_repeats);
     print_notes(summary);
     return 0;

@@ -1,12 +1,9 @@
 #include "engine/run/dispatcher.h"
 
 #include <algorithm>
-#include <chrono>
 
 namespace offstage::engine {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 bool same_ways(const Schedule& a, const Schedule& b) {
     return std::equal(a.assignments.begin(), a.assignments.end(), b.assignments.begin(), b.assignments.end(),
@@ -53,7 +50,6 @@ Schedule& Dispatcher::schedule(std::span<const ExpertLoad> loads, std::int64_t s
 
 void Dispatcher::finish_layer(std::int32_t layer, const Schedule& schedule, std::span<const ExpertLoad> loads,
                               const LayerTimes& times) {
-    const auto start = Clock::now();
     LayerEvent event;
     event.step = step_;
     event.layer = layer;
@@ -90,7 +86,6 @@ void Dispatcher::finish_layer(std::int32_t layer, const Schedule& schedule, std:
         if (n_gpu > 0) cost_.correct(CostModel::Side::kGpu, gpu_tokens / n_gpu, schedule.gpu_us, times.gpu_us);
         if (n_copies > 0) cost_.correct(CostModel::Side::kCopy, 1, schedule.copy_us, times.copy_us);
     }
-    recorder_.add_overhead(std::chrono::duration<double, std::micro>(Clock::now() - start).count());
 }
 
 void Dispatcher::end_step(double step_us) {

@@ -42,6 +42,8 @@ class Dispatcher {
     void finish_layer(std::int32_t layer, const Schedule& schedule, std::span<const ExpertLoad> loads,
                       const LayerTimes& times);
     void end_step(double step_us);
+    // What writing down took, by the host's clock: events, times and corrections.
+    void add_overhead(double us) { recorder_.add_overhead(us); }
 
     const DispatchTotals& totals() const { return recorder_.totals(); }
     void reset_totals() { recorder_.reset_totals(); }

@@ -2,12 +2,19 @@
 
 #include <algorithm>
 #include <cassert>
+#include <chrono>
 
 namespace offstage::engine {
 
 using Queue = DeviceEvent::Queue;
 
 namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double microseconds_since(Clock::time_point start) {
+    return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+}
 
 std::size_t as_size(std::int64_t n) {
     return static_cast<std::size_t>(n);
@@ -77,8 +84,10 @@ void MoeLayer::run(std::int64_t layer, const float* gate, const float* normalise
     pending_.end = device_.record(Queue::kCompute);
     last_end_ = pending_.end;
     pending_.active = true;
+    const auto start = Clock::now();
     pending_loads_ = loads_;
     pending_schedule_ = *schedule_;
+    dispatcher_.add_overhead(microseconds_since(start));
 }
 
 void MoeLayer::fetch_inputs(const float* normalised, std::int64_t n_tokens) {
@@ -247,6 +256,7 @@ void MoeLayer::begin_step() {
 void MoeLayer::finish() {
     if (!pending_.active) return;
     pending_.active = false;
+    const auto start = Clock::now();
     LayerTimes times;
     times.attention_us = device_.elapsed_us(pending_.begin, pending_.routed);
     times.layer_us = device_.elapsed_us(pending_.routed, pending_.end);
@@ -255,6 +265,7 @@ void MoeLayer::finish() {
     times.cpu_us = pending_.cpu_us;
     times.bytes_copied = pending_.bytes_copied;
     dispatcher_.finish_layer(pending_.layer, pending_schedule_, pending_loads_, times);
+    dispatcher_.add_overhead(microseconds_since(start));
 }
 
 }  // namespace offstage::engine
