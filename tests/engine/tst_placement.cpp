@@ -16,6 +16,13 @@ using namespace offstage::test;
 
 namespace {
 
+// Fault sweeps try every place; where sanitizers slow everything, later ones in strides.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr int kStride = 9;
+#else
+constexpr int kStride = 1;
+#endif
+
 QStringList policies() {
     return {QStringLiteral("auto"),     QStringLiteral("threshold"), QStringLiteral("balanced"),
             QStringLiteral("transfer"), QStringLiteral("static"),    QStringLiteral("layers")};
@@ -216,7 +223,7 @@ class TestPlacement : public QObject {
         request.vram_bytes = placement_.vramFor(6);
         int errors = 0, smaller = 0;
         for (int n = 1; n < 400; ++n) {
-            if (n > 20 && n < 50 && n % 5 != 0) continue;  // one dense weight is like another
+            if (kStride > 1 && n > 20 && n < 50 && n % 5 != 0) continue;  // one dense weight is like another
             request.drill.device_allocation = n;
             LocalSession session;
             try {
@@ -264,7 +271,7 @@ class TestPlacement : public QObject {
         LoadRequest request = placement_.on("emulated:rtx-3060", "transfer");
         request.vram_bytes = placement_.vramFor(6);
         int errors = 0;
-        for (int n = 1; n < 200; n += n < 60 ? 1 : 7) {
+        for (int n = 1; n < 200; n += n < 60 ? 1 : kStride) {
             request.drill.copy = n;
             LocalSession session;
             try {
@@ -276,7 +283,7 @@ class TestPlacement : public QObject {
             }
             check(session);
         }
-        QVERIFY(errors > 0 && errors < 80);
+        QVERIFY(errors > 0 && errors < 150);
     }
 
     void copyFailsWhileAnswering_answersOrClearError_andTheNextWorks() {
@@ -290,7 +297,7 @@ class TestPlacement : public QObject {
         generation.max_tokens = 3;
         const std::vector<TokenId> expected = session.generate(generation, {}, {}).tokens;
         int errors = 0, unharmed = 0;
-        for (int n = 1; n < 250; n += n < 70 ? 1 : 11) {
+        for (int n = 1; n < 250; n += n < 70 ? 1 : kStride) {
             session.reset_conversation();
             session.model()->device().fail_copy(n);
             try {
