@@ -6,26 +6,17 @@
 #include <QProcess>
 #include <QtTest>
 
+#include "tests/app/cli_runner.h"
+
 namespace {
 
-struct Outcome {
-    int status = -1;
-    QByteArray out;
-    QByteArray err;
-    QJsonObject json() const { return QJsonDocument::fromJson(out).object(); }
-};
+using Outcome = offstage::test::CliOutcome;
 
 const QString kTiny = QStringLiteral(OFFSTAGE_SOURCE_DIR "/tests/engine/data/models/grouped_f32");
 const QString kDemo = QStringLiteral(OFFSTAGE_SOURCE_DIR "/resources/demo-model");
 
 Outcome run(const QStringList& arguments, const QByteArray& input = {}) {
-    QProcess process;
-    process.start(QStringLiteral(OFFSTAGE_BIN_DIR "/offstage-cli"), arguments);
-    process.write(input);
-    process.closeWriteChannel();
-    if (!process.waitForFinished(120'000)) return {};
-    return {process.exitStatus() == QProcess::NormalExit ? process.exitCode() : -1, process.readAllStandardOutput(),
-            process.readAllStandardError()};
+    return offstage::test::runCli(arguments, input);
 }
 
 }  // namespace

@@ -8,14 +8,11 @@
 #include <QTemporaryDir>
 #include <QtTest>
 
+#include "tests/app/cli_runner.h"
+
 namespace {
 
-struct Outcome {
-    int status = -1;
-    QByteArray out;
-    QByteArray err;
-    QJsonObject json() const { return QJsonDocument::fromJson(out).object(); }
-};
+using Outcome = offstage::test::CliOutcome;
 
 const QString kDemo = QStringLiteral(OFFSTAGE_SOURCE_DIR "/resources/demo-model");
 const QString kText = kDemo + QStringLiteral("/README.md");
@@ -34,17 +31,7 @@ class TestCliDevices : public QObject {
 
     QTemporaryDir home_;  // calibrations are kept here, not in the person's cache
 
-    Outcome run(const QStringList& arguments) const {
-        QProcess process;
-        QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
-        environment.insert(QStringLiteral("XDG_CACHE_HOME"), home_.path());
-        process.setProcessEnvironment(environment);
-        process.start(QStringLiteral(OFFSTAGE_BIN_DIR "/offstage-cli"), arguments);
-        process.closeWriteChannel();
-        if (!process.waitForFinished(240'000)) return {};
-        return {process.exitStatus() == QProcess::NormalExit ? process.exitCode() : -1, process.readAllStandardOutput(),
-                process.readAllStandardError()};
-    }
+    Outcome run(const QStringList& arguments) const { return offstage::test::runCli(arguments, {}, home_.path()); }
     QJsonObject json(const QStringList& arguments) const {
         const Outcome outcome = run(arguments + QStringList{QStringLiteral("--json")});
         if (outcome.status != 0) qWarning("%s", outcome.err.constData());

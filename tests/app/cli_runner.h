@@ -1,0 +1,35 @@
+#pragma once
+// Runs offstage-cli as a person or a script does.
+
+#include <QByteArray>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QProcess>
+#include <QProcessEnvironment>
+#include <QStringList>
+
+namespace offstage::test {
+
+struct CliOutcome {
+    int status = -1;  // -1: it did not end by itself
+    QByteArray out;
+    QByteArray err;
+    QJsonObject json() const { return QJsonDocument::fromJson(out).object(); }
+};
+
+inline CliOutcome runCli(const QStringList& arguments, const QByteArray& input = {}, const QString& cacheHome = {}) {
+    QProcess process;
+    if (!cacheHome.isEmpty()) {
+        QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
+        environment.insert(QStringLiteral("XDG_CACHE_HOME"), cacheHome);
+        process.setProcessEnvironment(environment);
+    }
+    process.start(QStringLiteral(OFFSTAGE_BIN_DIR "/offstage-cli"), arguments);
+    process.write(input);
+    process.closeWriteChannel();
+    if (!process.waitForFinished(240'000)) return {};
+    return {process.exitStatus() == QProcess::NormalExit ? process.exitCode() : -1, process.readAllStandardOutput(),
+            process.readAllStandardError()};
+}
+
+}  // namespace offstage::test
