@@ -66,15 +66,11 @@ CalibrationCache cache_of(const LoadRequest& request) {
                                                             : std::filesystem::path(request.cache_directory));
 }
 
-std::uint64_t expert_bytes(kernels::WeightType type, std::int64_t hidden_dim, std::int64_t ffn_dim) {
-    return static_cast<std::uint64_t>(3 * hidden_dim * ffn_dim) * kernels::bytes_per_weight(type);
-}
-
 // Some experts of random weights, together larger than the caches where that takes no more than 64.
 class DrawnExperts {
   public:
     DrawnExperts(kernels::WeightType type, std::int64_t hidden_dim, std::int64_t ffn_dim)
-        : bytes_(static_cast<std::size_t>((expert_bytes(type, hidden_dim, ffn_dim) + 255) / 256 * 256)) {
+        : bytes_(static_cast<std::size_t>((kernels::expert_bytes(type, hidden_dim, ffn_dim) + 255) / 256 * 256)) {
         const std::size_t n = std::clamp<std::size_t>(kTogether / bytes_, 4, 64);
         require_ram(n * bytes_, "calibration");
         memory_ = HostBuffer(n * bytes_, "calibration");
@@ -180,7 +176,7 @@ CostTable costs_of(const HardwareProfile& profile, kernels::WeightType type, std
     table.weight_type = kernels::name_of(type);
     table.hidden_dim = hidden_dim;
     table.ffn_dim = ffn_dim;
-    table.expert_bytes = expert_bytes(type, hidden_dim, ffn_dim);
+    table.expert_bytes = kernels::expert_bytes(type, hidden_dim, ffn_dim);
     table.pinned = true;
     table.emulated = true;
     table.sync_us = profile.sync_us;

@@ -15,16 +15,16 @@ constexpr std::uint64_t kPinPiece = std::uint64_t{1} << 30;
 }  // namespace
 
 ExpertStore::ExpertStore(const ModelConfig& config, WeightSource& source, const Plan& plan, Backend& device, Arena& ram,
-                         std::uint64_t pin_budget_bytes)
+                         kernels::ThreadPool& pool, std::uint64_t pin_budget_bytes)
     : device_(&device),
       source_(&source),
+      pool_(&pool),
       type_(source.expert_type()),
       hidden_dim_(config.hidden_dim),
       ffn_dim_(config.ffn_dim),
       n_layers_(config.n_layers),
       n_experts_(config.n_experts),
-      expert_bytes_(static_cast<std::uint64_t>(config.expert_weights()) *
-                    kernels::bytes_per_weight(source.expert_type())),
+      expert_bytes_(kernels::expert_bytes(source.expert_type(), config.hidden_dim, config.ffn_dim)),
       entries_(static_cast<std::size_t>(config.n_layers * config.n_experts)) {
     assert(plan.places.size() == entries_.size());
     for (std::size_t i = 0; i < entries_.size(); ++i) {
@@ -92,17 +92,20 @@ void ExpertStore::fill(WeightSource& source, const Plan& plan) {
         const ExpertIndex expert{static_cast<std::int32_t>(i % static_cast<std::size_t>(n_experts_))};
         if (entry.ram_slot >= 0) {
             std::byte* block = ram_.data() + static_cast<std::size_t>(entry.ram_slot) * expert_bytes_;
-            source.pack_expert(layer, expert, block);
+            source.pack_expert(layer, expert, block, *pool_);
             if (to_device && !put_on_device(i, block)) ++refused;
         } else if (to_device) {
             if (passing_memory.size() == 0) passing_memory = HostBuffer(2 * expert_bytes_, "experts on their way");
             device_->host_wait(passed[next]);
             std::byte* block = passing_memory.data() + next * expert_bytes_;
-            source.pack_expert(layer, expert, block);
+            source.pack_expert(layer, expert, block, *pool_);
             if (!put_on_device(i, block)) ++refused;
             passed[next] = device_->record(DeviceEvent::Queue::kCopy);
             next = 1 - next;
+        } else {
+            continue;
         }
+        source.advance();
     }
     device_->host_wait(device_->record(DeviceEvent::Queue::kCopy));
     if (!device_->ok()) {
@@ -176,7 +179,7 @@ kernels::ExpertView ExpertStore::on_host(std::int64_t layer, std::int64_t expert
     device_->host_wait(oldest->busy);
     oldest->expert = -1;
     source_->pack_expert(LayerIndex{static_cast<std::int32_t>(layer)}, ExpertIndex{static_cast<std::int32_t>(expert)},
-                         oldest->memory.data());
+                         oldest->memory.data(), *pool_);
     oldest->expert = static_cast<std::int64_t>(i);
     oldest->last_use = ++uses_;
     return view(oldest->memory.data());

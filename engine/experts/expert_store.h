@@ -31,7 +31,7 @@ class ExpertStore {
     // stay in RAM and a note says so. Throws Error: kOutOfMemory (RAM), kCancelled, kDevice. The referents must outlive
     // this object.
     ExpertStore(const ModelConfig& config, WeightSource& source, const Plan& plan, Backend& device, Arena& ram,
-                std::uint64_t pin_budget_bytes);
+                kernels::ThreadPool& pool, std::uint64_t pin_budget_bytes);
     ~ExpertStore();
     ExpertStore(ExpertStore&& other) noexcept = delete;
     ExpertStore(const ExpertStore&) = delete;
@@ -103,6 +103,7 @@ class ExpertStore {
 
     Backend* device_ = nullptr;
     WeightSource* source_ = nullptr;
+    kernels::ThreadPool* pool_ = nullptr;
     kernels::WeightType type_ = kernels::WeightType::kBf16;
     std::int64_t hidden_dim_ = 0, ffn_dim_ = 0, n_layers_ = 0, n_experts_ = 0;
     std::uint64_t expert_bytes_ = 0;

@@ -117,24 +117,31 @@ class SyntheticWeights final : public WeightSource {
         return weights;
     }
 
-    void pack_expert(LayerIndex layer, ExpertIndex expert, std::byte* block) override {
+    void advance() override { report(config_.expert_weights()); }
+
+    void pack_expert(LayerIndex layer, ExpertIndex expert, std::byte* block, kernels::ThreadPool& pool) override {
         // Tensors are numbered: two of the vocabulary, three drawn ones per layer, then the experts. One variance for
         // the three parts of a neuron keeps the drawing a single pass; the down projection's wider input only scales
         // the residual.
         const auto tensor =
             static_cast<std::uint64_t>(2 + 3 * config_.n_layers + layer.value * config_.n_experts + expert.value);
-        fill(tensor, block, config_.expert_weights(), config_.hidden_dim);
+        fill(tensor, block, config_.expert_weights(), config_.hidden_dim, pool);
     }
 
   private:
     // n weights with variance 1 / fan_in.
-    void fill(std::uint64_t tensor, std::byte* memory, std::int64_t n, std::int64_t fan_in) {
+    void fill(std::uint64_t tensor, std::byte* memory, std::int64_t n, std::int64_t fan_in,
+              kernels::ThreadPool& pool) const {
         if (dry_) return;
         const float amplitude = std::sqrt(3.0f / static_cast<float>(fan_in));
         auto* out = reinterpret_cast<kernels::Bf16*>(memory);
-        pool_.parallel_for(n, 4096, [&](std::int64_t begin, std::int64_t end, int) {
+        pool.parallel_for(n, 4096, [&](std::int64_t begin, std::int64_t end, int) {
             draw(seed_, tensor, amplitude, begin, end, out);
         });
+    }
+
+    void report(std::int64_t n) {
+        if (dry_) return;
         done_ += static_cast<std::uint64_t>(n) * sizeof(kernels::Bf16);
         if (stop_.stop_requested()) throw Error(ErrorKind::kCancelled, "Loading was cancelled.");
         const auto total = static_cast<std::uint64_t>(config_.total_weights()) * sizeof(kernels::Bf16);
@@ -143,13 +150,15 @@ class SyntheticWeights final : public WeightSource {
 
     Matrix matrix(Arena& host, std::int64_t n_rows, std::int64_t n_cols, std::int64_t fan_in, const std::string& name) {
         Matrix result(host, kernels::WeightType::kBf16, n_rows, n_cols, name);
-        fill(next_tensor_++, result.memory.data(), n_rows * n_cols, fan_in);
+        fill(next_tensor_++, result.memory.data(), n_rows * n_cols, fan_in, pool_);
+        report(n_rows * n_cols);
         return result;
     }
 
     std::vector<float> vector(std::int64_t n, std::int64_t fan_in) {
         std::vector<kernels::Bf16> drawn(static_cast<std::size_t>(n));
-        fill(next_tensor_++, reinterpret_cast<std::byte*>(drawn.data()), n, fan_in);
+        fill(next_tensor_++, reinterpret_cast<std::byte*>(drawn.data()), n, fan_in, pool_);
+        report(n);
         std::vector<float> values(drawn.size());
         std::transform(drawn.begin(), drawn.end(), values.begin(), [](kernels::Bf16 w) { return to_float(w); });
         return values;

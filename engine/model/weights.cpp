@@ -4,8 +4,8 @@ namespace offstage::engine {
 
 Matrix::Matrix(Arena& host, kernels::WeightType weight_type, std::int64_t rows, std::int64_t cols,
                const std::string& purpose)
-    : memory(host.allocate(static_cast<std::size_t>(rows * cols) * kernels::bytes_per_weight(weight_type),
-                           MemoryUse::kDense, purpose)),
+    : memory(host.allocate(static_cast<std::size_t>(rows) * kernels::row_bytes(weight_type, cols), MemoryUse::kDense,
+                           purpose)),
       type(weight_type),
       n_rows(rows),
       n_cols(cols) {}
@@ -13,7 +13,7 @@ Matrix::Matrix(Arena& host, kernels::WeightType weight_type, std::int64_t rows, 
 namespace {
 
 std::uint64_t bytes_of(const Matrix& matrix) {
-    return static_cast<std::uint64_t>(matrix.n_rows * matrix.n_cols) * bytes_per_weight(matrix.type);
+    return static_cast<std::uint64_t>(matrix.n_rows) * kernels::row_bytes(matrix.type, matrix.n_cols);
 }
 
 std::uint64_t bytes_of(const LayerWeights& layer) {
@@ -36,8 +36,8 @@ std::uint64_t active_bytes(const ModelConfig& config, const DenseWeights& dense,
              : bytes_of(dense.embedding) - bytes_of(dense.embedding) / static_cast<std::uint64_t>(config.vocab_size);
     const std::uint64_t tied_row = tied ? bytes_of(dense.embedding) / static_cast<std::uint64_t>(config.vocab_size) : 0;
     return dense.bytes() - unused_embedding + tied_row +
-           static_cast<std::uint64_t>(config.n_layers * config.n_active * config.expert_weights()) *
-               bytes_per_weight(expert_type);
+           static_cast<std::uint64_t>(config.n_layers * config.n_active) *
+               kernels::expert_bytes(expert_type, config.hidden_dim, config.ffn_dim);
 }
 
 }  // namespace offstage::engine

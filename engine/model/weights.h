@@ -30,7 +30,7 @@ struct Matrix {
            const std::string& purpose);
     kernels::WeightView view() const { return {memory.data(), type, n_rows, n_cols, n_cols}; }
     std::byte* row(std::int64_t index) {
-        return memory.data() + static_cast<std::size_t>(index * n_cols) * kernels::bytes_per_weight(type);
+        return memory.data() + static_cast<std::size_t>(index) * kernels::row_bytes(type, n_cols);
     }
 };
 
@@ -58,7 +58,7 @@ using BytesProgressFn = std::function<void(std::uint64_t done, std::uint64_t tot
 
 // Where a model's weights come from: the master that every copy is made of. Packs experts into the neuron-major layout
 // (kernels::ExpertView; w2 transposed), any of them at any time and as often as asked. 16-bit weights keep their type;
-// float32 weights keep theirs unless they are to be rounded. One thread at a time; works on the pool.
+// float32 weights keep theirs unless they are to be rounded. One thread, which loads, but for pack_expert().
 class WeightSource {
   public:
     virtual ~WeightSource() = default;
@@ -66,12 +66,15 @@ class WeightSource {
     virtual kernels::WeightType expert_type() const = 0;
     virtual std::uint64_t dense_bytes() const = 0;  // of load_dense()'s result
 
-    // Reports progress from now on, and looks at `stop`: a request ends in Error (kCancelled). Empty ones end that.
+    // Reports progress of load_dense() and advance() from now on, and looks at `stop`: a request ends in Error
+    // (kCancelled). Empty ones end that.
     virtual void watch(BytesProgressFn progress, std::stop_token stop) = 0;
+    // Whoever packs experts while loading says that an expert is done.
+    virtual void advance() = 0;
     // Allocates from `host`. Throws Error (kOutOfMemory, kCancelled).
     virtual DenseWeights load_dense(Arena& host) = 0;
-    // block: expert_weights() weights of expert_type().
-    virtual void pack_expert(LayerIndex layer, ExpertIndex expert, std::byte* block) = 0;
+    // block: expert_weights() weights of expert_type(). Any thread, several at once, each with a pool of its own.
+    virtual void pack_expert(LayerIndex layer, ExpertIndex expert, std::byte* block, kernels::ThreadPool& pool) = 0;
 };
 
 // From a checkpoint, which stays mapped; pages of the file are released as they are done, so that memory stays near the

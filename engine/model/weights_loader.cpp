@@ -98,7 +98,7 @@ class CheckpointWeights final : public WeightSource {
         return weights;
     }
 
-    void pack_expert(LayerIndex layer, ExpertIndex expert, std::byte* block) override {
+    void pack_expert(LayerIndex layer, ExpertIndex expert, std::byte* block, kernels::ThreadPool& pool) override {
         const std::int64_t hidden = config_.hidden_dim;
         const std::int64_t ffn = config_.ffn_dim;
         const TensorView& w1 = *checkpoint_.find(expert_name(layer.value, expert.value, "w1"));
@@ -110,7 +110,7 @@ class CheckpointWeights final : public WeightSource {
 
         const WeightType type = expert_type_;
         const std::size_t row_bytes = static_cast<std::size_t>(hidden) * bytes_per_weight(type);
-        pool_.parallel_for(ffn, kNeuronBlock, [&](std::int64_t begin, std::int64_t end, int) {
+        pool.parallel_for(ffn, kNeuronBlock, [&](std::int64_t begin, std::int64_t end, int) {
             for (std::int64_t j = begin; j < end; ++j) {
                 std::byte* neuron = block + static_cast<std::size_t>(j) * 3 * row_bytes;
                 const std::size_t row = static_cast<std::size_t>(j * hidden);
@@ -121,10 +121,12 @@ class CheckpointWeights final : public WeightSource {
                 pack_w2(w2, j, std::min(end, j + kNeuronBlock), block, type);
             }
         });
-        advance(w1.bytes);
-        advance(w3.bytes);
-        advance(w2.bytes);
+        checkpoint_.release(w1.bytes);
+        checkpoint_.release(w3.bytes);
+        checkpoint_.release(w2.bytes);
     }
+
+    void advance() override { report(3 * checkpoint_.find(expert_name(0, 0, "w1"))->bytes.size()); }
 
   private:
     using Shape = std::vector<std::int64_t>;
@@ -187,9 +189,13 @@ class CheckpointWeights final : public WeightSource {
 
     WeightType stored_type(WeightType type) const { return round_to_bf16_ ? WeightType::kBf16 : type; }
 
-    void advance(std::span<const std::byte> done) {
-        checkpoint_.release(done);
-        bytes_done_ += done.size();
+    void done(std::span<const std::byte> bytes) {
+        checkpoint_.release(bytes);
+        report(bytes.size());
+    }
+
+    void report(std::uint64_t bytes) {
+        bytes_done_ += bytes;
         if (stop_.stop_requested()) throw Error(ErrorKind::kCancelled, "Loading was cancelled.");
         if (progress_) progress_(std::min(bytes_done_, bytes_total_), bytes_total_);
     }
@@ -198,7 +204,7 @@ class CheckpointWeights final : public WeightSource {
         const TensorView& tensor = checkpoint_.require(name, shape);
         std::vector<float> values(static_cast<std::size_t>(tensor.n_elements()));
         kernels::cpu_kernels().widen(tensor.bytes.data(), tensor.type, tensor.n_elements(), values.data());
-        advance(tensor.bytes);
+        done(tensor.bytes);
         return values;
     }
 
@@ -223,7 +229,7 @@ class CheckpointWeights final : public WeightSource {
                         result.row(first_row + begin), type, (end - begin) * n_cols);
             });
             first_row += tensor->shape[0];
-            advance(tensor->bytes);
+            done(tensor->bytes);
         }
         return result;
     }

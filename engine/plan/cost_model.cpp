@@ -30,17 +30,47 @@ int CostModel::group(double tokens_per_expert) {
     return tokens_per_expert < 64.5 ? 2 : 3;
 }
 
-double CostModel::cpu_us(std::int64_t n_tokens) const {
-    return interpolate(table_.cpu_expert, n_tokens) * factor_[0][group(static_cast<double>(n_tokens))];
+void CostModel::set_table(kernels::WeightType format, CostTable table) {
+    Other& other = others_[static_cast<int>(format)];
+    other.measured = true;
+    other.table = std::move(table);
 }
 
-double CostModel::gpu_us(std::int64_t n_tokens) const {
-    return interpolate(table_.gpu_expert, n_tokens) * factor_[1][group(static_cast<double>(n_tokens))];
+bool CostModel::has_table(kernels::WeightType format) const {
+    return format == master_ || others_[static_cast<int>(format)].measured;
+}
+
+void CostModel::set_expert_bytes(kernels::WeightType format, std::uint64_t bytes) {
+    if (table_.expert_bytes == 0) return;
+    others_[static_cast<int>(format)].scale = static_cast<double>(bytes) / static_cast<double>(table_.expert_bytes);
+}
+
+const CostTable& CostModel::times(kernels::WeightType format, double& scale) const {
+    scale = 1;
+    if (format == master_) return table_;
+    const Other& other = others_[static_cast<int>(format)];
+    if (other.measured) return other.table;
+    scale = other.scale;
+    return table_;
+}
+
+double CostModel::cpu_us(std::int64_t n_tokens, kernels::WeightType format) const {
+    double scale = 1;
+    const double us = interpolate(times(format, scale).cpu_expert, n_tokens) * scale;
+    return us * factor_[0][group(static_cast<double>(n_tokens))];
+}
+
+double CostModel::gpu_us(std::int64_t n_tokens, kernels::WeightType format) const {
+    double scale = 1;
+    const double us = interpolate(times(format, scale).gpu_expert, n_tokens) * scale;
+    return us * factor_[1][group(static_cast<double>(n_tokens))];
 }
 
 // A weight copy does not know how many tokens it is for.
-double CostModel::weight_copy_us() const {
-    return table_.weight_copy_us * factor_[2][0];
+double CostModel::weight_copy_us(kernels::WeightType format) const {
+    double scale = 1;
+    const double us = times(format, scale).weight_copy_us * scale;
+    return us * factor_[2][0];
 }
 
 double CostModel::activation_copy_us(std::int64_t n_tokens) const {

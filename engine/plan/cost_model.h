@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "kernels/types.h"
+
 namespace offstage::engine {
 
 struct CostPoint {
@@ -41,10 +43,22 @@ class CostModel {
     CostModel() = default;
     explicit CostModel(CostTable table);
 
+    // The master's format.
     const CostTable& table() const { return table_; }
-    double cpu_us(std::int64_t n_tokens) const;
-    double gpu_us(std::int64_t n_tokens) const;
-    double weight_copy_us() const;
+    kernels::WeightType master() const { return master_; }
+    void set_master(kernels::WeightType format) { master_ = format; }
+    // What was measured for another format. Until then its times are the master's, scaled by the bytes of an expert.
+    void set_table(kernels::WeightType format, CostTable table);
+    bool has_table(kernels::WeightType format) const;
+    void set_expert_bytes(kernels::WeightType format, std::uint64_t bytes);
+
+    // Without a format: in the master's.
+    double cpu_us(std::int64_t n_tokens) const { return cpu_us(n_tokens, master_); }
+    double gpu_us(std::int64_t n_tokens) const { return gpu_us(n_tokens, master_); }
+    double weight_copy_us() const { return weight_copy_us(master_); }
+    double cpu_us(std::int64_t n_tokens, kernels::WeightType format) const;
+    double gpu_us(std::int64_t n_tokens, kernels::WeightType format) const;
+    double weight_copy_us(kernels::WeightType format) const;
     double activation_copy_us(std::int64_t n_tokens) const;
 
     enum class Side : std::uint8_t { kCpu, kGpu, kCopy };
@@ -58,7 +72,17 @@ class CostModel {
   private:
     static constexpr int kGroups = 4;
     static int group(double tokens_per_expert);
+    // Times of another format: from its own table, or the master's times `scale`.
+    struct Other {
+        bool measured = false;
+        double scale = 1;
+        CostTable table;
+    };
+    const CostTable& times(kernels::WeightType format, double& scale) const;
+
     CostTable table_;
+    kernels::WeightType master_ = kernels::WeightType::kBf16;
+    Other others_[kernels::kWeightTypes];
     double factor_[3][kGroups] = {{1, 1, 1, 1}, {1, 1, 1, 1}, {1, 1, 1, 1}};
 };
 

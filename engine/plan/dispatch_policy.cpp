@@ -373,11 +373,11 @@ void decide(PolicyKind policy, std::span<const ExpertLoad> loads, const CostMode
     for (const ExpertLoad& load : loads) {
         if (load.n_tokens <= 0) continue;
         if (load.place == Place::kDevice && use_residents) {
-            out.assignments.push_back({load.expert, load.n_tokens, Way::kResident});
+            out.assignments.push_back({load.expert, load.n_tokens, Way::kResident, load.format});
             resident_us += cost.gpu_us(load.n_tokens);
         } else {
-            out.candidates.push_back(
-                {load.expert, load.n_tokens, cost.gpu_us(load.n_tokens), cost.cpu_us(load.n_tokens), false, false});
+            out.candidates.push_back({load.expert, load.n_tokens, load.format, cost.gpu_us(load.n_tokens),
+                                      cost.cpu_us(load.n_tokens), cost.weight_copy_us(), false, false});
         }
     }
     // Copies all take the same time: the GPU is done first when the longest expert comes first (Johnson's rule, but for
@@ -402,10 +402,10 @@ void decide(PolicyKind policy, std::span<const ExpertLoad> loads, const CostMode
         }
     }
     for (const Candidate& miss : out.candidates) {
-        if (miss.copied) out.assignments.push_back({miss.expert, miss.n_tokens, Way::kCopy});
+        if (miss.copied) out.assignments.push_back({miss.expert, miss.n_tokens, Way::kCopy, miss.format});
     }
     for (const Candidate& miss : out.candidates) {
-        if (!miss.copied) out.assignments.push_back({miss.expert, miss.n_tokens, Way::kCpu});
+        if (!miss.copied) out.assignments.push_back({miss.expert, miss.n_tokens, Way::kCpu, miss.format});
     }
     predict(out.assignments, cost, staging_slots, out);
 }

@@ -28,6 +28,7 @@ struct ExpertLoad {
     std::int32_t expert = 0;
     std::int32_t n_tokens = 0;
     Place place = Place::kRam;
+    kernels::WeightType format = kernels::WeightType::kBf16;  // that its copies are in
 };
 
 enum class Way : std::uint8_t { kResident, kCopy, kCpu };
@@ -36,6 +37,7 @@ struct Assignment {
     std::int32_t expert = 0;
     std::int32_t n_tokens = 0;
     Way way = Way::kCpu;
+    kernels::WeightType format = kernels::WeightType::kBf16;
 };
 
 // What a layer's experts do. Resident first, then copies in the order in which they are made (most
@@ -54,8 +56,10 @@ struct Schedule {
     struct Candidate {
         std::int32_t expert = 0;
         std::int32_t n_tokens = 0;
+        kernels::WeightType format = kernels::WeightType::kBf16;
         double gpu_us = 0;
         double cpu_us = 0;
+        double copy_us = 0;
         bool copied = false;
         bool best = false;  // copied in the best split so far
     };

@@ -7,16 +7,35 @@
 #include "engine/model/model_config.h"
 #include "engine/plan/cost_model.h"
 #include "engine/plan/popularity.h"
+#include "engine/plan/sensitivity.h"
+#include "kernels/types.h"
 
 namespace offstage::engine {
 
 enum class Place : std::uint8_t { kDevice, kRam, kDisk };
+
+// How much quality a person gives away for speed. Nothing unless one of the two is set: then every expert stays in its
+// master's format.
+struct QualityFloor {
+    double min_mean_bits = 0;  // bits per expert weight, mean over all experts; 0: not set
+    double max_loss = 0;       // Sensitivity's predicted loss of the whole plan; 0: not set
+    bool allows_fewer_bits() const { return min_mean_bits > 0 || max_loss > 0; }
+};
 
 // What a person allows. 0: all there is; make_plan() takes it for no limit, so callers put in what the device has.
 struct Budget {
     std::uint64_t vram_bytes = 0;
     std::uint64_t ram_bytes = 0;
     std::int64_t context = 0;  // tokens; 0: the planner's choice
+    QualityFloor quality{};
+    double theta = 0;  // neurons with |silu(w1 x)| below are skipped (CORM); only 0 is supported yet
+};
+
+// One format that experts may be kept in.
+struct FormatDemand {
+    kernels::WeightType format = kernels::WeightType::kBf16;
+    std::uint64_t expert_bytes = 0;  // rounded up as arenas do
+    double bits_per_weight = 16;
 };
 
 // What a model asks for on one device, in bytes. Filled by whoever knows both.
@@ -24,7 +43,8 @@ struct ModelDemand {
     std::int64_t n_layers = 0;
     std::int64_t n_experts = 0;
     std::int64_t n_active = 0;
-    std::uint64_t expert_bytes = 0;
+    std::uint64_t expert_bytes = 0;        // in the master's format
+    std::vector<FormatDemand> formats;     // what experts may be kept in, the master's first; empty: only that
     std::uint64_t dense_bytes = 0;         // on the device
     std::uint64_t kv_bytes_per_token = 0;  // on the device
     std::uint64_t host_fixed_bytes = 0;    // RAM that is not experts: dense weights kept there, buffers
@@ -43,6 +63,8 @@ enum class PlacementKind : std::uint8_t {
 // What goes where.
 struct Plan {
     std::vector<Place> places;  // (n_layers, n_experts): the fastest place that holds a copy
+    // (n_layers, n_experts): what each expert is kept in, wherever its copies are; empty: all in the master's.
+    std::vector<kernels::WeightType> formats;
     std::int64_t context = 0;
     std::int64_t max_step = 512;          // prompt tokens per step
     std::int64_t staging_slots = 0;       // experts' room on the device for copies on demand
@@ -51,7 +73,9 @@ struct Plan {
     std::uint64_t dense_bytes = 0, kv_bytes = 0, expert_bytes = 0, staging_bytes = 0, workspace_bytes = 0;  // VRAM
     std::uint64_t ram_bytes = 0;
     double expected_hit_rate = 0;
-    std::string note;  // for the person, when something was given up: a shorter context, no staging ...
+    double mean_bits = 16;      // per expert weight
+    double predicted_loss = 0;  // Sensitivity's, of these formats
+    std::string note;           // for the person, when something was given up: a shorter context, no staging ...
 
     std::int64_t n_resident() const;
     std::uint64_t vram_bytes() const { return dense_bytes + kv_bytes + expert_bytes + staging_bytes + workspace_bytes; }

@@ -19,7 +19,7 @@ class Uploader {
     }
     kernels::WeightView put(const Matrix& matrix) {
         kernels::WeightView view = matrix.view();
-        view.data = put(view.data, static_cast<std::size_t>(view.n_rows * view.n_cols) * bytes_per_weight(view.type));
+        view.data = put(view.data, static_cast<std::size_t>(view.n_rows) * kernels::row_bytes(view.type, view.n_cols));
         return view;
     }
 

@@ -101,7 +101,7 @@ LoadedModel::LoadedModel(const LoadRequest& request, Text text, const LoadProgre
         device_->info().emulated
             ? std::numeric_limits<std::uint64_t>::max()
             : static_cast<std::uint64_t>(std::max<std::int64_t>(0, memory_size().total_bytes / 4 * 3));
-    experts_ = std::make_unique<ExpertStore>(config_, *source_, plan_, *device_, *ram_, pin_budget);
+    experts_ = std::make_unique<ExpertStore>(config_, *source_, plan_, *device_, *ram_, *pool_, pin_budget);
     source_->watch({}, {});
 
     kv_ = std::make_unique<KvPool>(config_, plan_.context, KvPool::kSpareBlocks, *device_);
@@ -236,7 +236,7 @@ void LoadedModel::measure_costs(const LoadRequest& request, const LoadProgressFn
         for (std::int32_t i = 0; i < n_samples; ++i) {
             std::byte* block = memory.host() + static_cast<std::size_t>(i) * bytes;
             source_->pack_expert(LayerIndex{static_cast<std::int32_t>(i / config_.n_experts % config_.n_layers)},
-                                 ExpertIndex{static_cast<std::int32_t>(i % config_.n_experts)}, block);
+                                 ExpertIndex{static_cast<std::int32_t>(i % config_.n_experts)}, block, *pool_);
             samples.push_back({block, source_->expert_type(), config_.hidden_dim, config_.ffn_dim});
         }
         CalibrationRequest wanted;

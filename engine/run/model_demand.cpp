@@ -22,7 +22,20 @@ ModelDemand demand_of(const ModelConfig& config, kernels::WeightType type, std::
     demand.n_layers = config.n_layers;
     demand.n_experts = config.n_experts;
     demand.n_active = config.n_active;
-    demand.expert_bytes = (static_cast<std::uint64_t>(config.expert_weights()) * weight_bytes + 255) / 256 * 256;
+    demand.expert_bytes = (kernels::expert_bytes(type, config.hidden_dim, config.ffn_dim) + 255) / 256 * 256;
+    for (const kernels::WeightType format :
+         {type, kernels::WeightType::kBf16, kernels::WeightType::kInt8, kernels::WeightType::kHqq4,
+          kernels::WeightType::kHqq3, kernels::WeightType::kHqq2}) {
+        const bool seen = std::any_of(demand.formats.begin(), demand.formats.end(),
+                                      [&](const FormatDemand& f) { return f.format == format; });
+        if (seen || (kernels::is_packed(format) && config.hidden_dim % kernels::kPackedBlock != 0)) continue;
+        // A copy in more bits than the master's says nothing more.
+        if (format == kernels::WeightType::kBf16 && kernels::bytes_per_weight(type) == 2) continue;
+        demand.formats.push_back({format,
+                                  (kernels::expert_bytes(format, config.hidden_dim, config.ffn_dim) + 255) / 256 * 256,
+                                  8.0 * static_cast<double>(kernels::row_bytes(format, config.hidden_dim)) /
+                                      static_cast<double>(config.hidden_dim)});
+    }
     demand.dense_bytes = DeviceWeights::device_bytes(config, dense_bytes);
     demand.kv_bytes_per_token = KvPool::bytes_per_token(config);
     demand.max_context = std::min(config.max_context, kDefaultContextLimit);

@@ -8,8 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "engine/experts/cache_policy.h"
 #include "engine/model/indices.h"
 #include "engine/plan/dispatch_policy.h"
+#include "engine/plan/planner.h"
+#include "engine/quant/weight_format.h"
 #include "engine/run/beam_search.h"
 #include "engine/run/sampler_settings.h"
 #include "engine/telemetry/snapshot.h"
@@ -56,10 +59,14 @@ struct LoadRequest {
     std::uint64_t ram_bytes = 0;   // 0: all that the machine has to give
     DispatchSettings dispatch;
     std::string
-        popularity_file;  // profile of expert use; empty: the model's own (expert_popularity.json beside it), if any
-    bool paced = false;   // an emulated device answers no faster than the device would
-    bool learn_placement = true;  // exchanges experts by live counts where no popularity profile was given
-    std::string cache_directory;  // for calibrations; empty: cache_directory() / "calibration"
+        popularity_file;   // profile of expert use; empty: the model's own (expert_popularity.json beside it), if any
+    QuantSettings quant;   // formats of all experts and of attention's matrices; unset: as in the checkpoint
+    QualityFloor quality;  // lets the planner choose each expert's format; quant.experts must be unset then
+    CacheKind cache = CacheKind::kSlru;  // which experts copied on demand stay on the device
+    bool prefetch = true;                // speculative loading, as long as live tokens show a gain
+    bool paced = false;                  // an emulated device answers no faster than the device would
+    bool learn_placement = true;         // exchanges experts by live counts where no popularity profile was given
+    std::string cache_directory;         // for calibrations; empty: cache_directory() / "calibration"
     // A synthetic model on an emulated device with an accounted host: computes nothing, accounts the time (see
     // EmulatedAccelerator). What it says is worthless.
     bool dry = false;

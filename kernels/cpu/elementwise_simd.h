@@ -39,6 +39,8 @@ void widen_any(const void* source, WeightType type, std::int64_t n, float* out) 
         case WeightType::kBf16:
             widen_weights(static_cast<const Bf16*>(source), n, out);
             return;
+        default:
+            return;
     }
 }
 

@@ -220,6 +220,8 @@ void run_expert_any(const ExpertView& expert, const float* x, const float* scale
         case WeightType::kBf16:
             run_expert_tokens<Bf16>(expert, x, scale, n_tokens, neuron_begin, neuron_end, out);
             return;
+        default:
+            return;
     }
 }
 

@@ -66,6 +66,8 @@ void multiply_any(const WeightView& weight, const float* x, std::int64_t x_strid
         case WeightType::kBf16:
             multiply_tokens<Bf16>(weight, x, x_stride, n_tokens, row_begin, row_end, y, y_stride);
             return;
+        default:
+            return;
     }
 }
 

@@ -89,6 +89,8 @@ void transpose_f32_any(const PanelSource& source, std::int64_t width, float* pan
         case WeightType::kBf16:
             transpose_f32_from(static_cast<const Bf16*>(source.data), source, width, panel);
             return;
+        default:
+            return;
     }
 }
 
@@ -137,6 +139,8 @@ void transpose_bf16_pairs_any(const PanelSource& source, std::int64_t width, Bf1
         case WeightType::kBf16:
             store_pairs(source, width, panel);
             return;
+        default:
+            return;
     }
 }
 
@@ -176,6 +180,8 @@ void copy_f32_any(const PanelSource& source, std::int64_t width, float* panel) {
         case WeightType::kBf16:
             copy_f32_from<Bf16>(source, width, panel);
             return;
+        default:
+            return;
     }
 }
 
@@ -214,6 +220,8 @@ void interleave_bf16_pairs_any(const PanelSource& source, std::int64_t width, Bf
             return;
         case WeightType::kBf16:
             interleave_pairs_from<Bf16>(source, width, panel);
+            return;
+        default:
             return;
     }
 }

@@ -42,6 +42,8 @@ void with_weights(const void* data, WeightType type, const Body& body) {
         case WeightType::kBf16:
             body(static_cast<const Bf16*>(data));
             return;
+        default:
+            return;
     }
 }
 

@@ -127,6 +127,8 @@ void with_type(WeightType type, const Body& body) {
         case WeightType::kBf16:
             body(static_cast<const Bf16*>(nullptr));
             return;
+        default:
+            return;
     }
 }
 

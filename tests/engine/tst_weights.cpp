@@ -37,6 +37,7 @@ struct Loaded {
     std::unique_ptr<WeightSource> source;
     DenseWeights dense;
     ModelConfig config;
+    kernels::ThreadPool pool{2};
 
     Loaded(std::unique_ptr<WeightSource> from, const ModelConfig& c, BytesProgressFn progress = {},
            std::stop_token stop = {})
@@ -52,12 +53,15 @@ struct Loaded {
     std::vector<std::byte> expert(std::int32_t layer, std::int32_t index) {
         std::vector<std::byte> block(static_cast<std::size_t>(config.expert_weights()) *
                                      bytes_per_weight(source->expert_type()));
-        source->pack_expert(LayerIndex{layer}, ExpertIndex{index}, block.data());
+        source->pack_expert(LayerIndex{layer}, ExpertIndex{index}, block.data(), pool);
         return block;
     }
     void packAll() {
         for (std::int32_t l = 0; l < config.n_layers; ++l) {
-            for (std::int32_t e = 0; e < config.n_experts; ++e) expert(l, e);
+            for (std::int32_t e = 0; e < config.n_experts; ++e) {
+                expert(l, e);
+                source->advance();
+            }
         }
     }
 };

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "engine/plan/popularity.h"
+
+namespace offstage::engine {
+
+enum class CacheKind : std::uint8_t {
+    kStatic,    // nothing moves
+    kLruLayer,  // least recently used of the same layer: every layer keeps its number of slots
+                // (Mixtral-Offloading, 3.1)
+    kLru,       // least recently used of all layers
+    kLfu,       // least frequently used, counts that halve
+    kSlru,      // segmented LRU: the hottest experts are protected, the others are replaced least recently used first
+};
+std::string_view name_of(CacheKind kind);           // "static", "lru-layer", "lru", "lfu", "slru"
+CacheKind parse_cache_kind(std::string_view name);  // throws Error (kInvalidInput), listing the names
+
+struct ExpertKey {
+    std::int32_t layer = 0;
+    std::int32_t expert = 0;
+    bool operator==(const ExpertKey&) const = default;
+};
+
+// Which experts are worth their place on the device. Knows what was used when; where experts are is the caller's
+// knowledge. Pure: the live store and a replay of a recorded trace ask the same object the same questions. One thread.
+class CachePolicy {
+  public:
+    virtual ~CachePolicy() = default;
+    virtual CacheKind kind() const = 0;
+
+    // The n-th token or step begins (each once, in order).
+    virtual void begin_step() = 0;
+    // The expert was called by this step, for so many tokens.
+    virtual void used(ExpertKey key, std::int64_t n_tokens) = 0;
+    // `admitted` is at hand, and would take a resident's place: the index into `residents` of the one that should give
+    // it up, -1 when admitting is not worth it (or nothing may be replaced). Residents that the current step still
+    // needs are not among them.
+    virtual std::int64_t victim(ExpertKey admitted, std::span<const ExpertKey> residents) const = 0;
+    virtual void forget() = 0;
+};
+
+// `popularity` (n_tokens 0: nothing known) seeds the counts of kLfu and kSlru.
+std::unique_ptr<CachePolicy> make_cache_policy(CacheKind kind, const Popularity& popularity);
+
+}  // namespace offstage::engine

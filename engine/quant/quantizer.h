@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <stop_token>
+
+#include "kernels/thread_pool.h"
+#include "kernels/types.h"
+
+namespace offstage::engine {
+
+enum class QuantMethod : std::uint8_t {
+    kHqq,      // half-quadratic: zero points updated by a proximal method on the error, scales fixed; needs no data
+    kNearest,  // round to nearest with each group's smallest and largest weight: what HQQ is compared with
+};
+
+struct QuantError {
+    double squared = 0;       // sum of (w - q(w))^2
+    double weights = 0;       // sum of w^2
+    double relative() const;  // sqrt(squared / weights); 0 where there are none
+};
+
+// Rows of weights into a packed format (kernels/packed.h), each row on its own, several threads; deterministic,
+// whatever their number. Also converts to kBf16, and copies where source and format are the same. Any number of threads
+// may have a Quantizer each; pools are not shared.
+class Quantizer {
+  public:
+    explicit Quantizer(kernels::ThreadPool& pool, QuantMethod method = QuantMethod::kHqq);
+
+    // rows: of a plain type, n_cols a multiple of kernels::kPackedBlock where `format` is packed. out: n_rows rows of
+    // kernels::row_bytes(format, n_cols), one after the other. The error is that of the packed rows themselves, as
+    // kernels::unpack_row reads them. A stop request ends in Error (kCancelled). Not a number or infinite: Error
+    // (kInvalidModel).
+    QuantError quantize(const kernels::WeightView& rows, kernels::WeightType format, std::byte* out,
+                        const std::stop_token& stop = {});
+
+  private:
+    kernels::ThreadPool& pool_;
+    QuantMethod method_;
+};
+
+}  // namespace offstage::engine
