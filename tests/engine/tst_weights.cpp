@@ -37,7 +37,7 @@ struct Loaded {
     std::unique_ptr<WeightSource> source;
     DenseWeights dense;
     ModelConfig config;
-    kernels::ThreadPool pool{2};
+    kernels::ThreadPool packing_pool{2};
 
     Loaded(std::unique_ptr<WeightSource> from, const ModelConfig& c, BytesProgressFn progress = {},
            std::stop_token stop = {})
@@ -53,7 +53,7 @@ struct Loaded {
     std::vector<std::byte> expert(std::int32_t layer, std::int32_t index) {
         std::vector<std::byte> block(static_cast<std::size_t>(config.expert_weights()) *
                                      bytes_per_weight(source->expert_type()));
-        source->pack_expert(LayerIndex{layer}, ExpertIndex{index}, block.data(), pool);
+        source->pack_expert(LayerIndex{layer}, ExpertIndex{index}, block.data(), packing_pool);
         return block;
     }
     void packAll() {
