@@ -18,8 +18,8 @@
 
 namespace offstage::kernels {
 
-// Larger weights make no packed row: their ranges would leave float32.
-inline constexpr float kLargestPackedWeight = 1e30f;
+// Larger weights make no packed row: sums of their squares would leave float32.
+inline constexpr float kLargestPackedWeight = 1e15f;
 
 struct QuantizeKernels {
     // The largest |row[i]|; NaN where any is NaN. One pass.

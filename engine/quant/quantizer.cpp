@@ -92,7 +92,7 @@ QuantError Quantizer::quantize(const kernels::WeightView& rows, WeightType forma
     if (cancelled) throw Error(ErrorKind::kCancelled, "Quantizing was cancelled.");
     if (invalid) {
         throw Error(ErrorKind::kInvalidModel,
-                    "A weight is infinite, not a number or beyond 1e30; such a tensor cannot be quantized.");
+                    "A weight is infinite, not a number or beyond 1e15; such a tensor cannot be quantized.");
     }
     QuantError total;  // in the rows' order: the same for any number of threads
     for (const QuantError& error : errors) total += error;
