@@ -40,6 +40,7 @@ ExpertStore::ExpertStore(const ModelConfig& config, ExpertSource& source, const 
       slots_(device.memory(), MemoryUse::kExperts, "an expert", 0),
       entries_(static_cast<std::size_t>(config.n_layers * config.n_experts)) {
     assert(plan.places.size() == entries_.size());
+    n_speculative_ = options.n_speculative;
     std::uint64_t largest = 0;
     for (std::size_t i = 0; i < entries_.size(); ++i) {
         entries_[i].format = plan.formats.empty() ? master_type() : plan.formats[i];
@@ -72,6 +73,23 @@ ExpertStore::~ExpertStore() {
     // Nothing may still read or write what is given back.
     device_->host_wait(device_->record(DeviceEvent::Queue::kCopy));
     device_->host_wait(device_->record(DeviceEvent::Queue::kCompute));
+}
+
+void ExpertStore::set_staging(std::int64_t n, std::uint64_t slot_bytes) {
+    if (n == staging_.n_slots() && slot_bytes == staging_.slot_bytes() && leaving_.empty()) return;
+    device_->host_wait(device_->record(DeviceEvent::Queue::kCopy));
+    device_->host_wait(device_->record(DeviceEvent::Queue::kCompute));
+    poll();
+    for (Staging::Slot& slot : staging_.slots()) slots_.release(slot.memory);
+    staging_.reset({}, slot_bytes, 0);
+    std::vector<SlotHeap::Slot> memory;
+    try {
+        for (std::int64_t i = 0; i < n; ++i) memory.push_back(slots_.allocate(slot_bytes));
+    } catch (const Error&) {
+        for (const SlotHeap::Slot& slot : memory) slots_.release(slot);
+        throw;
+    }
+    staging_.reset(std::move(memory), slot_bytes, n_speculative_);
 }
 
 void ExpertStore::pack(std::size_t index, WeightType format, std::byte* block) {

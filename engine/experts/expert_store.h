@@ -78,6 +78,9 @@ class ExpertStore {
     void hold(std::int64_t layer, std::int64_t expert, DeviceEvent event);
 
     Staging& staging() { return staging_; }
+    // So many slots of this size from now on; between two steps. Waits for the device. Throws Error (kOutOfMemory); then
+    // there are none.
+    void set_staging(std::int64_t n, std::uint64_t slot_bytes);
 
     // All RAM copies: what a bandwidth probe reads.
     std::vector<std::span<const std::byte>> ram() const { return ram_.slabs(); }
@@ -181,6 +184,7 @@ class ExpertStore {
     bool dry_ = false;
     std::int64_t hidden_dim_ = 0, ffn_dim_ = 0, n_layers_ = 0, n_experts_ = 0;
     SlotHeap ram_, slots_;
+    std::int64_t n_speculative_ = 0;
     Staging staging_;
     std::vector<Entry> entries_;  // (n_layers, n_experts)
     std::vector<HostSlot> host_slots_;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <stop_token>
 #include <vector>
@@ -48,6 +49,10 @@ class Forward {
     // kDone, the sequences are as they were.
     Outcome step(std::span<const Segment> segments, Logits wanted, const std::stop_token& stop);
 
+    MoeLayer& moe() { return moe_; }
+    // Called by step() between two layers; may move experts, must not throw.
+    void set_between_layers(std::function<void()> call) { between_layers_ = std::move(call); }
+
     std::int64_t max_step() const { return max_step_; }
     // Of the last step: kLast one row per segment, kAll one per token; (rows, vocab_size).
     std::span<const float> logits() const { return logits_view_; }
@@ -73,6 +78,7 @@ class Forward {
     std::int64_t max_step_;
     AttentionShape attention_;
     MoeLayer moe_;
+    std::function<void()> between_layers_;
     const kernels::KvView* kv_ = nullptr;  // of the step's sequences
 
     std::vector<float> inverse_frequencies_;  // (head_dim / 2)
