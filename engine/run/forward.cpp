@@ -104,6 +104,7 @@ Forward::Outcome Forward::step(std::span<const Segment> segments, Logits wanted,
     dispatcher_.begin_step(n_tokens, prefill);
     device_.embed(weights_.embedding(), tokens_, n_tokens, x_.as<float>());
     moe_.begin_step(prefill);
+    if (probe_ != nullptr) probe_->begin_step(n_tokens);
     for (std::int64_t layer = 0; layer < config_.n_layers; ++layer) {
         if (stop.stop_requested() || !device_.ok()) {
             device_.host_wait(device_.record(DeviceEvent::Queue::kCompute));
@@ -111,10 +112,12 @@ Forward::Outcome Forward::step(std::span<const Segment> segments, Logits wanted,
         }
         attention_block(layer, n_tokens);
         normalise(weights_.layer(layer).moe_norm, x_.as<float>(), n_tokens);
+        if (probe_ != nullptr) probe_->submit(layer, weights_, h_.as<float>());
         const float* next_gate = layer + 1 < config_.n_layers ? weights_.layer(layer + 1).gate : nullptr;
         if (between_layers_ && layer > 0) between_layers_();
         moe_.run(layer, weights_.layer(layer).gate, next_gate, h_.as<float>(), n_tokens, x_.as<float>(),
                  routing_.data() + layer * config_.n_active, config_.n_layers * config_.n_active);
+        if (probe_ != nullptr && device_.ok()) probe_->collect(layer);  // the router's answer was waited for
     }
     compute_logits(segments, n_tokens, wanted);
     device_.host_wait(device_.record(DeviceEvent::Queue::kCompute));

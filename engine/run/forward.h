@@ -14,6 +14,7 @@
 #include "engine/run/dispatcher.h"
 #include "engine/run/kv_pool.h"
 #include "engine/run/moe_layer.h"
+#include "engine/run/routing_probe.h"
 
 namespace offstage::engine {
 
@@ -52,6 +53,9 @@ class Forward {
     MoeLayer& moe() { return moe_; }
     // Called by step() between two layers; may move experts, must not throw.
     void set_between_layers(std::function<void()> call) { between_layers_ = std::move(call); }
+    // From now on every step fills the probe's guesses, which takes a little time; nullptr: none. It must outlive this
+    // object or the next call.
+    void set_probe(RoutingProbe* probe) { probe_ = probe; }
 
     std::int64_t max_step() const { return max_step_; }
     // Of the last step: kLast one row per segment, kAll one per token; (rows, vocab_size).
@@ -79,6 +83,7 @@ class Forward {
     AttentionShape attention_;
     MoeLayer moe_;
     std::function<void()> between_layers_;
+    RoutingProbe* probe_ = nullptr;
     const kernels::KvView* kv_ = nullptr;  // of the step's sequences
 
     std::vector<float> inverse_frequencies_;  // (head_dim / 2)
