@@ -19,7 +19,6 @@ constexpr std::int64_t kShortestContext = 2048;  // ... and experts are short of
 constexpr std::int64_t kUsualStep = 512;
 constexpr std::int64_t kLargestStep = 4096;
 constexpr std::int64_t kSmallestStep = 64;
-constexpr Wide kStagingSlots = 2;  // one is filled while the other is computed with
 constexpr std::int64_t kLongestContext = std::int64_t{1} << 40;
 constexpr std::int64_t kMostExperts = std::int64_t{1} << 26;
 
@@ -214,7 +213,7 @@ class Planner {
     void place_on_device() {
         Wide n = divide(limit(budget_.vram_bytes), demand_.dense_bytes, true, "VRAM");
         if (n < n_all_) {
-            const Wide slots = std::min(n, kStagingSlots);
+            const Wide slots = std::min(n, static_cast<Wide>(demand_.staging_slots));
             n -= slots;
             plan_.staging_slots = static_cast<std::int64_t>(slots);
             plan_.staging_bytes = narrow(slots * demand_.expert_bytes);

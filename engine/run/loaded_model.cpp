@@ -75,6 +75,7 @@ fs::path model_directory(const std::string& model) {
 LoadedModel::LoadedModel(const LoadRequest& request, Text text, const LoadProgressFn& progress,
                          const std::stop_token& stop) {
     const auto start = Clock::now();
+    request_ = request;
     if (request.context < 0 || request.context > kLargestContext) {
         throw Error(ErrorKind::kInvalidInput, "The context is " + std::to_string(request.context) +
                                                   " tokens; expected 1 to " + std::to_string(kLargestContext) +
@@ -101,13 +102,22 @@ LoadedModel::LoadedModel(const LoadRequest& request, Text text, const LoadProgre
         device_->info().emulated
             ? std::numeric_limits<std::uint64_t>::max()
             : static_cast<std::uint64_t>(std::max<std::int64_t>(0, memory_size().total_bytes / 4 * 3));
-    experts_ = std::make_unique<ExpertStore>(config_, *source_, plan_, *device_, *ram_, *pool_, pin_budget);
+    ExpertStore::Options options;
+    options.pin_budget_bytes = pin_budget;
+    options.dry = request.dry;
+    options.n_speculative = request.prefetch == PrefetchMode::kOff ? 0 : MoeLayer::kMostGuessedCopies;
+    experts_ = std::make_unique<ExpertStore>(config_, *expert_source_, plan_, *device_, *ram_, *pool_, options);
     source_->watch({}, {});
 
     kv_ = std::make_unique<KvPool>(config_, plan_.context, KvPool::kSpareBlocks, *device_);
     dispatcher_ = std::make_unique<Dispatcher>(cost_, request.dispatch);
     forward_ = std::make_unique<Forward>(config_, weights_, *experts_, *device_, *host_, *dispatcher_, plan_.max_step,
                                          plan_.context);
+    cache_policy_ = make_cache_policy(request.cache, popularity_);
+    if (!device_->shares_host_memory()) {
+        forward_->moe().set_cache(cache_policy_.get());
+        forward_->moe().set_prefetch(request.prefetch);
+    }
     device_->memory().fail_allocation(0);
     ram_->fail_allocation(0);
     device_->fail_copy(0);
@@ -124,6 +134,7 @@ void LoadedModel::open_source(const LoadRequest& request, Text text) {
         const SyntheticModel model = parse_synthetic(request.model);
         config_ = model.config;
         source_ = draw_weights(model, *pool_, request.dry);
+        expert_source_ = std::make_unique<ExpertSource>(config_, *source_, nullptr);
         summary_.name = model.name;
         return;
     }
@@ -138,6 +149,7 @@ void LoadedModel::open_source(const LoadRequest& request, Text text) {
         chat_template_ = ChatTemplate::read(directory_);
     }
     source_ = open_weights(Checkpoint::open(directory_), config_, request.compute == ComputeMode::kBf16, *pool_);
+    expert_source_ = std::make_unique<ExpertSource>(config_, *source_, nullptr);
     summary_.name = fs::weakly_canonical(directory_).filename().string();
 }
 
@@ -192,11 +204,12 @@ void LoadedModel::load_popularity(const LoadRequest& request) {
 void LoadedModel::make_plans(const LoadRequest& request) {
     demand_ = demand_of(config_, source_->expert_type(), source_->dense_bytes(), device_->info(),
                         [&](const Backend::StepShape& shape) { return device_->scratch_bytes(shape); });
-    const PlacementKind kind =
-        request.dispatch.decode == PolicyKind::kLayers ? PlacementKind::kLayers : PlacementKind::kPopular;
+    // Two slots for copies on demand, and as many as may be guessed at once.
+    if (request.prefetch != PrefetchMode::kOff) demand_.staging_slots = 2 + MoeLayer::kMostGuessedCopies;
     if (request.context > 0) demand_.max_context = std::max(demand_.max_context, request.context);
-    Budget budget;
+    Budget& budget = budget_;
     budget.context = request.context;
+    budget.quality = request.quality;
     budget.ram_bytes = ram_->usage().budget_bytes;
     budget.vram_bytes = device_->memory().usage().budget_bytes;
     if (device_->info().kind == DeviceKind::kEmulated && !request.dry) {
@@ -204,15 +217,34 @@ void LoadedModel::make_plans(const LoadRequest& request) {
         const std::uint64_t available =
             with_headroom(static_cast<std::uint64_t>(std::max<std::int64_t>(0, memory_size().available_bytes)));
         budget.vram_bytes = std::min(budget.vram_bytes, available);
-        plan_ = make_plan(demand_, budget, popularity_, kind);
+        plan_ = plan_for(demand_, budget, request.quant.experts);
         const std::uint64_t left = available - std::min(available, plan_.vram_bytes());
         if (budget.ram_bytes > left) {
             budget.ram_bytes = std::max<std::uint64_t>(left, 1);  // 0 would mean no limit
-            plan_ = make_plan(demand_, budget, popularity_, kind);
+            plan_ = plan_for(demand_, budget, request.quant.experts);
         }
         return;
     }
-    plan_ = make_plan(demand_, budget, popularity_, kind);
+    plan_ = plan_for(demand_, budget, request.quant.experts);
+}
+
+Plan LoadedModel::plan_for(const ModelDemand& model, const Budget& budget,
+                           std::optional<kernels::WeightType> uniform) const {
+    const PlacementKind kind =
+        request_.dispatch.decode == PolicyKind::kLayers ? PlacementKind::kLayers : PlacementKind::kPopular;
+    if (!uniform.has_value()) return make_plan(model, budget, popularity_, kind);
+    ModelDemand demand = model;
+    const auto found = std::find_if(demand.formats.begin(), demand.formats.end(),
+                                    [&](const FormatDemand& f) { return f.format == *uniform; });
+    if (found == demand.formats.end()) {
+        throw Error(ErrorKind::kInvalidInput, std::string("The experts of ") + summary_.name + " cannot be kept in " +
+                                                  std::string(format_name(*uniform)) + ".");
+    }
+    demand.expert_bytes = found->expert_bytes;
+    Plan plan = make_plan(demand, budget, popularity_, kind);
+    plan.formats.assign(plan.places.size(), *uniform);
+    plan.mean_bits = found->bits_per_weight;
+    return plan;
 }
 
 void LoadedModel::measure_costs(const LoadRequest& request, const LoadProgressFn& progress,
@@ -262,6 +294,118 @@ void LoadedModel::measure_costs(const LoadRequest& request, const LoadProgressFn
     }
     if (table.dense_us_per_token == 0) table.dense_us_per_token = experts_in_dense * bare.gpu_us(1024) / 1024;
     cost_ = CostModel(table);
+    cost_.set_master(source_->expert_type());
+    for (const FormatDemand& format : demand_.formats) {
+        cost_.set_expert_bytes(format.format, expert_source_->expert_bytes(format.format));
+    }
+}
+
+void LoadedModel::check_budget(const Budget& budget) const {
+    if (!device_->shares_host_memory() && budget.vram_bytes > 0) {
+        const std::uint64_t most = device_->info().available_bytes;
+        if (budget.vram_bytes > most) {
+            throw Error(ErrorKind::kInvalidInput, "The VRAM budget is " + format_bytes(budget.vram_bytes) + ", but " +
+                                                      device_->info().name + " has " + format_bytes(most) +
+                                                      " to give; lower it.");
+        }
+    }
+    if (budget.ram_bytes > 0 && !request_.dry) {
+        const auto available = static_cast<std::uint64_t>(std::max<std::int64_t>(0, memory_size().available_bytes));
+        const std::uint64_t most = available + ram_->usage().used_bytes;
+        if (budget.ram_bytes > std::max(most, ram_->usage().budget_bytes)) {
+            throw Error(ErrorKind::kInvalidInput, "The RAM budget is " + format_bytes(budget.ram_bytes) +
+                                                      ", but only " + format_bytes(most) + " are there; lower it.");
+        }
+    }
+}
+
+Plan LoadedModel::replan_for(const Budget& budget, std::optional<kernels::WeightType> uniform,
+                             std::int64_t context) const {
+    ModelDemand demand = demand_;
+    // The workspace is that of the steps the model was loaded with.
+    demand.workspace_fixed_bytes = plan_.workspace_bytes;
+    demand.workspace_bytes_per_token = 0;
+    Budget wanted = budget;
+    if (wanted.context == 0) wanted.context = context;
+    demand.max_context = std::max(demand.max_context, wanted.context);
+    Plan plan = plan_for(demand, wanted, uniform);
+    plan.max_step = plan_.max_step;
+    return plan;
+}
+
+void LoadedModel::describe_formats(Plan& plan) const {
+    double bits = 0;
+    for (std::size_t i = 0; i < plan.places.size(); ++i) {
+        const kernels::WeightType format = plan.formats.empty() ? source_->expert_type() : plan.formats[i];
+        const auto found = std::find_if(demand_.formats.begin(), demand_.formats.end(),
+                                        [&](const FormatDemand& f) { return f.format == format; });
+        bits += found != demand_.formats.end() ? found->bits_per_weight : 16;
+    }
+    plan.mean_bits = bits / static_cast<double>(plan.places.size());
+}
+
+void LoadedModel::estimate_transition(const Plan& from, const Plan& to, ReplanPreview& preview) const {
+    double copy_us = 0;
+    const auto format = [&](const Plan& plan, std::size_t i) {
+        return plan.formats.empty() ? source_->expert_type() : plan.formats[i];
+    };
+    for (std::size_t i = 0; i < to.places.size(); ++i) {
+        const bool changes = format(from, i) != format(to, i);
+        const std::uint64_t bytes = expert_source_->expert_bytes(format(to, i));
+        if (to.places[i] == Place::kDevice && (changes || from.places[i] != Place::kDevice)) {
+            preview.bytes_to_move += bytes;
+            copy_us += cost_.weight_copy_us(format(to, i));
+        }
+        if (to.places[i] != Place::kDisk && (changes || (from.places[i] == Place::kDisk))) preview.bytes_to_move += bytes;
+    }
+    preview.seconds = copy_us / 1e6;
+}
+
+void LoadedModel::make_room_for(const Plan& plan, const Budget& budget) {
+    std::uint64_t largest = experts_->host_slot_bytes();
+    for (const kernels::WeightType format : plan.formats) {
+        largest = std::max(largest, expert_source_->expert_bytes(format));
+    }
+    if (plan.host_staging_slots > 0 || experts_->n_host_slots() > 0) {
+        experts_->set_host_slots(std::max(plan.host_staging_slots, experts_->n_host_slots()), largest);
+    }
+    const auto grow = [](Arena& arena, std::uint64_t bytes) {
+        if (bytes > arena.usage().budget_bytes) arena.set_budget(bytes);
+    };
+    if (!device_->shares_host_memory()) grow(device_->memory(), budget.vram_bytes);
+    grow(*ram_, budget.ram_bytes);
+}
+
+void LoadedModel::put_in_force(const Plan& plan, const Budget& budget) {
+    experts_->settle();
+    if (!device_->shares_host_memory()) {
+        std::uint64_t largest = 0;
+        for (std::size_t i = 0; i < plan.places.size(); ++i) {
+            largest = std::max(largest, expert_source_->expert_bytes(
+                                            plan.formats.empty() ? source_->expert_type() : plan.formats[i]));
+        }
+        experts_->set_staging(plan.staging_slots, largest);
+    }
+    const auto shrink = [](Arena& arena, std::uint64_t bytes) {
+        if (bytes > 0 && bytes < arena.usage().budget_bytes) {
+            arena.set_budget(std::max(bytes, arena.usage().used_bytes));
+        }
+    };
+    if (!device_->shares_host_memory()) shrink(device_->memory(), budget.vram_bytes);
+    shrink(*ram_, budget.ram_bytes);
+    plan_ = plan;
+}
+
+void LoadedModel::set_resting(bool rests) {
+    rests_ = rests;
+    forward_->moe().set_cache_resting(rests);
+}
+
+std::uint64_t LoadedModel::expert_bytes_of(const Plan& plan) const {
+    if (plan.formats.empty()) return plan.places.size() * expert_source_->expert_bytes(source_->expert_type());
+    std::uint64_t bytes = 0;
+    for (const kernels::WeightType format : plan.formats) bytes += expert_source_->expert_bytes(format);
+    return bytes;
 }
 
 void LoadedModel::learn_placement() {
@@ -270,7 +414,7 @@ void LoadedModel::learn_placement() {
 
 void LoadedModel::learn(std::span<const std::int32_t> routing, std::int64_t n_tokens) {
     experts_->poll();
-    if (learner_ == nullptr) return;
+    if (learner_ == nullptr || rests_) return;
     learner_->observe(routing, n_tokens);
     if (experts_->exchanging()) return;
     experts_->residency(resident_);
@@ -295,8 +439,9 @@ void LoadedModel::describe(const LoadRequest& request) {
     summary_.total_weights = config_.total_weights();
     summary_.active_weights = config_.active_weights();
     summary_.weight_bytes = source_->dense_bytes() +
-                            static_cast<std::uint64_t>(config_.n_layers * config_.n_experts) * experts_->expert_bytes();
-    summary_.weight_type = kernels::name_of(experts_->type());
+                            expert_bytes_of(plan_);
+    summary_.weight_type = kernels::name_of(source_->expert_type());
+    if (request.quant.experts.has_value()) summary_.weight_type = kernels::name_of(*request.quant.experts);
     summary_.compute = kernels::name_of(mode_);
     summary_.instruction_set = kernels::name_of(kernels::cpu_kernels().instruction_set);
     summary_.n_threads = pool_->n_threads();
