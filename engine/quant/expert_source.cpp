@@ -9,8 +9,8 @@ namespace offstage::engine {
 
 using kernels::WeightType;
 
-ExpertSource::ExpertSource(const ModelConfig& config, WeightSource& master, QuantCache* cache)
-    : config_(config), master_(master), cache_(cache) {}
+ExpertSource::ExpertSource(const ModelConfig& config, WeightSource& master, QuantCache* cache, QuantMethod method)
+    : config_(config), master_(master), cache_(method == QuantMethod::kHqq ? cache : nullptr), method_(method) {}
 
 ExpertSource::~ExpertSource() = default;
 
@@ -53,7 +53,7 @@ ExpertSource::Packed ExpertSource::pack(LayerIndex layer, ExpertIndex expert, We
         if (cache_->load(key, {block, key.block_bytes()}, error, pool)) return {error.relative(), true};
     }
     const kernels::WeightView rows{scratch.data(), master_type(), key.n_rows, key.n_cols, key.n_cols};
-    error = Quantizer(pool).quantize(rows, format, block, stop);
+    error = Quantizer(pool, method_).quantize(rows, format, block, stop);
     if (cache_ != nullptr) cache_->store(key, {block, key.block_bytes()}, error, pool);
     return {error.relative(), false};
 }

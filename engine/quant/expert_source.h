@@ -22,8 +22,10 @@ class QuantCache;
 // of its own; everything else by the thread that loads.
 class ExpertSource {
   public:
-    // `cache` may be nullptr: nothing is kept. The referents must outlive this object.
-    ExpertSource(const ModelConfig& config, WeightSource& master, QuantCache* cache);
+    // `cache` may be nullptr: nothing is kept; so it is with a method other than HQQ. The referents must outlive this
+    // object.
+    ExpertSource(const ModelConfig& config, WeightSource& master, QuantCache* cache,
+                 QuantMethod method = QuantMethod::kHqq);
     ~ExpertSource();
 
     kernels::WeightType master_type() const { return master_.expert_type(); }
@@ -64,6 +66,7 @@ class ExpertSource {
     const ModelConfig& config_;
     WeightSource& master_;
     QuantCache* cache_;
+    QuantMethod method_;
     std::mutex mutex_;
     std::vector<std::unique_ptr<std::byte[]>> spare_;  // guarded by mutex_
 };
