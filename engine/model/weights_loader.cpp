@@ -126,6 +126,20 @@ class CheckpointWeights final : public WeightSource {
         checkpoint_.release(w2.bytes);
     }
 
+    // Of the tensors as they lie in the file: a pass over them, but without transposing anything.
+    std::optional<Fingerprint> expert_fingerprint(LayerIndex layer, ExpertIndex expert,
+                                                  kernels::ThreadPool& pool) override {
+        std::array<Fingerprint, 6> parts{};
+        for (std::size_t i = 0; const char* part : {"w1", "w3", "w2"}) {
+            const TensorView& tensor = *checkpoint_.find(expert_name(layer.value, expert.value, part));
+            checkpoint_.prefetch(tensor.bytes);
+            parts[i++] = fingerprint_of(tensor.bytes, pool);
+            parts[i++] = {static_cast<std::uint64_t>(tensor.type), static_cast<std::uint64_t>(tensor.shape[0])};
+            checkpoint_.release(tensor.bytes);
+        }
+        return combine(parts, static_cast<std::uint64_t>(expert_type_));
+    }
+
     void advance() override { report(3 * checkpoint_.find(expert_name(0, 0, "w1"))->bytes.size()); }
 
   private:
