@@ -80,14 +80,14 @@ double expert_step(const Plan& plan, const ModelDemand& demand, const CostModel&
 
 }  // namespace
 
-LayerTimes::LayerTimes(const ModelDemand& demand, const CostModel& cost, PolicyKind policy)
+DecodeCosts::DecodeCosts(const ModelDemand& demand, const CostModel& cost, PolicyKind policy)
     : cost_(cost), policy_(policy), master_(master_of(demand, cost)) {
     bytes_[static_cast<int>(master_)] = static_cast<double>(demand.expert_bytes);
     for (const FormatDemand& f : demand.formats)
         bytes_[static_cast<int>(f.format)] = static_cast<double>(f.expert_bytes);
 }
 
-LayerTimes::Figures LayerTimes::of(const std::string& codes, std::int64_t staging_slots) {
+DecodeCosts::Figures DecodeCosts::of(const std::string& codes, std::int64_t staging_slots) {
     if (staging_slots != staging_slots_) {
         known_.clear();
         staging_slots_ = staging_slots;
@@ -128,10 +128,10 @@ DecodeSample::DecodeSample(const ModelDemand& demand, const Popularity& populari
     *this = DecodeSample(demand, routing);
 }
 
-DecodeSample::Figures DecodeSample::play(const Plan& plan, LayerTimes& times) const {
+DecodeSample::Figures DecodeSample::play(const Plan& plan, DecodeCosts& times) const {
     std::vector<char> codes(plan.places.size());
     for (std::size_t i = 0; i < codes.size(); ++i)
-        codes[i] = LayerTimes::code(plan.places[i], plan.format(i, times.master()));
+        codes[i] = DecodeCosts::code(plan.places[i], plan.format(i, times.master()));
     Figures sum;
     std::string key;
     for (std::size_t i = 0; i < experts_.size(); ++i) {
@@ -140,7 +140,7 @@ DecodeSample::Figures DecodeSample::play(const Plan& plan, LayerTimes& times) co
         key.clear();
         for (const std::int32_t expert : experts_[i]) key += layer[expert];
         std::sort(key.begin(), key.end());
-        const LayerTimes::Figures figures = times.of(key, plan.staging_slots);
+        const DecodeCosts::Figures figures = times.of(key, plan.staging_slots);
         sum.us += figures.us;
         sum.copied_bytes += figures.copied_bytes;
     }
@@ -159,7 +159,7 @@ Forecast forecast(const Plan& plan, const ModelDemand& demand, const Popularity&
     RoutingDraw routing(popularity, seed);
     Schedule schedule;
 
-    LayerTimes times(demand, cost, decode);
+    DecodeCosts times(demand, cost, decode);
     const DecodeSample::Figures token = DecodeSample(demand, routing).play(plan, times);
     const double token_us = token.us + cost.table().dense_us;
     result.decode_layer_us = token.us / static_cast<double>(demand.n_layers);

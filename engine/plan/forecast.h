@@ -28,7 +28,7 @@ struct Forecast {
 
 // What a layer's experts take when one token is decoded. Only how many there are of each place and format counts, so
 // each case is decided once. The referents must outlive this object. One thread.
-class LayerTimes {
+class DecodeCosts {
   public:
     struct Figures {
         double us = 0;
@@ -39,7 +39,7 @@ class LayerTimes {
         return static_cast<char>(static_cast<int>(place) * kernels::kWeightTypes + static_cast<int>(format));
     }
 
-    LayerTimes(const ModelDemand& demand, const CostModel& cost, PolicyKind policy);
+    DecodeCosts(const ModelDemand& demand, const CostModel& cost, PolicyKind policy);
     kernels::WeightType master() const { return master_; }
     // codes: of the token's experts, in ascending order.
     Figures of(const std::string& codes, std::int64_t staging_slots);
@@ -67,7 +67,7 @@ class DecodeSample {
         double us = 0;  // experts of one token, all layers, mean
         double copied_bytes = 0;
     };
-    Figures play(const Plan& plan, LayerTimes& times) const;
+    Figures play(const Plan& plan, DecodeCosts& times) const;
 
   private:
     std::int64_t n_layers_ = 0, n_experts_ = 0;

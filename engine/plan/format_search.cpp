@@ -89,7 +89,7 @@ FormatSearch::FormatSearch(const ModelDemand& demand, const Budget& budget, cons
       n_experts_(static_cast<std::size_t>(demand.n_layers * demand.n_experts)),
       // Refuses what is no model before anything is counted by it.
       sample_((check_demand(demand, budget, popularity), demand), popularity),
-      layer_times_(demand, *costs.cost, costs.decode) {
+      decode_costs_(demand, *costs.cost, costs.decode) {
     check_shape(*costs.sensitivity, popularity);
     measure_ways();
     weigh_experts();
@@ -99,7 +99,7 @@ FormatSearch::FormatSearch(const ModelDemand& demand, const Budget& budget, cons
 void FormatSearch::measure_ways() {
     const auto n = static_cast<std::size_t>(demand_.n_active);
     const auto us = [&](Place place, WeightType format) {
-        return layer_times_.of(std::string(n, LayerTimes::code(place, format)), 2).us / static_cast<double>(n);
+        return decode_costs_.of(std::string(n, DecodeCosts::code(place, format)), 2).us / static_cast<double>(n);
     };
     for (const FormatDemand& f : formats_) {
         device_us_.push_back(demand_.shares_host_memory ? kInfinity : us(Place::kDevice, f.format));
@@ -351,7 +351,7 @@ void FormatSearch::consider(const FormatChoice& choice, PlacementKind kind) {
         if (error.kind() != ErrorKind::kOutOfMemory) throw;
         return;
     }
-    candidate.figures = sample_.play(candidate.plan, layer_times_);
+    candidate.figures = sample_.play(candidate.plan, decode_costs_);
     for (std::size_t i = 0; i < n_experts_; ++i) {
         candidate.loss += loss_[at(i, choice.formats.empty() ? choice.uniform : choice.formats[i])];
         if (candidate.plan.places[i] == Place::kDisk) candidate.disk_calls += use_[i];

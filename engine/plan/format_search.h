@@ -59,7 +59,7 @@ class FormatSearch {
     const std::size_t n_experts_;  // of all layers
 
     DecodeSample sample_;
-    LayerTimes layer_times_;
+    DecodeCosts decode_costs_;
     // Mean microseconds of one expert of a token, by format, when all the token's experts go that way.
     std::vector<double> device_us_, ram_us_, disk_us_;
     std::vector<double> use_;            // share of the layer's tokens that choose the expert
