@@ -13,11 +13,6 @@ namespace {
 
 constexpr std::array<std::string_view, kCacheKinds.size()> kNames = {"static", "lru-layer", "lru", "lfu", "slru"};
 
-// Of kSlru: the share of the residents that are protected, and how much hotter than the coldest of them an expert must
-// be to take its place.
-constexpr double kProtectedShare = 0.75;
-constexpr double kMargin = 1.1;
-
 class Static final : public CachePolicy {
   public:
     CacheKind kind() const override { return CacheKind::kStatic; }
@@ -67,8 +62,8 @@ class Recency {
 // only the ratios of heats mean anything.
 class Heat {
   public:
-    explicit Heat(const Popularity& popularity)
-        : growth_(std::exp2(1 / kHeatHalfLife)), heat_(popularity), seed_(popularity) {
+    Heat(const Popularity& popularity, double half_life)
+        : growth_(std::exp2(1 / half_life)), heat_(popularity), seed_(popularity) {
         // What constant use with this chance per token comes to in the end.
         if (popularity.n_tokens > 0) {
             for (std::int32_t layer = 0; layer < popularity.n_layers; ++layer) {
@@ -143,7 +138,7 @@ class Lru final : public CachePolicy {
 
 class Lfu final : public CachePolicy {
   public:
-    explicit Lfu(const Popularity& popularity) : heat_(popularity) {}
+    Lfu(const Popularity& popularity, const CacheSettings& settings) : heat_(popularity, settings.half_life) {}
     CacheKind kind() const override { return CacheKind::kLfu; }
     void begin_step() override { heat_.begin_step(); }
     void used(ExpertKey key, std::int64_t n_tokens) override { heat_.used(key, n_tokens); }
@@ -160,7 +155,8 @@ class Lfu final : public CachePolicy {
 
 class Slru final : public CachePolicy {
   public:
-    explicit Slru(const Popularity& popularity) : heat_(popularity), recency_(popularity) {}
+    Slru(const Popularity& popularity, const CacheSettings& settings)
+        : settings_(settings), heat_(popularity, settings.half_life), recency_(popularity) {}
     CacheKind kind() const override { return CacheKind::kSlru; }
     void begin_step() override { heat_.begin_step(); }
     void used(ExpertKey key, std::int64_t n_tokens) override {
@@ -172,7 +168,7 @@ class Slru final : public CachePolicy {
         heats_.clear();
         for (const ExpertKey key : residents) heats_.push_back(heat_[key]);
         const auto n_probation =
-            static_cast<std::ptrdiff_t>((1 - kProtectedShare) * static_cast<double>(residents.size()));
+            static_cast<std::ptrdiff_t>((1 - settings_.protected_share) * static_cast<double>(residents.size()));
         std::nth_element(heats_.begin(), heats_.begin() + n_probation, heats_.end());
         const double protected_from = heats_[static_cast<std::size_t>(n_probation)];
         // What is replaced on probation is the least recently used, hot or not: one scan of experts that are never
@@ -182,7 +178,7 @@ class Slru final : public CachePolicy {
         if (on_probation >= 0) return on_probation;
         const std::int64_t coldest = least(residents, heat_, kAny);
         const double its = heat_[residents[static_cast<std::size_t>(coldest)]];
-        return heat_[admitted] > kMargin * its ? coldest : -1;
+        return heat_[admitted] > settings_.margin * its ? coldest : -1;
     }
     void forget() override {
         heat_.forget();
@@ -190,6 +186,7 @@ class Slru final : public CachePolicy {
     }
 
   private:
+    CacheSettings settings_;
     Heat heat_;
     Recency recency_;
     mutable std::vector<double> heats_;  // scratch
@@ -210,7 +207,8 @@ CacheKind parse_cache_kind(std::string_view name) {
     throw Error(ErrorKind::kInvalidInput, in_quotes(name) + " is no cache policy; expected one of " + known);
 }
 
-std::unique_ptr<CachePolicy> make_cache_policy(CacheKind kind, const Popularity& popularity) {
+std::unique_ptr<CachePolicy> make_cache_policy(CacheKind kind, const Popularity& popularity,
+                                               const CacheSettings& settings) {
     switch (kind) {
         case CacheKind::kStatic:
             return std::make_unique<Static>();
@@ -218,9 +216,9 @@ std::unique_ptr<CachePolicy> make_cache_policy(CacheKind kind, const Popularity&
         case CacheKind::kLru:
             return std::make_unique<Lru>(kind, popularity);
         case CacheKind::kLfu:
-            return std::make_unique<Lfu>(popularity);
+            return std::make_unique<Lfu>(popularity, settings);
         case CacheKind::kSlru:
-            return std::make_unique<Slru>(popularity);
+            return std::make_unique<Slru>(popularity, settings);
     }
     assert(false);
     return nullptr;

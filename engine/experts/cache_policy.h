@@ -35,7 +35,7 @@ struct ExpertKey {
 // questions have the same answers. One thread. Nothing here throws or allocates once made, but for scratch as long as
 // the longest list of residents.
 //
-// kLfu and kSlru go by an expert's heat: the count of its uses, each worth half as much kHeatHalfLife steps later. A
+// kLfu and kSlru go by an expert's heat: the count of its uses, each worth half as much H = half_life steps later. A
 // use by n tokens at once (a prompt's step) counts less than n uses, as if the n tokens had come one after the other:
 // (1 - 2^(-n / H)) / (1 - 2^(-1 / H)), so that a long prompt does not drown what follows it.
 class CachePolicy {
@@ -56,11 +56,17 @@ class CachePolicy {
     virtual void forget() = 0;
 };
 
-// Steps after which a use counts half. Chosen by replaying the demo model's domains (tests/bench/RESULTS.md).
-inline constexpr double kHeatHalfLife = 128;
+// Chosen by replaying the demo model's domains (tests/bench/RESULTS.md).
+struct CacheSettings {
+    double half_life = 128;         // of a use, in steps; > 0
+    double protected_share = 0.75;  // of kSlru: of the residents, 0 .. 1
+    double margin = 1.1;  // of kSlru: how many times hotter than the coldest resident an expert must be to take
+                          // its place where all are protected; >= 1
+};
 
 // `popularity` has the model's n_layers and n_experts; keys beyond them must not be asked for. Its counts (n_tokens 0:
 // nothing known) seed the heat of kLfu and kSlru, as if tokens had always been routed so.
-std::unique_ptr<CachePolicy> make_cache_policy(CacheKind kind, const Popularity& popularity);
+std::unique_ptr<CachePolicy> make_cache_policy(CacheKind kind, const Popularity& popularity,
+                                               const CacheSettings& settings = {});
 
 }  // namespace offstage::engine

@@ -80,7 +80,7 @@ void ExpertStore::set_staging(std::int64_t n, std::uint64_t slot_bytes) {
     device_->host_wait(device_->record(DeviceEvent::Queue::kCopy));
     device_->host_wait(device_->record(DeviceEvent::Queue::kCompute));
     poll();
-    for (Staging::Slot& slot : staging_.slots()) slots_.release(slot.memory);
+    for (Staging::Slot& slot : staging_.all()) slots_.release(slot.memory);
     staging_.reset({}, slot_bytes, 0);
     std::vector<SlotHeap::Slot> memory;
     try {
@@ -263,7 +263,7 @@ bool ExpertStore::admit(std::size_t staging_slot, std::size_t admitted, std::siz
     Staging::Slot& staged = staging_.slot(staging_slot);
     Entry& in = entries_[admitted];
     Entry& out = entries_[victim];
-    if (in.device || !out.device || out.pinned || !staged.memory || in.format != out.format) return false;
+    if (in.device || !out.device || out.pinned || out.leaving || !staged.memory || in.format != out.format) return false;
     // One size: the places are exchanged, not cut anew.
     if (staging_.slot_bytes() != out.device.bytes || staged.memory.bytes != out.device.bytes) return false;
     if (out.ram || (!in.ram && !host_slots_.empty())) {
@@ -278,7 +278,9 @@ bool ExpertStore::admit(std::size_t staging_slot, std::size_t admitted, std::siz
         // queue.
         const auto done = device_->copy_to_host(in.ram.data, out.device.data, out.device.bytes, in.ram_read);
         if (!done) return false;
-        leaving_.push_back({victim, admitted, staging_slot, *done});
+        leaving_.push_back({victim, in.ram, staging_slot, *done});
+        out.leaving = true;
+        set_ram(in, {});
         set_device(in, staged.memory);
         staged.memory = {};
     }
@@ -293,7 +295,7 @@ bool ExpertStore::begin_exchange(const Exchange& exchange) {
     const std::size_t evicted = index(exchange.evict_layer, exchange.evict_expert);
     Entry& in = entries_[admitted];
     Entry& out = entries_[evicted];
-    if (in.device || !in.ram || !out.device || !out.ram || out.pinned || in.format != out.format) return false;
+    if (in.device || !in.ram || !out.device || !out.ram || out.pinned || out.leaving || in.format != out.format) return false;
     const SlotHeap::Slot slot = out.device;
     // What the GPU still does with the evicted expert lies before this point of its queue.
     const auto done = device_->copy_weights(slot.data, in.ram.data, slot.bytes,
@@ -318,9 +320,8 @@ void ExpertStore::poll() {
             continue;
         }
         Entry& out = entries_[leaving.victim];
-        const SlotHeap::Slot ram = entries_[leaving.admitted].ram;
-        set_ram(entries_[leaving.admitted], {});
-        set_ram(out, ram);
+        out.leaving = false;
+        set_ram(out, leaving.ram);
         Staging::Slot& staged = staging_.slot(leaving.staging_slot);
         staged.memory = out.device;
         staged.free = device_->record(DeviceEvent::Queue::kCompute);

@@ -100,6 +100,7 @@ class ExpertStore {
     // copy, the device refused).
     bool begin_exchange(const Exchange& exchange);
     bool exchanging() const { return exchange_.has_value(); }
+    bool busy() const { return exchange_.has_value() || !leaving_.empty(); }  // not before poll() says otherwise
     std::uint64_t n_exchanged() const { return n_exchanged_; }
     // Between two layers: what has arrived becomes visible, what nobody reads any more is given back.
     void poll();
@@ -139,6 +140,7 @@ class ExpertStore {
         SlotHeap::Slot device, ram;
         DeviceEvent ram_read;  // the last copy that reads the RAM copy
         bool pinned = false;
+        bool leaving = false;  // its bytes are on their way to RAM
         std::unique_ptr<Prepared> prepared;
     };
     struct HostSlot {
@@ -155,7 +157,7 @@ class ExpertStore {
     // Swap mode: the victim's bytes on their way to RAM.
     struct Leaving {
         std::size_t victim;
-        std::size_t admitted;  // whose RAM copy the victim overwrites
+        SlotHeap::Slot ram;  // where the victim's bytes go: the admitted expert's until now
         std::size_t staging_slot;
         DeviceEvent done;
     };

@@ -20,6 +20,11 @@ void Migrator::begin(const Plan& plan) {
     changes_ = 0;
     may_upload_ = true;
     const bool shared = device_.shares_host_memory();
+    // Exchanges on their way end first: what they leave is what is compared with the plan.
+    while (store_.busy()) {
+        device_.host_wait(device_.record(DeviceEvent::Queue::kCopy));
+        store_.poll();
+    }
     for (std::size_t i = 0; i < store_.size(); ++i) {
         Task task;
         task.expert = i;

@@ -45,7 +45,7 @@ class Staging {
 
     // For the owner of the memory.
     void reset(std::vector<SlotHeap::Slot> memory, std::uint64_t slot_bytes, std::int64_t n_speculative);
-    std::vector<Slot>& slots() { return slots_; }
+    std::vector<Slot>& all() { return slots_; }
 
   private:
     std::vector<Slot> slots_;  // demand first, then speculative

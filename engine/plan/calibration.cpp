@@ -51,8 +51,7 @@ class Calibrator {
           has_device_(request.device_slot != nullptr && !device.shares_host_memory()) {
         const double n_weights = 3.0 * static_cast<double>(shape_.hidden_dim) * static_cast<double>(shape_.ffn_dim);
         expert_flops_ = 2 * n_weights;
-        table_.expert_bytes =
-            kernels::expert_bytes(shape_.type, shape_.hidden_dim, shape_.ffn_dim);
+        table_.expert_bytes = kernels::expert_bytes(shape_.type, shape_.hidden_dim, shape_.ffn_dim);
         table_.device = device.info().name;
         table_.weight_type = kernels::name_of(shape_.type);
         table_.hidden_dim = shape_.hidden_dim;

@@ -32,14 +32,38 @@ struct CalibrationRequest {
 CostTable calibrate(Backend& device, CpuOperations& host, const CalibrationRequest& request,
                     const std::function<void(double)>& progress, std::stop_token stop);
 
+class CalibrationCache;
+
+// What one format of a model's experts costs, kept or measured now.
+struct FormatCalibration {
+    kernels::WeightType format = kernels::WeightType::kBf16;
+    std::int64_t hidden_dim = 0;
+    std::int64_t ffn_dim = 0;
+    std::int64_t n_active = 2;
+    std::int64_t largest = 1024;
+    double budget_s = 3.0;
+    // Fills a block of kernels::expert_bytes() with the n-th sample: some expert in the format, or as many bytes like
+    // one.
+    std::function<void(std::int64_t n, std::byte* block)> pack;
+};
+
+// calibrate() of experts in one format, in memory that is page-locked where the system lets us, with a slot on the
+// device where that has room for one (else the CPU alone is measured, and nothing is kept). The device must be
+// reserve()d as calibrate() says. `measured` (may be nullptr): whether the cache had nothing. Throws as calibrate(),
+// and kOutOfMemory when RAM has no room for the samples.
+CostTable calibrate_format(Backend& device, CpuOperations& host, const FormatCalibration& wanted,
+                           const CalibrationCache& cache, const std::function<void(double)>& progress,
+                           std::stop_token stop, bool* measured = nullptr);
+
 // Kept calibrations: one JSON file per (hardware, threads, instruction set, products, expert shape and type), named by
 // a hash of all that and holding it. A file that is damaged or of another version counts as none.
 class CalibrationCache {
   public:
     explicit CalibrationCache(std::filesystem::path directory);  // empty: keeps nothing
-    // "NVIDIA H200 ...|AMD EPYC ... x16 avx512_bf16|f32|BF16 4096x14336"
+    // "NVIDIA H200 ...|AMD EPYC ... x16 avx512_bf16|f32|BF16 4096x14336", "|pageable" behind where copies come from
+    // memory that is not page-locked.
     static std::string key(const Backend& device, const CpuOperations& host, kernels::WeightType type,
-                           std::int64_t hidden_dim, std::int64_t ffn_dim);
+                           std::int64_t hidden_dim, std::int64_t ffn_dim, bool pinned = true);
     bool load(const std::string& key, CostTable& table) const;
     void store(const std::string& key, const CostTable& table) const;  // atomic; failing to write is no error
 

@@ -50,6 +50,7 @@ json to_document(const CostTable& table) {
             {"sync_us", table.sync_us},
             {"cpu_slowdown", table.cpu_slowdown},
             {"copy_slowdown", table.copy_slowdown},
+            {"disk_read_us", table.disk_read_us},
             {"dense_us", table.dense_us},
             {"dense_us_per_token", table.dense_us_per_token}};
 }
@@ -97,6 +98,7 @@ CostTable from_document(const json& document, const std::string& source) {
     table.sync_us = fields.number("sync_us", 0, kLongestUs);
     table.cpu_slowdown = fields.number("cpu_slowdown", 1, 100);
     table.copy_slowdown = fields.number("copy_slowdown", 1, 100);
+    table.disk_read_us = fields.number("disk_read_us", 0, kLongestUs, 0.0);
     table.dense_us = fields.number("dense_us", 0, kLongestUs);
     table.dense_us_per_token = fields.number("dense_us_per_token", 0, kLongestUs);
     return table;
@@ -123,13 +125,13 @@ CostTable parse_cost_table(std::string_view text, const std::string& source) {
 CalibrationCache::CalibrationCache(std::filesystem::path directory) : directory_(std::move(directory)) {}
 
 std::string CalibrationCache::key(const Backend& device, const CpuOperations& host, kernels::WeightType type,
-                                  std::int64_t hidden_dim, std::int64_t ffn_dim) {
+                                  std::int64_t hidden_dim, std::int64_t ffn_dim, bool pinned) {
     // pool() hands the pool out for work, hence not const; its size is all that is asked here.
     const int n_threads = const_cast<CpuOperations&>(host).pool().n_threads();
     return device.info().fingerprint + "|" + detect_hardware().cpu_model + " x" + std::to_string(n_threads) + " " +
            std::string(kernels::name_of(kernels::cpu_kernels().instruction_set)) + "|" +
            std::string(kernels::name_of(host.mode())) + "|" + kernels::name_of(type) + " " +
-           std::to_string(hidden_dim) + "x" + std::to_string(ffn_dim);
+           std::to_string(hidden_dim) + "x" + std::to_string(ffn_dim) + (pinned ? "" : "|pageable");
 }
 
 bool CalibrationCache::load(const std::string& key, CostTable& table) const {

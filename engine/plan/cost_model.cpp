@@ -77,6 +77,14 @@ double CostModel::activation_copy_us(std::int64_t n_tokens) const {
     return interpolate(table_.activation_copy, n_tokens);
 }
 
+double CostModel::disk_read_us(kernels::WeightType format) const {
+    double scale = 1;
+    const CostTable& table = times(format, scale);
+    if (table.disk_read_us > 0 || table_.expert_bytes == 0) return table.disk_read_us * scale;
+    // Disks know bytes, not formats.
+    return table_.disk_read_us * static_cast<double>(table.expert_bytes) / static_cast<double>(table_.expert_bytes);
+}
+
 void CostModel::correct(Side side, double tokens_per_expert, double predicted_us, double measured_us) {
     if (!(predicted_us > 0) || !(measured_us > 0) || !std::isfinite(predicted_us) || !std::isfinite(measured_us))
         return;

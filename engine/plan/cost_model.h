@@ -22,6 +22,7 @@ struct CostTable {
     std::uint64_t expert_bytes = 0;
     bool pinned = false;                     // the host side of weight copies was page-locked
     double weight_copy_us = 0;               // one expert, host to device
+    double disk_read_us = 0;                 // one expert from disk into a slot in RAM, ready for use; 0: unknown
     std::vector<CostPoint> activation_copy;  // there and back, n tokens
     std::vector<CostPoint> gpu_expert;       // ascending n_tokens; empty: there is no accelerator
     std::vector<CostPoint> cpu_expert;
@@ -60,6 +61,7 @@ class CostModel {
     double gpu_us(std::int64_t n_tokens, kernels::WeightType format) const;
     double weight_copy_us(kernels::WeightType format) const;
     double activation_copy_us(std::int64_t n_tokens) const;
+    double disk_read_us(kernels::WeightType format) const;  // 0: unknown
 
     enum class Side : std::uint8_t { kCpu, kGpu, kCopy };
     // A layer of `tokens_per_expert` tokens (mean) was predicted at, and took, so many microseconds. The factor moves a

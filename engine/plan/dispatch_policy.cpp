@@ -17,12 +17,16 @@ constexpr std::int64_t kMostSlots = 16;  // more are as good as 16: the GPU is n
 
 // What the CPU gets.
 struct CpuList {
-    double us = 0;  // alone
+    double us = 0;          // alone
+    double disk_us = 0;     // reading from disk, before all else
+    double reading_us = 0;  // of `us`, what one token of each expert takes
     std::int64_t n_experts = 0;
     std::int64_t n_tokens = 0;
 
-    void add(double expert_us, std::int64_t tokens) {
+    void add(double expert_us, double one_us, double from_disk_us, std::int64_t tokens) {
         us += expert_us;
+        reading_us += one_us;
+        disk_us += from_disk_us;
         ++n_experts;
         n_tokens += tokens;
     }
@@ -46,26 +50,25 @@ class Timeline {
         copy_end_ = copying_ = 0;
         n_copied_ = 0;
         cpu_clock_ = 0;
-        cpu_lead_ = hands_over ? activations_us + cost_.table().sync_us : 0;
+        cpu_lead_ = (hands_over ? activations_us + cost_.table().sync_us : 0) + list.disk_us;
         cpu_work_ = list.us;
         cpu_busy_ = 0;
         // The slow-downs were measured with one token, when an expert's weights are read as fast as the CPU can. The
         // longer it computes with them, the less of the memory it takes.
-        const double reading =
-            list.us > 0 ? std::min(1.0, static_cast<double>(list.n_experts) * one_token_us_ / list.us) : 0;
+        const double reading = list.us > 0 ? std::min(1.0, list.reading_us / list.us) : 0;
         const double demand =
             copy_us_ > 0 && one_token_us_ > 0 ? (one_token_us_ + reading * copy_us_) / (one_token_us_ + copy_us_) : 1;
         copy_slowdown_ = std::max(1.0, cost_.table().copy_slowdown * demand);
         cpu_slowdown_ = std::max(1.0, cost_.table().cpu_slowdown * demand);
     }
 
-    // The next expert to copy; then it runs for `gpu_us`.
-    void copy(double gpu_us) {
-        double begin = copy_end_;
+    // The next expert to copy, once it has been read from disk; then it runs for `gpu_us`.
+    void copy(double copy_us, double disk_us, double gpu_us) {
+        double begin = copy_end_ + disk_us;
         // A slot is free again when the expert that was in it has been computed.
         if (n_copied_ >= n_slots_) begin = std::max(begin, done_[static_cast<std::size_t>(n_copied_ % n_slots_)]);
         run_cpu(begin, 1.0);
-        copy_end_ = begin + copy_beside_cpu(begin);
+        copy_end_ = begin + copy_beside_cpu(begin, copy_us);
         copying_ += copy_end_ - begin;
         gpu_end_ = std::max(gpu_end_, copy_end_) + gpu_us;
         done_[static_cast<std::size_t>(n_copied_ % n_slots_)] = gpu_end_;
@@ -98,8 +101,8 @@ class Timeline {
 
     // Duration of one copy that begins now (the CPU has been brought here): full speed in the CPU's lead and after its
     // end, slowed down in between.
-    double copy_beside_cpu(double begin) {
-        double left = copy_us_;
+    double copy_beside_cpu(double begin, double copy_us) {
+        double left = copy_us;
         double duration = std::min(left, cpu_lead_);
         left -= duration;
         if (left > 0 && cpu_work_ > 0) {
@@ -128,17 +131,15 @@ class Timeline {
 class Balancer {
   public:
     Balancer(std::vector<Candidate>& candidates, double resident_us, const CostModel& cost, std::int64_t staging_slots)
-        : candidates_(candidates),
-          n_(candidates.size()),
-          resident_us_(resident_us),
-          copy_us_(cost.weight_copy_us()),
-          timeline_(cost, staging_slots) {}
+        : candidates_(candidates), n_(candidates.size()), resident_us_(resident_us), timeline_(cost, staging_slots) {
+        for (const Candidate& candidate : candidates) least_copy_us_ = std::min(least_copy_us_, candidate.copy_us);
+    }
 
     void search() {
         if (n_ == 0) return;
         best_us_ = std::numeric_limits<double>::infinity();
-        // Experts of one load are interchangeable: how many are copied is all there is to choose.
-        if (candidates_.front().n_tokens == candidates_.back().n_tokens) {
+        // Experts of one load and format are interchangeable: how many are copied is all there is to choose.
+        if (all_alike()) {
             copy_most_loaded();
         } else if (n_ <= kAllSplits) {
             try_all();
@@ -163,11 +164,11 @@ class Balancer {
     double evaluate() {
         CpuList list;
         for (const Candidate& candidate : candidates_) {
-            if (!candidate.copied) list.add(candidate.cpu_us, candidate.n_tokens);
+            if (!candidate.copied) list.add(candidate.cpu_us, candidate.one_us, candidate.disk_us, candidate.n_tokens);
         }
         timeline_.begin(resident_us_, list);
         for (const Candidate& candidate : candidates_) {
-            if (candidate.copied) timeline_.copy(candidate.gpu_us);
+            if (candidate.copied) timeline_.copy(candidate.copy_us, candidate.disk_us, candidate.gpu_us);
         }
         ++evaluations_;
         return timeline_.finish();
@@ -185,8 +186,14 @@ class Balancer {
     void try_all() {
         for (Candidate& candidate : candidates_) candidate.copied = false;
         for (unsigned split = 0; split < 1u << n_; ++split) {
-            for (std::size_t i = 0; i < n_; ++i) candidates_[i].copied = (split >> i & 1u) != 0;
-            keep_if_best(evaluate());
+            // Of experts that are alike the first are copied.
+            bool repeated = false;
+            for (std::size_t i = 0; i < n_; ++i) {
+                candidates_[i].copied = (split >> i & 1u) != 0;
+                repeated |= i > 0 && candidates_[i].copied && !candidates_[i - 1].copied &&
+                            alike(candidates_[i - 1], candidates_[i]);
+            }
+            if (!repeated) keep_if_best(evaluate());
         }
     }
 
@@ -209,7 +216,7 @@ class Balancer {
                     best = m;
                 }
                 // Whatever the CPU does, this many copies take longer.
-                if (static_cast<double>(m) * copy_us_ >= best_us) break;
+                if (static_cast<double>(m) * least_copy_us_ >= best_us) break;
             }
             begin = best > step ? best - step : 0;
             end = std::min(n_, best + step);
@@ -230,13 +237,15 @@ class Balancer {
         double gpu_end = resident_us_;
         double cpu_end = 0;
         for (Candidate& candidate : candidates_) {
-            const double there = std::max(gpu_end, copies_end + copy_us_) + candidate.gpu_us;
-            candidate.copied = there < cpu_end + candidate.cpu_us;
+            const double copied_at = copies_end + candidate.disk_us + candidate.copy_us;
+            const double there = std::max(gpu_end, copied_at) + candidate.gpu_us;
+            const double here = cpu_end + candidate.disk_us + candidate.cpu_us;
+            candidate.copied = there < here;
             if (candidate.copied) {
-                copies_end += copy_us_;
+                copies_end = copied_at;
                 gpu_end = there;
             } else {
-                cpu_end += candidate.cpu_us;
+                cpu_end = here;
             }
         }
         current_us_ = evaluate();
@@ -244,7 +253,8 @@ class Balancer {
     }
 
     void copy_by_threshold() {
-        for (Candidate& candidate : candidates_) candidate.copied = candidate.cpu_us > candidate.gpu_us + copy_us_;
+        for (Candidate& candidate : candidates_)
+            candidate.copied = candidate.cpu_us > candidate.gpu_us + candidate.copy_us;
         keep_if_best(evaluate());
     }
 
@@ -289,19 +299,54 @@ class Balancer {
     }
 
     bool is_repeated(std::size_t i) const {
-        return i > 0 && candidates_[i - 1].n_tokens == candidates_[i].n_tokens &&
-               candidates_[i - 1].copied == candidates_[i].copied;
+        return i > 0 && alike(candidates_[i - 1], candidates_[i]) && candidates_[i - 1].copied == candidates_[i].copied;
+    }
+    static bool alike(const Candidate& a, const Candidate& b) {
+        return a.n_tokens == b.n_tokens && a.format == b.format && a.disk_us == b.disk_us;
+    }
+    bool all_alike() const {
+        return std::all_of(candidates_.begin(), candidates_.end(),
+                           [&](const Candidate& candidate) { return alike(candidate, candidates_.front()); });
     }
 
     std::vector<Candidate>& candidates_;
     const std::size_t n_;
     const double resident_us_;
-    const double copy_us_;
+    double least_copy_us_ = std::numeric_limits<double>::infinity();
     Timeline timeline_;
     double current_us_ = 0;  // of `copied`
     double best_us_ = 0;     // of `best`
     int evaluations_ = 0;
 };
+
+// The order in which the GPU is done first (Johnson's rule for two machines, but for the bounded number of slots).
+// Copies of one format all take the same time: the longest expert comes first.
+void sort_for_copying(std::vector<Candidate>& candidates) {
+    const bool one_kind = std::all_of(candidates.begin(), candidates.end(), [&](const Candidate& candidate) {
+        return candidate.format == candidates.front().format && candidate.disk_us == candidates.front().disk_us;
+    });
+    if (one_kind) {
+        std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
+            return a.n_tokens != b.n_tokens ? a.n_tokens > b.n_tokens : a.expert < b.expert;
+        });
+        return;
+    }
+    std::sort(candidates.begin(), candidates.end(), [](const Candidate& a, const Candidate& b) {
+        const double a_arrives = a.disk_us + a.copy_us;
+        const double b_arrives = b.disk_us + b.copy_us;
+        const bool a_first = a_arrives <= a.gpu_us;
+        const bool b_first = b_arrives <= b.gpu_us;
+        if (a_first != b_first) return a_first;
+        if (a_first && a_arrives != b_arrives) return a_arrives < b_arrives;
+        if (!a_first && a.gpu_us != b.gpu_us) return a.gpu_us > b.gpu_us;
+        if (a.n_tokens != b.n_tokens) return a.n_tokens > b.n_tokens;
+        return a.format != b.format ? a.format < b.format : a.expert < b.expert;
+    });
+}
+
+Assignment assignment(const Candidate& miss, Way way) {
+    return {miss.expert, miss.n_tokens, way, miss.format, miss.disk_us > 0};
+}
 
 // Plays the finished schedule through and writes its figures.
 void predict(std::span<const Assignment> assignments, const CostModel& cost, std::int64_t staging_slots,
@@ -310,16 +355,20 @@ void predict(std::span<const Assignment> assignments, const CostModel& cost, std
     double copied_us = 0;
     CpuList list;
     for (const Assignment& assignment : assignments) {
-        if (assignment.way == Way::kResident) resident_us += cost.gpu_us(assignment.n_tokens);
-        if (assignment.way == Way::kCpu) list.add(cost.cpu_us(assignment.n_tokens), assignment.n_tokens);
+        if (assignment.way == Way::kResident) resident_us += cost.gpu_us(assignment.n_tokens, assignment.format);
+        if (assignment.way == Way::kCpu) {
+            list.add(cost.cpu_us(assignment.n_tokens, assignment.format), cost.cpu_us(1, assignment.format),
+                     assignment.from_disk ? cost.disk_read_us(assignment.format) : 0, assignment.n_tokens);
+        }
     }
     Timeline timeline(cost, staging_slots);
     timeline.begin(resident_us, list);
     for (const Assignment& assignment : assignments) {
         if (assignment.way != Way::kCopy) continue;
-        const double gpu_us = cost.gpu_us(assignment.n_tokens);
+        const double gpu_us = cost.gpu_us(assignment.n_tokens, assignment.format);
         copied_us += gpu_us;
-        timeline.copy(gpu_us);
+        timeline.copy(cost.weight_copy_us(assignment.format),
+                      assignment.from_disk ? cost.disk_read_us(assignment.format) : 0, gpu_us);
     }
     figures.makespan_us = timeline.finish();
     figures.gpu_us = resident_us + copied_us;
@@ -374,21 +423,19 @@ void decide(PolicyKind policy, std::span<const ExpertLoad> loads, const CostMode
         if (load.n_tokens <= 0) continue;
         if (load.place == Place::kDevice && use_residents) {
             out.assignments.push_back({load.expert, load.n_tokens, Way::kResident, load.format});
-            resident_us += cost.gpu_us(load.n_tokens);
+            resident_us += cost.gpu_us(load.n_tokens, load.format);
         } else {
-            out.candidates.push_back({load.expert, load.n_tokens, load.format, cost.gpu_us(load.n_tokens),
-                                      cost.cpu_us(load.n_tokens), cost.weight_copy_us(), false, false});
+            out.candidates.push_back({load.expert, load.n_tokens, load.format, cost.gpu_us(load.n_tokens, load.format),
+                                      cost.cpu_us(load.n_tokens, load.format), cost.cpu_us(1, load.format),
+                                      cost.weight_copy_us(load.format),
+                                      load.place == Place::kDisk ? cost.disk_read_us(load.format) : 0, false, false});
         }
     }
-    // Copies all take the same time: the GPU is done first when the longest expert comes first (Johnson's rule, but for
-    // the bounded number of slots).
-    std::sort(out.candidates.begin(), out.candidates.end(), [](const Candidate& a, const Candidate& b) {
-        return a.n_tokens != b.n_tokens ? a.n_tokens > b.n_tokens : a.expert < b.expert;
-    });
+    sort_for_copying(out.candidates);
     if (accelerated && staging_slots > 0) {
         switch (policy) {
             case PolicyKind::kThreshold:
-                for (Candidate& miss : out.candidates) miss.copied = miss.cpu_us > miss.gpu_us + cost.weight_copy_us();
+                for (Candidate& miss : out.candidates) miss.copied = miss.cpu_us > miss.gpu_us + miss.copy_us;
                 break;
             case PolicyKind::kTransfer:
                 for (Candidate& miss : out.candidates) miss.copied = true;
@@ -402,10 +449,10 @@ void decide(PolicyKind policy, std::span<const ExpertLoad> loads, const CostMode
         }
     }
     for (const Candidate& miss : out.candidates) {
-        if (miss.copied) out.assignments.push_back({miss.expert, miss.n_tokens, Way::kCopy, miss.format});
+        if (miss.copied) out.assignments.push_back(assignment(miss, Way::kCopy));
     }
     for (const Candidate& miss : out.candidates) {
-        if (!miss.copied) out.assignments.push_back({miss.expert, miss.n_tokens, Way::kCpu, miss.format});
+        if (!miss.copied) out.assignments.push_back(assignment(miss, Way::kCpu));
     }
     predict(out.assignments, cost, staging_slots, out);
 }

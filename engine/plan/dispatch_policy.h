@@ -3,25 +3,13 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "engine/plan/cost_model.h"
 #include "engine/plan/planner.h"
+#include "engine/plan/policy_kind.h"
 
 namespace offstage::engine {
-
-enum class PolicyKind : std::uint8_t {
-    kThreshold,  // Fiddler's Algorithm 1: expert by expert, CPU or copy, whichever is shorter alone
-    kBalanced,   // CPU, copy engine and GPU side by side: the split with the smallest makespan
-    kTransfer,   // every miss is copied
-    kStatic,     // every miss runs on the CPU
-    kLayers,  // a layer runs on the GPU when all the experts it uses are there, else on the CPU (with their copies in
-              // RAM)
-};
-std::string_view name_of(PolicyKind kind);       // "threshold", "balanced", "transfer", "static", "layers"
-PolicyKind parse_policy(std::string_view name);  // throws Error (kInvalidInput), listing the names
 
 // One expert of a layer and step, with at least one token.
 struct ExpertLoad {
@@ -38,10 +26,11 @@ struct Assignment {
     std::int32_t n_tokens = 0;
     Way way = Way::kCpu;
     kernels::WeightType format = kernels::WeightType::kBf16;
+    bool from_disk = false;  // read into RAM first
 };
 
-// What a layer's experts do. Resident first, then copies in the order in which they are made (most
-// loaded first), then the CPU's.
+// What a layer's experts do. Resident first, then copies in the order in which they are made (most loaded first; of
+// several formats: those that keep the GPU busiest while the next arrives), then the CPU's.
 struct Schedule {
     std::vector<Assignment> assignments;
     // Predicted, microseconds: how long each side is busy (slow-downs by the others counted, waiting not; the CPU
@@ -58,15 +47,18 @@ struct Schedule {
         std::int32_t n_tokens = 0;
         kernels::WeightType format = kernels::WeightType::kBf16;
         double gpu_us = 0;
-        double cpu_us = 0;
-        double copy_us = 0;
+        double cpu_us = 0;   // without disk_us
+        double one_us = 0;   // of one token on the CPU: the time of reading the weights
+        double copy_us = 0;  // without disk_us
+        double disk_us = 0;  // before the CPU or the copy can begin
         bool copied = false;
         bool best = false;  // copied in the best split so far
     };
     std::vector<Candidate> candidates;
 };
 
-// For balanced the split is the best of all where at most 8 experts miss, else the best that a bounded search finds.
+// Each expert costs what its format does, read from disk first where it lies there (CostTable::disk_read_us). For
+// balanced the split is the best of all where at most 8 experts miss, else the best that a bounded search finds.
 // Decides without allocating once `out` has seen the largest layer. `staging_slots` 0: nothing can be copied on demand.
 // Without an accelerator (cost.table()) everything is the CPU's.
 void decide(PolicyKind policy, std::span<const ExpertLoad> loads, const CostModel& cost, std::int64_t staging_slots,
@@ -75,7 +67,8 @@ void decide(PolicyKind policy, std::span<const ExpertLoad> loads, const CostMode
 // Makespan of a layer: the GPU runs residents while the copy engine works, then each copied expert once it has arrived;
 // the CPU runs its list meanwhile. A CPU list costs one hand-over and one activation copy: half of it before either
 // side begins, half when both are done. Copies and CPU slow each other down while both run (CostTable::cpu_slowdown,
-// copy_slowdown), the less the longer the CPU computes with the weights that it reads.
+// copy_slowdown), the less the longer the CPU computes with the weights that it reads. An expert on disk delays its
+// copy, or the CPU, by its reading.
 double makespan_us(std::span<const Assignment> assignments, const CostModel& cost, std::int64_t staging_slots);
 
 }  // namespace offstage::engine

@@ -1,6 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
 
 #include "engine/plan/dispatch_policy.h"
 #include "engine/plan/planner.h"
@@ -16,11 +19,65 @@ struct Forecast {
     double ttft_s = 0;           // prompt of prompt_tokens
     double prefill_tokens_per_s = 0;
     std::int64_t prompt_tokens = 0;
+    double mean_bits = 16;      // of the plan
+    double predicted_loss = 0;  // of the plan
+    // From the plan in force, by add_transition(); 0: nothing to do, or not asked.
+    std::uint64_t bytes_to_move = 0;
+    double seconds_to_get_there = 0;
+};
+
+// What a layer's experts take when one token is decoded. Only how many there are of each place and format counts, so
+// each case is decided once. The referents must outlive this object. One thread.
+class DecodeCosts {
+  public:
+    struct Figures {
+        double us = 0;
+        double copied_bytes = 0;
+    };
+    // One of a layer's experts: a place and a format.
+    static char code(Place place, kernels::WeightType format) {
+        return static_cast<char>(static_cast<int>(place) * kernels::kWeightTypes + static_cast<int>(format));
+    }
+
+    DecodeCosts(const ModelDemand& demand, const CostModel& cost, PolicyKind policy);
+    kernels::WeightType master() const { return master_; }
+    // codes: of the token's experts, in ascending order.
+    Figures of(const std::string& codes, std::int64_t staging_slots);
+
+  private:
+    const CostModel& cost_;
+    const PolicyKind policy_;
+    const kernels::WeightType master_;
+    double bytes_[kernels::kWeightTypes] = {};
+    std::int64_t staging_slots_ = -1;  // of `known_`
+    std::unordered_map<std::string, Figures> known_;
+    std::vector<ExpertLoad> loads_;
+    Schedule schedule_;
+};
+
+class RoutingDraw;
+
+// Routings of some decoded tokens, drawn once, so that plans can be compared by the same tokens.
+class DecodeSample {
+  public:
+    DecodeSample(const ModelDemand& demand, const Popularity& popularity, std::uint64_t seed = 1);
+    DecodeSample(const ModelDemand& demand, RoutingDraw& routing);
+
+    struct Figures {
+        double us = 0;  // experts of one token, all layers, mean
+        double copied_bytes = 0;
+    };
+    Figures play(const Plan& plan, DecodeCosts& times) const;
+
+  private:
+    std::int64_t n_layers_ = 0, n_experts_ = 0;
+    std::vector<std::vector<std::int32_t>> experts_;  // (tokens, layers): the chosen ones
 };
 
 // What a plan would do: draws routings from the popularity (experts of a token without repetition, by share), lets the
 // policy decide each layer with the cost model, and averages. Deterministic (`seed`). An estimate: dense work counts
-// only where the table has it, and disk costs nothing more than RAM. `popularity` is of the demand's shape.
+// only where the table has it, and experts on disk cost CostTable::disk_read_us more than those in RAM. bytes_to_move
+// stays 0. `popularity` is of the demand's shape.
 Forecast forecast(const Plan& plan, const ModelDemand& demand, const Popularity& popularity, const CostModel& cost,
                   PolicyKind prefill, PolicyKind decode, std::int64_t prompt_tokens, std::uint64_t seed = 1);
 

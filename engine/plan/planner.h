@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "engine/model/model_config.h"
 #include "engine/plan/cost_model.h"
+#include "engine/plan/policy_kind.h"
 #include "engine/plan/popularity.h"
 #include "engine/plan/sensitivity.h"
 #include "kernels/types.h"
@@ -17,8 +19,11 @@ enum class Place : std::uint8_t { kDevice, kRam, kDisk };
 // How much quality a person gives away for speed. Nothing unless one of the two is set: then every expert stays in its
 // master's format.
 struct QualityFloor {
-    double min_mean_bits = 0;  // bits per expert weight, mean over all experts; 0: not set
-    double max_loss = 0;       // Sensitivity's predicted loss of the whole plan; 0: not set
+    // Bits per expert weight, mean over all experts; 0: not set. A floor of bits is one of quality as well: a plan then
+    // has no larger predicted loss than the plain mixture of that mean has (the two formats next to it, the least used
+    // experts in fewer bits), so that nobody's bits are taken from the popular experts and given to the others.
+    double min_mean_bits = 0;
+    double max_loss = 0;  // Sensitivity's predicted loss of the whole plan; 0: not set
     bool allows_fewer_bits() const { return min_mean_bits > 0 || max_loss > 0; }
 };
 
@@ -29,6 +34,7 @@ struct Budget {
     std::int64_t context = 0;  // tokens; 0: the planner's choice
     QualityFloor quality{};
     double theta = 0;  // neurons with |silu(w1 x)| below are skipped (CORM); only 0 is supported yet
+    std::optional<kernels::WeightType> uniform{};  // all experts in this format; `quality` must be unset then
 };
 
 // One format that experts may be kept in.
@@ -54,6 +60,7 @@ struct ModelDemand {
     std::uint64_t workspace_bytes_per_token = 0;
     std::int64_t staging_slots = 2;  // wished for: one is filled while the other is computed with, more for guesses
     bool shares_host_memory = false;  // the device is the CPU: one memory, nothing is copied
+    bool kv_may_lie_in_ram = false;   // whoever runs the model can keep blocks of the KV cache in RAM
 };
 
 enum class PlacementKind : std::uint8_t {
@@ -68,10 +75,12 @@ struct Plan {
     std::vector<kernels::WeightType> formats;
     std::int64_t context = 0;
     std::int64_t max_step = 512;          // prompt tokens per step
-    std::int64_t staging_slots = 0;       // experts' room on the device for copies on demand
-    std::int64_t host_staging_slots = 0;  // experts' room in RAM for those on disk
+    std::int64_t staging_slots = 0;       // experts' room on the device for copies on demand, slot_bytes each
+    std::int64_t host_staging_slots = 0;  // experts' room in RAM for those on disk, slot_bytes each
+    std::uint64_t slot_bytes = 0;         // of an expert in the largest format of the plan
     bool duplicates = true;               // experts on the device keep a copy in RAM
     std::uint64_t dense_bytes = 0, kv_bytes = 0, expert_bytes = 0, staging_bytes = 0, workspace_bytes = 0;  // VRAM
+    std::uint64_t kv_host_bytes = 0;  // RAM: blocks of the KV cache that VRAM has no room for; part of ram_bytes
     std::uint64_t ram_bytes = 0;
     double expected_hit_rate = 0;
     double mean_bits = 16;      // per expert weight
@@ -79,10 +88,20 @@ struct Plan {
     std::string note;           // for the person, when something was given up: a shorter context, no staging ...
 
     std::int64_t n_resident() const;
+    kernels::WeightType format(std::size_t expert, kernels::WeightType master) const {
+        return formats.empty() ? master : formats[expert];
+    }
     std::uint64_t vram_bytes() const { return dense_bytes + kv_bytes + expert_bytes + staging_bytes + workspace_bytes; }
     Place place(std::int64_t layer, std::int64_t n_experts, std::int64_t expert) const {
         return places[static_cast<std::size_t>(layer * n_experts + expert)];
     }
+};
+
+// What the planner needs to choose formats by. The referents must outlive the call.
+struct PlanCosts {
+    const CostModel* cost = nullptr;
+    const Sensitivity* sensitivity = nullptr;
+    PolicyKind decode = PolicyKind::kBalanced;  // that the plan's tokens will be decoded with
 };
 
 // Dense weights, KV cache and workspace first, then two staging slots, then experts by popularity while the budget
@@ -93,9 +112,22 @@ struct Plan {
 // it is short, experts on the device give up their copy in RAM first (duplicates), then the least popular go to disk.
 // Where the device shares the host's memory only ram_bytes counts, all places are kRam or kDisk, expert_bytes and
 // staging stay 0, and Plan::ram_bytes holds everything.
+//
+// A named context whose KV cache VRAM cannot hold beside dense weights and the smallest workspace has its last blocks
+// in RAM, where demand.kv_may_lie_in_ram; all experts leave the device before one block does.
+//
+// Formats: the master's, or budget.uniform. With a floor of quality, and costs and sensitivity to choose by, every
+// expert gets a format and a place so that the forecast time of a decoded token is smallest under VRAM, RAM and floor:
+// rarely used experts get fewer bits (CORM, section 4.1). Among the plans compared are every uniform format that the
+// floor allows, placed by popularity and in whole layers, so the result is never forecast slower than they. Nor does
+// more VRAM make it slower, wherever an expert's turn on the GPU is shorter than on the CPU
+// (engine/plan/format_search). Deterministic.
+//
 // Throws Error: kOutOfMemory when dense weights, KV cache and the smallest workspace do not fit (by how many bytes, and
-// what would fit: a shorter context, this much memory), kInvalidInput when the popularity is of another model.
-Plan make_plan(const ModelDemand& demand, const Budget& budget, const Popularity& popularity, PlacementKind kind);
+// what would fit: a shorter context, this much memory), kInvalidInput when the popularity is of another model, a format
+// is not the model's, no format reaches the floor, or theta is not 0.
+Plan make_plan(const ModelDemand& demand, const Budget& budget, const Popularity& popularity, PlacementKind kind,
+               const PlanCosts& costs = {});
 
 // Changes one expert's copy for another's: (layer, expert) to take in, and the one to give up, of any layers.
 struct Exchange {

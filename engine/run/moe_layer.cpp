@@ -317,7 +317,7 @@ void MoeLayer::copy_guesses(std::int64_t layer) {
         if (const auto slot = staging.find(experts_.index(layer, load.expert))) staging.slot(*slot).used = true;
     }
     staging.forget_layers_before(experts_.index(layer, 0));
-    for (Staging::Slot& slot : staging.slots()) {
+    for (Staging::Slot& slot : staging.all()) {
         const bool of_this_layer = slot.expert >= 0 && experts_.key(as_size(slot.expert)).layer == layer;
         if (of_this_layer && !is_needed(experts_.key(as_size(slot.expert)).expert)) slot.expert = -1;
     }

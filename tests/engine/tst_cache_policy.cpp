@@ -124,13 +124,13 @@ class TestCachePolicy : public QObject {
             ++n;
         }
         // a (1 - q^n) > a (1 - q^1000) q^n, where q^half-life = 1/2: about one half-life.
-        QVERIFY2(n > 0.9 * kHeatHalfLife && n <= kHeatHalfLife + 1, qPrintable(QString::number(n)));
+        QVERIFY2(n > 0.9 * CacheSettings{}.half_life && n <= CacheSettings{}.half_life + 1, qPrintable(QString::number(n)));
     }
 
     void heat_survivesRescaling() {
         const auto policy = make(CacheKind::kLfu);
         // Beyond the weight at which counts are scaled down: 2^332 is 1e100.
-        const auto steps = static_cast<int>(400 * kHeatHalfLife);
+        const auto steps = static_cast<int>(400 * CacheSettings{}.half_life);
         for (int i = 0; i < steps; ++i) step(*policy, {{0, 0}, {0, i % 2 == 0 ? 1 : 2}});
         QCOMPARE(chosen(*policy, {0, 0}, Keys{{0, 1}, {0, 2}}), (ExpertKey{0, 1}));
         QCOMPARE(chosen(*policy, {0, 1}, Keys{{0, 0}}), kNobody);
@@ -142,7 +142,7 @@ class TestCachePolicy : public QObject {
     void heat_ofALongPrompt_isBounded() {
         const auto policy = make(CacheKind::kLfu);
         step(*policy, {{0, 0}}, 100000);
-        for (int i = 0; i < static_cast<int>(1.1 * kHeatHalfLife); ++i) step(*policy, {{0, 1}});
+        for (int i = 0; i < static_cast<int>(1.1 * CacheSettings{}.half_life); ++i) step(*policy, {{0, 1}});
         QCOMPARE(chosen(*policy, {0, 1}, Keys{{0, 0}}), (ExpertKey{0, 0}));
         // More tokens are more all the same.
         step(*policy, {{1, 0}}, 300);

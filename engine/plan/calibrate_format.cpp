@@ -1,0 +1,76 @@
+#include <algorithm>
+
+#include "engine/device/host_buffer.h"
+#include "engine/plan/calibration.h"
+
+namespace offstage::engine {
+namespace {
+
+// Samples together larger than the caches, where that takes no more than a few.
+constexpr std::uint64_t kSampleBytes = std::uint64_t{512} << 20;
+constexpr std::uint64_t kMostSamples = 16;
+
+// Host memory, page-locked where the system lets us.
+class Locked {
+  public:
+    Locked(Backend& device, std::size_t bytes) : device_(device), memory_(bytes, "measuring") {
+        pinned_ = !device.shares_host_memory() && device.pin({memory_.data(), memory_.size()});
+    }
+    ~Locked() {
+        if (pinned_) device_.unpin({memory_.data(), memory_.size()});
+    }
+    Locked(const Locked&) = delete;
+    Locked& operator=(const Locked&) = delete;
+
+    std::byte* data() { return memory_.data(); }
+    bool pinned() const { return pinned_; }
+
+  private:
+    Backend& device_;
+    HostBuffer memory_;
+    bool pinned_ = false;
+};
+
+}  // namespace
+
+CostTable calibrate_format(Backend& device, CpuOperations& host, const FormatCalibration& wanted,
+                           const CalibrationCache& cache, const std::function<void(double)>& progress,
+                           std::stop_token stop, bool* measured) {
+    const std::size_t bytes =
+        (kernels::expert_bytes(wanted.format, wanted.hidden_dim, wanted.ffn_dim) + 255) / 256 * 256;
+    const auto key = [&](bool pinned) {
+        return CalibrationCache::key(device, host, wanted.format, wanted.hidden_dim, wanted.ffn_dim, pinned);
+    };
+    CostTable table;
+    if (measured != nullptr) *measured = false;
+    {
+        // Whether memory can be locked may have changed since a calibration was kept: one expert's worth tells.
+        const Locked probe(device, bytes);
+        if (cache.load(key(probe.pinned()), table)) return table;
+    }
+    if (measured != nullptr) *measured = true;
+    DeviceBlock slot;
+    if (!device.shares_host_memory() && device.memory().available_bytes() >= bytes) {
+        slot = device.memory().allocate(bytes, MemoryUse::kStaging, "measuring");
+    }
+    const auto n_samples = static_cast<std::int64_t>(std::clamp<std::uint64_t>(kSampleBytes / bytes, 2, kMostSamples));
+    Locked memory(device, static_cast<std::size_t>(n_samples) * bytes);
+    std::vector<kernels::ExpertView> samples;
+    for (std::int64_t i = 0; i < n_samples; ++i) {
+        std::byte* const block = memory.data() + static_cast<std::size_t>(i) * bytes;
+        wanted.pack(i, block);
+        samples.push_back({block, wanted.format, wanted.hidden_dim, wanted.ffn_dim});
+    }
+    CalibrationRequest request;
+    request.experts = samples;
+    request.device_slot = slot.data();
+    request.pinned = memory.pinned();
+    request.n_active = wanted.n_active;
+    request.largest = wanted.largest;
+    request.budget_s = wanted.budget_s;
+    table = calibrate(device, host, request, progress, std::move(stop));
+    if (slot) cache.store(key(memory.pinned()), table);
+    return table;
+}
+
+}  // namespace offstage::engine

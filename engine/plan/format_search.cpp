@@ -1,0 +1,377 @@
+#include "engine/plan/format_search.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "engine/error.h"
+
+namespace offstage::engine {
+namespace {
+
+using kernels::WeightType;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+// Prices of memory: those at which experts of these ranks of use change their place.
+constexpr double kRanks[] = {0.0, 0.1, 0.25, 0.4, 0.55, 0.7, 0.85, 0.95};
+constexpr int kHalvings = 18;  // of the interval that the price of loss lies in
+
+// Sensitivity::loss of all experts and formats, without its searches per call: (experts, formats).
+std::vector<double> losses(const Sensitivity& sensitivity, const std::vector<WeightType>& formats,
+                           const std::vector<double>& use, std::int64_t n_layers, std::int64_t n_active) {
+    std::vector<double> loss(use.size() * formats.size(), 0.0);
+    for (const Sensitivity::Format& known : sensitivity.formats) {
+        const auto found = std::find(formats.begin(), formats.end(), known.format);
+        if (found == formats.end()) continue;
+        const auto f = static_cast<std::size_t>(found - formats.begin());
+        for (std::size_t i = 0; i < use.size(); ++i) {
+            const double error = known.errors[i];
+            loss[i * formats.size() + f] =
+                error * error * use[i] / static_cast<double>(n_active) / static_cast<double>(n_layers);
+        }
+    }
+    return loss;
+}
+
+// Popularity::share of all experts, (n_layers, n_experts).
+std::vector<double> uses(const Popularity& popularity) {
+    std::vector<double> use;
+    use.reserve(popularity.counts.size());
+    const auto n_active = static_cast<double>(popularity.n_active);
+    for (std::int64_t layer = 0; layer < popularity.n_layers; ++layer) {
+        double sum = 0;
+        for (std::int64_t e = 0; e < popularity.n_experts; ++e) sum += popularity.count(layer, e);
+        for (std::int64_t e = 0; e < popularity.n_experts; ++e) {
+            use.push_back(sum > 0 ? std::min(1.0, n_active * popularity.count(layer, e) / sum)
+                                  : n_active / static_cast<double>(popularity.n_experts));
+        }
+    }
+    return use;
+}
+
+void check_shape(const Sensitivity& sensitivity, const Popularity& popularity) {
+    const auto n = static_cast<std::size_t>(popularity.n_layers * popularity.n_experts);
+    const bool whole = std::all_of(sensitivity.formats.begin(), sensitivity.formats.end(),
+                                   [&](const Sensitivity::Format& f) { return f.errors.size() == n; });
+    if (sensitivity.n_layers == popularity.n_layers && sensitivity.n_experts == popularity.n_experts && whole) return;
+    throw Error(ErrorKind::kInvalidInput, "The sensitivities are of " + std::to_string(sensitivity.n_layers) +
+                                              " layers of " + std::to_string(sensitivity.n_experts) +
+                                              " experts, the model has " + std::to_string(popularity.n_layers) +
+                                              " of " + std::to_string(popularity.n_experts) +
+                                              "; expected those of this model.");
+}
+
+}  // namespace
+
+double predicted_loss(const Plan& plan, const Sensitivity& sensitivity, const Popularity& popularity) {
+    if (plan.formats.empty()) return 0;
+    check_shape(sensitivity, popularity);
+    std::vector<WeightType> formats;
+    for (const Sensitivity::Format& f : sensitivity.formats) formats.push_back(f.format);
+    const std::vector<double> loss =
+        losses(sensitivity, formats, uses(popularity), popularity.n_layers, popularity.n_active);
+    double sum = 0;
+    for (std::size_t i = 0; i < plan.formats.size(); ++i) {
+        const auto found = std::find(formats.begin(), formats.end(), plan.formats[i]);
+        if (found != formats.end()) sum += loss[i * formats.size() + static_cast<std::size_t>(found - formats.begin())];
+    }
+    return sum;
+}
+
+FormatSearch::FormatSearch(const ModelDemand& demand, const Budget& budget, const Popularity& popularity,
+                           PlacementKind kind, const PlanCosts& costs)
+    : demand_(demand),
+      budget_(budget),
+      popularity_(popularity),
+      kind_(kind),
+      costs_(costs),
+      formats_(formats_of(demand)),
+      n_experts_(static_cast<std::size_t>(demand.n_layers * demand.n_experts)),
+      // Refuses what is no model before anything is counted by it.
+      sample_((check_demand(demand, budget, popularity), demand), popularity),
+      decode_costs_(demand, *costs.cost, costs.decode) {
+    check_shape(*costs.sensitivity, popularity);
+    measure_ways();
+    weigh_experts();
+    find_floor();
+}
+
+void FormatSearch::measure_ways() {
+    const auto n = static_cast<std::size_t>(demand_.n_active);
+    const auto us = [&](Place place, WeightType format) {
+        return decode_costs_.of(std::string(n, DecodeCosts::code(place, format)), 2).us / static_cast<double>(n);
+    };
+    for (const FormatDemand& f : formats_) {
+        device_us_.push_back(demand_.shares_host_memory ? kInfinity : us(Place::kDevice, f.format));
+        ram_us_.push_back(us(Place::kRam, f.format));
+        disk_us_.push_back(us(Place::kDisk, f.format));
+    }
+}
+
+void FormatSearch::weigh_experts() {
+    use_ = uses(popularity_);
+    std::vector<WeightType> formats;
+    for (const FormatDemand& f : formats_) formats.push_back(f.format);
+    loss_ = losses(*costs_.sensitivity, formats, use_, demand_.n_layers, demand_.n_active);
+    by_use_.resize(n_experts_);
+    std::iota(by_use_.begin(), by_use_.end(), 0u);
+    std::stable_sort(by_use_.begin(), by_use_.end(),
+                     [&](std::uint32_t a, std::uint32_t b) { return use_[a] < use_[b]; });
+}
+
+// See QualityFloor::min_mean_bits.
+void FormatSearch::find_floor() {
+    min_bits_ = budget_.quality.min_mean_bits;
+    max_loss_ = budget_.quality.max_loss > 0 ? budget_.quality.max_loss : kInfinity;
+    if (min_bits_ <= 0) return;
+    int above = -1, below = -1;
+    for (int f = 0; f < static_cast<int>(formats_.size()); ++f) {
+        const double bits = formats_[static_cast<std::size_t>(f)].bits_per_weight;
+        const auto bits_of = [&](int other) { return formats_[static_cast<std::size_t>(other)].bits_per_weight; };
+        if (bits >= min_bits_ && (above < 0 || bits < bits_of(above))) above = f;
+        if (bits < min_bits_ && (below < 0 || bits > bits_of(below))) below = f;
+    }
+    if (above < 0) {
+        throw Error(ErrorKind::kInvalidInput, "No format of this model has " + std::to_string(min_bits_) +
+                                                  " bits per weight; expected a floor of at most " +
+                                                  std::to_string(formats_.front().bits_per_weight) + ".");
+    }
+    if (below < 0) below = above;
+    const Formats plain =
+        mixture(static_cast<std::uint8_t>(above), static_cast<std::uint8_t>(below), min_bits_, kInfinity);
+    max_loss_ = std::min(max_loss_, loss_of(plain));
+}
+
+double FormatSearch::loss_of(const Formats& formats) const {
+    double loss = 0;
+    for (std::size_t i = 0; i < n_experts_; ++i) loss += loss_[at(i, formats[i])];
+    return loss;
+}
+
+bool FormatSearch::is_allowed(const Formats& formats) const {
+    double bits = 0;
+    for (const std::uint8_t f : formats) bits += formats_[f].bits_per_weight;
+    // Sums of the same numbers in another order.
+    return bits >= min_bits_ * static_cast<double>(n_experts_) * (1 - 1e-9) &&
+           loss_of(formats) <= max_loss_ * (1 + 1e-9);
+}
+
+// The least used experts in `fewer` bits while mean bits and loss allow one more.
+FormatSearch::Formats FormatSearch::mixture(std::uint8_t more, std::uint8_t fewer, double min_bits,
+                                            double max_loss) const {
+    Formats formats(n_experts_, more);
+    const double step = formats_[more].bits_per_weight - formats_[fewer].bits_per_weight;
+    double spare_bits = (formats_[more].bits_per_weight - min_bits) * static_cast<double>(n_experts_) * (1 + 1e-12);
+    double loss = loss_of(formats);
+    for (const std::uint32_t i : by_use_) {
+        loss += loss_[at(i, fewer)] - loss_[at(i, more)];
+        spare_bits -= step;
+        if (spare_bits < 0 || loss > max_loss) break;
+        formats[i] = fewer;
+    }
+    return formats;
+}
+
+Plan FormatSearch::choose() {
+    add_uniform();
+    add_mixtures();
+    add_priced();
+    return std::move(best_.plan);
+}
+
+void FormatSearch::add_uniform() {
+    const std::vector<std::size_t> popular = placement_order(demand_, popularity_, PlacementKind::kPopular);
+    const std::vector<std::size_t> layers = placement_order(demand_, popularity_, PlacementKind::kLayers);
+    for (std::size_t f = 0; f < formats_.size(); ++f) {
+        const auto index = static_cast<std::uint8_t>(f);
+        if (!is_allowed(Formats(n_experts_, index))) continue;
+        consider({{}, index, &popular}, PlacementKind::kPopular);
+        consider({{}, index, &layers}, PlacementKind::kLayers);
+    }
+    if (has_best_) return;
+    // Not even the master's format fits in what a whole plan needs: this says why.
+    place_experts(demand_, budget_, popularity_, kind_, {});
+}
+
+void FormatSearch::add_mixtures() {
+    for (std::size_t more = 0; more < formats_.size(); ++more) {
+        for (std::size_t fewer = 0; fewer < formats_.size(); ++fewer) {
+            if (formats_[more].bits_per_weight <= formats_[fewer].bits_per_weight) continue;
+            const Formats formats =
+                mixture(static_cast<std::uint8_t>(more), static_cast<std::uint8_t>(fewer), min_bits_, max_loss_);
+            if (!is_allowed(formats)) continue;
+            const std::vector<std::size_t> order = order_of(formats);
+            consider({formats, 0, &order}, PlacementKind::kPopular);
+        }
+    }
+}
+
+void FormatSearch::add_priced() {
+    // The price of VRAM at which an expert in the master's format is indifferent to its place; so for RAM, where not
+    // all experts fit.
+    const auto price = [&](double rank, double far_us, double near_us) {
+        const std::size_t i = by_use_[static_cast<std::size_t>(rank * static_cast<double>(n_experts_ - 1))];
+        return use_[i] * std::max(0.0, far_us - near_us) / static_cast<double>(formats_.front().expert_bytes);
+    };
+    std::vector<double> vram_prices = {0};
+    if (!demand_.shares_host_memory) {
+        for (const double rank : kRanks) vram_prices.push_back(price(rank, ram_us_.front(), device_us_.front()));
+    }
+    std::vector<double> ram_prices = {0};
+    const double all_bytes = static_cast<double>(n_experts_) * static_cast<double>(formats_.front().expert_bytes);
+    if (budget_.ram_bytes > 0 && all_bytes > static_cast<double>(budget_.ram_bytes)) {
+        for (const double rank : {0.25, 0.6, 0.9}) ram_prices.push_back(price(rank, disk_us_.front(), ram_us_.front()));
+    }
+    std::vector<Formats> seen;
+    for (const double ram_price : ram_prices) {
+        for (const double vram_price : vram_prices) {
+            Formats formats = priced(vram_price, ram_price);
+            if (formats.empty() || std::find(seen.begin(), seen.end(), formats) != seen.end()) continue;
+            seen.push_back(std::move(formats));
+            const std::vector<std::size_t> order = order_of(seen.back());
+            consider({seen.back(), 0, &order}, PlacementKind::kPopular);
+        }
+    }
+}
+
+FormatSearch::Formats FormatSearch::priced(double vram_price, double ram_price) const {
+    const std::size_t n_formats = formats_.size();
+    std::vector<double> cost(n_experts_ * n_formats);
+    for (std::size_t i = 0; i < n_experts_; ++i) {
+        for (std::size_t f = 0; f < n_formats; ++f) {
+            const auto bytes = static_cast<double>(formats_[f].expert_bytes);
+            double us = use_[i] * ram_us_[f] + ram_price * bytes;
+            if (ram_price > 0) us = std::min(us, use_[i] * disk_us_[f]);
+            if (!demand_.shares_host_memory) us = std::min(us, use_[i] * device_us_[f] + vram_price * bytes);
+            cost[at(i, f)] = us;
+        }
+    }
+    const auto choose_at = [&](double loss_price) {
+        Formats formats(n_experts_);
+        for (std::size_t i = 0; i < n_experts_; ++i) {
+            std::size_t best = 0;
+            double best_cost = kInfinity;
+            for (std::size_t f = 0; f < n_formats; ++f) {
+                const double of_format = cost[at(i, f)] + loss_price * loss_[at(i, f)];
+                if (of_format < best_cost) {
+                    best_cost = of_format;
+                    best = f;
+                }
+            }
+            formats[i] = static_cast<std::uint8_t>(best);
+        }
+        return formats;
+    };
+    Formats kept = choose_at(0);
+    if (loss_of(kept) > max_loss_) {
+        // The cheapest price of loss that keeps the floor.
+        double low = 0;
+        double high = 0;
+        for (std::size_t i = 0; i < n_experts_; ++i) high += cost[at(i, 0)];
+        high /= std::max(max_loss_, 1e-300);
+        Formats cheap = kept;
+        for (int doubling = 0; loss_of(kept) > max_loss_; ++doubling, high *= 8) {
+            if (doubling > 40) return {};  // a floor that only the master keeps
+            low = doubling == 0 ? 0 : high / 8;
+            cheap = std::move(kept);
+            kept = choose_at(high);
+        }
+        high = std::max(high / 8, low);
+        for (int halving = 0; halving < kHalvings; ++halving) {
+            const double middle = (low + high) / 2;
+            Formats formats = choose_at(middle);
+            if (loss_of(formats) > max_loss_) {
+                low = middle;
+                cheap = std::move(formats);
+            } else {
+                high = middle;
+                kept = std::move(formats);
+            }
+        }
+        // What is left of the floor goes to the least used experts.
+        double loss = loss_of(kept);
+        for (const std::uint32_t i : by_use_) {
+            const double more = loss_[at(i, cheap[i])] - loss_[at(i, kept[i])];
+            if (more <= 0 || loss + more > max_loss_) continue;
+            loss += more;
+            kept[i] = cheap[i];
+        }
+    }
+    raise_bits(kept);
+    return is_allowed(kept) ? kept : Formats{};
+}
+
+// Where the mean is below the floor: from the fewest bits on, the most used experts go one format up.
+void FormatSearch::raise_bits(Formats& formats) const {
+    std::vector<std::uint8_t> ascending(formats_.size());
+    std::iota(ascending.begin(), ascending.end(), std::uint8_t{0});
+    std::sort(ascending.begin(), ascending.end(), [&](std::uint8_t a, std::uint8_t b) {
+        return formats_[a].bits_per_weight < formats_[b].bits_per_weight;
+    });
+    double missing = min_bits_ * static_cast<double>(n_experts_);
+    for (const std::uint8_t f : formats) missing -= formats_[f].bits_per_weight;
+    for (std::size_t level = 0; level + 1 < ascending.size(); ++level) {
+        const double step = formats_[ascending[level + 1]].bits_per_weight - formats_[ascending[level]].bits_per_weight;
+        for (std::size_t k = n_experts_; k-- > 0 && missing > 0;) {
+            if (formats[by_use_[k]] != ascending[level]) continue;
+            formats[by_use_[k]] = ascending[level + 1];
+            missing -= step;
+        }
+    }
+}
+
+// Most time gained per byte first; where nothing is gained, or much alike, by use.
+std::vector<std::size_t> FormatSearch::order_of(const Formats& formats) const {
+    std::vector<double> gain(n_experts_);
+    for (std::size_t i = 0; i < n_experts_; ++i) {
+        const std::size_t f = formats[i];
+        const double far_us = demand_.shares_host_memory ? disk_us_[f] : ram_us_[f];
+        const double near_us = demand_.shares_host_memory ? ram_us_[f] : device_us_[f];
+        // Unknown disks: by use.
+        const double gained_us = far_us > near_us ? far_us - near_us : 1;
+        gain[i] = use_[i] * gained_us / static_cast<double>(formats_[f].expert_bytes);
+    }
+    std::vector<std::size_t> order(n_experts_);
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    const auto per_layer = static_cast<std::size_t>(demand_.n_experts);
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        if (gain[a] != gain[b]) return gain[a] > gain[b];
+        if (a % per_layer != b % per_layer) return a % per_layer < b % per_layer;
+        return a < b;
+    });
+    return order;
+}
+
+void FormatSearch::consider(const FormatChoice& choice, PlacementKind kind) {
+    Best candidate;
+    try {
+        candidate.plan = place_experts(demand_, budget_, popularity_, kind, choice);
+    } catch (const Error& error) {
+        // Experts in fewer bits may fit where these do not.
+        if (error.kind() != ErrorKind::kOutOfMemory) throw;
+        return;
+    }
+    candidate.figures = sample_.play(candidate.plan, decode_costs_);
+    for (std::size_t i = 0; i < n_experts_; ++i) {
+        candidate.loss += loss_[at(i, choice.formats.empty() ? choice.uniform : choice.formats[i])];
+        if (candidate.plan.places[i] == Place::kDisk) candidate.disk_calls += use_[i];
+    }
+    candidate.plan.predicted_loss = candidate.loss;
+    if (has_best_ && !is_better(candidate, best_)) return;
+    best_ = std::move(candidate);
+    has_best_ = true;
+}
+
+bool FormatSearch::is_better(const Best& a, const Best& b) const {
+    const auto is_less = [](double x, double y) { return x < y * (1 - 1e-9); };
+    // Where nobody knows what reading costs, the forecast takes a disk for RAM: fewer calls come first then.
+    if (costs_.cost->table().disk_read_us <= 0) {
+        if (is_less(a.disk_calls, b.disk_calls)) return true;
+        if (is_less(b.disk_calls, a.disk_calls)) return false;
+    }
+    if (is_less(a.figures.us, b.figures.us)) return true;
+    if (is_less(b.figures.us, a.figures.us)) return false;
+    return is_less(a.loss, b.loss);
+}
+
+}  // namespace offstage::engine

@@ -1,0 +1,380 @@
+#include "engine/plan/placer.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "engine/device/host_buffer.h"
+#include "engine/error.h"
+#include "kernels/types.h"
+
+namespace offstage::engine {
+namespace {
+
+// Sizes may come from files: products and sums of 64-bit numbers are formed in 128.
+__extension__ typedef unsigned __int128 Wide;
+
+constexpr std::int64_t kDefaultContext = 32768;  // tokens, when the person named none
+constexpr std::int64_t kShortestContext = 2048;  // ... and experts are short of room
+constexpr std::int64_t kUsualStep = 512;
+constexpr std::int64_t kLargestStep = 4096;
+constexpr std::int64_t kSmallestStep = 64;
+constexpr std::int64_t kLongestContext = std::int64_t{1} << 40;
+constexpr std::int64_t kMostExperts = std::int64_t{1} << 26;
+
+std::uint64_t narrow(Wide bytes) {
+    constexpr auto kMost = std::numeric_limits<std::uint64_t>::max();
+    return bytes > kMost ? kMost : static_cast<std::uint64_t>(bytes);
+}
+
+std::string in_words(Wide bytes) {
+    const std::uint64_t exact = narrow(bytes);
+    return exact < 1024 ? format_bytes(exact) : std::to_string(exact) + " bytes (" + format_bytes(exact) + ")";
+}
+
+void add_note(Plan& plan, const std::string& sentence) {
+    plan.note += (plan.note.empty() ? "" : " ") + sentence;
+}
+
+class Placer {
+  public:
+    Placer(const ModelDemand& demand, const Budget& budget, const Popularity& popularity, PlacementKind kind,
+           const FormatChoice& choice)
+        : demand_(demand), budget_(budget), popularity_(popularity), kind_(kind), choice_(choice) {
+        check_demand(demand, budget, popularity);
+        wished_context_ = budget.context > 0 ? budget.context : std::min(demand.max_context, kDefaultContext);
+        least_context_ = budget.context > 0 ? budget.context : std::min(wished_context_, kShortestContext);
+        largest_step_ = std::min(kLargestStep, least_context_);  // a longer one might never be filled
+        usual_step_ = std::min(kUsualStep, largest_step_);
+        smallest_step_ = std::min(kSmallestStep, usual_step_);
+    }
+
+    Plan make() {
+        plan_.places.assign(static_cast<std::size_t>(demand_.n_layers * demand_.n_experts), Place::kDisk);
+        if (choice_.order == nullptr) own_order_ = placement_order(demand_, popularity_, kind_);
+        sum_sizes();
+        plan_.dense_bytes = demand_.dense_bytes;
+        if (demand_.shares_host_memory) {
+            place_on_host();
+        } else {
+            place_on_device();
+            place_in_ram();
+        }
+        std::vector<std::uint8_t> fast(plan_.places.size());
+        const Place best = demand_.shares_host_memory ? Place::kRam : Place::kDevice;
+        std::transform(plan_.places.begin(), plan_.places.end(), fast.begin(),
+                       [&](Place place) { return static_cast<std::uint8_t>(place == best); });
+        plan_.expected_hit_rate = expected_hit_rate(popularity_, fast);
+        return std::move(plan_);
+    }
+
+  private:
+    // ---- sizes
+    // The KV cache comes in whole blocks.
+    Wide kv_bytes(std::int64_t context) const {
+        const std::int64_t blocks = (context - 1) / kernels::kKvBlockTokens + 1;
+        return Wide{demand_.kv_bytes_per_token} * static_cast<Wide>(blocks) * kernels::kKvBlockTokens;
+    }
+    Wide workspace_bytes(std::int64_t step) const {
+        return Wide{demand_.workspace_fixed_bytes} + Wide{demand_.workspace_bytes_per_token} * static_cast<Wide>(step);
+    }
+    std::int64_t largest_step_in(Wide bytes) const {
+        if (demand_.workspace_bytes_per_token == 0) return largest_step_;
+        const Wide rest = bytes - demand_.workspace_fixed_bytes;
+        return static_cast<std::int64_t>(
+            std::min(rest / demand_.workspace_bytes_per_token, static_cast<Wide>(largest_step_)));
+    }
+    // The longest context up to the wished one whose cache fits in `bytes`; 0: none.
+    std::int64_t longest_context_in(Wide bytes) const {
+        if (kv_bytes(wished_context_) <= bytes) return wished_context_;
+        const Wide block = Wide{demand_.kv_bytes_per_token} * kernels::kKvBlockTokens;
+        return static_cast<std::int64_t>(bytes / block) * kernels::kKvBlockTokens;
+    }
+
+    // ---- experts, in their order
+    std::size_t ranked(std::size_t rank) const {
+        return choice_.order == nullptr ? own_order_[rank] : (*choice_.order)[rank];
+    }
+
+    void sum_sizes() {
+        const std::vector<FormatDemand> formats = formats_of(demand_);
+        const auto format = [&](std::size_t expert) -> const FormatDemand& {
+            return formats[choice_.formats.empty() ? choice_.uniform : choice_.formats[expert]];
+        };
+        bytes_up_to_.reserve(plan_.places.size() + 1);
+        bytes_up_to_.push_back(0);
+        double bits = 0;
+        for (std::size_t rank = 0; rank < plan_.places.size(); ++rank) {
+            const FormatDemand& f = format(ranked(rank));
+            bytes_up_to_.push_back(bytes_up_to_.back() + f.expert_bytes);
+            slot_bytes_ = std::max<Wide>(slot_bytes_, f.expert_bytes);
+            bits += f.bits_per_weight;
+        }
+        plan_.slot_bytes = narrow(slot_bytes_);
+        // All alike are exactly what they are, whatever the rounding of their sum.
+        plan_.mean_bits = choice_.formats.empty() ? formats[choice_.uniform].bits_per_weight
+                                                  : bits / static_cast<double>(plan_.places.size());
+        if (demand_.formats.empty()) return;
+        plan_.formats.reserve(plan_.places.size());
+        for (std::size_t i = 0; i < plan_.places.size(); ++i) plan_.formats.push_back(format(i).format);
+    }
+
+    // Of the experts from rank `first` to before `last`.
+    Wide bytes_between(std::size_t first, std::size_t last) const { return bytes_up_to_[last] - bytes_up_to_[first]; }
+    Wide bytes_of_all() const { return bytes_up_to_.back(); }
+    // How many experts from rank `first` on fit.
+    std::size_t fitting(std::size_t first, Wide bytes) const {
+        const auto begin = bytes_up_to_.begin() + static_cast<std::ptrdiff_t>(first);
+        const auto end = std::upper_bound(begin, bytes_up_to_.end(), *begin + bytes);
+        return static_cast<std::size_t>(end - begin) - 1;
+    }
+
+    // ---- one memory: a device's, or the host's where they share it
+    // Sets context, step, KV cache and workspace for a memory of `bytes`, of which `fixed` are taken by what has no
+    // choice, and on a device staging. Returns how many experts fit beside them.
+    std::size_t divide(Wide bytes, Wide fixed, bool on_device, const char* place) {
+        const Wide base = fixed + kv_bytes(least_context_);
+        if (base + workspace_bytes(smallest_step_) > bytes) {
+            if (!on_device || !spill_context(bytes, fixed)) fail(bytes, fixed, place);
+            return 0;
+        }
+        const std::size_t n_all = plan_.places.size();
+
+        plan_.context = least_context_;
+        plan_.max_step = usual_step_;
+        std::size_t n = 0;
+        Wide left = 0;  // after the experts and the workspace
+        if (base + workspace_bytes(usual_step_) > bytes) {
+            plan_.max_step = largest_step_in(bytes - base);
+            add_note(plan_,
+                     "Memory is short: prompts are read in steps of " + std::to_string(plan_.max_step) + " tokens.");
+            left = bytes - base - workspace_bytes(plan_.max_step);
+        } else {
+            const Wide rest = bytes - base;
+            if (rest - workspace_bytes(usual_step_) >= bytes_of_all()) {
+                n = n_all;
+                left = rest - workspace_bytes(usual_step_) - bytes_of_all();
+            } else {
+                // A tenth of the memory may go into the workspace, since a longer step copies experts less often. The
+                // allowance grows with the budget without leaps, and so does the number of experts: more memory never
+                // means fewer of them. What the division leaves over goes to the context and then to the step.
+                Wide allowance = workspace_bytes(usual_step_);
+                if (on_device) {
+                    allowance = std::clamp(bytes / 10, allowance, workspace_bytes(largest_step_));
+                    allowance = std::min(allowance, rest);
+                }
+                Wide room = rest - allowance;
+                left = rest - room;
+                if (on_device) {
+                    const Wide slots = std::min(room / slot_bytes_, static_cast<Wide>(demand_.staging_slots));
+                    plan_.staging_slots = static_cast<std::int64_t>(slots);
+                    plan_.staging_bytes = narrow(slots * slot_bytes_);
+                    room -= slots * slot_bytes_;
+                    plan_.max_step = largest_step_in(allowance);
+                }
+                // Smaller experts than a slot wait for both slots, or more memory could mean fewer of them.
+                if (!on_device || plan_.staging_slots == demand_.staging_slots) n = fitting(0, room);
+                left += room - bytes_up_to_[n] - workspace_bytes(plan_.max_step);
+            }
+        }
+        if (wished_context_ > least_context_) {
+            plan_.context = std::max(least_context_, longest_context_in(kv_bytes(least_context_) + left));
+            left -= kv_bytes(plan_.context) - kv_bytes(least_context_);
+            if (plan_.context < wished_context_) {
+                add_note(plan_, "The context is " + std::to_string(plan_.context) + " tokens instead of " +
+                                    std::to_string(wished_context_) + ", so that more experts fit in " + place +
+                                    "; a named context is kept.");
+            }
+        }
+        if (on_device && n < n_all) {
+            plan_.max_step = largest_step_in(workspace_bytes(plan_.max_step) + left);
+        }
+        plan_.kv_bytes = narrow(kv_bytes(plan_.context));
+        plan_.workspace_bytes = narrow(workspace_bytes(plan_.max_step));
+        return n;
+    }
+
+    // A named context that the device has no room for: as many blocks of its cache as fit, the others in RAM. False
+    // when that cannot be.
+    bool spill_context(Wide bytes, Wide fixed) {
+        if (budget_.context == 0 || !demand_.kv_may_lie_in_ram) return false;
+        const Wide block = kv_bytes(1);
+        const Wide others = fixed + workspace_bytes(smallest_step_);
+        if (others + block > bytes) return false;
+        const Wide blocks = (bytes - others) / block;
+        plan_.context = budget_.context;
+        plan_.max_step = largest_step_in(bytes - fixed - blocks * block);
+        plan_.kv_bytes = narrow(blocks * block);
+        plan_.kv_host_bytes = narrow(kv_bytes(plan_.context) - blocks * block);
+        plan_.workspace_bytes = narrow(workspace_bytes(plan_.max_step));
+        add_note(plan_, "VRAM is short: of the context of " + std::to_string(plan_.context) + " tokens " +
+                            std::to_string(narrow(blocks) * kernels::kKvBlockTokens) +
+                            " have their keys and values there; " + format_bytes(plan_.kv_host_bytes) +
+                            " of them lie in RAM.");
+        return true;
+    }
+
+    [[noreturn]] void fail(Wide bytes, Wide fixed, const char* place) const {
+        const Wide least = fixed + kv_bytes(least_context_) + workspace_bytes(smallest_step_);
+        std::string text =
+            "The model does not fit in " + in_words(bytes) + " of " + place + ": " +
+            (plan_.host_staging_slots > 0 ? "dense weights and room for experts from disk (" : "dense weights (") +
+            format_bytes(narrow(fixed)) + "), the KV cache of " + std::to_string(least_context_) + " tokens (" +
+            format_bytes(narrow(kv_bytes(least_context_))) + ") and workspace (" +
+            format_bytes(narrow(workspace_bytes(smallest_step_))) + ") need " + in_words(least) + ", " +
+            std::to_string(narrow(least - bytes)) + " bytes more.";
+        const Wide others = fixed + workspace_bytes(smallest_step_);
+        const std::int64_t context = others < bytes ? longest_context_in(bytes - others) : 0;
+        if (context > 0) text += " A context of " + std::to_string(context) + " tokens would fit.";
+        throw Error(ErrorKind::kOutOfMemory, text);
+    }
+
+    static Wide limit(std::uint64_t bytes) { return bytes > 0 ? bytes : std::numeric_limits<std::uint64_t>::max(); }
+
+    // ---- accelerator: VRAM, then RAM, then disk
+    void place_on_device() {
+        std::size_t n = divide(limit(budget_.vram_bytes), demand_.dense_bytes, true, "VRAM");
+        if (n < plan_.places.size()) {
+            if (plan_.staging_slots == 0)
+                add_note(plan_, "No room is left to copy experts on demand: those not on the device run on the CPU.");
+            if (kind_ == PlacementKind::kLayers) n -= n % static_cast<std::size_t>(demand_.n_experts);
+        }
+        plan_.expert_bytes = narrow(bytes_up_to_[n]);
+        n_resident_ = n;
+        for (std::size_t rank = 0; rank < n; ++rank) plan_.places[ranked(rank)] = Place::kDevice;
+    }
+
+    void place_in_ram() {
+        const Wide bytes = limit(budget_.ram_bytes);
+        const Wide fixed = Wide{demand_.host_fixed_bytes} + plan_.kv_host_bytes;
+        std::size_t n = plan_.places.size() - n_resident_;
+        if (fixed + bytes_of_all() <= bytes) {
+            plan_.ram_bytes = narrow(fixed + bytes_of_all());
+        } else {
+            plan_.duplicates = false;
+            n = place_with_disk(bytes, fixed);
+            plan_.ram_bytes = narrow(fixed + bytes_between(n_resident_, n_resident_ + n) +
+                                     static_cast<Wide>(plan_.host_staging_slots) * slot_bytes_);
+        }
+        for (std::size_t i = 0; i < n; ++i) plan_.places[ranked(n_resident_ + i)] = Place::kRam;
+    }
+
+    // ---- CPU: one memory, then disk
+    void place_on_host() {
+        const Wide bytes = limit(budget_.ram_bytes);
+        Wide fixed = Wide{demand_.dense_bytes} + demand_.host_fixed_bytes;
+        const bool all_fit = fixed + kv_bytes(least_context_) + workspace_bytes(usual_step_) + bytes_of_all() <= bytes;
+        if (!all_fit) {
+            plan_.host_staging_slots = demand_.n_active;
+            fixed += static_cast<Wide>(demand_.n_active) * slot_bytes_;
+        }
+        const std::size_t n = divide(bytes, fixed, false, "RAM");
+        if (n < plan_.places.size()) note_disk(plan_.places.size() - n);
+        plan_.ram_bytes = narrow(fixed + plan_.kv_bytes + plan_.workspace_bytes + bytes_up_to_[n]);
+        for (std::size_t rank = 0; rank < n; ++rank) plan_.places[ranked(rank)] = Place::kRam;
+    }
+
+    // How many of the experts that are not on the device get a place in RAM beside `taken`. When not all do, room for a
+    // token's experts is kept for those that come from disk.
+    std::size_t place_with_disk(Wide bytes, Wide taken) {
+        const std::size_t n_wanted = plan_.places.size() - n_resident_;
+        if (taken + bytes_between(n_resident_, plan_.places.size()) <= bytes) return n_wanted;
+        const Wide least = taken + static_cast<Wide>(demand_.n_active) * slot_bytes_;
+        if (least > bytes) {
+            throw Error(ErrorKind::kOutOfMemory, "The model does not fit in " + in_words(bytes) + " of RAM: " +
+                                                     in_words(least) + " are needed even with the experts on disk, " +
+                                                     std::to_string(narrow(least - bytes)) + " bytes more.");
+        }
+        plan_.host_staging_slots = demand_.n_active;
+        const std::size_t n = fitting(n_resident_, bytes - least);
+        note_disk(n_wanted - n);
+        return n;
+    }
+
+    void note_disk(std::size_t n_experts) {
+        add_note(plan_, "RAM is short: " + std::to_string(n_experts) +
+                            " experts are read from disk whenever they are needed.");
+    }
+
+    const ModelDemand& demand_;
+    const Budget& budget_;
+    const Popularity& popularity_;
+    const PlacementKind kind_;
+    const FormatChoice& choice_;
+    std::int64_t wished_context_ = 0, least_context_ = 0;
+    std::int64_t largest_step_ = 0, usual_step_ = 0, smallest_step_ = 0;
+    std::vector<std::size_t> own_order_;  // where the choice has none
+    std::vector<Wide> bytes_up_to_;       // [k]: of the first k experts in their order
+    Wide slot_bytes_ = 0;
+    std::size_t n_resident_ = 0;
+    Plan plan_;
+};
+
+}  // namespace
+
+std::int64_t Plan::n_resident() const {
+    return std::count(places.begin(), places.end(), Place::kDevice);
+}
+
+void check_demand(const ModelDemand& demand, const Budget& budget, const Popularity& popularity) {
+    const auto require = [](bool ok, const char* what) {
+        if (!ok) throw Error(ErrorKind::kInvalidInput, std::string("No plan can be made: ") + what);
+    };
+    require(demand.n_layers > 0 && demand.n_experts > 0 && demand.n_layers <= kMostExperts &&
+                demand.n_experts <= kMostExperts / demand.n_layers,
+            "the model's number of experts is out of range.");
+    require(demand.n_active > 0 && demand.n_active <= demand.n_experts,
+            "the model's number of active experts is out of range.");
+    require(demand.expert_bytes > 0, "the model's experts have no size.");
+    for (const FormatDemand& f : demand.formats) require(f.expert_bytes > 0, "a format's experts have no size.");
+    require(demand.formats.size() <= kernels::kWeightTypes, "the model's formats are too many.");
+    require(demand.max_context > 0 && budget.context >= 0 && budget.context <= kLongestContext,
+            "the context is out of range.");
+    if (popularity.n_layers != demand.n_layers || popularity.n_experts != demand.n_experts) {
+        throw Error(ErrorKind::kInvalidInput, "The popularity profile is of " + std::to_string(popularity.n_layers) +
+                                                  " layers of " + std::to_string(popularity.n_experts) +
+                                                  " experts, the model has " + std::to_string(demand.n_layers) +
+                                                  " of " + std::to_string(demand.n_experts) +
+                                                  "; expected a profile of this model.");
+    }
+}
+
+std::vector<FormatDemand> formats_of(const ModelDemand& demand) {
+    if (!demand.formats.empty()) return demand.formats;
+    return {{kernels::WeightType::kBf16, demand.expert_bytes, 16}};
+}
+
+std::vector<std::size_t> placement_order(const ModelDemand& demand, const Popularity& popularity, PlacementKind kind) {
+    const auto n_experts = static_cast<std::size_t>(demand.n_experts);
+    std::vector<std::size_t> order(static_cast<std::size_t>(demand.n_layers) * n_experts);
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    if (kind == PlacementKind::kLayers) {
+        std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+            return a / n_experts != b / n_experts ? a / n_experts > b / n_experts : a < b;
+        });
+        return order;
+    }
+    std::vector<double> shares(order.size());
+    for (std::int64_t layer = 0; layer < demand.n_layers; ++layer) {
+        double sum = 0;
+        for (std::int64_t expert = 0; expert < demand.n_experts; ++expert) sum += popularity.count(layer, expert);
+        for (std::int64_t expert = 0; expert < demand.n_experts; ++expert) {
+            shares[static_cast<std::size_t>(layer * demand.n_experts + expert)] =
+                sum > 0 ? popularity.count(layer, expert) / sum : 1.0 / static_cast<double>(demand.n_experts);
+        }
+    }
+    // Equals go in turn through the layers, so that without counts each layer gets its share.
+    std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        if (shares[a] != shares[b]) return shares[a] > shares[b];
+        if (a % n_experts != b % n_experts) return a % n_experts < b % n_experts;
+        return a < b;
+    });
+    return order;
+}
+
+Plan place_experts(const ModelDemand& demand, const Budget& budget, const Popularity& popularity, PlacementKind kind,
+                   const FormatChoice& choice) {
+    return Placer(demand, budget, popularity, kind, choice).make();
+}
+
+}  // namespace offstage::engine

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "engine/plan/planner.h"
+
+namespace offstage::engine {
+
+// What experts are kept in, and who gets the fastest place first: decided before anything is placed.
+struct FormatChoice {
+    std::vector<std::uint8_t>
+        formats;  // (n_layers, n_experts), indices into ModelDemand::formats; empty: all `uniform`
+    std::uint8_t uniform = 0;
+    const std::vector<std::size_t>* order = nullptr;  // all experts; nullptr: placement_order()
+};
+
+// The formats that a demand allows, its master's first; never empty (a demand without formats allows what it is in, of
+// 16 bits).
+std::vector<FormatDemand> formats_of(const ModelDemand& demand);
+
+// Throws Error (kInvalidInput) when the three do not belong together or are out of range.
+void check_demand(const ModelDemand& demand, const Budget& budget, const Popularity& popularity);
+
+// Experts by popularity, equals in turn through the layers; or by layers, the last first.
+std::vector<std::size_t> placement_order(const ModelDemand& demand, const Popularity& popularity, PlacementKind kind);
+
+// make_plan() for formats that are chosen: the longest beginning of the order that fits goes to the device, the next to
+// RAM, the rest to disk. So of two budgets the larger one's experts on the device include the smaller one's. Slots are
+// as large as the largest expert. Fills all of Plan but predicted_loss. Throws as make_plan().
+Plan place_experts(const ModelDemand& demand, const Budget& budget, const Popularity& popularity, PlacementKind kind,
+                   const FormatChoice& choice);
+
+}  // namespace offstage::engine

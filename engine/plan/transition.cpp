@@ -1,0 +1,66 @@
+#include "engine/plan/transition.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace offstage::engine {
+namespace {
+
+using kernels::WeightType;
+
+const FormatDemand* find_format(const ModelDemand& demand, WeightType format) {
+    const auto found = std::find_if(demand.formats.begin(), demand.formats.end(),
+                                    [&](const FormatDemand& f) { return f.format == format; });
+    return found == demand.formats.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+Transition transition(const Plan& from, const Plan& to, const ModelDemand& demand, const CostModel* cost) {
+    assert(from.places.size() == to.places.size());
+    const WeightType master = demand.formats.empty() ? WeightType::kBf16 : demand.formats.front().format;
+    const auto has_ram_copy = [&](const Plan& plan, std::size_t i) {
+        return plan.places[i] == Place::kRam || (plan.places[i] == Place::kDevice && plan.duplicates);
+    };
+    Transition sum;
+    for (std::size_t i = 0; i < to.places.size(); ++i) {
+        const WeightType old_format = from.format(i, master);
+        const WeightType format = to.format(i, master);
+        const FormatDemand* const size = find_format(demand, format);
+        const std::uint64_t bytes = size != nullptr ? size->expert_bytes : demand.expert_bytes;
+        const bool stays = format == old_format;
+        const bool had = from.places[i] == Place::kDevice;
+        const bool gets = to.places[i] == Place::kDevice;
+        if (gets && !(had && stays)) {
+            ++sum.to_device;
+            sum.bus_bytes += bytes;
+            if (cost != nullptr) sum.bus_us += cost->weight_copy_us(format);
+        }
+        if (had && !(gets && stays)) ++sum.from_device;
+        // A copy that leaves the device for RAM comes from there, over the bus, or from the master: the longer way is
+        // counted.
+        if (has_ram_copy(to, i) && !(has_ram_copy(from, i) && stays)) {
+            ++sum.to_ram;
+            sum.ram_bytes += bytes;
+        }
+        // Experts on disk are packed when they are called.
+        if (!stays && to.places[i] != Place::kDisk && kernels::is_packed(format) && size != nullptr) {
+            ++sum.quantized;
+            sum.quantized_weights += static_cast<double>(bytes) * 8 / size->bits_per_weight;
+        }
+    }
+    return sum;
+}
+
+double seconds_of(const Transition& transition, double quantized_weights_per_s) {
+    const double quantizing_s =
+        quantized_weights_per_s > 0 ? transition.quantized_weights / quantized_weights_per_s : 0;
+    return transition.bus_us / 1e6 + quantizing_s;
+}
+
+void add_transition(const Transition& transition, double quantized_weights_per_s, Forecast& forecast) {
+    forecast.bytes_to_move = transition.bytes_to_move();
+    forecast.seconds_to_get_there = seconds_of(transition, quantized_weights_per_s);
+}
+
+}  // namespace offstage::engine
