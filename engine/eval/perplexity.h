@@ -22,10 +22,10 @@ std::vector<TokenId> tokens_of_text(const LoadedModel& model, std::string_view t
 
 // Walks a text through sliding windows and hands out the logits that predict each of its tokens, once and in order.
 //
-// Window i holds tokens [i * stride, i * stride + room), room = window less one for BOS where the tokenizer asks for one;
-// it begins with that BOS and an empty cache. It scores the tokens that no window before it held. So a token is scored
-// with at least room - stride tokens of the text before it, but for the first `room`, which have all there are; without
-// BOS the text's first token is not scored.
+// Window i holds tokens [i * stride, i * stride + room), room = window less one for BOS where the tokenizer asks for
+// one; it begins with that BOS and an empty cache. It scores the tokens that no window before it held. So a token is
+// scored with at least room - stride tokens of the text before it, but for the first `room`, which have all there are;
+// without BOS the text's first token is not scored.
 //
 // rows(first, logits): logits (n, vocab_size) that predict tokens first .. first + n - 1. Throws Error: kInvalidInput
 // for windows that the context does not hold or a stride that leaves tokens out, kCancelled, and as require_done().
@@ -37,8 +37,8 @@ void score_text(LoadedModel& model, std::span<const TokenId> tokens, const Windo
 double log_probability(std::span<const float> logits, TokenId token);
 
 struct Perplexity {
-    std::int64_t n_tokens = 0;          // scored
-    double negative_log_likelihood = 0; // natural logarithm, summed over them in double
+    std::int64_t n_tokens = 0;           // scored
+    double negative_log_likelihood = 0;  // natural logarithm, summed over them in double
     double seconds = 0;
     double value() const;  // e^(negative_log_likelihood / n_tokens)
 };

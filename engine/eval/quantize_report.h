@@ -31,8 +31,8 @@ struct QuantRow {
     std::uint64_t bytes = 0;     // of all weights
     double bits_per_weight = 0;  // of all weights, scales and zeros included
     Perplexity perplexity;
-    // Against the first row, at each scored token: sum over the vocabulary of p ln(p / q), p the first row's, in double;
-    // the mean. And the share of tokens at which the likeliest next token is the same.
+    // Against the first row, at each scored token: sum over the vocabulary of p ln(p / q), p the first row's, in
+    // double; the mean. And the share of tokens at which the likeliest next token is the same.
     double mean_kl = 0;
     double same_top = 0;
 };

@@ -137,9 +137,8 @@ class SyntheticWeights final : public WeightSource {
 
     std::optional<Fingerprint> model_fingerprint() override {
         const Fingerprint first = *expert_fingerprint(LayerIndex{0}, ExpertIndex{0}, pool_);
-        const std::array<Fingerprint, 2> parts = {
-            first,
-            Fingerprint{static_cast<std::uint64_t>(config_.n_layers), static_cast<std::uint64_t>(config_.n_experts)}};
+        const std::array<Fingerprint, 2> parts = {first, Fingerprint{static_cast<std::uint64_t>(config_.n_layers),
+                                                                     static_cast<std::uint64_t>(config_.n_experts)}};
         return combine(parts, 1);
     }
 

@@ -22,11 +22,12 @@ class QuantCache;
 // of its own; everything else by the thread that loads.
 class ExpertSource {
   public:
-    // `cache` may be nullptr: nothing is kept; so it is with a method other than HQQ. The referents must outlive this
-    // object.
-    ExpertSource(const ModelConfig& config, WeightSource& master, QuantCache* cache,
-                 QuantMethod method = QuantMethod::kHqq);
+    // `cache` may be nullptr: nothing is kept. The referents must outlive this object.
+    ExpertSource(const ModelConfig& config, WeightSource& master, QuantCache* cache);
     ~ExpertSource();
+
+    // Before anything is packed. With another method than HQQ nothing is kept on disk.
+    void set_method(QuantMethod method) { method_ = method; }
 
     kernels::WeightType master_type() const { return master_.expert_type(); }
     std::uint64_t expert_bytes(kernels::WeightType format) const;
@@ -66,7 +67,7 @@ class ExpertSource {
     const ModelConfig& config_;
     WeightSource& master_;
     QuantCache* cache_;
-    QuantMethod method_;
+    QuantMethod method_ = QuantMethod::kHqq;
     std::mutex mutex_;
     std::vector<std::unique_ptr<std::byte[]>> spare_;  // guarded by mutex_
 };
