@@ -97,6 +97,7 @@ class LoadedModel {
     void measure_costs(const LoadRequest& request, const LoadProgressFn& progress, const std::stop_token& stop);
     void describe(const LoadRequest& request);
     std::uint64_t expert_bytes_of(const Plan& plan) const;
+    std::uint64_t dense_bytes() const;  // as they will be kept
 
     ModelConfig config_;
     std::unique_ptr<kernels::ThreadPool> pool_;
