@@ -135,6 +135,13 @@ class SyntheticWeights final : public WeightSource {
         return combine(parts, kDrawing);
     }
 
+    std::optional<Fingerprint> model_fingerprint() override {
+        const Fingerprint first = *expert_fingerprint(LayerIndex{0}, ExpertIndex{0}, pool_);
+        const std::array<Fingerprint, 2> parts = {first, Fingerprint{static_cast<std::uint64_t>(config_.n_layers),
+                                                                     static_cast<std::uint64_t>(config_.n_experts)}};
+        return combine(parts, 1);
+    }
+
   private:
     std::uint64_t tensor_of(LayerIndex layer, ExpertIndex expert) const {
         return static_cast<std::uint64_t>(2 + 3 * config_.n_layers + layer.value * config_.n_experts + expert.value);

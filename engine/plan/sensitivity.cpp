@@ -31,8 +31,8 @@ constexpr std::array<std::pair<WeightType, double>, 4> kTypical = {{{WeightType:
 void read_errors(const json& rows, const std::string& name, const std::string& source, const Sensitivity& shape,
                  std::vector<double>& errors) {
     const auto reject = [&](const std::string& where, const json& found, const std::string& expected) {
-        throw Error(ErrorKind::kInvalidModel, source + ": \"errors\"." + name + where + " is " + describe(found) +
-                                                  "; expected " + expected);
+        throw Error(ErrorKind::kInvalidModel,
+                    source + ": \"errors\"." + name + where + " is " + describe(found) + "; expected " + expected);
     };
     if (!rows.is_array() || rows.size() != static_cast<std::size_t>(shape.n_layers)) {
         reject("", rows, "a list of " + std::to_string(shape.n_layers) + " lists");
@@ -88,8 +88,8 @@ double Sensitivity::loss(WeightType format, std::int64_t layer, std::int64_t exp
 
 Sensitivity parse_sensitivity(std::string_view text, const std::string& source) {
     if (text.size() > kLargestFile) {
-        throw Error(ErrorKind::kInvalidModel, source + ": the file is " + std::to_string(text.size()) +
-                                                  " bytes long; expected at most 64 MiB");
+        throw Error(ErrorKind::kInvalidModel,
+                    source + ": the file is " + std::to_string(text.size()) + " bytes long; expected at most 64 MiB");
     }
     const json document = parse_json(text, source, {.max_depth = 8});
     const JsonFields fields(document, source);

@@ -36,25 +36,26 @@ ExpertSource::Packed ExpertSource::pack(LayerIndex layer, ExpertIndex expert, We
         master_.pack_expert(layer, expert, block, pool);
         return {};
     }
+    QuantCache* const cache = method_ == QuantMethod::kHqq ? cache_ : nullptr;
     QuantKey key{{}, format, 3 * config_.ffn_dim, config_.hidden_dim};
     QuantError error;
     const std::optional<Fingerprint> known =
-        cache_ != nullptr ? master_.expert_fingerprint(layer, expert, pool) : std::nullopt;
+        cache != nullptr ? master_.expert_fingerprint(layer, expert, pool) : std::nullopt;
     if (known) {
         key.source = *known;
-        if (cache_->load(key, {block, key.block_bytes()}, error, pool)) return {error.relative(), true};
+        if (cache->load(key, {block, key.block_bytes()}, error, pool)) return {error.relative(), true};
     }
     if (stop.stop_requested()) throw Error(ErrorKind::kCancelled, "Packing an expert was cancelled.");
 
     const Scratch scratch(*this);
     master_.pack_expert(layer, expert, scratch.data(), pool);
-    if (cache_ != nullptr && !known) {
+    if (cache != nullptr && !known) {
         key.source = fingerprint_of({scratch.data(), expert_bytes(master_type())}, pool);
-        if (cache_->load(key, {block, key.block_bytes()}, error, pool)) return {error.relative(), true};
+        if (cache->load(key, {block, key.block_bytes()}, error, pool)) return {error.relative(), true};
     }
     const kernels::WeightView rows{scratch.data(), master_type(), key.n_rows, key.n_cols, key.n_cols};
-    error = Quantizer(pool).quantize(rows, format, block, stop);
-    if (cache_ != nullptr) cache_->store(key, {block, key.block_bytes()}, error, pool);
+    error = Quantizer(pool, method_).quantize(rows, format, block, stop);
+    if (cache != nullptr) cache->store(key, {block, key.block_bytes()}, error, pool);
     return {error.relative(), false};
 }
 

@@ -26,6 +26,9 @@ class ExpertSource {
     ExpertSource(const ModelConfig& config, WeightSource& master, QuantCache* cache);
     ~ExpertSource();
 
+    // Before anything is packed. With another method than HQQ nothing is kept on disk.
+    void set_method(QuantMethod method) { method_ = method; }
+
     kernels::WeightType master_type() const { return master_.expert_type(); }
     std::uint64_t expert_bytes(kernels::WeightType format) const;
     // The master's format, bf16, and packed ones where the model's shape allows them (hidden_dim a multiple of 64).
@@ -64,6 +67,7 @@ class ExpertSource {
     const ModelConfig& config_;
     WeightSource& master_;
     QuantCache* cache_;
+    QuantMethod method_ = QuantMethod::kHqq;
     std::mutex mutex_;
     std::vector<std::unique_ptr<std::byte[]>> spare_;  // guarded by mutex_
 };

@@ -13,6 +13,7 @@
 #include "engine/plan/calibration.h"
 #include "engine/plan/transition.h"
 #include "engine/plan/routing_draw.h"
+#include "engine/quant/quantize_dense.h"
 
 namespace offstage::engine {
 namespace {
@@ -88,6 +89,7 @@ LoadedModel::LoadedModel(const LoadRequest& request, Text text, const LoadProgre
     }
     pool_ = std::make_unique<kernels::ThreadPool>(request.n_threads);
     open_source(request, text);
+    expert_source_->set_method(request.quant.method);
     mode_ = resolve_mode(request.compute, source_->expert_type(), *pool_);
     host_ = std::make_unique<CpuOperations>(*pool_, mode_);
     load_popularity(request);
@@ -101,6 +103,7 @@ LoadedModel::LoadedModel(const LoadRequest& request, Text text, const LoadProgre
     measure_costs(request, progress, stop);
     source_->watch(throttled(progress, directory_.empty() ? "Drawing weights" : "Packing weights"), stop);
     DenseWeights dense = source_->load_dense(*ram_);
+    if (request.quant.dense) quantize_dense(dense, *request.quant.dense, *ram_, *pool_, stop);
     active_bytes_ = engine::active_bytes(config_, dense, source_->expert_type());
     weights_ = DeviceWeights(std::move(dense), *device_);
     // Page-locked memory is taken from everybody: some stays free. Emulated devices lock nothing.
@@ -210,7 +213,7 @@ void LoadedModel::load_popularity(const LoadRequest& request) {
 }
 
 void LoadedModel::make_plans(const LoadRequest& request) {
-    demand_ = demand_of(config_, source_->expert_type(), source_->dense_bytes(), device_->info(),
+    demand_ = demand_of(config_, source_->expert_type(), dense_bytes(), device_->info(),
                         [&](const Backend::StepShape& shape) { return device_->scratch_bytes(shape); });
     // Two slots for copies on demand, and as many as may be guessed at once.
     if (request.prefetch != PrefetchMode::kOff) demand_.staging_slots = 2 + MoeLayer::kMostGuessedCopies;
@@ -425,6 +428,11 @@ void LoadedModel::learn(std::span<const std::int32_t> routing, std::int64_t n_to
     if (exchange.has_value()) experts_->begin_exchange(*exchange);
 }
 
+std::uint64_t LoadedModel::dense_bytes() const {
+    if (!request_.quant.dense) return source_->dense_bytes();
+    return quantized_dense_bytes(config_, source_->dense_bytes(), source_->expert_type(), *request_.quant.dense);
+}
+
 void LoadedModel::describe(const LoadRequest& request) {
     summary_.source = request.model;
     summary_.architecture = config_.architecture;
@@ -441,7 +449,7 @@ void LoadedModel::describe(const LoadRequest& request) {
     summary_.context = plan_.context;
     summary_.total_weights = config_.total_weights();
     summary_.active_weights = config_.active_weights();
-    summary_.weight_bytes = source_->dense_bytes() +
+    summary_.weight_bytes = dense_bytes() +
                             expert_bytes_of(plan_);
     summary_.weight_type = kernels::name_of(source_->expert_type());
     if (request.quant.experts.has_value()) summary_.weight_type = kernels::name_of(*request.quant.experts);
