@@ -312,10 +312,6 @@ class Placer {
 
 }  // namespace
 
-std::int64_t Plan::n_resident() const {
-    return std::count(places.begin(), places.end(), Place::kDevice);
-}
-
 void check_demand(const ModelDemand& demand, const Budget& budget, const Popularity& popularity) {
     const auto require = [](bool ok, const char* what) {
         if (!ok) throw Error(ErrorKind::kInvalidInput, std::string("No plan can be made: ") + what);

@@ -11,6 +11,7 @@
 #include "engine/error.h"
 #include "engine/model/synthetic.h"
 #include "engine/plan/calibration.h"
+#include "engine/plan/transition.h"
 #include "engine/plan/routing_draw.h"
 #include "engine/quant/quantize_dense.h"
 
@@ -77,6 +78,10 @@ LoadedModel::LoadedModel(const LoadRequest& request, Text text, const LoadProgre
                          const std::stop_token& stop) {
     const auto start = Clock::now();
     request_ = request;
+    if (request.quant.experts.has_value() && request.quality.allows_fewer_bits()) {
+        throw Error(ErrorKind::kInvalidInput,
+                    "One format for all experts was asked for and a floor of quality as well; choose one of them.");
+    }
     if (request.context < 0 || request.context > kLargestContext) {
         throw Error(ErrorKind::kInvalidInput, "The context is " + std::to_string(request.context) +
                                                   " tokens; expected 1 to " + std::to_string(kLargestContext) +
@@ -88,6 +93,7 @@ LoadedModel::LoadedModel(const LoadRequest& request, Text text, const LoadProgre
     mode_ = resolve_mode(request.compute, source_->expert_type(), *pool_);
     host_ = std::make_unique<CpuOperations>(*pool_, mode_);
     load_popularity(request);
+    sensitivity_ = Sensitivity::typical(config_.n_layers, config_.n_experts);
     open_devices(request);
     make_plans(request);
     device_->memory().fail_allocation(request.drill.device_allocation);
@@ -152,7 +158,9 @@ void LoadedModel::open_source(const LoadRequest& request, Text text) {
         chat_template_ = ChatTemplate::read(directory_);
     }
     source_ = open_weights(Checkpoint::open(directory_), config_, request.compute == ComputeMode::kBf16, *pool_);
-    expert_source_ = std::make_unique<ExpertSource>(config_, *source_, nullptr);
+    quant_cache_ = std::make_unique<QuantCache>(request.quant_cache_directory.empty() ? cache_directory() / "quantized"
+                                                                     : fs::path(request.quant_cache_directory));
+    expert_source_ = std::make_unique<ExpertSource>(config_, *source_, quant_cache_.get());
     summary_.name = fs::weakly_canonical(directory_).filename().string();
 }
 
@@ -235,19 +243,15 @@ Plan LoadedModel::plan_for(const ModelDemand& model, const Budget& budget,
                            std::optional<kernels::WeightType> uniform) const {
     const PlacementKind kind =
         request_.dispatch.decode == PolicyKind::kLayers ? PlacementKind::kLayers : PlacementKind::kPopular;
-    if (!uniform.has_value()) return make_plan(model, budget, popularity_, kind);
-    ModelDemand demand = model;
-    const auto found = std::find_if(demand.formats.begin(), demand.formats.end(),
-                                    [&](const FormatDemand& f) { return f.format == *uniform; });
-    if (found == demand.formats.end()) {
-        throw Error(ErrorKind::kInvalidInput, std::string("The experts of ") + summary_.name + " cannot be kept in " +
-                                                  std::string(format_name(*uniform)) + ".");
+    Budget wanted = budget;
+    wanted.uniform = uniform;
+    PlanCosts costs;
+    if (wanted.quality.allows_fewer_bits() && cost_.table().expert_bytes > 0) {
+        costs.cost = &cost_;
+        costs.sensitivity = &sensitivity_;
+        costs.decode = request_.dispatch.decode;
     }
-    demand.expert_bytes = found->expert_bytes;
-    Plan plan = make_plan(demand, budget, popularity_, kind);
-    plan.formats.assign(plan.places.size(), *uniform);
-    plan.mean_bits = found->bits_per_weight;
-    return plan;
+    return make_plan(model, wanted, popularity_, kind, costs);
 }
 
 void LoadedModel::measure_costs(const LoadRequest& request, const LoadProgressFn& progress,
@@ -255,39 +259,22 @@ void LoadedModel::measure_costs(const LoadRequest& request, const LoadProgressFn
     if (device_->shares_host_memory()) return;  // one place, nothing to decide
     const CalibrationCache cache(request.cache_directory.empty() ? cache_directory() / "calibration"
                                                                  : fs::path(request.cache_directory));
-    const std::string key =
-        CalibrationCache::key(*device_, *host_, source_->expert_type(), config_.hidden_dim, config_.ffn_dim);
-    CostTable table;
-    if (!cache.load(key, table)) {
-        const std::uint64_t bytes = demand_.expert_bytes;
-        DeviceBlock slot;
-        if (device_->memory().available_bytes() >= bytes) {
-            slot = device_->memory().allocate(bytes, MemoryUse::kStaging, "measuring");
-        }
-        // Several experts in turn, so that no cache serves them.
-        const auto n_samples = static_cast<std::int32_t>(std::clamp<std::uint64_t>(kSampleBytes / bytes, 2, 16));
-        PinnedHost<std::byte> memory(*device_, static_cast<std::size_t>(n_samples) * bytes, "measuring");
-        std::vector<kernels::ExpertView> samples;
-        for (std::int32_t i = 0; i < n_samples; ++i) {
-            std::byte* block = memory.host() + static_cast<std::size_t>(i) * bytes;
-            source_->pack_expert(LayerIndex{static_cast<std::int32_t>(i / config_.n_experts % config_.n_layers)},
-                                 ExpertIndex{static_cast<std::int32_t>(i % config_.n_experts)}, block, *pool_);
-            samples.push_back({block, source_->expert_type(), config_.hidden_dim, config_.ffn_dim});
-        }
-        CalibrationRequest wanted;
-        wanted.experts = samples;
-        wanted.device_slot = slot.data();
-        wanted.pinned = memory.pinned();
-        wanted.n_active = config_.n_active;
-        wanted.largest = std::min<std::int64_t>(
-            1024, static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(plan_.max_step))));
-        device_->reserve(Forward::step_shape(config_, source_->expert_type(), plan_.max_step, plan_.context));
-        const auto told = [&](double done) {
-            if (progress) progress({"Measuring this machine", static_cast<std::uint64_t>(done * 1000), 1000});
-        };
-        table = calibrate(*device_, *host_, wanted, told, stop);
-        if (slot) cache.store(key, table);
-    }
+    device_->reserve(Forward::step_shape(config_, source_->expert_type(), plan_.max_step, plan_.context));
+    const auto told = [&](double done) {
+        if (progress) progress({"Measuring this machine", static_cast<std::uint64_t>(done * 1000), 1000});
+    };
+    FormatCalibration wanted;
+    wanted.hidden_dim = config_.hidden_dim;
+    wanted.ffn_dim = config_.ffn_dim;
+    wanted.n_active = config_.n_active;
+    wanted.largest = std::min<std::int64_t>(
+        1024, static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(plan_.max_step))));
+    const auto measure = [&](kernels::WeightType format) {
+        wanted.format = format;
+        wanted.pack = [&](std::int64_t n, std::byte* block) { pack_sample(format, n, block); };
+        return calibrate_format(*device_, *host_, wanted, cache, told, stop);
+    };
+    CostTable table = measure(source_->expert_type());
     // The dense part is bound as an expert is: by the device's memory for one token, by its arithmetic for many.
     CostModel bare(table);
     const double experts_in_dense = static_cast<double>(demand_.dense_bytes) /
@@ -300,7 +287,10 @@ void LoadedModel::measure_costs(const LoadRequest& request, const LoadProgressFn
     cost_.set_master(source_->expert_type());
     for (const FormatDemand& format : demand_.formats) {
         cost_.set_expert_bytes(format.format, expert_source_->expert_bytes(format.format));
+        const bool asked = request.quality.allows_fewer_bits() || request.quant.experts == format.format;
+        if (asked && format.format != source_->expert_type()) cost_.set_table(format.format, measure(format.format));
     }
+    if (request.quality.allows_fewer_bits()) plan_ = plan_for(demand_, budget_, std::nullopt);
 }
 
 void LoadedModel::check_budget(const Budget& budget) const {
@@ -345,23 +335,20 @@ void LoadedModel::describe_formats(Plan& plan) const {
         bits += found != demand_.formats.end() ? found->bits_per_weight : 16;
     }
     plan.mean_bits = bits / static_cast<double>(plan.places.size());
+    plan.predicted_loss = 0;
+    for (std::size_t i = 0; i < plan.places.size(); ++i) {
+        const auto n = static_cast<std::int64_t>(i);
+        plan.predicted_loss += sensitivity_.loss(plan.format(i, source_->expert_type()), n / config_.n_experts,
+                                                 n % config_.n_experts, popularity_);
+    }
 }
 
 void LoadedModel::estimate_transition(const Plan& from, const Plan& to, ReplanPreview& preview) const {
-    double copy_us = 0;
-    const auto format = [&](const Plan& plan, std::size_t i) {
-        return plan.formats.empty() ? source_->expert_type() : plan.formats[i];
-    };
-    for (std::size_t i = 0; i < to.places.size(); ++i) {
-        const bool changes = format(from, i) != format(to, i);
-        const std::uint64_t bytes = expert_source_->expert_bytes(format(to, i));
-        if (to.places[i] == Place::kDevice && (changes || from.places[i] != Place::kDevice)) {
-            preview.bytes_to_move += bytes;
-            copy_us += cost_.weight_copy_us(format(to, i));
-        }
-        if (to.places[i] != Place::kDisk && (changes || (from.places[i] == Place::kDisk))) preview.bytes_to_move += bytes;
-    }
-    preview.seconds = copy_us / 1e6;
+    const Transition change = transition(from, to, demand_, device_->shares_host_memory() ? nullptr : &cost_);
+    Forecast figures;
+    add_transition(change, quantized_weights_per_s_, figures);
+    preview.bytes_to_move = figures.bytes_to_move;
+    preview.seconds = figures.seconds_to_get_there;
 }
 
 void LoadedModel::make_room_for(const Plan& plan, const Budget& budget) {
@@ -397,6 +384,22 @@ void LoadedModel::put_in_force(const Plan& plan, const Budget& budget) {
     if (!device_->shares_host_memory()) shrink(device_->memory(), budget.vram_bytes);
     shrink(*ram_, budget.ram_bytes);
     plan_ = plan;
+}
+
+// Some expert in the format; what it says does not matter for what it costs, so that rounding to nearest will do.
+void LoadedModel::pack_sample(kernels::WeightType format, std::int64_t n, std::byte* block) {
+    const std::int64_t i = n % (config_.n_layers * config_.n_experts);
+    const LayerIndex layer{static_cast<std::int32_t>(i / config_.n_experts)};
+    const ExpertIndex expert{static_cast<std::int32_t>(i % config_.n_experts)};
+    if (format == source_->expert_type() || request_.dry) {
+        source_->pack_expert(layer, expert, block, *pool_);
+        return;
+    }
+    HostBuffer master(kernels::expert_bytes(source_->expert_type(), config_.hidden_dim, config_.ffn_dim), "measuring");
+    source_->pack_expert(layer, expert, master.data(), *pool_);
+    const kernels::WeightView rows{master.data(), source_->expert_type(), 3 * config_.ffn_dim, config_.hidden_dim,
+                                   config_.hidden_dim};
+    Quantizer(*pool_, QuantMethod::kNearest).quantize(rows, format, block);
 }
 
 void LoadedModel::set_resting(bool rests) {

@@ -19,7 +19,9 @@
 #include "engine/run/forward.h"
 #include "engine/run/kv_pool.h"
 #include "engine/run/model_demand.h"
+#include "engine/plan/sensitivity.h"
 #include "engine/quant/expert_source.h"
+#include "engine/quant/quant_cache.h"
 #include "engine/run/session.h"
 #include "engine/text/chat_template.h"
 #include "engine/text/tokenizer.h"
@@ -96,6 +98,7 @@ class LoadedModel {
     void load_popularity(const LoadRequest& request);
     void measure_costs(const LoadRequest& request, const LoadProgressFn& progress, const std::stop_token& stop);
     void describe(const LoadRequest& request);
+    void pack_sample(kernels::WeightType format, std::int64_t n, std::byte* block);
     std::uint64_t expert_bytes_of(const Plan& plan) const;
     std::uint64_t dense_bytes() const;  // as they will be kept
 
@@ -106,7 +109,10 @@ class LoadedModel {
     std::filesystem::path directory_;  // empty: synthetic
     LoadRequest request_;
     std::unique_ptr<WeightSource> source_;
+    std::unique_ptr<QuantCache> quant_cache_;
     std::unique_ptr<ExpertSource> expert_source_;
+    Sensitivity sensitivity_;
+    double quantized_weights_per_s_ = 0;
     kernels::GemmMode mode_ = kernels::GemmMode::kF32;
     std::unique_ptr<CpuOperations> host_;
     HostMemory host_memory_;

@@ -68,7 +68,8 @@ struct LoadRequest {
     PrefetchMode prefetch = PrefetchMode::kAuto;
     bool paced = false;                  // an emulated device answers no faster than the device would
     bool learn_placement = true;         // exchanges experts by live counts where no popularity profile was given
-    std::string cache_directory;         // for calibrations; empty: cache_directory() / "calibration"
+    std::string quant_cache_directory;  // for quantized experts; empty: cache_directory() / "quantized"
+    std::string cache_directory;        // for calibrations; empty: cache_directory() / "calibration"
     // A synthetic model on an emulated device with an accounted host: computes nothing, accounts the time (see
     // EmulatedAccelerator). What it says is worthless.
     bool dry = false;
