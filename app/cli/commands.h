@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/eval/perplexity.h"
 #include "engine/experts/cache_policy.h"
 #include "engine/run/session.h"
 
@@ -23,6 +24,7 @@ struct ModelOptions {
     std::string ram;
     std::string policy = "auto";
     std::string profile;  // of expert use; empty: the model's own
+    std::string quant;    // "experts=hqq3,dense=8"; empty: as in the checkpoint
     bool paced = false;
     bool dry = false;
 };
@@ -88,6 +90,13 @@ struct ReplayOptions {
     bool json = false;
 };
 
+// perplexity and quantize-report.
+struct PerplexityOptions {
+    ModelOptions model;
+    std::string text;  // file
+    engine::WindowSettings windows;
+};
+
 int run_info(const ModelOptions& options);
 int run_generate(const GenerateOptions& options);
 int run_chat(const GenerateOptions& options);
@@ -103,6 +112,11 @@ int run_replay(const ReplayOptions& options);
 // "all", or names separated by commas. Throws Error (kInvalidInput).
 std::vector<engine::CacheKind> parse_cache_kinds(const std::string& list);
 
+int run_perplexity(const PerplexityOptions& options);
+int run_quantize_report(const PerplexityOptions& options);
+
+// A text of at most 64 MiB. Throws Error (kNotFound, kInvalidModel).
+std::string read_long_text(const std::string& path);
 engine::LoadRequest load_request(const ModelOptions& options);
 // What a person should know of a loaded model besides its answers, on stderr: notes, and that times are accounted where
 // the device is emulated.

@@ -21,6 +21,7 @@ engine::LoadRequest load_request(const ModelOptions& options) {
     if (!options.ram.empty()) request.ram_bytes = engine::parse_bytes(options.ram, "--ram");
     request.dispatch = engine::parse_dispatch(options.policy);
     request.popularity_file = options.profile;
+    if (!options.quant.empty()) request.quant = engine::parse_quant(options.quant);
     request.paced = options.paced;
     request.dry = options.dry;
     return request;

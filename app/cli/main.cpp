@@ -16,6 +16,7 @@ using offstage::cli::BenchOptions;
 using offstage::cli::GenerateOptions;
 using offstage::cli::LogitsOptions;
 using offstage::cli::ModelOptions;
+using offstage::cli::PerplexityOptions;
 using offstage::cli::PlanOptions;
 using offstage::cli::ProfileOptions;
 using offstage::cli::RecallOptions;
@@ -44,6 +45,10 @@ std::string complaint(const Parse& parse) {
     } catch (const offstage::engine::Error& error) {
         return error.what();
     }
+}
+
+std::string check_quant(const std::string& text) {
+    return complaint([&] { offstage::engine::parse_quant(text); });
 }
 
 std::string check_size(const std::string& text) {
@@ -77,6 +82,13 @@ std::string check_device(const std::string& text) {
     if (text.starts_with("cuda:") && numbered(std::string_view(text).substr(5))) return {};
     if (text.starts_with("emulated:") && text.size() > 9) return {};
     return "\"" + text + "\" is no device; expected cpu, cuda, cuda:N or emulated:PROFILE";
+}
+
+void add_quant_option(CLI::App& command, ModelOptions& options) {
+    command
+        .add_option("--quant", options.quant,
+                    "Weights in fewer bits: experts=int8|hqq4|hqq3|hqq2, dense=16|8|4, or both, separated by a comma")
+        ->check(check_quant);
 }
 
 void add_device_options(CLI::App& command, ModelOptions& options) {
@@ -261,6 +273,33 @@ int run(int argc, char** argv) {
     add_compute_options(*command, plan.model);
     add_json_option(*command, plan.model);
     command->callback([&] { status = offstage::cli::run_plan(plan); });
+
+    PerplexityOptions perplexity;
+    PerplexityOptions report;
+    const auto text_options = [](CLI::App& c, PerplexityOptions& options) {
+        add_model_option(c, options.model);
+        c.add_option("--text", options.text, "UTF-8 text")->required();
+        c.add_option("--window", options.windows.window, "Tokens the model sees at once")
+            ->check(CLI::PositiveNumber)
+            ->capture_default_str();
+        c.add_option("--stride", options.windows.stride,
+                     "Tokens from one window to the next: each is scored with at least WINDOW - STRIDE before it")
+            ->check(CLI::PositiveNumber)
+            ->capture_default_str();
+        add_device_options(c, options.model);
+        add_compute_options(c, options.model);
+        add_json_option(c, options.model);
+    };
+    command =
+        app.add_subcommand("perplexity", "How well the model foretells a text: e^(mean of -ln p), sliding window");
+    text_options(*command, perplexity);
+    add_quant_option(*command, perplexity.model);
+    command->callback([&] { status = offstage::cli::run_perplexity(perplexity); });
+
+    command = app.add_subcommand("quantize-report",
+                                 "Size, perplexity and distance to 16 bit for attention bits x expert formats");
+    text_options(*command, report);
+    command->callback([&] { status = offstage::cli::run_quantize_report(report); });
 
     RecallOptions recall;
     command = app.add_subcommand(
