@@ -19,7 +19,6 @@ constexpr std::int64_t kShortestContext = 2048;  // ... and experts are short of
 constexpr std::int64_t kUsualStep = 512;
 constexpr std::int64_t kLargestStep = 4096;
 constexpr std::int64_t kSmallestStep = 64;
-constexpr Wide kStagingSlots = 2;  // one is filled while the other is computed with
 constexpr std::int64_t kLongestContext = std::int64_t{1} << 40;
 constexpr std::int64_t kMostExperts = std::int64_t{1} << 26;
 
@@ -167,14 +166,14 @@ class Placer {
                 Wide room = rest - allowance;
                 left = rest - room;
                 if (on_device) {
-                    const Wide slots = std::min(room / slot_bytes_, kStagingSlots);
+                    const Wide slots = std::min(room / slot_bytes_, static_cast<Wide>(demand_.staging_slots));
                     plan_.staging_slots = static_cast<std::int64_t>(slots);
                     plan_.staging_bytes = narrow(slots * slot_bytes_);
                     room -= slots * slot_bytes_;
                     plan_.max_step = largest_step_in(allowance);
                 }
-                // Smaller experts than a slot wait for both slots, or more memory could mean fewer of them.
-                if (!on_device || plan_.staging_slots == kStagingSlots) n = fitting(0, room);
+                // Smaller experts than a slot wait for all slots, or more memory could mean fewer of them.
+                if (!on_device || plan_.staging_slots == demand_.staging_slots) n = fitting(0, room);
                 left += room - bytes_up_to_[n] - workspace_bytes(plan_.max_step);
             }
         }
@@ -312,10 +311,6 @@ class Placer {
 };
 
 }  // namespace
-
-std::int64_t Plan::n_resident() const {
-    return std::count(places.begin(), places.end(), Place::kDevice);
-}
 
 void check_demand(const ModelDemand& demand, const Budget& budget, const Popularity& popularity) {
     const auto require = [](bool ok, const char* what) {
