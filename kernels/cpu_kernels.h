@@ -1,6 +1,9 @@
 #pragma once
 // The list of CPU operations. One table per instruction set; the best one that this machine can run is chosen once.
 //
+// Weights may be of any type. Packed ones (kernels/packed.h) are decoded to float32 as they are read: rows of a
+// multiple of kPackedBlock weights, each beginning at a multiple of 8 bytes.
+//
 // Every function works on one thread, on the range it is given; the caller splits the work (ThreadPool). Inputs and
 // outputs never overlap unless a comment says so. No alignment is required beyond an element's own. Each operation's
 // scalar version (kernels/cpu/*_scalar.cpp) defines what the result is; the others may differ by rounding alone.
@@ -17,7 +20,8 @@ namespace offstage::kernels {
 enum class InstructionSet : std::uint8_t { kScalar, kAvx2, kAvx512, kAvx512Bf16 };
 
 // An expert in the neuron-major layout (design: one contiguous block per expert). For neuron j of ffn_dim:
-// [ w1 row j | w3 row j | w2 column j ], each hidden_dim long, so one neuron is 3 * hidden_dim weights.
+// [ w1 row j | w3 row j | w2 column j ], each a row of hidden_dim weights (packed types: packed on its own), so one
+// neuron is 3 * row_bytes(type, hidden_dim).
 struct ExpertView {
     const void* data = nullptr;
     WeightType type = WeightType::kBf16;
@@ -74,7 +78,8 @@ struct CpuKernels {
     // y[i] += a * x[i].
     void (*axpy)(float a, const float* x, std::int64_t n, float* y);
 
-    // Widening and narrowing copies; to_bf16 rounds to nearest even. kF32 is a plain copy.
+    // Widening and narrowing copies; to_bf16 rounds to nearest even. kF32 is a plain copy. Packed types: source is a
+    // row of n weights.
     void (*widen)(const void* source, WeightType type, std::int64_t n, float* out);
     void (*narrow_bf16)(const float* source, std::int64_t n, Bf16* out);
 

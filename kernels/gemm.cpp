@@ -141,14 +141,8 @@ struct Call {
 
     // The part of the weight that connects inputs [i, i + n_inputs) with outputs [o, o + n_outputs).
     PanelSource part(std::int64_t i, std::int64_t n_inputs, std::int64_t o, std::int64_t n_outputs) const {
-        PanelSource source = weight;
-        const bool rows_are_outputs = layout == GemmLayout::kRowsAreOutputs;
-        const std::int64_t offset = rows_are_outputs ? o * weight.row_stride + i : i * weight.row_stride + o;
-        source.data = static_cast<const std::byte*>(weight.data) +
-                      static_cast<std::size_t>(offset) * bytes_per_weight(weight.type);
-        source.n_rows = rows_are_outputs ? n_outputs : n_inputs;
-        source.n_cols = rows_are_outputs ? n_inputs : n_outputs;
-        return source;
+        if (layout == GemmLayout::kRowsAreOutputs) return {weight, o, n_outputs, i, n_inputs};
+        return {weight, i, n_inputs, o, n_outputs};
     }
 };
 

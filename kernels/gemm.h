@@ -12,7 +12,7 @@ namespace offstage::kernels {
 
 // How the products of a batched multiplication are formed.
 enum class GemmMode : std::uint8_t {
-    kF32,   // inputs and weights in float32 (16-bit weights widened exactly, panel by panel)
+    kF32,   // inputs and weights in float32 (16-bit weights widened exactly, packed ones unpacked, panel by panel)
     kBf16,  // inputs and weights rounded to bfloat16, sums in float32
 };
 

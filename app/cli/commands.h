@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/experts/cache_policy.h"
 #include "engine/run/session.h"
 
 namespace offstage::cli {
@@ -66,6 +67,27 @@ struct PlanOptions {
     std::int64_t prompt = 512;
 };
 
+struct RecallOptions {
+    ModelOptions model;
+    std::string text;       // file
+    std::string out;        // picture; empty: none
+    std::string trace_out;  // empty: none
+    std::vector<std::int64_t> distances = {1, 2, 10};
+};
+
+struct ReplayOptions {
+    std::string trace;
+    std::string policies = "all";  // names separated by commas
+    std::vector<std::int64_t> slots;
+    std::vector<double> residency;  // per cent
+    std::string profile;            // of expert use; empty: none
+    std::string expert_bytes;       // "336MiB"; empty: not known
+    engine::CacheSettings settings;
+    std::int64_t ahead = 0;  // layers; 0: no speculative loading
+    std::int64_t guesses = 2;
+    bool json = false;
+};
+
 int run_info(const ModelOptions& options);
 int run_generate(const GenerateOptions& options);
 int run_chat(const GenerateOptions& options);
@@ -75,6 +97,11 @@ int run_scenario_bench(const BenchOptions& options);
 int run_profile(const ProfileOptions& options);
 int run_calibrate(const ModelOptions& options);
 int run_plan(const PlanOptions& options);
+int run_recall(const RecallOptions& options);
+int run_replay(const ReplayOptions& options);
+
+// "all", or names separated by commas. Throws Error (kInvalidInput).
+std::vector<engine::CacheKind> parse_cache_kinds(const std::string& list);
 
 engine::LoadRequest load_request(const ModelOptions& options);
 // What a person should know of a loaded model besides its answers, on stderr: notes, and that times are accounted where

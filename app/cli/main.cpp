@@ -1,6 +1,7 @@
 // offstage-cli: the engine from a terminal. Exit status: 0 done, 1 failed (one line on stderr), 2 wrong usage.
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iostream>
 #include <new>
 #include <string>
@@ -17,6 +18,8 @@ using offstage::cli::LogitsOptions;
 using offstage::cli::ModelOptions;
 using offstage::cli::PlanOptions;
 using offstage::cli::ProfileOptions;
+using offstage::cli::RecallOptions;
+using offstage::cli::ReplayOptions;
 
 constexpr const char* kModelHelp =
     "Folder with config.json and *.safetensors, or synthetic:NAME?layers=N&seed=S "
@@ -59,6 +62,10 @@ std::string check_policies(const std::string& list) {
         if (!wrong.empty() || name.size() == rest.size()) return wrong;
         rest.remove_prefix(name.size() + 1);
     }
+}
+
+std::string check_cache_kinds(const std::string& list) {
+    return complaint([&] { offstage::cli::parse_cache_kinds(list); });
 }
 
 // The form only: whether there is such a device is found out when it is opened.
@@ -254,6 +261,80 @@ int run(int argc, char** argv) {
     add_compute_options(*command, plan.model);
     add_json_option(*command, plan.model);
     command->callback([&] { status = offstage::cli::run_plan(plan); });
+
+    RecallOptions recall;
+    command = app.add_subcommand(
+        "recall",
+        "How often the expert that is wanted is there already: in an LRU cache, and among guesses made ahead");
+    add_model_option(*command, recall.model);
+    command
+        ->add_option("--text", recall.text,
+                     "UTF-8 text, or a .jsonl file of conversations {\"messages\": [{\"role\", \"content\"}]}")
+        ->required();
+    command->add_option("--out", recall.out, "Picture to draw (SVG)");
+    command->add_option("--trace-out", recall.trace_out, "Routing trace to write, for offstage-cli replay");
+    command
+        ->add_option("--ahead", recall.distances, "Layers ahead that are guessed; those the model has not are left out")
+        ->delimiter(',')
+        ->check(CLI::Range(1, 4096))
+        ->capture_default_str();
+    command->add_option("--context", recall.model.context, "Tokens of the windows that the text is fed in; 0: 2048")
+        ->check(CLI::NonNegativeNumber)
+        ->capture_default_str();
+    add_device_options(*command, recall.model);
+    add_compute_options(*command, recall.model);
+    add_json_option(*command, recall.model);
+    command->callback([&] {
+        std::sort(recall.distances.begin(), recall.distances.end());
+        recall.distances.erase(std::unique(recall.distances.begin(), recall.distances.end()), recall.distances.end());
+        status = offstage::cli::run_recall(recall);
+    });
+
+    ReplayOptions replay;
+    command = app.add_subcommand("replay", "Cache policies on a recorded routing trace, without the model");
+    command->add_option("--trace", replay.trace, "The trace (offstage-cli recall --trace-out, generate --trace)")
+        ->required();
+    command->add_option("--policy,--policies", replay.policies, "all, or some of static, lru-layer, lru, lfu, slru")
+        ->check(check_cache_kinds)
+        ->capture_default_str();
+    CLI::Option* slots =
+        command->add_option("--slots", replay.slots, "Experts that the cache holds: a number or several")
+            ->delimiter(',')
+            ->check(CLI::NonNegativeNumber);
+    command
+        ->add_option("--residency", replay.residency, "The same in per cent of all experts; 10,25,40,60 unless given")
+        ->delimiter(',')
+        ->check(CLI::Range(0.0, 100.0))
+        ->excludes(slots);
+    command->add_option(
+        "--profile", replay.profile,
+        "Profile of expert use: what is resident at the beginning, and what lfu and slru begin to count from");
+    command->add_option("--expert-bytes", replay.expert_bytes, "Size of an expert, to say bytes instead of copies")
+        ->check(check_size);
+    command->add_option("--half-life", replay.settings.half_life, "Steps after which lfu and slru count a use half")
+        ->check(CLI::Range(0.1, 1e9))
+        ->capture_default_str();
+    command->add_option("--protected", replay.settings.protected_share, "Share of the residents that slru protects")
+        ->check(CLI::Range(0.0, 1.0))
+        ->capture_default_str();
+    command
+        ->add_option("--margin", replay.settings.margin,
+                     "How many times hotter an expert must be to take a protected place")
+        ->check(CLI::Range(1.0, 1000.0))
+        ->capture_default_str();
+    command
+        ->add_option("--ahead", replay.ahead,
+                     "Speculative loading so many layers ahead, by the trace's guesses; 0: none")
+        ->check(CLI::Range(0, 4096))
+        ->capture_default_str();
+    command->add_option("--guesses", replay.guesses, "Experts guessed per layer")
+        ->check(CLI::Range(1, 1024))
+        ->capture_default_str();
+    command->add_flag("--json", replay.json, "Print one JSON object on stdout and nothing else there");
+    command->callback([&] {
+        if (replay.slots.empty() && replay.residency.empty()) replay.residency = {10, 25, 40, 60};
+        status = offstage::cli::run_replay(replay);
+    });
 
     try {
         app.parse(argc, argv);

@@ -97,8 +97,12 @@ class Backend {
     virtual void upload(void* device, const void* host, std::size_t bytes) = 0;
     virtual void download(void* host, const void* device, std::size_t bytes) = 0;
     // Copy queue, not before `after` has happened. nullopt: the device refused this copy; nothing else is affected.
+    // Also from the device to the host: copy_to_host().
     virtual std::optional<DeviceEvent> copy_weights(void* device, const void* host, std::size_t bytes,
                                                     DeviceEvent after) = 0;
+    std::optional<DeviceEvent> copy_to_host(void* host, const void* device, std::size_t bytes, DeviceEvent after) {
+        return copy_weights(host, device, bytes, after);
+    }
     virtual DeviceEvent record(DeviceEvent::Queue queue) = 0;  // all that was submitted to the queue until now
     virtual void wait(DeviceEvent event) = 0;                  // the compute queue goes on after it
     virtual void host_wait(DeviceEvent event) = 0;             // the calling thread does

@@ -355,8 +355,8 @@ void CpuOperations::State::many_rows(const ExpertCall& call, const float* inputs
     float* gate = room(batch_gate, n * ffn);
     float* up = room(batch_up, n * ffn);
 
-    // The three matrices inside the neuron-major block, by strides: row j of each is 3 * hidden behind row j - 1.
-    const std::size_t row_bytes = as_size(hidden) * bytes_per_weight(expert.type);
+    // The three matrices inside the neuron-major block, by strides: row j of each is three rows behind row j - 1.
+    const std::size_t row_bytes = kernels::row_bytes(expert.type, hidden);
     const auto* block = static_cast<const std::byte*>(expert.data);
     const auto part = [&](std::size_t index) {
         return kernels::WeightView{block + index * row_bytes, expert.type, ffn, hidden, 3 * hidden};

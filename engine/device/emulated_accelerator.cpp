@@ -31,8 +31,8 @@ double as_double(std::int64_t n) {
     return static_cast<double>(n);
 }
 
-double weight_bytes(kernels::WeightType type) {
-    return static_cast<double>(kernels::bytes_per_weight(type));
+double matrix_bytes(const kernels::WeightView& weight, std::int64_t n_rows) {
+    return as_double(n_rows) * static_cast<double>(kernels::row_bytes(weight.type, weight.n_cols));
 }
 
 // Copies bytes from host memory to "device" memory in order, on a thread of its own.
@@ -332,7 +332,7 @@ void EmulatedAccelerator::fail_copy(int n) {
 void EmulatedAccelerator::embed(const kernels::WeightView& table, const TokenId* tokens, std::int64_t n, float* x) {
     const InPlaceOfGpu guard(*state_);
     if (!state_->dry) state_->operations.embed(table, tokens, n, x);
-    state_->account(as_double(n * table.n_cols) * (weight_bytes(table.type) + 4), 0);
+    state_->account(matrix_bytes(table, n) + as_double(n * table.n_cols) * 4, 0);
 }
 
 void EmulatedAccelerator::rms_norm(const float* x, const float* weight, std::int64_t n, std::int64_t hidden_dim,
@@ -346,7 +346,7 @@ void EmulatedAccelerator::multiply(const kernels::WeightView& weight, const floa
     const InPlaceOfGpu guard(*state_);
     if (!state_->dry) state_->operations.multiply(weight, x, n, y);
     const double n_weights = as_double(weight.n_rows * weight.n_cols);
-    state_->account(n_weights * weight_bytes(weight.type) + as_double(n * (weight.n_rows + weight.n_cols)) * 4,
+    state_->account(matrix_bytes(weight, weight.n_rows) + as_double(n * (weight.n_rows + weight.n_cols)) * 4,
                     2 * as_double(n) * n_weights);
 }
 
@@ -419,10 +419,10 @@ void EmulatedAccelerator::experts(std::span<const ExpertCall> calls, const float
     if (!state_->dry) state_->operations.experts(calls, inputs, row_token, out);
     for (const ExpertCall& call : calls) {
         if (call.n_rows == 0) continue;
-        const double n_weights = 3 * as_double(call.weights.hidden_dim * call.weights.ffn_dim);
-        state_->account(
-            n_weights * weight_bytes(call.weights.type) + as_double(call.n_rows * call.weights.hidden_dim) * 8,
-            2 * as_double(call.n_rows) * n_weights);
+        const kernels::ExpertView& expert = call.weights;
+        const double n_weights = 3 * as_double(expert.hidden_dim * expert.ffn_dim);
+        const auto bytes = static_cast<double>(kernels::expert_bytes(expert.type, expert.hidden_dim, expert.ffn_dim));
+        state_->account(bytes + as_double(call.n_rows * expert.hidden_dim) * 8, 2 * as_double(call.n_rows) * n_weights);
     }
 }
 

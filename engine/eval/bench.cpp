@@ -40,9 +40,10 @@ class Bench {
     Bench(LoadedModel& model, const BenchRequest& request, const std::function<void(const std::string&)>& log)
         : model_(model), steps_(model), request_(request), log_(log) {
         // The weights themselves are read where they are larger than any cache; a small model needs a buffer beside it.
-        const std::span<const std::byte> experts = model.experts().ram();
-        if (experts.size() >= kProbeBytes) {
-            probe_ = std::make_unique<kernels::ReadBandwidthProbe>(model.pool(), experts.first(kProbeBytes));
+        const auto slabs = model.experts().ram();
+        const auto large = std::find_if(slabs.begin(), slabs.end(), [](auto slab) { return slab.size() >= kProbeBytes; });
+        if (large != slabs.end()) {
+            probe_ = std::make_unique<kernels::ReadBandwidthProbe>(model.pool(), large->first(kProbeBytes));
         } else {
             probe_ = std::make_unique<kernels::ReadBandwidthProbe>(model.pool(), kProbeBytes);
         }

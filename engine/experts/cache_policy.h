@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -18,6 +19,8 @@ enum class CacheKind : std::uint8_t {
     kLfu,       // least frequently used, counts that halve
     kSlru,      // segmented LRU: the hottest experts are protected, the others are replaced least recently used first
 };
+inline constexpr std::array kCacheKinds = {CacheKind::kStatic, CacheKind::kLruLayer, CacheKind::kLru, CacheKind::kLfu,
+                                           CacheKind::kSlru};
 std::string_view name_of(CacheKind kind);           // "static", "lru-layer", "lru", "lfu", "slru"
 CacheKind parse_cache_kind(std::string_view name);  // throws Error (kInvalidInput), listing the names
 
@@ -28,7 +31,13 @@ struct ExpertKey {
 };
 
 // Which experts are worth their place on the device. Knows what was used when; where experts are is the caller's
-// knowledge. Pure: the live store and a replay of a recorded trace ask the same object the same questions. One thread.
+// knowledge. Pure: the live store and a replay of a recorded trace ask the same object the same questions, and the same
+// questions have the same answers. One thread. Nothing here throws or allocates once made, but for scratch as long as
+// the longest list of residents.
+//
+// kLfu and kSlru go by an expert's heat: the count of its uses, each worth half as much H = half_life steps later. A
+// use by n tokens at once (a prompt's step) counts less than n uses, as if the n tokens had come one after the other:
+// (1 - 2^(-n / H)) / (1 - 2^(-1 / H)), so that a long prompt does not drown what follows it.
 class CachePolicy {
   public:
     virtual ~CachePolicy() = default;
@@ -40,12 +49,24 @@ class CachePolicy {
     virtual void used(ExpertKey key, std::int64_t n_tokens) = 0;
     // `admitted` is at hand, and would take a resident's place: the index into `residents` of the one that should give
     // it up, -1 when admitting is not worth it (or nothing may be replaced). Residents that the current step still
-    // needs are not among them.
+    // needs are not among them. Takes time in proportion to the residents. The order of the residents does not matter:
+    // among equals the one of the lowest layer, then of the lowest expert, goes.
     virtual std::int64_t victim(ExpertKey admitted, std::span<const ExpertKey> residents) const = 0;
+    // All that was used is forgotten; what the popularity seeded is back.
     virtual void forget() = 0;
 };
 
-// `popularity` (n_tokens 0: nothing known) seeds the counts of kLfu and kSlru.
-std::unique_ptr<CachePolicy> make_cache_policy(CacheKind kind, const Popularity& popularity);
+// Chosen by replaying the demo model's domains (tests/bench/RESULTS.md).
+struct CacheSettings {
+    double half_life = 128;         // of a use, in steps; > 0
+    double protected_share = 0.75;  // of kSlru: of the residents, 0 .. 1
+    double margin = 1.1;  // of kSlru: how many times hotter than the coldest resident an expert must be to take
+                          // its place where all are protected; >= 1
+};
+
+// `popularity` has the model's n_layers and n_experts; keys beyond them must not be asked for. Its counts (n_tokens 0:
+// nothing known) seed the heat of kLfu and kSlru, as if tokens had always been routed so.
+std::unique_ptr<CachePolicy> make_cache_policy(CacheKind kind, const Popularity& popularity,
+                                               const CacheSettings& settings = {});
 
 }  // namespace offstage::engine

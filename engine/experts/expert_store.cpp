@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <utility>
 
 #include "engine/device/host_buffer.h"
 #include "engine/error.h"
@@ -10,45 +11,61 @@
 namespace offstage::engine {
 namespace {
 
-constexpr std::uint64_t kPinPiece = std::uint64_t{1} << 30;
+using kernels::WeightType;
+
+// Small experts share a piece of memory of about this size: enough for huge pages, little enough to be given back.
+constexpr std::uint64_t kRamSlabBytes = std::uint64_t{64} << 20;
+
+LayerIndex layer_of(const ExpertKey& key) {
+    return LayerIndex{key.layer};
+}
+ExpertIndex expert_of(const ExpertKey& key) {
+    return ExpertIndex{key.expert};
+}
 
 }  // namespace
 
-ExpertStore::ExpertStore(const ModelConfig& config, WeightSource& source, const Plan& plan, Backend& device, Arena& ram,
-                         kernels::ThreadPool& pool, std::uint64_t pin_budget_bytes)
+ExpertStore::ExpertStore(const ModelConfig& config, ExpertSource& source, const Plan& plan, Backend& device, Arena& ram,
+                         kernels::ThreadPool& pool, const Options& options)
     : device_(&device),
       source_(&source),
+      ram_arena_(&ram),
       pool_(&pool),
-      type_(source.expert_type()),
+      dry_(options.dry),
       hidden_dim_(config.hidden_dim),
       ffn_dim_(config.ffn_dim),
       n_layers_(config.n_layers),
       n_experts_(config.n_experts),
-      expert_bytes_(kernels::expert_bytes(source.expert_type(), config.hidden_dim, config.ffn_dim)),
+      ram_(ram, MemoryUse::kExperts, "the experts", kRamSlabBytes),
+      slots_(device.memory(), MemoryUse::kExperts, "an expert", 0),
       entries_(static_cast<std::size_t>(config.n_layers * config.n_experts)) {
     assert(plan.places.size() == entries_.size());
+    n_speculative_ = options.n_speculative;
+    std::uint64_t largest = 0;
     for (std::size_t i = 0; i < entries_.size(); ++i) {
-        const bool in_ram = plan.places[i] == Place::kRam || (plan.places[i] == Place::kDevice && plan.duplicates);
-        if (in_ram) entries_[i].ram_slot = static_cast<std::int32_t>(n_in_ram_++);
+        entries_[i].format = plan.formats.empty() ? master_type() : plan.formats[i];
+        largest = std::max(largest, expert_bytes(entries_[i].format));
     }
-    ram_ = ram.allocate(static_cast<std::size_t>(n_in_ram_) * expert_bytes_, MemoryUse::kExperts, "the experts");
-    host_slots_.resize(static_cast<std::size_t>(plan.host_staging_slots));
-    for (HostSlot& slot : host_slots_) {
-        slot.memory = ram.allocate(expert_bytes_, MemoryUse::kStaging, "experts read from disk");
-    }
-    pin(pin_budget_bytes);
+    if (!device.shares_host_memory()) ram_.set_pinning(&device, options.pin_budget_bytes);
+    set_host_slots(plan.host_staging_slots, largest);
     if (!device.shares_host_memory()) {
+        std::vector<SlotHeap::Slot> memory;
         for (std::int64_t i = 0; i < plan.staging_slots; ++i) {
             try {
-                staging_.push_back(device.memory().allocate(expert_bytes_, MemoryUse::kStaging, "copies on demand"));
+                memory.push_back(slots_.allocate(largest));
             } catch (const Error& error) {
                 if (error.kind() != ErrorKind::kOutOfMemory) throw;
                 notes_.push_back(device.info().name + " has no room for copies on demand: " + error.what());
                 break;
             }
         }
+        staging_.reset(std::move(memory), largest, options.n_speculative);
     }
-    fill(source, plan);
+    fill(plan);
+    if (!device.shares_host_memory() && pinned_bytes() < ram_.bytes()) {
+        notes_.push_back("Only " + format_bytes(pinned_bytes()) + " of " + format_bytes(ram_.bytes()) +
+                         " of experts in RAM are page-locked; copies of the others to the GPU are slower.");
+    }
 }
 
 ExpertStore::~ExpertStore() {
@@ -56,63 +73,69 @@ ExpertStore::~ExpertStore() {
     // Nothing may still read or write what is given back.
     device_->host_wait(device_->record(DeviceEvent::Queue::kCopy));
     device_->host_wait(device_->record(DeviceEvent::Queue::kCompute));
-    std::uint64_t done = 0;
-    const std::uint64_t piece = std::max(expert_bytes_, kPinPiece / expert_bytes_ * expert_bytes_);
-    for (; done < pinned_bytes_; done += piece) {
-        device_->unpin({ram_.data() + done, static_cast<std::size_t>(std::min(piece, pinned_bytes_ - done))});
-    }
 }
 
-void ExpertStore::pin(std::uint64_t budget_bytes) {
-    if (device_->shares_host_memory() || ram_.size() == 0) return;
-    const std::uint64_t piece = std::max(expert_bytes_, kPinPiece / expert_bytes_ * expert_bytes_);
-    const std::uint64_t wanted = std::min<std::uint64_t>(ram_.size(), budget_bytes);
-    while (pinned_bytes_ < wanted) {
-        const std::uint64_t n = std::min(piece, wanted - pinned_bytes_);
-        if (!device_->pin({ram_.data() + pinned_bytes_, static_cast<std::size_t>(n)})) break;
-        pinned_bytes_ += n;
+void ExpertStore::set_staging(std::int64_t n, std::uint64_t slot_bytes) {
+    if (n == staging_.n_slots() && slot_bytes == staging_.slot_bytes() && leaving_.empty()) return;
+    device_->host_wait(device_->record(DeviceEvent::Queue::kCopy));
+    device_->host_wait(device_->record(DeviceEvent::Queue::kCompute));
+    poll();
+    for (Staging::Slot& slot : staging_.all()) slots_.release(slot.memory);
+    staging_.reset({}, slot_bytes, 0);
+    std::vector<SlotHeap::Slot> memory;
+    try {
+        for (std::int64_t i = 0; i < n; ++i) memory.push_back(slots_.allocate(slot_bytes));
+    } catch (const Error&) {
+        for (const SlotHeap::Slot& slot : memory) slots_.release(slot);
+        throw;
     }
-    if (pinned_bytes_ < ram_.size()) {
-        notes_.push_back("Only " + format_bytes(pinned_bytes_) + " of " + format_bytes(ram_.size()) +
-                         " of experts in RAM are page-locked; copies of the others to the GPU are slower.");
-    }
+    staging_.reset(std::move(memory), slot_bytes, n_speculative_);
 }
 
-void ExpertStore::fill(WeightSource& source, const Plan& plan) {
+void ExpertStore::pack(std::size_t index, WeightType format, std::byte* block) {
+    if (!dry_) source_->pack(layer_of(key(index)), expert_of(key(index)), format, block, *pool_);
+}
+
+void ExpertStore::fill(const Plan& plan) {
+    const auto in_ram = [&](std::size_t i) {
+        return plan.places[i] == Place::kRam || (plan.places[i] == Place::kDevice && plan.duplicates);
+    };
+    std::array<std::int64_t, kernels::kWeightTypes> expected{};
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+        if (in_ram(i)) ++expected[static_cast<std::size_t>(entries_[i].format)];
+    }
     // Experts that keep no copy in RAM pass through two blocks, one being packed while the other is copied.
-    std::array<DeviceBlock, 2> passing;
     std::array<DeviceEvent, 2> passed;
-    HostBuffer passing_memory;
+    HostBuffer passing;
+    std::uint64_t passing_bytes = 0;
+    for (const Entry& entry : entries_) passing_bytes = std::max(passing_bytes, expert_bytes(entry.format));
     std::size_t next = 0;
     std::int64_t refused = 0;
     for (std::size_t i = 0; i < entries_.size(); ++i) {
         Entry& entry = entries_[i];
         const bool to_device = plan.places[i] == Place::kDevice && !device_->shares_host_memory();
-        const LayerIndex layer{static_cast<std::int32_t>(i / static_cast<std::size_t>(n_experts_))};
-        const ExpertIndex expert{static_cast<std::int32_t>(i % static_cast<std::size_t>(n_experts_))};
-        if (entry.ram_slot >= 0) {
-            std::byte* block = ram_.data() + static_cast<std::size_t>(entry.ram_slot) * expert_bytes_;
-            source.pack_expert(layer, expert, block, *pool_);
-            if (to_device && !put_on_device(i, block)) ++refused;
+        if (in_ram(i)) {
+            set_ram(entry, ram_.allocate(expert_bytes(entry.format), expected[static_cast<std::size_t>(entry.format)]--));
+            pack(i, entry.format, entry.ram.data);
+            if (to_device && !put_on_device(i, entry.ram.data)) ++refused;
         } else if (to_device) {
-            if (passing_memory.size() == 0) passing_memory = HostBuffer(2 * expert_bytes_, "experts on their way");
+            if (passing.size() == 0) passing = HostBuffer(static_cast<std::size_t>(2 * passing_bytes), "experts on their way");
             device_->host_wait(passed[next]);
-            std::byte* block = passing_memory.data() + next * expert_bytes_;
-            source.pack_expert(layer, expert, block, *pool_);
+            std::byte* block = passing.data() + next * passing_bytes;
+            pack(i, entry.format, block);
             if (!put_on_device(i, block)) ++refused;
             passed[next] = device_->record(DeviceEvent::Queue::kCopy);
             next = 1 - next;
         } else {
             continue;
         }
-        source.advance();
+        source_->master().advance();
     }
     device_->host_wait(device_->record(DeviceEvent::Queue::kCopy));
     if (!device_->ok()) {
         throw Error(ErrorKind::kDevice,
                     "Copying the experts to " + device_->info().name + " failed: " + device_->failure());
     }
-    if (device_->shares_host_memory()) n_resident_ = n_in_ram_;
     if (refused > 0) {
         notes_.push_back(device_->info().name + " took " + std::to_string(n_resident_) + " experts; " +
                          std::to_string(refused) + " more were planned and found no room.");
@@ -125,19 +148,34 @@ void ExpertStore::fill(WeightSource& source, const Plan& plan) {
     }
 }
 
-bool ExpertStore::put_on_device(std::size_t entry, const std::byte* block) {
-    DeviceBlock slot;
+bool ExpertStore::put_on_device(std::size_t index, const std::byte* block) {
+    Entry& entry = entries_[index];
+    SlotHeap::Slot slot;
     try {
-        slot = device_->memory().allocate(expert_bytes_, MemoryUse::kExperts, "an expert");
+        slot = slots_.allocate(expert_bytes(entry.format));
     } catch (const Error& error) {
         if (error.kind() != ErrorKind::kOutOfMemory) throw;
         return false;
     }
-    if (!device_->copy_weights(slot.data(), block, expert_bytes_, DeviceEvent{})) return false;
-    entries_[entry].device_slot = static_cast<std::int32_t>(device_slots_.size());
-    device_slots_.push_back(std::move(slot));
-    ++n_resident_;
+    if (!device_->copy_weights(slot.data, block, slot.bytes, DeviceEvent{})) {
+        slots_.release(slot);
+        return false;
+    }
+    set_device(entry, slot);
     return true;
+}
+
+void ExpertStore::set_device(Entry& entry, SlotHeap::Slot slot) {
+    n_resident_ += static_cast<int>(static_cast<bool>(slot)) - static_cast<int>(static_cast<bool>(entry.device));
+    entry.device = slot;
+}
+
+void ExpertStore::set_ram(Entry& entry, SlotHeap::Slot slot) {
+    const int change = static_cast<int>(static_cast<bool>(slot)) - static_cast<int>(static_cast<bool>(entry.ram));
+    n_in_ram_ += change;
+    if (device_->shares_host_memory()) n_resident_ += change;
+    entry.ram = slot;
+    entry.ram_read = {};
 }
 
 std::size_t ExpertStore::index(std::int64_t layer, std::int64_t expert) const {
@@ -145,57 +183,110 @@ std::size_t ExpertStore::index(std::int64_t layer, std::int64_t expert) const {
     return static_cast<std::size_t>(layer * n_experts_ + expert);
 }
 
+ExpertKey ExpertStore::key(std::size_t index) const {
+    const auto i = static_cast<std::int64_t>(index);
+    return {static_cast<std::int32_t>(i / n_experts_), static_cast<std::int32_t>(i % n_experts_)};
+}
+
 Place ExpertStore::place(std::int64_t layer, std::int64_t expert) const {
     const Entry& entry = entries_[index(layer, expert)];
-    if (entry.device_slot >= 0) return Place::kDevice;
-    return entry.ram_slot >= 0 ? Place::kRam : Place::kDisk;
+    if (entry.device) return Place::kDevice;
+    return entry.ram ? Place::kRam : Place::kDisk;
 }
 
 void ExpertStore::residency(std::vector<std::uint8_t>& resident) const {
     resident.resize(entries_.size());
     for (std::size_t i = 0; i < entries_.size(); ++i) {
-        resident[i] = device_->shares_host_memory() ? entries_[i].ram_slot >= 0 : entries_[i].device_slot >= 0;
+        resident[i] = static_cast<bool>(device_->shares_host_memory() ? entries_[i].ram : entries_[i].device);
     }
 }
 
-kernels::ExpertView ExpertStore::on_device(std::int64_t layer, std::int64_t expert) const {
+std::vector<WeightType> ExpertStore::formats() const {
+    std::vector<WeightType> formats;
+    for (const Entry& entry : entries_) formats.push_back(entry.format);
+    return formats;
+}
+
+kernels::ExpertView ExpertStore::device_view(std::int64_t layer, std::int64_t expert) const {
     const Entry& entry = entries_[index(layer, expert)];
-    assert(entry.device_slot >= 0);
-    return view(device_slots_[static_cast<std::size_t>(entry.device_slot)].data());
+    assert(entry.device);
+    return view(entry.device.data, entry.format);
 }
 
 kernels::ExpertView ExpertStore::on_host(std::int64_t layer, std::int64_t expert) {
     const std::size_t i = index(layer, expert);
-    if (entries_[i].ram_slot >= 0) return view(ram_block(entries_[i].ram_slot));
-    assert(!host_slots_.empty());
+    const Entry& entry = entries_[i];
+    if (entry.ram) return view(entry.ram.data, entry.format);
+    assert(!host_slots_.empty() && expert_bytes(entry.format) <= host_slot_bytes_);
     HostSlot* oldest = &host_slots_.front();
     for (HostSlot& slot : host_slots_) {
         if (slot.expert == static_cast<std::int64_t>(i)) {
             slot.last_use = ++uses_;
-            return view(slot.memory.data());
+            return view(slot.memory.data(), entry.format);
         }
         if (slot.last_use < oldest->last_use) oldest = &slot;
     }
     device_->host_wait(oldest->busy);
     oldest->expert = -1;
-    source_->pack_expert(LayerIndex{static_cast<std::int32_t>(layer)}, ExpertIndex{static_cast<std::int32_t>(expert)},
-                         oldest->memory.data(), *pool_);
+    pack(i, entry.format, oldest->memory.data());
     oldest->expert = static_cast<std::int64_t>(i);
     oldest->last_use = ++uses_;
-    return view(oldest->memory.data());
+    return view(oldest->memory.data(), entry.format);
 }
 
 void ExpertStore::hold(std::int64_t layer, std::int64_t expert, DeviceEvent event) {
-    const auto i = static_cast<std::int64_t>(index(layer, expert));
+    const std::size_t i = index(layer, expert);
+    if (entries_[i].ram) {
+        entries_[i].ram_read = event;
+        return;
+    }
     for (HostSlot& slot : host_slots_) {
-        if (slot.expert == i) slot.busy = event;
+        if (slot.expert == static_cast<std::int64_t>(i)) slot.busy = event;
     }
 }
 
-std::vector<kernels::ExpertView> ExpertStore::some_in_ram(std::int64_t n) const {
-    std::vector<kernels::ExpertView> experts;
-    for (std::int32_t slot = 0; slot < std::min(n, n_in_ram_); ++slot) experts.push_back(view(ram_block(slot)));
-    return experts;
+void ExpertStore::set_host_slots(std::int64_t n, std::uint64_t bytes) {
+    if (n == static_cast<std::int64_t>(host_slots_.size()) && bytes <= host_slot_bytes_) return;
+    std::vector<HostSlot> slots(static_cast<std::size_t>(n));
+    for (HostSlot& slot : slots) {
+        slot.memory =
+            ram_arena_->allocate(static_cast<std::size_t>(bytes), MemoryUse::kStaging, "experts read from disk");
+    }
+    for (const HostSlot& slot : host_slots_) device_->host_wait(slot.busy);
+    host_slots_ = std::move(slots);
+    host_slot_bytes_ = bytes;
+}
+
+// ---------------------------------------------------------------- the cache
+
+bool ExpertStore::admit(std::size_t staging_slot, std::size_t admitted, std::size_t victim) {
+    Staging::Slot& staged = staging_.slot(staging_slot);
+    Entry& in = entries_[admitted];
+    Entry& out = entries_[victim];
+    if (in.device || !out.device || out.pinned || out.leaving || !staged.memory || in.format != out.format) return false;
+    // One size: the places are exchanged, not cut anew.
+    if (staging_.slot_bytes() != out.device.bytes || staged.memory.bytes != out.device.bytes) return false;
+    if (out.ram || (!in.ram && !host_slots_.empty())) {
+        const SlotHeap::Slot freed = out.device;
+        set_device(in, staged.memory);
+        set_device(out, {});
+        staged.memory = freed;
+        staged.free = device_->record(DeviceEvent::Queue::kCompute);
+    } else {
+        if (!in.ram) return false;
+        // Swap: the victim goes to RAM, where the admitted one was. Its copy has been read: that was before on the same
+        // queue.
+        const auto done = device_->copy_to_host(in.ram.data, out.device.data, out.device.bytes, in.ram_read);
+        if (!done) return false;
+        leaving_.push_back({victim, in.ram, staging_slot, *done});
+        out.leaving = true;
+        set_ram(in, {});
+        set_device(in, staged.memory);
+        staged.memory = {};
+    }
+    staged.expert = -1;
+    ++n_admitted_;
+    return true;
 }
 
 bool ExpertStore::begin_exchange(const Exchange& exchange) {
@@ -204,25 +295,155 @@ bool ExpertStore::begin_exchange(const Exchange& exchange) {
     const std::size_t evicted = index(exchange.evict_layer, exchange.evict_expert);
     Entry& in = entries_[admitted];
     Entry& out = entries_[evicted];
-    if (in.device_slot >= 0 || in.ram_slot < 0 || out.device_slot < 0 || out.ram_slot < 0) return false;
-    const std::int32_t slot = out.device_slot;
+    if (in.device || !in.ram || !out.device || !out.ram || out.pinned || out.leaving || in.format != out.format) return false;
+    const SlotHeap::Slot slot = out.device;
     // What the GPU still does with the evicted expert lies before this point of its queue.
-    const auto done =
-        device_->copy_weights(device_slots_[static_cast<std::size_t>(slot)].data(), ram_block(in.ram_slot),
-                              expert_bytes_, device_->record(DeviceEvent::Queue::kCompute));
+    const auto done = device_->copy_weights(slot.data, in.ram.data, slot.bytes,
+                                            device_->record(DeviceEvent::Queue::kCompute));
     if (!done) return false;
-    out.device_slot = -1;
-    --n_resident_;
+    in.ram_read = *done;
+    set_device(out, {});
     exchange_ = {admitted, slot, *done};
     return true;
 }
 
 void ExpertStore::poll() {
-    if (!exchange_.has_value() || !device_->has_happened(exchange_->done)) return;
-    entries_[exchange_->admitted].device_slot = exchange_->device_slot;
-    ++n_resident_;
-    ++n_exchanged_;
-    exchange_.reset();
+    if (exchange_.has_value() && device_->has_happened(exchange_->done)) {
+        set_device(entries_[exchange_->admitted], exchange_->slot);
+        ++n_exchanged_;
+        exchange_.reset();
+    }
+    for (std::size_t i = 0; i < leaving_.size();) {
+        const Leaving& leaving = leaving_[i];
+        if (!device_->has_happened(leaving.done)) {
+            ++i;
+            continue;
+        }
+        Entry& out = entries_[leaving.victim];
+        out.leaving = false;
+        set_ram(out, leaving.ram);
+        Staging::Slot& staged = staging_.slot(leaving.staging_slot);
+        staged.memory = out.device;
+        staged.free = device_->record(DeviceEvent::Queue::kCompute);
+        set_device(out, {});
+        leaving_.erase(leaving_.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+    free_retired(false);
+}
+
+// ---------------------------------------------------------------- migration
+
+std::byte* ExpertStore::prepare_ram(std::size_t index, WeightType format) {
+    Entry& entry = entries_[index];
+    if (entry.prepared == nullptr) entry.prepared = std::make_unique<Prepared>();
+    entry.prepared->format = format;
+    assert(!entry.prepared->ram);
+    try {
+        entry.prepared->ram = ram_.allocate(expert_bytes(format));
+    } catch (const Error&) {
+        entry.prepared.reset();
+        throw;
+    }
+    return entry.prepared->ram.data;
+}
+
+void ExpertStore::prepare_format(std::size_t index, WeightType format) {
+    Entry& entry = entries_[index];
+    assert(entry.prepared == nullptr);
+    entry.prepared = std::make_unique<Prepared>();
+    entry.prepared->format = format;
+}
+
+bool ExpertStore::prepare_device(std::size_t index) {
+    Entry& entry = entries_[index];
+    const bool fresh = entry.prepared == nullptr;
+    const WeightType format = fresh ? entry.format : entry.prepared->format;
+    const std::byte* from = fresh || !entry.prepared->ram ? entry.ram.data : entry.prepared->ram.data;
+    assert(from != nullptr);
+    free_retired(false);
+    const SlotHeap::Slot slot = slots_.allocate(expert_bytes(format));
+    const auto done = device_->copy_weights(slot.data, from, slot.bytes, DeviceEvent{});
+    if (!done) {
+        slots_.release(slot);
+        return false;
+    }
+    if (fresh) {
+        entry.prepared = std::make_unique<Prepared>();
+        entry.prepared->format = format;
+    }
+    if (from == entry.ram.data) entry.ram_read = *done;
+    entry.prepared->device = slot;
+    entry.prepared->copied = *done;
+    return true;
+}
+
+bool ExpertStore::device_prepared(std::size_t index) {
+    const Entry& entry = entries_[index];
+    return entry.prepared != nullptr && entry.prepared->device && device_->has_happened(entry.prepared->copied);
+}
+
+void ExpertStore::commit(std::size_t index, bool keep_ram, bool keep_device) {
+    Entry& entry = entries_[index];
+    if (const std::unique_ptr<Prepared> prepared = std::move(entry.prepared)) {
+        const bool changes = prepared->format != entry.format;
+        if (prepared->ram || changes) {
+            retire(ram_, entry.ram, entry.ram_read);
+            set_ram(entry, prepared->ram);
+            if (prepared->device) entry.ram_read = prepared->copied;
+        }
+        if (prepared->device || changes) {
+            retire(slots_, entry.device, {});
+            set_device(entry, prepared->device);
+        }
+        entry.format = prepared->format;
+        if (changes) {
+            for (HostSlot& slot : host_slots_) {
+                if (slot.expert == static_cast<std::int64_t>(index)) slot.expert = -1;
+            }
+        }
+    }
+    if (!keep_ram) drop_ram(index);
+    if (!keep_device) drop_device(index);
+}
+
+void ExpertStore::abandon(std::size_t index) {
+    const std::unique_ptr<Prepared> prepared = std::move(entries_[index].prepared);
+    if (prepared == nullptr) return;
+    retire(ram_, prepared->ram, prepared->copied);
+    retire(slots_, prepared->device, prepared->copied);
+}
+
+void ExpertStore::drop_device(std::size_t index) {
+    Entry& entry = entries_[index];
+    retire(slots_, entry.device, {});
+    set_device(entry, {});
+}
+
+void ExpertStore::drop_ram(std::size_t index) {
+    Entry& entry = entries_[index];
+    retire(ram_, entry.ram, entry.ram_read);
+    set_ram(entry, {});
+}
+
+void ExpertStore::retire(SlotHeap& heap, SlotHeap::Slot slot, DeviceEvent last_copy) {
+    if (slot) retired_.push_back({&heap, slot, device_->record(DeviceEvent::Queue::kCompute), last_copy});
+}
+
+bool ExpertStore::free_retired(bool wait) {
+    return std::erase_if(retired_, [&](const Retired& retired) {
+        if (wait) {
+            device_->host_wait(retired.last_use);
+            device_->host_wait(retired.last_copy);
+        } else if (!device_->has_happened(retired.last_use) || !device_->has_happened(retired.last_copy)) {
+            return false;
+        }
+        retired.heap->release(retired.slot);
+        return true;
+    }) > 0;
+}
+
+bool ExpertStore::settle() {
+    return free_retired(true);
 }
 
 }  // namespace offstage::engine

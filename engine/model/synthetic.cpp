@@ -123,12 +123,30 @@ class SyntheticWeights final : public WeightSource {
         // Tensors are numbered: two of the vocabulary, three drawn ones per layer, then the experts. One variance for
         // the three parts of a neuron keeps the drawing a single pass; the down projection's wider input only scales
         // the residual.
-        const auto tensor =
-            static_cast<std::uint64_t>(2 + 3 * config_.n_layers + layer.value * config_.n_experts + expert.value);
-        fill(tensor, block, config_.expert_weights(), config_.hidden_dim, pool);
+        fill(tensor_of(layer, expert), block, config_.expert_weights(), config_.hidden_dim, pool);
+    }
+
+    // All that the weights are drawn from.
+    std::optional<Fingerprint> expert_fingerprint(LayerIndex layer, ExpertIndex expert, kernels::ThreadPool&) override {
+        constexpr std::uint64_t kDrawing = 0x73796e7468310001u;  // to be changed when draw() is
+        const std::array<Fingerprint, 2> parts = {
+            Fingerprint{seed_, tensor_of(layer, expert)},
+            Fingerprint{static_cast<std::uint64_t>(config_.hidden_dim), static_cast<std::uint64_t>(config_.ffn_dim)}};
+        return combine(parts, kDrawing);
+    }
+
+    std::optional<Fingerprint> model_fingerprint() override {
+        const Fingerprint first = *expert_fingerprint(LayerIndex{0}, ExpertIndex{0}, pool_);
+        const std::array<Fingerprint, 2> parts = {first, Fingerprint{static_cast<std::uint64_t>(config_.n_layers),
+                                                                     static_cast<std::uint64_t>(config_.n_experts)}};
+        return combine(parts, 1);
     }
 
   private:
+    std::uint64_t tensor_of(LayerIndex layer, ExpertIndex expert) const {
+        return static_cast<std::uint64_t>(2 + 3 * config_.n_layers + layer.value * config_.n_experts + expert.value);
+    }
+
     // n weights with variance 1 / fan_in.
     void fill(std::uint64_t tensor, std::byte* memory, std::int64_t n, std::int64_t fan_in,
               kernels::ThreadPool& pool) const {

@@ -29,6 +29,14 @@ std::uint64_t DenseWeights::bytes() const {
     return bytes;
 }
 
+std::optional<Fingerprint> WeightSource::expert_fingerprint(LayerIndex, ExpertIndex, kernels::ThreadPool&) {
+    return {};
+}
+
+std::optional<Fingerprint> WeightSource::model_fingerprint() {
+    return {};
+}
+
 std::uint64_t active_bytes(const ModelConfig& config, const DenseWeights& dense, kernels::WeightType expert_type) {
     const bool tied = dense.lm_head.n_rows == 0;
     const std::uint64_t unused_embedding =

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -10,6 +11,7 @@
 
 #include "engine/device/arena.h"
 #include "engine/model/checkpoint.h"
+#include "engine/model/fingerprint.h"
 #include "engine/model/indices.h"
 #include "engine/model/model_config.h"
 #include "kernels/thread_pool.h"
@@ -75,6 +77,13 @@ class WeightSource {
     virtual DenseWeights load_dense(Arena& host) = 0;
     // block: expert_weights() weights of expert_type(). Any thread, several at once, each with a pool of its own.
     virtual void pack_expert(LayerIndex layer, ExpertIndex expert, std::byte* block, kernels::ThreadPool& pool) = 0;
+    // What pack_expert() would write, told apart from all other blocks without writing it; nothing where there is no
+    // cheaper way than to pack it and look. Threads as pack_expert().
+    virtual std::optional<Fingerprint> expert_fingerprint(LayerIndex layer, ExpertIndex expert,
+                                                          kernels::ThreadPool& pool);
+    // Tells models apart at the cost of a look: their shapes and the beginnings of all experts' tensors. A change deep
+    // inside a tensor is not seen, so this names measurements, never copies of weights. Nothing where it is not known.
+    virtual std::optional<Fingerprint> model_fingerprint();
 };
 
 // From a checkpoint, which stays mapped; pages of the file are released as they are done, so that memory stays near the

@@ -126,6 +126,35 @@ class CheckpointWeights final : public WeightSource {
         checkpoint_.release(w2.bytes);
     }
 
+    // Of the tensors as they lie in the file: a pass over them, but without transposing anything.
+    std::optional<Fingerprint> expert_fingerprint(LayerIndex layer, ExpertIndex expert,
+                                                  kernels::ThreadPool& pool) override {
+        std::array<Fingerprint, 6> parts{};
+        for (std::size_t i = 0; const char* part : {"w1", "w3", "w2"}) {
+            const TensorView& tensor = *checkpoint_.find(expert_name(layer.value, expert.value, part));
+            checkpoint_.prefetch(tensor.bytes);
+            parts[i++] = fingerprint_of(tensor.bytes, pool);
+            parts[i++] = {static_cast<std::uint64_t>(tensor.type), static_cast<std::uint64_t>(tensor.shape[0])};
+            checkpoint_.release(tensor.bytes);
+        }
+        return combine(parts, static_cast<std::uint64_t>(expert_type_));
+    }
+
+    std::optional<Fingerprint> model_fingerprint() override {
+        constexpr std::size_t kLook = 4096;
+        std::vector<Fingerprint> parts;
+        for (std::int64_t l = 0; l < config_.n_layers; ++l) {
+            for (std::int64_t e = 0; e < config_.n_experts; ++e) {
+                for (const char* part : {"w1", "w3", "w2"}) {
+                    const TensorView& tensor = *checkpoint_.find(expert_name(l, e, part));
+                    parts.push_back(fingerprint_of(tensor.bytes.first(std::min(kLook, tensor.bytes.size()))));
+                    parts.push_back({static_cast<std::uint64_t>(tensor.type), tensor.bytes.size()});
+                }
+            }
+        }
+        return combine(parts, static_cast<std::uint64_t>(config_.hidden_dim));
+    }
+
     void advance() override { report(3 * checkpoint_.find(expert_name(0, 0, "w1"))->bytes.size()); }
 
   private:

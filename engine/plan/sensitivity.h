@@ -40,6 +40,7 @@ struct Sensitivity {
 // expected; writing is atomic.
 Sensitivity parse_sensitivity(std::string_view json, const std::string& source);
 Sensitivity read_sensitivity(const std::filesystem::path& file);
+std::string to_json(const Sensitivity& sensitivity, const std::string& model);
 void write_sensitivity(const Sensitivity& sensitivity, const std::string& model, const std::filesystem::path& file);
 
 }  // namespace offstage::engine

@@ -2,10 +2,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <memory>
+#include <mutex>
 #include <stop_token>
-#include <string>
+#include <vector>
 
 #include "engine/model/model_config.h"
 #include "engine/model/weights.h"
@@ -26,9 +26,12 @@ class ExpertSource {
     ExpertSource(const ModelConfig& config, WeightSource& master, QuantCache* cache);
     ~ExpertSource();
 
+    // Before anything is packed. With another method than HQQ nothing is kept on disk.
+    void set_method(QuantMethod method) { method_ = method; }
+
     kernels::WeightType master_type() const { return master_.expert_type(); }
     std::uint64_t expert_bytes(kernels::WeightType format) const;
-    // False where the model's shape does not allow the format (hidden_dim no multiple of 64).
+    // The master's format, bf16, and packed ones where the model's shape allows them (hidden_dim a multiple of 64).
     bool supports(kernels::WeightType format) const;
 
     struct Packed {
@@ -43,10 +46,30 @@ class ExpertSource {
     // Whole loads: see WeightSource::watch and advance.
     WeightSource& master() { return master_; }
 
+    // Quantizing keeps the master of an expert in memory, per thread that packs, for the next one. Gives that back.
+    void release_scratch();
+
   private:
+    // Memory for one expert in the master's format.
+    class Scratch {
+      public:
+        explicit Scratch(ExpertSource& source);
+        ~Scratch();
+        Scratch(const Scratch&) = delete;
+        Scratch& operator=(const Scratch&) = delete;
+        std::byte* data() const { return memory_.get(); }
+
+      private:
+        ExpertSource& source_;
+        std::unique_ptr<std::byte[]> memory_;
+    };
+
     const ModelConfig& config_;
     WeightSource& master_;
     QuantCache* cache_;
+    QuantMethod method_ = QuantMethod::kHqq;
+    std::mutex mutex_;
+    std::vector<std::unique_ptr<std::byte[]>> spare_;  // guarded by mutex_
 };
 
 }  // namespace offstage::engine

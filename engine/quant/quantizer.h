@@ -9,6 +9,9 @@
 
 namespace offstage::engine {
 
+// Changes whenever the bytes that quantize() makes do: kept copies of another version are not used.
+inline constexpr std::uint32_t kQuantizerVersion = 1;
+
 enum class QuantMethod : std::uint8_t {
     kHqq,      // half-quadratic: zero points updated by a proximal method on the error, scales fixed; needs no data
     kNearest,  // round to nearest with each group's smallest and largest weight: what HQQ is compared with
@@ -18,6 +21,7 @@ struct QuantError {
     double squared = 0;       // sum of (w - q(w))^2
     double weights = 0;       // sum of w^2
     double relative() const;  // sqrt(squared / weights); 0 where there are none
+    QuantError& operator+=(const QuantError& other);
 };
 
 // Rows of weights into a packed format (kernels/packed.h), each row on its own, several threads; deterministic,

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "engine/quant/quantizer.h"
 #include "kernels/types.h"
 
 namespace offstage::engine {
@@ -17,6 +18,8 @@ std::string_view format_name(kernels::WeightType format);  // the same names
 struct QuantSettings {
     std::optional<kernels::WeightType> experts;  // all of them
     std::optional<kernels::WeightType> dense;    // attention's matrices: kBf16, kInt8 or kHqq4
+    // Not for the person: kNearest is what quantize-report compares HQQ with.
+    QuantMethod method = QuantMethod::kHqq;
 };
 
 // "experts=hqq3,dense=8": each part optional, in any order, once; experts: a format's name; dense: 16, 8 or 4.

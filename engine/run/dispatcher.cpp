@@ -20,12 +20,25 @@ void Dispatcher::set_policy(const DispatchSettings& settings) {
     settings_ = settings;
     choice_.reset();
     if (settings.measured && settings.decode != PolicyKind::kStatic && cost_.table().has_accelerator()) {
-        choice_.emplace(settings.decode, PolicyKind::kStatic);
+        choice_.emplace(std::string(name_of(settings.decode)), std::string(name_of(PolicyKind::kStatic)));
     }
 }
 
+void Dispatcher::set_prefetch(PrefetchMode mode) {
+    prefetch_ = mode;
+    prefetch_choice_.reset();
+    if (mode == PrefetchMode::kAuto && cost_.table().has_accelerator()) {
+        prefetch_choice_.emplace("speculative loading", "no speculative loading");
+    }
+}
+
+bool Dispatcher::prefetches() const {
+    if (prefetch_ == PrefetchMode::kAlways) return true;
+    return prefetch_choice_.has_value() && prefetch_choice_->uses_favourite();
+}
+
 PolicyKind Dispatcher::decode_policy() const {
-    return choice_.has_value() ? choice_->current() : settings_.decode;
+    return choice_.has_value() && !choice_->uses_favourite() ? PolicyKind::kStatic : settings_.decode;
 }
 
 void Dispatcher::begin_step(std::int64_t n_tokens, bool prefill) {
@@ -90,14 +103,27 @@ void Dispatcher::finish_layer(std::int32_t layer, const Schedule& schedule, std:
 
 void Dispatcher::end_step(double step_us) {
     recorder_.add_step(step_us, !prefill_);
-    if (choice_.has_value() && !prefill_) choice_->record(step_us, differ_);
+    if (!prefill_) {
+        // One comparison at a time, or each would see the other's steps.
+        const bool loading_compared = prefetch_choice_.has_value() && prefetch_choice_->comparing();
+        if (choice_.has_value() && !loading_compared) choice_->record(step_us, differ_);
+        if (prefetch_choice_.has_value() && !(choice_.has_value() && choice_->comparing())) {
+            const std::uint64_t copies = recorder_.totals().guessed_copies;
+            if (prefetch_choice_->uses_favourite()) guesses_copied_ = copies != guessed_copies_before_;
+            guessed_copies_before_ = copies;
+            prefetch_choice_->record(step_us, guesses_copied_);
+        }
+    }
     ++step_;
 }
 
 std::vector<std::string> Dispatcher::decisions() const {
     std::vector<std::string> reasons;
     if (choice_.has_value()) {
-        for (const MeasuredChoice::Verdict& verdict : choice_->verdicts()) reasons.push_back(verdict.reason);
+        for (const LiveComparison::Verdict& verdict : choice_->verdicts()) reasons.push_back(verdict.reason);
+    }
+    if (prefetch_choice_.has_value()) {
+        for (const LiveComparison::Verdict& verdict : prefetch_choice_->verdicts()) reasons.push_back(verdict.reason);
     }
     return reasons;
 }

@@ -8,7 +8,8 @@
 
 #include "engine/plan/cost_model.h"
 #include "engine/plan/dispatch_policy.h"
-#include "engine/plan/measured_choice.h"
+#include "engine/plan/live_comparison.h"
+#include "engine/run/prefetch_settings.h"
 #include "engine/run/session.h"
 #include "engine/telemetry/recorder.h"
 
@@ -31,6 +32,15 @@ class Dispatcher {
 
     void set_policy(const DispatchSettings& settings);
     const DispatchSettings& settings() const { return settings_; }
+    const CostModel& cost() const { return cost_; }
+    // Speculative loading: whether this step may, and what came of it.
+    void set_prefetch(PrefetchMode mode);
+    bool prefetches() const;
+    bool prefetches_regardless() const { return prefetch_ == PrefetchMode::kAlways; }
+    void count_guessed_copy() { recorder_.count_guessed_copy(); }
+    void count_used_guess() { recorder_.count_used_guess(); }
+    void count_admission() { recorder_.count_admission(); }
+
     // The policy in force for decode steps, and for prefill.
     PolicyKind decode_policy() const;
 
@@ -54,7 +64,11 @@ class Dispatcher {
   private:
     CostModel& cost_;
     DispatchSettings settings_;
-    std::optional<MeasuredChoice> choice_;
+    std::optional<LiveComparison> choice_;
+    PrefetchMode prefetch_ = PrefetchMode::kOff;
+    std::optional<LiveComparison> prefetch_choice_;
+    bool guesses_copied_ = false;  // in the last step that was allowed to
+    std::uint64_t guessed_copies_before_ = 0;
     Recorder recorder_;
     PolicyKind policy_ = PolicyKind::kBalanced;
     std::uint64_t step_ = 0;

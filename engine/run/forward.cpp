@@ -33,7 +33,7 @@ Forward::Forward(const ModelConfig& config, const DeviceWeights& weights, Expert
       max_step_(max_step),
       attention_{config.n_heads, config.n_kv_heads, config.head_dim, config.sliding_window},
       moe_(config, experts, device, host, dispatcher, max_step) {
-    device.reserve(step_shape(config, experts.type(), max_step, context));
+    device.reserve(step_shape(config, experts.master_type(), max_step, context));
     for (std::int64_t i = 0; i < config.head_dim / 2; ++i) {
         const double exponent = 2.0 * static_cast<double>(i) / static_cast<double>(config.head_dim);
         inverse_frequencies_.push_back(static_cast<float>(1.0 / std::pow(config.rope_theta, exponent)));
@@ -103,7 +103,8 @@ Forward::Outcome Forward::step(std::span<const Segment> segments, Logits wanted,
 
     dispatcher_.begin_step(n_tokens, prefill);
     device_.embed(weights_.embedding(), tokens_, n_tokens, x_.as<float>());
-    moe_.begin_step();
+    moe_.begin_step(prefill);
+    if (probe_ != nullptr) probe_->begin_step(n_tokens);
     for (std::int64_t layer = 0; layer < config_.n_layers; ++layer) {
         if (stop.stop_requested() || !device_.ok()) {
             device_.host_wait(device_.record(DeviceEvent::Queue::kCompute));
@@ -111,8 +112,12 @@ Forward::Outcome Forward::step(std::span<const Segment> segments, Logits wanted,
         }
         attention_block(layer, n_tokens);
         normalise(weights_.layer(layer).moe_norm, x_.as<float>(), n_tokens);
-        moe_.run(layer, weights_.layer(layer).gate, h_.as<float>(), n_tokens, x_.as<float>(),
+        if (probe_ != nullptr) probe_->submit(layer, weights_, h_.as<float>());
+        const float* next_gate = layer + 1 < config_.n_layers ? weights_.layer(layer + 1).gate : nullptr;
+        if (between_layers_ && layer > 0) between_layers_();
+        moe_.run(layer, weights_.layer(layer).gate, next_gate, h_.as<float>(), n_tokens, x_.as<float>(),
                  routing_.data() + layer * config_.n_active, config_.n_layers * config_.n_active);
+        if (probe_ != nullptr && device_.ok()) probe_->collect(layer);  // the router's answer was waited for
     }
     compute_logits(segments, n_tokens, wanted);
     device_.host_wait(device_.record(DeviceEvent::Queue::kCompute));

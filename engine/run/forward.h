@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <stop_token>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "engine/run/dispatcher.h"
 #include "engine/run/kv_pool.h"
 #include "engine/run/moe_layer.h"
+#include "engine/run/routing_probe.h"
 
 namespace offstage::engine {
 
@@ -48,6 +50,13 @@ class Forward {
     // kDone, the sequences are as they were.
     Outcome step(std::span<const Segment> segments, Logits wanted, const std::stop_token& stop);
 
+    MoeLayer& moe() { return moe_; }
+    // Called by step() between two layers; may move experts, must not throw.
+    void set_between_layers(std::function<void()> call) { between_layers_ = std::move(call); }
+    // From now on every step fills the probe's guesses, which takes a little time; nullptr: none. It must outlive this
+    // object or the next call.
+    void set_probe(RoutingProbe* probe) { probe_ = probe; }
+
     std::int64_t max_step() const { return max_step_; }
     // Of the last step: kLast one row per segment, kAll one per token; (rows, vocab_size).
     std::span<const float> logits() const { return logits_view_; }
@@ -73,6 +82,8 @@ class Forward {
     std::int64_t max_step_;
     AttentionShape attention_;
     MoeLayer moe_;
+    std::function<void()> between_layers_;
+    RoutingProbe* probe_ = nullptr;
     const kernels::KvView* kv_ = nullptr;  // of the step's sequences
 
     std::vector<float> inverse_frequencies_;  // (head_dim / 2)

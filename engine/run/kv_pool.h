@@ -54,6 +54,7 @@ class KvSequence {
     KvPool& pool() const { return *pool_; }
     std::int64_t size() const { return size_; }          // tokens held
     std::int64_t capacity() const { return capacity_; }  // tokens it may hold
+    void set_capacity(std::int64_t n_tokens) { capacity_ = n_tokens; }  // not below size()
     std::span<const std::int32_t> blocks() const { return blocks_; }
 
     // Makes sure that n_tokens more can be written: takes blocks, and parts from a shared last block by copying what it

@@ -11,7 +11,9 @@
 #include "engine/error.h"
 #include "engine/model/synthetic.h"
 #include "engine/plan/calibration.h"
+#include "engine/plan/transition.h"
 #include "engine/plan/routing_draw.h"
+#include "engine/quant/quantize_dense.h"
 
 namespace offstage::engine {
 namespace {
@@ -75,6 +77,11 @@ fs::path model_directory(const std::string& model) {
 LoadedModel::LoadedModel(const LoadRequest& request, Text text, const LoadProgressFn& progress,
                          const std::stop_token& stop) {
     const auto start = Clock::now();
+    request_ = request;
+    if (request.quant.experts.has_value() && request.quality.allows_fewer_bits()) {
+        throw Error(ErrorKind::kInvalidInput,
+                    "One format for all experts was asked for and a floor of quality as well; choose one of them.");
+    }
     if (request.context < 0 || request.context > kLargestContext) {
         throw Error(ErrorKind::kInvalidInput, "The context is " + std::to_string(request.context) +
                                                   " tokens; expected 1 to " + std::to_string(kLargestContext) +
@@ -82,9 +89,11 @@ LoadedModel::LoadedModel(const LoadRequest& request, Text text, const LoadProgre
     }
     pool_ = std::make_unique<kernels::ThreadPool>(request.n_threads);
     open_source(request, text);
+    expert_source_->set_method(request.quant.method);
     mode_ = resolve_mode(request.compute, source_->expert_type(), *pool_);
     host_ = std::make_unique<CpuOperations>(*pool_, mode_);
     load_popularity(request);
+    sensitivity_ = Sensitivity::typical(config_.n_layers, config_.n_experts);
     open_devices(request);
     make_plans(request);
     device_->memory().fail_allocation(request.drill.device_allocation);
@@ -94,6 +103,7 @@ LoadedModel::LoadedModel(const LoadRequest& request, Text text, const LoadProgre
     measure_costs(request, progress, stop);
     source_->watch(throttled(progress, directory_.empty() ? "Drawing weights" : "Packing weights"), stop);
     DenseWeights dense = source_->load_dense(*ram_);
+    if (request.quant.dense) quantize_dense(dense, *request.quant.dense, *ram_, *pool_, stop);
     active_bytes_ = engine::active_bytes(config_, dense, source_->expert_type());
     weights_ = DeviceWeights(std::move(dense), *device_);
     // Page-locked memory is taken from everybody: some stays free. Emulated devices lock nothing.
@@ -101,13 +111,22 @@ LoadedModel::LoadedModel(const LoadRequest& request, Text text, const LoadProgre
         device_->info().emulated
             ? std::numeric_limits<std::uint64_t>::max()
             : static_cast<std::uint64_t>(std::max<std::int64_t>(0, memory_size().total_bytes / 4 * 3));
-    experts_ = std::make_unique<ExpertStore>(config_, *source_, plan_, *device_, *ram_, *pool_, pin_budget);
+    ExpertStore::Options options;
+    options.pin_budget_bytes = pin_budget;
+    options.dry = request.dry;
+    options.n_speculative = request.prefetch == PrefetchMode::kOff ? 0 : MoeLayer::kMostGuessedCopies;
+    experts_ = std::make_unique<ExpertStore>(config_, *expert_source_, plan_, *device_, *ram_, *pool_, options);
     source_->watch({}, {});
 
     kv_ = std::make_unique<KvPool>(config_, plan_.context, KvPool::kSpareBlocks, *device_);
     dispatcher_ = std::make_unique<Dispatcher>(cost_, request.dispatch);
     forward_ = std::make_unique<Forward>(config_, weights_, *experts_, *device_, *host_, *dispatcher_, plan_.max_step,
                                          plan_.context);
+    cache_policy_ = make_cache_policy(request.cache, popularity_);
+    if (!device_->shares_host_memory()) {
+        forward_->moe().set_cache(cache_policy_.get());
+        forward_->moe().set_prefetch(request.prefetch);
+    }
     device_->memory().fail_allocation(0);
     ram_->fail_allocation(0);
     device_->fail_copy(0);
@@ -124,6 +143,7 @@ void LoadedModel::open_source(const LoadRequest& request, Text text) {
         const SyntheticModel model = parse_synthetic(request.model);
         config_ = model.config;
         source_ = draw_weights(model, *pool_, request.dry);
+        expert_source_ = std::make_unique<ExpertSource>(config_, *source_, nullptr);
         summary_.name = model.name;
         return;
     }
@@ -138,6 +158,9 @@ void LoadedModel::open_source(const LoadRequest& request, Text text) {
         chat_template_ = ChatTemplate::read(directory_);
     }
     source_ = open_weights(Checkpoint::open(directory_), config_, request.compute == ComputeMode::kBf16, *pool_);
+    quant_cache_ = std::make_unique<QuantCache>(request.quant_cache_directory.empty() ? cache_directory() / "quantized"
+                                                                     : fs::path(request.quant_cache_directory));
+    expert_source_ = std::make_unique<ExpertSource>(config_, *source_, quant_cache_.get());
     summary_.name = fs::weakly_canonical(directory_).filename().string();
 }
 
@@ -190,13 +213,14 @@ void LoadedModel::load_popularity(const LoadRequest& request) {
 }
 
 void LoadedModel::make_plans(const LoadRequest& request) {
-    demand_ = demand_of(config_, source_->expert_type(), source_->dense_bytes(), device_->info(),
+    demand_ = demand_of(config_, source_->expert_type(), dense_bytes(), device_->info(),
                         [&](const Backend::StepShape& shape) { return device_->scratch_bytes(shape); });
-    const PlacementKind kind =
-        request.dispatch.decode == PolicyKind::kLayers ? PlacementKind::kLayers : PlacementKind::kPopular;
+    // Two slots for copies on demand, and as many as may be guessed at once.
+    if (request.prefetch != PrefetchMode::kOff) demand_.staging_slots = 2 + MoeLayer::kMostGuessedCopies;
     if (request.context > 0) demand_.max_context = std::max(demand_.max_context, request.context);
-    Budget budget;
+    Budget& budget = budget_;
     budget.context = request.context;
+    budget.quality = request.quality;
     budget.ram_bytes = ram_->usage().budget_bytes;
     budget.vram_bytes = device_->memory().usage().budget_bytes;
     if (device_->info().kind == DeviceKind::kEmulated && !request.dry) {
@@ -204,15 +228,30 @@ void LoadedModel::make_plans(const LoadRequest& request) {
         const std::uint64_t available =
             with_headroom(static_cast<std::uint64_t>(std::max<std::int64_t>(0, memory_size().available_bytes)));
         budget.vram_bytes = std::min(budget.vram_bytes, available);
-        plan_ = make_plan(demand_, budget, popularity_, kind);
+        plan_ = plan_for(demand_, budget, request.quant.experts);
         const std::uint64_t left = available - std::min(available, plan_.vram_bytes());
         if (budget.ram_bytes > left) {
             budget.ram_bytes = std::max<std::uint64_t>(left, 1);  // 0 would mean no limit
-            plan_ = make_plan(demand_, budget, popularity_, kind);
+            plan_ = plan_for(demand_, budget, request.quant.experts);
         }
         return;
     }
-    plan_ = make_plan(demand_, budget, popularity_, kind);
+    plan_ = plan_for(demand_, budget, request.quant.experts);
+}
+
+Plan LoadedModel::plan_for(const ModelDemand& model, const Budget& budget,
+                           std::optional<kernels::WeightType> uniform) const {
+    const PlacementKind kind =
+        request_.dispatch.decode == PolicyKind::kLayers ? PlacementKind::kLayers : PlacementKind::kPopular;
+    Budget wanted = budget;
+    wanted.uniform = uniform;
+    PlanCosts costs;
+    if (wanted.quality.allows_fewer_bits() && cost_.table().expert_bytes > 0) {
+        costs.cost = &cost_;
+        costs.sensitivity = &sensitivity_;
+        costs.decode = request_.dispatch.decode;
+    }
+    return make_plan(model, wanted, popularity_, kind, costs);
 }
 
 void LoadedModel::measure_costs(const LoadRequest& request, const LoadProgressFn& progress,
@@ -220,39 +259,22 @@ void LoadedModel::measure_costs(const LoadRequest& request, const LoadProgressFn
     if (device_->shares_host_memory()) return;  // one place, nothing to decide
     const CalibrationCache cache(request.cache_directory.empty() ? cache_directory() / "calibration"
                                                                  : fs::path(request.cache_directory));
-    const std::string key =
-        CalibrationCache::key(*device_, *host_, source_->expert_type(), config_.hidden_dim, config_.ffn_dim);
-    CostTable table;
-    if (!cache.load(key, table)) {
-        const std::uint64_t bytes = demand_.expert_bytes;
-        DeviceBlock slot;
-        if (device_->memory().available_bytes() >= bytes) {
-            slot = device_->memory().allocate(bytes, MemoryUse::kStaging, "measuring");
-        }
-        // Several experts in turn, so that no cache serves them.
-        const auto n_samples = static_cast<std::int32_t>(std::clamp<std::uint64_t>(kSampleBytes / bytes, 2, 16));
-        PinnedHost<std::byte> memory(*device_, static_cast<std::size_t>(n_samples) * bytes, "measuring");
-        std::vector<kernels::ExpertView> samples;
-        for (std::int32_t i = 0; i < n_samples; ++i) {
-            std::byte* block = memory.host() + static_cast<std::size_t>(i) * bytes;
-            source_->pack_expert(LayerIndex{static_cast<std::int32_t>(i / config_.n_experts % config_.n_layers)},
-                                 ExpertIndex{static_cast<std::int32_t>(i % config_.n_experts)}, block, *pool_);
-            samples.push_back({block, source_->expert_type(), config_.hidden_dim, config_.ffn_dim});
-        }
-        CalibrationRequest wanted;
-        wanted.experts = samples;
-        wanted.device_slot = slot.data();
-        wanted.pinned = memory.pinned();
-        wanted.n_active = config_.n_active;
-        wanted.largest = std::min<std::int64_t>(
-            1024, static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(plan_.max_step))));
-        device_->reserve(Forward::step_shape(config_, source_->expert_type(), plan_.max_step, plan_.context));
-        const auto told = [&](double done) {
-            if (progress) progress({"Measuring this machine", static_cast<std::uint64_t>(done * 1000), 1000});
-        };
-        table = calibrate(*device_, *host_, wanted, told, stop);
-        if (slot) cache.store(key, table);
-    }
+    device_->reserve(Forward::step_shape(config_, source_->expert_type(), plan_.max_step, plan_.context));
+    const auto told = [&](double done) {
+        if (progress) progress({"Measuring this machine", static_cast<std::uint64_t>(done * 1000), 1000});
+    };
+    FormatCalibration wanted;
+    wanted.hidden_dim = config_.hidden_dim;
+    wanted.ffn_dim = config_.ffn_dim;
+    wanted.n_active = config_.n_active;
+    wanted.largest = std::min<std::int64_t>(
+        1024, static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(plan_.max_step))));
+    const auto measure = [&](kernels::WeightType format) {
+        wanted.format = format;
+        wanted.pack = [&](std::int64_t n, std::byte* block) { pack_sample(format, n, block); };
+        return calibrate_format(*device_, *host_, wanted, cache, told, stop);
+    };
+    CostTable table = measure(source_->expert_type());
     // The dense part is bound as an expert is: by the device's memory for one token, by its arithmetic for many.
     CostModel bare(table);
     const double experts_in_dense = static_cast<double>(demand_.dense_bytes) /
@@ -262,6 +284,134 @@ void LoadedModel::measure_costs(const LoadRequest& request, const LoadProgressFn
     }
     if (table.dense_us_per_token == 0) table.dense_us_per_token = experts_in_dense * bare.gpu_us(1024) / 1024;
     cost_ = CostModel(table);
+    cost_.set_master(source_->expert_type());
+    for (const FormatDemand& format : demand_.formats) {
+        cost_.set_expert_bytes(format.format, expert_source_->expert_bytes(format.format));
+        const bool asked = request.quality.allows_fewer_bits() || request.quant.experts == format.format;
+        if (asked && format.format != source_->expert_type()) cost_.set_table(format.format, measure(format.format));
+    }
+    if (request.quality.allows_fewer_bits()) plan_ = plan_for(demand_, budget_, std::nullopt);
+}
+
+void LoadedModel::check_budget(const Budget& budget) const {
+    if (!device_->shares_host_memory() && budget.vram_bytes > 0) {
+        const std::uint64_t most = device_->info().available_bytes;
+        if (budget.vram_bytes > most) {
+            throw Error(ErrorKind::kInvalidInput, "The VRAM budget is " + format_bytes(budget.vram_bytes) + ", but " +
+                                                      device_->info().name + " has " + format_bytes(most) +
+                                                      " to give; lower it.");
+        }
+    }
+    if (budget.ram_bytes > 0 && !request_.dry) {
+        const auto available = static_cast<std::uint64_t>(std::max<std::int64_t>(0, memory_size().available_bytes));
+        const std::uint64_t most = available + ram_->usage().used_bytes;
+        if (budget.ram_bytes > std::max(most, ram_->usage().budget_bytes)) {
+            throw Error(ErrorKind::kInvalidInput, "The RAM budget is " + format_bytes(budget.ram_bytes) +
+                                                      ", but only " + format_bytes(most) + " are there; lower it.");
+        }
+    }
+}
+
+Plan LoadedModel::replan_for(const Budget& budget, std::optional<kernels::WeightType> uniform,
+                             std::int64_t context) const {
+    ModelDemand demand = demand_;
+    // The workspace is that of the steps the model was loaded with.
+    demand.workspace_fixed_bytes = plan_.workspace_bytes;
+    demand.workspace_bytes_per_token = 0;
+    Budget wanted = budget;
+    if (wanted.context == 0) wanted.context = context;
+    demand.max_context = std::max(demand.max_context, wanted.context);
+    Plan plan = plan_for(demand, wanted, uniform);
+    plan.max_step = plan_.max_step;
+    return plan;
+}
+
+void LoadedModel::describe_formats(Plan& plan) const {
+    double bits = 0;
+    for (std::size_t i = 0; i < plan.places.size(); ++i) {
+        const kernels::WeightType format = plan.formats.empty() ? source_->expert_type() : plan.formats[i];
+        const auto found = std::find_if(demand_.formats.begin(), demand_.formats.end(),
+                                        [&](const FormatDemand& f) { return f.format == format; });
+        bits += found != demand_.formats.end() ? found->bits_per_weight : 16;
+    }
+    plan.mean_bits = bits / static_cast<double>(plan.places.size());
+    plan.predicted_loss = 0;
+    for (std::size_t i = 0; i < plan.places.size(); ++i) {
+        const auto n = static_cast<std::int64_t>(i);
+        plan.predicted_loss += sensitivity_.loss(plan.format(i, source_->expert_type()), n / config_.n_experts,
+                                                 n % config_.n_experts, popularity_);
+    }
+}
+
+void LoadedModel::estimate_transition(const Plan& from, const Plan& to, ReplanPreview& preview) const {
+    const Transition change = transition(from, to, demand_, device_->shares_host_memory() ? nullptr : &cost_);
+    Forecast figures;
+    add_transition(change, quantized_weights_per_s_, figures);
+    preview.bytes_to_move = figures.bytes_to_move;
+    preview.seconds = figures.seconds_to_get_there;
+}
+
+void LoadedModel::make_room_for(const Plan& plan, const Budget& budget) {
+    std::uint64_t largest = experts_->host_slot_bytes();
+    for (const kernels::WeightType format : plan.formats) {
+        largest = std::max(largest, expert_source_->expert_bytes(format));
+    }
+    if (plan.host_staging_slots > 0 || experts_->n_host_slots() > 0) {
+        experts_->set_host_slots(std::max(plan.host_staging_slots, experts_->n_host_slots()), largest);
+    }
+    const auto grow = [](Arena& arena, std::uint64_t bytes) {
+        if (bytes > arena.usage().budget_bytes) arena.set_budget(bytes);
+    };
+    if (!device_->shares_host_memory()) grow(device_->memory(), budget.vram_bytes);
+    grow(*ram_, budget.ram_bytes);
+}
+
+void LoadedModel::put_in_force(const Plan& plan, const Budget& budget) {
+    experts_->settle();
+    if (!device_->shares_host_memory()) {
+        std::uint64_t largest = 0;
+        for (std::size_t i = 0; i < plan.places.size(); ++i) {
+            largest = std::max(largest, expert_source_->expert_bytes(
+                                            plan.formats.empty() ? source_->expert_type() : plan.formats[i]));
+        }
+        experts_->set_staging(plan.staging_slots, largest);
+    }
+    const auto shrink = [](Arena& arena, std::uint64_t bytes) {
+        if (bytes > 0 && bytes < arena.usage().budget_bytes) {
+            arena.set_budget(std::max(bytes, arena.usage().used_bytes));
+        }
+    };
+    if (!device_->shares_host_memory()) shrink(device_->memory(), budget.vram_bytes);
+    shrink(*ram_, budget.ram_bytes);
+    plan_ = plan;
+}
+
+// Some expert in the format; what it says does not matter for what it costs, so that rounding to nearest will do.
+void LoadedModel::pack_sample(kernels::WeightType format, std::int64_t n, std::byte* block) {
+    const std::int64_t i = n % (config_.n_layers * config_.n_experts);
+    const LayerIndex layer{static_cast<std::int32_t>(i / config_.n_experts)};
+    const ExpertIndex expert{static_cast<std::int32_t>(i % config_.n_experts)};
+    if (format == source_->expert_type() || request_.dry) {
+        source_->pack_expert(layer, expert, block, *pool_);
+        return;
+    }
+    HostBuffer master(kernels::expert_bytes(source_->expert_type(), config_.hidden_dim, config_.ffn_dim), "measuring");
+    source_->pack_expert(layer, expert, master.data(), *pool_);
+    const kernels::WeightView rows{master.data(), source_->expert_type(), 3 * config_.ffn_dim, config_.hidden_dim,
+                                   config_.hidden_dim};
+    Quantizer(*pool_, QuantMethod::kNearest).quantize(rows, format, block);
+}
+
+void LoadedModel::set_resting(bool rests) {
+    rests_ = rests;
+    forward_->moe().set_cache_resting(rests);
+}
+
+std::uint64_t LoadedModel::expert_bytes_of(const Plan& plan) const {
+    if (plan.formats.empty()) return plan.places.size() * expert_source_->expert_bytes(source_->expert_type());
+    std::uint64_t bytes = 0;
+    for (const kernels::WeightType format : plan.formats) bytes += expert_source_->expert_bytes(format);
+    return bytes;
 }
 
 void LoadedModel::learn_placement() {
@@ -270,12 +420,17 @@ void LoadedModel::learn_placement() {
 
 void LoadedModel::learn(std::span<const std::int32_t> routing, std::int64_t n_tokens) {
     experts_->poll();
-    if (learner_ == nullptr) return;
+    if (learner_ == nullptr || rests_) return;
     learner_->observe(routing, n_tokens);
     if (experts_->exchanging()) return;
     experts_->residency(resident_);
     const auto exchange = learner_->propose(resident_);
     if (exchange.has_value()) experts_->begin_exchange(*exchange);
+}
+
+std::uint64_t LoadedModel::dense_bytes() const {
+    if (!request_.quant.dense) return source_->dense_bytes();
+    return quantized_dense_bytes(config_, source_->dense_bytes(), source_->expert_type(), *request_.quant.dense);
 }
 
 void LoadedModel::describe(const LoadRequest& request) {
@@ -294,9 +449,10 @@ void LoadedModel::describe(const LoadRequest& request) {
     summary_.context = plan_.context;
     summary_.total_weights = config_.total_weights();
     summary_.active_weights = config_.active_weights();
-    summary_.weight_bytes = source_->dense_bytes() +
-                            static_cast<std::uint64_t>(config_.n_layers * config_.n_experts) * experts_->expert_bytes();
-    summary_.weight_type = kernels::name_of(experts_->type());
+    summary_.weight_bytes = dense_bytes() +
+                            expert_bytes_of(plan_);
+    summary_.weight_type = kernels::name_of(source_->expert_type());
+    if (request.quant.experts.has_value()) summary_.weight_type = kernels::name_of(*request.quant.experts);
     summary_.compute = kernels::name_of(mode_);
     summary_.instruction_set = kernels::name_of(kernels::cpu_kernels().instruction_set);
     summary_.n_threads = pool_->n_threads();

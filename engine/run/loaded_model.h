@@ -19,6 +19,9 @@
 #include "engine/run/forward.h"
 #include "engine/run/kv_pool.h"
 #include "engine/run/model_demand.h"
+#include "engine/plan/sensitivity.h"
+#include "engine/quant/expert_source.h"
+#include "engine/quant/quant_cache.h"
 #include "engine/run/session.h"
 #include "engine/text/chat_template.h"
 #include "engine/text/tokenizer.h"
@@ -56,9 +59,30 @@ class LoadedModel {
     ExpertStore& experts() { return *experts_; }
     KvPool& kv() { return *kv_; }
     Forward& forward() { return *forward_; }
+    ExpertSource& source() { return *expert_source_; }
+    const LoadRequest& request() const { return request_; }
+    CachePolicy& cache_policy() { return *cache_policy_; }
+
+    // A plan for these budgets. `uniform`: all experts in this format; else Budget::quality decides. Throws Error.
+    Plan plan_for(const ModelDemand& model, const Budget& budget, std::optional<kernels::WeightType> uniform) const;
+    Budget budget() const { return budget_; }  // as loaded
 
     // An empty one that holds up to plan().context tokens. Must not outlive the model.
     KvSequence new_sequence() { return KvSequence(*kv_, plan_.context); }
+    // ---- for re-plans (Replanner)
+    // Throws Error (kInvalidInput) when the machine has not got so much.
+    void check_budget(const Budget& budget) const;
+    // A plan beside which the steps' workspace stays as it is. context 0 in the budget: this one.
+    Plan replan_for(const Budget& budget, std::optional<kernels::WeightType> uniform, std::int64_t context) const;
+    // Mean bits and predicted loss of the plan's formats.
+    void describe_formats(Plan& plan) const;
+    void estimate_transition(const Plan& from, const Plan& to, ReplanPreview& preview) const;
+    // Before experts are moved towards a plan: what must be larger meanwhile is. Throws Error; then nothing changed.
+    void make_room_for(const Plan& plan, const Budget& budget);
+    // When they have been: what may be smaller is, KV cache and staging are the plan's. Throws Error.
+    void put_in_force(const Plan& plan, const Budget& budget);
+    // The conversation's learning rests while somebody else moves experts.
+    void set_resting(bool rests);
     // From now on experts change places by live counts (LoadRequest::learn_placement).
     void learn_placement();
     // After a step: exchanges experts by live counts, where that was asked for and is worth it.
@@ -74,13 +98,21 @@ class LoadedModel {
     void load_popularity(const LoadRequest& request);
     void measure_costs(const LoadRequest& request, const LoadProgressFn& progress, const std::stop_token& stop);
     void describe(const LoadRequest& request);
+    void pack_sample(kernels::WeightType format, std::int64_t n, std::byte* block);
+    std::uint64_t expert_bytes_of(const Plan& plan) const;
+    std::uint64_t dense_bytes() const;  // as they will be kept
 
     ModelConfig config_;
     std::unique_ptr<kernels::ThreadPool> pool_;
     std::unique_ptr<Tokenizer> tokenizer_;
     std::unique_ptr<ChatTemplate> chat_template_;
     std::filesystem::path directory_;  // empty: synthetic
+    LoadRequest request_;
     std::unique_ptr<WeightSource> source_;
+    std::unique_ptr<QuantCache> quant_cache_;
+    std::unique_ptr<ExpertSource> expert_source_;
+    Sensitivity sensitivity_;
+    double quantized_weights_per_s_ = 0;
     kernels::GemmMode mode_ = kernels::GemmMode::kF32;
     std::unique_ptr<CpuOperations> host_;
     HostMemory host_memory_;
@@ -90,7 +122,9 @@ class LoadedModel {
     Arena* ram_ = nullptr;
     Popularity popularity_;
     ModelDemand demand_;
+    Budget budget_;
     Plan plan_;
+    std::unique_ptr<CachePolicy> cache_policy_;
     DeviceWeights weights_;
     std::unique_ptr<ExpertStore> experts_;
     CostModel cost_;
@@ -98,6 +132,7 @@ class LoadedModel {
     std::unique_ptr<Dispatcher> dispatcher_;
     std::unique_ptr<Forward> forward_;
     std::unique_ptr<PlacementLearner> learner_;
+    bool rests_ = false;
     std::vector<std::uint8_t> resident_;
     std::uint64_t active_bytes_ = 0;
     ModelSummary summary_;

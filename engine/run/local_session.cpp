@@ -51,6 +51,14 @@ ModelSummary LocalSession::load(const LoadRequest& request, const LoadProgressFn
     unload();
     model_ = std::make_unique<LoadedModel>(request, LoadedModel::Text::kWanted, progress, stop);
     cache_ = model_->new_sequence();
+    replanner_ = std::make_unique<Replanner>(*model_);
+    model_->forward().set_between_layers([this] { replanner_->between_layers(); });
+    {
+        const std::lock_guard lock(orders_mutex_);
+        n_layers_ = model_->config().n_layers;
+        n_experts_ = model_->config().n_experts;
+    }
+    tokens_made_ = 0;
     recorder_.reshape(model_->config().n_layers, model_->config().n_experts, model_->config().n_active);
     publish(Publish::kNow);
     return model_->summary();
@@ -58,6 +66,13 @@ ModelSummary LocalSession::load(const LoadRequest& request, const LoadProgressFn
 
 void LocalSession::unload() {
     cache_ = KvSequence();
+    replanner_.reset();
+    {
+        const std::lock_guard lock(orders_mutex_);
+        orders_.clear();
+        reports_.clear();
+        n_layers_ = n_experts_ = 0;
+    }
     model_.reset();
     cached_tokens_.clear();
     recorder_.reshape(0, 0, 0);
@@ -133,6 +148,7 @@ std::int64_t LocalSession::reuse_prefix(const std::vector<TokenId>& prompt) {
 Forward::Outcome LocalSession::step(std::span<const Segment> segments, Forward::Logits wanted,
                                     const std::stop_token& stop) {
     Forward& forward = model_->forward();
+    between_steps();
     const Forward::Outcome outcome = forward.step(segments, wanted, stop);
     if (outcome == Forward::Outcome::kFailed) {
         Backend& device = model_->device();
@@ -211,6 +227,8 @@ GenerationResult LocalSession::generate(const GenerationRequest& request, const 
     const std::vector<TokenId> prompt = prompt_tokens(request);
     check_fits(static_cast<std::int64_t>(prompt.size()));
     model_->dispatcher().reset_totals();
+    const std::uint64_t reports_before = replanner_->reports().empty() ? 0 : replanner_->reports().back().id;
+    const bool moved_before = replanner_->moving();
 
     GenerationResult result;
     result.prompt_tokens = static_cast<std::int64_t>(prompt.size());
@@ -227,6 +245,9 @@ GenerationResult LocalSession::generate(const GenerationRequest& request, const 
         answer_one(request, on_delta, stop, result);
     }
     report(result);
+    for (const ReplanReport& replan : replanner_->reports()) {
+        if (replan.id > reports_before || (moved_before && replan.id == reports_before)) result.replans.push_back(replan);
+    }
     publish(Publish::kNow);
     return result;
 }
@@ -259,6 +280,7 @@ void LocalSession::answer_one(const GenerationRequest& request, const TextDeltaF
             break;
         }
         result.tokens.push_back(token);
+        ++tokens_made_;
         if (result.tokens.size() > 1) {
             result.decode_tokens_per_s = static_cast<double>(result.tokens.size() - 1) / seconds_since(first_token_us_);
         }
@@ -432,6 +454,101 @@ void LocalSession::report(GenerationResult& result) const {
     }
     report.decode_policy = name_of(model_->dispatcher().decode_policy());
     report.decisions = model_->dispatcher().decisions();
+    report.guessed_copies = totals.guessed_copies;
+    report.used_guesses = totals.used_guesses;
+    report.admissions = totals.admissions;
+}
+
+// ---------------------------------------------------------------- budgets that move
+
+std::uint64_t LocalSession::post(const std::function<Order(std::uint64_t id)>& make) {
+    const std::lock_guard lock(orders_mutex_);
+    if (n_layers_ == 0) throw Error(ErrorKind::kInvalidInput, "No model is loaded; open one first.");
+    const std::uint64_t id = ++last_id_;
+    orders_.push_back(make(id));
+    return id;
+}
+
+void LocalSession::between_steps() {
+    std::vector<Order> orders;
+    {
+        const std::lock_guard lock(orders_mutex_);
+        orders.swap(orders_);
+    }
+    for (const Order& order : orders) order(*replanner_);
+    if (orders.empty() && !replanner_->moving()) return;
+    replanner_->between_steps(tokens_made_);
+    const std::int64_t context = replanner_->in_force().context;
+    if (context != cache_.capacity() && context >= cache_.size()) cache_.set_capacity(context);
+    const std::lock_guard lock(orders_mutex_);
+    reports_.assign(replanner_->reports().begin(), replanner_->reports().end());
+}
+
+std::size_t LocalSession::index_of(std::int64_t layer, std::int64_t expert) const {
+    const std::lock_guard lock(orders_mutex_);
+    if (layer < 0 || layer >= n_layers_ || expert < 0 || expert >= n_experts_) {
+        throw Error(ErrorKind::kInvalidInput, "There is no expert " + std::to_string(expert) + " in layer " +
+                                                  std::to_string(layer) + " of the loaded model; it has " +
+                                                  std::to_string(n_layers_) + " layers of " +
+                                                  std::to_string(n_experts_) + ".");
+    }
+    return static_cast<std::size_t>(layer * n_experts_ + expert);
+}
+
+ReplanPreview LocalSession::preview(const ReplanRequest& request) {
+    static_cast<void>(require_model());
+    return replanner_->preview(request);
+}
+
+std::uint64_t LocalSession::replan(const ReplanRequest& request) {
+    return post([&](std::uint64_t id) {
+        return [this, id, request](Replanner& replanner) { replanner.begin(id, request, tokens_made_); };
+    });
+}
+
+void LocalSession::cancel_replan() {
+    post([](std::uint64_t) { return [](Replanner& replanner) { replanner.cancel(); }; });
+}
+
+std::uint64_t LocalSession::pin_expert(std::int64_t layer, std::int64_t expert, bool pinned) {
+    const std::size_t index = index_of(layer, expert);
+    return post([&](std::uint64_t id) {
+        return [this, id, index, pinned](Replanner& replanner) { replanner.pin(id, index, pinned, tokens_made_); };
+    });
+}
+
+std::uint64_t LocalSession::evict_expert(std::int64_t layer, std::int64_t expert) {
+    const std::size_t index = index_of(layer, expert);
+    return post([&](std::uint64_t id) {
+        return [this, id, index](Replanner& replanner) { replanner.evict(id, index, tokens_made_); };
+    });
+}
+
+std::uint64_t LocalSession::set_expert_format(std::int64_t layer, std::int64_t expert, kernels::WeightType format) {
+    const std::size_t index = index_of(layer, expert);
+    return post([&](std::uint64_t id) {
+        return [this, id, index, format](Replanner& replanner) {
+            replanner.set_format(id, index, format, tokens_made_);
+        };
+    });
+}
+
+std::vector<ReplanReport> LocalSession::replans() const {
+    const std::lock_guard lock(orders_mutex_);
+    return reports_;
+}
+
+void LocalSession::advance(std::stop_token stop) {
+    static_cast<void>(require_model());
+    between_steps();
+    while (replanner_->moving() && !stop.stop_requested()) {
+        replanner_->finish(stop);
+        between_steps();
+        publish(Publish::kWhenDue);
+    }
+    between_steps();
+    const std::lock_guard lock(orders_mutex_);
+    reports_.assign(replanner_->reports().begin(), replanner_->reports().end());
 }
 
 void LocalSession::reset_conversation() {

@@ -1,11 +1,14 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "engine/run/kv_pool.h"
 #include "engine/run/loaded_model.h"
+#include "engine/run/replanner.h"
 #include "engine/run/sampler.h"
 #include "engine/run/session.h"
 #include "engine/telemetry/routing_recorder.h"
@@ -24,6 +27,14 @@ class LocalSession final : public Session {
                               std::stop_token stop) override;
     void reset_conversation() override;
     Snapshot snapshot() const override { return board_.latest(); }
+    ReplanPreview preview(const ReplanRequest& request) override;
+    std::uint64_t replan(const ReplanRequest& request) override;
+    void cancel_replan() override;
+    std::uint64_t pin_expert(std::int64_t layer, std::int64_t expert, bool pinned) override;
+    std::uint64_t evict_expert(std::int64_t layer, std::int64_t expert) override;
+    std::uint64_t set_expert_format(std::int64_t layer, std::int64_t expert, kernels::WeightType format) override;
+    std::vector<ReplanReport> replans() const override;
+    void advance(std::stop_token stop) override;
 
     LoadedModel* model() { return model_.get(); }  // nullptr: none; for tests and benches
 
@@ -59,7 +70,21 @@ class LocalSession final : public Session {
     enum class Publish { kNow, kWhenDue };
     void publish(Publish when);
 
+    // What other threads ask for, done by the engine's thread between two steps.
+    using Order = std::function<void(Replanner&)>;
+    std::uint64_t post(const std::function<Order(std::uint64_t id)>& make);
+    void between_steps();
+    std::size_t index_of(std::int64_t layer, std::int64_t expert) const;
+
     std::unique_ptr<LoadedModel> model_;
+    std::unique_ptr<Replanner> replanner_;
+    std::int64_t tokens_made_ = 0;
+
+    mutable std::mutex orders_mutex_;  // never held while anything is computed
+    std::vector<Order> orders_;
+    std::uint64_t last_id_ = 0;
+    std::vector<ReplanReport> reports_;  // a copy for other threads
+    std::int64_t n_layers_ = 0, n_experts_ = 0;  // of the loaded model, for other threads
     KvSequence cache_;                    // the conversation's; goes before the model does
     std::vector<TokenId> cached_tokens_;  // what cache_ holds, token by token
     double started_us_ = 0;               // of the answer being made, by the device's clock

@@ -30,7 +30,7 @@ ModelDemand demand_of(const ModelConfig& config, kernels::WeightType type, std::
                                       [&](const FormatDemand& f) { return f.format == format; });
         if (seen || (kernels::is_packed(format) && config.hidden_dim % kernels::kPackedBlock != 0)) continue;
         // A copy in more bits than the master's says nothing more.
-        if (format == kernels::WeightType::kBf16 && kernels::bytes_per_weight(type) == 2) continue;
+        if (format != type && format == kernels::WeightType::kBf16 && kernels::bytes_per_weight(type) == 2) continue;
         demand.formats.push_back({format,
                                   (kernels::expert_bytes(format, config.hidden_dim, config.ffn_dim) + 255) / 256 * 256,
                                   8.0 * static_cast<double>(kernels::row_bytes(format, config.hidden_dim)) /

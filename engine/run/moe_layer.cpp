@@ -30,14 +30,17 @@ MoeLayer::MoeLayer(const ModelConfig& config, ExpertStore& experts, Backend& dev
       host_(host),
       dispatcher_(dispatcher),
       token_counts_(as_size(config.n_experts), 0),
-      next_row_(as_size(config.n_experts), 0),
-      staging_free_(as_size(experts.n_staging())) {
+      next_row_(as_size(config.n_experts), 0) {
     const std::int64_t max_rows = max_step * config.n_active;
     chosen_ = Mirror<std::int32_t>(device, as_size(max_rows), MemoryUse::kWorkspace, "routing");
     row_map_ = Mirror<std::int32_t>(device, as_size(2 * max_rows), MemoryUse::kWorkspace, "routing");
     weights_ = device.memory().allocate(as_size(max_rows) * sizeof(float), MemoryUse::kWorkspace, "routing");
     rows_ = Mirror<float>(device, as_size(max_rows * config.hidden_dim), MemoryUse::kWorkspace, "the experts' outputs");
     if (!device.shares_host_memory()) {
+        guesses_ = Mirror<std::int32_t>(device, as_size(kGuessingTokens * config.n_active), MemoryUse::kWorkspace,
+                                        "guesses");
+        guess_weights_ = device.memory().allocate(as_size(kGuessingTokens * config.n_active) * sizeof(float),
+                                                  MemoryUse::kWorkspace, "guesses");
         inputs_ = PinnedHost<float>(device, as_size(max_step * config.hidden_dim), "the experts' inputs");
     }
 }
@@ -47,26 +50,28 @@ std::uint64_t MoeLayer::bytes_per_token(const ModelConfig& config) {
            (4 * sizeof(std::int32_t) + static_cast<std::uint64_t>(config.hidden_dim) * sizeof(float));
 }
 
-void MoeLayer::run(std::int64_t layer, const float* gate, const float* normalised, std::int64_t n_tokens, float* x,
-                   std::int32_t* routing, std::int64_t routing_stride) {
+void MoeLayer::run(std::int64_t layer, const float* gate, const float* next_gate, const float* normalised,
+                   std::int64_t n_tokens, float* x, std::int32_t* routing, std::int64_t routing_stride) {
     const std::int64_t hidden = config_.hidden_dim;
     const std::int64_t n_active = config_.n_active;
     n_rows_ = n_tokens * n_active;
     device_.route(gate, normalised, n_tokens, hidden, config_.n_experts, n_active, chosen_.device(),
                   weights_.as<float>());
     chosen_.download(0, as_size(n_rows_));
+    guess(next_gate, normalised, n_tokens);
     inputs_here_ = device_.shares_host_memory();
     if (!inputs_here_ && n_tokens <= kEagerTokens) fetch_inputs(normalised, n_tokens);
     const DeviceEvent routed = device_.record(Queue::kCompute);
     device_.host_wait(routed);
     if (!device_.ok()) return;  // what was brought over may be anything: no index may be taken from it
     finish();                   // the layer before has ended: its times can be read
+    experts_.poll();
 
     collect_loads(layer, n_tokens);
     for (std::int64_t t = 0; t < n_tokens; ++t) {
         std::copy_n(chosen_.host() + t * n_active, n_active, routing + t * routing_stride);
     }
-    schedule_ = &dispatcher_.schedule(loads_, experts_.n_staging());
+    schedule_ = &dispatcher_.schedule(loads_, experts_.staging().n_demand());
     order_rows(n_tokens);
     if (!device_.ok()) return;
 
@@ -79,12 +84,14 @@ void MoeLayer::run(std::int64_t layer, const float* gate, const float* normalise
     pending_.used_copy = false;
 
     submit_device(layer, normalised, n_tokens);
+    copy_guesses(layer);
     if (!host_groups_.empty()) run_host(layer, normalised, n_tokens);
     device_.combine(rows_.device(), row_map_.device() + n_rows_, weights_.as<float>(), n_tokens, n_active, hidden, x);
     pending_.end = device_.record(Queue::kCompute);
     last_end_ = pending_.end;
     pending_.active = true;
     const auto start = Clock::now();
+    keep_copies(layer);
     pending_loads_ = loads_;
     pending_schedule_ = *schedule_;
     dispatcher_.add_overhead(microseconds_since(start));
@@ -101,7 +108,14 @@ void MoeLayer::collect_loads(std::int64_t layer, std::int64_t n_tokens) {
     loads_.clear();
     for (std::int64_t e = 0; e < config_.n_experts; ++e) {
         const std::int32_t n = token_counts_[as_size(e)];
-        if (n > 0) loads_.push_back({static_cast<std::int32_t>(e), n, experts_.place(layer, e)});
+        if (n == 0) continue;
+        Place place = experts_.place(layer, e);
+        if (place != Place::kDevice && !device_.shares_host_memory()) {
+            // A guessed copy counts when it is whole; it is never waited for.
+            const auto slot = experts_.staging().find(experts_.index(layer, e));
+            if (slot.has_value() && device_.has_happened(experts_.staging().slot(*slot).copied)) place = Place::kDevice;
+        }
+        loads_.push_back({static_cast<std::int32_t>(e), n, place, experts_.format(layer, e)});
     }
 }
 
@@ -130,7 +144,9 @@ void MoeLayer::order_rows(std::int64_t n_tokens) {
 void MoeLayer::submit_device(std::int64_t layer, const float* normalised, std::int64_t n_tokens) {
     host_groups_.clear();
     copied_.clear();
+    arrived_.clear();
     calls_.clear();
+    Staging& staging = experts_.staging();
     for (std::size_t g = 0; g < groups_.size(); ++g) {
         const Group& group = groups_[g];
         Way& way = schedule_->assignments[g].way;
@@ -140,11 +156,22 @@ void MoeLayer::submit_device(std::int64_t layer, const float* normalised, std::i
             way = Way::kResident;
         }
         switch (way) {
-            case Way::kResident:
-                calls_.push_back({experts_.on_device(layer, group.expert), group.first_row, group.n_rows});
+            case Way::kResident: {
+                const std::size_t index = experts_.index(layer, group.expert);
+                if (experts_.on_device(index)) {
+                    calls_.push_back({experts_.device_view(layer, group.expert), group.first_row, group.n_rows});
+                    break;
+                }
+                const std::size_t slot = *staging.find(index);
+                calls_.push_back({{staging.slot(slot).memory.data, experts_.format(index), config_.hidden_dim,
+                                   config_.ffn_dim},
+                                  group.first_row,
+                                  group.n_rows});
+                arrived_.emplace_back(g, slot);
                 break;
+            }
             case Way::kCopy:
-                copied_.push_back({g, {}});
+                copied_.push_back({g, {}, {}});
                 break;
             case Way::kCpu:
                 host_groups_.push_back(g);
@@ -152,7 +179,7 @@ void MoeLayer::submit_device(std::int64_t layer, const float* normalised, std::i
         }
     }
     // As many copies as there are slots start at once, before the device is given anything else.
-    const std::size_t n_slots = staging_free_.size();
+    const auto n_slots = as_size(staging.n_demand());
     if (!copied_.empty()) pending_.copy_begin = device_.record(Queue::kCopy);
     for (std::size_t j = 0; j < std::min(n_slots, copied_.size()); ++j) start_copy(layer, j);
     if (!host_groups_.empty() && !inputs_here_) fetch_inputs(normalised, n_tokens);
@@ -161,7 +188,9 @@ void MoeLayer::submit_device(std::int64_t layer, const float* normalised, std::i
     if (!calls_.empty()) {
         const DeviceEvent begin = device_.record(Queue::kCompute);
         device_.experts(calls_, normalised, row_map_.device(), rows_.device());
-        pending_.times.push_back({begin, device_.record(Queue::kCompute)});
+        const DeviceEvent end = device_.record(Queue::kCompute);
+        pending_.times.push_back({begin, end});
+        for (const auto& [group, slot] : arrived_) staging.slot(slot).free = end;
     }
     for (std::size_t j = 0; j < copied_.size(); ++j) {
         if (j >= n_slots) start_copy(layer, j);
@@ -170,12 +199,12 @@ void MoeLayer::submit_device(std::int64_t layer, const float* normalised, std::i
         const Group& group = groups_[copied.group];
         device_.wait(*copied.done);
         const DeviceEvent begin = device_.record(Queue::kCompute);
-        const kernels::ExpertView view{experts_.staging(static_cast<std::int64_t>(j % n_slots)), experts_.type(),
+        const kernels::ExpertView view{staging.slot(*copied.slot).memory.data, experts_.format(layer, group.expert),
                                        config_.hidden_dim, config_.ffn_dim};
         const ExpertCall call{view, group.first_row, group.n_rows};
         device_.experts({&call, 1}, normalised, row_map_.device(), rows_.device());
         const DeviceEvent end = device_.record(Queue::kCompute);
-        staging_free_[j % n_slots] = end;
+        staging.slot(*copied.slot).free = end;
         pending_.times.push_back({begin, end});
     }
 }
@@ -183,15 +212,27 @@ void MoeLayer::submit_device(std::int64_t layer, const float* normalised, std::i
 void MoeLayer::start_copy(std::int64_t layer, std::size_t j) {
     Copied& copied = copied_[j];
     const Group& group = groups_[copied.group];
-    const std::size_t slot = j % staging_free_.size();
-    const kernels::ExpertView view = experts_.on_host(layer, group.expert);
-    copied.done = device_.copy_weights(experts_.staging(static_cast<std::int64_t>(slot)), view.data,
-                                       experts_.expert_bytes(), staging_free_[slot]);
+    const std::size_t index = experts_.index(layer, group.expert);
+    const std::uint64_t bytes = experts_.expert_bytes(experts_.format(index));
+    Staging& staging = experts_.staging();
+    if (const auto guessed = staging.find(index)) {  // on its way already
+        copied.slot = guessed;
+        copied.done = staging.slot(*guessed).copied;
+        pending_.copy_end = *copied.done;
+        pending_.used_copy = true;
+        return;
+    }
+    copied.slot = staging.next(bytes);
+    if (copied.slot.has_value()) {
+        const kernels::ExpertView view = experts_.on_host(layer, group.expert);
+        const Staging::Slot& slot = staging.slot(*copied.slot);
+        copied.done = device_.copy_weights(slot.memory.data, view.data, static_cast<std::size_t>(bytes), slot.free);
+    }
     if (copied.done.has_value()) {
         experts_.hold(layer, group.expert, *copied.done);
         pending_.copy_end = *copied.done;
         pending_.used_copy = true;
-        pending_.bytes_copied += experts_.expert_bytes();
+        pending_.bytes_copied += bytes;
     } else {
         schedule_->assignments[copied.group].way = Way::kCpu;
         host_groups_.push_back(copied.group);
@@ -213,7 +254,7 @@ void MoeLayer::run_host(std::int64_t layer, const float* normalised, std::int64_
         if (calls_.empty()) return;
         host_work_.clear();
         for (const ExpertCall& call : calls_) {
-            host_work_.push_back({static_cast<double>(experts_.expert_bytes()),
+            host_work_.push_back({static_cast<double>(experts_.expert_bytes(call.weights.type)),
                                   2.0 * static_cast<double>(config_.expert_weights() * call.n_rows)});
         }
         pending_.cpu_us +=
@@ -248,7 +289,95 @@ void MoeLayer::run_host(std::int64_t layer, const float* normalised, std::int64_
     }
 }
 
-void MoeLayer::begin_step() {
+// The next layer's gate on this layer's input says which experts that layer is likely to want.
+void MoeLayer::guess(const float* next_gate, const float* normalised, std::int64_t n_tokens) {
+    n_guesses_ = 0;
+    if (next_gate == nullptr || prefill_ || n_tokens > kGuessingTokens || cache_rests_) return;
+    if (experts_.staging().n_slots() == experts_.staging().n_demand() || !dispatcher_.prefetches()) return;
+    device_.route(next_gate, normalised, n_tokens, config_.hidden_dim, config_.n_experts, config_.n_active,
+                  guesses_.device(), guess_weights_.as<float>());
+    n_guesses_ = n_tokens * config_.n_active;
+    guesses_.download(0, as_size(n_guesses_));
+}
+
+// Time that the copy engine has nothing to do before the next layer's experts are wanted. While the CPU reads experts
+// beside it, its copies cost as much as they gain: then there is none, unless measuring has shown that the memory has
+// room for both.
+double MoeLayer::slack_us() const {
+    constexpr double kFreeOfCharge = 1.05;
+    if (!host_groups_.empty() && dispatcher_.cost().table().cpu_slowdown > kFreeOfCharge) return 0;
+    return schedule_->makespan_us - schedule_->copy_us + attention_us_;
+}
+
+void MoeLayer::copy_guesses(std::int64_t layer) {
+    Staging& staging = experts_.staging();
+    if (staging.n_slots() == staging.n_demand()) return;
+    // What was guessed for this layer and not wanted makes room.
+    for (const ExpertLoad& load : loads_) {
+        if (const auto slot = staging.find(experts_.index(layer, load.expert))) staging.slot(*slot).used = true;
+    }
+    staging.forget_layers_before(experts_.index(layer, 0));
+    for (Staging::Slot& slot : staging.all()) {
+        const bool of_this_layer = slot.expert >= 0 && experts_.key(as_size(slot.expert)).layer == layer;
+        if (of_this_layer && !is_needed(experts_.key(as_size(slot.expert)).expert)) slot.expert = -1;
+    }
+    double slack = slack_us();
+    std::int64_t n_copies = 0;
+    for (std::int64_t i = 0; i < n_guesses_ && n_copies < kMostGuessedCopies; ++i) {
+        const std::int64_t expert = guesses_.host()[i];
+        const std::size_t index = experts_.index(layer + 1, expert);
+        if (experts_.on_device(index) || !experts_.in_ram(index) || staging.find(index).has_value()) continue;
+        const double copy_us = dispatcher_.cost().weight_copy_us(experts_.format(index));
+        if (copy_us > slack && !dispatcher_.prefetches_regardless()) break;
+        const std::uint64_t bytes = experts_.expert_bytes(experts_.format(index));
+        const auto free = staging.next_speculative(bytes);
+        if (!free.has_value()) break;
+        Staging::Slot& slot = staging.slot(*free);
+        const auto copied = device_.copy_weights(slot.memory.data, experts_.ram_block(index),
+                                                 static_cast<std::size_t>(bytes), slot.free);
+        if (!copied.has_value()) break;
+        slot.expert = static_cast<std::int64_t>(index);
+        slot.copied = *copied;
+        slot.used = false;
+        experts_.hold(layer + 1, expert, *copied);
+        pending_.bytes_copied += bytes;
+        dispatcher_.count_guessed_copy();
+        slack -= copy_us;
+        ++n_copies;
+    }
+}
+
+// What was brought for this layer may stay, in the place of another.
+void MoeLayer::keep_copies(std::int64_t layer) {
+    for (std::size_t i = 0; i < arrived_.size(); ++i) dispatcher_.count_used_guess();
+    if (cache_ == nullptr) return;
+    for (const ExpertLoad& load : loads_) cache_->used({static_cast<std::int32_t>(layer), load.expert}, load.n_tokens);
+    // A prompt wants nearly all experts once: what the answers need stays.
+    if (cache_rests_ || prefill_ || cache_->kind() == CacheKind::kStatic) return;
+    const auto offer = [&](std::size_t group, std::size_t slot) {
+        const std::size_t admitted = experts_.index(layer, groups_[group].expert);
+        residents_.clear();
+        for (std::size_t i = 0; i < experts_.size(); ++i) {
+            if (!experts_.on_device(i) || experts_.is_pinned(i) || experts_.format(i) != experts_.format(admitted)) continue;
+            const ExpertKey key = experts_.key(i);
+            if (key.layer == layer && is_needed(key.expert)) continue;
+            residents_.push_back(key);
+        }
+        const std::int64_t victim = cache_->victim(experts_.key(admitted), residents_);
+        if (victim < 0) return;
+        const ExpertKey& key = residents_[as_size(victim)];
+        if (experts_.admit(slot, admitted, experts_.index(key.layer, key.expert))) dispatcher_.count_admission();
+    };
+    for (const auto& [group, slot] : arrived_) offer(group, slot);
+    for (const Copied& copied : copied_) {
+        if (copied.done.has_value()) offer(copied.group, *copied.slot);
+    }
+}
+
+void MoeLayer::begin_step(bool prefill) {
+    prefill_ = prefill;
+    if (cache_ != nullptr) cache_->begin_step();
+    experts_.staging().forget_speculation();
     last_end_ = device_.record(Queue::kCompute);
     pending_.active = false;
 }
@@ -259,6 +388,7 @@ void MoeLayer::finish() {
     const auto start = Clock::now();
     LayerTimes times;
     times.attention_us = device_.elapsed_us(pending_.begin, pending_.routed);
+    if (!prefill_) attention_us_ += (times.attention_us - attention_us_) / 16;
     times.layer_us = device_.elapsed_us(pending_.routed, pending_.end);
     for (const Span& span : pending_.times) times.gpu_us += device_.elapsed_us(span.begin, span.end);
     if (pending_.used_copy) times.copy_us = device_.elapsed_us(pending_.copy_begin, pending_.copy_end);

@@ -11,6 +11,7 @@
 #include "engine/model/model_config.h"
 #include "engine/run/dispatcher.h"
 #include "engine/run/mirror.h"
+#include "engine/run/prefetch_settings.h"
 
 namespace offstage::engine {
 
@@ -31,19 +32,31 @@ class MoeLayer {
     // Bytes of workspace on the device for one more token of a step.
     static std::uint64_t bytes_per_token(const ModelConfig& config);
 
-    // x (n_tokens, hidden_dim) += experts(normalised), both on the device. The experts of token t are written to
+    // Which experts that were copied on demand stay on the device; nullptr: none do. Must outlive this object or be
+    // replaced.
+    void set_cache(CachePolicy* policy) { cache_ = policy; }
+    // While experts are moved by somebody else, nothing else moves them.
+    void set_cache_resting(bool rests) { cache_rests_ = rests; }
+    void set_prefetch(PrefetchMode mode) { dispatcher_.set_prefetch(mode); }
+
+    // x (n_tokens, hidden_dim) += experts(normalised), both on the device. next_gate: of the next layer, for guessing
+    // its experts (Mixtral-Offloading, 3.2); nullptr: there is none. The experts of token t are written to
     // routing[t * routing_stride + 0 .. n_active) on the host, best first. When the device fails (Backend::ok) both are
     // worthless.
-    void run(std::int64_t layer, const float* gate, const float* normalised, std::int64_t n_tokens, float* x,
-             std::int32_t* routing, std::int64_t routing_stride);
+    void run(std::int64_t layer, const float* gate, const float* next_gate, const float* normalised,
+             std::int64_t n_tokens, float* x, std::int32_t* routing, std::int64_t routing_stride);
     // Around the layers of a step. finish(): after a host_wait for all of the step; without it the step's last layer is
     // forgotten, as it should be when the step failed or was stopped.
-    void begin_step();
+    void begin_step(bool prefill);
     void finish();
 
     // Steps of up to so many tokens bring the experts' input to the host at once, before it is known whether the CPU
     // takes part: one wait less per layer.
     static constexpr std::int64_t kEagerTokens = 64;
+
+    // Steps of up to so many tokens guess the next layer's experts; at most so many copies of a layer are begun unasked.
+    static constexpr std::int64_t kGuessingTokens = 4;
+    static constexpr std::int64_t kMostGuessedCopies = 2;
 
   private:
     struct Group {  // one expert's rows
@@ -53,6 +66,7 @@ class MoeLayer {
     };
     struct Copied {
         std::size_t group = 0;
+        std::optional<std::size_t> slot;  // of the staging slots
         std::optional<DeviceEvent> done;
     };
     struct Span {
@@ -74,6 +88,11 @@ class MoeLayer {
     void order_rows(std::int64_t n_tokens);
     void submit_device(std::int64_t layer, const float* normalised, std::int64_t n_tokens);
     void start_copy(std::int64_t layer, std::size_t j);
+    void guess(const float* next_gate, const float* normalised, std::int64_t n_tokens);
+    void copy_guesses(std::int64_t layer);
+    double slack_us() const;
+    void keep_copies(std::int64_t layer);
+    bool is_needed(std::int64_t expert) const { return token_counts_[static_cast<std::size_t>(expert)] > 0; }
     void run_host(std::int64_t layer, const float* normalised, std::int64_t n_tokens);
 
     const ModelConfig& config_;
@@ -99,7 +118,16 @@ class MoeLayer {
     std::vector<HostWork> host_work_;
     std::vector<std::size_t> host_groups_;   // of groups_: what the CPU does
     std::vector<Copied> copied_;             // what goes through the staging slots
-    std::vector<DeviceEvent> staging_free_;  // per staging slot
+    // Experts that were guessed, arrived in time and were used: group and staging slot.
+    std::vector<std::pair<std::size_t, std::size_t>> arrived_;
+    CachePolicy* cache_ = nullptr;
+    bool cache_rests_ = false;
+    bool prefill_ = false;
+    std::vector<ExpertKey> residents_;
+    Mirror<std::int32_t> guesses_;  // (kGuessingTokens, n_active)
+    DeviceBlock guess_weights_;
+    std::int64_t n_guesses_ = 0;  // 0: none were made for the next layer
+    double attention_us_ = 0;     // of a layer in decode, a moving average
     std::int64_t n_rows_ = 0;
 
     DeviceEvent last_end_;

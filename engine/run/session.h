@@ -14,6 +14,8 @@
 #include "engine/plan/planner.h"
 #include "engine/quant/weight_format.h"
 #include "engine/run/beam_search.h"
+#include "engine/run/prefetch_settings.h"
+#include "engine/run/replan.h"
 #include "engine/run/sampler_settings.h"
 #include "engine/telemetry/snapshot.h"
 #include "engine/text/chat_template.h"
@@ -63,10 +65,11 @@ struct LoadRequest {
     QuantSettings quant;   // formats of all experts and of attention's matrices; unset: as in the checkpoint
     QualityFloor quality;  // lets the planner choose each expert's format; quant.experts must be unset then
     CacheKind cache = CacheKind::kSlru;  // which experts copied on demand stay on the device
-    bool prefetch = true;                // speculative loading, as long as live tokens show a gain
+    PrefetchMode prefetch = PrefetchMode::kAuto;
     bool paced = false;                  // an emulated device answers no faster than the device would
     bool learn_placement = true;         // exchanges experts by live counts where no popularity profile was given
-    std::string cache_directory;         // for calibrations; empty: cache_directory() / "calibration"
+    std::string quant_cache_directory;  // for quantized experts; empty: cache_directory() / "quantized"
+    std::string cache_directory;        // for calibrations; empty: cache_directory() / "calibration"
     // A synthetic model on an emulated device with an accounted host: computes nothing, accounts the time (see
     // EmulatedAccelerator). What it says is worthless.
     bool dry = false;
@@ -154,6 +157,9 @@ struct DeviceReport {
     double dispatch_overhead = 0;        // share of decode time spent recording telemetry
     std::string decode_policy;           // the one in force at the end
     std::vector<std::string> decisions;  // what live comparisons decided, and why
+    std::uint64_t guessed_copies = 0;    // speculative loading: copies begun unasked,
+    std::uint64_t used_guesses = 0;      // and of these, there when their expert was called
+    std::uint64_t admissions = 0;        // copies on demand that stayed on the device
 };
 
 // One of several answers.
@@ -170,6 +176,7 @@ struct GenerationResult {
     std::vector<TokenId> tokens;  // without the end-of-turn token
     std::vector<Answer> answers;  // beam search and n_answers > 1: all, best first; the first is `text`
     DeviceReport device;
+    std::vector<ReplanReport> replans;  // those that ended or were under way while this was made
     std::int64_t prompt_tokens = 0;
     std::int64_t reused_tokens = 0;  // of the prompt, found in the KV cache
     // Times by the device's clock: accounted, not measured, where the device is emulated.
@@ -209,6 +216,24 @@ class Session {
 
     // A copied value; any thread.
     virtual Snapshot snapshot() const = 0;
+
+    // ---- budgets that move. Any thread, also while an answer is being made, unless said otherwise.
+    // What a request would lead to: an answer of the moment, by the thread that calls generate(). Throws Error where no
+    // plan can be made.
+    virtual ReplanPreview preview(const ReplanRequest& request);
+    // Carries the request out in the background, from the end of the running step on; while no answer is made, advance()
+    // does. A request that is under way is superseded. Returns its number; reports go by it.
+    virtual std::uint64_t replan(const ReplanRequest& request);
+    virtual void cancel_replan();  // goes back to the plan before
+    // One expert: keeps it on the device whatever the cache says, or lets it go; gives it a format of its own.
+    virtual std::uint64_t pin_expert(std::int64_t layer, std::int64_t expert, bool pinned);
+    virtual std::uint64_t evict_expert(std::int64_t layer, std::int64_t expert);
+    virtual std::uint64_t set_expert_format(std::int64_t layer, std::int64_t expert, kernels::WeightType format);
+    // The newest report of each request since the model was loaded, the last 256.
+    virtual std::vector<ReplanReport> replans() const;
+    // The thread that calls generate(), between two answers: goes on moving experts until all is done or a stop is
+    // requested. Returns at once when there is nothing to do.
+    virtual void advance(std::stop_token stop);
 };
 
 }  // namespace offstage::engine

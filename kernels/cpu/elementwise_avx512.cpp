@@ -1,4 +1,4 @@
-#include "kernels/cpu/simd_avx512.h"
+#include "kernels/cpu/packed_avx512.h"
 // The names above are what the templates below are written in.
 #include "kernels/cpu/elementwise_simd.h"
 #include "kernels/cpu/operations.h"

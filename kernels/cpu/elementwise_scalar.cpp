@@ -14,9 +14,7 @@ void axpy(float a, const float* x, std::int64_t n, float* y) {
 }
 
 void widen(const void* source, WeightType type, std::int64_t n, float* out) {
-    with_weights(source, type, [&](const auto* weights) {
-        for (std::int64_t i = 0; i < n; ++i) out[i] = to_float(weights[i]);
-    });
+    read_weights(static_cast<const std::byte*>(source), type, n, 0, n, out);
 }
 
 void narrow_bf16(const float* source, std::int64_t n, Bf16* out) {

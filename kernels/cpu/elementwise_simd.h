@@ -1,7 +1,9 @@
 #pragma once
-// The elementwise operations over Vector. Included after simd_avx2.h or simd_avx512.h.
+// The elementwise operations over Vector. Included after packed_avx2.h or packed_avx512.h.
 
 #include <cmath>
+
+#include "kernels/cpu/packed_simd.h"
 
 namespace offstage::kernels {
 namespace {
@@ -21,27 +23,14 @@ void add_scaled(float a, const float* x, std::int64_t n, float* y) {
     }
 }
 
-template <typename Weight>
-void widen_weights(const Weight* source, std::int64_t n, float* out) {
-    std::int64_t i = 0;
-    for (; i + kLanes <= n; i += kLanes) store(out + i, load(source + i));
-    if (i < n) store_first(out + i, static_cast<int>(n - i), load_first(source + i, static_cast<int>(n - i)));
-}
-
 void widen_any(const void* source, WeightType type, std::int64_t n, float* out) {
-    switch (type) {
-        case WeightType::kF32:
-            widen_weights(static_cast<const float*>(source), n, out);
-            return;
-        case WeightType::kF16:
-            widen_weights(static_cast<const F16*>(source), n, out);
-            return;
-        case WeightType::kBf16:
-            widen_weights(static_cast<const Bf16*>(source), n, out);
-            return;
-        default:
-            return;
-    }
+    with_rows(source, type, n, row_bytes(type, n), [&](auto rows) {
+        if constexpr (decltype(rows)::kPacked) {
+            unpack(rows[0], 0, n, out);
+        } else {
+            widen_weights(rows[0], n, out);
+        }
+    });
 }
 
 void narrow(const float* source, std::int64_t n, Bf16* out) {

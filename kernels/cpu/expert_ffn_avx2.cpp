@@ -1,4 +1,4 @@
-#include "kernels/cpu/simd_avx2.h"
+#include "kernels/cpu/packed_avx2.h"
 // The names above are what the templates below are written in.
 #include "kernels/cpu/expert_ffn_simd.h"
 #include "kernels/cpu/operations.h"

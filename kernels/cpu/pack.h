@@ -11,12 +11,19 @@ namespace offstage::kernels {
 // Panel widths are multiples of this, so that vector stores need no mask.
 constexpr std::int64_t kPanelGrain = 64;
 
-// A part of a weight: rows [0, n_rows) and columns [0, n_cols) from `data`, rows `row_stride` elements apart.
-using PanelSource = WeightView;
+// A part of a weight: n_rows rows from first_row on, n_cols columns from first_col on. Of packed weights first_col and
+// n_cols are multiples of kPackedBlock.
+struct PanelSource {
+    WeightView weight;
+    std::int64_t first_row = 0;
+    std::int64_t n_rows = 0;
+    std::int64_t first_col = 0;
+    std::int64_t n_cols = 0;
+};
 
 struct PackKernels {
-    // Rows are outputs: panel[i][o] = source[o][i] as float32; panel rows are `width` long, width >= n_rows.
-    // Places [n_rows, width) of a row may be written with anything.
+    // Rows are outputs: panel[i][o] = source[o][i] (counted within the part) as float32; panel rows are `width` long,
+    // width >= n_rows. Places [n_rows, width) of a row may be written with anything.
     void (*transpose_f32)(const PanelSource& source, std::int64_t width, float* panel);
 
     // Pairs of inputs side by side, as bf16 dot products read them: panel[i / 2][o][i % 2], panel rows `width` pairs

@@ -16,6 +16,19 @@ __attribute__((always_inline)) inline void prefetch(const Weight* p) {
     _mm_prefetch(reinterpret_cast<const char*>(p), _MM_HINT_T0);
 }
 
+// Rows of weights that lie `stride` weights apart.
+template <typename Weight>
+struct PlainRows {
+    using Row = const Weight*;
+    static constexpr bool kPacked = false;
+    const Weight* first = nullptr;
+    std::int64_t stride = 0;
+
+    Row operator[](std::int64_t i) const { return first + i * stride; }
+    PlainRows from(std::int64_t i) const { return {(*this)[i], stride}; }
+    std::int64_t row_bytes(std::int64_t n) const { return n * static_cast<std::int64_t>(sizeof(Weight)); }
+};
+
 // sums[r][t] = rows[r] . x[t], each n long. Each weight is read once, kept in a register for all tokens.
 // ahead: rows as long as those, which are fetched into cache meanwhile because they are needed soon.
 template <int kRows, int kTokens, int kAhead, typename Weight>

@@ -1,50 +1,91 @@
 #pragma once
 // Helpers of the scalar references. Never included by a file that is compiled for an instruction set.
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 
+#include "kernels/packed.h"
 #include "kernels/types.h"
 
 namespace offstage::kernels::scalar {
 
+// Weights of a row are widened so many at a time; the sums in 16 lanes go on across them.
+inline constexpr std::int64_t kStretch = 64;
+
+// out[i] = weight begin + i of a row of n_cols, for n weights. A plain row may be of any length.
+inline void read_weights(const std::byte* row, WeightType type, std::int64_t n_cols, std::int64_t begin, std::int64_t n,
+                         float* out) {
+    const auto widen = [&](const auto* weights) {
+        for (std::int64_t i = 0; i < n; ++i) out[i] = to_float(weights[begin + i]);
+    };
+    switch (type) {
+        case WeightType::kF32:
+            return widen(reinterpret_cast<const float*>(row));
+        case WeightType::kF16:
+            return widen(reinterpret_cast<const F16*>(row));
+        case WeightType::kBf16:
+            return widen(reinterpret_cast<const Bf16*>(row));
+        default:
+            return unpack_row(type, row, n_cols, begin, n, out);
+    }
+}
+
+// Calls body(weights, begin, n) for stretches of the row's n_cols weights, widened.
+template <typename Body>
+void for_each_stretch(const std::byte* row, WeightType type, std::int64_t n_cols, const Body& body) {
+    float weights[kStretch];
+    for (std::int64_t begin = 0; begin < n_cols; begin += kStretch) {
+        const std::int64_t n = std::min(kStretch, n_cols - begin);
+        read_weights(row, type, n_cols, begin, n, weights);
+        body(static_cast<const float*>(weights), begin, n);
+    }
+}
+
 // Sums in 16 lanes, added pairwise at the end: closer to the true value than one running sum, and of the same shape as
 // the vector versions, so that these differ from it by little.
+class LaneSums {
+  public:
+    // Only the last piece of a row may have a length that is no multiple of kLanes.
+    template <typename Weight>
+    void add(const Weight* weights, const float* x, std::int64_t n) {
+        std::int64_t i = 0;
+        for (; i + kLanes <= n; i += kLanes) {
+            for (int lane = 0; lane < kLanes; ++lane) lanes_[lane] += to_float(weights[i + lane]) * x[i + lane];
+        }
+        for (int lane = 0; i < n; ++i, ++lane) lanes_[lane] += to_float(weights[i]) * x[i];
+    }
+    float sum() {
+        for (int half = kLanes / 2; half > 0; half /= 2) {
+            for (int lane = 0; lane < half; ++lane) lanes_[lane] += lanes_[lane + half];
+        }
+        return lanes_[0];
+    }
+
+  private:
+    static constexpr int kLanes = 16;
+    float lanes_[kLanes] = {};
+};
+
 template <typename Weight>
 float dot(const Weight* weights, const float* x, std::int64_t n) {
-    constexpr int kLanes = 16;
-    float lanes[kLanes] = {};
-    std::int64_t i = 0;
-    for (; i + kLanes <= n; i += kLanes) {
-        for (int lane = 0; lane < kLanes; ++lane) lanes[lane] += to_float(weights[i + lane]) * x[i + lane];
-    }
-    for (int lane = 0; i < n; ++i, ++lane) lanes[lane] += to_float(weights[i]) * x[i];
-    for (int half = kLanes / 2; half > 0; half /= 2) {
-        for (int lane = 0; lane < half; ++lane) lanes[lane] += lanes[lane + half];
-    }
-    return lanes[0];
+    LaneSums sums;
+    sums.add(weights, x, n);
+    return sums.sum();
+}
+
+// The same for a row of any type.
+inline float dot(const std::byte* row, WeightType type, const float* x, std::int64_t n_cols) {
+    LaneSums sums;
+    for_each_stretch(row, type, n_cols, [&](const float* weights, std::int64_t begin, std::int64_t n) {
+        sums.add(weights, x + begin, n);
+    });
+    return sums.sum();
 }
 
 inline float silu(float x) {
     return x / (1.0f + std::exp(-x));
-}
-
-// Calls body with `data` as a pointer to what it holds.
-template <typename Body>
-void with_weights(const void* data, WeightType type, const Body& body) {
-    switch (type) {
-        case WeightType::kF32:
-            body(static_cast<const float*>(data));
-            return;
-        case WeightType::kF16:
-            body(static_cast<const F16*>(data));
-            return;
-        case WeightType::kBf16:
-            body(static_cast<const Bf16*>(data));
-            return;
-        default:
-            return;
-    }
 }
 
 }  // namespace offstage::kernels::scalar

@@ -2,6 +2,7 @@
 // AVX2 with FMA and F16C under the names that the *_simd.h templates use. Included only by files compiled for AVX2; all
 // names have internal linkage, so that no function compiled for it can be linked into code for smaller processors.
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <immintrin.h>
@@ -159,6 +160,19 @@ __attribute__((always_inline)) inline Vector load_words(const Weight* p) {
 }
 __attribute__((always_inline)) inline void store_words(Bf16* p, Vector words) {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm256_castps_si256(words));
+}
+
+// Unsigned bytes as numbers, and the lower and upper four bits of each.
+__attribute__((always_inline)) inline __m256i load_byte_words(const std::byte* p) {
+    return _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)));
+}
+__attribute__((always_inline)) inline Vector load_bytes(const std::byte* p) {
+    return _mm256_cvtepi32_ps(load_byte_words(p));
+}
+__attribute__((always_inline)) inline void load_nibbles(const std::byte* p, Vector& low, Vector& high) {
+    const __m256i words = load_byte_words(p);
+    low = _mm256_cvtepi32_ps(_mm256_and_si256(words, _mm256_set1_epi32(15)));
+    high = _mm256_cvtepi32_ps(_mm256_srli_epi32(words, 4));
 }
 
 // The lower and upper 16 bits of each word as weights.

@@ -2,6 +2,7 @@
 // AVX-512 under the names that the *_simd.h templates use. Included only by files compiled for AVX-512; all names have
 // internal linkage, so that no function compiled for it can be linked into code for smaller processors.
 
+#include <cstddef>
 #include <cstdint>
 #include <immintrin.h>
 
@@ -137,6 +138,19 @@ __attribute__((always_inline)) inline Vector load_words(const Weight* p) {
 }
 __attribute__((always_inline)) inline void store_words(Bf16* p, Vector words) {
     _mm512_storeu_ps(p, words);
+}
+
+// Unsigned bytes as numbers, and the lower and upper four bits of each.
+__attribute__((always_inline)) inline __m512i load_byte_words(const std::byte* p) {
+    return _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+}
+__attribute__((always_inline)) inline Vector load_bytes(const std::byte* p) {
+    return _mm512_cvtepi32_ps(load_byte_words(p));
+}
+__attribute__((always_inline)) inline void load_nibbles(const std::byte* p, Vector& low, Vector& high) {
+    const __m512i words = load_byte_words(p);
+    low = _mm512_cvtepi32_ps(_mm512_and_si512(words, _mm512_set1_epi32(15)));
+    high = _mm512_cvtepi32_ps(_mm512_srli_epi32(words, 4));
 }
 
 // The lower and upper 16 bits of each word as weights.

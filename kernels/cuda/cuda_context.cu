@@ -297,7 +297,7 @@ std::uint64_t Context::copy_weights(void* device, const void* host, std::size_t 
     const cudaEvent_t after = compute_points_.find(after_compute);
     if (after != nullptr) status = cudaStreamWaitEvent(copy_.get(), after, 0);
     if (status == cudaSuccess && bytes > 0) {
-        status = cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, copy_.get());
+        status = cudaMemcpyAsync(device, host, bytes, cudaMemcpyDefault, copy_.get());
     }
     if (status == cudaSuccess) return record(CudaQueue::kCopy);
     (void)cudaGetLastError();

@@ -4,31 +4,17 @@
 //   w2_j gather: out[row] = the partials added in order
 // No sum depends on when a block runs, so results do not vary from run to run; nor do they depend on the other calls.
 // Many rows: products of matrices, by the strides of the block's three parts.
+#include "kernels/cuda/few_experts.cuh"
 #include "kernels/cuda/numbers.cuh"
 #include "kernels/cuda/operations.cuh"
 
 namespace offstage::kernels::cuda {
 namespace {
 
-constexpr int kThreads = 256;
-constexpr int kWarps = kThreads / kWarp;
+constexpr int kThreads = kFewExpertThreads;
+constexpr int kWarps = kFewExpertWarps;
 constexpr int kColumns = kWarp * kEight;  // of a down block
-constexpr int kCallsPerLaunch = 64;
 constexpr std::int64_t kBatchRows = 512;  // of an expert with many rows, at once
-
-struct FewCall {
-    const void* weights;
-    std::int32_t first_row;
-    std::int32_t n_rows;
-    std::int32_t scratch_row;  // of its activations
-    std::int32_t partial_row;  // of its partial sums: (n_stretches, n_rows)
-    std::int32_t n_stretches;
-};
-
-struct FewCalls {
-    FewCall calls[kCallsPerLaunch];
-    int n = 0;
-};
 
 // Depends on the shape and the rows of one expert alone.
 std::int64_t n_stretches(std::int64_t ffn_dim, std::int64_t n_rows) {
@@ -147,19 +133,38 @@ std::size_t few_bytes(std::int64_t hidden_dim, std::int64_t ffn_dim, std::int64_
            Scratch::rounded(floats(n_rows * n_stretches(ffn_dim, n_rows) * hidden_dim));
 }
 
-template <typename T, int kInputs>
-void start_few(Worker& worker, const CudaExpertShape& shape, FewCalls& list, const float* inputs,
+void plain_few(Worker& worker, const CudaExpertShape& shape, int n_inputs, const FewCalls& list, const float* inputs,
+               const std::int32_t* row_token, float* activations, float* partials) {
+    bool vector = shape.hidden_dim % kEight == 0 && is_aligned(inputs);
+    for (int c = 0; c < list.n; ++c) vector = vector && is_aligned(list.calls[c].weights);
+    const auto n_calls = static_cast<unsigned>(list.n);
+    const dim3 up_grid(blocks_for(shape.ffn_dim, kWarps), n_calls);
+    const dim3 down_grid(blocks_for(shape.hidden_dim, kColumns), static_cast<unsigned>(list.most_stretches), n_calls);
+    with_type(shape.type, [&](auto* type) {
+        using T = ValueOf<decltype(type)>;
+        with_inputs(n_inputs, [&](auto number) {
+            constexpr int kInputs = decltype(number)::value;
+            worker.start(vector ? expert_up<T, kInputs, true> : expert_up<T, kInputs, false>, up_grid, kThreads, 0,
+                         list, shape.hidden_dim, shape.ffn_dim, inputs, row_token, activations);
+            worker.start(vector ? expert_down<T, kInputs, true> : expert_down<T, kInputs, false>, down_grid, kThreads,
+                         kWarps * kColumns * sizeof(float), list, shape.hidden_dim, shape.ffn_dim, activations,
+                         partials);
+        });
+    });
+}
+
+void start_few(Worker& worker, const CudaExpertShape& shape, int n_inputs, FewCalls& list, const float* inputs,
                const std::int32_t* row_token, float* out) {
     std::int64_t n_rows = 0;
     std::int64_t n_partials = 0;
-    std::int64_t stretches = 1;
+    list.most_stretches = 1;
     for (int c = 0; c < list.n; ++c) {
         FewCall& call = list.calls[c];
         call.scratch_row = static_cast<std::int32_t>(n_rows);
         call.partial_row = static_cast<std::int32_t>(n_partials);
         n_rows += call.n_rows;
         n_partials += static_cast<std::int64_t>(call.n_stretches) * call.n_rows;
-        if (call.n_stretches > stretches) stretches = call.n_stretches;
+        if (call.n_stretches > list.most_stretches) list.most_stretches = call.n_stretches;
     }
     worker.scratch.restart();
     auto* activations = worker.scratch.take<float>(n_rows * shape.ffn_dim);
@@ -168,38 +173,35 @@ void start_few(Worker& worker, const CudaExpertShape& shape, FewCalls& list, con
         worker.lacks_scratch();
         return;
     }
-    bool vector = shape.hidden_dim % kEight == 0 && is_aligned(inputs);
-    for (int c = 0; c < list.n; ++c) vector = vector && is_aligned(list.calls[c].weights);
-
-    const auto n_calls = static_cast<unsigned>(list.n);
-    const auto hidden = shape.hidden_dim;
-    const auto ffn = shape.ffn_dim;
-    worker.start(vector ? expert_up<T, kInputs, true> : expert_up<T, kInputs, false>,
-                 dim3(blocks_for(ffn, kWarps), n_calls), kThreads, 0, list, hidden, ffn, inputs, row_token,
-                 activations);
-    worker.start(vector ? expert_down<T, kInputs, true> : expert_down<T, kInputs, false>,
-                 dim3(blocks_for(hidden, kColumns), static_cast<unsigned>(stretches), n_calls), kThreads,
-                 kWarps * kColumns * sizeof(float), list, hidden, ffn, activations, partials);
-    worker.start(expert_gather, dim3(blocks_for(hidden, kThreads), kInputs, n_calls), kThreads, 0, list, hidden,
-                 partials, out);
+    if (is_packed(shape.type)) {
+        for (int c = 0; c < list.n; ++c) {
+            if (!can_read_packed(worker, list.calls[c].weights, inputs)) return;
+        }
+        packed_up(worker, shape, n_inputs, list, inputs, row_token, activations);
+        packed_down(worker, shape, n_inputs, list, activations, partials);
+    } else {
+        plain_few(worker, shape, n_inputs, list, inputs, row_token, activations, partials);
+    }
+    const dim3 gather_grid(blocks_for(shape.hidden_dim, kThreads), static_cast<unsigned>(n_inputs),
+                           static_cast<unsigned>(list.n));
+    worker.start(expert_gather, gather_grid, kThreads, 0, list, shape.hidden_dim, partials, out);
 }
 
-// The calls with at_least .. kInputs rows, in as few launches as parameters and scratch allow.
-template <typename T, int kInputs>
+// The calls with at_least .. n_inputs rows, in as few launches as parameters and scratch allow.
 void few_rows(Worker& worker, const CudaExpertShape& shape, const CudaExpertCall* calls, std::size_t n_calls,
-              int at_least, const float* inputs, const std::int32_t* row_token, float* out) {
+              int at_least, int n_inputs, const float* inputs, const std::int32_t* row_token, float* out) {
     FewCalls list;
     std::size_t bytes = 0;
     worker.scratch.restart();
     const std::size_t room = worker.scratch.left();
     const auto flush = [&] {
-        if (list.n > 0) start_few<T, kInputs>(worker, shape, list, inputs, row_token, out);
+        if (list.n > 0) start_few(worker, shape, n_inputs, list, inputs, row_token, out);
         list.n = 0;
         bytes = 0;
     };
     for (std::size_t c = 0; c < n_calls; ++c) {
         const CudaExpertCall& call = calls[c];
-        if (call.n_rows < at_least || call.n_rows > kInputs) continue;
+        if (call.n_rows < at_least || call.n_rows > n_inputs) continue;
         const std::size_t needed = few_bytes(shape.hidden_dim, shape.ffn_dim, call.n_rows);
         if (list.n == kCallsPerLaunch || bytes + needed > room) flush();
         bytes += needed;
@@ -225,7 +227,9 @@ void many_rows(Worker& worker, const CudaExpertShape& shape, const CudaExpertCal
     const WeightType type = input_type(worker, shape.type);
     const std::size_t bytes = bytes_per_weight(type);
     worker.scratch.restart();
-    const std::size_t left = worker.scratch.left() < kBatchRounding ? 0 : worker.scratch.left() - kBatchRounding;
+    std::size_t fixed = kBatchRounding;
+    if (is_packed(shape.type)) fixed += unpack_bytes(shape.ffn_dim, shape.hidden_dim);
+    const std::size_t left = worker.scratch.left() < fixed ? 0 : worker.scratch.left() - fixed;
     const auto room = static_cast<std::int64_t>(left / batch_row_bytes(shape.hidden_dim, shape.ffn_dim, bytes));
     std::int64_t most = room < kBatchRows ? room : kBatchRows;
     if (most < 1) {
@@ -238,22 +242,38 @@ void many_rows(Worker& worker, const CudaExpertShape& shape, const CudaExpertCal
     auto* up = worker.scratch.take<float>(most * shape.ffn_dim);
     auto* activation = worker.scratch.take<unsigned char>(most * shape.ffn_dim * static_cast<std::int64_t>(bytes));
 
-    // Row j of each part is 3 * hidden_dim behind row j - 1.
-    const auto part = [&](std::size_t index) {
-        const std::size_t offset = index * static_cast<std::size_t>(shape.hidden_dim) * bytes_per_weight(shape.type);
-        return static_cast<const void*>(static_cast<const unsigned char*>(call.weights) + offset);
+    unsigned char* unpacked = nullptr;
+    if (is_packed(shape.type)) {
+        const std::size_t room_bytes = unpack_bytes(shape.ffn_dim, shape.hidden_dim);
+        unpacked = worker.scratch.take<unsigned char>(static_cast<std::int64_t>(room_bytes));
+        if (unpacked == nullptr) {
+            worker.lacks_scratch();
+            return;
+        }
+        if (!can_read_packed(worker, call.weights, inputs)) return;
+    }
+
+    // The block's three matrices (ffn_dim, hidden_dim): row j of each is three rows behind its row j - 1.
+    const std::size_t part_bytes = row_bytes(shape.type, shape.hidden_dim);
+    const auto product = [&](std::size_t part, bool transposed, const void* from, std::int64_t rows, float* to) {
+        const void* data = static_cast<const unsigned char*>(call.weights) + part * part_bytes;
+        const std::int64_t stride = 3 * shape.hidden_dim;
+        if (is_packed(shape.type)) {
+            const WeightView weight{data, shape.type, shape.ffn_dim, shape.hidden_dim, stride};
+            multiply_packed_many(worker, weight, transposed, from, rows, to, unpacked);
+            return;
+        }
+        const std::int64_t n_out = transposed ? shape.hidden_dim : shape.ffn_dim;
+        const std::int64_t n_in = transposed ? shape.ffn_dim : shape.hidden_dim;
+        multiply_many(worker, {data, shape.type, n_out, n_in, stride, transposed}, from, rows, to, n_out);
     };
-    const std::int64_t stride = 3 * shape.hidden_dim;
-    const Factor w1{part(0), shape.type, shape.ffn_dim, shape.hidden_dim, stride, false};
-    const Factor w3{part(1), shape.type, shape.ffn_dim, shape.hidden_dim, stride, false};
-    const Factor w2{part(2), shape.type, shape.hidden_dim, shape.ffn_dim, stride, true};
     for (std::int64_t row = 0; row < call.n_rows; row += most) {
         const std::int64_t rows = call.n_rows - row < most ? call.n_rows - row : most;
         gather(worker, inputs, row_token + call.first_row + row, rows, shape.hidden_dim, type, x);
-        multiply_many(worker, w1, x, rows, gate);
-        multiply_many(worker, w3, x, rows, up);
+        product(0, false, x, rows, gate);
+        product(1, false, x, rows, up);
         activate(worker, gate, up, rows * shape.ffn_dim, type, activation);
-        multiply_many(worker, w2, activation, rows, out + (call.first_row + row) * shape.hidden_dim);
+        product(2, true, activation, rows, out + (call.first_row + row) * shape.hidden_dim);
     }
 }
 
@@ -277,19 +297,16 @@ std::uint64_t expert_scratch_bytes(const CudaStep& step) {
     const std::int64_t rows = step.n_tokens < kBatchRows ? step.n_tokens : kBatchRows;
     const std::uint64_t many =
         static_cast<std::uint64_t>(rows) * batch_row_bytes(step.hidden_dim, step.ffn_dim, sizeof(float)) +
-        kBatchRounding;
+        kBatchRounding + unpack_bytes(step.ffn_dim, step.hidden_dim);
     return many > few ? many : few;
 }
 
 void experts(Worker& worker, const CudaExpertShape& shape, const CudaExpertCall* calls, std::size_t n_calls,
              const float* inputs, const std::int32_t* row_token, float* out) {
-    with_type(shape.type, [&](auto* type) {
-        using T = ValueOf<decltype(type)>;
-        few_rows<T, 1>(worker, shape, calls, n_calls, 1, inputs, row_token, out);
-        few_rows<T, 2>(worker, shape, calls, n_calls, 2, inputs, row_token, out);
-        few_rows<T, 4>(worker, shape, calls, n_calls, 3, inputs, row_token, out);
-        few_rows<T, 8>(worker, shape, calls, n_calls, 5, inputs, row_token, out);
-    });
+    few_rows(worker, shape, calls, n_calls, 1, 1, inputs, row_token, out);
+    few_rows(worker, shape, calls, n_calls, 2, 2, inputs, row_token, out);
+    few_rows(worker, shape, calls, n_calls, 3, 4, inputs, row_token, out);
+    few_rows(worker, shape, calls, n_calls, 5, 8, inputs, row_token, out);
     for (std::size_t c = 0; c < n_calls; ++c) {
         if (calls[c].n_rows > CudaContext::kFewRows) many_rows(worker, shape, calls[c], inputs, row_token, out);
     }

@@ -100,21 +100,34 @@ struct Factor {
     bool transposed = false;
 };
 // What a product of many rows wants its inputs as: the weights' type where cuBLAS multiplies 16-bit numbers, else F32.
+// Packed weights are unpacked to it: to bf16, which holds whatever activations bring, where cuBLAS serves it (8.0).
 WeightType input_type(const Worker& worker, WeightType weights);
-// y (n, n_out) = x (n, n_in) * factor^T; x of input_type().
-void multiply_many(Worker& worker, const Factor& factor, const void* x, std::int64_t n, float* y);
+// y (n, n_out), rows y_stride apart = x (n, n_in) * factor^T; x of input_type(), the factor plain.
+void multiply_many(Worker& worker, const Factor& factor, const void* x, std::int64_t n, float* y,
+                   std::int64_t y_stride);
 // to (n, n_columns) of `type` = rows tokens[r] (nullptr: r) of from.
 void gather(Worker& worker, const float* from, const std::int32_t* tokens, std::int64_t n, std::int64_t n_columns,
             WeightType type, void* to);
 // to of `type` = silu(gate) * up, n values.
 void activate(Worker& worker, const float* gate, const float* up, std::int64_t n, WeightType type, void* to);
 
+// packed_products.cu
+// False, and a failure: packed weights lie at multiples of 8 bytes, their inputs at multiples of 16.
+bool can_read_packed(Worker& worker, const void* weight, const float* x);
+void multiply_packed_few(Worker& worker, const WeightView& weight, const float* x, std::int64_t n, float* y);
+// What multiply_packed_many() needs at most for a weight of this shape, whatever type its products want.
+std::size_t unpack_bytes(std::int64_t n_rows, std::int64_t n_cols);
+// y (n, n_rows) = x (n, n_cols) * weight^T or, transposed, y (n, n_cols) = x (n, n_rows) * weight; x of input_type().
+// room: unpack_bytes(), 16-byte aligned. How the weight is divided depends on its shape alone.
+void multiply_packed_many(Worker& worker, const WeightView& weight, bool transposed, const void* x, std::int64_t n,
+                          float* y, void* room);
+
 // experts.cu
 std::uint64_t expert_scratch_bytes(const CudaStep& step);
 void experts(Worker& worker, const CudaExpertShape& shape, const CudaExpertCall* calls, std::size_t n_calls,
              const float* inputs, const std::int32_t* row_token, float* out);
 
-// Calls body with a null pointer of the type that `type` means.
+// Calls body with a null pointer of the plain type that `type` means.
 template <typename Body>
 void with_type(WeightType type, const Body& body) {
     switch (type) {

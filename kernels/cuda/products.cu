@@ -71,7 +71,7 @@ constexpr int kPer = 4;
 template <typename T>
 __global__ void __launch_bounds__(kTileThreads)
     multiply_tiled(const T* weight, std::int64_t out_stride, std::int64_t in_stride, std::int64_t n_out,
-                   std::int64_t n_in, const float* x, std::int64_t n, float* y) {
+                   std::int64_t n_in, const float* x, std::int64_t n, float* y, std::int64_t y_stride) {
     float* weights = shared_memory<float>();         // (kDepth, kTileStride)
     float* inputs = weights + kDepth * kTileStride;  // the same
     const int thread = static_cast<int>(threadIdx.x);
@@ -114,7 +114,7 @@ __global__ void __launch_bounds__(kTileThreads)
         for (int o = 0; o < kPer; ++o) {
             const std::int64_t row = first_row + my_row + r;
             const std::int64_t out = first_out + my_out + o;
-            if (row < n && out < n_out) y[row * n_out + out] = sums[r][o];
+            if (row < n && out < n_out) y[row * y_stride + out] = sums[r][o];
         }
     }
 }
@@ -151,14 +151,25 @@ std::uint64_t product_scratch_bytes(const CudaStep& step) {
     const std::int64_t widest_heads = step.attention.n_heads * step.attention.head_dim;
     const std::int64_t columns = step.hidden_dim > widest_heads ? step.hidden_dim : widest_heads;
     const std::int64_t rows = step.n_tokens < kProductRows ? step.n_tokens : kProductRows;
-    return Scratch::rounded(static_cast<std::size_t>(rows * columns) * sizeof(std::uint16_t));
+    // Packed weights: queries, keys and values in one (rows by hidden_dim), and the way back.
+    const std::int64_t all_heads = widest_heads + 2 * step.attention.n_kv_heads * step.attention.head_dim;
+    std::size_t unpacked = unpack_bytes(all_heads, step.hidden_dim);
+    const std::size_t back = unpack_bytes(step.hidden_dim, widest_heads);
+    if (back > unpacked) unpacked = back;
+    return Scratch::rounded(static_cast<std::size_t>(rows * columns) * sizeof(std::uint16_t)) + unpacked;
 }
 
 WeightType input_type(const Worker& worker, WeightType weights) {
+    if (is_packed(weights)) {
+        return worker.cublas == nullptr    ? WeightType::kF32
+               : worker.compute_major >= 8 ? WeightType::kBf16
+                                           : WeightType::kF16;
+    }
     return cublas_serves(worker, weights) ? weights : WeightType::kF32;
 }
 
-void multiply_many(Worker& worker, const Factor& factor, const void* x, std::int64_t n, float* y) {
+void multiply_many(Worker& worker, const Factor& factor, const void* x, std::int64_t n, float* y,
+                   std::int64_t y_stride) {
     if (!cublas_serves(worker, factor.type)) {
         with_type(factor.type, [&](auto* type) {
             using T = ValueOf<decltype(type)>;
@@ -166,7 +177,7 @@ void multiply_many(Worker& worker, const Factor& factor, const void* x, std::int
             worker.start(multiply_tiled<T>, grid, kTileThreads, 2 * kDepth * kTileStride * sizeof(float),
                          static_cast<const T*>(factor.data), factor.transposed ? 1 : factor.stride,
                          factor.transposed ? factor.stride : 1, factor.n_out, factor.n_in, static_cast<const float*>(x),
-                         n, y);
+                         n, y, y_stride);
         });
         return;
     }
@@ -181,12 +192,12 @@ void multiply_many(Worker& worker, const Factor& factor, const void* x, std::int
     if (factor.type == WeightType::kF32) {
         status = cublas.sgemm(handle, operation, CUBLAS_OP_N, as_int(factor.n_out), as_int(n), as_int(factor.n_in),
                               &one, static_cast<const float*>(factor.data), as_int(factor.stride),
-                              static_cast<const float*>(x), as_int(factor.n_in), &zero, y, as_int(factor.n_out));
+                              static_cast<const float*>(x), as_int(factor.n_in), &zero, y, as_int(y_stride));
     } else {
         const cudaDataType_t type = cuda_type(factor.type);
         status = cublas.gemm_ex(handle, operation, CUBLAS_OP_N, as_int(factor.n_out), as_int(n), as_int(factor.n_in),
                                 &one, factor.data, type, as_int(factor.stride), x, type, as_int(factor.n_in), &zero, y,
-                                CUDA_R_32F, as_int(factor.n_out), CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+                                CUDA_R_32F, as_int(y_stride), CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
     }
     if (status != CUBLAS_STATUS_SUCCESS) {
         (void)cudaGetLastError();
@@ -196,18 +207,40 @@ void multiply_many(Worker& worker, const Factor& factor, const void* x, std::int
 
 void multiply(Worker& worker, const WeightView& weight, const float* x, std::int64_t n, float* y) {
     if (n <= 0) return;
+    const bool packed = is_packed(weight.type);
     if (n <= CudaContext::kFewRows) {
+        if (packed) {
+            multiply_packed_few(worker, weight, x, n, y);
+            return;
+        }
         with_type(weight.type,
                   [&](auto* type) { multiply_few_rows<ValueOf<decltype(type)>>(worker, weight, x, n, y); });
         return;
     }
-    const Factor factor{weight.data, weight.type, weight.n_rows, weight.n_cols, weight.row_stride, false};
+    if (packed && !can_read_packed(worker, weight.data, x)) return;
     const WeightType type = input_type(worker, weight.type);
+    worker.scratch.restart();
+    unsigned char* unpacked = nullptr;
+    if (packed) {
+        const std::size_t bytes = unpack_bytes(weight.n_rows, weight.n_cols);
+        unpacked = worker.scratch.take<unsigned char>(static_cast<std::int64_t>(bytes));
+        if (unpacked == nullptr) {
+            worker.lacks_scratch();
+            return;
+        }
+    }
+    const auto product = [&](const void* from, std::int64_t rows, float* to) {
+        if (packed) {
+            multiply_packed_many(worker, weight, false, from, rows, to, unpacked);
+            return;
+        }
+        const Factor factor{weight.data, weight.type, weight.n_rows, weight.n_cols, weight.row_stride, false};
+        multiply_many(worker, factor, from, rows, to, weight.n_rows);
+    };
     if (type == WeightType::kF32) {
-        multiply_many(worker, factor, x, n, y);
+        product(x, n, y);
         return;
     }
-    worker.scratch.restart();
     const auto room = static_cast<std::int64_t>(worker.scratch.left() / sizeof(std::uint16_t)) / weight.n_cols;
     const std::int64_t most = room < kProductRows ? room : kProductRows;
     if (most < 1) {
@@ -222,7 +255,7 @@ void multiply(Worker& worker, const WeightView& weight, const float* x, std::int
     for (std::int64_t row = 0; row < n; row += most) {
         const std::int64_t rows = n - row < most ? n - row : most;
         gather(worker, x + row * weight.n_cols, nullptr, rows, weight.n_cols, type, converted);
-        multiply_many(worker, factor, converted, rows, y + row * weight.n_rows);
+        product(converted, rows, y + row * weight.n_rows);
     }
 }
 

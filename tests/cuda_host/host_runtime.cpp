@@ -392,7 +392,8 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
     const std::lock_guard lock(host().mutex);
     const cudaError_t status = begin("cudaMemcpyAsync");
     if (status != cudaSuccess) return status;
-    const bool to_device = kind == cudaMemcpyHostToDevice;
+    // Unified addressing: the addresses themselves say where they are.
+    const bool to_device = kind == cudaMemcpyDefault ? is_device_memory(to, bytes) : kind == cudaMemcpyHostToDevice;
     if (!is_device_memory(to_device ? to : from, bytes)) return answer(cudaErrorInvalidValue);
     enqueue_locked(stream, [=] { std::memcpy(to, from, bytes); });
     return cudaSuccess;

@@ -16,6 +16,7 @@
 
 #include "engine/device/backend.h"
 #include "engine/error.h"
+#include "kernels/packed.h"
 #include "tests/kernels/test_data.h"
 
 namespace offstage::engine::parity {
@@ -36,6 +37,8 @@ struct Promise {
 };
 
 inline constexpr WeightType kTypes[] = {WeightType::kF32, WeightType::kF16, WeightType::kBf16};
+inline constexpr WeightType kPackedTypes[] = {WeightType::kInt8, WeightType::kHqq4, WeightType::kHqq3,
+                                              WeightType::kHqq2};
 
 // Reserved before every check: no check takes a larger step.
 inline Backend::StepShape largest_step() {
@@ -94,22 +97,69 @@ inline std::vector<float> filled(std::int64_t n, float value) {
     return std::vector<float>(static_cast<std::size_t>(n), value);
 }
 
-inline std::vector<std::byte> bytes_of(const RandomWeights& weights, std::int64_t n) {
-    std::vector<std::byte> bytes(static_cast<std::size_t>(n) * kernels::bytes_per_weight(weights.type()));
-    std::memcpy(bytes.data(), weights.data(), bytes.size());
-    return bytes;
-}
+// Random rows of any type: their bytes, and the values that these stand for.
+class RandomRows {
+  public:
+    RandomRows(WeightType type, std::int64_t n_rows, std::int64_t n_cols, std::uint32_t seed, float scale)
+        : n_cols_(n_cols),
+          bytes_(static_cast<std::size_t>(n_rows) * kernels::row_bytes(type, n_cols)),
+          values_(static_cast<std::size_t>(n_rows * n_cols)) {
+        if (!kernels::is_packed(type)) {
+            const RandomWeights weights(type, n_rows * n_cols, seed, scale);
+            std::memcpy(bytes_.data(), weights.data(), bytes_.size());
+            for (std::size_t i = 0; i < values_.size(); ++i) values_[i] = weights[static_cast<std::int64_t>(i)];
+            return;
+        }
+        std::mt19937 generator(seed);
+        for (std::byte& byte : bytes_) byte = static_cast<std::byte>(generator());  // the unused ones at the end too
+        for (std::int64_t r = 0; r < n_rows; ++r) {
+            std::byte* row = bytes_.data() + static_cast<std::size_t>(r) * kernels::row_bytes(type, n_cols);
+            set_scales(type, row, generator, scale);
+            kernels::unpack_row(type, row, n_cols, 0, n_cols, values_.data() + r * n_cols);
+        }
+    }
+
+    const std::vector<std::byte>& bytes() const { return bytes_; }
+    float at(std::int64_t row, std::int64_t col) const {
+        return values_[static_cast<std::size_t>(row * n_cols_ + col)];
+    }
+
+  private:
+    // So that the weights lie within about -scale .. scale, and no two groups are alike.
+    void set_scales(WeightType type, std::byte* row, std::mt19937& generator, float scale) const {
+        const kernels::PackedRow layout = kernels::packed_row(type, n_cols_);
+        std::uniform_real_distribution<float> factor(0.5f, 1.0f);
+        for (std::int64_t g = 0; type == WeightType::kInt8 && g < layout.n_groups; ++g) {
+            const kernels::Bf16 value = kernels::to_bf16(scale / 127.0f * factor(generator));
+            std::memcpy(row + layout.scales + 2 * g, &value, sizeof value);
+        }
+        const auto codes = static_cast<float>((1 << kernels::packed_bits(type)) - 1);
+        const float steps = type == WeightType::kHqq2 ? 15.0f : 255.0f;
+        for (std::int64_t i = 0; i < layout.n_supers; ++i) {
+            kernels::PackedSuper super;
+            super.scale_offset = scale / codes * factor(generator);
+            super.scale_step = scale / codes / steps * factor(generator);
+            super.zero_offset = 0.4f * codes * factor(generator);
+            super.zero_step = 0.4f * codes / steps * factor(generator);
+            std::memcpy(row + i * 16, &super, sizeof super);
+        }
+    }
+
+    std::int64_t n_cols_;
+    std::vector<std::byte> bytes_;
+    std::vector<float> values_;
+};
 
 // A weight (rows, cols) as the device and as the reference see it.
 struct TestWeight {
     TestWeight(Backend& backend, WeightType type, std::int64_t rows, std::int64_t cols, std::uint32_t seed)
-        : values(type, rows * cols, seed, 0.5f),
-          device(backend, bytes_of(values, rows * cols)),
+        : values(type, rows, cols, seed, 0.5f),
+          device(backend, values.bytes()),
           view{device.data(), type, rows, cols, cols} {}
 
-    float at(std::int64_t row, std::int64_t col) const { return values[row * view.n_cols + col]; }
+    float at(std::int64_t row, std::int64_t col) const { return values.at(row, col); }
 
-    RandomWeights values;
+    RandomRows values;
     OnDevice<std::byte> device;
     kernels::WeightView view;
 };
@@ -196,26 +246,61 @@ inline void check_rms_norm(Backend& backend, const Promise&) {
     }
 }
 
+// For each number of rows.
+inline void check_product(Backend& backend, const Promise& promise, const TestWeight& weight,
+                          std::initializer_list<std::int64_t> all_n) {
+    const std::int64_t rows = weight.view.n_rows;
+    const std::int64_t cols = weight.view.n_cols;
+    for (const std::int64_t n : all_n) {
+        const OnDevice<float> x(backend, random_floats(n * cols, static_cast<std::uint32_t>(n)));
+        const OnDevice<float> y(backend, filled(n * rows, NAN));
+        backend.multiply(weight.view, x.data(), n, y.data());
+        std::vector<Expected> want(static_cast<std::size_t>(n * rows));
+        for (std::int64_t t = 0; t < n; ++t) {
+            for (std::int64_t r = 0; r < rows; ++r) {
+                for (std::int64_t i = 0; i < cols; ++i) {
+                    want[static_cast<std::size_t>(t * rows + r)].add(
+                        double{weight.at(r, i)} * double{x.host()[static_cast<std::size_t>(t * cols + i)]});
+                }
+            }
+        }
+        PARITY_VERIFY(mismatch(y.download(), want, promise.tolerance(n)));
+    }
+}
+
 inline void check_multiply(Backend& backend, const Promise& promise) {
     for (const WeightType type : kTypes) {
         for (const auto& [rows, cols] : {std::pair<std::int64_t, std::int64_t>{37, 72}, {131, 200}, {256, 64}}) {
-            const TestWeight weight(backend, type, rows, cols, 3);
-            for (const std::int64_t n : {1, 2, 3, 4, 5, 6, 7, 8, 9, 17, 130}) {
-                const OnDevice<float> x(backend, random_floats(n * cols, static_cast<std::uint32_t>(n)));
-                const OnDevice<float> y(backend, filled(n * rows, NAN));
-                backend.multiply(weight.view, x.data(), n, y.data());
-                std::vector<Expected> want(static_cast<std::size_t>(n * rows));
-                for (std::int64_t t = 0; t < n; ++t) {
-                    for (std::int64_t r = 0; r < rows; ++r) {
-                        for (std::int64_t i = 0; i < cols; ++i) {
-                            want[static_cast<std::size_t>(t * rows + r)].add(
-                                double{weight.at(r, i)} * double{x.host()[static_cast<std::size_t>(t * cols + i)]});
-                        }
-                    }
-                }
-                PARITY_VERIFY(mismatch(y.download(), want, promise.tolerance(n)));
-            }
+            check_product(backend, promise, TestWeight(backend, type, rows, cols, 3),
+                          {1, 2, 3, 4, 5, 6, 7, 8, 9, 17, 130});
+            if (QTest::currentTestFailed()) return;
         }
+    }
+}
+
+inline void check_multiply_packed(Backend& backend, const Promise& promise) {
+    for (const WeightType type : kPackedTypes) {
+        check_product(backend, promise, TestWeight(backend, type, 37, 64, 3), {1, 2, 3, 4, 5, 6, 7, 8, 20});
+        check_product(backend, promise, TestWeight(backend, type, 21, 192, 4), {1, 3, 8, 9});
+        check_product(backend, promise, TestWeight(backend, type, 9, 320, 5), {1, 2, 5, 40});
+        // Several super groups in a row of HQQ2, and more columns than a device takes at once.
+        check_product(backend, promise, TestWeight(backend, type, 5, 2048 + 64, 6), {1, 2, 4, 7, 12});
+        if (QTest::currentTestFailed()) return;
+    }
+    // Rows of a larger tensor, apart.
+    TestWeight apart(backend, WeightType::kHqq3, 12, 128, 7);
+    const kernels::WeightView view{apart.device.data(), WeightType::kHqq3, 6, 128, 256};
+    for (const std::int64_t n : {1, 10}) {
+        const OnDevice<float> x(backend, random_floats(n * 128, 8));
+        const OnDevice<float> y(backend, filled(n * 6, NAN));
+        backend.multiply(view, x.data(), n, y.data());
+        std::vector<Expected> want(static_cast<std::size_t>(n * 6));
+        for (std::int64_t i = 0; i < n * 6 * 128; ++i) {
+            const std::int64_t t = i / 128 / 6;
+            want[static_cast<std::size_t>(i / 128)].add(double{apart.at(i / 128 % 6 * 2, i % 128)} *
+                                                        double{x.host()[static_cast<std::size_t>(t * 128 + i % 128)]});
+        }
+        PARITY_VERIFY(mismatch(y.download(), want, promise.tolerance(n)));
     }
 }
 
@@ -477,22 +562,23 @@ inline void check_route(Backend& backend, const Promise&) {
     }
 }
 
-// Experts of one type and shape on the device, and steps over them.
+// Experts of one shape on the device, and steps over them.
 class TestExperts {
   public:
     TestExperts(Backend& backend, WeightType type, std::int64_t hidden, std::int64_t ffn, std::size_t n_experts)
-        : backend_(backend), hidden_(hidden), ffn_(ffn) {
-        for (std::size_t e = 0; e < n_experts; ++e) {
-            weights_.push_back(std::make_unique<RandomWeights>(type, 3 * hidden * ffn,
-                                                               20 + static_cast<std::uint32_t>(e),
-                                                               1.0f / std::sqrt(static_cast<float>(hidden))));
-            blocks_.push_back(
-                std::make_unique<OnDevice<std::byte>>(backend, bytes_of(*weights_.back(), 3 * hidden * ffn)));
+        : TestExperts(backend, std::vector<WeightType>(n_experts, type), hidden, ffn) {}
+    TestExperts(Backend& backend, const std::vector<WeightType>& types, std::int64_t hidden, std::int64_t ffn)
+        : backend_(backend), types_(types), hidden_(hidden), ffn_(ffn) {
+        for (std::size_t e = 0; e < types.size(); ++e) {
+            weights_.push_back(std::make_unique<RandomRows>(types[e], 3 * ffn, hidden,
+                                                            20 + static_cast<std::uint32_t>(e),
+                                                            1.0f / std::sqrt(static_cast<float>(hidden))));
+            blocks_.push_back(std::make_unique<OnDevice<std::byte>>(backend, weights_.back()->bytes()));
         }
     }
 
     kernels::ExpertView view(std::size_t expert) const {
-        return {blocks_[expert]->data(), weights_[expert]->type(), hidden_, ffn_};
+        return {blocks_[expert]->data(), types_[expert], hidden_, ffn_};
     }
 
     // Runs the calls (expert, rows) in one step. Rows are in the calls' order, `gap` rows of nobody before each call.
@@ -523,20 +609,20 @@ class TestExperts {
     }
 
     std::vector<Expected> expected(std::size_t expert, const float* x) const {
-        const RandomWeights& w = *weights_[expert];
+        const RandomRows& w = *weights_[expert];
         std::vector<Expected> out(static_cast<std::size_t>(hidden_));
         for (std::int64_t j = 0; j < ffn_; ++j) {
             Expected gate;
             Expected up;
             for (std::int64_t i = 0; i < hidden_; ++i) {
-                gate.add(double{w[(3 * j + 0) * hidden_ + i]} * double{x[i]});
-                up.add(double{w[(3 * j + 1) * hidden_ + i]} * double{x[i]});
+                gate.add(double{w.at(3 * j + 0, i)} * double{x[i]});
+                up.add(double{w.at(3 * j + 1, i)} * double{x[i]});
             }
             const double silu = gate.value / (1 + std::exp(-gate.value));
             // How far rounding inside the two sums can move the activation (the slope of silu is at most 1.1).
             const double spread = 1.1 * gate.magnitude * std::abs(up.value) + std::abs(silu) * up.magnitude;
             for (std::int64_t i = 0; i < hidden_; ++i) {
-                const double column = double{w[(3 * j + 2) * hidden_ + i]};
+                const double column = double{w.at(3 * j + 2, i)};
                 out[static_cast<std::size_t>(i)].value += silu * up.value * column;
                 out[static_cast<std::size_t>(i)].magnitude += spread * std::abs(column);
             }
@@ -552,9 +638,10 @@ class TestExperts {
 
   private:
     Backend& backend_;
+    std::vector<WeightType> types_;
     std::int64_t hidden_;
     std::int64_t ffn_;
-    std::vector<std::unique_ptr<RandomWeights>> weights_;
+    std::vector<std::unique_ptr<RandomRows>> weights_;
     std::vector<std::unique_ptr<OnDevice<std::byte>>> blocks_;
 };
 
@@ -563,6 +650,22 @@ inline std::vector<std::int32_t> some_tokens(std::int64_t n, std::int32_t first,
     std::vector<std::int32_t> tokens;
     for (std::int32_t i = 0; i < n; ++i) tokens.push_back((first + i * apart) % 64);
     return tokens;
+}
+
+// One step's results, and the rows of nobody before each call.
+inline void check_step(const Promise& promise, const TestExperts& experts, std::int64_t hidden,
+                       const OnDevice<float>& inputs, const std::vector<TestExperts::Share>& shares) {
+    const TestExperts::Result result = experts.run(shares, inputs, 2);
+    for (std::size_t s = 0; s < shares.size(); ++s) {
+        for (std::size_t r = 0; r < shares[s].tokens.size(); ++r) {
+            const float* x = inputs.host().data() + shares[s].tokens[r] * hidden;
+            PARITY_VERIFY(mismatch(experts.row(result, s, r), experts.expected(shares[s].expert, x),
+                                   promise.tolerance(static_cast<std::int64_t>(shares[s].tokens.size()))));
+        }
+        for (std::int64_t i = -2 * hidden; i < 0; ++i) {
+            QCOMPARE(result.rows[static_cast<std::size_t>(result.first_rows[s] * hidden + i)], 77.0f);
+        }
+    }
 }
 
 inline void check_experts(Backend& backend, const Promise& promise) {
@@ -579,48 +682,87 @@ inline void check_experts(Backend& backend, const Promise& promise) {
                              {1, some_tokens(8, 9, 5)},
                              {3, some_tokens(12, 0, 1)}});
             for (const auto& shares : steps) {
-                const TestExperts::Result result = experts.run(shares, inputs, 2);
-                for (std::size_t s = 0; s < shares.size(); ++s) {
-                    for (std::size_t r = 0; r < shares[s].tokens.size(); ++r) {
-                        const float* x = inputs.host().data() + shares[s].tokens[r] * hidden;
-                        PARITY_VERIFY(mismatch(experts.row(result, s, r), experts.expected(shares[s].expert, x),
-                                               promise.tolerance(static_cast<std::int64_t>(shares[s].tokens.size()))));
-                    }
-                    // The rows of nobody before the call.
-                    for (std::int64_t i = -2 * hidden; i < 0; ++i) {
-                        QCOMPARE(result.rows[static_cast<std::size_t>(result.first_rows[s] * hidden + i)], 77.0f);
-                    }
-                }
+                check_step(promise, experts, hidden, inputs, shares);
+                if (QTest::currentTestFailed()) return;
             }
         }
     }
 }
 
+inline void check_experts_packed(Backend& backend, const Promise& promise) {
+    for (const WeightType type : kPackedTypes) {
+        const auto check = [&](std::int64_t hidden, std::int64_t ffn,
+                               const std::vector<std::vector<TestExperts::Share>>& steps) {
+            const TestExperts experts(backend, type, hidden, ffn, 2);
+            const OnDevice<float> inputs(backend, random_floats(64 * hidden, 30));
+            for (const auto& shares : steps) {
+                if (!QTest::currentTestFailed()) check_step(promise, experts, hidden, inputs, shares);
+            }
+        };
+        std::vector<std::vector<TestExperts::Share>> steps;
+        for (std::int64_t n = 1; n <= 8; ++n) steps.push_back({{0, some_tokens(n, 5, 7)}});
+        check(64, 33, steps);
+        check(192, 70, {{{0, some_tokens(1, 3, 1)}, {1, some_tokens(21, 0, 3)}}, {{1, some_tokens(6, 0, 1)}}});
+        check(320, 5, {{{0, some_tokens(2, 3, 1)}, {1, some_tokens(4, 0, 3)}}, {{1, some_tokens(9, 0, 1)}}});
+        check(640, 17, {{{1, some_tokens(1, 0, 1)}}, {{0, some_tokens(33, 0, 1)}}});
+    }
+}
+
+// Each expert of a step in a format of its own.
+inline void check_experts_of_mixed_formats(Backend& backend, const Promise& promise) {
+    constexpr std::int64_t kHidden = 128;
+    const std::vector<WeightType> types = {WeightType::kHqq2, WeightType::kBf16, WeightType::kHqq4, WeightType::kHqq4,
+                                           WeightType::kHqq3, WeightType::kInt8, WeightType::kHqq2, WeightType::kF16};
+    const TestExperts experts(backend, types, kHidden, 48);
+    const OnDevice<float> inputs(backend, random_floats(64 * kHidden, 32));
+    std::vector<TestExperts::Share> one_each;
+    std::vector<TestExperts::Share> several;
+    for (std::size_t e = 0; e < types.size(); ++e) {
+        one_each.push_back({e, some_tokens(1, static_cast<std::int32_t>(e), 1)});
+        several.push_back({e, some_tokens(static_cast<std::int64_t>(e * 3 + 1), static_cast<std::int32_t>(e), 3)});
+    }
+    check_step(promise, experts, kHidden, inputs, one_each);
+    if (!QTest::currentTestFailed()) check_step(promise, experts, kHidden, inputs, several);
+}
+
 // An expert's rows come out the same alone and in company, wherever their inputs lie.
-inline void check_experts_in_company(Backend& backend, const Promise& promise) {
-    constexpr std::int64_t kHidden = 200;
-    for (const WeightType type : kTypes) {
-        const TestExperts experts(backend, type, kHidden, 250, 5);
-        const OnDevice<float> inputs(backend, random_floats(64 * kHidden, 31));
-        for (const std::int64_t n : {1, 2, 3, 5, 8, 9, 33}) {
-            const TestExperts::Share share{0, some_tokens(n, 3, 5)};
-            const std::vector<TestExperts::Share> alone = {share};
-            const std::vector<TestExperts::Share> company = {{1, some_tokens(2, 0, 1)},
-                                                             {2, some_tokens(1, 7, 1)},
-                                                             share,
-                                                             {3, some_tokens(20, 1, 3)},
-                                                             {4, some_tokens(7, 2, 1)}};
-            const TestExperts::Result a = experts.run(alone, inputs, 0);
-            const TestExperts::Result b = experts.run(company, inputs, 1);
-            for (std::size_t r = 0; r < share.tokens.size(); ++r) {
-                if (promise.bit_exact) {
-                    QVERIFY(same_bits(experts.row(a, 0, r), experts.row(b, 2, r)));
-                } else {
-                    const float* x = inputs.host().data() + share.tokens[r] * kHidden;
-                    PARITY_VERIFY(mismatch(experts.row(b, 2, r), experts.expected(0, x), promise.tolerance(n)));
-                }
+inline void check_company(Backend& backend, const Promise& promise, const std::vector<WeightType>& types,
+                          std::int64_t hidden, std::int64_t ffn) {
+    const TestExperts experts(backend, types, hidden, ffn);
+    const OnDevice<float> inputs(backend, random_floats(64 * hidden, 31));
+    for (const std::int64_t n : {1, 2, 3, 5, 8, 9, 33}) {
+        const TestExperts::Share share{0, some_tokens(n, 3, 5)};
+        const std::vector<TestExperts::Share> alone = {share};
+        const std::vector<TestExperts::Share> company = {{1, some_tokens(2, 0, 1)},
+                                                         {2, some_tokens(1, 7, 1)},
+                                                         share,
+                                                         {3, some_tokens(20, 1, 3)},
+                                                         {4, some_tokens(7, 2, 1)}};
+        const TestExperts::Result a = experts.run(alone, inputs, 0);
+        const TestExperts::Result b = experts.run(company, inputs, 1);
+        for (std::size_t r = 0; r < share.tokens.size(); ++r) {
+            if (promise.bit_exact) {
+                QVERIFY(same_bits(experts.row(a, 0, r), experts.row(b, 2, r)));
+            } else {
+                const float* x = inputs.host().data() + share.tokens[r] * hidden;
+                PARITY_VERIFY(mismatch(experts.row(b, 2, r), experts.expected(0, x), promise.tolerance(n)));
             }
         }
+    }
+}
+
+inline void check_experts_in_company(Backend& backend, const Promise& promise) {
+    for (const WeightType type : kTypes) {
+        check_company(backend, promise, std::vector<WeightType>(5, type), 200, 250);
+        if (QTest::currentTestFailed()) return;
+    }
+}
+
+// In company of its own format and of others.
+inline void check_experts_packed_in_company(Backend& backend, const Promise& promise) {
+    for (const WeightType type : kPackedTypes) {
+        check_company(backend, promise, {type, type, WeightType::kHqq3, WeightType::kBf16, type}, 128, 70);
+        if (QTest::currentTestFailed()) return;
     }
 }
 
@@ -662,11 +804,9 @@ inline void check_streamed_weights(Backend& backend, const Promise&) {
     constexpr std::int64_t kCols = 256;
     constexpr std::size_t kWeights = 12;
     const std::int64_t bytes = kRows * kCols * 2;
-    std::vector<RandomWeights> weights;
-    std::vector<std::vector<std::byte>> host;
+    std::vector<RandomRows> weights;
     for (std::size_t w = 0; w < kWeights; ++w) {
-        weights.emplace_back(WeightType::kBf16, kRows * kCols, 50 + static_cast<std::uint32_t>(w));
-        host.push_back(bytes_of(weights.back(), kRows * kCols));
+        weights.emplace_back(WeightType::kBf16, kRows, kCols, 50 + static_cast<std::uint32_t>(w), 1.0f);
     }
     const OnDevice<std::byte> two_slots(backend, std::vector<std::byte>(2 * static_cast<std::size_t>(bytes)));
     const OnDevice<float> x(backend, random_floats(kCols, 60));
@@ -676,7 +816,8 @@ inline void check_streamed_weights(Backend& backend, const Promise&) {
     DeviceEvent last;
     for (std::size_t w = 0; w < kWeights; ++w) {
         std::byte* slot = two_slots.data() + static_cast<std::int64_t>(w % 2) * bytes;
-        const auto copied = backend.copy_weights(slot, host[w].data(), static_cast<std::size_t>(bytes), used[w % 2]);
+        const auto copied =
+            backend.copy_weights(slot, weights[w].bytes().data(), static_cast<std::size_t>(bytes), used[w % 2]);
         QVERIFY(copied.has_value());
         QVERIFY(copied->queue == DeviceEvent::Queue::kCopy);
         backend.wait(*copied);
@@ -692,7 +833,7 @@ inline void check_streamed_weights(Backend& backend, const Promise&) {
     std::vector<Expected> want(kWeights * kRows);
     for (std::size_t i = 0; i < want.size(); ++i) {
         for (std::int64_t k = 0; k < kCols; ++k) {
-            want[i].add(double{weights[i / kRows][static_cast<std::int64_t>(i % kRows) * kCols + k]} *
+            want[i].add(double{weights[i / kRows].at(static_cast<std::int64_t>(i % kRows), k)} *
                         double{x.host()[static_cast<std::size_t>(k)]});
         }
     }
@@ -865,6 +1006,10 @@ inline constexpr Check kChecks[] = {
     {"route", check_route},
     {"experts", check_experts},
     {"experts_in_company", check_experts_in_company},
+    {"multiply_packed", check_multiply_packed},
+    {"experts_packed", check_experts_packed},
+    {"experts_packed_in_company", check_experts_packed_in_company},
+    {"experts_of_mixed_formats", check_experts_of_mixed_formats},
     {"combine", check_combine},
     {"streamed_weights", check_streamed_weights},
     {"copy_is_whole_after_event", check_copy_is_whole_after_event},

@@ -51,7 +51,7 @@ class Placement {
     }
     // VRAM for everything but the experts, and for so many of those, staging included.
     std::uint64_t vramFor(std::int64_t n) const {
-        const std::int64_t staging = n < n_experts_ ? 2 : 0;
+        const std::int64_t staging = n < n_experts_ ? 4 : 0;
         return fixed_bytes_ + static_cast<std::uint64_t>(n + staging) * (expert_bytes_ + 256) + 4096;
     }
     static std::unique_ptr<LoadedModel> open(const LoadRequest& request) {

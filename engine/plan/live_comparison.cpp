@@ -1,9 +1,10 @@
-#include "engine/plan/measured_choice.h"
+#include "engine/plan/live_comparison.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <utility>
 
 namespace offstage::engine {
 namespace {
@@ -25,24 +26,19 @@ std::string milliseconds(double us) {
 
 }  // namespace
 
-MeasuredChoice::MeasuredChoice(PolicyKind favourite, PolicyKind challenger)
-    : favourite_(favourite), challenger_(challenger), kept_(favourite) {
+LiveComparison::LiveComparison(std::string favourite, std::string challenger)
+    : favourite_(std::move(favourite)), challenger_(std::move(challenger)) {
     favourite_steps_.reserve(kWindow * kWindows);
     challenger_steps_.reserve(kWindow * kWindows);
 }
 
-bool MeasuredChoice::comparing() const {
-    return comparing_;
+bool LiveComparison::uses_favourite() const {
+    return comparing_ ? window_ % 2 == 0 : favourite_kept_;
 }
 
-PolicyKind MeasuredChoice::current() const {
-    if (!comparing_) return kept_;
-    return window_ % 2 == 0 ? favourite_ : challenger_;
-}
-
-void MeasuredChoice::record(double step_us, bool schedules_differ) {
+void LiveComparison::record(double step_us, bool differ) {
     ++steps_;
-    if (favourite_ == challenger_ || !schedules_differ || !(step_us > 0) || !std::isfinite(step_us)) return;
+    if (!differ || !(step_us > 0) || !std::isfinite(step_us)) return;
     if (!comparing_) {
         if (steps_ < next_comparison_) return;
         // This step ran as decided before; the comparison begins with the next one.
@@ -63,14 +59,14 @@ void MeasuredChoice::record(double step_us, bool schedules_differ) {
     verdict.at_step = steps_;
     verdict.favourite_us = median(favourite_steps_);
     verdict.challenger_us = median(challenger_steps_);
-    const bool favourite_wins = verdict.favourite_us <= verdict.challenger_us;
-    const PolicyKind winner = favourite_wins ? favourite_ : challenger_;
-    verdict.reason = std::string(name_of(winner)) + (winner == kept_ ? " is kept: " : " is used from now on: ") +
+    const bool wins = verdict.favourite_us <= verdict.challenger_us;
+    verdict.favourite_kept = wins;
+    verdict.reason = (wins ? favourite_ : challenger_) +
+                     (wins == favourite_kept_ ? " is kept: " : " is used from now on: ") +
                      milliseconds(std::min(verdict.favourite_us, verdict.challenger_us)) + " ms per token against " +
                      milliseconds(std::max(verdict.favourite_us, verdict.challenger_us)) + " with " +
-                     std::string(name_of(favourite_wins ? challenger_ : favourite_)) + " (" +
-                     std::to_string(kWindow * kWindows) + " tokens each)";
-    kept_ = verdict.kept = winner;
+                     (wins ? challenger_ : favourite_) + " (" + std::to_string(kWindow * kWindows) + " tokens each)";
+    favourite_kept_ = wins;
     if (verdicts_.size() == kMostVerdicts) verdicts_.erase(verdicts_.begin());
     verdicts_.push_back(std::move(verdict));
 }

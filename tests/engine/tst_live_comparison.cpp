@@ -1,23 +1,26 @@
 #include <random>
+#include <string>
 
 #include <QtTest>
 
-#include "engine/plan/measured_choice.h"
+#include "engine/plan/live_comparison.h"
 
 using namespace offstage::engine;
 
 namespace {
 
-constexpr auto kFavourite = PolicyKind::kBalanced;
-constexpr auto kChallenger = PolicyKind::kStatic;
-constexpr int kComparison = 2 * MeasuredChoice::kWindow * MeasuredChoice::kWindows;
+constexpr bool kFavourite = true;
+constexpr bool kChallenger = false;
+const std::string kBalanced = "balanced";
+const std::string kStatic = "static";
+constexpr int kComparison = 2 * LiveComparison::kWindow * LiveComparison::kWindows;
 
 // Steps that take what their policy takes; returns how many ran with the challenger.
 template <typename Time>
-int run(MeasuredChoice& choice, int steps, const Time& step_us, bool differ = true) {
+int run(LiveComparison& choice, int steps, const Time& step_us, bool differ = true) {
     int challenged = 0;
     for (int i = 0; i < steps; ++i) {
-        const PolicyKind policy = choice.current();
+        const bool policy = choice.uses_favourite();
         challenged += policy == kChallenger ? 1 : 0;
         choice.record(step_us(policy), differ);
     }
@@ -26,21 +29,21 @@ int run(MeasuredChoice& choice, int steps, const Time& step_us, bool differ = tr
 
 }  // namespace
 
-class TestMeasuredChoice : public QObject {
+class TestLiveComparison : public QObject {
     Q_OBJECT
 
   private Q_SLOTS:
     void comparison_givesBothSidesTheSameTokensInShortWindows() {
-        MeasuredChoice choice(kFavourite, kChallenger);
-        std::vector<PolicyKind> used;
+        LiveComparison choice(kBalanced, kStatic);
+        std::vector<bool> used;
         for (int i = 0; i < kComparison + 1; ++i) {
-            used.push_back(choice.current());
+            used.push_back(choice.uses_favourite());
             choice.record(1000, true);
         }
-        QCOMPARE(used[0], kFavourite);
+        QCOMPARE(bool(used[0]), kFavourite);
         for (int i = 0; i < kComparison; ++i) {
-            QCOMPARE(used[static_cast<std::size_t>(i + 1)],
-                     (i / MeasuredChoice::kWindow) % 2 == 0 ? kFavourite : kChallenger);
+            QCOMPARE(bool(used[static_cast<std::size_t>(i + 1)]),
+                     (i / LiveComparison::kWindow) % 2 == 0);
         }
         QVERIFY(!choice.comparing());
         QCOMPARE(choice.verdicts().size(), std::size_t{1});
@@ -64,13 +67,13 @@ class TestMeasuredChoice : public QObject {
         QFETCH(double, challenger);
         QFETCH(bool, keeps);
         QFETCH(QString, reason);
-        MeasuredChoice choice(kFavourite, kChallenger);
-        const auto time = [&](PolicyKind policy) { return policy == kFavourite ? favourite : challenger; };
+        LiveComparison choice(kBalanced, kStatic);
+        const auto time = [&](bool policy) { return policy == kFavourite ? favourite : challenger; };
         run(choice, kComparison + 1, time);
         QCOMPARE(QString::fromStdString(choice.verdicts().at(0).reason), reason);
         QCOMPARE(choice.verdicts()[0].favourite_us, favourite);
         QCOMPARE(choice.verdicts()[0].challenger_us, challenger);
-        const int rest = static_cast<int>(MeasuredChoice::kEvery) - 1;
+        const int rest = static_cast<int>(LiveComparison::kEvery) - 1;
         QCOMPARE(run(choice, rest, time), keeps ? 0 : rest);
         QVERIFY(!choice.comparing());
         run(choice, 1, time);
@@ -79,29 +82,29 @@ class TestMeasuredChoice : public QObject {
 
     // What was slower may be faster later: the decision is taken back.
     void loser_thatBecomesFaster_comesBack() {
-        MeasuredChoice choice(kFavourite, kChallenger);
-        run(choice, kComparison + 1, [](PolicyKind p) { return p == kFavourite ? 9.0 : 5.0; });
-        QCOMPARE(choice.current(), kChallenger);
-        run(choice, static_cast<int>(MeasuredChoice::kEvery) + kComparison,
-            [](PolicyKind p) { return p == kFavourite ? 4.0 : 5.0; });
+        LiveComparison choice(kBalanced, kStatic);
+        run(choice, kComparison + 1, [](bool p) { return p == kFavourite ? 9.0 : 5.0; });
+        QCOMPARE(choice.uses_favourite(), kChallenger);
+        run(choice, static_cast<int>(LiveComparison::kEvery) + kComparison,
+            [](bool p) { return p == kFavourite ? 4.0 : 5.0; });
         QCOMPARE(choice.verdicts().size(), std::size_t{2});
-        QCOMPARE(choice.current(), kFavourite);
+        QCOMPARE(choice.uses_favourite(), kFavourite);
         QVERIFY(choice.verdicts()[1].reason.find("balanced is used from now on") == 0);
     }
 
     void outliers_doNotDecide() {
         std::mt19937_64 random(2);
-        MeasuredChoice choice(kFavourite, kChallenger);
-        run(choice, kComparison + 1, [&](PolicyKind p) {
+        LiveComparison choice(kBalanced, kStatic);
+        run(choice, kComparison + 1, [&](bool p) {
             const double usual = p == kFavourite ? 1000 : 1100;
             return p == kFavourite && random() % 5 == 0 ? 1e6 : usual;
         });
-        QCOMPARE(choice.verdicts().at(0).kept, kFavourite);
+        QCOMPARE(choice.verdicts().at(0).favourite_kept, true);
     }
 
     void steps_whoseSchedulesAgree_areNotCompared() {
-        MeasuredChoice choice(kFavourite, kChallenger);
-        const auto same = [](PolicyKind p) { return p == kFavourite ? 2.0 : 1.0; };
+        LiveComparison choice(kBalanced, kStatic);
+        const auto same = [](bool p) { return p == kFavourite ? 2.0 : 1.0; };
         QCOMPARE(run(choice, 5000, same, false), 0);
         QVERIFY(!choice.comparing());
         QVERIFY(choice.verdicts().empty());
@@ -110,24 +113,18 @@ class TestMeasuredChoice : public QObject {
         for (int i = 0; choice.verdicts().empty() && i < 10 * kComparison; ++i) {
             const bool differ = i % 3 == 0;
             differing += differ ? 1 : 0;
-            choice.record(same(choice.current()), differ);
+            choice.record(same(choice.uses_favourite()), differ);
         }
         QCOMPARE(differing, kComparison + 1);
     }
 
-    void policies_thatAreTheSame_areNeverCompared() {
-        MeasuredChoice choice(kFavourite, kFavourite);
-        run(choice, 3000, [](PolicyKind) { return 1.0; });
-        QVERIFY(choice.verdicts().empty());
-    }
-
     void verdicts_ofALongSession_areTheLast64() {
-        MeasuredChoice choice(kFavourite, kChallenger);
-        run(choice, 80 * (static_cast<int>(MeasuredChoice::kEvery) + kComparison), [](PolicyKind) { return 1.0; });
+        LiveComparison choice(kBalanced, kStatic);
+        run(choice, 80 * (static_cast<int>(LiveComparison::kEvery) + kComparison), [](bool) { return 1.0; });
         QCOMPARE(choice.verdicts().size(), std::size_t{64});
-        QVERIFY(choice.verdicts().back().at_step > 64 * MeasuredChoice::kEvery);
+        QVERIFY(choice.verdicts().back().at_step > 64 * LiveComparison::kEvery);
     }
 };
 
-QTEST_GUILESS_MAIN(TestMeasuredChoice)
-#include "tst_measured_choice.moc"
+QTEST_GUILESS_MAIN(TestLiveComparison)
+#include "tst_live_comparison.moc"

@@ -1,0 +1,65 @@
+#include <algorithm>
+#include <cmath>
+#include <iostream>
+
+#include "app/cli/commands.h"
+#include "engine/device/host_buffer.h"
+#include "engine/device/open_device.h"
+#include "engine/error.h"
+#include "engine/eval/replay_report.h"
+
+namespace offstage::cli {
+
+std::vector<engine::CacheKind> parse_cache_kinds(const std::string& list) {
+    if (list == "all") return {engine::kCacheKinds.begin(), engine::kCacheKinds.end()};
+    std::vector<engine::CacheKind> kinds;
+    std::string_view rest = list;
+    while (true) {
+        const std::string_view name = rest.substr(0, rest.find(','));
+        kinds.push_back(engine::parse_cache_kind(name));
+        if (name.size() == rest.size()) return kinds;
+        rest.remove_prefix(name.size() + 1);
+    }
+}
+
+int run_replay(const ReplayOptions& options) {
+    const engine::RoutingTrace trace = engine::read_trace(options.trace);
+    const engine::TraceHeader& header = trace.header;
+    if (trace.tokens.empty()) {
+        throw engine::Error(engine::ErrorKind::kInvalidInput,
+                            options.trace + " holds no token; expected some to replay.");
+    }
+    engine::Popularity popularity = engine::Popularity::uniform(header.n_layers, header.n_experts, header.n_active);
+    if (!options.profile.empty()) popularity = engine::read_popularity(options.profile);
+
+    engine::ReplayRequest request;
+    request.policies = parse_cache_kinds(options.policies);
+    const std::int64_t total = header.n_layers * header.n_experts;
+    for (const std::int64_t slots : options.slots) {
+        if (slots > total) {
+            throw engine::Error(engine::ErrorKind::kInvalidInput,
+                                "--slots " + std::to_string(slots) +
+                                    " is more than the model has experts; expected 0 to " + std::to_string(total) +
+                                    ".");
+        }
+        request.slots.push_back(slots);
+    }
+    for (const double percent : options.residency) {
+        request.slots.push_back(std::llround(percent / 100 * static_cast<double>(total)));
+    }
+    request.settings = options.settings;
+    request.distance = options.ahead;
+    request.n_guesses = options.guesses;
+    if (!options.expert_bytes.empty()) {
+        request.expert_bytes = engine::parse_bytes(options.expert_bytes, "--expert-bytes");
+    }
+    const engine::ReplayReport report = engine::compare_policies(trace, popularity, request);
+    if (options.json) {
+        print_json(engine::to_json(report));
+    } else {
+        std::cout << report.model << ": " << engine::to_text(report) << std::flush;
+    }
+    return 0;
+}
+
+}  // namespace offstage::cli

@@ -1,0 +1,129 @@
+#include "engine/eval/perplexity.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <string>
+
+#include "engine/error.h"
+#include "engine/eval/loaded_step_model.h"
+
+namespace offstage::engine {
+namespace {
+
+// The vocabulary of a step's rows is summed by several threads.
+std::vector<double> log_probabilities(std::span<const float> logits, std::span<const TokenId> tokens,
+                                      std::size_t vocab_size, kernels::ThreadPool& pool) {
+    std::vector<double> values(tokens.size());
+    pool.parallel_for(static_cast<std::int64_t>(tokens.size()), 4, [&](std::int64_t begin, std::int64_t end, int) {
+        for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+            values[i] = log_probability(logits.subspan(i * vocab_size, vocab_size), tokens[i]);
+        }
+    });
+    return values;
+}
+
+}  // namespace
+
+std::vector<TokenId> tokens_of_text(const LoadedModel& model, std::string_view text) {
+    if (model.tokenizer() == nullptr) {
+        throw Error(ErrorKind::kUnsupported,
+                    "The model " + model.summary().name + " has no tokenizer, so it cannot read text.");
+    }
+    const std::size_t invalid = find_invalid_utf8(text);
+    if (invalid != std::string::npos) {
+        throw Error(ErrorKind::kInvalidInput,
+                    "The text is not UTF-8: byte " + std::to_string(invalid + 1) + " starts no character.");
+    }
+    std::vector<TokenId> tokens = model.tokenizer()->encode(text);
+    if (tokens.size() < 2) {
+        throw Error(ErrorKind::kInvalidInput,
+                    "The text holds " + std::to_string(tokens.size()) + " tokens; expected at least two.");
+    }
+    return tokens;
+}
+
+void score_text(LoadedModel& model, std::span<const TokenId> tokens, const WindowSettings& settings,
+                const LogitRowsFn& rows, const std::stop_token& stop) {
+    const bool has_bos = model.tokenizer() != nullptr && model.tokenizer()->adds_bos();
+    const std::int64_t room = settings.window - (has_bos ? 1 : 0);
+    const std::int64_t context = std::min(model.config().max_context, model.plan().context);
+    if (settings.window < 2 || settings.window > context) {
+        throw Error(ErrorKind::kInvalidInput, "The window is " + std::to_string(settings.window) +
+                                                  " tokens; expected 2 to the context's " + std::to_string(context) +
+                                                  ".");
+    }
+    // Without BOS a window's first token is predicted by nothing: the windows must overlap.
+    const std::int64_t longest = has_bos ? room : room - 1;
+    if (settings.stride < 1 || settings.stride > longest) {
+        throw Error(ErrorKind::kInvalidInput, "The stride is " + std::to_string(settings.stride) +
+                                                  " tokens; expected 1 to " + std::to_string(longest) +
+                                                  " for this window.");
+    }
+    const auto n_tokens = static_cast<std::int64_t>(tokens.size());
+    std::int64_t scored = has_bos ? 0 : 1;  // tokens before this one are done
+    std::vector<TokenId> window;
+    for (std::int64_t begin = 0; scored < n_tokens; begin += settings.stride) {
+        const std::int64_t end = std::min(n_tokens, begin + room);
+        window.clear();
+        if (has_bos) window.push_back(model.tokenizer()->bos());
+        window.insert(window.end(), tokens.begin() + begin, tokens.begin() + end);
+        // The last token predicts none of this window's.
+        window.pop_back();
+        // window[i] predicts token begin + i + 1, with BOS token begin + i.
+        const std::int64_t first_row = scored - begin - (has_bos ? 0 : 1);
+
+        KvSequence sequence = model.new_sequence();
+        std::span<const TokenId> left(window);
+        std::int64_t done = 0;
+        while (!left.empty()) {
+            std::size_t n = std::min(left.size(), static_cast<std::size_t>(model.forward().max_step()));
+            const bool wanted = done >= first_row;
+            if (!wanted) n = std::min(n, static_cast<std::size_t>(first_row - done));
+            const Segment segment{&sequence, left.first(n)};
+            require_done(
+                model.forward().step({&segment, 1}, wanted ? Forward::Logits::kAll : Forward::Logits::kNone, stop),
+                model.device());
+            if (wanted) {
+                rows(static_cast<std::size_t>(scored), model.forward().logits());
+                scored += static_cast<std::int64_t>(n);
+            }
+            done += static_cast<std::int64_t>(n);
+            left = left.subspan(n);
+        }
+    }
+}
+
+double log_probability(std::span<const float> logits, TokenId token) {
+    const auto largest = static_cast<double>(*std::max_element(logits.begin(), logits.end()));
+    double sum = 0;
+    for (const float logit : logits) sum += std::exp(static_cast<double>(logit) - largest);
+    return static_cast<double>(logits[static_cast<std::size_t>(token)]) - largest - std::log(sum);
+}
+
+double Perplexity::value() const {
+    return n_tokens > 0 ? std::exp(negative_log_likelihood / static_cast<double>(n_tokens)) : 0.0;
+}
+
+Perplexity measure_perplexity(LoadedModel& model, std::span<const TokenId> tokens, const WindowSettings& settings,
+                              const std::function<void(std::int64_t done, std::int64_t all)>& progress,
+                              const std::stop_token& stop) {
+    const auto start = std::chrono::steady_clock::now();
+    const auto vocab_size = static_cast<std::size_t>(model.config().vocab_size);
+    Perplexity result;
+    score_text(
+        model, tokens, settings,
+        [&](std::size_t first, std::span<const float> logits) {
+            const std::span<const TokenId> wanted = tokens.subspan(first, logits.size() / vocab_size);
+            for (const double value : log_probabilities(logits, wanted, vocab_size, model.pool())) {
+                result.negative_log_likelihood -= value;
+            }
+            result.n_tokens += static_cast<std::int64_t>(wanted.size());
+            if (progress) progress(result.n_tokens, static_cast<std::int64_t>(tokens.size()));
+        },
+        stop);
+    result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return result;
+}
+
+}  // namespace offstage::engine

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <stop_token>
+#include <string_view>
+#include <vector>
+
+#include "engine/model/indices.h"
+#include "engine/run/loaded_model.h"
+
+namespace offstage::engine {
+
+struct WindowSettings {
+    std::int64_t window = 512;  // tokens the model sees at once, BOS among them
+    std::int64_t stride = 256;  // tokens from one window's beginning to the next's
+};
+
+// The text's tokens without BOS. Throws Error: kInvalidInput (not UTF-8, fewer than two tokens).
+std::vector<TokenId> tokens_of_text(const LoadedModel& model, std::string_view text);
+
+// Walks a text through sliding windows and hands out the logits that predict each of its tokens, once and in order.
+//
+// Window i holds tokens [i * stride, i * stride + room), room = window less one for BOS where the tokenizer asks for
+// one; it begins with that BOS and an empty cache. It scores the tokens that no window before it held. So a token is
+// scored with at least room - stride tokens of the text before it, but for the first `room`, which have all there are;
+// without BOS the text's first token is not scored.
+//
+// rows(first, logits): logits (n, vocab_size) that predict tokens first .. first + n - 1. Throws Error: kInvalidInput
+// for windows that the context does not hold or a stride that leaves tokens out, kCancelled, and as require_done().
+using LogitRowsFn = std::function<void(std::size_t first, std::span<const float> logits)>;
+void score_text(LoadedModel& model, std::span<const TokenId> tokens, const WindowSettings& settings,
+                const LogitRowsFn& rows, const std::stop_token& stop);
+
+// ln of the softmax's value for `token`: double throughout, the largest logit subtracted.
+double log_probability(std::span<const float> logits, TokenId token);
+
+struct Perplexity {
+    std::int64_t n_tokens = 0;           // scored
+    double negative_log_likelihood = 0;  // natural logarithm, summed over them in double
+    double seconds = 0;
+    double value() const;  // e^(negative_log_likelihood / n_tokens)
+};
+
+// `progress` (may be empty) gets tokens scored and all.
+Perplexity measure_perplexity(LoadedModel& model, std::span<const TokenId> tokens, const WindowSettings& settings,
+                              const std::function<void(std::int64_t done, std::int64_t all)>& progress,
+                              const std::stop_token& stop);
+
+}  // namespace offstage::engine

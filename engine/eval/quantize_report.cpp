@@ -1,0 +1,205 @@
+#include "engine/eval/quantize_report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "engine/error.h"
+#include "engine/eval/print.h"
+#include "engine/quant/quantize_dense.h"
+
+namespace offstage::engine {
+namespace {
+
+using kernels::WeightType;
+
+// What is left to do with a row of logits once it is compared.
+struct Comparison {
+    double log_probability = 0;
+    double kl = 0;
+    bool same_top = false;
+};
+
+// ln of the softmax over the row, in place.
+void to_log_probabilities(std::span<float> row) {
+    const auto largest = static_cast<double>(*std::max_element(row.begin(), row.end()));
+    double sum = 0;
+    for (const float logit : row) sum += std::exp(static_cast<double>(logit) - largest);
+    const double shift = largest + std::log(sum);
+    for (float& logit : row) logit = static_cast<float>(static_cast<double>(logit) - shift);
+}
+
+// reference: log probabilities; row: logits.
+Comparison compare(std::span<const float> reference, std::span<const float> row, TokenId token) {
+    const auto best = std::max_element(row.begin(), row.end());
+    const auto largest = static_cast<double>(*best);
+    double sum = 0;
+    for (const float logit : row) sum += std::exp(static_cast<double>(logit) - largest);
+    const double shift = largest + std::log(sum);
+    Comparison result;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+        const auto p = static_cast<double>(reference[i]);
+        result.kl += std::exp(p) * (p - (static_cast<double>(row[i]) - shift));
+    }
+    result.log_probability = static_cast<double>(row[static_cast<std::size_t>(token)]) - shift;
+    result.same_top = best - row.begin() == std::max_element(reference.begin(), reference.end()) - reference.begin();
+    return result;
+}
+
+// The first row's log probabilities of all scored tokens, and what the others are compared with.
+class Reference {
+  public:
+    explicit Reference(std::size_t vocab_size) : vocab_size_(vocab_size) {}
+
+    bool is_filled() const { return !rows_.empty(); }
+    void take(std::span<const float> logits, kernels::ThreadPool& pool) {
+        const std::size_t old = rows_.size();
+        rows_.insert(rows_.end(), logits.begin(), logits.end());
+        pool.parallel_for(static_cast<std::int64_t>(logits.size() / vocab_size_), 4,
+                          [&](std::int64_t begin, std::int64_t end, int) {
+                              for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+                                  to_log_probabilities(std::span(rows_).subspan(old + i * vocab_size_, vocab_size_));
+                              }
+                          });
+    }
+    std::span<const float> row(std::size_t index) const {
+        return std::span(rows_).subspan(index * vocab_size_, vocab_size_);
+    }
+
+  private:
+    std::size_t vocab_size_;
+    std::vector<float> rows_;  // (scored tokens, vocab_size)
+};
+
+WeightType dense_format(int bits) {
+    return bits == 16 ? WeightType::kBf16 : bits == 8 ? WeightType::kInt8 : WeightType::kHqq4;
+}
+
+QuantRow measure(LoadedModel& model, std::span<const TokenId> tokens, const WindowSettings& windows,
+                 const QuantCell& cell, Reference& reference, bool fills, const std::stop_token& stop) {
+    QuantRow row;
+    row.cell = cell;
+    row.bytes = model.summary().weight_bytes;
+    row.bits_per_weight = 8.0 * static_cast<double>(row.bytes) / static_cast<double>(model.config().total_weights());
+    const auto start = std::chrono::steady_clock::now();
+    const auto width = static_cast<std::size_t>(model.config().vocab_size);
+    std::size_t index = 0;
+    std::int64_t n_same = 0;
+    score_text(
+        model, tokens, windows,
+        [&](std::size_t first, std::span<const float> logits) {
+            if (fills) reference.take(logits, model.pool());
+            const std::size_t n = logits.size() / width;
+            std::vector<Comparison> compared(n);
+            model.pool().parallel_for(static_cast<std::int64_t>(n), 4, [&](std::int64_t begin, std::int64_t end, int) {
+                for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
+                    compared[i] =
+                        compare(reference.row(index + i), logits.subspan(i * width, width), tokens[first + i]);
+                }
+            });
+            for (const Comparison& token : compared) {
+                row.perplexity.negative_log_likelihood -= token.log_probability;
+                row.mean_kl += token.kl;
+                n_same += token.same_top ? 1 : 0;
+            }
+            index += n;
+        },
+        stop);
+    row.perplexity.n_tokens = static_cast<std::int64_t>(index);
+    row.perplexity.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    row.mean_kl /= static_cast<double>(index);
+    row.same_top = static_cast<double>(n_same) / static_cast<double>(index);
+    return row;
+}
+
+}  // namespace
+
+std::string QuantCell::experts_name() const {
+    std::string name(format_name(experts));
+    if (method == QuantMethod::kNearest && name.starts_with("hqq")) name.replace(0, 3, "rtn");
+    return name;
+}
+
+std::vector<QuantCell> quantize_report_cells(const ModelConfig& config) {
+    std::vector<QuantCell> cells;
+    const bool packs_experts = config.hidden_dim % kernels::kPackedBlock == 0;
+    for (const int bits : {16, 8, 4}) {
+        if (bits < 16 && !packs_experts) break;
+        cells.push_back({bits, WeightType::kBf16, QuantMethod::kHqq});
+        if (!packs_experts) break;
+        for (const WeightType format : {WeightType::kInt8, WeightType::kHqq4, WeightType::kHqq3, WeightType::kHqq2}) {
+            cells.push_back({bits, format, QuantMethod::kHqq});
+        }
+        for (const WeightType format : {WeightType::kHqq3, WeightType::kHqq2}) {
+            cells.push_back({bits, format, QuantMethod::kNearest});
+        }
+    }
+    return cells;
+}
+
+QuantizeReport make_quantize_report(LoadRequest request, std::string_view text, const WindowSettings& windows,
+                                    const std::vector<QuantCell>& cells,
+                                    const std::function<void(const std::string& line)>& progress,
+                                    const std::stop_token& stop) {
+    QuantizeReport report;
+    report.windows = windows;
+    request.learn_placement = false;
+    std::unique_ptr<Reference> reference;
+    std::vector<TokenId> tokens;
+    for (const QuantCell& cell : cells) {
+        request.quant = {cell.experts, dense_format(cell.attention_bits), cell.method};
+        LoadedModel model(request, LoadedModel::Text::kWanted, {}, stop);
+        const bool first = reference == nullptr;
+        if (first) {
+            report.model = model.summary().name;
+            reference = std::make_unique<Reference>(static_cast<std::size_t>(model.config().vocab_size));
+            tokens = tokens_of_text(model, text);
+            const std::uint64_t most =
+                kLargestReference / (sizeof(float) * static_cast<std::uint64_t>(model.config().vocab_size));
+            tokens.resize(std::min<std::size_t>(tokens.size(), std::max<std::uint64_t>(2, most)));
+        }
+        report.rows.push_back(measure(model, tokens, windows, cell, *reference, first, stop));
+        if (progress) {
+            const QuantRow& row = report.rows.back();
+            progress("attention " + std::to_string(cell.attention_bits) + " bit, experts " + cell.experts_name() +
+                     ": perplexity " + print("%.4f", row.perplexity.value()));
+        }
+    }
+    return report;
+}
+
+nlohmann::ordered_json to_json(const QuantizeReport& report) {
+    nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+    for (const QuantRow& row : report.rows) {
+        rows.push_back({{"attention_bits", row.cell.attention_bits},
+                        {"experts", row.cell.experts_name()},
+                        {"bytes", row.bytes},
+                        {"bits_per_weight", row.bits_per_weight},
+                        {"perplexity", row.perplexity.value()},
+                        {"mean_kl", row.mean_kl},
+                        {"same_top", row.same_top},
+                        {"seconds", row.perplexity.seconds}});
+    }
+    return {{"model", report.model},
+            {"text", report.text},
+            {"n_tokens", report.rows.empty() ? 0 : report.rows.front().perplexity.n_tokens},
+            {"window", report.windows.window},
+            {"stride", report.windows.stride},
+            {"rows", std::move(rows)},
+            {"markdown", to_markdown(report)}};
+}
+
+std::string to_markdown(const QuantizeReport& report) {
+    std::string text =
+        "| attention | experts | size, MB | bits per weight | perplexity | mean KL to the first | same likeliest token "
+        "|\n|---|---|---|---|---|---|---|\n";
+    for (const QuantRow& row : report.rows) {
+        text += "| " + std::to_string(row.cell.attention_bits) + " bit | " + row.cell.experts_name() + " | " +
+                print("%.2f", static_cast<double>(row.bytes) / 1e6) + " | " + print("%.2f", row.bits_per_weight) +
+                " | " + print("%.4f", row.perplexity.value()) + " | " + print("%.5f", row.mean_kl) + " | " +
+                print("%.2f %%", 100 * row.same_top) + " |\n";
+    }
+    return text;
+}
+
+}  // namespace offstage::engine

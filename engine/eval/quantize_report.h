@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/eval/perplexity.h"
+#include "engine/quant/weight_format.h"
+#include "engine/run/session.h"
+
+namespace offstage::engine {
+
+// One way to store a model. Attention's matrices and experts; everything else stays as it is.
+struct QuantCell {
+    int attention_bits = 16;  // 16, 8 or 4
+    kernels::WeightType experts = kernels::WeightType::kBf16;
+    QuantMethod method = QuantMethod::kHqq;
+    std::string experts_name() const;  // "hqq3"; "rtn3" where rounded to nearest
+};
+
+// Mixtral-Offloading's Table 1 and more: attention 16, 8, 4 bit x experts bf16, int8, hqq4, hqq3, hqq2, rtn3, rtn2. The
+// first is what the others are compared with. Without packed formats where the model's width does not allow them.
+std::vector<QuantCell> quantize_report_cells(const ModelConfig& config);
+
+struct QuantRow {
+    QuantCell cell;
+    std::uint64_t bytes = 0;     // of all weights
+    double bits_per_weight = 0;  // of all weights, scales and zeros included
+    Perplexity perplexity;
+    // Against the first row, at each scored token: sum over the vocabulary of p ln(p / q), p the first row's, in
+    // double; the mean. And the share of tokens at which the likeliest next token is the same.
+    double mean_kl = 0;
+    double same_top = 0;
+};
+
+struct QuantizeReport {
+    std::string model;
+    std::string text;  // its name, for the person
+    WindowSettings windows;
+    std::vector<QuantRow> rows;
+};
+
+// Largest memory for the first row's probabilities (scored tokens x vocab_size x 4 bytes); longer texts are cut, evenly
+// for all rows.
+inline constexpr std::uint64_t kLargestReference = std::uint64_t{1} << 30;
+
+// Loads the model once per cell. request.quant is overwritten. `progress` (may be empty) gets a line per cell. Throws
+// Error as loading and measure_perplexity() do.
+QuantizeReport make_quantize_report(LoadRequest request, std::string_view text, const WindowSettings& windows,
+                                    const std::vector<QuantCell>& cells,
+                                    const std::function<void(const std::string& line)>& progress,
+                                    const std::stop_token& stop);
+
+nlohmann::ordered_json to_json(const QuantizeReport& report);
+std::string to_markdown(const QuantizeReport& report);
+
+}  // namespace offstage::engine

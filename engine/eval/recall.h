@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/eval/routing_trace.h"
+#include "engine/run/loaded_model.h"
+
+namespace offstage::engine {
+
+// How often an expert is already at hand (Mixtral-Offloading, 4.1): in a cache that keeps the k experts of each layer
+// that were used last, and among those guessed some layers ahead. Shares of (token, chosen expert) pairs, 0 .. 1.
+struct RecallReport {
+    struct Ahead {
+        std::int64_t distance = 1;
+        std::int64_t n_guesses = 2;
+        std::vector<double> layers;  // (n_layers); those before `distance` cannot be guessed: -1
+        double mean = 0;             // over the layers that can be
+    };
+    std::string model;
+    std::int64_t n_layers = 0, n_experts = 0, n_active = 0;
+    std::int64_t n_tokens = 0;
+    std::vector<double> lru;       // (n_layers, n_experts): hit rate with k = 1 .. n_experts experts kept per layer
+    std::vector<double> lru_mean;  // (n_experts)
+    std::vector<Ahead> ahead;      // each distance with n_active guesses, and with one more
+};
+
+// Token by token, as in decode, whatever the steps of the trace; caches begin with the experts 0 .. k - 1 and live on
+// from one sequence to the next. A token's experts are used in the order of their numbers, the last is the most recent.
+RecallReport measure_recall(const RoutingTrace& trace);
+
+// Runs each sequence (at most the model's context) through the model and returns its routing, with guesses for the
+// distances that the model has layers for, n_active + 1 each (or n_experts). Each token is recorded as a decode step of
+// its own. `progress` (may be empty) gets tokens done. Throws Error: kCancelled, kOutOfMemory, kDevice.
+RoutingTrace record_routing(LoadedModel& model, std::span<const std::vector<TokenId>> sequences,
+                            std::span<const std::int64_t> distances,
+                            const std::function<void(std::int64_t done)>& progress, const std::stop_token& stop);
+
+// A text as sequences of tokens, each at most `context` long and beginning with BOS where the tokenizer asks for one.
+// Throws Error (kInvalidInput): not UTF-8, longer than 16 MiB, no token.
+std::vector<std::vector<TokenId>> text_sequences(const LoadedModel& model, std::string_view text);
+// JSON lines, each a conversation {"messages": [{"role": "user", "content": "..."}, ...]}, rendered by the model's chat
+// template; what is longer than the context is cut. Throws Error (kInvalidModel) naming `source` and line,
+// kUnsupported when the model has no template.
+std::vector<std::vector<TokenId>> conversation_sequences(const LoadedModel& model, std::string_view lines,
+                                                         const std::string& source);
+
+nlohmann::ordered_json to_json(const RecallReport& report);
+std::string to_text(const RecallReport& report);
+// One picture: the cache's hit rate over k, and the recall of guesses over the layers.
+std::string to_svg(const RecallReport& report);
+
+}  // namespace offstage::engine

@@ -1,0 +1,138 @@
+// How a RecallReport is shown.
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/eval/print.h"
+#include "engine/eval/recall.h"
+#include "engine/eval/svg_plot.h"
+#include "engine/text/tokenizer.h"
+
+namespace offstage::engine {
+namespace {
+
+using nlohmann::ordered_json;
+
+double rounded(double share) {
+    return std::round(share * 1e6) / 1e6;
+}
+
+ordered_json shares(std::span<const double> values) {
+    ordered_json list = ordered_json::array();
+    for (const double value : values) list.push_back(value < 0 ? ordered_json(nullptr) : ordered_json(rounded(value)));
+    return list;
+}
+
+std::span<const double> lru_of(const RecallReport& report, std::int64_t layer) {
+    return std::span(report.lru)
+        .subspan(static_cast<std::size_t>(layer * report.n_experts), static_cast<std::size_t>(report.n_experts));
+}
+
+std::string cell(double share) {
+    return share < 0 ? "      -" : print("%7.1f", 100 * share);
+}
+
+std::vector<double> whole_numbers(std::int64_t first, std::size_t n) {
+    std::vector<double> numbers;
+    for (std::size_t i = 0; i < n; ++i) numbers.push_back(static_cast<double>(first) + static_cast<double>(i));
+    return numbers;
+}
+
+// From light (the first layer) to dark blue (the last).
+std::string colour_of_layer(std::int64_t layer, std::int64_t n_layers) {
+    const double depth = n_layers > 1 ? static_cast<double>(layer) / static_cast<double>(n_layers - 1) : 1;
+    const auto mix = [&](double light, double dark) { return static_cast<int>(light + depth * (dark - light)); };
+    return print("#%02x%02x%02x", mix(170, 20), mix(205, 70), mix(238, 140));
+}
+
+}  // namespace
+
+ordered_json to_json(const RecallReport& report) {
+    ordered_json json = {{"model", report.model},
+                         {"n_layers", report.n_layers},
+                         {"n_experts", report.n_experts},
+                         {"n_active", report.n_active},
+                         {"n_tokens", report.n_tokens}};
+    ordered_json layers = ordered_json::array();
+    for (std::int64_t layer = 0; layer < report.n_layers; ++layer) layers.push_back(shares(lru_of(report, layer)));
+    json["lru"] = {{"mean", shares(report.lru_mean)}, {"layers", layers}};
+    json["ahead"] = ordered_json::array();
+    for (const RecallReport::Ahead& ahead : report.ahead) {
+        json["ahead"].push_back({{"distance", ahead.distance},
+                                 {"n_guesses", ahead.n_guesses},
+                                 {"mean", rounded(ahead.mean)},
+                                 {"layers", shares(ahead.layers)}});
+    }
+    return json;
+}
+
+std::string to_text(const RecallReport& report) {
+    std::string text = print("%lld tokens, %lld layers of %lld experts, %lld active; shares in %%\n\n",
+                             static_cast<long long>(report.n_tokens), static_cast<long long>(report.n_layers),
+                             static_cast<long long>(report.n_experts), static_cast<long long>(report.n_active));
+    // A table of more columns is no table: the JSON and the picture have them all.
+    const std::int64_t n_columns = std::min<std::int64_t>(report.n_experts, 16);
+    const std::int64_t step = (report.n_experts + n_columns - 1) / n_columns;
+    text += "LRU hit rate with k experts kept per layer\n      k";
+    for (std::int64_t k = step; k <= report.n_experts; k += step) text += print("%7lld", static_cast<long long>(k));
+    const auto row = [&](const std::string& name, std::span<const double> values) {
+        text += print("\n%7s", name.c_str());
+        for (std::int64_t k = step; k <= report.n_experts; k += step)
+            text += cell(values[static_cast<std::size_t>(k - 1)]);
+    };
+    for (std::int64_t layer = 0; layer < report.n_layers; ++layer) row(std::to_string(layer), lru_of(report, layer));
+    row("mean", report.lru_mean);
+    if (report.ahead.empty()) return text + "\n";
+    text += "\n\nRecall of the experts guessed some layers ahead\n  ahead";
+    for (const auto& ahead : report.ahead) text += print("%7lld", static_cast<long long>(ahead.distance));
+    text += "\nguesses";
+    for (const auto& ahead : report.ahead) text += print("%7lld", static_cast<long long>(ahead.n_guesses));
+    for (std::int64_t layer = 0; layer < report.n_layers; ++layer) {
+        text += print("\n%7lld", static_cast<long long>(layer));
+        for (const auto& ahead : report.ahead) text += cell(ahead.layers[static_cast<std::size_t>(layer)]);
+    }
+    text += "\n   mean";
+    for (const auto& ahead : report.ahead) text += cell(ahead.mean);
+    return text + "\n";
+}
+
+std::string to_svg(const RecallReport& report) {
+    Plot cache{"LRU cache: experts already there",
+               "experts kept per layer (k)",
+               "hit rate",
+               1,
+               static_cast<double>(report.n_experts),
+               {}};
+    const std::vector<double> k = whole_numbers(1, static_cast<std::size_t>(report.n_experts));
+    for (std::int64_t layer = 0; layer < report.n_layers; ++layer) {
+        const auto shares_of_layer = lru_of(report, layer);
+        PlotSeries series{
+            {}, k, {shares_of_layer.begin(), shares_of_layer.end()}, colour_of_layer(layer, report.n_layers), 1.2};
+        if (layer == 0) series.name = "layer 0";
+        if (layer > 0 && layer == report.n_layers - 1) series.name = print("layer %lld", static_cast<long long>(layer));
+        cache.series.push_back(std::move(series));
+    }
+    cache.series.push_back({"mean of all layers", k, report.lru_mean, "#c2410c", 3, false, true});
+
+    Plot guesses{"Speculative loading: experts guessed",   "layer", "recall", 0,
+                 static_cast<double>(report.n_layers - 1), {}};
+    const std::vector<double> layers = whole_numbers(0, static_cast<std::size_t>(report.n_layers));
+    const std::vector<std::string> colours = {"#1f5fa8", "#c2410c", "#15803d", "#7e22ce", "#a16207"};
+    std::int64_t last = 0;
+    std::size_t colour = colours.size() - 1;
+    for (const RecallReport::Ahead& ahead : report.ahead) {
+        if (ahead.distance != last) colour = (colour + 1) % colours.size();
+        last = ahead.distance;
+        guesses.series.push_back(
+            {print("%lld layer%s ahead, %lld guesses: mean %.1f %%", static_cast<long long>(ahead.distance),
+                   ahead.distance == 1 ? "" : "s", static_cast<long long>(ahead.n_guesses), 100 * ahead.mean),
+             layers, ahead.layers, colours[colour], 2, ahead.n_guesses > report.n_active, true});
+    }
+    std::vector<Plot> plots = {cache};
+    if (!report.ahead.empty()) plots.push_back(guesses);
+    Utf8Stream name;
+    const std::string model = name.push(report.model) + name.finish();
+    return to_svg(plots, model + ": " + std::to_string(report.n_tokens) + " tokens");
+}
+
+}  // namespace offstage::engine

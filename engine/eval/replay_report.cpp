@@ -1,0 +1,133 @@
+#include "engine/eval/replay_report.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/device/host_buffer.h"
+#include "engine/error.h"
+#include "engine/eval/print.h"
+
+namespace offstage::engine {
+namespace {
+
+using nlohmann::ordered_json;
+
+double rounded(double share) {
+    return std::round(share * 1e6) / 1e6;
+}
+
+std::string shape(std::int64_t n_layers, std::int64_t n_experts, std::int64_t n_active) {
+    return std::to_string(n_layers) + " layers of " + std::to_string(n_experts) + " experts, " +
+           std::to_string(n_active) + " active";
+}
+
+}  // namespace
+
+ReplayReport compare_policies(const RoutingTrace& trace, const Popularity& popularity, const ReplayRequest& request) {
+    const TraceHeader& header = trace.header;
+    if (popularity.n_layers != header.n_layers || popularity.n_experts != header.n_experts) {
+        throw Error(ErrorKind::kInvalidInput,
+                    "The popularity profile is of a model with " +
+                        shape(popularity.n_layers, popularity.n_experts, popularity.n_active) + "; the trace's has " +
+                        shape(header.n_layers, header.n_experts, header.n_active) + ".");
+    }
+    Speculation speculation;
+    if (request.distance != 0) {
+        if (std::find(header.distances.begin(), header.distances.end(), request.distance) == header.distances.end()) {
+            throw Error(ErrorKind::kInvalidInput, "The trace holds no guesses from " +
+                                                      std::to_string(request.distance) +
+                                                      " layers ahead; expected one of the distances that it was "
+                                                      "recorded with (offstage-cli recall --ahead).");
+        }
+        speculation = {&trace, request.distance, request.n_guesses};
+    }
+    ReplayReport report;
+    report.model = header.model;
+    report.n_layers = header.n_layers;
+    report.n_experts = header.n_experts;
+    report.n_active = header.n_active;
+    report.expert_bytes = request.expert_bytes;
+    report.distance = request.distance;
+    report.policies = request.policies;
+    const CacheCalls calls = cache_calls(trace);
+    report.n_tokens = calls.n_tokens;
+    report.n_steps = static_cast<std::int64_t>(calls.layers.size()) / std::max<std::int64_t>(1, calls.n_layers);
+    for (const std::int64_t slots : request.slots) {
+        for (const CacheKind kind : request.policies) {
+            const auto policy = make_cache_policy(kind, popularity, request.settings);
+            auto residents = initial_residents(slots, kind == CacheKind::kLruLayer, popularity);
+            report.results.push_back(replay(calls, *policy, slots, std::move(residents), speculation));
+        }
+        report.results.push_back(replay_oracle(calls, slots, initial_residents(slots, false, popularity)));
+    }
+    return report;
+}
+
+ordered_json to_json(const ReplayReport& report) {
+    ordered_json json = {{"model", report.model},       {"n_layers", report.n_layers}, {"n_experts", report.n_experts},
+                         {"n_active", report.n_active}, {"n_tokens", report.n_tokens}, {"n_steps", report.n_steps}};
+    const auto total = static_cast<double>(report.n_layers * report.n_experts);
+    json["results"] = ordered_json::array();
+    for (const ReplayResult& r : report.results) {
+        ordered_json layers = ordered_json::array();
+        for (const HitCount& layer : r.layers) layers.push_back(rounded(layer.rate()));
+        ordered_json row = {{"policy", r.policy},
+                            {"slots", r.n_slots},
+                            {"residency", rounded(static_cast<double>(r.n_slots) / total)},
+                            {"hit_rate", rounded(r.all.rate())},
+                            {"calls", r.all.calls},
+                            {"hits", r.all.hits},
+                            {"decode_hit_rate", r.decode.calls > 0 ? ordered_json(rounded(r.decode.rate())) : nullptr},
+                            {"prompt_hit_rate", r.prompt.calls > 0 ? ordered_json(rounded(r.prompt.rate())) : nullptr},
+                            {"admissions", r.admissions},
+                            {"evictions", r.evictions}};
+        if (report.distance > 0 && r.policy != "oracle") {
+            row["guessed_copies"] = r.guessed_copies;
+            row["guessed_used"] = r.guessed_used;
+        }
+        row["copies"] = r.copies();
+        if (report.expert_bytes > 0) row["bytes_per_token"] = std::round(report.bytes_per_token(r));
+        row["layers"] = std::move(layers);
+        json["results"].push_back(std::move(row));
+    }
+    return json;
+}
+
+std::string to_text(const ReplayReport& report) {
+    std::string text = shape(report.n_layers, report.n_experts, report.n_active) + "; " +
+                       std::to_string(report.n_tokens) + " tokens in " + std::to_string(report.n_steps) + " steps\n";
+    const auto total = static_cast<double>(report.n_layers * report.n_experts);
+    const std::size_t n_columns = report.policies.size() + 1;
+    const auto table = [&](const std::string& title, const auto& cell) {
+        text += "\n" + title + "\n" + print("%7s %9s", "slots", "residency");
+        for (std::size_t c = 0; c < n_columns && c < report.results.size(); ++c) {
+            text += print("%12s", report.results[c].policy.c_str());
+        }
+        for (std::size_t i = 0; i < report.results.size(); ++i) {
+            const ReplayResult& r = report.results[i];
+            if (i % n_columns == 0) {
+                text += print("\n%7lld %7.1f %%", static_cast<long long>(r.n_slots),
+                              100 * static_cast<double>(r.n_slots) / total);
+            }
+            text += print("%12s", cell(r).c_str());
+        }
+        text += "\n";
+    };
+    table("Hit rate, %", [](const ReplayResult& r) { return print("%.1f", 100 * r.all.rate()); });
+    const auto n_tokens = static_cast<double>(std::max<std::int64_t>(1, report.n_tokens));
+    table("Experts admitted per token",
+          [&](const ReplayResult& r) { return print("%.2f", static_cast<double>(r.admissions) / n_tokens); });
+    if (report.distance > 0) {
+        table("Experts guessed, copied and used, % of those copied on a guess", [](const ReplayResult& r) {
+            if (r.guessed_copies == 0) return std::string("-");
+            return print("%.1f", 100 * static_cast<double>(r.guessed_used) / static_cast<double>(r.guessed_copies));
+        });
+    }
+    table(report.expert_bytes > 0 ? "Bytes copied per token" : "Experts copied per token", [&](const ReplayResult& r) {
+        if (report.expert_bytes > 0) return format_bytes(static_cast<std::uint64_t>(report.bytes_per_token(r)));
+        return print("%.2f", static_cast<double>(r.copies()) / n_tokens);
+    });
+    return text;
+}
+
+}  // namespace offstage::engine

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace offstage::engine {
+
+struct PlotSeries {
+    std::string name;  // empty: not in the legend
+    std::vector<double> x, y;
+    std::string colour = "#1f5fa8";  // as in CSS
+    double width = 2;
+    bool dashed = false;
+    bool markers = false;
+};
+
+// Lines over two axes. x: ticks at whole numbers; y: shares, 0 to 1, shown as per cent.
+struct Plot {
+    std::string title;
+    std::string x_label, y_label;
+    double x_first = 0, x_last = 1;
+    std::vector<PlotSeries> series;
+};
+
+// The plots side by side as one SVG picture on a light ground, readable without a style sheet or scripts; `caption`
+// stands above them. Values outside the axes, and ones that are not finite, are left out.
+std::string to_svg(std::span<const Plot> plots, const std::string& caption);
+
+}  // namespace offstage::engine

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <thread>
+
+#include "engine/model/indices.h"
+#include "engine/quant/expert_source.h"
+#include "kernels/types.h"
+
+namespace offstage::engine {
+
+// Packs, and quantizes, one expert at a time on a thread of its own that runs only where no other wants the core: a
+// conversation goes on beside it. All functions are called by one thread, the engine's.
+class ExpertPacker {
+  public:
+    // `dry`: blocks are left as they are. The source must outlive this object.
+    ExpertPacker(ExpertSource& source, bool dry);
+    ~ExpertPacker();  // gives up what it was doing
+    ExpertPacker(const ExpertPacker&) = delete;
+    ExpertPacker& operator=(const ExpertPacker&) = delete;
+
+    // Precondition: !busy(). `block` must stay until the job is done.
+    void start(LayerIndex layer, ExpertIndex expert, kernels::WeightType format, std::byte* block);
+    bool busy() const { return started_; }
+
+    struct Result {
+        bool ok = false;
+        bool from_cache = false;
+        std::string problem;  // a sentence; empty when ok
+    };
+    // The result once it is there; busy() is false then.
+    std::optional<Result> poll();
+    // Waits until the job has given up or ended; its block may be reused then.
+    void cancel();
+    void wait();  // until poll() has something to give; returns at once when nothing was started
+
+  private:
+    struct Job {
+        LayerIndex layer{0};
+        ExpertIndex expert{0};
+        kernels::WeightType format = kernels::WeightType::kBf16;
+        std::byte* block = nullptr;
+    };
+    void work(const std::stop_token& ends);
+
+    ExpertSource& source_;
+    const bool dry_;
+    bool started_ = false;
+    std::mutex mutex_;
+    std::condition_variable_any changed_;
+    std::optional<Job> job_;
+    std::optional<Result> result_;
+    std::stop_source give_up_;
+    std::jthread thread_;  // the last member: it uses the others
+};
+
+}  // namespace offstage::engine

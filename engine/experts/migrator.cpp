@@ -1,0 +1,234 @@
+#include "engine/experts/migrator.h"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include "engine/error.h"
+
+namespace offstage::engine {
+
+Migrator::Migrator(ExpertStore& store, ExpertSource& source, Backend& device, bool dry)
+    : store_(store), device_(device), packer_(source, dry) {}
+
+void Migrator::begin(const Plan& plan) {
+    stop();
+    state_ = MigrationState::kMoving;
+    progress_ = {};
+    problem_.clear();
+    changes_ = 0;
+    may_upload_ = true;
+    const bool shared = device_.shares_host_memory();
+    // Exchanges on their way end first: what they leave is what is compared with the plan.
+    while (store_.busy()) {
+        device_.host_wait(device_.record(DeviceEvent::Queue::kCopy));
+        store_.poll();
+    }
+    for (std::size_t i = 0; i < store_.size(); ++i) {
+        Task task;
+        task.expert = i;
+        task.format = plan.formats.empty() ? store_.master_type() : plan.formats[i];
+        task.device = plan.places[i] == Place::kDevice && !shared;
+        task.ram = plan.places[i] == Place::kRam || (plan.places[i] == Place::kDevice && (plan.duplicates || shared));
+        task.changes = task.format != store_.format(i);
+        const bool new_ram = task.ram && (task.changes || !store_.in_ram(i));
+        const bool new_device = task.device && (task.changes || !store_.on_device(i));
+        if (new_ram || new_device || task.changes) {
+            const int copies = static_cast<int>(new_ram) + static_cast<int>(new_device);
+            progress_.requested += copies;
+            progress_.bytes_requested += static_cast<std::uint64_t>(copies) * store_.expert_bytes(task.format);
+            (needs_packing(task) ? to_pack_ : to_upload_).push_back(task);
+        } else {
+            // Nothing new is needed, so what is not wanted may go at once.
+            if (!task.device && store_.on_device(i)) store_.drop_device(i);
+            if (!task.ram && store_.in_ram(i)) store_.drop_ram(i);
+        }
+    }
+    // What needs less memory afterwards than before comes first: the last of the list.
+    std::stable_sort(to_pack_.begin(), to_pack_.end(), [&](const Task& a, const Task& b) {
+        const auto growth = [&](const Task& t) {
+            return static_cast<std::int64_t>(store_.expert_bytes(t.format)) -
+                   static_cast<std::int64_t>(store_.expert_bytes(store_.format(t.expert)));
+        };
+        return growth(a) > growth(b);
+    });
+}
+
+void Migrator::stop() {
+    packer_.cancel();
+    const auto give_up = [&](const Task& task) { store_.abandon(task.expert); };
+    if (packing_.has_value()) give_up(*packing_);
+    if (uploading_.has_value()) give_up(*uploading_);
+    for (const Task& task : ready_) give_up(task);
+    for (const Task& task : to_upload_) give_up(task);
+    packing_.reset();
+    uploading_.reset();
+    ready_.clear();
+    to_upload_.clear();
+    to_pack_.clear();
+    if (state_ == MigrationState::kMoving) state_ = MigrationState::kNone;
+}
+
+bool Migrator::needs_packing(const Task& task) const {
+    if (task.packed) return false;
+    if (task.changes) return task.ram || task.device;
+    if (store_.in_ram(task.expert)) return false;
+    return task.ram || (task.device && !store_.on_device(task.expert));
+}
+
+bool Migrator::needs_device(const Task& task) const {
+    return task.device && (task.changes || !store_.on_device(task.expert));
+}
+
+void Migrator::fail(const std::string& problem) {
+    stop();
+    state_ = MigrationState::kFailed;
+    problem_ = problem;
+}
+
+void Migrator::change_over(const Task& task) {
+    const bool new_ram = task.ram && (task.changes || !store_.in_ram(task.expert));
+    const bool new_device = task.device && (task.changes || !store_.on_device(task.expert));
+    if (task.changes && !task.ram && !task.device) store_.prepare_format(task.expert, task.format);
+    store_.commit(task.expert, task.ram, task.device);
+    progress_.visible += static_cast<int>(new_ram) + static_cast<int>(new_device);
+    ++changes_;
+}
+
+void Migrator::finish_packing() {
+    if (!packing_.has_value()) return;
+    const auto result = packer_.poll();
+    if (!result.has_value()) return;
+    Task task = *std::exchange(packing_, std::nullopt);
+    if (!result->ok) {
+        store_.abandon(task.expert);
+        fail(result->problem);
+        return;
+    }
+    task.packed = true;
+    progress_.bytes_moved += task.ram ? store_.expert_bytes(task.format) : 0;
+    ++changes_;
+    if (needs_device(task)) {
+        to_upload_.insert(to_upload_.begin(), task);
+    } else {
+        ready_.push_back(task);
+    }
+}
+
+void Migrator::finish_upload(When when) {
+    if (!uploading_.has_value() || !store_.device_prepared(uploading_->expert)) return;
+    const Task task = *std::exchange(uploading_, std::nullopt);
+    progress_.bytes_moved += store_.expert_bytes(task.format);
+    if (task.changes && when == When::kBetweenLayers) {
+        ready_.push_back(task);
+        ++changes_;
+    } else {
+        change_over(task);
+    }
+}
+
+void Migrator::finish_ready() {
+    for (const Task& task : std::exchange(ready_, {})) change_over(task);
+}
+
+void Migrator::pack_next() {
+    while (!packing_.has_value() && !to_pack_.empty()) {
+        Task task = to_pack_.back();
+        to_pack_.pop_back();
+        if (!needs_packing(task)) {  // only the format of an expert on disk
+            ready_.push_back(task);
+            continue;
+        }
+        try {
+            std::byte* block = store_.prepare_ram(task.expert, task.format);
+            const ExpertKey key = store_.key(task.expert);
+            packer_.start(LayerIndex{key.layer}, ExpertIndex{key.expert}, task.format, block);
+            packing_ = task;
+        } catch (const Error& error) {
+            const bool waits = uploading_.has_value() || !ready_.empty() || !to_upload_.empty();
+            if (store_.settle() || waits) {
+                to_pack_.push_back(task);
+                if (waits) return;
+                continue;
+            }
+            // Another one may fit, and make room for this one.
+            const std::int64_t last_try = std::exchange(task.tried_at, changes_);
+            if (last_try == changes_) return fail(error.what());
+            to_pack_.insert(to_pack_.begin(), task);
+        }
+    }
+}
+
+void Migrator::upload_next(When when) {
+    while (!uploading_.has_value() && !to_upload_.empty() && (may_upload_ || when == When::kIdle)) {
+        Task task = to_upload_.front();
+        to_upload_.erase(to_upload_.begin());
+        if (!needs_device(task)) {  // only the format of an expert on disk
+            ready_.push_back(task);
+            continue;
+        }
+        try {
+            if (!store_.prepare_device(task.expert)) {
+                store_.abandon(task.expert);
+                return fail(device_.info().name + " refused a copy of an expert.");
+            }
+            uploading_ = task;
+            may_upload_ = false;
+        } catch (const Error& error) {
+            if (store_.settle()) {
+                to_upload_.insert(to_upload_.begin(), task);
+                continue;
+            }
+            if (task.changes && task.packed && store_.on_device(task.expert)) {
+                // There is no room for both formats: the new one is used from RAM until the old one's place is free.
+                if (when == When::kBetweenLayers) {
+                    to_upload_.insert(to_upload_.begin(), task);
+                    return;
+                }
+                store_.commit(task.expert, true, false);
+                task.changes = false;
+                if (task.ram) ++progress_.visible;
+                ++changes_;
+                to_upload_.insert(to_upload_.begin(), task);
+                continue;
+            }
+            const bool waits = packing_.has_value() || !ready_.empty();
+            const std::int64_t last_try = std::exchange(task.tried_at, changes_);
+            if (last_try == changes_ && !waits && to_pack_.empty()) {
+                store_.abandon(task.expert);
+                return fail(error.what());
+            }
+            to_upload_.push_back(task);
+            if (last_try == changes_) return;
+        }
+    }
+}
+
+void Migrator::advance(When when) {
+    if (!moving()) return;
+    if (when == When::kBetweenSteps) may_upload_ = true;
+    // A format changes only between two steps; then nobody holds an address in the old one.
+    for (std::int64_t before = -1; moving() && before != changes_;) {
+        before = changes_;
+        finish_packing();
+        if (moving()) finish_upload(when);
+        if (moving() && when != When::kBetweenLayers) finish_ready();
+        if (moving()) pack_next();
+        if (moving()) upload_next(when);
+    }
+    if (moving() && to_pack_.empty() && to_upload_.empty() && ready_.empty() && !packing_ && !uploading_) {
+        state_ = MigrationState::kDone;
+    }
+}
+
+void Migrator::wait() {
+    if (!moving()) return;
+    if (packing_.has_value() && !uploading_.has_value()) {
+        packer_.wait();
+    } else if (uploading_.has_value()) {
+        device_.host_wait(device_.record(DeviceEvent::Queue::kCopy));
+    }
+}
+
+}  // namespace offstage::engine

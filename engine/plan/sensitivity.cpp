@@ -1,0 +1,152 @@
+#include "engine/plan/sensitivity.h"
+
+#include <array>
+#include <cassert>
+#include <cmath>
+
+#include "engine/error.h"
+#include "engine/json.h"
+#include "engine/plan/atomic_file.h"
+#include "engine/quant/weight_format.h"
+#include "engine/text/text_file.h"
+
+namespace offstage::engine {
+namespace {
+
+using kernels::WeightType;
+using nlohmann::json;
+
+constexpr std::size_t kLargestFile = std::size_t{64} << 20;
+constexpr std::int64_t kMostLayers = 4096;
+constexpr std::int64_t kMostExperts = 65536;
+// An error of 1 is that of leaving the weights out; some more is what a bad format may do.
+constexpr double kLargestError = 10;
+
+// Of this quantizer on normally distributed weights, rows of 4096 (tst_sensitivity measures them again).
+constexpr std::array<std::pair<WeightType, double>, 4> kTypical = {{{WeightType::kInt8, 0.00562},
+                                                                    {WeightType::kHqq4, 0.0824},
+                                                                    {WeightType::kHqq3, 0.1762},
+                                                                    {WeightType::kHqq2, 0.2772}}};
+
+void read_errors(const json& rows, const std::string& name, const std::string& source, const Sensitivity& shape,
+                 std::vector<double>& errors) {
+    const auto reject = [&](const std::string& where, const json& found, const std::string& expected) {
+        throw Error(ErrorKind::kInvalidModel,
+                    source + ": \"errors\"." + name + where + " is " + describe(found) + "; expected " + expected);
+    };
+    if (!rows.is_array() || rows.size() != static_cast<std::size_t>(shape.n_layers)) {
+        reject("", rows, "a list of " + std::to_string(shape.n_layers) + " lists");
+    }
+    for (std::size_t layer = 0; layer < rows.size(); ++layer) {
+        const json& row = rows[layer];
+        const std::string where = "[" + std::to_string(layer) + "]";
+        if (!row.is_array() || row.size() != static_cast<std::size_t>(shape.n_experts)) {
+            reject(where, row, "a list of " + std::to_string(shape.n_experts) + " numbers");
+        }
+        for (std::size_t expert = 0; expert < row.size(); ++expert) {
+            const json& value = row[expert];
+            const double error = value.is_number() ? value.get<double>() : -1;
+            if (!(error >= 0 && error <= kLargestError)) {
+                reject(where + "[" + std::to_string(expert) + "]", value, "a number from 0 to 10");
+            }
+            errors.push_back(error);
+        }
+    }
+}
+
+std::string quoted(const std::string& text) {
+    return json(text).dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+}  // namespace
+
+Sensitivity Sensitivity::typical(std::int64_t n_layers, std::int64_t n_experts) {
+    Sensitivity sensitivity;
+    sensitivity.n_layers = n_layers;
+    sensitivity.n_experts = n_experts;
+    sensitivity.source = "typical of HQQ";
+    for (const auto& [format, error] : kTypical) {
+        sensitivity.formats.push_back(
+            {format, std::vector<double>(static_cast<std::size_t>(n_layers * n_experts), error)});
+    }
+    return sensitivity;
+}
+
+double Sensitivity::error(WeightType format, std::int64_t layer, std::int64_t expert) const {
+    for (const Format& measured : formats) {
+        if (measured.format == format) return measured.errors[static_cast<std::size_t>(layer * n_experts + expert)];
+    }
+    return 0;
+}
+
+double Sensitivity::loss(WeightType format, std::int64_t layer, std::int64_t expert,
+                         const Popularity& popularity) const {
+    assert(popularity.n_layers == n_layers && popularity.n_experts == n_experts);
+    const double e = error(format, layer, expert);
+    return e * e * popularity.share(layer, expert) / static_cast<double>(popularity.n_active * n_layers);
+}
+
+Sensitivity parse_sensitivity(std::string_view text, const std::string& source) {
+    if (text.size() > kLargestFile) {
+        throw Error(ErrorKind::kInvalidModel,
+                    source + ": the file is " + std::to_string(text.size()) + " bytes long; expected at most 64 MiB");
+    }
+    const json document = parse_json(text, source, {.max_depth = 8});
+    const JsonFields fields(document, source);
+    if (fields.text("format") != "offstage-sensitivity") fields.reject("format", "\"offstage-sensitivity\"");
+    fields.integer("version", 1, 1);
+
+    Sensitivity sensitivity;
+    sensitivity.n_layers = fields.integer("n_layers", 1, kMostLayers);
+    sensitivity.n_experts = fields.integer("n_experts", 1, kMostExperts);
+    sensitivity.source = fields.text("source", "");
+    fields.text("model", "");
+    const json* errors = fields.find("errors");
+    if (errors == nullptr || !errors->is_object()) fields.reject("errors", "an object of formats");
+    for (const auto& [name, rows] : errors->items()) {
+        Sensitivity::Format format;
+        try {
+            format.format = parse_format(name);
+        } catch (const Error& unknown) {
+            throw Error(ErrorKind::kInvalidModel, source + ": \"errors\": " + unknown.what());
+        }
+        read_errors(rows, name, source, sensitivity, format.errors);
+        sensitivity.formats.push_back(std::move(format));
+    }
+    return sensitivity;
+}
+
+Sensitivity read_sensitivity(const std::filesystem::path& file) {
+    const std::optional<std::string> text = read_small_file(file, kLargestFile);
+    if (!text) throw Error(ErrorKind::kNotFound, shown_path(file) + ": there is no such table of sensitivities");
+    return parse_sensitivity(*text, shown_path(file));
+}
+
+std::string to_json(const Sensitivity& sensitivity, const std::string& model) {
+    std::string text = "{\n  \"format\": \"offstage-sensitivity\",\n  \"version\": 1,\n  \"model\": " + quoted(model) +
+                       ",\n  \"source\": " + quoted(sensitivity.source) +
+                       ",\n  \"n_layers\": " + std::to_string(sensitivity.n_layers) +
+                       ",\n  \"n_experts\": " + std::to_string(sensitivity.n_experts) + ",\n  \"errors\": {";
+    bool first = true;
+    for (const Sensitivity::Format& format : sensitivity.formats) {
+        text += std::string(first ? "" : ",") + "\n    \"" + std::string(format_name(format.format)) + "\": [";
+        first = false;
+        for (std::int64_t layer = 0; layer < sensitivity.n_layers; ++layer) {
+            json row = json::array();
+            for (std::int64_t expert = 0; expert < sensitivity.n_experts; ++expert) {
+                row.push_back(format.errors[static_cast<std::size_t>(layer * sensitivity.n_experts + expert)]);
+            }
+            text += (layer == 0 ? "\n      " : ",\n      ") + row.dump();
+        }
+        text += "\n    ]";
+    }
+    return text + "\n  }\n}\n";
+}
+
+void write_sensitivity(const Sensitivity& sensitivity, const std::string& model, const std::filesystem::path& file) {
+    if (const std::string failure = write_file_atomically(file, to_json(sensitivity, model)); !failure.empty()) {
+        throw Error(ErrorKind::kInvalidInput, shown_path(file) + " cannot be written: " + failure);
+    }
+}
+
+}  // namespace offstage::engine

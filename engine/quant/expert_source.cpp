@@ -1,0 +1,89 @@
+#include "engine/quant/expert_source.h"
+
+#include <new>
+
+#include "engine/error.h"
+#include "engine/quant/quant_cache.h"
+
+namespace offstage::engine {
+
+using kernels::WeightType;
+
+ExpertSource::ExpertSource(const ModelConfig& config, WeightSource& master, QuantCache* cache)
+    : config_(config), master_(master), cache_(cache) {}
+
+ExpertSource::~ExpertSource() = default;
+
+std::uint64_t ExpertSource::expert_bytes(WeightType format) const {
+    return kernels::expert_bytes(format, config_.hidden_dim, config_.ffn_dim);
+}
+
+bool ExpertSource::supports(WeightType format) const {
+    if (format == master_type() || format == WeightType::kBf16) return true;
+    return kernels::is_packed(format) && config_.hidden_dim % kernels::kPackedBlock == 0;
+}
+
+ExpertSource::Packed ExpertSource::pack(LayerIndex layer, ExpertIndex expert, WeightType format, std::byte* block,
+                                        kernels::ThreadPool& pool, const std::stop_token& stop) {
+    if (!supports(format)) {
+        throw Error(ErrorKind::kUnsupported, std::string("This model's experts cannot be ") + kernels::name_of(format) +
+                                                 ": that needs rows of a multiple of 64 " +
+                                                 "weights, and theirs have " + std::to_string(config_.hidden_dim) +
+                                                 ".");
+    }
+    if (stop.stop_requested()) throw Error(ErrorKind::kCancelled, "Packing an expert was cancelled.");
+    if (format == master_type()) {
+        master_.pack_expert(layer, expert, block, pool);
+        return {};
+    }
+    QuantCache* const cache = method_ == QuantMethod::kHqq ? cache_ : nullptr;
+    QuantKey key{{}, format, 3 * config_.ffn_dim, config_.hidden_dim};
+    QuantError error;
+    const std::optional<Fingerprint> known =
+        cache != nullptr ? master_.expert_fingerprint(layer, expert, pool) : std::nullopt;
+    if (known) {
+        key.source = *known;
+        if (cache->load(key, {block, key.block_bytes()}, error, pool)) return {error.relative(), true};
+    }
+    if (stop.stop_requested()) throw Error(ErrorKind::kCancelled, "Packing an expert was cancelled.");
+
+    const Scratch scratch(*this);
+    master_.pack_expert(layer, expert, scratch.data(), pool);
+    if (cache != nullptr && !known) {
+        key.source = fingerprint_of({scratch.data(), expert_bytes(master_type())}, pool);
+        if (cache->load(key, {block, key.block_bytes()}, error, pool)) return {error.relative(), true};
+    }
+    const kernels::WeightView rows{scratch.data(), master_type(), key.n_rows, key.n_cols, key.n_cols};
+    error = Quantizer(pool, method_).quantize(rows, format, block, stop);
+    if (cache != nullptr) cache->store(key, {block, key.block_bytes()}, error, pool);
+    return {error.relative(), false};
+}
+
+ExpertSource::Scratch::Scratch(ExpertSource& source) : source_(source) {
+    {
+        const std::lock_guard lock(source_.mutex_);
+        if (!source_.spare_.empty()) {
+            memory_ = std::move(source_.spare_.back());
+            source_.spare_.pop_back();
+            return;
+        }
+    }
+    try {
+        memory_ = std::make_unique_for_overwrite<std::byte[]>(source_.expert_bytes(source_.master_type()));
+    } catch (const std::bad_alloc&) {
+        throw Error(ErrorKind::kOutOfMemory,
+                    "There is no memory for an expert in the checkpoint's format while it is quantized.");
+    }
+}
+
+ExpertSource::Scratch::~Scratch() {
+    const std::lock_guard lock(source_.mutex_);
+    source_.spare_.push_back(std::move(memory_));
+}
+
+void ExpertSource::release_scratch() {
+    const std::lock_guard lock(mutex_);
+    spare_.clear();
+}
+
+}  // namespace offstage::engine

@@ -1,0 +1,260 @@
+#include "engine/quant/quant_cache.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <bit>
+#include <cerrno>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <system_error>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+namespace offstage::engine {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array<char, 8> kMagic = {'O', 'F', 'F', 'Q', 'U', 'A', 'N', 'T'};
+constexpr std::uint32_t kVersion = 1;
+constexpr std::size_t kHeaderBytes = 128;
+constexpr std::size_t kSealedBytes = 96;  // what the header's own fingerprint covers
+constexpr std::string_view kSuffix = ".quant";
+constexpr std::string_view kTemporary = ".writing-";
+constexpr std::size_t kReadPiece = std::size_t{4} << 20;
+constexpr auto kAbandoned = std::chrono::hours(1);  // a temporary file that old has no writer any more
+
+static_assert(std::endian::native == std::endian::little, "the header is copied as it lies in memory");
+
+struct Header {
+    std::array<char, 8> magic = kMagic;
+    std::uint32_t version = kVersion;
+    std::uint32_t quantizer = kQuantizerVersion;
+    Fingerprint source;
+    std::uint64_t format = 0;
+    std::int64_t n_rows = 0;
+    std::int64_t n_cols = 0;
+    std::uint64_t block_bytes = 0;
+    double squared = 0;
+    double weights = 0;
+    Fingerprint block;
+    Fingerprint seal;
+    std::array<std::uint64_t, 2> zero{};
+};
+static_assert(sizeof(Header) == kHeaderBytes && offsetof(Header, seal) == kSealedBytes, "as described");
+
+Fingerprint seal_of(const Header& header) {
+    return fingerprint_of(std::as_bytes(std::span(&header, 1)).first(kSealedBytes));
+}
+
+class Descriptor {
+  public:
+    explicit Descriptor(int value) : value_(value) {}
+    ~Descriptor() {
+        if (value_ >= 0) ::close(value_);
+    }
+    Descriptor(const Descriptor&) = delete;
+    Descriptor& operator=(const Descriptor&) = delete;
+    int get() const { return value_; }
+    explicit operator bool() const { return value_ >= 0; }
+    bool close() {
+        const int value = std::exchange(value_, -1);
+        return ::close(value) == 0;
+    }
+
+  private:
+    int value_;
+};
+
+bool read_all(int file, std::byte* target, std::size_t size, std::size_t offset) {
+    while (size > 0) {
+        const ssize_t n = ::pread(file, target, size, static_cast<off_t>(offset));
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return false;
+        target += n;
+        offset += static_cast<std::size_t>(n);
+        size -= static_cast<std::size_t>(n);
+    }
+    return true;
+}
+
+bool write_all(int file, std::span<const std::byte> bytes) {
+    while (!bytes.empty()) {
+        const ssize_t n = ::write(file, bytes.data(), bytes.size());
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) return false;
+        bytes = bytes.subspan(static_cast<std::size_t>(n));
+    }
+    return true;
+}
+
+struct Kept {
+    fs::path path;
+    std::uint64_t bytes = 0;
+    fs::file_time_type used;
+};
+
+// The folder's blocks; abandoned temporary files are removed on the way. Files that go meanwhile are left out.
+std::vector<Kept> list(const fs::path& directory) {
+    std::vector<Kept> files;
+    std::error_code error;
+    for (fs::directory_iterator it(directory, error); !error && it != fs::directory_iterator(); it.increment(error)) {
+        const std::string name = it->path().filename().string();
+        std::error_code gone;
+        const fs::file_time_type used = it->last_write_time(gone);
+        if (gone) continue;
+        if (name.starts_with(kTemporary)) {
+            if (fs::file_time_type::clock::now() - used > kAbandoned) fs::remove(it->path(), gone);
+        } else if (name.ends_with(kSuffix) && it->is_regular_file(gone)) {
+            const std::uint64_t bytes = it->file_size(gone);
+            if (!gone) files.push_back({it->path(), bytes, used});
+        }
+    }
+    return files;
+}
+
+std::uint64_t bytes_of(const std::vector<Kept>& files) {
+    std::uint64_t bytes = 0;
+    for (const Kept& file : files) bytes += file.bytes;
+    return bytes;
+}
+
+}  // namespace
+
+std::string QuantKey::file_name() const {
+    const std::array<Fingerprint, 3> parts = {
+        source, Fingerprint{static_cast<std::uint64_t>(n_rows), static_cast<std::uint64_t>(n_cols)},
+        Fingerprint{static_cast<std::uint64_t>(format), kQuantizerVersion}};
+    return combine(parts, kVersion).text() + std::string(kSuffix);
+}
+
+bool read_quant_header(std::span<const std::byte> bytes, std::uint64_t file_bytes, const QuantKey& key,
+                       QuantError& error, Fingerprint& block) {
+    if (bytes.size() < kHeaderBytes) return false;
+    Header header;
+    std::memcpy(static_cast<void*>(&header), bytes.data(), kHeaderBytes);
+    if (header.magic != kMagic || header.version != kVersion || header.quantizer != kQuantizerVersion) return false;
+    if (header.seal != seal_of(header) || header.zero != std::array<std::uint64_t, 2>{}) return false;
+    if (header.source != key.source || header.format != static_cast<std::uint64_t>(key.format) ||
+        header.n_rows != key.n_rows || header.n_cols != key.n_cols || header.block_bytes != key.block_bytes()) {
+        return false;
+    }
+    if (file_bytes != kHeaderBytes + header.block_bytes) return false;
+    if (!std::isfinite(header.squared) || !std::isfinite(header.weights) || header.squared < 0 || header.weights < 0) {
+        return false;
+    }
+    error = {header.squared, header.weights};
+    block = header.block;
+    return true;
+}
+
+QuantCache::QuantCache(fs::path directory, std::uint64_t budget_bytes)
+    : directory_(std::move(directory)), budget_bytes_(budget_bytes), unchecked_bytes_(0) {}
+
+bool QuantCache::load(const QuantKey& key, std::span<std::byte> block, QuantError& error, kernels::ThreadPool& pool) {
+    if (directory_.empty() || block.size() != key.block_bytes()) return false;
+    const fs::path path = directory_ / key.file_name();
+    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    struct stat status {};
+    if (!file || fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
+
+    std::array<std::byte, kHeaderBytes> header{};
+    Fingerprint expected;
+    QuantError stored;
+    bool whole = read_all(file.get(), header.data(), kHeaderBytes, 0) &&
+                 read_quant_header(header, static_cast<std::uint64_t>(status.st_size), key, stored, expected);
+    if (whole) {
+        std::atomic<bool> failed{false};
+        const std::size_t n_pieces = (block.size() + kReadPiece - 1) / kReadPiece;
+        pool.parallel_dynamic(static_cast<std::int64_t>(n_pieces), [&](std::int64_t piece, int) {
+            const std::size_t begin = static_cast<std::size_t>(piece) * kReadPiece;
+            const std::size_t size = std::min(kReadPiece, block.size() - begin);
+            if (!read_all(file.get(), block.data() + begin, size, kHeaderBytes + begin)) failed = true;
+        });
+        whole = !failed && fingerprint_of(block, pool) == expected;
+    }
+    std::error_code ignored;
+    if (!whole) {
+        fs::remove(path, ignored);
+        return false;
+    }
+    futimens(file.get(), nullptr);  // used now; on a read-only folder the order of use is not known
+    error = stored;
+    return true;
+}
+
+bool QuantCache::store(const QuantKey& key, std::span<const std::byte> block, const QuantError& error,
+                       kernels::ThreadPool& pool) {
+    const std::uint64_t bytes = kHeaderBytes + block.size();
+    if (directory_.empty() || block.size() != key.block_bytes() || bytes > budget_bytes_) return false;
+    std::error_code failure;
+    fs::create_directories(directory_, failure);
+    if (failure) return false;
+    make_room(bytes);
+
+    Header header;
+    header.source = key.source;
+    header.format = static_cast<std::uint64_t>(key.format);
+    header.n_rows = key.n_rows;
+    header.n_cols = key.n_cols;
+    header.block_bytes = block.size();
+    header.squared = error.squared;
+    header.weights = error.weights;
+    header.block = fingerprint_of(block, pool);
+    header.seal = seal_of(header);
+
+    std::string temporary = (directory_ / (std::string(kTemporary) + "XXXXXX")).string();
+    Descriptor file(mkostemp(temporary.data(), O_CLOEXEC));
+    if (!file) return false;
+    const bool written = write_all(file.get(), std::as_bytes(std::span(&header, 1))) && write_all(file.get(), block) &&
+                         fchmod(file.get(), 0644) == 0 && fdatasync(file.get()) == 0;
+    const bool closed = file.close();
+    if (written && closed) {
+        fs::rename(temporary, directory_ / key.file_name(), failure);
+        if (!failure) return true;
+    }
+    fs::remove(temporary, failure);
+    return false;
+}
+
+// Looking at every file for each that is written would be quadratic. So a look clears an eighth of the budget beyond
+// what is needed, and a sixteenth may be written before the next: two programs together stay within the budget.
+void QuantCache::make_room(std::uint64_t bytes) {
+    const std::lock_guard guard(mutex_);
+    if (bytes <= unchecked_bytes_) {
+        unchecked_bytes_ -= bytes;
+        return;
+    }
+    const Descriptor lock(::open((directory_ / "lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644));
+    if (lock) {
+        while (flock(lock.get(), LOCK_EX) != 0 && errno == EINTR) {
+        }
+    }
+    std::vector<Kept> files = list(directory_);
+    std::uint64_t total = bytes_of(files);
+    const std::uint64_t slack = budget_bytes_ / 8;
+    const std::uint64_t wanted = bytes + slack <= budget_bytes_ ? budget_bytes_ - slack - bytes : 0;
+    if (total + bytes + slack > budget_bytes_) {
+        std::sort(files.begin(), files.end(),
+                  [](const Kept& a, const Kept& b) { return a.used != b.used ? a.used < b.used : a.path < b.path; });
+        for (const Kept& file : files) {
+            if (total <= wanted) break;
+            std::error_code gone;
+            fs::remove(file.path, gone);
+            total -= file.bytes;
+        }
+    }
+    unchecked_bytes_ = budget_bytes_ / 16;
+}
+
+std::uint64_t QuantCache::bytes() const {
+    return directory_.empty() ? 0 : bytes_of(list(directory_));
+}
+
+}  // namespace offstage::engine

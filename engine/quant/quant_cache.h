@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <mutex>
+#include <span>
+#include <string>
+
+#include "engine/model/fingerprint.h"
+#include "engine/quant/quantizer.h"
+#include "kernels/thread_pool.h"
+#include "kernels/types.h"
+
+namespace offstage::engine {
+
+// What a quantized block was made of and how. kQuantizerVersion belongs to it without being named.
+struct QuantKey {
+    Fingerprint source;  // of the weights
+    kernels::WeightType format = kernels::WeightType::kHqq4;
+    std::int64_t n_rows = 0;
+    std::int64_t n_cols = 0;
+
+    std::uint64_t block_bytes() const {
+        return static_cast<std::uint64_t>(n_rows) * kernels::row_bytes(format, n_cols);
+    }
+    std::string file_name() const;
+};
+
+// Quantized blocks kept on disk, one file each, deletable at any time. Several programs may use one folder at once:
+// files appear whole (written beside, synced, renamed) and are read whole or not at all; the bound is kept under a lock
+// on the file "lock".
+//
+//   byte   0   8 bytes   "OFFQUANT"
+//   byte   8   u32       version of this format (1); all numbers little-endian
+//   byte  12   u32       version of the quantizer
+//   byte  16   2 x u64   fingerprint of the weights: high, low
+//   byte  32   u64       WeightType
+//   byte  40   2 x i64   rows, columns
+//   byte  56   u64       bytes of the block
+//   byte  64   2 x f64   QuantError: squared, weights
+//   byte  80   2 x u64   fingerprint of the block
+//   byte  96   2 x u64   fingerprint of bytes 0 .. 95
+//   byte 112   16 x 0
+//   byte 128   the block
+//
+// Any thread. Nothing throws but std::bad_alloc: what cannot be read counts as absent, what cannot be written (a full
+// disk, no permission) is not kept.
+class QuantCache {
+  public:
+    static constexpr std::uint64_t kDefaultBudget = std::uint64_t{16} << 30;
+
+    // An empty directory keeps nothing. budget_bytes bounds the folder's files; blocks used longest ago go first (a
+    // file's modification time is its last use).
+    explicit QuantCache(std::filesystem::path directory, std::uint64_t budget_bytes = kDefaultBudget);
+
+    // False when there is none. A file that is damaged, or whose header contradicts the key, is removed. block:
+    // key.block_bytes(); its contents are lost when false is returned.
+    bool load(const QuantKey& key, std::span<std::byte> block, QuantError& error, kernels::ThreadPool& pool);
+    // False when it was not kept. Throws nothing.
+    bool store(const QuantKey& key, std::span<const std::byte> block, const QuantError& error,
+               kernels::ThreadPool& pool);
+
+    std::uint64_t bytes() const;  // of all files now, by looking
+    const std::filesystem::path& directory() const { return directory_; }
+
+  private:
+    void make_room(std::uint64_t bytes);
+
+    std::filesystem::path directory_;
+    std::uint64_t budget_bytes_;
+    std::mutex mutex_;               // of what follows
+    std::uint64_t unchecked_bytes_;  // may still be written before the folder is looked at again
+};
+
+// The header of a file, checked against the key and the file's size. Apart, so that it can be fuzzed. False: not this
+// key's, or damaged.
+bool read_quant_header(std::span<const std::byte> header, std::uint64_t file_bytes, const QuantKey& key,
+                       QuantError& error, Fingerprint& block);
+
+}  // namespace offstage::engine

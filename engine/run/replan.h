@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "engine/plan/planner.h"
+#include "kernels/types.h"
+
+namespace offstage::engine {
+
+// What a person changes while the conversation goes on. What is not named stays as it is.
+struct ReplanRequest {
+    std::optional<std::uint64_t> vram_bytes;
+    std::optional<std::uint64_t> ram_bytes;
+    std::optional<std::int64_t> context;
+    std::optional<QualityFloor> quality;           // the planner chooses each expert's format
+    std::optional<kernels::WeightType> experts;    // one format for all; excludes `quality`
+};
+
+enum class ReplanState : std::uint8_t {
+    kWaiting,     // for the end of a step
+    kMoving,
+    kDone,        // in force
+    kCancelled,   // the plan before is in force again
+    kSuperseded,  // a later request took its place
+    kFailed,      // the plan before is in force again; the problem says why
+};
+std::string_view name_of(ReplanState state);  // "waiting", "moving", "done", "cancelled", "superseded", "failed"
+
+// One re-plan, as of now.
+struct ReplanReport {
+    std::uint64_t id = 0;
+    ReplanState state = ReplanState::kWaiting;
+    std::int64_t at_token = 0;  // tokens made by the session when it was begun
+    std::int64_t in_force_at_token = 0;  // and when it ended
+    // Copies of experts, in RAM or on the device: what the plan asked for, what of it is in force, what was given up.
+    std::int64_t requested = 0;
+    std::int64_t visible = 0;
+    std::int64_t cancelled = 0;
+    std::uint64_t bytes_requested = 0;
+    std::uint64_t bytes_moved = 0;
+    double seconds = 0;  // by the device's clock
+    std::string problem;  // a sentence
+    // The plan asked for.
+    std::int64_t resident_experts = 0;
+    double mean_bits = 0;
+    std::int64_t context = 0;
+    std::uint64_t vram_bytes = 0, ram_bytes = 0;  // budgets
+};
+
+// What a re-plan would lead to, before it is begun.
+struct ReplanPreview {
+    Plan plan;
+    double tokens_per_s_before = 0, tokens_per_s_after = 0;  // forecast of both, alike
+    double ttft_s_before = 0, ttft_s_after = 0;              // of a prompt of 512 tokens
+    double hit_rate_before = 0, hit_rate_after = 0;
+    std::uint64_t bytes_to_move = 0;
+    double seconds = 0;  // to get there
+    double predicted_loss_before = 0, predicted_loss_after = 0;
+    double mean_bits_before = 0, mean_bits_after = 0;
+};
+
+}  // namespace offstage::engine

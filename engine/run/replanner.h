@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "engine/experts/migrator.h"
+#include "engine/run/loaded_model.h"
+#include "engine/run/replan.h"
+
+namespace offstage::engine {
+
+// Changes the plan of a loaded model while it makes tokens: from a request to a plan, from the plan to migrations, and
+// back when one is cancelled or fails. Budgets grow before anything is moved and shrink when everything is, so that
+// what is in force fits at every moment. One thread, the engine's.
+class Replanner {
+  public:
+    // The model must outlive this object.
+    explicit Replanner(LoadedModel& model);
+
+    // What the request would lead to. Throws Error where no plan can be made.
+    ReplanPreview preview(const ReplanRequest& request);
+
+    // Between two steps. Requests that cannot be planned end as kFailed at once.
+    void begin(std::uint64_t id, const ReplanRequest& request, std::int64_t at_token);
+    void pin(std::uint64_t id, std::size_t expert, bool pinned, std::int64_t at_token);
+    void evict(std::uint64_t id, std::size_t expert, std::int64_t at_token);
+    void set_format(std::uint64_t id, std::size_t expert, kernels::WeightType format, std::int64_t at_token);
+    void cancel();
+
+    void between_layers();
+    void between_steps(std::int64_t at_token);
+    // Between two answers: until all is done or a stop is requested.
+    void finish(const std::stop_token& stop);
+    bool moving() const { return moving_; }
+
+    // Oldest first, the last 256.
+    const std::deque<ReplanReport>& reports() const { return reports_; }
+    // The plan that is in force, or was the last to be so as a whole.
+    const Plan& in_force() const { return in_force_; }
+
+  private:
+    struct Target {
+        Plan plan;
+        Budget budget;
+        std::optional<kernels::WeightType> uniform;
+    };
+
+    Target target_of(const ReplanRequest& request) const;
+    void start(std::uint64_t id, Target target, std::int64_t at_token);
+    void start_moving();
+    void honour_pins(Plan& plan) const;
+    void settle();        // the migration is done: what is left, budgets among it
+    void go_back(ReplanState because, const std::string& problem);
+    void end(ReplanState state, const std::string& problem);
+    ReplanReport& report() { return reports_.back(); }
+    Plan plan_as_it_is() const;
+
+    LoadedModel& model_;
+    Migrator migrator_;
+    Plan in_force_;
+    Budget budget_;  // in force
+    std::optional<kernels::WeightType> uniform_;
+    Target target_;
+    bool moving_ = false;
+    std::optional<ReplanState> going_back_;  // and what to say when there
+    std::string problem_;
+    double started_us_ = 0;
+    std::int64_t at_token_ = 0;
+    std::deque<ReplanReport> reports_;
+};
+
+}  // namespace offstage::engine

@@ -1,0 +1,56 @@
+#include "engine/run/routing_probe.h"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+namespace offstage::engine {
+namespace {
+
+std::size_t as_size(std::int64_t n) {
+    return static_cast<std::size_t>(n);
+}
+
+}  // namespace
+
+RoutingProbe::RoutingProbe(const ModelConfig& config, Backend& device, std::vector<std::int64_t> distances,
+                           std::int64_t n_guesses, std::int64_t max_step)
+    : config_(config), device_(device), distances_(std::move(distances)), n_guesses_(n_guesses) {
+    assert(n_guesses >= 1 && n_guesses <= config.n_experts);
+    const std::size_t rows = as_size(max_step * n_guesses);
+    chosen_ = Mirror<std::int32_t>(device, std::max<std::size_t>(1, distances_.size()) * rows, MemoryUse::kWorkspace,
+                                   "guesses");
+    weights_ = device.memory().allocate(rows * sizeof(float), MemoryUse::kWorkspace, "guesses");
+}
+
+void RoutingProbe::begin_step(std::int64_t n_tokens) {
+    n_tokens_ = n_tokens;
+    guesses_.assign(as_size(n_tokens * config_.n_layers * n_guesses_) * distances_.size(), -1);
+}
+
+void RoutingProbe::submit(std::int64_t layer, const DeviceWeights& weights, const float* normalised) {
+    const std::size_t rows = as_size(n_tokens_ * n_guesses_);
+    for (std::size_t d = 0; d < distances_.size(); ++d) {
+        const std::int64_t target = layer + distances_[d];
+        if (target >= config_.n_layers) continue;
+        device_.route(weights.layer(target).gate, normalised, n_tokens_, config_.hidden_dim, config_.n_experts,
+                      n_guesses_, chosen_.device() + d * rows, weights_.as<float>());
+        chosen_.download(d * rows, rows);
+    }
+}
+
+void RoutingProbe::collect(std::int64_t layer) {
+    const std::size_t rows = as_size(n_tokens_ * n_guesses_);
+    const auto n_distances = static_cast<std::int64_t>(distances_.size());
+    for (std::int64_t d = 0; d < n_distances; ++d) {
+        const std::int64_t target = layer + distances_[as_size(d)];
+        if (target >= config_.n_layers) continue;
+        const std::int32_t* chosen = chosen_.host() + as_size(d) * rows;
+        for (std::int64_t t = 0; t < n_tokens_; ++t) {
+            std::copy_n(chosen + t * n_guesses_, n_guesses_,
+                        guesses_.data() + ((t * n_distances + d) * config_.n_layers + target) * n_guesses_);
+        }
+    }
+}
+
+}  // namespace offstage::engine

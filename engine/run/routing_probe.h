@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "engine/device/backend.h"
+#include "engine/model/model_config.h"
+#include "engine/run/device_weights.h"
+#include "engine/run/mirror.h"
+
+namespace offstage::engine {
+
+// What speculative loading would guess: the gate of layer l + d on the gate input of layer l (Mixtral-Offloading, 3.2),
+// for measurement only; nothing is loaded. Given to Forward::set_probe() it fills guesses() at each step. One thread.
+class RoutingProbe {
+  public:
+    // distances: each in 1 .. n_layers - 1; n_guesses: 1 .. n_experts, best first. Throws Error (kOutOfMemory) for a
+    // little room on the device. `device` must outlive this object.
+    RoutingProbe(const ModelConfig& config, Backend& device, std::vector<std::int64_t> distances,
+                 std::int64_t n_guesses, std::int64_t max_step);
+
+    const std::vector<std::int64_t>& distances() const { return distances_; }
+    std::int64_t n_guesses() const { return n_guesses_; }
+    // Of the last step: (n_tokens, n_distances, n_layers, n_guesses); for layer l what was guessed at layer l -
+    // distance, -1 where there is no such layer.
+    std::span<const std::int32_t> guesses() const { return guesses_; }
+
+    // Called by Forward. submit(): before the experts of `layer`; `normalised` is what its gate takes. collect(): once
+    // the host has waited for the device after that.
+    void begin_step(std::int64_t n_tokens);
+    void submit(std::int64_t layer, const DeviceWeights& weights, const float* normalised);
+    void collect(std::int64_t layer);
+
+  private:
+    const ModelConfig& config_;
+    Backend& device_;
+    std::vector<std::int64_t> distances_;
+    std::int64_t n_guesses_;
+    std::int64_t n_tokens_ = 0;
+    Mirror<std::int32_t> chosen_;  // (n_distances, n_tokens, n_guesses) of one layer
+    DeviceBlock weights_;          // (n_tokens, n_guesses) float: the router's, not looked at
+    std::vector<std::int32_t> guesses_;
+};
+
+}  // namespace offstage::engine

@@ -1,0 +1,35 @@
+#include "engine/run/session.h"
+
+#include "engine/error.h"
+
+namespace offstage::engine {
+namespace {
+
+[[noreturn]] void no_budgets() {
+    throw Error(ErrorKind::kUnsupported, "This session's budgets do not move.");
+}
+
+}  // namespace
+
+ReplanPreview Session::preview(const ReplanRequest&) {
+    no_budgets();
+}
+std::uint64_t Session::replan(const ReplanRequest&) {
+    no_budgets();
+}
+void Session::cancel_replan() {}
+std::uint64_t Session::pin_expert(std::int64_t, std::int64_t, bool) {
+    no_budgets();
+}
+std::uint64_t Session::evict_expert(std::int64_t, std::int64_t) {
+    no_budgets();
+}
+std::uint64_t Session::set_expert_format(std::int64_t, std::int64_t, kernels::WeightType) {
+    no_budgets();
+}
+std::vector<ReplanReport> Session::replans() const {
+    return {};
+}
+void Session::advance(std::stop_token) {}
+
+}  // namespace offstage::engine

@@ -1,0 +1,265 @@
+#pragma once
+// Packed rows under the names that products over plain rows have (products_simd.h, expert_ffn_simd.h): dot_products and
+// add_columns, and unpacking. Included after packed_avx2.h or packed_avx512.h.
+//
+// Weights are decoded to float32 in registers, each once for all tokens, and multiplied with float32 inputs. A pair of
+// row and token is summed in the same order whatever rows are taken together with it.
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+
+#include "kernels/cpu/products_simd.h"
+
+namespace offstage::kernels {
+namespace {
+
+inline constexpr int kBlockVectors = static_cast<int>(kPackedBlock) / kLanes;
+
+// Rows of a packed weight, or all rows of an expert.
+template <WeightType kType>
+struct PackedRows {
+    using Row = PackedRef<kType>;
+    static constexpr bool kPacked = true;
+    const std::byte* first = nullptr;
+    std::size_t stride_bytes = 0;
+    const PackedRow* layout = nullptr;
+
+    Row operator[](std::int64_t i) const { return {first + i * static_cast<std::ptrdiff_t>(stride_bytes), layout}; }
+    PackedRows from(std::int64_t i) const { return {(*this)[i].bytes, stride_bytes, layout}; }
+    std::int64_t row_bytes(std::int64_t /*n*/) const { return layout->bytes; }
+};
+
+// Rows that share a pass over the inputs: two, as long as the sums leave registers for decoding.
+constexpr int packed_rows_at_once(int n_tokens) {
+    return kLanes == 16 || n_tokens <= 4 ? 2 : 1;
+}
+
+// Independent sums per row and token, to hide the latency of the multiply-add.
+constexpr int packed_accumulators(int n_tokens) {
+    return n_tokens == 1 ? kLanes / 4 : n_tokens == 2 ? 2 : 1;
+}
+
+template <WeightType kType>
+__attribute__((always_inline)) inline void prefetch_groups(PackedRef<kType> row, std::int64_t block) {
+    const std::int64_t group = block * PackedFormat<kType>::kGroupsPerBlock * PackedFormat<kType>::kScaleBytes;
+    prefetch(row.bytes + row.layout->scales + group);
+    if constexpr (kType == WeightType::kHqq4 || kType == WeightType::kHqq3) {
+        prefetch(row.bytes + row.layout->zeros + group);
+    }
+}
+
+// Calls body(block, n_blocks) for the batches of blocks [begin, end), the parts of them that lie inside.
+template <typename Body>
+__attribute__((always_inline)) inline void for_each_batch(std::int64_t begin, std::int64_t end, const Body& body) {
+    while (begin < end) {
+        const std::int64_t batch_end = std::min(end, (begin / kBatchBlocks + 1) * kBatchBlocks);
+        body(begin, static_cast<int>(batch_end - begin));
+        begin = batch_end;
+    }
+}
+
+template <int kRows, int kTokens, int kAhead, WeightType kType>
+__attribute__((always_inline)) inline void dot_products(const PackedRef<kType> (&rows)[kRows],
+                                                        const PackedRef<kType> (&ahead)[kAhead], const float* x,
+                                                        std::int64_t x_stride, std::int64_t /*n: in the rows' layout*/,
+                                                        float (&sums)[kRows][kTokens]) {
+    constexpr int kAccumulators = packed_accumulators(kTokens);
+    const PackedRow& layout = *rows[0].layout;
+    Vector accumulators[kRows][kTokens][kAccumulators];
+    for (int r = 0; r < kRows; ++r) {
+        for (int t = 0; t < kTokens; ++t) {
+            for (int a = 0; a < kAccumulators; ++a) accumulators[r][t][a] = zero();
+        }
+    }
+    for_each_batch(
+        0, layout.n_blocks, [&](std::int64_t first, int n_blocks) __attribute__((always_inline)) {
+            GroupScales<kType> groups[kRows];
+            for (int r = 0; r < kRows; ++r) groups[r].read(rows[r], first, n_blocks);
+            for (int p = 0; p < kAhead; ++p) prefetch_groups(ahead[p], first);
+            for (int b = 0; b < n_blocks; ++b) {
+                const std::int64_t codes = layout.codes + (first + b) * PackedFormat<kType>::kBlockBytes;
+                const float* inputs = x + (first + b) * kPackedBlock;
+                PackedBlock<kType> blocks[kRows];
+                for (int p = 0; p < kAhead; ++p) prefetch(ahead[p].bytes + codes);
+                for (int r = 0; r < kRows; ++r) blocks[r].read(rows[r].bytes + codes, groups[r], b);
+                unrolled<kBlockVectors>([&](auto v) __attribute__((always_inline)) {
+                    constexpr int kVector = decltype(v)::value;
+                    Vector weights[kRows];
+                    for (int r = 0; r < kRows; ++r) weights[r] = blocks[r].template vector<kVector>();
+                    for (int t = 0; t < kTokens; ++t) {
+                        Vector input = load(inputs + t * x_stride + PackedBlock<kType>::template place<kVector>());
+                        if constexpr (kRows > 1) keep_in_register(input);
+                        for (int r = 0; r < kRows; ++r) {
+                            Vector& accumulator = accumulators[r][t][kVector % kAccumulators];
+                            accumulator = fma(weights[r], input, accumulator);
+                        }
+                    }
+                });
+            }
+        });
+    for (int r = 0; r < kRows; ++r) {
+        for (int t = 0; t < kTokens; ++t) {
+            for (int half = kAccumulators / 2; half > 0; half /= 2) {
+                for (int a = 0; a < half; ++a) {
+                    accumulators[r][t][a] = add(accumulators[r][t][a], accumulators[r][t][a + half]);
+                }
+            }
+            sums[r][t] = sum_of_lanes(accumulators[r][t][0]);
+        }
+    }
+}
+
+// out[t] += sum_j activations[j * kTokens + t] * columns[j], each n long.
+template <int kNeurons, int kTokens, WeightType kType>
+__attribute__((always_inline)) inline void add_columns(const PackedRef<kType> (&columns)[kNeurons],
+                                                       const float (&activations)[kNeurons * kTokens], std::int64_t n,
+                                                       float* out) {
+    const PackedRow& layout = *columns[0].layout;
+    const std::int64_t ahead = kNeurons * 3 * layout.bytes;
+    for_each_batch(
+        0, layout.n_blocks, [&](std::int64_t first, int n_blocks) __attribute__((always_inline)) {
+            GroupScales<kType> groups[kNeurons];
+            for (int j = 0; j < kNeurons; ++j) {
+                groups[j].read(columns[j], first, n_blocks);
+                prefetch_groups(PackedRef<kType>{columns[j].bytes + ahead, &layout}, first);
+            }
+            for (int b = 0; b < n_blocks; ++b) {
+                const std::int64_t codes = layout.codes + (first + b) * PackedFormat<kType>::kBlockBytes;
+                float* const place = out + (first + b) * kPackedBlock;
+                PackedBlock<kType> blocks[kNeurons];
+                for (int j = 0; j < kNeurons; ++j) {
+                    prefetch(columns[j].bytes + ahead + codes);
+                    blocks[j].read(columns[j].bytes + codes, groups[j], b);
+                }
+                unrolled<kBlockVectors>([&](auto v) __attribute__((always_inline)) {
+                    constexpr int kVector = decltype(v)::value;
+                    Vector weights[kNeurons];
+                    for (int j = 0; j < kNeurons; ++j) weights[j] = blocks[j].template vector<kVector>();
+                    for (int t = 0; t < kTokens; ++t) {
+                        float* const values = place + t * n + PackedBlock<kType>::template place<kVector>();
+                        Vector sum = load(values);
+                        for (int j = 0; j < kNeurons; ++j) {
+                            sum = fma(broadcast(activations[j * kTokens + t]), weights[j], sum);
+                        }
+                        store(values, sum);
+                    }
+                });
+            }
+        });
+}
+
+// One token: gate and up of a neuron, and the w2 of the neuron before it times its activation, in one pass.
+template <WeightType kType>
+__attribute__((always_inline)) inline void stream_neuron(PackedRef<kType> w1, PackedRef<kType> w3,
+                                                         PackedRef<kType> w2_before, float activation_before,
+                                                         std::int64_t /*n*/, std::int64_t ahead_bytes, const float* x,
+                                                         float* out, float& gate_sum, float& up_sum) {
+    constexpr int kSums = 2;
+    const PackedRow& layout = *w1.layout;
+    const Vector activation = broadcast(activation_before);
+    Vector gate[kSums] = {zero(), zero()};
+    Vector up[kSums] = {zero(), zero()};
+    const PackedRef<kType> rows[3] = {w1, w3, w2_before};
+    for_each_batch(
+        0, layout.n_blocks, [&](std::int64_t first, int n_blocks) __attribute__((always_inline)) {
+            GroupScales<kType> groups[3];
+            for (int r = 0; r < 3; ++r) {
+                groups[r].read(rows[r], first, n_blocks);
+                prefetch_groups(PackedRef<kType>{rows[r].bytes + ahead_bytes, &layout}, first);
+            }
+            for (int b = 0; b < n_blocks; ++b) {
+                const std::int64_t codes = layout.codes + (first + b) * PackedFormat<kType>::kBlockBytes;
+                const std::int64_t column = (first + b) * kPackedBlock;
+                PackedBlock<kType> blocks[3];
+                for (int r = 0; r < 3; ++r) {
+                    prefetch(rows[r].bytes + ahead_bytes + codes);
+                    blocks[r].read(rows[r].bytes + codes, groups[r], b);
+                }
+                unrolled<kBlockVectors>([&](auto v) __attribute__((always_inline)) {
+                    constexpr int kVector = decltype(v)::value;
+                    constexpr int kSum = kVector % kSums;
+                    const std::int64_t place = column + PackedBlock<kType>::template place<kVector>();
+                    Vector input = load(x + place);
+                    keep_in_register(input);
+                    gate[kSum] = fma(blocks[0].template vector<kVector>(), input, gate[kSum]);
+                    up[kSum] = fma(blocks[1].template vector<kVector>(), input, up[kSum]);
+                    store(out + place, fma(activation, blocks[2].template vector<kVector>(), load(out + place)));
+                });
+            }
+        });
+    gate_sum = sum_of_lanes(add(gate[0], gate[1]));
+    up_sum = sum_of_lanes(add(up[0], up[1]));
+}
+
+// out[i] = weight of column `begin` + i of the row, for n columns; begin and n are multiples of kPackedBlock.
+template <WeightType kType>
+void unpack(PackedRef<kType> row, std::int64_t begin, std::int64_t n, float* out) {
+    for_each_batch(begin / kPackedBlock, (begin + n) / kPackedBlock, [&](std::int64_t first, int n_blocks) {
+        GroupScales<kType> groups;
+        groups.read(row, first, n_blocks);
+        for (int b = 0; b < n_blocks; ++b) {
+            PackedBlock<kType> block;
+            block.read(row.bytes + row.layout->codes + (first + b) * PackedFormat<kType>::kBlockBytes, groups, b);
+            float* const place = out + (first + b) * kPackedBlock - begin;
+            unrolled<kBlockVectors>([&](auto v) __attribute__((always_inline)) {
+                constexpr int kVector = decltype(v)::value;
+                store(place + PackedBlock<kType>::template place<kVector>(), block.template vector<kVector>());
+            });
+        }
+    });
+}
+
+// Fetches the bytes into cache that unpack() of the same part will read.
+template <WeightType kType>
+__attribute__((always_inline)) inline void prefetch_part(PackedRef<kType> row, std::int64_t begin, std::int64_t n) {
+    constexpr std::int64_t kBlockBytes = PackedFormat<kType>::kBlockBytes;
+    const std::byte* codes = row.bytes + row.layout->codes;
+    prefetch(row.bytes);
+    prefetch_groups(row, begin / kPackedBlock);
+    const std::byte* const end = codes + (begin + n) / kPackedBlock * kBlockBytes;
+    for (codes += begin / kPackedBlock * kBlockBytes; codes < end; codes += 64) prefetch(codes);
+}
+
+// The same for a plain row, of any length.
+template <typename Weight>
+void widen_weights(const Weight* source, std::int64_t n, float* out) {
+    std::int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) store(out + i, load(source + i));
+    if (i < n) store_first(out + i, static_cast<int>(n - i), load_first(source + i, static_cast<int>(n - i)));
+}
+
+// Calls body(rows) with the rows that begin at data, of any type: PlainRows or PackedRows.
+template <typename Body>
+__attribute__((always_inline)) inline void with_rows(const void* data, WeightType type, std::int64_t n_cols,
+                                                     std::size_t stride_bytes, const Body& body) {
+    const auto plain = [&](auto weight) {
+        using Weight = decltype(weight);
+        const auto stride = static_cast<std::int64_t>(stride_bytes / sizeof(Weight));
+        body(PlainRows<Weight>{static_cast<const Weight*>(data), stride});
+    };
+    const auto packed = [&](auto constant) {
+        constexpr WeightType kType = decltype(constant)::value;
+        const PackedRow layout = packed_row(kType, n_cols);
+        body(PackedRows<kType>{static_cast<const std::byte*>(data), stride_bytes, &layout});
+    };
+    switch (type) {
+        case WeightType::kF32:
+            return plain(float{});
+        case WeightType::kF16:
+            return plain(F16{});
+        case WeightType::kBf16:
+            return plain(Bf16{});
+        case WeightType::kInt8:
+            return packed(std::integral_constant<WeightType, WeightType::kInt8>{});
+        case WeightType::kHqq4:
+            return packed(std::integral_constant<WeightType, WeightType::kHqq4>{});
+        case WeightType::kHqq3:
+            return packed(std::integral_constant<WeightType, WeightType::kHqq3>{});
+        case WeightType::kHqq2:
+            return packed(std::integral_constant<WeightType, WeightType::kHqq2>{});
+    }
+}
+
+}  // namespace
+}  // namespace offstage::kernels

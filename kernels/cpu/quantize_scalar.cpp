@@ -1,0 +1,93 @@
+// The truth for the other instruction sets: the same templates with vectors of one float.
+
+#include <cmath>
+
+#include "kernels/cpu/quantize.h"
+
+namespace offstage::kernels {
+namespace {
+
+using Vector = float;
+constexpr int kLanes = 1;
+
+inline Vector zero() {
+    return 0.0f;
+}
+inline Vector broadcast(float value) {
+    return value;
+}
+inline Vector add(Vector a, Vector b) {
+    return a + b;
+}
+inline Vector subtract(Vector a, Vector b) {
+    return a - b;
+}
+inline Vector multiply(Vector a, Vector b) {
+    return a * b;
+}
+inline Vector maximum(Vector a, Vector b) {
+    return a > b ? a : b;
+}
+inline Vector minimum(Vector a, Vector b) {
+    return a < b ? a : b;
+}
+inline Vector load(const float* p) {
+    return *p;
+}
+inline void store(float* p, Vector v) {
+    *p = v;
+}
+// Of |v| < 2^22: there adding 1.5 * 2^23 leaves no room for a fraction.
+inline Vector round_to_whole(Vector v) {
+    return (v + 12582912.0f) - 12582912.0f;
+}
+inline float sum_of_lanes(Vector v) {
+    return v;
+}
+inline float largest_lane(Vector v) {
+    return v;
+}
+inline void transpose_words(Vector (&)[kLanes]) {}
+
+}  // namespace
+}  // namespace offstage::kernels
+
+#include "kernels/cpu/quantize_simd.h"
+
+namespace offstage::kernels {
+
+namespace scalar {
+
+float largest_weight(const float* row, std::int64_t n) {
+    return largest_any(row, n);
+}
+
+double sum_of_squares(const float* row, std::int64_t n) {
+    return sum_of_squares_any(row, n);
+}
+
+double pack_row(WeightType format, bool fit_zeros, const float* row, std::int64_t n_cols, float* scratch,
+                std::byte* out) {
+    return pack_row_any(format, fit_zeros, row, n_cols, scratch, out);
+}
+
+}  // namespace scalar
+
+std::int64_t quantize_scratch_floats(WeightType format, std::int64_t n_cols) {
+    return 2 * packed_row(format, n_cols).n_groups;
+}
+
+const QuantizeKernels& quantize_kernels(InstructionSet set) {
+    static constexpr QuantizeKernels kScalar = {scalar::largest_weight, scalar::sum_of_squares, scalar::pack_row};
+#if defined(__x86_64__)
+    static constexpr QuantizeKernels kAvx2 = {avx2::largest_weight, avx2::sum_of_squares, avx2::pack_row};
+    static constexpr QuantizeKernels kAvx512 = {avx512::largest_weight, avx512::sum_of_squares, avx512::pack_row};
+    if (set == InstructionSet::kAvx2) return kAvx2;
+    if (set != InstructionSet::kScalar) return kAvx512;
+#else
+    static_cast<void>(set);
+#endif
+    return kScalar;
+}
+
+}  // namespace offstage::kernels

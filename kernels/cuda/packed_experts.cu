@@ -1,0 +1,168 @@
+// Experts with few rows straight from packed weights: the up and down kernels of experts.cu over pieces of packed rows.
+#include "kernels/cuda/few_experts.cuh"
+#include "kernels/cuda/packed.cuh"
+
+namespace offstage::kernels::cuda {
+namespace {
+
+constexpr int kThreads = kFewExpertThreads;
+constexpr int kWarps = kFewExpertWarps;
+
+// Two rows per neuron share an input's values; with eight inputs, whose values come from the caches for every weight
+// row anew, two neurons do.
+template <int kInputs>
+constexpr int kNeuronsPerWarp = kInputs >= 8 ? 2 : 1;
+
+template <WeightType kType, int kInputs>
+__global__ void __launch_bounds__(kThreads, 2)
+    packed_expert_up(FewCalls list, PackedPlaces places, std::int64_t hidden_dim, std::int64_t ffn_dim,
+                     const float* inputs, const std::int32_t* row_token, float* activations) {
+    constexpr int kNeurons = kNeuronsPerWarp<kInputs>;
+    const FewCall& call = list.calls[blockIdx.y];
+    const int lane = static_cast<int>(threadIdx.x) % kWarp;
+    const std::int64_t first = (static_cast<std::int64_t>(blockIdx.x) * kWarps + threadIdx.x / kWarp) * kNeurons;
+    if (first >= ffn_dim) return;
+    const unsigned char* rows[2 * kNeurons];
+    const float* x[kInputs];
+    // Beyond the end the last one is taken again and dropped: the warp stays together.
+#pragma unroll
+    for (int j = 0; j < kNeurons; ++j) {
+        const std::int64_t neuron = first + j < ffn_dim ? first + j : ffn_dim - 1;
+        rows[2 * j] = static_cast<const unsigned char*>(call.weights) + neuron * 3 * places.row_bytes;
+        rows[2 * j + 1] = rows[2 * j] + places.row_bytes;
+    }
+#pragma unroll
+    for (int t = 0; t < kInputs; ++t) {
+        const int row = call.first_row + (t < call.n_rows ? t : call.n_rows - 1);
+        x[t] = inputs + static_cast<std::int64_t>(row_token[row]) * hidden_dim;
+    }
+    float sums[2 * kNeurons][kInputs] = {};
+    add_packed_products<kType, 2 * kNeurons, kInputs>(rows, places, x, lane, sums);
+#pragma unroll
+    for (int j = 0; j < kNeurons; ++j) {
+#pragma unroll
+        for (int t = 0; t < kInputs; ++t) {
+            const float gate = warp_sum(sums[2 * j][t]);
+            const float up = warp_sum(sums[2 * j + 1][t]);
+            if (lane == t && t < call.n_rows && first + j < ffn_dim) {
+                activations[(call.scratch_row + t) * ffn_dim + first + j] = silu(gate) * up;
+            }
+        }
+    }
+}
+
+template <WeightType kType, int kInputs>
+__global__ void __launch_bounds__(kThreads)
+    packed_expert_down(FewCalls list, PackedPlaces places, std::int64_t hidden_dim, std::int64_t ffn_dim,
+                       const float* activations, float* partials) {
+    constexpr int kAhead = kInputs >= 8 ? 2 : 4;
+    float* exchange = shared_memory<float>();  // (kWarps, kColumnsPerWarp)
+    const FewCall& call = list.calls[blockIdx.z];
+    const std::int64_t stretch = blockIdx.y;
+    if (stretch >= call.n_stretches) return;  // the whole block
+    const int lane = static_cast<int>(threadIdx.x) % kWarp;
+    const int warp = static_cast<int>(threadIdx.x) / kWarp;
+    const int quarter = lane % kLanesPerBlock;
+    const int block = static_cast<int>(blockIdx.x) * kBlocksPerWarp + lane / kLanesPerBlock;
+    const std::int64_t begin = ffn_dim * stretch / call.n_stretches;
+    const std::int64_t end = ffn_dim * (stretch + 1) / call.n_stretches;
+    const unsigned char* w2 = static_cast<const unsigned char*>(call.weights) + 2 * places.row_bytes;
+    const float* act[kInputs];
+#pragma unroll
+    for (int t = 0; t < kInputs; ++t) {
+        act[t] = activations + (call.scratch_row + (t < call.n_rows ? t : call.n_rows - 1)) * ffn_dim;
+    }
+
+    float sums[kInputs][kPiece] = {};
+    for (std::int64_t first = begin + warp; first < end; first += kAhead * kWarps) {
+        Piece<kType> pieces[kAhead];
+#pragma unroll
+        for (int a = 0; a < kAhead; ++a) {
+            const std::int64_t neuron = first + a * kWarps;
+            if (neuron < end && block < places.n_blocks) {
+                pieces[a].load(w2 + neuron * 3 * places.row_bytes, places, block, quarter);
+            } else {
+                pieces[a].clear();
+            }
+        }
+#pragma unroll
+        for (int a = 0; a < kAhead; ++a) {
+            const std::int64_t neuron = first + a * kWarps;
+            if (neuron >= end) break;
+            pieces[a].prepare();
+            float activation[kInputs];
+#pragma unroll
+            for (int t = 0; t < kInputs; ++t) activation[t] = act[t][neuron];
+#pragma unroll
+            for (int k = 0; k < kPiece / kQuad; ++k) {
+                float weights[kQuad];
+                pieces[a].quad(k, weights);
+#pragma unroll
+                for (int t = 0; t < kInputs; ++t) {
+#pragma unroll
+                    for (int j = 0; j < kQuad; ++j) {
+                        float& sum = sums[t][k * kQuad + j];
+                        sum = fmaf(activation[t], weights[j], sum);
+                    }
+                }
+            }
+        }
+    }
+
+    // Add up the warps, one row at a time. A warp's value i of each lane lies together, so that no two lanes meet in a
+    // bank of the shared memory.
+    const int thread = static_cast<int>(threadIdx.x);
+#pragma unroll
+    for (int t = 0; t < kInputs; ++t) {
+        if (t >= call.n_rows) break;  // the same for the whole block
+#pragma unroll
+        for (int i = 0; i < kPiece; ++i) exchange[warp * kColumnsPerWarp + i * kWarp + lane] = sums[t][i];
+        __syncthreads();
+#pragma unroll
+        for (int place = thread; place < kColumnsPerWarp; place += kThreads) {
+            float sum = 0.0f;
+#pragma unroll
+            for (int w = 0; w < kWarps; ++w) sum += exchange[w * kColumnsPerWarp + place];
+            // Of which lane's value was this? A warp's threads have its lanes' places.
+            const int value = place / kWarp;
+            const std::int64_t column =
+                block * kPackedBlock + Piece<kType>::column(quarter, value / kQuad) + value % kQuad;
+            if (column < hidden_dim) {
+                partials[(call.partial_row + stretch * call.n_rows + t) * hidden_dim + column] = sum;
+            }
+        }
+        __syncthreads();
+    }
+}
+
+}  // namespace
+
+void packed_up(Worker& worker, const CudaExpertShape& shape, int n_inputs, const FewCalls& list, const float* inputs,
+               const std::int32_t* row_token, float* activations) {
+    const PackedPlaces places = places_of(shape.type, shape.hidden_dim);
+    with_packed_type(shape.type, [&](auto type) {
+        with_inputs(n_inputs, [&](auto number) {
+            constexpr int kInputs = decltype(number)::value;
+            const dim3 grid(blocks_for(shape.ffn_dim, kWarps * kNeuronsPerWarp<kInputs>),
+                            static_cast<unsigned>(list.n));
+            worker.start(packed_expert_up<decltype(type)::value, kInputs>, grid, kThreads, 0, list, places,
+                         shape.hidden_dim, shape.ffn_dim, inputs, row_token, activations);
+        });
+    });
+}
+
+void packed_down(Worker& worker, const CudaExpertShape& shape, int n_inputs, const FewCalls& list,
+                 const float* activations, float* partials) {
+    const PackedPlaces places = places_of(shape.type, shape.hidden_dim);
+    const dim3 grid(blocks_for(shape.hidden_dim, kColumnsPerWarp), static_cast<unsigned>(list.most_stretches),
+                    static_cast<unsigned>(list.n));
+    with_packed_type(shape.type, [&](auto type) {
+        with_inputs(n_inputs, [&](auto number) {
+            worker.start(packed_expert_down<decltype(type)::value, decltype(number)::value>, grid, kThreads,
+                         kWarps * kColumnsPerWarp * sizeof(float), list, places, shape.hidden_dim, shape.ffn_dim,
+                         activations, partials);
+        });
+    });
+}
+
+}  // namespace offstage::kernels::cuda

@@ -1,0 +1,154 @@
+// Products with packed weights. Few rows: straight from the packed bits, each read once. Many rows: parts of the weight
+// are unpacked into scratch memory as the products' input type and multiplied from there (products.cu).
+#include "kernels/cuda/operations.cuh"
+#include "kernels/cuda/packed.cuh"
+
+namespace offstage::kernels::cuda {
+namespace {
+
+constexpr int kFewThreads = 128;
+constexpr int kFewWarps = kFewThreads / kWarp;
+constexpr int kUnpackThreads = 256;
+// Of unpacked weights at once: large enough for a product that fills a GPU, small beside an expert.
+constexpr std::size_t kUnpackBytes = std::size_t{16} << 20;
+
+template <WeightType kType, int kRows, int kInputs>
+__global__ void __launch_bounds__(kFewThreads, kInputs >= 8 ? 3 : 4)
+    multiply_packed(const unsigned char* weight, PackedPlaces places, std::int64_t n_rows, std::int64_t stride,
+                    const float* x, int n_inputs, float* y) {
+    const int lane = static_cast<int>(threadIdx.x) % kWarp;
+    const std::int64_t first = (static_cast<std::int64_t>(blockIdx.x) * kFewWarps + threadIdx.x / kWarp) * kRows;
+    if (first >= n_rows) return;
+    const unsigned char* rows[kRows];
+    const float* inputs[kInputs];
+    // Beyond the end the last one is taken again and its sums are dropped: the warp stays together.
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) rows[r] = weight + (first + r < n_rows ? first + r : n_rows - 1) * stride;
+#pragma unroll
+    for (int t = 0; t < kInputs; ++t) {
+        inputs[t] = x + (t < n_inputs ? t : n_inputs - 1) * (places.n_blocks * kPackedBlock);
+    }
+    float sums[kRows][kInputs] = {};
+    add_packed_products<kType, kRows, kInputs>(rows, places, inputs, lane, sums);
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) {
+#pragma unroll
+        for (int t = 0; t < kInputs; ++t) {
+            const float sum = warp_sum(sums[r][t]);
+            if (lane == r * kInputs + t && first + r < n_rows && t < n_inputs) y[t * n_rows + first + r] = sum;
+        }
+    }
+}
+
+template <int kRows, int kInputs>
+void start_few(Worker& worker, const WeightView& weight, const float* x, std::int64_t n, float* y) {
+    static_assert(kRows * kInputs <= kWarp, "each lane stores one sum");
+    with_packed_type(weight.type, [&](auto type) {
+        worker.start(multiply_packed<decltype(type)::value, kRows, kInputs>,
+                     blocks_for(weight.n_rows, kFewWarps * kRows), kFewThreads, 0,
+                     static_cast<const unsigned char*>(weight.data), places_of(weight.type, weight.n_cols),
+                     weight.n_rows, static_cast<std::int64_t>(weight.stride_bytes()), x, static_cast<int>(n), y);
+    });
+}
+
+__device__ inline void store_quad(float* to, const float (&values)[kQuad]) {
+    *reinterpret_cast<float4*>(to) = make_float4(values[0], values[1], values[2], values[3]);
+}
+template <typename T>
+__device__ inline void store_quad(T* to, const float (&values)[kQuad]) {
+    uint2 words;
+    words.x = narrow<T>(values[0]).bits | static_cast<unsigned>(narrow<T>(values[1]).bits) << 16;
+    words.y = narrow<T>(values[2]).bits | static_cast<unsigned>(narrow<T>(values[3]).bits) << 16;
+    *reinterpret_cast<uint2*>(to) = words;
+}
+
+// to (n_rows, n_blocks * 64) = blocks first_block ... of the rows; a thread per piece.
+template <WeightType kType, typename T>
+__global__ void __launch_bounds__(kUnpackThreads)
+    unpack_blocks(const unsigned char* rows, PackedPlaces places, std::int64_t stride, unsigned n_pieces,
+                  unsigned first_block, unsigned n_blocks, T* to) {
+    const unsigned index = blockIdx.x * kUnpackThreads + threadIdx.x;
+    if (index >= n_pieces) return;
+    const unsigned block = index / kLanesPerBlock % n_blocks;
+    const std::int64_t row = index / kLanesPerBlock / n_blocks;
+    const int quarter = static_cast<int>(index % kLanesPerBlock);
+    Piece<kType> piece;
+    piece.load(rows + row * stride, places, static_cast<int>(first_block + block), quarter);
+    piece.prepare();
+    T* place = to + (row * n_blocks + block) * kPackedBlock;
+#pragma unroll
+    for (int k = 0; k < kPiece / kQuad; ++k) {
+        float weights[kQuad];
+        piece.quad(k, weights);
+        store_quad(place + Piece<kType>::column(quarter, k), weights);
+    }
+}
+
+void unpack(Worker& worker, const WeightView& weight, std::int64_t first_row, std::int64_t n_rows,
+            std::int64_t first_column, std::int64_t n_columns, WeightType type, void* to) {
+    const std::int64_t n_pieces = n_rows * (n_columns / kPiece);
+    with_packed_type(weight.type, [&](auto packed) {
+        with_type(type, [&](auto* pointer) {
+            using T = ValueOf<decltype(pointer)>;
+            worker.start(unpack_blocks<decltype(packed)::value, T>, blocks_for(n_pieces, kUnpackThreads),
+                         kUnpackThreads, 0, reinterpret_cast<const unsigned char*>(weight.row(first_row)),
+                         places_of(weight.type, weight.n_cols), static_cast<std::int64_t>(weight.stride_bytes()),
+                         static_cast<unsigned>(n_pieces), static_cast<unsigned>(first_column / kPackedBlock),
+                         static_cast<unsigned>(n_columns / kPackedBlock), static_cast<T*>(to));
+        });
+    });
+}
+
+}  // namespace
+
+std::size_t unpack_bytes(std::int64_t n_rows, std::int64_t n_cols) {
+    const auto bytes = [](std::int64_t n) { return static_cast<std::size_t>(n) * sizeof(float); };
+    std::size_t most = kUnpackBytes;
+    for (const std::size_t least : {bytes(n_cols), bytes(n_rows * kPackedBlock)}) {
+        if (least > most) most = least;
+    }
+    return Scratch::rounded(most < bytes(n_rows * n_cols) ? most : bytes(n_rows * n_cols));
+}
+
+bool can_read_packed(Worker& worker, const void* weight, const float* x) {
+    if (reinterpret_cast<std::uintptr_t>(weight) % 8 == 0 && is_aligned(x)) return true;
+    worker.failure.set("A CUDA operation got packed weights or inputs that are not aligned.");
+    return false;
+}
+
+void multiply_packed_few(Worker& worker, const WeightView& weight, const float* x, std::int64_t n, float* y) {
+    if (!can_read_packed(worker, weight.data, x)) return;
+    if (n == 1) {
+        start_few<2, 1>(worker, weight, x, n, y);
+    } else if (n == 2) {
+        start_few<2, 2>(worker, weight, x, n, y);
+    } else if (n <= 4) {
+        start_few<2, 4>(worker, weight, x, n, y);
+    } else {
+        start_few<4, 8>(worker, weight, x, n, y);
+    }
+}
+
+void multiply_packed_many(Worker& worker, const WeightView& weight, bool transposed, const void* x, std::int64_t n,
+                          float* y, void* room) {
+    const WeightType type = input_type(worker, weight.type);
+    const auto most = static_cast<std::int64_t>(unpack_bytes(weight.n_rows, weight.n_cols) / bytes_per_weight(type));
+    // Always whole outputs, so that no sum is split: rows of the weight or, transposed, blocks of its columns.
+    if (transposed) {
+        const std::int64_t at_once = most / weight.n_rows / kPackedBlock * kPackedBlock;
+        for (std::int64_t column = 0; column < weight.n_cols; column += at_once) {
+            const std::int64_t columns = weight.n_cols - column < at_once ? weight.n_cols - column : at_once;
+            unpack(worker, weight, 0, weight.n_rows, column, columns, type, room);
+            multiply_many(worker, {room, type, columns, weight.n_rows, columns, true}, x, n, y + column, weight.n_cols);
+        }
+        return;
+    }
+    const std::int64_t at_once = most / weight.n_cols;
+    for (std::int64_t row = 0; row < weight.n_rows; row += at_once) {
+        const std::int64_t rows = weight.n_rows - row < at_once ? weight.n_rows - row : at_once;
+        unpack(worker, weight, row, rows, 0, weight.n_cols, type, room);
+        multiply_many(worker, {room, type, rows, weight.n_cols, weight.n_cols, false}, x, n, y + row, weight.n_rows);
+    }
+}
+
+}  // namespace offstage::kernels::cuda

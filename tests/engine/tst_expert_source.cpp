@@ -1,0 +1,229 @@
+#include <algorithm>
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include <QTemporaryDir>
+#include <QtTest>
+
+#include "engine/error.h"
+#include "engine/model/synthetic.h"
+#include "engine/quant/expert_source.h"
+#include "engine/quant/quant_cache.h"
+#include "kernels/cpu_kernels.h"
+#include "kernels/packed.h"
+#include "tests/engine/test_models.h"
+
+using namespace offstage;
+using namespace offstage::engine;
+using kernels::WeightType;
+
+namespace {
+
+constexpr WeightType kPacked[] = {WeightType::kInt8, WeightType::kHqq4, WeightType::kHqq3, WeightType::kHqq2};
+
+struct Model {
+    explicit Model(const std::string& folder)
+        : config(read_model_config(folder)), master(open_weights(Checkpoint::open(folder), config, false, pool)) {}
+
+    kernels::ThreadPool pool{2};
+    ModelConfig config;
+    std::unique_ptr<WeightSource> master;
+};
+
+std::vector<std::byte> packed(ExpertSource& source, std::int32_t layer, std::int32_t expert, WeightType format,
+                              kernels::ThreadPool& pool, bool* from_cache = nullptr) {
+    std::vector<std::byte> block(source.expert_bytes(format));
+    const ExpertSource::Packed result = source.pack(LayerIndex{layer}, ExpertIndex{expert}, format, block.data(), pool);
+    if (from_cache != nullptr) *from_cache = result.from_cache;
+    return block;
+}
+
+// A master that cannot tell its fingerprint without packing, as any other kind of source might be, and that counts.
+class Plain final : public WeightSource {
+  public:
+    explicit Plain(WeightSource& source) : source_(source) {}
+    WeightType expert_type() const override { return source_.expert_type(); }
+    std::uint64_t dense_bytes() const override { return 0; }
+    void watch(BytesProgressFn, std::stop_token) override {}
+    void advance() override {}
+    DenseWeights load_dense(Arena&) override { return {}; }
+    void pack_expert(LayerIndex layer, ExpertIndex expert, std::byte* block, kernels::ThreadPool& pool) override {
+        ++packs;
+        source_.pack_expert(layer, expert, block, pool);
+    }
+    int packs = 0;
+
+  private:
+    WeightSource& source_;
+};
+
+}  // namespace
+
+class TestExpertSource : public QObject {
+    Q_OBJECT
+
+  private Q_SLOTS:
+    void everyFormat_isNearItsMaster_neuronByNeuron() {
+        Model m(test::demoModel());
+        ExpertSource source(m.config, *m.master, nullptr);
+        QCOMPARE(source.master_type(), WeightType::kBf16);
+        const std::vector<std::byte> plain = packed(source, 2, 3, WeightType::kBf16, m.pool);
+        std::vector<std::byte> direct(plain.size());
+        m.master->pack_expert(LayerIndex{2}, ExpertIndex{3}, direct.data(), m.pool);
+        QVERIFY(plain == direct);
+
+        const auto cols = static_cast<std::size_t>(m.config.hidden_dim);
+        const auto rows = static_cast<std::size_t>(3 * m.config.ffn_dim);
+        std::vector<float> original(rows * cols);
+        kernels::cpu_kernels().widen(plain.data(), WeightType::kBf16, static_cast<std::int64_t>(rows * cols),
+                                     original.data());
+        double last = 0;
+        for (const WeightType format : kPacked) {
+            QVERIFY(source.supports(format));
+            std::vector<std::byte> block(source.expert_bytes(format));
+            const ExpertSource::Packed result =
+                source.pack(LayerIndex{2}, ExpertIndex{3}, format, block.data(), m.pool);
+            QVERIFY(!result.from_cache);
+            const std::size_t row_bytes = kernels::row_bytes(format, m.config.hidden_dim);
+            QCOMPARE(block.size(), rows * row_bytes);
+            std::vector<float> read(rows * cols);
+            for (std::size_t r = 0; r < rows; ++r) {
+                kernels::unpack_row(format, block.data() + r * row_bytes, m.config.hidden_dim, 0, m.config.hidden_dim,
+                                    read.data() + r * cols);
+                // Each row by itself: a row in another's place would be an error of 1.4.
+                QVERIFY(test::relativeError(std::span(read).subspan(r * cols, cols),
+                                            std::span(original).subspan(r * cols, cols)) < 0.45);
+            }
+            QVERIFY(std::abs(test::relativeError(read, original) / result.relative_error - 1) < 1e-4);
+            QVERIFY(result.relative_error > last);  // fewer bits, larger error
+            last = result.relative_error;
+        }
+        QVERIFY(last < 0.31);
+    }
+
+    void aSecondTime_comesFromTheCache_theSameBytes_data() {
+        QTest::addColumn<bool>("plain");
+        QTest::newRow("fingerprint of the file") << false;
+        QTest::newRow("fingerprint of the packed block") << true;
+    }
+    void aSecondTime_comesFromTheCache_theSameBytes() {
+        QFETCH(bool, plain);
+        const QTemporaryDir folder;
+        QuantCache cache(folder.path().toStdString());
+        Model m(test::demoModel());
+        Plain wrapped(*m.master);
+        WeightSource& master = plain ? static_cast<WeightSource&>(wrapped) : *m.master;
+        for (const WeightType format : kPacked) {
+            bool first = true;
+            bool second = false;
+            std::vector<std::byte> one;
+            double error = 0;
+            {
+                ExpertSource source(m.config, master, &cache);
+                one = packed(source, 1, 1, format, m.pool, &first);
+            }
+            ExpertSource source(m.config, master, &cache);
+            QVERIFY(packed(source, 1, 1, format, m.pool, &second) == one);
+            QVERIFY(!first);
+            QVERIFY(second);
+            std::vector<std::byte> block(source.expert_bytes(format));
+            error = source.pack(LayerIndex{1}, ExpertIndex{1}, format, block.data(), m.pool).relative_error;
+            QVERIFY(error > 0.001 && error < 0.35);
+            bool other = true;
+            QVERIFY(packed(source, 1, 2, format, m.pool, &other) != one);
+            QVERIFY(!other);
+        }
+    }
+
+    void fingerprints_ofDifferentExpertsAndModels_differ() {
+        std::vector<Fingerprint> seen;
+        const auto take = [&](WeightSource& source, const ModelConfig& config, kernels::ThreadPool& pool) {
+            for (std::int32_t l = 0; l < config.n_layers; ++l) {
+                for (std::int32_t e = 0; e < config.n_experts; ++e) {
+                    const auto print = source.expert_fingerprint(LayerIndex{l}, ExpertIndex{e}, pool);
+                    QVERIFY(print.has_value());
+                    QVERIFY(source.expert_fingerprint(LayerIndex{l}, ExpertIndex{e}, pool) == print);
+                    seen.push_back(*print);
+                }
+            }
+        };
+        Model demo(test::demoModel());
+        take(*demo.master, demo.config, demo.pool);
+        Model tiny(test::tinyModel("grouped_bf16"));
+        take(*tiny.master, tiny.config, tiny.pool);
+        for (const char* name : {"synthetic:fine?layers=2", "synthetic:fine?layers=2&seed=9"}) {
+            const SyntheticModel model = parse_synthetic(name);
+            const auto source = draw_weights(model, demo.pool);
+            take(*source, model.config, demo.pool);
+        }
+        std::sort(seen.begin(), seen.end());
+        QVERIFY(std::unique(seen.begin(), seen.end()) == seen.end());
+        // Rounding changes what is packed: another fingerprint of the same file.
+        Model wide(test::tinyModel("grouped_f32"));
+        const auto rounded =
+            open_weights(Checkpoint::open(test::tinyModel("grouped_f32")), wide.config, true, wide.pool);
+        QVERIFY(wide.master->expert_fingerprint(LayerIndex{0}, ExpertIndex{0}, wide.pool) !=
+                rounded->expert_fingerprint(LayerIndex{0}, ExpertIndex{0}, wide.pool));
+    }
+
+    void aModelOfOddWidth_refusesPackedFormats() {
+        Model m(test::tinyModel("grouped_f32"));
+        if (m.config.hidden_dim % 64 == 0) m.config.hidden_dim += 8;
+        ExpertSource source(m.config, *m.master, nullptr);
+        QVERIFY(source.supports(WeightType::kF32));
+        QVERIFY(source.supports(WeightType::kBf16));
+        for (const WeightType format : kPacked) {
+            QVERIFY(!source.supports(format));
+            std::byte nothing{};
+            try {
+                source.pack(LayerIndex{0}, ExpertIndex{0}, format, &nothing, m.pool);
+                QFAIL("no error");
+            } catch (const Error& error) {
+                QCOMPARE(error.kind(), ErrorKind::kUnsupported);
+            }
+        }
+    }
+
+    void stopping_isCancelled() {
+        Model m(test::demoModel());
+        ExpertSource source(m.config, *m.master, nullptr);
+        std::vector<std::byte> block(source.expert_bytes(WeightType::kHqq4));
+        std::stop_source stop;
+        stop.request_stop();
+        try {
+            source.pack(LayerIndex{0}, ExpertIndex{0}, WeightType::kHqq4, block.data(), m.pool, stop.get_token());
+            QFAIL("no error");
+        } catch (const Error& error) {
+            QCOMPARE(error.kind(), ErrorKind::kCancelled);
+        }
+    }
+
+    void severalThreads_packTheSameBytes() {
+        const QTemporaryDir folder;
+        QuantCache cache(folder.path().toStdString());
+        Model m(test::demoModel());
+        ExpertSource source(m.config, *m.master, &cache);
+        ExpertSource alone(m.config, *m.master, nullptr);
+        std::vector<std::vector<std::byte>> want;
+        for (std::int32_t e = 0; e < 4; ++e) want.push_back(packed(alone, 4, e, WeightType::kHqq2, m.pool));
+        std::atomic<int> wrong{0};
+        {
+            std::vector<std::jthread> threads;
+            for (int n = 0; n < 3; ++n) {
+                threads.emplace_back([&] {
+                    kernels::ThreadPool pool(1);
+                    for (std::int32_t e = 0; e < 4; ++e) {
+                        if (packed(source, 4, e, WeightType::kHqq2, pool) != want[static_cast<std::size_t>(e)]) ++wrong;
+                    }
+                });
+            }
+        }
+        QCOMPARE(wrong.load(), 0);
+        source.release_scratch();
+        QVERIFY(packed(source, 4, 0, WeightType::kHqq2, m.pool) == want[0]);
+    }
+};
+
+QTEST_GUILESS_MAIN(TestExpertSource)
+#include "tst_expert_source.moc"

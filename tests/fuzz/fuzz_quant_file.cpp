@@ -1,0 +1,15 @@
+// Any bytes as a kept quantized block: refused, or a header that describes the block that was asked for.
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "tests/fuzz/quant_files.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const std::string broken = offstage::tests::check_quant_file(std::as_bytes(std::span(data, size)));
+    if (!broken.empty()) {
+        std::fprintf(stderr, "broken promise: %s\n", broken.c_str());
+        std::abort();
+    }
+    return 0;
+}
