@@ -116,7 +116,9 @@ class CudaContext {
     virtual void rms_norm(const float* x, const float* weight, std::int64_t n, std::int64_t hidden_dim, float eps,
                           float* out) = 0;
     // Up to kFewRows rows: one pass over the weight, float32 sums. More: a matrix product; with 16-bit weights its
-    // inputs are rounded to the weight's type (f16: within its range), sums in float32.
+    // inputs are rounded to the weight's type (f16: within its range), sums in float32. Packed weights (8-byte aligned,
+    // their inputs 16-byte aligned; so too in experts()): the same, with the weights rounded as well - to bf16 or,
+    // where cuBLAS knows none, f16; not at all without cuBLAS.
     static constexpr std::int64_t kFewRows = 8;
     virtual void multiply(const WeightView& weight, const float* x, std::int64_t n, float* y) = 0;
     virtual void add(const float* y, std::int64_t n, float* x) = 0;
@@ -132,6 +134,12 @@ class CudaContext {
                          const float* inputs, const std::int32_t* row_token, float* out) = 0;
     virtual void combine(const float* rows, const std::int32_t* row_of, const float* weights, std::int64_t n,
                          std::int64_t n_active, std::int64_t hidden_dim, float* x) = 0;
+
+    // Packs plain rows (kernels/packed.h) as the CPU's kernels/quantize.h does, to the same bytes: HQQ, or INT8.
+    // out: n_rows rows of row_bytes(format, n_cols), 8-byte aligned, one after the other. The weights must be finite
+    // and within kLargestPackedWeight; nobody checks. False (no failure): not for these rows - packed already, n_cols
+    // not a multiple of kPackedBlock or beyond 96,000 or so, out not aligned - and nothing was started.
+    virtual bool quantize(const WeightView& rows, WeightType format, void* out) = 0;
 };
 
 enum class CudaOpenProblem : std::uint8_t { kNone, kUnsupported, kOutOfMemory };

@@ -156,6 +156,14 @@ class Backend {
     virtual void combine(const float* rows, const std::int32_t* row_of, const float* weights, std::int64_t n,
                          std::int64_t n_active, std::int64_t hidden_dim, float* x) = 0;
 
+    // Packs plain rows into `format`, as the Quantizer does: the weights finite, out 8-byte aligned, n_rows rows one
+    // after the other. False: this device does not quantize, or not these rows (kernels/cuda_context.h); nothing was
+    // started.
+    virtual bool quantize(const kernels::WeightView& rows, kernels::WeightType format, void* out) {
+        static_cast<void>(rows), static_cast<void>(format), static_cast<void>(out);
+        return false;
+    }
+
     // Bytes of scratch memory (MemoryUse::kWorkspace) that the operations take for steps of up to n tokens; allocated
     // by reserve(), which throws Error (kOutOfMemory).
     struct StepShape {

@@ -164,6 +164,9 @@ class CudaBackend final : public Backend {
                  std::int64_t n_active, std::int64_t hidden_dim, float* x) override {
         context_->combine(rows, row_of, weights, n, n_active, hidden_dim, x);
     }
+    bool quantize(const kernels::WeightView& rows, kernels::WeightType format, void* out) override {
+        return context_->quantize(rows, format, out);
+    }
 
     std::uint64_t scratch_bytes(const StepShape& shape) const override {
         return context_->scratch_bytes(step_of(shape));

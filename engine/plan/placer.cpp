@@ -172,7 +172,7 @@ class Placer {
                     room -= slots * slot_bytes_;
                     plan_.max_step = largest_step_in(allowance);
                 }
-                // Smaller experts than a slot wait for both slots, or more memory could mean fewer of them.
+                // Smaller experts than a slot wait for all slots, or more memory could mean fewer of them.
                 if (!on_device || plan_.staging_slots == demand_.staging_slots) n = fitting(0, room);
                 left += room - bytes_up_to_[n] - workspace_bytes(plan_.max_step);
             }

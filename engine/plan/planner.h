@@ -58,7 +58,7 @@ struct ModelDemand {
     // Workspace on the device for steps of up to n tokens: fixed + per_token * n.
     std::uint64_t workspace_fixed_bytes = 0;
     std::uint64_t workspace_bytes_per_token = 0;
-    std::int64_t staging_slots = 2;  // wished for: one is filled while the other is computed with, more for guesses
+    std::int64_t staging_slots = 2;   // wished for: one is filled while the other is computed with, more for guesses
     bool shares_host_memory = false;  // the device is the CPU: one memory, nothing is copied
     bool kv_may_lie_in_ram = false;   // whoever runs the model can keep blocks of the KV cache in RAM
 };

@@ -246,11 +246,9 @@ Plan LoadedModel::plan_for(const ModelDemand& model, const Budget& budget,
     Budget wanted = budget;
     wanted.uniform = uniform;
     PlanCosts costs;
-    if (wanted.quality.allows_fewer_bits() && cost_.table().expert_bytes > 0) {
-        costs.cost = &cost_;
-        costs.sensitivity = &sensitivity_;
-        costs.decode = request_.dispatch.decode;
-    }
+    costs.sensitivity = &sensitivity_;
+    costs.decode = request_.dispatch.decode;
+    if (cost_.table().expert_bytes > 0) costs.cost = &cost_;
     return make_plan(model, wanted, popularity_, kind, costs);
 }
 
@@ -359,6 +357,9 @@ void LoadedModel::make_room_for(const Plan& plan, const Budget& budget) {
     if (plan.host_staging_slots > 0 || experts_->n_host_slots() > 0) {
         experts_->set_host_slots(std::max(plan.host_staging_slots, experts_->n_host_slots()), largest);
     }
+    // Fewer staging slots make room for experts at once; more come when everything else is in its place.
+    Staging& staging = experts_->staging();
+    if (plan.staging_slots < staging.n_slots()) experts_->set_staging(plan.staging_slots, staging.slot_bytes());
     const auto grow = [](Arena& arena, std::uint64_t bytes) {
         if (bytes > arena.usage().budget_bytes) arena.set_budget(bytes);
     };

@@ -129,6 +129,9 @@ class Context final : public CudaContext {
                  std::int64_t n_active, std::int64_t hidden_dim, float* x) override {
         if (begin_operation()) cuda::combine(worker_, rows, row_of, weights, n, n_active, hidden_dim, x);
     }
+    bool quantize(const WeightView& rows, WeightType format, void* out) override {
+        return begin_operation() && cuda::quantize(worker_, rows, format, out);
+    }
 
   private:
     // CUDA's current device belongs to a thread, and the arena allocates on any.

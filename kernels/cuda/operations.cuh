@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cuda_runtime.h>
+#include <type_traits>
 
 #include "kernels/cuda/cublas_library.cuh"
 #include "kernels/cuda/launch.cuh"
@@ -127,6 +128,9 @@ std::uint64_t expert_scratch_bytes(const CudaStep& step);
 void experts(Worker& worker, const CudaExpertShape& shape, const CudaExpertCall* calls, std::size_t n_calls,
              const float* inputs, const std::int32_t* row_token, float* out);
 
+// quantize.cu
+bool quantize(Worker& worker, const WeightView& rows, WeightType format, void* out);
+
 // Calls body with a null pointer of the plain type that `type` means.
 template <typename Body>
 void with_type(WeightType type, const Body& body) {
@@ -139,6 +143,27 @@ void with_type(WeightType type, const Body& body) {
             return;
         case WeightType::kBf16:
             body(static_cast<const Bf16*>(nullptr));
+            return;
+        default:
+            return;
+    }
+}
+
+// Calls body with std::integral_constant of the packed type that `type` means.
+template <typename Body>
+void with_packed_type(WeightType type, const Body& body) {
+    switch (type) {
+        case WeightType::kInt8:
+            body(std::integral_constant<WeightType, WeightType::kInt8>());
+            return;
+        case WeightType::kHqq4:
+            body(std::integral_constant<WeightType, WeightType::kHqq4>());
+            return;
+        case WeightType::kHqq3:
+            body(std::integral_constant<WeightType, WeightType::kHqq3>());
+            return;
+        case WeightType::kHqq2:
+            body(std::integral_constant<WeightType, WeightType::kHqq2>());
             return;
         default:
             return;
