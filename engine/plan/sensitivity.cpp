@@ -23,10 +23,10 @@ constexpr std::int64_t kMostExperts = 65536;
 constexpr double kLargestError = 10;
 
 // Of this quantizer on normally distributed weights, rows of 4096 (tst_sensitivity measures them again).
-constexpr std::array<std::pair<WeightType, double>, 4> kTypical = {{{WeightType::kInt8, 0.00562},
-                                                                    {WeightType::kHqq4, 0.0824},
-                                                                    {WeightType::kHqq3, 0.1762},
-                                                                    {WeightType::kHqq2, 0.2772}}};
+constexpr std::array<std::pair<WeightType, double>, 4> kTypical = {{{WeightType::kInt8, 0.0060},
+                                                                    {WeightType::kHqq4, 0.0863},
+                                                                    {WeightType::kHqq3, 0.1850},
+                                                                    {WeightType::kHqq2, 0.2799}}};
 
 void read_errors(const json& rows, const std::string& name, const std::string& source, const Sensitivity& shape,
                  std::vector<double>& errors) {

@@ -1,7 +1,8 @@
 """Perplexity of the demo model on tests/engine/data/demo_text.txt by transformers in float32, one window at a time.
 
 Writes tests/engine/data/perplexity_golden.json. The text was drawn by resources/demo-model/calibration_text.py:
-main(n_bytes=12000, seed=7). Windows as engine/eval/perplexity.h describes them: each begins with BOS.
+main(n_bytes=12000, seed=7). Windows as engine/eval/perplexity.h describes them, without BOS: the model's tokenizer adds
+none, its chat template does.
 """
 
 import json
@@ -23,17 +24,18 @@ def main() -> None:
     cases = []
     for window, stride, n_tokens in CASES:
         tokens = tokenizer.encode(text)[:n_tokens]
-        total, scored = 0.0, 0
+        total, scored, done = 0.0, 0, 1  # nothing predicts the first token
         begin = 0
-        while scored < len(tokens):
-            part = tokens[begin:begin + window - 1]
-            logits = model(torch.tensor([[tokenizer.bos_id(), *part]])).logits[0].double()
-            log_p = torch.log_softmax(logits, -1)
-            for i in range(scored - begin, len(part)):
-                total -= float(log_p[i, part[i]])
-            scored = begin + len(part)
+        while done < len(tokens):
+            part = tokens[begin:begin + window]
+            log_p = torch.log_softmax(model(torch.tensor([part])).logits[0].double(), -1)
+            for i in range(done - begin, len(part)):
+                total -= float(log_p[i - 1, part[i]])
+                scored += 1
+            done = begin + len(part)
             begin += stride
-        cases.append({"window": window, "stride": stride, "n_tokens": scored, "negative_log_likelihood": total})
+        cases.append({"window": window, "stride": stride, "n_tokens": len(tokens), "n_scored": scored,
+                      "negative_log_likelihood": total})
     golden = {"made_with": VERSIONS, "first_tokens": tokenizer.encode(text)[:8], "cases": cases}
     (DATA / "perplexity_golden.json").write_text(json.dumps(golden, indent=1) + "\n")
     print(golden)
