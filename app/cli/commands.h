@@ -27,6 +27,10 @@ struct ModelOptions {
     std::string quant;    // "experts=hqq3,dense=8"; empty: as in the checkpoint
     bool paced = false;
     bool dry = false;
+    std::string cache = "slru";
+    std::string prefetch = "auto";
+    double min_bits = 0;  // floors of quality; 0: not set
+    double max_loss = 0;
 };
 
 struct GenerateOptions {
@@ -38,6 +42,8 @@ struct GenerateOptions {
     engine::SamplerSettings sampler;
     engine::BeamSettings beam;
     int n_answers = 1;
+    std::string replan_script;  // file; empty: none
+    std::string trace;          // file to write the routing to; empty: none
 };
 
 struct LogitsOptions {
