@@ -118,7 +118,8 @@ LoadedModel::LoadedModel(const LoadRequest& request, Text text, const LoadProgre
     experts_ = std::make_unique<ExpertStore>(config_, *expert_source_, plan_, *device_, *ram_, *pool_, options);
     source_->watch({}, {});
 
-    kv_ = std::make_unique<KvPool>(config_, plan_.context, KvPool::kSpareBlocks, *device_);
+    const KvRoom kv_room{KvPool::blocks_for(plan_.context) + KvPool::kSpareBlocks, 0};
+    kv_ = std::make_unique<KvPool>(config_, kv_room, *device_, *ram_);
     dispatcher_ = std::make_unique<Dispatcher>(cost_, request.dispatch);
     forward_ = std::make_unique<Forward>(config_, weights_, *experts_, *device_, *host_, *dispatcher_, plan_.max_step,
                                          plan_.context);
