@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "engine/eval/perplexity.h"
 #include "engine/experts/cache_policy.h"
 #include "engine/run/session.h"
 
@@ -100,7 +99,9 @@ struct ReplayOptions {
 struct PerplexityOptions {
     ModelOptions model;
     std::string text;  // file
-    engine::WindowSettings windows;
+    bool special = false;
+    std::int64_t window = 512;
+    std::int64_t stride = 256;
 };
 
 int run_info(const ModelOptions& options);

@@ -307,10 +307,12 @@ int run(int argc, char** argv) {
     const auto text_options = [](CLI::App& c, PerplexityOptions& options) {
         add_model_option(c, options.model);
         c.add_option("--text", options.text, "UTF-8 text")->required();
-        c.add_option("--window", options.windows.window, "Tokens the model sees at once")
+        c.add_flag("--special", options.special,
+                   "Special tokens written out in the text (<s>, <|user|> ...) count as tokens, as in a chat");
+        c.add_option("--window", options.window, "Tokens the model sees at once")
             ->check(CLI::PositiveNumber)
             ->capture_default_str();
-        c.add_option("--stride", options.windows.stride,
+        c.add_option("--stride", options.stride,
                      "Tokens from one window to the next: each is scored with at least WINDOW - STRIDE before it")
             ->check(CLI::PositiveNumber)
             ->capture_default_str();
