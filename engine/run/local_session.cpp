@@ -52,6 +52,7 @@ ModelSummary LocalSession::load(const LoadRequest& request, const LoadProgressFn
     model_ = std::make_unique<LoadedModel>(request, LoadedModel::Text::kWanted, progress, stop);
     cache_ = model_->new_sequence();
     replanner_ = std::make_unique<Replanner>(*model_);
+    replanner_->set_tokens_in_use([this] { return cache_.size(); });
     model_->forward().set_between_layers([this] { replanner_->between_layers(); });
     {
         const std::lock_guard lock(orders_mutex_);
