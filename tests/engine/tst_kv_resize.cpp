@@ -22,7 +22,7 @@ namespace {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr int kTokensOnHostLayer = 6;
 #else
-constexpr int kTokensOnHostLayer = 60;
+constexpr int kTokensOnHostLayer = 10;
 #endif
 constexpr int kTokens = 300;
 constexpr std::int64_t kContext = 512;  // longer than the tiny models say: positions go on all the same
@@ -107,13 +107,13 @@ class TestKvResize : public QObject {
 
         std::mt19937 random(11);
         KvPool& pool = loaded->kv();
-        int n_resized = 0, n_spilled = 0;
+        int n_calls = 0, n_resized = 0, n_spilled = 0;
         const auto resize = [&] {
             n_spilled += pool.n_held_in_host() > 0;
-            if (random() % 3 != 0) return;
+            if (n_calls++ % 2 != 0) return;
             // What the next step needs stays: up to three blocks for the prompt, one more for a token.
             const std::int64_t least = std::max<std::int64_t>(3, pool.n_blocks() - pool.n_free() + 1);
-            const auto on_device = static_cast<std::int64_t>(random() % 9);
+            const auto on_device = static_cast<std::int64_t>(random()) % least;
             const auto in_host = std::max<std::int64_t>(0, least - on_device) + static_cast<std::int64_t>(random() % 4);
             pool.resize({on_device, in_host});
             const auto kv = static_cast<std::size_t>(MemoryUse::kKvCache);
@@ -126,7 +126,7 @@ class TestKvResize : public QObject {
         };
         const std::vector<float> got = generate(*loaded, n_tokens, resize);
         QVERIFY(got == expected);
-        QVERIFY(n_resized > n_tokens / 5 && n_spilled > 0);
+        QVERIFY(n_resized == n_tokens / 2 && n_spilled > 0);
         loaded.reset();
         QVERIFY(cuda_host::problems().empty());
     }
@@ -136,7 +136,7 @@ class TestKvResize : public QObject {
         QFETCH(QString, model);
         QFETCH(QString, device);
         const auto loaded = open(model, device);
-        const int n_tokens = std::min(tokensOn(device), 20);
+        const int n_tokens = std::min(tokensOn(device), device == QStringLiteral("cuda") ? 2 : 20);
         const std::vector<float> expected = generate(*loaded, n_tokens);
         QVERIFY(!expected.empty());
         loaded->kv().resize({0, loaded->kv().n_blocks()});
