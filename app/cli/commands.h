@@ -22,6 +22,7 @@ struct ModelOptions {
     std::string vram;  // "6GiB"; empty: all
     std::string ram;
     std::string policy = "auto";
+    std::string quant;    // "experts=hqq3,dense=8"; empty: as in the checkpoint
     std::string profile;  // of expert use; empty: the model's own
     bool paced = false;
     bool dry = false;
@@ -65,6 +66,9 @@ struct ProfileOptions {
 struct PlanOptions {
     ModelOptions model;
     std::int64_t prompt = 512;
+    double min_bits = 0;
+    double max_loss = 0;
+    bool compare = false;
 };
 
 struct RecallOptions {

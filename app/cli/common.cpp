@@ -20,6 +20,7 @@ engine::LoadRequest load_request(const ModelOptions& options) {
     if (!options.vram.empty()) request.vram_bytes = engine::parse_bytes(options.vram, "--vram");
     if (!options.ram.empty()) request.ram_bytes = engine::parse_bytes(options.ram, "--ram");
     request.dispatch = engine::parse_dispatch(options.policy);
+    if (!options.quant.empty()) request.quant = engine::parse_quant(options.quant);
     request.popularity_file = options.profile;
     request.paced = options.paced;
     request.dry = options.dry;

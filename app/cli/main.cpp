@@ -98,6 +98,17 @@ void add_device_options(CLI::App& command, ModelOptions& options) {
     command.add_option("--profile", options.profile, "Profile of expert use (offstage-cli profile), for placement");
 }
 
+std::string check_quant(const std::string& text) {
+    return complaint([&] { offstage::engine::parse_quant(text); });
+}
+
+void add_quant_option(CLI::App& command, ModelOptions& options) {
+    command
+        .add_option("--quant", options.quant,
+                    "Weights in fewer bits: experts=int8|hqq4|hqq3|hqq2, dense=16|8|4, or both, separated by a comma")
+        ->check(check_quant);
+}
+
 void add_paced_option(CLI::App& command, ModelOptions& options) {
     command.add_flag("--paced", options.paced, "An emulated device answers no faster than the device would");
 }
@@ -260,6 +271,15 @@ int run(int argc, char** argv) {
     add_device_options(*command, plan.model);
     add_compute_options(*command, plan.model);
     add_json_option(*command, plan.model);
+    add_quant_option(*command, plan.model);
+    command
+        ->add_option("--min-bits", plan.min_bits,
+                     "Choose each expert's format, of so many bits per weight in the mean at least")
+        ->check(CLI::PositiveNumber);
+    command->add_option("--max-loss", plan.max_loss, "Choose each expert's format, up to this predicted loss")
+        ->check(CLI::PositiveNumber);
+    command->add_flag("--compare", plan.compare,
+                      "List what the same budgets allow in one format for all, by popularity and in whole layers");
     command->callback([&] { status = offstage::cli::run_plan(plan); });
 
     RecallOptions recall;
