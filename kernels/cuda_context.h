@@ -30,12 +30,13 @@ struct CudaFacts {
 
 enum class CudaQueue : std::uint8_t { kCompute, kCopy };
 
-// Tokens of one sequence: see engine's AttentionSegment. `blocks` in the device's memory.
+// Tokens of one sequence: see engine's AttentionSegment. `blocks`, in the device's memory: addresses that its kernels
+// can use, of its own memory or of pinned host memory.
 struct CudaSegment {
     std::int64_t first_row = 0;
     std::int64_t n_tokens = 0;
     std::int64_t past = 0;
-    const std::int32_t* blocks = nullptr;
+    float* const* blocks = nullptr;
 };
 
 struct CudaAttentionShape {
@@ -90,6 +91,8 @@ class CudaContext {
     // Page-locks host memory; false (no failure) when the system refuses.
     virtual bool pin(void* host, std::size_t bytes) = 0;
     virtual void unpin(void* host) = 0;
+    // Where kernels find pinned host memory; nullptr (no failure) where they cannot.
+    virtual void* mapped(void* pinned_host) = 0;
 
     // ---- queues. Tickets of a queue count from 1; ticket 0 is long past.
     virtual void upload(void* device, const void* host, std::size_t bytes) = 0;
@@ -116,22 +119,30 @@ class CudaContext {
     virtual void rms_norm(const float* x, const float* weight, std::int64_t n, std::int64_t hidden_dim, float eps,
                           float* out) = 0;
     // Up to kFewRows rows: one pass over the weight, float32 sums. More: a matrix product; with 16-bit weights its
-    // inputs are rounded to the weight's type (f16: within its range), sums in float32.
+    // inputs are rounded to the weight's type (f16: within its range), sums in float32. Packed weights (8-byte aligned,
+    // their inputs 16-byte aligned; so too in experts()): the same, with the weights rounded as well - to bf16 or,
+    // where cuBLAS knows none, f16; not at all without cuBLAS.
     static constexpr std::int64_t kFewRows = 8;
     virtual void multiply(const WeightView& weight, const float* x, std::int64_t n, float* y) = 0;
     virtual void add(const float* y, std::int64_t n, float* x) = 0;
     virtual void rotate_and_store(std::int64_t layer, const CudaAttentionShape& shape, const CudaSegment* segments,
                                   std::size_t n_segments, const float* cos, const float* sin, float* qkv,
-                                  const KvView& kv) = 0;
+                                  const KvShape& kv) = 0;
     virtual void attend(std::int64_t layer, const CudaAttentionShape& shape, const CudaSegment* segments,
-                        std::size_t n_segments, const float* qkv, const KvView& kv, float* out) = 0;
-    virtual void copy_kv_block(const KvView& kv, std::int32_t from, std::int32_t to, std::int64_t n_tokens) = 0;
+                        std::size_t n_segments, const float* qkv, const KvShape& kv, float* out) = 0;
+    virtual void copy_kv_block(const KvShape& kv, const float* from, float* to, std::int64_t n_tokens) = 0;
     virtual void route(const float* gate, const float* x, std::int64_t n, std::int64_t hidden_dim,
                        std::int64_t n_experts, std::int64_t n_active, std::int32_t* experts, float* weights) = 0;
     virtual void experts(const CudaExpertShape& shape, const CudaExpertCall* calls, std::size_t n_calls,
                          const float* inputs, const std::int32_t* row_token, float* out) = 0;
     virtual void combine(const float* rows, const std::int32_t* row_of, const float* weights, std::int64_t n,
                          std::int64_t n_active, std::int64_t hidden_dim, float* x) = 0;
+
+    // Packs plain rows (kernels/packed.h) as the CPU's kernels/quantize.h does, to the same bytes: HQQ, or INT8.
+    // out: n_rows rows of row_bytes(format, n_cols), 8-byte aligned, one after the other. The weights must be finite
+    // and within kLargestPackedWeight; nobody checks. False (no failure): not for these rows - packed already, n_cols
+    // not a multiple of kPackedBlock or beyond 96,000 or so, out not aligned - and nothing was started.
+    virtual bool quantize(const WeightView& rows, WeightType format, void* out) = 0;
 };
 
 enum class CudaOpenProblem : std::uint8_t { kNone, kUnsupported, kOutOfMemory };

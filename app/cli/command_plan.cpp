@@ -6,11 +6,8 @@
 namespace offstage::cli {
 
 int run_plan(const PlanOptions& options) {
-    engine::LoadRequest request = load_request(options.model);
-    request.quality.min_mean_bits = options.min_bits;
-    request.quality.max_loss = options.max_loss;
     const engine::PlanReport report =
-        engine::plan_model(request, options.prompt, progress_on_terminal(), {}, options.compare);
+        engine::plan_model(load_request(options.model), options.prompt, progress_on_terminal(), {}, options.compare);
     if (options.model.json) {
         print_json(engine::to_json(report));
     } else {

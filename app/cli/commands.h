@@ -26,6 +26,10 @@ struct ModelOptions {
     std::string profile;  // of expert use; empty: the model's own
     bool paced = false;
     bool dry = false;
+    std::string cache = "slru";
+    std::string prefetch = "auto";
+    double min_bits = 0;  // floors of quality; 0: not set
+    double max_loss = 0;
 };
 
 struct GenerateOptions {
@@ -37,6 +41,8 @@ struct GenerateOptions {
     engine::SamplerSettings sampler;
     engine::BeamSettings beam;
     int n_answers = 1;
+    std::string replan_script;  // file; empty: none
+    std::string trace;          // file to write the routing to; empty: none
 };
 
 struct LogitsOptions {
@@ -66,8 +72,6 @@ struct ProfileOptions {
 struct PlanOptions {
     ModelOptions model;
     std::int64_t prompt = 512;
-    double min_bits = 0;
-    double max_loss = 0;
     bool compare = false;
 };
 
@@ -92,6 +96,15 @@ struct ReplayOptions {
     bool json = false;
 };
 
+// perplexity and quantize-report.
+struct PerplexityOptions {
+    ModelOptions model;
+    std::string text;  // file
+    bool special = false;
+    std::int64_t window = 512;
+    std::int64_t stride = 256;
+};
+
 int run_info(const ModelOptions& options);
 int run_generate(const GenerateOptions& options);
 int run_chat(const GenerateOptions& options);
@@ -107,6 +120,11 @@ int run_replay(const ReplayOptions& options);
 // "all", or names separated by commas. Throws Error (kInvalidInput).
 std::vector<engine::CacheKind> parse_cache_kinds(const std::string& list);
 
+int run_perplexity(const PerplexityOptions& options);
+int run_quantize_report(const PerplexityOptions& options);
+
+// A text of at most 64 MiB. Throws Error (kNotFound, kInvalidModel).
+std::string read_long_text(const std::string& path);
 engine::LoadRequest load_request(const ModelOptions& options);
 // What a person should know of a loaded model besides its answers, on stderr: notes, and that times are accounted where
 // the device is emulated.

@@ -16,6 +16,7 @@ using offstage::cli::BenchOptions;
 using offstage::cli::GenerateOptions;
 using offstage::cli::LogitsOptions;
 using offstage::cli::ModelOptions;
+using offstage::cli::PerplexityOptions;
 using offstage::cli::PlanOptions;
 using offstage::cli::ProfileOptions;
 using offstage::cli::RecallOptions;
@@ -44,6 +45,10 @@ std::string complaint(const Parse& parse) {
     } catch (const offstage::engine::Error& error) {
         return error.what();
     }
+}
+
+std::string check_quant(const std::string& text) {
+    return complaint([&] { offstage::engine::parse_quant(text); });
 }
 
 std::string check_size(const std::string& text) {
@@ -79,6 +84,13 @@ std::string check_device(const std::string& text) {
     return "\"" + text + "\" is no device; expected cpu, cuda, cuda:N or emulated:PROFILE";
 }
 
+void add_quant_option(CLI::App& command, ModelOptions& options) {
+    command
+        .add_option("--quant", options.quant,
+                    "Weights in fewer bits: experts=int8|hqq4|hqq3|hqq2, dense=16|8|4, or both, separated by a comma")
+        ->check(check_quant);
+}
+
 void add_device_options(CLI::App& command, ModelOptions& options) {
     command
         .add_option("--device", options.device,
@@ -98,15 +110,28 @@ void add_device_options(CLI::App& command, ModelOptions& options) {
     command.add_option("--profile", options.profile, "Profile of expert use (offstage-cli profile), for placement");
 }
 
-std::string check_quant(const std::string& text) {
-    return complaint([&] { offstage::engine::parse_quant(text); });
-}
-
-void add_quant_option(CLI::App& command, ModelOptions& options) {
+// How experts are kept, moved and guessed while tokens are made.
+void add_expert_options(CLI::App& command, ModelOptions& options) {
+    add_quant_option(command, options);
     command
-        .add_option("--quant", options.quant,
-                    "Weights in fewer bits: experts=int8|hqq4|hqq3|hqq2, dense=16|8|4, or both, separated by a comma")
-        ->check(check_quant);
+        .add_option("--min-bits", options.min_bits,
+                    "Lets each expert have the format that is best for speed, with so many bits per weight in the mean")
+        ->check(CLI::PositiveNumber);
+    command
+        .add_option("--max-loss", options.max_loss,
+                    "The same, up to so much predicted loss (squared relative error, weighted by use)")
+        ->check(CLI::PositiveNumber);
+    command
+        .add_option("--cache", options.cache,
+                    "Which experts copied on demand stay on the device: static, lru-layer, lru, lfu or slru")
+        ->check(CLI::IsMember({"static", "lru-layer", "lru", "lfu", "slru"}))
+        ->capture_default_str();
+    command
+        .add_option(
+            "--prefetch", options.prefetch,
+            "Speculative loading of the next layer's experts: off, always, or auto (while live tokens show a gain)")
+        ->check(CLI::IsMember({"off", "auto", "always"}))
+        ->capture_default_str();
 }
 
 void add_paced_option(CLI::App& command, ModelOptions& options) {
@@ -172,6 +197,11 @@ int run(int argc, char** argv) {
         ->check(CLI::Range(1, 16))
         ->excludes(beam)
         ->capture_default_str();
+    command->add_option(
+        "--replan-script", generate.replan_script,
+        "JSON lines {\"at_token\": N, \"vram\": \"8GiB\", ...}: budgets that move while the answer is made");
+    command->add_option("--trace", generate.trace, "Write the routing of every token to this file, for replay");
+    add_expert_options(*command, generate.model);
     add_device_options(*command, generate.model);
     add_paced_option(*command, generate.model);
     add_compute_options(*command, generate.model);
@@ -183,6 +213,7 @@ int run(int argc, char** argv) {
     add_model_option(*command, chat.model);
     command->add_option("--prompt", chat.prompt, "First message");
     add_sampler_options(*command, chat);
+    add_expert_options(*command, chat.model);
     add_device_options(*command, chat.model);
     add_paced_option(*command, chat.model);
     add_compute_options(*command, chat.model);
@@ -193,6 +224,7 @@ int run(int argc, char** argv) {
     add_model_option(*command, logits.model);
     command->add_option("--tokens", logits.tokens, "Token ids, separated by commas")->required();
     command->add_flag("--all", logits.all, "After every token, not only after the last");
+    add_expert_options(*command, logits.model);
     add_device_options(*command, logits.model);
     add_paced_option(*command, logits.model);
     add_compute_options(*command, logits.model);
@@ -229,6 +261,7 @@ int run(int argc, char** argv) {
         ->needs(scenario);
     command->add_flag("--markdown", bench.markdown, "With --json: the table as well, under \"markdown\"")
         ->needs(scenario);
+    add_expert_options(*command, bench.model);
     add_device_options(*command, bench.model);
     add_paced_option(*command, bench.model);
     command->add_flag("--dry", bench.model.dry,
@@ -271,16 +304,39 @@ int run(int argc, char** argv) {
     add_device_options(*command, plan.model);
     add_compute_options(*command, plan.model);
     add_json_option(*command, plan.model);
-    add_quant_option(*command, plan.model);
-    command
-        ->add_option("--min-bits", plan.min_bits,
-                     "Choose each expert's format, of so many bits per weight in the mean at least")
-        ->check(CLI::PositiveNumber);
-    command->add_option("--max-loss", plan.max_loss, "Choose each expert's format, up to this predicted loss")
-        ->check(CLI::PositiveNumber);
+    add_expert_options(*command, plan.model);
     command->add_flag("--compare", plan.compare,
                       "List what the same budgets allow in one format for all, by popularity and in whole layers");
     command->callback([&] { status = offstage::cli::run_plan(plan); });
+
+    PerplexityOptions perplexity;
+    PerplexityOptions report;
+    const auto text_options = [](CLI::App& c, PerplexityOptions& options) {
+        add_model_option(c, options.model);
+        c.add_option("--text", options.text, "UTF-8 text")->required();
+        c.add_flag("--special", options.special,
+                   "Special tokens written out in the text (<s>, <|user|> ...) count as tokens, as in a chat");
+        c.add_option("--window", options.window, "Tokens the model sees at once")
+            ->check(CLI::PositiveNumber)
+            ->capture_default_str();
+        c.add_option("--stride", options.stride,
+                     "Tokens from one window to the next: each is scored with at least WINDOW - STRIDE before it")
+            ->check(CLI::PositiveNumber)
+            ->capture_default_str();
+        add_device_options(c, options.model);
+        add_compute_options(c, options.model);
+        add_json_option(c, options.model);
+    };
+    command =
+        app.add_subcommand("perplexity", "How well the model foretells a text: e^(mean of -ln p), sliding window");
+    text_options(*command, perplexity);
+    add_quant_option(*command, perplexity.model);
+    command->callback([&] { status = offstage::cli::run_perplexity(perplexity); });
+
+    command = app.add_subcommand("quantize-report",
+                                 "Size, perplexity and distance to 16 bit for attention bits x expert formats");
+    text_options(*command, report);
+    command->callback([&] { status = offstage::cli::run_quantize_report(report); });
 
     RecallOptions recall;
     command = app.add_subcommand(

@@ -25,7 +25,7 @@ std::vector<double> log_probabilities(std::span<const float> logits, std::span<c
 
 }  // namespace
 
-std::vector<TokenId> tokens_of_text(const LoadedModel& model, std::string_view text) {
+std::vector<TokenId> tokens_of_text(const LoadedModel& model, std::string_view text, bool special) {
     if (model.tokenizer() == nullptr) {
         throw Error(ErrorKind::kUnsupported,
                     "The model " + model.summary().name + " has no tokenizer, so it cannot read text.");
@@ -35,7 +35,8 @@ std::vector<TokenId> tokens_of_text(const LoadedModel& model, std::string_view t
         throw Error(ErrorKind::kInvalidInput,
                     "The text is not UTF-8: byte " + std::to_string(invalid + 1) + " starts no character.");
     }
-    std::vector<TokenId> tokens = model.tokenizer()->encode(text);
+    std::vector<TokenId> tokens =
+        special ? model.tokenizer()->encode_with_special(text) : model.tokenizer()->encode(text);
     if (tokens.size() < 2) {
         throw Error(ErrorKind::kInvalidInput,
                     "The text holds " + std::to_string(tokens.size()) + " tokens; expected at least two.");

@@ -17,8 +17,9 @@ struct WindowSettings {
     std::int64_t stride = 256;  // tokens from one window's beginning to the next's
 };
 
-// The text's tokens without BOS. Throws Error: kInvalidInput (not UTF-8, fewer than two tokens).
-std::vector<TokenId> tokens_of_text(const LoadedModel& model, std::string_view text);
+// The text's tokens; no BOS is added. special: the strings of special tokens in it become their ids, as in a rendered
+// chat template. Throws Error: kInvalidInput (not UTF-8, fewer than two tokens), kUnsupported (no tokenizer).
+std::vector<TokenId> tokens_of_text(const LoadedModel& model, std::string_view text, bool special = false);
 
 // Walks a text through sliding windows and hands out the logits that predict each of its tokens, once and in order.
 //

@@ -15,6 +15,7 @@
 #include "engine/quant/quantizer.h"
 #include "engine/run/forward.h"
 #include "engine/run/model_demand.h"
+#include "engine/run/moe_layer.h"
 #include "kernels/gemm.h"
 #include "kernels/thread_pool.h"
 
@@ -287,6 +288,7 @@ PlanReport plan_model(const LoadRequest& request, std::int64_t prompt_tokens, co
 
     report.demand = demand_of(config, machine.type, 0, report.device,
                               [&](const Backend::StepShape& step) { return device.scratch_bytes(step); });
+    if (request.prefetch != PrefetchMode::kOff) report.demand.staging_slots = 2 + MoeLayer::kMostGuessedCopies;
     if (request.context > 0) report.demand.max_context = std::max(report.demand.max_context, request.context);
     report.budget.context = request.context;
     report.budget.vram_bytes = device.memory().usage().budget_bytes;

@@ -137,8 +137,8 @@ std::vector<QuantCell> quantize_report_cells(const ModelConfig& config) {
     return cells;
 }
 
-QuantizeReport make_quantize_report(LoadRequest request, std::string_view text, const WindowSettings& windows,
-                                    const std::vector<QuantCell>& cells,
+QuantizeReport make_quantize_report(LoadRequest request, std::string_view text, bool special,
+                                    const WindowSettings& windows, const std::vector<QuantCell>& cells,
                                     const std::function<void(const std::string& line)>& progress,
                                     const std::stop_token& stop) {
     QuantizeReport report;
@@ -153,7 +153,7 @@ QuantizeReport make_quantize_report(LoadRequest request, std::string_view text, 
         if (first) {
             report.model = model.summary().name;
             reference = std::make_unique<Reference>(static_cast<std::size_t>(model.config().vocab_size));
-            tokens = tokens_of_text(model, text);
+            tokens = tokens_of_text(model, text, special);
             const std::uint64_t most =
                 kLargestReference / (sizeof(float) * static_cast<std::uint64_t>(model.config().vocab_size));
             tokens.resize(std::min<std::size_t>(tokens.size(), std::max<std::uint64_t>(2, most)));

@@ -33,6 +33,7 @@ void Dispatcher::set_prefetch(PrefetchMode mode) {
 }
 
 bool Dispatcher::prefetches() const {
+    if (policy_ == PolicyKind::kStatic || policy_ == PolicyKind::kLayers) return false;  // they copy nothing
     if (prefetch_ == PrefetchMode::kAlways) return true;
     return prefetch_choice_.has_value() && prefetch_choice_->uses_favourite();
 }

@@ -118,7 +118,8 @@ LoadedModel::LoadedModel(const LoadRequest& request, Text text, const LoadProgre
     experts_ = std::make_unique<ExpertStore>(config_, *expert_source_, plan_, *device_, *ram_, *pool_, options);
     source_->watch({}, {});
 
-    kv_ = std::make_unique<KvPool>(config_, plan_.context, KvPool::kSpareBlocks, *device_);
+    const KvRoom kv_room{KvPool::blocks_for(plan_.context) + KvPool::kSpareBlocks, 0};
+    kv_ = std::make_unique<KvPool>(config_, kv_room, *device_, *ram_);
     dispatcher_ = std::make_unique<Dispatcher>(cost_, request.dispatch);
     forward_ = std::make_unique<Forward>(config_, weights_, *experts_, *device_, *host_, *dispatcher_, plan_.max_step,
                                          plan_.context);
@@ -246,11 +247,9 @@ Plan LoadedModel::plan_for(const ModelDemand& model, const Budget& budget,
     Budget wanted = budget;
     wanted.uniform = uniform;
     PlanCosts costs;
-    if (wanted.quality.allows_fewer_bits() && cost_.table().expert_bytes > 0) {
-        costs.cost = &cost_;
-        costs.sensitivity = &sensitivity_;
-        costs.decode = request_.dispatch.decode;
-    }
+    costs.sensitivity = &sensitivity_;
+    costs.decode = request_.dispatch.decode;
+    if (cost_.table().expert_bytes > 0) costs.cost = &cost_;
     return make_plan(model, wanted, popularity_, kind, costs);
 }
 
@@ -359,6 +358,9 @@ void LoadedModel::make_room_for(const Plan& plan, const Budget& budget) {
     if (plan.host_staging_slots > 0 || experts_->n_host_slots() > 0) {
         experts_->set_host_slots(std::max(plan.host_staging_slots, experts_->n_host_slots()), largest);
     }
+    // Fewer staging slots make room for experts at once; more come when everything else is in its place.
+    Staging& staging = experts_->staging();
+    if (plan.staging_slots < staging.n_slots()) experts_->set_staging(plan.staging_slots, staging.slot_bytes());
     const auto grow = [](Arena& arena, std::uint64_t bytes) {
         if (bytes > arena.usage().budget_bytes) arena.set_budget(bytes);
     };

@@ -137,6 +137,7 @@ struct GenerationRequest {
     SamplerSettings sampler;
     int max_tokens = 0;  // 0: until the end of the turn or of the context
     BeamSettings beam;   // width above 1: beam search instead of sampling; streamed text is empty until it is done
+    std::string trace_file;  // where the routing of every token is written to (see "replay"); empty: nowhere
     int n_answers = 1;   // 1 .. 16 answers drawn side by side (beam.width must be 1)
 };
 
@@ -160,6 +161,9 @@ struct DeviceReport {
     std::uint64_t guessed_copies = 0;    // speculative loading: copies begun unasked,
     std::uint64_t used_guesses = 0;      // and of these, there when their expert was called
     std::uint64_t admissions = 0;        // copies on demand that stayed on the device
+    double median_step_s = 0;            // of one token's step in decode, by the device's clock
+    double longest_step_s = 0;
+    double mean_bits = 0;  // per expert weight, when the answer ended
 };
 
 // One of several answers.

@@ -2,6 +2,7 @@
 // Experts with few rows: what the kernels for plain and for packed weights (experts.cu, packed_experts.cu) share.
 
 #include <cstdint>
+#include <type_traits>
 
 #include "kernels/cuda/operations.cuh"
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cuda_runtime.h>
+#include <type_traits>
 
 #include "kernels/cuda/cublas_library.cuh"
 #include "kernels/cuda/launch.cuh"
@@ -73,13 +74,13 @@ void combine(Worker& worker, const float* rows, const std::int32_t* row_of, cons
 
 // cache.cu
 void rotate_and_store(Worker& worker, std::int64_t layer, const CudaAttentionShape& shape, const CudaSegment* segments,
-                      std::size_t n_segments, const float* cos, const float* sin, float* qkv, const KvView& kv);
-void copy_kv_block(Worker& worker, const KvView& kv, std::int32_t from, std::int32_t to, std::int64_t n_tokens);
+                      std::size_t n_segments, const float* cos, const float* sin, float* qkv, const KvShape& kv);
+void copy_kv_block(Worker& worker, const KvShape& kv, const float* from, float* to, std::int64_t n_tokens);
 
 // attention.cu
 std::uint64_t attention_scratch_bytes(const CudaStep& step);
 void attend(Worker& worker, std::int64_t layer, const CudaAttentionShape& shape, const CudaSegment* segments,
-            std::size_t n_segments, const float* qkv, const KvView& kv, float* out);
+            std::size_t n_segments, const float* qkv, const KvShape& kv, float* out);
 
 // router.cu
 void route(Worker& worker, const float* gate, const float* x, std::int64_t n, std::int64_t hidden_dim,
@@ -127,6 +128,9 @@ std::uint64_t expert_scratch_bytes(const CudaStep& step);
 void experts(Worker& worker, const CudaExpertShape& shape, const CudaExpertCall* calls, std::size_t n_calls,
              const float* inputs, const std::int32_t* row_token, float* out);
 
+// quantize.cu
+bool quantize(Worker& worker, const WeightView& rows, WeightType format, void* out);
+
 // Calls body with a null pointer of the plain type that `type` means.
 template <typename Body>
 void with_type(WeightType type, const Body& body) {
@@ -139,6 +143,27 @@ void with_type(WeightType type, const Body& body) {
             return;
         case WeightType::kBf16:
             body(static_cast<const Bf16*>(nullptr));
+            return;
+        default:
+            return;
+    }
+}
+
+// Calls body with std::integral_constant of the packed type that `type` means.
+template <typename Body>
+void with_packed_type(WeightType type, const Body& body) {
+    switch (type) {
+        case WeightType::kInt8:
+            body(std::integral_constant<WeightType, WeightType::kInt8>());
+            return;
+        case WeightType::kHqq4:
+            body(std::integral_constant<WeightType, WeightType::kHqq4>());
+            return;
+        case WeightType::kHqq3:
+            body(std::integral_constant<WeightType, WeightType::kHqq3>());
+            return;
+        case WeightType::kHqq2:
+            body(std::integral_constant<WeightType, WeightType::kHqq2>());
             return;
         default:
             return;

@@ -10,7 +10,6 @@
 
 #include <cstdint>
 #include <cuda_runtime.h>
-#include <type_traits>
 
 #include "kernels/cuda/numbers.cuh"
 #include "kernels/types.h"
@@ -45,27 +44,6 @@ inline PackedPlaces places_of(WeightType type, std::int64_t n_cols) {
     places.zeros = static_cast<std::int32_t>(row.zeros);
     if (row.super_group > 0) places.super_group = static_cast<std::int32_t>(row.super_group);
     return places;
-}
-
-// Calls body with std::integral_constant<WeightType, ...>.
-template <typename Body>
-void with_packed_type(WeightType type, const Body& body) {
-    switch (type) {
-        case WeightType::kInt8:
-            body(std::integral_constant<WeightType, WeightType::kInt8>());
-            return;
-        case WeightType::kHqq4:
-            body(std::integral_constant<WeightType, WeightType::kHqq4>());
-            return;
-        case WeightType::kHqq3:
-            body(std::integral_constant<WeightType, WeightType::kHqq3>());
-            return;
-        case WeightType::kHqq2:
-            body(std::integral_constant<WeightType, WeightType::kHqq2>());
-            return;
-        default:
-            return;
-    }
 }
 
 // An unsigned number below 2^23 as float32.

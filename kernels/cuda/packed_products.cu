@@ -9,8 +9,12 @@ namespace {
 constexpr int kFewThreads = 128;
 constexpr int kFewWarps = kFewThreads / kWarp;
 constexpr int kUnpackThreads = 256;
-// Of unpacked weights at once: large enough for a product that fills a GPU, small beside an expert.
-constexpr std::size_t kUnpackBytes = std::size_t{16} << 20;
+// Of unpacked weights at once: large enough for a product that fills a GPU, small beside an expert. The tests' host
+// layer takes less, so that small weights come in parts there too.
+#ifndef OFFSTAGE_UNPACK_BYTES
+#define OFFSTAGE_UNPACK_BYTES 16777216
+#endif
+constexpr std::size_t kUnpackBytes = OFFSTAGE_UNPACK_BYTES;
 
 template <WeightType kType, int kRows, int kInputs>
 __global__ void __launch_bounds__(kFewThreads, kInputs >= 8 ? 3 : 4)

@@ -10,7 +10,6 @@
 #include <cstdio>
 #include <functional>
 #include <memory>
-#include <numeric>
 #include <string>
 #include <vector>
 
@@ -150,17 +149,19 @@ void count(benchmark::State& state, Stage& stage, double bytes, double flops, co
     if (flops > 0) state.counters["TFLOP/s"] = 1e-6 * flops * n / us;
 }
 
-void matvec(benchmark::State& state, Stage& stage, std::int64_t n_rows, std::int64_t n_tokens) {
+using kernels::WeightType;
+
+void matvec(benchmark::State& state, Stage& stage, WeightType type, std::int64_t n_rows, std::int64_t n_tokens) {
     const DeviceBlock x = stage.zeros(static_cast<std::size_t>(n_tokens * kHidden) * 4);
     const DeviceBlock y = stage.zeros(static_cast<std::size_t>(n_tokens * n_rows) * 4);
-    count(state, stage, static_cast<double>(n_rows * kHidden * 2), 0, [&](int i) {
-        stage.backend().multiply(
-            {stage.expert(static_cast<std::size_t>(i)), kernels::WeightType::kBf16, n_rows, kHidden, kHidden},
-            x.as<float>(), n_tokens, y.as<float>());
+    const auto bytes = static_cast<double>(n_rows) * static_cast<double>(kernels::row_bytes(type, kHidden));
+    count(state, stage, bytes, 0, [&](int i) {
+        stage.backend().multiply({stage.expert(static_cast<std::size_t>(i)), type, n_rows, kHidden, kHidden},
+                                 x.as<float>(), n_tokens, y.as<float>());
     });
 }
 
-void experts(benchmark::State& state, Stage& stage, std::size_t n_experts, std::int64_t n_rows) {
+void experts(benchmark::State& state, Stage& stage, WeightType type, std::size_t n_experts, std::int64_t n_rows) {
     const auto all = static_cast<std::int64_t>(n_experts) * n_rows;
     const DeviceBlock x = stage.zeros(static_cast<std::size_t>(n_rows * kHidden) * 4);
     const DeviceBlock out = stage.zeros(static_cast<std::size_t>(all * kHidden) * 4);
@@ -170,29 +171,56 @@ void experts(benchmark::State& state, Stage& stage, std::size_t n_experts, std::
     stage.backend().upload(row_token.data(), tokens.data(), tokens.size() * 4);
     stage.finish();
     const double flops = 6.0 * static_cast<double>(all * kHidden * kFfn);
-    count(state, stage, static_cast<double>(n_experts * kExpertBytes), flops, [&](int i) {
+    const auto bytes = static_cast<double>(n_experts * kernels::expert_bytes(type, kHidden, kFfn));
+    count(state, stage, bytes, flops, [&](int i) {
         std::vector<ExpertCall> calls;
         for (std::size_t e = 0; e < n_experts; ++e) {
-            const kernels::ExpertView view{stage.expert(static_cast<std::size_t>(i) + e), kernels::WeightType::kBf16,
-                                           kHidden, kFfn};
+            const kernels::ExpertView view{stage.expert(static_cast<std::size_t>(i) + e), type, kHidden, kFfn};
             calls.push_back({view, static_cast<std::int64_t>(e) * n_rows, n_rows});
         }
         stage.backend().experts(calls, x.as<float>(), row_token.as<std::int32_t>(), out.as<float>());
     });
 }
 
+// An expert's bf16 weights into `format`. Every group runs the same number of rounds here; what differs from a real
+// model's is how soon they end.
+void quantize(benchmark::State& state, Stage& stage, WeightType format) {
+    constexpr std::int64_t kRows = 3 * kFfn;
+    std::vector<std::uint16_t> weights(static_cast<std::size_t>(kRows * kHidden));
+    std::uint32_t random = 1;
+    for (std::uint16_t& weight : weights) {
+        random = random * 1664525u + 1013904223u;
+        const float value = 0.02f * (static_cast<float>(random >> 8) / 8388608.0f - 1.0f);
+        weight = kernels::to_bf16(value).bits;
+    }
+    stage.backend().upload(stage.expert(0), weights.data(), kExpertBytes);
+    stage.finish();
+    const DeviceBlock out = stage.zeros(kernels::expert_bytes(format, kHidden, kFfn));
+    double us = 0;
+    for (auto _ : state) {
+        const double taken = stage.time_us([&] {
+            stage.backend().quantize({stage.expert(0), WeightType::kBf16, kRows, kHidden, kHidden}, format, out.data());
+        });
+        state.SetIterationTime(taken * 1e-6);
+        us += taken;
+    }
+    if (!stage.backend().ok()) state.SkipWithError(stage.backend().failure().c_str());
+    state.counters["weights/us"] = static_cast<double>(kRows * kHidden) * static_cast<double>(state.iterations()) / us;
+}
+
 void attention(benchmark::State& state, Stage& stage, std::int64_t n_sequences, std::int64_t past,
                std::int64_t n_tokens) {
     constexpr std::int64_t kBlock = kernels::kKvBlockTokens;
     const std::int64_t per_sequence = (past + n_tokens + kBlock - 1) / kBlock;
-    const std::int64_t n_slots = n_sequences * per_sequence * kBlock;
     const std::int64_t kv_heads = kAttention.n_kv_heads;
     const std::int64_t d = kAttention.head_dim;
-    const DeviceBlock cache = stage.zeros(static_cast<std::size_t>(2 * kv_heads * n_slots * d) * 4);
-    std::vector<std::int32_t> blocks(static_cast<std::size_t>(n_sequences * per_sequence));
-    std::iota(blocks.begin(), blocks.end(), 0);
-    const DeviceBlock tables = stage.zeros(blocks.size() * 4);
-    stage.backend().upload(tables.data(), blocks.data(), blocks.size() * 4);
+    const kernels::KvShape shape{1, kv_heads, d};
+    const std::int64_t n_blocks = n_sequences * per_sequence;
+    const DeviceBlock cache = stage.zeros(static_cast<std::size_t>(n_blocks * shape.block_floats()) * 4);
+    std::vector<float*> blocks;
+    for (std::int64_t b = 0; b < n_blocks; ++b) blocks.push_back(cache.as<float>() + b * shape.block_floats());
+    const DeviceBlock tables = stage.zeros(blocks.size() * sizeof(float*));
+    stage.backend().upload(tables.data(), blocks.data(), blocks.size() * sizeof(float*));
     stage.finish();
     std::vector<AttentionSegment> segments;
     for (std::int64_t s = 0; s < n_sequences; ++s) {
@@ -202,7 +230,7 @@ void attention(benchmark::State& state, Stage& stage, std::int64_t n_sequences, 
         segment.past = past;
         segment.blocks = std::span(blocks).subspan(static_cast<std::size_t>(s * per_sequence),
                                                    static_cast<std::size_t>(per_sequence));
-        segment.device_blocks = tables.as<std::int32_t>() + s * per_sequence;
+        segment.device_blocks = tables.as<float*>() + s * per_sequence;
         segments.push_back(segment);
     }
     const std::int64_t rows = n_sequences * n_tokens;
@@ -210,10 +238,8 @@ void attention(benchmark::State& state, Stage& stage, std::int64_t n_sequences, 
     const DeviceBlock out = stage.zeros(static_cast<std::size_t>(rows * kAttention.n_heads * d) * 4);
     const double pairs = static_cast<double>(rows) * (static_cast<double>(past) + static_cast<double>(n_tokens) / 2);
     count(state, stage, static_cast<double>(n_sequences * (past + n_tokens) * 2 * kv_heads * d * 4),
-          4.0 * static_cast<double>(kAttention.n_heads * d) * pairs, [&](int) {
-              stage.backend().attend(0, kAttention, segments, qkv.as<float>(),
-                                     {cache.as<float>(), 1, kv_heads, n_slots, d}, out.as<float>());
-          });
+          4.0 * static_cast<double>(kAttention.n_heads * d) * pairs,
+          [&](int) { stage.backend().attend(0, kAttention, segments, qkv.as<float>(), shape, out.as<float>()); });
 }
 
 void weight_copy(benchmark::State& state, Stage& stage, std::size_t n_pieces) {
@@ -242,13 +268,27 @@ void add(const std::string& name, Body body) {
 void register_all(Stage& stage) {
     for (const std::int64_t tokens : {1, 2, 4, 8, 64, 512}) {
         add(named("matvec 4096x4096", tokens, "tokens"),
-            [&stage, tokens](auto& state) { matvec(state, stage, kHidden, tokens); });
+            [&stage, tokens](auto& state) { matvec(state, stage, WeightType::kBf16, kHidden, tokens); });
         add(named("matvec 32000x4096", tokens, "tokens"),
-            [&stage, tokens](auto& state) { matvec(state, stage, kVocab, tokens); });
+            [&stage, tokens](auto& state) { matvec(state, stage, WeightType::kBf16, kVocab, tokens); });
     }
     for (const std::int64_t rows : {1, 2, 3, 4, 8, 16, 64, 256, 1024}) {
-        add(named("expert", rows, "rows each"), [&stage, rows](auto& state) { experts(state, stage, 1, rows); });
-        add(named("2 experts", rows, "rows each"), [&stage, rows](auto& state) { experts(state, stage, 2, rows); });
+        add(named("expert", rows, "rows each"),
+            [&stage, rows](auto& state) { experts(state, stage, WeightType::kBf16, 1, rows); });
+        add(named("2 experts", rows, "rows each"),
+            [&stage, rows](auto& state) { experts(state, stage, WeightType::kBf16, 2, rows); });
+    }
+    for (const WeightType type : {WeightType::kInt8, WeightType::kHqq4, WeightType::kHqq3, WeightType::kHqq2}) {
+        const std::string name = std::string(" ") + kernels::name_of(type);
+        for (const std::int64_t tokens : {1, 2, 4, 8, 64}) {
+            add(named(("matvec 4096x4096" + name).c_str(), tokens, "tokens"),
+                [&stage, type, tokens](auto& state) { matvec(state, stage, type, kHidden, tokens); });
+        }
+        for (const std::int64_t rows : {1, 2, 4, 8, 16, 64, 512}) {
+            add(named(("2 experts" + name).c_str(), rows, "rows each"),
+                [&stage, type, rows](auto& state) { experts(state, stage, type, 2, rows); });
+        }
+        add("quantize an expert to" + name, [&stage, type](auto& state) { quantize(state, stage, type); });
     }
     for (const std::int64_t past : {64, 512, 4096, 32000}) {
         add(named("attention decode", past, "keys"),

@@ -2,6 +2,7 @@
 // the same run: decode kernels are to be judged against the read bandwidth, attention and Gemm against the peak.
 //
 //   bench_kernels --benchmark_filter=expert_ffn        memory-bound: 1 GiB of weights, so that no cache holds them
+//   bench_kernels --benchmark_filter=expert_ffn/HQQ    what decoding packed weights costs
 
 #include <algorithm>
 #include <benchmark/benchmark.h>
@@ -25,8 +26,11 @@ namespace {
 constexpr std::int64_t kWeightBytes = std::int64_t{1} << 30;
 constexpr std::int64_t kHiddenDim = 2048;
 constexpr std::int64_t kFfnDim = 7168;
+constexpr WeightType kBenchTypes[] = {WeightType::kBf16, WeightType::kInt8, WeightType::kHqq4, WeightType::kHqq3,
+                                      WeightType::kHqq2};
 
-// One allocation for all benchmarks: filling a gibibyte takes longer than reading it.
+// One allocation for all benchmarks: filling a gibibyte takes longer than reading it. Its bytes make small numbers of
+// every type, packed or not.
 const Bf16* weights() {
     static const std::vector<Bf16> values(kWeightBytes / 2, Bf16{0x3c00});
     return values.data();
@@ -47,9 +51,10 @@ class BandwidthBeside {
     std::vector<double> gbps_;
 };
 
-// Runs `pass`, which reads all the weights, and counts GB/s beside what a plain read reaches.
+// Runs `pass`, which reads n_weights in n_bytes, and counts GB/s beside what a plain read reaches.
 template <typename Pass>
-void count_bandwidth(benchmark::State& state, ThreadPool& pool, const Pass& pass) {
+void count_bandwidth(benchmark::State& state, ThreadPool& pool, std::int64_t n_weights, std::size_t n_bytes,
+                     const Pass& pass) {
     BandwidthBeside beside(pool);
     double seconds = 0.0;
     for (auto _ : state) {
@@ -61,10 +66,12 @@ void count_bandwidth(benchmark::State& state, ThreadPool& pool, const Pass& pass
         seconds += taken.count();
         beside.measure();
     }
-    const double gbps = static_cast<double>(kWeightBytes) * static_cast<double>(state.iterations()) / seconds * 1e-9;
+    const double passes_per_ns = static_cast<double>(state.iterations()) / seconds * 1e-9;
+    const double gbps = static_cast<double>(n_bytes) * passes_per_ns;
     state.counters["GB/s"] = gbps;
     state.counters["plain read GB/s"] = beside.median();
     state.counters["of plain read"] = gbps / beside.median();
+    state.counters["Gweights/s"] = static_cast<double>(n_weights) * passes_per_ns;
 }
 
 void count_gflops(benchmark::State& state, double operations, double peak_gflops) {
@@ -72,29 +79,32 @@ void count_gflops(benchmark::State& state, double operations, double peak_gflops
     state.counters["peak GFLOP/s"] = peak_gflops;
 }
 
-void matvec(benchmark::State& state, InstructionSet set, int n_threads, int n_tokens) {
+void matvec(benchmark::State& state, InstructionSet set, WeightType type, int n_threads, int n_tokens) {
     ThreadPool pool(n_threads);
     const CpuKernels& kernels = cpu_kernels(set);
-    const std::int64_t n_rows = kWeightBytes / 2 / kHiddenDim;
-    const WeightView view{weights(), WeightType::kBf16, n_rows, kHiddenDim, kHiddenDim};
+    const auto bytes_of_row = static_cast<std::int64_t>(row_bytes(type, kHiddenDim));
+    const std::int64_t n_rows = kWeightBytes / bytes_of_row;
+    const WeightView view{weights(), type, n_rows, kHiddenDim, kHiddenDim};
     const std::vector<float> x(static_cast<std::size_t>(n_tokens * kHiddenDim), 0.01f);
     std::vector<float> y(static_cast<std::size_t>(n_tokens * n_rows));
-    count_bandwidth(state, pool, [&] {
+    count_bandwidth(state, pool, n_rows * kHiddenDim, static_cast<std::size_t>(n_rows * bytes_of_row), [&] {
         pool.parallel_for(n_rows, 8, [&](std::int64_t begin, std::int64_t end, int) {
             kernels.matvec_multi(view, x.data(), kHiddenDim, n_tokens, begin, end, y.data(), n_rows);
         });
     });
 }
 
-void expert_ffn(benchmark::State& state, InstructionSet set, int n_threads, int n_tokens) {
+void expert_ffn(benchmark::State& state, InstructionSet set, WeightType type, int n_threads, int n_tokens) {
     ThreadPool pool(n_threads);
     const CpuKernels& kernels = cpu_kernels(set);
-    const std::int64_t n_neurons = kWeightBytes / 2 / 3 / kHiddenDim;
-    const ExpertView view{weights(), WeightType::kBf16, kHiddenDim, n_neurons};
+    const auto neuron_bytes = static_cast<std::int64_t>(expert_bytes(type, kHiddenDim, 1));
+    const std::int64_t n_neurons = kWeightBytes / neuron_bytes;
+    const ExpertView view{weights(), type, kHiddenDim, n_neurons};
     const std::vector<float> x(static_cast<std::size_t>(n_tokens * kHiddenDim), 0.01f);
     const std::vector<float> scale(static_cast<std::size_t>(n_tokens), 1.0f);
     std::vector<std::vector<float>> out(static_cast<std::size_t>(n_threads), x);
-    count_bandwidth(state, pool, [&] {
+    const auto n_bytes = static_cast<std::size_t>(n_neurons * neuron_bytes);
+    count_bandwidth(state, pool, n_neurons * 3 * kHiddenDim, n_bytes, [&] {
         pool.parallel_for(n_neurons, 8, [&](std::int64_t begin, std::int64_t end, int thread) {
             kernels.expert_ffn(view, x.data(), scale.data(), n_tokens, begin, end,
                                out[static_cast<std::size_t>(thread)].data());
@@ -105,15 +115,19 @@ void expert_ffn(benchmark::State& state, InstructionSet set, int n_threads, int 
 void attention(benchmark::State& state, InstructionSet set, std::int64_t n_queries, std::int64_t n_keys) {
     constexpr std::int64_t kHeadDim = 128;
     const std::vector<float> q(static_cast<std::size_t>(n_queries * kHeadDim), 0.1f);
-    const std::vector<float> keys(static_cast<std::size_t>(n_keys * kHeadDim), 0.1f);
-    const std::vector<float> values(static_cast<std::size_t>(n_keys * kHeadDim), 0.1f);
+    const KvShape shape{1, 1, kHeadDim};
+    const std::int64_t n_blocks = (n_keys + kKvBlockTokens - 1) / kKvBlockTokens;
+    const std::vector<float> cache(static_cast<std::size_t>(n_blocks * shape.block_floats()), 0.1f);
+    std::vector<const float*> blocks;
+    for (std::int64_t b = 0; b < n_blocks; ++b) blocks.push_back(cache.data() + b * shape.block_floats());
+    const KvHead kv{blocks.data(), shape.part_offset(0, 0, 0), shape.part_offset(0, 1, 0)};
     std::vector<float> out(q.size());
     std::vector<float> scratch(static_cast<std::size_t>(attention_scratch_floats(n_keys, kHeadDim)));
     ThreadPool one(1);
     const double peak = measure_peak_gflops_f32(one);
     for (auto _ : state) {
-        cpu_kernels(set).attention(q.data(), kHeadDim, keys.data(), values.data(), n_queries, n_keys, kHeadDim, 0.088f,
-                                   out.data(), kHeadDim, scratch.data());
+        cpu_kernels(set).attention(q.data(), kHeadDim, kv, 0, n_queries, n_keys, kHeadDim, 0.088f, out.data(), kHeadDim,
+                                   scratch.data());
         benchmark::DoNotOptimize(out.data());
     }
     const double pairs = static_cast<double>(n_queries) * static_cast<double>(2 * n_keys - n_queries + 1) / 2.0;
@@ -123,21 +137,23 @@ void attention(benchmark::State& state, InstructionSet set, std::int64_t n_queri
 }
 
 // One expert's products as the engine forms them: strided weights, a different expert each time.
-void gemm(benchmark::State& state, GemmMode mode, GemmLayout layout, int n_threads, std::int64_t n_tokens) {
+void gemm(benchmark::State& state, GemmMode mode, GemmLayout layout, WeightType type, int n_threads,
+          std::int64_t n_tokens) {
     ThreadPool pool(n_threads);
     Gemm products(pool);
     const bool rows_are_outputs = layout == GemmLayout::kRowsAreOutputs;
     const std::int64_t n_in = rows_are_outputs ? kHiddenDim : kFfnDim;
     const std::int64_t n_out = rows_are_outputs ? kFfnDim : kHiddenDim;
-    const std::int64_t expert_weights = 3 * kHiddenDim * kFfnDim;
-    const std::int64_t n_experts = kWeightBytes / 2 / expert_weights;
+    const auto bytes_of_expert = static_cast<std::int64_t>(expert_bytes(type, kHiddenDim, kFfnDim));
+    const std::int64_t n_experts = kWeightBytes / bytes_of_expert;
+    const auto first_row = static_cast<std::int64_t>(row_bytes(type, kHiddenDim)) * (rows_are_outputs ? 0 : 2);
     const std::vector<float> x(static_cast<std::size_t>(n_tokens * n_in), 0.1f);
     std::vector<float> y(static_cast<std::size_t>(n_tokens * n_out));
     const double peak = mode == GemmMode::kF32 ? measure_peak_gflops_f32(pool) : measure_peak_gflops_bf16(pool);
     std::int64_t expert = 0;
     for (auto _ : state) {
-        const Bf16* data = weights() + expert * expert_weights + (rows_are_outputs ? 0 : 2 * kHiddenDim);
-        const WeightView view{data, WeightType::kBf16, kFfnDim, kHiddenDim, 3 * kHiddenDim};
+        const auto* data = reinterpret_cast<const std::byte*>(weights()) + expert * bytes_of_expert + first_row;
+        const WeightView view{data, type, kFfnDim, kHiddenDim, 3 * kHiddenDim};
         products.multiply(mode, layout, x.data(), n_in, n_tokens, view, y.data(), n_out);
         expert = (expert + 1) % n_experts;
     }
@@ -196,15 +212,19 @@ void register_all() {
         for (const int threads : thread_counts) {
             for (const int tokens : {1, 2, 4, 8}) {
                 if (set == InstructionSet::kScalar && tokens > 1) continue;
-                const std::string where = joined({name, counted(threads, "threads"), counted(tokens, "tokens")});
-                benchmark::RegisterBenchmark(joined({"matvec", where}).c_str(), matvec, set, threads, tokens)
-                    ->UseManualTime()
-                    ->Iterations(3)
-                    ->Unit(benchmark::kMillisecond);
-                benchmark::RegisterBenchmark(joined({"expert_ffn", where}).c_str(), expert_ffn, set, threads, tokens)
-                    ->UseManualTime()
-                    ->Iterations(3)
-                    ->Unit(benchmark::kMillisecond);
+                for (const WeightType type : kBenchTypes) {
+                    const std::string where =
+                        joined({name_of(type), name, counted(threads, "threads"), counted(tokens, "tokens")});
+                    benchmark::RegisterBenchmark(joined({"matvec", where}).c_str(), matvec, set, type, threads, tokens)
+                        ->UseManualTime()
+                        ->Iterations(3)
+                        ->Unit(benchmark::kMillisecond);
+                    benchmark::RegisterBenchmark(joined({"expert_ffn", where}).c_str(), expert_ffn, set, type, threads,
+                                                 tokens)
+                        ->UseManualTime()
+                        ->Iterations(3)
+                        ->Unit(benchmark::kMillisecond);
+                }
             }
         }
         for (const auto& [n_queries, n_keys] : {std::pair{1, 512}, {1, 8192}, {16, 512}, {256, 256}, {256, 2048}}) {
@@ -217,14 +237,16 @@ void register_all() {
     for (const int threads : thread_counts) {
         for (const GemmMode mode : {GemmMode::kF32, GemmMode::kBf16}) {
             for (const GemmLayout layout : {GemmLayout::kRowsAreOutputs, GemmLayout::kRowsAreInputs}) {
-                for (const std::int64_t tokens : {8, 32, 128, 512}) {
-                    const std::string name =
-                        joined({"gemm", std::string(name_of(mode)),
-                                layout == GemmLayout::kRowsAreOutputs ? "2048 to 7168" : "7168 to 2048",
-                                counted(threads, "threads"), counted(tokens, "tokens")});
-                    benchmark::RegisterBenchmark(name.c_str(), gemm, mode, layout, threads, tokens)
-                        ->UseRealTime()
-                        ->Unit(benchmark::kMillisecond);
+                for (const WeightType type : kBenchTypes) {
+                    for (const std::int64_t tokens : {8, 32, 128, 512}) {
+                        const std::string name =
+                            joined({"gemm", std::string(name_of(mode)), name_of(type),
+                                    layout == GemmLayout::kRowsAreOutputs ? "2048 to 7168" : "7168 to 2048",
+                                    counted(threads, "threads"), counted(tokens, "tokens")});
+                        benchmark::RegisterBenchmark(name.c_str(), gemm, mode, layout, type, threads, tokens)
+                            ->UseRealTime()
+                            ->Unit(benchmark::kMillisecond);
+                    }
                 }
             }
         }

@@ -8,6 +8,7 @@
 #include "backend_parity.h"
 #include "engine/device/cpu_backend.h"
 #include "engine/device/cuda_backend.h"
+#include "engine/quant/quantizer.h"
 #include "kernels/thread_pool.h"
 #include "tests/cuda_host/cuda_host.h"
 
@@ -54,6 +55,9 @@ bool run_a_step(Backend& backend) {
         const DeviceBlock x = memory.allocate(kRows * kHidden * 4, MemoryUse::kWorkspace, "inputs");
         const DeviceBlock y = memory.allocate(kRows * kHidden * 4, MemoryUse::kWorkspace, "outputs");
         const DeviceBlock indices = memory.allocate(kRows * 4, MemoryUse::kWorkspace, "tokens");
+        const kernels::WeightView plain{weights.data(), kernels::WeightType::kF32, 3 * kFfn, kHidden, kHidden};
+        const DeviceBlock packed = memory.allocate(kernels::expert_bytes(kernels::WeightType::kHqq3, kHidden, kFfn),
+                                                   MemoryUse::kExperts, "packed weights");
         bool copied = false;
         const auto copy = backend.copy_weights(weights.data(), host.data(), host.size() * 4, {});
         if (copy.has_value()) {
@@ -67,6 +71,10 @@ bool run_a_step(Backend& backend) {
         backend.experts(calls, x.as<float>(), indices.as<std::int32_t>(), y.as<float>());
         backend.multiply({weights.data(), kernels::WeightType::kF32, 16, kHidden, kHidden}, x.as<float>(), kRows,
                          y.as<float>());
+        backend.quantize(plain, kernels::WeightType::kHqq3, packed.data());
+        const kernels::ExpertView fewer_bits{packed.data(), kernels::WeightType::kHqq3, kHidden, kFfn};
+        const ExpertCall packed_calls[] = {{fewer_bits, 0, 2}, {fewer_bits, 2, kRows - 2}};
+        backend.experts(packed_calls, x.as<float>(), indices.as<std::int32_t>(), y.as<float>());
         backend.add(x.as<float>(), kRows * kHidden, y.as<float>());
         backend.download(result.data(), y.data(), kRows * kHidden * 4);
         parity::finish(backend);
@@ -97,7 +105,7 @@ std::vector<float> attended(Backend& backend, const AttentionShape& shape,
     const parity::OnDevice<float> qkv(backend, parity::random_floats(sequences.n_rows() * width, 2));
     const parity::OnDevice<float> out(backend,
                                       parity::filled(sequences.n_rows() * shape.n_heads * shape.head_dim, NAN));
-    backend.attend(0, shape, sequences.segments(), qkv.data(), sequences.view(), out.data());
+    backend.attend(0, shape, sequences.segments(), qkv.data(), sequences.shape(), out.data());
     return out.download();
 }
 
@@ -120,6 +128,10 @@ class TestCudaOnHost : public QObject {
     void lost_context_stays_a_failure();
     void nothing_starts_after_a_failure();
     void too_little_scratch_is_a_failure();
+    void packed_weights_that_are_not_aligned_are_a_failure();
+    void quantizes_to_the_cpus_bytes_data();
+    void quantizes_to_the_cpus_bytes();
+    void what_cannot_be_quantized_is_refused();
     void same_bits_in_any_order_of_threads();
     void tickets_long_past_have_happened();
 
@@ -334,15 +346,24 @@ void TestCudaOnHost::nothing_starts_after_a_failure() {
 
 void TestCudaOnHost::too_little_scratch_is_a_failure() {
     const std::unique_ptr<Backend> backend = open_on_host();
-    const parity::TestExperts experts(*backend, kernels::WeightType::kBf16, 64, 64, 1);
+    const parity::TestExperts experts(*backend, {kernels::WeightType::kBf16, kernels::WeightType::kHqq4}, 64, 64);
     const parity::OnDevice<float> inputs(*backend, parity::random_floats(64 * 64, 1));
-    for (const std::int64_t n : {1, 20}) {  // nothing was reserved
-        const std::vector<parity::TestExperts::Share> shares = {{0, parity::some_tokens(n, 0, 1)}};
-        experts.run(shares, inputs, 0);
-        QVERIFY(!backend->ok());
-        QVERIFY(QString::fromStdString(backend->failure()).contains("scratch"));
+    const auto lacks_scratch = [&] {
+        const bool lacks = QString::fromStdString(backend->failure()).contains("scratch");
         backend->clear_failure();
+        return lacks;
+    };
+    for (const std::int64_t n : {1, 20}) {  // nothing was reserved
+        for (const std::size_t expert : {0, 1}) {
+            const std::vector<parity::TestExperts::Share> shares = {{expert, parity::some_tokens(n, 0, 1)}};
+            experts.run(shares, inputs, 0);
+            QVERIFY(lacks_scratch());
+        }
     }
+    const parity::TestWeight weight(*backend, kernels::WeightType::kInt8, 8, 64, 1);
+    const parity::OnDevice<float> y(*backend, parity::filled(9 * 8, 0.0f));
+    backend->multiply(weight.view, inputs.data(), 9, y.data());
+    QVERIFY(lacks_scratch());
     // What is reserved for one token is enough for it, whatever the step before took.
     Backend::StepShape shape;
     shape.hidden_dim = 64;
@@ -354,6 +375,105 @@ void TestCudaOnHost::too_little_scratch_is_a_failure() {
     const std::vector<parity::TestExperts::Share> one = {{0, {5}}};
     experts.run(one, inputs, 0);
     QVERIFY2(backend->ok(), backend->failure().c_str());
+}
+
+void TestCudaOnHost::packed_weights_that_are_not_aligned_are_a_failure() {
+    const std::unique_ptr<Backend> backend = open_on_host();
+    backend->reserve(parity::largest_step());
+    const parity::TestWeight weight(*backend, kernels::WeightType::kHqq4, 4, 64, 1);
+    const parity::OnDevice<float> x(*backend, parity::random_floats(10 * 64, 1));
+    const parity::OnDevice<float> y(*backend, parity::filled(9 * 4, 0.0f));
+    for (const std::int64_t n : {1, 9}) {
+        kernels::WeightView apart = weight.view;
+        apart.data = weight.device.data() + 4;
+        apart.n_rows = 3;
+        backend->multiply(apart, x.data(), n, y.data());
+        QVERIFY(QString::fromStdString(backend->failure()).contains("aligned"));
+        backend->clear_failure();
+        backend->multiply(weight.view, x.data() + 1, n, y.data());
+        QVERIFY(QString::fromStdString(backend->failure()).contains("aligned"));
+        backend->clear_failure();
+        backend->multiply(weight.view, x.data(), n, y.data());
+        QVERIFY2(backend->ok(), backend->failure().c_str());
+    }
+}
+
+void TestCudaOnHost::quantizes_to_the_cpus_bytes_data() {
+    QTest::addColumn<int>("type");
+    QTest::addColumn<int>("format");
+    for (const kernels::WeightType type : parity::kTypes) {
+        for (const kernels::WeightType format : parity::kPackedTypes) {
+            QTest::addRow("%s to %s", kernels::name_of(type), kernels::name_of(format))
+                << static_cast<int>(type) << static_cast<int>(format);
+        }
+    }
+}
+
+void TestCudaOnHost::quantizes_to_the_cpus_bytes() {
+    QFETCH(int, type);
+    QFETCH(int, format);
+    const auto from = static_cast<kernels::WeightType>(type);
+    const auto to = static_cast<kernels::WeightType>(format);
+    constexpr std::int64_t kRows = 5;
+    const std::unique_ptr<Backend> backend = open_on_host();
+    // One block; several; more groups than threads and several super groups.
+    for (const std::int64_t n_cols : {64, 320, 8192 + 192}) {
+        std::vector<float> values = parity::random_floats(kRows * n_cols, 3, 0.03f);
+        for (std::int64_t i = 0; i < kRows * n_cols; ++i) {
+            float& value = values[static_cast<std::size_t>(i)];
+            const std::int64_t row = i / n_cols;
+            const std::int64_t group = i % n_cols / 16;
+            if (row == 1) value *= value * value * 40000.0f;           // a few large ones
+            if (row == 2 && i % 97 == 0) value = 7.0f;                 // outliers that the shrinkage leaves
+            if (row == 3 && group % 8 < 4) value = 0.0f;               // groups of nothing
+            if (row == 4 && group % 12 < 4) value = 3.0f + value / 8;  // groups far from zero
+        }
+        // Every other row of a larger tensor.
+        const std::int64_t stride = 2 * n_cols;
+        const std::size_t width = kernels::bytes_per_weight(from);
+        std::vector<std::byte> plain(static_cast<std::size_t>(kRows * stride) * width);
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            const std::size_t place =
+                (i / static_cast<std::size_t>(n_cols) * static_cast<std::size_t>(n_cols) + i) * width;
+            const std::uint16_t bits = from == kernels::WeightType::kF16
+                                           ? kernels::test::to_f16_truncated(values[i]).bits
+                                           : kernels::to_bf16(values[i]).bits;
+            if (from == kernels::WeightType::kF32) {
+                std::memcpy(plain.data() + place, &values[i], 4);
+            } else {
+                std::memcpy(plain.data() + place, &bits, 2);
+            }
+        }
+        std::vector<std::byte> want(kRows * kernels::row_bytes(to, n_cols));
+        Quantizer(pool_).quantize({plain.data(), from, kRows, n_cols, stride}, to, want.data());
+
+        const parity::OnDevice<std::byte> rows(*backend, plain);
+        const parity::OnDevice<std::byte> out(*backend, std::vector<std::byte>(want.size(), std::byte{0xee}));
+        QVERIFY(backend->quantize({rows.data(), from, kRows, n_cols, stride}, to, out.data()));
+        const std::vector<std::byte> got = out.download();
+        QVERIFY2(backend->ok(), backend->failure().c_str());
+        const auto apart = std::mismatch(got.begin(), got.end(), want.begin());
+        QVERIFY2(apart.first == got.end(), qPrintable(QStringLiteral("byte %1 of %2, rows of %3")
+                                                          .arg(apart.first - got.begin())
+                                                          .arg(got.size())
+                                                          .arg(kernels::row_bytes(to, n_cols))));
+    }
+}
+
+void TestCudaOnHost::what_cannot_be_quantized_is_refused() {
+    using kernels::WeightType;
+    const std::unique_ptr<Backend> backend = open_on_host();
+    const parity::OnDevice<std::byte> rows(*backend, std::vector<std::byte>(1 << 16));
+    const parity::OnDevice<std::byte> out(*backend, std::vector<std::byte>(1 << 16));
+    const int launches = cuda_host::calls_of("cudaLaunchKernel");
+    QVERIFY(!backend->quantize({rows.data(), WeightType::kF32, 2, 72, 72}, WeightType::kHqq4, out.data()));
+    QVERIFY(!backend->quantize({rows.data(), WeightType::kF32, 2, 64, 64}, WeightType::kBf16, out.data()));
+    QVERIFY(!backend->quantize({rows.data(), WeightType::kInt8, 2, 64, 64}, WeightType::kHqq2, out.data()));
+    QVERIFY(!backend->quantize({rows.data(), WeightType::kF32, 2, 64, 64}, WeightType::kHqq2, out.data() + 4));
+    QVERIFY(!backend->quantize({rows.data(), WeightType::kBf16, 1, 1 << 20, 1 << 20}, WeightType::kHqq2, out.data()));
+    QCOMPARE(cuda_host::calls_of("cudaLaunchKernel"), launches);
+    QVERIFY(backend->ok());
+    QVERIFY(!cpu_.quantize({rows.host().data(), WeightType::kF32, 2, 64, 64}, WeightType::kHqq4, nullptr));
 }
 
 // Sums must not depend on which block or thread comes first.
@@ -371,13 +491,18 @@ void TestCudaOnHost::same_bits_in_any_order_of_threads() {
         const std::vector<parity::TestExperts::Share> shares = {
             {0, {1, 5}}, {1, parity::some_tokens(8, 0, 3)}, {2, parity::some_tokens(20, 0, 1)}};
         std::vector<float> all = experts.run(shares, inputs, 0).rows;
+        const parity::TestExperts packed(
+            *backend, {kernels::WeightType::kHqq4, kernels::WeightType::kHqq2, kernels::WeightType::kInt8}, 192, 50);
+        const parity::OnDevice<float> wider(*backend, parity::random_floats(64 * 192, 2));
+        const std::vector<float> packed_rows = packed.run(shares, wider, 0).rows;
+        all.insert(all.end(), packed_rows.begin(), packed_rows.end());
 
         const AttentionShape shape{4, 2, 64, 0};
         const std::vector<parity::TestSequences::Length> lengths = {{300, 1}, {20, 40}};
         const parity::TestSequences sequences(*backend, shape, lengths, 1);
         const parity::OnDevice<float> qkv(*backend, parity::random_floats(sequences.n_rows() * 8 * 64, 2));
         const parity::OnDevice<float> out(*backend, parity::filled(sequences.n_rows() * 4 * 64, 0.0f));
-        backend->attend(0, shape, sequences.segments(), qkv.data(), sequences.view(), out.data());
+        backend->attend(0, shape, sequences.segments(), qkv.data(), sequences.shape(), out.data());
         const std::vector<float> attended = out.download();
         all.insert(all.end(), attended.begin(), attended.end());
         QVERIFY(backend->ok());

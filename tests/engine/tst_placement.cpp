@@ -47,11 +47,13 @@ class Placement {
         request.dispatch = parse_dispatch(policy);
         request.cache_directory = cache_.path().toStdString();
         request.context = 512;
+        request.cache = CacheKind::kStatic;  // nothing moves but what a test wants to move
+        request.prefetch = PrefetchMode::kOff;
         return request;
     }
     // VRAM for everything but the experts, and for so many of those, staging included.
     std::uint64_t vramFor(std::int64_t n) const {
-        const std::int64_t staging = n < n_experts_ ? 4 : 0;
+        const std::int64_t staging = n < n_experts_ ? 2 : 0;
         return fixed_bytes_ + static_cast<std::uint64_t>(n + staging) * (expert_bytes_ + 256) + 4096;
     }
     static std::unique_ptr<LoadedModel> open(const LoadRequest& request) {
@@ -147,6 +149,49 @@ class TestPlacement : public QObject {
             QVERIFY(totals.bytes_copied > 0);
             QCOMPARE(totals.cpu_calls, std::uint64_t{0});
         }
+    }
+
+    void cachesAndGuesses_changeNoResult_data() {
+        QTest::addColumn<QString>("policy");
+        QTest::addColumn<QString>("cache");
+        QTest::addColumn<bool>("short_of_ram");
+        for (const char* cache : {"lru-layer", "lru", "lfu", "slru"}) {
+            QTest::addRow("transfer, %s", cache) << QStringLiteral("transfer") << QString::fromLatin1(cache) << false;
+            QTest::addRow("swap, %s", cache) << QStringLiteral("transfer") << QString::fromLatin1(cache) << true;
+        }
+        QTest::newRow("balanced, slru") << QStringLiteral("balanced") << QStringLiteral("slru") << false;
+        QTest::newRow("threshold, lru") << QStringLiteral("threshold") << QStringLiteral("lru") << false;
+    }
+    void cachesAndGuesses_changeNoResult() {
+        QFETCH(QString, policy);
+        QFETCH(QString, cache);
+        QFETCH(bool, short_of_ram);
+        LoadRequest request = placement_.on("emulated:rtx-3060", policy.toStdString());
+        request.cache = parse_cache_kind(cache.toStdString());
+        request.prefetch = PrefetchMode::kAlways;
+        request.vram_bytes = placement_.vramFor(24);
+        // Swap: device and RAM together hold each expert once.
+        if (short_of_ram) request.ram_bytes = placement_.dense_bytes() + 46 * placement_.expert_bytes();
+        const auto model = Placement::open(request);
+        QCOMPARE(model->plan().duplicates, !short_of_ram);
+        const std::int64_t resident = model->experts().n_resident();
+        for (std::size_t i = 0; i < 3; ++i) {
+            const Greedy got = greedy(*model, prompts_[i], 64);
+            QVERIFY2(got.logits == expected_[i].logits, "logits differ");
+        }
+        const DispatchTotals& totals = model->dispatcher().totals();
+        QVERIFY(totals.guessed_copies > 0 && totals.used_guesses > 0);
+        QVERIFY(totals.used_guesses <= totals.guessed_copies);
+        QVERIFY(totals.admissions > 0);
+        if (policy == QStringLiteral("transfer")) QVERIFY(totals.hit_rate() > 0.5);
+        QCOMPARE(model->experts().n_resident(), resident);
+        if (!short_of_ram) return;
+        std::int64_t held = 0;
+        for (std::size_t i = 0; i < model->experts().size(); ++i) {
+            held += static_cast<int>(model->experts().on_device(i)) + static_cast<int>(model->experts().in_ram(i));
+        }
+        QVERIFY2(held <= 66, qPrintable(QString::number(held)));
+        QVERIFY(model->ram().usage().high_water_bytes <= request.ram_bytes);
     }
 
     void output_isTheSameWithExpertsOnDisk_data() {

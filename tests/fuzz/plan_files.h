@@ -12,6 +12,7 @@
 #include "engine/plan/calibration.h"
 #include "engine/plan/planner.h"
 #include "engine/plan/popularity.h"
+#include "engine/plan/sensitivity.h"
 
 namespace offstage::tests {
 
@@ -59,6 +60,34 @@ inline std::string check_popularity(std::string_view text) {
     const engine::Plan plan = engine::make_plan(demand, {half, 0, 0}, p, engine::PlacementKind::kPopular);
     if (!(plan.expected_hit_rate >= 0 && plan.expected_hit_rate <= 1 + 1e-9)) return "a hit rate that is no share";
     if (plan.vram_bytes() > half) return "a plan beyond its budget";
+    return {};
+}
+
+inline std::string check_sensitivity(std::string_view text) {
+    engine::Sensitivity s;
+    try {
+        s = engine::parse_sensitivity(text, kPlanSource);
+    } catch (const engine::Error& error) {
+        return check_plan_error(error);
+    }
+    if (s.n_layers < 1 || s.n_experts < 1) return "a shape out of range";
+    for (const engine::Sensitivity::Format& format : s.formats) {
+        if (format.errors.size() != static_cast<std::size_t>(s.n_layers * s.n_experts))
+            return "errors of another shape";
+        for (const double error : format.errors) {
+            if (!std::isfinite(error) || error < 0) return "an error that is negative or not finite";
+        }
+    }
+    const engine::Popularity even = engine::Popularity::uniform(s.n_layers, s.n_experts, 1);
+    for (const engine::Sensitivity::Format& format : s.formats) {
+        const double loss = s.loss(format.format, s.n_layers - 1, s.n_experts - 1, even);
+        if (!std::isfinite(loss) || loss < 0) return "a loss that is negative or not finite";
+    }
+    // Written and read again it is the same.
+    const std::string written = engine::to_json(s, "m");
+    if (engine::to_json(engine::parse_sensitivity(written, kPlanSource), "m") != written) {
+        return "another table once written";
+    }
     return {};
 }
 

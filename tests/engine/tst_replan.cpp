@@ -1,0 +1,365 @@
+// Budgets that move while tokens are being made: nothing that comes out changes with places, everything follows the
+// formats in force, and whatever goes wrong leaves a plan in force that fits.
+
+#include <algorithm>
+#include <filesystem>
+#include <random>
+
+#include <QTemporaryDir>
+#include <QtTest>
+
+#include "engine/error.h"
+#include "engine/run/local_session.h"
+#include "tests/engine/test_models.h"
+
+using namespace offstage::engine;
+using namespace offstage::test;
+using offstage::kernels::WeightType;
+
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr int kTokens = 150;
+constexpr int kReplans = 12;
+constexpr int kFaultStride = 7;
+#else
+constexpr int kTokens = 2000;
+constexpr int kReplans = 100;
+constexpr int kFaultStride = 1;
+#endif
+
+TokenId best(std::span<const float> logits) {
+    return static_cast<TokenId>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+}
+
+// A model, what moves its experts, and one conversation, token by token.
+struct Play {
+    explicit Play(const LoadRequest& request)
+        : model(request, LoadedModel::Text::kWanted, {}, {}), replanner(model), sequence(model.new_sequence()) {
+        model.forward().set_between_layers([this] { replanner.between_layers(); });
+    }
+    // Logits of the last token; empty: failed.
+    std::span<const float> step(std::span<const TokenId> tokens) {
+        replanner.between_steps(made);
+        if (before_step) before_step();
+        const Segment segment{&sequence, tokens};
+        if (model.forward().step({&segment, 1}, Forward::Logits::kLast, {}) != Forward::Outcome::kDone) return {};
+        model.learn(model.forward().routing(), static_cast<std::int64_t>(tokens.size()));
+        ++made;
+        return model.forward().logits();
+    }
+    void checkBudgets() {
+        const ArenaUsage vram = model.device().memory().usage();
+        const ArenaUsage ram = model.ram().usage();
+        QVERIFY2(vram.high_water_bytes <= vram.budget_bytes && ram.high_water_bytes <= ram.budget_bytes,
+                 "a budget was passed");
+    }
+
+    LoadedModel model;
+    Replanner replanner;
+    KvSequence sequence;
+    std::int64_t made = 0;
+    std::function<void()> before_step;  // when places and formats of the step are settled
+};
+
+}  // namespace
+
+class TestReplan : public QObject {
+    Q_OBJECT
+
+  private Q_SLOTS:
+    void initTestCase() {
+        LoadRequest request = on("emulated:rtx-3060");
+        const Play play(request);
+        const Plan& plan = play.model.plan();
+        expert_bytes_ = play.model.demand().expert_bytes;
+        fixed_bytes_ = plan.dense_bytes + plan.kv_bytes + plan.workspace_bytes;
+        dense_bytes_ = plan.dense_bytes;
+        const auto golden = readJson(sourcePath(QStringLiteral("tests/engine/data/demo_golden.json")));
+        prompt_ = tokensOf(golden[QLatin1String("cases")].toArray()[0].toObject()[QLatin1String("tokens")].toArray());
+    }
+
+    void places_moveAHundredTimes_outputStays_data() {
+        QTest::addColumn<QString>("policy");
+        QTest::newRow("balanced") << QStringLiteral("balanced");
+        QTest::newRow("transfer") << QStringLiteral("transfer");
+    }
+    void places_moveAHundredTimes_outputStays() {
+        QFETCH(QString, policy);
+        LoadRequest request = on("emulated:rtx-3060");
+        request.dispatch = parse_dispatch(policy.toStdString());
+        request.vram_bytes = vramFor(20);
+        Play undisturbed(request);
+        Play disturbed(request);
+        std::mt19937_64 random(11);
+        std::vector<TokenId> next = prompt_;
+        std::uint64_t id = 0;
+        for (int token = 0; token < kTokens; ++token) {
+            if (token % (kTokens / kReplans) == 0) {
+                ReplanRequest replan;
+                const auto n = static_cast<std::int64_t>(random() % 65);
+                replan.vram_bytes = vramFor(n);
+                if (random() % 3 == 0) replan.ram_bytes = dense_bytes_ + (70 + random() % 30) * expert_bytes_;
+                if (random() % 8 == 0) disturbed.replanner.cancel();
+                disturbed.replanner.begin(++id, replan, token);
+            }
+            const auto expected = undisturbed.step(next);
+            const auto got = disturbed.step(next);
+            QVERIFY(!got.empty());
+            QVERIFY2(std::equal(got.begin(), got.end(), expected.begin(), expected.end()),
+                     qPrintable(QStringLiteral("logits differ at token %1").arg(token)));
+            disturbed.checkBudgets();
+            next = {best(expected)};
+        }
+        std::int64_t visible = 0;
+        int ended = 0;
+        for (const ReplanReport& report : disturbed.replanner.reports()) {
+            visible += report.visible;
+            ended += report.state == ReplanState::kDone;
+            QVERIFY2(report.state != ReplanState::kFailed, report.problem.c_str());
+            QCOMPARE(report.requested, report.visible + report.cancelled);
+        }
+        QCOMPARE(static_cast<int>(disturbed.replanner.reports().size()), kReplans);
+        QVERIFY(visible > 0 && ended > 0);
+    }
+
+    // The reference has its experts in RAM and computes on the CPU; its formats are set at once, between two steps.
+    void formats_change_everyStepIsThatOfAModelQuantizedSo() {
+        LoadRequest request = on("emulated:rtx-3060");
+        request.vram_bytes = vramFor(20);
+        Play play(request);
+        LoadRequest plain = on("cpu");
+        Play reference(plain);
+        const WeightType formats[] = {WeightType::kBf16, WeightType::kInt8, WeightType::kHqq4, WeightType::kHqq3,
+                                      WeightType::kHqq2};
+        std::mt19937_64 random(3);
+        std::vector<TokenId> next = prompt_;
+        std::uint64_t id = 0;
+        int mixed = 0;
+        play.before_step = [&] {
+            const std::vector<WeightType> now = play.model.experts().formats();
+            mixed += std::adjacent_find(now.begin(), now.end(), std::not_equal_to<>()) != now.end();
+            setFormats(reference.model, now);
+        };
+        const int n_tokens = kTokens / 4;
+        for (int token = 0; token < n_tokens; ++token) {
+            if (token % std::max(1, n_tokens / 25) == 0) {
+                ReplanRequest replan;
+                replan.vram_bytes = vramFor(static_cast<std::int64_t>(random() % 50));
+                replan.experts = formats[random() % 5];
+                play.replanner.begin(++id, replan, token);
+            } else if (random() % 10 == 0) {
+                play.replanner.set_format(++id, random() % 64, formats[random() % 5], token);
+            }
+            const auto got = play.step(next);
+            const auto expected = reference.step(next);
+            QVERIFY(!got.empty());
+            QVERIFY2(std::equal(got.begin(), got.end(), expected.begin(), expected.end()),
+                     qPrintable(QStringLiteral("logits differ at token %1").arg(token)));
+            play.checkBudgets();
+            next = {best(expected)};
+        }
+        QVERIFY(mixed > 0);
+        play.replanner.finish({});
+        QVERIFY(!play.replanner.moving());
+        QCOMPARE(play.replanner.reports().back().state, ReplanState::kDone);
+    }
+
+    void session_replansWhileItAnswers_andReports() {
+        LocalSession session;
+        LoadRequest request = on("emulated:rtx-3060");
+        request.vram_bytes = vramFor(8);
+        session.load(request, {}, {});
+        GenerationRequest generation;
+        generation.messages = {{Role::kUser, "Tell me a story."}};
+        generation.sampler.temperature = 0;
+        generation.max_tokens = 60;
+        const auto expected = session.generate(generation, {}, {});
+        session.reset_conversation();
+        std::uint64_t first = 0;
+        const auto result = session.generate(
+            generation,
+            [&](const TextDelta& delta) {
+                ReplanRequest replan;
+                if (delta.n_tokens == 5) {
+                    replan.vram_bytes = vramFor(30);
+                    first = session.replan(replan);
+                }
+                if (delta.n_tokens == 55) {
+                    replan.vram_bytes = vramFor(4);
+                    session.replan(replan);
+                    session.cancel_replan();
+                }
+            },
+            {});
+        QCOMPARE(result.tokens, expected.tokens);
+        QVERIFY(result.replans.size() >= 1);
+        QCOMPARE(result.replans.front().id, first);
+        session.advance({});
+        const auto reports = session.replans();
+        QCOMPARE(reports.size(), std::size_t{2});
+        QCOMPARE(reports[0].state, ReplanState::kDone);
+        QCOMPARE(reports[0].resident_experts, 30);
+        QVERIFY(reports[0].visible == reports[0].requested && reports[0].cancelled == 0);
+        QCOMPARE(reports[1].state, ReplanState::kCancelled);
+        QCOMPARE(session.model()->experts().n_resident(), 30);
+    }
+
+    void oneExpert_isPinnedEvictedAndGivenAFormat() {
+        LocalSession session;
+        LoadRequest request = on("emulated:rtx-3060");
+        request.vram_bytes = vramFor(8);
+        session.load(request, {}, {});
+        ExpertStore& experts = session.model()->experts();
+        std::size_t absent = 0;
+        while (experts.on_device(absent)) ++absent;
+        const ExpertKey key = experts.key(absent);
+        session.pin_expert(key.layer, key.expert, true);
+        session.advance({});
+        QVERIFY(experts.on_device(absent) && experts.is_pinned(absent));
+        QCOMPARE(experts.n_resident(), 8);
+        // A smaller budget leaves it where it is.
+        ReplanRequest replan;
+        replan.vram_bytes = vramFor(1);
+        session.replan(replan);
+        session.advance({});
+        QVERIFY(experts.on_device(absent));
+        QCOMPARE(experts.n_resident(), 1);
+        session.set_expert_format(key.layer, key.expert, WeightType::kHqq4);
+        session.advance({});
+        QCOMPARE(experts.format(absent), WeightType::kHqq4);
+        QVERIFY(experts.on_device(absent));
+        session.evict_expert(key.layer, key.expert);
+        session.advance({});
+        QVERIFY(!experts.on_device(absent) && !experts.is_pinned(absent));
+        QVERIFY_EXCEPTION_THROWN(session.pin_expert(8, 0, true), Error);
+        QVERIFY_EXCEPTION_THROWN(session.set_expert_format(0, 64, WeightType::kHqq4), Error);
+    }
+
+    void requestsThatCannotBe_fail_andNothingChanges() {
+        LocalSession session;
+        LoadRequest request = on("emulated:rtx-3060");
+        request.vram_bytes = vramFor(8);
+        session.load(request, {}, {});
+        ReplanRequest replan;
+        replan.vram_bytes = dense_bytes_ / 2;
+        session.replan(replan);
+        session.advance({});
+        QCOMPARE(session.replans().back().state, ReplanState::kFailed);
+        QVERIFY(!session.replans().back().problem.empty());
+        QVERIFY_EXCEPTION_THROWN(session.preview(replan), Error);
+        replan.vram_bytes = std::uint64_t{1} << 50;
+        session.replan(replan);
+        session.advance({});
+        QCOMPARE(session.replans().back().state, ReplanState::kFailed);
+        QCOMPARE(session.model()->experts().n_resident(), 8);
+    }
+
+    void preview_saysWhatThePlanDoes() {
+        LocalSession session;
+        LoadRequest request = on("emulated:rtx-3060");
+        request.vram_bytes = vramFor(8);
+        session.load(request, {}, {});
+        ReplanRequest replan;
+        replan.vram_bytes = vramFor(40);
+        const ReplanPreview more = session.preview(replan);
+        QVERIFY(more.hit_rate_after > more.hit_rate_before);
+        QVERIFY(more.tokens_per_s_after >= more.tokens_per_s_before);
+        QCOMPARE(more.bytes_to_move / expert_bytes_, std::uint64_t{32});
+        QCOMPARE(session.model()->experts().n_resident(), 8);
+        ReplanRequest fewer_bits;
+        fewer_bits.experts = WeightType::kHqq4;
+        const ReplanPreview less = session.preview(fewer_bits);
+        QVERIFY(less.mean_bits_after < less.mean_bits_before);
+        QVERIFY(less.predicted_loss_after > less.predicted_loss_before);
+        QVERIFY(less.hit_rate_after > less.hit_rate_before);
+    }
+
+    // ---- faults: the 1st, 2nd, 3rd ... of each kind while experts move
+    void faultsWhileMoving_leaveAPlanThatFits_data() {
+        QTest::addColumn<QString>("kind");
+        QTest::newRow("device allocation") << QStringLiteral("device");
+        QTest::newRow("RAM allocation") << QStringLiteral("ram");
+        QTest::newRow("copy") << QStringLiteral("copy");
+        QTest::newRow("cancelled") << QStringLiteral("cancel");
+    }
+    void faultsWhileMoving_leaveAPlanThatFits() {
+        QFETCH(QString, kind);
+        LoadRequest request = on("emulated:rtx-3060");
+        request.vram_bytes = vramFor(12);
+        int failed = 0, done = 0, unharmed = 0;
+        std::unique_ptr<Play> play;
+        for (int n = 1; n < 60 && unharmed < 3; n += kFaultStride) {
+            if (play == nullptr) play = std::make_unique<Play>(request);
+            const std::vector<WeightType> formats_before = play->model.experts().formats();
+            ReplanRequest replan;
+            replan.vram_bytes = vramFor(n % 2 == 0 ? 12 : 30);
+            replan.experts = n % 2 == 0 ? WeightType::kBf16 : WeightType::kHqq4;
+            play->replanner.begin(static_cast<std::uint64_t>(n), replan, 0);
+            if (kind == QStringLiteral("device")) play->model.device().memory().fail_allocation(n);
+            if (kind == QStringLiteral("ram")) play->model.ram().fail_allocation(n);
+            if (kind == QStringLiteral("copy")) play->model.device().fail_copy(n);
+            for (int i = 0; i < (kind == QStringLiteral("cancel") ? n : 0); ++i) {
+                play->replanner.between_steps(i);
+                play->replanner.between_layers();
+            }
+            if (kind == QStringLiteral("cancel")) play->replanner.cancel();
+            play->replanner.finish({});
+            play->model.device().memory().fail_allocation(0);
+            play->model.ram().fail_allocation(0);
+            play->model.device().fail_copy(0);
+            QVERIFY(!play->replanner.moving());
+            const ReplanReport& report = play->replanner.reports().back();
+            const std::vector<WeightType> formats = play->model.experts().formats();
+            if (report.state == ReplanState::kDone) {
+                ++done;
+                QVERIFY(std::all_of(formats.begin(), formats.end(), [&](WeightType f) { return f == *replan.experts; }));
+            } else {
+                ++failed;
+                QVERIFY(formats == formats_before);
+                QVERIFY(report.state == ReplanState::kCancelled || !report.problem.empty());
+            }
+            play->checkBudgets();
+            QVERIFY(!play->step(prompt_).empty());
+            play->sequence.truncate(0);
+            if (n > 30 && report.state == ReplanState::kDone) ++unharmed;
+        }
+        QVERIFY(done > 0);
+        // RAM that is refused once is asked for again; everything else ends the migration.
+        if (kind != QStringLiteral("RAM allocation") && kind != QStringLiteral("ram")) QVERIFY2(failed > 0, qPrintable(QStringLiteral("%1 failed, %2 done").arg(failed).arg(done)));
+    }
+
+  private:
+    LoadRequest on(const std::string& device) const {
+        LoadRequest request;
+        request.model = demoModel();
+        request.device = device;
+        request.cache_directory = cache_.path().toStdString();
+        request.quant_cache_directory = quantized_.path().toStdString();
+        request.context = 2560;
+        request.prefetch = PrefetchMode::kOff;
+        return request;
+    }
+    // VRAM for everything but the experts, and for so many of those, staging included.
+    std::uint64_t vramFor(std::int64_t n) const {
+        const std::int64_t staging = n < 64 ? 2 : 0;
+        return fixed_bytes_ + static_cast<std::uint64_t>(n + staging) * expert_bytes_ + 4096;
+    }
+    static void setFormats(LoadedModel& model, const std::vector<WeightType>& formats) {
+        ExpertStore& experts = model.experts();
+        for (std::size_t i = 0; i < experts.size(); ++i) {
+            if (experts.format(i) == formats[i]) continue;
+            const ExpertKey key = experts.key(i);
+            std::byte* block = experts.prepare_ram(i, formats[i]);
+            model.source().pack(LayerIndex{key.layer}, ExpertIndex{key.expert}, formats[i], block, model.pool());
+            experts.commit(i, true, false);
+        }
+    }
+
+    QTemporaryDir cache_, quantized_;
+    std::uint64_t expert_bytes_ = 0, fixed_bytes_ = 0, dense_bytes_ = 0;
+    std::vector<TokenId> prompt_;
+};
+
+QTEST_GUILESS_MAIN(TestReplan)
+#include "tst_replan.moc"

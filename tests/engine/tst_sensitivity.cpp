@@ -1,0 +1,254 @@
+#include <cmath>
+#include <fstream>
+
+#include <QDirIterator>
+#include <QTemporaryDir>
+#include <QtTest>
+
+#include "engine/error.h"
+#include "engine/model/synthetic.h"
+#include "engine/plan/sensitivity_measurement.h"
+#include "engine/quant/expert_source.h"
+#include "engine/quant/quantizer.h"
+#include "tests/engine/test_models.h"
+#include "tests/fuzz/plan_files.h"
+
+using namespace offstage;
+using namespace offstage::engine;
+using kernels::WeightType;
+
+namespace {
+
+constexpr WeightType kPacked[] = {WeightType::kInt8, WeightType::kHqq4, WeightType::kHqq3, WeightType::kHqq2};
+
+// Normally distributed, by Box and Muller's method.
+std::vector<float> normal(std::size_t n) {
+    std::vector<float> values(n);
+    std::uint64_t state = 42;
+    const auto uniform = [&state] {
+        state = state * 6364136223846793005ull + 1442695040888963407ull;
+        return (static_cast<double>(state >> 11) + 0.5) * 0x1p-53;
+    };
+    for (std::size_t i = 0; i + 1 < n; i += 2) {
+        const double radius = std::sqrt(-2 * std::log(uniform()));
+        const double angle = 6.283185307179586 * uniform();
+        values[i] = static_cast<float>(0.02 * radius * std::cos(angle));
+        values[i + 1] = static_cast<float>(0.02 * radius * std::sin(angle));
+    }
+    return values;
+}
+
+Sensitivity small() {
+    Sensitivity s;
+    s.n_layers = 2;
+    s.n_experts = 3;
+    s.source = "by hand";
+    s.formats = {{WeightType::kHqq4, {0.1, 0.2, 0.3, 0.4, 0.5, 0.6}}, {WeightType::kHqq2, {1, 1, 1, 1, 1, 0.125}}};
+    return s;
+}
+
+std::string document(const std::string& errors) {
+    return R"({"format": "offstage-sensitivity", "version": 1, "model": "m", "source": "s", "n_layers": 1, )"
+           R"("n_experts": 2, "errors": )" +
+           errors + "}";
+}
+
+}  // namespace
+
+class TestSensitivity : public QObject {
+    Q_OBJECT
+
+  private Q_SLOTS:
+    void typicalErrors_areThoseOfNormalWeights() {
+        const std::vector<float> weights = normal(64 * 4096);
+        const Sensitivity typical = Sensitivity::typical(3, 5);
+        kernels::ThreadPool pool(2);
+        for (const WeightType format : kPacked) {
+            std::vector<std::byte> out(64 * kernels::row_bytes(format, 4096));
+            const double measured =
+                Quantizer(pool)
+                    .quantize({weights.data(), WeightType::kF32, 64, 4096, 4096}, format, out.data())
+                    .relative();
+            const double expected = typical.error(format, 2, 4);
+            QVERIFY2(std::abs(measured / expected - 1) < 0.02,
+                     qPrintable(QString("%1: %2").arg(kernels::name_of(format)).arg(measured)));
+        }
+        QCOMPARE(typical.error(WeightType::kBf16, 0, 0), 0.0);
+    }
+
+    void loss_isErrorSquaredByUse() {
+        const Sensitivity s = small();
+        Popularity even = Popularity::uniform(2, 3, 2);
+        double all = 0;
+        for (std::int64_t e = 0; e < 3; ++e) all += s.loss(WeightType::kHqq4, 1, e, even);
+        QVERIFY(std::abs(all - (0.16 + 0.25 + 0.36) / 6) < 1e-12);
+        even.counts = {0, 50, 50, 10, 40, 50};
+        QCOMPARE(s.loss(WeightType::kHqq2, 0, 0, even), 0.0);  // never used
+        QVERIFY(std::abs(s.loss(WeightType::kHqq2, 0, 1, even) - 0.5 / 2) < 1e-12);
+        QCOMPARE(s.loss(WeightType::kBf16, 0, 1, even), 0.0);
+        // A plan with every expert in one format of error e has loss e^2.
+        double whole = 0;
+        const Sensitivity typical = Sensitivity::typical(2, 3);
+        for (std::int64_t i = 0; i < 6; ++i) whole += typical.loss(WeightType::kHqq3, i / 3, i % 3, even);
+        QVERIFY(std::abs(whole - std::pow(typical.error(WeightType::kHqq3, 0, 0), 2)) < 1e-12);
+    }
+
+    void measured_onASample_isNearTheWholeExpert() {
+        kernels::ThreadPool pool(2);
+        const ModelConfig config = read_model_config(test::demoModel());
+        const auto master = open_weights(Checkpoint::open(test::demoModel()), config, false, pool);
+        std::int64_t told = 0;
+        const Sensitivity measured =
+            measure_sensitivity(config, *master, pool, [&](std::int64_t done, std::int64_t all) {
+                QCOMPARE(done, ++told);
+                QCOMPARE(all, 64);
+            });
+        QCOMPARE(told, 64);
+        QCOMPARE(measured.formats.size(), std::size_t{4});
+        ExpertSource source(config, *master, nullptr);
+        for (const WeightType format : kPacked) {
+            for (const std::int32_t i : {0, 27, 63}) {
+                std::vector<std::byte> block(source.expert_bytes(format));
+                const double whole =
+                    source.pack(LayerIndex{i / 8}, ExpertIndex{i % 8}, format, block.data(), pool).relative_error;
+                QVERIFY(std::abs(measured.error(format, i / 8, i % 8) / whole - 1) < 0.02);
+            }
+        }
+        const Sensitivity typical = Sensitivity::typical(8, 8);
+        for (std::int64_t i = 0; i < 64; ++i) {
+            QVERIFY(std::abs(measured.error(WeightType::kHqq3, i / 8, i % 8) / typical.error(WeightType::kHqq3, 0, 0) -
+                             1) < 0.15);
+        }
+    }
+
+    void measuring_stops() {
+        kernels::ThreadPool pool(1);
+        const SyntheticModel model = parse_synthetic("synthetic:fine?layers=1");
+        const auto master = draw_weights(model, pool);
+        std::stop_source stop;
+        std::int64_t n = 0;
+        try {
+            measure_sensitivity(
+                model.config, *master, pool,
+                [&](std::int64_t done, std::int64_t) {
+                    n = done;
+                    if (done == 2) stop.request_stop();
+                },
+                stop.get_token());
+            QFAIL("no error");
+        } catch (const Error& error) {
+            QCOMPARE(error.kind(), ErrorKind::kCancelled);
+            QCOMPARE(n, 2);
+        }
+    }
+
+    void kept_isFoundByItsModelAlone() {
+        const QTemporaryDir folder;
+        const SensitivityCache cache(folder.path().toStdString());
+        ModelConfig config = read_model_config(test::demoModel());
+        config.n_layers = 2;
+        config.n_experts = 3;
+        const Fingerprint model{1, 2};
+        QVERIFY(!cache.load(model, config).has_value());
+        cache.store(model, "name", small());
+        const auto kept = cache.load(model, config);
+        QVERIFY(kept.has_value());
+        QCOMPARE(kept->error(WeightType::kHqq2, 1, 2), 0.125);
+        QVERIFY(!cache.load(Fingerprint{1, 3}, config).has_value());
+        config.n_experts = 4;
+        QVERIFY(!cache.load(model, config).has_value());
+        config.n_experts = 3;
+        for (const auto& file : std::filesystem::recursive_directory_iterator(folder.path().toStdString())) {
+            if (file.is_regular_file()) std::ofstream(file.path()) << "{";
+        }
+        QVERIFY(!cache.load(model, config).has_value());
+        SensitivityCache("").store(model, "name", small());
+        QVERIFY(!SensitivityCache("").load(model, config).has_value());
+    }
+
+    void modelFingerprints_differ_andAreTheModels() {
+        kernels::ThreadPool pool(1);
+        std::vector<Fingerprint> seen;
+        for (const std::string& folder : {test::demoModel(), test::tinyModel("grouped_bf16")}) {
+            const ModelConfig config = read_model_config(folder);
+            const auto one = open_weights(Checkpoint::open(folder), config, false, pool)->model_fingerprint();
+            const auto two = open_weights(Checkpoint::open(folder), config, false, pool)->model_fingerprint();
+            QVERIFY(one.has_value() && one == two);
+            seen.push_back(*one);
+        }
+        for (const char* name : {"synthetic:fine", "synthetic:fine?seed=2", "synthetic:fine?layers=3"}) {
+            seen.push_back(*draw_weights(parse_synthetic(name), pool)->model_fingerprint());
+        }
+        std::sort(seen.begin(), seen.end());
+        QVERIFY(std::unique(seen.begin(), seen.end()) == seen.end());
+    }
+
+    void file_writtenAndRead_isTheSame() {
+        const QTemporaryDir folder;
+        const std::filesystem::path file = std::filesystem::path(folder.path().toStdString()) / "new" / "s.json";
+        Sensitivity s = small();
+        s.formats[0].errors[3] = 0.1 + 0.2;
+        s.source = "quotes \" and \xff bytes";
+        write_sensitivity(s, "m", file);
+        const Sensitivity read = read_sensitivity(file);
+        QCOMPARE(read.formats.size(), s.formats.size());
+        for (const WeightType format : {WeightType::kHqq4, WeightType::kHqq2}) {
+            for (std::int64_t i = 0; i < 6; ++i) {
+                QCOMPARE(read.error(format, i / 3, i % 3), s.error(format, i / 3, i % 3));
+            }
+        }
+        try {
+            write_sensitivity(s, "m", "/proc/none/s.json");
+            QFAIL("no error");
+        } catch (const Error& error) {
+            QVERIFY(std::string(error.what()).find("/proc/none/s.json cannot be written") != std::string::npos);
+        }
+    }
+
+    void parse_damaged_namesFileAndKey_data() {
+        QTest::addColumn<QString>("text");
+        QTest::addColumn<QString>("message");
+        const auto row = [](const char* name, const std::string& text, const char* message) {
+            QTest::newRow(name) << QString::fromStdString(text) << QString(message);
+        };
+        row("not JSON", "{", "not valid JSON");
+        row("another format", R"({"format": "x"})", "\"format\" is \"x\"");
+        row("no errors", R"({"format": "offstage-sensitivity", "version": 1, "n_layers": 1, "n_experts": 1})",
+            "errors");
+        row("errors no object", document("[]"), "\"errors\" is a list of 0");
+        row("unknown weights", document(R"({"q5": [[1, 1]]})"), "\"q5\"");
+        row("a layer too many", document(R"({"hqq4": [[1, 1], [1, 1]]})"), "\"errors\".hqq4 is a list of 2");
+        row("an expert too few", document(R"({"hqq4": [[1]]})"), "\"errors\".hqq4[0] is a list of 1");
+        row("a text", document(R"({"hqq4": [[1, "1"]]})"), "\"errors\".hqq4[0][1] is \"1\"");
+        row("negative", document(R"({"hqq4": [[1, -1]]})"), "\"errors\".hqq4[0][1] is -1");
+        row("too large", document(R"({"hqq4": [[1, 11]]})"), "\"errors\".hqq4[0][1] is 11");
+        row("twice", document(R"({"hqq4": [[1, 1]], "hqq4": [[1, 1]]})"), "appears twice");
+    }
+    void parse_damaged_namesFileAndKey() {
+        QFETCH(QString, text);
+        QFETCH(QString, message);
+        try {
+            parse_sensitivity(text.toStdString(), "s.json");
+            QFAIL("no error");
+        } catch (const Error& error) {
+            QCOMPARE(error.kind(), ErrorKind::kInvalidModel);
+            QVERIFY2(QString(error.what()).startsWith("s.json: "), error.what());
+            QVERIFY2(QString(error.what()).contains(message), error.what());
+        }
+    }
+
+    void storedInputs_keepTheReadersPromises() {
+        QDirIterator files(OFFSTAGE_SOURCE_DIR "/tests/fuzz/corpus/sensitivity", QDir::Files);
+        int n = 0;
+        for (; files.hasNext(); ++n) {
+            QFile file(files.next());
+            QVERIFY(file.open(QFile::ReadOnly));
+            const std::string broken = tests::check_sensitivity(file.readAll().toStdString());
+            QVERIFY2(broken.empty(), qPrintable(file.fileName() + ": " + QString::fromStdString(broken)));
+        }
+        QVERIFY(n > 0);
+    }
+};
+
+QTEST_GUILESS_MAIN(TestSensitivity)
+#include "tst_sensitivity.moc"
