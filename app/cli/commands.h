@@ -22,8 +22,8 @@ struct ModelOptions {
     std::string vram;  // "6GiB"; empty: all
     std::string ram;
     std::string policy = "auto";
-    std::string profile;  // of expert use; empty: the model's own
     std::string quant;    // "experts=hqq3,dense=8"; empty: as in the checkpoint
+    std::string profile;  // of expert use; empty: the model's own
     bool paced = false;
     bool dry = false;
     std::string cache = "slru";
@@ -72,6 +72,7 @@ struct ProfileOptions {
 struct PlanOptions {
     ModelOptions model;
     std::int64_t prompt = 512;
+    bool compare = false;
 };
 
 struct RecallOptions {

@@ -113,11 +113,13 @@ void add_device_options(CLI::App& command, ModelOptions& options) {
 // How experts are kept, moved and guessed while tokens are made.
 void add_expert_options(CLI::App& command, ModelOptions& options) {
     add_quant_option(command, options);
-    command.add_option("--min-bits", options.min_bits,
-                       "Lets each expert have the format that is best for speed, with so many bits per weight in the mean")
+    command
+        .add_option("--min-bits", options.min_bits,
+                    "Lets each expert have the format that is best for speed, with so many bits per weight in the mean")
         ->check(CLI::PositiveNumber);
-    command.add_option("--max-loss", options.max_loss,
-                       "The same, up to so much predicted loss (squared relative error, weighted by use)")
+    command
+        .add_option("--max-loss", options.max_loss,
+                    "The same, up to so much predicted loss (squared relative error, weighted by use)")
         ->check(CLI::PositiveNumber);
     command
         .add_option("--cache", options.cache,
@@ -125,8 +127,9 @@ void add_expert_options(CLI::App& command, ModelOptions& options) {
         ->check(CLI::IsMember({"static", "lru-layer", "lru", "lfu", "slru"}))
         ->capture_default_str();
     command
-        .add_option("--prefetch", options.prefetch,
-                    "Speculative loading of the next layer's experts: off, always, or auto (while live tokens show a gain)")
+        .add_option(
+            "--prefetch", options.prefetch,
+            "Speculative loading of the next layer's experts: off, always, or auto (while live tokens show a gain)")
         ->check(CLI::IsMember({"off", "auto", "always"}))
         ->capture_default_str();
 }
@@ -194,8 +197,9 @@ int run(int argc, char** argv) {
         ->check(CLI::Range(1, 16))
         ->excludes(beam)
         ->capture_default_str();
-    command->add_option("--replan-script", generate.replan_script,
-                        "JSON lines {\"at_token\": N, \"vram\": \"8GiB\", ...}: budgets that move while the answer is made");
+    command->add_option(
+        "--replan-script", generate.replan_script,
+        "JSON lines {\"at_token\": N, \"vram\": \"8GiB\", ...}: budgets that move while the answer is made");
     command->add_option("--trace", generate.trace, "Write the routing of every token to this file, for replay");
     add_expert_options(*command, generate.model);
     add_device_options(*command, generate.model);
@@ -300,6 +304,9 @@ int run(int argc, char** argv) {
     add_device_options(*command, plan.model);
     add_compute_options(*command, plan.model);
     add_json_option(*command, plan.model);
+    add_expert_options(*command, plan.model);
+    command->add_flag("--compare", plan.compare,
+                      "List what the same budgets allow in one format for all, by popularity and in whole layers");
     command->callback([&] { status = offstage::cli::run_plan(plan); });
 
     PerplexityOptions perplexity;
