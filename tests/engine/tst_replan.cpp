@@ -132,7 +132,8 @@ class TestReplan : public QObject {
         request.context = 192;
         Play disturbed(request);
         const std::int64_t small = disturbed.model.plan().context;
-        const std::uint64_t kv_of_2560 = undisturbed.model.plan().kv_bytes;
+        const std::uint64_t bare =
+            disturbed.model.plan().dense_bytes + disturbed.model.plan().workspace_bytes + 2 * expert_bytes_;
         std::mt19937_64 random(5);
         std::vector<TokenId> next = prompt_;
         int spilled = 0, refused = 0;
@@ -142,7 +143,8 @@ class TestReplan : public QObject {
                 ReplanRequest replan;
                 // Sometimes less than the conversation holds already, sometimes with VRAM for none of it.
                 replan.context = small + static_cast<std::int64_t>(random() % 2300);
-                replan.vram_bytes = random() % 3 == 0 ? vramFor(0) - kv_of_2560 - 300'000 : vramFor(10);
+                if (*replan.context - disturbed.sequence.size() < 20) *replan.context -= 20;  // too short, clearly
+                replan.vram_bytes = random() % 3 == 0 ? bare : vramFor(10);
                 disturbed.replanner.begin(static_cast<std::uint64_t>(token), replan, token);
                 refused += disturbed.replanner.reports().back().problem.empty() ? 0 : 1;
             }
