@@ -395,7 +395,7 @@ int run(int argc, char** argv) {
         ->capture_default_str();
     command
         ->add_option("--margin", replay.settings.margin,
-                     "How many times hotter an expert must be to take a protected place")
+                     "slru: how many times hotter an expert must be than the one that goes")
         ->check(CLI::Range(1.0, 1000.0))
         ->capture_default_str();
     command
