@@ -28,6 +28,8 @@ struct ModelOptions {
     bool dry = false;
     std::string cache = "slru";
     std::string prefetch = "auto";
+    double dry_repeat = 0;
+    double dry_guess_recall = 1;
     double min_bits = 0;  // floors of quality; 0: not set
     double max_loss = 0;
 };

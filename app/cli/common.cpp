@@ -27,6 +27,8 @@ engine::LoadRequest load_request(const ModelOptions& options) {
     request.quality = {options.min_bits, options.max_loss};
     request.paced = options.paced;
     request.dry = options.dry;
+    request.dry_repeat = options.dry_repeat;
+    request.dry_guess_recall = options.dry_guess_recall;
     return request;
 }
 

@@ -267,6 +267,16 @@ int run(int argc, char** argv) {
     command->add_flag("--dry", bench.model.dry,
                       "Scenarios of a synthetic model on an emulated device with a host: account the time, compute "
                       "nothing; experts are drawn from --profile");
+    command
+        ->add_option("--dry-repeat", bench.model.dry_repeat,
+                     "Of the drawn routing: chance that a token's choice is the one of the token before")
+        ->check(CLI::Range(0.0, 0.99))
+        ->capture_default_str();
+    command
+        ->add_option("--dry-guess-recall", bench.model.dry_guess_recall,
+                     "Of the drawn routing: chance that speculative loading guesses an expert right")
+        ->check(CLI::Range(0.0, 1.0))
+        ->capture_default_str();
     add_compute_options(*command, bench.model);
     add_json_option(*command, bench.model);
     command->callback([&] { status = offstage::cli::run_bench(bench); });

@@ -149,6 +149,7 @@ struct EmulatedAccelerator::State {
     AddressSpace addresses;
     const DrawnRouting dry;
     std::int64_t dry_layer = 0;               // the one whose attention was last
+    int dry_routed = 0;                       // how often its router has run
     std::vector<std::int64_t> dry_positions;  // of the step's rows
     Arena arena;
     Timeline timeline;
@@ -378,6 +379,7 @@ void EmulatedAccelerator::rotate_and_store(std::int64_t layer, const AttentionSh
     if (!state_->dry) state_->operations.rotate_and_store(layer, shape, segments, cos, sin, qkv, kv);
     if (state_->dry) {
         state_->dry_layer = layer;
+        state_->dry_routed = 0;
         state_->dry_positions.clear();
         for (const AttentionSegment& segment : segments) {
             for (std::int64_t t = 0; t < segment.n_tokens; ++t) state_->dry_positions.push_back(segment.past + t);
@@ -429,8 +431,10 @@ void EmulatedAccelerator::route(const float* gate, const float* x, std::int64_t 
     if (state_->dry) {
         for (std::int64_t row = 0; row < n; ++row) {
             const std::int64_t position = state_->dry_positions[static_cast<std::size_t>(row)];
-            state_->dry(state_->dry_layer, position, row, experts + row * n_active);
+            state_->dry(state_->dry_layer + state_->dry_routed, position, row, state_->dry_routed > 0,
+                        experts + row * n_active);
         }
+        ++state_->dry_routed;
     } else {
         state_->operations.route(gate, x, n, hidden_dim, n_experts, n_active, experts, weights);
     }

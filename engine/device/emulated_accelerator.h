@@ -22,9 +22,11 @@ namespace offstage::engine {
 // moments. It needs a profile with a host, and what comes out of it is worthless but for the clock.
 class EmulatedAccelerator final : public Backend {
   public:
-    // The experts (n_active of them) of one token: its layer, its position in its sequence, its row in the step.
-    using DrawnRouting =
-        std::function<void(std::int64_t layer, std::int64_t position, std::int64_t row, std::int32_t* experts)>;
+    // The experts (n_active of them) of one token: its layer, its position in its sequence, its row in the step. A layer
+    // whose router runs a second time before the next layer's attention guesses the next layer's experts (`guess`;
+    // `layer` is that next one).
+    using DrawnRouting = std::function<void(std::int64_t layer, std::int64_t position, std::int64_t row, bool guess,
+                                            std::int32_t* experts)>;
 
     // Operations run on `operations`'s pool, which must outlive this object and is used from the calling thread only.
     // `dry`: makes it a dry run.

@@ -166,7 +166,7 @@ void LoadedModel::open_source(const LoadRequest& request, Text text) {
 
 void LoadedModel::open_devices(const LoadRequest& request) {
     if (request.dry) {
-        device_ = open_dry_device(request.device, request.vram_bytes, *host_, PositionRouting(popularity_, 1));
+        device_ = open_dry_device(request.device, request.vram_bytes, *host_, PositionRouting(popularity_, 1, {request.dry_repeat, request.dry_guess_recall}));
         const std::uint64_t ram = request.ram_bytes > 0 ? request.ram_bytes : std::uint64_t{1} << 42;
         own_ram_ = std::make_unique<Arena>("RAM", addresses_, ram);
         ram_ = own_ram_.get();
@@ -389,8 +389,8 @@ KvRoom LoadedModel::kv_room(const Plan& plan) const {
 
 void LoadedModel::put_in_force(const Plan& plan, const Budget& budget) {
     experts_->settle();
-    if (kv_room(plan) != kv_->room()) kv_->resize(kv_room(plan));
     forward_->set_context(plan.context);
+    if (kv_room(plan) != kv_->room()) kv_->resize(kv_room(plan));
     if (!device_->shares_host_memory()) {
         std::uint64_t largest = 0;
         for (std::size_t i = 0; i < plan.places.size(); ++i) {

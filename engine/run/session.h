@@ -73,6 +73,8 @@ struct LoadRequest {
     // A synthetic model on an emulated device with an accounted host: computes nothing, accounts the time (see
     // EmulatedAccelerator). What it says is worthless.
     bool dry = false;
+    double dry_repeat = 0;        // see PositionRouting::Habits
+    double dry_guess_recall = 1;
     FaultDrill drill;
     // Tests: opens the device in the place of open_device().
     std::function<std::unique_ptr<Backend>(std::uint64_t vram_bytes)> opens_device;
