@@ -210,6 +210,7 @@ void LoadedModel::load_popularity(const LoadRequest& request) {
                                                   "; make a profile of this model (offstage-cli profile).");
     }
     popularity_ = std::move(read);
+    popularity_.n_active = config_.n_active;  // shares are of this model's calls
 }
 
 void LoadedModel::make_plans(const LoadRequest& request) {
