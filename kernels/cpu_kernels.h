@@ -29,6 +29,15 @@ struct ExpertView {
     std::int64_t ffn_dim = 0;
 };
 
+// One layer's keys and values of one head of a sequence, in blocks: key k is the head_dim floats at
+// blocks[k / kKvBlockTokens] + keys + k % kKvBlockTokens * head_dim; its value lies in the same way from `values` on.
+// The offsets are KvShape::part_offset()'s.
+struct KvHead {
+    const float* const* blocks = nullptr;
+    std::int64_t keys = 0;
+    std::int64_t values = 0;
+};
+
 struct CpuKernels {
     InstructionSet instruction_set;
 
@@ -54,23 +63,14 @@ struct CpuKernels {
     // cos, sin: head_dim/2 values for the position.
     void (*rope)(float* head, const float* cos, const float* sin, std::int64_t head_dim);
 
-    // Attention of one query head for n_queries consecutive tokens over a cache of n_keys keys and values, causal:
-    // query q (0-based) sees keys [0, n_keys - n_queries + q]. q, out: rows of head_dim with the given strides.
-    // keys, values: (n_keys, head_dim) contiguous. Softmax in float32 with the maximum subtracted; scale applied to q .
-    // k. scratch: at least attention_scratch_floats(n_keys, head_dim) floats, owned by the caller.
-    void (*attention)(const float* q, std::int64_t q_stride, const float* keys, const float* values,
+    // Attention of one query head for n_queries consecutive tokens over the cache of their sequence, causal: query q
+    // (0-based) sees keys [first_key, n_keys - n_queries + q]; first_key <= n_keys - n_queries. q, out: rows of
+    // head_dim with the given strides. Softmax in float32 with the maximum subtracted; scale applied to q . k. The
+    // result does not depend on where the blocks lie, bit by bit. scratch: at least attention_scratch_floats(n_keys,
+    // head_dim) floats, owned by the caller.
+    void (*attention)(const float* q, std::int64_t q_stride, const KvHead& kv, std::int64_t first_key,
                       std::int64_t n_queries, std::int64_t n_keys, std::int64_t head_dim, float scale, float* out,
                       std::int64_t out_stride, float* scratch);
-
-    // The same over a KV cache in blocks: key k of the sequence lies in slot blocks[k / kKvBlockTokens] *
-    // kKvBlockTokens
-    // + k % kKvBlockTokens of keys and values (n_slots, head_dim). Query q sees keys [first_key, n_keys - n_queries +
-    // q]; first_key <= n_keys - n_queries. With first_key 0 the result is attention()'s, bit by bit, wherever the
-    // blocks lie. blocks may be nullptr: key k lies in slot k.
-    void (*attention_blocks)(const float* q, std::int64_t q_stride, const float* keys, const float* values,
-                             const std::int32_t* blocks, std::int64_t first_key, std::int64_t n_queries,
-                             std::int64_t n_keys, std::int64_t head_dim, float scale, float* out,
-                             std::int64_t out_stride, float* scratch);
 
     // out[i] = silu(gate[i]) * up[i].   out may be gate.
     void (*silu_mul)(const float* gate, const float* up, std::int64_t n, float* out);

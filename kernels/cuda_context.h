@@ -30,12 +30,13 @@ struct CudaFacts {
 
 enum class CudaQueue : std::uint8_t { kCompute, kCopy };
 
-// Tokens of one sequence: see engine's AttentionSegment. `blocks` in the device's memory.
+// Tokens of one sequence: see engine's AttentionSegment. `blocks`, in the device's memory: addresses that its kernels
+// can use, of its own memory or of pinned host memory.
 struct CudaSegment {
     std::int64_t first_row = 0;
     std::int64_t n_tokens = 0;
     std::int64_t past = 0;
-    const std::int32_t* blocks = nullptr;
+    float* const* blocks = nullptr;
 };
 
 struct CudaAttentionShape {
@@ -90,6 +91,8 @@ class CudaContext {
     // Page-locks host memory; false (no failure) when the system refuses.
     virtual bool pin(void* host, std::size_t bytes) = 0;
     virtual void unpin(void* host) = 0;
+    // Where kernels find pinned host memory; nullptr (no failure) where they cannot.
+    virtual void* mapped(void* pinned_host) = 0;
 
     // ---- queues. Tickets of a queue count from 1; ticket 0 is long past.
     virtual void upload(void* device, const void* host, std::size_t bytes) = 0;
@@ -124,10 +127,10 @@ class CudaContext {
     virtual void add(const float* y, std::int64_t n, float* x) = 0;
     virtual void rotate_and_store(std::int64_t layer, const CudaAttentionShape& shape, const CudaSegment* segments,
                                   std::size_t n_segments, const float* cos, const float* sin, float* qkv,
-                                  const KvView& kv) = 0;
+                                  const KvShape& kv) = 0;
     virtual void attend(std::int64_t layer, const CudaAttentionShape& shape, const CudaSegment* segments,
-                        std::size_t n_segments, const float* qkv, const KvView& kv, float* out) = 0;
-    virtual void copy_kv_block(const KvView& kv, std::int32_t from, std::int32_t to, std::int64_t n_tokens) = 0;
+                        std::size_t n_segments, const float* qkv, const KvShape& kv, float* out) = 0;
+    virtual void copy_kv_block(const KvShape& kv, const float* from, float* to, std::int64_t n_tokens) = 0;
     virtual void route(const float* gate, const float* x, std::int64_t n, std::int64_t hidden_dim,
                        std::int64_t n_experts, std::int64_t n_active, std::int32_t* experts, float* weights) = 0;
     virtual void experts(const CudaExpertShape& shape, const CudaExpertCall* calls, std::size_t n_calls,

@@ -160,21 +160,22 @@ struct WeightView {
     }
 };
 
-// Tokens of one block of a KV cache: keys and values of a sequence lie in blocks of this many, in any order.
+// Tokens of one block of a KV cache: keys and values of a sequence lie in blocks of this many, each block anywhere.
 inline constexpr std::int64_t kKvBlockTokens = 64;
 
-// Keys and values of all layers in one piece of memory, float32: (n_layers, 2, n_kv_heads, n_slots, head_dim), part 0
-// keys, part 1 values. Slot s belongs to block s / kKvBlockTokens. The memory belongs to somebody else.
-struct KvView {
-    float* data = nullptr;
+// What a block of a KV cache holds, contiguous, float32: (n_layers, 2, n_kv_heads, kKvBlockTokens, head_dim), part 0
+// keys, part 1 values. Blocks begin at multiples of 16 bytes.
+struct KvShape {
     std::int64_t n_layers = 0;
     std::int64_t n_kv_heads = 0;
-    std::int64_t n_slots = 0;  // multiple of kKvBlockTokens
     std::int64_t head_dim = 0;
 
-    // (n_slots, head_dim), contiguous.
-    float* part(std::int64_t layer, std::int64_t part, std::int64_t kv_head) const {
-        return data + ((layer * 2 + part) * n_kv_heads + kv_head) * n_slots * head_dim;
+    constexpr std::int64_t n_parts() const { return n_layers * 2 * n_kv_heads; }
+    constexpr std::int64_t part_floats() const { return kKvBlockTokens * head_dim; }
+    constexpr std::int64_t block_floats() const { return n_parts() * part_floats(); }
+    // In floats from the block's beginning: (kKvBlockTokens, head_dim).
+    constexpr std::int64_t part_offset(std::int64_t layer, std::int64_t part, std::int64_t kv_head) const {
+        return ((layer * 2 + part) * n_kv_heads + kv_head) * part_floats();
     }
 };
 

@@ -1,6 +1,7 @@
 #include <iostream>
 
 #include "app/cli/commands.h"
+#include "app/cli/replan_script.h"
 
 namespace offstage::cli {
 
@@ -42,6 +43,12 @@ nlohmann::ordered_json to_json(const engine::GenerationResult& result, const eng
                                    {"decode_policy", device.decode_policy},
                                    {"decisions", device.decisions},
                                    {"dispatch_overhead", device.dispatch_overhead},
+                                   {"guessed_copies", device.guessed_copies},
+                                   {"used_guesses", device.used_guesses},
+                                   {"admissions", device.admissions},
+                                   {"median_step_s", device.median_step_s},
+                                   {"longest_step_s", device.longest_step_s},
+                                   {"mean_bits", device.mean_bits},
                                    {"notes", model.notes}};
     if (!result.answers.empty()) json["answers"] = to_json(result.answers);
     return json;
@@ -60,6 +67,8 @@ void print_answers(const engine::GenerationResult& result, bool beams) {
 }  // namespace
 
 int run_generate(const GenerateOptions& options) {
+    const auto orders = options.replan_script.empty() ? std::vector<ReplanOrder>{}
+                                                      : read_replan_script(options.replan_script);
     const auto session = engine::Session::create();
     const engine::ModelSummary model = session->load(load_request(options.model), progress_on_terminal(), {});
 
@@ -72,14 +81,29 @@ int run_generate(const GenerateOptions& options) {
     request.max_tokens = options.max_tokens;
     request.beam = options.beam;
     request.n_answers = options.n_answers;
+    request.trace_file = options.trace;
 
     const bool several = options.beam.width > 1 || options.n_answers > 1;
     engine::TextDeltaFn stream;
     if (!options.model.json && !several)
         stream = [](const engine::TextDelta& delta) { std::cout << delta.text << std::flush; };
-    const engine::GenerationResult result = session->generate(request, stream, {});
+    std::size_t next_order = 0;
+    const auto carry_out_due = [&](std::int64_t n_tokens) {
+        while (next_order < orders.size() && orders[next_order].at_token <= n_tokens) {
+            carry_out(orders[next_order++], *session);
+        }
+    };
+    carry_out_due(0);
+    const auto on_delta = [&](const engine::TextDelta& delta) {
+        carry_out_due(delta.n_tokens);
+        if (stream) stream(delta);
+    };
+    const engine::GenerationResult result = session->generate(request, on_delta, {});
     if (options.model.json) {
-        print_json(to_json(result, model));
+        nlohmann::ordered_json json = to_json(result, model);
+        json["replans"] = nlohmann::ordered_json::array();
+        for (const engine::ReplanReport& report : session->replans()) json["replans"].push_back(to_json(report));
+        print_json(json);
         return 0;
     }
     if (several) {

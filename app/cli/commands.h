@@ -22,10 +22,16 @@ struct ModelOptions {
     std::string vram;  // "6GiB"; empty: all
     std::string ram;
     std::string policy = "auto";
-    std::string profile;  // of expert use; empty: the model's own
     std::string quant;    // "experts=hqq3,dense=8"; empty: as in the checkpoint
+    std::string profile;  // of expert use; empty: the model's own
     bool paced = false;
     bool dry = false;
+    std::string cache = "slru";
+    std::string prefetch = "auto";
+    double dry_repeat = 0;
+    double dry_guess_recall = 1;
+    double min_bits = 0;  // floors of quality; 0: not set
+    double max_loss = 0;
 };
 
 struct GenerateOptions {
@@ -37,6 +43,8 @@ struct GenerateOptions {
     engine::SamplerSettings sampler;
     engine::BeamSettings beam;
     int n_answers = 1;
+    std::string replan_script;  // file; empty: none
+    std::string trace;          // file to write the routing to; empty: none
 };
 
 struct LogitsOptions {
@@ -66,6 +74,7 @@ struct ProfileOptions {
 struct PlanOptions {
     ModelOptions model;
     std::int64_t prompt = 512;
+    bool compare = false;
 };
 
 struct RecallOptions {

@@ -20,10 +20,15 @@ engine::LoadRequest load_request(const ModelOptions& options) {
     if (!options.vram.empty()) request.vram_bytes = engine::parse_bytes(options.vram, "--vram");
     if (!options.ram.empty()) request.ram_bytes = engine::parse_bytes(options.ram, "--ram");
     request.dispatch = engine::parse_dispatch(options.policy);
-    request.popularity_file = options.profile;
     if (!options.quant.empty()) request.quant = engine::parse_quant(options.quant);
+    request.popularity_file = options.profile;
+    request.cache = engine::parse_cache_kind(options.cache);
+    request.prefetch = engine::parse_prefetch(options.prefetch);
+    request.quality = {options.min_bits, options.max_loss};
     request.paced = options.paced;
     request.dry = options.dry;
+    request.dry_repeat = options.dry_repeat;
+    request.dry_guess_recall = options.dry_guess_recall;
     return request;
 }
 

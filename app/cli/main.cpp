@@ -110,6 +110,30 @@ void add_device_options(CLI::App& command, ModelOptions& options) {
     command.add_option("--profile", options.profile, "Profile of expert use (offstage-cli profile), for placement");
 }
 
+// How experts are kept, moved and guessed while tokens are made.
+void add_expert_options(CLI::App& command, ModelOptions& options) {
+    add_quant_option(command, options);
+    command
+        .add_option("--min-bits", options.min_bits,
+                    "Lets each expert have the format that is best for speed, with so many bits per weight in the mean")
+        ->check(CLI::PositiveNumber);
+    command
+        .add_option("--max-loss", options.max_loss,
+                    "The same, up to so much predicted loss (squared relative error, weighted by use)")
+        ->check(CLI::PositiveNumber);
+    command
+        .add_option("--cache", options.cache,
+                    "Which experts copied on demand stay on the device: static, lru-layer, lru, lfu or slru")
+        ->check(CLI::IsMember({"static", "lru-layer", "lru", "lfu", "slru"}))
+        ->capture_default_str();
+    command
+        .add_option(
+            "--prefetch", options.prefetch,
+            "Speculative loading of the next layer's experts: off, always, or auto (while live tokens show a gain)")
+        ->check(CLI::IsMember({"off", "auto", "always"}))
+        ->capture_default_str();
+}
+
 void add_paced_option(CLI::App& command, ModelOptions& options) {
     command.add_flag("--paced", options.paced, "An emulated device answers no faster than the device would");
 }
@@ -173,6 +197,11 @@ int run(int argc, char** argv) {
         ->check(CLI::Range(1, 16))
         ->excludes(beam)
         ->capture_default_str();
+    command->add_option(
+        "--replan-script", generate.replan_script,
+        "JSON lines {\"at_token\": N, \"vram\": \"8GiB\", ...}: budgets that move while the answer is made");
+    command->add_option("--trace", generate.trace, "Write the routing of every token to this file, for replay");
+    add_expert_options(*command, generate.model);
     add_device_options(*command, generate.model);
     add_paced_option(*command, generate.model);
     add_compute_options(*command, generate.model);
@@ -184,6 +213,7 @@ int run(int argc, char** argv) {
     add_model_option(*command, chat.model);
     command->add_option("--prompt", chat.prompt, "First message");
     add_sampler_options(*command, chat);
+    add_expert_options(*command, chat.model);
     add_device_options(*command, chat.model);
     add_paced_option(*command, chat.model);
     add_compute_options(*command, chat.model);
@@ -194,6 +224,7 @@ int run(int argc, char** argv) {
     add_model_option(*command, logits.model);
     command->add_option("--tokens", logits.tokens, "Token ids, separated by commas")->required();
     command->add_flag("--all", logits.all, "After every token, not only after the last");
+    add_expert_options(*command, logits.model);
     add_device_options(*command, logits.model);
     add_paced_option(*command, logits.model);
     add_compute_options(*command, logits.model);
@@ -230,11 +261,22 @@ int run(int argc, char** argv) {
         ->needs(scenario);
     command->add_flag("--markdown", bench.markdown, "With --json: the table as well, under \"markdown\"")
         ->needs(scenario);
+    add_expert_options(*command, bench.model);
     add_device_options(*command, bench.model);
     add_paced_option(*command, bench.model);
     command->add_flag("--dry", bench.model.dry,
                       "Scenarios of a synthetic model on an emulated device with a host: account the time, compute "
                       "nothing; experts are drawn from --profile");
+    command
+        ->add_option("--dry-repeat", bench.model.dry_repeat,
+                     "Of the drawn routing: chance that a token's choice is the one of the token before")
+        ->check(CLI::Range(0.0, 0.99))
+        ->capture_default_str();
+    command
+        ->add_option("--dry-guess-recall", bench.model.dry_guess_recall,
+                     "Of the drawn routing: chance that speculative loading guesses an expert right")
+        ->check(CLI::Range(0.0, 1.0))
+        ->capture_default_str();
     add_compute_options(*command, bench.model);
     add_json_option(*command, bench.model);
     command->callback([&] { status = offstage::cli::run_bench(bench); });
@@ -272,6 +314,9 @@ int run(int argc, char** argv) {
     add_device_options(*command, plan.model);
     add_compute_options(*command, plan.model);
     add_json_option(*command, plan.model);
+    add_expert_options(*command, plan.model);
+    command->add_flag("--compare", plan.compare,
+                      "List what the same budgets allow in one format for all, by popularity and in whole layers");
     command->callback([&] { status = offstage::cli::run_plan(plan); });
 
     PerplexityOptions perplexity;
@@ -360,7 +405,7 @@ int run(int argc, char** argv) {
         ->capture_default_str();
     command
         ->add_option("--margin", replay.settings.margin,
-                     "How many times hotter an expert must be to take a protected place")
+                     "slru: how many times hotter an expert must be than the one that goes")
         ->check(CLI::Range(1.0, 1000.0))
         ->capture_default_str();
     command

@@ -38,14 +38,22 @@ struct DeviceEvent {
 };
 
 // Tokens of one sequence in a step: rows [first_row, first_row + n_tokens) of the step's activations follow `past`
-// tokens that the KV cache holds. Key k of the sequence lies in slot blocks[k / kKvBlockTokens] * kKvBlockTokens + k %
-// kKvBlockTokens; the table covers past + n_tokens keys.
+// tokens that the KV cache holds. Key k of the sequence lies in block k / kKvBlockTokens (kernels::KvShape); the table
+// covers past + n_tokens keys. A block lies in the device's memory, or in host memory that mapped() gave the address
+// of.
 struct AttentionSegment {
     std::int64_t first_row = 0;
     std::int64_t n_tokens = 0;
     std::int64_t past = 0;
-    std::span<const std::int32_t> blocks;         // host memory, valid until the next host_wait
-    const std::int32_t* device_blocks = nullptr;  // the same table in the device's memory
+    std::span<float* const> blocks;         // the device's addresses, in host memory, valid until the next host_wait
+    float* const* device_blocks = nullptr;  // the same table in the device's memory
+    std::span<const std::uint8_t> in_host;  // 1 for each block in host memory; as long as blocks, or empty: none
+};
+
+// A block of a KV cache, by the device's address.
+struct KvBlock {
+    float* data = nullptr;
+    bool in_host = false;
 };
 
 struct AttentionShape {
@@ -91,6 +99,8 @@ class Backend {
     // copies then work, slower. No-op and true where it has no meaning. unpin() before the memory is given back.
     virtual bool pin(std::span<std::byte> host) = 0;
     virtual void unpin(std::span<std::byte> host) = 0;
+    // Where the operations find host memory that pin() locked; nullptr where they cannot use it.
+    virtual std::byte* mapped(std::byte* pinned_host) = 0;
 
     // ---- queues and events
     // Compute queue. `host` must stay until a later host_wait; download()'s bytes are there after it.
@@ -132,16 +142,16 @@ class Backend {
     // x += y, n values.
     virtual void add(const float* y, std::int64_t n, float* x) = 0;
     // qkv: (rows, (n_heads + 2 n_kv_heads) * head_dim), q heads, k heads, v heads. Rotates q and k in place (half-split
-    // pairing; cos, sin: (rows, head_dim / 2) of each row's position) and stores k and v in the layer's slots.
+    // pairing; cos, sin: (rows, head_dim / 2) of each row's position) and stores k and v in the sequences' blocks.
     virtual void rotate_and_store(std::int64_t layer, const AttentionShape& shape,
                                   std::span<const AttentionSegment> segments, const float* cos, const float* sin,
-                                  float* qkv, const kernels::KvView& kv) = 0;
-    // out (rows, n_heads * head_dim): causal attention of each row over its own sequence.
+                                  float* qkv, const kernels::KvShape& kv) = 0;
+    // out (rows, n_heads * head_dim): causal attention of each row over its own sequence. Where the blocks lie never
+    // changes the result, bit by bit.
     virtual void attend(std::int64_t layer, const AttentionShape& shape, std::span<const AttentionSegment> segments,
-                        const float* qkv, const kernels::KvView& kv, float* out) = 0;
-    // Copies the first n_tokens slots of a block to another, all layers: a sequence parts from another inside a block.
-    virtual void copy_kv_block(const kernels::KvView& kv, std::int32_t from, std::int32_t to,
-                               std::int64_t n_tokens) = 0;
+                        const float* qkv, const kernels::KvShape& kv, float* out) = 0;
+    // Copies the first n_tokens tokens of a block to another, all layers: a sequence parts from another inside a block.
+    virtual void copy_kv_block(const kernels::KvShape& kv, KvBlock from, KvBlock to, std::int64_t n_tokens) = 0;
     // Router (kernels::route_softmax_top_k, renormalised): gate float32 (n_experts, hidden_dim); experts, weights:
     // (n, n_active), best first.
     virtual void route(const float* gate, const float* x, std::int64_t n, std::int64_t hidden_dim,
@@ -165,7 +175,7 @@ class Backend {
     }
 
     // Bytes of scratch memory (MemoryUse::kWorkspace) that the operations take for steps of up to n tokens; allocated
-    // by reserve(), which throws Error (kOutOfMemory).
+    // by reserve(), which throws Error (kOutOfMemory) and then keeps what it had.
     struct StepShape {
         std::int64_t n_tokens = 1;
         std::int64_t hidden_dim = 0;

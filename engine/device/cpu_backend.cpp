@@ -146,16 +146,16 @@ void CpuBackend::add(const float* y, std::int64_t n, float* x) {
 
 void CpuBackend::rotate_and_store(std::int64_t layer, const AttentionShape& shape,
                                   std::span<const AttentionSegment> segments, const float* cos, const float* sin,
-                                  float* qkv, const kernels::KvView& kv) {
+                                  float* qkv, const kernels::KvShape& kv) {
     state_->operations.rotate_and_store(layer, shape, segments, cos, sin, qkv, kv);
 }
 
 void CpuBackend::attend(std::int64_t layer, const AttentionShape& shape, std::span<const AttentionSegment> segments,
-                        const float* qkv, const kernels::KvView& kv, float* out) {
+                        const float* qkv, const kernels::KvShape& kv, float* out) {
     state_->operations.attend(layer, shape, segments, qkv, kv, out);
 }
 
-void CpuBackend::copy_kv_block(const kernels::KvView& kv, std::int32_t from, std::int32_t to, std::int64_t n_tokens) {
+void CpuBackend::copy_kv_block(const kernels::KvShape& kv, KvBlock from, KvBlock to, std::int64_t n_tokens) {
     state_->operations.copy_kv_block(kv, from, to, n_tokens);
 }
 

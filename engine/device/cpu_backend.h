@@ -22,6 +22,7 @@ class CpuBackend final : public Backend {
     void clear_failure() override;
     bool pin(std::span<std::byte>) override { return true; }
     void unpin(std::span<std::byte>) override {}
+    std::byte* mapped(std::byte* pinned_host) override { return pinned_host; }
 
     void upload(void* device, const void* host, std::size_t bytes) override;
     void download(void* host, const void* device, std::size_t bytes) override;
@@ -42,10 +43,10 @@ class CpuBackend final : public Backend {
     void multiply(const kernels::WeightView& weight, const float* x, std::int64_t n, float* y) override;
     void add(const float* y, std::int64_t n, float* x) override;
     void rotate_and_store(std::int64_t layer, const AttentionShape& shape, std::span<const AttentionSegment> segments,
-                          const float* cos, const float* sin, float* qkv, const kernels::KvView& kv) override;
+                          const float* cos, const float* sin, float* qkv, const kernels::KvShape& kv) override;
     void attend(std::int64_t layer, const AttentionShape& shape, std::span<const AttentionSegment> segments,
-                const float* qkv, const kernels::KvView& kv, float* out) override;
-    void copy_kv_block(const kernels::KvView& kv, std::int32_t from, std::int32_t to, std::int64_t n_tokens) override;
+                const float* qkv, const kernels::KvShape& kv, float* out) override;
+    void copy_kv_block(const kernels::KvShape& kv, KvBlock from, KvBlock to, std::int64_t n_tokens) override;
     void route(const float* gate, const float* x, std::int64_t n, std::int64_t hidden_dim, std::int64_t n_experts,
                std::int64_t n_active, std::int32_t* experts, float* weights) override;
     void experts(std::span<const ExpertCall> calls, const float* inputs, const std::int32_t* row_token,

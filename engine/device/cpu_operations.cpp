@@ -152,7 +152,7 @@ void CpuOperations::add(const float* y, std::int64_t n, float* x) {
 
 void CpuOperations::rotate_and_store(std::int64_t layer, const AttentionShape& shape,
                                      std::span<const AttentionSegment> segments, const float* cos, const float* sin,
-                                     float* qkv, const kernels::KvView& kv) {
+                                     float* qkv, const kernels::KvShape& kv) {
     const std::int64_t d = shape.head_dim;
     const std::int64_t stride = (shape.n_heads + 2 * shape.n_kv_heads) * d;
     const std::size_t head_bytes = as_size(d) * sizeof(float);
@@ -167,12 +167,10 @@ void CpuOperations::rotate_and_store(std::int64_t layer, const AttentionShape& s
                 const float* k = row + shape.n_heads * d;
                 const float* v = k + shape.n_kv_heads * d;
                 const std::int64_t key = segment.past + t;
-                const std::int64_t slot =
-                    std::int64_t{segment.blocks[as_size(key / kernels::kKvBlockTokens)]} * kernels::kKvBlockTokens +
-                    key % kernels::kKvBlockTokens;
+                float* to = segment.blocks[as_size(key / kernels::kKvBlockTokens)] + key % kernels::kKvBlockTokens * d;
                 for (std::int64_t head = 0; head < shape.n_kv_heads; ++head) {
-                    std::memcpy(kv.part(layer, 0, head) + slot * d, k + head * d, head_bytes);
-                    std::memcpy(kv.part(layer, 1, head) + slot * d, v + head * d, head_bytes);
+                    std::memcpy(to + kv.part_offset(layer, 0, head), k + head * d, head_bytes);
+                    std::memcpy(to + kv.part_offset(layer, 1, head), v + head * d, head_bytes);
                 }
             }
         });
@@ -180,7 +178,7 @@ void CpuOperations::rotate_and_store(std::int64_t layer, const AttentionShape& s
 }
 
 void CpuOperations::attend(std::int64_t layer, const AttentionShape& shape, std::span<const AttentionSegment> segments,
-                           const float* qkv, const kernels::KvView& kv, float* out) {
+                           const float* qkv, const kernels::KvShape& kv, float* out) {
     const std::int64_t d = shape.head_dim;
     const std::int64_t q_stride = (shape.n_heads + 2 * shape.n_kv_heads) * d;
     const std::int64_t out_stride = shape.n_heads * d;
@@ -213,21 +211,19 @@ void CpuOperations::attend(std::int64_t layer, const AttentionShape& shape, std:
         const std::int64_t n_keys = segment->past + end;
         const std::int64_t first_key = is_windowed(*segment) ? std::max<std::int64_t>(0, n_keys - window) : 0;
         const std::int64_t row = segment->first_row + begin;
-        state_->kernels.attention_blocks(
-            qkv + row * q_stride + head * d, q_stride, kv.part(layer, 0, head / heads_per_kv),
-            kv.part(layer, 1, head / heads_per_kv), segment->blocks.data(), first_key, end - begin, n_keys, d, scale,
-            out + row * out_stride + head * d, out_stride, state_->attention_scratch[as_size(thread)].data());
+        const kernels::KvHead keys_values{segment->blocks.data(), kv.part_offset(layer, 0, head / heads_per_kv),
+                                          kv.part_offset(layer, 1, head / heads_per_kv)};
+        state_->kernels.attention(qkv + row * q_stride + head * d, q_stride, keys_values, first_key, end - begin,
+                                  n_keys, d, scale, out + row * out_stride + head * d, out_stride,
+                                  state_->attention_scratch[as_size(thread)].data());
     });
 }
 
-void CpuOperations::copy_kv_block(const kernels::KvView& kv, std::int32_t from, std::int32_t to,
-                                  std::int64_t n_tokens) {
-    const std::int64_t block_floats = kernels::kKvBlockTokens * kv.head_dim;
-    state_->pool.parallel_for(kv.n_layers * 2 * kv.n_kv_heads, 16, [&](std::int64_t begin, std::int64_t end, int) {
+void CpuOperations::copy_kv_block(const kernels::KvShape& kv, KvBlock from, KvBlock to, std::int64_t n_tokens) {
+    const std::size_t part_bytes = as_size(n_tokens * kv.head_dim) * sizeof(float);
+    state_->pool.parallel_for(kv.n_parts(), 16, [&](std::int64_t begin, std::int64_t end, int) {
         for (std::int64_t i = begin; i < end; ++i) {
-            float* part = kv.data + i * kv.n_slots * kv.head_dim;
-            std::memcpy(part + to * block_floats, part + from * block_floats,
-                        as_size(n_tokens * kv.head_dim) * sizeof(float));
+            std::memcpy(to.data + i * kv.part_floats(), from.data + i * kv.part_floats(), part_bytes);
         }
     });
 }

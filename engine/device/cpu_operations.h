@@ -32,10 +32,10 @@ class CpuOperations {
     void multiply(const kernels::WeightView& weight, const float* x, std::int64_t n, float* y);
     void add(const float* y, std::int64_t n, float* x);
     void rotate_and_store(std::int64_t layer, const AttentionShape& shape, std::span<const AttentionSegment> segments,
-                          const float* cos, const float* sin, float* qkv, const kernels::KvView& kv);
+                          const float* cos, const float* sin, float* qkv, const kernels::KvShape& kv);
     void attend(std::int64_t layer, const AttentionShape& shape, std::span<const AttentionSegment> segments,
-                const float* qkv, const kernels::KvView& kv, float* out);
-    void copy_kv_block(const kernels::KvView& kv, std::int32_t from, std::int32_t to, std::int64_t n_tokens);
+                const float* qkv, const kernels::KvShape& kv, float* out);
+    void copy_kv_block(const kernels::KvShape& kv, KvBlock from, KvBlock to, std::int64_t n_tokens);
     void route(const float* gate, const float* x, std::int64_t n, std::int64_t hidden_dim, std::int64_t n_experts,
                std::int64_t n_active, std::int32_t* experts, float* weights);
     void experts(std::span<const ExpertCall> calls, const float* inputs, const std::int32_t* row_token, float* out);

@@ -90,6 +90,9 @@ class CudaBackend final : public Backend {
     void unpin(std::span<std::byte> host) override {
         if (!host.empty()) context_->unpin(host.data());
     }
+    std::byte* mapped(std::byte* pinned_host) override {
+        return static_cast<std::byte*>(context_->mapped(pinned_host));
+    }
 
     void upload(void* device, const void* host, std::size_t bytes) override {
         if (copy_fails()) {
@@ -142,17 +145,17 @@ class CudaBackend final : public Backend {
     }
     void add(const float* y, std::int64_t n, float* x) override { context_->add(y, n, x); }
     void rotate_and_store(std::int64_t layer, const AttentionShape& shape, std::span<const AttentionSegment> segments,
-                          const float* cos, const float* sin, float* qkv, const kernels::KvView& kv) override {
+                          const float* cos, const float* sin, float* qkv, const kernels::KvShape& kv) override {
         take(segments);
         context_->rotate_and_store(layer, shape_of(shape), segments_.data(), segments_.size(), cos, sin, qkv, kv);
     }
     void attend(std::int64_t layer, const AttentionShape& shape, std::span<const AttentionSegment> segments,
-                const float* qkv, const kernels::KvView& kv, float* out) override {
+                const float* qkv, const kernels::KvShape& kv, float* out) override {
         take(segments);
         context_->attend(layer, shape_of(shape), segments_.data(), segments_.size(), qkv, kv, out);
     }
-    void copy_kv_block(const kernels::KvView& kv, std::int32_t from, std::int32_t to, std::int64_t n_tokens) override {
-        context_->copy_kv_block(kv, from, to, n_tokens);
+    void copy_kv_block(const kernels::KvShape& kv, KvBlock from, KvBlock to, std::int64_t n_tokens) override {
+        context_->copy_kv_block(kv, from.data, to.data, n_tokens);
     }
     void route(const float* gate, const float* x, std::int64_t n, std::int64_t hidden_dim, std::int64_t n_experts,
                std::int64_t n_active, std::int32_t* experts, float* weights) override {
@@ -222,13 +225,22 @@ void CudaBackend::experts(std::span<const ExpertCall> calls, const float* inputs
 
 void CudaBackend::reserve(const StepShape& shape) {
     const auto bytes = static_cast<std::size_t>(scratch_bytes(shape));
-    if (bytes <= scratch_.size()) return;
+    const std::size_t had = scratch_.size();
+    if (bytes <= had) return;
     finish();
     // The old one goes first: a budget rarely has room for both.
+    const auto allocate = [&](std::size_t n) {
+        scratch_ = arena_.allocate(n, MemoryUse::kWorkspace, "the scratch memory of a step");
+        context_->set_scratch(scratch_.data(), scratch_.size());
+    };
     context_->set_scratch(nullptr, 0);
     scratch_ = DeviceBlock();
-    scratch_ = arena_.allocate(bytes, MemoryUse::kWorkspace, "the scratch memory of a step");
-    context_->set_scratch(scratch_.data(), scratch_.size());
+    try {
+        allocate(bytes);
+    } catch (const Error&) {
+        allocate(had);  // what was just given back
+        throw;
+    }
 }
 
 }  // namespace

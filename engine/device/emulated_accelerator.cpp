@@ -35,6 +35,19 @@ double matrix_bytes(const kernels::WeightView& weight, std::int64_t n_rows) {
     return as_double(n_rows) * static_cast<double>(kernels::row_bytes(weight.type, weight.n_cols));
 }
 
+// Keys from `first` on that lie in host memory.
+std::int64_t keys_in_host(const AttentionSegment& segment, std::int64_t first) {
+    constexpr std::int64_t kTokens = kernels::kKvBlockTokens;
+    if (segment.in_host.empty()) return 0;
+    const std::int64_t end = segment.past + segment.n_tokens;
+    std::int64_t n = 0;
+    for (std::int64_t block = first / kTokens; block * kTokens < end; ++block) {
+        if (segment.in_host[static_cast<std::size_t>(block)] == 0) continue;
+        n += std::min(end, (block + 1) * kTokens) - std::max(first, block * kTokens);
+    }
+    return n;
+}
+
 // Copies bytes from host memory to "device" memory in order, on a thread of its own.
 class CopyThread {
   public:
@@ -136,6 +149,7 @@ struct EmulatedAccelerator::State {
     AddressSpace addresses;
     const DrawnRouting dry;
     std::int64_t dry_layer = 0;               // the one whose attention was last
+    int dry_routed = 0;                       // how often its router has run
     std::vector<std::int64_t> dry_positions;  // of the step's rows
     Arena arena;
     Timeline timeline;
@@ -153,10 +167,12 @@ struct EmulatedAccelerator::State {
         if (event.queue == Queue::kCopy) copies.wait(event.ticket);
     }
 
-    // One operation on the compute queue. The host's share of it is its launch.
-    void account(double bytes, double flops) {
+    // One operation on the compute queue. The host's share of it is its launch. bus_bytes: of host memory that it
+    // reads or writes itself, beside its own memory and its arithmetic.
+    void account(double bytes, double flops, double bus_bytes = 0) {
         timeline.advance_host(profile.launch_us);
-        timeline.submit(Queue::kCompute, profile.operation_us(bytes, flops));
+        const double bus_us = bus_bytes / (profile.bus_gbps * profile.bus_efficiency * 1e3);
+        timeline.submit(Queue::kCompute, std::max(profile.operation_us(bytes, flops), profile.launch_us + bus_us));
     }
 
     void copy_now(void* to, const void* from, std::size_t bytes) {
@@ -358,45 +374,55 @@ void EmulatedAccelerator::add(const float* y, std::int64_t n, float* x) {
 
 void EmulatedAccelerator::rotate_and_store(std::int64_t layer, const AttentionShape& shape,
                                            std::span<const AttentionSegment> segments, const float* cos,
-                                           const float* sin, float* qkv, const kernels::KvView& kv) {
+                                           const float* sin, float* qkv, const kernels::KvShape& kv) {
     const InPlaceOfGpu guard(*state_);
     if (!state_->dry) state_->operations.rotate_and_store(layer, shape, segments, cos, sin, qkv, kv);
     if (state_->dry) {
         state_->dry_layer = layer;
+        state_->dry_routed = 0;
         state_->dry_positions.clear();
         for (const AttentionSegment& segment : segments) {
             for (std::int64_t t = 0; t < segment.n_tokens; ++t) state_->dry_positions.push_back(segment.past + t);
         }
     }
     double values = 0;  // read or written
+    double bus_values = 0;
     for (const AttentionSegment& segment : segments) {
-        values += as_double(segment.n_tokens * shape.head_dim * (2 * shape.n_heads + 6 * shape.n_kv_heads));
+        const std::int64_t in_host = keys_in_host(segment, segment.past);
+        values += as_double(segment.n_tokens * shape.head_dim * (2 * shape.n_heads + 4 * shape.n_kv_heads) +
+                            (segment.n_tokens - in_host) * shape.head_dim * 2 * shape.n_kv_heads);
+        bus_values += as_double(in_host * shape.head_dim * 2 * shape.n_kv_heads);
     }
-    state_->account(values * 4, 0);
+    state_->account(values * 4, 0, bus_values * 4);
 }
 
 void EmulatedAccelerator::attend(std::int64_t layer, const AttentionShape& shape,
                                  std::span<const AttentionSegment> segments, const float* qkv,
-                                 const kernels::KvView& kv, float* out) {
+                                 const kernels::KvShape& kv, float* out) {
     const InPlaceOfGpu guard(*state_);
     if (!state_->dry) state_->operations.attend(layer, shape, segments, qkv, kv, out);
     // Keys and values are read once per sequence: a GPU's blocks of queries share them in its cache.
     double values = 0;
+    double bus_values = 0;
     double pairs = 0;  // of a query and a key
     for (const AttentionSegment& segment : segments) {
         const std::int64_t window = shape.sliding_window > 0 ? shape.sliding_window : segment.past + segment.n_tokens;
         const std::int64_t n_keys = std::min(segment.past + segment.n_tokens, window + segment.n_tokens - 1);
-        values += as_double(2 * (n_keys * shape.n_kv_heads + segment.n_tokens * shape.n_heads) * shape.head_dim);
+        const std::int64_t in_host = keys_in_host(segment, segment.past + segment.n_tokens - n_keys);
+        values +=
+            as_double(2 * ((n_keys - in_host) * shape.n_kv_heads + segment.n_tokens * shape.n_heads) * shape.head_dim);
+        bus_values += as_double(2 * in_host * shape.n_kv_heads * shape.head_dim);
         for (std::int64_t t = 0; t < segment.n_tokens; ++t) pairs += as_double(std::min(segment.past + t + 1, window));
     }
-    state_->account(values * 4, 4 * pairs * as_double(shape.n_heads * shape.head_dim));
+    state_->account(values * 4, 4 * pairs * as_double(shape.n_heads * shape.head_dim), bus_values * 4);
 }
 
-void EmulatedAccelerator::copy_kv_block(const kernels::KvView& kv, std::int32_t from, std::int32_t to,
-                                        std::int64_t n_tokens) {
+void EmulatedAccelerator::copy_kv_block(const kernels::KvShape& kv, KvBlock from, KvBlock to, std::int64_t n_tokens) {
     const InPlaceOfGpu guard(*state_);
     if (!state_->dry) state_->operations.copy_kv_block(kv, from, to, n_tokens);
-    state_->account(as_double(kv.n_layers * 2 * kv.n_kv_heads * n_tokens * kv.head_dim) * 8, 0);
+    const double bytes = as_double(kv.n_parts() * n_tokens * kv.head_dim) * 4;
+    const int n_in_host = (from.in_host ? 1 : 0) + (to.in_host ? 1 : 0);
+    state_->account(bytes * (2 - n_in_host), 0, bytes * n_in_host);
 }
 
 void EmulatedAccelerator::route(const float* gate, const float* x, std::int64_t n, std::int64_t hidden_dim,
@@ -405,8 +431,10 @@ void EmulatedAccelerator::route(const float* gate, const float* x, std::int64_t 
     if (state_->dry) {
         for (std::int64_t row = 0; row < n; ++row) {
             const std::int64_t position = state_->dry_positions[static_cast<std::size_t>(row)];
-            state_->dry(state_->dry_layer, position, row, experts + row * n_active);
+            state_->dry(state_->dry_layer + state_->dry_routed, position, row, state_->dry_routed > 0,
+                        experts + row * n_active);
         }
+        ++state_->dry_routed;
     } else {
         state_->operations.route(gate, x, n, hidden_dim, n_experts, n_active, experts, weights);
     }

@@ -22,9 +22,11 @@ namespace offstage::engine {
 // moments. It needs a profile with a host, and what comes out of it is worthless but for the clock.
 class EmulatedAccelerator final : public Backend {
   public:
-    // The experts (n_active of them) of one token: its layer, its position in its sequence, its row in the step.
-    using DrawnRouting =
-        std::function<void(std::int64_t layer, std::int64_t position, std::int64_t row, std::int32_t* experts)>;
+    // The experts (n_active of them) of one token: its layer, its position in its sequence, its row in the step. A layer
+    // whose router runs a second time before the next layer's attention guesses the next layer's experts (`guess`;
+    // `layer` is that next one).
+    using DrawnRouting = std::function<void(std::int64_t layer, std::int64_t position, std::int64_t row, bool guess,
+                                            std::int32_t* experts)>;
 
     // Operations run on `operations`'s pool, which must outlive this object and is used from the calling thread only.
     // `dry`: makes it a dry run.
@@ -45,6 +47,7 @@ class EmulatedAccelerator final : public Backend {
     void clear_failure() override;
     bool pin(std::span<std::byte>) override { return true; }
     void unpin(std::span<std::byte>) override {}
+    std::byte* mapped(std::byte* pinned_host) override { return pinned_host; }
 
     void upload(void* device, const void* host, std::size_t bytes) override;
     void download(void* host, const void* device, std::size_t bytes) override;
@@ -65,10 +68,10 @@ class EmulatedAccelerator final : public Backend {
     void multiply(const kernels::WeightView& weight, const float* x, std::int64_t n, float* y) override;
     void add(const float* y, std::int64_t n, float* x) override;
     void rotate_and_store(std::int64_t layer, const AttentionShape& shape, std::span<const AttentionSegment> segments,
-                          const float* cos, const float* sin, float* qkv, const kernels::KvView& kv) override;
+                          const float* cos, const float* sin, float* qkv, const kernels::KvShape& kv) override;
     void attend(std::int64_t layer, const AttentionShape& shape, std::span<const AttentionSegment> segments,
-                const float* qkv, const kernels::KvView& kv, float* out) override;
-    void copy_kv_block(const kernels::KvView& kv, std::int32_t from, std::int32_t to, std::int64_t n_tokens) override;
+                const float* qkv, const kernels::KvShape& kv, float* out) override;
+    void copy_kv_block(const kernels::KvShape& kv, KvBlock from, KvBlock to, std::int64_t n_tokens) override;
     void route(const float* gate, const float* x, std::int64_t n, std::int64_t hidden_dim, std::int64_t n_experts,
                std::int64_t n_active, std::int32_t* experts, float* weights) override;
     void experts(std::span<const ExpertCall> calls, const float* inputs, const std::int32_t* row_token,

@@ -12,8 +12,10 @@
 #include "engine/device/host_buffer.h"
 #include "engine/device/open_device.h"
 #include "engine/error.h"
+#include "engine/quant/quantizer.h"
 #include "engine/run/forward.h"
 #include "engine/run/model_demand.h"
+#include "engine/run/moe_layer.h"
 #include "kernels/gemm.h"
 #include "kernels/thread_pool.h"
 
@@ -69,29 +71,17 @@ CalibrationCache cache_of(const LoadRequest& request) {
 // Some experts of random weights, together larger than the caches where that takes no more than 64.
 class DrawnExperts {
   public:
-    DrawnExperts(kernels::WeightType type, std::int64_t hidden_dim, std::int64_t ffn_dim)
+    DrawnExperts(kernels::WeightType type, std::int64_t hidden_dim, std::int64_t ffn_dim, kernels::ThreadPool& pool)
         : bytes_(static_cast<std::size_t>((kernels::expert_bytes(type, hidden_dim, ffn_dim) + 255) / 256 * 256)) {
         const std::size_t n = std::clamp<std::size_t>(kTogether / bytes_, 4, 64);
         require_ram(n * bytes_, "calibration");
         memory_ = HostBuffer(n * bytes_, "calibration");
-        std::mt19937 random(5);
-        const std::size_t n_weights = n * bytes_ / kernels::bytes_per_weight(type);
         // A stretch of random weights, repeated: what is computed does not matter, that it is no denormal does.
-        const std::size_t stretch = std::min<std::size_t>(n_weights, 1 << 16);
-        for (std::size_t i = 0; i < stretch; ++i) {
-            const float value = (static_cast<float>(random() >> 8) / 8388608.0f - 1.0f) / 64.0f;
-            if (type == kernels::WeightType::kF32) {
-                std::memcpy(memory_.data() + 4 * i, &value, 4);
-            } else {
-                const std::uint16_t bits = type == kernels::WeightType::kBf16
-                                               ? kernels::to_bf16(value).bits
-                                               : static_cast<std::uint16_t>(0x2000u | (random() & 0x83ffu));
-                std::memcpy(memory_.data() + 2 * i, &bits, 2);
-            }
-        }
-        const std::size_t stretch_bytes = stretch * kernels::bytes_per_weight(type);
-        for (std::size_t at = stretch_bytes; at < memory_.size(); at += stretch_bytes) {
-            std::memcpy(memory_.data() + at, memory_.data(), std::min(stretch_bytes, memory_.size() - at));
+        const std::vector<std::byte> stretch = draw(type, hidden_dim, pool);
+        for (std::size_t i = 0; i < n; ++i) {
+            std::byte* const expert = memory_.data() + i * bytes_;
+            for (std::size_t at = 0; at < bytes_; at += stretch.size())
+                std::memcpy(expert + at, stretch.data(), std::min(stretch.size(), bytes_ - at));
         }
         for (std::size_t i = 0; i < n; ++i) {
             views_.push_back({memory_.data() + i * bytes_, type, hidden_dim, ffn_dim});
@@ -104,6 +94,25 @@ class DrawnExperts {
 
   private:
     static constexpr std::size_t kTogether = std::size_t{512} << 20;
+    static constexpr std::int64_t kRows = 16;
+
+    // Some rows.
+    static std::vector<std::byte> draw(kernels::WeightType type, std::int64_t hidden_dim, kernels::ThreadPool& pool) {
+        std::mt19937 random(5);
+        std::vector<float> weights(static_cast<std::size_t>(kRows * hidden_dim));
+        for (float& weight : weights) weight = (static_cast<float>(random() >> 8) / 8388608.0f - 1.0f) / 64.0f;
+        std::vector<std::byte> rows(static_cast<std::size_t>(kRows) * kernels::row_bytes(type, hidden_dim));
+        if (type == kernels::WeightType::kF16) {
+            for (std::size_t i = 0; i < weights.size(); ++i) {
+                const auto bits = static_cast<std::uint16_t>(0x2000u | (random() & 0x83ffu));
+                std::memcpy(rows.data() + 2 * i, &bits, 2);
+            }
+            return rows;
+        }
+        const kernels::WeightView view{weights.data(), kernels::WeightType::kF32, kRows, hidden_dim, hidden_dim};
+        Quantizer(pool, QuantMethod::kNearest).quantize(view, type, rows.data());
+        return rows;
+    }
 
     std::size_t bytes_;
     HostBuffer memory_;
@@ -131,9 +140,9 @@ std::int64_t reserve_for_experts(Backend& device, const ModelConfig& config, ker
 }
 
 // `device` nullptr: the CPU alone.
-CostTable measure(Backend* device, Machine& machine, const ModelConfig& config, const LoadProgressFn& progress,
-                  const std::stop_token& stop) {
-    DrawnExperts experts(machine.type, config.hidden_dim, config.ffn_dim);
+CostTable measure(Backend* device, kernels::WeightType format, Machine& machine, const ModelConfig& config,
+                  const LoadProgressFn& progress, const std::stop_token& stop) {
+    DrawnExperts experts(format, config.hidden_dim, config.ffn_dim, *machine.pool);
     CalibrationRequest wanted;
     wanted.experts = experts.views();
     wanted.n_active = config.n_active;
@@ -144,7 +153,7 @@ CostTable measure(Backend* device, Machine& machine, const ModelConfig& config, 
     }
     const DeviceBlock slot = device->memory().allocate(experts.bytes(), MemoryUse::kStaging, "calibration");
     wanted.device_slot = slot.data();
-    wanted.largest = reserve_for_experts(*device, config, machine.type, wanted.largest);
+    wanted.largest = reserve_for_experts(*device, config, format, wanted.largest);
     wanted.pinned = device->pin(experts.memory());
     struct Unpin {
         Backend* device;
@@ -165,6 +174,61 @@ void add_dense_costs(const ModelDemand& demand, CostTable& table) {
     const auto us = [&](std::int64_t n) { return table.has_accelerator() ? bare.gpu_us(n) : bare.cpu_us(n); };
     if (table.dense_us == 0) table.dense_us = experts * us(1) + static_cast<double>(demand.n_layers) * table.sync_us;
     if (table.dense_us_per_token == 0) table.dense_us_per_token = experts * us(1024) / 1024;
+}
+
+// Kept, else of the profile, else measured now; `source` says which.
+CostTable costs_in(kernels::WeightType format, std::string& source, const LoadRequest& request, Machine& machine,
+                   const ModelConfig& config, const LoadProgressFn& progress, const std::stop_token& stop) {
+    const CalibrationCache cache = cache_of(request);
+    const std::string key =
+        CalibrationCache::key(*machine.device, *machine.host, format, config.hidden_dim, config.ffn_dim);
+    CostTable table;
+    if (cache.load(key, table)) {
+        source = "kept calibration";
+    } else if (machine.device->info().kind == DeviceKind::kEmulated) {
+        const std::string id = request.device.substr(request.device.find(':') + 1);
+        table = costs_of(find_hardware_profile(id), format, config.hidden_dim, config.ffn_dim);
+        source = "hardware profile " + id;
+        if (table.cpu_expert.empty()) {
+            table.cpu_expert = measure(nullptr, format, machine, config, progress, stop).cpu_expert;
+            source += ", CPU measured now";
+        }
+    } else {
+        table = measure(machine.device.get(), format, machine, config, progress, stop);
+        if (table.has_accelerator()) cache.store(key, table);
+        source = "measured now";
+    }
+    return table;
+}
+
+// The plans that a person would set by hand, and the report's own.
+void compare_plans(PlanReport& report, const PlanCosts& costs, std::int64_t prompt_tokens) {
+    const QualityFloor& floor = report.budget.quality;
+    const auto foretell = [&](const Plan& plan) {
+        return forecast(plan, report.demand, report.popularity, *costs.cost, report.dispatch.prefill,
+                        report.dispatch.decode, prompt_tokens);
+    };
+    for (const FormatDemand& f : report.demand.formats) {
+        if (f.bits_per_weight < floor.min_mean_bits) continue;
+        Budget budget = report.budget;
+        budget.quality = {};
+        budget.uniform = f.format;
+        for (const PlacementKind kind : {PlacementKind::kLayers, PlacementKind::kPopular}) {
+            PlanReport::Compared one;
+            one.name = std::string(kind == PlacementKind::kLayers ? "whole layers, " : "popular experts, ") +
+                       kernels::name_of(f.format);
+            try {
+                one.plan = make_plan(report.demand, budget, report.popularity, kind, costs);
+                if (floor.max_loss > 0 && one.plan.predicted_loss > floor.max_loss) continue;
+                one.forecast = foretell(one.plan);
+            } catch (const Error& error) {
+                if (error.kind() != ErrorKind::kOutOfMemory) throw;
+                one.failure = error.what();
+            }
+            report.compared.push_back(std::move(one));
+        }
+    }
+    report.compared.push_back({"chosen", {}, report.plan, report.forecast});
 }
 
 }  // namespace
@@ -202,7 +266,7 @@ CostTable costs_of(const HardwareProfile& profile, kernels::WeightType type, std
 CostTable calibrate_model(const LoadRequest& request, const LoadProgressFn& progress, const std::stop_token& stop) {
     const ModelShape shape = read_model_shape(request.model);
     Machine machine = open_machine(request, shape);
-    CostTable table = measure(machine.device.get(), machine, shape.config, progress, stop);
+    CostTable table = measure(machine.device.get(), machine.type, machine, shape.config, progress, stop);
     if (table.has_accelerator()) {
         cache_of(request).store(CalibrationCache::key(*machine.device, *machine.host, machine.type,
                                                       shape.config.hidden_dim, shape.config.ffn_dim),
@@ -212,7 +276,7 @@ CostTable calibrate_model(const LoadRequest& request, const LoadProgressFn& prog
 }
 
 PlanReport plan_model(const LoadRequest& request, std::int64_t prompt_tokens, const LoadProgressFn& progress,
-                      const std::stop_token& stop) {
+                      const std::stop_token& stop, bool compare) {
     PlanReport report;
     report.shape = read_model_shape(request.model);
     const ModelConfig& config = report.shape.config;
@@ -224,34 +288,36 @@ PlanReport plan_model(const LoadRequest& request, std::int64_t prompt_tokens, co
 
     report.demand = demand_of(config, machine.type, 0, report.device,
                               [&](const Backend::StepShape& step) { return device.scratch_bytes(step); });
+    if (request.prefetch != PrefetchMode::kOff) report.demand.staging_slots = 2 + MoeLayer::kMostGuessedCopies;
     if (request.context > 0) report.demand.max_context = std::max(report.demand.max_context, request.context);
     report.budget.context = request.context;
     report.budget.vram_bytes = device.memory().usage().budget_bytes;
     report.budget.ram_bytes = ram_budget(request);
-    report.plan =
-        make_plan(report.demand, report.budget, report.popularity,
-                  request.dispatch.decode == PolicyKind::kLayers ? PlacementKind::kLayers : PlacementKind::kPopular);
+    report.budget.quality = request.quality;
+    report.budget.uniform = request.quant.experts;
+    const PlacementKind kind =
+        request.dispatch.decode == PolicyKind::kLayers ? PlacementKind::kLayers : PlacementKind::kPopular;
+    const bool any_format = compare || request.quality.allows_fewer_bits();
+    // What does not fit is found out before anything is measured; in fewer bits it might.
+    if (!any_format) make_plan(report.demand, report.budget, report.popularity, kind);
 
-    const std::string key =
-        CalibrationCache::key(device, *machine.host, machine.type, config.hidden_dim, config.ffn_dim);
-    if (cache_of(request).load(key, report.costs)) {
-        report.cost_source = "kept calibration";
-    } else if (report.device.kind == DeviceKind::kEmulated) {
-        const std::string id = request.device.substr(request.device.find(':') + 1);
-        report.costs = costs_of(find_hardware_profile(id), machine.type, config.hidden_dim, config.ffn_dim);
-        report.cost_source = "hardware profile " + id;
-        if (report.costs.cpu_expert.empty()) {
-            report.costs.cpu_expert = measure(nullptr, machine, config, progress, stop).cpu_expert;
-            report.cost_source += ", CPU measured now";
-        }
-    } else {
-        report.costs = measure(&device, machine, config, progress, stop);
-        if (report.costs.has_accelerator()) cache_of(request).store(key, report.costs);
-        report.cost_source = "measured now";
-    }
+    report.costs = costs_in(machine.type, report.cost_source, request, machine, config, progress, stop);
     add_dense_costs(report.demand, report.costs);
-    report.forecast = forecast(report.plan, report.demand, report.popularity, CostModel(report.costs),
-                               request.dispatch.prefill, request.dispatch.decode, prompt_tokens);
+    CostModel cost(report.costs);
+    cost.set_master(machine.type);
+    for (const FormatDemand& f : report.demand.formats) {
+        if (f.format == machine.type || (!any_format && request.quant.experts != f.format)) continue;
+        std::string source;
+        cost.set_table(f.format, costs_in(f.format, source, request, machine, config, progress, stop));
+    }
+    // Weights are not read, so nobody knows this model's own.
+    const Sensitivity sensitivity = Sensitivity::typical(config.n_layers, config.n_experts);
+    report.sensitivity_source = sensitivity.source;
+    const PlanCosts costs{&cost, &sensitivity, request.dispatch.decode};
+    report.plan = make_plan(report.demand, report.budget, report.popularity, kind, costs);
+    report.forecast = forecast(report.plan, report.demand, report.popularity, cost, request.dispatch.prefill,
+                               request.dispatch.decode, prompt_tokens);
+    if (compare) compare_plans(report, costs, prompt_tokens);
     return report;
 }
 

@@ -3,6 +3,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "engine/device/backend.h"
 #include "engine/device/hardware_profile.h"
@@ -26,14 +27,27 @@ struct PlanReport {
     DispatchSettings dispatch;
     CostTable costs;
     std::string cost_source;  // for the person: "kept calibration", "measured now", "hardware profile rtx-3060"
+    std::string sensitivity_source;
     Forecast forecast;
+
+    // Plans that the same budgets allow, this one last: whole layers and popular experts in each format that the floor
+    // of quality allows. Empty unless asked for.
+    struct Compared {
+        std::string name;     // "whole layers, HQQ4"
+        std::string failure;  // why there is no such plan; the rest is empty then
+        Plan plan;
+        Forecast forecast;
+    };
+    std::vector<Compared> compared;
 };
 
 // Opens the device, plans, and forecasts a prompt of prompt_tokens and the decode after it. Costs are a kept
 // calibration, else made from the profile of an emulated device, else measured now on random weights of the model's
-// shape (and kept). Throws Error as a load does: kOutOfMemory when the budget is too small, by how much.
+// shape (and kept). With a floor of quality, or to compare, each format is costed so; its sensitivity is typical of the
+// format, for weights are not read. Throws Error as a load does: kOutOfMemory when the budget is too small, by how
+// much.
 PlanReport plan_model(const LoadRequest& request, std::int64_t prompt_tokens, const LoadProgressFn& progress,
-                      const std::stop_token& stop);
+                      const std::stop_token& stop, bool compare = false);
 
 // Measures the costs of a model's experts anew, on random weights, and keeps them (Fiddler, figure 7). On an emulated
 // device these are the accounted times.

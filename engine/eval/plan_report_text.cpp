@@ -26,6 +26,76 @@ std::vector<std::int64_t> resident_per_layer(const PlanReport& report) {
     return resident;
 }
 
+// Experts of one format by place; formats that nobody has are left out.
+struct FormatCount {
+    std::string name;
+    std::int64_t device = 0, ram = 0, disk = 0;
+};
+
+std::vector<FormatCount> count_formats(const Plan& plan, const PlanReport& report) {
+    std::vector<FormatCount> counts(kernels::kWeightTypes);
+    for (std::size_t i = 0; i < plan.places.size(); ++i) {
+        const kernels::WeightType format = plan.format(i, report.shape.type);
+        FormatCount& count = counts[static_cast<std::size_t>(format)];
+        count.name = kernels::name_of(format);
+        ++(plan.places[i] == Place::kDevice ? count.device : plan.places[i] == Place::kRam ? count.ram : count.disk);
+    }
+    std::erase_if(counts, [](const FormatCount& count) { return count.name.empty(); });
+    return counts;
+}
+
+nlohmann::ordered_json formats_json(const Plan& plan, const PlanReport& report) {
+    auto list = nlohmann::ordered_json::array();
+    for (const FormatCount& count : count_formats(plan, report))
+        list.push_back({{"format", count.name}, {"device", count.device}, {"ram", count.ram}, {"disk", count.disk}});
+    return list;
+}
+
+nlohmann::ordered_json forecast_json(const Forecast& f) {
+    return {{"decode_tokens_per_s", f.decode_tokens_per_s},
+            {"decode_layer_us", f.decode_layer_us},
+            {"hit_rate", f.hit_rate},
+            {"bytes_per_token", f.bytes_per_token},
+            {"prompt_tokens", f.prompt_tokens},
+            {"ttft_s", f.ttft_s},
+            {"prefill_tokens_per_s", f.prefill_tokens_per_s},
+            {"mean_bits", f.mean_bits},
+            {"predicted_loss", f.predicted_loss}};
+}
+
+nlohmann::ordered_json compared_json(const PlanReport& report) {
+    auto list = nlohmann::ordered_json::array();
+    for (const PlanReport::Compared& one : report.compared) {
+        if (!one.failure.empty()) {
+            list.push_back({{"name", one.name}, {"failure", one.failure}});
+            continue;
+        }
+        list.push_back({{"name", one.name},
+                        {"formats", formats_json(one.plan, report)},
+                        {"vram_bytes", one.plan.vram_bytes()},
+                        {"ram_bytes", one.plan.ram_bytes},
+                        {"forecast", forecast_json(one.forecast)}});
+    }
+    return list;
+}
+
+std::string compared_text(const PlanReport& report) {
+    if (report.compared.empty()) return {};
+    std::string text = "  compared                      decode t/s    TTFT s     bits      loss  device  RAM  disk\n";
+    for (const PlanReport::Compared& one : report.compared) {
+        if (!one.failure.empty()) {
+            text += print("    %-26s does not fit\n", one.name.c_str());
+            continue;
+        }
+        text +=
+            print("    %-26s %11.2f %9.2f %8.2f %9.5f %7lld %4lld %5lld\n", one.name.c_str(),
+                  one.forecast.decode_tokens_per_s, one.forecast.ttft_s, one.plan.mean_bits, one.plan.predicted_loss,
+                  static_cast<long long>(one.plan.n_resident()), static_cast<long long>(count(one.plan, Place::kRam)),
+                  static_cast<long long>(count(one.plan, Place::kDisk)));
+    }
+    return text;
+}
+
 nlohmann::ordered_json points_json(const std::vector<CostPoint>& points) {
     auto list = nlohmann::ordered_json::array();
     for (const CostPoint& point : points) list.push_back({{"n_tokens", point.n_tokens}, {"us", point.us}});
@@ -85,14 +155,13 @@ nlohmann::ordered_json to_json(const PlanReport& r) {
             {"popularity", r.popularity.n_tokens > 0 ? r.popularity.source : std::string()},
             {"cost_source", r.cost_source},
             {"costs", report_json(r.costs)},
-            {"forecast",
-             {{"decode_tokens_per_s", r.forecast.decode_tokens_per_s},
-              {"decode_layer_us", r.forecast.decode_layer_us},
-              {"hit_rate", r.forecast.hit_rate},
-              {"bytes_per_token", r.forecast.bytes_per_token},
-              {"prompt_tokens", r.forecast.prompt_tokens},
-              {"ttft_s", r.forecast.ttft_s},
-              {"prefill_tokens_per_s", r.forecast.prefill_tokens_per_s}}},
+            {"formats", formats_json(plan, r)},
+            {"mean_bits", plan.mean_bits},
+            {"predicted_loss", plan.predicted_loss},
+            {"sensitivity", r.sensitivity_source},
+            {"kv_host_bytes", plan.kv_host_bytes},
+            {"forecast", forecast_json(r.forecast)},
+            {"compared", compared_json(r)},
             {"note", plan.note}};
 }
 
@@ -110,10 +179,16 @@ std::string to_text(const PlanReport& r) {
                 format_bytes(plan.expert_bytes) + "\n";
     }
     text += "  RAM        " + format_bytes(plan.ram_bytes) + " of " + format_bytes(r.budget.ram_bytes) + "\n";
-    text += print("  experts    %lld of %lld on the device, %lld in RAM alone, %lld on disk; %s each\n",
+    text += print("  experts    %lld of %lld on the device, %lld in RAM alone, %lld on disk; %s each at most\n",
                   static_cast<long long>(plan.n_resident()), static_cast<long long>(r.plan.places.size()),
                   static_cast<long long>(count(plan, Place::kRam)), static_cast<long long>(count(plan, Place::kDisk)),
-                  format_bytes(r.demand.expert_bytes).c_str());
+                  format_bytes(plan.slot_bytes).c_str());
+    for (const FormatCount& f : count_formats(plan, r)) {
+        text += print("    %-8s %lld on the device, %lld in RAM alone, %lld on disk\n", f.name.c_str(),
+                      static_cast<long long>(f.device), static_cast<long long>(f.ram), static_cast<long long>(f.disk));
+    }
+    text += print("  quality    %.2f bits per weight, predicted loss %.5f (%s)\n", plan.mean_bits, plan.predicted_loss,
+                  r.sensitivity_source.c_str());
     text += "  per layer ";
     for (const std::int64_t n : resident_per_layer(r)) text += print(" %lld", static_cast<long long>(n));
     text += print("\n  hit rate   %.1f %% expected (%s)\n", 100 * plan.expected_hit_rate,
@@ -124,6 +199,7 @@ std::string to_text(const PlanReport& r) {
     text += print("             prefill %.1f tokens/s (%s): a prompt of %lld answers after %.2f s\n",
                   r.forecast.prefill_tokens_per_s, std::string(name_of(r.dispatch.prefill)).c_str(),
                   static_cast<long long>(r.forecast.prompt_tokens), r.forecast.ttft_s);
+    text += compared_text(r);
     text += "  costs      " + r.cost_source + "\n";
     if (!plan.note.empty()) text += "  note       " + plan.note + "\n";
     return text;

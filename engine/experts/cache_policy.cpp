@@ -167,18 +167,16 @@ class Slru final : public CachePolicy {
         if (residents.empty()) return -1;
         heats_.clear();
         for (const ExpertKey key : residents) heats_.push_back(heat_[key]);
+        const auto wanted = (1 - settings_.protected_share) * static_cast<double>(residents.size());
         const auto n_probation =
-            static_cast<std::ptrdiff_t>((1 - settings_.protected_share) * static_cast<double>(residents.size()));
+            std::min(static_cast<std::ptrdiff_t>(wanted), static_cast<std::ptrdiff_t>(residents.size()) - 1);
         std::nth_element(heats_.begin(), heats_.begin() + n_probation, heats_.end());
         const double protected_from = heats_[static_cast<std::size_t>(n_probation)];
-        // What is replaced on probation is the least recently used, hot or not: one scan of experts that are never
-        // asked for again passes through here, and leaves the protected ones alone.
         const std::int64_t on_probation =
             least(residents, recency_, [&](ExpertKey key) { return heat_[key] < protected_from; });
-        if (on_probation >= 0) return on_probation;
+        if (gives_way(on_probation, admitted, residents)) return on_probation;
         const std::int64_t coldest = least(residents, heat_, kAny);
-        const double its = heat_[residents[static_cast<std::size_t>(coldest)]];
-        return heat_[admitted] > settings_.margin * its ? coldest : -1;
+        return gives_way(coldest, admitted, residents) ? coldest : -1;
     }
     void forget() override {
         heat_.forget();
@@ -186,6 +184,14 @@ class Slru final : public CachePolicy {
     }
 
   private:
+    // Without the margin, experts that are called equally often would take each other's places for ever where there are
+    // more of them than slots: at 10 % residency of the demo model's domains it is the difference between hitting one
+    // call in ten and one in three.
+    bool gives_way(std::int64_t resident, ExpertKey admitted, std::span<const ExpertKey> residents) const {
+        return resident >= 0 &&
+               heat_[admitted] > settings_.margin * heat_[residents[static_cast<std::size_t>(resident)]];
+    }
+
     CacheSettings settings_;
     Heat heat_;
     Recency recency_;

@@ -17,7 +17,9 @@ enum class CacheKind : std::uint8_t {
                 // (Mixtral-Offloading, 3.1)
     kLru,       // least recently used of all layers
     kLfu,       // least frequently used, counts that halve
-    kSlru,      // segmented LRU: the hottest experts are protected, the others are replaced least recently used first
+    // Segmented LRU: the hottest residents are protected, of the others the least recently used goes, or else the
+    // coldest; and only for an expert that is hotter by a margin, so that a scan of experts called once moves nothing.
+    kSlru,
 };
 inline constexpr std::array kCacheKinds = {CacheKind::kStatic, CacheKind::kLruLayer, CacheKind::kLru, CacheKind::kLfu,
                                            CacheKind::kSlru};
@@ -56,12 +58,11 @@ class CachePolicy {
     virtual void forget() = 0;
 };
 
-// Chosen by replaying the demo model's domains (tests/bench/RESULTS.md).
+// Chosen by replaying the demo model's domains (tests/bench/RESULTS.md): half-lives from 8 to 16 differ little.
 struct CacheSettings {
-    double half_life = 128;         // of a use, in steps; > 0
-    double protected_share = 0.75;  // of kSlru: of the residents, 0 .. 1
-    double margin = 1.1;  // of kSlru: how many times hotter than the coldest resident an expert must be to take
-                          // its place where all are protected; >= 1
+    double half_life = 12;         // of a use, in steps; > 0
+    double protected_share = 0.5;  // of kSlru: of the residents, 0 .. 1
+    double margin = 1.1;           // of kSlru: how many times hotter than the resident that would go; >= 1
 };
 
 // `popularity` has the model's n_layers and n_experts; keys beyond them must not be asked for. Its counts (n_tokens 0:

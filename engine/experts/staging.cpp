@@ -20,8 +20,8 @@ void Staging::reset(std::vector<SlotHeap::Slot> memory, std::uint64_t slot_bytes
 
 std::optional<std::size_t> Staging::next(std::uint64_t expert_bytes) {
     if (expert_bytes > slot_bytes_) return std::nullopt;
-    for (std::int64_t tried = 0; tried < n_demand_; ++tried) {
-        const std::size_t i = next_++ % static_cast<std::size_t>(n_demand_);
+    for (std::int64_t tried = 0; tried < n_demand(); ++tried) {
+        const std::size_t i = next_++ % static_cast<std::size_t>(n_demand());
         if (slots_[i].memory) return i;
     }
     return std::nullopt;

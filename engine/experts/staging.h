@@ -28,7 +28,10 @@ class Staging {
 
     std::uint64_t slot_bytes() const { return slot_bytes_; }
     std::int64_t n_slots() const { return static_cast<std::int64_t>(slots_.size()); }
-    std::int64_t n_demand() const { return n_demand_; }
+    // For copies on demand; while a prompt is read, those for guesses are lent to them.
+    std::int64_t n_demand() const { return lent_ ? n_slots() : n_demand_; }
+    bool guesses() const { return !lent_ && n_slots() > n_demand_; }
+    void lend_guesses(bool lent) { lent_ = lent; }
     Slot& slot(std::size_t i) { return slots_[i]; }
 
     // For copies on demand: the slot that was handed out longest ago. Nothing when none is there or an expert of this
@@ -50,6 +53,7 @@ class Staging {
   private:
     std::vector<Slot> slots_;  // demand first, then speculative
     std::int64_t n_demand_ = 0;
+    bool lent_ = false;
     std::size_t next_ = 0;
     std::uint64_t slot_bytes_ = 0;
 };

@@ -1,5 +1,7 @@
 #include "engine/plan/routing_draw.h"
 
+#include <algorithm>
+
 namespace offstage::engine {
 namespace {
 
@@ -11,9 +13,20 @@ std::uint64_t mix(std::uint64_t& state) {
     return bits ^ (bits >> 31);
 }
 
+double unit(std::uint64_t bits) {
+    return static_cast<double>(bits >> 11) * 0x1p-53;
+}
+
+// A hundred tokens of the same choice in a row are as good as never: no need to look back further.
+constexpr std::int64_t kLongestRepeat = 100;
+
+bool contains(const std::int32_t* experts, std::int64_t n, std::int32_t expert) {
+    return std::find(experts, experts + n, expert) != experts + n;
+}
+
 }  // namespace
 
-void PositionRouting::operator()(std::int64_t layer, std::int64_t position, std::int64_t row, std::int32_t* experts) {
+void PositionRouting::choose(std::int64_t layer, std::int64_t position, std::int64_t row, std::int32_t* experts) {
     std::uint64_t state = seed_;
     for (const std::int64_t part : {layer, position, row}) {
         state ^= static_cast<std::uint64_t>(part);
@@ -24,9 +37,41 @@ void PositionRouting::operator()(std::int64_t layer, std::int64_t position, std:
         layer, [&] { return mix(state); }, [&](int expert) { experts[n++] = expert; });
     // Shares that add up to a hair less than n_active can leave the last place open.
     for (std::int32_t expert = 0; n < draw_.n_active(); ++expert) {
-        bool taken = false;
-        for (std::int64_t i = 0; i < n; ++i) taken |= experts[i] == expert;
-        if (!taken) experts[n++] = expert;
+        if (!contains(experts, n, expert)) experts[n++] = expert;
+    }
+}
+
+void PositionRouting::operator()(std::int64_t layer, std::int64_t position, std::int64_t row, bool guess,
+                                 std::int32_t* experts) {
+    const std::int64_t n = draw_.n_active();
+    const auto dice = [&](std::int64_t place, std::int64_t slot, std::uint64_t kind) {
+        std::uint64_t state = seed_ ^ (kind * 0x632be59bd9b4e019ull);
+        for (const std::int64_t part : {layer, place, row, slot}) {
+            state ^= static_cast<std::uint64_t>(part);
+            state = mix(state);
+        }
+        return mix(state);
+    };
+    choose(layer, position, row, experts);
+    if (habits_.repeat > 0) {
+        before_.resize(static_cast<std::size_t>(n));
+        for (std::int64_t slot = 0; slot < n; ++slot) {
+            // As far back as this choice was only repeated.
+            std::int64_t origin = position;
+            while (origin > 0 && position - origin < kLongestRepeat && unit(dice(origin, slot, 1)) < habits_.repeat) {
+                --origin;
+            }
+            if (origin == position) continue;
+            choose(layer, origin, row, before_.data());
+            const std::int32_t kept = before_[static_cast<std::size_t>(slot)];
+            if (!contains(experts, n, kept)) experts[slot] = kept;
+        }
+    }
+    if (!guess) return;
+    for (std::int64_t slot = 0; slot < n; ++slot) {
+        if (unit(dice(position, slot, 2)) < habits_.guess_recall) continue;
+        const auto wrong = static_cast<std::int32_t>(dice(position, slot, 3) % static_cast<std::uint64_t>(n_experts_));
+        if (!contains(experts, n, wrong)) experts[slot] = wrong;
     }
 }
 

@@ -56,14 +56,26 @@ class ExpertDraw {
 // routing, whatever they decide. For dry runs.
 class PositionRouting {
   public:
-    PositionRouting(const Popularity& popularity, std::uint64_t seed) : draw_(popularity), seed_(seed) {}
+    // What popularity does not say of a model's routing.
+    struct Habits {
+        double repeat = 0;        // chance that a token's choice is the one of the token before, instead of a new one
+        double guess_recall = 1;  // chance that speculative loading guesses one of the next layer's experts
+    };
+    PositionRouting(const Popularity& popularity, std::uint64_t seed) : PositionRouting(popularity, seed, Habits{}) {}
+    PositionRouting(const Popularity& popularity, std::uint64_t seed, Habits habits)
+        : draw_(popularity), n_experts_(popularity.n_experts), seed_(seed), habits_(habits) {}
 
-    // experts: n_active long.
-    void operator()(std::int64_t layer, std::int64_t position, std::int64_t row, std::int32_t* experts);
+    // experts: n_active long. guess: what is guessed for this layer, a part of it wrong.
+    void operator()(std::int64_t layer, std::int64_t position, std::int64_t row, bool guess, std::int32_t* experts);
 
   private:
+    void choose(std::int64_t layer, std::int64_t position, std::int64_t row, std::int32_t* experts);
+
     ExpertDraw draw_;
+    std::int64_t n_experts_;
     std::uint64_t seed_;
+    Habits habits_;
+    std::vector<std::int32_t> before_;
 };
 
 }  // namespace offstage::engine

@@ -31,9 +31,11 @@ Forward::Forward(const ModelConfig& config, const DeviceWeights& weights, Expert
       device_(device),
       dispatcher_(dispatcher),
       max_step_(max_step),
-      attention_{config.n_heads, config.n_kv_heads, config.head_dim, config.sliding_window},
-      moe_(config, experts, device, host, dispatcher, max_step) {
-    device.reserve(step_shape(config, experts.master_type(), max_step, context));
+      shape_(step_shape(config, experts.master_type(), max_step, std::max(context, config.max_context))),
+      attention_(shape_.attention),
+      moe_(config, experts, device, host, dispatcher, max_step),
+      kv_{config.n_layers, config.n_kv_heads, config.head_dim} {
+    device.reserve(shape_);
     for (std::int64_t i = 0; i < config.head_dim / 2; ++i) {
         const double exponent = 2.0 * static_cast<double>(i) / static_cast<double>(config.head_dim);
         inverse_frequencies_.push_back(static_cast<float>(1.0 / std::pow(config.rope_theta, exponent)));
@@ -41,8 +43,8 @@ Forward::Forward(const ModelConfig& config, const DeviceWeights& weights, Expert
     const auto workspace = [&](std::int64_t floats, const char* purpose) {
         return device.memory().allocate(as_size(max_step * floats) * sizeof(float), MemoryUse::kWorkspace, purpose);
     };
-    inputs_ = Mirror<std::int32_t>(device, as_size(max_step * (config.head_dim + 1) + table_entries(context)),
-                                   MemoryUse::kWorkspace, "a step's inputs");
+    inputs_ = allocate_inputs(shape_.context);
+    in_host_.resize(as_size(table_entries(shape_.context)));
     x_ = workspace(config.hidden_dim, "activations");
     h_ = workspace(config.hidden_dim, "activations");
     projected_ = workspace(config.hidden_dim, "activations");
@@ -55,7 +57,8 @@ Forward::Forward(const ModelConfig& config, const DeviceWeights& weights, Expert
 }
 
 std::uint64_t Forward::workspace_bytes(const ModelConfig& config, std::int64_t context) {
-    return static_cast<std::uint64_t>(kLogitsRows * config.vocab_size + table_entries(context)) * sizeof(float) +
+    return static_cast<std::uint64_t>(kLogitsRows * config.vocab_size) * sizeof(float) +
+           static_cast<std::uint64_t>(table_entries(std::max(context, config.max_context))) * sizeof(float*) +
            16 * 256;  // each piece is rounded up
 }
 
@@ -78,6 +81,24 @@ Backend::StepShape Forward::step_shape(const ModelConfig& config, kernels::Weigh
             type};
 }
 
+Mirror<std::byte> Forward::allocate_inputs(std::int64_t context) const {
+    const std::size_t words = as_size(max_step_ * (config_.head_dim + 1));
+    return {device_, as_size(table_entries(context)) * sizeof(float*) + words * sizeof(std::int32_t),
+            MemoryUse::kWorkspace, "a step's inputs"};
+}
+
+void Forward::set_context(std::int64_t context) {
+    if (context <= shape_.context) return;
+    Backend::StepShape shape = shape_;
+    shape.context = context;
+    Mirror<std::byte> inputs = allocate_inputs(context);
+    in_host_.resize(as_size(table_entries(context)));
+    device_.reserve(shape);
+    device_.host_wait(device_.record(DeviceEvent::Queue::kCompute));  // the old inputs may still be read
+    inputs_ = std::move(inputs);
+    shape_ = shape;
+}
+
 Forward::Outcome Forward::step(std::span<const Segment> segments, Logits wanted, const std::stop_token& stop) {
     std::int64_t n_tokens = 0;
     bool prefill = false;
@@ -87,6 +108,11 @@ Forward::Outcome Forward::step(std::span<const Segment> segments, Logits wanted,
     }
     assert(n_tokens >= 1 && n_tokens <= max_step_ && static_cast<std::int64_t>(segments.size()) <= kMaxSegments);
     const double start_us = device_.now_us();
+    std::int64_t n_entries = 0;
+    for (const Segment& segment : segments) {
+        n_entries += KvPool::blocks_for(segment.sequence->size() + static_cast<std::int64_t>(segment.tokens.size()));
+    }
+    if (n_entries > table_entries(shape_.context)) return Outcome::kFull;
     for (const Segment& segment : segments) {
         if (segment.sequence->size() + static_cast<std::int64_t>(segment.tokens.size()) >
                 segment.sequence->capacity() ||
@@ -94,8 +120,7 @@ Forward::Outcome Forward::step(std::span<const Segment> segments, Logits wanted,
             return Outcome::kFull;
         }
     }
-    kv_ = &segments.front().sequence->pool().view();
-    upload_inputs(segments, n_tokens);
+    upload_inputs(segments, n_tokens, n_entries);
     routing_size_ = as_size(n_tokens * config_.n_layers * config_.n_active);
     if (routing_.size() < routing_size_) routing_.resize(routing_size_);
 
@@ -130,14 +155,16 @@ Forward::Outcome Forward::step(std::span<const Segment> segments, Logits wanted,
     return Outcome::kDone;
 }
 
-void Forward::upload_inputs(std::span<const Segment> segments, std::int64_t n_tokens) {
+void Forward::upload_inputs(std::span<const Segment> segments, std::int64_t n_tokens, std::int64_t n_entries) {
     const std::int64_t half = config_.head_dim / 2;
-    auto* cos = reinterpret_cast<float*>(inputs_.host());
+    const std::size_t words = as_size(n_entries) * sizeof(float*);  // where they begin
+    auto** const tables = reinterpret_cast<float**>(inputs_.host());
+    auto** const device_tables = reinterpret_cast<float**>(inputs_.device());
+    auto* cos = reinterpret_cast<float*>(inputs_.host() + words);
     float* sin = cos + n_tokens * half;
-    std::int32_t* tokens = inputs_.host() + 2 * n_tokens * half;
-    std::int32_t* tables = tokens + n_tokens;
+    auto* tokens = reinterpret_cast<std::int32_t*>(sin + n_tokens * half);
     std::int64_t row = 0;
-    std::int64_t n_entries = 0;
+    std::int64_t entry = 0;
     segments_.clear();
     for (const Segment& segment : segments) {
         const auto n = static_cast<std::int64_t>(segment.tokens.size());
@@ -150,17 +177,25 @@ void Forward::upload_inputs(std::span<const Segment> segments, std::int64_t n_to
             }
         }
         std::copy(segment.tokens.begin(), segment.tokens.end(), tokens + row);
-        const std::span<const std::int32_t> blocks = segment.sequence->blocks();
-        std::copy(blocks.begin(), blocks.end(), tables + n_entries);
-        const std::int64_t offset = tables + n_entries - inputs_.host();
-        segments_.push_back({row, n, past, {tables + n_entries, blocks.size()}, inputs_.device() + offset});
+        const std::int64_t n_blocks = KvPool::blocks_for(past + n);
+        for (std::int64_t b = 0; b < n_blocks; ++b) {
+            const KvBlock block = segment.sequence->pool().block(segment.sequence->blocks()[as_size(b)]);
+            tables[entry + b] = block.data;
+            in_host_[as_size(entry + b)] = block.in_host ? 1 : 0;
+        }
+        segments_.push_back({row,
+                             n,
+                             past,
+                             {tables + entry, as_size(n_blocks)},
+                             device_tables + entry,
+                             {in_host_.data() + entry, as_size(n_blocks)}});
         row += n;
-        n_entries += static_cast<std::int64_t>(blocks.size());
+        entry += n_blocks;
     }
-    inputs_.upload(0, as_size(tables + n_entries - inputs_.host()));
-    cos_ = reinterpret_cast<const float*>(inputs_.device());
+    inputs_.upload(0, words + as_size(n_tokens * (2 * half + 1)) * sizeof(std::int32_t));
+    cos_ = reinterpret_cast<const float*>(inputs_.device() + words);
     sin_ = cos_ + n_tokens * half;
-    tokens_ = inputs_.device() + 2 * n_tokens * half;
+    tokens_ = reinterpret_cast<const TokenId*>(sin_ + n_tokens * half);
 }
 
 void Forward::normalise(const float* weight, const float* x, std::int64_t n_tokens) {
@@ -171,8 +206,8 @@ void Forward::attention_block(std::int64_t layer, std::int64_t n_tokens) {
     const DeviceWeights::Layer& weights = weights_.layer(layer);
     normalise(weights.attention_norm, x_.as<float>(), n_tokens);
     device_.multiply(weights.qkv, h_.as<float>(), n_tokens, qkv_.as<float>());
-    device_.rotate_and_store(layer, attention_, segments_, cos_, sin_, qkv_.as<float>(), *kv_);
-    device_.attend(layer, attention_, segments_, qkv_.as<float>(), *kv_, attended_.as<float>());
+    device_.rotate_and_store(layer, attention_, segments_, cos_, sin_, qkv_.as<float>(), kv_);
+    device_.attend(layer, attention_, segments_, qkv_.as<float>(), kv_, attended_.as<float>());
     device_.multiply(weights.output, attended_.as<float>(), n_tokens, projected_.as<float>());
     device_.add(projected_.as<float>(), n_tokens * config_.hidden_dim, x_.as<float>());
 }

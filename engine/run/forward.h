@@ -33,16 +33,21 @@ class Forward {
   public:
     static constexpr std::int64_t kMaxSegments = 16;
 
-    // Steps take up to max_step tokens; longer prompts are fed in pieces. Sequences hold up to `context` tokens each.
-    // The referents must outlive this object. Throws Error (kOutOfMemory) for the workspace.
+    // Steps take up to max_step tokens; longer prompts are fed in pieces. Sequences hold up to `context` tokens each,
+    // or the model's own context where that is more. The referents must outlive this object. Throws Error
+    // (kOutOfMemory) for the workspace.
     Forward(const ModelConfig& config, const DeviceWeights& weights, ExpertStore& experts, Backend& device,
             CpuOperations& host, Dispatcher& dispatcher, std::int64_t max_step, std::int64_t context);
+
+    // From now on sequences hold up to so many tokens, or as many as until now. Between steps. Throws Error
+    // (kOutOfMemory), and everything is as it was.
+    void set_context(std::int64_t context);
 
     enum class Logits { kNone, kLast, kAll };
     enum class Outcome {
         kDone,
         kStopped,  // a stop was requested: it is looked at before each layer
-        kFull,     // the pool has no block left for the sequences
+        kFull,     // the pool has no block left for the sequences, or they are longer than the context
         kFailed,   // the device failed: Backend::failure() says how
     };
 
@@ -70,7 +75,8 @@ class Forward {
                                          std::int64_t context);
 
   private:
-    void upload_inputs(std::span<const Segment> segments, std::int64_t n_tokens);
+    Mirror<std::byte> allocate_inputs(std::int64_t context) const;
+    void upload_inputs(std::span<const Segment> segments, std::int64_t n_tokens, std::int64_t n_entries);
     void attention_block(std::int64_t layer, std::int64_t n_tokens);
     void compute_logits(std::span<const Segment> segments, std::int64_t n_tokens, Logits wanted);
     void normalise(const float* weight, const float* x, std::int64_t n_tokens);
@@ -80,16 +86,18 @@ class Forward {
     Backend& device_;
     Dispatcher& dispatcher_;
     std::int64_t max_step_;
+    Backend::StepShape shape_;
     AttentionShape attention_;
     MoeLayer moe_;
     std::function<void()> between_layers_;
     RoutingProbe* probe_ = nullptr;
-    const kernels::KvView* kv_ = nullptr;  // of the step's sequences
+    kernels::KvShape kv_;
 
     std::vector<float> inverse_frequencies_;  // (head_dim / 2)
-    // What a step tells the device, in one piece of 4-byte words: cos and sin of the positions (n_tokens, head_dim / 2)
-    // each, token ids, then each segment's block table.
-    Mirror<std::int32_t> inputs_;
+    // What a step tells the device, in one piece: each segment's table of block addresses (8 bytes each), then, in
+    // 4-byte words, cos and sin of the positions (n_tokens, head_dim / 2) each, and token ids.
+    Mirror<std::byte> inputs_;
+    std::vector<std::uint8_t> in_host_;  // beside the tables: AttentionSegment::in_host
     const float* cos_ = nullptr;
     const float* sin_ = nullptr;
     const TokenId* tokens_ = nullptr;

@@ -2,38 +2,236 @@
 
 #include <algorithm>
 #include <cassert>
+#include <iterator>
+#include <string>
 #include <utility>
+
+#include "engine/device/host_buffer.h"
+#include "engine/error.h"
 
 namespace offstage::engine {
 
 using kernels::kKvBlockTokens;
 
-KvPool::KvPool(const ModelConfig& config, std::int64_t context, std::int64_t spare_blocks, Backend& device) {
-    const std::int64_t n = (context + kKvBlockTokens - 1) / kKvBlockTokens + spare_blocks;
-    memory_ = device.memory().allocate(
-        static_cast<std::size_t>(bytes_per_token(config)) * static_cast<std::size_t>(n * kKvBlockTokens),
-        MemoryUse::kKvCache, "the KV cache");
-    view_ = {memory_.as<float>(), config.n_layers, config.n_kv_heads, n * kKvBlockTokens, config.head_dim};
-    references_.assign(static_cast<std::size_t>(n), 0);
-    for (std::int64_t block = n - 1; block >= 0; --block) free_.push_back(static_cast<std::int32_t>(block));
+KvPool::Memory::Memory(Memory&& other) noexcept
+    : bytes(std::move(other.bytes)),
+      place(std::exchange(other.place, {})),
+      pinned_by(std::exchange(other.pinned_by, nullptr)) {}
+
+KvPool::Memory& KvPool::Memory::operator=(Memory&& other) noexcept {
+    Memory gone(std::move(*this));
+    bytes = std::move(other.bytes);
+    place = std::exchange(other.place, {});
+    pinned_by = std::exchange(other.pinned_by, nullptr);
+    return *this;
+}
+
+KvPool::Memory::~Memory() {
+    if (pinned_by != nullptr) pinned_by->unpin({bytes.data(), bytes.size()});
+}
+
+KvPool::KvPool(const ModelConfig& config, KvRoom room, Backend& device, Arena& ram)
+    : shape_{config.n_layers, config.n_kv_heads, config.head_dim},
+      windowed_(config.sliding_window > 0),
+      device_(device),
+      ram_(ram) {
+    resize(room);
 }
 
 std::uint64_t KvPool::bytes_per_token(const ModelConfig& config) {
     return static_cast<std::uint64_t>(config.n_layers * 2 * config.n_kv_heads * config.head_dim) * sizeof(float);
 }
 
+std::int64_t KvPool::n_held_in_host() const {
+    return room_.host_blocks - static_cast<std::int64_t>(spare_[static_cast<std::size_t>(Place::kHost)].size());
+}
+
 std::int32_t KvPool::take() {
-    if (free_.empty()) return -1;
-    const std::int32_t block = free_.back();
-    free_.pop_back();
-    references_[static_cast<std::size_t>(block)] = 1;
-    return block;
+    const Place place = spare(Place::kDevice).empty() ? Place::kHost : Place::kDevice;
+    if (spare(place).empty()) return -1;
+    const std::int32_t number = free_numbers_.back();
+    free_numbers_.pop_back();
+    Held& held = held_[static_cast<std::size_t>(number)];
+    held.memory = std::move(spare(place).back());
+    spare(place).pop_back();
+    held.references = 1;
+    held.age = ++n_taken_;
+    return number;
 }
 
 void KvPool::drop(std::int32_t block) {
-    assert(references_[static_cast<std::size_t>(block)] > 0);
-    if (--references_[static_cast<std::size_t>(block)] == 0) free_.push_back(block);
+    Held& held = held_[static_cast<std::size_t>(block)];
+    assert(held.references > 0);
+    if (--held.references > 0) return;
+    spare(held.memory.place.in_host ? Place::kHost : Place::kDevice).push_back(std::move(held.memory));
+    free_numbers_.push_back(block);
 }
+
+// ---------------------------------------------------------------- resizing
+
+void KvPool::resize(KvRoom room) {
+    const std::int64_t n_held = n_blocks() - n_free();
+    if (room.device_blocks < 0 || room.host_blocks < 0 || n_held > room.n_blocks()) {
+        throw Error(ErrorKind::kInvalidInput,
+                    "A KV cache of " + std::to_string(std::max<std::int64_t>(0, room.n_blocks()) * kKvBlockTokens) +
+                        " tokens is too small: " + std::to_string(n_held * kKvBlockTokens) +
+                        " are in use, in blocks of " + std::to_string(kKvBlockTokens) + ".");
+    }
+    // Whatever throws comes first, and what was taken by then goes by itself.
+    std::vector<Memory> added[2] = {
+        allocate(Place::kDevice, room.device_blocks - room_.device_blocks, room.device_blocks),
+        allocate(Place::kHost, room.host_blocks - room_.host_blocks, room.host_blocks)};
+    const auto n_numbers = std::max(held_.size(), static_cast<std::size_t>(room.n_blocks()));
+    free_numbers_.reserve(n_numbers);
+    for (std::vector<Memory>& memories : spare_) memories.reserve(n_numbers);
+    held_.reserve(n_numbers);
+
+    for (const Place from : {Place::kDevice, Place::kHost}) {
+        std::vector<std::int32_t> leaving = held_in(from);
+        const std::int64_t kept = from == Place::kDevice ? room.device_blocks : room.host_blocks;
+        if (static_cast<std::int64_t>(leaving.size()) <= kept) continue;  // at most one place has too many
+        leaving.resize(leaving.size() - static_cast<std::size_t>(kept));
+        // Enough for all: the other place has as many memories as its new room says, or more, and the held fit in it.
+        std::vector<Memory*> to;
+        for (Memory& memory : spare(other(from))) to.push_back(&memory);
+        for (Memory& memory : added[static_cast<std::size_t>(other(from))]) to.push_back(&memory);
+        assert(to.size() >= leaving.size());
+        if (!copy(leaving, from, to)) {
+            throw Error(ErrorKind::kDevice, "The KV cache keeps its size: " + device_.failure());
+        }
+        for (std::size_t i = 0; i < leaving.size(); ++i) {
+            std::swap(held_[static_cast<std::size_t>(leaving[i])].memory, *to[i]);
+        }
+        // What was swapped out lies among the other place's: back to its own.
+        for (std::vector<Memory>* memories : {&spare(other(from)), &added[static_cast<std::size_t>(other(from))]}) {
+            const auto strays = std::partition(memories->begin(), memories->end(), [&](const Memory& memory) {
+                return memory.place.in_host == (other(from) == Place::kHost);
+            });
+            std::move(strays, memories->end(), std::back_inserter(spare(from)));
+            memories->erase(strays, memories->end());
+        }
+    }
+
+    // Nothing below fails.
+    const auto n_held_on_device = static_cast<std::size_t>(held_in(Place::kDevice).size());
+    for (const Place place : {Place::kDevice, Place::kHost}) {
+        std::vector<Memory>& memories = spare(place);
+        std::move(added[static_cast<std::size_t>(place)].begin(), added[static_cast<std::size_t>(place)].end(),
+                  std::back_inserter(memories));
+        const std::size_t held_here =
+            place == Place::kDevice ? n_held_on_device : static_cast<std::size_t>(n_held) - n_held_on_device;
+        const auto wanted =
+            static_cast<std::size_t>(place == Place::kDevice ? room.device_blocks : room.host_blocks) - held_here;
+        memories.erase(memories.begin() + static_cast<std::ptrdiff_t>(wanted), memories.end());
+    }
+    for (auto number = static_cast<std::int32_t>(n_numbers); number-- > static_cast<std::int32_t>(held_.size());) {
+        free_numbers_.push_back(number);
+    }
+    held_.resize(n_numbers);
+    room_ = room;
+    settle();
+}
+
+std::vector<KvPool::Memory> KvPool::allocate(Place place, std::int64_t n, std::int64_t of_all) {
+    std::vector<Memory> memories;
+    if (n <= 0) return memories;
+    memories.reserve(static_cast<std::size_t>(n));
+    const auto bytes = static_cast<std::size_t>(shape_.block_floats()) * sizeof(float);
+    const std::string purpose =
+        "the KV cache (" + format_bytes(static_cast<std::uint64_t>(of_all) * bytes) + " there in all)";
+    for (; n > 0; --n) {
+        Memory memory;
+        Arena& arena = place == Place::kDevice ? device_.memory() : ram_;
+        memory.bytes = arena.allocate(bytes, MemoryUse::kKvCache, purpose);
+        std::byte* address = memory.bytes.data();
+        if (place == Place::kHost) {
+            const bool pinned = device_.pin({address, bytes});
+            if (pinned) memory.pinned_by = &device_;
+            address = pinned ? device_.mapped(address) : nullptr;
+            if (address == nullptr) {
+                throw Error(ErrorKind::kOutOfMemory,
+                            "The system page-locks no more RAM for " + purpose + ", so the device cannot read it.");
+            }
+        }
+        memory.place = {reinterpret_cast<float*>(address), place == Place::kHost};
+        memories.push_back(std::move(memory));
+    }
+    return memories;
+}
+
+bool KvPool::is_read_more(const Held& a, const Held& b) const {
+    return windowed_ ? a.age > b.age : a.references > b.references;
+}
+
+std::vector<std::int32_t> KvPool::held_in(Place place) const {
+    std::vector<std::int32_t> numbers;
+    for (std::size_t i = 0; i < held_.size(); ++i) {
+        const Held& held = held_[i];
+        if (held.references > 0 && held.memory.place.in_host == (place == Place::kHost)) {
+            numbers.push_back(static_cast<std::int32_t>(i));
+        }
+    }
+    std::sort(numbers.begin(), numbers.end(), [&](std::int32_t x, std::int32_t y) {
+        const Held& a = held_[static_cast<std::size_t>(x)];
+        const Held& b = held_[static_cast<std::size_t>(y)];
+        if (is_read_more(a, b) || is_read_more(b, a)) return is_read_more(b, a);
+        return a.age > b.age;
+    });
+    return numbers;
+}
+
+bool KvPool::copy(std::span<const std::int32_t> blocks, Place from, std::span<Memory* const> to) {
+    const auto wait = [&] { device_.host_wait(device_.record(DeviceEvent::Queue::kCompute)); };
+    wait();  // nothing may still write what is copied
+    if (!device_.ok()) return false;
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+        const Memory& source = held_[static_cast<std::size_t>(blocks[i])].memory;
+        if (from == Place::kDevice) {
+            device_.download(to[i]->bytes.data(), source.bytes.data(), source.bytes.size());
+        } else {
+            device_.upload(to[i]->bytes.data(), source.bytes.data(), source.bytes.size());
+        }
+    }
+    wait();
+    return device_.ok();
+}
+
+bool KvPool::move(std::span<const std::int32_t> blocks, Place from) {
+    std::vector<Memory>& targets = spare(other(from));
+    std::vector<Memory*> to;
+    for (std::size_t i = 0; i < blocks.size(); ++i) to.push_back(&targets[targets.size() - 1 - i]);
+    if (!copy(blocks, from, to)) return false;
+    for (const std::int32_t block : blocks) {
+        Memory& memory = held_[static_cast<std::size_t>(block)].memory;
+        spare(from).push_back(std::exchange(memory, std::move(targets.back())));
+        targets.pop_back();
+    }
+    return true;
+}
+
+// Fills the device, best first, then exchanges what is read more for what is read less. Only a preference: where the
+// device fails, the blocks stay where they are, and whoever computes next is told.
+void KvPool::settle() {
+    for (;;) {
+        const std::vector<std::int32_t> in_host = held_in(Place::kHost);
+        if (in_host.empty()) return;
+        const std::size_t n_up = std::min(in_host.size(), spare(Place::kDevice).size());
+        if (n_up > 0) {
+            if (!move(std::span(in_host).last(n_up), Place::kHost)) return;
+            continue;
+        }
+        const std::vector<std::int32_t> on_device = held_in(Place::kDevice);
+        const std::size_t most = std::min({on_device.size(), in_host.size(), spare(Place::kHost).size()});
+        std::size_t n_down = 0;
+        while (n_down < most && is_read_more(held_[static_cast<std::size_t>(in_host[in_host.size() - 1 - n_down])],
+                                             held_[static_cast<std::size_t>(on_device[n_down])])) {
+            ++n_down;
+        }
+        if (n_down == 0 || !move(std::span(on_device).first(n_down), Place::kDevice)) return;
+    }
+}
+
+// ---------------------------------------------------------------- sequences
 
 KvSequence::KvSequence(KvSequence&& other) noexcept
     : pool_(std::exchange(other.pool_, nullptr)),
@@ -51,16 +249,25 @@ KvSequence& KvSequence::operator=(KvSequence&& other) noexcept {
     return *this;
 }
 
+void KvSequence::set_capacity(std::int64_t n_tokens) {
+    if (n_tokens < size_) {
+        throw Error(ErrorKind::kInvalidInput, "A context of " + std::to_string(n_tokens) +
+                                                  " tokens is too small: the conversation holds " +
+                                                  std::to_string(size_) + " already.");
+    }
+    capacity_ = n_tokens;
+}
+
 bool KvSequence::prepare(std::int64_t n_tokens, Backend& device) {
     assert(pool_ != nullptr);
-    const std::int64_t wanted = (size_ + n_tokens + kKvBlockTokens - 1) / kKvBlockTokens;
+    const std::int64_t wanted = KvPool::blocks_for(size_ + n_tokens);
     const std::int64_t filled = size_ % kKvBlockTokens;  // of the last block
     const bool parts = filled > 0 && pool_->is_shared(blocks_[static_cast<std::size_t>(size_ / kKvBlockTokens)]);
     if (wanted - static_cast<std::int64_t>(blocks_.size()) + (parts ? 1 : 0) > pool_->n_free()) return false;
     if (parts) {
         std::int32_t& last = blocks_[static_cast<std::size_t>(size_ / kKvBlockTokens)];
         const std::int32_t own = pool_->take();
-        device.copy_kv_block(pool_->view(), last, own, filled);
+        device.copy_kv_block(pool_->shape(), pool_->block(last), pool_->block(own), filled);
         pool_->drop(last);
         last = own;
     }
@@ -71,7 +278,7 @@ bool KvSequence::prepare(std::int64_t n_tokens, Backend& device) {
 void KvSequence::truncate(std::int64_t n_tokens) {
     size_ = std::min(size_, n_tokens);
     if (pool_ == nullptr) return;
-    const std::int64_t kept = (size_ + kKvBlockTokens - 1) / kKvBlockTokens;
+    const std::int64_t kept = KvPool::blocks_for(size_);
     while (static_cast<std::int64_t>(blocks_.size()) > kept) {
         pool_->drop(blocks_.back());
         blocks_.pop_back();
@@ -81,7 +288,7 @@ void KvSequence::truncate(std::int64_t n_tokens) {
 KvSequence KvSequence::fork() const {
     KvSequence copy(*pool_, capacity_);
     copy.size_ = size_;
-    const std::int64_t kept = (size_ + kKvBlockTokens - 1) / kKvBlockTokens;
+    const std::int64_t kept = KvPool::blocks_for(size_);
     copy.blocks_.assign(blocks_.begin(), blocks_.begin() + kept);
     for (const std::int32_t block : copy.blocks_) pool_->share(block);
     return copy;

@@ -11,35 +11,97 @@
 
 namespace offstage::engine {
 
-// The KV memory of a loaded model: blocks of kKvBlockTokens tokens on the accelerator, handed out to sequences and
-// counted, so that sequences with a common beginning share its blocks. One thread.
+// Blocks of a KV pool in each memory.
+struct KvRoom {
+    std::int64_t device_blocks = 0;
+    std::int64_t host_blocks = 0;  // in RAM, page-locked: the device reads and writes them over the bus
+
+    std::int64_t n_blocks() const { return device_blocks + host_blocks; }
+    friend bool operator==(const KvRoom&, const KvRoom&) = default;
+};
+
+// The KV memory of a loaded model: blocks of kKvBlockTokens tokens (kernels::KvShape), each in a piece of memory of its
+// own on the accelerator or in RAM, handed out to sequences and counted, so that sequences with a common beginning
+// share its blocks. A block is known by a number that stays while the block moves. (One piece per block: a block of a
+// real model is several MiB, Mixtral 8x7B's 16 MiB, and so every room is met exactly, with nothing moved to close
+// gaps.) One thread, between steps.
+//
+// New blocks are taken on the device first. When blocks must leave the device, those that are read least go: first what
+// fewer sequences share, then, of equals, the newest, which leave behind what a conversation keeps longest; under a
+// sliding window, the oldest, which are no longer read.
 class KvPool {
   public:
-    KvPool() = default;
-    // Room for `context` tokens (rounded up to whole blocks) and `spare_blocks` more, for sequences that part inside a
-    // block. Throws Error (kOutOfMemory).
-    KvPool(const ModelConfig& config, std::int64_t context, std::int64_t spare_blocks, Backend& device);
+    // Throws Error (kOutOfMemory). The device and the arena must outlive the pool.
+    KvPool(const ModelConfig& config, KvRoom room, Backend& device, Arena& ram);
+    KvPool(const KvPool&) = delete;
+    KvPool& operator=(const KvPool&) = delete;
 
     static std::uint64_t bytes_per_token(const ModelConfig& config);
+    static std::int64_t blocks_for(std::int64_t n_tokens) {
+        return (n_tokens + kernels::kKvBlockTokens - 1) / kernels::kKvBlockTokens;
+    }
     // What a pool takes beside the context: each of 16 beams may part from the others inside a block, and the context
     // need not end with one.
     static constexpr std::int64_t kSpareBlocks = 17;
 
-    const kernels::KvView& view() const { return view_; }
-    std::int64_t n_blocks() const { return static_cast<std::int64_t>(references_.size()); }
-    std::int64_t n_free() const { return static_cast<std::int64_t>(free_.size()); }
+    // From now on there are so many blocks; what sequences hold moves as it must, and up to the device where that has
+    // room. Takes memory before it gives any back. Throws and leaves everything as it was: Error kOutOfMemory (also
+    // where the system locks no more pages), kInvalidInput when sequences hold more than that, kDevice when the device
+    // fails at a copy. resize(room()) moves blocks to the device that came to lie in RAM while it was full.
+    void resize(KvRoom room);
+
+    const KvRoom& room() const { return room_; }
+    const kernels::KvShape& shape() const { return shape_; }
+    std::int64_t n_blocks() const { return room_.n_blocks(); }
+    std::int64_t n_free() const { return static_cast<std::int64_t>(spare_[0].size() + spare_[1].size()); }
+    std::int64_t n_held_in_host() const;  // by sequences
+    KvBlock block(std::int32_t number) const { return held_[static_cast<std::size_t>(number)].memory.place; }
 
     // -1: none left.
     std::int32_t take();
-    void share(std::int32_t block) { ++references_[static_cast<std::size_t>(block)]; }
+    void share(std::int32_t block) { ++held_[static_cast<std::size_t>(block)].references; }
     void drop(std::int32_t block);
-    bool is_shared(std::int32_t block) const { return references_[static_cast<std::size_t>(block)] > 1; }
+    bool is_shared(std::int32_t block) const { return held_[static_cast<std::size_t>(block)].references > 1; }
 
   private:
-    DeviceBlock memory_;
-    kernels::KvView view_;
-    std::vector<std::int32_t> references_;
-    std::vector<std::int32_t> free_;  // the next one to hand out last
+    // A block's memory.
+    struct Memory {
+        Memory() = default;
+        Memory(Memory&& other) noexcept;
+        Memory& operator=(Memory&& other) noexcept;
+        ~Memory();
+
+        DeviceBlock bytes;
+        KvBlock place;
+        Backend* pinned_by = nullptr;
+    };
+    struct Held {
+        Memory memory;
+        std::int64_t references = 0;  // 0: the number is free, and without memory
+        std::uint64_t age = 0;        // the larger, the newer
+    };
+    enum class Place : std::uint8_t { kDevice, kHost };
+    static Place other(Place place) { return place == Place::kDevice ? Place::kHost : Place::kDevice; }
+
+    std::vector<Memory>& spare(Place place) { return spare_[static_cast<std::size_t>(place)]; }
+    std::vector<Memory> allocate(Place place, std::int64_t n, std::int64_t of_all);
+    bool is_read_more(const Held& a, const Held& b) const;
+    // Numbers of what sequences hold there, what is read least first.
+    std::vector<std::int32_t> held_in(Place place) const;
+    // Copies these blocks into the memories, of the other place, and waits. False: the device failed, nothing is lost.
+    bool copy(std::span<const std::int32_t> blocks, Place from, std::span<Memory* const> to);
+    bool move(std::span<const std::int32_t> blocks, Place from);  // to spare memory, of which there is enough
+    void settle();
+
+    kernels::KvShape shape_;
+    bool windowed_;
+    Backend& device_;
+    Arena& ram_;
+    KvRoom room_;
+    std::vector<Held> held_;  // by number
+    std::vector<std::int32_t> free_numbers_;
+    std::vector<Memory> spare_[2];  // by Place; the next one to hand out last
+    std::uint64_t n_taken_ = 0;
 };
 
 // Keys and values of one conversation, or of one beam. Belongs to a pool and gives its blocks back. Movable.
@@ -54,8 +116,9 @@ class KvSequence {
     KvPool& pool() const { return *pool_; }
     std::int64_t size() const { return size_; }          // tokens held
     std::int64_t capacity() const { return capacity_; }  // tokens it may hold
-    void set_capacity(std::int64_t n_tokens) { capacity_ = n_tokens; }  // not below size()
-    std::span<const std::int32_t> blocks() const { return blocks_; }
+    // Throws Error (kInvalidInput) when it holds more already.
+    void set_capacity(std::int64_t n_tokens);
+    std::span<const std::int32_t> blocks() const { return blocks_; }  // their numbers
 
     // Makes sure that n_tokens more can be written: takes blocks, and parts from a shared last block by copying what it
     // holds of this sequence (at most kKvBlockTokens - 1 tokens). False when the pool has no block left; nothing has

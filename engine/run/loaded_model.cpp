@@ -118,7 +118,7 @@ LoadedModel::LoadedModel(const LoadRequest& request, Text text, const LoadProgre
     experts_ = std::make_unique<ExpertStore>(config_, *expert_source_, plan_, *device_, *ram_, *pool_, options);
     source_->watch({}, {});
 
-    kv_ = std::make_unique<KvPool>(config_, plan_.context, KvPool::kSpareBlocks, *device_);
+    kv_ = std::make_unique<KvPool>(config_, kv_room(plan_), *device_, *ram_);
     dispatcher_ = std::make_unique<Dispatcher>(cost_, request.dispatch);
     forward_ = std::make_unique<Forward>(config_, weights_, *experts_, *device_, *host_, *dispatcher_, plan_.max_step,
                                          plan_.context);
@@ -166,7 +166,7 @@ void LoadedModel::open_source(const LoadRequest& request, Text text) {
 
 void LoadedModel::open_devices(const LoadRequest& request) {
     if (request.dry) {
-        device_ = open_dry_device(request.device, request.vram_bytes, *host_, PositionRouting(popularity_, 1));
+        device_ = open_dry_device(request.device, request.vram_bytes, *host_, PositionRouting(popularity_, 1, {request.dry_repeat, request.dry_guess_recall}));
         const std::uint64_t ram = request.ram_bytes > 0 ? request.ram_bytes : std::uint64_t{1} << 42;
         own_ram_ = std::make_unique<Arena>("RAM", addresses_, ram);
         ram_ = own_ram_.get();
@@ -210,11 +210,13 @@ void LoadedModel::load_popularity(const LoadRequest& request) {
                                                   "; make a profile of this model (offstage-cli profile).");
     }
     popularity_ = std::move(read);
+    popularity_.n_active = config_.n_active;  // shares are of this model's calls
 }
 
 void LoadedModel::make_plans(const LoadRequest& request) {
     demand_ = demand_of(config_, source_->expert_type(), dense_bytes(), device_->info(),
                         [&](const Backend::StepShape& shape) { return device_->scratch_bytes(shape); });
+    demand_.kv_may_lie_in_ram = !device_->shares_host_memory();
     // Two slots for copies on demand, and as many as may be guessed at once.
     if (request.prefetch != PrefetchMode::kOff) demand_.staging_slots = 2 + MoeLayer::kMostGuessedCopies;
     if (request.context > 0) demand_.max_context = std::max(demand_.max_context, request.context);
@@ -365,10 +367,31 @@ void LoadedModel::make_room_for(const Plan& plan, const Budget& budget) {
     };
     if (!device_->shares_host_memory()) grow(device_->memory(), budget.vram_bytes);
     grow(*ram_, budget.ram_bytes);
+    // A smaller KV cache makes room for experts at once, where RAM takes what leaves the device.
+    const KvRoom room = kv_room(plan);
+    if (room.device_blocks < kv_->room().device_blocks) {
+        try {
+            kv_->resize(room);
+        } catch (const Error& error) {
+            if (error.kind() != ErrorKind::kOutOfMemory) throw;  // later, when experts have left RAM
+        }
+    }
+}
+
+// A beam's spare blocks count as workspace.
+KvRoom LoadedModel::kv_room(const Plan& plan) const {
+    const std::uint64_t block_bytes =
+        KvPool::bytes_per_token(config_) * static_cast<std::uint64_t>(kernels::kKvBlockTokens);
+    KvRoom room;
+    room.device_blocks = static_cast<std::int64_t>(plan.kv_bytes / block_bytes) + KvPool::kSpareBlocks;
+    room.host_blocks = static_cast<std::int64_t>(plan.kv_host_bytes / block_bytes);
+    return room;
 }
 
 void LoadedModel::put_in_force(const Plan& plan, const Budget& budget) {
     experts_->settle();
+    forward_->set_context(plan.context);
+    if (kv_room(plan) != kv_->room()) kv_->resize(kv_room(plan));
     if (!device_->shares_host_memory()) {
         std::uint64_t largest = 0;
         for (std::size_t i = 0; i < plan.places.size(); ++i) {

@@ -100,6 +100,7 @@ class LoadedModel {
     void describe(const LoadRequest& request);
     void pack_sample(kernels::WeightType format, std::int64_t n, std::byte* block);
     std::uint64_t expert_bytes_of(const Plan& plan) const;
+    KvRoom kv_room(const Plan& plan) const;
     std::uint64_t dense_bytes() const;  // as they will be kept
 
     ModelConfig config_;

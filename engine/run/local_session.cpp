@@ -52,6 +52,7 @@ ModelSummary LocalSession::load(const LoadRequest& request, const LoadProgressFn
     model_ = std::make_unique<LoadedModel>(request, LoadedModel::Text::kWanted, progress, stop);
     cache_ = model_->new_sequence();
     replanner_ = std::make_unique<Replanner>(*model_);
+    replanner_->set_tokens_in_use([this] { return cache_.size(); });
     model_->forward().set_between_layers([this] { replanner_->between_layers(); });
     {
         const std::lock_guard lock(orders_mutex_);
@@ -149,6 +150,7 @@ Forward::Outcome LocalSession::step(std::span<const Segment> segments, Forward::
                                     const std::stop_token& stop) {
     Forward& forward = model_->forward();
     between_steps();
+    const double begin_us = model_->device().now_us();
     const Forward::Outcome outcome = forward.step(segments, wanted, stop);
     if (outcome == Forward::Outcome::kFailed) {
         Backend& device = model_->device();
@@ -162,6 +164,8 @@ Forward::Outcome LocalSession::step(std::span<const Segment> segments, Forward::
         std::int64_t n_tokens = 0;
         for (const Segment& segment : segments) n_tokens += static_cast<std::int64_t>(segment.tokens.size());
         recorder_.record(forward.routing(), n_tokens);
+        if (n_tokens == 1) steps_us_.push_back(model_->device().now_us() - begin_us);
+        if (trace_ != nullptr) trace_step(segments);
         model_->learn(forward.routing(), n_tokens);
         publish(Publish::kWhenDue);
     }
@@ -229,6 +233,17 @@ GenerationResult LocalSession::generate(const GenerationRequest& request, const 
     model_->dispatcher().reset_totals();
     const std::uint64_t reports_before = replanner_->reports().empty() ? 0 : replanner_->reports().back().id;
     const bool moved_before = replanner_->moving();
+    steps_us_.clear();
+    trace_.reset();
+    if (!request.trace_file.empty()) {
+        const ModelConfig& config = model_->config();
+        TraceHeader header;
+        header.model = model_->summary().name;
+        header.n_layers = config.n_layers;
+        header.n_experts = config.n_experts;
+        header.n_active = config.n_active;
+        trace_ = std::make_unique<TraceWriter>(request.trace_file, header);
+    }
 
     GenerationResult result;
     result.prompt_tokens = static_cast<std::int64_t>(prompt.size());
@@ -245,6 +260,7 @@ GenerationResult LocalSession::generate(const GenerationRequest& request, const 
         answer_one(request, on_delta, stop, result);
     }
     report(result);
+    if (const std::unique_ptr<TraceWriter> trace = std::move(trace_)) trace->finish();
     for (const ReplanReport& replan : replanner_->reports()) {
         if (replan.id > reports_before || (moved_before && replan.id == reports_before)) result.replans.push_back(replan);
     }
@@ -457,6 +473,28 @@ void LocalSession::report(GenerationResult& result) const {
     report.guessed_copies = totals.guessed_copies;
     report.used_guesses = totals.used_guesses;
     report.admissions = totals.admissions;
+    if (!steps_us_.empty()) {
+        std::vector<double> sorted = steps_us_;
+        std::sort(sorted.begin(), sorted.end());
+        report.median_step_s = sorted[sorted.size() / 2] / 1e6;
+        report.longest_step_s = sorted.back() / 1e6;
+    }
+    Plan now = replanner_->in_force();
+    now.formats = model_->experts().formats();
+    model_->describe_formats(now);
+    report.mean_bits = now.mean_bits;
+}
+
+// Prompts are one segment of several tokens; beams and drawn answers one token each.
+void LocalSession::trace_step(std::span<const Segment> segments) {
+    std::vector<std::int64_t> positions;
+    bool prompt = false;
+    for (const Segment& segment : segments) {
+        const auto n = static_cast<std::int64_t>(segment.tokens.size());
+        prompt |= n > 1;
+        for (std::int64_t t = 0; t < n; ++t) positions.push_back(segment.sequence->size() - n + t);
+    }
+    trace_->add_step(model_->forward().routing(), positions, prompt ? TokenKind::kPrompt : TokenKind::kDecode);
 }
 
 // ---------------------------------------------------------------- budgets that move

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <vector>
 
+#include "engine/eval/routing_trace.h"
 #include "engine/run/kv_pool.h"
 #include "engine/run/loaded_model.h"
 #include "engine/run/replanner.h"
@@ -70,10 +71,13 @@ class LocalSession final : public Session {
     enum class Publish { kNow, kWhenDue };
     void publish(Publish when);
 
+    std::unique_ptr<TraceWriter> trace_;  // of the answer being made
+    std::vector<double> steps_us_;        // of its decode steps
     // What other threads ask for, done by the engine's thread between two steps.
     using Order = std::function<void(Replanner&)>;
     std::uint64_t post(const std::function<Order(std::uint64_t id)>& make);
     void between_steps();
+    void trace_step(std::span<const Segment> segments);
     std::size_t index_of(std::int64_t layer, std::int64_t expert) const;
 
     std::unique_ptr<LoadedModel> model_;

@@ -293,7 +293,7 @@ void MoeLayer::run_host(std::int64_t layer, const float* normalised, std::int64_
 void MoeLayer::guess(const float* next_gate, const float* normalised, std::int64_t n_tokens) {
     n_guesses_ = 0;
     if (next_gate == nullptr || prefill_ || n_tokens > kGuessingTokens || cache_rests_) return;
-    if (experts_.staging().n_slots() == experts_.staging().n_demand() || !dispatcher_.prefetches()) return;
+    if (!experts_.staging().guesses() || !dispatcher_.prefetches()) return;
     device_.route(next_gate, normalised, n_tokens, config_.hidden_dim, config_.n_experts, config_.n_active,
                   guesses_.device(), guess_weights_.as<float>());
     n_guesses_ = n_tokens * config_.n_active;
@@ -311,7 +311,7 @@ double MoeLayer::slack_us() const {
 
 void MoeLayer::copy_guesses(std::int64_t layer) {
     Staging& staging = experts_.staging();
-    if (staging.n_slots() == staging.n_demand()) return;
+    if (!staging.guesses()) return;
     // What was guessed for this layer and not wanted makes room.
     for (const ExpertLoad& load : loads_) {
         if (const auto slot = staging.find(experts_.index(layer, load.expert))) staging.slot(*slot).used = true;
@@ -378,6 +378,7 @@ void MoeLayer::begin_step(bool prefill) {
     prefill_ = prefill;
     if (cache_ != nullptr) cache_->begin_step();
     experts_.staging().forget_speculation();
+    experts_.staging().lend_guesses(prefill);
     last_end_ = device_.record(Queue::kCompute);
     pending_.active = false;
 }

@@ -54,7 +54,15 @@ Replanner::Target Replanner::target_of(const ReplanRequest& request) const {
         target.budget.vram_bytes = *request.vram_bytes;
     }
     if (request.ram_bytes.has_value()) target.budget.ram_bytes = *request.ram_bytes;
-    if (request.context.has_value()) target.budget.context = *request.context;
+    if (request.context.has_value()) {
+        const std::int64_t used = tokens_in_use_ ? tokens_in_use_() : 0;
+        if (*request.context < used || *request.context > kLargestContext || *request.context < 1) {
+            throw Error(ErrorKind::kInvalidInput,
+                        "A context of " + std::to_string(*request.context) + " tokens is not possible: the conversation holds " +
+                            std::to_string(used) + ", and the most is " + std::to_string(kLargestContext) + ".");
+        }
+        target.budget.context = *request.context;
+    }
     if (request.quality.has_value()) {
         target.budget.quality = *request.quality;
         target.uniform.reset();
@@ -259,6 +267,13 @@ void Replanner::settle() {
         report().bytes_moved = migrator_.progress().bytes_moved;
     }
     if (migrator_.state() != MigrationState::kDone) return;
+    const std::int64_t used = tokens_in_use_ ? tokens_in_use_() : 0;
+    if (target_.plan.context < used && !going_back_.has_value()) {
+        go_back(ReplanState::kFailed, "The conversation has outgrown a context of " +
+                                          std::to_string(target_.plan.context) + " tokens: it holds " +
+                                          std::to_string(used) + ".");
+        return;
+    }
     try {
         model_.put_in_force(target_.plan, target_.budget);
     } catch (const Error& error) {

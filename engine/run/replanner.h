@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <stop_token>
 #include <string>
@@ -20,6 +21,9 @@ class Replanner {
   public:
     // The model must outlive this object.
     explicit Replanner(LoadedModel& model);
+
+    // How many tokens conversations hold: no context may be shorter.
+    void set_tokens_in_use(std::function<std::int64_t()> tokens) { tokens_in_use_ = std::move(tokens); }
 
     // What the request would lead to. Throws Error where no plan can be made.
     ReplanPreview preview(const ReplanRequest& request);
@@ -65,6 +69,7 @@ class Replanner {
     Budget budget_;  // in force
     std::optional<kernels::WeightType> uniform_;
     Target target_;
+    std::function<std::int64_t()> tokens_in_use_;
     bool moving_ = false;
     std::optional<ReplanState> going_back_;  // and what to say when there
     std::string problem_;

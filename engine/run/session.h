@@ -73,6 +73,8 @@ struct LoadRequest {
     // A synthetic model on an emulated device with an accounted host: computes nothing, accounts the time (see
     // EmulatedAccelerator). What it says is worthless.
     bool dry = false;
+    double dry_repeat = 0;        // see PositionRouting::Habits
+    double dry_guess_recall = 1;
     FaultDrill drill;
     // Tests: opens the device in the place of open_device().
     std::function<std::unique_ptr<Backend>(std::uint64_t vram_bytes)> opens_device;
@@ -137,6 +139,7 @@ struct GenerationRequest {
     SamplerSettings sampler;
     int max_tokens = 0;  // 0: until the end of the turn or of the context
     BeamSettings beam;   // width above 1: beam search instead of sampling; streamed text is empty until it is done
+    std::string trace_file;  // where the routing of every token is written to (see "replay"); empty: nowhere
     int n_answers = 1;   // 1 .. 16 answers drawn side by side (beam.width must be 1)
 };
 
@@ -160,6 +163,9 @@ struct DeviceReport {
     std::uint64_t guessed_copies = 0;    // speculative loading: copies begun unasked,
     std::uint64_t used_guesses = 0;      // and of these, there when their expert was called
     std::uint64_t admissions = 0;        // copies on demand that stayed on the device
+    double median_step_s = 0;            // of one token's step in decode, by the device's clock
+    double longest_step_s = 0;
+    double mean_bits = 0;  // per expert weight, when the answer ended
 };
 
 // One of several answers.

@@ -6,32 +6,25 @@
 
 namespace offstage::kernels::scalar {
 
-void attention(const float* q, std::int64_t q_stride, const float* keys, const float* values, std::int64_t n_queries,
+void attention(const float* q, std::int64_t q_stride, const KvHead& kv, std::int64_t first_key, std::int64_t n_queries,
                std::int64_t n_keys, std::int64_t head_dim, float scale, float* out, std::int64_t out_stride,
                float* scratch) {
-    attention_blocks(q, q_stride, keys, values, nullptr, 0, n_queries, n_keys, head_dim, scale, out, out_stride,
-                     scratch);
-}
-
-void attention_blocks(const float* q, std::int64_t q_stride, const float* keys, const float* values,
-                      const std::int32_t* blocks, std::int64_t first_key, std::int64_t n_queries, std::int64_t n_keys,
-                      std::int64_t head_dim, float scale, float* out, std::int64_t out_stride, float* scratch) {
-    const auto slot = [&](std::int64_t k) {
-        return blocks == nullptr ? k : blocks[k / kKvBlockTokens] * kKvBlockTokens + k % kKvBlockTokens;
+    const auto row_of = [&](std::int64_t part, std::int64_t k) {
+        return kv.blocks[k / kKvBlockTokens] + part + k % kKvBlockTokens * head_dim;
     };
     for (std::int64_t query = 0; query < n_queries; ++query) {
         const std::int64_t end = n_keys - n_queries + query + 1;
         const float* q_row = q + query * q_stride;
         float* out_row = out + query * out_stride;
         for (std::int64_t k = first_key; k < end; ++k) {
-            scratch[k - first_key] = scale * dot(q_row, keys + slot(k) * head_dim, head_dim);
+            scratch[k - first_key] = scale * dot(q_row, row_of(kv.keys, k), head_dim);
         }
         const float largest = *std::max_element(scratch, scratch + (end - first_key));
         std::fill_n(out_row, head_dim, 0.0f);
         float sum = 0.0f;
         for (std::int64_t k = first_key; k < end; ++k) {
             const float probability = std::exp(scratch[k - first_key] - largest);
-            const float* value = values + slot(k) * head_dim;
+            const float* value = row_of(kv.values, k);
             sum += probability;
             for (std::int64_t i = 0; i < head_dim; ++i) out_row[i] += probability * value[i];
         }

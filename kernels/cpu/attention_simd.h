@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "kernels/cpu/products_simd.h"
+#include "kernels/cpu_kernels.h"
 
 namespace offstage::kernels {
 namespace {
@@ -21,9 +22,7 @@ constexpr std::int64_t kTransposeFromQueries = 8;
 struct AttentionCall {
     const float* q;
     std::int64_t q_stride;
-    const float* keys;
-    const float* values;
-    const std::int32_t* blocks;  // where each kBlockKeys keys lie; nullptr: one after the other
+    KvHead kv;
     std::int64_t first_key;
     std::int64_t n_queries;
     std::int64_t n_keys;
@@ -280,10 +279,8 @@ void attend(AttentionCall call, float* scratch) {
     for (std::int64_t begin = call.first_key; begin < call.n_keys; begin += block.n) {
         const std::int64_t index = begin / kBlockKeys;
         const std::int64_t end = (index + 1) * kBlockKeys < call.n_keys ? (index + 1) * kBlockKeys : call.n_keys;
-        const std::int64_t slot =
-            call.blocks == nullptr ? begin : std::int64_t{call.blocks[index]} * kBlockKeys + begin % kBlockKeys;
-        block = {begin, static_cast<int>(end - begin), call.keys + slot * call.head_dim,
-                 call.values + slot * call.head_dim};
+        const float* place = call.kv.blocks[index] + begin % kBlockKeys * call.head_dim;
+        block = {begin, static_cast<int>(end - begin), place + call.kv.keys, place + call.kv.values};
         if (transposed) transpose_block(call, block);
         // The first query that sees the block's first key.
         const std::int64_t first = begin - (call.n_keys - call.n_queries);

@@ -13,14 +13,14 @@ namespace {
 // the weights themselves. For one or two tokens the weights' own order in memory matters more.
 template <typename Rows>
 constexpr int neurons_at_once(int n_tokens) {
-    return n_tokens <= 2 ? 2 : Rows::kPacked ? kLanes / 4 * 2 : 8;
+    return n_tokens <= 2 ? 2 : Rows::kPacked ? kPackedNeuronsAtOnce : 8;
 }
 
 // Of these, so many share one pass over the inputs, as far as registers allow: w1 and w3 of one or two neurons, or one
 // row.
 template <typename Rows>
 constexpr int rows_at_once(int n_tokens) {
-    if (Rows::kPacked) return packed_rows_at_once(n_tokens);
+    if (Rows::kPacked) return kPackedRowsAtOnce;
     const auto fits = [&](int n_rows) { return n_rows * n_tokens + n_rows + 1 <= kRegisters; };
     return fits(4) ? 4 : fits(2) ? 2 : 1;
 }

@@ -10,7 +10,7 @@ namespace {
 // Rows at once for a number of tokens: as many sums as registers allow, leaving room for the weights and an input.
 template <typename Rows>
 constexpr int matvec_rows_at_once(int n_tokens) {
-    if (Rows::kPacked) return packed_rows_at_once(n_tokens);
+    if (Rows::kPacked) return kPackedRowsAtOnce;
     const int fitting = (kRegisters - 4) / (n_tokens + 1);
     return fitting >= 4 ? 4 : fitting >= 1 ? fitting : 1;
 }

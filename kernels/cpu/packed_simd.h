@@ -2,8 +2,9 @@
 // Packed rows under the names that products over plain rows have (products_simd.h, expert_ffn_simd.h): dot_products and
 // add_columns, and unpacking. Included after packed_avx2.h or packed_avx512.h.
 //
-// Weights are decoded to float32 in registers, each once for all tokens, and multiplied with float32 inputs. A pair of
-// row and token is summed in the same order whatever rows are taken together with it.
+// Weights are decoded to float32 and multiplied with float32 inputs: for one token in registers, for several from a
+// buffer that stays in the first cache, where each is decoded once for all tokens. A pair of row and token is summed in
+// the same order whatever rows are taken together with it.
 
 #include <algorithm>
 #include <cstdint>
@@ -30,15 +31,12 @@ struct PackedRows {
     std::int64_t row_bytes(std::int64_t /*n*/) const { return layout->bytes; }
 };
 
-// Rows that share a pass over the inputs: two, as long as the sums leave registers for decoding.
-constexpr int packed_rows_at_once(int n_tokens) {
-    return kLanes == 16 || n_tokens <= 4 ? 2 : 1;
-}
-
-// Independent sums per row and token, to hide the latency of the multiply-add.
-constexpr int packed_accumulators(int n_tokens) {
-    return n_tokens == 1 ? kLanes / 4 : n_tokens == 2 ? 2 : 1;
-}
+// Rows that share a pass over the inputs.
+inline constexpr int kPackedRowsAtOnce = 2;
+// Neurons whose w2 columns share a pass over the outputs, for several tokens.
+inline constexpr int kPackedNeuronsAtOnce = 4;
+// Columns of them that are unpacked together.
+inline constexpr std::int64_t kUnpackedStretch = 1024;
 
 template <WeightType kType>
 __attribute__((always_inline)) inline void prefetch_groups(PackedRef<kType> row, std::int64_t block) {
@@ -57,139 +55,6 @@ __attribute__((always_inline)) inline void for_each_batch(std::int64_t begin, st
         body(begin, static_cast<int>(batch_end - begin));
         begin = batch_end;
     }
-}
-
-template <int kRows, int kTokens, int kAhead, WeightType kType>
-__attribute__((always_inline)) inline void dot_products(const PackedRef<kType> (&rows)[kRows],
-                                                        const PackedRef<kType> (&ahead)[kAhead], const float* x,
-                                                        std::int64_t x_stride, std::int64_t /*n: in the rows' layout*/,
-                                                        float (&sums)[kRows][kTokens]) {
-    constexpr int kAccumulators = packed_accumulators(kTokens);
-    const PackedRow& layout = *rows[0].layout;
-    Vector accumulators[kRows][kTokens][kAccumulators];
-    for (int r = 0; r < kRows; ++r) {
-        for (int t = 0; t < kTokens; ++t) {
-            for (int a = 0; a < kAccumulators; ++a) accumulators[r][t][a] = zero();
-        }
-    }
-    for_each_batch(
-        0, layout.n_blocks, [&](std::int64_t first, int n_blocks) __attribute__((always_inline)) {
-            GroupScales<kType> groups[kRows];
-            for (int r = 0; r < kRows; ++r) groups[r].read(rows[r], first, n_blocks);
-            for (int p = 0; p < kAhead; ++p) prefetch_groups(ahead[p], first);
-            for (int b = 0; b < n_blocks; ++b) {
-                const std::int64_t codes = layout.codes + (first + b) * PackedFormat<kType>::kBlockBytes;
-                const float* inputs = x + (first + b) * kPackedBlock;
-                PackedBlock<kType> blocks[kRows];
-                for (int p = 0; p < kAhead; ++p) prefetch(ahead[p].bytes + codes);
-                for (int r = 0; r < kRows; ++r) blocks[r].read(rows[r].bytes + codes, groups[r], b);
-                unrolled<kBlockVectors>([&](auto v) __attribute__((always_inline)) {
-                    constexpr int kVector = decltype(v)::value;
-                    Vector weights[kRows];
-                    for (int r = 0; r < kRows; ++r) weights[r] = blocks[r].template vector<kVector>();
-                    for (int t = 0; t < kTokens; ++t) {
-                        Vector input = load(inputs + t * x_stride + PackedBlock<kType>::template place<kVector>());
-                        if constexpr (kRows > 1) keep_in_register(input);
-                        for (int r = 0; r < kRows; ++r) {
-                            Vector& accumulator = accumulators[r][t][kVector % kAccumulators];
-                            accumulator = fma(weights[r], input, accumulator);
-                        }
-                    }
-                });
-            }
-        });
-    for (int r = 0; r < kRows; ++r) {
-        for (int t = 0; t < kTokens; ++t) {
-            for (int half = kAccumulators / 2; half > 0; half /= 2) {
-                for (int a = 0; a < half; ++a) {
-                    accumulators[r][t][a] = add(accumulators[r][t][a], accumulators[r][t][a + half]);
-                }
-            }
-            sums[r][t] = sum_of_lanes(accumulators[r][t][0]);
-        }
-    }
-}
-
-// out[t] += sum_j activations[j * kTokens + t] * columns[j], each n long.
-template <int kNeurons, int kTokens, WeightType kType>
-__attribute__((always_inline)) inline void add_columns(const PackedRef<kType> (&columns)[kNeurons],
-                                                       const float (&activations)[kNeurons * kTokens], std::int64_t n,
-                                                       float* out) {
-    const PackedRow& layout = *columns[0].layout;
-    const std::int64_t ahead = kNeurons * 3 * layout.bytes;
-    for_each_batch(
-        0, layout.n_blocks, [&](std::int64_t first, int n_blocks) __attribute__((always_inline)) {
-            GroupScales<kType> groups[kNeurons];
-            for (int j = 0; j < kNeurons; ++j) {
-                groups[j].read(columns[j], first, n_blocks);
-                prefetch_groups(PackedRef<kType>{columns[j].bytes + ahead, &layout}, first);
-            }
-            for (int b = 0; b < n_blocks; ++b) {
-                const std::int64_t codes = layout.codes + (first + b) * PackedFormat<kType>::kBlockBytes;
-                float* const place = out + (first + b) * kPackedBlock;
-                PackedBlock<kType> blocks[kNeurons];
-                for (int j = 0; j < kNeurons; ++j) {
-                    prefetch(columns[j].bytes + ahead + codes);
-                    blocks[j].read(columns[j].bytes + codes, groups[j], b);
-                }
-                unrolled<kBlockVectors>([&](auto v) __attribute__((always_inline)) {
-                    constexpr int kVector = decltype(v)::value;
-                    Vector weights[kNeurons];
-                    for (int j = 0; j < kNeurons; ++j) weights[j] = blocks[j].template vector<kVector>();
-                    for (int t = 0; t < kTokens; ++t) {
-                        float* const values = place + t * n + PackedBlock<kType>::template place<kVector>();
-                        Vector sum = load(values);
-                        for (int j = 0; j < kNeurons; ++j) {
-                            sum = fma(broadcast(activations[j * kTokens + t]), weights[j], sum);
-                        }
-                        store(values, sum);
-                    }
-                });
-            }
-        });
-}
-
-// One token: gate and up of a neuron, and the w2 of the neuron before it times its activation, in one pass.
-template <WeightType kType>
-__attribute__((always_inline)) inline void stream_neuron(PackedRef<kType> w1, PackedRef<kType> w3,
-                                                         PackedRef<kType> w2_before, float activation_before,
-                                                         std::int64_t /*n*/, std::int64_t ahead_bytes, const float* x,
-                                                         float* out, float& gate_sum, float& up_sum) {
-    constexpr int kSums = 2;
-    const PackedRow& layout = *w1.layout;
-    const Vector activation = broadcast(activation_before);
-    Vector gate[kSums] = {zero(), zero()};
-    Vector up[kSums] = {zero(), zero()};
-    const PackedRef<kType> rows[3] = {w1, w3, w2_before};
-    for_each_batch(
-        0, layout.n_blocks, [&](std::int64_t first, int n_blocks) __attribute__((always_inline)) {
-            GroupScales<kType> groups[3];
-            for (int r = 0; r < 3; ++r) {
-                groups[r].read(rows[r], first, n_blocks);
-                prefetch_groups(PackedRef<kType>{rows[r].bytes + ahead_bytes, &layout}, first);
-            }
-            for (int b = 0; b < n_blocks; ++b) {
-                const std::int64_t codes = layout.codes + (first + b) * PackedFormat<kType>::kBlockBytes;
-                const std::int64_t column = (first + b) * kPackedBlock;
-                PackedBlock<kType> blocks[3];
-                for (int r = 0; r < 3; ++r) {
-                    prefetch(rows[r].bytes + ahead_bytes + codes);
-                    blocks[r].read(rows[r].bytes + codes, groups[r], b);
-                }
-                unrolled<kBlockVectors>([&](auto v) __attribute__((always_inline)) {
-                    constexpr int kVector = decltype(v)::value;
-                    constexpr int kSum = kVector % kSums;
-                    const std::int64_t place = column + PackedBlock<kType>::template place<kVector>();
-                    Vector input = load(x + place);
-                    keep_in_register(input);
-                    gate[kSum] = fma(blocks[0].template vector<kVector>(), input, gate[kSum]);
-                    up[kSum] = fma(blocks[1].template vector<kVector>(), input, up[kSum]);
-                    store(out + place, fma(activation, blocks[2].template vector<kVector>(), load(out + place)));
-                });
-            }
-        });
-    gate_sum = sum_of_lanes(add(gate[0], gate[1]));
-    up_sum = sum_of_lanes(add(up[0], up[1]));
 }
 
 // out[i] = weight of column `begin` + i of the row, for n columns; begin and n are multiples of kPackedBlock.
@@ -227,6 +92,203 @@ void widen_weights(const Weight* source, std::int64_t n, float* out) {
     std::int64_t i = 0;
     for (; i + kLanes <= n; i += kLanes) store(out + i, load(source + i));
     if (i < n) store_first(out + i, static_cast<int>(n - i), load_first(source + i, static_cast<int>(n - i)));
+}
+
+// sums[r] = rows[r] . x, one token.
+template <int kRows, WeightType kType>
+void dot_rows(const PackedRef<kType>* rows, const PackedRef<kType>* ahead, const float* x, float* sums) {
+    constexpr int kSums = kLanes / 4;  // independent ones, to hide the latency of the multiply-add
+    const PackedRow& layout = *rows[0].layout;
+    Vector accumulators[kRows][kSums];
+    for (int r = 0; r < kRows; ++r) {
+        for (int a = 0; a < kSums; ++a) accumulators[r][a] = zero();
+    }
+    for_each_batch(
+        0, layout.n_blocks, [&](std::int64_t first, int n_blocks) __attribute__((always_inline)) {
+            GroupScales<kType> groups[kRows];
+            for (int r = 0; r < kRows; ++r) {
+                groups[r].read(rows[r], first, n_blocks);
+                prefetch_groups(ahead[r], first);
+            }
+            for (int b = 0; b < n_blocks; ++b) {
+                const std::int64_t codes = layout.codes + (first + b) * PackedFormat<kType>::kBlockBytes;
+                const float* inputs = x + (first + b) * kPackedBlock;
+                PackedBlock<kType> blocks[kRows];
+                for (int r = 0; r < kRows; ++r) {
+                    prefetch(ahead[r].bytes + codes);
+                    blocks[r].read(rows[r].bytes + codes, groups[r], b);
+                }
+                unrolled<kBlockVectors>([&](auto v) __attribute__((always_inline)) {
+                    constexpr int kVector = decltype(v)::value;
+                    Vector input = load(inputs + PackedBlock<kType>::template place<kVector>());
+                    if constexpr (kRows > 1) keep_in_register(input);
+                    for (int r = 0; r < kRows; ++r) {
+                        Vector& accumulator = accumulators[r][kVector % kSums];
+                        accumulator = fma(blocks[r].template vector<kVector>(), input, accumulator);
+                    }
+                });
+            }
+        });
+    for (int r = 0; r < kRows; ++r) {
+        for (int half = kSums / 2; half > 0; half /= 2) {
+            for (int a = 0; a < half; ++a) accumulators[r][a] = add(accumulators[r][a], accumulators[r][a + half]);
+        }
+        sums[r] = sum_of_lanes(accumulators[r][0]);
+    }
+}
+
+// out += activation * column, one token.
+template <WeightType kType>
+void add_column(PackedRef<kType> column, std::int64_t ahead_bytes, float activation, float* out) {
+    const PackedRow& layout = *column.layout;
+    const Vector factor = broadcast(activation);
+    for_each_batch(
+        0, layout.n_blocks, [&](std::int64_t first, int n_blocks) __attribute__((always_inline)) {
+            GroupScales<kType> groups;
+            groups.read(column, first, n_blocks);
+            prefetch_groups(PackedRef<kType>{column.bytes + ahead_bytes, &layout}, first);
+            for (int b = 0; b < n_blocks; ++b) {
+                const std::int64_t codes = layout.codes + (first + b) * PackedFormat<kType>::kBlockBytes;
+                PackedBlock<kType> block;
+                prefetch(column.bytes + ahead_bytes + codes);
+                block.read(column.bytes + codes, groups, b);
+                unrolled<kBlockVectors>([&](auto v) __attribute__((always_inline)) {
+                    constexpr int kVector = decltype(v)::value;
+                    float* const place =
+                        out + (first + b) * kPackedBlock + PackedBlock<kType>::template place<kVector>();
+                    store(place, fma(factor, block.template vector<kVector>(), load(place)));
+                });
+            }
+        });
+}
+
+// sums[r * kTokens + t] += weights[r] . x[t], n long, a multiple of kPackedBlock; rows kUnpackedStretch apart.
+template <int kRows, int kTokens>
+void dot_unpacked(const float* weights, const float* x, std::int64_t x_stride, std::int64_t n, float* sums) {
+    // Sums of 2 x 8 pairs do not fit AVX2's registers: then one row goes after the other.
+    constexpr int kAtOnce = kRows * kTokens + kRows + 1 <= kRegisters ? kRows : 1;
+    for (int row = 0; row < kRows; row += kAtOnce) {
+        Vector accumulators[kAtOnce][kTokens];
+        for (int r = 0; r < kAtOnce; ++r) {
+            for (int t = 0; t < kTokens; ++t) accumulators[r][t] = zero();
+        }
+        for (std::int64_t i = 0; i < n; i += kLanes) {
+            Vector loaded[kAtOnce];
+            for (int r = 0; r < kAtOnce; ++r) loaded[r] = load(weights + (row + r) * kUnpackedStretch + i);
+            for (int t = 0; t < kTokens; ++t) {
+                Vector input = load(x + t * x_stride + i);
+                if constexpr (kAtOnce > 1) keep_in_register(input);
+                for (int r = 0; r < kAtOnce; ++r) accumulators[r][t] = fma(loaded[r], input, accumulators[r][t]);
+            }
+        }
+        for (int r = 0; r < kAtOnce; ++r) {
+            for (int t = 0; t < kTokens; ++t) sums[(row + r) * kTokens + t] += sum_of_lanes(accumulators[r][t]);
+        }
+    }
+}
+
+// out[t] += sum_j activations[j * kTokens + t] * columns[j], n long, a multiple of kPackedBlock; columns
+// kUnpackedStretch apart, out out_stride.
+template <int kNeurons, int kTokens>
+void add_unpacked(const float* columns, const float* activations, std::int64_t n, float* out, std::int64_t out_stride) {
+    for (std::int64_t i = 0; i < n; i += kLanes) {
+        Vector weights[kNeurons];
+        for (int j = 0; j < kNeurons; ++j) weights[j] = load(columns + j * kUnpackedStretch + i);
+        for (int t = 0; t < kTokens; ++t) {
+            float* const place = out + t * out_stride + i;
+            Vector sum = load(place);
+            for (int j = 0; j < kNeurons; ++j) sum = fma(broadcast(activations[j * kTokens + t]), weights[j], sum);
+            store(place, sum);
+        }
+    }
+}
+
+// Calls body(weights, begin, n) for stretches of columns of the rows, unpacked kUnpackedStretch floats apart. Meanwhile
+// the same columns of `ahead` are fetched.
+template <int kRows, WeightType kType, typename Body>
+void for_each_unpacked(const PackedRef<kType> (&rows)[kRows], const PackedRef<kType> (&ahead)[kRows],
+                       const Body& body) {
+    alignas(64) float weights[kRows * kUnpackedStretch];
+    const std::int64_t n_cols = rows[0].layout->n_blocks * kPackedBlock;
+    for (std::int64_t begin = 0; begin < n_cols; begin += kUnpackedStretch) {
+        const std::int64_t n = std::min(kUnpackedStretch, n_cols - begin);
+        for (int r = 0; r < kRows; ++r) {
+            prefetch_part(ahead[r], begin, n);
+            unpack(rows[r], begin, n, weights + r * kUnpackedStretch);
+        }
+        body(static_cast<const float*>(weights), begin, n);
+    }
+}
+
+template <int kRows, int kTokens, WeightType kType>
+void dot_products(const PackedRef<kType> (&rows)[kRows], const PackedRef<kType> (&ahead)[kRows], const float* x,
+                  std::int64_t x_stride, std::int64_t /*n: in the rows' layout*/, float (&sums)[kRows][kTokens]) {
+    if constexpr (kTokens == 1) {
+        dot_rows<kRows>(rows, ahead, x, sums[0]);
+    } else {
+        for (int r = 0; r < kRows; ++r) std::fill_n(sums[r], kTokens, 0.0f);
+        for_each_unpacked(rows, ahead, [&](const float* weights, std::int64_t begin, std::int64_t n) {
+            dot_unpacked<kRows, kTokens>(weights, x + begin, x_stride, n, sums[0]);
+        });
+    }
+}
+
+// out[t] += sum_j activations[j * kTokens + t] * columns[j], each n long.
+template <int kNeurons, int kTokens, WeightType kType>
+void add_columns(const PackedRef<kType> (&columns)[kNeurons], const float (&activations)[kNeurons * kTokens],
+                 std::int64_t n, float* out) {
+    const std::int64_t ahead_bytes = kNeurons * 3 * columns[0].layout->bytes;
+    if constexpr (kTokens == 1) {
+        for (int j = 0; j < kNeurons; ++j) add_column(columns[j], ahead_bytes, activations[j], out);
+    } else {
+        PackedRef<kType> ahead[kNeurons];
+        for (int j = 0; j < kNeurons; ++j) ahead[j] = {columns[j].bytes + ahead_bytes, columns[j].layout};
+        for_each_unpacked(columns, ahead, [&](const float* weights, std::int64_t begin, std::int64_t count) {
+            add_unpacked<kNeurons, kTokens>(weights, activations, count, out + begin, n);
+        });
+    }
+}
+
+// One token: gate and up of a neuron, and the w2 of the neuron before it times its activation, in one pass.
+template <WeightType kType>
+void stream_neuron(PackedRef<kType> w1, PackedRef<kType> w3, PackedRef<kType> w2_before, float activation_before,
+                   std::int64_t /*n*/, std::int64_t ahead_bytes, const float* x, float* out, float& gate_sum,
+                   float& up_sum) {
+    constexpr int kSums = 2;
+    const PackedRow& layout = *w1.layout;
+    const Vector activation = broadcast(activation_before);
+    Vector gate[kSums] = {zero(), zero()};
+    Vector up[kSums] = {zero(), zero()};
+    const PackedRef<kType> rows[3] = {w1, w3, w2_before};
+    for_each_batch(
+        0, layout.n_blocks, [&](std::int64_t first, int n_blocks) __attribute__((always_inline)) {
+            GroupScales<kType> groups[3];
+            for (int r = 0; r < 3; ++r) {
+                groups[r].read(rows[r], first, n_blocks);
+                prefetch_groups(PackedRef<kType>{rows[r].bytes + ahead_bytes, &layout}, first);
+            }
+            for (int b = 0; b < n_blocks; ++b) {
+                const std::int64_t codes = layout.codes + (first + b) * PackedFormat<kType>::kBlockBytes;
+                const std::int64_t column = (first + b) * kPackedBlock;
+                PackedBlock<kType> blocks[3];
+                for (int r = 0; r < 3; ++r) {
+                    prefetch(rows[r].bytes + ahead_bytes + codes);
+                    blocks[r].read(rows[r].bytes + codes, groups[r], b);
+                }
+                unrolled<kBlockVectors>([&](auto v) __attribute__((always_inline)) {
+                    constexpr int kVector = decltype(v)::value;
+                    constexpr int kSum = kVector % kSums;
+                    const std::int64_t place = column + PackedBlock<kType>::template place<kVector>();
+                    Vector input = load(x + place);
+                    keep_in_register(input);
+                    gate[kSum] = fma(blocks[0].template vector<kVector>(), input, gate[kSum]);
+                    up[kSum] = fma(blocks[1].template vector<kVector>(), input, up[kSum]);
+                    store(out + place, fma(activation, blocks[2].template vector<kVector>(), load(out + place)));
+                });
+            }
+        });
+    gate_sum = sum_of_lanes(add(gate[0], gate[1]));
+    up_sum = sum_of_lanes(add(up[0], up[1]));
 }
 
 // Calls body(rows) with the rows that begin at data, of any type: PlainRows or PackedRows.

@@ -23,7 +23,7 @@ constexpr std::int64_t kLeastSplitKeys = 64;
 
 // One query row, all its heads. Keys [first_key, n_keys) are split evenly, the last split may be shorter.
 struct DecodeItem {
-    const std::int32_t* blocks;
+    float* const* blocks;
     std::int64_t row;
     std::int32_t first_key;
     std::int32_t n_keys;
@@ -74,7 +74,7 @@ __device__ inline void load_dims(const float* row, int first, std::int64_t head_
 template <int kDims, int kHeads>
 __global__ void __launch_bounds__(kDecodeThreads)
     attend_few(DecodeItems list, CudaAttentionShape shape, std::int64_t layer, std::int64_t most_splits, float scale,
-               const float* qkv, KvView kv, float* partials, float* out) {
+               const float* qkv, KvShape kv, float* partials, float* out) {
     constexpr int kAhead = kDims * kHeads >= 32 ? 2 : 4;
     const DecodeItem& item = list.items[blockIdx.z];
     const std::int64_t my_split = blockIdx.x;
@@ -88,8 +88,8 @@ __global__ void __launch_bounds__(kDecodeThreads)
     const std::int64_t first_in_group = blockIdx.y % pieces * kHeads;
     const std::int64_t first_head = kv_head * group + first_in_group;
     const int n_here = static_cast<int>(group - first_in_group < kHeads ? group - first_in_group : kHeads);
-    const float* keys = kv_part(kv, layer, 0, kv_head);
-    const float* values = kv_part(kv, layer, 1, kv_head);
+    const std::int64_t keys = part_offset(kv, layer, 0, kv_head);
+    const std::int64_t values = part_offset(kv, layer, 1, kv_head);
     const int my_dims = lane * kDims;
 
     float q[kHeads][kDims];
@@ -120,9 +120,9 @@ __global__ void __launch_bounds__(kDecodeThreads)
 #pragma unroll
         for (int a = 0; a < kAhead; ++a) {
             const std::int64_t key = first + a < end ? first + a : end - 1;
-            const std::int64_t place = slot_of(item.blocks, key) * d;
-            load_dims<kDims>(keys + place, my_dims, d, k[a]);
-            load_dims<kDims>(values + place, my_dims, d, v[a]);
+            const float* row = row_of(item.blocks, key, d);
+            load_dims<kDims>(row + keys, my_dims, d, k[a]);
+            load_dims<kDims>(row + values, my_dims, d, v[a]);
         }
 #pragma unroll
         for (int h = 0; h < kHeads; ++h) {
@@ -228,7 +228,7 @@ struct Attention {
     std::int64_t layer;
     float scale;
     const float* qkv;
-    const KvView& kv;
+    const KvShape& kv;
     float* out;
 
     template <int kDims, int kHeads>
@@ -297,7 +297,7 @@ constexpr int kTileKeys = 32;
 template <int kRows, int kFours>
 __global__ void __launch_bounds__(kTileThreads)
     attend_tiles(SegmentList list, CudaAttentionShape shape, std::int64_t layer, float scale, const float* qkv,
-                 KvView kv, float* out) {
+                 KvShape kv, float* out) {
     constexpr int kPer = 4;  // rows of a thread
     constexpr int kRowGroups = kRows / kPer;
     constexpr int kParts = kTileThreads / kRowGroups;  // threads that share 4 rows
@@ -348,15 +348,15 @@ __global__ void __launch_bounds__(kTileThreads)
     float largest = -INFINITY;
     float sum = 0.0f;
     float result[kPer][kFours][4] = {};
-    const float* all_keys = kv_part(kv, layer, 0, kv_head);
-    const float* all_values = kv_part(kv, layer, 1, kv_head);
+    const std::int64_t all_keys = part_offset(kv, layer, 0, kv_head);
+    const std::int64_t all_values = part_offset(kv, layer, 1, kv_head);
 
     for (std::int64_t first_key = begin; first_key <= last_position; first_key += kTileKeys) {
-        const auto load = [&](const float* from) {
+        const auto load = [&](std::int64_t from) {
             for (int c = thread / kWarp; c < kTileKeys; c += kTileThreads / kWarp) {
                 const std::int64_t key = first_key + c;
                 const bool there = key <= last_position;
-                const float* row = from + (there ? slot_of(segment.blocks, key) * d : 0);
+                const float* row = there ? row_of(segment.blocks, key, d) + from : nullptr;
                 for (int i = thread % kWarp * 4; i < d; i += kWarp * 4) {
                     *reinterpret_cast<float4*>(keys + c * stride + i) =
                         there ? *reinterpret_cast<const float4*>(row + i) : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
@@ -524,9 +524,8 @@ std::uint64_t attention_scratch_bytes(const CudaStep& step) {
 }
 
 void attend(Worker& worker, std::int64_t layer, const CudaAttentionShape& shape, const CudaSegment* segments,
-            std::size_t n_segments, const float* qkv, const KvView& kv, float* out) {
-    if (shape.head_dim % 4 != 0 || shape.head_dim > kMostHeadDim || shape.n_heads % shape.n_kv_heads != 0 ||
-        !is_aligned(kv.data)) {
+            std::size_t n_segments, const float* qkv, const KvShape& kv, float* out) {
+    if (shape.head_dim % 4 != 0 || shape.head_dim > kMostHeadDim || shape.n_heads % shape.n_kv_heads != 0) {
         worker.failure.set("The attention kernels serve head dimensions that 4 divides, up to 256; this model has " +
                            std::to_string(shape.head_dim) + ".");
         return;

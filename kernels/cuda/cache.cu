@@ -11,7 +11,7 @@ constexpr int kCopyThreads = 256;
 // One block per row and head.
 __global__ void __launch_bounds__(kRotateThreads)
     rotate_rows(SegmentList list, CudaAttentionShape shape, std::int64_t layer, const float* cos, const float* sin,
-                float* qkv, KvView kv) {
+                float* qkv, KvShape kv) {
     const std::int64_t unit = blockIdx.x;
     const int index = segment_of(list, unit);
     const CudaSegment& segment = list.segments[index];
@@ -26,7 +26,7 @@ __global__ void __launch_bounds__(kRotateThreads)
     if (head >= shape.n_heads) {
         const std::int64_t part = (head - shape.n_heads) / shape.n_kv_heads;
         const std::int64_t kv_head = (head - shape.n_heads) % shape.n_kv_heads;
-        store = kv_part(kv, layer, part, kv_head) + slot_of(segment.blocks, segment.past + token) * d;
+        store = row_of(segment.blocks, segment.past + token, d) + part_offset(kv, layer, part, kv_head);
     }
     if (head >= shape.n_heads + shape.n_kv_heads) {  // values are not rotated
         for (std::int64_t i = threadIdx.x; i < d; i += kRotateThreads) store[i] = values[i];
@@ -50,17 +50,16 @@ __global__ void __launch_bounds__(kRotateThreads)
 
 // One block column per (layer, part, head).
 __global__ void __launch_bounds__(kCopyThreads)
-    copy_slots(KvView kv, std::int64_t from, std::int64_t to, std::int64_t n_values) {
-    float* part = kv.data + static_cast<std::int64_t>(blockIdx.x) * kv.n_slots * kv.head_dim;
+    copy_tokens(std::int64_t part_values, std::int64_t n_values, const float* from, float* to) {
+    const std::int64_t part = static_cast<std::int64_t>(blockIdx.x) * part_values;
     const std::int64_t i = static_cast<std::int64_t>(blockIdx.y) * kCopyThreads + threadIdx.x;
-    const std::int64_t block_values = kKvBlockTokens * kv.head_dim;
-    if (i < n_values) part[to * block_values + i] = part[from * block_values + i];
+    if (i < n_values) to[part + i] = from[part + i];
 }
 
 }  // namespace
 
 void rotate_and_store(Worker& worker, std::int64_t layer, const CudaAttentionShape& shape, const CudaSegment* segments,
-                      std::size_t n_segments, const float* cos, const float* sin, float* qkv, const KvView& kv) {
+                      std::size_t n_segments, const float* cos, const float* sin, float* qkv, const KvShape& kv) {
     for_segment_lists(
         segments, n_segments, [](const CudaSegment& segment) { return segment.n_tokens; },
         [&](const SegmentList& list) {
@@ -70,10 +69,10 @@ void rotate_and_store(Worker& worker, std::int64_t layer, const CudaAttentionSha
         });
 }
 
-void copy_kv_block(Worker& worker, const KvView& kv, std::int32_t from, std::int32_t to, std::int64_t n_tokens) {
+void copy_kv_block(Worker& worker, const KvShape& kv, const float* from, float* to, std::int64_t n_tokens) {
     const std::int64_t n_values = n_tokens * kv.head_dim;
     const dim3 grid(blocks_for(kv.n_layers * 2 * kv.n_kv_heads, 1), blocks_for(n_values, kCopyThreads));
-    worker.start(copy_slots, grid, kCopyThreads, 0, kv, from, to, n_values);
+    worker.start(copy_tokens, grid, kCopyThreads, 0, kKvBlockTokens * kv.head_dim, n_values, from, to);
 }
 
 }  // namespace offstage::kernels::cuda

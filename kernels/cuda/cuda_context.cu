@@ -79,6 +79,7 @@ class Context final : public CudaContext {
     void release(void* device) noexcept override;
     bool pin(void* host, std::size_t bytes) override;
     void unpin(void* host) override;
+    void* mapped(void* pinned_host) override;
 
     void upload(void* device, const void* host, std::size_t bytes) override;
     void download(void* host, const void* device, std::size_t bytes) override;
@@ -107,14 +108,14 @@ class Context final : public CudaContext {
     }
     void rotate_and_store(std::int64_t layer, const CudaAttentionShape& shape, const CudaSegment* segments,
                           std::size_t n_segments, const float* cos, const float* sin, float* qkv,
-                          const KvView& kv) override {
+                          const KvShape& kv) override {
         if (begin_operation()) cuda::rotate_and_store(worker_, layer, shape, segments, n_segments, cos, sin, qkv, kv);
     }
     void attend(std::int64_t layer, const CudaAttentionShape& shape, const CudaSegment* segments,
-                std::size_t n_segments, const float* qkv, const KvView& kv, float* out) override {
+                std::size_t n_segments, const float* qkv, const KvShape& kv, float* out) override {
         if (begin_operation()) cuda::attend(worker_, layer, shape, segments, n_segments, qkv, kv, out);
     }
-    void copy_kv_block(const KvView& kv, std::int32_t from, std::int32_t to, std::int64_t n_tokens) override {
+    void copy_kv_block(const KvShape& kv, const float* from, float* to, std::int64_t n_tokens) override {
         if (begin_operation()) cuda::copy_kv_block(worker_, kv, from, to, n_tokens);
     }
     void route(const float* gate, const float* x, std::int64_t n, std::int64_t hidden_dim, std::int64_t n_experts,
@@ -275,13 +276,22 @@ void Context::release(void* device) noexcept {
 }
 
 bool Context::pin(void* host, std::size_t bytes) {
-    if (use_device() && cudaHostRegister(host, bytes, cudaHostRegisterDefault) == cudaSuccess) return true;
+    // Mapped: kernels read it too. A device that cannot says so in mapped(), not here.
+    constexpr unsigned kFlags = cudaHostRegisterPortable | cudaHostRegisterMapped;
+    if (use_device() && cudaHostRegister(host, bytes, kFlags) == cudaSuccess) return true;
     (void)cudaGetLastError();
     return false;
 }
 
 void Context::unpin(void* host) {
     if (!use_device() || cudaHostUnregister(host) != cudaSuccess) (void)cudaGetLastError();
+}
+
+void* Context::mapped(void* pinned_host) {
+    void* device = nullptr;
+    if (use_device() && cudaHostGetDevicePointer(&device, pinned_host, 0) == cudaSuccess) return device;
+    (void)cudaGetLastError();
+    return nullptr;
 }
 
 void Context::upload(void* device, const void* host, std::size_t bytes) {

@@ -74,13 +74,13 @@ void combine(Worker& worker, const float* rows, const std::int32_t* row_of, cons
 
 // cache.cu
 void rotate_and_store(Worker& worker, std::int64_t layer, const CudaAttentionShape& shape, const CudaSegment* segments,
-                      std::size_t n_segments, const float* cos, const float* sin, float* qkv, const KvView& kv);
-void copy_kv_block(Worker& worker, const KvView& kv, std::int32_t from, std::int32_t to, std::int64_t n_tokens);
+                      std::size_t n_segments, const float* cos, const float* sin, float* qkv, const KvShape& kv);
+void copy_kv_block(Worker& worker, const KvShape& kv, const float* from, float* to, std::int64_t n_tokens);
 
 // attention.cu
 std::uint64_t attention_scratch_bytes(const CudaStep& step);
 void attend(Worker& worker, std::int64_t layer, const CudaAttentionShape& shape, const CudaSegment* segments,
-            std::size_t n_segments, const float* qkv, const KvView& kv, float* out);
+            std::size_t n_segments, const float* qkv, const KvShape& kv, float* out);
 
 // router.cu
 void route(Worker& worker, const float* gate, const float* x, std::int64_t n, std::int64_t hidden_dim,

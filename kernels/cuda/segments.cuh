@@ -23,13 +23,15 @@ __device__ inline int segment_of(const SegmentList& list, std::int64_t unit) {
     return index;
 }
 
-// Where a key of a sequence lies in its part of the cache.
-__device__ inline std::int64_t slot_of(const std::int32_t* blocks, std::int64_t key) {
-    return static_cast<std::int64_t>(blocks[key / kKvBlockTokens]) * kKvBlockTokens + key % kKvBlockTokens;
+// KvShape::part_offset() for device code.
+__device__ inline std::int64_t part_offset(const KvShape& kv, std::int64_t layer, std::int64_t part,
+                                           std::int64_t kv_head) {
+    return ((layer * 2 + part) * kv.n_kv_heads + kv_head) * kKvBlockTokens * kv.head_dim;
 }
 
-__device__ inline float* kv_part(const KvView& kv, std::int64_t layer, std::int64_t part, std::int64_t kv_head) {
-    return kv.data + ((layer * 2 + part) * kv.n_kv_heads + kv_head) * kv.n_slots * kv.head_dim;
+// A key's row in the first part of its block: its key and its value of a layer and head are part_offset() further.
+__device__ inline float* row_of(float* const* blocks, std::int64_t key, std::int64_t head_dim) {
+    return blocks[key / kKvBlockTokens] + key % kKvBlockTokens * head_dim;
 }
 
 // Calls body(list) for up to kSegmentsPerLaunch segments at a time; units(segment) says how many each has, 0: skip it.

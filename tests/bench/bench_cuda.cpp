@@ -10,7 +10,6 @@
 #include <cstdio>
 #include <functional>
 #include <memory>
-#include <numeric>
 #include <string>
 #include <vector>
 
@@ -213,14 +212,15 @@ void attention(benchmark::State& state, Stage& stage, std::int64_t n_sequences, 
                std::int64_t n_tokens) {
     constexpr std::int64_t kBlock = kernels::kKvBlockTokens;
     const std::int64_t per_sequence = (past + n_tokens + kBlock - 1) / kBlock;
-    const std::int64_t n_slots = n_sequences * per_sequence * kBlock;
     const std::int64_t kv_heads = kAttention.n_kv_heads;
     const std::int64_t d = kAttention.head_dim;
-    const DeviceBlock cache = stage.zeros(static_cast<std::size_t>(2 * kv_heads * n_slots * d) * 4);
-    std::vector<std::int32_t> blocks(static_cast<std::size_t>(n_sequences * per_sequence));
-    std::iota(blocks.begin(), blocks.end(), 0);
-    const DeviceBlock tables = stage.zeros(blocks.size() * 4);
-    stage.backend().upload(tables.data(), blocks.data(), blocks.size() * 4);
+    const kernels::KvShape shape{1, kv_heads, d};
+    const std::int64_t n_blocks = n_sequences * per_sequence;
+    const DeviceBlock cache = stage.zeros(static_cast<std::size_t>(n_blocks * shape.block_floats()) * 4);
+    std::vector<float*> blocks;
+    for (std::int64_t b = 0; b < n_blocks; ++b) blocks.push_back(cache.as<float>() + b * shape.block_floats());
+    const DeviceBlock tables = stage.zeros(blocks.size() * sizeof(float*));
+    stage.backend().upload(tables.data(), blocks.data(), blocks.size() * sizeof(float*));
     stage.finish();
     std::vector<AttentionSegment> segments;
     for (std::int64_t s = 0; s < n_sequences; ++s) {
@@ -230,7 +230,7 @@ void attention(benchmark::State& state, Stage& stage, std::int64_t n_sequences, 
         segment.past = past;
         segment.blocks = std::span(blocks).subspan(static_cast<std::size_t>(s * per_sequence),
                                                    static_cast<std::size_t>(per_sequence));
-        segment.device_blocks = tables.as<std::int32_t>() + s * per_sequence;
+        segment.device_blocks = tables.as<float*>() + s * per_sequence;
         segments.push_back(segment);
     }
     const std::int64_t rows = n_sequences * n_tokens;
@@ -238,10 +238,8 @@ void attention(benchmark::State& state, Stage& stage, std::int64_t n_sequences, 
     const DeviceBlock out = stage.zeros(static_cast<std::size_t>(rows * kAttention.n_heads * d) * 4);
     const double pairs = static_cast<double>(rows) * (static_cast<double>(past) + static_cast<double>(n_tokens) / 2);
     count(state, stage, static_cast<double>(n_sequences * (past + n_tokens) * 2 * kv_heads * d * 4),
-          4.0 * static_cast<double>(kAttention.n_heads * d) * pairs, [&](int) {
-              stage.backend().attend(0, kAttention, segments, qkv.as<float>(),
-                                     {cache.as<float>(), 1, kv_heads, n_slots, d}, out.as<float>());
-          });
+          4.0 * static_cast<double>(kAttention.n_heads * d) * pairs,
+          [&](int) { stage.backend().attend(0, kAttention, segments, qkv.as<float>(), shape, out.as<float>()); });
 }
 
 void weight_copy(benchmark::State& state, Stage& stage, std::size_t n_pieces) {

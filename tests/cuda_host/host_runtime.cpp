@@ -60,7 +60,11 @@ struct Host {
     std::map<std::string, int> fail_in;
     std::map<std::string, int> calls;
     std::map<std::byte*, Allocation> allocations;
-    std::map<std::byte*, std::size_t> registered;
+    struct Registered {
+        std::size_t bytes;
+        unsigned flags;
+    };
+    std::map<std::byte*, Registered> registered;
     std::set<cudaStream_t> streams;
     std::vector<std::string> problems;
     std::size_t allocated_bytes = 0;
@@ -193,8 +197,8 @@ std::vector<std::string> problems() {
         if (!guards_intact(data, allocation.bytes)) all.push_back("something wrote beside an allocation");
         all.push_back("an allocation of " + std::to_string(allocation.bytes) + " bytes was never freed");
     }
-    for (const auto& [data, bytes] : h.registered) {
-        all.push_back("host memory of " + std::to_string(bytes) + " bytes is still pinned");
+    for (const auto& [data, memory] : h.registered) {
+        all.push_back("host memory of " + std::to_string(memory.bytes) + " bytes is still pinned");
     }
     if (!h.streams.empty()) all.push_back("a stream was never destroyed");
     return all;
@@ -368,12 +372,12 @@ cudaError_t cudaFree(void* data) {
     return status;
 }
 
-cudaError_t cudaHostRegister(void* data, std::size_t bytes, unsigned) {
+cudaError_t cudaHostRegister(void* data, std::size_t bytes, unsigned flags) {
     Host& h = host();
     const std::lock_guard lock(h.mutex);
     const cudaError_t status = begin("cudaHostRegister", cudaErrorMemoryAllocation);
     if (status != cudaSuccess) return status;
-    if (!h.registered.try_emplace(static_cast<std::byte*>(data), bytes).second) {
+    if (!h.registered.try_emplace(static_cast<std::byte*>(data), Host::Registered{bytes, flags}).second) {
         return answer(cudaErrorHostMemoryAlreadyRegistered);
     }
     return cudaSuccess;
@@ -386,6 +390,22 @@ cudaError_t cudaHostUnregister(void* data) {
     if (status != cudaSuccess) return status;
     return h.registered.erase(static_cast<std::byte*>(data)) == 1 ? cudaSuccess
                                                                   : answer(cudaErrorHostMemoryNotRegistered);
+}
+
+cudaError_t cudaHostGetDevicePointer(void** device, void* data, unsigned) {
+    Host& h = host();
+    const std::lock_guard lock(h.mutex);
+    const cudaError_t status = begin("cudaHostGetDevicePointer");
+    if (status != cudaSuccess) return status;
+    auto* const place = static_cast<std::byte*>(data);
+    const auto next = h.registered.upper_bound(place);
+    if (next == h.registered.begin()) return answer(cudaErrorInvalidValue);
+    const auto& [begins, memory] = *std::prev(next);
+    if (place >= begins + memory.bytes || (memory.flags & cudaHostRegisterMapped) == 0) {
+        return answer(cudaErrorInvalidValue);
+    }
+    *device = data;
+    return cudaSuccess;
 }
 
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind, cudaStream_t stream) {

@@ -16,6 +16,7 @@
 
 #include "engine/device/backend.h"
 #include "engine/error.h"
+#include "engine/run/mirror.h"
 #include "kernels/packed.h"
 #include "tests/kernels/test_data.h"
 
@@ -316,65 +317,104 @@ inline void check_add(Backend& backend, const Promise&) {
 
 // ---------------------------------------------------------------- attention
 
-// A KV cache with random contents in every slot, and sequences whose blocks lie anywhere in it.
+// A KV cache with random contents in every block, and sequences whose blocks lie anywhere in it: some of them in host
+// memory, where the device can use that.
 class TestSequences {
   public:
     struct Length {
         std::int64_t past;
         std::int64_t n_tokens;
     };
+    enum class Blocks { kOnDevice, kEverywhere };
 
-    TestSequences(Backend& backend, const AttentionShape& shape, std::span<const Length> lengths, std::int64_t n_layers)
-        : shape_(shape) {
+    TestSequences(Backend& backend, const AttentionShape& shape, std::span<const Length> lengths, std::int64_t n_layers,
+                  Blocks where = Blocks::kEverywhere)
+        : shape_{n_layers, shape.n_kv_heads, shape.head_dim} {
         std::vector<std::size_t> n_blocks;
         for (const Length& length : lengths) {
             n_blocks.push_back(static_cast<std::size_t>(length.past + length.n_tokens - 1) / kernels::kKvBlockTokens +
                                1);
         }
         const std::size_t n_all = std::accumulate(n_blocks.begin(), n_blocks.end(), std::size_t{2});
-        std::vector<std::int32_t> order(n_all);
-        std::iota(order.begin(), order.end(), 0);
+        std::vector<std::size_t> order(n_all);
+        std::iota(order.begin(), order.end(), std::size_t{0});
         std::shuffle(order.begin(), order.end(), std::mt19937(7));
-        const auto n_slots = static_cast<std::int64_t>(n_all) * kernels::kKvBlockTokens;
-        kv_ = std::make_unique<OnDevice<float>>(
-            backend, random_floats(n_layers * 2 * shape.n_kv_heads * n_slots * shape.head_dim, 8));
-        view_ = {kv_->data(), n_layers, shape.n_kv_heads, n_slots, shape.head_dim};
+        on_device_ = std::make_unique<OnDevice<float>>(
+            backend, random_floats(static_cast<std::int64_t>(n_all) * shape_.block_floats(), 8));
+        in_host_.assign(n_all, 0);
+        float* mapped = nullptr;
+        if (where == Blocks::kEverywhere) {
+            host_ = PinnedHost<float>(backend, on_device_->host().size(), "a test");
+            std::copy(on_device_->host().begin(), on_device_->host().end(), host_.host());
+            auto* const pinned = reinterpret_cast<std::byte*>(host_.host());
+            if (host_.pinned()) mapped = reinterpret_cast<float*>(backend.mapped(pinned));
+        }
+        for (std::size_t b = 1; mapped != nullptr && b < n_all; b += 3) in_host_[b] = 1;
+
         std::size_t taken = 0;
+        tables_.reserve(lengths.size());
         for (std::size_t s = 0; s < lengths.size(); ++s) {
-            const auto first = order.begin() + static_cast<std::ptrdiff_t>(taken);
-            tables_.push_back(std::make_unique<OnDevice<std::int32_t>>(
-                backend, std::vector<std::int32_t>(first, first + static_cast<std::ptrdiff_t>(n_blocks[s]))));
+            Table& table = tables_.emplace_back();
+            table.blocks.assign(order.begin() + static_cast<std::ptrdiff_t>(taken),
+                                order.begin() + static_cast<std::ptrdiff_t>(taken + n_blocks[s]));
             taken += n_blocks[s];
+            std::vector<float*> addresses;
+            for (const std::size_t block : table.blocks) {
+                float* const memory = in_host_[block] != 0 ? mapped : on_device_->data();
+                addresses.push_back(memory + static_cast<std::int64_t>(block) * shape_.block_floats());
+                table.in_host.push_back(in_host_[block]);
+            }
+            table.addresses = std::make_unique<OnDevice<float*>>(backend, std::move(addresses));
             AttentionSegment segment;
             segment.first_row = n_rows_;
             segment.n_tokens = lengths[s].n_tokens;
             segment.past = lengths[s].past;
-            segment.blocks = tables_.back()->host();
-            segment.device_blocks = tables_.back()->data();
+            segment.blocks = table.addresses->host();
+            segment.device_blocks = table.addresses->data();
+            segment.in_host = table.in_host;
             segments_.push_back(segment);
             n_rows_ += lengths[s].n_tokens;
         }
     }
 
-    const kernels::KvView& view() const { return view_; }
+    const kernels::KvShape& shape() const { return shape_; }
     std::span<const AttentionSegment> segments() const { return segments_; }
     std::int64_t n_rows() const { return n_rows_; }
-    const OnDevice<float>& kv() const { return *kv_; }
 
-    // Where a key (part 0) or value (part 1) of a segment lies, counted in floats from the cache's start.
+    // All blocks, one after the other: as they were made, and as they are.
+    const std::vector<float>& made() const { return on_device_->host(); }
+    std::vector<float> contents() const {
+        std::vector<float> all = on_device_->download();
+        for (std::size_t b = 0; b < in_host_.size(); ++b) {
+            if (in_host_[b] == 0) continue;
+            const auto first = static_cast<std::ptrdiff_t>(b) * shape_.block_floats();
+            std::copy_n(host_.host() + first, shape_.block_floats(), all.begin() + first);
+        }
+        return all;
+    }
+
+    // Where a key (part 0) or value (part 1) of a segment lies among them.
     std::size_t place(std::int64_t layer, std::int64_t part, std::int64_t kv_head, const AttentionSegment& segment,
                       std::int64_t key) const {
-        const std::int64_t block = segment.blocks[static_cast<std::size_t>(key / kernels::kKvBlockTokens)];
-        const std::int64_t slot = block * kernels::kKvBlockTokens + key % kernels::kKvBlockTokens;
-        return static_cast<std::size_t>((((layer * 2 + part) * shape_.n_kv_heads + kv_head) * view_.n_slots + slot) *
-                                        shape_.head_dim);
+        const std::size_t s = static_cast<std::size_t>(&segment - segments_.data());
+        const std::size_t block = tables_[s].blocks[static_cast<std::size_t>(key / kernels::kKvBlockTokens)];
+        return static_cast<std::size_t>(static_cast<std::int64_t>(block) * shape_.block_floats() +
+                                        shape_.part_offset(layer, part, kv_head) +
+                                        key % kernels::kKvBlockTokens * shape_.head_dim);
     }
 
   private:
-    AttentionShape shape_;
-    std::unique_ptr<OnDevice<float>> kv_;
-    kernels::KvView view_;
-    std::vector<std::unique_ptr<OnDevice<std::int32_t>>> tables_;
+    struct Table {
+        std::vector<std::size_t> blocks;
+        std::vector<std::uint8_t> in_host;
+        std::unique_ptr<OnDevice<float*>> addresses;
+    };
+
+    kernels::KvShape shape_;
+    mutable PinnedHost<float> host_;  // of blocks that lie there; before the rest, which waits for the device
+    std::unique_ptr<OnDevice<float>> on_device_;
+    std::vector<std::uint8_t> in_host_;  // by block
+    std::vector<Table> tables_;
     std::vector<AttentionSegment> segments_;
     std::int64_t n_rows_ = 0;
 };
@@ -406,7 +446,7 @@ inline void check_rotate_and_store(Backend& backend, const Promise&) {
             const OnDevice<float> cos(backend, random_floats(sequences.n_rows() * half, 10));
             const OnDevice<float> sin(backend, random_floats(sequences.n_rows() * half, 11));
             backend.rotate_and_store(kLayer, shape, sequences.segments(), cos.data(), sin.data(), qkv.data(),
-                                     sequences.view());
+                                     sequences.shape());
 
             std::vector<Expected> want;
             for (std::int64_t row = 0; row < sequences.n_rows(); ++row) {
@@ -432,7 +472,7 @@ inline void check_rotate_and_store(Backend& backend, const Promise&) {
             PARITY_VERIFY(mismatch(rotated, want, 1e-6));
 
             // The cache holds what qkv now does, and nothing else has changed.
-            std::vector<float> cache = sequences.kv().host();
+            std::vector<float> cache = sequences.made();
             for (const AttentionSegment& segment : sequences.segments()) {
                 for (std::int64_t t = 0; t < segment.n_tokens; ++t) {
                     for (std::int64_t part = 0; part < 2; ++part) {
@@ -445,7 +485,7 @@ inline void check_rotate_and_store(Backend& backend, const Promise&) {
                     }
                 }
             }
-            const std::vector<float> got = sequences.kv().download();
+            const std::vector<float> got = sequences.contents();
             QVERIFY(same_bits<float>(got, cache));
         }
     }
@@ -457,12 +497,12 @@ inline void check_attend(Backend& backend, const Promise&) {
     for (const AttentionShape& shape : kAttentionShapes) {
         for (const auto& lengths : attention_steps()) {
             const TestSequences sequences(backend, shape, lengths, kLayers);
-            const std::vector<float>& cache = sequences.kv().host();
+            const std::vector<float>& cache = sequences.made();
             const std::int64_t d = shape.head_dim;
             const std::int64_t width = (shape.n_heads + 2 * shape.n_kv_heads) * d;
             const OnDevice<float> qkv(backend, random_floats(sequences.n_rows() * width, 12, 2.0f));
             const OnDevice<float> out(backend, filled(sequences.n_rows() * shape.n_heads * d, NAN));
-            backend.attend(kLayer, shape, sequences.segments(), qkv.data(), sequences.view(), out.data());
+            backend.attend(kLayer, shape, sequences.segments(), qkv.data(), sequences.shape(), out.data());
 
             std::vector<Expected> want(out.host().size());
             for (const AttentionSegment& segment : sequences.segments()) {
@@ -501,20 +541,47 @@ inline void check_attend(Backend& backend, const Promise&) {
 }
 
 inline void check_copy_kv_block(Backend& backend, const Promise&) {
+    constexpr kernels::KvShape kShape{2, 3, 16};
+    PinnedHost<float> host(backend, static_cast<std::size_t>(kShape.block_floats()), "a test");
+    float* const mapped =
+        host.pinned() ? reinterpret_cast<float*>(backend.mapped(reinterpret_cast<std::byte*>(host.host()))) : nullptr;
     for (const std::int64_t n_tokens : {1, 17, 64}) {
-        constexpr std::int64_t kSlots = 4 * kernels::kKvBlockTokens;
-        constexpr std::int64_t kParts = 2 * 2 * 3;  // layers, keys and values, heads
-        constexpr std::int64_t kHeadDim = 16;
-        const OnDevice<float> memory(backend, random_floats(kParts * kSlots * kHeadDim, 13));
-        backend.copy_kv_block({memory.data(), 2, 3, kSlots, kHeadDim}, 3, 1, n_tokens);
+        const OnDevice<float> memory(backend, random_floats(2 * kShape.block_floats(), 13));
+        const KvBlock first{memory.data(), false};
+        const KvBlock second{memory.data() + kShape.block_floats(), false};
+        const KvBlock in_host{mapped, true};
+        if (mapped == nullptr) {
+            backend.copy_kv_block(kShape, second, first, n_tokens);
+        } else {  // to host memory and back
+            backend.copy_kv_block(kShape, second, in_host, n_tokens);
+            backend.copy_kv_block(kShape, in_host, first, n_tokens);
+        }
         std::vector<float> want = memory.host();
-        for (std::int64_t part = 0; part < kParts; ++part) {
-            float* place = want.data() + part * kSlots * kHeadDim;
-            std::copy_n(place + 3 * kernels::kKvBlockTokens * kHeadDim, n_tokens * kHeadDim,
-                        place + 1 * kernels::kKvBlockTokens * kHeadDim);
+        for (std::int64_t part = 0; part < kShape.n_parts(); ++part) {
+            std::copy_n(want.data() + kShape.block_floats() + part * kShape.part_floats(), n_tokens * kShape.head_dim,
+                        want.data() + part * kShape.part_floats());
         }
         const std::vector<float> got = memory.download();
         QVERIFY(same_bits<float>(got, want));
+    }
+}
+
+// Where the blocks lie changes no bit of the result.
+inline void check_blocks_in_host_memory(Backend& backend, const Promise&) {
+    using Blocks = TestSequences::Blocks;
+    for (const AttentionShape& shape : kAttentionShapes) {
+        for (const auto& lengths : attention_steps()) {
+            std::vector<float> results[2];
+            for (const Blocks where : {Blocks::kOnDevice, Blocks::kEverywhere}) {
+                const TestSequences sequences(backend, shape, lengths, 1, where);
+                const std::int64_t width = (shape.n_heads + 2 * shape.n_kv_heads) * shape.head_dim;
+                const OnDevice<float> qkv(backend, random_floats(sequences.n_rows() * width, 21, 2.0f));
+                const OnDevice<float> out(backend, filled(sequences.n_rows() * shape.n_heads * shape.head_dim, NAN));
+                backend.attend(0, shape, sequences.segments(), qkv.data(), sequences.shape(), out.data());
+                results[where == Blocks::kOnDevice ? 0 : 1] = out.download();
+            }
+            QVERIFY(same_bits<float>(results[0], results[1]));
+        }
     }
 }
 
@@ -1004,6 +1071,7 @@ inline constexpr Check kChecks[] = {
     {"rotate_and_store", check_rotate_and_store},
     {"attend", check_attend},
     {"copy_kv_block", check_copy_kv_block},
+    {"blocks_in_host_memory", check_blocks_in_host_memory},
     {"route", check_route},
     {"experts", check_experts},
     {"experts_in_company", check_experts_in_company},

@@ -124,7 +124,8 @@ class TestCachePolicy : public QObject {
             ++n;
         }
         // a (1 - q^n) > a (1 - q^1000) q^n, where q^half-life = 1/2: about one half-life.
-        QVERIFY2(n > 0.9 * CacheSettings{}.half_life && n <= CacheSettings{}.half_life + 1, qPrintable(QString::number(n)));
+        QVERIFY2(n > 0.9 * CacheSettings{}.half_life && n <= CacheSettings{}.half_life + 1,
+                 qPrintable(QString::number(n)));
     }
 
     void heat_survivesRescaling() {
@@ -215,8 +216,8 @@ class TestCachePolicy : public QObject {
         QVERIFY2(hits > 1000, qPrintable(QString::number(hits)));  // of 1600; with three slots 1200 at most
     }
 
-    // Hotter by a hair is not enough for a protected place: two experts that take turns would change places for ever.
-    void slru_protectedOnes_giveWayByAClearMargin() {
+    // Hotter by a hair is not enough: two experts that take turns would change places for ever.
+    void slru_givesWay_byAClearMarginOnly() {
         const auto policy = make(CacheKind::kSlru);
         for (int i = 0; i < 50; ++i) step(*policy, {{0, i % 2}});
         QCOMPARE(chosen(*policy, {0, 1}, Keys{{0, 0}}), kNobody);

@@ -105,7 +105,7 @@ std::vector<float> attended(Backend& backend, const AttentionShape& shape,
     const parity::OnDevice<float> qkv(backend, parity::random_floats(sequences.n_rows() * width, 2));
     const parity::OnDevice<float> out(backend,
                                       parity::filled(sequences.n_rows() * shape.n_heads * shape.head_dim, NAN));
-    backend.attend(0, shape, sequences.segments(), qkv.data(), sequences.view(), out.data());
+    backend.attend(0, shape, sequences.segments(), qkv.data(), sequences.shape(), out.data());
     return out.download();
 }
 
@@ -502,7 +502,7 @@ void TestCudaOnHost::same_bits_in_any_order_of_threads() {
         const parity::TestSequences sequences(*backend, shape, lengths, 1);
         const parity::OnDevice<float> qkv(*backend, parity::random_floats(sequences.n_rows() * 8 * 64, 2));
         const parity::OnDevice<float> out(*backend, parity::filled(sequences.n_rows() * 4 * 64, 0.0f));
-        backend->attend(0, shape, sequences.segments(), qkv.data(), sequences.view(), out.data());
+        backend->attend(0, shape, sequences.segments(), qkv.data(), sequences.shape(), out.data());
         const std::vector<float> attended = out.download();
         all.insert(all.end(), attended.begin(), attended.end());
         QVERIFY(backend->ok());

@@ -10,6 +10,7 @@
 #include "engine/plan/dispatch_policy.h"
 
 using namespace offstage::engine;
+using offstage::kernels::WeightType;
 
 static thread_local std::uint64_t allocations = 0;
 void* operator new(std::size_t bytes) {
@@ -373,6 +374,82 @@ class TestDispatchPolicy : public QObject {
         }
         qInfo("%.2f us per decision", static_cast<double>(ns) / 1e3 / n);
         QVERIFY(sum > 0);
+    }
+
+    // Four bits: a quarter of everything.
+    void decision_ofSeveralFormats_countsEachByItsOwnCosts() {
+        CostTable t = plainTable();
+        t.expert_bytes = 1000;
+        t.disk_read_us = 1000;
+        CostModel cost(t);
+        cost.set_expert_bytes(WeightType::kHqq4, 250);
+        const auto load = [](int expert, Place place, WeightType format) {
+            return ExpertLoad{expert, 1, place, format};
+        };
+        constexpr auto kFour = WeightType::kHqq4;
+        constexpr auto kMaster = WeightType::kBf16;
+        QCOMPARE(decided(PolicyKind::kStatic, {load(0, Place::kRam, kMaster), load(1, Place::kRam, kFour)}, cost)
+                     .makespan_us,
+                 110 + 27.5);
+        QCOMPARE(decided(PolicyKind::kBalanced, {load(0, Place::kDevice, kFour)}, cost).makespan_us, 5.0);
+        // A copy in four bits takes 75 us and runs for 5; the master's 110 us on the CPU meanwhile.
+        const Schedule both = decided(
+            PolicyKind::kBalanced,
+            {load(0, Place::kRam, kMaster), load(1, Place::kRam, kFour), load(2, Place::kDevice, kMaster)}, cost);
+        QCOMPARE(QString::fromStdString(ways(both)), QStringLiteral("CGR"));
+        QCOMPARE(both.makespan_us, 110.0);
+        QCOMPARE(both.copy_us, 75.0);
+        for (const Assignment& a : both.assignments) QVERIFY(a.format == (a.expert == 1 ? kFour : kMaster));
+        // From disk: the reading comes on top, on either side.
+        QCOMPARE(decided(PolicyKind::kStatic, {load(0, Place::kDisk, kFour)}, cost).makespan_us, 250 + 27.5);
+        const Schedule copied = decided(PolicyKind::kTransfer, {load(0, Place::kDisk, kFour)}, cost);
+        QCOMPARE(copied.makespan_us, 250.0 + 75 + 5);
+        QCOMPARE(copied.copy_us, 75.0);
+        QVERIFY(copied.assignments.front().from_disk);
+        QCOMPARE(makespan_us(copied.assignments, cost, 2), copied.makespan_us);
+    }
+
+    // All splits and, of the copies, all orders.
+    void balanced_ofFewMissesInSeveralFormats_isTheBestOfAllSplits() {
+        std::mt19937_64 random(31);
+        double worst = 0;
+        for (int round = 0; round < 100; ++round) {
+            CostTable t = randomTable(random);
+            t.expert_bytes = 1000;
+            CostModel cost(t);
+            cost.set_expert_bytes(WeightType::kHqq4, 270);
+            cost.set_expert_bytes(WeightType::kHqq2, 160);
+            std::vector<ExpertLoad> loads = randomLoads(random, 1 + static_cast<int>(random() % 5), 40);
+            for (ExpertLoad& load : loads) {
+                load.format = std::array{WeightType::kBf16, WeightType::kHqq4, WeightType::kHqq2}[random() % 3];
+            }
+            const double found = decided(PolicyKind::kBalanced, loads, cost, 16).makespan_us;
+            std::vector<Assignment> residents;
+            std::vector<ExpertLoad> missing;
+            for (const ExpertLoad& l : loads) {
+                if (l.place == Place::kDevice)
+                    residents.push_back({l.expert, l.n_tokens, Way::kResident, l.format});
+                else
+                    missing.push_back(l);
+            }
+            std::sort(missing.begin(), missing.end(), [](const auto& a, const auto& b) { return a.expert < b.expert; });
+            double best = std::numeric_limits<double>::infinity();
+            do {
+                for (unsigned mask = 0; mask < (1u << missing.size()); ++mask) {
+                    std::vector<Assignment> all = residents;
+                    for (std::size_t i = 0; i < missing.size(); ++i) {
+                        const Way way = (mask >> i & 1u) != 0 ? Way::kCopy : Way::kCpu;
+                        all.push_back({missing[i].expert, missing[i].n_tokens, way, missing[i].format});
+                    }
+                    best = std::min(best, makespan_us(all, cost, 16));
+                }
+            } while (std::next_permutation(missing.begin(), missing.end(),
+                                           [](const auto& a, const auto& b) { return a.expert < b.expert; }));
+            QVERIFY(found >= best * (1 - 1e-9));
+            worst = std::max(worst, found / best - 1);
+        }
+        qInfo("at most %.3f %% longer than the best split and order", 100 * worst);
+        QVERIFY(worst < 0.05);
     }
 };
 

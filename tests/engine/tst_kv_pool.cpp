@@ -1,4 +1,4 @@
-// KV blocks: shared by forks, parted on writing, given back.
+// KV blocks: shared by forks, parted on writing, given back; moved between the device and RAM while they are held.
 
 #include <cstring>
 #include <numeric>
@@ -6,8 +6,12 @@
 
 #include <QtTest>
 
-#include "engine/device/cpu_backend.h"
+#include "engine/device/cuda_backend.h"
+#include "engine/device/emulated_accelerator.h"
+#include "engine/device/host_memory.h"
+#include "engine/error.h"
 #include "engine/run/kv_pool.h"
+#include "tests/cuda_host/cuda_host.h"
 
 using namespace offstage::engine;
 namespace kernels = offstage::kernels;
@@ -23,19 +27,61 @@ ModelConfig smallConfig() {
     return c;
 }
 
+constexpr std::uint64_t kBudget = std::uint64_t{1} << 26;
+
+HardwareProfile someGpu() {
+    HardwareProfile profile;
+    profile.id = "round-numbers";
+    profile.name = "Round Numbers";
+    profile.memory_bytes = std::uint64_t{1} << 30;
+    profile.memory_gbps = 100;
+    profile.memory_efficiency = 0.5;
+    profile.tflops = 2;
+    profile.compute_efficiency = 0.5;
+    profile.bus_gbps = 20;
+    profile.bus_efficiency = 0.5;
+    profile.launch_us = 4;
+    profile.host = HostProfile{"Round CPU", 30, 20, 1000};  // so that no real time counts
+    return profile;
+}
+
+// A pool of an emulated accelerator, whose memory is not the RAM, though the host reads both.
 struct Fixture {
     kernels::ThreadPool threads{1};
-    CpuBackend device{threads, kernels::GemmMode::kF32, std::uint64_t{1} << 26};
-    ModelConfig config = smallConfig();
+    CpuOperations operations{threads, kernels::GemmMode::kF32};
+    EmulatedAccelerator device{someGpu(), operations, kBudget};
+    HostMemory source;
+    Arena ram{"RAM", source, kBudget};
+    ModelConfig config;
     KvPool pool;
 
-    explicit Fixture(std::int64_t context, std::int64_t spare = 0) : pool(config, context, spare, device) {}
+    explicit Fixture(KvRoom room, std::int64_t sliding_window = 0)
+        : config(configWith(sliding_window)), pool(config, room, device, ram) {}
+    explicit Fixture(std::int64_t device_blocks) : Fixture(KvRoom{device_blocks, 0}) {}
+
+    static ModelConfig configWith(std::int64_t sliding_window) {
+        ModelConfig c = smallConfig();
+        c.sliding_window = sliding_window;
+        return c;
+    }
+    std::uint64_t blockBytes() const {
+        return KvPool::bytes_per_token(config) * static_cast<std::uint64_t>(kKvBlockTokens);
+    }
+    static std::uint64_t used(const Arena& arena) {
+        return arena.usage().by_use[static_cast<std::size_t>(MemoryUse::kKvCache)];
+    }
+    bool usesWhatItsRoomSays() {
+        return used(device.memory()) == static_cast<std::uint64_t>(pool.room().device_blocks) * blockBytes() &&
+               used(ram) == static_cast<std::uint64_t>(pool.room().host_blocks) * blockBytes();
+    }
 
     float& at(const KvSequence& sequence, std::int64_t layer, std::int64_t part, std::int64_t head,
               std::int64_t token) {
-        const std::int32_t block = sequence.blocks()[static_cast<std::size_t>(token / kKvBlockTokens)];
-        const std::int64_t slot = block * kKvBlockTokens + token % kKvBlockTokens;
-        return pool.view().part(layer, part, head)[slot * config.head_dim];
+        const KvBlock block = pool.block(sequence.blocks()[static_cast<std::size_t>(token / kKvBlockTokens)]);
+        return block.data[pool.shape().part_offset(layer, part, head) + token % kKvBlockTokens * config.head_dim];
+    }
+    bool inHost(const KvSequence& sequence, std::size_t index) const {
+        return pool.block(sequence.blocks()[index]).in_host;
     }
     // Writes n tokens of a sequence: a number for each place.
     void write(KvSequence& sequence, std::int64_t n, float value) {
@@ -51,7 +97,28 @@ struct Fixture {
         }
         sequence.commit(n);
     }
+    bool holds(const KvSequence& sequence, std::int64_t token, float value) {
+        for (std::int64_t l = 0; l < 2; ++l) {
+            for (std::int64_t p = 0; p < 2; ++p) {
+                for (std::int64_t h = 0; h < 2; ++h) {
+                    if (at(sequence, l, p, h, token) != value + static_cast<float>(l * 4 + p * 2 + h)) return false;
+                }
+            }
+        }
+        return true;
+    }
 };
+
+// What resize() throws; kInternal: nothing.
+ErrorKind refusal(KvPool& pool, KvRoom room, QString* text = nullptr) {
+    try {
+        pool.resize(room);
+    } catch (const Error& error) {
+        if (text != nullptr) *text = QString::fromUtf8(error.what());
+        return error.kind();
+    }
+    return ErrorKind::kInternal;
+}
 
 }  // namespace
 
@@ -59,16 +126,22 @@ class TestKvPool : public QObject {
     Q_OBJECT
 
   private Q_SLOTS:
-    void pool_roundsUpToBlocks() {
-        Fixture f(kKvBlockTokens + 1, 3);
-        QCOMPARE(f.pool.n_blocks(), 5);
-        QCOMPARE(f.pool.n_free(), 5);
-        QCOMPARE(f.device.memory().usage().by_use[static_cast<std::size_t>(MemoryUse::kKvCache)],
-                 KvPool::bytes_per_token(f.config) * static_cast<std::uint64_t>(5 * kKvBlockTokens));
+    void blocksFor_roundsUp() {
+        QCOMPARE(KvPool::blocks_for(0), 0);
+        QCOMPARE(KvPool::blocks_for(1), 1);
+        QCOMPARE(KvPool::blocks_for(kKvBlockTokens), 1);
+        QCOMPARE(KvPool::blocks_for(kKvBlockTokens + 1), 2);
+    }
+
+    void pool_takesTheMemoryThatItsRoomSays() {
+        Fixture f(KvRoom{5, 3});
+        QCOMPARE(f.pool.n_blocks(), 8);
+        QCOMPARE(f.pool.n_free(), 8);
+        QVERIFY(f.usesWhatItsRoomSays());
     }
 
     void fork_sharesEveryBlockAndCopiesNothing() {
-        Fixture f(10 * kKvBlockTokens);
+        Fixture f(10);
         KvSequence a(f.pool, 640);
         f.write(a, 3 * kKvBlockTokens + 5, 1.0f);
         const std::int64_t free_before = f.pool.n_free();
@@ -79,7 +152,7 @@ class TestKvPool : public QObject {
     }
 
     void writeAfterFork_partsTheLastBlockAlone() {
-        Fixture f(10 * kKvBlockTokens);
+        Fixture f(10);
         KvSequence a(f.pool, 640);
         f.write(a, kKvBlockTokens + 5, 1.0f);
         KvSequence b = a.fork();
@@ -101,7 +174,7 @@ class TestKvPool : public QObject {
     }
 
     void prepare_withoutFreeBlocks_changesNothing() {
-        Fixture f(2 * kKvBlockTokens);
+        Fixture f(2);
         KvSequence a(f.pool, 1000);
         f.write(a, kKvBlockTokens + 1, 1.0f);
         KvSequence b = a.fork();
@@ -113,7 +186,7 @@ class TestKvPool : public QObject {
     }
 
     void truncateIntoASharedBlock_partsBeforeWriting() {
-        Fixture f(8 * kKvBlockTokens);
+        Fixture f(8);
         KvSequence a(f.pool, 512);
         f.write(a, 2 * kKvBlockTokens, 1.0f);
         KvSequence b = a.fork();
@@ -125,7 +198,7 @@ class TestKvPool : public QObject {
     }
 
     void anyOrderOfForksAndEnds_givesEveryBlockBack() {
-        Fixture f(64 * kKvBlockTokens);
+        Fixture f(64);
         std::mt19937 random(3);
         std::vector<KvSequence> live;
         live.emplace_back(f.pool, 4096);
@@ -156,6 +229,254 @@ class TestKvPool : public QObject {
         }
         live.clear();
         QCOMPARE(f.pool.n_free(), f.pool.n_blocks());
+    }
+
+    // ---- resizing
+
+    void blocks_areTakenOnTheDeviceFirst() {
+        Fixture f(KvRoom{2, 3});
+        KvSequence a(f.pool, 1000);
+        f.write(a, 4 * kKvBlockTokens, 1.0f);
+        QVERIFY(!f.inHost(a, 0) && !f.inHost(a, 1) && f.inHost(a, 2) && f.inHost(a, 3));
+        QCOMPARE(f.pool.n_held_in_host(), 2);
+        QVERIFY(f.holds(a, 3 * kKvBlockTokens, 1.0f));
+        KvSequence b = a.fork();
+        b.truncate(2 * kKvBlockTokens + 1);
+        f.write(b, 1, 30.0f);  // parts inside a block in RAM
+        QVERIFY(f.holds(b, 2 * kKvBlockTokens, 1.0f) && f.holds(b, 2 * kKvBlockTokens + 1, 30.0f));
+        QVERIFY(f.holds(a, 2 * kKvBlockTokens + 1, 1.0f));
+    }
+
+    void resize_movesWhatMustAndGivesMemoryBack() {
+        Fixture f(6);
+        KvSequence a(f.pool, 1000);
+        for (int block = 0; block < 5; ++block) f.write(a, kKvBlockTokens, static_cast<float>(100 * block));
+        const std::vector<std::int32_t> numbers(a.blocks().begin(), a.blocks().end());
+        for (const KvRoom room : {KvRoom{2, 3}, {0, 7}, {4, 1}, {5, 0}, {5, 4}, {1, 4}, {9, 0}}) {
+            f.pool.resize(room);
+            QVERIFY(f.pool.room() == room);
+            QVERIFY(f.usesWhatItsRoomSays());
+            QCOMPARE(f.pool.n_free(), room.n_blocks() - 5);
+            QCOMPARE(f.pool.n_held_in_host(), std::max<std::int64_t>(0, 5 - room.device_blocks));
+            QVERIFY(std::equal(numbers.begin(), numbers.end(), a.blocks().begin(), a.blocks().end()));
+            for (int block = 0; block < 5; ++block) {
+                for (const std::int64_t t : {std::int64_t{0}, kKvBlockTokens - 1}) {
+                    QVERIFY(f.holds(a, block * kKvBlockTokens + t, static_cast<float>(100 * block)));
+                }
+            }
+        }
+    }
+
+    void newestBlocksLeaveTheDevice_sharedOnesLast() {
+        Fixture f(6);
+        KvSequence a(f.pool, 1000);
+        f.write(a, 2 * kKvBlockTokens, 1.0f);
+        KvSequence b(f.pool, 1000);
+        f.write(b, 2 * kKvBlockTokens, 2.0f);
+        KvSequence c = b.fork();
+        f.pool.resize({3, 3});
+        QVERIFY(!f.inHost(a, 0) && f.inHost(a, 1) && !f.inHost(b, 0) && !f.inHost(b, 1));
+        f.pool.resize({2, 3});
+        QVERIFY(f.inHost(a, 0) && f.inHost(a, 1) && !f.inHost(b, 0) && !f.inHost(b, 1));
+        // What is shared is exchanged for what is not, where it lies in RAM.
+        KvSequence d = a.fork();
+        KvSequence e = a.fork();
+        f.pool.resize(f.pool.room());
+        QVERIFY(!f.inHost(a, 0) && !f.inHost(a, 1) && f.inHost(b, 0) && f.inHost(b, 1));
+        QVERIFY(f.holds(a, kKvBlockTokens, 1.0f) && f.holds(c, kKvBlockTokens, 2.0f));
+    }
+
+    void oldestBlocksLeaveTheDevice_underASlidingWindow() {
+        Fixture f(KvRoom{4, 0}, 100);
+        KvSequence a(f.pool, 1000);
+        f.write(a, 4 * kKvBlockTokens, 1.0f);
+        f.pool.resize({2, 2});
+        QVERIFY(f.inHost(a, 0) && f.inHost(a, 1) && !f.inHost(a, 2) && !f.inHost(a, 3));
+    }
+
+    void blocksTakenInRam_moveUpWhenTheDeviceHasRoomAgain() {
+        Fixture f(KvRoom{2, 2});
+        KvSequence a(f.pool, 1000);
+        f.write(a, 2 * kKvBlockTokens, 1.0f);
+        KvSequence b(f.pool, 1000);
+        f.write(b, 2 * kKvBlockTokens, 2.0f);
+        QCOMPARE(f.pool.n_held_in_host(), 2);
+        a.clear();
+        f.pool.resize(f.pool.room());
+        QCOMPARE(f.pool.n_held_in_host(), 0);
+        QVERIFY(f.holds(b, 0, 2.0f) && f.holds(b, 2 * kKvBlockTokens - 1, 2.0f));
+    }
+
+    void resize_belowWhatIsHeld_isRefused() {
+        Fixture f(KvRoom{3, 1});
+        KvSequence a(f.pool, 1000);
+        f.write(a, 2 * kKvBlockTokens + 1, 1.0f);
+        QString text;
+        QVERIFY(refusal(f.pool, {1, 1}, &text) == ErrorKind::kInvalidInput);
+        QVERIFY2(text.contains("128 tokens") && text.contains("192 are in use"), qPrintable(text));
+        QVERIFY(refusal(f.pool, {-1, 9}) == ErrorKind::kInvalidInput);
+        QVERIFY((f.pool.room() == KvRoom{3, 1}) && f.usesWhatItsRoomSays());
+        a.truncate(2 * kKvBlockTokens);
+        f.pool.resize({1, 1});
+        QVERIFY(f.holds(a, 2 * kKvBlockTokens - 1, 1.0f));
+
+        a.set_capacity(2 * kKvBlockTokens);
+        QCOMPARE(a.capacity(), 2 * kKvBlockTokens);
+        QVERIFY_THROWS_EXCEPTION(Error, a.set_capacity(2 * kKvBlockTokens - 1));
+        QCOMPARE(a.capacity(), 2 * kKvBlockTokens);
+    }
+
+    // Whatever fails on the way, everything is as it was, and the same works afterwards.
+    void resizeFails_leavesEverythingAsItWas_data() {
+        QTest::addColumn<QString>("what");
+        QTest::newRow("device memory") << QStringLiteral("device");
+        QTest::newRow("RAM") << QStringLiteral("ram");
+        QTest::newRow("copies") << QStringLiteral("copy");
+    }
+    void resizeFails_leavesEverythingAsItWas() {
+        QFETCH(QString, what);
+        const KvRoom before{4, 2};
+        const KvRoom targets[] = {{7, 4}, {1, 5}, {8, 0}};
+        int n_failed = 0;
+        for (const KvRoom target : targets) {
+            for (int n = 1; n < 20; ++n) {
+                Fixture f(before);
+                KvSequence a(f.pool, 1000);
+                for (int block = 0; block < 6; ++block) f.write(a, kKvBlockTokens, static_cast<float>(100 * block));
+                const auto fail = [&](int nth) {
+                    if (what == QStringLiteral("device")) f.device.memory().fail_allocation(nth);
+                    if (what == QStringLiteral("ram")) f.ram.fail_allocation(nth);
+                    if (what == QStringLiteral("copy")) f.device.fail_copy(nth);
+                };
+                fail(n);
+                const ErrorKind kind = refusal(f.pool, target);
+                fail(0);
+                const bool copying = !f.device.ok();
+                f.device.clear_failure();
+                const bool failed = kind != ErrorKind::kInternal;
+                if (failed) {
+                    QVERIFY(kind == (copying ? ErrorKind::kDevice : ErrorKind::kOutOfMemory));
+                    QVERIFY(f.pool.room() == before);
+                    QCOMPARE(f.pool.n_held_in_host(), 2);
+                }
+                QVERIFY(f.usesWhatItsRoomSays());
+                for (int again = 0; again < 2; ++again) {
+                    for (int block = 0; block < 6; ++block) {
+                        QVERIFY(f.holds(a, (block + 1) * kKvBlockTokens - 1, static_cast<float>(100 * block)));
+                    }
+                    f.pool.resize(target);
+                    QVERIFY(f.pool.room() == target && f.usesWhatItsRoomSays());
+                }
+                QCOMPARE(f.pool.n_held_in_host(), std::max<std::int64_t>(0, 6 - target.device_blocks));
+                n_failed += failed;
+                if (!failed && !copying) break;
+                QVERIFY(n < 19);
+            }
+        }
+        QVERIFY(n_failed >= 3);
+    }
+
+    void pinningRefused_isNoRoom() {
+        cuda_host::reset();
+        {
+            const auto device = make_cuda_backend(kernels::open_cuda_context_on_host(0), 0, std::uint64_t{64} << 20);
+            HostMemory source;
+            Arena ram("RAM", source, kBudget);
+            KvPool pool(smallConfig(), {2, 0}, *device, ram);
+            for (const char* function : {"cudaHostRegister", "cudaHostGetDevicePointer"}) {
+                cuda_host::fail_call(function, 2);
+                QVERIFY(refusal(pool, {2, 3}) == ErrorKind::kOutOfMemory);
+                QVERIFY((pool.room() == KvRoom{2, 0}));
+                QCOMPARE(ram.usage().used_bytes, std::uint64_t{0});
+            }
+            pool.resize({0, 3});
+            QVERIFY(device->ok());
+        }
+        QVERIFY(cuda_host::problems().empty());  // nothing stays pinned or allocated
+    }
+
+    void anyResizesBetweenForksAndEnds_loseNoToken() {
+        Fixture f(KvRoom{20, 10});
+        std::mt19937 random(5);
+        const auto below = [&](std::uint32_t n) { return static_cast<std::int64_t>(random() % n); };
+        struct Told {
+            KvSequence sequence;
+            std::vector<float> values;  // of each token
+        };
+        std::vector<Told> live;
+        live.push_back({KvSequence(f.pool, 4096), {}});
+        int n_resized = 0;
+        for (int i = 0; i < 600; ++i) {
+            Told& told = live[static_cast<std::size_t>(below(static_cast<std::uint32_t>(live.size())))];
+            switch (below(5)) {
+                case 0:
+                    if (live.size() < 6) live.push_back({told.sequence.fork(), told.values});
+                    break;
+                case 1:
+                    told.sequence.truncate(told.sequence.size() / 2);
+                    told.values.resize(static_cast<std::size_t>(told.sequence.size()));
+                    break;
+                case 2: {
+                    const std::int64_t n = 1 + below(200);
+                    if (!told.sequence.prepare(n, f.device)) break;
+                    f.write(told.sequence, n, static_cast<float>(i));
+                    told.values.resize(static_cast<std::size_t>(told.sequence.size()), static_cast<float>(i));
+                    break;
+                }
+                default: {
+                    const std::int64_t held = f.pool.n_blocks() - f.pool.n_free();
+                    const KvRoom room{below(25), below(25)};
+                    const ErrorKind kind = refusal(f.pool, room);
+                    QVERIFY((kind == ErrorKind::kInvalidInput) == (held > room.n_blocks()));
+                    QVERIFY(f.usesWhatItsRoomSays());
+                    if (kind != ErrorKind::kInternal) break;
+                    QCOMPARE(f.pool.n_held_in_host(), std::max<std::int64_t>(0, held - room.device_blocks));
+                    ++n_resized;
+                }
+            }
+            for (const Told& each : live) {
+                for (std::int64_t t = 0; t < each.sequence.size(); t += 23) {
+                    QVERIFY(f.holds(each.sequence, t, each.values[static_cast<std::size_t>(t)]));
+                }
+            }
+        }
+        QVERIFY(n_resized > 50);
+    }
+
+    // 10,000 bytes a microsecond over the bus, 50,000 in the device's memory.
+    void blocksInRam_areAccountedOverTheBus() {
+        Fixture f(KvRoom{1, 3});
+        const AttentionShape shape{2, 2, 4, 0};
+        KvSequence a(f.pool, 1000);
+        f.write(a, 4 * kKvBlockTokens, 1.0f);
+        std::vector<float*> table;
+        std::vector<std::uint8_t> in_host;
+        for (const std::int32_t number : a.blocks()) {
+            table.push_back(f.pool.block(number).data);
+            in_host.push_back(f.pool.block(number).in_host ? 1 : 0);
+        }
+        QCOMPARE(std::accumulate(in_host.begin(), in_host.end(), 0), 3);
+        std::vector<float> qkv(24, 0.5f), out(8);
+        const auto microseconds = [&](std::int64_t window, bool told) {
+            AttentionShape windowed = shape;
+            windowed.sliding_window = window;
+            AttentionSegment segment{0, 1, 4 * kKvBlockTokens - 1, table, table.data(), {}};
+            if (told) segment.in_host = in_host;
+            const DeviceEvent begin = f.device.record(DeviceEvent::Queue::kCompute);
+            f.device.attend(0, windowed, {&segment, 1}, qkv.data(), f.pool.shape(), out.data());
+            const DeviceEvent end = f.device.record(DeviceEvent::Queue::kCompute);
+            f.device.host_wait(end);
+            return f.device.elapsed_us(begin, end);
+        };
+        // A key and its value are 2 heads * 4 dimensions * 4 bytes each.
+        const double key_bytes = 64;
+        const auto are_close = [](double got, double want) { return std::abs(got - want) < 1e-6; };
+        const double over_bus = static_cast<double>(3 * kKvBlockTokens) * key_bytes / 10'000;
+        const double in_memory = (static_cast<double>(4 * kKvBlockTokens) * key_bytes + 64) / 50'000;
+        QVERIFY(are_close(microseconds(0, true) - microseconds(0, false), over_bus - in_memory));
+        // The window's ten keys are in the last block, which lies in RAM.
+        QVERIFY(are_close(microseconds(10, true) - microseconds(10, false),
+                          10 * key_bytes / 10'000 - (10 * key_bytes + 64) / 50'000));
     }
 };
 

@@ -37,10 +37,12 @@ struct Play {
     explicit Play(const LoadRequest& request)
         : model(request, LoadedModel::Text::kWanted, {}, {}), replanner(model), sequence(model.new_sequence()) {
         model.forward().set_between_layers([this] { replanner.between_layers(); });
+        replanner.set_tokens_in_use([this] { return sequence.size(); });
     }
     // Logits of the last token; empty: failed.
     std::span<const float> step(std::span<const TokenId> tokens) {
         replanner.between_steps(made);
+        if (replanner.in_force().context != sequence.capacity()) sequence.set_capacity(replanner.in_force().context);
         if (before_step) before_step();
         const Segment segment{&sequence, tokens};
         if (model.forward().step({&segment, 1}, Forward::Logits::kLast, {}) != Forward::Outcome::kDone) return {};
@@ -121,6 +123,53 @@ class TestReplan : public QObject {
         }
         QCOMPARE(static_cast<int>(disturbed.replanner.reports().size()), kReplans);
         QVERIFY(visible > 0 && ended > 0);
+    }
+
+    void context_growsAndShrinks_andItsCacheGoesToRamAndBack() {
+        LoadRequest request = on("emulated:rtx-3060");
+        request.vram_bytes = vramFor(20);
+        Play undisturbed(request);
+        request.context = 192;
+        Play disturbed(request);
+        const std::int64_t small = disturbed.model.plan().context;
+        const std::uint64_t bare =
+            disturbed.model.plan().dense_bytes + disturbed.model.plan().workspace_bytes + 2 * expert_bytes_;
+        std::mt19937_64 random(5);
+        std::vector<TokenId> next = prompt_;
+        int spilled = 0, refused = 0;
+        const int n_tokens = std::min(kTokens, 1600);
+        for (int token = 0; token < n_tokens; ++token) {
+            if (token % 15 == 0) {
+                ReplanRequest replan;
+                // Sometimes less than the conversation holds already, sometimes with VRAM for none of it.
+                replan.context = small + static_cast<std::int64_t>(random() % 2300);
+                if (*replan.context - disturbed.sequence.size() < 20) *replan.context -= 20;  // too short, clearly
+                replan.vram_bytes = random() % 3 == 0 ? bare : vramFor(10);
+                disturbed.replanner.begin(static_cast<std::uint64_t>(token), replan, token);
+                refused += disturbed.replanner.reports().back().problem.empty() ? 0 : 1;
+            }
+            const auto expected = undisturbed.step(next);
+            if (disturbed.sequence.size() == disturbed.sequence.capacity()) {
+                disturbed.replanner.finish({});
+                ReplanRequest more;
+                more.context = disturbed.sequence.size() + 100;
+                disturbed.replanner.begin(1000000, more, token);
+                disturbed.replanner.finish({});
+            }
+            const auto got = disturbed.step(next);
+            QVERIFY2(!got.empty(), qPrintable(QStringLiteral("token %1, context %2: %3")
+                                                  .arg(token)
+                                                  .arg(disturbed.sequence.capacity())
+                                                  .arg(QString::fromStdString(disturbed.replanner.reports().back().problem))));
+            QVERIFY2(std::equal(got.begin(), got.end(), expected.begin(), expected.end()),
+                     qPrintable(QStringLiteral("logits differ at token %1").arg(token)));
+            spilled += disturbed.model.kv().n_held_in_host() > 0;
+            disturbed.checkBudgets();
+            next = {best(expected)};
+        }
+        // Beside the context's blocks the device has some spare ones: a short conversation never leaves it.
+        QVERIFY2(n_tokens < 1300 || spilled > 0, "the cache never lay in RAM");
+        QVERIFY(n_tokens < 300 || refused > 0);
     }
 
     // The reference has its experts in RAM and computes on the CPU; its formats are set at once, between two steps.

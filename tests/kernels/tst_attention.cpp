@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <numeric>
 #include <random>
 #include <vector>
 
@@ -53,31 +52,36 @@ std::vector<double> exact_row(const float* q, const float* keys, const float* va
     return row;
 }
 
-// Keys or values of a cache of blocks in shuffled order; what no key owns is NaN, so that a look there spoils the
-// result.
-struct BlockedCache {
-    BlockedCache(const float* keys, const float* values, std::int64_t n_keys, std::int64_t head_dim)
-        : n_blocks((n_keys + kKvBlockTokens - 1) / kKvBlockTokens + 2),
-          keys_of_slots(n_blocks * kKvBlockTokens * head_dim, 4),
-          values_of_slots(n_blocks * kKvBlockTokens * head_dim, 12) {
-        std::vector<std::int32_t> order(static_cast<std::size_t>(n_blocks));
-        std::iota(order.begin(), order.end(), 0);
-        std::shuffle(order.begin(), order.end(), std::mt19937(static_cast<unsigned>(n_keys)));
-        std::fill(keys_of_slots.span().begin(), keys_of_slots.span().end(), std::nanf(""));
-        std::fill(values_of_slots.span().begin(), values_of_slots.span().end(), std::nanf(""));
-        blocks.assign(order.begin(), order.end() - 2);
+enum class Order { kAscending, kShuffled };
+
+// A cache whose blocks lie in the given order, none aligned to more than a float; what no key owns is NaN, so that a
+// look there spoils the result.
+class BlockedCache {
+  public:
+    BlockedCache(const float* keys, const float* values, std::int64_t n_keys, std::int64_t head_dim, Order order)
+        : shape_{1, 2, head_dim},
+          n_blocks_((n_keys + kKvBlockTokens - 1) / kKvBlockTokens + 2),
+          memory_(n_blocks_ * shape_.block_floats(), 4) {
+        std::fill(memory_.span().begin(), memory_.span().end(), std::nanf(""));
+        for (std::int64_t b = 0; b < n_blocks_; ++b) blocks_.push_back(memory_.data() + b * shape_.block_floats());
+        if (order == Order::kShuffled) {
+            std::shuffle(blocks_.begin(), blocks_.end(), std::mt19937(static_cast<unsigned>(n_keys)));
+        }
         for (std::int64_t k = 0; k < n_keys; ++k) {
-            const std::int64_t slot =
-                blocks[static_cast<std::size_t>(k / kKvBlockTokens)] * kKvBlockTokens + k % kKvBlockTokens;
-            std::copy_n(keys + k * head_dim, head_dim, keys_of_slots.data() + slot * head_dim);
-            std::copy_n(values + k * head_dim, head_dim, values_of_slots.data() + slot * head_dim);
+            float* row = blocks_[static_cast<std::size_t>(k / kKvBlockTokens)] + k % kKvBlockTokens * head_dim;
+            std::copy_n(keys + k * head_dim, head_dim, row + head().keys);
+            std::copy_n(values + k * head_dim, head_dim, row + head().values);
         }
     }
 
-    std::int64_t n_blocks;
-    TestBuffer<float> keys_of_slots;
-    TestBuffer<float> values_of_slots;
-    std::vector<std::int32_t> blocks;
+    // The second of two.
+    KvHead head() const { return {blocks_.data(), shape_.part_offset(0, 0, 1), shape_.part_offset(0, 1, 1)}; }
+
+  private:
+    KvShape shape_;
+    std::int64_t n_blocks_;
+    TestBuffer<float> memory_;
+    std::vector<float*> blocks_;
 };
 
 void add_case_rows() {
@@ -118,18 +122,19 @@ void TestAttention::matches_softmax_in_double() {
     const std::int64_t q_stride = head_dim + 3;
     const std::int64_t out_stride = head_dim + 5;
     TestBuffer<float> q(q_stride * (n_queries - 1) + head_dim, 4);
-    TestBuffer<float> keys(n_keys * head_dim);
-    TestBuffer<float> values(n_keys * head_dim, 8);
+    std::vector<float> keys(static_cast<std::size_t>(n_keys * head_dim));
+    std::vector<float> values(keys.size());
     TestBuffer<float> out(out_stride * (n_queries - 1) + head_dim, 4);
     TestBuffer<float> scratch(attention_scratch_floats(n_keys, head_dim));
     fill_random(q.span(), 1, 2.0f);
-    fill_random(keys.span(), 2, 2.0f);
-    fill_random(values.span(), 3);
+    fill_random(keys, 2, 2.0f);
+    fill_random(values, 3);
+    const BlockedCache cache(keys.data(), values.data(), n_keys, head_dim, Order::kShuffled);
     std::fill(out.span().begin(), out.span().end(), 77.0f);
     const float scale = 1.0f / std::sqrt(static_cast<float>(head_dim));
     cpu_kernels(static_cast<InstructionSet>(set))
-        .attention(q.data(), q_stride, keys.data(), values.data(), n_queries, n_keys, head_dim, scale, out.data(),
-                   out_stride, scratch.data());
+        .attention(q.data(), q_stride, cache.head(), 0, n_queries, n_keys, head_dim, scale, out.data(), out_stride,
+                   scratch.data());
     QVERIFY(out.guards_intact());
     QVERIFY(scratch.guards_intact());
     for (std::int64_t query = 0; query < n_queries; ++query) {
@@ -162,11 +167,11 @@ void TestAttention::large_scores_do_not_overflow() {
         std::fill_n(keys.begin() + static_cast<std::ptrdiff_t>(k * kHeadDim), kHeadDim, k == 200 ? 10.0f : -10.0f);
         std::fill_n(values.begin() + static_cast<std::ptrdiff_t>(k * kHeadDim), kHeadDim, static_cast<float>(k));
     }
+    const BlockedCache cache(keys.data(), values.data(), kKeys, kHeadDim, Order::kShuffled);
     std::vector<float> out(kHeadDim);
     std::vector<float> scratch(static_cast<std::size_t>(attention_scratch_floats(kKeys, kHeadDim)));
     cpu_kernels(static_cast<InstructionSet>(set))
-        .attention(q.data(), kHeadDim, keys.data(), values.data(), 1, kKeys, kHeadDim, 1.0f, out.data(), kHeadDim,
-                   scratch.data());
+        .attention(q.data(), kHeadDim, cache.head(), 0, 1, kKeys, kHeadDim, 1.0f, out.data(), kHeadDim, scratch.data());
     for (const float value : out) QCOMPARE(value, 200.0f);
 }
 
@@ -182,11 +187,11 @@ void TestAttention::later_keys_are_not_seen() {
         fill_random(keys, 5);
         fill_random(values, 6);
         std::fill_n(keys.end() - kHeadDim, kHeadDim, std::nanf(""));
+        const BlockedCache cache(keys.data(), values.data(), n, kHeadDim, Order::kShuffled);
         std::vector<float> out(q.size());
         std::vector<float> scratch(static_cast<std::size_t>(attention_scratch_floats(n, kHeadDim)));
         cpu_kernels(static_cast<InstructionSet>(set))
-            .attention(q.data(), kHeadDim, keys.data(), values.data(), n, n, kHeadDim, 0.2f, out.data(), kHeadDim,
-                       scratch.data());
+            .attention(q.data(), kHeadDim, cache.head(), 0, n, n, kHeadDim, 0.2f, out.data(), kHeadDim, scratch.data());
         for (std::int64_t i = 0; i < (n - 1) * kHeadDim; ++i) QVERIFY(std::isfinite(out[static_cast<std::size_t>(i)]));
         QVERIFY(std::isnan(out.back()));
     }
@@ -203,15 +208,15 @@ void TestAttention::blocks_anywhere_change_nothing() {
     fill_random(q, 7, 2.0f);
     fill_random(keys, 8, 2.0f);
     fill_random(values, 9);
-    const BlockedCache cache(keys.data(), values.data(), n_keys, head_dim);
+    const BlockedCache ascending(keys.data(), values.data(), n_keys, head_dim, Order::kAscending);
+    const BlockedCache shuffled(keys.data(), values.data(), n_keys, head_dim, Order::kShuffled);
     std::vector<float> want(q.size());
     TestBuffer<float> got(n_queries * head_dim, 4);
     TestBuffer<float> scratch(attention_scratch_floats(n_keys, head_dim));
-    kernels.attention(q.data(), head_dim, keys.data(), values.data(), n_queries, n_keys, head_dim, 0.2f, want.data(),
-                      head_dim, scratch.data());
-    kernels.attention_blocks(q.data(), head_dim, cache.keys_of_slots.data(), cache.values_of_slots.data(),
-                             cache.blocks.data(), 0, n_queries, n_keys, head_dim, 0.2f, got.data(), head_dim,
-                             scratch.data());
+    kernels.attention(q.data(), head_dim, ascending.head(), 0, n_queries, n_keys, head_dim, 0.2f, want.data(), head_dim,
+                      scratch.data());
+    kernels.attention(q.data(), head_dim, shuffled.head(), 0, n_queries, n_keys, head_dim, 0.2f, got.data(), head_dim,
+                      scratch.data());
     QVERIFY(got.guards_intact());
     QVERIFY(scratch.guards_intact());
     // Not QCOMPARE, which lets float values differ a little.
@@ -235,12 +240,11 @@ void TestAttention::first_key_hides_those_before() {
         std::vector<float> hidden_values = values;
         std::fill_n(hidden_keys.begin(), first * head_dim, std::nanf(""));
         std::fill_n(hidden_values.begin(), first * head_dim, std::nanf(""));
-        const BlockedCache cache(hidden_keys.data(), hidden_values.data(), n_keys, head_dim);
+        const BlockedCache cache(hidden_keys.data(), hidden_values.data(), n_keys, head_dim, Order::kShuffled);
         TestBuffer<float> got(n_queries * head_dim);
         TestBuffer<float> scratch(attention_scratch_floats(n_keys, head_dim));
-        kernels.attention_blocks(q.data(), head_dim, cache.keys_of_slots.data(), cache.values_of_slots.data(),
-                                 cache.blocks.data(), first, n_queries, n_keys, head_dim, 0.2f, got.data(), head_dim,
-                                 scratch.data());
+        kernels.attention(q.data(), head_dim, cache.head(), first, n_queries, n_keys, head_dim, 0.2f, got.data(),
+                          head_dim, scratch.data());
         QVERIFY(scratch.guards_intact());
         for (std::int64_t query = 0; query < n_queries; ++query) {
             const auto want =

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/run/session.h"
+
+namespace offstage::cli {
+
+// What is changed while an answer is being made, and when. A file of JSON lines, each
+//   {"at_token": N, ...}   N tokens of the answer were made; ascending
+// with any of "vram", "ram" ("8GiB"), "context" (tokens), "quant" ("experts=hqq3"), "min_bits", "max_loss" (numbers),
+// "pin", "unpin", "evict" ([layer, expert]), "cancel" (true: goes back to the plan before).
+struct ReplanOrder {
+    std::int64_t at_token = 0;
+    std::optional<engine::ReplanRequest> replan;
+    std::optional<std::pair<std::int64_t, std::int64_t>> pin, unpin, evict;
+    bool cancel = false;
+};
+
+// Throws Error naming file, line, key and what was expected.
+std::vector<ReplanOrder> read_replan_script(const std::string& file);
+void carry_out(const ReplanOrder& order, engine::Session& session);
+
+nlohmann::ordered_json to_json(const engine::ReplanReport& report);
+
+}  // namespace offstage::cli

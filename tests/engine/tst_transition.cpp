@@ -1,0 +1,141 @@
+// From one plan to another, and KV caches that VRAM has no room for.
+
+#include <QtTest>
+
+#include "engine/error.h"
+#include "engine/plan/transition.h"
+
+using namespace offstage::engine;
+using offstage::kernels::WeightType;
+
+namespace {
+
+constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+
+ModelDemand demand() {
+    ModelDemand d;
+    d.n_layers = 1;
+    d.n_experts = 5;
+    d.n_active = 2;
+    d.expert_bytes = 16'000;
+    d.formats = {{WeightType::kBf16, 16'000, 16}, {WeightType::kHqq4, 4'000, 4}};
+    d.max_context = 4096;
+    return d;
+}
+
+Plan plan(std::vector<Place> places, std::vector<WeightType> formats, bool duplicates) {
+    Plan p;
+    p.places = std::move(places);
+    p.formats = std::move(formats);
+    p.duplicates = duplicates;
+    return p;
+}
+
+CostModel costs() {
+    CostTable t;
+    t.expert_bytes = 16'000;
+    t.weight_copy_us = 1000;
+    CostModel cost(t);
+    cost.set_expert_bytes(WeightType::kHqq4, 4'000);
+    return cost;
+}
+
+constexpr auto kB = WeightType::kBf16;
+constexpr auto kH = WeightType::kHqq4;
+constexpr auto kDevice = Place::kDevice;
+constexpr auto kRam = Place::kRam;
+constexpr auto kDisk = Place::kDisk;
+
+}  // namespace
+
+class TestTransition : public QObject {
+    Q_OBJECT
+
+  private Q_SLOTS:
+    void transition_toTheSamePlan_isNothing() {
+        const Plan p = plan({kDevice, kRam, kDisk, kDevice, kRam}, {kB, kH, kB, kH, kB}, false);
+        const Transition t = transition(p, p, demand());
+        QCOMPARE(t.bytes_to_move(), std::uint64_t{0});
+        QCOMPARE(t.to_device + t.from_device + t.to_ram + t.quantized, 0);
+        QCOMPARE(seconds_of(t, 1e6), 0.0);
+    }
+
+    void transition_countsEveryCopyThatHasToBeMade() {
+        //                     stays    leaves   arrives  requantized  from disk
+        const Plan from = plan({kDevice, kDevice, kRam, kDevice, kDisk}, {kB, kB, kB, kB, kB}, false);
+        const Plan to = plan({kDevice, kRam, kDevice, kDevice, kRam}, {kB, kB, kB, kH, kH}, false);
+        const CostModel cost = costs();
+        const Transition t = transition(from, to, demand(), &cost);
+        QCOMPARE(t.to_device, 2);    // 2 as it is, 3 anew
+        QCOMPARE(t.from_device, 2);  // 1, and 3's old copy
+        QCOMPARE(t.bus_bytes, std::uint64_t{16'000 + 4'000});
+        QCOMPARE(t.bus_us, 1000.0 + 250);
+        QCOMPARE(t.to_ram, 2);  // 1 and 4
+        QCOMPARE(t.ram_bytes, std::uint64_t{16'000 + 4'000});
+        QCOMPARE(t.quantized, 2);
+        QCOMPARE(t.quantized_weights, 16'000.0);
+        QCOMPARE(seconds_of(t, 0), 1250e-6);
+        QCOMPARE(seconds_of(t, 8'000), 2 + 1250e-6);
+        Forecast f;
+        add_transition(t, 8'000, f);
+        QCOMPARE(f.bytes_to_move, std::uint64_t{40'000});
+        QCOMPARE(f.seconds_to_get_there, 2 + 1250e-6);
+    }
+
+    void transition_toDuplicates_makesCopiesInRam() {
+        const Plan from = plan({kDevice, kDevice, kRam, kRam, kRam}, {}, false);
+        const Plan to = plan({kDevice, kDevice, kRam, kRam, kRam}, {}, true);
+        const Transition t = transition(from, to, demand());
+        QCOMPARE(t.to_ram, 2);
+        QCOMPARE(t.to_device, 0);
+        QCOMPARE(transition(to, from, demand()).bytes_to_move(), std::uint64_t{0});
+    }
+
+    void context_thatVramHasNoRoomFor_liesPartlyInRam() {
+        ModelDemand d = demand();
+        d.dense_bytes = 10 * kMiB;
+        d.kv_bytes_per_token = 1000;
+        d.workspace_fixed_bytes = kMiB;
+        d.workspace_bytes_per_token = 100;
+        d.host_fixed_bytes = kMiB;
+        const Popularity p = Popularity::uniform(1, 5, 2);
+        Budget budget;
+        budget.context = 4000;
+        budget.vram_bytes = 12 * kMiB;
+        const auto planned = [&] { return make_plan(d, budget, p, PlacementKind::kPopular); };
+        QVERIFY_THROWS_EXCEPTION(Error, planned());
+        d.kv_may_lie_in_ram = true;
+        const Plan plan = planned();
+        constexpr std::uint64_t kBlock = 64 * 1000;
+        QCOMPARE(plan.context, 4000);
+        QCOMPARE(plan.kv_bytes + plan.kv_host_bytes, 63 * kBlock);
+        QCOMPARE(plan.kv_bytes % kBlock, std::uint64_t{0});
+        QVERIFY(plan.kv_bytes > 0 && plan.kv_host_bytes > 0);
+        QVERIFY(plan.vram_bytes() <= budget.vram_bytes);
+        QVERIFY(plan.vram_bytes() + kBlock > budget.vram_bytes);
+        QCOMPARE(plan.n_resident(), 0);
+        QCOMPARE(plan.ram_bytes, d.host_fixed_bytes + 5 * d.expert_bytes + plan.kv_host_bytes);
+        QVERIFY2(plan.note.find("lie in RAM") != std::string::npos, plan.note.c_str());
+
+        // Experts leave the device before a block does.
+        budget.vram_bytes = 10 * kMiB + 63 * kBlock + kMiB + 64 * 100;
+        const Plan without = planned();
+        QCOMPARE(without.kv_host_bytes, std::uint64_t{0});
+        QCOMPARE(without.n_resident(), 0);
+        budget.vram_bytes -= 1;
+        QCOMPARE(planned().kv_host_bytes, kBlock);
+
+        // A context that nobody named is shortened instead.
+        budget.context = 0;
+        budget.vram_bytes = 14 * kMiB;
+        QCOMPARE(planned().kv_host_bytes, std::uint64_t{0});
+        // And RAM must have the room.
+        budget.context = 4000;
+        budget.vram_bytes = 12 * kMiB;
+        budget.ram_bytes = plan.kv_host_bytes + d.host_fixed_bytes;
+        QVERIFY_THROWS_EXCEPTION(Error, planned());
+    }
+};
+
+QTEST_GUILESS_MAIN(TestTransition)
+#include "tst_transition.moc"
