@@ -97,9 +97,9 @@ class TestCliRecall : public QObject {
               "{\"format\":\"offstage-trace\",\"version\":1,\"model\":\"m\",\"n_layers\":1,\"n_experts\":2,\"n_"
               "active\":1}\n"
               "{\"step\":0,\"position\":0,\"kind\":\"decode\",\"experts\":[1]}\n");
-        const auto replay = [&](const char* slots) {
+        const auto replay = [&](const char* n_slots) {
             return runCli({QStringLiteral("replay"), QStringLiteral("--trace"), trace, QStringLiteral("--slots"),
-                           QString::fromLatin1(slots)});
+                           QString::fromLatin1(n_slots)});
         };
         QCOMPARE(replay("2").status, 0);
         const CliOutcome outcome = replay("3");
