@@ -42,10 +42,10 @@ int run_replay(const ReplayOptions& options) {
                                     " is more than the model has experts; expected 0 to " + std::to_string(total) +
                                     ".");
         }
-        request.slots.push_back(slots);
+        request.sizes.push_back(slots);
     }
     for (const double percent : options.residency) {
-        request.slots.push_back(std::llround(percent / 100 * static_cast<double>(total)));
+        request.sizes.push_back(std::llround(percent / 100 * static_cast<double>(total)));
     }
     request.settings = options.settings;
     request.distance = options.ahead;

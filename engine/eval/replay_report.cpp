@@ -52,7 +52,7 @@ ReplayReport compare_policies(const RoutingTrace& trace, const Popularity& popul
     const CacheCalls calls = cache_calls(trace);
     report.n_tokens = calls.n_tokens;
     report.n_steps = static_cast<std::int64_t>(calls.layers.size()) / std::max<std::int64_t>(1, calls.n_layers);
-    for (const std::int64_t slots : request.slots) {
+    for (const std::int64_t slots : request.sizes) {
         for (const CacheKind kind : request.policies) {
             const auto policy = make_cache_policy(kind, popularity, request.settings);
             auto residents = initial_residents(slots, kind == CacheKind::kLruLayer, popularity);

@@ -11,7 +11,7 @@ namespace offstage::engine {
 
 struct ReplayRequest {
     std::vector<CacheKind> policies;  // each with every size
-    std::vector<std::int64_t> slots;  // sizes, 0 .. n_layers * n_experts each
+    std::vector<std::int64_t> sizes;  // in slots, 0 .. n_layers * n_experts each
     CacheSettings settings{};
     std::int64_t distance = 0;  // of speculative loading, one that the trace has; 0: none
     std::int64_t n_guesses = 2;

@@ -115,8 +115,12 @@ void FormatSearch::weigh_experts() {
     loss_ = losses(*costs_.sensitivity, formats, use_, demand_.n_layers, demand_.n_active);
     by_use_.resize(n_experts_);
     std::iota(by_use_.begin(), by_use_.end(), 0u);
-    std::stable_sort(by_use_.begin(), by_use_.end(),
-                     [&](std::uint32_t a, std::uint32_t b) { return use_[a] < use_[b]; });
+    // Equals in turn through the layers, so that without counts each layer gets its share of each format.
+    const auto per_layer = static_cast<std::uint32_t>(demand_.n_experts);
+    std::sort(by_use_.begin(), by_use_.end(), [&](std::uint32_t a, std::uint32_t b) {
+        if (use_[a] != use_[b]) return use_[a] < use_[b];
+        return a % per_layer != b % per_layer ? a % per_layer < b % per_layer : a < b;
+    });
 }
 
 // See QualityFloor::min_mean_bits.

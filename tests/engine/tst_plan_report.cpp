@@ -1,5 +1,6 @@
 // Plans and calibrations without weights.
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include <QtTest>
@@ -77,6 +78,29 @@ class TestPlanReport : public QObject {
         const nlohmann::ordered_json json = to_json(slow);
         QCOMPARE(json["resident_experts"].get<std::int64_t>(), slow.plan.n_resident());
         QVERIFY(to_text(slow).find("accounted time, not a measurement") != std::string::npos);
+    }
+
+    void comparison_listsOneFormatForAll_andNothingFasterThanTheChosenPlan() {
+        LoadRequest load = request("emulated:fiddler-env1");
+        load.vram_bytes = std::uint64_t{10} << 20;
+        load.quality.min_mean_bits = 4;
+        const PlanReport report = plan_model(load, 64, {}, {}, true);
+        QVERIFY(report.plan.mean_bits >= 4 && report.plan.mean_bits < 16);
+        QVERIFY(report.plan.predicted_loss > 0);
+        // Short rows have many scales: at 192 columns HQQ3 keeps this floor as well.
+        const auto allowed = std::count_if(report.demand.formats.begin(), report.demand.formats.end(),
+                                           [](const FormatDemand& f) { return f.bits_per_weight >= 4; });
+        QVERIFY(allowed >= 3);
+        QCOMPARE(report.compared.size(), static_cast<std::size_t>(2 * allowed + 1));
+        for (const PlanReport::Compared& one : report.compared)
+            QVERIFY(one.forecast.decode_layer_us >= report.forecast.decode_layer_us * (1 - 1e-9));
+        const nlohmann::ordered_json json = to_json(report);
+        std::int64_t experts = 0;
+        for (const auto& format : json["formats"])
+            experts += format["device"].get<int>() + format["ram"].get<int>() + format["disk"].get<int>();
+        QCOMPARE(experts, 64);
+        QCOMPARE(json["compared"].size(), report.compared.size());
+        QVERIFY(to_text(report).find("whole layers, HQQ4") != std::string::npos);
     }
 
     void budgetTooSmall_saysByHowMuch() {

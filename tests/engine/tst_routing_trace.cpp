@@ -14,10 +14,10 @@ using namespace offstage::engine;
 namespace {
 
 const std::string kHeader =
-    R"({"format":"offstage-trace","version":1,"model":"m","n_layers":2,"n_experts":4,"n_active":2)";
+    "{\"format\":\"offstage-trace\",\"version\":1,\"model\":\"m\",\"n_layers\":2,\"n_experts\":4,\"n_active\":2";
 
 std::string token(const std::string& experts, const std::string& more = {}) {
-    return R"({"step":3,"position":7,"kind":"decode","experts":)" + experts + more + "}\n";
+    return "{\"step\":3,\"position\":7,\"kind\":\"decode\",\"experts\":" + experts + more + "}\n";
 }
 
 }  // namespace
@@ -88,19 +88,20 @@ class TestRoutingTrace : public QObject {
         };
         const std::string header = kHeader + "}\n";
         row("nothing", "", "empty");
-        row("another format", R"({"format":"offstage-popularity","version":1})", "line 1: \"format\"");
-        row("a later version", R"({"format":"offstage-trace","version":2})", "\"version\"");
+        row("another format", "{\"format\":\"offstage-popularity\",\"version\":1}", "line 1: \"format\"");
+        row("a later version", "{\"format\":\"offstage-trace\",\"version\":2}", "\"version\"");
         row("more active than experts",
-            R"({"format":"offstage-trace","version":1,"model":"m","n_layers":2,"n_experts":4,"n_active":5})",
+            "{\"format\":\"offstage-trace\",\"version\":1,\"model\":\"m\",\"n_layers\":2,\"n_experts\":4,\"n_active\":"
+            "5}",
             "\"n_active\"");
         row("too many ids",
-            R"({"format":"offstage-trace","version":1,"model":"m","n_layers":4096,"n_experts":65536,)"
-            R"("n_active":1024})",
+            "{\"format\":\"offstage-trace\",\"version\":1,\"model\":\"m\",\"n_layers\":4096,\"n_experts\":65536,"
+            "\"n_active\":1024}",
             "4194304 ids");
-        row("a distance beyond the layers", kHeader + R"(,"distances":[2],"n_guesses":1})", "\"distances\"");
-        row("distances that do not ascend", kHeader + R"(,"distances":[1,1],"n_guesses":1})", "\"distances\"");
-        row("no number of guesses", kHeader + R"(,"distances":[1]})", "\"n_guesses\"");
-        row("cut in the middle", header + R"({"step":3,"position":7,"kin)", "line 2");
+        row("a distance beyond the layers", kHeader + ",\"distances\":[2],\"n_guesses\":1}", "\"distances\"");
+        row("distances that do not ascend", kHeader + ",\"distances\":[1,1],\"n_guesses\":1}", "\"distances\"");
+        row("no number of guesses", kHeader + ",\"distances\":[1]}", "\"n_guesses\"");
+        row("cut in the middle", header + "{\"step\":3,\"position\":7,\"kin", "line 2");
         row("an expert too high", header + token("[0,1,2,4]"), "line 2: \"experts\"[3] is 4");
         row("a negative expert", header + token("[0,-1,2,3]"), "\"experts\"[1] is -1");
         row("a fraction", header + token("[0,1.5,2,3]"), "\"experts\"[1] is 1.5");
@@ -108,14 +109,15 @@ class TestRoutingTrace : public QObject {
         row("an expert twice", header + token("[0,0,2,3]"), "again");
         row("too few experts", header + token("[0,1,2]"), "a list of 4");
         row("steps that go back",
-            header + token("[0,1,2,3]") + R"({"step":2,"position":0,"kind":"decode","experts":[0,1,2,3]})",
+            header + token("[0,1,2,3]") + "{\"step\":2,\"position\":0,\"kind\":\"decode\",\"experts\":[0,1,2,3]}",
             "line 3: \"step\"");
-        row("a kind of its own", header + R"({"step":0,"position":0,"kind":"draft","experts":[0,1,2,3]})", "\"kind\"");
-        row("guesses that were not announced", header + token("[0,1,2,3]", R"(,"guesses":[0])"), "\"guesses\"");
-        row("guesses missing", kHeader + R"(,"distances":[1],"n_guesses":1})" + "\n" + token("[0,1,2,3]"),
+        row("a kind of its own", header + "{\"step\":0,\"position\":0,\"kind\":\"draft\",\"experts\":[0,1,2,3]}",
+            "\"kind\"");
+        row("guesses that were not announced", header + token("[0,1,2,3]", ",\"guesses\":[0]"), "\"guesses\"");
+        row("guesses missing", kHeader + ",\"distances\":[1],\"n_guesses\":1}" + "\n" + token("[0,1,2,3]"),
             "\"guesses\"");
         row("a guess too low",
-            kHeader + R"(,"distances":[1],"n_guesses":1})" + "\n" + token("[0,1,2,3]", R"(,"guesses":[-2,0])"),
+            kHeader + ",\"distances\":[1],\"n_guesses\":1}" + "\n" + token("[0,1,2,3]", ",\"guesses\":[-2,0]"),
             "\"guesses\"[0] is -2");
         row("an empty line", header + "\n" + token("[0,1,2,3]"), "line 2");
     }

@@ -132,7 +132,8 @@ class TestSession : public QObject {
         const GenerationResult first = m_session->generate(request, {}, {});
         QCOMPARE(first.reused_tokens, 0);
         request.messages.push_back({Role::kAssistant, first.text});
-        request.messages.push_back({Role::kUser, "What is a router?"});
+        const ChatMessage question{Role::kUser, "What is a router?"};
+        request.messages.push_back(question);
         const GenerationResult second = m_session->generate(request, {}, {});
         QVERIFY2(second.reused_tokens >= first.prompt_tokens, qPrintable(QString::number(second.reused_tokens)));
 

@@ -40,7 +40,7 @@ inline std::string check_trace(std::string_view text) {
     if (trace.tokens.empty() || total > 4096) return {};
     engine::ReplayRequest request;
     request.policies = {engine::kCacheKinds.begin(), engine::kCacheKinds.end()};
-    request.slots = {total / 3};
+    request.sizes = {total / 3};
     if (!header.distances.empty()) request.distance = header.distances.front();
     const auto nothing_known = engine::Popularity::uniform(header.n_layers, header.n_experts, header.n_active);
     for (const auto& result : engine::compare_policies(trace, nothing_known, request).results) {

@@ -1,0 +1,112 @@
+// offstage-cli recall and replay: from a text to a trace, a picture and a comparison of policies.
+
+#include <QFile>
+#include <QJsonArray>
+#include <QTemporaryDir>
+#include <QtTest>
+
+#include "tests/app/cli_runner.h"
+
+using offstage::test::CliOutcome;
+using offstage::test::runCli;
+
+namespace {
+
+const QString kDemo = QStringLiteral(OFFSTAGE_SOURCE_DIR "/resources/demo-model");
+
+void write(const QString& path, const QByteArray& bytes) {
+    QFile file(path);
+    QVERIFY(file.open(QIODevice::WriteOnly));
+    file.write(bytes);
+}
+
+}  // namespace
+
+class TestCliRecall : public QObject {
+    Q_OBJECT
+
+  private Q_SLOTS:
+    void recall_writesATrace_thatReplayReads() {
+        QTemporaryDir folder;
+        const QString text = folder.filePath(QStringLiteral("talk.jsonl"));
+        const QString trace = folder.filePath(QStringLiteral("talk.trace"));
+        const QString picture = folder.filePath(QStringLiteral("talk.svg"));
+        write(text, R"({"messages":[{"role":"user","content":"What is an expert?"},)"
+                    R"({"role":"assistant","content":"An expert is one of several small networks."}]})");
+        const CliOutcome recall =
+            runCli({QStringLiteral("recall"), QStringLiteral("--model"), kDemo, QStringLiteral("--text"), text,
+                    QStringLiteral("--trace-out"), trace, QStringLiteral("--out"), picture, QStringLiteral("--json")},
+                   {}, folder.path());
+        QVERIFY2(recall.status == 0, recall.err.constData());
+        const QJsonObject measured = recall.json();
+        const int n_tokens = measured[QLatin1String("n_tokens")].toInt();
+        QVERIFY(n_tokens > 10);
+        // 1 and 2 layers ahead, 2 and 3 guesses; the demo model has not 10 layers ahead of any.
+        QCOMPARE(measured[QLatin1String("ahead")].toArray().size(), 4);
+        QFile svg(picture);
+        QVERIFY(svg.open(QIODevice::ReadOnly) && svg.readAll().startsWith("<svg "));
+
+        const QString profile = kDemo + QStringLiteral("/expert_popularity.json");
+        const CliOutcome replay =
+            runCli({QStringLiteral("replay"), QStringLiteral("--trace"), trace, QStringLiteral("--policy"),
+                    QStringLiteral("lru-layer,static"), QStringLiteral("--slots"), QStringLiteral("32,64"),
+                    QStringLiteral("--profile"), profile, QStringLiteral("--expert-bytes"), QStringLiteral("1MiB"),
+                    QStringLiteral("--ahead"), QStringLiteral("1"), QStringLiteral("--json")});
+        QVERIFY2(replay.status == 0, replay.err.constData());
+        QCOMPARE(replay.json()[QLatin1String("n_tokens")].toInt(), n_tokens);
+        const QJsonArray results = replay.json()[QLatin1String("results")].toArray();
+        QCOMPARE(results.size(), 6);
+        QCOMPARE(results[0][QLatin1String("policy")].toString(), QStringLiteral("lru-layer"));
+        QVERIFY(results[0][QLatin1String("guessed_used")].toInt() > 0);
+        QVERIFY(results[0][QLatin1String("hit_rate")].toDouble() <= results[2][QLatin1String("hit_rate")].toDouble());
+        QCOMPARE(results[3][QLatin1String("hit_rate")].toDouble(), 1.0);
+        QCOMPARE(results[3][QLatin1String("bytes_per_token")].toDouble(), 0.0);
+
+        const CliOutcome table = runCli({QStringLiteral("replay"), QStringLiteral("--trace"), trace});
+        QCOMPARE(table.status, 0);
+        QVERIFY2(table.out.contains("slru") && table.out.contains("oracle") && table.out.contains("59.4 %"),
+                 table.out.constData());
+    }
+
+    void wrongUsage_isTold_data() {
+        QTest::addColumn<QString>("arguments");
+        QTest::addColumn<int>("status");
+        QTest::addColumn<QByteArray>("says");
+        QTest::newRow("unknown policy") << QStringLiteral("replay --trace x --policy mru") << 2
+                                        << QByteArray("lru-layer");
+        QTest::newRow("slots and residency")
+            << QStringLiteral("replay --trace x --slots 3 --residency 4") << 2 << QByteArray("excludes");
+        QTest::newRow("no trace") << QStringLiteral("replay --trace /no/such") << 1 << QByteArray("/no/such");
+        QTest::newRow("no text") << QStringLiteral("recall --model x") << 2 << QByteArray("--text");
+        QTest::newRow("missing text") << QStringLiteral("recall --text /no/such --model ") + kDemo << 1
+                                      << QByteArray("/no/such");
+    }
+    void wrongUsage_isTold() {
+        QFETCH(QString, arguments);
+        QFETCH(int, status);
+        QFETCH(QByteArray, says);
+        const CliOutcome outcome = runCli(arguments.split(QLatin1Char(' ')));
+        QCOMPARE(outcome.status, status);
+        QVERIFY2(outcome.err.contains(says), outcome.err.constData());
+    }
+
+    void moreSlotsThanExperts_areRefused() {
+        QTemporaryDir folder;
+        const QString trace = folder.filePath(QStringLiteral("a.trace"));
+        write(trace,
+              "{\"format\":\"offstage-trace\",\"version\":1,\"model\":\"m\",\"n_layers\":1,\"n_experts\":2,\"n_"
+              "active\":1}\n"
+              "{\"step\":0,\"position\":0,\"kind\":\"decode\",\"experts\":[1]}\n");
+        const auto replay = [&](const char* n_slots) {
+            return runCli({QStringLiteral("replay"), QStringLiteral("--trace"), trace, QStringLiteral("--slots"),
+                           QString::fromLatin1(n_slots)});
+        };
+        QCOMPARE(replay("2").status, 0);
+        const CliOutcome outcome = replay("3");
+        QCOMPARE(outcome.status, 1);
+        QVERIFY2(outcome.err.contains("0 to 2"), outcome.err.constData());
+    }
+};
+
+QTEST_GUILESS_MAIN(TestCliRecall)
+#include "tst_cli_recall.moc"
