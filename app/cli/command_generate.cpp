@@ -67,8 +67,8 @@ void print_answers(const engine::GenerationResult& result, bool beams) {
 }  // namespace
 
 int run_generate(const GenerateOptions& options) {
-    const auto orders = options.replan_script.empty() ? std::vector<ReplanOrder>{}
-                                                      : read_replan_script(options.replan_script);
+    const auto orders =
+        options.replan_script.empty() ? std::vector<ReplanOrder>{} : read_replan_script(options.replan_script);
     const auto session = engine::Session::create();
     const engine::ModelSummary model = session->load(load_request(options.model), progress_on_terminal(), {});
 

@@ -59,6 +59,10 @@ engine::ScenarioReport run_on_one_placement(const BenchOptions& options, const e
     load.dispatch = request.policies.front().settings;
     load.context = engine::context_of(request);
     load.learn_placement = false;  // all policies meet the same experts
+    if (request.policies.size() > 1) {
+        if (options.model.cache.empty()) load.cache = engine::CacheKind::kStatic;
+        if (options.model.prefetch.empty()) load.prefetch = engine::PrefetchMode::kOff;
+    }
     engine::LoadedModel model(load, engine::LoadedModel::Text::kNotNeeded, progress_on_terminal(), {});
     engine::LoadedStepModel steps(model);
     engine::ScenarioReport report;

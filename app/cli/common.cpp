@@ -22,8 +22,8 @@ engine::LoadRequest load_request(const ModelOptions& options) {
     request.dispatch = engine::parse_dispatch(options.policy);
     if (!options.quant.empty()) request.quant = engine::parse_quant(options.quant);
     request.popularity_file = options.profile;
-    request.cache = engine::parse_cache_kind(options.cache);
-    request.prefetch = engine::parse_prefetch(options.prefetch);
+    if (!options.cache.empty()) request.cache = engine::parse_cache_kind(options.cache);
+    if (!options.prefetch.empty()) request.prefetch = engine::parse_prefetch(options.prefetch);
     request.quality = {options.min_bits, options.max_loss};
     request.paced = options.paced;
     request.dry = options.dry;

@@ -122,16 +122,17 @@ void add_expert_options(CLI::App& command, ModelOptions& options) {
                     "The same, up to so much predicted loss (squared relative error, weighted by use)")
         ->check(CLI::PositiveNumber);
     command
-        .add_option("--cache", options.cache,
-                    "Which experts copied on demand stay on the device: static, lru-layer, lru, lfu or slru")
+        .add_option(
+            "--cache", options.cache,
+            "Which experts copied on demand stay on the device: static, lru-layer, lru, lfu or slru. Unless given: "
+            "slru; static where policies are compared, since each would find what the last one left")
         ->check(CLI::IsMember({"static", "lru-layer", "lru", "lfu", "slru"}))
         ->capture_default_str();
     command
-        .add_option(
-            "--prefetch", options.prefetch,
-            "Speculative loading of the next layer's experts: off, always, or auto (while live tokens show a gain)")
-        ->check(CLI::IsMember({"off", "auto", "always"}))
-        ->capture_default_str();
+        .add_option("--prefetch", options.prefetch,
+                    "Speculative loading of the next layer's experts: off, always, or auto (while live tokens show a "
+                    "gain). Unless given: auto; off where policies are compared")
+        ->check(CLI::IsMember({"off", "auto", "always"}));
 }
 
 void add_paced_option(CLI::App& command, ModelOptions& options) {

@@ -27,8 +27,8 @@ class LineReader {
     ReplanOrder read(const std::string& text) const {
         const Json json = Json::parse(text, nullptr, false);
         if (!json.is_object()) fail("expected a JSON object like {\"at_token\": 10, \"vram\": \"8GiB\"}.");
-        static const std::set<std::string> known = {"at_token", "vram",  "ram", "context", "quant",  "min_bits",
-                                                    "max_loss", "pin",   "unpin", "evict", "cancel"};
+        static const std::set<std::string> known = {"at_token", "vram", "ram",   "context", "quant", "min_bits",
+                                                    "max_loss", "pin",  "unpin", "evict",   "cancel"};
         for (const auto& [key, value] : json.items()) {
             if (!known.contains(key)) {
                 fail("there is no \"" + key +

@@ -115,11 +115,13 @@ void ExpertStore::fill(const Plan& plan) {
         Entry& entry = entries_[i];
         const bool to_device = plan.places[i] == Place::kDevice && !device_->shares_host_memory();
         if (in_ram(i)) {
-            set_ram(entry, ram_.allocate(expert_bytes(entry.format), expected[static_cast<std::size_t>(entry.format)]--));
+            set_ram(entry,
+                    ram_.allocate(expert_bytes(entry.format), expected[static_cast<std::size_t>(entry.format)]--));
             pack(i, entry.format, entry.ram.data);
             if (to_device && !put_on_device(i, entry.ram.data)) ++refused;
         } else if (to_device) {
-            if (passing.size() == 0) passing = HostBuffer(static_cast<std::size_t>(2 * passing_bytes), "experts on their way");
+            if (passing.size() == 0)
+                passing = HostBuffer(static_cast<std::size_t>(2 * passing_bytes), "experts on their way");
             device_->host_wait(passed[next]);
             std::byte* block = passing.data() + next * passing_bytes;
             pack(i, entry.format, block);
@@ -263,7 +265,9 @@ bool ExpertStore::admit(std::size_t staging_slot, std::size_t admitted, std::siz
     Staging::Slot& staged = staging_.slot(staging_slot);
     Entry& in = entries_[admitted];
     Entry& out = entries_[victim];
-    if (in.device || !out.device || out.pinned || out.leaving || !staged.memory || in.format != out.format) return false;
+    if (exchange_.has_value() && exchange_->admitted == admitted) return false;
+    if (in.device || !out.device || out.pinned || out.leaving || !staged.memory || in.format != out.format)
+        return false;
     // One size: the places are exchanged, not cut anew.
     if (staging_.slot_bytes() != out.device.bytes || staged.memory.bytes != out.device.bytes) return false;
     if (out.ram || (!in.ram && !host_slots_.empty())) {
@@ -284,7 +288,7 @@ bool ExpertStore::admit(std::size_t staging_slot, std::size_t admitted, std::siz
         set_device(in, staged.memory);
         staged.memory = {};
     }
-    staged.expert = -1;
+    staged.expert = staged.content = -1;
     ++n_admitted_;
     return true;
 }
@@ -295,11 +299,12 @@ bool ExpertStore::begin_exchange(const Exchange& exchange) {
     const std::size_t evicted = index(exchange.evict_layer, exchange.evict_expert);
     Entry& in = entries_[admitted];
     Entry& out = entries_[evicted];
-    if (in.device || !in.ram || !out.device || !out.ram || out.pinned || out.leaving || in.format != out.format) return false;
+    if (in.device || !in.ram || !out.device || !out.ram || out.pinned || out.leaving || in.format != out.format)
+        return false;
     const SlotHeap::Slot slot = out.device;
     // What the GPU still does with the evicted expert lies before this point of its queue.
-    const auto done = device_->copy_weights(slot.data, in.ram.data, slot.bytes,
-                                            device_->record(DeviceEvent::Queue::kCompute));
+    const auto done =
+        device_->copy_weights(slot.data, in.ram.data, slot.bytes, device_->record(DeviceEvent::Queue::kCompute));
     if (!done) return false;
     in.ram_read = *done;
     set_device(out, {});
@@ -431,15 +436,15 @@ void ExpertStore::retire(SlotHeap& heap, SlotHeap::Slot slot, DeviceEvent last_c
 
 bool ExpertStore::free_retired(bool wait) {
     return std::erase_if(retired_, [&](const Retired& retired) {
-        if (wait) {
-            device_->host_wait(retired.last_use);
-            device_->host_wait(retired.last_copy);
-        } else if (!device_->has_happened(retired.last_use) || !device_->has_happened(retired.last_copy)) {
-            return false;
-        }
-        retired.heap->release(retired.slot);
-        return true;
-    }) > 0;
+               if (wait) {
+                   device_->host_wait(retired.last_use);
+                   device_->host_wait(retired.last_copy);
+               } else if (!device_->has_happened(retired.last_use) || !device_->has_happened(retired.last_copy)) {
+                   return false;
+               }
+               retired.heap->release(retired.slot);
+               return true;
+           }) > 0;
 }
 
 bool ExpertStore::settle() {

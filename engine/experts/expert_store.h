@@ -34,7 +34,7 @@ class ExpertStore {
   public:
     struct Options {
         std::uint64_t pin_budget_bytes = 0;
-        bool dry = false;  // blocks are never filled
+        bool dry = false;                // blocks are never filled
         std::int64_t n_speculative = 0;  // of the staging slots, for copies that nobody has asked for yet
     };
 
@@ -78,8 +78,8 @@ class ExpertStore {
     void hold(std::int64_t layer, std::int64_t expert, DeviceEvent event);
 
     Staging& staging() { return staging_; }
-    // So many slots of this size from now on; between two steps. Waits for the device. Throws Error (kOutOfMemory); then
-    // there are none.
+    // So many slots of this size from now on; between two steps. Waits for the device. Throws Error (kOutOfMemory);
+    // then there are none.
     void set_staging(std::int64_t n, std::uint64_t slot_bytes);
 
     // All RAM copies: what a bandwidth probe reads.

@@ -24,9 +24,9 @@ struct MigrationProgress {
 
 // Brings about the copies that a plan asks for, beside the ones in force, while tokens are being made: one expert is
 // packed or quantized at a time (ExpertPacker's thread), one is on its way to the device, and at most one copy to the
-// device is begun per step, so that a step takes no longer than its own work and one expert's copy. Experts whose copies
-// are whole change over one by one: places between two layers, formats between two steps. At every moment each expert
-// has a whole copy, or is on disk and there are slots for such, and both memories are within their budgets.
+// device is begun per step, so that a step takes no longer than its own work and one expert's copy. Experts whose
+// copies are whole change over one by one: places between two layers, formats between two steps. At every moment each
+// expert has a whole copy, or is on disk and there are slots for such, and both memories are within their budgets.
 //
 // When something fails - no memory, a refused copy, an expert that cannot be packed - it stops where it is, with all
 // that is in force whole, and says why; whoever owns it then begins a migration back. One thread, the engine's.
@@ -56,10 +56,10 @@ class Migrator {
     struct Task {
         std::size_t expert = 0;
         kernels::WeightType format = kernels::WeightType::kBf16;
-        bool ram = false;     // wanted copies
+        bool ram = false;  // wanted copies
         bool device = false;
-        bool changes = false;  // the format
-        bool packed = false;   // its new RAM block is filled
+        bool changes = false;        // the format
+        bool packed = false;         // its new RAM block is filled
         std::int64_t tried_at = -1;  // changes_ when there was no room for it
     };
 
@@ -80,12 +80,12 @@ class Migrator {
     MigrationProgress progress_;
     std::string problem_;
 
-    std::vector<Task> to_pack_;     // the next one last
-    std::vector<Task> to_upload_;   // the next one first
+    std::vector<Task> to_pack_;    // the next one last
+    std::vector<Task> to_upload_;  // the next one first
     std::optional<Task> packing_, uploading_;
-    std::vector<Task> ready_;       // wait for the end of a step
+    std::vector<Task> ready_;  // wait for the end of a step
     bool may_upload_ = true;
-    std::int64_t changes_ = 0;      // counts everything that happened: nothing happening means being stuck
+    std::int64_t changes_ = 0;  // counts everything that happened: nothing happening means being stuck
 };
 
 }  // namespace offstage::engine

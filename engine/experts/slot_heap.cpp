@@ -87,7 +87,8 @@ void SlotHeap::release(Slot slot) {
         return;
     }
     const Hole freed{static_cast<std::uint64_t>(slot.data - at->memory.data()), rounded_up(slot.bytes)};
-    auto next = std::find_if(at->holes.begin(), at->holes.end(), [&](const Hole& h) { return h.offset > freed.offset; });
+    auto next =
+        std::find_if(at->holes.begin(), at->holes.end(), [&](const Hole& h) { return h.offset > freed.offset; });
     next = at->holes.insert(next, freed);
     if (const auto after = next + 1; after != at->holes.end() && next->offset + next->bytes == after->offset) {
         next->bytes += after->bytes;

@@ -18,10 +18,19 @@ void Staging::reset(std::vector<SlotHeap::Slot> memory, std::uint64_t slot_bytes
     next_ = 0;
 }
 
+std::int64_t Staging::n_demand() const {
+    std::int64_t n = 0;
+    for (std::int64_t i = 0; i < (lent_ ? n_slots() : n_demand_); ++i) {
+        n += slots_[static_cast<std::size_t>(i)].memory ? 1 : 0;
+    }
+    return n;
+}
+
 std::optional<std::size_t> Staging::next(std::uint64_t expert_bytes) {
     if (expert_bytes > slot_bytes_) return std::nullopt;
-    for (std::int64_t tried = 0; tried < n_demand(); ++tried) {
-        const std::size_t i = next_++ % static_cast<std::size_t>(n_demand());
+    const std::int64_t n = lent_ ? n_slots() : n_demand_;
+    for (std::int64_t tried = 0; tried < n; ++tried) {
+        const std::size_t i = next_++ % static_cast<std::size_t>(n);
         if (slots_[i].memory) return i;
     }
     return std::nullopt;

@@ -21,7 +21,7 @@ class Staging {
         // Speculative slots: whose copy is in it or on its way; -1: nobody's.
         std::int64_t expert = -1;
         DeviceEvent copied;
-        bool used = false;
+        std::int64_t content = -1;  // whose copy came last
     };
 
     Staging() = default;
@@ -29,7 +29,7 @@ class Staging {
     std::uint64_t slot_bytes() const { return slot_bytes_; }
     std::int64_t n_slots() const { return static_cast<std::int64_t>(slots_.size()); }
     // For copies on demand; while a prompt is read, those for guesses are lent to them.
-    std::int64_t n_demand() const { return lent_ ? n_slots() : n_demand_; }
+    std::int64_t n_demand() const;
     bool guesses() const { return !lent_ && n_slots() > n_demand_; }
     void lend_guesses(bool lent) { lent_ = lent; }
     Slot& slot(std::size_t i) { return slots_[i]; }

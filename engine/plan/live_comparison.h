@@ -19,8 +19,8 @@ class LiveComparison {
     LiveComparison(std::string favourite, std::string challenger);
 
     bool uses_favourite() const;  // in the next decode step
-    // What the step took, and whether the two ways differed in it at all: while they do not, there is nothing to compare
-    // and the favourite stays.
+    // What the step took, and whether the two ways differed in it at all: while they do not, there is nothing to
+    // compare and the favourite stays.
     void record(double step_us, bool differ);
     bool comparing() const { return comparing_; }
 

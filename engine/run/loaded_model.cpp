@@ -11,8 +11,8 @@
 #include "engine/error.h"
 #include "engine/model/synthetic.h"
 #include "engine/plan/calibration.h"
-#include "engine/plan/transition.h"
 #include "engine/plan/routing_draw.h"
+#include "engine/plan/transition.h"
 #include "engine/quant/quantize_dense.h"
 
 namespace offstage::engine {
@@ -158,15 +158,17 @@ void LoadedModel::open_source(const LoadRequest& request, Text text) {
         chat_template_ = ChatTemplate::read(directory_);
     }
     source_ = open_weights(Checkpoint::open(directory_), config_, request.compute == ComputeMode::kBf16, *pool_);
-    quant_cache_ = std::make_unique<QuantCache>(request.quant_cache_directory.empty() ? cache_directory() / "quantized"
-                                                                     : fs::path(request.quant_cache_directory));
+    quant_cache_ =
+        std::make_unique<QuantCache>(request.quant_cache_directory.empty() ? cache_directory() / "quantized"
+                                                                           : fs::path(request.quant_cache_directory));
     expert_source_ = std::make_unique<ExpertSource>(config_, *source_, quant_cache_.get());
     summary_.name = fs::weakly_canonical(directory_).filename().string();
 }
 
 void LoadedModel::open_devices(const LoadRequest& request) {
     if (request.dry) {
-        device_ = open_dry_device(request.device, request.vram_bytes, *host_, PositionRouting(popularity_, 1, {request.dry_repeat, request.dry_guess_recall}));
+        device_ = open_dry_device(request.device, request.vram_bytes, *host_,
+                                  PositionRouting(popularity_, 1, {request.dry_repeat, request.dry_guess_recall}));
         const std::uint64_t ram = request.ram_bytes > 0 ? request.ram_bytes : std::uint64_t{1} << 42;
         own_ram_ = std::make_unique<Arena>("RAM", addresses_, ram);
         ram_ = own_ram_.get();
@@ -395,8 +397,8 @@ void LoadedModel::put_in_force(const Plan& plan, const Budget& budget) {
     if (!device_->shares_host_memory()) {
         std::uint64_t largest = 0;
         for (std::size_t i = 0; i < plan.places.size(); ++i) {
-            largest = std::max(largest, expert_source_->expert_bytes(
-                                            plan.formats.empty() ? source_->expert_type() : plan.formats[i]));
+            largest = std::max(
+                largest, expert_source_->expert_bytes(plan.formats.empty() ? source_->expert_type() : plan.formats[i]));
         }
         experts_->set_staging(plan.staging_slots, largest);
     }
@@ -473,8 +475,7 @@ void LoadedModel::describe(const LoadRequest& request) {
     summary_.context = plan_.context;
     summary_.total_weights = config_.total_weights();
     summary_.active_weights = config_.active_weights();
-    summary_.weight_bytes = dense_bytes() +
-                            expert_bytes_of(plan_);
+    summary_.weight_bytes = dense_bytes() + expert_bytes_of(plan_);
     summary_.weight_type = kernels::name_of(source_->expert_type());
     if (request.quant.experts.has_value()) summary_.weight_type = kernels::name_of(*request.quant.experts);
     summary_.compute = kernels::name_of(mode_);

@@ -262,7 +262,8 @@ GenerationResult LocalSession::generate(const GenerationRequest& request, const 
     report(result);
     if (const std::unique_ptr<TraceWriter> trace = std::move(trace_)) trace->finish();
     for (const ReplanReport& replan : replanner_->reports()) {
-        if (replan.id > reports_before || (moved_before && replan.id == reports_before)) result.replans.push_back(replan);
+        if (replan.id > reports_before || (moved_before && replan.id == reports_before))
+            result.replans.push_back(replan);
     }
     publish(Publish::kNow);
     return result;
@@ -565,9 +566,8 @@ std::uint64_t LocalSession::evict_expert(std::int64_t layer, std::int64_t expert
 std::uint64_t LocalSession::set_expert_format(std::int64_t layer, std::int64_t expert, kernels::WeightType format) {
     const std::size_t index = index_of(layer, expert);
     return post([&](std::uint64_t id) {
-        return [this, id, index, format](Replanner& replanner) {
-            replanner.set_format(id, index, format, tokens_made_);
-        };
+        return
+            [this, id, index, format](Replanner& replanner) { replanner.set_format(id, index, format, tokens_made_); };
     });
 }
 

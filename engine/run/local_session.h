@@ -87,11 +87,11 @@ class LocalSession final : public Session {
     mutable std::mutex orders_mutex_;  // never held while anything is computed
     std::vector<Order> orders_;
     std::uint64_t last_id_ = 0;
-    std::vector<ReplanReport> reports_;  // a copy for other threads
+    std::vector<ReplanReport> reports_;          // a copy for other threads
     std::int64_t n_layers_ = 0, n_experts_ = 0;  // of the loaded model, for other threads
-    KvSequence cache_;                    // the conversation's; goes before the model does
-    std::vector<TokenId> cached_tokens_;  // what cache_ holds, token by token
-    double started_us_ = 0;               // of the answer being made, by the device's clock
+    KvSequence cache_;                           // the conversation's; goes before the model does
+    std::vector<TokenId> cached_tokens_;         // what cache_ holds, token by token
+    double started_us_ = 0;                      // of the answer being made, by the device's clock
     double first_token_us_ = 0;
     RoutingRecorder recorder_;
     SnapshotBoard board_;

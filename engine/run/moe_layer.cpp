@@ -37,8 +37,8 @@ MoeLayer::MoeLayer(const ModelConfig& config, ExpertStore& experts, Backend& dev
     weights_ = device.memory().allocate(as_size(max_rows) * sizeof(float), MemoryUse::kWorkspace, "routing");
     rows_ = Mirror<float>(device, as_size(max_rows * config.hidden_dim), MemoryUse::kWorkspace, "the experts' outputs");
     if (!device.shares_host_memory()) {
-        guesses_ = Mirror<std::int32_t>(device, as_size(kGuessingTokens * config.n_active), MemoryUse::kWorkspace,
-                                        "guesses");
+        guesses_ =
+            Mirror<std::int32_t>(device, as_size(kGuessingTokens * config.n_active), MemoryUse::kWorkspace, "guesses");
         guess_weights_ = device.memory().allocate(as_size(kGuessingTokens * config.n_active) * sizeof(float),
                                                   MemoryUse::kWorkspace, "guesses");
         inputs_ = PinnedHost<float>(device, as_size(max_step * config.hidden_dim), "the experts' inputs");
@@ -163,10 +163,10 @@ void MoeLayer::submit_device(std::int64_t layer, const float* normalised, std::i
                     break;
                 }
                 const std::size_t slot = *staging.find(index);
-                calls_.push_back({{staging.slot(slot).memory.data, experts_.format(index), config_.hidden_dim,
-                                   config_.ffn_dim},
-                                  group.first_row,
-                                  group.n_rows});
+                calls_.push_back(
+                    {{staging.slot(slot).memory.data, experts_.format(index), config_.hidden_dim, config_.ffn_dim},
+                     group.first_row,
+                     group.n_rows});
                 arrived_.emplace_back(g, slot);
                 break;
             }
@@ -230,6 +230,7 @@ void MoeLayer::start_copy(std::int64_t layer, std::size_t j) {
     }
     if (copied.done.has_value()) {
         experts_.hold(layer, group.expert, *copied.done);
+        staging.slot(*copied.slot).content = static_cast<std::int64_t>(index);
         pending_.copy_end = *copied.done;
         pending_.used_copy = true;
         pending_.bytes_copied += bytes;
@@ -313,9 +314,6 @@ void MoeLayer::copy_guesses(std::int64_t layer) {
     Staging& staging = experts_.staging();
     if (!staging.guesses()) return;
     // What was guessed for this layer and not wanted makes room.
-    for (const ExpertLoad& load : loads_) {
-        if (const auto slot = staging.find(experts_.index(layer, load.expert))) staging.slot(*slot).used = true;
-    }
     staging.forget_layers_before(experts_.index(layer, 0));
     for (Staging::Slot& slot : staging.all()) {
         const bool of_this_layer = slot.expert >= 0 && experts_.key(as_size(slot.expert)).layer == layer;
@@ -338,7 +336,7 @@ void MoeLayer::copy_guesses(std::int64_t layer) {
         if (!copied.has_value()) break;
         slot.expert = static_cast<std::int64_t>(index);
         slot.copied = *copied;
-        slot.used = false;
+        slot.content = slot.expert;
         experts_.hold(layer + 1, expert, *copied);
         pending_.bytes_copied += bytes;
         dispatcher_.count_guessed_copy();
@@ -356,9 +354,12 @@ void MoeLayer::keep_copies(std::int64_t layer) {
     if (cache_rests_ || prefill_ || cache_->kind() == CacheKind::kStatic) return;
     const auto offer = [&](std::size_t group, std::size_t slot) {
         const std::size_t admitted = experts_.index(layer, groups_[group].expert);
+        // Where a layer brings more experts than there are slots, another one may have come after it.
+        if (experts_.staging().slot(slot).content != static_cast<std::int64_t>(admitted)) return;
         residents_.clear();
         for (std::size_t i = 0; i < experts_.size(); ++i) {
-            if (!experts_.on_device(i) || experts_.is_pinned(i) || experts_.format(i) != experts_.format(admitted)) continue;
+            if (!experts_.on_device(i) || experts_.is_pinned(i) || experts_.format(i) != experts_.format(admitted))
+                continue;
             const ExpertKey key = experts_.key(i);
             if (key.layer == layer && is_needed(key.expert)) continue;
             residents_.push_back(key);

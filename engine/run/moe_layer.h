@@ -54,7 +54,8 @@ class MoeLayer {
     // takes part: one wait less per layer.
     static constexpr std::int64_t kEagerTokens = 64;
 
-    // Steps of up to so many tokens guess the next layer's experts; at most so many copies of a layer are begun unasked.
+    // Steps of up to so many tokens guess the next layer's experts; at most so many copies of a layer are begun
+    // unasked.
     static constexpr std::int64_t kGuessingTokens = 4;
     static constexpr std::int64_t kMostGuessedCopies = 2;
 
@@ -116,8 +117,8 @@ class MoeLayer {
     std::vector<Group> groups_;  // in the schedule's order
     std::vector<ExpertCall> calls_;
     std::vector<HostWork> host_work_;
-    std::vector<std::size_t> host_groups_;   // of groups_: what the CPU does
-    std::vector<Copied> copied_;             // what goes through the staging slots
+    std::vector<std::size_t> host_groups_;  // of groups_: what the CPU does
+    std::vector<Copied> copied_;            // what goes through the staging slots
     // Experts that were guessed, arrived in time and were used: group and staging slot.
     std::vector<std::pair<std::size_t, std::size_t>> arrived_;
     CachePolicy* cache_ = nullptr;

@@ -12,7 +12,7 @@ enum class PrefetchMode : std::uint8_t {
     kAuto,    // where copy engine and memory have slack, as long as live tokens show a gain
     kAlways,  // whatever it costs: for measuring
 };
-std::string_view name_of(PrefetchMode mode);          // "off", "auto", "always"
+std::string_view name_of(PrefetchMode mode);         // "off", "auto", "always"
 PrefetchMode parse_prefetch(std::string_view name);  // throws Error (kInvalidInput), listing the names
 
 }  // namespace offstage::engine

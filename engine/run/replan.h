@@ -14,12 +14,12 @@ struct ReplanRequest {
     std::optional<std::uint64_t> vram_bytes;
     std::optional<std::uint64_t> ram_bytes;
     std::optional<std::int64_t> context;
-    std::optional<QualityFloor> quality;           // the planner chooses each expert's format
-    std::optional<kernels::WeightType> experts;    // one format for all; excludes `quality`
+    std::optional<QualityFloor> quality;         // the planner chooses each expert's format
+    std::optional<kernels::WeightType> experts;  // one format for all; excludes `quality`
 };
 
 enum class ReplanState : std::uint8_t {
-    kWaiting,     // for the end of a step
+    kWaiting,  // for the end of a step
     kMoving,
     kDone,        // in force
     kCancelled,   // the plan before is in force again
@@ -32,7 +32,7 @@ std::string_view name_of(ReplanState state);  // "waiting", "moving", "done", "c
 struct ReplanReport {
     std::uint64_t id = 0;
     ReplanState state = ReplanState::kWaiting;
-    std::int64_t at_token = 0;  // tokens made by the session when it was begun
+    std::int64_t at_token = 0;           // tokens made by the session when it was begun
     std::int64_t in_force_at_token = 0;  // and when it ended
     // Copies of experts, in RAM or on the device: what the plan asked for, what of it is in force, what was given up.
     std::int64_t requested = 0;
@@ -40,7 +40,7 @@ struct ReplanReport {
     std::int64_t cancelled = 0;
     std::uint64_t bytes_requested = 0;
     std::uint64_t bytes_moved = 0;
-    double seconds = 0;  // by the device's clock
+    double seconds = 0;   // by the device's clock
     std::string problem;  // a sentence
     // The plan asked for.
     std::int64_t resident_experts = 0;

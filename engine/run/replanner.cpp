@@ -57,9 +57,10 @@ Replanner::Target Replanner::target_of(const ReplanRequest& request) const {
     if (request.context.has_value()) {
         const std::int64_t used = tokens_in_use_ ? tokens_in_use_() : 0;
         if (*request.context < used || *request.context > kLargestContext || *request.context < 1) {
-            throw Error(ErrorKind::kInvalidInput,
-                        "A context of " + std::to_string(*request.context) + " tokens is not possible: the conversation holds " +
-                            std::to_string(used) + ", and the most is " + std::to_string(kLargestContext) + ".");
+            throw Error(ErrorKind::kInvalidInput, "A context of " + std::to_string(*request.context) +
+                                                      " tokens is not possible: the conversation holds " +
+                                                      std::to_string(used) + ", and the most is " +
+                                                      std::to_string(kLargestContext) + ".");
         }
         target.budget.context = *request.context;
     }
@@ -80,9 +81,7 @@ Replanner::Target Replanner::target_of(const ReplanRequest& request) const {
 // An expert that a person keeps on the device takes the place of the least popular one of its size.
 void Replanner::honour_pins(Plan& plan) const {
     ExpertStore& store = model_.experts();
-    const auto format = [&](std::size_t i) {
-        return plan.formats.empty() ? store.master_type() : plan.formats[i];
-    };
+    const auto format = [&](std::size_t i) { return plan.formats.empty() ? store.master_type() : plan.formats[i]; };
     for (std::size_t i = 0; i < store.size(); ++i) {
         if (!store.is_pinned(i) || plan.places[i] == Place::kDevice) continue;
         std::size_t least = store.size();

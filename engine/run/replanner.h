@@ -57,7 +57,7 @@ class Replanner {
     void start(std::uint64_t id, Target target, std::int64_t at_token);
     void start_moving();
     void honour_pins(Plan& plan) const;
-    void settle();        // the migration is done: what is left, budgets among it
+    void settle();  // the migration is done: what is left, budgets among it
     void go_back(ReplanState because, const std::string& problem);
     void end(ReplanState state, const std::string& problem);
     ReplanReport& report() { return reports_.back(); }

@@ -66,14 +66,14 @@ struct LoadRequest {
     QualityFloor quality;  // lets the planner choose each expert's format; quant.experts must be unset then
     CacheKind cache = CacheKind::kSlru;  // which experts copied on demand stay on the device
     PrefetchMode prefetch = PrefetchMode::kAuto;
-    bool paced = false;                  // an emulated device answers no faster than the device would
-    bool learn_placement = true;         // exchanges experts by live counts where no popularity profile was given
+    bool paced = false;                 // an emulated device answers no faster than the device would
+    bool learn_placement = true;        // exchanges experts by live counts where no popularity profile was given
     std::string quant_cache_directory;  // for quantized experts; empty: cache_directory() / "quantized"
     std::string cache_directory;        // for calibrations; empty: cache_directory() / "calibration"
     // A synthetic model on an emulated device with an accounted host: computes nothing, accounts the time (see
     // EmulatedAccelerator). What it says is worthless.
     bool dry = false;
-    double dry_repeat = 0;        // see PositionRouting::Habits
+    double dry_repeat = 0;  // see PositionRouting::Habits
     double dry_guess_recall = 1;
     FaultDrill drill;
     // Tests: opens the device in the place of open_device().
@@ -137,10 +137,10 @@ struct GenerationRequest {
     std::string raw_prompt;             // ... or, when `raw`, this text as it is (with BOS, as the tokenizer asks)
     bool raw = false;
     SamplerSettings sampler;
-    int max_tokens = 0;  // 0: until the end of the turn or of the context
-    BeamSettings beam;   // width above 1: beam search instead of sampling; streamed text is empty until it is done
+    int max_tokens = 0;      // 0: until the end of the turn or of the context
+    BeamSettings beam;       // width above 1: beam search instead of sampling; streamed text is empty until it is done
     std::string trace_file;  // where the routing of every token is written to (see "replay"); empty: nowhere
-    int n_answers = 1;   // 1 .. 16 answers drawn side by side (beam.width must be 1)
+    int n_answers = 1;       // 1 .. 16 answers drawn side by side (beam.width must be 1)
 };
 
 // One piece of a streamed answer: whole UTF-8 characters only; may be empty while a character is incomplete.
@@ -227,8 +227,8 @@ class Session {
     // What a request would lead to: an answer of the moment, by the thread that calls generate(). Throws Error where no
     // plan can be made.
     virtual ReplanPreview preview(const ReplanRequest& request);
-    // Carries the request out in the background, from the end of the running step on; while no answer is made, advance()
-    // does. A request that is under way is superseded. Returns its number; reports go by it.
+    // Carries the request out in the background, from the end of the running step on; while no answer is made,
+    // advance() does. A request that is under way is superseded. Returns its number; reports go by it.
     virtual std::uint64_t replan(const ReplanRequest& request);
     virtual void cancel_replan();  // goes back to the plan before
     // One expert: keeps it on the device whatever the cache says, or lets it go; gives it a format of its own.

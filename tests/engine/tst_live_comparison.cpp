@@ -42,8 +42,7 @@ class TestLiveComparison : public QObject {
         }
         QCOMPARE(bool(used[0]), kFavourite);
         for (int i = 0; i < kComparison; ++i) {
-            QCOMPARE(bool(used[static_cast<std::size_t>(i + 1)]),
-                     (i / LiveComparison::kWindow) % 2 == 0);
+            QCOMPARE(bool(used[static_cast<std::size_t>(i + 1)]), (i / LiveComparison::kWindow) % 2 == 0);
         }
         QVERIFY(!choice.comparing());
         QCOMPARE(choice.verdicts().size(), std::size_t{1});

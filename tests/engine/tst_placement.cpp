@@ -194,6 +194,49 @@ class TestPlacement : public QObject {
         QVERIFY(model->ram().usage().high_water_bytes <= request.ram_bytes);
     }
 
+    // Several conversations in one step want more experts of a layer than there are slots to bring them through.
+    void severalSequences_withACache_changeNoResult() {
+        const auto play = [&](const LoadRequest& request) {
+            const auto model = Placement::open(request);
+            std::vector<KvSequence> sequences;
+            std::vector<float> logits;
+            std::vector<TokenId> next;
+            for (std::size_t i = 0; i < 6; ++i) {
+                sequences.push_back(model->new_sequence());
+                const Segment segment{&sequences.back(), prompts_[i]};
+                if (model->forward().step({&segment, 1}, Forward::Logits::kLast, {}) != Forward::Outcome::kDone)
+                    return logits;
+                const auto last = model->forward().logits();
+                next.push_back(static_cast<TokenId>(std::max_element(last.begin(), last.end()) - last.begin()));
+            }
+            for (int token = 0; token < 24; ++token) {
+                std::vector<Segment> segments;
+                for (std::size_t i = 0; i < 6; ++i) segments.push_back({&sequences[i], {&next[i], 1}});
+                if (model->forward().step(segments, Forward::Logits::kLast, {}) != Forward::Outcome::kDone)
+                    return logits;
+                const auto all = model->forward().logits();
+                logits.insert(logits.end(), all.begin(), all.end());
+                const std::size_t vocab = all.size() / 6;
+                for (std::size_t i = 0; i < 6; ++i) {
+                    const auto row = all.subspan(i * vocab, vocab);
+                    next[i] = static_cast<TokenId>(std::max_element(row.begin(), row.end()) - row.begin());
+                }
+            }
+            if (request.device != "cpu") admissions_ = model->dispatcher().totals().admissions;
+            return logits;
+        };
+        const std::vector<float> expected = play(placement_.on("cpu", "auto"));
+        QVERIFY(!expected.empty());
+        for (const char* policy : {"transfer", "balanced"}) {
+            LoadRequest request = placement_.on("emulated:rtx-3060", policy);
+            request.cache = CacheKind::kLru;
+            request.prefetch = PrefetchMode::kAlways;
+            request.vram_bytes = placement_.vramFor(16);
+            QVERIFY2(play(request) == expected, policy);
+            QVERIFY(admissions_ > 0);
+        }
+    }
+
     void output_isTheSameWithExpertsOnDisk_data() {
         QTest::addColumn<QString>("device");
         QTest::addColumn<QString>("policy");
@@ -366,6 +409,7 @@ class TestPlacement : public QObject {
     }
 
     Placement placement_;
+    std::uint64_t admissions_ = 0;
     std::vector<std::vector<TokenId>> prompts_;
     std::vector<Greedy> expected_;
 };
