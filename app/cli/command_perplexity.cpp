@@ -23,17 +23,20 @@ int run_perplexity(const PerplexityOptions& options) {
     request.learn_placement = false;
     engine::LoadedModel model(request, engine::LoadedModel::Text::kWanted, progress_on_terminal(), {});
     const std::vector<engine::TokenId> tokens = engine::tokens_of_text(model, text, options.special);
+    std::vector<std::uint8_t> counts;
+    if (!options.answers_after.empty()) counts = engine::answers_of(model, tokens, options.answers_after);
     const bool terminal = isatty(STDERR_FILENO) != 0;
     const auto progress = [&](std::int64_t done, std::int64_t all) {
         if (terminal) std::cerr << "\r\x1b[KScoring: " << done << " of " << all << " tokens" << std::flush;
     };
     const engine::Perplexity result =
-        engine::measure_perplexity(model, tokens, {options.window, options.stride}, progress, {});
+        engine::measure_perplexity(model, tokens, counts, {options.window, options.stride}, progress, {});
     if (terminal) std::cerr << "\r\x1b[K" << std::flush;
     print_notes(model.summary());
     if (options.model.json) {
         print_json({{"model", model.summary().name},
                     {"text", options.text},
+                    {"answers_after", options.answers_after},
                     {"window", options.window},
                     {"stride", options.stride},
                     {"n_tokens", result.n_tokens},

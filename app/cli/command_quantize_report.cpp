@@ -13,9 +13,9 @@ int run_quantize_report(const PerplexityOptions& options) {
     if (request.context == 0) request.context = options.window;
     const engine::ModelShape shape = engine::read_model_shape(options.model.model);
     const auto progress = [](const std::string& line) { std::cerr << line << std::endl; };
-    engine::QuantizeReport report =
-        engine::make_quantize_report(request, text, options.special, {options.window, options.stride},
-                                     engine::quantize_report_cells(shape.config), progress, {});
+    engine::QuantizeReport report = engine::make_quantize_report(
+        request, text, options.special, options.answers_after, {options.window, options.stride},
+        engine::quantize_report_cells(shape.config), progress, {});
     report.text = std::filesystem::path(options.text).filename().string();
     if (options.model.json) {
         print_json(to_json(report));

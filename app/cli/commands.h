@@ -103,6 +103,7 @@ struct PerplexityOptions {
     ModelOptions model;
     std::string text;  // file
     bool special = false;
+    std::string answers_after;  // empty: every token counts
     std::int64_t window = 512;
     std::int64_t stride = 256;
 };

@@ -327,6 +327,10 @@ int run(int argc, char** argv) {
         c.add_option("--text", options.text, "UTF-8 text")->required();
         c.add_flag("--special", options.special,
                    "Special tokens written out in the text (<s>, <|user|> ...) count as tokens, as in a chat");
+        c.add_option("--answers-after", options.answers_after,
+                     "Only answers count: what follows this special token (<|assistant|>), up to the end of text; for "
+                     "models that were taught answers alone. Goes with --special")
+            ->needs("--special");
         c.add_option("--window", options.window, "Tokens the model sees at once")
             ->check(CLI::PositiveNumber)
             ->capture_default_str();

@@ -7,6 +7,7 @@
 
 #include "engine/error.h"
 #include "engine/eval/loaded_step_model.h"
+#include "engine/json.h"
 
 namespace offstage::engine {
 namespace {
@@ -42,6 +43,26 @@ std::vector<TokenId> tokens_of_text(const LoadedModel& model, std::string_view t
                     "The text holds " + std::to_string(tokens.size()) + " tokens; expected at least two.");
     }
     return tokens;
+}
+
+std::vector<std::uint8_t> answers_of(const LoadedModel& model, std::span<const TokenId> tokens,
+                                     const std::string& marker) {
+    const TokenId begins = model.tokenizer()->special_token(marker);
+    if (begins < 0) {
+        throw Error(ErrorKind::kInvalidInput, "The model " + model.summary().name + " has no special token " +
+                                                  in_quotes(marker) + "; expected the one that begins an answer.");
+    }
+    std::vector<std::uint8_t> counts(tokens.size(), 0);
+    bool answer = false;
+    bool any = false;
+    for (std::size_t i = 0; i < tokens.size(); ++i) {
+        counts[i] = answer ? 1 : 0;
+        any = any || answer;
+        if (tokens[i] == begins) answer = true;
+        if (tokens[i] == model.tokenizer()->eos()) answer = false;
+    }
+    if (!any) throw Error(ErrorKind::kInvalidInput, "The text holds no answer after " + in_quotes(marker) + ".");
+    return counts;
 }
 
 void score_text(LoadedModel& model, std::span<const TokenId> tokens, const WindowSettings& settings,
@@ -106,7 +127,8 @@ double Perplexity::value() const {
     return n_tokens > 0 ? std::exp(negative_log_likelihood / static_cast<double>(n_tokens)) : 0.0;
 }
 
-Perplexity measure_perplexity(LoadedModel& model, std::span<const TokenId> tokens, const WindowSettings& settings,
+Perplexity measure_perplexity(LoadedModel& model, std::span<const TokenId> tokens, std::span<const std::uint8_t> counts,
+                              const WindowSettings& settings,
                               const std::function<void(std::int64_t done, std::int64_t all)>& progress,
                               const std::stop_token& stop) {
     const auto start = std::chrono::steady_clock::now();
@@ -116,11 +138,14 @@ Perplexity measure_perplexity(LoadedModel& model, std::span<const TokenId> token
         model, tokens, settings,
         [&](std::size_t first, std::span<const float> logits) {
             const std::span<const TokenId> wanted = tokens.subspan(first, logits.size() / vocab_size);
+            std::size_t token = first;
             for (const double value : log_probabilities(logits, wanted, vocab_size, model.pool())) {
+                if (!counts.empty() && counts[token++] == 0) continue;
                 result.negative_log_likelihood -= value;
+                ++result.n_tokens;
             }
-            result.n_tokens += static_cast<std::int64_t>(wanted.size());
-            if (progress) progress(result.n_tokens, static_cast<std::int64_t>(tokens.size()));
+            const auto done = static_cast<std::int64_t>(first + wanted.size());
+            if (progress) progress(done, static_cast<std::int64_t>(tokens.size()));
         },
         stop);
     result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

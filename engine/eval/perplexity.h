@@ -4,6 +4,7 @@
 #include <functional>
 #include <span>
 #include <stop_token>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -20,6 +21,12 @@ struct WindowSettings {
 // The text's tokens; no BOS is added. special: the strings of special tokens in it become their ids, as in a rendered
 // chat template. Throws Error: kInvalidInput (not UTF-8, fewer than two tokens), kUnsupported (no tokenizer).
 std::vector<TokenId> tokens_of_text(const LoadedModel& model, std::string_view text, bool special = false);
+
+// 1 for the tokens of answers: those after the special token `marker` ("<|assistant|>"), up to the end of text (EOS)
+// and with it. Models that were taught answers alone foretell nothing else. Throws Error (kInvalidInput) when the
+// marker is no special token, or the tokens hold no answer.
+std::vector<std::uint8_t> answers_of(const LoadedModel& model, std::span<const TokenId> tokens,
+                                     const std::string& marker);
 
 // Walks a text through sliding windows and hands out the logits that predict each of its tokens, once and in order.
 //
@@ -44,8 +51,10 @@ struct Perplexity {
     double value() const;  // e^(negative_log_likelihood / n_tokens)
 };
 
-// `progress` (may be empty) gets tokens scored and all.
-Perplexity measure_perplexity(LoadedModel& model, std::span<const TokenId> tokens, const WindowSettings& settings,
+// counts: 1 for the tokens that count, as long as `tokens`; empty: all that are scored. `progress` (may be empty) gets
+// tokens done and all.
+Perplexity measure_perplexity(LoadedModel& model, std::span<const TokenId> tokens, std::span<const std::uint8_t> counts,
+                              const WindowSettings& settings,
                               const std::function<void(std::int64_t done, std::int64_t all)>& progress,
                               const std::stop_token& stop);
 

@@ -75,8 +75,9 @@ WeightType dense_format(int bits) {
     return bits == 16 ? WeightType::kBf16 : bits == 8 ? WeightType::kInt8 : WeightType::kHqq4;
 }
 
-QuantRow measure(LoadedModel& model, std::span<const TokenId> tokens, const WindowSettings& windows,
-                 const QuantCell& cell, Reference& reference, bool fills, const std::stop_token& stop) {
+QuantRow measure(LoadedModel& model, std::span<const TokenId> tokens, std::span<const std::uint8_t> counts,
+                 const WindowSettings& windows, const QuantCell& cell, Reference& reference, bool fills,
+                 const std::stop_token& stop) {
     QuantRow row;
     row.cell = cell;
     row.bytes = model.summary().weight_bytes;
@@ -97,18 +98,20 @@ QuantRow measure(LoadedModel& model, std::span<const TokenId> tokens, const Wind
                         compare(reference.row(index + i), logits.subspan(i * width, width), tokens[first + i]);
                 }
             });
-            for (const Comparison& token : compared) {
+            for (std::size_t i = 0; i < n; ++i) {
+                if (counts[first + i] == 0) continue;
+                const Comparison& token = compared[i];
                 row.perplexity.negative_log_likelihood -= token.log_probability;
                 row.mean_kl += token.kl;
                 n_same += token.same_top ? 1 : 0;
+                ++row.perplexity.n_tokens;
             }
             index += n;
         },
         stop);
-    row.perplexity.n_tokens = static_cast<std::int64_t>(index);
     row.perplexity.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    row.mean_kl /= static_cast<double>(index);
-    row.same_top = static_cast<double>(n_same) / static_cast<double>(index);
+    row.mean_kl /= static_cast<double>(row.perplexity.n_tokens);
+    row.same_top = static_cast<double>(n_same) / static_cast<double>(row.perplexity.n_tokens);
     return row;
 }
 
@@ -138,14 +141,17 @@ std::vector<QuantCell> quantize_report_cells(const ModelConfig& config) {
 }
 
 QuantizeReport make_quantize_report(LoadRequest request, std::string_view text, bool special,
-                                    const WindowSettings& windows, const std::vector<QuantCell>& cells,
+                                    const std::string& answers_after, const WindowSettings& windows,
+                                    const std::vector<QuantCell>& cells,
                                     const std::function<void(const std::string& line)>& progress,
                                     const std::stop_token& stop) {
     QuantizeReport report;
     report.windows = windows;
+    report.answers_after = answers_after;
     request.learn_placement = false;
     std::unique_ptr<Reference> reference;
     std::vector<TokenId> tokens;
+    std::vector<std::uint8_t> counts;
     for (const QuantCell& cell : cells) {
         request.quant = {cell.experts, dense_format(cell.attention_bits), cell.method};
         LoadedModel model(request, LoadedModel::Text::kWanted, {}, stop);
@@ -157,8 +163,10 @@ QuantizeReport make_quantize_report(LoadRequest request, std::string_view text, 
             const std::uint64_t most =
                 kLargestReference / (sizeof(float) * static_cast<std::uint64_t>(model.config().vocab_size));
             tokens.resize(std::min<std::size_t>(tokens.size(), std::max<std::uint64_t>(2, most)));
+            counts.assign(tokens.size(), 1);
+            if (!answers_after.empty()) counts = answers_of(model, tokens, answers_after);
         }
-        report.rows.push_back(measure(model, tokens, windows, cell, *reference, first, stop));
+        report.rows.push_back(measure(model, tokens, counts, windows, cell, *reference, first, stop));
         if (progress) {
             const QuantRow& row = report.rows.back();
             progress("attention " + std::to_string(cell.attention_bits) + " bit, experts " + cell.experts_name() +
@@ -183,6 +191,7 @@ nlohmann::ordered_json to_json(const QuantizeReport& report) {
     return {{"model", report.model},
             {"text", report.text},
             {"n_tokens", report.rows.empty() ? 0 : report.rows.front().perplexity.n_tokens},
+            {"answers_after", report.answers_after},
             {"window", report.windows.window},
             {"stride", report.windows.stride},
             {"rows", std::move(rows)},

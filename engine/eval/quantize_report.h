@@ -40,6 +40,7 @@ struct QuantRow {
 struct QuantizeReport {
     std::string model;
     std::string text;  // its name, for the person
+    std::string answers_after;
     WindowSettings windows;
     std::vector<QuantRow> rows;
 };
@@ -48,10 +49,12 @@ struct QuantizeReport {
 // for all rows.
 inline constexpr std::uint64_t kLargestReference = std::uint64_t{1} << 30;
 
-// Loads the model once per cell. text, special: see tokens_of_text(). request.quant is overwritten. `progress` (may be
+// Loads the model once per cell. text, special: see tokens_of_text();
+// answers_after: only what answers_of() finds counts, empty: all. request.quant is overwritten. `progress` (may be
 // empty) gets a line per cell. Throws Error as loading and measure_perplexity() do.
 QuantizeReport make_quantize_report(LoadRequest request, std::string_view text, bool special,
-                                    const WindowSettings& windows, const std::vector<QuantCell>& cells,
+                                    const std::string& answers_after, const WindowSettings& windows,
+                                    const std::vector<QuantCell>& cells,
                                     const std::function<void(const std::string& line)>& progress,
                                     const std::stop_token& stop);
 

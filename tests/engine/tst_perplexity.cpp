@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include <QTemporaryDir>
@@ -60,14 +61,14 @@ class TestPerplexity : public QObject {
         const std::vector<TokenId> part = tokens(static_cast<std::size_t>(golden["n_tokens"].toInt()));
         std::int64_t told = 0;
         const Perplexity result =
-            measure_perplexity(model(), part, {golden["window"].toInt(), golden["stride"].toInt()},
+            measure_perplexity(model(), part, {}, {golden["window"].toInt(), golden["stride"].toInt()},
                                [&](std::int64_t done, std::int64_t all) {
                                    QVERIFY(done > told && done <= all);
                                    told = done;
                                },
                                {});
         QCOMPARE(result.n_tokens, golden["n_scored"].toInt());
-        QCOMPARE(told, result.n_tokens);
+        QCOMPARE(told, static_cast<std::int64_t>(part.size()));
         const double expected = golden["negative_log_likelihood"].toDouble();
         QVERIFY2(std::abs(result.negative_log_likelihood / expected - 1) < 1e-4,
                  qPrintable(QString("%1 against %2").arg(result.negative_log_likelihood).arg(expected)));
@@ -118,7 +119,7 @@ class TestPerplexity : public QObject {
         QFETCH(int, stride);
         QFETCH(QString, message);
         try {
-            measure_perplexity(model(), tokens(100), {window, stride}, {}, {});
+            measure_perplexity(model(), tokens(100), {}, {window, stride}, {}, {});
             QFAIL("no error");
         } catch (const Error& error) {
             QCOMPARE(error.kind(), ErrorKind::kInvalidInput);
@@ -141,11 +142,40 @@ class TestPerplexity : public QObject {
         QVERIFY(tokens_of_text(model(), chat).size() > special.size());
     }
 
+    void onlyAnswers_count_whereAskedFor() {
+        const std::string chat = "<s><|user|>Hello</s><|assistant|>Hello!</s><|user|>Bye</s><|assistant|>Bye!";
+        const std::vector<TokenId> all = tokens_of_text(model(), chat, true);
+        const std::vector<std::uint8_t> counts = answers_of(model(), all, "<|assistant|>");
+        const std::vector<TokenId> first = model().tokenizer()->encode_with_special("<|assistant|>Hello!</s>");
+        const std::vector<TokenId> second = model().tokenizer()->encode_with_special("<|assistant|>Bye!");
+        const std::int64_t n = std::count(counts.begin(), counts.end(), 1);
+        QCOMPARE(n, static_cast<std::int64_t>(first.size() - 1 + second.size() - 1));  // without the markers
+        QCOMPARE(counts.back(), 1);
+        QCOMPARE(counts.front(), 0);
+        std::vector<std::uint8_t> others = counts;
+        for (std::uint8_t& count : others) count ^= 1u;
+        const auto measured = [&](const std::vector<std::uint8_t>& which) {
+            return measure_perplexity(model(), all, which, {}, {}, {});
+        };
+        QCOMPARE(measured(counts).n_tokens, n);
+        QVERIFY(std::abs(measured(counts).negative_log_likelihood + measured(others).negative_log_likelihood -
+                         measured({}).negative_log_likelihood) < 1e-6);
+        for (const auto& [marker, text] :
+             {std::pair{"<|robot|>", chat}, std::pair{"<|assistant|>", std::string("Hi all")}}) {
+            try {
+                answers_of(model(), tokens_of_text(model(), text, true), marker);
+                QFAIL("no error");
+            } catch (const Error& error) {
+                QCOMPARE(error.kind(), ErrorKind::kInvalidInput);
+            }
+        }
+    }
+
     void stopping_isCancelled() {
         std::stop_source stop;
         stop.request_stop();
         try {
-            measure_perplexity(model(), tokens(100), {}, {}, stop.get_token());
+            measure_perplexity(model(), tokens(100), {}, {}, {}, stop.get_token());
             QFAIL("no error");
         } catch (const Error& error) {
             QCOMPARE(error.kind(), ErrorKind::kCancelled);
@@ -215,10 +245,10 @@ class TestPerplexity : public QObject {
         const std::string part = text().substr(0, 2500);
         int lines = 0;
         const QuantizeReport report =
-            make_quantize_report(r, part, false, {256, 128}, cells, [&](const std::string&) { ++lines; }, {});
+            make_quantize_report(r, part, false, {}, {256, 128}, cells, [&](const std::string&) { ++lines; }, {});
         QCOMPARE(lines, 4);
         QCOMPARE(report.rows.size(), std::size_t{4});
-        const Perplexity plain = measure_perplexity(model(), tokens_of_text(model(), part), {256, 128}, {}, {});
+        const Perplexity plain = measure_perplexity(model(), tokens_of_text(model(), part), {}, {256, 128}, {}, {});
         QVERIFY(std::abs(report.rows[0].perplexity.value() / plain.value() - 1) < 1e-5);
         QVERIFY(std::abs(report.rows[0].mean_kl) < 1e-6);
         QCOMPARE(report.rows[0].same_top, 1.0);
