@@ -12,6 +12,7 @@
 #include "engine/model/synthetic.h"
 #include "engine/plan/calibration.h"
 #include "engine/plan/routing_draw.h"
+#include "engine/plan/sensitivity_measurement.h"
 #include "engine/plan/transition.h"
 #include "engine/quant/quantize_dense.h"
 
@@ -93,7 +94,7 @@ LoadedModel::LoadedModel(const LoadRequest& request, Text text, const LoadProgre
     mode_ = resolve_mode(request.compute, source_->expert_type(), *pool_);
     host_ = std::make_unique<CpuOperations>(*pool_, mode_);
     load_popularity(request);
-    sensitivity_ = Sensitivity::typical(config_.n_layers, config_.n_experts);
+    load_sensitivity(request, progress, stop);
     open_devices(request);
     make_plans(request);
     device_->memory().fail_allocation(request.drill.device_allocation);
@@ -353,6 +354,15 @@ void LoadedModel::estimate_transition(const Plan& from, const Plan& to, ReplanPr
     preview.seconds = figures.seconds_to_get_there;
 }
 
+std::uint64_t LoadedModel::largest_expert_of(const Plan& plan) const {
+    if (plan.formats.empty()) return expert_source_->expert_bytes(source_->expert_type());
+    std::uint64_t largest = 0;
+    for (const kernels::WeightType format : plan.formats) {
+        largest = std::max(largest, expert_source_->expert_bytes(format));
+    }
+    return largest;
+}
+
 void LoadedModel::make_room_for(const Plan& plan, const Budget& budget) {
     std::uint64_t largest = experts_->host_slot_bytes();
     for (const kernels::WeightType format : plan.formats) {
@@ -361,9 +371,14 @@ void LoadedModel::make_room_for(const Plan& plan, const Budget& budget) {
     if (plan.host_staging_slots > 0 || experts_->n_host_slots() > 0) {
         experts_->set_host_slots(std::max(plan.host_staging_slots, experts_->n_host_slots()), largest);
     }
-    // Fewer staging slots make room for experts at once; more come when everything else is in its place.
+    // Less staging makes room for experts at once, more comes when everything else is in its place. Experts that are
+    // still in a larger format than the slots run on the CPU until then.
     Staging& staging = experts_->staging();
-    if (plan.staging_slots < staging.n_slots()) experts_->set_staging(plan.staging_slots, staging.slot_bytes());
+    const std::uint64_t slot_bytes = largest_expert_of(plan);
+    const auto n_slots = static_cast<std::uint64_t>(plan.staging_slots);
+    if (n_slots * slot_bytes < static_cast<std::uint64_t>(staging.n_slots()) * staging.slot_bytes()) {
+        experts_->set_staging(plan.staging_slots, slot_bytes);
+    }
     const auto grow = [](Arena& arena, std::uint64_t bytes) {
         if (bytes > arena.usage().budget_bytes) arena.set_budget(bytes);
     };
@@ -395,12 +410,7 @@ void LoadedModel::put_in_force(const Plan& plan, const Budget& budget) {
     forward_->set_context(plan.context);
     if (kv_room(plan) != kv_->room()) kv_->resize(kv_room(plan));
     if (!device_->shares_host_memory()) {
-        std::uint64_t largest = 0;
-        for (std::size_t i = 0; i < plan.places.size(); ++i) {
-            largest = std::max(
-                largest, expert_source_->expert_bytes(plan.formats.empty() ? source_->expert_type() : plan.formats[i]));
-        }
-        experts_->set_staging(plan.staging_slots, largest);
+        experts_->set_staging(plan.staging_slots, largest_expert_of(plan));
     }
     const auto shrink = [](Arena& arena, std::uint64_t bytes) {
         if (bytes > 0 && bytes < arena.usage().budget_bytes) {
@@ -410,6 +420,33 @@ void LoadedModel::put_in_force(const Plan& plan, const Budget& budget) {
     if (!device_->shares_host_memory()) shrink(device_->memory(), budget.vram_bytes);
     shrink(*ram_, budget.ram_bytes);
     plan_ = plan;
+}
+
+// What fewer bits cost in quality: this model's own errors where they are known or asked for, else those of HQQ on
+// normally distributed weights.
+void LoadedModel::load_sensitivity(const LoadRequest& request, const LoadProgressFn& progress,
+                                   const std::stop_token& stop) {
+    sensitivity_ = Sensitivity::typical(config_.n_layers, config_.n_experts);
+    if (request.dry) return;
+    const auto fingerprint = source_->model_fingerprint();
+    const SensitivityCache cache(request.cache_directory.empty() ? cache_directory()
+                                                                 : fs::path(request.cache_directory));
+    if (fingerprint) {
+        if (auto kept = cache.load(*fingerprint, config_)) {
+            sensitivity_ = std::move(*kept);
+            return;
+        }
+    }
+    if (!request.quality.allows_fewer_bits()) return;
+    sensitivity_ = measure_sensitivity(
+        config_, *source_, *pool_,
+        [&](std::int64_t done, std::int64_t all) {
+            if (!progress) return;
+            progress(
+                {"Measuring what fewer bits cost", static_cast<std::uint64_t>(done), static_cast<std::uint64_t>(all)});
+        },
+        stop);
+    if (fingerprint) cache.store(*fingerprint, summary_.name, sensitivity_);
 }
 
 // Some expert in the format; what it says does not matter for what it costs, so that rounding to nearest will do.

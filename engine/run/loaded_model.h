@@ -98,9 +98,11 @@ class LoadedModel {
     void load_popularity(const LoadRequest& request);
     void measure_costs(const LoadRequest& request, const LoadProgressFn& progress, const std::stop_token& stop);
     void describe(const LoadRequest& request);
+    void load_sensitivity(const LoadRequest& request, const LoadProgressFn& progress, const std::stop_token& stop);
     void pack_sample(kernels::WeightType format, std::int64_t n, std::byte* block);
     std::uint64_t expert_bytes_of(const Plan& plan) const;
     KvRoom kv_room(const Plan& plan) const;
+    std::uint64_t largest_expert_of(const Plan& plan) const;
     std::uint64_t dense_bytes() const;  // as they will be kept
 
     ModelConfig config_;

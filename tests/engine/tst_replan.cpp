@@ -326,6 +326,31 @@ class TestReplan : public QObject {
         QVERIFY(less.hit_rate_after > less.hit_rate_before);
     }
 
+    // A floor of quality while it answers: the formats follow from this model's own measured errors.
+    void floorOfQuality_givesRarelyUsedExpertsFewerBits() {
+        LocalSession session;
+        LoadRequest request = on("emulated:rtx-3060");
+        request.vram_bytes = vramFor(8);
+        request.quality.min_mean_bits = 5.5;
+        session.load(request, {}, {});
+        const LoadedModel& model = *session.model();
+        QVERIFY(QDir(cache_.path() + QStringLiteral("/sensitivity")).entryList(QDir::Files).size() == 1);
+        QVERIFY2(model.plan().mean_bits >= 5.5 && model.plan().mean_bits < 8.3,
+                 qPrintable(QString::number(model.plan().mean_bits)));
+        QVERIFY(model.plan().predicted_loss > 0 && model.plan().predicted_loss < 0.04);
+        ReplanRequest replan;
+        replan.quality = QualityFloor{4.2, 0};
+        session.replan(replan);
+        session.advance({});
+        QVERIFY2(session.replans().back().state == ReplanState::kDone, session.replans().back().problem.c_str());
+        QVERIFY(session.replans().back().mean_bits >= 4.2 && session.replans().back().mean_bits < 5.5);
+        GenerationRequest generation;
+        generation.messages = {{Role::kUser, "What is an expert?"}};
+        generation.sampler.temperature = 0;
+        generation.max_tokens = 12;
+        QVERIFY(session.generate(generation, {}, {}).tokens.size() > 3);
+    }
+
     // ---- faults: the 1st, 2nd, 3rd ... of each kind while experts move
     void faultsWhileMoving_leaveAPlanThatFits_data() {
         QTest::addColumn<QString>("kind");
