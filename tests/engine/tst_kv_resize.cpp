@@ -202,6 +202,7 @@ class TestKvResize : public QObject {
             sequences.push_back(loaded->new_sequence());
             sequences.back().set_capacity(10'000);
         }
+        const TokenId token = 3;  // as long as the segments
         Forward::Outcome outcome = Forward::Outcome::kDone;
         for (int i = 0; i < 20 && outcome == Forward::Outcome::kDone; ++i) {
             for (KvSequence& sequence : sequences) {
@@ -209,7 +210,6 @@ class TestKvResize : public QObject {
                 if (loaded->forward().step({&segment, 1}, Forward::Logits::kNone, {}) != Forward::Outcome::kDone) break;
             }
             segments.clear();
-            const TokenId token = 3;
             for (KvSequence& sequence : sequences) segments.push_back({&sequence, {&token, 1}});
             outcome = loaded->forward().step(segments, Forward::Logits::kNone, {});
         }
