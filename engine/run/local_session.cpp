@@ -22,6 +22,19 @@ double log_probability_of(std::span<const float> logits, TokenId token) {
     return static_cast<double>(logits[static_cast<std::size_t>(token)] - largest) - std::log(sum);
 }
 
+void check_utf8(const ChatMessage& message) {
+    const std::size_t invalid = find_invalid_utf8(message.content);
+    if (invalid == std::string::npos) return;
+    throw Error(ErrorKind::kInvalidInput, "The " + std::string(name_of(message.role)) +
+                                              " message is not UTF-8 text: byte " + std::to_string(invalid + 1) +
+                                              " starts no character.");
+}
+
+// sentencepiece begins a text with a space that nobody typed; the middle of a text has its own.
+bool strips_space(const GenerationRequest& request) {
+    return !request.raw && !(request.continue_last && !request.messages.back().content.empty());
+}
+
 std::uint64_t random_seed() {
     std::random_device device;
     return (std::uint64_t{device()} << 32 | device()) | 1u;  // never 0, which asks for a new one
@@ -102,13 +115,7 @@ std::int64_t LocalSession::count_tokens(const std::vector<ChatMessage>& messages
 
 std::vector<TokenId> LocalSession::render(const std::vector<ChatMessage>& messages) const {
     const Tokenizer& tokenizer = require_tokenizer();
-    for (const ChatMessage& message : messages) {
-        const std::size_t invalid = find_invalid_utf8(message.content);
-        if (invalid == std::string::npos) continue;
-        throw Error(ErrorKind::kInvalidInput, "The " + std::string(name_of(message.role)) +
-                                                  " message is not UTF-8 text: byte " + std::to_string(invalid + 1) +
-                                                  " starts no character.");
-    }
+    for (const ChatMessage& message : messages) check_utf8(message);
     if (model_->chat_template() == nullptr) {
         throw Error(ErrorKind::kUnsupported, "The model " + model_->summary().name +
                                                  " has no chat template (tokenizer_config.json, \"chat_template\"); "
@@ -120,8 +127,19 @@ std::vector<TokenId> LocalSession::render(const std::vector<ChatMessage>& messag
 }
 
 std::vector<TokenId> LocalSession::prompt_tokens(const GenerationRequest& request) const {
-    if (!request.raw) return render(request.messages);
     const Tokenizer& tokenizer = require_tokenizer();
+    if (!request.raw && request.continue_last) {
+        if (request.messages.empty() || request.messages.back().role != Role::kAssistant) {
+            throw Error(ErrorKind::kInvalidInput,
+                        "There is no answer to go on with: the last message is not the assistant's.");
+        }
+        check_utf8(request.messages.back());
+        std::vector<TokenId> tokens = render({request.messages.begin(), request.messages.end() - 1});
+        const std::vector<TokenId> begun = tokenizer.encode(request.messages.back().content);
+        tokens.insert(tokens.end(), begun.begin(), begun.end());
+        return tokens;
+    }
+    if (!request.raw) return render(request.messages);
     std::vector<TokenId> tokens = tokenizer.encode(request.raw_prompt);
     if (tokenizer.adds_bos()) tokens.insert(tokens.begin(), tokenizer.bos());
     return tokens;
@@ -273,7 +291,7 @@ void LocalSession::answer_one(const GenerationRequest& request, const TextDeltaF
                               const std::stop_token& stop, GenerationResult& result) {
     Sampler sampler(request.sampler, result.seed);
     Utf8Stream stream;
-    bool strip_space = !request.raw;  // sentencepiece begins a text with a space that nobody typed
+    bool strip_space = strips_space(request);
     const auto emit = [&](std::string text, TokenId token) {
         if (strip_space && !text.empty()) {
             if (text.front() == ' ') text.erase(0, 1);
@@ -360,7 +378,7 @@ void LocalSession::answer_by_beams(const GenerationRequest& request, const TextD
     }
     for (BeamAnswer& beam : search.answers()) {
         Answer answer;
-        answer.text = decode(beam.tokens, !request.raw);
+        answer.text = decode(beam.tokens, strips_space(request));
         answer.finish = beam.ended ? FinishReason::kEndOfTurn : finish;
         answer.log_probability = beam.log_probability;
         answer.score = beam.score;
@@ -439,7 +457,7 @@ void LocalSession::answer_several(const GenerationRequest& request, const TextDe
         }
         break;
     }
-    for (Answer& answer : result.answers) answer.text = decode(answer.tokens, !request.raw);
+    for (Answer& answer : result.answers) answer.text = decode(answer.tokens, strips_space(request));
     deliver(result, on_delta);
 }
 

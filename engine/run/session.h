@@ -136,6 +136,9 @@ struct GenerationRequest {
     std::vector<ChatMessage> messages;  // rendered with the model's chat template ...
     std::string raw_prompt;             // ... or, when `raw`, this text as it is (with BOS, as the tokenizer asks)
     bool raw = false;
+    // The last message is the assistant's, cut short: the answer goes on where it ends, and the result's text and
+    // tokens are what was added. Not with `raw`.
+    bool continue_last = false;
     SamplerSettings sampler;
     int max_tokens = 0;      // 0: until the end of the turn or of the context
     BeamSettings beam;       // width above 1: beam search instead of sampling; streamed text is empty until it is done

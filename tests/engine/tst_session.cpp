@@ -143,6 +143,21 @@ class TestSession : public QObject {
         QCOMPARE(fresh.text, second.text);
     }
 
+    void generate_continueLast_goesOnWhereTheAnswerWasCut() {
+        const GenerationResult whole = m_session->generate(ask("Tell me a story about a fox.", 60), {}, {});
+        GenerationRequest request = ask("Tell me a story about a fox.", 25);
+        const GenerationResult begun = m_session->generate(request, {}, {});
+        request.messages.push_back({Role::kAssistant, begun.text});
+        request.continue_last = true;
+        request.max_tokens = 35;
+        const GenerationResult rest = m_session->generate(request, {}, {});
+        QCOMPARE(begun.text + rest.text, whole.text);
+        QVERIFY2(rest.reused_tokens > begun.prompt_tokens, "The answer's tokens are in the cache");
+        request.messages.pop_back();
+        QVERIFY(messageOf([&] { m_session->generate(request, {}, {}); }, ErrorKind::kInvalidInput)
+                    .contains(QStringLiteral("not the assistant's")));
+    }
+
     void generate_sameQuestionAgain_givesTheSameAnswer() {
         const GenerationResult first = m_session->generate(ask("What is 12 + 30?", 30), {}, {});
         const GenerationResult again = m_session->generate(ask("What is 12 + 30?", 30), {}, {});

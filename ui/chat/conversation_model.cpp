@@ -1,5 +1,7 @@
 #include "ui/chat/conversation_model.h"
 
+#include <algorithm>
+
 namespace offstage::ui {
 
 ConversationModel::ConversationModel(QObject* parent) : QAbstractListModel(parent) {}
@@ -72,6 +74,15 @@ void ConversationModel::clear() {
     }
     beginResetModel();
     m_messages.clear();
+    endResetModel();
+}
+
+void ConversationModel::reset(QList<Message> messages) {
+    beginResetModel();
+    m_messages = std::move(messages);
+    for (const Message& message : m_messages) {
+        m_lastId = std::max(m_lastId, message.id);
+    }
     endResetModel();
 }
 

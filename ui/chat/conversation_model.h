@@ -38,6 +38,8 @@ class ConversationModel : public QAbstractListModel {
     }
     void remove(MessageId id);
     void clear();
+    // Another path or another conversation: all rows at once. Their ids are kept.
+    void reset(QList<Message> messages);
 
     // For the clipboard and for files: roles as headings, texts as they are.
     QString toMarkdown() const;

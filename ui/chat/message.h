@@ -9,6 +9,7 @@
 
 namespace offstage::ui {
 
+// Unique among all messages of a history, in every conversation; 0: none.
 using MessageId = quint64;
 
 // What one answer took.
@@ -41,6 +42,12 @@ struct Message {
     };
 
     MessageId id = 0;
+    // Messages form a tree: an edited prompt and a regenerated answer are siblings of what they stand for. What a
+    // ConversationModel shows is one path through it.
+    MessageId parent = 0;
+    int branch = 0;        // place among its siblings, from 0
+    int branches = 1;      // siblings, itself included
+    qint64 createdMs = 0;  // since 1970, UTC; 0: not known
     Kind kind = Kind::Prompt;
     State state = State::Done;
     QString text;
