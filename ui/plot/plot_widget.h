@@ -81,6 +81,8 @@ class PlotWidget : public QWidget {
     virtual ZoomRange* zoomRange() { return nullptr; }
     virtual Axis zoomAxis() const { return {}; }
     virtual void zoomChanged() {}
+    // What + and - keep in its place; nullopt: the middle.
+    virtual std::optional<double> keyZoomCentre() const { return std::nullopt; }
 
     // The mouse is here; nullopt: it left.
     virtual void pointAt(std::optional<QPoint> at) = 0;
@@ -92,9 +94,12 @@ class PlotWidget : public QWidget {
 
     void setReading(const QString& text);
     bool pointedByKey() const { return m_byKey; }
+    // As an arrow key does.
+    void stepByKey(int right, int down);
     // A box with lines of text near a point, inside the widget.
     void paintReading(QPainter& painter, QPoint near, const QString& text) const;
 
+    bool event(QEvent* event) override;
     void paintEvent(QPaintEvent* event) override;
     void mousePressEvent(QMouseEvent* event) override;
     void mouseMoveEvent(QMouseEvent* event) override;
@@ -112,14 +117,15 @@ class PlotWidget : public QWidget {
   private:
     void ensureRendered();
     void afterZoom();
-    void askWhereToSave(bool picture);
+    void askWhereToSave(bool asPicture);
     void say(const QString& notice);
     QString suggestedName() const;
 
     QString m_emptyText;
     QString m_fileName;
     QString m_reading;
-    QString m_description;  // the owner's, while a reading stands in its place
+    QString m_description;  // the owner's, while the reading stands in its place
+    bool m_said = false;    // it does
     QString m_notice;
     QPixmap m_frame;
     QPixmap m_pixmap;
