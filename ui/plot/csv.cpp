@@ -8,6 +8,25 @@ QString csvNumber(double value) {
     return std::isfinite(value) ? QString::number(value, 'g', 12) : QString();
 }
 
+QString csvHeading(const AxisSpec& spec, const QString& otherwise) {
+    const QString title = spec.title.isEmpty() ? otherwise : spec.title;
+    // Not translated: a file should read the same everywhere.
+    switch (spec.unit) {
+        case Unit::Bytes:
+            return title + QStringLiteral(" (bytes)");
+        case Unit::Microseconds:
+            return title + QStringLiteral(" (us)");
+        case Unit::TokensPerSecond:
+            return title + QStringLiteral(" (tokens/s)");
+        case Unit::Share:
+            return title + QStringLiteral(" (share)");
+        case Unit::Plain:
+        case Unit::Count:
+            break;
+    }
+    return title;
+}
+
 QString csvLine(const QStringList& fields) {
     QString line;
     for (const QString& field : fields) {

@@ -108,6 +108,51 @@ void PlotWidget::paintEvent(QPaintEvent*) {
     }
 }
 
+void PlotWidget::ensureLaidOut() {
+    if (m_frameStale) {
+        layOut();
+    }
+}
+
+void PlotWidget::paintBottomAxis(QPainter& painter, const Axis& axis, const QRect& area) const {
+    constexpr int kBetween = 18;
+    const QFontMetrics metrics = fontMetrics();
+    const Colours colours = Colours::of(palette());
+    const int top = area.bottom() + 4;
+    const QString caption = axis.caption();
+    const int captionWidth = caption.isEmpty() ? 0 : metrics.horizontalAdvance(caption) + 4;
+    const int end = width() - 4 - captionWidth;
+    // How wide the numbers are is known when they are: two rounds are enough.
+    std::vector<Tick> ticks;
+    int most = std::max(2, area.width() / 60);
+    for (int round = 0; round < 3; ++round) {
+        ticks = axis.ticks(most);
+        int widest = 0;
+        for (const Tick& tick : ticks) {
+            widest = std::max(widest, metrics.horizontalAdvance(tick.label));
+        }
+        const int fits = std::max(1, area.width() / (widest + kBetween));
+        if (static_cast<int>(ticks.size()) <= fits + 1 || axis.spec().logarithmic) {
+            break;
+        }
+        most = fits;
+    }
+    for (const Tick& tick : ticks) {
+        const int x = static_cast<int>(std::lround(axis.pixelOf(tick.value)));
+        painter.setPen(tick.label.isEmpty() ? mixed(colours.surface, colours.line, 0.5) : colours.line);
+        painter.drawLine(x, area.top(), x, area.bottom());
+        const int wide = metrics.horizontalAdvance(tick.label);
+        const int left = std::max(1, x - wide / 2);
+        if (left + wide + (captionWidth > 0 ? 8 : 0) <= end + (captionWidth > 0 ? 0 : 4)) {
+            painter.setPen(colours.muted);
+            painter.drawText(QRect(left, top, wide + 1, metrics.height()), Qt::AlignLeft | Qt::AlignVCenter,
+                             tick.label);
+        }
+    }
+    painter.setPen(colours.muted);
+    painter.drawText(QRect(end, top, captionWidth, metrics.height()), Qt::AlignRight | Qt::AlignVCenter, caption);
+}
+
 void PlotWidget::paintReading(QPainter& painter, QPoint near, const QString& text) const {
     constexpr int kInside = 6;
     constexpr int kAway = 12;

@@ -76,6 +76,7 @@ class PlotWidget : public QWidget {
     virtual void paintOver(QPainter& painter) = 0;
     // Lays out for the present size and data; called before a painting of the frame.
     virtual void layOut() {}
+    void ensureLaidOut();
 
     // Where a drag pans and the wheel zooms; null: neither does.
     virtual ZoomRange* zoomRange() { return nullptr; }
@@ -98,6 +99,9 @@ class PlotWidget : public QWidget {
     void stepByKey(int right, int down);
     // A box with lines of text near a point, inside the widget.
     void paintReading(QPainter& painter, QPoint near, const QString& text) const;
+
+    // Vertical lines of the grid, numbers below the area, and the axis' caption at their right end.
+    void paintBottomAxis(QPainter& painter, const Axis& axis, const QRect& area) const;
 
     bool event(QEvent* event) override;
     void paintEvent(QPaintEvent* event) override;
