@@ -7,6 +7,9 @@
 #include "ui/chat/chat_controller.h"
 #include "ui/device_choice.h"
 #include "ui/engine_controller.h"
+#include "ui/history/history.h"
+#include "ui/panels/selection.h"
+#include "ui/panels/token_log.h"
 #include "ui/recent_models.h"
 #include "ui/theme.h"
 
@@ -28,6 +31,7 @@ class MainWindow : public QMainWindow {
   public:
     struct Options {
         QString demoModel;           // empty: none at hand
+        QString historyFolder;       // where conversations are kept; empty: in memory only
         std::optional<Theme> theme;  // overrides the one kept in the settings
         QString device;              // engine::LoadRequest::device; empty: the one kept in the settings, else the best
         quint64 vramBytes = 0;       // budget on that device; 0: all that it has to give
@@ -49,6 +53,9 @@ class MainWindow : public QMainWindow {
     EngineController& engine() { return m_engine; }
     ConversationModel& conversation() { return m_conversation; }
     ChatController& chat() { return m_chat; }
+    History& history() { return m_history; }
+    TokenLog& tokenLog() { return m_tokens; }
+    Selection& selection() { return m_selection; }
     CommandPalette& commandPalette() const { return *m_palette; }
     ChatPage& page() const { return *m_page; }
     ExpertsPanel& expertsPanel() const { return *m_experts; }
@@ -87,6 +94,7 @@ class MainWindow : public QMainWindow {
     void refreshIcons();
     void refreshState();
     void refreshRecent();
+    void connectConversation();
     void createHardwareMenu();
     void refreshHardwareMenu();
     void refreshHardware();
@@ -97,7 +105,10 @@ class MainWindow : public QMainWindow {
     Options m_options;
     EngineController m_engine;
     ConversationModel m_conversation;
+    History m_history;
     ChatController m_chat;
+    TokenLog m_tokens;
+    Selection m_selection;
     RecentModels m_recent;
     ChatPage* m_page = nullptr;
     ExpertsPanel* m_experts = nullptr;
