@@ -96,7 +96,8 @@ std::uint64_t least(std::uint64_t lo, std::uint64_t hi, const std::function<bool
 // Of a device, as it was when it was looked at first.
 struct FitEstimator::DeviceFacts {
     DeviceInfo info;
-    std::string called;  // in sentences
+    std::string called;         // in sentences
+    std::uint64_t reserve = 0;  // of what is available, left alone unless a budget is named
     bool shares_host_memory = false;
     std::function<std::uint64_t(const Backend::StepShape&)> scratch_bytes;
 };
@@ -141,6 +142,7 @@ const FitEstimator::DeviceFacts& FitEstimator::facts_of(const LoadRequest& reque
     std::unique_ptr<DeviceFacts>& known = devices_[name];
     if (known != nullptr && !request.opens_device) return *known;
     auto facts = std::make_unique<DeviceFacts>();
+    std::uint64_t device_budget = 0;
     if (request.opens_device) {
         // Only tests name one; it stays open while it is asked.
         const std::shared_ptr<Backend> device = request.opens_device(request.vram_bytes);
@@ -167,6 +169,7 @@ const FitEstimator::DeviceFacts& FitEstimator::facts_of(const LoadRequest& reque
         CpuOperations host(*pool_, kernels::GemmMode::kF32);
         const std::unique_ptr<Backend> device = open_device(name, 0, host);
         facts->info = device->info();
+        device_budget = device->memory().usage().budget_bytes;
         // Its scratch memory is asked for now: it does not stay open.
         std::map<std::int64_t, std::uint64_t> scratch;
         const kernels::WeightType type = source_for(request).expert_type();
@@ -177,6 +180,9 @@ const FitEstimator::DeviceFacts& FitEstimator::facts_of(const LoadRequest& reque
             const auto found = scratch.lower_bound(shape.n_tokens);
             return found != scratch.end() ? found->second : scratch.rbegin()->second;
         };
+    }
+    if (facts->info.kind == DeviceKind::kCuda && device_budget > 0) {
+        facts->reserve = facts->info.available_bytes - std::min(facts->info.available_bytes, device_budget);
     }
     if (facts->called.empty()) facts->called = facts->info.name;
     known = std::move(facts);
@@ -202,13 +208,23 @@ FitEstimator::Room FitEstimator::room_for(const LoadRequest& request, const FitH
     if (!device.emulated && held.device == device.id) {
         room.vram_available = std::min(device.memory_bytes, room.vram_available + held.vram_bytes);
     }
+    const std::uint64_t wanted = request.vram_bytes;
+    if (device.kind == DeviceKind::kCuda && wanted > device.memory_bytes) {
+        throw Error(ErrorKind::kInvalidInput, device.name + " has " + format_bytes(device.memory_bytes) +
+                                                  " in all, less than the " + format_bytes(wanted) + " asked for.");
+    }
+    if (device.kind == DeviceKind::kCuda && wanted > room.vram_available) {
+        throw Error(ErrorKind::kOutOfMemory, device.name + " has " + format_bytes(room.vram_available) +
+                                                 " free, less than the " + format_bytes(wanted) + " asked for.");
+    }
     if (request.vram_bytes > room.vram_available) {
         throw Error(ErrorKind::kInvalidInput, "A budget of " + format_bytes(request.vram_bytes) + " is more than " +
                                                   room.facts->called +
                                                   " has to give: " + format_bytes(room.vram_available) + ", " +
                                                   format_bytes(request.vram_bytes - room.vram_available) + " less.");
     }
-    room.vram_arena = request.vram_bytes > 0 ? request.vram_bytes : room.vram_available;
+    room.vram_arena =
+        wanted > 0 ? wanted : room.vram_available - std::min(room.facts->reserve, room.vram_available / 8);
     return room;
 }
 
@@ -414,6 +430,11 @@ void FitEstimator::suggest(FitEstimate& estimate, const LoadRequest& request, co
         more.vram_bytes = std::min(estimate.vram_available, raised(request.vram_bytes + estimate.short_by));
         offer(FitChange::Kind::kVram, more);
     }
+    if (estimate.short_by == 0 && estimate.vram_is_short && request.vram_bytes > 0) {
+        LoadRequest all = request;
+        all.vram_bytes = 0;
+        offer(FitChange::Kind::kVram, all);
+    }
     if (estimate.short_by > 0 && !estimate.vram_is_short && request.ram_bytes > 0) {
         LoadRequest more = request;
         more.ram_bytes = std::min(estimate.ram_available, raised(request.ram_bytes + estimate.short_by));
@@ -454,7 +475,16 @@ void FitEstimator::suggest(FitEstimate& estimate, const LoadRequest& request, co
 }
 
 FitEstimate FitEstimator::estimate(const LoadRequest& request, const FitHeld& held) {
-    FitEstimate estimate = try_out(request, held);
+    FitEstimate estimate;
+    try {
+        estimate = try_out(request, held);
+    } catch (const Error& error) {
+        // A GPU that has the memory, but not free.
+        if (error.kind() != ErrorKind::kOutOfMemory) throw;
+        estimate.problem = error.what();
+        estimate.vram_is_short = true;
+        estimate.device = facts_of(request).info;
+    }
     if (!estimate.fits) suggest(estimate, request, held);
     return estimate;
 }
