@@ -53,6 +53,8 @@ class Axis {
     // Multiples of 1, 2 or 5 times a power of ten inside lo..hi, at most about `most`; on a logarithmic axis powers of
     // ten, and lines between them where there is room.
     std::vector<Tick> ticks(int most) const;
+    // A value of this axis, with its unit, as exact as one pixel is.
+    QString textAt(double value) const;
     // Title and unit, as written at the end of the axis: "copied (GB)", "ms".
     QString caption() const;
 

@@ -12,6 +12,7 @@ struct Histogram {
     double lo = 0;
     double width = 1;
     std::vector<double> counts;
+    bool openEnd = false;  // the last bin also counts what lies beyond it
     bool operator==(const Histogram&) const = default;
 };
 // Bins of a nice width, at most `most`; values that are not finite are left out. Values beyond the given quantile
@@ -49,8 +50,8 @@ class BarPlot : public PlotWidget {
     void setEmphasised(int group);
 
     int groupCount() const;
-    std::optional<BarIndex> barAt(QPoint at) const;
-    QRectF rectOf(BarIndex bar) const;
+    std::optional<BarIndex> barAt(QPoint at);
+    QRectF rectOf(BarIndex bar);
     std::optional<BarIndex> current() const { return m_current; }
 
     QString csv() const override;
@@ -61,7 +62,7 @@ class BarPlot : public PlotWidget {
     void barClicked(int group, int series);
 
   protected:
-    bool isEmpty() const override { return groupCount() == 0; }
+    bool isEmpty() const override { return groupCount() == 0 || seriesCount() == 0; }
     void layOut() override;
     void paintFrame(QPainter& painter) override;
     void paintData(QPainter& painter) override;
@@ -71,6 +72,9 @@ class BarPlot : public PlotWidget {
     void click(Qt::MouseButton button) override;
 
   private:
+    void changed();
+    bool lies() const { return m_orientation == Qt::Horizontal && !m_isHistogram; }
+    int seriesCount() const;
     double valueOf(BarIndex bar) const;
     QString textOf(BarIndex bar) const;
     QString groupText(int group) const;
@@ -88,6 +92,7 @@ class BarPlot : public PlotWidget {
     int m_emphasised = -1;
     Axis m_values;
     Axis m_bins;
+    std::vector<Tick> m_ticks;
     QRect m_area;
     std::optional<BarIndex> m_current;
 };

@@ -4,9 +4,13 @@
 #include <QString>
 #include <QStringList>
 
+#include "ui/plot/axis.h"
+
 namespace offstage::ui {
 
 QString csvNumber(double value);  // up to 12 digits; NaN and infinities are an empty field
+// "copied (bytes)": the title, or the other name where it has none, and the unit the values are in.
+QString csvHeading(const AxisSpec& spec, const QString& otherwise);
 QString csvLine(const QStringList& fields);
 
 }  // namespace offstage::ui

@@ -46,9 +46,9 @@ class LinePlot : public PlotWidget {
     void setLevels(const std::vector<PlotMark>& levels);  // values of y
     void setEvents(const std::vector<PlotMark>& events);  // values of x
 
-    Axis xAxis() const { return m_x; }
-    Axis yAxis() const { return m_y; }
-    QRect plotArea() const { return m_area; }
+    Axis xAxis();
+    Axis yAxis();
+    QRect plotArea();
     // Shows this part of x.
     void showX(double lo, double hi);
     void showAll();
@@ -68,9 +68,10 @@ class LinePlot : public PlotWidget {
     void paintFrame(QPainter& painter) override;
     void paintData(QPainter& painter) override;
     void paintOver(QPainter& painter) override;
-    ZoomRange* zoomRange() override { return &m_zoom; }
+    ZoomRange* zoomRange() override;
     Axis zoomAxis() const override { return m_x; }
     void zoomChanged() override;
+    std::optional<double> keyZoomCentre() const override { return m_crosshair; }
     void pointAt(std::optional<QPoint> at) override;
     void step(int right, int down) override;
     void click(Qt::MouseButton button) override;
@@ -87,7 +88,12 @@ class LinePlot : public PlotWidget {
     Range rangeOfX() const;
     Range rangeOfY() const;
     std::optional<double> nearestX(double x) const;
+    const QPointF* pointAtCrosshair(const Series& series) const;
     void refreshReading();
+    void paintSeries(QPainter& painter, const Series& series) const;
+    void paintPoints(QPainter& painter, const Series& series, std::size_t begin, std::size_t end) const;
+    void paintColumns(QPainter& painter, const Series& series, std::size_t begin, std::size_t end) const;
+    void paintMarkers(QPainter& painter, const Series& series, std::size_t begin, std::size_t end) const;
     std::vector<LegendEntry> legend() const;
 
     std::vector<Series> m_series;
@@ -98,6 +104,7 @@ class LinePlot : public PlotWidget {
     std::vector<PlotMark> m_levels, m_events;
     ZoomRange m_zoom;
     Axis m_x, m_y;
+    std::vector<Tick> m_yTicks;
     QRect m_area;
     int m_legendHeight = 0;
     std::optional<double> m_crosshair;

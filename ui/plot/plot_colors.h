@@ -27,11 +27,12 @@ double contrastOf(const QColor& a, const QColor& b);
 QColor mixed(const QColor& a, const QColor& b, double shareOfB);
 
 enum class Pattern { Solid, Diagonal, Dots, BackDiagonal, Horizontal, Cross, Vertical };
-// A pattern for the index-th category, of the same period as the colours.
+// A pattern for the index-th category; goes round so that colour and pattern together repeat after 49.
 Pattern patternOf(int index);
 // Whether the pattern has ink at this pixel; all repeat after kPatternPeriod pixels in both directions.
 inline constexpr int kPatternPeriod = 6;
 bool hasInk(Pattern pattern, int x, int y);
+QColor patternInk(const QColor& colour);
 QBrush patternBrush(const QColor& colour, Pattern pattern);
 
 struct LegendEntry {

@@ -76,11 +76,14 @@ class PlotWidget : public QWidget {
     virtual void paintOver(QPainter& painter) = 0;
     // Lays out for the present size and data; called before a painting of the frame.
     virtual void layOut() {}
+    void ensureLaidOut();
 
     // Where a drag pans and the wheel zooms; null: neither does.
     virtual ZoomRange* zoomRange() { return nullptr; }
     virtual Axis zoomAxis() const { return {}; }
     virtual void zoomChanged() {}
+    // What + and - keep in its place; nullopt: the middle.
+    virtual std::optional<double> keyZoomCentre() const { return std::nullopt; }
 
     // The mouse is here; nullopt: it left.
     virtual void pointAt(std::optional<QPoint> at) = 0;
@@ -92,9 +95,15 @@ class PlotWidget : public QWidget {
 
     void setReading(const QString& text);
     bool pointedByKey() const { return m_byKey; }
+    // As an arrow key does.
+    void stepByKey(int right, int down);
     // A box with lines of text near a point, inside the widget.
     void paintReading(QPainter& painter, QPoint near, const QString& text) const;
 
+    // Vertical lines of the grid, numbers below the area, and the axis' caption at their right end.
+    void paintBottomAxis(QPainter& painter, const Axis& axis, const QRect& area) const;
+
+    bool event(QEvent* event) override;
     void paintEvent(QPaintEvent* event) override;
     void mousePressEvent(QMouseEvent* event) override;
     void mouseMoveEvent(QMouseEvent* event) override;
@@ -112,14 +121,15 @@ class PlotWidget : public QWidget {
   private:
     void ensureRendered();
     void afterZoom();
-    void askWhereToSave(bool picture);
+    void askWhereToSave(bool asPicture);
     void say(const QString& notice);
     QString suggestedName() const;
 
     QString m_emptyText;
     QString m_fileName;
     QString m_reading;
-    QString m_description;  // the owner's, while a reading stands in its place
+    QString m_description;  // the owner's, while the reading stands in its place
+    bool m_said = false;    // it does
     QString m_notice;
     QPixmap m_frame;
     QPixmap m_pixmap;

@@ -40,7 +40,6 @@ struct Column {
     double x = 0;  // pixel, the column's left edge
     double first = 0, low = 0, high = 0, last = 0;
     bool joined = false;  // no gap between this column and the one before
-    bool gapInside = false;
 };
 
 // Columns of the points begin..end whose x, times `perUnit` plus `offset`, falls into them. Values that are NaN leave

@@ -39,9 +39,9 @@ class StackedBar : public PlotWidget {
     // What the free part is called in the legend and the reading; "free" unless told.
     void setFreeName(const QString& name);
 
-    std::optional<PartIndex> partAt(QPoint at) const;
+    std::optional<PartIndex> partAt(QPoint at);
     // Empty where the part has no size.
-    QRectF rectOf(PartIndex part) const;
+    QRectF rectOf(PartIndex part);
     std::optional<PartIndex> current() const { return m_current; }
 
     QString csv() const override;
@@ -64,6 +64,10 @@ class StackedBar : public PlotWidget {
     void click(Qt::MouseButton button) override;
 
   private:
+    const Row& rowAt(int row) const { return m_rows[static_cast<size_t>(row)]; }
+    // Name and size on a part, as much as fits; `ground` is laid under the letters where it is valid.
+    void writeUpon(QPainter& painter, const QRectF& rect, const QString& name, const QString& size, const QColor& ink,
+                   const QColor& ground = {}) const;
     double end() const;
     double used(const Row& row) const;
     std::vector<LegendEntry> legend() const;

@@ -33,12 +33,12 @@ class TimelinePlot : public PlotWidget {
     // By begin.
     const std::vector<Span>& spans() const { return m_spans; }
 
-    Axis axis() const { return m_x; }
+    Axis axis();
     void showTime(double begin_us, double end_us);
     void showAll();
     // Index in spans().
-    std::optional<int> spanAt(QPoint at) const;
-    QRectF rectOf(int span) const;
+    std::optional<int> spanAt(QPoint at);
+    QRectF rectOf(int span);
     std::optional<int> current() const { return m_current; }
     // Marks the span with this id and brings it into sight; no such span: nothing is marked.
     void setCurrentId(qint64 id);
@@ -60,6 +60,7 @@ class TimelinePlot : public PlotWidget {
     ZoomRange* zoomRange() override { return &m_zoom; }
     Axis zoomAxis() const override { return m_x; }
     void zoomChanged() override;
+    std::optional<double> keyZoomCentre() const override;
     void pointAt(std::optional<QPoint> at) override;
     // Left and right: the previous and next span of the lane; up and down: the nearest span of the next lane.
     void step(int right, int down) override;
@@ -80,6 +81,8 @@ class TimelinePlot : public PlotWidget {
     std::optional<int> spanAtTime(const Track& track, double from_us, double to_us) const;
     QRectF trackRect(int lane, bool predicted) const;
     void setCurrent(std::optional<int> span);
+    void refreshReading();
+    void bringIntoSight(int index);
     void paintTrack(QPainter& painter, int lane, bool predicted);
     QString textOf(int span) const;
     std::vector<LegendEntry> legend() const;
