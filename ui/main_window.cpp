@@ -10,6 +10,7 @@
 #include <QFileInfo>
 #include <QLabel>
 #include <QMenu>
+#include <QMenuBar>
 #include <QMimeData>
 #include <QSettings>
 #include <QStatusBar>
@@ -22,6 +23,7 @@
 #include "ui/panels/experts_panel.h"
 #include "ui/settings/sampling_panel.h"
 #include "ui/status_line.h"
+#include "ui/widgets/command_palette.h"
 #include "ui/widgets/drop_hint.h"
 
 namespace offstage::ui {
@@ -40,6 +42,8 @@ MainWindow::MainWindow(SessionFactory factory, const Options& options, QWidget* 
     createDocks();
     createToolBar();
     createMenus();
+    createHardwareMenu();
+    m_palette = new CommandPalette(*menuBar(), this);
     m_dropHint = new DropHint(this);
 
     connect(m_page, &ChatPage::openRequested, this, &MainWindow::chooseModel);
@@ -70,16 +74,6 @@ MainWindow::MainWindow(SessionFactory factory, const Options& options, QWidget* 
 MainWindow::~MainWindow() {
     // Before the widgets that listen to it.
     m_engine.shutdown();
-}
-
-void MainWindow::openModel(const QString& model) {
-    if (!m_openedModel.isEmpty()) {
-        m_previousModel = m_openedModel;
-        m_openedModel.clear();
-    }
-    engine::LoadRequest request;
-    request.model = model.toStdString();
-    m_engine.openModel(request);
 }
 
 bool MainWindow::sendPrompt(const QString& prompt) {
@@ -146,9 +140,9 @@ void MainWindow::onLoadFailed(const QString& model, const EngineFailure& failure
 void MainWindow::refreshState() {
     const auto& model = m_engine.model();
     const bool loading = m_engine.state() == EngineController::State::Loading;
+    refreshHardware();
     m_modelLabel->setText(model ? QString::fromStdString(model->name) : loading ? tr("Loading…") : tr("No model"));
     m_modelLabel->setToolTip(model ? QString::fromStdString(model->source) + u'\n' + modelText(*model) : QString());
-    m_hardwareLabel->setText(model ? hardwareText(*model) : QString());
     m_actions.stop->setEnabled(m_engine.state() == EngineController::State::Generating || m_chat.hasWaitingPrompt());
     setWindowTitle(model ? tr("%1 – Offstage").arg(QString::fromStdString(model->name)) : tr("Offstage"));
 }

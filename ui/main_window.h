@@ -5,15 +5,18 @@
 #include <QMainWindow>
 
 #include "ui/chat/chat_controller.h"
+#include "ui/device_choice.h"
 #include "ui/engine_controller.h"
 #include "ui/recent_models.h"
 #include "ui/theme.h"
 
 class QLabel;
+class QToolButton;
 
 namespace offstage::ui {
 
 class ChatPage;
+class CommandPalette;
 class DropHint;
 class ExpertsPanel;
 class SamplingPanel;
@@ -26,18 +29,27 @@ class MainWindow : public QMainWindow {
     struct Options {
         QString demoModel;           // empty: none at hand
         std::optional<Theme> theme;  // overrides the one kept in the settings
+        QString device;              // engine::LoadRequest::device; empty: the one kept in the settings, else the best
+        quint64 vramBytes = 0;       // budget on that device; 0: all that it has to give
     };
 
     MainWindow(SessionFactory factory, const Options& options, QWidget* parent = nullptr);
     ~MainWindow() override;
 
+    // On the chosen device.
     void openModel(const QString& model);
+    // Opens the model that is open again, on another device. vramBytes 0: all that it has to give.
+    void useDevice(const QString& device, quint64 vramBytes = 0);
+    // An emulated GPU, so small that the demo model does not fit into its memory: experts come and go.
+    void tryEmulatedGpu();
+    const DeviceChoices& devices() const { return m_devices; }
     // Sends it now, or as soon as the model is ready.
     bool sendPrompt(const QString& prompt);
 
     EngineController& engine() { return m_engine; }
     ConversationModel& conversation() { return m_conversation; }
     ChatController& chat() { return m_chat; }
+    CommandPalette& commandPalette() const { return *m_palette; }
     ChatPage& page() const { return *m_page; }
     ExpertsPanel& expertsPanel() const { return *m_experts; }
     SamplingPanel& samplingPanel() const { return *m_sampling; }
@@ -64,6 +76,7 @@ class MainWindow : public QMainWindow {
         QAction* stop = nullptr;
         QAction* copy = nullptr;
         QAction* copyConversation = nullptr;
+        QAction* palette = nullptr;
     };
 
     void createActions();
@@ -74,6 +87,9 @@ class MainWindow : public QMainWindow {
     void refreshIcons();
     void refreshState();
     void refreshRecent();
+    void createHardwareMenu();
+    void refreshHardwareMenu();
+    void refreshHardware();
     void handle(ProblemAction action);
     void onLoadFailed(const QString& model, const EngineFailure& failure);
     void about();
@@ -91,11 +107,17 @@ class MainWindow : public QMainWindow {
     QDockWidget* m_samplingDock = nullptr;
     QMenu* m_recentMenu = nullptr;
     QLabel* m_modelLabel = nullptr;
-    QLabel* m_hardwareLabel = nullptr;
+    QToolButton* m_hardware = nullptr;
+    QMenu* m_hardwareMenu = nullptr;
+    CommandPalette* m_palette = nullptr;
+    DeviceChoices m_devices;
+    QString m_device;  // the chosen one
+    quint64 m_vramBytes = 0;
     DropHint* m_dropHint = nullptr;
     Actions m_actions;
     Theme m_theme = Theme::System;
     QString m_openedModel;    // the one that works
+    QString m_loadingModel;   // the one being opened
     QString m_previousModel;  // the one before a load that failed
 };
 

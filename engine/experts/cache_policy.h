@@ -1,30 +1,13 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
-#include <string_view>
 
+#include "engine/experts/cache_kind.h"
 #include "engine/plan/popularity.h"
 
 namespace offstage::engine {
-
-enum class CacheKind : std::uint8_t {
-    kStatic,    // nothing moves
-    kLruLayer,  // least recently used of the same layer: every layer keeps its number of slots
-                // (Mixtral-Offloading, 3.1)
-    kLru,       // least recently used of all layers
-    kLfu,       // least frequently used, counts that halve
-    // Segmented LRU: the hottest residents are protected, of the others the least recently used goes, or else the
-    // coldest; and only for an expert that is hotter by a margin, so that a scan of experts called once moves nothing.
-    kSlru,
-};
-inline constexpr std::array kCacheKinds = {CacheKind::kStatic, CacheKind::kLruLayer, CacheKind::kLru, CacheKind::kLfu,
-                                           CacheKind::kSlru};
-std::string_view name_of(CacheKind kind);           // "static", "lru-layer", "lru", "lfu", "slru"
-CacheKind parse_cache_kind(std::string_view name);  // throws Error (kInvalidInput), listing the names
 
 struct ExpertKey {
     std::int32_t layer = 0;

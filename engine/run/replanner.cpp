@@ -204,8 +204,9 @@ void Replanner::start_moving() {
     try {
         model_.make_room_for(target_.plan, target_.budget);
         migrator_.begin(target_.plan);
+        phase_ = model_.frees_device_of_kv(target_.plan) ? Phase::kFreeing : Phase::kExperts;
     } catch (const Error& error) {
-        go_back(ReplanState::kFailed, error.what());
+        go_back(going_back_.value_or(ReplanState::kFailed), error.what());
     }
 }
 
@@ -221,42 +222,80 @@ void Replanner::go_back(ReplanState because, const std::string& problem) {
         report().visible = migrator_.progress().visible;
         report().bytes_moved = migrator_.progress().bytes_moved;
     } else {
-        // Not even the way back is open: what is in force fits, and stays.
-        problem_ += (problem_.empty() ? "" : " ") + std::string("Going back failed as well: ") + problem;
-        in_force_ = plan_as_it_is();
-        migrator_.stop();
-        end(*going_back_, problem_);
+        stay_as_it_is(problem);
         return;
     }
     target_ = {in_force_, budget_, uniform_};
+    start_moving();
+}
+
+// Not even the way back is open: every expert has a whole copy somewhere, and that is the plan from now on. Copies on
+// the device that the old budgets have no room for go.
+void Replanner::stay_as_it_is(const std::string& problem) {
+    problem_ += (problem_.empty() ? "" : " ") + std::string("Going back failed as well: ") + problem;
+    migrator_.stop();
+    in_force_ = plan_as_it_is();
+    shed(budget_);
+    in_force_ = plan_as_it_is();
     try {
-        model_.make_room_for(target_.plan, target_.budget);
-        migrator_.begin(target_.plan);
-    } catch (const Error& error) {
-        go_back(because, error.what());
+        while (!model_.resize_kv(in_force_)) {
+        }
+    } catch (const Error&) {  // answers end where its blocks do
     }
+    end(*going_back_, problem_);
+}
+
+void Replanner::shed(const Budget& budget) {
+    ExpertStore& experts = model_.experts();
+    experts.settle();
+    const auto trim = [&](Arena& arena, std::uint64_t bytes, const auto& can_go, const auto& drop) {
+        while (bytes > 0 && arena.usage().used_bytes > bytes) {
+            std::size_t least = experts.size();
+            const auto share = [&](std::size_t i) {
+                return model_.popularity().share(experts.key(i).layer, experts.key(i).expert);
+            };
+            for (std::size_t i = 0; i < experts.size(); ++i) {
+                if (can_go(i) && (least == experts.size() || share(i) < share(least))) least = i;
+            }
+            if (least == experts.size()) break;
+            drop(least);
+            experts.settle();
+        }
+        const std::uint64_t fits = std::max(bytes, arena.usage().used_bytes);
+        if (bytes > 0 && fits < arena.usage().budget_bytes) arena.set_budget(fits);
+    };
+    if (model_.device().shares_host_memory()) return;  // one copy each
+    trim(
+        model_.device().memory(), budget.vram_bytes,
+        [&](std::size_t i) { return experts.on_device(i) && experts.in_ram(i); },
+        [&](std::size_t i) { experts.drop_device(i); });
+    trim(
+        model_.ram(), budget.ram_bytes, [&](std::size_t i) { return experts.on_device(i) && experts.in_ram(i); },
+        [&](std::size_t i) { experts.drop_ram(i); });
+    budget_.vram_bytes = std::max(budget.vram_bytes, model_.device().memory().usage().used_bytes);
+    budget_.ram_bytes = std::max(budget.ram_bytes, model_.ram().usage().used_bytes);
 }
 
 void Replanner::between_layers() {
-    if (moving_) migrator_.advance(Migrator::When::kBetweenLayers);
+    if (moving_ && phase_ == Phase::kExperts) migrator_.advance(Migrator::When::kBetweenLayers);
 }
 
 void Replanner::between_steps(std::int64_t at_token) {
     if (!moving_) return;
     at_token_ = at_token;
-    migrator_.advance(Migrator::When::kBetweenSteps);
-    settle();
+    advance(Migrator::When::kBetweenSteps);
 }
 
 void Replanner::finish(const std::stop_token& stop) {
     while (moving_ && !stop.stop_requested()) {
-        migrator_.advance(Migrator::When::kIdle);
-        settle();
-        if (moving_ && migrator_.moving()) migrator_.wait();
+        advance(Migrator::When::kIdle);
+        if (moving_ && phase_ == Phase::kExperts) migrator_.wait();
     }
 }
 
-void Replanner::settle() {
+void Replanner::advance(Migrator::When when) {
+    if (phase_ != Phase::kExperts) return resize_kv();
+    migrator_.advance(when);
     if (migrator_.state() == MigrationState::kFailed) {
         go_back(ReplanState::kFailed, migrator_.problem());
         return;
@@ -265,7 +304,27 @@ void Replanner::settle() {
         report().visible = migrator_.progress().visible;
         report().bytes_moved = migrator_.progress().bytes_moved;
     }
-    if (migrator_.state() != MigrationState::kDone) return;
+    if (migrator_.state() == MigrationState::kDone) phase_ = Phase::kKvCache;
+}
+
+void Replanner::resize_kv() {
+    try {
+        if (!model_.resize_kv(target_.plan)) return;
+    } catch (const Error& error) {
+        // Its blocks may find room in RAM when experts have left that.
+        if (phase_ != Phase::kFreeing || error.kind() != ErrorKind::kOutOfMemory) {
+            go_back(ReplanState::kFailed, error.what());
+            return;
+        }
+    }
+    if (phase_ == Phase::kFreeing) {
+        phase_ = Phase::kExperts;
+    } else {
+        settle();
+    }
+}
+
+void Replanner::settle() {
     const std::int64_t used = tokens_in_use_ ? tokens_in_use_() : 0;
     if (target_.plan.context < used && !going_back_.has_value()) {
         go_back(ReplanState::kFailed, "The conversation has outgrown a context of " +

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/experts/cache_policy.h"
+#include "engine/experts/cache_kind.h"
 #include "engine/model/indices.h"
 #include "engine/plan/dispatch_policy.h"
 #include "engine/plan/planner.h"
