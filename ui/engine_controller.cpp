@@ -68,6 +68,7 @@ void EngineController::openModel(const engine::LoadRequest& request) {
     m_loadStop = std::stop_source();
     m_loadId = ++m_lastId;
     m_model.reset();
+    m_loadRequest = request;
     m_loadingModel = QString::fromStdString(request.model);
     setState(State::Loading);
     Q_EMIT loadStarted(m_loadingModel);

@@ -26,6 +26,8 @@ class EngineController : public QObject {
 
     State state() const { return m_state; }
     const std::optional<engine::ModelSummary>& model() const { return m_model; }
+    // What the model was opened with, or the one that is being opened.
+    const engine::LoadRequest& loadRequest() const { return m_loadRequest; }
     bool isAnswering() const { return m_state == State::Generating || m_state == State::Stopping; }
 
     // Replaces the model; a running load or answer is stopped and its results dropped.
@@ -89,6 +91,7 @@ class EngineController : public QObject {
     EngineWorker* m_worker;  // deleted on its own thread when that ends
     State m_state = State::NoModel;
     std::optional<engine::ModelSummary> m_model;
+    engine::LoadRequest m_loadRequest;
     QString m_loadingModel;
     RequestId m_lastId = 0;
     RequestId m_loadId = 0;      // 0: none
