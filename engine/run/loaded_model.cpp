@@ -553,6 +553,7 @@ void LoadedModel::describe(const LoadRequest& request) {
     if (popularity_.n_tokens > 0) summary_.popularity = popularity_.source;
     if (!plan_.note.empty()) summary_.notes.push_back(plan_.note);
     for (const std::string& note : experts_->notes()) summary_.notes.push_back(note);
+    if (std::string note = expert_source_->take_cache_problem(); !note.empty()) summary_.notes.push_back(note);
 }
 
 }  // namespace offstage::engine
