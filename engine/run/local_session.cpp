@@ -524,6 +524,7 @@ void LocalSession::report(GenerationResult& result) const {
     report.guessed_copies = totals.guessed_copies;
     report.used_guesses = totals.used_guesses;
     report.admissions = totals.admissions;
+    for (const double us : steps_us_) report.steps_s.push_back(static_cast<float>(us / 1e6));
     if (!steps_us_.empty()) {
         std::vector<double> sorted = steps_us_;
         std::sort(sorted.begin(), sorted.end());

@@ -170,7 +170,8 @@ struct DeviceReport {
     std::uint64_t admissions = 0;        // copies on demand that stayed on the device
     double median_step_s = 0;            // of one token's step in decode, by the device's clock
     double longest_step_s = 0;
-    double mean_bits = 0;  // per expert weight, when the answer ended
+    double mean_bits = 0;        // per expert weight, when the answer ended
+    std::vector<float> steps_s;  // of each decode step, by the device's clock: the times from one token to the next
 };
 
 // One of several answers.
