@@ -18,6 +18,7 @@ class QToolButton;
 
 namespace offstage::ui {
 
+class BudgetPanel;
 class ChatPage;
 class CommandPalette;
 class DropHint;
@@ -58,6 +59,9 @@ class MainWindow : public QMainWindow {
     Selection& selection() { return m_selection; }
     CommandPalette& commandPalette() const { return *m_palette; }
     ChatPage& page() const { return *m_page; }
+    // "experts", "budget", "sampling" ...; nullptr: no such panel.
+    QDockWidget* dock(const QString& name) const;
+    BudgetPanel& budgetPanel() const { return *m_budget; }
     ExpertsPanel& expertsPanel() const { return *m_experts; }
     SamplingPanel& samplingPanel() const { return *m_sampling; }
     StatusLine& statusLine() const { return *m_status; }
@@ -90,6 +94,9 @@ class MainWindow : public QMainWindow {
     void createMenus();
     void createToolBar();
     void createDocks();
+    QDockWidget* addDock(const QString& name, const QString& title, const QString& tip, QWidget* panel,
+                         const QString& icon = {});
+    static QString iconOf(const QDockWidget& dock);
     void setTheme(Theme theme);
     void refreshIcons();
     void refreshState();
@@ -114,8 +121,8 @@ class MainWindow : public QMainWindow {
     ExpertsPanel* m_experts = nullptr;
     SamplingPanel* m_sampling = nullptr;
     StatusLine* m_status = nullptr;
-    QDockWidget* m_expertsDock = nullptr;
-    QDockWidget* m_samplingDock = nullptr;
+    BudgetPanel* m_budget = nullptr;
+    QList<QDockWidget*> m_docks;  // in the menu's order
     QMenu* m_recentMenu = nullptr;
     QLabel* m_modelLabel = nullptr;
     QToolButton* m_hardware = nullptr;
