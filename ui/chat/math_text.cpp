@@ -108,6 +108,23 @@ QString grouped(const QString& text) {
     return isAtom(text) || wrapped ? text : u'(' + text + u')';
 }
 
+// What stands under a root or below a fraction's bar binds tighter than a product: √(2π), not √2π.
+bool isSingle(QStringView text) {
+    const auto digit = [](QChar c) { return c.isDigit() || c == u'.'; };
+    if (std::all_of(text.begin(), text.end(), digit)) {
+        return true;
+    }
+    const qsizetype base = !text.isEmpty() && text.front().isHighSurrogate() ? 2 : 1;
+    const QStringView rest = text.mid(std::min(base, text.size()));
+    return std::all_of(rest.begin(), rest.end(), [](QChar c) {
+        return c.isMark() || c == u'′' || c.category() == QChar::Number_Other || c.category() == QChar::Letter_Modifier;
+    });
+}
+
+QString tightlyGrouped(const QString& text) {
+    return isSingle(text) ? text : isAtom(text) ? u'(' + text + u')' : grouped(text);
+}
+
 QString raised(const QString& text, bool up) {
     QString out;
     for (const QChar c : text) {
@@ -253,7 +270,7 @@ QString TexReader::command(QString& out) {
     if (which == u"frac" || which == u"dfrac" || which == u"tfrac" || which == u"cfrac") {
         const QString above = argument();
         const QString below = argument();
-        return grouped(above) + u'/' + grouped(below);
+        return grouped(above) + u'/' + tightlyGrouped(below);
     }
     if (which == u"binom" || which == u"dbinom" || which == u"tbinom") {
         const QString above = argument();
@@ -267,7 +284,7 @@ QString TexReader::command(QString& out) {
                              : degree == u"3"                   ? QStringLiteral("∛")
                              : degree == u"4"                   ? QStringLiteral("∜")
                                                                 : raised(degree, true) + u'√';
-        return sign + grouped(argument());
+        return sign + tightlyGrouped(argument());
     }
     if (which == u"left" || which == u"right" || which == u"middle") {
         skipBlanks();
