@@ -223,7 +223,7 @@ QString TexReader::environment(const QString& environmentName) {
     // Rows come apart at the line feeds that sequence() has made of "\\".
     QStringList rows = body.split(u'\n', Qt::SkipEmptyParts);
     for (QString& row : rows) {
-        row = row.simplified();
+        row = row.trimmed();
     }
     static const QHash<QString, QStringList> kBrackets{
         {QStringLiteral("pmatrix"), {QStringLiteral("("), QStringLiteral(")")}},
@@ -398,7 +398,9 @@ QString TexReader::sequence(QStringView stop) {
         } else if (c == u'*') {
             out += u'∗';
         } else if (c == u'&') {
-            out += stop.contains(u"matrix") || stop.startsWith(u"array") ? QStringLiteral("  ") : QStringLiteral(" ");
+            // An em space parts a matrix's columns; aligned formulas are not parted.
+            const bool columns = stop.contains(u"matrix") || stop.startsWith(u"array");
+            out += columns ? QStringLiteral("\u2003") : QStringLiteral(" ");
         } else if (c == u'~' || c.isSpace()) {
             if (!out.isEmpty() && !out.back().isSpace()) {
                 out += u' ';
@@ -496,9 +498,11 @@ QString mathToText(QStringView tex, bool display) {
     QString out = TexReader(tex, display).all();
     QStringList lines = out.split(u'\n', Qt::SkipEmptyParts);
     for (QString& line : lines) {
-        while (line.contains(u"   ")) {
-            line.replace(QStringLiteral("   "), QStringLiteral("  "));
+        while (line.contains(u"  ")) {
+            line.replace(QStringLiteral("  "), QStringLiteral(" "));
         }
+        line.replace(QStringLiteral(" \u2003"), QStringLiteral("\u2003"));
+        line.replace(QStringLiteral("\u2003 "), QStringLiteral("\u2003"));
         while (line.endsWith(u' ')) {
             line.chop(1);
         }
