@@ -6,6 +6,7 @@
 #include <QDir>
 #include <QFileInfo>
 #include <QPixmap>
+#include <QStandardPaths>
 #include <QTextStream>
 #include <QTimer>
 
@@ -87,6 +88,7 @@ CommandLine parse(const QApplication& app) {
         line.window.theme = offstage::ui::themeFromName(chosen);
     }
     line.window.demoModel = findDemoModel();
+    line.window.historyFolder = QStandardPaths::writableLocation(QStandardPaths::AppDataLocation);
     line.window.device = parser.value(device);
     if (parser.isSet(vram)) {
         try {

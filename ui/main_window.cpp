@@ -12,11 +12,13 @@
 #include <QMenu>
 #include <QMenuBar>
 #include <QMimeData>
+#include <QPlainTextEdit>
 #include <QSettings>
 #include <QStatusBar>
 #include <QUrl>
 
 #include "ui/chat/chat_page.h"
+#include "ui/chat/conversation_view.h"
 #include "ui/chat/input_bar.h"
 #include "ui/format.h"
 #include "ui/icons.h"
@@ -29,11 +31,19 @@
 namespace offstage::ui {
 
 MainWindow::MainWindow(SessionFactory factory, const Options& options, QWidget* parent)
-    : QMainWindow(parent), m_options(options), m_engine(std::move(factory)), m_chat(m_engine, m_conversation) {
+    : QMainWindow(parent),
+      m_options(options),
+      m_engine(std::move(factory)),
+      m_chat(m_engine, m_conversation, m_history),
+      m_tokens(m_engine),
+      m_selection(m_tokens) {
     setWindowTitle(tr("Offstage"));
     setWindowIcon(programIcon());
     setAcceptDrops(true);
     setDockNestingEnabled(true);
+    if (!options.historyFolder.isEmpty()) {
+        m_history.open(options.historyFolder);
+    }
 
     m_page = new ChatPage(m_engine, m_conversation, m_chat);
     setCentralWidget(m_page);
@@ -58,8 +68,7 @@ MainWindow::MainWindow(SessionFactory factory, const Options& options, QWidget* 
         refreshState();
     });
     connect(&m_recent, &RecentModels::changed, this, &MainWindow::refreshRecent);
-    connect(m_sampling, &SamplingPanel::samplingChanged, this, [this](const Sampling& s) { m_chat.setSampling(s); });
-    m_chat.setSampling(m_sampling->sampling());
+    connectConversation();
 
     QSettings settings;
     setTheme(options.theme.value_or(themeFromName(settings.value(QStringLiteral("theme")).toString())));
@@ -74,6 +83,37 @@ MainWindow::MainWindow(SessionFactory factory, const Options& options, QWidget* 
 MainWindow::~MainWindow() {
     // Before the widgets that listen to it.
     m_engine.shutdown();
+}
+
+void MainWindow::connectConversation() {
+    ConversationView& view = m_page->view();
+    connect(&view, &ConversationView::promptEdited, &m_chat, &ChatController::editPrompt);
+    connect(&view, &ConversationView::regenerateRequested, &m_chat, &ChatController::regenerate);
+    connect(&view, &ConversationView::continueRequested, &m_chat, &ChatController::continueAnswer);
+    connect(&view, &ConversationView::branchRequested, this, [this](MessageId id, int branch) {
+        if (const Message* message = m_conversation.find(id)) {
+            m_chat.switchBranch(id, branch - message->branch);
+        }
+    });
+
+    connect(&m_chat, &ChatController::answerExtended, &m_tokens, &TokenLog::addTokens);
+    connect(&view, &ConversationView::tokenPicked, &m_selection, &Selection::selectTokenAt);
+    connect(&view, &ConversationView::tokenTimelineRequested, this,
+            [this](MessageId id) { m_selection.selectToken(id, m_tokens.tokenCount(id) - 1); });
+    connect(&m_selection, &Selection::underlined, this, [this](quint64 message, const QList<TextRange>& ranges) {
+        ConversationView::SourceRanges source;
+        for (const TextRange& range : ranges) {
+            source.append({range.begin, range.end});
+        }
+        m_page->view().underlineTokens(message, source);
+    });
+
+    connect(m_sampling, &SamplingPanel::samplingChanged, &m_chat, &ChatController::setSampling);
+    m_chat.setSampling(m_sampling->sampling());
+    connect(&m_history, &History::noticed, &m_chat, &ChatController::reportProblem);
+    for (const Problem& notice : m_history.notices()) {
+        m_chat.reportProblem(notice);
+    }
 }
 
 bool MainWindow::sendPrompt(const QString& prompt) {
@@ -159,7 +199,9 @@ void MainWindow::closeEvent(QCloseEvent* event) {
     settings.setValue(QStringLiteral("window/state"), saveState());
     // Gone for the person at once; the engine obeys the stop within a layer's time.
     hide();
+    m_chat.setDraft(m_page->input().edit().toPlainText());
     m_engine.shutdown();
+    m_history.close();
     event->accept();
 }
 

@@ -7,6 +7,9 @@
 #include "ui/chat/chat_controller.h"
 #include "ui/device_choice.h"
 #include "ui/engine_controller.h"
+#include "ui/history/history.h"
+#include "ui/panels/selection.h"
+#include "ui/panels/token_log.h"
 #include "ui/recent_models.h"
 #include "ui/theme.h"
 
@@ -15,6 +18,7 @@ class QToolButton;
 
 namespace offstage::ui {
 
+class BudgetPanel;
 class ChatPage;
 class CommandPalette;
 class DropHint;
@@ -28,6 +32,7 @@ class MainWindow : public QMainWindow {
   public:
     struct Options {
         QString demoModel;           // empty: none at hand
+        QString historyFolder;       // where conversations are kept; empty: in memory only
         std::optional<Theme> theme;  // overrides the one kept in the settings
         QString device;              // engine::LoadRequest::device; empty: the one kept in the settings, else the best
         quint64 vramBytes = 0;       // budget on that device; 0: all that it has to give
@@ -49,8 +54,14 @@ class MainWindow : public QMainWindow {
     EngineController& engine() { return m_engine; }
     ConversationModel& conversation() { return m_conversation; }
     ChatController& chat() { return m_chat; }
+    History& history() { return m_history; }
+    TokenLog& tokenLog() { return m_tokens; }
+    Selection& selection() { return m_selection; }
     CommandPalette& commandPalette() const { return *m_palette; }
     ChatPage& page() const { return *m_page; }
+    // "experts", "budget", "sampling" ...; nullptr: no such panel.
+    QDockWidget* dock(const QString& name) const;
+    BudgetPanel& budgetPanel() const { return *m_budget; }
     ExpertsPanel& expertsPanel() const { return *m_experts; }
     SamplingPanel& samplingPanel() const { return *m_sampling; }
     StatusLine& statusLine() const { return *m_status; }
@@ -83,10 +94,14 @@ class MainWindow : public QMainWindow {
     void createMenus();
     void createToolBar();
     void createDocks();
+    QDockWidget* addDock(const QString& name, const QString& title, const QString& tip, QWidget* panel,
+                         const QString& icon = {});
+    static QString iconOf(const QDockWidget& dock);
     void setTheme(Theme theme);
     void refreshIcons();
     void refreshState();
     void refreshRecent();
+    void connectConversation();
     void createHardwareMenu();
     void refreshHardwareMenu();
     void refreshHardware();
@@ -97,14 +112,17 @@ class MainWindow : public QMainWindow {
     Options m_options;
     EngineController m_engine;
     ConversationModel m_conversation;
+    History m_history;
     ChatController m_chat;
+    TokenLog m_tokens;
+    Selection m_selection;
     RecentModels m_recent;
     ChatPage* m_page = nullptr;
     ExpertsPanel* m_experts = nullptr;
     SamplingPanel* m_sampling = nullptr;
     StatusLine* m_status = nullptr;
-    QDockWidget* m_expertsDock = nullptr;
-    QDockWidget* m_samplingDock = nullptr;
+    BudgetPanel* m_budget = nullptr;
+    QList<QDockWidget*> m_docks;  // in the menu's order
     QMenu* m_recentMenu = nullptr;
     QLabel* m_modelLabel = nullptr;
     QToolButton* m_hardware = nullptr;

@@ -9,7 +9,6 @@
 #include <QMenuBar>
 #include <QMessageBox>
 #include <QPlainTextEdit>
-#include <QScrollArea>
 #include <QSettings>
 #include <QStatusBar>
 #include <QToolBar>
@@ -22,8 +21,6 @@
 #include "ui/icons.h"
 #include "ui/language.h"
 #include "ui/main_window.h"
-#include "ui/panels/experts_panel.h"
-#include "ui/settings/sampling_panel.h"
 #include "ui/widgets/command_palette.h"
 
 namespace offstage::ui {
@@ -74,8 +71,9 @@ void MainWindow::createMenus() {
     edit->addAction(m_actions.stop);
 
     QMenu* view = menuBar()->addMenu(tr("&View"));
-    view->addAction(m_expertsDock->toggleViewAction());
-    view->addAction(m_samplingDock->toggleViewAction());
+    for (QDockWidget* dock : m_docks) {
+        view->addAction(dock->toggleViewAction());
+    }
     view->addSeparator();
     view->addAction(m_actions.palette);
     view->addSeparator();
@@ -145,8 +143,11 @@ void MainWindow::createToolBar() {
     auto* space = new QWidget;
     space->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
     bar->addWidget(space);
-    bar->addAction(m_expertsDock->toggleViewAction());
-    bar->addAction(m_samplingDock->toggleViewAction());
+    for (QDockWidget* dock : m_docks) {
+        if (!iconOf(*dock).isEmpty()) {
+            bar->addAction(dock->toggleViewAction());
+        }
+    }
     bar->addSeparator();
     bar->addAction(m_actions.stop);
     for (QAction* action : bar->actions()) {
@@ -157,45 +158,17 @@ void MainWindow::createToolBar() {
     }
 }
 
-void MainWindow::createDocks() {
-    m_experts = new ExpertsPanel(m_engine);
-    m_expertsDock = new QDockWidget(tr("Experts"), this);
-    m_expertsDock->setObjectName(QStringLiteral("expertsDock"));
-    m_expertsDock->setWidget(m_experts);
-    m_sampling = new SamplingPanel;
-    auto* scroll = new QScrollArea;
-    scroll->setWidget(m_sampling);
-    scroll->setWidgetResizable(true);
-    scroll->setFrameShape(QFrame::NoFrame);
-    scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-    scroll->setMinimumWidth(m_sampling->minimumSizeHint().width());
-    m_samplingDock = new QDockWidget(tr("Sampling"), this);
-    m_samplingDock->setObjectName(QStringLiteral("samplingDock"));
-    m_samplingDock->setWidget(scroll);
-    m_expertsDock->toggleViewAction()->setToolTip(tr("Show or hide the expert heat map"));
-    m_samplingDock->toggleViewAction()->setToolTip(tr("Show or hide the sampler's settings"));
-    resetLayout();
-}
-
-void MainWindow::resetLayout() {
-    for (QDockWidget* dock : {m_expertsDock, m_samplingDock}) {
-        dock->setFloating(false);
-        addDockWidget(Qt::RightDockWidgetArea, dock);
-    }
-    splitDockWidget(m_expertsDock, m_samplingDock, Qt::Vertical);
-    m_expertsDock->show();
-    m_samplingDock->hide();
-    resizeDocks({m_expertsDock}, {360}, Qt::Horizontal);
-}
-
 void MainWindow::refreshIcons() {
     const QPalette& colours = palette();
     m_actions.newConversation->setIcon(themedIcon(QStringLiteral("new"), colours));
     m_actions.open->setIcon(themedIcon(QStringLiteral("open"), colours));
     m_actions.stop->setIcon(themedIcon(QStringLiteral("stop"), colours));
     m_actions.copy->setIcon(themedIcon(QStringLiteral("copy"), colours));
-    m_expertsDock->toggleViewAction()->setIcon(themedIcon(QStringLiteral("experts"), colours));
-    m_samplingDock->toggleViewAction()->setIcon(themedIcon(QStringLiteral("sampling"), colours));
+    for (QDockWidget* dock : m_docks) {
+        if (const QString icon = iconOf(*dock); !icon.isEmpty()) {
+            dock->toggleViewAction()->setIcon(themedIcon(icon, colours));
+        }
+    }
 }
 
 void MainWindow::refreshRecent() {

@@ -211,7 +211,9 @@ kernels::ExpertView ExpertStore::on_host(std::int64_t layer, std::int64_t expert
     const std::size_t i = index(layer, expert);
     const Entry& entry = entries_[i];
     if (entry.ram) return view(entry.ram.data, entry.format);
-    assert(!host_slots_.empty() && expert_bytes(entry.format) <= host_slot_bytes_);
+    if (host_slots_.empty() || expert_bytes(entry.format) > host_slot_bytes_) {
+        throw Error(ErrorKind::kOutOfMemory, "RAM has no room for an expert that is on disk; raise the RAM budget.");
+    }
     HostSlot* oldest = &host_slots_.front();
     for (HostSlot& slot : host_slots_) {
         if (slot.expert == static_cast<std::int64_t>(i)) {

@@ -125,8 +125,8 @@ class ExpertStore {
     // Slots for experts on disk, large enough for every format up to `bytes`. Throws Error (kOutOfMemory); then the old
     // ones stay.
     void set_host_slots(std::int64_t n, std::uint64_t bytes);
-    // As many and as large as that where there are more or larger ones. What cannot be exchanged for a smaller one stays.
-    // Throws nothing.
+    // As many and as large as that where there are more or larger ones. What cannot be exchanged for a smaller one
+    // stays. Throws nothing.
     void shrink_host_slots(std::int64_t n, std::uint64_t bytes);
     std::uint64_t host_slot_bytes() const { return host_slot_bytes_; }
     // The RAM copy's bytes, or nothing.

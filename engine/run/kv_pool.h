@@ -49,10 +49,10 @@ class KvPool {
     // where the system locks no more pages), kInvalidInput when sequences hold more than that, kDevice when the device
     // fails at a copy. resize(room()) moves blocks to the device that came to lie in RAM while it was full.
     void resize(KvRoom room);
-    // The same in pieces, so that no step of a conversation waits long: nearer to that room by at most so many blocks in
-    // each memory, of which at most so many are copied (two where the only thing left is to exchange one for another).
-    // True when it is reached and nothing is left to move. Between two calls the pool is as usable as ever, so the next
-    // one may be for another room. Throws as resize() does; then the pool is as it was before this call.
+    // The same in pieces, so that no step of a conversation waits long: nearer to that room by at most so many blocks
+    // in each memory, of which at most so many are copied (two where the only thing left is to exchange one for
+    // another). True when it is reached and nothing is left to move. Between two calls the pool is as usable as ever,
+    // so the next one may be for another room. Throws as resize() does; then the pool is as it was before this call.
     bool approach(KvRoom room, std::int64_t most_blocks);
 
     const KvRoom& room() const { return room_; }

@@ -51,6 +51,46 @@ kernels::GemmMode resolve_mode(ComputeMode compute, kernels::WeightType type, ke
     return kernels::Gemm(pool).faster_mode();
 }
 
+// Slots for experts on disk, as many and as large as the plan and what is in force want. Where RAM is full, copies that
+// the plan does not keep make room: those of experts that the device has, then, as the slots are there at once, others.
+void make_host_slots(ExpertStore& experts, ExpertSource& source, kernels::ThreadPool& pool, const Plan& plan,
+                     std::uint64_t largest) {
+    const std::int64_t n = std::max(plan.host_staging_slots, experts.n_host_slots());
+    const std::uint64_t bytes = std::max(largest, experts.host_slot_bytes());
+    try {
+        experts.set_host_slots(n, bytes);
+        return;
+    } catch (const Error& error) {
+        if (error.kind() != ErrorKind::kOutOfMemory) throw;
+    }
+    const auto keeps = [&](std::size_t i) {
+        return plan.places[i] == Place::kRam || (plan.places[i] == Place::kDevice && plan.duplicates);
+    };
+    std::vector<std::size_t> gone;
+    std::uint64_t freed = 0;
+    for (const bool on_device : {true, false}) {
+        for (std::size_t i = 0; i < experts.size() && freed < static_cast<std::uint64_t>(n) * bytes; ++i) {
+            if (keeps(i) || !experts.in_ram(i) || experts.on_device(i) != on_device) continue;
+            experts.drop_ram(i);
+            gone.push_back(i);
+            freed += experts.expert_bytes(experts.format(i));
+        }
+    }
+    experts.settle();
+    try {
+        experts.set_host_slots(n, bytes);
+    } catch (const Error&) {
+        for (const std::size_t i : gone) {
+            if (experts.on_device(i) || experts.n_host_slots() > 0) continue;
+            const ExpertKey key = experts.key(i);
+            std::byte* block = experts.prepare_ram(i, experts.format(i));
+            source.pack(LayerIndex{key.layer}, ExpertIndex{key.expert}, experts.format(i), block, pool);
+            experts.commit(i, true, false);
+        }
+        throw;
+    }
+}
+
 }  // namespace
 
 fs::path model_directory(const std::string& model) {
@@ -371,8 +411,7 @@ void LoadedModel::make_room_for(const Plan& plan, const Budget& budget) {
     if (!device_->shares_host_memory()) grow(device_->memory(), budget.vram_bytes);
     grow(*ram_, budget.ram_bytes);
     if (plan.host_staging_slots > 0 || experts_->n_host_slots() > 0) {
-        experts_->set_host_slots(std::max(plan.host_staging_slots, experts_->n_host_slots()),
-                                 std::max(largest_expert_of(plan), experts_->host_slot_bytes()));
+        make_host_slots(*experts_, *expert_source_, *pool_, plan, largest_expert_of(plan));
     }
     // Less staging makes room for experts at once, more comes when everything else is in its place. Experts that are
     // still in a larger format than the slots run on the CPU until then.
@@ -553,6 +592,7 @@ void LoadedModel::describe(const LoadRequest& request) {
     if (popularity_.n_tokens > 0) summary_.popularity = popularity_.source;
     if (!plan_.note.empty()) summary_.notes.push_back(plan_.note);
     for (const std::string& note : experts_->notes()) summary_.notes.push_back(note);
+    if (std::string note = expert_source_->take_cache_problem(); !note.empty()) summary_.notes.push_back(note);
 }
 
 }  // namespace offstage::engine

@@ -187,8 +187,9 @@ std::int64_t LocalSession::reuse_prefix(const std::vector<TokenId>& prompt) {
 Forward::Outcome LocalSession::step(std::span<const Segment> segments, Forward::Logits wanted,
                                     const std::stop_token& stop) {
     Forward& forward = model_->forward();
-    between_steps();
+    // A step is what a person waits for a token: what a re-plan does before it counts.
     const double begin_us = model_->device().now_us();
+    between_steps();
     const Forward::Outcome outcome = forward.step(segments, wanted, stop);
     if (outcome == Forward::Outcome::kFailed) {
         Backend& device = model_->device();

@@ -214,7 +214,8 @@ class FakeSession : public engine::Session {
         std::vector<float> shares(static_cast<std::size_t>(m_snapshot.n_layers * m_snapshot.n_experts));
         const auto experts = static_cast<std::size_t>(std::max<std::int64_t>(1, m_snapshot.n_experts));
         for (std::size_t i = 0; i < shares.size(); ++i) {
-            shares[i] = 2.0F * static_cast<float>(experts - i % experts) / static_cast<float>(experts * (experts + 1));
+            shares[i] = 2.0F * static_cast<float>(m_snapshot.n_active) * static_cast<float>(experts - i % experts) /
+                        static_cast<float>(experts * (experts + 1));
         }
         return shares;
     }

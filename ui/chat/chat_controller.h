@@ -87,6 +87,8 @@ class ChatController : public QObject {
     void promptOffered(const QString& prompt);
     void waitingChanged();
     void queueChanged();
+    // A piece of text has come to the end of an answer, of whichever conversation, which had textOffset characters.
+    void answerExtended(quint64 answer, int textOffset, const offstage::ui::StreamedText& piece);
     // Another conversation is shown; its settings and draft are those of the controller now.
     void currentChanged(quint64 conversation);
 

@@ -163,7 +163,9 @@ void ChatController::onStreamed(RequestId id, const StreamedText& piece) {
         });
         showMessage(job.conversation, job.answer);
     }
+    const int before = answer ? static_cast<int>(answer->text.size()) : 0;
     m_history.appendText(job.conversation, job.answer, piece.text);
+    Q_EMIT answerExtended(job.answer, before, piece);
     if (job.conversation == m_current) {
         m_conversation.appendText(job.answer, piece.text);
     }

@@ -185,7 +185,8 @@ std::vector<Tick> Axis::ticks(int most) const {
         if (value > m_hi + 1e-9 * step) {
             break;
         }
-        ticks.push_back({value, QLocale().toString(value / scale.divisor, 'f', decimals)});
+        const QString label = QLocale().toString(value / scale.divisor, 'f', decimals);
+        ticks.push_back({value, m_spec.unit == Unit::Share ? withUnit(label, scale.name) : label});
     }
     return ticks;
 }
@@ -203,6 +204,9 @@ QString Axis::textAt(double value) const {
 
 QString Axis::caption() const {
     const QString unit = unitScaleFor(m_spec.unit, std::max(std::abs(m_lo), std::abs(m_hi))).name;
+    if (m_spec.unit == Unit::Share) {
+        return m_spec.title;  // each number has its sign
+    }
     if (m_spec.title.isEmpty() || unit.isEmpty()) {
         return m_spec.title.isEmpty() ? unit : m_spec.title;
     }

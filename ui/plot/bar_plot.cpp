@@ -151,14 +151,14 @@ void BarPlot::layOut() {
     const QFontMetrics metrics = fontMetrics();
     double highest = 0;
     double lowest = 1e300;
-    int widestValue = 0;
+    m_widestValue = 0;
     for (int group = 0; group < groupCount(); ++group) {
         for (int series = 0; series < seriesCount(); ++series) {
             const double value = valueOf({group, series});
             if (std::isfinite(value)) {
                 highest = std::max(highest, value);
                 lowest = value > 0 ? std::min(lowest, value) : lowest;
-                widestValue = std::max(widestValue, metrics.horizontalAdvance(valueText(m_valueSpec.unit, value)));
+                m_widestValue = std::max(m_widestValue, metrics.horizontalAdvance(valueText(m_valueSpec.unit, value)));
             }
         }
     }
@@ -174,7 +174,7 @@ void BarPlot::layOut() {
             widest = std::max(widest, metrics.horizontalAdvance(group));
         }
         const int left = kSide + std::min(widest + 2, width() * 2 / 5) + 8;
-        const int right = width() - kSide - widestValue - 8;
+        const int right = width() - kSide - m_widestValue - 8;
         m_area = QRect(QPoint(left, kSide + legendHigh), QPoint(std::max(left + 10, right), std::max(20, bottom)));
         m_values = Axis(m_valueSpec, range.lo, range.hi, m_area.left(), m_area.right() + 1);
         return;
@@ -318,7 +318,9 @@ void BarPlot::paintData(QPainter& painter) {
             } else {
                 painter.fillRect(rect, brush);
             }
-            const QString text = valueText(m_valueSpec.unit, value);
+            // Where the axis names the unit, and it is the same for all values, the number is enough.
+            const bool named = lies() || m_valueSpec.unit != Unit::TokensPerSecond;
+            const QString text = valueText(named ? m_valueSpec.unit : Unit::Plain, value);
             const int wide = metrics.horizontalAdvance(text);
             painter.setPen(colours.text);
             if (lies()) {
@@ -326,7 +328,7 @@ void BarPlot::paintData(QPainter& painter) {
                     painter.drawText(QRectF(rect.right() + 5, rect.center().y() - line / 2.0, wide + 4, line),
                                      Qt::AlignLeft | Qt::AlignVCenter, text);
                 }
-            } else if (wide <= rect.width() + 2) {
+            } else if (m_isHistogram ? m_widestValue <= rect.width() + 1 : wide <= rect.width() + 2) {
                 painter.drawText(QRectF(rect.center().x() - wide / 2.0 - 2, rect.top() - line, wide + 4, line),
                                  Qt::AlignCenter, text);
             }

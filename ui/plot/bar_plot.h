@@ -93,6 +93,7 @@ class BarPlot : public PlotWidget {
     Axis m_values;
     Axis m_bins;
     std::vector<Tick> m_ticks;
+    int m_widestValue = 0;  // pixels of the longest value's text
     QRect m_area;
     std::optional<BarIndex> m_current;
 };

@@ -345,7 +345,9 @@ void LinePlot::paintSeries(QPainter& painter, const Series& series) const {
     } else {
         end = std::min(points.size(), points.lowerBound(m_x.hi()) + 1);
     }
-    if (m_x.spec().logarithmic || end - begin <= static_cast<std::size_t>(m_area.width())) {
+    // Dashing a smooth line costs several times the line.
+    const int most = series.line == Line::Dashed ? m_area.width() / 4 : m_area.width();
+    if (m_x.spec().logarithmic || end - begin <= static_cast<std::size_t>(most)) {
         paintPoints(painter, series, begin, end);
     } else {
         paintColumns(painter, series, begin, end);
