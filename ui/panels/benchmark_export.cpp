@@ -256,7 +256,8 @@ QByteArray benchmarkMarkdown(const BenchmarkReport& report) {
     if (m.emulated) {
         line(Export::tr("timing"), Export::tr("the device is emulated: its times are worked out, not measured"));
     }
-    line(Export::tr("model"), modelText(m) + (report.fingerprint.isEmpty() ? QString() : u", " + report.fingerprint));
+    line(Export::tr("model"),
+         modelText(m) + (report.fingerprint.isEmpty() ? QString() : QStringLiteral(", ") + report.fingerprint));
     line(Export::tr("budgets"), settingText(report.setting));
     line(Export::tr("ITL"), Export::tr("each decode step of the engine, by the device's clock"));
     const auto table = [&](const QString& title, const std::vector<BenchmarkRun>& runs) {
