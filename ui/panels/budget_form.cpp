@@ -109,24 +109,6 @@ engine::ReplanRequest changeBetween(const BudgetSetting& from, const BudgetSetti
     return request;
 }
 
-QString formatText(kernels::WeightType format) {
-    switch (format) {
-        case kernels::WeightType::kInt8:
-            return Setting::tr("8 bit (INT8)");
-        case kernels::WeightType::kHqq4:
-            return Setting::tr("4 bit (HQQ)");
-        case kernels::WeightType::kHqq3:
-            return Setting::tr("3 bit (HQQ)");
-        case kernels::WeightType::kHqq2:
-            return Setting::tr("2 bit (HQQ)");
-        case kernels::WeightType::kF32:
-        case kernels::WeightType::kF16:
-        case kernels::WeightType::kBf16:
-            break;
-    }
-    return QString::fromLatin1(kernels::name_of(format));
-}
-
 QString settingText(const BudgetSetting& setting) {
     QStringList parts;
     if (setting.vramBytes > 0) {

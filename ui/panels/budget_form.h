@@ -34,7 +34,6 @@ BudgetSetting settingInForce(const EngineController& engine);
 engine::ReplanRequest changeBetween(const BudgetSetting& from, const BudgetSetting& to);
 // "VRAM 6.0 GB, RAM 20.0 GB, 4,096 tokens, at least 4.0 bits".
 QString settingText(const BudgetSetting& setting);
-QString formatText(kernels::WeightType format);  // "BF16", "HQQ 4 bit"
 
 // Sliders with spin boxes for VRAM, RAM, context and quality. Disabled rows say why. GUI thread only.
 class BudgetForm : public QWidget {
