@@ -12,6 +12,7 @@
 #include <QLocale>
 #include <QSignalBlocker>
 
+#include "ui/engine_controller.h"
 #include "ui/format.h"
 #include "ui/widgets/value_slider.h"
 
@@ -47,6 +48,43 @@ BudgetSetting settingOf(const engine::ModelSummary& model, const engine::LoadReq
     setting.context = model.context;
     setting.quality = request.quality;
     setting.experts = request.quant.experts;
+    return setting;
+}
+
+BudgetSetting settingInForce(const EngineController& engine) {
+    if (!engine.model()) {
+        return {};
+    }
+    BudgetSetting setting = settingOf(*engine.model(), engine.loadRequest());
+    const auto& requests = engine.replanRequests();
+    std::vector<engine::ReplanRequest> pending;  // a request that gave way to a later one is part of that one
+    for (const engine::ReplanReport& report :
+         requests.empty() ? std::vector<engine::ReplanReport>() : engine.replans()) {
+        const auto asked = requests.find(report.id);
+        if (asked == requests.end()) {
+            continue;  // one expert was pinned, evicted or repacked: no budget
+        }
+        if (report.state == engine::ReplanState::kSuperseded) {
+            pending.push_back(asked->second);
+            continue;
+        }
+        if (report.state == engine::ReplanState::kDone) {
+            pending.push_back(asked->second);
+            for (const engine::ReplanRequest& request : pending) {
+                setting.vramBytes = request.vram_bytes.value_or(setting.vramBytes);
+                setting.ramBytes = request.ram_bytes.value_or(setting.ramBytes);
+                setting.context = request.context.value_or(setting.context);
+                if (request.quality) {
+                    setting.quality = *request.quality;
+                    setting.experts.reset();
+                } else if (request.experts) {
+                    setting.quality = {};
+                    setting.experts = request.experts;
+                }
+            }
+        }
+        pending.clear();
+    }
     return setting;
 }
 
