@@ -384,6 +384,9 @@ void MoeLayer::copy_ahead(std::int64_t layer) {
     std::int64_t n_copied = 0;
     std::uint64_t largest = 0;
     for (const Assignment& a : schedule_->assignments) {
+        // Where the CPU takes a part, it already fills the time that the copies need; what would come ahead is decided
+        // before it is known what the CPU had better do.
+        if (a.way == Way::kCpu) return;
         if (a.way != Way::kCopy) continue;
         ++n_copied;
         largest = std::max(largest, experts_.expert_bytes(a.format));
