@@ -16,6 +16,8 @@ namespace {
 constexpr int kSide = 6;
 constexpr int kBar = 26;
 constexpr int kAfterBar = 12;
+constexpr int kThinBar = 11;  // of compact rows
+constexpr int kAfterThinBar = 4;
 
 }  // namespace
 
@@ -49,6 +51,12 @@ void StackedBar::setUnit(Unit unit) {
     markStale(Layer::Frame);
 }
 
+void StackedBar::setCompact(bool compact) {
+    m_compact = compact;
+    updateGeometry();
+    markStale(Layer::Frame);
+}
+
 void StackedBar::setFreeName(const QString& name) {
     m_freeName = name;
     markStale(Layer::Frame);
@@ -73,7 +81,23 @@ double StackedBar::end() const {
 // ---------------------------------------------------------------- places
 
 int StackedBar::rowHeight() const {
-    return fontMetrics().height() + 3 + kBar + kAfterBar;
+    return m_compact ? std::max(kThinBar + kAfterThinBar, fontMetrics().height() - 1) : aboveBar() + kBar + kAfterBar;
+}
+
+int StackedBar::barHeight() const {
+    return m_compact ? kThinBar : kBar;
+}
+
+int StackedBar::aboveBar() const {
+    return m_compact ? 0 : fontMetrics().height() + 3;
+}
+
+int StackedBar::namesWidth() const {
+    int widest = 0;
+    for (const Row& row : m_rows) {
+        widest = m_compact ? std::max(widest, fontMetrics().horizontalAdvance(row.name)) : 0;
+    }
+    return widest > 0 ? widest + 8 : 0;
 }
 
 int StackedBar::contentHeight(int width) const {
@@ -95,9 +119,11 @@ QSize StackedBar::minimumSizeHint() const {
 
 void StackedBar::layOut() {
     // Only the bars themselves, without the line above the first.
-    const int top = kSide + fontMetrics().height() + 3;
-    const int high = static_cast<int>(m_rows.size()) * rowHeight() - fontMetrics().height() - 3;
-    m_area = QRect(kSide, top, std::max(20, width() - 2 * kSide - 4), std::max(kBar, high - kAfterBar + 4));
+    const int left = kSide + namesWidth();
+    const int top = kSide + aboveBar();
+    const int high = static_cast<int>(m_rows.size()) * rowHeight() - aboveBar();
+    m_area = QRect(left, top, std::max(20, width() - left - kSide - 4),
+                   std::max(barHeight(), high - (m_compact ? 0 : kAfterBar - 4)));
     m_x = Axis({QString(), m_unit, false}, 0, end(), m_area.left(), m_area.right() + 1);
 }
 
@@ -123,7 +149,7 @@ QRectF StackedBar::rectOf(PartIndex index) {
     }
     const double left = m_x.pixelOf(from);
     return {left, static_cast<double>(m_area.top() + index.row * rowHeight()), m_x.pixelOf(to) - left,
-            static_cast<double>(kBar)};
+            static_cast<double>(barHeight())};
 }
 
 std::optional<StackedBar::PartIndex> StackedBar::partAt(QPoint at) {
@@ -184,6 +210,13 @@ void StackedBar::paintFrame(QPainter& painter) {
     paintLegend(painter, QRect(kSide, below, width() - 2 * kSide, height() - below), legend(), palette());
     for (int i = 0; i < static_cast<int>(m_rows.size()); ++i) {
         const Row& row = rowAt(i);
+        if (m_compact) {
+            painter.setPen(row.predicted ? colours.muted : colours.text);
+            painter.drawText(QRect(kSide, m_area.top() + i * rowHeight() + (kThinBar - metrics.height()) / 2,
+                                   m_area.left() - kSide - 8, metrics.height()),
+                             Qt::AlignRight | Qt::AlignVCenter, row.name);
+            continue;
+        }
         const QRect line(kSide, m_area.top() + i * rowHeight() - metrics.height() - 3, width() - 2 * kSide,
                          metrics.height());
         QString sum = row.total > 0 ? tr("%1 of %2").arg(valueText(m_unit, used(row)), valueText(m_unit, row.total))
@@ -221,7 +254,16 @@ void StackedBar::paintData(QPainter& painter) {
             const QColor colour = seriesColour(held.category, palette());
             // A hairline of the ground between parts; never so that a thin part vanishes.
             const QRectF inner = rect.width() > 3 ? rect.adjusted(0, 0, -1, 0) : rect;
+            if (row.predicted) {
+                painter.setPen(QPen(colour, 1));
+                painter.setBrush(Qt::NoBrush);
+                painter.drawRect(inner.adjusted(0.5, 0.5, -0.5, -0.5));
+                continue;
+            }
             painter.fillRect(inner, patternBrush(colour, patternOf(held.category)));
+            if (m_compact) {
+                continue;
+            }
             writeUpon(painter, inner, held.name, valueText(m_unit, held.size), inkOn(colour), colour);
         }
         if (row.budget > 0) {

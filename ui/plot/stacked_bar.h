@@ -20,8 +20,9 @@ class StackedBar : public PlotWidget {
     struct Row {
         QString name;
         std::vector<Part> parts;
-        double total = 0;   // of the memory; what the parts leave is shown as free. 0: not known
-        double budget = 0;  // a marker line; 0: none
+        double total = 0;        // of the memory; what the parts leave is shown as free. 0: not known
+        double budget = 0;       // a marker line; 0: none
+        bool predicted = false;  // drawn as outlines
         bool operator==(const Row&) const = default;
     };
     struct PartIndex {
@@ -36,6 +37,8 @@ class StackedBar : public PlotWidget {
     void setRows(std::vector<Row> rows);
     const std::vector<Row>& rows() const { return m_rows; }
     void setUnit(Unit unit);
+    // Many thin rows, with their names to the left of them and no texts upon them.
+    void setCompact(bool compact);
     // What the free part is called in the legend and the reading; "free" unless told.
     void setFreeName(const QString& name);
 
@@ -75,9 +78,13 @@ class StackedBar : public PlotWidget {
     QString textOf(PartIndex part) const;
     int contentHeight(int width) const;
     int rowHeight() const;
+    int barHeight() const;
+    int aboveBar() const;
+    int namesWidth() const;  // left of the bars
 
     std::vector<Row> m_rows;
     Unit m_unit = Unit::Bytes;
+    bool m_compact = false;
     QString m_freeName;
     Axis m_x;
     QRect m_area;  // of all bars
