@@ -8,6 +8,7 @@
 #include "ui/device_choice.h"
 #include "ui/engine_controller.h"
 #include "ui/history/history.h"
+#include "ui/panels/event_log.h"
 #include "ui/panels/selection.h"
 #include "ui/panels/token_log.h"
 #include "ui/recent_models.h"
@@ -18,7 +19,9 @@ class QToolButton;
 
 namespace offstage::ui {
 
+class BenchmarkPanel;
 class BudgetPanel;
+class ConversationList;
 class ChatPage;
 class CommandPalette;
 class DropHint;
@@ -61,6 +64,10 @@ class MainWindow : public QMainWindow {
     ChatPage& page() const { return *m_page; }
     // "experts", "budget", "sampling" ...; nullptr: no such panel.
     QDockWidget* dock(const QString& name) const;
+    void showPanel(const QString& name);
+    BenchmarkPanel& benchmarkPanel() const { return *m_benchmark; }
+    ConversationList& conversationList() const { return *m_list; }
+    EventLog& log() { return m_log; }
     BudgetPanel& budgetPanel() const { return *m_budget; }
     ExpertsPanel& expertsPanel() const { return *m_experts; }
     SamplingPanel& samplingPanel() const { return *m_sampling; }
@@ -70,6 +77,7 @@ class MainWindow : public QMainWindow {
   public Q_SLOTS:
     void newConversation();
     void chooseModel();
+    void openWithOptions();
     void resetLayout();
 
   protected:
@@ -88,6 +96,8 @@ class MainWindow : public QMainWindow {
         QAction* copy = nullptr;
         QAction* copyConversation = nullptr;
         QAction* palette = nullptr;
+        QAction* openWithOptions = nullptr;
+        QAction* find = nullptr;
     };
 
     void createActions();
@@ -102,6 +112,8 @@ class MainWindow : public QMainWindow {
     void refreshState();
     void refreshRecent();
     void connectConversation();
+    void open(const engine::LoadRequest& request);
+    void showConversation();
     void createHardwareMenu();
     void refreshHardwareMenu();
     void refreshHardware();
@@ -122,6 +134,9 @@ class MainWindow : public QMainWindow {
     SamplingPanel* m_sampling = nullptr;
     StatusLine* m_status = nullptr;
     BudgetPanel* m_budget = nullptr;
+    BenchmarkPanel* m_benchmark = nullptr;
+    ConversationList* m_list = nullptr;
+    EventLog m_log;
     QList<QDockWidget*> m_docks;  // in the menu's order
     QMenu* m_recentMenu = nullptr;
     QLabel* m_modelLabel = nullptr;

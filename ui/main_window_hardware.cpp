@@ -6,6 +6,7 @@
 #include <QToolButton>
 
 #include "ui/format.h"
+#include "ui/load/open_model_dialog.h"
 #include "ui/main_window.h"
 
 namespace offstage::ui {
@@ -21,14 +22,36 @@ void MainWindow::openModel(const QString& model) {
         m_previousModel = m_openedModel;
         m_openedModel.clear();
     }
-    m_loadingModel = model;
     engine::LoadRequest request;
     request.model = model.toStdString();
     request.device = m_device.toStdString();
     request.vram_bytes = m_vramBytes;
-    request.paced = m_device.startsWith(QStringLiteral("emulated:"));
-    m_engine.openModel(request);
+    open(request);
+}
+
+void MainWindow::open(const engine::LoadRequest& request) {
+    m_loadingModel = QString::fromStdString(request.model);
+    engine::LoadRequest paced = request;
+    paced.paced = request.device.starts_with("emulated:");
+    m_engine.openModel(paced);
     refreshHardware();
+}
+
+void MainWindow::openWithOptions() {
+    auto* dialog = new OpenModelDialog(m_engine, this);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->setModel(m_openedModel);
+    connect(dialog, &QDialog::accepted, this, [this, dialog] {
+        const engine::LoadRequest request = dialog->request();
+        m_device = QString::fromStdString(request.device);
+        m_vramBytes = request.vram_bytes;
+        if (!m_openedModel.isEmpty()) {
+            m_previousModel = m_openedModel;
+            m_openedModel.clear();
+        }
+        open(request);
+    });
+    dialog->open();
 }
 
 void MainWindow::useDevice(const QString& device, quint64 vramBytes) {
