@@ -387,6 +387,19 @@ class TestChatView : public QObject {
         QCOMPARE(s.view->messageWidget(300)->grab().toImage(), plain);
     }
 
+    void closed_withTheFocusInside_endsQuietly() {
+        for (int i = 0; i < 3; ++i) {
+            Shown s(conversation(20));
+            s.view->messageWidget(20)->body().setFocus();
+            QVERIFY(s.view->isAncestorOf(QApplication::focusWidget()));
+            if (i == 1) {
+                s.model.reset(conversation(20));  // as many rows as before, and the focus in one that goes
+                Shown::settle();
+                QVERIFY(s.view->messageWidget(20));
+            }
+        }
+    }
+
     void wheel_overAMessage_scrollsTheConversation() {
         Shown s(conversation(100));
         const int before = s.bar().value();
