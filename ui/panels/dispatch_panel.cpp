@@ -58,6 +58,7 @@ DispatchPanel::DispatchPanel(EngineController& engine, Selection& selection, QWi
     m_timeline->setAccessibleName(tr("Timeline of one token"));
     m_timeline->setFileName(tr("token timeline"));
     m_timeline->setCategories(spanCategories());
+    m_timeline->setMinimumHeight(150);
     m_timeline->setToolTip(
         tr("Durations are measured; where a side begins within its layer is not.\nOutlines are what "
            "was predicted. Wheel or + and - zoom, a click says why."));

@@ -28,6 +28,11 @@ Side sideOf(const AssignmentEvent& assignment) {
                                                               : Side::Cpu;
 }
 
+// Colour and pattern of a side: the same in the bars and in the timeline, where attention has the first.
+int categoryOf(std::size_t side) {
+    return 1 + static_cast<int>(side);
+}
+
 QString us(double value) {
     return valueText(Unit::Microseconds, value);
 }
@@ -159,7 +164,7 @@ std::vector<StackedBar::Row> tokenRows(const std::vector<LayerMeans>& means) {
         StackedBar::Row row;
         row.name = Text::tr("layer %1").arg(mean.layer);
         for (std::size_t side = 0; side < kSides; ++side) {
-            row.parts.push_back({names[side], mean.tokens[side], static_cast<int>(side)});
+            row.parts.push_back({names[side], mean.tokens[side], categoryOf(side)});
         }
         rows.push_back(std::move(row));
     }
@@ -176,7 +181,7 @@ std::vector<StackedBar::Row> timeRows(const std::vector<LayerMeans>& means) {
             row.name = predicted ? Text::tr("predicted") : Text::tr("layer %1").arg(mean.layer);
             for (std::size_t side = 0; side < kSides; ++side) {
                 row.parts.push_back(
-                    {names[side], predicted ? mean.predicted_us[side] : mean.us[side], static_cast<int>(side)});
+                    {names[side], predicted ? mean.predicted_us[side] : mean.us[side], categoryOf(side)});
             }
             rows.push_back(std::move(row));
         }
