@@ -34,6 +34,7 @@ class ReplanSession : public engine::Session {
         model.vram_budget_bytes = m_vram = std::uint64_t{6} << 30;
         model.ram_budget_bytes = m_ram = std::uint64_t{20} << 30;
         model.max_context = 32768;
+        model.weight_bytes = std::uint64_t{20} << 30;
         return model;
     }
     void unload() override { m_inner->unload(); }

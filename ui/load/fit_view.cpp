@@ -304,7 +304,11 @@ void FitView::show(const engine::FitEstimate& estimate) {
     m_estimate = estimate;
     m_filling = true;
     if (estimate.vram_available > 0) {
-        m_vram->setByteRange(0, estimate.vram_available);
+        // No further than is of use, once that is known.
+        const quint64 ofUse = 2 * (estimate.vram.used() + estimate.ram.used()) + 128 * kMiB;
+        const quint64 most =
+            estimate.fits ? std::min<quint64>(estimate.vram_available, ofUse) : estimate.vram_available;
+        m_vram->setByteRange(0, std::max<quint64>(most, m_vram->bytes()));
     }
     if (estimate.ram_available > 0) {
         m_ram->setByteRange(0, estimate.ram_available);

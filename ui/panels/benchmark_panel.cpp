@@ -84,7 +84,7 @@ BenchmarkPanel::BenchmarkPanel(EngineController& engine, QWidget* parent)
     body().addLayout(buttons);
 
     connect(&engine, &EngineController::answered, this, [this](RequestId id, const engine::GenerationResult& result) {
-        if (!m_runner->owns(id) && !m_runner->isRunning()) {
+        if (!m_runner->owns(id)) {
             addAnswer(result);
         }
     });

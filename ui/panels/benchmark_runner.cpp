@@ -43,18 +43,18 @@ BenchmarkRunner::BenchmarkRunner(EngineController& engine, QObject* parent) : QO
     m_timer.setInterval(kWatchIntervalMs);
     connect(&m_timer, &QTimer::timeout, this, &BenchmarkRunner::watchReplan);
     connect(&engine, &EngineController::answered, this, [this](RequestId id, const engine::GenerationResult& result) {
-        if (owns(id)) {
+        if (id != 0 && id == m_request) {
             onAnswered(result);
         }
     });
     connect(&engine, &EngineController::answerFailed, this, [this](RequestId id, const EngineFailure& failure) {
-        if (owns(id)) {
+        if (id != 0 && id == m_request) {
             m_request = 0;
             goBack(failure.sentence);
         }
     });
     connect(&engine, &EngineController::answerInterrupted, this, [this](RequestId id) {
-        if (owns(id)) {
+        if (id != 0 && id == m_request) {
             m_request = 0;
             goBack(tr("The run was interrupted."));
         }
@@ -162,6 +162,7 @@ engine::GenerationRequest BenchmarkRunner::scenarioRequest() const {
 
 void BenchmarkRunner::start(const engine::GenerationRequest& request) {
     m_request = m_engine.generate(request);
+    m_lastRequest = m_request != 0 ? m_request : m_lastRequest;
     if (m_request == 0) {
         goBack(tr("The engine is busy; try again when the answer is written."));
     }

@@ -25,6 +25,7 @@ struct Setting {
 };
 
 constexpr quint64 kLeastBytes = quint64{1} << 20;
+constexpr quint64 kRoomBeside = quint64{128} << 20;  // KV cache and workspace, generously
 constexpr double kLeastContext = 64;
 constexpr double kUsualBits = 4.5;
 constexpr double kUsualLoss = 0.01;
@@ -208,13 +209,22 @@ void BudgetForm::setLimits(const engine::ModelSummary& model, const engine::Snap
     m_vramReason->setText(
         m_hasVram ? QString()
                   : tr("The model runs on the CPU, which has no memory of its own. RAM and context count."));
-    const auto most = [](const engine::MemoryLedger& ledger, quint64 budget) {
-        return std::max<quint64>(budget, ledger.total - std::min(ledger.total, ledger.others));
+    // No further than is of use: a small model on a large GPU would leave the slider no room to be moved.
+    const quint64 ofUse = 2 * model.weight_bytes + kRoomBeside;
+    const auto most = [ofUse](const engine::MemoryLedger& ledger, quint64 budget) {
+        return std::max<quint64>(budget,
+                                 std::min<quint64>(ofUse, ledger.total - std::min(ledger.total, ledger.others)));
     };
     if (m_hasVram) {
-        m_vram->setByteRange(kLeastBytes, std::max<quint64>(most(snapshot.vram, model.vram_budget_bytes), kLeastBytes));
+        m_vram->setByteRange(
+            kLeastBytes,
+            std::max<quint64>(most(snapshot.vram, std::max<quint64>(model.vram_budget_bytes, snapshot.vram.budget)),
+                              kLeastBytes));
     }
-    m_ram->setByteRange(kLeastBytes, std::max<quint64>(most(snapshot.ram, model.ram_budget_bytes), kLeastBytes));
+    m_ram->setByteRange(
+        kLeastBytes,
+        std::max<quint64>(most(snapshot.ram, std::max<quint64>(model.ram_budget_bytes, snapshot.ram.budget)),
+                          kLeastBytes));
     const double longest = static_cast<double>(std::max(model.max_context, model.context));
     const double least = std::max(1.0, std::min(kLeastContext, longest));
     m_context->setRange(std::max(least, static_cast<double>(snapshot.context_used)), longest, 256, 0);

@@ -103,7 +103,7 @@ void EventLog::clear() {
 
 void EventLog::follow(EngineController& engine) {
     connect(&engine, &EngineController::loadStarted, this, [this](const QString& model) {
-        m_lastReport = 0;
+        m_reported.clear();
         m_decisions = 0;
         append(LogKind::Load, tr("Loading %1").arg(model));
     });
@@ -133,7 +133,7 @@ void EventLog::follow(EngineController& engine) {
     // Only while a re-plan that was asked for is not over.
     auto* timer = new QTimer(this);
     timer->setInterval(kReportIntervalMs);
-    connect(timer, &QTimer::timeout, this, [this, timer, &engine] {
+    connect(timer, &QTimer::timeout, &engine, [this, timer, &engine] {
         readReports(engine);
         const auto reports = engine.replans();
         const bool moving =
@@ -149,16 +149,13 @@ void EventLog::follow(EngineController& engine) {
 }
 
 void EventLog::readReports(EngineController& engine) {
-    quint64 newest = m_lastReport;
     for (const engine::ReplanReport& report : engine.replans()) {
-        if (report.id <= m_lastReport || !isOver(report.state)) {
+        if (!isOver(report.state) || !m_reported.insert(report.id).second) {
             continue;
         }
         const bool failed = report.state == engine::ReplanState::kFailed;
         append(failed ? LogKind::Problem : LogKind::Replan, replanText(report), QString::fromStdString(report.problem));
-        newest = std::max<quint64>(newest, report.id);
     }
-    m_lastReport = newest;
 }
 
 void EventLog::readDecisions(EngineController& engine) {

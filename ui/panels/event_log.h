@@ -2,6 +2,7 @@
 
 #include <deque>
 #include <optional>
+#include <set>
 
 #include <QAbstractTableModel>
 #include <QDateTime>
@@ -63,7 +64,7 @@ class EventLog : public QAbstractTableModel {
     std::deque<LogEntry> m_entries;
     int m_connections = 0;
     qint64 m_dropped = 0;
-    quint64 m_lastReport = 0;  // of the engine's re-plans, that has been written down
+    std::set<quint64> m_reported;  // re-plans whose end has been written down
     std::size_t m_decisions = 0;
 };
 
