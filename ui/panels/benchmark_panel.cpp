@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <QApplication>
 #include <QDir>
 #include <QFileDialog>
 #include <QFormLayout>
@@ -96,7 +97,7 @@ BenchmarkPanel::BenchmarkPanel(EngineController& engine, QWidget* parent)
         refreshButtons();
     });
     connect(m_runner, &BenchmarkRunner::runFinished, this, [this](BenchmarkRun run) {
-        run.setting = settingInForce(engine());
+        run.setting = settingInForce(this->engine());
         m_scenarios->append(run);
         readFingerprint();
     });
@@ -121,7 +122,7 @@ BenchmarkPanel::BenchmarkPanel(EngineController& engine, QWidget* parent)
         comparison.prompt = m_prompt->toPlainText().trimmed();
         comparison.sampler.seed = static_cast<std::uint64_t>(std::max(0, m_seed->value()));
         comparison.maxTokens = m_maxTokens->value();
-        comparison.a = settingInForce(engine());
+        comparison.a = settingInForce(this->engine());
         comparison.b = m_planB->setting();
         m_runner->runComparison(comparison);
         refreshButtons();

@@ -97,6 +97,9 @@ class CacheComparison::Watched : public engine::CachePolicy {
     std::int64_t victim(engine::ExpertKey admitted, std::span<const engine::ExpertKey> residents) const override {
         return m_policy->victim(admitted, residents);
     }
+    std::int64_t least_useful(std::span<const engine::ExpertKey> residents) const override {
+        return m_policy->least_useful(residents);
+    }
     void forget() override { m_policy->forget(); }
 
   private:
