@@ -525,6 +525,8 @@ class TestPanels : public QObject {
             }
         }
         QVERIFY(resident > 0 && copied > 0 && onCpu > 0);
+        QVERIFY(!b.dispatch->why().contains(QStringLiteral("measured")));  // by an emulated device nothing is
+        QVERIFY(whyText(*step, 0, std::nullopt).contains(QStringLiteral("measured")));
     }
 
     void dispatch_buttons_walkThroughTheAnswer() {
@@ -594,6 +596,7 @@ class TestPanels : public QObject {
                             .arg(QString::fromLatin1(panel->metaObject()->className()).section(u':', -1), nameOf(theme))
                             .arg(width);
                     QCoreApplication::processEvents();
+                    QCOMPARE(panel->width(), width);
                     const QImage image = panel->grab().toImage();
                     QCOMPARE(qGray(image.pixel(2, 2)) < 128, theme == Theme::Dark);
                     takePicture(*panel, name);

@@ -98,6 +98,7 @@ class TestPanelsDemo : public QObject {
         m_dispatch->explain(0, std::nullopt);
         QVERIFY2(m_dispatch->why().contains(QStringLiteral("Expert ")), qPrintable(m_dispatch->why()));
         QVERIFY(m_dispatch->badge().contains(QStringLiteral("emulated")));
+        QCOMPARE(m_dispatch->width(), 360);  // long names do not widen it
     }
 
     void cache_agreesWithTheEngine() {

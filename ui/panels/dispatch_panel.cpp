@@ -60,7 +60,7 @@ DispatchPanel::DispatchPanel(EngineController& engine, Selection& selection, QWi
     m_timeline->setCategories(spanCategories());
     m_timeline->setMinimumHeight(150);
     m_timeline->setToolTip(
-        tr("Durations are measured; where a side begins within its layer is not.\nOutlines are what "
+        tr("Durations are the device's; where a side begins within its layer is not known.\nOutlines are what "
            "was predicted. Wheel or + and - zoom, a click says why."));
     m_why->setTextFormat(Qt::PlainText);
     m_why->setWordWrap(true);
@@ -241,7 +241,9 @@ void DispatchPanel::explain(int layer, std::optional<Side> side) {
 
 void DispatchPanel::refreshWhy() {
     const LoggedStep* step = shownStep();
-    const QString text = m_whyLayer >= 0 && step != nullptr ? whyText(*step, m_whyLayer, m_whySide) : QString();
+    const bool emulated = engine().model() && engine().model()->emulated;
+    const QString text =
+        m_whyLayer >= 0 && step != nullptr ? whyText(*step, m_whyLayer, m_whySide, emulated) : QString();
     m_why->setForegroundRole(text.isEmpty() ? QPalette::PlaceholderText : QPalette::WindowText);
     m_why->setText(text.isEmpty() ? tr("Click a bar to read why its experts ran there: both costs of the choice.")
                                   : text);

@@ -252,7 +252,7 @@ double durationOf(const LoggedStep& step) {
     return sum_us;
 }
 
-QString whyText(const LoggedStep& step, int layer, std::optional<Side> side) {
+QString whyText(const LoggedStep& step, int layer, std::optional<Side> side, bool emulated) {
     const auto event =
         std::find_if(step.layers.begin(), step.layers.end(), [layer](const LayerEvent& e) { return e.layer == layer; });
     if (event == step.layers.end()) {
@@ -264,19 +264,23 @@ QString whyText(const LoggedStep& step, int layer, std::optional<Side> side) {
                                     [](const AssignmentEvent& a) { return a.cpu_us > 0 || a.gpu_us > 0; });
     QStringList lines;
     const QString name = QString::fromUtf8(engine::name_of(policy).data());
+    const QString how = emulated ? Text::tr("by the emulated device's clock") : Text::tr("measured");
     if (!chosen) {
-        lines << Text::tr("Layer %1: %2 measured.").arg(layer).arg(us(double{event->layer_us}));
+        lines << Text::tr("Layer %1: %2 %3.", "layer, time, how it is known")
+                     .arg(layer)
+                     .arg(us(double{event->layer_us}), how);
     } else if (side) {
         const float measured[] = {event->gpu_us, event->copy_us, event->cpu_us};
         const float predicted[] = {event->predicted_gpu_us, event->predicted_copy_us, event->predicted_cpu_us};
         const auto at = static_cast<std::size_t>(*side);
-        lines << Text::tr("Layer %1, %2: %3 measured, %4 predicted. Policy: %5.")
+        lines << Text::tr("Layer %1, %2: %3 %4, %5 predicted. Policy: %6.",
+                          "layer, side, time, how it is known, time, name")
                      .arg(layer)
-                     .arg(sideName(*side), us(double{measured[at]}), us(double{predicted[at]}), name);
+                     .arg(sideName(*side), us(double{measured[at]}), how, us(double{predicted[at]}), name);
     } else {
-        lines << Text::tr("Layer %1: %2 measured, %3 predicted. Policy: %4.")
+        lines << Text::tr("Layer %1: %2 %3, %4 predicted. Policy: %5.", "layer, time, how it is known, time, name")
                      .arg(layer)
-                     .arg(us(double{event->layer_us}), us(double{event->predicted_layer_us}), name);
+                     .arg(us(double{event->layer_us}), how, us(double{event->predicted_layer_us}), name);
     }
     if (assignments.empty()) {
         lines << Text::tr("Which experts these were is no longer known.");

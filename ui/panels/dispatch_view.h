@@ -55,7 +55,8 @@ std::vector<TimelinePlot::Span> spansOf(const LoggedStep& step, bool accelerator
 // From the first layer's begin to the last one's end.
 double durationOf(const LoggedStep& step);
 
-// Why this layer's experts ran where they ran: both costs of each choice. `side` leaves the others out.
-QString whyText(const LoggedStep& step, int layer, std::optional<Side> side);
+// Why this layer's experts ran where they ran: both costs of each choice. `side` leaves the others out; `emulated`: the
+// times are an emulated device's, and not called measured.
+QString whyText(const LoggedStep& step, int layer, std::optional<Side> side, bool emulated = false);
 
 }  // namespace offstage::ui
