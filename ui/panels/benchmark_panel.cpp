@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include <QApplication>
+#include <QCoreApplication>
 #include <QDir>
 #include <QFileDialog>
 #include <QFormLayout>
@@ -276,7 +276,7 @@ void BenchmarkPanel::showSnapshot(const engine::Snapshot& snapshot) {
         return;
     }
     m_planB->setLimits(*engine().model(), snapshot);
-    m_planB->setSetting(settingInForce(engine()));
+    m_planB->setSetting(settingInForce(this->engine()));
     m_hasLimits = true;
     refreshButtons();
 }
@@ -286,7 +286,7 @@ void BenchmarkPanel::addAnswer(const engine::GenerationResult& result) {
         return;  // stopped before its first token: there is nothing to measure
     }
     BenchmarkRun run = runOf(result);
-    run.setting = settingInForce(engine());
+    run.setting = settingInForce(this->engine());
     run.label = run.text.simplified().left(60);
     run.text.clear();
     m_answers->append(run);
@@ -313,7 +313,7 @@ void BenchmarkPanel::readFingerprint() {
             return;  // the file is gone meanwhile: the export has no fingerprint
         }
         QMetaObject::invokeMethod(
-            qApp,
+            QCoreApplication::instance(),
             [panel, source, text] {
                 if (panel && panel->m_fingerprintOf == source) {
                     panel->m_fingerprint = text;
@@ -394,7 +394,7 @@ void BenchmarkPanel::refreshButtons() {
     const bool running = m_runner->isRunning();
     const bool idle = engine().state() == EngineController::State::Ready && !running;
     m_run->setEnabled(idle);
-    const bool differs = engine().model() && m_hasLimits && !(m_planB->setting() == settingInForce(engine()));
+    const bool differs = engine().model() && m_hasLimits && !(m_planB->setting() == settingInForce(this->engine()));
     m_compare->setEnabled(idle && differs && !m_prompt->toPlainText().trimmed().isEmpty());
     m_progress->setVisible(running);
     m_cancel->setVisible(running);
@@ -409,7 +409,7 @@ BenchmarkReport BenchmarkPanel::report() const {
     if (const auto snapshot = engine().snapshot()) {
         report.meanBits = snapshot->mean_bits;
     }
-    report.setting = settingInForce(engine());
+    report.setting = settingInForce(this->engine());
     report.fingerprint = m_fingerprint;
     report.answers = m_answers->runs();
     report.scenarios = m_scenarios->runs();

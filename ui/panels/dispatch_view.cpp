@@ -5,6 +5,7 @@
 #include <QCoreApplication>
 #include <QStringList>
 
+#include "ui/format.h"
 #include "ui/panels/expert_channels.h"
 
 namespace offstage::ui {
