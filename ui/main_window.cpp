@@ -15,10 +15,12 @@
 #include <QPlainTextEdit>
 #include <QSettings>
 #include <QStatusBar>
+#include <QTimer>
 #include <QUrl>
 
 #include "ui/chat/chat_page.h"
 #include "ui/chat/conversation_view.h"
+#include "ui/chat/empty_state.h"
 #include "ui/chat/input_bar.h"
 #include "ui/format.h"
 #include "ui/history/conversation_list.h"
@@ -62,6 +64,7 @@ MainWindow::MainWindow(SessionFactory factory, const Options& options, QWidget* 
 
     connect(m_page, &ChatPage::openRequested, this, &MainWindow::chooseModel);
     connect(m_page, &ChatPage::actionChosen, this, &MainWindow::handle);
+    connect(&m_page->emptyState(), &EmptyState::emulatedRequested, this, &MainWindow::tryEmulatedGpu);
     connect(&m_engine, &EngineController::stateChanged, this, &MainWindow::refreshState);
     connect(&m_engine, &EngineController::loadFailed, this, &MainWindow::onLoadFailed);
     connect(&m_engine, &EngineController::modelLoaded, this, [this](const engine::ModelSummary& model) {
@@ -78,7 +81,7 @@ MainWindow::MainWindow(SessionFactory factory, const Options& options, QWidget* 
     setTheme(options.theme.value_or(themeFromName(settings.value(QStringLiteral("theme")).toString())));
     resize(1280, 800);
     restoreGeometry(settings.value(QStringLiteral("window/geometry")).toByteArray());
-    restoreState(settings.value(QStringLiteral("window/state")).toByteArray());
+    m_hasLayout = restoreState(settings.value(QStringLiteral("window/state")).toByteArray());
     refreshRecent();
     refreshState();
     m_page->input().setFocus();
@@ -271,6 +274,14 @@ void MainWindow::dropEvent(QDropEvent* event) {
 void MainWindow::resizeEvent(QResizeEvent* event) {
     QMainWindow::resizeEvent(event);
     m_dropHint->setGeometry(rect());
+}
+
+void MainWindow::showEvent(QShowEvent* event) {
+    QMainWindow::showEvent(event);
+    if (!m_hasLayout) {
+        m_hasLayout = true;
+        QTimer::singleShot(0, this, &MainWindow::resizePanels);
+    }
 }
 
 void MainWindow::changeEvent(QEvent* event) {

@@ -87,6 +87,7 @@ class MainWindow : public QMainWindow {
     void dropEvent(QDropEvent* event) override;
     void resizeEvent(QResizeEvent* event) override;
     void changeEvent(QEvent* event) override;
+    void showEvent(QShowEvent* event) override;
 
   private:
     struct Actions {
@@ -104,6 +105,7 @@ class MainWindow : public QMainWindow {
     void createMenus();
     void createToolBar();
     void createDocks();
+    void resizePanels();
     QDockWidget* addDock(const QString& name, const QString& title, const QString& tip, QWidget* panel,
                          const QString& icon = {});
     static QString iconOf(const QDockWidget& dock);
@@ -138,6 +140,7 @@ class MainWindow : public QMainWindow {
     ConversationList* m_list = nullptr;
     EventLog m_log;
     QList<QDockWidget*> m_docks;  // in the menu's order
+    bool m_hasLayout = false;     // the person's own, or ours has been given its sizes
     QMenu* m_recentMenu = nullptr;
     QLabel* m_modelLabel = nullptr;
     QToolButton* m_hardware = nullptr;

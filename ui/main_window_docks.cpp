@@ -1,4 +1,5 @@
 // MainWindow's docks: the panels, where they stand at first, and how they come back there.
+#include <algorithm>
 #include <string_view>
 
 #include <QAction>
@@ -109,7 +110,15 @@ void MainWindow::resetLayout() {
     setCorner(Qt::BottomLeftCorner, Qt::LeftDockWidgetArea);
     at(u"conversations")->show();
     at(u"experts")->show();
-    resizeDocks({at(u"conversations"), at(u"experts")}, {220, 340}, Qt::Horizontal);
+    resizePanels();
+}
+
+// Counts only once the window has its size.
+void MainWindow::resizePanels() {
+    const int side = std::clamp(width() / 4, 300, 420);
+    resizeDocks({dock(QStringLiteral("conversations")), dock(QStringLiteral("experts"))}, {side * 2 / 3, side},
+                Qt::Horizontal);
+    resizeDocks({dock(QStringLiteral("dispatch"))}, {height() * 2 / 5}, Qt::Vertical);
 }
 
 void MainWindow::showPanel(const QString& name) {

@@ -5,6 +5,8 @@
 #include <QSettings>
 #include <QToolButton>
 
+#include "ui/chat/chat_page.h"
+#include "ui/chat/empty_state.h"
 #include "ui/format.h"
 #include "ui/load/open_model_dialog.h"
 #include "ui/main_window.h"
@@ -117,7 +119,7 @@ void MainWindow::refreshHardwareMenu() {
         add(*emulated, choice);
     }
     m_hardwareMenu->addAction(tr("&Try a small emulated GPU"), this, &MainWindow::tryEmulatedGpu)
-        ->setToolTip(tr("16 MiB of GPU memory: the demo model does not fit, and experts come and go"));
+        ->setToolTip(tr("24 MiB of GPU memory: the demo model does not fit, and experts come and go"));
 }
 
 void MainWindow::refreshHardware() {
@@ -131,6 +133,11 @@ void MainWindow::refreshHardware() {
         text = m_device;
     }
     m_hardware->setText(text);
+    // A person without a GPU sees at once what was found, and how to see a GPU at work all the same.
+    const bool emulated = m_device.startsWith(QStringLiteral("emulated:"));
+    m_page->emptyState().setHardware(emulated ? tr("Runs on %1: its times are accounted, not measured.").arg(text)
+                                              : tr("Runs on %1. Found here: %2.").arg(text, m_devices.found()),
+                                     m_devices.looked() && !m_devices.hasGpu() && !emulated);
     m_hardware->setToolTip(tr("Where the model runs. Found here: %1").arg(m_devices.found()));
     for (QAction* action : m_hardwareMenu->findChildren<QAction*>()) {
         if (action->isCheckable()) {
