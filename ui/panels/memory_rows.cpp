@@ -21,9 +21,11 @@ enum Category { Dense, KvCache, Staging, Workspace, Others, Spare, FirstFormat }
 
 StackedBar::Row memoryRow(const QString& name, const engine::MemoryLedger& ledger) {
     StackedBar::Row row;
-    row.name = name;
-    row.total = static_cast<double>(ledger.total);
-    row.budget = static_cast<double>(ledger.budget);
+    // A small budget in a large memory would be a hair: then the bar is the budget, and what others hold is left out.
+    const bool hair = ledger.budget > 0 && ledger.budget < ledger.total / 8;
+    row.name = hair ? Memory::tr("%1, budget").arg(name) : name;
+    row.total = static_cast<double>(hair ? ledger.budget : ledger.total);
+    row.budget = hair ? 0 : static_cast<double>(ledger.budget);
     const auto add = [&](const QString& part, quint64 bytes, int category) {
         if (bytes > 0) {
             row.parts.push_back({part, static_cast<double>(bytes), category});
@@ -38,7 +40,9 @@ StackedBar::Row memoryRow(const QString& name, const engine::MemoryLedger& ledge
     add(Memory::tr("KV cache"), ledger.kv_cache, KvCache);
     add(Memory::tr("staging"), ledger.staging, Staging);
     add(Memory::tr("workspace"), ledger.workspace, Workspace);
-    add(Memory::tr("other programs"), ledger.others, Others);
+    if (!hair) {
+        add(Memory::tr("other programs"), ledger.others, Others);
+    }
     return row;
 }
 

@@ -57,6 +57,11 @@ void StackedBar::setCompact(bool compact) {
     markStale(Layer::Frame);
 }
 
+void StackedBar::setOwnScales(bool own) {
+    m_ownScales = own;
+    markStale(Layer::Frame);
+}
+
 void StackedBar::setFreeName(const QString& name) {
     m_freeName = name;
     markStale(Layer::Frame);
@@ -70,12 +75,21 @@ double StackedBar::used(const Row& row) const {
     return sum;
 }
 
+double StackedBar::endOf(const Row& row) const {
+    const double end = std::max({row.total, row.budget, used(row)});
+    return end > 0 ? end : 1;
+}
+
 double StackedBar::end() const {
     double end = 0;
     for (const Row& row : m_rows) {
-        end = std::max({end, row.total, row.budget, used(row)});
+        end = std::max(end, endOf(row));
     }
     return end > 0 ? end : 1;
+}
+
+double StackedBar::pixelOf(int row, double size) const {
+    return m_ownScales ? m_area.left() + size / endOf(rowAt(row)) * m_area.width() : m_x.pixelOf(size);
 }
 
 // ---------------------------------------------------------------- places
@@ -147,8 +161,8 @@ QRectF StackedBar::rectOf(PartIndex index) {
     if (to <= from) {
         return {};
     }
-    const double left = m_x.pixelOf(from);
-    return {left, static_cast<double>(m_area.top() + index.row * rowHeight()), m_x.pixelOf(to) - left,
+    const double left = pixelOf(index.row, from);
+    return {left, static_cast<double>(m_area.top() + index.row * rowHeight()), pixelOf(index.row, to) - left,
             static_cast<double>(barHeight())};
 }
 
@@ -205,7 +219,9 @@ std::vector<LegendEntry> StackedBar::legend() const {
 void StackedBar::paintFrame(QPainter& painter) {
     const Colours colours = Colours::of(palette());
     const QFontMetrics metrics = fontMetrics();
-    paintBottomAxis(painter, m_x, m_area);
+    if (!m_ownScales) {
+        paintBottomAxis(painter, m_x, m_area);
+    }
     const int below = m_area.bottom() + metrics.height() + 10;
     paintLegend(painter, QRect(kSide, below, width() - 2 * kSide, height() - below), legend(), palette());
     for (int i = 0; i < static_cast<int>(m_rows.size()); ++i) {
@@ -267,7 +283,7 @@ void StackedBar::paintData(QPainter& painter) {
             writeUpon(painter, inner, held.name, valueText(m_unit, held.size), inkOn(colour), colour);
         }
         if (row.budget > 0) {
-            const double x = std::floor(m_x.pixelOf(row.budget));
+            const double x = std::floor(pixelOf(i, row.budget));
             const double top = m_area.top() + i * rowHeight();
             painter.fillRect(QRectF(x - 2, top - 4, 4, kBar + 8), palette().color(QPalette::Window));
             painter.fillRect(QRectF(x - 1, top - 4, 2, kBar + 8), colours.text);
@@ -275,8 +291,8 @@ void StackedBar::paintData(QPainter& painter) {
         }
         if (row.total > 0 && used(row) > row.total) {
             // What does not fit is framed.
-            const double from = m_x.pixelOf(row.total);
-            const QRectF beyond(from, m_area.top() + i * rowHeight(), m_x.pixelOf(used(row)) - from, kBar);
+            const double from = pixelOf(i, row.total);
+            const QRectF beyond(from, m_area.top() + i * rowHeight(), pixelOf(i, used(row)) - from, kBar);
             painter.setPen(QPen(colours.problem, 2));
             painter.setBrush(Qt::NoBrush);
             painter.drawRect(beyond.adjusted(0, -2, -1, 2));

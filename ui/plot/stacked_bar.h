@@ -6,7 +6,8 @@
 
 namespace offstage::ui {
 
-// One horizontal bar per row, of named parts with sizes in bytes: what holds a memory. All rows share one scale.
+// One horizontal bar per row, of named parts with sizes in bytes: what holds a memory. All rows share one scale, unless
+// told.
 class StackedBar : public PlotWidget {
     Q_OBJECT
 
@@ -39,6 +40,8 @@ class StackedBar : public PlotWidget {
     void setUnit(Unit unit);
     // Many thin rows, with their names to the left of them and no texts upon them.
     void setCompact(bool compact);
+    // Every row fills the width, whatever its size: for memories of very different sizes. There is no axis then.
+    void setOwnScales(bool own);
     // What the free part is called in the legend and the reading; "free" unless told.
     void setFreeName(const QString& name);
 
@@ -72,6 +75,8 @@ class StackedBar : public PlotWidget {
     void writeUpon(QPainter& painter, const QRectF& rect, const QString& name, const QString& size, const QColor& ink,
                    const QColor& ground = {}) const;
     double end() const;
+    double endOf(const Row& row) const;
+    double pixelOf(int row, double size) const;
     double used(const Row& row) const;
     std::vector<LegendEntry> legend() const;
     void setCurrent(std::optional<PartIndex> part);
@@ -85,6 +90,7 @@ class StackedBar : public PlotWidget {
     std::vector<Row> m_rows;
     Unit m_unit = Unit::Bytes;
     bool m_compact = false;
+    bool m_ownScales = false;
     QString m_freeName;
     Axis m_x;
     QRect m_area;  // of all bars
