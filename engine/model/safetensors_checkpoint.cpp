@@ -66,6 +66,10 @@ class SafetensorsCheckpoint final : public Checkpoint {
         if (const MappedFile* file = file_with(bytes)) file->drop_pages(bytes);
     }
 
+    void drop_cached(std::span<const std::byte> bytes) const override {
+        if (const MappedFile* file = file_with(bytes)) file->drop_cached(bytes);
+    }
+
     void prefetch(std::span<const std::byte> bytes) const override {
         if (const MappedFile* file = file_with(bytes)) file->read_ahead(bytes);
     }

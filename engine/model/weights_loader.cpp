@@ -126,6 +126,13 @@ class CheckpointWeights final : public WeightSource {
         checkpoint_.release(w2.bytes);
     }
 
+    bool make_cold(LayerIndex layer, ExpertIndex expert) override {
+        for (const char* part : {"w1", "w3", "w2"}) {
+            checkpoint_.drop_cached(checkpoint_.find(expert_name(layer.value, expert.value, part))->bytes);
+        }
+        return true;
+    }
+
     // Of the tensors as they lie in the file: a pass over them, but without transposing anything.
     std::optional<Fingerprint> expert_fingerprint(LayerIndex layer, ExpertIndex expert,
                                                   kernels::ThreadPool& pool) override {

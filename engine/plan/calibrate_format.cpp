@@ -69,7 +69,7 @@ CostTable calibrate_format(Backend& device, CpuOperations& host, const FormatCal
     request.largest = wanted.largest;
     request.budget_s = wanted.budget_s;
     table = calibrate(device, host, request, progress, std::move(stop));
-    if (slot) cache.store(key(memory.pinned()), table);
+    if (slot || device.shares_host_memory()) cache.store(key(memory.pinned()), table);
     return table;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -33,6 +34,20 @@ CostTable calibrate(Backend& device, CpuOperations& host, const CalibrationReque
                     const std::function<void(double)>& progress, std::stop_token stop);
 
 class CalibrationCache;
+class WeightSource;
+
+// How many weights one thread quantizes (HQQ) in a second, by format; 0: not measured.
+using QuantizingSpeeds = std::array<double, kernels::kWeightTypes>;
+
+// From the cache, or measured now on rows like a model's (a few milliseconds per packed format) and kept. hidden_dim: a
+// multiple of kernels::kPackedBlock, else nothing is measured. Throws Error (kCancelled).
+QuantizingSpeeds quantizing_speeds(std::int64_t hidden_dim, const CalibrationCache& cache, std::stop_token stop);
+
+// One expert of the master from disk into RAM, packed and ready: the median of some, of different layers, each made
+// cold before; microseconds. 0 where the weights do not come from a disk. The first is read in any case, others while
+// 0.25 s last. Throws Error (kCancelled, kOutOfMemory).
+double measure_disk_read_us(WeightSource& master, std::int64_t n_layers, std::int64_t n_experts,
+                            std::uint64_t expert_bytes, kernels::ThreadPool& pool, const std::stop_token& stop);
 
 // What one format of a model's experts costs, kept or measured now.
 struct FormatCalibration {
@@ -48,7 +63,8 @@ struct FormatCalibration {
 };
 
 // calibrate() of experts in one format, in memory that is page-locked where the system lets us, with a slot on the
-// device where that has room for one (else the CPU alone is measured, and nothing is kept). The device must be
+// device where that has room for one (else the CPU alone is measured, and nothing is kept, unless the device is the
+// CPU). The device must be
 // reserve()d as calibrate() says. `measured` (may be nullptr): whether the cache had nothing. Throws as calibrate(),
 // and kOutOfMemory when RAM has no room for the samples.
 CostTable calibrate_format(Backend& device, CpuOperations& host, const FormatCalibration& wanted,
@@ -66,6 +82,9 @@ class CalibrationCache {
                            std::int64_t hidden_dim, std::int64_t ffn_dim, bool pinned = true);
     bool load(const std::string& key, CostTable& table) const;
     void store(const std::string& key, const CostTable& table) const;  // atomic; failing to write is no error
+    // Of quantizing, which no device has part in: by the CPU's name, its instruction set and hidden_dim.
+    bool load(const std::string& key, QuantizingSpeeds& speeds) const;
+    void store(const std::string& key, const QuantizingSpeeds& speeds) const;
 
   private:
     std::filesystem::path directory_;
@@ -77,5 +96,7 @@ std::filesystem::path cache_directory();
 // JSON of a table, both ways; parse throws Error naming the key.
 std::string to_json(const CostTable& table);
 CostTable parse_cost_table(std::string_view json, const std::string& source);
+std::string to_json(const QuantizingSpeeds& speeds);
+QuantizingSpeeds parse_quantizing_speeds(std::string_view json, const std::string& source);
 
 }  // namespace offstage::engine
