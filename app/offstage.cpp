@@ -1,12 +1,18 @@
 // The window program: its command line, and where its parts come from.
+#include <cstdlib>
+
 #include <QApplication>
 #include <QCommandLineParser>
 #include <QDir>
 #include <QFileInfo>
 #include <QPixmap>
+#include <QStandardPaths>
 #include <QTextStream>
 #include <QTimer>
 
+#include "engine/device/open_device.h"
+#include "engine/error.h"
+#include "ui/language.h"
 #include "ui/main_window.h"
 
 using offstage::ui::MainWindow;
@@ -28,6 +34,10 @@ QString findDemoModel() {
     return {};
 }
 
+struct Main {
+    Q_DECLARE_TR_FUNCTIONS(main)
+};
+
 struct CommandLine {
     QString model;
     QString prompt;
@@ -37,23 +47,32 @@ struct CommandLine {
 };
 
 CommandLine parse(const QApplication& app) {
-    const auto tr = [](const char* text) { return QCoreApplication::translate("main", text); };
     QCommandLineParser parser;
-    parser.setApplicationDescription(tr("Chat with Mixture-of-Experts models that do not fit into the GPU's memory."));
+    parser.setApplicationDescription(
+        Main::tr("Chat with Mixture-of-Experts models that do not fit into the GPU's memory."));
     parser.addHelpOption();
     parser.addVersionOption();
-    parser.addPositionalArgument(QStringLiteral("model"), tr("Folder or file of a model; without it, the demo model."),
+    parser.addPositionalArgument(QStringLiteral("model"),
+                                 Main::tr("Folder or file of a model; without it, the demo model."),
                                  QStringLiteral("[MODEL]"));
-    const QCommandLineOption prompt(QStringLiteral("prompt"), tr("Send this as soon as the model is ready."),
+    const QCommandLineOption prompt(QStringLiteral("prompt"), Main::tr("Send this as soon as the model is ready."),
                                     QStringLiteral("TEXT"));
-    const QCommandLineOption theme(QStringLiteral("theme"), tr("Colours: system, light or dark."),
+    const QCommandLineOption theme(QStringLiteral("theme"), Main::tr("Colours: system, light or dark."),
                                    QStringLiteral("THEME"));
-    const QCommandLineOption screenshot(QStringLiteral("screenshot"),
-                                        tr("Wait for the answer, save a picture of the window to FILE, and quit."),
-                                        QStringLiteral("FILE"));
-    const QCommandLineOption size(QStringLiteral("size"), tr("Size of the window, for example 1280x800."),
+    const QCommandLineOption screenshot(
+        QStringLiteral("screenshot"), Main::tr("Wait for the answer, save a picture of the window to FILE, and quit."),
+        QStringLiteral("FILE"));
+    const QCommandLineOption device(
+        QStringLiteral("device"),
+        Main::tr("Where the model runs: cpu, cuda, cuda:N or emulated:PROFILE, for example emulated:rtx-3060."),
+        QStringLiteral("DEVICE"));
+    const QCommandLineOption vram(QStringLiteral("vram"), Main::tr("Budget of GPU memory, for example 8GiB."),
+                                  QStringLiteral("SIZE"));
+    const QCommandLineOption language(QStringLiteral("language"), Main::tr("Language of the window: en, de or vi."),
+                                      QStringLiteral("CODE"));
+    const QCommandLineOption size(QStringLiteral("size"), Main::tr("Size of the window, for example 1280x800."),
                                   QStringLiteral("WxH"));
-    parser.addOptions({prompt, theme, screenshot, size});
+    parser.addOptions({prompt, theme, screenshot, size, device, vram, language});
     parser.process(app);
 
     CommandLine line;
@@ -69,7 +88,30 @@ CommandLine parse(const QApplication& app) {
         line.window.theme = offstage::ui::themeFromName(chosen);
     }
     line.window.demoModel = findDemoModel();
+    line.window.historyFolder = QStandardPaths::writableLocation(QStandardPaths::AppDataLocation);
+    line.window.device = parser.value(device);
+    if (parser.isSet(vram)) {
+        try {
+            line.window.vramBytes = offstage::engine::parse_bytes(parser.value(vram).toStdString(), "--vram");
+        } catch (const offstage::engine::Error& error) {
+            QTextStream(stderr) << error.what() << '\n';
+            std::exit(2);
+        }
+    }
     return line;
+}
+
+// Before the parser, whose own texts are to be in it: the value of --language, or of the environment.
+QString namedLanguage(const QStringList& arguments) {
+    for (qsizetype i = 1; i < arguments.size(); ++i) {
+        if (arguments[i] == QStringLiteral("--language")) {
+            return arguments.value(i + 1);
+        }
+        if (arguments[i].startsWith(QStringLiteral("--language="))) {
+            return arguments[i].section(u'=', 1);
+        }
+    }
+    return qEnvironmentVariable("OFFSTAGE_LANGUAGE");
 }
 
 // Waits until there is nothing more to wait for, then saves the picture and quits.
@@ -81,7 +123,7 @@ void takeScreenshot(MainWindow& window, const QString& file, bool prompted) {
     QObject::connect(settled, &QTimer::timeout, &window, [&window, file] {
         const bool saved = window.grab().save(file);
         if (!saved) {
-            QTextStream(stderr) << QCoreApplication::translate("main", "Cannot write the picture %1.\n").arg(file);
+            QTextStream(stderr) << Main::tr("Cannot write the picture %1.\n").arg(file);
         }
         QCoreApplication::exit(saved ? 0 : 1);
     });
@@ -109,6 +151,7 @@ int main(int argc, char** argv) {
     QApplication::setApplicationVersion(QStringLiteral(OFFSTAGE_VERSION));
     QApplication::setDesktopFileName(QStringLiteral("offstage"));
 
+    offstage::ui::speak(app, offstage::ui::chosenLanguage(namedLanguage(QApplication::arguments())));
     const CommandLine line = parse(app);
     MainWindow window([] { return offstage::engine::Session::create(); }, line.window);
     if (line.size.isValid()) {

@@ -86,6 +86,8 @@ class CudaContext {
     virtual bool clear_failure() = 0;
 
     // 256-byte aligned; nullptr when there is none left (no failure).
+    // Of the GPU's memory right now, by the driver; 0 where it does not say.
+    virtual std::uint64_t free_bytes() noexcept = 0;
     virtual void* allocate(std::size_t bytes) noexcept = 0;
     virtual void release(void* device) noexcept = 0;
     // Page-locks host memory; false (no failure) when the system refuses.

@@ -24,6 +24,12 @@ EngineController::EngineController(SessionFactory factory, QObject* parent)
             Q_EMIT streamed(id, piece);
         }
     });
+    connect(m_worker, &EngineWorker::previewed, this,
+            [this](RequestId id, const engine::ReplanPreview& preview, const QString& problem) {
+                if (id == m_previewId) {
+                    Q_EMIT previewed(id, preview, problem);
+                }
+            });
     connect(m_worker, &EngineWorker::answered, this, &EngineController::onAnswered);
     connect(m_worker, &EngineWorker::answerFailed, this, &EngineController::onAnswerFailed);
 
@@ -41,6 +47,7 @@ void EngineController::shutdown() {
     }
     m_loadStop.request_stop();
     m_generateStop.request_stop();
+    m_advanceStop.request_stop();
     m_loadId = 0;
     m_generateId = 0;
     m_thread.quit();
@@ -55,10 +62,13 @@ void EngineController::openModel(const engine::LoadRequest& request) {
         return;
     }
     interruptAnswer();
+    m_advanceStop.request_stop();
+    m_previewId = 0;
     m_loadStop.request_stop();
     m_loadStop = std::stop_source();
     m_loadId = ++m_lastId;
     m_model.reset();
+    m_loadRequest = request;
     m_loadingModel = QString::fromStdString(request.model);
     setState(State::Loading);
     Q_EMIT loadStarted(m_loadingModel);
@@ -76,6 +86,7 @@ RequestId EngineController::generate(const engine::GenerationRequest& request) {
     if (!m_worker || m_state != State::Ready) {
         return 0;
     }
+    m_advanceStop.request_stop();  // what is left moves between the answer's steps
     m_generateStop = std::stop_source();
     m_generateId = ++m_lastId;
     setState(State::Generating);
@@ -85,6 +96,7 @@ RequestId EngineController::generate(const engine::GenerationRequest& request) {
             worker->generate(id, request, stop);
         },
         Qt::QueuedConnection);
+    advance();
     return m_generateId;
 }
 
@@ -122,6 +134,101 @@ std::optional<engine::Snapshot> EngineController::snapshot() const {
         return std::nullopt;
     }
     return session->snapshot();
+}
+
+engine::Session* EngineController::session() const {
+    return m_worker ? m_worker->session() : nullptr;
+}
+
+engine::LayerEvents EngineController::layerEvents(quint64 from) const {
+    const engine::Session* session = this->session();
+    return session ? session->layer_events(from) : engine::LayerEvents{from, {}, {}};
+}
+
+std::vector<float> EngineController::plannedPopularity() const {
+    const engine::Session* session = this->session();
+    return session ? session->planned_popularity() : std::vector<float>();
+}
+
+std::vector<engine::ReplanReport> EngineController::replans() const {
+    const engine::Session* session = this->session();
+    return session ? session->replans() : std::vector<engine::ReplanReport>();
+}
+
+template <typename Ask>
+quint64 EngineController::ask(Ask&& ask) {
+    engine::Session* session = this->session();
+    if (!session || !m_model) {
+        return 0;
+    }
+    quint64 id = 0;
+    try {
+        id = ask(*session);
+    } catch (const engine::Error&) {
+        return 0;  // the model has just gone, or cannot do this at all
+    }
+    advance();
+    return id;
+}
+
+// Queued behind a running answer, where it finds little left to do.
+void EngineController::advance() {
+    if (m_advanceStop.stop_requested() || !m_advanceStop.stop_possible()) {
+        m_advanceStop = std::stop_source();
+    }
+    QMetaObject::invokeMethod(
+        m_worker, [worker = m_worker, stop = m_advanceStop.get_token()] { worker->advance(stop); },
+        Qt::QueuedConnection);
+}
+
+quint64 EngineController::replan(const engine::ReplanRequest& request) {
+    const quint64 id = ask([&](engine::Session& session) { return session.replan(request); });
+    if (id != 0) {
+        Q_EMIT replanRequested(id);
+    }
+    return id;
+}
+
+quint64 EngineController::pinExpert(int layer, int expert, bool pinned) {
+    return ask([&](engine::Session& session) { return session.pin_expert(layer, expert, pinned); });
+}
+
+quint64 EngineController::evictExpert(int layer, int expert) {
+    const quint64 id = ask([&](engine::Session& session) { return session.evict_expert(layer, expert); });
+    if (id != 0) {
+        Q_EMIT replanRequested(id);
+    }
+    return id;
+}
+
+quint64 EngineController::setExpertFormat(int layer, int expert, kernels::WeightType format) {
+    const quint64 id = ask([&](engine::Session& session) { return session.set_expert_format(layer, expert, format); });
+    if (id != 0) {
+        Q_EMIT replanRequested(id);
+    }
+    return id;
+}
+
+void EngineController::cancelReplan() {
+    ask([](engine::Session& session) {
+        session.cancel_replan();
+        return quint64{1};
+    });
+}
+
+RequestId EngineController::requestPreview(const engine::ReplanRequest& request) {
+    const RequestId id = ++m_lastId;
+    const bool asked =
+        ask([&](engine::Session& session) {
+            // The worker lives as long as its session; this object may be gone by then.
+            session.request_preview(request, [worker = m_worker, id](const auto& preview, const std::string& problem) {
+                Q_EMIT worker->previewed(id, preview.value_or(engine::ReplanPreview()),
+                                         QString::fromStdString(problem));
+            });
+            return quint64{1};
+        }) != 0;
+    m_previewId = asked ? id : 0;
+    return m_previewId;
 }
 
 void EngineController::setState(State state) {

@@ -26,6 +26,8 @@ class EngineController : public QObject {
 
     State state() const { return m_state; }
     const std::optional<engine::ModelSummary>& model() const { return m_model; }
+    // What the model was opened with, or the one that is being opened.
+    const engine::LoadRequest& loadRequest() const { return m_loadRequest; }
     bool isAnswering() const { return m_state == State::Generating || m_state == State::Stopping; }
 
     // Replaces the model; a running load or answer is stopped and its results dropped.
@@ -41,6 +43,19 @@ class EngineController : public QObject {
 
     // A copied value; nothing before the first load.
     std::optional<engine::Snapshot> snapshot() const;
+    // See engine::Session; empty before the first load.
+    engine::LayerEvents layerEvents(quint64 from) const;
+    std::vector<float> plannedPopularity() const;
+    std::vector<engine::ReplanReport> replans() const;
+
+    // ---- budgets that move, also while an answer is written. 0: not now (no model); else the number of the report.
+    quint64 replan(const engine::ReplanRequest& request);
+    quint64 pinExpert(int layer, int expert, bool pinned);
+    quint64 evictExpert(int layer, int expert);
+    quint64 setExpertFormat(int layer, int expert, kernels::WeightType format);
+    void cancelReplan();
+    // previewed() follows, for the newest request only. 0: not now.
+    RequestId requestPreview(const engine::ReplanRequest& request);
 
     // Stops whatever runs and joins the thread. Idempotent.
     void shutdown();
@@ -55,8 +70,16 @@ class EngineController : public QObject {
     void answered(quint64 id, const offstage::engine::GenerationResult& result);
     void answerFailed(quint64 id, const offstage::ui::EngineFailure& failure);
     void answerInterrupted(quint64 id);
+    // problem: empty, or a sentence that says why there is no preview.
+    void previewed(quint64 id, const offstage::engine::ReplanPreview& preview, const QString& problem);
+    // A re-plan was asked for, by whomever: panels begin to look at replans().
+    void replanRequested(quint64 id);
 
   private:
+    engine::Session* session() const;
+    template <typename Ask>
+    quint64 ask(Ask&& ask);
+    void advance();
     void setState(State state);
     void interruptAnswer();
     void onLoaded(RequestId id, const engine::ModelSummary& model);
@@ -68,12 +91,15 @@ class EngineController : public QObject {
     EngineWorker* m_worker;  // deleted on its own thread when that ends
     State m_state = State::NoModel;
     std::optional<engine::ModelSummary> m_model;
+    engine::LoadRequest m_loadRequest;
     QString m_loadingModel;
     RequestId m_lastId = 0;
     RequestId m_loadId = 0;      // 0: none
     RequestId m_generateId = 0;  // 0: none
     std::stop_source m_loadStop{std::nostopstate};
     std::stop_source m_generateStop{std::nostopstate};
+    std::stop_source m_advanceStop{std::nostopstate};
+    RequestId m_previewId = 0;  // 0: none
 };
 
 }  // namespace offstage::ui

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 
+#include <QList>
 #include <QMetaType>
 #include <QString>
 
@@ -22,9 +23,16 @@ struct EngineFailure {
     QString detail;    // for the log, and for who opens "Details"
 };
 
+// A token of a streamed answer.
+struct TokenMark {
+    int end = 0;       // of its text, in StreamedText::text; equal to the one before where a character is incomplete
+    quint64 step = 0;  // of the engine, that wrote it: engine::LayerEvent::step
+};
+
 // What came since the last one: several deltas of the engine, joined.
 struct StreamedText {
     QString text;
+    QList<TokenMark> marks;
     qint64 tokens = 0;           // generated so far
     double tokensPerSecond = 0;  // decode, so far
 };
@@ -39,3 +47,4 @@ Q_DECLARE_METATYPE(offstage::ui::StreamedText)
 Q_DECLARE_METATYPE(offstage::engine::LoadProgress)
 Q_DECLARE_METATYPE(offstage::engine::ModelSummary)
 Q_DECLARE_METATYPE(offstage::engine::GenerationResult)
+Q_DECLARE_METATYPE(offstage::engine::ReplanPreview)

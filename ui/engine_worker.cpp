@@ -34,6 +34,7 @@ void registerEngineValues() {
     qRegisterMetaType<engine::LoadProgress>();
     qRegisterMetaType<engine::ModelSummary>();
     qRegisterMetaType<engine::GenerationResult>();
+    qRegisterMetaType<engine::ReplanPreview>();
 }
 
 EngineWorker::EngineWorker(SessionFactory factory) : m_factory(std::move(factory)) {}
@@ -73,6 +74,7 @@ void EngineWorker::generate(RequestId id, const engine::GenerationRequest& reque
         }
         // Throttled, never debounced: the first piece goes at once, a steady stream goes every kStreamIntervalMs.
         std::string waiting;
+        int length = 0;  // of `waiting`, in QString's characters
         StreamedText piece;
         QElapsedTimer sinceLast;
         const auto flush = [&] {
@@ -80,9 +82,15 @@ void EngineWorker::generate(RequestId id, const engine::GenerationRequest& reque
             waiting.clear();
             sinceLast.start();
             Q_EMIT streamed(id, piece);
+            piece.marks.clear();
+            length = 0;
         };
         const auto onDelta = [&](const engine::TextDelta& delta) {
             waiting += delta.text;
+            length += static_cast<int>(QString::fromStdString(delta.text).size());
+            if (delta.token >= 0) {
+                piece.marks.append({length, delta.step});
+            }
             piece.tokens = delta.n_tokens;
             piece.tokensPerSecond = delta.decode_tokens_per_s;
             if (!sinceLast.isValid() || sinceLast.elapsed() >= kStreamIntervalMs) {
@@ -104,6 +112,17 @@ void EngineWorker::generate(RequestId id, const engine::GenerationRequest& reque
         }
     } catch (...) {
         Q_EMIT answerFailed(id, currentFailure());
+    }
+}
+
+void EngineWorker::advance(const std::stop_token& stop) {
+    if (!m_session || !m_session->is_loaded()) {
+        return;
+    }
+    try {
+        m_session->advance(stop);
+    } catch (...) {
+        // A re-plan that went wrong says so in its report.
     }
 }
 

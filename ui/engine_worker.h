@@ -22,10 +22,12 @@ class EngineWorker : public QObject {
     void load(RequestId id, const engine::LoadRequest& request, const std::stop_token& stop);
     void generate(RequestId id, const engine::GenerationRequest& request, const std::stop_token& stop);
     void resetConversation();
+    // Goes on moving experts between two answers, until all is done or a stop is requested.
+    void advance(const std::stop_token& stop);
 
-    // Any thread. Null until the session exists; then valid for the worker's lifetime. Only snapshot() may be called
-    // on it from another thread.
-    const engine::Session* session() const { return m_published.load(std::memory_order_acquire); }
+    // Any thread. Null until the session exists; then valid for the worker's lifetime. Only what engine::Session allows
+    // for any thread may be called on it from another one.
+    engine::Session* session() const { return m_published.load(std::memory_order_acquire); }
 
   Q_SIGNALS:
     void loadProgressed(quint64 id, const offstage::engine::LoadProgress& progress);
@@ -34,13 +36,14 @@ class EngineWorker : public QObject {
     void streamed(quint64 id, const offstage::ui::StreamedText& piece);
     void answered(quint64 id, const offstage::engine::GenerationResult& result);
     void answerFailed(quint64 id, const offstage::ui::EngineFailure& failure);
+    void previewed(quint64 id, const offstage::engine::ReplanPreview& preview, const QString& problem);
 
   private:
     engine::Session& ensureSession();
 
     SessionFactory m_factory;
     std::unique_ptr<engine::Session> m_session;
-    std::atomic<const engine::Session*> m_published = nullptr;
+    std::atomic<engine::Session*> m_published = nullptr;
 };
 
 }  // namespace offstage::ui

@@ -35,7 +35,7 @@ QString instructionSetText(const QString& name) {
 }  // namespace
 
 QString bytesText(quint64 bytes) {
-    return QLocale().formattedDataSize(static_cast<qint64>(bytes), 1, QLocale::DataSizeSIFormat);
+    return QLocale().formattedDataSize(static_cast<qint64>(bytes), 1, QLocale::DataSizeIecFormat);
 }
 
 QString secondsText(double seconds) {
@@ -55,6 +55,13 @@ QString countText(qint64 count) {
 }
 
 QString hardwareText(const engine::ModelSummary& model) {
+    if (!model.device.empty() && model.device != "cpu") {
+        const QString name = QString::fromStdString(model.device_name);
+        const QString vram = bytesText(model.vram_budget_bytes);
+        return model.emulated && !name.contains(QStringLiteral("emulated"))
+                   ? Format::tr("%1 (emulated) · %2 VRAM").arg(name, vram)
+                   : Format::tr("%1 · %2 VRAM").arg(name, vram);
+    }
     QString text =
         model.n_threads == 1 ? Format::tr("CPU · 1 thread") : Format::tr("CPU · %1 threads").arg(model.n_threads);
     const QString set = instructionSetText(QString::fromStdString(model.instruction_set));

@@ -10,28 +10,40 @@
 #include <QFileInfo>
 #include <QLabel>
 #include <QMenu>
+#include <QMenuBar>
 #include <QMimeData>
+#include <QPlainTextEdit>
 #include <QSettings>
 #include <QStatusBar>
 #include <QUrl>
 
 #include "ui/chat/chat_page.h"
+#include "ui/chat/conversation_view.h"
 #include "ui/chat/input_bar.h"
 #include "ui/format.h"
 #include "ui/icons.h"
 #include "ui/panels/experts_panel.h"
 #include "ui/settings/sampling_panel.h"
 #include "ui/status_line.h"
+#include "ui/widgets/command_palette.h"
 #include "ui/widgets/drop_hint.h"
 
 namespace offstage::ui {
 
 MainWindow::MainWindow(SessionFactory factory, const Options& options, QWidget* parent)
-    : QMainWindow(parent), m_options(options), m_engine(std::move(factory)), m_chat(m_engine, m_conversation) {
+    : QMainWindow(parent),
+      m_options(options),
+      m_engine(std::move(factory)),
+      m_chat(m_engine, m_conversation, m_history),
+      m_tokens(m_engine),
+      m_selection(m_tokens) {
     setWindowTitle(tr("Offstage"));
     setWindowIcon(programIcon());
     setAcceptDrops(true);
     setDockNestingEnabled(true);
+    if (!options.historyFolder.isEmpty()) {
+        m_history.open(options.historyFolder);
+    }
 
     m_page = new ChatPage(m_engine, m_conversation, m_chat);
     setCentralWidget(m_page);
@@ -40,6 +52,8 @@ MainWindow::MainWindow(SessionFactory factory, const Options& options, QWidget* 
     createDocks();
     createToolBar();
     createMenus();
+    createHardwareMenu();
+    m_palette = new CommandPalette(*menuBar(), this);
     m_dropHint = new DropHint(this);
 
     connect(m_page, &ChatPage::openRequested, this, &MainWindow::chooseModel);
@@ -54,8 +68,7 @@ MainWindow::MainWindow(SessionFactory factory, const Options& options, QWidget* 
         refreshState();
     });
     connect(&m_recent, &RecentModels::changed, this, &MainWindow::refreshRecent);
-    connect(m_sampling, &SamplingPanel::samplingChanged, this, [this](const Sampling& s) { m_chat.setSampling(s); });
-    m_chat.setSampling(m_sampling->sampling());
+    connectConversation();
 
     QSettings settings;
     setTheme(options.theme.value_or(themeFromName(settings.value(QStringLiteral("theme")).toString())));
@@ -72,14 +85,35 @@ MainWindow::~MainWindow() {
     m_engine.shutdown();
 }
 
-void MainWindow::openModel(const QString& model) {
-    if (!m_openedModel.isEmpty()) {
-        m_previousModel = m_openedModel;
-        m_openedModel.clear();
+void MainWindow::connectConversation() {
+    ConversationView& view = m_page->view();
+    connect(&view, &ConversationView::promptEdited, &m_chat, &ChatController::editPrompt);
+    connect(&view, &ConversationView::regenerateRequested, &m_chat, &ChatController::regenerate);
+    connect(&view, &ConversationView::continueRequested, &m_chat, &ChatController::continueAnswer);
+    connect(&view, &ConversationView::branchRequested, this, [this](MessageId id, int branch) {
+        if (const Message* message = m_conversation.find(id)) {
+            m_chat.switchBranch(id, branch - message->branch);
+        }
+    });
+
+    connect(&m_chat, &ChatController::answerExtended, &m_tokens, &TokenLog::addTokens);
+    connect(&view, &ConversationView::tokenPicked, &m_selection, &Selection::selectTokenAt);
+    connect(&view, &ConversationView::tokenTimelineRequested, this,
+            [this](MessageId id) { m_selection.selectToken(id, m_tokens.tokenCount(id) - 1); });
+    connect(&m_selection, &Selection::underlined, this, [this](quint64 message, const QList<TextRange>& ranges) {
+        ConversationView::SourceRanges source;
+        for (const TextRange& range : ranges) {
+            source.append({range.begin, range.end});
+        }
+        m_page->view().underlineTokens(message, source);
+    });
+
+    connect(m_sampling, &SamplingPanel::samplingChanged, &m_chat, &ChatController::setSampling);
+    m_chat.setSampling(m_sampling->sampling());
+    connect(&m_history, &History::noticed, &m_chat, &ChatController::reportProblem);
+    for (const Problem& notice : m_history.notices()) {
+        m_chat.reportProblem(notice);
     }
-    engine::LoadRequest request;
-    request.model = model.toStdString();
-    m_engine.openModel(request);
 }
 
 bool MainWindow::sendPrompt(const QString& prompt) {
@@ -146,9 +180,9 @@ void MainWindow::onLoadFailed(const QString& model, const EngineFailure& failure
 void MainWindow::refreshState() {
     const auto& model = m_engine.model();
     const bool loading = m_engine.state() == EngineController::State::Loading;
+    refreshHardware();
     m_modelLabel->setText(model ? QString::fromStdString(model->name) : loading ? tr("Loading…") : tr("No model"));
     m_modelLabel->setToolTip(model ? QString::fromStdString(model->source) + u'\n' + modelText(*model) : QString());
-    m_hardwareLabel->setText(model ? hardwareText(*model) : QString());
     m_actions.stop->setEnabled(m_engine.state() == EngineController::State::Generating || m_chat.hasWaitingPrompt());
     setWindowTitle(model ? tr("%1 – Offstage").arg(QString::fromStdString(model->name)) : tr("Offstage"));
 }
@@ -165,7 +199,9 @@ void MainWindow::closeEvent(QCloseEvent* event) {
     settings.setValue(QStringLiteral("window/state"), saveState());
     // Gone for the person at once; the engine obeys the stop within a layer's time.
     hide();
+    m_chat.setDraft(m_page->input().edit().toPlainText());
     m_engine.shutdown();
+    m_history.close();
     event->accept();
 }
 

@@ -5,15 +5,22 @@
 #include <QMainWindow>
 
 #include "ui/chat/chat_controller.h"
+#include "ui/device_choice.h"
 #include "ui/engine_controller.h"
+#include "ui/history/history.h"
+#include "ui/panels/selection.h"
+#include "ui/panels/token_log.h"
 #include "ui/recent_models.h"
 #include "ui/theme.h"
 
 class QLabel;
+class QToolButton;
 
 namespace offstage::ui {
 
+class BudgetPanel;
 class ChatPage;
+class CommandPalette;
 class DropHint;
 class ExpertsPanel;
 class SamplingPanel;
@@ -25,20 +32,36 @@ class MainWindow : public QMainWindow {
   public:
     struct Options {
         QString demoModel;           // empty: none at hand
+        QString historyFolder;       // where conversations are kept; empty: in memory only
         std::optional<Theme> theme;  // overrides the one kept in the settings
+        QString device;              // engine::LoadRequest::device; empty: the one kept in the settings, else the best
+        quint64 vramBytes = 0;       // budget on that device; 0: all that it has to give
     };
 
     MainWindow(SessionFactory factory, const Options& options, QWidget* parent = nullptr);
     ~MainWindow() override;
 
+    // On the chosen device.
     void openModel(const QString& model);
+    // Opens the model that is open again, on another device. vramBytes 0: all that it has to give.
+    void useDevice(const QString& device, quint64 vramBytes = 0);
+    // An emulated GPU, so small that the demo model does not fit into its memory: experts come and go.
+    void tryEmulatedGpu();
+    const DeviceChoices& devices() const { return m_devices; }
     // Sends it now, or as soon as the model is ready.
     bool sendPrompt(const QString& prompt);
 
     EngineController& engine() { return m_engine; }
     ConversationModel& conversation() { return m_conversation; }
     ChatController& chat() { return m_chat; }
+    History& history() { return m_history; }
+    TokenLog& tokenLog() { return m_tokens; }
+    Selection& selection() { return m_selection; }
+    CommandPalette& commandPalette() const { return *m_palette; }
     ChatPage& page() const { return *m_page; }
+    // "experts", "budget", "sampling" ...; nullptr: no such panel.
+    QDockWidget* dock(const QString& name) const;
+    BudgetPanel& budgetPanel() const { return *m_budget; }
     ExpertsPanel& expertsPanel() const { return *m_experts; }
     SamplingPanel& samplingPanel() const { return *m_sampling; }
     StatusLine& statusLine() const { return *m_status; }
@@ -64,16 +87,24 @@ class MainWindow : public QMainWindow {
         QAction* stop = nullptr;
         QAction* copy = nullptr;
         QAction* copyConversation = nullptr;
+        QAction* palette = nullptr;
     };
 
     void createActions();
     void createMenus();
     void createToolBar();
     void createDocks();
+    QDockWidget* addDock(const QString& name, const QString& title, const QString& tip, QWidget* panel,
+                         const QString& icon = {});
+    static QString iconOf(const QDockWidget& dock);
     void setTheme(Theme theme);
     void refreshIcons();
     void refreshState();
     void refreshRecent();
+    void connectConversation();
+    void createHardwareMenu();
+    void refreshHardwareMenu();
+    void refreshHardware();
     void handle(ProblemAction action);
     void onLoadFailed(const QString& model, const EngineFailure& failure);
     void about();
@@ -81,21 +112,30 @@ class MainWindow : public QMainWindow {
     Options m_options;
     EngineController m_engine;
     ConversationModel m_conversation;
+    History m_history;
     ChatController m_chat;
+    TokenLog m_tokens;
+    Selection m_selection;
     RecentModels m_recent;
     ChatPage* m_page = nullptr;
     ExpertsPanel* m_experts = nullptr;
     SamplingPanel* m_sampling = nullptr;
     StatusLine* m_status = nullptr;
-    QDockWidget* m_expertsDock = nullptr;
-    QDockWidget* m_samplingDock = nullptr;
+    BudgetPanel* m_budget = nullptr;
+    QList<QDockWidget*> m_docks;  // in the menu's order
     QMenu* m_recentMenu = nullptr;
     QLabel* m_modelLabel = nullptr;
-    QLabel* m_hardwareLabel = nullptr;
+    QToolButton* m_hardware = nullptr;
+    QMenu* m_hardwareMenu = nullptr;
+    CommandPalette* m_palette = nullptr;
+    DeviceChoices m_devices;
+    QString m_device;  // the chosen one
+    quint64 m_vramBytes = 0;
     DropHint* m_dropHint = nullptr;
     Actions m_actions;
     Theme m_theme = Theme::System;
     QString m_openedModel;    // the one that works
+    QString m_loadingModel;   // the one being opened
     QString m_previousModel;  // the one before a load that failed
 };
 

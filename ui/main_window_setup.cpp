@@ -9,8 +9,8 @@
 #include <QMenuBar>
 #include <QMessageBox>
 #include <QPlainTextEdit>
-#include <QScrollArea>
 #include <QSettings>
+#include <QStatusBar>
 #include <QToolBar>
 #include <QToolButton>
 
@@ -19,9 +19,9 @@
 #include "ui/chat/message_body.h"
 #include "ui/format.h"
 #include "ui/icons.h"
+#include "ui/language.h"
 #include "ui/main_window.h"
-#include "ui/panels/experts_panel.h"
-#include "ui/settings/sampling_panel.h"
+#include "ui/widgets/command_palette.h"
 
 namespace offstage::ui {
 
@@ -45,6 +45,7 @@ void MainWindow::createActions() {
             edit->copy();
         }
     });
+    m_actions.palette = action(tr("&Command palette…"), QKeySequence(tr("Ctrl+K")), [this] { m_palette->open(); });
     m_actions.copyConversation = action(tr("Copy the whole con&versation"), QKeySequence(tr("Ctrl+Shift+C")),
                                         [this] { QGuiApplication::clipboard()->setText(m_conversation.toMarkdown()); });
 }
@@ -57,6 +58,7 @@ void MainWindow::createMenus() {
     m_recentMenu->setToolTipsVisible(true);
     // Asked anew each time: a disk may have come or gone.
     connect(m_recentMenu, &QMenu::aboutToShow, this, &MainWindow::refreshRecent);
+    file->addMenu(m_hardwareMenu);
     file->addSeparator();
     auto* quit = file->addAction(tr("&Quit"), this, &QWidget::close);
     quit->setShortcut(QKeySequence(tr("Ctrl+Q")));
@@ -69,8 +71,11 @@ void MainWindow::createMenus() {
     edit->addAction(m_actions.stop);
 
     QMenu* view = menuBar()->addMenu(tr("&View"));
-    view->addAction(m_expertsDock->toggleViewAction());
-    view->addAction(m_samplingDock->toggleViewAction());
+    for (QDockWidget* dock : m_docks) {
+        view->addAction(dock->toggleViewAction());
+    }
+    view->addSeparator();
+    view->addAction(m_actions.palette);
     view->addSeparator();
     QMenu* theme = view->addMenu(tr("&Theme"));
     auto* group = new QActionGroup(this);
@@ -90,11 +95,29 @@ void MainWindow::createMenus() {
     view->addSeparator();
     view->addAction(tr("&Reset layout"), this, &MainWindow::resetLayout);
 
+    QMenu* language = view->addMenu(tr("&Language"));
+    auto* spoken = new QActionGroup(this);
+    const QString kept = QSettings().value(QStringLiteral("language")).toString();
+    QList<Language> choices = languages();
+    choices.prepend({QString(), tr("As the s&ystem")});
+    for (const Language& choice : choices) {
+        QAction* entry = language->addAction(choice.name);
+        entry->setCheckable(true);
+        entry->setChecked(choice.code == kept);
+        spoken->addAction(entry);
+        connect(entry, &QAction::triggered, this, [this, code = choice.code] {
+            QSettings().setValue(QStringLiteral("language"), code);
+            statusBar()->showMessage(tr("The language changes when Offstage starts again."), 8000);
+        });
+    }
+
     QMenu* help = menuBar()->addMenu(tr("&Help"));
     help->addAction(tr("&About Offstage"), this, &MainWindow::about)->setMenuRole(QAction::AboutRole);
 }
 
 void MainWindow::createToolBar() {
+    m_hardwareMenu = new QMenu(tr("&Hardware"), this);
+    m_hardwareMenu->setToolTipsVisible(true);
     QToolBar* bar = addToolBar(tr("Main tool bar"));
     bar->setObjectName(QStringLiteral("mainToolBar"));
     bar->setMovable(false);
@@ -111,15 +134,20 @@ void MainWindow::createToolBar() {
     bold.setWeight(QFont::DemiBold);
     m_modelLabel->setFont(bold);
     bar->addWidget(m_modelLabel);
-    m_hardwareLabel = new QLabel;
-    m_hardwareLabel->setTextFormat(Qt::PlainText);
-    m_hardwareLabel->setAccessibleName(tr("Hardware"));
-    m_hardwareLabel->setToolTip(tr("Where the model runs"));
-    m_hardwareLabel->setForegroundRole(QPalette::PlaceholderText);
-    m_hardwareLabel->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
-    bar->addWidget(m_hardwareLabel);
-    bar->addAction(m_expertsDock->toggleViewAction());
-    bar->addAction(m_samplingDock->toggleViewAction());
+    m_hardware = new QToolButton;
+    m_hardware->setAccessibleName(tr("Hardware"));
+    m_hardware->setPopupMode(QToolButton::InstantPopup);
+    m_hardware->setToolButtonStyle(Qt::ToolButtonTextOnly);
+    m_hardware->setMenu(m_hardwareMenu);
+    bar->addWidget(m_hardware);
+    auto* space = new QWidget;
+    space->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
+    bar->addWidget(space);
+    for (QDockWidget* dock : m_docks) {
+        if (!iconOf(*dock).isEmpty()) {
+            bar->addAction(dock->toggleViewAction());
+        }
+    }
     bar->addSeparator();
     bar->addAction(m_actions.stop);
     for (QAction* action : bar->actions()) {
@@ -130,45 +158,17 @@ void MainWindow::createToolBar() {
     }
 }
 
-void MainWindow::createDocks() {
-    m_experts = new ExpertsPanel(m_engine);
-    m_expertsDock = new QDockWidget(tr("Experts"), this);
-    m_expertsDock->setObjectName(QStringLiteral("expertsDock"));
-    m_expertsDock->setWidget(m_experts);
-    m_sampling = new SamplingPanel;
-    auto* scroll = new QScrollArea;
-    scroll->setWidget(m_sampling);
-    scroll->setWidgetResizable(true);
-    scroll->setFrameShape(QFrame::NoFrame);
-    scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-    scroll->setMinimumWidth(m_sampling->minimumSizeHint().width());
-    m_samplingDock = new QDockWidget(tr("Sampling"), this);
-    m_samplingDock->setObjectName(QStringLiteral("samplingDock"));
-    m_samplingDock->setWidget(scroll);
-    m_expertsDock->toggleViewAction()->setToolTip(tr("Show or hide the expert heat map"));
-    m_samplingDock->toggleViewAction()->setToolTip(tr("Show or hide the sampler's settings"));
-    resetLayout();
-}
-
-void MainWindow::resetLayout() {
-    for (QDockWidget* dock : {m_expertsDock, m_samplingDock}) {
-        dock->setFloating(false);
-        addDockWidget(Qt::RightDockWidgetArea, dock);
-    }
-    splitDockWidget(m_expertsDock, m_samplingDock, Qt::Vertical);
-    m_expertsDock->show();
-    m_samplingDock->hide();
-    resizeDocks({m_expertsDock}, {360}, Qt::Horizontal);
-}
-
 void MainWindow::refreshIcons() {
     const QPalette& colours = palette();
     m_actions.newConversation->setIcon(themedIcon(QStringLiteral("new"), colours));
     m_actions.open->setIcon(themedIcon(QStringLiteral("open"), colours));
     m_actions.stop->setIcon(themedIcon(QStringLiteral("stop"), colours));
     m_actions.copy->setIcon(themedIcon(QStringLiteral("copy"), colours));
-    m_expertsDock->toggleViewAction()->setIcon(themedIcon(QStringLiteral("experts"), colours));
-    m_samplingDock->toggleViewAction()->setIcon(themedIcon(QStringLiteral("sampling"), colours));
+    for (QDockWidget* dock : m_docks) {
+        if (const QString icon = iconOf(*dock); !icon.isEmpty()) {
+            dock->toggleViewAction()->setIcon(themedIcon(icon, colours));
+        }
+    }
 }
 
 void MainWindow::refreshRecent() {

@@ -144,6 +144,7 @@ nlohmann::ordered_json to_json(const engine::ReplanReport& report) {
             {"bytes_moved", report.bytes_moved},
             {"seconds", report.seconds},
             {"problem", report.problem},
+            {"note", report.note},
             {"resident_experts", report.resident_experts},
             {"mean_bits", report.mean_bits},
             {"context", report.context},

@@ -90,6 +90,9 @@ class Backend {
     virtual Arena& memory() = 0;
     // True where device memory is the host's own (CpuBackend): then nothing needs to be copied.
     virtual bool shares_host_memory() const = 0;
+    // Of the device's memory, what other programs hold (and its driver): asked from the driver where there is one, so
+    // not for every step.
+    virtual std::uint64_t others_bytes() { return info().memory_bytes - info().available_bytes; }
 
     virtual bool ok() const = 0;
     virtual std::string failure() const = 0;  // a sentence; empty while ok()

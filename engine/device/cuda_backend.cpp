@@ -81,6 +81,10 @@ class CudaBackend final : public Backend {
     const DeviceInfo& info() const override { return info_; }
     Arena& memory() override { return arena_; }
     bool shares_host_memory() const override { return false; }
+    std::uint64_t others_bytes() override {
+        const std::uint64_t taken = info_.memory_bytes - std::min(info_.memory_bytes, context_->free_bytes());
+        return taken - std::min(taken, arena_.usage().used_bytes);
+    }
 
     bool ok() const override { return context_->failure().empty(); }
     std::string failure() const override { return ok() ? std::string() : info_.name + ": " + context_->failure(); }

@@ -13,9 +13,6 @@ namespace {
 
 using kernels::WeightType;
 
-// Small experts share a piece of memory of about this size: enough for huge pages, little enough to be given back.
-constexpr std::uint64_t kRamSlabBytes = std::uint64_t{64} << 20;
-
 LayerIndex layer_of(const ExpertKey& key) {
     return LayerIndex{key.layer};
 }
@@ -36,8 +33,8 @@ ExpertStore::ExpertStore(const ModelConfig& config, ExpertSource& source, const 
       ffn_dim_(config.ffn_dim),
       n_layers_(config.n_layers),
       n_experts_(config.n_experts),
-      ram_(ram, MemoryUse::kExperts, "the experts", kRamSlabBytes),
-      slots_(device.memory(), MemoryUse::kExperts, "an expert", 0),
+      ram_(ram, MemoryUse::kExperts, "an expert"),
+      slots_(device.memory(), MemoryUse::kExperts, "an expert"),
       entries_(static_cast<std::size_t>(config.n_layers * config.n_experts)) {
     assert(plan.places.size() == entries_.size());
     n_speculative_ = options.n_speculative;
@@ -100,10 +97,6 @@ void ExpertStore::fill(const Plan& plan) {
     const auto in_ram = [&](std::size_t i) {
         return plan.places[i] == Place::kRam || (plan.places[i] == Place::kDevice && plan.duplicates);
     };
-    std::array<std::int64_t, kernels::kWeightTypes> expected{};
-    for (std::size_t i = 0; i < entries_.size(); ++i) {
-        if (in_ram(i)) ++expected[static_cast<std::size_t>(entries_[i].format)];
-    }
     // Experts that keep no copy in RAM pass through two blocks, one being packed while the other is copied.
     std::array<DeviceEvent, 2> passed;
     HostBuffer passing;
@@ -115,8 +108,7 @@ void ExpertStore::fill(const Plan& plan) {
         Entry& entry = entries_[i];
         const bool to_device = plan.places[i] == Place::kDevice && !device_->shares_host_memory();
         if (in_ram(i)) {
-            set_ram(entry,
-                    ram_.allocate(expert_bytes(entry.format), expected[static_cast<std::size_t>(entry.format)]--));
+            set_ram(entry, ram_.allocate(expert_bytes(entry.format)));
             pack(i, entry.format, entry.ram.data);
             if (to_device && !put_on_device(i, entry.ram.data)) ++refused;
         } else if (to_device) {
@@ -219,7 +211,9 @@ kernels::ExpertView ExpertStore::on_host(std::int64_t layer, std::int64_t expert
     const std::size_t i = index(layer, expert);
     const Entry& entry = entries_[i];
     if (entry.ram) return view(entry.ram.data, entry.format);
-    assert(!host_slots_.empty() && expert_bytes(entry.format) <= host_slot_bytes_);
+    if (host_slots_.empty() || expert_bytes(entry.format) > host_slot_bytes_) {
+        throw Error(ErrorKind::kOutOfMemory, "RAM has no room for an expert that is on disk; raise the RAM budget.");
+    }
     HostSlot* oldest = &host_slots_.front();
     for (HostSlot& slot : host_slots_) {
         if (slot.expert == static_cast<std::int64_t>(i)) {
@@ -256,6 +250,32 @@ void ExpertStore::set_host_slots(std::int64_t n, std::uint64_t bytes) {
     }
     for (const HostSlot& slot : host_slots_) device_->host_wait(slot.busy);
     host_slots_ = std::move(slots);
+    host_slot_bytes_ = bytes;
+}
+
+void ExpertStore::shrink_host_slots(std::int64_t n, std::uint64_t bytes) {
+    const auto kept = static_cast<std::size_t>(std::min<std::int64_t>(n, n_host_slots()));
+    const bool smaller = kept > 0 && bytes < host_slot_bytes_;
+    if (kept == host_slots_.size() && !smaller) return;
+    for (const HostSlot& slot : host_slots_) device_->host_wait(slot.busy);
+    host_slots_.resize(kept);
+    if (kept == 0) host_slot_bytes_ = 0;
+    if (!smaller) return;
+    // One after the other: experts on disk have a slot all the time.
+    const bool beside = kept == 1;
+    for (std::size_t i = 0; i < kept; ++i) {
+        try {
+            if (!beside) host_slots_[i].memory = {};
+            HostSlot fresh;
+            fresh.memory =
+                ram_arena_->allocate(static_cast<std::size_t>(bytes), MemoryUse::kStaging, "experts read from disk");
+            host_slots_[i] = std::move(fresh);
+        } catch (const Error&) {
+            if (!beside) host_slots_.erase(host_slots_.begin() + static_cast<std::ptrdiff_t>(i));
+            if (i == 0) return;
+            break;
+        }
+    }
     host_slot_bytes_ = bytes;
 }
 

@@ -83,7 +83,7 @@ class ExpertStore {
     void set_staging(std::int64_t n, std::uint64_t slot_bytes);
 
     // All RAM copies: what a bandwidth probe reads.
-    std::vector<std::span<const std::byte>> ram() const { return ram_.slabs(); }
+    std::vector<std::span<const std::byte>> ram() const { return ram_.pieces(); }
 
     // ---- the cache: what is in a staging slot may stay
     // The expert in this staging slot, already computed with, takes the place of `victim`, whose place becomes the
@@ -125,6 +125,9 @@ class ExpertStore {
     // Slots for experts on disk, large enough for every format up to `bytes`. Throws Error (kOutOfMemory); then the old
     // ones stay.
     void set_host_slots(std::int64_t n, std::uint64_t bytes);
+    // As many and as large as that where there are more or larger ones. What cannot be exchanged for a smaller one
+    // stays. Throws nothing.
+    void shrink_host_slots(std::int64_t n, std::uint64_t bytes);
     std::uint64_t host_slot_bytes() const { return host_slot_bytes_; }
     // The RAM copy's bytes, or nothing.
     const std::byte* ram_block(std::size_t index) const { return entries_[index].ram.data; }

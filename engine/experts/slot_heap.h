@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -12,8 +13,10 @@
 namespace offstage::engine {
 
 // Slots of different sizes in one arena: experts' copies, which change their format and so their size while a budget
-// moves. Memory is taken from the arena in slabs of some slots and given back as soon as a slab is empty, so that a
-// smaller budget is felt. One thread.
+// moves. Each is a piece of the arena's memory of its own, taken when it is asked for and given back when it is
+// released, so that a smaller budget is met to the byte with nothing moved to close gaps. (Slots that shared larger
+// pieces would keep those whole for a single expert in them, and moving it needs room that a full budget has not got.)
+// One thread.
 class SlotHeap {
   public:
     struct Slot {
@@ -23,48 +26,39 @@ class SlotHeap {
     };
 
     SlotHeap() = default;
-    // Slabs of about slab_bytes; 0: one slot each. The referents must outlive this object.
-    SlotHeap(Arena& arena, MemoryUse use, std::string purpose, std::uint64_t slab_bytes);
+    // The referents must outlive this object.
+    SlotHeap(Arena& arena, MemoryUse use, std::string purpose);
     ~SlotHeap();
     SlotHeap(SlotHeap&& other) noexcept = default;
     SlotHeap& operator=(SlotHeap&& other) noexcept = default;
 
-    // From now on slabs are page-locked as far as the budget goes; nullptr: none are.
+    // From now on slots are page-locked as far as the budget goes; nullptr: none are.
     void set_pinning(Backend* backend, std::uint64_t budget_bytes);
 
-    // A hole that is large enough, or a new slab for up to `expected` slots of this size (this one among them). Throws
-    // Error (kOutOfMemory).
-    Slot allocate(std::uint64_t bytes, std::int64_t expected = 1);
+    // Throws Error (kOutOfMemory).
+    Slot allocate(std::uint64_t bytes);
     void release(Slot slot);  // an empty slot: nothing happens
 
-    std::uint64_t bytes() const;         // in slabs
-    std::uint64_t pinned_bytes() const;  // of these
-    // One slab after the other.
-    std::vector<std::span<const std::byte>> slabs() const;
+    std::uint64_t bytes() const { return bytes_; }
+    std::uint64_t pinned_bytes() const { return pinned_bytes_; }  // of these
+    std::vector<std::span<const std::byte>> pieces() const;       // by address
 
   private:
-    struct Hole {
-        std::uint64_t offset = 0;
-        std::uint64_t bytes = 0;
-    };
-    struct Slab {
+    struct Piece {
         DeviceBlock memory;
-        std::vector<Hole> holes;  // ascending, never touching each other
-        std::int64_t n_slots = 0;
         bool pinned = false;
     };
 
-    static Slot cut(Slab& slab, std::size_t hole, std::uint64_t bytes);
-    void unpin(Slab& slab);
+    void unpin(Piece& piece);
 
     Arena* arena_ = nullptr;
     MemoryUse use_ = MemoryUse::kExperts;
     std::string purpose_;
-    std::uint64_t slab_bytes_ = 0;
     Backend* pins_ = nullptr;
     std::uint64_t pin_budget_bytes_ = 0;
     std::uint64_t pinned_bytes_ = 0;
-    std::vector<Slab> slabs_;
+    std::uint64_t bytes_ = 0;
+    std::map<const std::byte*, Piece> pieces_;  // by address
 };
 
 }  // namespace offstage::engine

@@ -57,6 +57,9 @@ class Checkpoint {
     virtual void drop_cached(std::span<const std::byte> bytes) const { release(bytes); }
     // Asks the system to read these bytes ahead; returns at once. Any thread.
     virtual void prefetch(std::span<const std::byte> bytes) const = 0;
+    // Reads these bytes into memory, so that touching them afterwards cannot fail. Throws Error (kInvalidModel) naming
+    // the file and the reason: a read error, a file cut short. Any thread.
+    virtual void require_readable(std::span<const std::byte> bytes) const = 0;
 
     virtual std::uint64_t total_bytes() const = 0;  // of all tensors
     virtual std::string source() const = 0;         // path, for messages

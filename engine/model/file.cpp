@@ -147,4 +147,29 @@ void MappedFile::read_ahead(std::span<const std::byte> part) const {
     ::madvise(const_cast<std::byte*>(data_ + (begin - address(data_))), end - begin, MADV_WILLNEED);
 }
 
+void MappedFile::require_readable(std::span<const std::byte> part) const {
+    if (part.empty()) return;
+    const std::uint64_t now = file_.size_bytes_now();
+    if (now < size_) {
+        throw Error(ErrorKind::kInvalidModel, file_.path() + ": cannot be read: it has " + std::to_string(now) +
+                                                  " bytes now and had " + std::to_string(size_) +
+                                                  " when it was opened; put the file back as it was.");
+    }
+#ifdef MADV_POPULATE_READ
+    const std::uintptr_t begin = address(part.data()) / page_bytes() * page_bytes();
+    const std::uintptr_t end = address(part.data()) + part.size();
+    int code = 0;
+    do {
+        code = ::madvise(const_cast<std::byte*>(data_ + (begin - address(data_))), end - begin, MADV_POPULATE_READ) == 0
+                   ? 0
+                   : errno;
+    } while (code == EINTR || code == EAGAIN);
+    if (code == EFAULT || code == EHWPOISON || code == EIO) {
+        throw Error(ErrorKind::kInvalidModel,
+                    file_.path() + ": cannot be read: " + std::generic_category().message(EIO) + " at byte " +
+                        std::to_string(address(part.data()) - address(data_)) + " or soon after it.");
+    }
+#endif
+}
+
 }  // namespace offstage::engine

@@ -56,6 +56,11 @@ class MappedFile {
     // drop_pages(), and out of the system's cache of files as well, where no other program has them mapped.
     void drop_cached(std::span<const std::byte> part) const;
 
+    // Brings the pages of `part` into memory now. A page that a read error or a file cut short keeps away ends a
+    // program that touches it; here it becomes an Error (kInvalidModel) with the file and the reason. On a system that
+    // cannot bring pages (Linux before 5.14) only the file's size is looked at.
+    void require_readable(std::span<const std::byte> part) const;
+
   private:
     RegularFile file_;
     const std::byte* data_ = nullptr;

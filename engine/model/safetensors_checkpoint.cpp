@@ -74,6 +74,10 @@ class SafetensorsCheckpoint final : public Checkpoint {
         if (const MappedFile* file = file_with(bytes)) file->read_ahead(bytes);
     }
 
+    void require_readable(std::span<const std::byte> bytes) const override {
+        if (const MappedFile* file = file_with(bytes)) file->require_readable(bytes);
+    }
+
     std::uint64_t total_bytes() const override { return total_bytes_; }
     std::string source() const override { return source_; }
 

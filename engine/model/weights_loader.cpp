@@ -107,6 +107,7 @@ class CheckpointWeights final : public WeightSource {
         checkpoint_.prefetch(w1.bytes);
         checkpoint_.prefetch(w3.bytes);
         checkpoint_.prefetch(w2.bytes);
+        for (const TensorView* tensor : {&w1, &w3, &w2}) checkpoint_.require_readable(tensor->bytes);
 
         const WeightType type = expert_type_;
         const std::size_t row_bytes = static_cast<std::size_t>(hidden) * bytes_per_weight(type);
@@ -139,7 +140,7 @@ class CheckpointWeights final : public WeightSource {
         std::array<Fingerprint, 6> parts{};
         for (std::size_t i = 0; const char* part : {"w1", "w3", "w2"}) {
             const TensorView& tensor = *checkpoint_.find(expert_name(layer.value, expert.value, part));
-            checkpoint_.prefetch(tensor.bytes);
+            checkpoint_.require_readable(tensor.bytes);
             parts[i++] = fingerprint_of(tensor.bytes, pool);
             parts[i++] = {static_cast<std::uint64_t>(tensor.type), static_cast<std::uint64_t>(tensor.shape[0])};
             checkpoint_.release(tensor.bytes);
@@ -154,7 +155,9 @@ class CheckpointWeights final : public WeightSource {
             for (std::int64_t e = 0; e < config_.n_experts; ++e) {
                 for (const char* part : {"w1", "w3", "w2"}) {
                     const TensorView& tensor = *checkpoint_.find(expert_name(l, e, part));
-                    parts.push_back(fingerprint_of(tensor.bytes.first(std::min(kLook, tensor.bytes.size()))));
+                    const auto look = tensor.bytes.first(std::min(kLook, tensor.bytes.size()));
+                    checkpoint_.require_readable(look);
+                    parts.push_back(fingerprint_of(look));
                     parts.push_back({static_cast<std::uint64_t>(tensor.type), tensor.bytes.size()});
                 }
             }
@@ -239,6 +242,7 @@ class CheckpointWeights final : public WeightSource {
     std::vector<float> vector(const std::string& name, const Shape& shape) {
         const TensorView& tensor = checkpoint_.require(name, shape);
         std::vector<float> values(static_cast<std::size_t>(tensor.n_elements()));
+        checkpoint_.require_readable(tensor.bytes);
         kernels::cpu_kernels().widen(tensor.bytes.data(), tensor.type, tensor.n_elements(), values.data());
         done(tensor.bytes);
         return values;
@@ -259,6 +263,7 @@ class CheckpointWeights final : public WeightSource {
         Matrix result(host, type, n_rows, n_cols, names[0]);
         std::int64_t first_row = 0;
         for (const TensorView* tensor : tensors) {
+            checkpoint_.require_readable(tensor->bytes);
             const std::size_t row_bytes = static_cast<std::size_t>(n_cols) * bytes_per_weight(tensor->type);
             pool_.parallel_for(tensor->shape[0], 16, [&](std::int64_t begin, std::int64_t end, int) {
                 convert(tensor->bytes.data() + static_cast<std::size_t>(begin) * row_bytes, tensor->type,

@@ -59,6 +59,10 @@ ExpertSource::Packed ExpertSource::pack(LayerIndex layer, ExpertIndex expert, We
     return {error.relative(), false};
 }
 
+std::string ExpertSource::take_cache_problem() {
+    return cache_ != nullptr ? cache_->take_problem() : std::string();
+}
+
 ExpertSource::Scratch::Scratch(ExpertSource& source) : source_(source) {
     {
         const std::lock_guard lock(source_.mutex_);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <stop_token>
+#include <string>
 #include <vector>
 
 #include "engine/model/model_config.h"
@@ -39,9 +40,13 @@ class ExpertSource {
         bool from_cache = false;
     };
     // block: expert_bytes(format) bytes. Throws Error: kCancelled; kOutOfMemory; kUnsupported for a format that
-    // supports() denies. A cache that cannot be read or written is no error: the expert is quantized again.
+    // supports() denies; kInvalidModel where the master cannot be read. A cache that cannot be read or written is no
+    // error: the expert is quantized again.
     Packed pack(LayerIndex layer, ExpertIndex expert, kernels::WeightType format, std::byte* block,
                 kernels::ThreadPool& pool, const std::stop_token& stop = {});
+
+    // Why an expert was not kept on disk since this was last asked for, a sentence; empty: all were. Any thread.
+    std::string take_cache_problem();
 
     // Whole loads: see WeightSource::watch and advance.
     WeightSource& master() { return master_; }

@@ -192,10 +192,11 @@ bool QuantCache::load(const QuantKey& key, std::span<std::byte> block, QuantErro
 bool QuantCache::store(const QuantKey& key, std::span<const std::byte> block, const QuantError& error,
                        kernels::ThreadPool& pool) {
     const std::uint64_t bytes = kHeaderBytes + block.size();
-    if (directory_.empty() || block.size() != key.block_bytes() || bytes > budget_bytes_) return false;
+    if (directory_.empty() || block.size() != key.block_bytes()) return false;
+    if (bytes > budget_bytes_) return not_kept("one is larger than all that may be kept");
     std::error_code failure;
     fs::create_directories(directory_, failure);
-    if (failure) return false;
+    if (failure) return not_kept(failure.message());
     make_room(bytes);
 
     Header header;
@@ -211,16 +212,32 @@ bool QuantCache::store(const QuantKey& key, std::span<const std::byte> block, co
 
     std::string temporary = (directory_ / (std::string(kTemporary) + "XXXXXX")).string();
     Descriptor file(mkostemp(temporary.data(), O_CLOEXEC));
-    if (!file) return false;
+    if (!file) return not_kept(std::generic_category().message(errno));
+    errno = 0;
     const bool written = write_all(file.get(), std::as_bytes(std::span(&header, 1))) && write_all(file.get(), block) &&
                          fchmod(file.get(), 0644) == 0 && fdatasync(file.get()) == 0;
-    const bool closed = file.close();
-    if (written && closed) {
+    const int code = errno;
+    if (written && file.close()) {
         fs::rename(temporary, directory_ / key.file_name(), failure);
         if (!failure) return true;
+    } else {
+        failure = std::error_code(written ? errno : code, std::generic_category());
     }
+    const std::string reason = failure.message();
     fs::remove(temporary, failure);
+    return not_kept(reason);
+}
+
+bool QuantCache::not_kept(const std::string& reason) {
+    const std::lock_guard guard(mutex_);
+    problem_ = "Quantized experts could not be kept in " + directory_.string() + " (" + reason +
+               "), so they will be quantized anew when they are wanted again.";
     return false;
+}
+
+std::string QuantCache::take_problem() {
+    const std::lock_guard guard(mutex_);
+    return std::exchange(problem_, {});
 }
 
 // Looking at every file for each that is written would be quadratic. So a look clears an eighth of the budget beyond

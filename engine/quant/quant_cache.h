@@ -61,16 +61,21 @@ class QuantCache {
     bool store(const QuantKey& key, std::span<const std::byte> block, const QuantError& error,
                kernels::ThreadPool& pool);
 
+    // Why the last block that was not kept was not, since this was last asked for; a sentence, empty: all were.
+    std::string take_problem();
+
     std::uint64_t bytes() const;  // of all files now, by looking
     const std::filesystem::path& directory() const { return directory_; }
 
   private:
+    bool not_kept(const std::string& reason);
     void make_room(std::uint64_t bytes);
 
     std::filesystem::path directory_;
     std::uint64_t budget_bytes_;
     std::mutex mutex_;               // of what follows
     std::uint64_t unchecked_bytes_;  // may still be written before the folder is looked at again
+    std::string problem_;
 };
 
 // The header of a file, checked against the key and the file's size. Apart, so that it can be fuzzed. False: not this

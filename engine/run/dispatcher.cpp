@@ -88,13 +88,18 @@ void Dispatcher::finish_layer(std::int32_t layer, const Schedule& schedule, std:
         const auto load =
             std::find_if(loads.begin(), loads.end(), [&](const ExpertLoad& l) { return l.expert == a.expert; });
         const Place place = load == loads.end() ? Place::kRam : load->place;
-        assignment_events_.push_back({static_cast<std::uint16_t>(a.expert), static_cast<std::uint8_t>(a.way),
-                                      static_cast<std::uint8_t>(place), static_cast<std::uint32_t>(a.n_tokens)});
+        const bool chosen = cost_.table().has_accelerator();
+        assignment_events_.push_back(
+            {static_cast<std::uint16_t>(a.expert), static_cast<std::uint8_t>(a.way), static_cast<std::uint8_t>(place),
+             static_cast<std::uint8_t>(a.format), static_cast<std::uint32_t>(a.n_tokens),
+             chosen ? static_cast<float>(cost_.cpu_us(a.n_tokens, a.format)) : 0.0f,
+             chosen ? static_cast<float>(cost_.gpu_us(a.n_tokens, a.format)) : 0.0f,
+             chosen && place != Place::kDevice ? static_cast<float>(cost_.weight_copy_us(a.format)) : 0.0f});
         (a.way == Way::kCpu ? cpu_tokens : gpu_tokens) += a.n_tokens;
         (a.way == Way::kCpu ? n_cpu : n_gpu) += 1;
         n_copies += a.way == Way::kCopy;
     }
-    recorder_.record(event, assignment_events_.data(), assignment_events_.size());
+    recorder_->record(event, assignment_events_.data(), assignment_events_.size());
     if (cost_.table().has_accelerator()) {
         if (n_cpu > 0) cost_.correct(CostModel::Side::kCpu, cpu_tokens / n_cpu, schedule.cpu_us, times.cpu_us);
         if (n_gpu > 0) cost_.correct(CostModel::Side::kGpu, gpu_tokens / n_gpu, schedule.gpu_us, times.gpu_us);
@@ -103,13 +108,13 @@ void Dispatcher::finish_layer(std::int32_t layer, const Schedule& schedule, std:
 }
 
 void Dispatcher::end_step(double step_us) {
-    recorder_.add_step(step_us, !prefill_);
+    recorder_->add_step(step_us, !prefill_);
     if (!prefill_) {
         // One comparison at a time, or each would see the other's steps.
         const bool loading_compared = prefetch_choice_.has_value() && prefetch_choice_->comparing();
         if (choice_.has_value() && !loading_compared) choice_->record(step_us, differ_);
         if (prefetch_choice_.has_value() && !(choice_.has_value() && choice_->comparing())) {
-            const std::uint64_t copies = recorder_.totals().guessed_copies;
+            const std::uint64_t copies = recorder_->totals().guessed_copies;
             if (prefetch_choice_->uses_favourite()) guesses_copied_ = copies != guessed_copies_before_;
             guessed_copies_before_ = copies;
             prefetch_choice_->record(step_us, guesses_copied_);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -37,9 +38,9 @@ class Dispatcher {
     void set_prefetch(PrefetchMode mode);
     bool prefetches() const;
     bool prefetches_regardless() const { return prefetch_ == PrefetchMode::kAlways; }
-    void count_guessed_copy() { recorder_.count_guessed_copy(); }
-    void count_used_guess() { recorder_.count_used_guess(); }
-    void count_admission() { recorder_.count_admission(); }
+    void count_guessed_copy() { recorder_->count_guessed_copy(); }
+    void count_used_guess() { recorder_->count_used_guess(); }
+    void count_admission() { recorder_->count_admission(); }
 
     // The policy in force for decode steps, and for prefill.
     PolicyKind decode_policy() const;
@@ -53,11 +54,14 @@ class Dispatcher {
                       const LayerTimes& times);
     void end_step(double step_us);
     // What writing down took, by the host's clock: events, times and corrections.
-    void add_overhead(double us) { recorder_.add_overhead(us); }
+    void add_overhead(double us) { recorder_->add_overhead(us); }
 
-    const DispatchTotals& totals() const { return recorder_.totals(); }
-    void reset_totals() { recorder_.reset_totals(); }
-    const Recorder& recorder() const { return recorder_; }
+    const DispatchTotals& totals() const { return recorder_->totals(); }
+    void reset_totals() { recorder_->reset_totals(); }
+    Recorder& recorder() { return *recorder_; }
+    const Recorder& recorder() const { return *recorder_; }
+    // For readers on other threads, who may outlive this object.
+    std::shared_ptr<const Recorder> shared_recorder() const { return recorder_; }
     // Live comparisons so far, newest last; empty where none was made.
     std::vector<std::string> decisions() const;
 
@@ -69,7 +73,7 @@ class Dispatcher {
     std::optional<LiveComparison> prefetch_choice_;
     bool guesses_copied_ = false;  // in the last step that was allowed to
     std::uint64_t guessed_copies_before_ = 0;
-    Recorder recorder_;
+    std::shared_ptr<Recorder> recorder_ = std::make_shared<Recorder>();
     PolicyKind policy_ = PolicyKind::kBalanced;
     std::uint64_t step_ = 0;
     std::int64_t n_tokens_ = 0;

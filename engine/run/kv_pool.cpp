@@ -70,6 +70,13 @@ void KvPool::drop(std::int32_t block) {
 // ---------------------------------------------------------------- resizing
 
 void KvPool::resize(KvRoom room) {
+    const std::int64_t all = std::max<std::int64_t>(0, room.n_blocks()) + n_blocks() + 1;
+    while (!approach(room, all)) {
+    }
+}
+
+bool KvPool::approach(KvRoom room, std::int64_t most_blocks) {
+    assert(most_blocks > 0);
     const std::int64_t n_held = n_blocks() - n_free();
     if (room.device_blocks < 0 || room.host_blocks < 0 || n_held > room.n_blocks()) {
         throw Error(ErrorKind::kInvalidInput,
@@ -77,6 +84,20 @@ void KvPool::resize(KvRoom room) {
                         " tokens is too small: " + std::to_string(n_held * kKvBlockTokens) +
                         " are in use, in blocks of " + std::to_string(kKvBlockTokens) + ".");
     }
+    // Both memories go the same number of blocks towards their end. So what is held always fits: where one shrinks by
+    // more than the other still grows, the other has reached its end, and the two ends together hold everything.
+    const auto nearer = [&](std::int64_t now, std::int64_t end) {
+        return std::clamp(end, now - most_blocks, now + most_blocks);
+    };
+    const KvRoom next{nearer(room_.device_blocks, room.device_blocks), nearer(room_.host_blocks, room.host_blocks)};
+    const std::int64_t n_copied = change_room(next);
+    return settle(most_blocks - n_copied) && room_ == room;
+}
+
+std::int64_t KvPool::change_room(KvRoom room) {
+    if (room == room_) return 0;
+    const std::int64_t n_held = n_blocks() - n_free();
+    std::int64_t n_copied = 0;
     // Whatever throws comes first, and what was taken by then goes by itself.
     std::vector<Memory> added[2] = {
         allocate(Place::kDevice, room.device_blocks - room_.device_blocks, room.device_blocks),
@@ -99,6 +120,7 @@ void KvPool::resize(KvRoom room) {
         if (!copy(leaving, from, to)) {
             throw Error(ErrorKind::kDevice, "The KV cache keeps its size: " + device_.failure());
         }
+        n_copied += static_cast<std::int64_t>(leaving.size());
         for (std::size_t i = 0; i < leaving.size(); ++i) {
             std::swap(held_[static_cast<std::size_t>(leaving[i])].memory, *to[i]);
         }
@@ -129,7 +151,7 @@ void KvPool::resize(KvRoom room) {
     }
     held_.resize(n_numbers);
     room_ = room;
-    settle();
+    return n_copied;
 }
 
 std::vector<KvPool::Memory> KvPool::allocate(Place place, std::int64_t n, std::int64_t of_all) {
@@ -209,15 +231,19 @@ bool KvPool::move(std::span<const std::int32_t> blocks, Place from) {
     return true;
 }
 
-// Fills the device, best first, then exchanges what is read more for what is read less. Only a preference: where the
-// device fails, the blocks stay where they are, and whoever computes next is told.
-void KvPool::settle() {
-    for (;;) {
+// Fills the device, best first, then exchanges what is read more for what is read less. False: there is more to do than
+// these blocks. Only a preference: where the device fails, the blocks stay where they are, and whoever computes next is
+// told.
+bool KvPool::settle(std::int64_t most_blocks) {
+    for (std::int64_t left = most_blocks;;) {
         const std::vector<std::int32_t> in_host = held_in(Place::kHost);
-        if (in_host.empty()) return;
+        if (in_host.empty()) return true;
         const std::size_t n_up = std::min(in_host.size(), spare(Place::kDevice).size());
         if (n_up > 0) {
-            if (!move(std::span(in_host).last(n_up), Place::kHost)) return;
+            if (left <= 0) return false;
+            const std::size_t n = std::min(n_up, static_cast<std::size_t>(left));
+            if (!move(std::span(in_host).last(n), Place::kHost)) return true;
+            left -= static_cast<std::int64_t>(n);
             continue;
         }
         const std::vector<std::int32_t> on_device = held_in(Place::kDevice);
@@ -227,7 +253,13 @@ void KvPool::settle() {
                                              held_[static_cast<std::size_t>(on_device[n_down])])) {
             ++n_down;
         }
-        if (n_down == 0 || !move(std::span(on_device).first(n_down), Place::kDevice)) return;
+        if (n_down == 0) return true;
+        if (left <= 0) return false;
+        // An exchange is two copies, and is not left half done: the room it makes is another's at the next token.
+        n_down = std::min(n_down, static_cast<std::size_t>(std::max<std::int64_t>(1, left / 2)));
+        if (!move(std::span(on_device).first(n_down), Place::kDevice)) return true;
+        if (!move(std::span(in_host).last(n_down), Place::kHost)) return true;
+        left -= 2 * static_cast<std::int64_t>(n_down);
     }
 }
 

@@ -49,6 +49,11 @@ class KvPool {
     // where the system locks no more pages), kInvalidInput when sequences hold more than that, kDevice when the device
     // fails at a copy. resize(room()) moves blocks to the device that came to lie in RAM while it was full.
     void resize(KvRoom room);
+    // The same in pieces, so that no step of a conversation waits long: nearer to that room by at most so many blocks
+    // in each memory, of which at most so many are copied (two where the only thing left is to exchange one for
+    // another). True when it is reached and nothing is left to move. Between two calls the pool is as usable as ever,
+    // so the next one may be for another room. Throws as resize() does; then the pool is as it was before this call.
+    bool approach(KvRoom room, std::int64_t most_blocks);
 
     const KvRoom& room() const { return room_; }
     const kernels::KvShape& shape() const { return shape_; }
@@ -91,7 +96,8 @@ class KvPool {
     // Copies these blocks into the memories, of the other place, and waits. False: the device failed, nothing is lost.
     bool copy(std::span<const std::int32_t> blocks, Place from, std::span<Memory* const> to);
     bool move(std::span<const std::int32_t> blocks, Place from);  // to spare memory, of which there is enough
-    void settle();
+    std::int64_t change_room(KvRoom room);                        // how many blocks were copied
+    bool settle(std::int64_t most_blocks);
 
     kernels::KvShape shape_;
     bool windowed_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cassert>
 #include <chrono>
 #include <limits>
 
@@ -48,6 +49,46 @@ kernels::GemmMode resolve_mode(ComputeMode compute, kernels::WeightType type, ke
     // Products of float32 weights stay in float32: rounding them would lose what the checkpoint holds.
     if (type == kernels::WeightType::kF32) return kernels::GemmMode::kF32;
     return kernels::Gemm(pool).faster_mode();
+}
+
+// Slots for experts on disk, as many and as large as the plan and what is in force want. Where RAM is full, copies that
+// the plan does not keep make room: those of experts that the device has, then, as the slots are there at once, others.
+void make_host_slots(ExpertStore& experts, ExpertSource& source, kernels::ThreadPool& pool, const Plan& plan,
+                     std::uint64_t largest) {
+    const std::int64_t n = std::max(plan.host_staging_slots, experts.n_host_slots());
+    const std::uint64_t bytes = std::max(largest, experts.host_slot_bytes());
+    try {
+        experts.set_host_slots(n, bytes);
+        return;
+    } catch (const Error& error) {
+        if (error.kind() != ErrorKind::kOutOfMemory) throw;
+    }
+    const auto keeps = [&](std::size_t i) {
+        return plan.places[i] == Place::kRam || (plan.places[i] == Place::kDevice && plan.duplicates);
+    };
+    std::vector<std::size_t> gone;
+    std::uint64_t freed = 0;
+    for (const bool on_device : {true, false}) {
+        for (std::size_t i = 0; i < experts.size() && freed < static_cast<std::uint64_t>(n) * bytes; ++i) {
+            if (keeps(i) || !experts.in_ram(i) || experts.on_device(i) != on_device) continue;
+            experts.drop_ram(i);
+            gone.push_back(i);
+            freed += experts.expert_bytes(experts.format(i));
+        }
+    }
+    experts.settle();
+    try {
+        experts.set_host_slots(n, bytes);
+    } catch (const Error&) {
+        for (const std::size_t i : gone) {
+            if (experts.on_device(i) || experts.n_host_slots() > 0) continue;
+            const ExpertKey key = experts.key(i);
+            std::byte* block = experts.prepare_ram(i, experts.format(i));
+            source.pack(LayerIndex{key.layer}, ExpertIndex{key.expert}, experts.format(i), block, pool);
+            experts.commit(i, true, false);
+        }
+        throw;
+    }
 }
 
 }  // namespace
@@ -384,12 +425,13 @@ std::uint64_t LoadedModel::largest_expert_of(const Plan& plan) const {
 }
 
 void LoadedModel::make_room_for(const Plan& plan, const Budget& budget) {
-    std::uint64_t largest = experts_->host_slot_bytes();
-    for (const kernels::WeightType format : plan.formats) {
-        largest = std::max(largest, expert_source_->expert_bytes(format));
-    }
+    const auto grow = [](Arena& arena, std::uint64_t bytes) {
+        if (bytes > arena.usage().budget_bytes) arena.set_budget(bytes);
+    };
+    if (!device_->shares_host_memory()) grow(device_->memory(), budget.vram_bytes);
+    grow(*ram_, budget.ram_bytes);
     if (plan.host_staging_slots > 0 || experts_->n_host_slots() > 0) {
-        experts_->set_host_slots(std::max(plan.host_staging_slots, experts_->n_host_slots()), largest);
+        make_host_slots(*experts_, *expert_source_, *pool_, plan, largest_expert_of(plan));
     }
     // Less staging makes room for experts at once, more comes when everything else is in its place. Experts that are
     // still in a larger format than the slots run on the CPU until then.
@@ -399,20 +441,24 @@ void LoadedModel::make_room_for(const Plan& plan, const Budget& budget) {
     if (n_slots * slot_bytes < static_cast<std::uint64_t>(staging.n_slots()) * staging.slot_bytes()) {
         experts_->set_staging(plan.staging_slots, slot_bytes);
     }
-    const auto grow = [](Arena& arena, std::uint64_t bytes) {
-        if (bytes > arena.usage().budget_bytes) arena.set_budget(bytes);
-    };
-    if (!device_->shares_host_memory()) grow(device_->memory(), budget.vram_bytes);
-    grow(*ram_, budget.ram_bytes);
-    // A smaller KV cache makes room for experts at once, where RAM takes what leaves the device.
-    const KvRoom room = kv_room(plan);
-    if (room.device_blocks < kv_->room().device_blocks) {
-        try {
-            kv_->resize(room);
-        } catch (const Error& error) {
-            if (error.kind() != ErrorKind::kOutOfMemory) throw;  // later, when experts have left RAM
-        }
+}
+
+bool LoadedModel::frees_device_of_kv(const Plan& plan) const {
+    return kv_room(plan).device_blocks < kv_->room().device_blocks;
+}
+
+bool LoadedModel::resize_kv(const Plan& plan) {
+    const std::uint64_t block_bytes =
+        KvPool::bytes_per_token(config_) * static_cast<std::uint64_t>(kernels::kKvBlockTokens);
+    const std::uint64_t expert_bytes = expert_source_->expert_bytes(source_->expert_type());
+    const auto n_blocks = static_cast<std::int64_t>(std::max<std::uint64_t>(1, expert_bytes / block_bytes));
+    try {
+        return kv_->approach(kv_room(plan), n_blocks);
+    } catch (const Error& error) {
+        // Experts that have gone may still hold their memory.
+        if (error.kind() != ErrorKind::kOutOfMemory || !experts_->settle()) throw;
     }
+    return kv_->approach(kv_room(plan), n_blocks);
 }
 
 // A beam's spare blocks count as workspace.
@@ -426,18 +472,27 @@ KvRoom LoadedModel::kv_room(const Plan& plan) const {
 }
 
 void LoadedModel::put_in_force(const Plan& plan, const Budget& budget) {
+    assert(kv_room(plan) == kv_->room());
     experts_->settle();
     forward_->set_context(plan.context);
-    if (kv_room(plan) != kv_->room()) kv_->resize(kv_room(plan));
     if (!device_->shares_host_memory()) {
         experts_->set_staging(plan.staging_slots, largest_expert_of(plan));
     }
-    const auto shrink = [](Arena& arena, std::uint64_t bytes) {
-        if (bytes > 0 && bytes < arena.usage().budget_bytes) {
-            arena.set_budget(std::max(bytes, arena.usage().used_bytes));
-        }
+    experts_->shrink_host_slots(plan.host_staging_slots, largest_expert_of(plan));
+    const auto check = [](const Arena& arena, std::uint64_t bytes, const std::string& place) {
+        const std::uint64_t used = arena.usage().used_bytes;
+        if (bytes == 0 || used <= bytes) return;
+        throw Error(ErrorKind::kOutOfMemory, place + " keeps its budget: " + format_bytes(used) +
+                                                 " are needed with everything in its place, but only " +
+                                                 format_bytes(bytes) + " were allowed.");
     };
-    if (!device_->shares_host_memory()) shrink(device_->memory(), budget.vram_bytes);
+    const bool shared = device_->shares_host_memory();
+    if (!shared) check(device_->memory(), budget.vram_bytes, device_->info().name);
+    check(*ram_, budget.ram_bytes, "RAM");
+    const auto shrink = [](Arena& arena, std::uint64_t bytes) {
+        if (bytes > 0 && bytes < arena.usage().budget_bytes) arena.set_budget(bytes);
+    };
+    if (!shared) shrink(device_->memory(), budget.vram_bytes);
     shrink(*ram_, budget.ram_bytes);
     plan_ = plan;
 }
@@ -557,6 +612,7 @@ void LoadedModel::describe(const LoadRequest& request) {
     if (popularity_.n_tokens > 0) summary_.popularity = popularity_.source;
     if (!plan_.note.empty()) summary_.notes.push_back(plan_.note);
     for (const std::string& note : experts_->notes()) summary_.notes.push_back(note);
+    if (std::string note = expert_source_->take_cache_problem(); !note.empty()) summary_.notes.push_back(note);
 }
 
 }  // namespace offstage::engine

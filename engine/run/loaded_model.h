@@ -79,7 +79,13 @@ class LoadedModel {
     void estimate_transition(const Plan& from, const Plan& to, ReplanPreview& preview) const;
     // Before experts are moved towards a plan: what must be larger meanwhile is. Throws Error; then nothing changed.
     void make_room_for(const Plan& plan, const Budget& budget);
-    // When they have been: what may be smaller is, KV cache and staging are the plan's. Throws Error.
+    // The KV cache goes towards the plan's by about one expert's bytes a call. True when it is there. Throws Error;
+    // what was reached before stays.
+    bool resize_kv(const Plan& plan);
+    // The plan has fewer blocks of it on the device than there are.
+    bool frees_device_of_kv(const Plan& plan) const;
+    // When experts and KV cache are the plan's: staging is as well, and what may be smaller is. Throws Error, among
+    // them kOutOfMemory where more memory is in use than the budget allows: a plan that does not fit is never in force.
     void put_in_force(const Plan& plan, const Budget& budget);
     // The conversation's learning rests while somebody else moves experts.
     void set_resting(bool rests);

@@ -14,6 +14,20 @@ using Clock = std::chrono::steady_clock;
 
 constexpr auto kPublishInterval = std::chrono::milliseconds(16);
 
+std::int64_t now_ms() {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now().time_since_epoch()).count();
+}
+
+std::vector<float> shares_of(const Popularity& popularity) {
+    if (popularity.n_tokens == 0) return {};
+    std::vector<float> shares;
+    for (std::int64_t layer = 0; layer < popularity.n_layers; ++layer) {
+        for (std::int64_t expert = 0; expert < popularity.n_experts; ++expert)
+            shares.push_back(static_cast<float>(popularity.share(layer, expert)));
+    }
+    return shares;
+}
+
 // By the model itself: temperature 1, nothing cut off.
 double log_probability_of(std::span<const float> logits, TokenId token) {
     const float largest = *std::max_element(logits.begin(), logits.end());
@@ -71,7 +85,11 @@ ModelSummary LocalSession::load(const LoadRequest& request, const LoadProgressFn
         const std::lock_guard lock(orders_mutex_);
         n_layers_ = model_->config().n_layers;
         n_experts_ = model_->config().n_experts;
+        model_->dispatcher().recorder().reshape(n_layers_, n_experts_);
+        events_ = model_->dispatcher().shared_recorder();
+        popularity_ = shares_of(model_->popularity());
     }
+    filler_.reset();
     tokens_made_ = 0;
     recorder_.reshape(model_->config().n_layers, model_->config().n_experts, model_->config().n_active);
     publish(Publish::kNow);
@@ -85,6 +103,8 @@ void LocalSession::unload() {
         const std::lock_guard lock(orders_mutex_);
         orders_.clear();
         reports_.clear();
+        events_.reset();
+        popularity_.clear();
         n_layers_ = n_experts_ = 0;
     }
     model_.reset();
@@ -167,8 +187,9 @@ std::int64_t LocalSession::reuse_prefix(const std::vector<TokenId>& prompt) {
 Forward::Outcome LocalSession::step(std::span<const Segment> segments, Forward::Logits wanted,
                                     const std::stop_token& stop) {
     Forward& forward = model_->forward();
-    between_steps();
+    // A step is what a person waits for a token: what a re-plan does before it counts.
     const double begin_us = model_->device().now_us();
+    between_steps();
     const Forward::Outcome outcome = forward.step(segments, wanted, stop);
     if (outcome == Forward::Outcome::kFailed) {
         Backend& device = model_->device();
@@ -299,8 +320,8 @@ void LocalSession::answer_one(const GenerationRequest& request, const TextDeltaF
         }
         result.text += text;
         if (on_delta) {
-            on_delta(
-                {std::move(text), token, static_cast<std::int64_t>(result.tokens.size()), result.decode_tokens_per_s});
+            on_delta({std::move(text), token, static_cast<std::int64_t>(result.tokens.size()),
+                      result.decode_tokens_per_s, model_->dispatcher().recorder().last_step()});
         }
     };
     while (true) {
@@ -357,7 +378,12 @@ void LocalSession::answer_by_beams(const GenerationRequest& request, const TextD
             result.decode_tokens_per_s = static_cast<double>(n_steps - 1) / seconds_since(first_token_us_);
         }
         if (search.done()) break;
-        if (on_delta) on_delta({{}, branches.front().token, n_steps, result.decode_tokens_per_s});
+        if (on_delta)
+            on_delta({{},
+                      branches.front().token,
+                      n_steps,
+                      result.decode_tokens_per_s,
+                      model_->dispatcher().recorder().last_step()});
         next.clear();
         tokens.clear();
         segments.clear();
@@ -445,7 +471,12 @@ void LocalSession::answer_several(const GenerationRequest& request, const TextDe
         }
         from_prompt = false;
         if (live.empty()) break;
-        if (on_delta) on_delta({{}, live.front().context.back(), n_steps, result.decode_tokens_per_s});
+        if (on_delta)
+            on_delta({{},
+                      live.front().context.back(),
+                      n_steps,
+                      result.decode_tokens_per_s,
+                      model_->dispatcher().recorder().last_step()});
         for (const Drawn& drawn : live) tokens.push_back(drawn.context.back());
         for (std::size_t i = 0; i < live.size(); ++i) segments.push_back({&live[i].sequence, {&tokens[i], 1}});
         const Forward::Outcome outcome =
@@ -471,7 +502,8 @@ void LocalSession::deliver(GenerationResult& result, const TextDeltaFn& on_delta
     result.tokens = best.tokens;
     result.finish = best.finish;
     if (on_delta && !best.text.empty()) {
-        on_delta({best.text, -1, static_cast<std::int64_t>(best.tokens.size()), result.decode_tokens_per_s});
+        on_delta({best.text, -1, static_cast<std::int64_t>(best.tokens.size()), result.decode_tokens_per_s,
+                  model_->dispatcher().recorder().last_step()});
     }
 }
 
@@ -492,6 +524,7 @@ void LocalSession::report(GenerationResult& result) const {
     report.guessed_copies = totals.guessed_copies;
     report.used_guesses = totals.used_guesses;
     report.admissions = totals.admissions;
+    for (const double us : steps_us_) report.steps_s.push_back(static_cast<float>(us / 1e6));
     if (!steps_us_.empty()) {
         std::vector<double> sorted = steps_us_;
         std::sort(sorted.begin(), sorted.end());
@@ -550,6 +583,40 @@ std::size_t LocalSession::index_of(std::int64_t layer, std::int64_t expert) cons
                                                   std::to_string(n_experts_) + ".");
     }
     return static_cast<std::size_t>(layer * n_experts_ + expert);
+}
+
+Snapshot LocalSession::snapshot() const {
+    looked_at_ms_.store(now_ms(), std::memory_order_relaxed);
+    return board_.latest();
+}
+
+LayerEvents LocalSession::layer_events(std::uint64_t i) const {
+    std::shared_ptr<const Recorder> events;
+    {
+        const std::lock_guard lock(orders_mutex_);
+        events = events_;
+    }
+    return events ? events->copy(i) : LayerEvents{i, {}, {}};
+}
+
+std::vector<float> LocalSession::planned_popularity() const {
+    const std::lock_guard lock(orders_mutex_);
+    return popularity_;
+}
+
+void LocalSession::request_preview(const ReplanRequest& request, PreviewFn done) {
+    post([&](std::uint64_t) {
+        return [request, done = std::move(done)](Replanner& replanner) {
+            std::optional<ReplanPreview> preview;
+            std::string problem;
+            try {
+                preview = replanner.preview(request);
+            } catch (const Error& error) {
+                problem = error.what();
+            }
+            done(preview, problem);
+        };
+    });
 }
 
 ReplanPreview LocalSession::preview(const ReplanRequest& request) {
@@ -620,6 +687,12 @@ void LocalSession::publish(Publish when) {
     last_published_ = now;
     Snapshot snapshot;
     recorder_.fill(snapshot);
+    snapshot.revision = ++revision_;
+    const bool looked_at =
+        now_ms() - looked_at_ms_.load(std::memory_order_relaxed) < std::chrono::milliseconds(kLookedAt).count();
+    if (model_ != nullptr && (looked_at || when == Publish::kNow)) {
+        filler_.fill(*model_, snapshot);
+    }
     snapshot.context_used = cache_.size();
     snapshot.context_size = cache_.capacity();
     board_.publish(std::move(snapshot));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -12,6 +13,7 @@
 #include "engine/run/replanner.h"
 #include "engine/run/sampler.h"
 #include "engine/run/session.h"
+#include "engine/run/snapshot_filler.h"
 #include "engine/telemetry/routing_recorder.h"
 #include "engine/telemetry/snapshot_board.h"
 
@@ -27,8 +29,11 @@ class LocalSession final : public Session {
     GenerationResult generate(const GenerationRequest& request, const TextDeltaFn& on_delta,
                               std::stop_token stop) override;
     void reset_conversation() override;
-    Snapshot snapshot() const override { return board_.latest(); }
+    Snapshot snapshot() const override;
+    LayerEvents layer_events(std::uint64_t i) const override;
+    std::vector<float> planned_popularity() const override;
     ReplanPreview preview(const ReplanRequest& request) override;
+    void request_preview(const ReplanRequest& request, PreviewFn done) override;
     std::uint64_t replan(const ReplanRequest& request) override;
     void cancel_replan() override;
     std::uint64_t pin_expert(std::int64_t layer, std::int64_t expert, bool pinned) override;
@@ -95,6 +100,11 @@ class LocalSession final : public Session {
     double first_token_us_ = 0;
     RoutingRecorder recorder_;
     SnapshotBoard board_;
+    SnapshotFiller filler_;
+    std::uint64_t revision_ = 0;
+    mutable std::atomic<std::int64_t> looked_at_ms_ = 0;  // by the steady clock; 0: never
+    std::shared_ptr<const Recorder> events_;              // with orders_mutex_: the loaded model's
+    std::vector<float> popularity_;                       // with orders_mutex_
     std::chrono::steady_clock::time_point last_published_;
 };
 

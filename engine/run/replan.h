@@ -42,6 +42,7 @@ struct ReplanReport {
     std::uint64_t bytes_moved = 0;
     double seconds = 0;   // by the device's clock
     std::string problem;  // a sentence
+    std::string note;     // what a person should know although it succeeded: a sentence, or nothing
     // The plan asked for.
     std::int64_t resident_experts = 0;
     double mean_bits = 0;

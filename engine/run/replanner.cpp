@@ -84,16 +84,50 @@ void Replanner::honour_pins(Plan& plan) const {
     const auto format = [&](std::size_t i) { return plan.formats.empty() ? store.master_type() : plan.formats[i]; };
     for (std::size_t i = 0; i < store.size(); ++i) {
         if (!store.is_pinned(i) || plan.places[i] == Place::kDevice) continue;
-        std::size_t least = store.size();
-        for (std::size_t j = 0; j < store.size(); ++j) {
-            if (plan.places[j] != Place::kDevice || store.is_pinned(j)) continue;
-            if (store.expert_bytes(format(j)) < store.expert_bytes(format(i))) continue;
-            const auto share = [&](std::size_t e) {
-                return model_.popularity().share(store.key(e).layer, store.key(e).expert);
-            };
-            if (least == store.size() || share(j) < share(least)) least = j;
+        const auto least = least_popular([&](std::size_t j) {
+            return plan.places[j] == Place::kDevice && !store.is_pinned(j) &&
+                   store.expert_bytes(format(j)) >= store.expert_bytes(format(i));
+        });
+        if (least.has_value()) std::swap(plan.places[i], plan.places[*least]);
+    }
+}
+
+std::optional<std::size_t> Replanner::least_popular(const std::function<bool(std::size_t)>& among) const {
+    const ExpertStore& store = model_.experts();
+    const auto share = [&](std::size_t i) {
+        return model_.popularity().share(store.key(i).layer, store.key(i).expert);
+    };
+    std::optional<std::size_t> least;
+    for (std::size_t i = 0; i < store.size(); ++i) {
+        if (among(i) && (!least.has_value() || share(i) < share(*least))) least = i;
+    }
+    return least;
+}
+
+// An expert's larger format takes room on the device, and so do staging slots that are to hold it: the least popular
+// experts leave, the wanted one last, and then slots.
+void Replanner::make_fit(Plan& plan, const Budget& budget, std::size_t wanted) const {
+    const ExpertStore& store = model_.experts();
+    if (model_.device().shares_host_memory() || budget.vram_bytes == 0) return;
+    for (;;) {
+        plan.expert_bytes = plan.slot_bytes = 0;
+        for (std::size_t i = 0; i < store.size(); ++i) {
+            const std::uint64_t bytes = (store.expert_bytes(plan.formats[i]) + 255) / 256 * 256;  // as arenas count
+            plan.slot_bytes = std::max(plan.slot_bytes, bytes);
+            if (plan.places[i] == Place::kDevice) plan.expert_bytes += bytes;
         }
-        if (least < store.size()) std::swap(plan.places[i], plan.places[least]);
+        plan.staging_bytes = static_cast<std::uint64_t>(plan.staging_slots) * plan.slot_bytes;
+        if (plan.vram_bytes() <= budget.vram_bytes) return;
+        const auto may_go = [&](std::size_t i) { return plan.places[i] == Place::kDevice && !store.is_pinned(i); };
+        auto least = least_popular([&](std::size_t i) { return i != wanted && may_go(i); });
+        if (!least.has_value() && may_go(wanted)) least = wanted;
+        if (least.has_value()) {
+            plan.places[*least] = Place::kRam;
+        } else if (plan.staging_slots > 0) {
+            --plan.staging_slots;
+        } else {
+            return;  // it will fail, and say so
+        }
     }
 }
 
@@ -171,6 +205,7 @@ void Replanner::set_format(std::uint64_t id, std::size_t expert, kernels::Weight
     Target target = moving_ && !going_back_.has_value() ? target_ : Target{plan_as_it_is(), budget_, uniform_};
     if (target.plan.formats.empty()) target.plan.formats = model_.experts().formats();
     target.plan.formats[expert] = format;
+    make_fit(target.plan, target.budget, expert);
     model_.describe_formats(target.plan);
     start(id, std::move(target), at_token);
 }
@@ -193,6 +228,7 @@ void Replanner::start(std::uint64_t id, Target target, std::int64_t at_token) {
     at_token_ = at_token;
     problem_.clear();
     going_back_.reset();
+    model_.source().take_cache_problem();
     start_moving();
     report().requested = migrator_.progress().requested;
     report().bytes_requested = migrator_.progress().bytes_requested;
@@ -204,8 +240,9 @@ void Replanner::start_moving() {
     try {
         model_.make_room_for(target_.plan, target_.budget);
         migrator_.begin(target_.plan);
+        phase_ = model_.frees_device_of_kv(target_.plan) ? Phase::kFreeing : Phase::kExperts;
     } catch (const Error& error) {
-        go_back(ReplanState::kFailed, error.what());
+        go_back(going_back_.value_or(ReplanState::kFailed), error.what());
     }
 }
 
@@ -221,42 +258,70 @@ void Replanner::go_back(ReplanState because, const std::string& problem) {
         report().visible = migrator_.progress().visible;
         report().bytes_moved = migrator_.progress().bytes_moved;
     } else {
-        // Not even the way back is open: what is in force fits, and stays.
-        problem_ += (problem_.empty() ? "" : " ") + std::string("Going back failed as well: ") + problem;
-        in_force_ = plan_as_it_is();
-        migrator_.stop();
-        end(*going_back_, problem_);
+        stay_as_it_is(problem);
         return;
     }
     target_ = {in_force_, budget_, uniform_};
+    start_moving();
+}
+
+// Not even the way back is open: every expert has a whole copy somewhere, and that is the plan from now on. Copies on
+// the device that the old budgets have no room for go.
+void Replanner::stay_as_it_is(const std::string& problem) {
+    problem_ += (problem_.empty() ? "" : " ") + std::string("Going back failed as well: ") + problem;
+    migrator_.stop();
+    in_force_ = plan_as_it_is();
     try {
-        model_.make_room_for(target_.plan, target_.budget);
-        migrator_.begin(target_.plan);
-    } catch (const Error& error) {
-        go_back(because, error.what());
+        while (!model_.resize_kv(in_force_)) {
+        }
+    } catch (const Error&) {  // answers end where its blocks do
     }
+    shed();
+    in_force_ = plan_as_it_is();
+    end(*going_back_, problem_);
+}
+
+// Back to the budgets in force by giving up copies of experts that have another.
+void Replanner::shed() {
+    ExpertStore& experts = model_.experts();
+    const bool shared = model_.device().shares_host_memory();
+    experts.settle();
+    const auto trim = [&](Arena& arena, std::uint64_t& budget_bytes, const auto& drop) {
+        if (budget_bytes == 0) return;  // no limit
+        while (arena.usage().used_bytes > budget_bytes) {
+            const auto least =
+                least_popular([&](std::size_t i) { return !shared && experts.on_device(i) && experts.in_ram(i); });
+            if (!least.has_value()) break;
+            drop(*least);
+            experts.settle();
+        }
+        budget_bytes = std::max(budget_bytes, arena.usage().used_bytes);
+        if (budget_bytes < arena.usage().budget_bytes) arena.set_budget(budget_bytes);
+    };
+    if (!shared) trim(model_.device().memory(), budget_.vram_bytes, [&](std::size_t i) { experts.drop_device(i); });
+    trim(model_.ram(), budget_.ram_bytes, [&](std::size_t i) { experts.drop_ram(i); });
 }
 
 void Replanner::between_layers() {
-    if (moving_) migrator_.advance(Migrator::When::kBetweenLayers);
+    if (moving_ && phase_ == Phase::kExperts) migrator_.advance(Migrator::When::kBetweenLayers);
 }
 
 void Replanner::between_steps(std::int64_t at_token) {
     if (!moving_) return;
     at_token_ = at_token;
-    migrator_.advance(Migrator::When::kBetweenSteps);
-    settle();
+    advance(Migrator::When::kBetweenSteps);
 }
 
 void Replanner::finish(const std::stop_token& stop) {
     while (moving_ && !stop.stop_requested()) {
-        migrator_.advance(Migrator::When::kIdle);
-        settle();
-        if (moving_ && migrator_.moving()) migrator_.wait();
+        advance(Migrator::When::kIdle);
+        if (moving_ && phase_ == Phase::kExperts) migrator_.wait();
     }
 }
 
-void Replanner::settle() {
+void Replanner::advance(Migrator::When when) {
+    if (phase_ != Phase::kExperts) return resize_kv();
+    migrator_.advance(when);
     if (migrator_.state() == MigrationState::kFailed) {
         go_back(ReplanState::kFailed, migrator_.problem());
         return;
@@ -265,7 +330,27 @@ void Replanner::settle() {
         report().visible = migrator_.progress().visible;
         report().bytes_moved = migrator_.progress().bytes_moved;
     }
-    if (migrator_.state() != MigrationState::kDone) return;
+    if (migrator_.state() == MigrationState::kDone) phase_ = Phase::kKvCache;
+}
+
+void Replanner::resize_kv() {
+    try {
+        if (!model_.resize_kv(target_.plan)) return;
+    } catch (const Error& error) {
+        // Its blocks may find room in RAM when experts have left that.
+        if (phase_ != Phase::kFreeing || error.kind() != ErrorKind::kOutOfMemory) {
+            go_back(ReplanState::kFailed, error.what());
+            return;
+        }
+    }
+    if (phase_ == Phase::kFreeing) {
+        phase_ = Phase::kExperts;
+    } else {
+        settle();
+    }
+}
+
+void Replanner::settle() {
     const std::int64_t used = tokens_in_use_ ? tokens_in_use_() : 0;
     if (target_.plan.context < used && !going_back_.has_value()) {
         go_back(ReplanState::kFailed, "The conversation has outgrown a context of " +
@@ -289,6 +374,7 @@ void Replanner::end(ReplanState state, const std::string& problem) {
     ReplanReport& last = report();
     last.state = state;
     last.problem = problem;
+    last.note = model_.source().take_cache_problem();
     last.cancelled = last.requested - last.visible;
     last.in_force_at_token = at_token_;
     last.seconds = (model_.device().now_us() - started_us_) / 1e6;

@@ -16,7 +16,9 @@ namespace offstage::engine {
 
 // Changes the plan of a loaded model while it makes tokens: from a request to a plan, from the plan to migrations, and
 // back when one is cancelled or fails. Budgets grow before anything is moved and shrink when everything is, so that
-// what is in force fits at every moment. One thread, the engine's.
+// what is in force fits at every moment; a plan that turns out larger than its budgets fails. No step is given more
+// than about one expert's bytes to move beside its own work: blocks of the KV cache, or a copy of an expert, never
+// both. One thread, the engine's.
 class Replanner {
   public:
     // The model must outlive this object.
@@ -57,7 +59,13 @@ class Replanner {
     void start(std::uint64_t id, Target target, std::int64_t at_token);
     void start_moving();
     void honour_pins(Plan& plan) const;
+    void make_fit(Plan& plan, const Budget& budget, std::size_t wanted) const;
+    std::optional<std::size_t> least_popular(const std::function<bool(std::size_t)>& among) const;
+    void advance(Migrator::When when);
+    void resize_kv();
     void settle();  // the migration is done: what is left, budgets among it
+    void stay_as_it_is(const std::string& problem);
+    void shed();
     void go_back(ReplanState because, const std::string& problem);
     void end(ReplanState state, const std::string& problem);
     ReplanReport& report() { return reports_.back(); }
@@ -70,7 +78,11 @@ class Replanner {
     std::optional<kernels::WeightType> uniform_;
     Target target_;
     std::function<std::int64_t()> tokens_in_use_;
+    // While moving: blocks of the KV cache leave the device to make room, experts move, the KV cache becomes the
+    // plan's.
+    enum class Phase : std::uint8_t { kFreeing, kExperts, kKvCache };
     bool moving_ = false;
+    Phase phase_ = Phase::kExperts;
     std::optional<ReplanState> going_back_;  // and what to say when there
     std::string problem_;
     double started_us_ = 0;

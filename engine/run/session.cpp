@@ -14,6 +14,19 @@ namespace {
 ReplanPreview Session::preview(const ReplanRequest&) {
     no_budgets();
 }
+void Session::request_preview(const ReplanRequest& request, PreviewFn done) {
+    try {
+        done(preview(request), {});
+    } catch (const Error& error) {
+        done(std::nullopt, error.what());
+    }
+}
+LayerEvents Session::layer_events(std::uint64_t i) const {
+    return {i, {}, {}};
+}
+std::vector<float> Session::planned_popularity() const {
+    return {};
+}
 std::uint64_t Session::replan(const ReplanRequest&) {
     no_budgets();
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -152,6 +153,7 @@ struct TextDelta {
     TokenId token = -1;
     std::int64_t n_tokens = 0;       // generated so far
     double decode_tokens_per_s = 0;  // so far
+    std::uint64_t step = 0;          // that wrote it: LayerEvent::step
 };
 
 // What the accelerator and the dispatcher did for one answer.
@@ -168,7 +170,8 @@ struct DeviceReport {
     std::uint64_t admissions = 0;        // copies on demand that stayed on the device
     double median_step_s = 0;            // of one token's step in decode, by the device's clock
     double longest_step_s = 0;
-    double mean_bits = 0;  // per expert weight, when the answer ended
+    double mean_bits = 0;        // per expert weight, when the answer ended
+    std::vector<float> steps_s;  // of each decode step, by the device's clock: the times from one token to the next
 };
 
 // One of several answers.
@@ -197,6 +200,8 @@ struct GenerationResult {
 
 using LoadProgressFn = std::function<void(const LoadProgress&)>;
 using TextDeltaFn = std::function<void(const TextDelta&)>;
+// A preview, or a sentence that says why there is none.
+using PreviewFn = std::function<void(const std::optional<ReplanPreview>& preview, const std::string& problem)>;
 
 // One loaded model and one conversation's KV cache. All calls but snapshot() come from one thread at a time (the
 // engine's worker); snapshot() from any thread. Errors are thrown as engine::Error and leave the session usable: after
@@ -225,11 +230,20 @@ class Session {
 
     // A copied value; any thread.
     virtual Snapshot snapshot() const = 0;
+    // Any thread: what layers did, from the i-th event since the model was loaded on; at most
+    // Recorder::kCopiedAtOnce events at a time, none where there are no more. Numbers begin again with each load.
+    virtual LayerEvents layer_events(std::uint64_t i) const;
+    // How popular experts were when the plan was made, (n_layers, n_experts) shares of their layer; empty: not known.
+    // Any thread.
+    virtual std::vector<float> planned_popularity() const;
 
     // ---- budgets that move. Any thread, also while an answer is being made, unless said otherwise.
     // What a request would lead to: an answer of the moment, by the thread that calls generate(). Throws Error where no
     // plan can be made.
     virtual ReplanPreview preview(const ReplanRequest& request);
+    // The same for any thread: `done` is called once, at the end of the running step or in advance(), on the thread
+    // that calls generate(); or never, when the model goes first.
+    virtual void request_preview(const ReplanRequest& request, PreviewFn done);
     // Carries the request out in the background, from the end of the running step on; while no answer is made,
     // advance() does. A request that is under way is superseded. Returns its number; reports go by it.
     virtual std::uint64_t replan(const ReplanRequest& request);

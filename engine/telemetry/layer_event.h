@@ -25,9 +25,27 @@ struct LayerEvent {
 // Where an expert of a layer and step ran.
 struct AssignmentEvent {
     std::uint16_t expert = 0;
-    std::uint8_t way = 0;  // plan/dispatch_policy.h: Way
-    std::uint8_t place = 0;
+    std::uint8_t way = 0;     // plan/dispatch_policy.h: Way
+    std::uint8_t place = 0;   // plan/planner.h: Place
+    std::uint8_t format = 0;  // kernels::WeightType
     std::uint32_t n_tokens = 0;
+    // What the choice was between, as predicted then and each alone: computing with it on the CPU, computing with it on
+    // the accelerator, and bringing it there first (0: it was there).
+    float cpu_us = 0, gpu_us = 0, copy_us = 0;
+};
+
+// Consecutive events with their assignments, copied out of the recorder's rings.
+struct LayerEvents {
+    std::uint64_t first = 0;  // running number of the first event; larger than asked for where older ones are gone
+    std::vector<LayerEvent> events;            // LayerEvent::first_assignment: place in `assignments`
+    std::vector<AssignmentEvent> assignments;  // of an event whose assignments are gone: none
+};
+
+// Calls of one expert since the model was loaded.
+struct ExpertUse {
+    std::uint64_t tokens = 0;           // routed to it
+    std::uint64_t resident_tokens = 0;  // of these, that found it on the accelerator
+    std::uint64_t last_step = 0;        // of the last call; without any call 0
 };
 
 // Sums since the model was loaded, or since the last reset.
@@ -44,6 +62,7 @@ struct DispatchTotals {
     std::uint64_t used_guesses = 0;    // of these, whole when their expert was called
     std::uint64_t admissions = 0;      // copies that took a resident's place
     double gpu_us = 0, copy_us = 0, cpu_us = 0, layers_us = 0, attention_us = 0, steps_us = 0;
+    DispatchTotals& operator+=(const DispatchTotals& other);
     // Share of (token, expert) pairs that found their expert resident; 0 when there were none.
     double hit_rate() const {
         return routed_tokens ? static_cast<double>(resident_tokens) / static_cast<double>(routed_tokens) : 0;

@@ -4,38 +4,82 @@
 
 namespace offstage::engine {
 
+DispatchTotals& DispatchTotals::operator+=(const DispatchTotals& other) {
+    steps += other.steps;
+    decode_steps += other.decode_steps;
+    expert_calls += other.expert_calls;
+    resident_calls += other.resident_calls;
+    copied_calls += other.copied_calls;
+    cpu_calls += other.cpu_calls;
+    routed_tokens += other.routed_tokens;
+    resident_tokens += other.resident_tokens;
+    bytes_copied += other.bytes_copied;
+    guessed_copies += other.guessed_copies;
+    used_guesses += other.used_guesses;
+    admissions += other.admissions;
+    gpu_us += other.gpu_us;
+    copy_us += other.copy_us;
+    cpu_us += other.cpu_us;
+    layers_us += other.layers_us;
+    attention_us += other.attention_us;
+    steps_us += other.steps_us;
+    return *this;
+}
+
 Recorder::Recorder() : events_(kEvents), assignments_(kAssignments), first_(kEvents, 0) {}
 
+void Recorder::reshape(std::int64_t n_layers, std::int64_t n_experts) {
+    const std::lock_guard lock(mutex_);
+    n_experts_ = n_experts;
+    uses_.assign(static_cast<std::size_t>(n_layers * n_experts), {});
+}
+
 void Recorder::record(const LayerEvent& event, const AssignmentEvent* assignments, std::size_t n_assignments) {
-    const std::size_t slot = n_events_ % kEvents;
-    events_[slot] = event;
-    events_[slot].n_assignments = static_cast<std::uint16_t>(n_assignments);
-    events_[slot].first_assignment = static_cast<std::uint32_t>(n_assignments_ % kAssignments);
-    first_[slot] = n_assignments_;
-    for (std::size_t i = 0; i < n_assignments; ++i) {
-        const AssignmentEvent& a = assignments[i];
-        assignments_[n_assignments_++ % kAssignments] = a;
-        const bool resident = a.way == 0;  // Way::kResident
-        ++totals_.expert_calls;
-        totals_.resident_calls += resident;
-        totals_.copied_calls += a.way == 1;
-        totals_.cpu_calls += a.way == 2;
-        totals_.routed_tokens += a.n_tokens;
-        totals_.resident_tokens += resident ? a.n_tokens : 0;
+    DispatchTotals sums;
+    {
+        const std::lock_guard lock(mutex_);
+        const std::size_t slot = n_events_ % kEvents;
+        events_[slot] = event;
+        events_[slot].n_assignments = static_cast<std::uint16_t>(n_assignments);
+        events_[slot].first_assignment = static_cast<std::uint32_t>(n_assignments_ % kAssignments);
+        first_[slot] = n_assignments_;
+        step_ = event.step;
+        for (std::size_t i = 0; i < n_assignments; ++i) {
+            const AssignmentEvent& a = assignments[i];
+            assignments_[n_assignments_++ % kAssignments] = a;
+            const bool resident = a.way == 0;  // Way::kResident
+            ++sums.expert_calls;
+            sums.resident_calls += resident;
+            sums.copied_calls += a.way == 1;
+            sums.cpu_calls += a.way == 2;
+            sums.routed_tokens += a.n_tokens;
+            sums.resident_tokens += resident ? a.n_tokens : 0;
+            const auto use = static_cast<std::size_t>(event.layer * n_experts_ + a.expert);
+            if (use < uses_.size()) {
+                uses_[use].tokens += a.n_tokens;
+                uses_[use].resident_tokens += resident ? a.n_tokens : 0;
+                uses_[use].last_step = event.step;
+            }
+        }
+        ++n_events_;
     }
-    ++n_events_;
-    totals_.bytes_copied += event.bytes_copied;
-    totals_.gpu_us += static_cast<double>(event.gpu_us);
-    totals_.copy_us += static_cast<double>(event.copy_us);
-    totals_.cpu_us += static_cast<double>(event.cpu_us);
-    totals_.layers_us += static_cast<double>(event.layer_us);
-    totals_.attention_us += static_cast<double>(event.attention_us);
+    sums.bytes_copied = event.bytes_copied;
+    sums.gpu_us = static_cast<double>(event.gpu_us);
+    sums.copy_us = static_cast<double>(event.copy_us);
+    sums.cpu_us = static_cast<double>(event.cpu_us);
+    sums.layers_us = static_cast<double>(event.layer_us);
+    sums.attention_us = static_cast<double>(event.attention_us);
+    totals_ += sums;
+    all_ += sums;
 }
 
 void Recorder::add_step(double step_us, bool decode) {
-    ++totals_.steps;
-    totals_.decode_steps += decode;
-    totals_.steps_us += step_us;
+    DispatchTotals sums;
+    sums.steps = 1;
+    sums.decode_steps = decode;
+    sums.steps_us = step_us;
+    totals_ += sums;
+    all_ += sums;
 }
 
 bool Recorder::has_assignments(std::uint64_t i) const {
@@ -51,12 +95,25 @@ void Recorder::reset_totals() {
     overhead_us_ = 0;
 }
 
-std::vector<LayerEvent> Recorder::since(std::uint64_t i) const {
-    std::vector<LayerEvent> events;
-    for (i = std::max(i, n_events_ > kEvents ? n_events_ - kEvents : 0); i < n_events_; ++i) {
-        events.push_back(event(i));
+LayerEvents Recorder::copy(std::uint64_t i) const {
+    LayerEvents copied;
+    const std::lock_guard lock(mutex_);
+    copied.first = std::clamp(i, n_events_ > kEvents ? n_events_ - kEvents : 0, n_events_);
+    const std::uint64_t end = std::min<std::uint64_t>(n_events_, copied.first + kCopiedAtOnce);
+    copied.events.reserve(end - copied.first);
+    for (i = copied.first; i < end; ++i) {
+        LayerEvent& copy = copied.events.emplace_back(event(i));
+        copy.first_assignment = static_cast<std::uint32_t>(copied.assignments.size());
+        if (!has_assignments(i)) copy.n_assignments = 0;
+        for (std::size_t n = 0; n < copy.n_assignments; ++n) copied.assignments.push_back(assignment(i, n));
     }
-    return events;
+    return copied;
+}
+
+std::uint64_t Recorder::uses(std::vector<ExpertUse>& out) const {
+    const std::lock_guard lock(mutex_);
+    out = uses_;
+    return step_;
 }
 
 }  // namespace offstage::engine

@@ -1,9 +1,40 @@
 #pragma once
 
+#include <array>
+#include <chrono>
 #include <cstdint>
+#include <string>
 #include <vector>
 
+#include "engine/telemetry/layer_event.h"
+#include "kernels/types.h"
+
 namespace offstage::engine {
+
+// Every expert as of now, each vector (n_layers, n_experts) row-major.
+struct ExpertStates {
+    std::vector<std::uint8_t> place;   // plan/planner.h: Place, the fastest that holds a copy
+    std::vector<std::uint8_t> format;  // kernels::WeightType
+    std::vector<std::uint8_t> pinned;  // 1: may not lose its place on the device
+    std::vector<ExpertUse> uses;       // since the model was loaded
+    std::uint64_t step = 0;            // the last one, for ExpertUse::last_step
+};
+
+// What one memory is spent on, in bytes.
+struct MemoryLedger {
+    std::uint64_t total = 0;   // of the memory; 0: there is none of its own (the device is the CPU)
+    std::uint64_t budget = 0;  // what Offstage may take
+    std::uint64_t dense = 0, kv_cache = 0, staging = 0, workspace = 0;
+    std::array<std::uint64_t, kernels::kWeightTypes> experts{};  // by kernels::WeightType
+    std::uint64_t experts_spare = 0;                             // taken for experts and empty at the moment
+    std::uint64_t others = 0;                                    // other programs, the driver
+
+    std::uint64_t used() const {
+        std::uint64_t sum = dense + kv_cache + staging + workspace + experts_spare;
+        for (const std::uint64_t bytes : experts) sum += bytes;
+        return sum;
+    }
+};
 
 // What a person may look at, as of one moment: a plain value.
 struct Snapshot {
@@ -20,8 +51,21 @@ struct Snapshot {
 
     std::int64_t context_used = 0;  // tokens in the KV cache
     std::int64_t context_size = 0;
+
+    // The rest is gathered while somebody looks (Session::snapshot() was called within kLookedAt) and whenever the
+    // engine comes to rest.
+    ExpertStates experts;
+    DispatchTotals totals;       // since the model was loaded
+    double telemetry_us = 0;     // spent on writing events down, of the running or last answer,
+    double answer_us = 0;        // and all its steps: the panels' own cost
+    std::uint64_t n_events = 0;  // recorded since the model was loaded (Session::layer_events)
+    MemoryLedger vram, ram;
+    std::string decode_policy;           // in force
+    std::vector<std::string> decisions;  // of live comparisons, newest last
+    double mean_bits = 0;                // per expert weight
 };
 
 inline constexpr std::int64_t kRoutingWindow = 64;
+inline constexpr std::chrono::seconds kLookedAt{1};
 
 }  // namespace offstage::engine

@@ -75,6 +75,7 @@ class Context final : public CudaContext {
     const std::string& failure() const override { return worker_.failure.text(); }
     void fail(const std::string& sentence) override { worker_.failure.set(sentence); }
     bool clear_failure() override;
+    std::uint64_t free_bytes() noexcept override;
     void* allocate(std::size_t bytes) noexcept override;
     void release(void* device) noexcept override;
     bool pin(void* host, std::size_t bytes) override;
@@ -259,6 +260,13 @@ bool Context::clear_failure() {
     }
     worker_.failure.clear();
     return true;
+}
+
+std::uint64_t Context::free_bytes() noexcept {
+    std::size_t free = 0, total = 0;
+    if (use_device() && cudaMemGetInfo(&free, &total) == cudaSuccess) return free;
+    (void)cudaGetLastError();
+    return 0;
 }
 
 void* Context::allocate(std::size_t bytes) noexcept {

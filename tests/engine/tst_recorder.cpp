@@ -12,10 +12,12 @@ class TestRecorder : public QObject {
   private Q_SLOTS:
     void totals_countTokensByWhereTheyRan() {
         Recorder recorder;
+        recorder.reshape(1, 3);
         LayerEvent event;
+        event.step = 4;
         event.bytes_copied = 100;
         event.gpu_us = 2;
-        const AssignmentEvent assignments[] = {{0, 0, 0, 3}, {1, 1, 1, 2}, {2, 2, 1, 5}};
+        const AssignmentEvent assignments[] = {{0, 0, 0, 0, 3}, {1, 1, 1, 0, 2}, {2, 2, 1, 0, 5}};
         recorder.record(event, assignments, 3);
         recorder.add_step(12.5, true);
         recorder.add_step(7.5, false);
@@ -29,7 +31,15 @@ class TestRecorder : public QObject {
         QCOMPARE(totals.steps, std::uint64_t{2});
         QCOMPARE(totals.decode_steps, std::uint64_t{1});
         QCOMPARE(totals.steps_us, 20.0);
+        std::vector<ExpertUse> uses;
+        QCOMPARE(recorder.uses(uses), std::uint64_t{4});
+        QCOMPARE(uses.size(), std::size_t{3});
+        QCOMPARE(uses[0].resident_tokens, std::uint64_t{3});
+        QCOMPARE(uses[2].tokens, std::uint64_t{5});
+        QCOMPARE(uses[2].resident_tokens, std::uint64_t{0});
+        QCOMPARE(uses[2].last_step, std::uint64_t{4});
         recorder.reset_totals();
+        QCOMPARE(recorder.all_totals().routed_tokens, std::uint64_t{10});
         QCOMPARE(recorder.totals().expert_calls, std::uint64_t{0});
         QCOMPARE(recorder.totals().hit_rate(), 0.0);
         QCOMPARE(recorder.n_events(), std::uint64_t{1});
@@ -43,7 +53,7 @@ class TestRecorder : public QObject {
             LayerEvent event;
             event.step = i;
             for (std::size_t a = 0; a < assignments.size(); ++a) {
-                assignments[a] = {static_cast<std::uint16_t>(a), 0, 0, static_cast<std::uint32_t>(i)};
+                assignments[a] = {static_cast<std::uint16_t>(a), 0, 0, 0, static_cast<std::uint32_t>(i)};
             }
             recorder.record(event, assignments.data(), assignments.size());
         }
@@ -58,9 +68,20 @@ class TestRecorder : public QObject {
         QVERIFY(!recorder.has_assignments(n));
         QCOMPARE(recorder.assignment(n - kept, 15).n_tokens, static_cast<std::uint32_t>(n - kept));
         QCOMPARE(recorder.assignment(n - 1, 3).expert, std::uint16_t{3});
-        QCOMPARE(recorder.since(n - 5).size(), std::size_t{5});
-        QCOMPARE(recorder.since(0).size(), Recorder::kEvents);
-        QCOMPARE(recorder.since(0).front().step, n - Recorder::kEvents);
+        const LayerEvents last = recorder.copy(n - 5);
+        QCOMPARE(last.first, n - 5);
+        QCOMPARE(last.events.size(), std::size_t{5});
+        QCOMPARE(last.assignments.size(), std::size_t{5 * 16});
+        QCOMPARE(last.assignments[last.events[4].first_assignment + 3].expert, std::uint16_t{3});
+        QCOMPARE(last.events[4].step, recorder.last_step());
+        // Older ones than there are begin where the ring does; their assignments are gone.
+        const LayerEvents oldest = recorder.copy(0);
+        QCOMPARE(oldest.first, n - Recorder::kEvents);
+        QCOMPARE(oldest.events.size(), Recorder::kCopiedAtOnce);
+        QCOMPARE(oldest.events.front().step, n - Recorder::kEvents);
+        QCOMPARE(oldest.events.front().n_assignments, std::uint16_t{0});
+        QVERIFY(recorder.copy(n).events.empty());
+        QVERIFY(recorder.copy(n + 7).events.empty());
     }
 };
 

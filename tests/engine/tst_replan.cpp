@@ -2,15 +2,13 @@
 // formats in force, and whatever goes wrong leaves a plan in force that fits.
 
 #include <algorithm>
-#include <filesystem>
 #include <random>
 
-#include <QTemporaryDir>
 #include <QtTest>
 
 #include "engine/error.h"
 #include "engine/run/local_session.h"
-#include "tests/engine/test_models.h"
+#include "tests/engine/replan_play.h"
 
 using namespace offstage::engine;
 using namespace offstage::test;
@@ -28,58 +26,13 @@ constexpr int kReplans = 100;
 constexpr int kFaultStride = 1;
 #endif
 
-TokenId best(std::span<const float> logits) {
-    return static_cast<TokenId>(std::max_element(logits.begin(), logits.end()) - logits.begin());
-}
-
-// A model, what moves its experts, and one conversation, token by token.
-struct Play {
-    explicit Play(const LoadRequest& request)
-        : model(request, LoadedModel::Text::kWanted, {}, {}), replanner(model), sequence(model.new_sequence()) {
-        model.forward().set_between_layers([this] { replanner.between_layers(); });
-        replanner.set_tokens_in_use([this] { return sequence.size(); });
-    }
-    // Logits of the last token; empty: failed.
-    std::span<const float> step(std::span<const TokenId> tokens) {
-        replanner.between_steps(made);
-        if (replanner.in_force().context != sequence.capacity()) sequence.set_capacity(replanner.in_force().context);
-        if (before_step) before_step();
-        const Segment segment{&sequence, tokens};
-        if (model.forward().step({&segment, 1}, Forward::Logits::kLast, {}) != Forward::Outcome::kDone) return {};
-        model.learn(model.forward().routing(), static_cast<std::int64_t>(tokens.size()));
-        ++made;
-        return model.forward().logits();
-    }
-    void checkBudgets() {
-        const ArenaUsage vram = model.device().memory().usage();
-        const ArenaUsage ram = model.ram().usage();
-        QVERIFY2(vram.high_water_bytes <= vram.budget_bytes && ram.high_water_bytes <= ram.budget_bytes,
-                 "a budget was passed");
-    }
-
-    LoadedModel model;
-    Replanner replanner;
-    KvSequence sequence;
-    std::int64_t made = 0;
-    std::function<void()> before_step;  // when places and formats of the step are settled
-};
-
 }  // namespace
 
-class TestReplan : public QObject {
+class TestReplan : public QObject, ReplanSetup {
     Q_OBJECT
 
   private Q_SLOTS:
-    void initTestCase() {
-        LoadRequest request = on("emulated:rtx-3060");
-        const Play play(request);
-        const Plan& plan = play.model.plan();
-        expert_bytes_ = play.model.demand().expert_bytes;
-        fixed_bytes_ = plan.dense_bytes + plan.kv_bytes + plan.workspace_bytes;
-        dense_bytes_ = plan.dense_bytes;
-        const auto golden = readJson(sourcePath(QStringLiteral("tests/engine/data/demo_golden.json")));
-        prompt_ = tokensOf(golden[QLatin1String("cases")].toArray()[0].toObject()[QLatin1String("tokens")].toArray());
-    }
+    void initTestCase() { measureModel(); }
 
     void places_moveAHundredTimes_outputStays_data() {
         QTest::addColumn<QString>("policy");
@@ -88,7 +41,7 @@ class TestReplan : public QObject {
     }
     void places_moveAHundredTimes_outputStays() {
         QFETCH(QString, policy);
-        LoadRequest request = on("emulated:rtx-3060");
+        LoadRequest request = on("emulated:rtx-3060-desktop");
         request.dispatch = parse_dispatch(policy.toStdString());
         request.vram_bytes = vramFor(20);
         Play undisturbed(request);
@@ -125,10 +78,11 @@ class TestReplan : public QObject {
         }
         QVERIFY(static_cast<int>(disturbed.replanner.reports().size()) >= kReplans * n_tokens / kTokens);
         QVERIFY(visible > 0 && ended > 0);
+        disturbed.checkSteps();
     }
 
     void context_growsAndShrinks_andItsCacheGoesToRamAndBack() {
-        LoadRequest request = on("emulated:rtx-3060");
+        LoadRequest request = on("emulated:rtx-3060-desktop");
         request.vram_bytes = vramFor(20);
         Play undisturbed(request);
         request.context = 192;
@@ -173,11 +127,12 @@ class TestReplan : public QObject {
         // Beside the context's blocks the device has some spare ones: a short conversation never leaves it.
         QVERIFY2(n_tokens < 1300 || spilled > 0, "the cache never lay in RAM");
         QVERIFY(n_tokens < 300 || refused > 0);
+        disturbed.checkSteps();
     }
 
     // The reference has its experts in RAM and computes on the CPU; its formats are set at once, between two steps.
     void formats_change_everyStepIsThatOfAModelQuantizedSo() {
-        LoadRequest request = on("emulated:rtx-3060");
+        LoadRequest request = on("emulated:rtx-3060-desktop");
         request.vram_bytes = vramFor(20);
         Play play(request);
         LoadRequest plain = on("cpu");
@@ -214,7 +169,9 @@ class TestReplan : public QObject {
         QVERIFY(n_tokens < 100 || mixed > 0);
         play.replanner.finish({});
         QVERIFY(!play.replanner.moving());
-        QCOMPARE(play.replanner.reports().back().state, ReplanState::kDone);
+        const ReplanReport& last = play.replanner.reports().back();
+        QVERIFY2(last.state == ReplanState::kDone, last.problem.c_str());
+        play.checkSteps();
     }
 
     void session_replansWhileItAnswers_andReports() {
@@ -406,37 +363,6 @@ class TestReplan : public QObject {
         if (kind != QStringLiteral("ram") && kFaultStride == 1)
             QVERIFY2(failed > 0, qPrintable(QStringLiteral("%1 failed, %2 done").arg(failed).arg(done)));
     }
-
-  private:
-    LoadRequest on(const std::string& device) const {
-        LoadRequest request;
-        request.model = demoModel();
-        request.device = device;
-        request.cache_directory = cache_.path().toStdString();
-        request.quant_cache_directory = quantized_.path().toStdString();
-        request.context = 2560;
-        request.prefetch = PrefetchMode::kOff;
-        return request;
-    }
-    // VRAM for everything but the experts, and for so many of those, staging included.
-    std::uint64_t vramFor(std::int64_t n) const {
-        const std::int64_t staging = n < 64 ? 2 : 0;
-        return fixed_bytes_ + static_cast<std::uint64_t>(n + staging) * expert_bytes_ + 4096;
-    }
-    static void setFormats(LoadedModel& model, const std::vector<WeightType>& formats) {
-        ExpertStore& experts = model.experts();
-        for (std::size_t i = 0; i < experts.size(); ++i) {
-            if (experts.format(i) == formats[i]) continue;
-            const ExpertKey key = experts.key(i);
-            std::byte* block = experts.prepare_ram(i, formats[i]);
-            model.source().pack(LayerIndex{key.layer}, ExpertIndex{key.expert}, formats[i], block, model.pool());
-            experts.commit(i, true, false);
-        }
-    }
-
-    QTemporaryDir cache_, quantized_;
-    std::uint64_t expert_bytes_ = 0, fixed_bytes_ = 0, dense_bytes_ = 0;
-    std::vector<TokenId> prompt_;
 };
 
 QTEST_GUILESS_MAIN(TestReplan)

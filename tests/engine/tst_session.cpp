@@ -1,5 +1,6 @@
 // The session façade on the demo model: streaming, stop, reuse of the KV cache, errors that leave it usable.
 
+#include <map>
 #include <thread>
 
 #include <QTemporaryDir>
@@ -156,6 +157,62 @@ class TestSession : public QObject {
         request.messages.pop_back();
         QVERIFY(messageOf([&] { m_session->generate(request, {}, {}); }, ErrorKind::kInvalidInput)
                     .contains(QStringLiteral("not the assistant's")));
+    }
+
+    // What panels show: every token's step has its layers' events, with the experts that were called.
+    void layerEvents_tellWhichExpertsWroteAToken() {
+        std::vector<std::uint64_t> steps;
+        LoadRequest load;
+        load.model = demoModel();
+        load.device = "emulated:rtx-3060-desktop";
+        load.vram_bytes = 16u << 20;
+        load.context = 512;
+        const ModelSummary model = m_session->load(load, {}, {});
+        m_session->generate(ask("Tell me a story about a fox.", 12),
+                            [&](const TextDelta& delta) { steps.push_back(delta.step); }, {});
+        std::map<std::uint64_t, std::vector<LayerEvent>> of_step;
+        std::vector<AssignmentEvent> assignments;
+        for (std::uint64_t next = 0;;) {
+            const LayerEvents events = m_session->layer_events(next);
+            QCOMPARE(events.first, next);
+            if (events.events.empty()) break;
+            next += events.events.size();
+            for (LayerEvent event : events.events) {
+                event.first_assignment += static_cast<std::uint32_t>(assignments.size());
+                of_step[event.step].push_back(event);
+            }
+            assignments.insert(assignments.end(), events.assignments.begin(), events.assignments.end());
+        }
+        QVERIFY(steps.size() >= 10);
+        for (std::size_t t = 1; t < 10; ++t) {
+            QCOMPARE(steps[t], steps[t - 1] + 1);
+            const std::vector<LayerEvent>& layers = of_step[steps[t]];
+            QCOMPARE(static_cast<std::int64_t>(layers.size()), model.n_layers);
+            for (const LayerEvent& layer : layers) {
+                QCOMPARE(static_cast<std::int64_t>(layer.n_assignments), model.n_active);
+                const AssignmentEvent& first = assignments[layer.first_assignment];
+                QVERIFY(first.expert < model.n_experts);
+                QVERIFY(first.cpu_us > 0 && first.gpu_us > 0);
+                QCOMPARE(first.copy_us > 0, first.place != 0);
+            }
+        }
+        const Snapshot snapshot = m_session->snapshot();
+        QCOMPARE(snapshot.experts.place.size(), static_cast<std::size_t>(model.total_experts));
+        QVERIFY(snapshot.totals.routed_tokens > 0);
+        QVERIFY(snapshot.vram.budget == load.vram_bytes && snapshot.vram.used() <= snapshot.vram.budget);
+        QVERIFY(snapshot.vram.experts[static_cast<std::size_t>(offstage::kernels::WeightType::kBf16)] > 0);
+        QCOMPARE(m_session->planned_popularity().size(), snapshot.experts.place.size());
+
+        // A preview from another thread's point of view: answered where the engine works.
+        std::optional<ReplanPreview> preview;
+        ReplanRequest smaller;
+        smaller.vram_bytes = 12u << 20;
+        m_session->request_preview(
+            smaller, [&](const std::optional<ReplanPreview>& answer, const std::string&) { preview = answer; });
+        QVERIFY(!preview.has_value());
+        m_session->advance({});
+        QVERIFY(preview.has_value());
+        QVERIFY(preview->plan.vram_bytes() <= *smaller.vram_bytes);
     }
 
     void generate_sameQuestionAgain_givesTheSameAnswer() {

@@ -82,6 +82,11 @@ class FakeSession : public engine::Session {
         model.weight_type = "BF16";
         model.instruction_set = "avx512_bf16";
         model.n_threads = 2;
+        model.device = script.residents == 0 ? "cpu" : script.emulated ? "emulated:fake-gpu" : "cuda:0";
+        model.device_name = script.residents == 0 ? "CPU" : "Fake GPU";
+        model.emulated = script.emulated;
+        model.total_experts = script.layers * script.experts;
+        model.resident_experts = script.residents == 0 ? model.total_experts : script.residents;
         model.has_tokenizer = model.has_chat_template = true;
         const std::lock_guard lock(m_mutex);
         m_loaded = true;
@@ -91,7 +96,9 @@ class FakeSession : public engine::Session {
         m_snapshot.n_experts = script.experts;
         m_snapshot.n_active = script.active;
         m_snapshot.context_size = script.context;
+        m_script = script;
         clearCounts();
+        placeExperts();
         return model;
     }
 
@@ -134,7 +141,8 @@ class FakeSession : public engine::Session {
         }
         const auto begin = Clock::now();
         const bool read = sleepUnlessStopped(begin + std::chrono::milliseconds(script.promptMs), script.layerMs, stop);
-        route(result.prompt_tokens);
+        resetTimes();
+        route(result.prompt_tokens, true);
         const std::vector<std::string> tokens = tokensOf(script.answer, std::max<std::size_t>(1, script.bytesPerToken));
         const auto first = Clock::now();
         result.finish = read ? engine::FinishReason::kEndOfTurn : engine::FinishReason::kStopped;
@@ -162,12 +170,12 @@ class FakeSession : public engine::Session {
             if (i == 0) {
                 result.ttft_s = std::chrono::duration<double>(Clock::now() - begin).count();
             }
-            route(1);
             result.text += tokens[i];
             result.tokens.push_back(static_cast<engine::TokenId>(i % 2000));
             const double s = std::chrono::duration<double>(Clock::now() - first).count();
             result.decode_tokens_per_s = i == 0 || s <= 0 ? 0 : static_cast<double>(i) / s;
-            onDelta({tokens[i], result.tokens.back(), n + 1, result.decode_tokens_per_s});
+            onDelta({tokens[i], result.tokens.back(), n + 1, result.decode_tokens_per_s, m_step.load()});
+            route(1, false);  // what it says is the next token: the prompt's step wrote the first one
         }
         return result;
     }
@@ -186,7 +194,169 @@ class FakeSession : public engine::Session {
         return m_snapshot;
     }
 
+    engine::LayerEvents layer_events(std::uint64_t i) const override {
+        const std::lock_guard lock(m_mutex);
+        engine::LayerEvents copied;
+        copied.first = std::min<std::uint64_t>(i, m_events.size());
+        const std::size_t end = std::min<std::size_t>(m_events.size(), copied.first + 1024);
+        for (std::size_t e = copied.first; e < end; ++e) {
+            engine::LayerEvent event = m_events[e];
+            const auto from = m_assignments.begin() + static_cast<std::ptrdiff_t>(event.first_assignment);
+            event.first_assignment = static_cast<std::uint32_t>(copied.assignments.size());
+            copied.assignments.insert(copied.assignments.end(), from, from + event.n_assignments);
+            copied.events.push_back(event);
+        }
+        return copied;
+    }
+
+    std::vector<float> planned_popularity() const override {
+        const std::lock_guard lock(m_mutex);
+        std::vector<float> shares(static_cast<std::size_t>(m_snapshot.n_layers * m_snapshot.n_experts));
+        const auto experts = static_cast<std::size_t>(std::max<std::int64_t>(1, m_snapshot.n_experts));
+        for (std::size_t i = 0; i < shares.size(); ++i) {
+            shares[i] = 2.0F * static_cast<float>(m_snapshot.n_active) * static_cast<float>(experts - i % experts) /
+                        static_cast<float>(experts * (experts + 1));
+        }
+        return shares;
+    }
+
+    std::uint64_t pin_expert(std::int64_t layer, std::int64_t expert, bool pinned) override {
+        return change(layer, expert, [pinned](engine::ExpertStates& states, std::size_t i) {
+            states.pinned[i] = pinned ? 1 : 0;
+            if (pinned) {
+                states.place[i] = 0;
+            }
+        });
+    }
+    std::uint64_t evict_expert(std::int64_t layer, std::int64_t expert) override {
+        return change(layer, expert, [](engine::ExpertStates& states, std::size_t i) {
+            states.place[i] = 1;
+            states.pinned[i] = 0;
+        });
+    }
+    std::uint64_t set_expert_format(std::int64_t layer, std::int64_t expert, kernels::WeightType format) override {
+        return change(layer, expert, [format](engine::ExpertStates& states, std::size_t i) {
+            states.format[i] = static_cast<std::uint8_t>(format);
+        });
+    }
+    std::vector<engine::ReplanReport> replans() const override {
+        const std::lock_guard lock(m_mutex);
+        return m_reports;
+    }
+
   private:
+    void placeExperts() {
+        const auto cells = static_cast<std::size_t>(m_snapshot.n_layers * m_snapshot.n_experts);
+        engine::ExpertStates& states = m_snapshot.experts;
+        states.place.assign(cells, 1);
+        states.format.assign(cells, static_cast<std::uint8_t>(kernels::WeightType::kBf16));
+        states.pinned.assign(cells, 0);
+        states.uses.assign(cells, {});
+        std::int64_t left = m_script.residents;
+        for (std::int64_t expert = 0; expert < m_snapshot.n_experts; ++expert) {
+            for (std::int64_t layer = 0; layer < m_snapshot.n_layers && left > 0; ++layer, --left) {
+                states.place[static_cast<std::size_t>(layer * m_snapshot.n_experts + expert)] = 0;
+            }
+        }
+        m_events.clear();
+        m_assignments.clear();
+        m_reports.clear();
+        m_step = 0;
+        m_anyStep = false;
+        m_snapshot.mean_bits = 16;
+    }
+
+    void resetTimes() {
+        const std::lock_guard lock(m_mutex);
+        m_snapshot.telemetry_us = m_snapshot.answer_us = 0;
+    }
+
+    template <typename Change>
+    std::uint64_t change(std::int64_t layer, std::int64_t expert, Change&& apply) {
+        const std::lock_guard lock(m_mutex);
+        engine::ReplanReport& report = m_reports.emplace_back();
+        report.id = m_reports.size();
+        report.requested = 1;
+        if (m_script.expertProblem.empty()) {
+            apply(m_snapshot.experts, static_cast<std::size_t>(layer * m_snapshot.n_experts + expert));
+            report.visible = 1;
+            report.state = engine::ReplanState::kDone;
+        } else {
+            report.state = engine::ReplanState::kFailed;
+            report.problem = m_script.expertProblem;
+        }
+        m_snapshot.revision = ++m_revision;
+        return report.id;
+    }
+
+    // One step's events: experts on the device run there; of the others every second is copied, if there is a device.
+    void recordStep(const std::vector<std::uint32_t>& calls, std::int64_t nTokens, bool prompt) {
+        const auto experts = static_cast<std::size_t>(m_snapshot.n_experts);
+        engine::ExpertStates& states = m_snapshot.experts;
+        engine::DispatchTotals& totals = m_snapshot.totals;
+        m_step = m_anyStep ? m_step.load() + 1 : 0;
+        m_anyStep = true;
+        ++totals.steps;
+        totals.decode_steps += prompt ? 0 : 1;
+        double step_us = 0;
+        for (std::size_t layer = 0; layer < static_cast<std::size_t>(m_snapshot.n_layers); ++layer) {
+            engine::LayerEvent event;
+            event.step = m_step;
+            event.layer = static_cast<std::int32_t>(layer);
+            event.n_tokens = static_cast<std::int32_t>(nTokens);
+            event.is_prefill = prompt ? 1 : 0;
+            event.policy = 1;
+            event.attention_us = 20;
+            event.first_assignment = static_cast<std::uint32_t>(m_assignments.size());
+            for (std::size_t expert = 0; expert < experts; ++expert) {
+                const std::size_t cell = layer * experts + expert;
+                if (calls[cell] == 0) {
+                    continue;
+                }
+                engine::AssignmentEvent a;
+                a.expert = static_cast<std::uint16_t>(expert);
+                a.place = states.place[cell];
+                a.way = a.place == 0 ? 0 : m_script.residents > 0 && expert % 2 == 0 ? 1 : 2;
+                a.format = states.format[cell];
+                a.n_tokens = calls[cell];
+                if (m_script.residents > 0) {
+                    a.cpu_us = 120;
+                    a.gpu_us = 15;
+                    a.copy_us = a.place == 0 ? 0 : 90;
+                }
+                (a.way == 2 ? event.cpu_us : event.gpu_us) += a.way == 2 ? 110 : 16;
+                event.copy_us += a.way == 1 ? 95 : 0;
+                event.bytes_copied += a.way == 1 ? 1'000'000 : 0;
+                m_assignments.push_back(a);
+                ++event.n_assignments;
+                ++totals.expert_calls;
+                totals.resident_calls += a.way == 0;
+                totals.copied_calls += a.way == 1;
+                totals.cpu_calls += a.way == 2;
+                totals.routed_tokens += a.n_tokens;
+                totals.resident_tokens += a.way == 0 ? a.n_tokens : 0;
+                totals.guessed_copies += a.way == 0 ? 2 : 0;
+                totals.used_guesses += a.way == 0;
+                totals.admissions += a.way == 1;
+                states.uses[cell].tokens += a.n_tokens;
+                states.uses[cell].resident_tokens += a.way == 0 ? a.n_tokens : 0;
+                states.uses[cell].last_step = event.step;
+            }
+            event.layer_us = std::max({event.gpu_us + event.copy_us, event.cpu_us});
+            event.predicted_gpu_us = event.gpu_us * 0.9F;
+            event.predicted_copy_us = event.copy_us * 0.9F;
+            event.predicted_cpu_us = event.cpu_us * 1.1F;
+            event.predicted_layer_us = event.layer_us * 1.05F;
+            totals.bytes_copied += event.bytes_copied;
+            step_us += static_cast<double>(event.attention_us + event.layer_us);
+            m_events.push_back(event);
+        }
+        states.step = m_step;
+        m_snapshot.n_events = m_events.size();
+        m_snapshot.answer_us += step_us;
+        m_snapshot.telemetry_us += step_us * 0.002;
+    }
+
     void clearCounts() {
         const auto cells = static_cast<std::size_t>(m_snapshot.n_layers * m_snapshot.n_experts);
         m_snapshot.window_counts.assign(cells, 0);
@@ -196,9 +366,10 @@ class FakeSession : public engine::Session {
     }
 
     // Tokens go through the layers; each layer has its favourites.
-    void route(std::int64_t nTokens) {
+    void route(std::int64_t nTokens, bool prompt) {
         const std::lock_guard lock(m_mutex);
         const auto experts = static_cast<std::size_t>(m_snapshot.n_experts);
+        std::vector<std::uint32_t> calls(m_snapshot.window_counts.size(), 0);
         for (std::int64_t t = 0; t < nTokens; ++t) {
             std::vector<std::size_t> cells;
             for (std::size_t layer = 0; layer < static_cast<std::size_t>(m_snapshot.n_layers); ++layer) {
@@ -216,6 +387,7 @@ class FakeSession : public engine::Session {
             for (const std::size_t cell : cells) {
                 ++m_snapshot.window_counts[cell];
                 ++m_snapshot.conversation_counts[cell];
+                ++calls[cell];
             }
             m_history.push_back(std::move(cells));
             if (m_history.size() > static_cast<std::size_t>(engine::kRoutingWindow)) {
@@ -228,6 +400,7 @@ class FakeSession : public engine::Session {
         m_snapshot.window_tokens = static_cast<std::int64_t>(m_history.size());
         m_snapshot.conversation_tokens += nTokens;
         m_snapshot.context_used += nTokens;
+        recordStep(calls, nTokens, prompt);
         m_snapshot.revision = ++m_revision;
     }
 
@@ -238,6 +411,12 @@ class FakeSession : public engine::Session {
     std::uint64_t m_revision = 0;
     std::deque<std::vector<std::size_t>> m_history;
     std::mt19937 m_random{7};
+    Script m_script;  // of the load
+    std::vector<engine::LayerEvent> m_events;
+    std::vector<engine::AssignmentEvent> m_assignments;
+    std::vector<engine::ReplanReport> m_reports;
+    std::atomic<std::uint64_t> m_step = 0;
+    bool m_anyStep = false;
 };
 
 }  // namespace

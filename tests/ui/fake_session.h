@@ -29,6 +29,10 @@ struct Script {
     std::int64_t layers = 8;
     std::int64_t experts = 8;
     std::int64_t active = 2;
+    // An accelerator with room for so many experts, the lowest numbers of each layer first; 0: the model is on the CPU.
+    std::int64_t residents = 0;
+    bool emulated = false;
+    std::string expertProblem;  // why pinning, evicting and other formats do not go; empty: they go
 };
 
 // What a test sets and reads while the session runs on its own thread.

@@ -160,7 +160,7 @@ class TestHeatMap : public QObject {
         QVERIFY(panel.readout().contains(QStringLiteral("21 of 64 tokens")));
         QVERIFY(panel.readout().contains(QStringLiteral("32.8 %")));
         QVERIFY(panel.readout().contains(QStringLiteral("25.0 %")));
-        panel.setSpan(ExpertsPanel::Span::Conversation);
+        panel.setChannel(ExpertChannel::Conversation);
         QVERIFY(panel.readout().contains(QStringLiteral("43 of 200 tokens")));
         QVERIFY(panel.readout().contains(QStringLiteral("21.5 %")));
         QCOMPARE(panel.legend().mark(), 0.25);

@@ -326,14 +326,27 @@ class TestWindow : public QObject {
         f.openAndWait();
         f.ask(QStringLiteral("hi"));
         QTRY_VERIFY(f.last().text.size() > 4);
+        const ConversationId first = f.window->chat().current();
+        const MessageId answer = f.last().id;
         f.window->newConversation();
         QVERIFY(f.messages().isEmpty());
-        QTRY_COMPARE(f.stage->resets.load(), 1);
+        // The first answer goes on being written; the next prompt waits for it.
         f.stage->setScript({});
         f.ask(QStringLiteral("fresh"));
-        QTRY_COMPARE(f.last().state, Message::State::Done);
-        QCOMPARE(f.last().text, QString::fromStdString(Script{}.answer));
+        QCOMPARE(f.last().state, Message::State::Waiting);
+        QVERIFY(f.last().note.contains(QStringLiteral("2")));
+        const History& history = f.window->chat().conversations();
+        QVERIFY(f.window->chat().openConversation(first));
+        QCOMPARE(f.last().id, answer);
+        const qsizetype length = f.last().text.size();
+        QTRY_VERIFY(f.last().text.size() > length);
+        f.window->chat().stop();
+        QTRY_COMPARE(f.last().state, Message::State::Stopped);
+        QTRY_COMPARE(f.stage->requests().size(), size_t(2));
+        QTRY_COMPARE(f.state(), State::Ready);
+        QCOMPARE(f.stage->resets.load(), 1);
         QCOMPARE(f.stage->requests().back().messages.size(), size_t(1));
+        QCOMPARE(history.conversations().size(), 2);
     }
 
     void openModel_midStream_stopsAndKeepsTheConversation() {

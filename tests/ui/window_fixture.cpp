@@ -4,10 +4,12 @@
 
 namespace offstage::test {
 
-WindowFixture::WindowFixture(const Script& script, const QString& demoModel) : stage(std::make_shared<Stage>()) {
+WindowFixture::WindowFixture(const Script& script, const QString& demoModel, const QString& historyFolder)
+    : stage(std::make_shared<Stage>()) {
     stage->setScript(script);
     ui::MainWindow::Options options;
     options.demoModel = demoModel;
+    options.historyFolder = historyFolder;
     options.theme = ui::Theme::Light;
     window = std::make_unique<ui::MainWindow>([s = stage] { return makeFakeSession(s); }, options);
     window->show();

@@ -18,7 +18,7 @@ namespace offstage::test {
 
 class WindowFixture {
   public:
-    explicit WindowFixture(const Script& script = {}, const QString& demoModel = {});
+    explicit WindowFixture(const Script& script = {}, const QString& demoModel = {}, const QString& historyFolder = {});
     ~WindowFixture();
 
     void openAndWait(const QString& model = QStringLiteral("/models/fake-moe"));

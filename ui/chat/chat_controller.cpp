@@ -1,60 +1,262 @@
 #include "ui/chat/chat_controller.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace offstage::ui {
 
 ChatController::ChatController(EngineController& engine, ConversationModel& conversation, QObject* parent)
-    : QObject(parent), m_engine(engine), m_conversation(conversation) {
-    connect(&m_engine, &EngineController::modelLoaded, this, &ChatController::onLoaded);
+    : QObject(parent),
+      m_engine(engine),
+      m_conversation(conversation),
+      m_ownHistory(std::make_unique<History>()),
+      m_history(*m_ownHistory) {
+    connectAll();
+}
+
+ChatController::ChatController(EngineController& engine, ConversationModel& conversation, History& history,
+                               QObject* parent)
+    : QObject(parent), m_engine(engine), m_conversation(conversation), m_history(history) {
+    connectAll();
+}
+
+void ChatController::connectAll() {
+    connect(&m_engine, &EngineController::modelLoaded, this, &ChatController::startNext);
     connect(&m_engine, &EngineController::loadFailed, this, &ChatController::onLoadFailed);
     connect(&m_engine, &EngineController::streamed, this, &ChatController::onStreamed);
     connect(&m_engine, &EngineController::answered, this, &ChatController::onAnswered);
     connect(&m_engine, &EngineController::answerFailed, this, &ChatController::onAnswerFailed);
     connect(&m_engine, &EngineController::answerInterrupted, this, &ChatController::onInterrupted);
+    connect(&m_engine, &EngineController::stateChanged, this, &ChatController::renumberQueue);
+    connect(&m_history, &History::removed, this, &ChatController::onRemoved);
+    m_current = m_history.create(m_systemPrompt, m_sampling);
 }
 
+// ---------------------------------------------------------------- the conversation that is shown
+
+void ChatController::refreshModel() {
+    const ConversationTree* shown = tree();
+    m_conversation.reset((shown ? shown->path() : QList<Message>()) + m_problems.value(m_current));
+}
+
+void ChatController::showConversation(ConversationId id) {
+    m_current = id;
+    refreshModel();
+    Q_EMIT currentChanged(id);
+    Q_EMIT waitingChanged();
+}
+
+bool ChatController::openConversation(ConversationId id, MessageId message) {
+    if (!m_history.contains(id) || !m_history.open(id)) {
+        return false;
+    }
+    if (message != 0) {
+        m_history.show(id, message);
+    }
+    showConversation(id);
+    return true;
+}
+
+void ChatController::newConversation() {
+    const ConversationTree* shown = tree();
+    m_problems.remove(m_current);
+    const bool empty = shown && shown->size() == 0 && m_history.contains(m_current);
+    showConversation(empty ? m_current : m_history.create(m_systemPrompt, m_sampling));
+    if (!m_running) {
+        m_engine.resetConversation();
+        m_engineConversation = m_current;
+    }
+}
+
+void ChatController::setSampling(const Sampling& sampling) {
+    m_sampling = sampling;
+    m_history.setSampling(m_current, sampling);
+}
+
+void ChatController::setSystemPrompt(const QString& prompt) {
+    m_systemPrompt = prompt;
+    m_history.setSystemPrompt(m_current, prompt);
+}
+
+void ChatController::onRemoved(ConversationId conversation) {
+    if (m_running && m_running->conversation == conversation) {
+        m_engine.stop();
+    }
+    if (const qsizetype queued = queuedFor(conversation); queued >= 0) {
+        const Job job = m_queue.takeAt(queued);
+        m_history.edit(job.conversation, job.answer, [](Message& m) {
+            m.state = Message::State::Stopped;
+            m.note = ChatController::tr("Stopped");
+        });
+        renumberQueue();
+    }
+    m_problems.remove(conversation);
+    if (conversation == m_current) {
+        showConversation(m_history.create(m_systemPrompt, m_sampling));
+    }
+}
+
+// What History says of this message now, in the row that shows it.
+void ChatController::showMessage(ConversationId conversation, MessageId message) {
+    const ConversationTree* shown = conversation == m_current ? tree() : nullptr;
+    const Message* now = shown ? shown->find(message) : nullptr;
+    if (!now) {
+        return;
+    }
+    m_conversation.edit(message, [now](Message& m) {
+        const int branch = m.branch;
+        const int branches = m.branches;
+        m = *now;
+        m.branch = branch;
+        m.branches = branches;
+    });
+}
+
+MessageId ChatController::lastPrompt() const {
+    const ConversationTree* shown = tree();
+    for (MessageId id = shown ? shown->leaf() : 0; id != 0; id = shown->find(id)->parent) {
+        if (shown->find(id)->kind == Message::Kind::Prompt) {
+            return id;
+        }
+    }
+    return 0;
+}
+
+// ---------------------------------------------------------------- asking
+
 bool ChatController::canSend() const {
-    const auto state = m_engine.state();
-    return state == EngineController::State::Ready ||
-           (state == EngineController::State::Loading && m_waitingAnswer == 0);
+    return m_engine.state() != EngineController::State::NoModel && !isAnswering() && !hasWaitingPrompt() && tree();
 }
 
 bool ChatController::send(const QString& prompt) {
     if (prompt.trimmed().isEmpty() || !canSend()) {
         return false;
     }
-    removeProblems();
+    removeFailedPrompt();
+    clearProblems();
     Message question;
     question.kind = Message::Kind::Prompt;
     question.text = prompt;
-    m_conversation.append(question);
-
-    Message answer;
-    answer.kind = Message::Kind::Answer;
-    answer.state = Message::State::Waiting;
-    const bool loading = m_engine.state() == EngineController::State::Loading;
-    answer.note = loading ? tr("Waiting for the model to load…") : tr("Reading the prompt…");
-    const MessageId id = m_conversation.append(answer);
-    if (loading) {
-        m_waitingAnswer = id;
-        Q_EMIT waitingChanged();
-    } else {
-        start(id);
-    }
+    question.parent = tree()->leaf();
+    const MessageId id = m_history.add(m_current, question);
+    m_conversation.append(*tree()->find(id));
+    ask(id, Ask::Prompt);
     return true;
 }
 
-std::vector<engine::ChatMessage> ChatController::history() const {
+bool ChatController::editPrompt(MessageId prompt, const QString& text) {
+    const Message* before = canSend() ? tree()->find(prompt) : nullptr;
+    if (!before || before->kind != Message::Kind::Prompt || text.trimmed().isEmpty()) {
+        return false;
+    }
+    clearProblems();
+    Message question;
+    question.kind = Message::Kind::Prompt;
+    question.text = text;
+    question.parent = before->parent;
+    const MessageId id = m_history.add(m_current, question);
+    refreshModel();
+    ask(id, Ask::Prompt);
+    return true;
+}
+
+bool ChatController::regenerate(MessageId answer) {
+    const Message* before = canSend() ? tree()->find(answer) : nullptr;
+    const Message* prompt = before && before->kind == Message::Kind::Answer ? tree()->find(before->parent) : nullptr;
+    if (!prompt || prompt->kind != Message::Kind::Prompt) {
+        return false;
+    }
+    clearProblems();
+    ask(prompt->id, Ask::Regenerate);
+    return true;
+}
+
+bool ChatController::canContinue(MessageId answer) const {
+    const Message* found = canSend() ? tree()->find(answer) : nullptr;
+    return found && found->kind == Message::Kind::Answer && !found->text.isEmpty() && tree()->leaf() == answer;
+}
+
+bool ChatController::continueAnswer(MessageId answer) {
+    if (!canContinue(answer)) {
+        return false;
+    }
+    clearProblems();
+    m_history.edit(m_current, answer, [](Message& m) { m.state = Message::State::Waiting; });
+    showMessage(m_current, answer);
+    enqueue({m_current, answer, Ask::Continue});
+    return true;
+}
+
+bool ChatController::switchBranch(MessageId message, int step) {
+    if (!m_history.switchBranch(m_current, message, step)) {
+        return false;
+    }
+    refreshModel();
+    Q_EMIT waitingChanged();
+    return true;
+}
+
+void ChatController::tryAgain() {
+    const MessageId prompt = lastPrompt();
+    if (prompt == 0 || !canSend()) {
+        return;
+    }
+    clearProblems();
+    m_history.edit(m_current, prompt, [](Message& m) {
+        m.state = Message::State::Done;
+        m.note.clear();
+    });
+    refreshModel();
+    ask(prompt, tree()->children(prompt).isEmpty() ? Ask::Prompt : Ask::Regenerate);
+}
+
+void ChatController::editFailedPrompt() {
+    const Message* prompt = tree() ? tree()->find(lastPrompt()) : nullptr;
+    if (!prompt || prompt->state != Message::State::Failed) {
+        return;
+    }
+    const QString text = prompt->text;
+    removeFailedPrompt();
+    clearProblems();
+    Q_EMIT promptReturned(text);
+}
+
+// Adds an empty answer below the prompt, as the end of the path, and lets the engine write it in its turn.
+void ChatController::ask(MessageId prompt, Ask kind) {
+    Message answer;
+    answer.kind = Message::Kind::Answer;
+    answer.state = Message::State::Waiting;
+    answer.note = tr("Reading the prompt…");
+    answer.parent = prompt;
+    const bool siblings = !tree()->children(prompt).isEmpty();
+    const MessageId id = m_history.add(m_current, answer);
+    if (siblings) {
+        refreshModel();
+    } else {
+        m_conversation.append(*tree()->find(id));
+    }
+    enqueue({m_current, id, kind});
+}
+
+std::vector<engine::ChatMessage> ChatController::messagesFor(ConversationId conversation, MessageId end) const {
     std::vector<engine::ChatMessage> out;
+    const ConversationTree* all = m_history.open(conversation);
+    QList<const Message*> path;
+    for (const Message* m = all ? all->find(end) : nullptr; m; m = all->find(m->parent)) {
+        path.prepend(m);
+    }
+    const QString system = m_history.info(conversation).systemPrompt.trimmed();
+    if (!system.isEmpty()) {
+        out.push_back({engine::Role::kSystem, system.toStdString()});
+    }
     const Message* prompt = nullptr;
     // Templates insist on alternating roles: a prompt without an answer leaves together with its empty answer.
-    for (const Message& message : m_conversation.messages()) {
-        if (message.kind == Message::Kind::Prompt) {
-            prompt = &message;
-        } else if (message.kind == Message::Kind::Answer && prompt && !message.text.trimmed().isEmpty()) {
+    for (const Message* message : path) {
+        if (message->kind == Message::Kind::Prompt) {
+            prompt = message->state == Message::State::Failed ? nullptr : message;
+        } else if (message->kind == Message::Kind::Answer && prompt && !message->text.trimmed().isEmpty()) {
             out.push_back({engine::Role::kUser, prompt->text.toStdString()});
-            out.push_back({engine::Role::kAssistant, message.text.toStdString()});
+            out.push_back({engine::Role::kAssistant, message->text.toStdString()});
             prompt = nullptr;
         }
     }
@@ -64,205 +266,44 @@ std::vector<engine::ChatMessage> ChatController::history() const {
     return out;
 }
 
-void ChatController::start(MessageId answer) {
-    engine::GenerationRequest request;
-    request.messages = history();
-    request.sampler = m_sampling.sampler;
-    request.max_tokens = m_sampling.maxTokens;
-    m_conversation.edit(answer, [this](Message& m) {
-        m.author = QString::fromStdString(m_engine.model()->name);
-        m.note = tr("Reading the prompt…");
-    });
-    m_runningAnswer = answer;
-    m_request = m_engine.generate(request);
+std::vector<engine::ChatMessage> ChatController::history() const {
+    return messagesFor(m_current, tree() ? tree()->leaf() : 0);
 }
 
-void ChatController::stop() {
-    if (m_waitingAnswer != 0) {
-        takeWaitingPromptBack();
-    } else {
-        m_engine.stop();
+// ---------------------------------------------------------------- problems
+
+void ChatController::clearProblems() {
+    const QList<Message> problems = m_problems.take(m_current);
+    for (const Message& problem : problems) {
+        m_conversation.remove(problem.id);
     }
 }
 
-void ChatController::newConversation() {
-    m_waitingAnswer = 0;
-    m_engine.resetConversation();
-    m_runningAnswer = 0;
-    m_request = 0;
-    m_conversation.clear();
-    Q_EMIT waitingChanged();
-}
-
-MessageId ChatController::lastOf(Message::Kind kind) const {
-    const QList<Message>& messages = m_conversation.messages();
-    for (auto it = messages.crbegin(); it != messages.crend(); ++it) {
-        if (it->kind == kind) {
-            return it->id;
-        }
-    }
-    return 0;
-}
-
-void ChatController::tryAgain() {
-    const Message* prompt = m_conversation.find(lastOf(Message::Kind::Prompt));
-    if (!prompt || !canSend()) {
-        return;
-    }
-    const QString text = prompt->text;
-    const int from = m_conversation.rowOf(prompt->id);
-    while (m_conversation.rowCount() > from) {
-        m_conversation.remove(m_conversation.messages().last().id);
-    }
-    send(text);
-}
-
-void ChatController::editFailedPrompt() {
-    const Message* prompt = m_conversation.find(lastOf(Message::Kind::Prompt));
-    if (!prompt || prompt->state != Message::State::Failed) {
-        return;
-    }
-    const QString text = prompt->text;
-    removeProblems();
-    Q_EMIT promptReturned(text);
-}
-
-void ChatController::removeProblems() {
-    const QList<Message> messages = m_conversation.messages();
-    for (const Message& message : messages) {
-        const bool failedPrompt = message.kind == Message::Kind::Prompt && message.state == Message::State::Failed;
-        if (message.kind == Message::Kind::Problem || failedPrompt) {
-            m_conversation.remove(message.id);
+void ChatController::removeFailedPrompt() {
+    const Message* last = tree() ? tree()->find(tree()->leaf()) : nullptr;
+    if (last && last->kind == Message::Kind::Prompt && last->state == Message::State::Failed) {
+        const MessageId id = last->id;
+        m_history.removeMessage(m_current, id);
+        m_conversation.remove(id);
+        if (tree()->leaf() != 0 && m_conversation.find(tree()->leaf()) == nullptr) {
+            refreshModel();  // the branch that the failed prompt stood beside
         }
     }
 }
 
-void ChatController::takeWaitingPromptBack() {
-    const MessageId answer = std::exchange(m_waitingAnswer, 0);
-    const Message* prompt = m_conversation.find(lastOf(Message::Kind::Prompt));
-    if (!prompt) {
-        return;
+void ChatController::addProblem(ConversationId conversation, const Problem& problem) {
+    Message message;
+    message.id = m_history.newId();
+    message.kind = Message::Kind::Problem;
+    message.problem = problem;
+    m_problems[conversation].append(message);
+    if (conversation == m_current) {
+        m_conversation.append(message);
     }
-    const QString text = prompt->text;
-    m_conversation.remove(answer);
-    m_conversation.remove(prompt->id);
-    Q_EMIT promptReturned(text);
-    Q_EMIT waitingChanged();
-}
-
-void ChatController::onLoaded() {
-    if (m_waitingAnswer != 0 && m_engine.state() == EngineController::State::Ready) {
-        start(std::exchange(m_waitingAnswer, 0));
-        Q_EMIT waitingChanged();
-    }
-}
-
-void ChatController::onLoadFailed() {
-    if (m_waitingAnswer != 0) {
-        takeWaitingPromptBack();
-    }
-}
-
-void ChatController::onStreamed(RequestId id, const StreamedText& piece) {
-    if (id != m_request) {
-        return;
-    }
-    const Message* answer = m_conversation.find(m_runningAnswer);
-    if (answer && answer->state == Message::State::Waiting) {
-        m_conversation.edit(m_runningAnswer, [](Message& m) {
-            m.state = Message::State::Streaming;
-            m.note.clear();
-        });
-    }
-    m_conversation.appendText(m_runningAnswer, piece.text);
-}
-
-QString ChatController::noteFor(const engine::GenerationResult& result) const {
-    switch (result.finish) {
-        case engine::FinishReason::kEndOfTurn:
-            return {};
-        case engine::FinishReason::kStopped:
-            return tr("Stopped");
-        case engine::FinishReason::kMaxTokens:
-            return tr("Ended at the limit of %1 tokens (Sampling panel)").arg(m_sampling.maxTokens);
-        case engine::FinishReason::kContextFull:
-            return tr("The context is full: begin a new conversation, or ask for something shorter");
-    }
-    return {};
-}
-
-void ChatController::onAnswered(RequestId id, const engine::GenerationResult& result) {
-    if (id != m_request) {
-        return;
-    }
-    const MessageId answer = std::exchange(m_runningAnswer, 0);
-    m_request = 0;
-    const QString text = QString::fromStdString(result.text);
-    m_conversation.edit(answer, [&](Message& m) {
-        if (m.text != text) {
-            m.text = text;  // the engine's word is the last one
-        }
-        m.state = result.finish == engine::FinishReason::kStopped ? Message::State::Stopped : Message::State::Done;
-        m.note = noteFor(result);
-        m.figures = AnswerFigures{result.ttft_s, result.decode_tokens_per_s, result.prompt_tokens, result.reused_tokens,
-                                  static_cast<qint64>(result.tokens.size())};
-    });
-}
-
-void ChatController::onAnswerFailed(RequestId id, const EngineFailure& failure) {
-    if (id != m_request) {
-        return;
-    }
-    const MessageId answer = std::exchange(m_runningAnswer, 0);
-    m_request = 0;
-    Problem problem;
-    problem.sentence = failure.sentence;
-    problem.detail = failure.detail;
-    const Message* written = m_conversation.find(answer);
-    if (!written || written->text.trimmed().isEmpty()) {
-        // Nothing was answered: the prompt stays visible, out of the history, and goes back to the person.
-        m_conversation.remove(answer);
-        const MessageId prompt = lastOf(Message::Kind::Prompt);
-        m_conversation.edit(prompt, [](Message& m) {
-            m.state = Message::State::Failed;
-            m.note = ChatController::tr("Not answered");
-        });
-        problem.title = failure.kind == engine::ErrorKind::kInvalidInput ? tr("This prompt cannot be answered")
-                                                                         : tr("The answer could not be written");
-        problem.actions = {ProblemAction::EditPrompt};
-        if (const Message* failed = m_conversation.find(prompt)) {
-            Q_EMIT promptOffered(failed->text);
-        }
-    } else {
-        m_conversation.edit(answer, [](Message& m) {
-            m.state = Message::State::Failed;
-            m.note = ChatController::tr("Not complete");
-        });
-        problem.title = tr("The answer ended early");
-    }
-    if (failure.kind != engine::ErrorKind::kInvalidInput) {
-        problem.actions.append(ProblemAction::TryAgain);
-        problem.actions.append(ProblemAction::OpenModel);
-    }
-    reportProblem(problem);
-}
-
-void ChatController::onInterrupted(RequestId id) {
-    if (id != m_request) {
-        return;
-    }
-    m_request = 0;
-    m_conversation.edit(std::exchange(m_runningAnswer, 0), [](Message& m) {
-        m.state = Message::State::Stopped;
-        m.note = ChatController::tr("Stopped");
-    });
 }
 
 void ChatController::reportProblem(const Problem& problem) {
-    Message message;
-    message.kind = Message::Kind::Problem;
-    message.problem = problem;
-    m_conversation.append(message);
+    addProblem(m_current, problem);
 }
 
 }  // namespace offstage::ui

@@ -1,38 +1,83 @@
 #pragma once
 
+#include <memory>
+#include <optional>
+
+#include <QHash>
 #include <QObject>
 
 #include "ui/chat/conversation_model.h"
 #include "ui/engine_controller.h"
+#include "ui/history/history.h"
 #include "ui/settings/sampling.h"
 
 namespace offstage::ui {
 
-// The rules of one conversation: what a prompt, a stop, a failure do to the messages and to the engine. No widgets.
+// The rules of the conversations: what a prompt, a stop, a failure do to the messages and to the engine. One
+// conversation is shown (the ConversationModel holds its active path); any number may have asked. The engine answers
+// one at a time: the others wait in a queue, in the order they came, and an answer goes on being written when another
+// conversation is shown. No widgets.
 class ChatController : public QObject {
     Q_OBJECT
 
   public:
+    // With a history of its own, in memory only.
     ChatController(EngineController& engine, ConversationModel& conversation, QObject* parent = nullptr);
+    // `history` is open, or will stay in memory, and outlives this.
+    ChatController(EngineController& engine, ConversationModel& conversation, History& history,
+                   QObject* parent = nullptr);
 
-    void setSampling(const Sampling& sampling) { m_sampling = sampling; }
+    History& conversations() const { return m_history; }
 
-    // While the model loads, the prompt waits for it. False: not accepted now (an answer is running, no model, or
-    // nothing but blanks), and nothing has changed.
+    // ---- the conversation that is shown
+    ConversationId current() const { return m_current; }
+    // False: it cannot be read, and the one shown stays. `message`: the path is to go through it; 0: as it was.
+    bool openConversation(ConversationId id, MessageId message = 0);
+    // With the settings of the last one. Where the one shown is empty, that stays.
+    void newConversation();
+    // Also for conversations to come.
+    void setSampling(const Sampling& sampling);
+    Sampling sampling() const { return m_history.info(m_current).sampling; }
+    void setSystemPrompt(const QString& prompt);
+    QString systemPrompt() const { return m_history.info(m_current).systemPrompt; }
+    void setDraft(const QString& draft) { m_history.setDraft(m_current, draft); }
+    QString draft() const { return m_history.info(m_current).draft; }
+
+    // ---- asking
+    // While the model loads or another conversation is answered, the prompt waits. False: not accepted now (this
+    // conversation has an answer running or waiting, no model, or nothing but blanks), and nothing has changed.
     bool send(const QString& prompt);
     bool canSend() const;
-    // Stops the running answer, or takes a waiting prompt back.
+    // A new branch beside the prompt, or beside the answer. False: not accepted now, or there is no such message.
+    bool editPrompt(MessageId prompt, const QString& text);
+    bool regenerate(MessageId answer);
+    // Goes on writing the last answer of the path, where it was cut short.
+    bool continueAnswer(MessageId answer);
+    bool canContinue(MessageId answer) const;
+    bool switchBranch(MessageId message, int step);
+    // Takes this conversation's waiting prompt back, or stops its running answer, or whatever runs.
     void stop();
-    void newConversation();
-    // Asks the last prompt again, in place of the answer that failed.
+    // Asks the last prompt again, beside the answer that failed.
     void tryAgain();
     // Takes a failed prompt out of the conversation and hands it to the person.
     void editFailedPrompt();
 
-    bool hasWaitingPrompt() const { return m_waitingAnswer != 0; }
-    // What the engine gets: prompts with their answers, alternating, and the last prompt.
+    // ---- the queue
+    struct Queued {
+        ConversationId conversation = 0;
+        MessageId answer = 0;
+        bool running = false;
+    };
+    QList<Queued> queue() const;  // the running answer first
+    // Takes a waiting answer out of the queue; its prompt goes back to the input box or to the draft.
+    void withdraw(MessageId answer);
+    bool isAnswering() const { return m_running && m_running->conversation == m_current; }
+    bool hasWaitingPrompt() const { return queuedFor(m_current) >= 0; }
+
+    // What the engine gets of the path shown: the system prompt, prompts with their answers, and the last prompt.
     std::vector<engine::ChatMessage> history() const;
 
+    // At the end of the conversation shown; until the next prompt.
     void reportProblem(const Problem& problem);
 
   Q_SIGNALS:
@@ -41,26 +86,59 @@ class ChatController : public QObject {
     // The same, but it is still in the conversation: only for an empty input box.
     void promptOffered(const QString& prompt);
     void waitingChanged();
+    void queueChanged();
+    // A piece of text has come to the end of an answer, of whichever conversation, which had textOffset characters.
+    void answerExtended(quint64 answer, int textOffset, const offstage::ui::StreamedText& piece);
+    // Another conversation is shown; its settings and draft are those of the controller now.
+    void currentChanged(quint64 conversation);
 
   private:
-    void start(MessageId answer);
-    void removeProblems();
-    void takeWaitingPromptBack();
-    void onLoaded();
+    enum class Ask { Prompt, Regenerate, Continue };
+    struct Job {
+        ConversationId conversation = 0;
+        MessageId answer = 0;
+        Ask ask = Ask::Prompt;
+    };
+
+    void connectAll();
+    const ConversationTree* tree() const { return m_history.open(m_current); }
+    void showConversation(ConversationId id);
+    void refreshModel();
+    void showMessage(ConversationId conversation, MessageId message);
+    void ask(MessageId prompt, Ask kind);
+    void enqueue(const Job& job);
+    void startNext();
+    void startNextSoon();
+    void renumberQueue();
+    qsizetype queuedFor(ConversationId conversation) const;
+    void takeBack(qsizetype queued);
+    void clearProblems();
+    void removeFailedPrompt();
+    void addProblem(ConversationId conversation, const Problem& problem);
+    std::vector<engine::ChatMessage> messagesFor(ConversationId conversation, MessageId end) const;
+    std::optional<Job> finish(RequestId id);
     void onLoadFailed();
     void onStreamed(RequestId id, const StreamedText& piece);
     void onAnswered(RequestId id, const engine::GenerationResult& result);
     void onAnswerFailed(RequestId id, const EngineFailure& failure);
     void onInterrupted(RequestId id);
-    QString noteFor(const engine::GenerationResult& result) const;
-    MessageId lastOf(Message::Kind kind) const;
+    void onRemoved(ConversationId conversation);
+    QString noteFor(const Job& job, const engine::GenerationResult& result) const;
+    MessageId lastPrompt() const;
 
     EngineController& m_engine;
     ConversationModel& m_conversation;
-    Sampling m_sampling;
-    MessageId m_runningAnswer = 0;  // 0: none
-    MessageId m_waitingAnswer = 0;  // its prompt was sent before the model was ready; 0: none
+    std::unique_ptr<History> m_ownHistory;
+    History& m_history;
+    ConversationId m_current = 0;
+    ConversationId m_engineConversation = 0;  // whose tokens the engine's cache may hold
+    Sampling m_sampling;                      // for the next new conversation
+    QString m_systemPrompt;
+    QHash<ConversationId, QList<Message>> m_problems;
+    QList<Job> m_queue;
+    std::optional<Job> m_running;
     RequestId m_request = 0;
+    QString m_begun;  // what the running answer had before it was continued
 };
 
 }  // namespace offstage::ui

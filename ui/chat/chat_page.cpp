@@ -74,13 +74,15 @@ void ChatPage::refresh() {
             m_input->setMode(m_chat.hasWaitingPrompt() ? InputBar::Mode::Queued : InputBar::Mode::Queue);
             break;
         case State::Ready:
-            m_input->setMode(InputBar::Mode::Send);
+            m_input->setMode(m_chat.hasWaitingPrompt() ? InputBar::Mode::Queued : InputBar::Mode::Send);
             break;
         case State::Generating:
-            m_input->setMode(InputBar::Mode::Busy);
-            break;
         case State::Stopping:
-            m_input->setMode(InputBar::Mode::Stopping);
+            if (m_chat.isAnswering()) {
+                m_input->setMode(state == State::Generating ? InputBar::Mode::Busy : InputBar::Mode::Stopping);
+            } else {  // the answer belongs to another conversation
+                m_input->setMode(m_chat.hasWaitingPrompt() ? InputBar::Mode::Queued : InputBar::Mode::Queue);
+            }
             break;
     }
     if (state == State::NoModel || state == State::Loading) {

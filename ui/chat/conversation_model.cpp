@@ -41,12 +41,16 @@ const Message* ConversationModel::find(MessageId id) const {
 }
 
 MessageId ConversationModel::append(Message message) {
-    message.id = ++m_lastId;
+    m_lastId = message.id != 0 ? std::max(m_lastId, message.id) : m_lastId + 1;
+    if (message.id == 0) {
+        message.id = m_lastId;
+    }
+    const MessageId id = message.id;
     const int row = static_cast<int>(m_messages.size());
     beginInsertRows({}, row, row);
     m_messages.append(std::move(message));
     endInsertRows();
-    return m_lastId;
+    return id;
 }
 
 void ConversationModel::appendText(MessageId id, const QString& text) {

@@ -24,7 +24,7 @@ class ConversationModel : public QAbstractListModel {
     int rowOf(MessageId id) const;  // -1: none
     const Message* find(MessageId id) const;
 
-    MessageId append(Message message);  // gives the message its id
+    MessageId append(Message message);  // gives the message an id if it has none
     void appendText(MessageId id, const QString& text);
     // Everything but the id; a change of text beyond appending shows as a whole new text.
     template <typename Edit>

@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include <QApplication>
 #include <QEvent>
+#include <QKeyEvent>
 #include <QScrollBar>
 #include <QToolButton>
 
-#include "ui/chat/message_body.h"
 #include "ui/chat/message_widget.h"
 #include "ui/chat/problem_card.h"
 #include "ui/icons.h"
@@ -20,24 +21,24 @@ namespace {
 constexpr int kSideMargin = 24;
 constexpr int kTopMargin = 24;
 constexpr int kRowGap = 26;
-constexpr int kLayoutBudgetMs = 6;
 constexpr qsizetype kSlice = 1536;  // characters rendered in one turn; 30 times a second
 constexpr qint64 kLongestIntervalMs = 200;
 constexpr int kNearEnd = 12;  // pixels from the end that still count as the end
+constexpr int kAround = 400;  // pixels beyond the viewport that are laid out, so that small steps find it done
+constexpr int kPasses = 4;    // of laying out, until nothing in the viewport is an estimate
 
 }  // namespace
 
 ConversationView::ConversationView(ConversationModel& model, QWidget* parent)
-    : QScrollArea(parent), m_model(model), m_column(new QWidget), m_toEnd(new QToolButton(this)) {
+    : QAbstractScrollArea(parent), m_model(model), m_toEnd(new QToolButton(this)) {
     setFrameShape(QFrame::NoFrame);
     setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOn);  // so that the first overflow does not change the width
     setAccessibleName(tr("Conversation"));
-    setWidget(m_column);
+    setFocusPolicy(Qt::StrongFocus);
     setBackgroundRole(QPalette::Base);
     viewport()->setBackgroundRole(QPalette::Base);
-    m_column->setBackgroundRole(QPalette::Base);
-    m_column->setAutoFillBackground(true);
+    viewport()->setAutoFillBackground(true);
     verticalScrollBar()->setSingleStep(24);
 
     m_toEnd->setToolTip(tr("Go to the latest message"));
@@ -49,15 +50,18 @@ ConversationView::ConversationView(ConversationModel& model, QWidget* parent)
 
     m_flushTimer.setSingleShot(true);
     connect(&m_flushTimer, &QTimer::timeout, this, &ConversationView::flush);
-    connect(verticalScrollBar(), &QScrollBar::valueChanged, this, [this](int value) {
-        if (!m_arranging) {
-            m_follow = value >= verticalScrollBar()->maximum() - kNearEnd;
-        }
-        placeEndButton();
-    });
-
     connect(verticalScrollBar(), &QScrollBar::rangeChanged, this, [this](int low, int high) {
         verticalScrollBar()->setEnabled(high > low);  // drawn without a handle where there is nothing to scroll
+    });
+    connect(qApp, &QApplication::focusChanged, this, [this](QWidget*, QWidget* now) {
+        for (const Row& row : std::as_const(m_rows)) {
+            if (auto* message = qobject_cast<MessageWidget*>(row.widget)) {
+                message->setFocusInside(now && message->isAncestorOf(now));
+            }
+        }
+        if (now && viewport()->isAncestorOf(now)) {
+            ensureWidgetVisible(now);
+        }
     });
     connect(&m_model, &QAbstractItemModel::rowsInserted, this,
             [this](const QModelIndex&, int first, int last) { insertRows(first, last); });
@@ -75,39 +79,41 @@ ConversationView::ConversationView(ConversationModel& model, QWidget* parent)
 
 MessageWidget* ConversationView::messageWidget(MessageId id) const {
     const int row = m_model.rowOf(id);
-    return row < 0 ? nullptr : qobject_cast<MessageWidget*>(m_rows[row]);
+    return row < 0 || row >= m_rows.size() ? nullptr : qobject_cast<MessageWidget*>(m_rows[row].widget);
 }
 
+int ConversationView::widgetCount() const {
+    return static_cast<int>(
+        std::count_if(m_rows.begin(), m_rows.end(), [](const Row& row) { return row.widget != nullptr; }));
+}
+
+int ConversationView::documentCount() const {
+    int count = 0;
+    for (const Row& row : m_rows) {
+        if (const auto* message = qobject_cast<MessageWidget*>(row.widget)) {
+            count += message->body().documentCount();
+        }
+    }
+    return count;
+}
+
+// ---- Rows
+
 void ConversationView::rebuild() {
-    qDeleteAll(m_rows);
+    for (Row& row : m_rows) {
+        release(row);
+    }
     m_rows.clear();
     m_unshown.clear();
     m_changed.clear();
+    m_tokens.clear();
     m_follow = true;
-    if (m_model.rowCount() > 0) {
-        insertRows(0, m_model.rowCount() - 1);
-    } else {
-        arrange();
-    }
+    m_rows.resize(m_model.rowCount());
+    arrange();
 }
 
 void ConversationView::insertRows(int first, int last) {
-    for (int row = first; row <= last; ++row) {
-        const Message& message = m_model.messages()[row];
-        QWidget* widget = nullptr;
-        if (message.kind == Message::Kind::Problem) {
-            auto* card = new ProblemCard(message, m_column);
-            connect(card, &ProblemCard::actionChosen, this, &ConversationView::actionChosen);
-            connect(card, &ProblemCard::heightChanged, this, &ConversationView::arrangeLater);
-            widget = card;
-        } else {
-            auto* text = new MessageWidget(message, m_column);
-            connect(text, &MessageWidget::heightChanged, this, &ConversationView::arrangeLater);
-            widget = text;
-        }
-        m_rows.insert(row, widget);
-        widget->show();
-    }
+    m_rows.insert(first, last - first + 1, Row{});
     if (last == m_model.rowCount() - 1) {
         m_follow = true;  // what the person has just sent, or must know, is shown
     }
@@ -116,11 +122,19 @@ void ConversationView::insertRows(int first, int last) {
 
 void ConversationView::removeRows(int first, int last) {
     for (int row = last; row >= first; --row) {
-        m_rows[row]->hide();
-        m_rows[row]->deleteLater();  // the click that led here may come from inside it
+        release(m_rows[row]);
         m_rows.removeAt(row);
     }
+    m_tops.clear();
     arrangeLater();
+}
+
+void ConversationView::release(Row& row) {
+    if (row.widget) {
+        row.widget->hide();
+        row.widget->deleteLater();  // the click that led here may come from inside it
+        row.widget = nullptr;
+    }
 }
 
 void ConversationView::rowsChanged(int first, int last, const QList<int>& roles) {
@@ -129,8 +143,12 @@ void ConversationView::rowsChanged(int first, int last, const QList<int>& roles)
     }
     for (int row = first; row <= last; ++row) {
         const Message& message = m_model.messages()[row];
-        auto* widget = qobject_cast<MessageWidget*>(m_rows[row]);
+        auto* widget = qobject_cast<MessageWidget*>(m_rows[row].widget);
         if (!widget) {
+            m_unshown.remove(message.id);
+            m_rows[row].measuredFor = -1;
+            m_rows[row].height = 0;
+            arrangeLater();
             continue;
         }
         const QString unshown = m_unshown.value(message.id);
@@ -175,6 +193,9 @@ void ConversationView::flush() {
             length -= length < unshown.size() && unshown[length - 1].isHighSurrogate() ? 1 : 0;
             widget->appendText(unshown.first(length));
             unshown.remove(0, length);
+        } else if (const int row = m_model.rowOf(id); row >= 0) {
+            m_rows[row].measuredFor = -1;  // longer than it was
+            m_rows[row].height = 0;
         }
         if (!widget || unshown.isEmpty()) {
             m_unshown.remove(id);
@@ -192,6 +213,81 @@ void ConversationView::flush() {
     }
 }
 
+QWidget* ConversationView::makeWidget(int row) {
+    const Message& message = m_model.messages()[row];
+    if (message.kind == Message::Kind::Problem) {
+        auto* card = new ProblemCard(message, viewport());
+        connect(card, &ProblemCard::actionChosen, this, &ConversationView::actionChosen);
+        connect(card, &ProblemCard::heightChanged, this, &ConversationView::arrangeLater);
+        return card;
+    }
+    auto* widget = new MessageWidget(message, viewport());
+    m_unshown.remove(message.id);  // it shows all there is
+    m_changed.remove(message.id);
+    connect(widget, &MessageWidget::heightChanged, this, &ConversationView::arrangeLater);
+    connect(widget, &MessageWidget::promptEdited, this, &ConversationView::promptEdited);
+    connect(widget, &MessageWidget::regenerateRequested, this, &ConversationView::regenerateRequested);
+    connect(widget, &MessageWidget::continueRequested, this, &ConversationView::continueRequested);
+    connect(widget, &MessageWidget::branchRequested, this, &ConversationView::branchRequested);
+    connect(widget, &MessageWidget::tokenTimelineRequested, this, &ConversationView::tokenTimelineRequested);
+    connect(widget, &MessageWidget::tokenPicked, this, &ConversationView::tokenPicked);
+    showMarks(*widget);
+    return widget;
+}
+
+// ---- Layout
+
+int ConversationView::columnWidth() const {
+    const int widest = kWidestColumn * fontMetrics().height() / 17;  // grows with a larger font
+    return std::clamp(viewport()->width() - 2 * kSideMargin, 120, std::max(kWidestColumn, widest));
+}
+
+void ConversationView::computeTops() {
+    m_tops.resize(m_rows.size() + 1);
+    int y = kTopMargin;
+    const QFontMetrics metrics = fontMetrics();
+    for (qsizetype i = 0; i < m_rows.size(); ++i) {
+        Row& row = m_rows[i];
+        if (row.height <= 0) {
+            const Message& message = m_model.messages()[i];
+            row.height = message.kind == Message::Kind::Problem
+                             ? 8 * metrics.height()
+                             : MessageWidget::estimatedHeight(message, m_width, metrics);
+        }
+        m_tops[i] = y;
+        y += row.height + kRowGap;
+    }
+    m_tops.last() = y;
+}
+
+int ConversationView::rowAt(int y) const {
+    const auto after = std::upper_bound(m_tops.begin(), m_tops.begin() + m_rows.size(), y);
+    return static_cast<int>(std::max<qsizetype>(0, after - m_tops.begin() - 1));
+}
+
+ConversationView::Anchor ConversationView::currentAnchor() const {
+    Anchor anchor;
+    if (m_rows.isEmpty() || m_tops.size() != m_rows.size() + 1) {
+        return anchor;
+    }
+    const int value = verticalScrollBar()->value();
+    anchor.row = rowAt(value);
+    const int into = value - m_tops[anchor.row];
+    const auto* message = qobject_cast<MessageWidget*>(m_rows[anchor.row].widget);
+    anchor.place = message ? message->anchorAt(into) : MessageBody::Anchor{-1, into};
+    anchor.distance = message ? into - message->yOf(anchor.place) : 0;
+    return anchor;
+}
+
+int ConversationView::valueFor(const Anchor& anchor) const {
+    if (anchor.row < 0 || anchor.row >= m_rows.size()) {
+        return verticalScrollBar()->value();
+    }
+    const auto* message = qobject_cast<MessageWidget*>(m_rows[anchor.row].widget);
+    const int into = message ? message->yOf(anchor.place) + anchor.distance : anchor.place.offset;
+    return m_tops[anchor.row] + into;
+}
+
 void ConversationView::arrangeLater() {
     if (!m_arrangeQueued) {
         m_arrangeQueued = true;
@@ -199,39 +295,112 @@ void ConversationView::arrangeLater() {
     }
 }
 
+// Gives what lies around this scroll position its widgets and its heights. False: a height has turned out different.
+bool ConversationView::layOutAround(int value) {
+    bool same = true;
+    const int top = value - kAround;
+    const int bottom = value + viewport()->height() + kAround;
+    for (int i = rowAt(top); i < m_rows.size() && m_tops[i] <= bottom; ++i) {
+        Row& row = m_rows[i];
+        const bool isNew = !row.widget;
+        if (isNew) {
+            row.widget = makeWidget(i);
+        }
+        auto* message = qobject_cast<MessageWidget*>(row.widget);
+        if (message) {
+            message->setIsLast(i == m_rows.size() - 1);
+        }
+        const LayoutWindow window{top - m_tops[i], bottom - m_tops[i]};
+        const int height =
+            message ? message->layoutFor(m_width, window) : static_cast<ProblemCard*>(row.widget)->layoutFor(m_width);
+        same = same && height == row.height;
+        row.height = height;
+        row.measuredFor = m_width;
+        if (isNew) {
+            row.widget->resize(m_width, height);
+            row.widget->show();
+        }
+    }
+    return same;
+}
+
 void ConversationView::arrange() {
     m_arrangeQueued = false;
-    if (m_arranging) {
+    if (m_arranging || m_rows.size() != m_model.rowCount()) {
         return;
     }
     m_arranging = true;
-    const int available = viewport()->width();
-    const int widest = kWidestColumn * fontMetrics().height() / 17;  // grows with a larger font
-    const int width = std::clamp(available - 2 * kSideMargin, 120, std::max(kWidestColumn, widest));
-    const int x = std::max(kSideMargin, (available - width) / 2);
-    LayoutBudget budget{QDeadlineTimer(kLayoutBudgetMs)};
-    int y = kTopMargin;
-    for (QWidget* row : std::as_const(m_rows)) {
-        auto* message = qobject_cast<MessageWidget*>(row);
-        const int height =
-            message ? message->layoutFor(width, budget) : static_cast<ProblemCard*>(row)->layoutFor(width);
-        row->setGeometry(x, y, width, height);
-        y += height + kRowGap;
+    const Anchor anchor = currentAnchor();
+    const int width = columnWidth();
+    if (width != m_width) {
+        // Heights of what is far away follow the width roughly; they are measured when they come near.
+        for (Row& row : m_rows) {
+            row.height = m_width > 0 && row.height > 0 ? std::max(1, row.height * m_width / width) : 0;
+            row.measuredFor = -1;
+        }
+        m_width = width;
     }
-    m_column->resize(available, std::max(viewport()->height(), y));
-    if (m_follow) {
-        verticalScrollBar()->setValue(verticalScrollBar()->maximum());
+    QScrollBar* bar = verticalScrollBar();
+    int value = 0;
+    for (int pass = 0; pass < kPasses; ++pass) {
+        computeTops();
+        const int most = std::max(0, m_tops.last() - viewport()->height());
+        value = m_follow ? most : std::clamp(valueFor(anchor), 0, most);
+        if (layOutAround(value)) {
+            break;
+        }
+        if (pass + 1 == kPasses) {
+            computeTops();
+            arrangeLater();
+        }
     }
+    const int most = std::max(0, m_tops.last() - viewport()->height());
+    bar->setRange(0, most);
+    bar->setPageStep(std::max(1, viewport()->height()));
+    bar->setValue(m_follow ? most : std::clamp(valueFor(anchor), 0, most));
+    place(bar->value());
     m_arranging = false;
     placeEndButton();
-    if (budget.left) {
-        arrangeLater();
+}
+
+void ConversationView::place(int value) {
+    const int x = std::max(kSideMargin, (viewport()->width() - m_width) / 2);
+    const int keepTop = value - 2 * viewport()->height() - kAround;
+    const int keepBottom = value + 3 * viewport()->height() + kAround;
+    const int last = static_cast<int>(m_rows.size()) - 1;
+    for (int i = 0; i <= last; ++i) {
+        Row& row = m_rows[i];
+        if (!row.widget) {
+            continue;
+        }
+        auto* message = qobject_cast<MessageWidget*>(row.widget);
+        const bool near = m_tops[i] + row.height >= keepTop && m_tops[i] <= keepBottom;
+        if (!near && !(message && message->isBusy())) {
+            release(row);
+            continue;
+        }
+        if (message) {
+            message->setIsLast(i == last);
+        }
+        row.widget->setGeometry(x, m_tops[i] - value, m_width, row.height);
     }
+}
+
+void ConversationView::scrollContentsBy(int, int) {
+    if (m_arranging) {
+        return;
+    }
+    QScrollBar* bar = verticalScrollBar();
+    m_follow = bar->value() >= bar->maximum() - kNearEnd;
+    if (m_tops.size() != m_rows.size() + 1) {
+        return;
+    }
+    arrange();
 }
 
 void ConversationView::scrollToEnd() {
     m_follow = true;
-    verticalScrollBar()->setValue(verticalScrollBar()->maximum());
+    arrange();
 }
 
 void ConversationView::placeEndButton() {
@@ -244,14 +413,185 @@ void ConversationView::placeEndButton() {
 }
 
 void ConversationView::resizeEvent(QResizeEvent* event) {
-    QScrollArea::resizeEvent(event);
+    QAbstractScrollArea::resizeEvent(event);
     arrange();
 }
 
+// ---- Places and marks
+
+void ConversationView::showMarks(MessageWidget& widget) const {
+    const MessageId id = widget.messageId();
+    widget.body().setMarks(TextMark::Found, m_found.value(id));
+    widget.body().setMarks(TextMark::FoundCurrent,
+                           id == m_currentFoundIn ? SourceRanges{m_currentFound} : SourceRanges());
+    widget.body().setMarks(TextMark::Token, m_tokens.value(id));
+}
+
+void ConversationView::underlineTokens(MessageId id, const SourceRanges& ranges) {
+    if (ranges.isEmpty()) {
+        m_tokens.remove(id);
+    } else {
+        m_tokens.insert(id, ranges);
+    }
+    if (MessageWidget* widget = messageWidget(id)) {
+        showMarks(*widget);
+    }
+}
+
+void ConversationView::setFound(const QHash<MessageId, SourceRanges>& found) {
+    m_found = found;
+    for (const Row& row : std::as_const(m_rows)) {
+        if (auto* message = qobject_cast<MessageWidget*>(row.widget)) {
+            showMarks(*message);
+        }
+    }
+}
+
+void ConversationView::setCurrentFound(MessageId id, QPair<int, int> range) {
+    const MessageId before = std::exchange(m_currentFoundIn, id);
+    m_currentFound = range;
+    for (const MessageId changed : {before, id}) {
+        if (MessageWidget* widget = messageWidget(changed)) {
+            showMarks(*widget);
+        }
+    }
+}
+
+void ConversationView::showSource(MessageId id, int offset) {
+    const int row = m_model.rowOf(id);
+    if (row < 0) {
+        return;
+    }
+    if (m_tops.size() != m_rows.size() + 1) {
+        arrange();
+    }
+    // The nearer it comes the better its place is known.
+    for (int pass = 0; pass < kPasses; ++pass) {
+        const auto* message = qobject_cast<MessageWidget*>(m_rows[row].widget);
+        const int y = m_tops[row] + (message ? message->yOfSource(offset) : 0);
+        QScrollBar* bar = verticalScrollBar();
+        const int height = viewport()->height();
+        const bool shows = message && y >= bar->value() + 8 && y <= bar->value() + height - 3 * fontMetrics().height();
+        if (shows) {
+            return;
+        }
+        m_follow = false;
+        const int before = bar->value();
+        bar->setValue(std::clamp(y - height / 3, 0, bar->maximum()));
+        if (bar->value() == before) {
+            arrange();
+        }
+    }
+}
+
+void ConversationView::startEditing(MessageId id) {
+    showSource(id, 0);
+    if (MessageWidget* widget = messageWidget(id)) {
+        widget->startEditing();
+    }
+}
+
+// ---- Keyboard
+
+void ConversationView::ensureWidgetVisible(QWidget* widget) {
+    const QRect area(widget->mapTo(viewport(), QPoint(0, 0)), widget->size());
+    QScrollBar* bar = verticalScrollBar();
+    if (area.height() > viewport()->height()) {
+        if (area.top() > viewport()->height() - 40 || area.bottom() < 40) {
+            bar->setValue(bar->value() + area.top() - 40);
+        }
+    } else if (area.top() < 0) {
+        bar->setValue(bar->value() + area.top() - 12);
+    } else if (area.bottom() > viewport()->height()) {
+        bar->setValue(bar->value() + area.bottom() - viewport()->height() + 12);
+    }
+}
+
+void ConversationView::keyPressEvent(QKeyEvent* event) {
+    QScrollBar* bar = verticalScrollBar();
+    switch (event->key()) {
+        case Qt::Key_Home:
+            bar->setValue(0);
+            return;
+        case Qt::Key_End:
+            scrollToEnd();
+            return;
+        case Qt::Key_PageUp:
+            bar->triggerAction(QAbstractSlider::SliderPageStepSub);
+            return;
+        case Qt::Key_PageDown:
+            bar->triggerAction(QAbstractSlider::SliderPageStepAdd);
+            return;
+        case Qt::Key_Up:
+            bar->triggerAction(QAbstractSlider::SliderSingleStepSub);
+            return;
+        case Qt::Key_Down:
+            bar->triggerAction(QAbstractSlider::SliderSingleStepAdd);
+            return;
+        default:
+            event->ignore();
+    }
+}
+
+// Widgets are made as they come near, so the order in which they were made is not the order in which they stand.
+bool ConversationView::focusNextPrevChild(bool next) {
+    QList<QWidget*> chain;
+    for (const Row& row : std::as_const(m_rows)) {
+        if (!row.widget) {
+            continue;
+        }
+        QList<QWidget*> inside;
+        for (QWidget* child : row.widget->findChildren<QWidget*>()) {
+            if ((child->focusPolicy() & Qt::TabFocus) != 0 && child->isVisibleTo(row.widget) && child->isEnabled()) {
+                inside.append(child);
+            }
+        }
+        const QWidget* origin = row.widget;
+        std::stable_sort(inside.begin(), inside.end(), [origin](QWidget* a, QWidget* b) {
+            const QPoint left = a->mapTo(origin, QPoint(0, 0));
+            const QPoint right = b->mapTo(origin, QPoint(0, 0));
+            return left.y() != right.y() ? left.y() < right.y() : left.x() < right.x();
+        });
+        chain += inside;
+    }
+    const qsizetype at = chain.indexOf(QApplication::focusWidget());
+    const qsizetype to = at < 0 ? -1 : at + (next ? 1 : -1);
+    if (to >= 0 && to < chain.size()) {
+        chain[to]->setFocus(next ? Qt::TabFocusReason : Qt::BacktabFocusReason);
+        return true;
+    }
+    if (at >= 0) {
+        // Out of the messages: from the view itself on, so that the order of making does not matter.
+        setFocus(next ? Qt::TabFocusReason : Qt::BacktabFocusReason);
+        if (!next) {
+            return true;
+        }
+        QWidget* after = this;
+        do {
+            after = after->nextInFocusChain();
+        } while (after != this && (isAncestorOf(after) || (after->focusPolicy() & Qt::TabFocus) == 0 ||
+                                   !after->isVisible() || !after->isEnabled()));
+        after->setFocus(Qt::TabFocusReason);
+        return true;
+    }
+    if (next && hasFocus() && !chain.isEmpty()) {
+        // Into the messages, at the first that shows.
+        for (QWidget* widget : chain) {
+            if (widget->mapTo(viewport(), QPoint(0, widget->height())).y() > 0) {
+                widget->setFocus(Qt::TabFocusReason);
+                return true;
+            }
+        }
+    }
+    return QAbstractScrollArea::focusNextPrevChild(next);
+}
+
 void ConversationView::changeEvent(QEvent* event) {
-    QScrollArea::changeEvent(event);
+    QAbstractScrollArea::changeEvent(event);
     if (event->type() == QEvent::PaletteChange) {
         restyle();
+    } else if (event->type() == QEvent::FontChange) {
+        arrangeLater();
     }
 }
 

@@ -1,12 +1,14 @@
 #pragma once
 
+#include <QAbstractScrollArea>
 #include <QElapsedTimer>
 #include <QHash>
-#include <QScrollArea>
+#include <QPointer>
 #include <QSet>
 #include <QTimer>
 
 #include "ui/chat/conversation_model.h"
+#include "ui/chat/message_body.h"
 
 class QToolButton;
 
@@ -14,9 +16,11 @@ namespace offstage::ui {
 
 class MessageWidget;
 
-// Shows a ConversationModel: a column of messages of comfortable width. Stays at the end while text streams, unless the
-// person has scrolled up. Streamed text is shown at most 30 times a second.
-class ConversationView : public QScrollArea {
+// Shows a ConversationModel: a column of messages of comfortable width. Only the messages in the viewport and about one
+// viewport around it have widgets; the heights of the others are estimates until they come near, and what the person
+// looks at stays where it is when an estimate turns out wrong. Stays at the end while text streams, unless the person
+// has scrolled up. Streamed text is shown at most 30 times a second.
+class ConversationView : public QAbstractScrollArea {
     Q_OBJECT
 
   public:
@@ -24,23 +28,59 @@ class ConversationView : public QScrollArea {
     static constexpr int kPaintIntervalMs = 33;
     static constexpr int kScrollBarWidth = 12;
 
+    // [begin, end) of a message's text.
+    using SourceRanges = QList<QPair<int, int>>;
+
     explicit ConversationView(ConversationModel& model, QWidget* parent = nullptr);
 
     bool followsEnd() const { return m_follow; }
-    MessageWidget* messageWidget(MessageId id) const;
+    MessageWidget* messageWidget(MessageId id) const;  // null: far from the viewport, or no such text
     int flushCount() const { return m_flushCount; }
+    int widgetCount() const;
+    int documentCount() const;
+
+    // Underlines what these ranges of the source show as; the ranges in order. An empty list takes the line away.
+    void underlineTokens(MessageId id, const SourceRanges& ranges);
+    // What a search has found, by message; `current` stands out.
+    void setFound(const QHash<MessageId, SourceRanges>& found);
+    void setCurrentFound(MessageId id, QPair<int, int> range);
+    // Brings a place of a message's source into the viewport, if it is not there yet.
+    void showSource(MessageId id, int offset);
+    void startEditing(MessageId id);  // a prompt, in its place
 
   public Q_SLOTS:
     void scrollToEnd();
 
   Q_SIGNALS:
     void actionChosen(offstage::ui::ProblemAction action);
+    void promptEdited(offstage::ui::MessageId id, const QString& text);
+    void regenerateRequested(offstage::ui::MessageId id);
+    void continueRequested(offstage::ui::MessageId id);
+    void branchRequested(offstage::ui::MessageId id, int branch);
+    void tokenTimelineRequested(offstage::ui::MessageId id);
+    // A character of an answer's source, by Alt+click, the context menu, or Alt+Left and Alt+Right.
+    void tokenPicked(offstage::ui::MessageId id, int sourceOffset);
 
   protected:
     void resizeEvent(QResizeEvent* event) override;
     void changeEvent(QEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
+    void scrollContentsBy(int dx, int dy) override;
+    bool focusNextPrevChild(bool next) override;
 
   private:
+    struct Row {
+        int height = 0;
+        int measuredFor = -1;       // the column's width; -1: an estimate
+        QWidget* widget = nullptr;  // MessageWidget or ProblemCard; null: far from the viewport
+    };
+    // What stays in its place: a row, and a place in it, at a distance from the viewport's top.
+    struct Anchor {
+        int row = -1;
+        MessageBody::Anchor place;
+        int distance = 0;
+    };
+
     void insertRows(int first, int last);
     void removeRows(int first, int last);
     void rowsChanged(int first, int last, const QList<int>& roles);
@@ -53,15 +93,32 @@ class ConversationView : public QScrollArea {
     void placeEndButton();
     void restyle();
 
+    int columnWidth() const;
+    void computeTops();
+    int rowAt(int y) const;
+    Anchor currentAnchor() const;
+    int valueFor(const Anchor& anchor) const;
+    bool layOutAround(int value);
+    void place(int value);
+    QWidget* makeWidget(int row);
+    void release(Row& row);
+    void showMarks(MessageWidget& widget) const;
+    void ensureWidgetVisible(QWidget* widget);
+
     ConversationModel& m_model;
-    QWidget* m_column;
-    QList<QWidget*> m_rows;  // MessageWidget or ProblemCard, as the model's rows
+    QList<Row> m_rows;
+    QList<int> m_tops;  // of each row, and the end of the last
     QToolButton* m_toEnd;
     QTimer m_flushTimer;
     QElapsedTimer m_sinceFlush;
     qint64 m_flushCostMs = 0;
     QHash<MessageId, QString> m_unshown;  // streamed, not yet rendered
     QSet<MessageId> m_changed;            // besides their text, when that is shown
+    QHash<MessageId, SourceRanges> m_found;
+    MessageId m_currentFoundIn = 0;
+    QPair<int, int> m_currentFound;
+    QHash<MessageId, SourceRanges> m_tokens;
+    int m_width = -1;  // of the column, in the last layout
     bool m_follow = true;
     bool m_arranging = false;
     bool m_arrangeQueued = false;

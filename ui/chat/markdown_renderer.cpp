@@ -13,6 +13,9 @@
 #include <QTextTable>
 #include <QUrl>
 
+#include "ui/chat/math_text.h"
+#include "ui/chat/text_aligner.h"
+
 namespace offstage::ui {
 
 namespace {
@@ -54,7 +57,8 @@ std::string_view typeOf(cmark_node* node) {
 // Writes one parsed text at the end of a document.
 class Writer {
   public:
-    Writer(QTextDocument& document, const TextStyle& style) : m_cursor(&document), m_style(style) {
+    Writer(QTextDocument& document, const TextStyle& style, TextAligner& aligner, SourceMap& map)
+        : m_cursor(&document), m_style(style), m_aligner(aligner), m_map(map) {
         m_text.setFont(style.font);
         m_text.setForeground(style.colours.text);
     }
@@ -74,6 +78,8 @@ class Writer {
     void inlines(cmark_node* parent, const QTextCharFormat& format, int depth);
     void inlineNode(cmark_node* node, const QTextCharFormat& format, int depth);
     void codeBlock(const QString& code);
+    void text(const QString& text, const QTextCharFormat& format);
+    void formula(const ProtectedText::Formula& formula, const QTextCharFormat& format);
 
     QTextBlockFormat blockFormat() const {
         QTextBlockFormat format;
@@ -107,6 +113,10 @@ class Writer {
 
     QTextCursor m_cursor;
     const TextStyle& m_style;
+    TextAligner& m_aligner;
+    SourceMap& m_map;
+    int m_formulas = 0;
+    bool m_afterDisplay = false;  // the text that follows begins a line
     QTextCharFormat m_text;
     double m_indent = 0;
     int m_quote = 0;
@@ -115,7 +125,69 @@ class Writer {
     QString m_marker;  // of the list item whose first block comes next
 };
 
+// What the source says here goes into the map; formulas take the place of the characters that stand for them.
+void Writer::text(const QString& shown, const QTextCharFormat& format) {
+    qsizetype from = 0;
+    while (from < shown.size()) {
+        qsizetype to = from;
+        while (to < shown.size() && !m_aligner.formulaAt(shown, to)) {
+            ++to;
+        }
+        QString piece = shown.mid(from, to - from);
+        if (m_afterDisplay) {
+            const qsizetype blanks = piece.size() - QStringView(piece).trimmed().size();
+            if (blanks == piece.size()) {
+                piece.clear();
+            } else {
+                m_cursor.insertText(QString(QChar(QChar::LineSeparator)), format);
+                while (piece.startsWith(u' ')) {
+                    piece.remove(0, 1);
+                }
+                m_afterDisplay = false;
+            }
+        }
+        if (!piece.isEmpty()) {
+            for (SourceMap::Run run : m_aligner.align(piece)) {
+                run.position += m_cursor.position();
+                m_map.append(run);
+            }
+            m_cursor.insertText(piece, format);
+        }
+        if (to < shown.size()) {
+            formula(*m_aligner.formulaAt(shown, to), format);
+            to += 2;
+        }
+        from = to;
+    }
+}
+
+void Writer::formula(const ProtectedText::Formula& formula, const QTextCharFormat& format) {
+    QTextCharFormat set = format;
+    set.setFontFamilies(m_style.formula);
+    set.setProperty(kMathSourceProperty, formula.written);
+    set.setProperty(kMathNumberProperty, ++m_formulas);
+    set.setToolTip(formula.written);
+    QString shown = mathToText(formula.tex, formula.display);
+    shown.replace(u'\n', QChar::LineSeparator);
+    if (formula.display) {
+        set.setFontPointSize(format.font().pointSizeF() * 1.1);
+        if (!m_cursor.atBlockStart() && !m_cursor.block().text().endsWith(u'\t')) {
+            m_cursor.insertText(QString(QChar(QChar::LineSeparator)), format);
+        }
+        shown.prepend(QStringLiteral("\u2003"));
+        shown.replace(QString(QChar(QChar::LineSeparator)), QChar(QChar::LineSeparator) + QStringLiteral("\u2003"));
+    } else if (m_afterDisplay) {
+        m_cursor.insertText(QString(QChar(QChar::LineSeparator)), format);
+    }
+    m_map.append({m_cursor.position(), static_cast<int>(shown.size()), formula.source, formula.written.size()});
+    m_aligner.skipFormula();
+    m_cursor.insertText(shown, set);
+    m_afterDisplay = formula.display;
+}
+
 void Writer::block(cmark_node* node, int depth) {
+    m_afterDisplay = false;
+    m_aligner.goTo(cmark_node_get_start_line(node), cmark_node_get_start_column(node));
     switch (cmark_node_get_type(node)) {
         case CMARK_NODE_HEADING: {
             static constexpr double kSizes[] = {1.45, 1.28, 1.14, 1.05, 1.0, 1.0};
@@ -124,10 +196,10 @@ void Writer::block(cmark_node* node, int depth) {
             const int level = std::clamp(cmark_node_get_heading_level(node), 1, 6);
             format.setHeadingLevel(level);
             startBlock(format);
-            QTextCharFormat text = m_text;
-            text.setFontWeight(QFont::DemiBold);
-            text.setFontPointSize(m_style.font.pointSizeF() * kSizes[level - 1]);
-            inlines(node, text, depth + 1);
+            QTextCharFormat heading = m_text;
+            heading.setFontWeight(QFont::DemiBold);
+            heading.setFontPointSize(m_style.font.pointSizeF() * kSizes[level - 1]);
+            inlines(node, heading, depth + 1);
             return;
         }
         case CMARK_NODE_LIST:
@@ -148,7 +220,7 @@ void Writer::block(cmark_node* node, int depth) {
             return;
         case CMARK_NODE_HTML_BLOCK:
             startBlock(blockFormat());
-            m_cursor.insertText(literal(node).trimmed().replace(u'\n', QChar::LineSeparator), m_text);
+            text(literal(node).trimmed().replace(u'\n', QChar::LineSeparator), m_text);
             return;
         case CMARK_NODE_THEMATIC_BREAK: {
             QTextBlockFormat format = blockFormat();
@@ -195,12 +267,12 @@ void Writer::list(cmark_node* node, int depth) {
 }
 
 void Writer::codeBlock(const QString& code) {
-    QTextCharFormat text = m_text;
-    text.setFont(m_style.code);
+    QTextCharFormat fixed = m_text;
+    fixed.setFont(m_style.code);
     QTextBlockFormat format = blockFormat();
     format.setBackground(m_style.colours.raised);
     startBlock(format);
-    m_cursor.insertText(code.chopped(code.endsWith(u'\n') ? 1 : 0).replace(u'\n', QChar::LineSeparator), text);
+    text(code.chopped(code.endsWith(u'\n') ? 1 : 0).replace(u'\n', QChar::LineSeparator), fixed);
 }
 
 void Writer::inlines(cmark_node* parent, const QTextCharFormat& format, int depth) {
@@ -217,19 +289,25 @@ void Writer::inlineNode(cmark_node* node, const QTextCharFormat& format, int dep
     switch (cmark_node_get_type(node)) {
         case CMARK_NODE_TEXT:
         case CMARK_NODE_HTML_INLINE:
-            m_cursor.insertText(literal(node), format);
+            text(literal(node), format);
             return;
         case CMARK_NODE_SOFTBREAK:
-            m_cursor.insertText(QStringLiteral(" "), format);
+            m_aligner.nextLine();
+            if (!m_afterDisplay) {
+                m_cursor.insertText(QStringLiteral(" "), format);
+            }
             return;
         case CMARK_NODE_LINEBREAK:
-            m_cursor.insertText(QString(QChar(QChar::LineSeparator)), format);
+            m_aligner.nextLine();
+            if (!m_afterDisplay) {
+                m_cursor.insertText(QString(QChar(QChar::LineSeparator)), format);
+            }
             return;
         case CMARK_NODE_CODE:
             next.setFontFamilies(m_style.code.families());
             next.setFontPointSize(format.font().pointSizeF() * 0.93);
             next.setBackground(m_style.colours.raised);
-            m_cursor.insertText(literal(node), next);
+            text(literal(node), next);
             return;
         case CMARK_NODE_EMPH:
             next.setFontItalic(true);
@@ -246,12 +324,15 @@ void Writer::inlineNode(cmark_node* node, const QTextCharFormat& format, int dep
                 next.setForeground(m_style.colours.accent);
                 next.setFontUnderline(true);
             }
-            break;
+            inlines(node, next, depth + 1);
+            m_aligner.skipAddress(QString::fromUtf8(cmark_node_get_url(node)));
+            return;
         }
         case CMARK_NODE_IMAGE:
             next.setForeground(m_style.colours.muted);
             m_cursor.insertText(QStringLiteral("["), next);
             inlines(node, next, depth + 1);
+            m_aligner.skipAddress(QString::fromUtf8(cmark_node_get_url(node)));
             m_cursor.insertText(QuietDocument::tr(" – picture not loaded]"), next);
             return;
         default:
@@ -271,8 +352,8 @@ TableColumns naturalColumns(const QTextTable& table, const TextStyle& style) {
     for (int c = 0; c < table.columns(); ++c) {
         double widest = 28;
         for (int r = 0; r < table.rows(); ++r) {
-            const QString text = table.cellAt(r, c).firstCursorPosition().block().text();
-            widest = std::max(widest, metrics.horizontalAdvance(text.left(120)));
+            const QString cell = table.cellAt(r, c).firstCursorPosition().block().text();
+            widest = std::max(widest, metrics.horizontalAdvance(cell.left(120)));
         }
         widths.append(std::min(widest, 360.0) + 2 * kCellPadding + 6);
     }
@@ -303,6 +384,7 @@ void Writer::table(cmark_node* node, bool withHeader, TableColumns* widths) {
     QTextTable* out = m_cursor.insertTable(static_cast<int>(rows.size()), columns, format);
     for (int r = 0; r < rows.size(); ++r) {
         const bool header = typeOf(rows[r]) == "table_header";
+        m_aligner.goTo(cmark_node_get_start_line(rows[r]), 1);
         int c = 0;
         for (cmark_node* cell = cmark_node_first_child(rows[r]); cell && c < columns;
              cell = cmark_node_next(cell), ++c) {
@@ -318,9 +400,10 @@ void Writer::table(cmark_node* node, bool withHeader, TableColumns* widths) {
                                    : alignments[c] == 'c' ? Qt::AlignHCenter
                                                           : Qt::AlignLeft);
             m_cursor.setBlockFormat(paragraph);
-            QTextCharFormat text = m_text;
-            text.setFontWeight(header ? QFont::DemiBold : QFont::Normal);
-            inlines(cell, text, 1);
+            QTextCharFormat cellText = m_text;
+            cellText.setFontWeight(header ? QFont::DemiBold : QFont::Normal);
+            m_afterDisplay = false;
+            inlines(cell, cellText, 1);
         }
     }
     if (widths) {
@@ -365,6 +448,11 @@ TextStyle TextStyle::of(const QFont& base, const QPalette& palette) {
     style.code = QFontDatabase::systemFont(QFontDatabase::FixedFont);
     style.code.setPointSizeF(base.pointSizeF() * 0.96);
     style.colours = Colours::of(palette);
+    style.dark = isDark(palette);
+    // Faces with many mathematical characters, where there are some; then the text's own.
+    style.formula = QStringList{QStringLiteral("STIX Two Math"), QStringLiteral("Cambria Math"),
+                                QStringLiteral("Latin Modern Math"), QStringLiteral("DejaVu Serif")} +
+                    style.font.families();
     return style;
 }
 
@@ -380,7 +468,8 @@ void renderPlain(const QString& text, const TextStyle& style, QTextDocument& doc
 }
 
 void renderSegment(const MarkdownSegment& segment, const TextStyle& style, QTextDocument& document,
-                   TableColumns& columns) {
+                   TableColumns& columns, SourceMap& map) {
+    map.clear();
     QTextCursor edit(&document);
     if (segment.kind == MarkdownSegment::Kind::Code) {
         prepare(document, style.code);
@@ -390,17 +479,21 @@ void renderSegment(const MarkdownSegment& segment, const TextStyle& style, QText
         QTextCharFormat character;
         character.setForeground(style.colours.text);
         edit.insertText(segment.text.endsWith(u'\n') ? segment.text.chopped(1) : segment.text, character);
+        map = SourceMap::ofLines(segment);
         return;
     }
-    const auto root = parse(segment.text);
+    const ProtectedText protectedText(segment);
+    const auto root = parse(protectedText.text());
     if (!root) {
         renderPlain(segment.text, style, document);
+        map = SourceMap::ofLines(segment);
         return;
     }
+    TextAligner aligner(protectedText);
     prepare(document, style.font);
     // One edit block: laid out once, at its end.
     edit.beginEditBlock();
-    Writer writer(document, style);
+    Writer writer(document, style, aligner, map);
     cmark_node* first = cmark_node_first_child(root.get());
     if (segment.kind == MarkdownSegment::Kind::Table && first && typeOf(first) == "table") {
         writer.table(first, !segment.continued, &columns);

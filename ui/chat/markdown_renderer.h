@@ -5,6 +5,7 @@
 #include <QTextFormat>
 
 #include "ui/chat/markdown_splitter.h"
+#include "ui/chat/source_map.h"
 #include "ui/theme.h"
 
 namespace offstage::ui {
@@ -23,7 +24,9 @@ class QuietDocument : public QTextDocument {
 struct TextStyle {
     QFont font;
     QFont code;
+    QStringList formula;  // families
     Colours colours;
+    bool dark = false;
 
     static TextStyle of(const QFont& base, const QPalette& palette);
 };
@@ -31,14 +34,19 @@ struct TextStyle {
 // Block property of quoted text: how deep; drawn as bars at the left.
 inline constexpr int kQuoteDepthProperty = QTextFormat::UserProperty + 1;
 
+// Character properties of a formula: its source with delimiters, and a number that tells it from its neighbour.
+inline constexpr int kMathSourceProperty = QTextFormat::UserProperty + 2;
+inline constexpr int kMathNumberProperty = QTextFormat::UserProperty + 3;
+
 // Widths of a table's columns in pixels, as its texts would like them; a table cut into segments keeps the first one's.
 using TableColumns = QList<double>;
 
 // Replaces the document's content. HTML in Markdown shows as the characters it is written in; images show as their
 // description; links keep their address only for http, https and mailto.
 // `columns` of a table: written by one that begins, read by one that is `continued`.
+// `map`: where each piece of the document comes from; exact for text, the whole of it for formulas.
 void renderSegment(const MarkdownSegment& segment, const TextStyle& style, QTextDocument& document,
-                   TableColumns& columns);
+                   TableColumns& columns, SourceMap& map);
 void renderPlain(const QString& text, const TextStyle& style, QTextDocument& document);
 // Gives a table segment's document the width it should have in `available` pixels.
 void fitTable(QTextDocument& document, const TableColumns& columns, double available);

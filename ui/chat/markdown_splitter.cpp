@@ -71,6 +71,16 @@ bool isDelimiterRow(QStringView line) {
 
 }  // namespace
 
+qsizetype MarkdownSegment::sourceOf(qsizetype at) const {
+    const auto after = std::upper_bound(lines.begin(), lines.end(), at,
+                                        [](qsizetype x, const SourceLine& line) { return x < line.text; });
+    if (after == lines.begin()) {
+        return lines.isEmpty() ? at : lines.first().source;
+    }
+    const SourceLine& line = *std::prev(after);
+    return line.source + at - line.text;
+}
+
 void MarkdownSplitter::append(QStringView text) {
     m_partial += text;
     qsizetype from = 0;
@@ -84,21 +94,23 @@ void MarkdownSplitter::append(QStringView text) {
             if (cut < kLineLimit / 2) {
                 cut = head.back().isHighSurrogate() ? kLineLimit - 1 : kLineLimit;
             }
-            m_lines.take(head.first(cut), false);
+            m_lines.take(head.first(cut), false, m_partialAt + from);
             from += cut;
         } else if (end >= 0) {
-            m_lines.take(QStringView(m_partial).mid(from, length), true);
+            m_lines.take(QStringView(m_partial).mid(from, length), true, m_partialAt + from);
             from = end + 1;
         } else {
             break;
         }
     }
     m_partial.remove(0, from);
+    m_partialAt += from;
 }
 
 void MarkdownSplitter::finish() {
     if (!m_partial.isEmpty()) {
-        m_lines.take(m_partial, false);
+        m_lines.take(m_partial, false, m_partialAt);
+        m_partialAt += m_partial.size();
         m_partial.clear();
     }
     m_lines.close();
@@ -108,7 +120,7 @@ QList<MarkdownSegment> MarkdownSplitter::growing() const {
     Lines ahead = m_lines;
     ahead.finished.clear();
     if (!m_partial.isEmpty()) {
-        ahead.take(m_partial, false);
+        ahead.take(m_partial, false, m_partialAt);
     }
     ahead.close();
     return ahead.finished;
@@ -117,6 +129,10 @@ QList<MarkdownSegment> MarkdownSplitter::growing() const {
 void MarkdownSplitter::Lines::close() {
     if (open.kind == Kind::Table && open.continued && !open.text.isEmpty()) {
         open.text.prepend(tableHead);  // to be read on its own; a renderer leaves the repeated header out
+        for (SourceLine& line : open.lines) {
+            line.text += tableHead.size();
+        }
+        open.lines = headLines + open.lines;
     }
     const bool keepEmptyCode = open.kind == Kind::Code && !open.continued;
     if (!open.text.isEmpty() || keepEmptyCode) {
@@ -134,24 +150,24 @@ void MarkdownSplitter::Lines::close() {
     lines = 0;
 }
 
-void MarkdownSplitter::Lines::take(QStringView line, bool wholeLine) {
+void MarkdownSplitter::Lines::take(QStringView line, bool wholeLine, qsizetype source) {
     if (line.endsWith(u'\r')) {
         line.chop(1);
     }
     if (open.kind == Kind::Code) {
-        takeCode(line, wholeLine);
+        takeCode(line, wholeLine, source);
         return;
     }
     if (open.kind == Kind::Table) {
-        if (takeTableRow(line)) {
+        if (takeTableRow(line, source)) {
             return;
         }
         close();
     }
-    if (beginFence(line) || beginTable(line)) {
+    if (beginFence(line) || beginTable(line, source)) {
         return;
     }
-    takeProse(line, wholeLine);
+    takeProse(line, wholeLine, source);
 }
 
 bool MarkdownSplitter::Lines::beginFence(QStringView line) {
@@ -181,7 +197,7 @@ bool MarkdownSplitter::Lines::beginFence(QStringView line) {
     return true;
 }
 
-void MarkdownSplitter::Lines::takeCode(QStringView line, bool wholeLine) {
+void MarkdownSplitter::Lines::takeCode(QStringView line, bool wholeLine, qsizetype source) {
     const QStringView mark = line.trimmed();
     if (mark.size() >= fenceLength && std::all_of(mark.begin(), mark.end(), [this](QChar c) { return c == fence; })) {
         close();
@@ -191,6 +207,7 @@ void MarkdownSplitter::Lines::takeCode(QStringView line, bool wholeLine) {
     while (drop < fenceIndent && drop < line.size() && line[drop] == u' ') {
         ++drop;
     }
+    open.lines.append({open.text.size(), source + drop});
     open.text += line.mid(drop);
     if (wholeLine) {
         open.text += u'\n';
@@ -204,7 +221,7 @@ void MarkdownSplitter::Lines::takeCode(QStringView line, bool wholeLine) {
     }
 }
 
-bool MarkdownSplitter::Lines::beginTable(QStringView line) {
+bool MarkdownSplitter::Lines::beginTable(QStringView line, qsizetype source) {
     if (open.kind != Kind::Prose || blankBefore || closed || open.text.isEmpty() || !isDelimiterRow(line)) {
         return false;
     }
@@ -216,20 +233,27 @@ bool MarkdownSplitter::Lines::beginTable(QStringView line) {
     if (cellsOf(header) != cellsOf(line) || indentOf(header) > 3) {
         return false;
     }
+    const qsizetype headerSource = open.sourceOf(start);
     open.text.truncate(start);
+    while (!open.lines.isEmpty() && open.lines.last().text >= start) {
+        open.lines.removeLast();
+    }
     close();
     open.kind = Kind::Table;
     tableHead = header + u'\n';
+    headLines = {{0, headerSource}, {tableHead.size(), source}};
     tableHead += line;
     tableHead += u'\n';
     open.text = tableHead;
+    open.lines = headLines;
     return true;
 }
 
-bool MarkdownSplitter::Lines::takeTableRow(QStringView line) {
+bool MarkdownSplitter::Lines::takeTableRow(QStringView line, qsizetype source) {
     if (!line.contains(u'|')) {
         return false;
     }
+    open.lines.append({open.text.size(), source});
     open.text += line;
     open.text += u'\n';
     if (++lines >= kTableRows || open.text.size() >= 2 * kProseLimit) {
@@ -240,7 +264,7 @@ bool MarkdownSplitter::Lines::takeTableRow(QStringView line) {
     return true;
 }
 
-void MarkdownSplitter::Lines::takeProse(QStringView line, bool wholeLine) {
+void MarkdownSplitter::Lines::takeProse(QStringView line, bool wholeLine, qsizetype source) {
     if (line.trimmed().isEmpty()) {
         if (!open.text.isEmpty()) {
             blankBefore = true;
@@ -270,6 +294,7 @@ void MarkdownSplitter::Lines::takeProse(QStringView line, bool wholeLine) {
     }
     blankBefore = false;
     closed = heading;
+    open.lines.append({open.text.size(), source});
     open.text += line;
     if (wholeLine) {
         open.text += u'\n';

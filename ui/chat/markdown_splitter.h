@@ -5,13 +5,24 @@
 
 namespace offstage::ui {
 
+// Where a line of a segment begins: in the segment's text, and in the text that was split.
+struct SourceLine {
+    qsizetype text = 0;
+    qsizetype source = 0;
+    bool operator==(const SourceLine&) const = default;
+};
+
 // A piece of a Markdown text that is laid out on its own.
 struct MarkdownSegment {
     enum class Kind { Prose, Code, Table };
     Kind kind = Kind::Prose;
     QString text;      // Code: what is between the fences. Table: header row, delimiter row, rows. Prose: as written
     QString language;  // of Code, in lower case; may be empty
-    bool continued = false;  // goes on where the segment before it was cut: same box, no header
+    bool continued = false;        // goes on where the segment before it was cut: same box, no header
+    QList<SourceLine> lines = {};  // in order of the source; a repeated table head stands first
+
+    // The place in the text that was split of a place in this segment's text: exact, but for blank lines left out.
+    qsizetype sourceOf(qsizetype at) const;
 
     bool operator==(const MarkdownSegment&) const = default;
 };
@@ -51,18 +62,21 @@ class MarkdownSplitter {
         qsizetype fenceIndent = 0;
         int lines = 0;      // of the open code or table
         QString tableHead;  // header and delimiter rows
+        QList<SourceLine> headLines;
 
-        void take(QStringView line, bool wholeLine);
-        void takeCode(QStringView line, bool wholeLine);
-        bool takeTableRow(QStringView line);
+        // `source`: where the line begins in the whole text.
+        void take(QStringView line, bool wholeLine, qsizetype source);
+        void takeCode(QStringView line, bool wholeLine, qsizetype source);
+        bool takeTableRow(QStringView line, qsizetype source);
         bool beginFence(QStringView line);
-        bool beginTable(QStringView line);
-        void takeProse(QStringView line, bool wholeLine);
+        bool beginTable(QStringView line, qsizetype source);
+        void takeProse(QStringView line, bool wholeLine, qsizetype source);
         void close();
     };
 
     Lines m_lines;
-    QString m_partial;  // the last line, still without its end
+    QString m_partial;          // the last line, still without its end
+    qsizetype m_partialAt = 0;  // where it begins in the whole text
 };
 
 }  // namespace offstage::ui

@@ -6,12 +6,16 @@
 #include <QAbstractTextDocumentLayout>
 #include <QClipboard>
 #include <QEvent>
+#include <QFontMetricsF>
 #include <QGuiApplication>
 #include <QPaintEvent>
 #include <QPainter>
 #include <QTextBlock>
 #include <QTextCursor>
+#include <QTextLayout>
 #include <QToolButton>
+
+#include "ui/theme.h"
 
 namespace offstage::ui {
 
@@ -21,7 +25,9 @@ constexpr int kGap = 12;  // between segments
 constexpr int kCodePadding = 12;
 constexpr int kCodeHeader = 30;
 constexpr double kCorner = 8;
-constexpr int kTableSeam = 4;  // what a table is taller than its rows: two borders fall on one another
+constexpr int kKeepAround = 2400;        // pixels around the window in which documents are kept
+constexpr qsizetype kPlainPiece = 4096;  // characters of a prompt in one document, cut at a line's end
+constexpr int kTableSeam = 4;            // what a table is taller than its rows: two borders fall on one another
 
 using Kind = MarkdownSegment::Kind;
 
@@ -78,13 +84,26 @@ void MessageBody::rebuild() {
     truncateParts(0);
     m_frozen = 0;
     m_anchor = m_caret = {};
+    const QFontMetricsF prose(m_style.font);
+    m_lineHeight = prose.height() * 1.32;
+    m_characterWidth = std::max(1.0, prose.averageCharWidth());
+    m_codeLineHeight = QFontMetricsF(m_style.code).height() * 1.18;
     if (m_isPlain) {
-        Part& part = m_parts.emplace_back();
-        part.plain = true;
-        part.segment.text = m_source;
-        part.document = std::make_unique<QuietDocument>();
-        renderPlain(m_source, m_style, *part.document);
-        m_frozen = 1;
+        qsizetype from = 0;
+        do {
+            qsizetype to = m_source.size();
+            if (to - from > kPlainPiece) {
+                const qsizetype end = m_source.indexOf(u'\n', from + kPlainPiece);
+                to = end < 0 ? to : end;
+            }
+            Part& part = m_parts.emplace_back();
+            part.plain = true;
+            part.segment.text = m_source.mid(from, to - from);
+            part.segment.lines = {{0, from}};
+            part.segment.continued = from > 0;
+            from = to + 1;
+        } while (from < m_source.size());
+        m_frozen = m_parts.size();
     } else {
         renderGrowing();
     }
@@ -107,35 +126,150 @@ void MessageBody::renderGrowing() {
 void MessageBody::setPart(size_t index, const MarkdownSegment& segment) {
     const bool isNew = index >= m_parts.size();
     if (isNew) {
-        m_parts.emplace_back().document = std::make_unique<QuietDocument>();
+        m_parts.emplace_back();
     }
     Part& part = m_parts[index];
     if (!isNew && part.segment == segment) {
         return;  // what was growing has finished as it stood
     }
-    ++m_renderCount;
-    const bool sameCode = !isNew && segment.kind == Kind::Code && part.segment.kind == Kind::Code &&
+    const bool sameCode = !isNew && !part.stale && segment.kind == Kind::Code && part.segment.kind == Kind::Code &&
                           segment.language == part.segment.language && segment.continued == part.segment.continued;
     const QString before = shownCode(part.segment.text);
     const QString now = shownCode(segment.text);
-    if (sameCode && !before.isEmpty() && now.startsWith(before)) {
+    part.segment = segment;
+    if (sameCode && part.document && !before.isEmpty() && now.startsWith(before)) {
+        ++m_renderCount;
         QTextCursor end(part.document.get());
+        const int firstLine = part.document->blockCount() - 1;
+        end.beginEditBlock();
         end.movePosition(QTextCursor::End);
         end.insertText(now.mid(before.size()));
+        part.map = SourceMap::ofLines(segment);
+        colourCode(index, firstLine);
+        end.endEditBlock();
+        if (part.laidOutFor > 0) {
+            part.textHeight = static_cast<int>(std::ceil(part.document->size().height()));
+        }
     } else {
-        // A continued table takes the columns of the segment it continues.
-        part.columns = segment.continued && index > 0 ? m_parts[index - 1].columns : TableColumns{};
-        renderSegment(segment, m_style, *part.document, part.columns);
+        part.stale = true;
         part.laidOutFor = -1;
+        part.lexStates.clear();
     }
-    part.segment = segment;
-    const bool wantsCopy = segment.kind == Kind::Code && !segment.continued;
+}
+
+QTextDocument& MessageBody::documentOf(size_t index) {
+    if (m_parts[index].stale || !m_parts[index].document) {
+        renderPart(index);
+    }
+    return *m_parts[index].document;
+}
+
+void MessageBody::renderPart(size_t index) {
+    Part& part = m_parts[index];
+    ++m_renderCount;
+    if (!part.document) {
+        part.document = std::make_unique<QuietDocument>();
+    }
+    if (part.plain) {
+        renderPlain(part.segment.text, m_style, *part.document);
+        part.map = SourceMap::ofLines(part.segment);
+    } else {
+        if (part.segment.kind == Kind::Table && part.segment.continued) {
+            // A continued table takes the columns of the segment it begins with.
+            size_t first = index;
+            while (first > 0 && m_parts[first].segment.continued) {
+                --first;
+            }
+            if (m_parts[first].columns.isEmpty() && first != index) {
+                documentOf(first);
+            }
+            part.columns = m_parts[first].columns;
+        }
+        renderSegment(part.segment, m_style, *part.document, part.columns, part.map);
+    }
+    part.stale = false;
+    part.laidOutFor = -1;
+    if (isCode(part)) {
+        part.lexStates.clear();
+        colourCode(index, 0);
+    }
+    const bool wantsCopy = isCode(part) && !part.segment.continued;
     if (wantsCopy && !part.copy) {
         makeCopyButton(part);
     } else if (!wantsCopy && part.copy) {
         part.copy->deleteLater();
         part.copy = nullptr;
     }
+}
+
+// The state in which a segment of code begins: that in which the one it continues ends.
+LexState MessageBody::stateBefore(size_t index, const CodeLanguage& language) const {
+    size_t first = index;
+    while (first > 0 && m_parts[first].segment.continued && m_parts[first].lexStates.isEmpty()) {
+        --first;
+    }
+    LexState state = m_parts[first].lexStates.isEmpty() ? LexState{} : m_parts[first].lexStates.first();
+    for (size_t i = first; i < index; ++i) {
+        const QString code = shownCode(m_parts[i].segment.text);
+        for (const QStringView line : QStringView(code).split(u'\n')) {
+            lexLine(language, line, state);
+        }
+    }
+    return state;
+}
+
+void MessageBody::colourCode(size_t index, int firstLine) {
+    Part& part = m_parts[index];
+    const CodeLanguage* language = findLanguage(part.segment.language);
+    if (!language) {
+        return;
+    }
+    if (part.lexStates.isEmpty()) {
+        part.lexStates.append(stateBefore(index, *language));
+        firstLine = 0;
+    }
+    firstLine = std::min(firstLine, static_cast<int>(part.lexStates.size()) - 1);
+    part.lexStates.resize(firstLine + 1);
+    LexState state = part.lexStates.last();
+    for (QTextBlock block = part.document->findBlockByNumber(firstLine); block.isValid(); block = block.next()) {
+        const QString line = block.text();
+        QList<QTextLayout::FormatRange> ranges;
+        for (const CodeSpan& span : lexLine(*language, line, state)) {
+            QTextLayout::FormatRange range;
+            range.start = span.begin;
+            range.length = span.length;
+            range.format.setForeground(toneColour(span.tone, m_style.dark));
+            range.format.setFontItalic(span.tone == CodeTone::Comment);
+            ranges.append(range);
+        }
+        block.layout()->setFormats(ranges);
+        if (block.next().isValid()) {
+            part.lexStates.append(state);
+        }
+    }
+}
+
+void MessageBody::release(Part& part) {
+    if (!part.document || (part.copy && part.copy->hasFocus())) {
+        return;
+    }
+    part.document.reset();
+    part.stale = true;
+    part.map.clear();
+    if (part.copy) {
+        part.copy->hide();
+        part.copy->deleteLater();
+        part.copy = nullptr;
+    }
+}
+
+int MessageBody::documentCount() const {
+    return static_cast<int>(
+        std::count_if(m_parts.begin(), m_parts.end(), [](const Part& part) { return part.document != nullptr; }));
+}
+
+bool MessageBody::isBusy() const {
+    return m_selecting || m_anchor != m_caret || hasFocus();
 }
 
 void MessageBody::truncateParts(size_t count) {
@@ -183,56 +317,71 @@ QString MessageBody::codeFrom(int part) const {
 
 void MessageBody::contentChanged() {
     if (m_width > 0) {
-        LayoutBudget none{QDeadlineTimer(0)};  // what was never laid out, and nothing else
-        layoutFor(m_width, none);
+        layoutFor(m_width, m_window);
     }
     updateGeometry();
     update();
     Q_EMIT heightChanged();
 }
 
-void MessageBody::layOutPart(Part& part, int textWidth) {
-    if (part.laidOutFor != textWidth) {
-        if (part.segment.kind == Kind::Table) {
-            fitTable(*part.document, part.columns, textWidth);
-        }
-        if (part.segment.kind == Kind::Code && !part.plain) {
-            QTextOption option = part.document->defaultTextOption();
-            option.setWrapMode(QTextOption::WrapAtWordBoundaryOrAnywhere);
-            part.document->setDefaultTextOption(option);
-        }
-        part.document->setTextWidth(textWidth);
-        part.laidOutFor = textWidth;
+void MessageBody::layOutPart(size_t index, int textWidth) {
+    documentOf(index);
+    Part& part = m_parts[index];
+    if (part.laidOutFor == textWidth) {
+        return;
     }
+    if (part.segment.kind == Kind::Table) {
+        fitTable(*part.document, part.columns, textWidth);
+    }
+    if (isCode(part)) {
+        QTextOption option = part.document->defaultTextOption();
+        option.setWrapMode(QTextOption::WrapAtWordBoundaryOrAnywhere);
+        part.document->setDefaultTextOption(option);
+    }
+    part.document->setTextWidth(textWidth);
+    part.laidOutFor = textWidth;
     part.textHeight = static_cast<int>(std::ceil(part.document->size().height()));
 }
 
-int MessageBody::layoutFor(int width) {
-    LayoutBudget all{QDeadlineTimer(QDeadlineTimer::Forever)};
-    return layoutFor(width, all);
+int MessageBody::estimatedHeight(const Part& part, int textWidth) const {
+    if (part.laidOutFor > 0) {
+        const bool wraps = !isCode(part);
+        return wraps ? static_cast<int>(static_cast<qint64>(part.textHeight) * part.laidOutFor / textWidth)
+                     : part.textHeight;
+    }
+    const auto breaks = static_cast<double>(part.segment.text.count(u'\n'));
+    const double size = static_cast<double>(part.segment.text.size());
+    double height = 0;
+    if (isCode(part)) {
+        height = m_codeLineHeight * std::max(1.0, breaks);
+    } else if (part.segment.kind == Kind::Table) {
+        height = (m_lineHeight + 13) * std::max(1.0, breaks - (part.segment.continued ? 2 : 1));
+    } else {
+        height = m_lineHeight * (1 + 0.8 * breaks + std::floor(size * m_characterWidth / textWidth));
+    }
+    return static_cast<int>(height);
 }
 
-int MessageBody::layoutFor(int width, LayoutBudget& budget) {
+int MessageBody::layoutFor(int width, const LayoutWindow& window) {
     m_width = width;
-    const QRect seen = visibleRegion().boundingRect();
+    m_window = window;
     int y = 0;
     for (size_t i = 0; i < m_parts.size(); ++i) {
-        Part& part = m_parts[i];
-        const bool code = part.segment.kind == Kind::Code && !part.plain;
+        const bool code = isCode(m_parts[i]);
         const int inset = code ? kCodePadding : 0;
         const int textWidth = std::max(40, width - 2 * inset);
-        if (part.laidOutFor > 0 && part.laidOutFor != textWidth && !part.box.intersects(seen) &&
-            budget.until.hasExpired()) {
-            budget.left = true;
-        } else {
-            layOutPart(part, textWidth);
+        int textHeight = estimatedHeight(m_parts[i], textWidth);
+        if (y + textHeight + kCodeHeader + kGap >= window.top && y <= window.bottom) {
+            layOutPart(i, textWidth);
+            textHeight = m_parts[i].textHeight;
+        } else if (y + textHeight < window.top - kKeepAround || y - kKeepAround > window.bottom) {
+            release(m_parts[i]);
         }
-        const int textHeight =
-            static_cast<int>(static_cast<qint64>(part.textHeight) * part.laidOutFor / std::max(1, textWidth));
+        Part& part = m_parts[i];
         const bool joins = part.segment.continued;
         if (i > 0 && !joins) {
             y += kGap;
-        } else if (joins && !code) {
+        } else if (joins && !code && !part.plain) {
             y -= kTableSeam;
         }
         const int top = y;
@@ -263,6 +412,9 @@ QSize MessageBody::sizeHint() const {
 int MessageBody::naturalWidth() const {
     double widest = 0;
     for (const Part& part : m_parts) {
+        if (!part.document) {
+            return m_width;  // a text of many segments is as wide as it may be
+        }
         widest = std::max(widest, part.document->idealWidth());
     }
     return static_cast<int>(std::ceil(widest));
@@ -276,22 +428,110 @@ std::vector<MarkdownSegment> MessageBody::segments() const {
     return out;
 }
 
-QString MessageBody::plainText() const {
+QString MessageBody::plainText() {
     QString text;
-    for (const Part& part : m_parts) {
-        if (!text.isEmpty()) {
-            text += part.segment.continued ? u"\n" : u"\n\n";
+    for (size_t i = 0; i < m_parts.size(); ++i) {
+        if (i > 0) {
+            text += m_parts[i].segment.continued ? u"\n" : u"\n\n";
         }
-        text += part.document->toPlainText();
+        text += documentOf(i).toPlainText();
+    }
+    if (m_width > 0) {
+        layoutFor(m_width, m_window);  // lets go again of what does not show
     }
     return text;
+}
+
+MessageBody::Anchor MessageBody::anchorAt(int y) const {
+    Anchor anchor{-1, y};
+    for (size_t i = 0; i < m_parts.size() && m_parts[i].box.top() <= y; ++i) {
+        anchor = {static_cast<int>(i), y - m_parts[i].box.top()};
+    }
+    return anchor;
+}
+
+int MessageBody::yOf(const Anchor& anchor) const {
+    if (anchor.segment < 0 || anchor.segment >= static_cast<int>(m_parts.size())) {
+        return anchor.offset;
+    }
+    const QRect box = m_parts[static_cast<size_t>(anchor.segment)].box;
+    return box.top() + std::min(anchor.offset, std::max(0, box.height() + kGap));
+}
+
+int MessageBody::yOfSource(qsizetype offset) const {
+    const Part* found = nullptr;
+    for (const Part& part : m_parts) {
+        const QList<SourceLine>& lines = part.segment.lines;
+        if (!lines.isEmpty() && lines.last().source <= offset) {
+            found = &part;
+        } else if (!lines.isEmpty() && part.segment.sourceOf(0) <= offset && !part.segment.continued) {
+            found = &part;
+        }
+    }
+    if (!found) {
+        return 0;
+    }
+    const auto pieces =
+        found->document && !found->stale ? found->map.pieces(offset, offset + 1) : QList<QPair<int, int>>();
+    if (pieces.isEmpty()) {
+        return found->textAt.y();
+    }
+    const QTextBlock block = found->document->findBlock(pieces.first().first);
+    const QRectF area = found->document->documentLayout()->blockBoundingRect(block);
+    const QTextLine line = block.layout()->lineForTextPosition(pieces.first().first - block.position());
+    return found->textAt.y() + static_cast<int>(area.top() + (line.isValid() ? line.y() : 0));
+}
+
+void MessageBody::setMarks(TextMark mark, const QList<QPair<int, int>>& sourceRanges) {
+    auto& now = m_marks[static_cast<size_t>(mark)];
+    if (now != sourceRanges) {
+        now = sourceRanges;
+        update();
+    }
+}
+
+void MessageBody::addMarks(const Part& part, QList<QAbstractTextDocumentLayout::Selection>& selections) const {
+    for (size_t kind = 0; kind < m_marks.size(); ++kind) {
+        if (m_marks[kind].isEmpty() || part.map.runs().isEmpty()) {
+            continue;
+        }
+        const auto mark = static_cast<TextMark>(kind);
+        QAbstractTextDocumentLayout::Selection chosen;
+        if (mark == TextMark::Token) {
+            QColor tint = m_style.colours.accent;
+            tint.setAlphaF(m_style.dark ? 0.22F : 0.13F);
+            chosen.format.setBackground(tint);
+            chosen.format.setUnderlineStyle(QTextCharFormat::SingleUnderline);
+            chosen.format.setUnderlineColor(m_style.colours.accent);
+        } else {
+            const bool current = mark == TextMark::FoundCurrent;
+            chosen.format.setBackground(current        ? QColor(0xff, 0xa9, 0x2e)
+                                        : m_style.dark ? QColor(0x6b, 0x56, 0x14)
+                                                       : QColor(0xff, 0xe9, 0x9a));
+            chosen.format.setForeground(current || !m_style.dark ? QColor(0x1b, 0x1f, 0x27) : QColor(0xff, 0xff, 0xff));
+        }
+        const auto& runs = part.map.runs();
+        const qsizetype begin = runs.first().source;
+        const qsizetype end = runs.last().source + runs.last().sourceLength;
+        auto range = std::lower_bound(m_marks[kind].begin(), m_marks[kind].end(), begin,
+                                      [](const QPair<int, int>& one, qsizetype at) { return one.second <= at; });
+        for (; range != m_marks[kind].end() && range->first < end; ++range) {
+            for (const auto& [position, length] : part.map.pieces(range->first, range->second)) {
+                chosen.cursor = QTextCursor(part.document.get());
+                chosen.cursor.setPosition(position);
+                chosen.cursor.setPosition(std::min(position + length, part.document->characterCount() - 1),
+                                          QTextCursor::KeepAnchor);
+                selections.append(chosen);
+            }
+        }
+    }
 }
 
 void MessageBody::paintEvent(QPaintEvent* event) {
     QPainter painter(this);
     const QRect clip = event->rect();
     for (size_t i = 0; i < m_parts.size(); ++i) {
-        if (m_parts[i].box.intersects(clip)) {
+        if (m_parts[i].box.intersects(clip) && m_parts[i].document && !m_parts[i].stale) {
             paintPart(painter, m_parts[i], static_cast<int>(i), clip);
         }
     }
@@ -305,7 +545,7 @@ void MessageBody::paintEvent(QPaintEvent* event) {
 
 void MessageBody::paintPart(QPainter& painter, const Part& part, int index, const QRect& clip) const {
     painter.save();
-    if (part.segment.kind == Kind::Code && !part.plain) {
+    if (isCode(part)) {
         const bool goesOn =
             index + 1 < static_cast<int>(m_parts.size()) && m_parts[static_cast<size_t>(index) + 1].segment.continued;
         // Where the card goes on in the next segment its corners lie outside of what is painted here.
@@ -321,7 +561,8 @@ void MessageBody::paintPart(QPainter& painter, const Part& part, int index, cons
             QFont small = m_style.font;
             small.setPointSizeF(small.pointSizeF() * 0.88);
             painter.setFont(small);
-            const QString language = part.segment.language.isEmpty() ? tr("text") : part.segment.language;
+            const QString language =
+                part.segment.language.isEmpty() ? tr("text") : languageLabel(part.segment.language);
             painter.drawText(QRect(kCodePadding, part.box.top(), part.box.width() - 100, kCodeHeader),
                              Qt::AlignVCenter | Qt::AlignLeft, language);
         }
@@ -341,6 +582,7 @@ void MessageBody::paintPart(QPainter& painter, const Part& part, int index, cons
             }
         }
     }
+    addMarks(part, context.selections);
     const auto [from, to] = selection();
     if (from != to && from.part <= index && index <= to.part) {
         QTextCursor cursor(part.document.get());

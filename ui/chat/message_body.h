@@ -1,26 +1,38 @@
 #pragma once
 
+#include <array>
+#include <limits>
 #include <memory>
 #include <utility>
 #include <vector>
 
-#include <QDeadlineTimer>
+#include <QAbstractTextDocumentLayout>
 #include <QWidget>
 
+#include "ui/chat/code_highlight.h"
 #include "ui/chat/markdown_renderer.h"
 
 class QToolButton;
 
 namespace offstage::ui {
 
-// Time for laying out texts, shared by all messages of a conversation.
-struct LayoutBudget {
-    QDeadlineTimer until;
-    bool left = false;  // something had to be left for later
+// What shows of a message, and a little around it: pixels from its top.
+struct LayoutWindow {
+    int top = 0;
+    int bottom = std::numeric_limits<int>::max();
+
+    LayoutWindow below(int y) const {
+        return {top - y, bottom == std::numeric_limits<int>::max() ? bottom : bottom - y};
+    }
+    bool isAll() const { return top <= 0 && bottom == std::numeric_limits<int>::max(); }
 };
 
-// The text of one message: selectable, copyable, painted only where it shows. Markdown is kept as one document per
-// finished segment, which is laid out once; only what still grows is rendered again.
+// What is drawn over the text, by places in its source.
+enum class TextMark { Found, FoundCurrent, Token };
+
+// The text of one message: selectable, copyable, painted only where it shows. Markdown is kept as segments; those in
+// the window have a document each, which is laid out once; those far from it have a height and nothing else. Only what
+// still grows is rendered again.
 class MessageBody : public QWidget {
     Q_OBJECT
 
@@ -34,25 +46,44 @@ class MessageBody : public QWidget {
     void finishMarkdown();
 
     const QString& source() const { return m_source; }
-    QString plainText() const;  // as shown
-    QString selectedText() const;
+    QString plainText();       // as shown
+    QString selectedText();    // formulas as they are written
     int naturalWidth() const;  // of the widest line in the present layout
 
-    // The height at this width. What was laid out at another width, and does not show, is laid out anew only while the
-    // budget lasts; until then its height is an estimate, and `budget.left` is set: ask again in the loop's next turn.
-    int layoutFor(int width, LayoutBudget& budget);
-    int layoutFor(int width);  // everything
+    // The height at this width: exact for what lies in the window, an estimate (or what was measured before) elsewhere.
+    int layoutFor(int width, const LayoutWindow& window);
+    int layoutFor(int width) { return layoutFor(width, {}); }  // everything
     QSize sizeHint() const override;
+
+    // A place that stays where it is while heights above it change: a segment, and pixels below its top.
+    struct Anchor {
+        int segment = -1;
+        int offset = 0;
+    };
+    Anchor anchorAt(int y) const;
+    int yOf(const Anchor& anchor) const;
+    // The top of the line that shows this place of the source; exact when it lies in the window of the last layout.
+    int yOfSource(qsizetype offset) const;
+
+    // Places [first, second) in the source, in order. Exact in paragraphs, code and lists; a formula is marked whole.
+    void setMarks(TextMark mark, const QList<QPair<int, int>>& sourceRanges);
+    qsizetype sourceAt(QPoint at) const;  // -1: none
 
     std::vector<MarkdownSegment> segments() const;
     int renderCount() const { return m_renderCount; }
+    int documentCount() const;
+    bool isBusy() const;  // holds a selection, or the mouse: not to be taken away
 
   public Q_SLOTS:
     void selectAll();
     void copySelection();
+    // The word before or after the one picked last; reports it, as a click with Alt does.
+    void pickWord(bool forward);
 
   Q_SIGNALS:
     void heightChanged();
+    void tokenPicked(qsizetype sourceOffset);
+    void focused();
 
   protected:
     void paintEvent(QPaintEvent* event) override;
@@ -69,13 +100,16 @@ class MessageBody : public QWidget {
   private:
     struct Part {
         MarkdownSegment segment;
-        std::unique_ptr<QTextDocument> document;
+        std::unique_ptr<QTextDocument> document;  // null: far from the window
+        SourceMap map;                            // of the document
         TableColumns columns;
+        QList<LexState> lexStates;    // before each line of code
         QToolButton* copy = nullptr;  // of a code block that begins here; child of this widget
         QRect box;                    // with the card around code
         QPoint textAt;
         int laidOutFor = -1;  // width; -1: not yet
-        int textHeight = 0;
+        int textHeight = 0;   // at that width
+        bool stale = true;    // the document does not show the segment
         bool plain = false;
     };
     struct Place {
@@ -90,14 +124,22 @@ class MessageBody : public QWidget {
     void setPart(size_t index, const MarkdownSegment& segment);
     void truncateParts(size_t count);
     void renderGrowing();
-    void layOutPart(Part& part, int textWidth);
+    void renderPart(size_t index);
+    void colourCode(size_t index, int firstLine);
+    LexState stateBefore(size_t index, const CodeLanguage& language) const;
+    QTextDocument& documentOf(size_t index);
+    void release(Part& part);
+    void layOutPart(size_t index, int textWidth);
+    int estimatedHeight(const Part& part, int textWidth) const;
     void rebuild();
     void makeCopyButton(Part& part);
+    bool isCode(const Part& part) const { return part.segment.kind == MarkdownSegment::Kind::Code && !part.plain; }
     QString codeFrom(int part) const;
     Place placeAt(QPoint at) const;
-    QString anchorAt(QPoint at) const;
+    QTextCharFormat formatAt(QPoint at) const;
     std::pair<Place, Place> selection() const;
     void paintPart(QPainter& painter, const Part& part, int index, const QRect& clip) const;
+    void addMarks(const Part& part, QList<QAbstractTextDocumentLayout::Selection>& selections) const;
     void contentChanged();
 
     QString m_source;
@@ -106,6 +148,11 @@ class MessageBody : public QWidget {
     std::vector<Part> m_parts;
     size_t m_frozen = 0;  // parts that will not be rendered again
     TextStyle m_style;
+    double m_lineHeight = 20;  // of prose, for estimates
+    double m_codeLineHeight = 18;
+    double m_characterWidth = 8;
+    std::array<QList<QPair<int, int>>, 3> m_marks;
+    LayoutWindow m_window;
     Place m_anchor;
     Place m_caret;
     bool m_selecting = false;

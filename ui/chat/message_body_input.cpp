@@ -7,13 +7,51 @@
 #include <QDesktopServices>
 #include <QGuiApplication>
 #include <QMenu>
+#include <QTextBlock>
 #include <QTextCursor>
-#include <QTextDocumentFragment>
+#include <QTextTable>
 #include <QUrl>
 
 #include "ui/chat/message_body.h"
 
 namespace offstage::ui {
+
+namespace {
+
+// What a person expects on the clipboard: formulas as they are written, a table's cells parted by tabs.
+QString textBetween(const QTextDocument& document, int from, int to) {
+    QString text;
+    int row = -1;
+    for (QTextBlock block = document.findBlock(from); block.isValid() && block.position() <= to; block = block.next()) {
+        const QTextTable* table = QTextCursor(block).currentTable();
+        const int itsRow = table ? table->cellAt(block.position()).row() : -1;
+        if (block.position() > from) {
+            text += table && itsRow == row ? u'\t' : u'\n';
+        }
+        row = itsRow;
+        QVariant formula;
+        for (auto it = block.begin(); !it.atEnd(); ++it) {
+            const QTextFragment fragment = it.fragment();
+            const int first = std::max(from, fragment.position());
+            const int last = std::min(to, fragment.position() + fragment.length());
+            if (first >= last) {
+                continue;
+            }
+            const QVariant number = fragment.charFormat().property(kMathNumberProperty);
+            if (!number.isValid()) {
+                text += fragment.text().mid(first - fragment.position(), last - first);
+            } else if (number != formula) {
+                text += fragment.charFormat().property(kMathSourceProperty).toString();
+            }
+            formula = number;
+        }
+    }
+    text.replace(QChar(QChar::LineSeparator), u'\n');
+    text.replace(QChar(QChar::Nbsp), u' ');
+    return text;
+}
+
+}  // namespace
 
 MessageBody::Place MessageBody::placeAt(QPoint at) const {
     Place place;
@@ -22,38 +60,44 @@ MessageBody::Place MessageBody::placeAt(QPoint at) const {
         if (i > 0 && at.y() < part.box.top()) {
             break;
         }
+        if (!part.document || part.stale) {
+            continue;
+        }
         place.part = static_cast<int>(i);
         place.position = part.document->documentLayout()->hitTest(at - part.textAt, Qt::FuzzyHit);
     }
     return place;
 }
 
-QString MessageBody::anchorAt(QPoint at) const {
+QTextCharFormat MessageBody::formatAt(QPoint at) const {
     for (const Part& part : m_parts) {
-        if (part.box.contains(at)) {
-            return part.document->documentLayout()->anchorAt(at - part.textAt);
+        if (part.box.contains(at) && part.document && !part.stale) {
+            return part.document->documentLayout()->formatAt(at - part.textAt).toCharFormat();
         }
     }
     return {};
+}
+
+qsizetype MessageBody::sourceAt(QPoint at) const {
+    const Place place = placeAt(at);
+    return place.part < 0 ? -1 : m_parts[static_cast<size_t>(place.part)].map.sourceAt(place.position);
 }
 
 std::pair<MessageBody::Place, MessageBody::Place> MessageBody::selection() const {
     return m_anchor < m_caret ? std::pair(m_anchor, m_caret) : std::pair(m_caret, m_anchor);
 }
 
-QString MessageBody::selectedText() const {
+QString MessageBody::selectedText() {
     const auto [from, to] = selection();
     QString text;
     for (int i = std::max(0, from.part); i <= to.part && from != to; ++i) {
-        const Part& part = m_parts[static_cast<size_t>(i)];
-        QTextCursor cursor(part.document.get());
-        const int last = std::max(0, part.document->characterCount() - 1);
-        cursor.setPosition(i == from.part ? std::min(from.position, last) : 0);
-        cursor.setPosition(i == to.part ? std::min(to.position, last) : last, QTextCursor::KeepAnchor);
+        const QTextDocument& document = documentOf(static_cast<size_t>(i));
+        const int last = std::max(0, document.characterCount() - 1);
         if (i > from.part) {
-            text += part.segment.continued ? u"\n" : u"\n\n";
+            text += m_parts[static_cast<size_t>(i)].segment.continued ? u"\n" : u"\n\n";
         }
-        text += cursor.selection().toPlainText();
+        text += textBetween(document, i == from.part ? std::min(from.position, last) : 0,
+                            i == to.part ? std::min(to.position, last) : last);
     }
     return text;
 }
@@ -63,7 +107,7 @@ void MessageBody::selectAll() {
         return;
     }
     m_anchor = {0, 0};
-    m_caret = {static_cast<int>(m_parts.size()) - 1, m_parts.back().document->characterCount() - 1};
+    m_caret = {static_cast<int>(m_parts.size()) - 1, documentOf(m_parts.size() - 1).characterCount() - 1};
     update();
 }
 
@@ -79,6 +123,14 @@ void MessageBody::mousePressEvent(QMouseEvent* event) {
         return;
     }
     const Place place = placeAt(event->position().toPoint());
+    if ((event->modifiers() & Qt::AltModifier) != 0) {
+        const qsizetype source = sourceAt(event->position().toPoint());
+        if (source >= 0) {
+            m_anchor = m_caret = place;
+            Q_EMIT tokenPicked(source);
+        }
+        return;
+    }
     if ((event->modifiers() & Qt::ShiftModifier) == 0 || m_anchor.part < 0) {
         m_anchor = place;
     }
@@ -94,9 +146,14 @@ void MessageBody::mouseMoveEvent(QMouseEvent* event) {
         update();
         return;
     }
-    const QString anchor = anchorAt(at);
-    setCursor(anchor.isEmpty() ? Qt::IBeamCursor : Qt::PointingHandCursor);
-    setToolTip(anchor);
+    const QTextCharFormat format = formatAt(at);
+    setCursor(format.anchorHref().isEmpty() ? Qt::IBeamCursor : Qt::PointingHandCursor);
+    const QString formula = format.property(kMathSourceProperty).toString();
+    const QString tip = format.anchorHref().isEmpty() ? formula : format.anchorHref();
+    // Both come from the model: whatever they hold is shown as characters.
+    setToolTip(tip.isEmpty()
+                   ? tip
+                   : QStringLiteral("<qt>%1</qt>").arg(tip.toHtmlEscaped().replace(u'\n', QStringLiteral("<br>"))));
 }
 
 void MessageBody::mouseReleaseEvent(QMouseEvent* event) {
@@ -105,7 +162,7 @@ void MessageBody::mouseReleaseEvent(QMouseEvent* event) {
     }
     m_selecting = false;
     if (m_anchor == m_caret) {
-        const QString anchor = anchorAt(event->position().toPoint());
+        const QString anchor = formatAt(event->position().toPoint()).anchorHref();
         if (!anchor.isEmpty()) {
             QDesktopServices::openUrl(QUrl(anchor));  // http, https and mailto only: see renderSegment()
         }
@@ -117,7 +174,7 @@ void MessageBody::mouseDoubleClickEvent(QMouseEvent* event) {
     if (place.part < 0 || event->button() != Qt::LeftButton) {
         return;
     }
-    QTextCursor word(m_parts[static_cast<size_t>(place.part)].document.get());
+    QTextCursor word(&documentOf(static_cast<size_t>(place.part)));
     word.setPosition(place.position);
     word.select(QTextCursor::WordUnderCursor);
     m_anchor = {place.part, word.selectionStart()};
@@ -130,8 +187,56 @@ void MessageBody::keyPressEvent(QKeyEvent* event) {
         copySelection();
     } else if (event->matches(QKeySequence::SelectAll)) {
         selectAll();
+    } else if (event->modifiers() == Qt::AltModifier &&
+               (event->key() == Qt::Key_Left || event->key() == Qt::Key_Right)) {
+        pickWord(event->key() == Qt::Key_Right);
     } else {
         event->ignore();  // scrolling keys belong to the conversation
+    }
+}
+
+void MessageBody::pickWord(bool forward) {
+    if (m_parts.empty()) {
+        return;
+    }
+    // From what was picked last; at first from the top of what shows.
+    size_t part = m_caret.part >= 0 ? static_cast<size_t>(m_caret.part) : 0;
+    QTextCursor cursor(&documentOf(part));
+    cursor.setPosition(std::clamp(m_caret.part < 0 ? 0
+                                  : forward        ? m_caret.position
+                                                   : m_anchor.position,
+                                  0, std::max(0, documentOf(part).characterCount() - 1)));
+    bool first = m_caret.part < 0;
+    const auto isWord = [&cursor] {
+        QTextCursor word = cursor;
+        word.select(QTextCursor::WordUnderCursor);
+        const QString text = word.selectedText();
+        return std::any_of(text.begin(), text.end(), [](QChar c) { return c.isLetterOrNumber(); });
+    };
+    while (true) {
+        const bool moved = first || cursor.movePosition(forward ? QTextCursor::NextWord : QTextCursor::PreviousWord);
+        first = false;
+        if (!moved) {
+            if (forward ? part + 1 >= m_parts.size() : part == 0) {
+                return;
+            }
+            part += forward ? 1 : static_cast<size_t>(-1);
+            cursor = QTextCursor(&documentOf(part));
+            cursor.movePosition(forward ? QTextCursor::Start : QTextCursor::End);
+            first = forward;
+            continue;
+        }
+        if (isWord()) {
+            break;
+        }
+    }
+    cursor.select(QTextCursor::WordUnderCursor);
+    m_anchor = {static_cast<int>(part), cursor.selectionStart()};
+    m_caret = {static_cast<int>(part), cursor.selectionEnd()};
+    update();
+    const qsizetype source = m_parts[part].map.sourceAt(cursor.selectionStart());
+    if (source >= 0) {
+        Q_EMIT tokenPicked(source);
     }
 }
 
@@ -140,7 +245,12 @@ void MessageBody::contextMenuEvent(QContextMenuEvent* event) {
     QAction* copy = menu.addAction(tr("&Copy"), this, &MessageBody::copySelection);
     copy->setEnabled(!selectedText().isEmpty());
     menu.addAction(tr("Copy the whole &message"), this, [this] { QGuiApplication::clipboard()->setText(m_source); });
-    const QString anchor = anchorAt(event->pos());
+    if (!m_isPlain) {
+        const qsizetype source = sourceAt(event->pos());
+        QAction* pick = menu.addAction(tr("&Pick this token"), this, [this, source] { Q_EMIT tokenPicked(source); });
+        pick->setEnabled(source >= 0);
+    }
+    const QString anchor = formatAt(event->pos()).anchorHref();
     if (!anchor.isEmpty()) {
         menu.addAction(tr("Copy the &link"), this, [anchor] { QGuiApplication::clipboard()->setText(anchor); });
     }
@@ -154,6 +264,7 @@ void MessageBody::focusInEvent(QFocusEvent* event) {
     m_focusByKey = event->reason() == Qt::TabFocusReason || event->reason() == Qt::BacktabFocusReason;
     QWidget::focusInEvent(event);
     update();
+    Q_EMIT focused();
 }
 
 void MessageBody::focusOutEvent(QFocusEvent* event) {

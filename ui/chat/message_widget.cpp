@@ -5,12 +5,14 @@
 #include <QClipboard>
 #include <QEvent>
 #include <QGuiApplication>
+#include <QHash>
 #include <QLabel>
 #include <QPainter>
+#include <QPlainTextEdit>
 #include <QTimer>
 #include <QToolButton>
 
-#include "ui/chat/message_body.h"
+#include "ui/chat/message_editor.h"
 #include "ui/format.h"
 #include "ui/icons.h"
 #include "ui/theme.h"
@@ -25,16 +27,24 @@ constexpr int kBubblePadBottom = 8;  // the last line brings its own space below
 constexpr int kCaptionGap = 6;
 constexpr double kBubbleCorner = 14;
 constexpr double kBubbleShare = 0.84;  // of the width, at most
+constexpr int kButton = 26;
+constexpr int kAuthorGap = 6;
+constexpr qsizetype kShortPrompt = 2000;  // characters; a longer one fills the widest bubble
+
+// Drawing an icon is dearer than all else of a message's buttons.
+QIcon mutedIcon(const QString& name, const QColor& colour) {
+    static QHash<QPair<QString, QRgb>, QIcon> made;
+    QIcon& icon = made[{name, colour.rgba()}];
+    if (icon.isNull()) {
+        icon = colouredIcon(name, colour);
+    }
+    return icon;
+}
 
 }  // namespace
 
 MessageWidget::MessageWidget(const Message& message, QWidget* parent)
-    : QWidget(parent), m_body(new MessageBody(this)), m_caption(new QLabel(this)), m_copy(new QToolButton(this)) {
-    m_copy->setAutoRaise(true);
-    m_copy->setIconSize({16, 16});
-    m_copy->setToolTip(tr("Copy the whole message"));
-    m_copy->setAccessibleName(tr("Copy the whole message"));
-    connect(m_copy, &QToolButton::clicked, this, &MessageWidget::copy);
+    : QWidget(parent), m_body(new MessageBody(this)), m_caption(new QLabel(this)) {
     m_caption->setTextFormat(Qt::PlainText);
     if (message.kind == Message::Kind::Answer) {
         m_author = new QLabel(this);
@@ -46,6 +56,11 @@ MessageWidget::MessageWidget(const Message& message, QWidget* parent)
             Q_EMIT heightChanged();
         }
     });
+    connect(m_body, &MessageBody::tokenPicked, this, [this](qsizetype offset) {
+        if (!isPrompt()) {
+            Q_EMIT tokenPicked(m_message.id, static_cast<int>(offset));
+        }
+    });
     restyle();
     m_message.kind = message.kind;
     m_message.text = QString(u'\0');  // differs from any text: setMessage() shows the first one
@@ -53,15 +68,14 @@ MessageWidget::MessageWidget(const Message& message, QWidget* parent)
 }
 
 void MessageWidget::setMessage(const Message& message) {
-    const bool complete = message.state != Message::State::Streaming && message.state != Message::State::Waiting;
     const QString shown = m_message.text;
     m_message = message;
-    if (message.kind == Message::Kind::Prompt) {
+    const bool complete = isComplete();
+    if (isPrompt()) {
         if (shown != message.text) {
             m_body->setPlainText(message.text);
         }
         m_body->setAccessibleName(tr("Your message"));
-        m_body->setAccessibleDescription(message.text);
     } else {
         if (m_body->source() != message.text) {
             m_body->setMarkdown(message.text, complete);
@@ -71,13 +85,27 @@ void MessageWidget::setMessage(const Message& message) {
         m_shownComplete = complete;
         m_author->setText(message.author.isEmpty() ? tr("Offstage") : message.author);
         m_body->setAccessibleName(tr("Answer"));
-        if (complete) {
-            m_body->setAccessibleDescription(m_body->plainText());
-        }
     }
-    m_caption->setText(caption());
-    m_caption->setVisible(!m_caption->text().isEmpty());
-    m_copy->setVisible(!message.text.isEmpty() && complete);
+    if (complete) {
+        m_body->setAccessibleDescription(message.text);
+    }
+    m_caption->setText(message.note);
+    m_caption->setVisible(!message.note.isEmpty());
+    refreshBranches();
+    refreshActions();
+    const bool hasFigures = message.figures && message.figures->tokensIn > 0;
+    if (hasFigures && !m_figures) {
+        m_figures = makeButton({}, {});
+        m_figures->setToolButtonStyle(Qt::ToolButtonTextOnly);
+        connect(m_figures, &QToolButton::clicked, this, [this] { Q_EMIT tokenTimelineRequested(m_message.id); });
+        restyle();
+    }
+    if (m_figures) {
+        const QString figures = hasFigures ? figuresText(*message.figures) : QString();
+        m_figures->setVisible(hasFigures);
+        m_figures->setAccessibleName(tr("Figures of this answer: %1").arg(figures));
+        m_figures->setToolTip(tr("%1\nClick for the timeline of its tokens").arg(figures));
+    }
     Q_EMIT heightChanged();
 }
 
@@ -86,66 +114,265 @@ void MessageWidget::appendText(const QString& text) {
     m_body->appendMarkdown(text);
 }
 
-QString MessageWidget::caption() const {
-    QStringList parts;
-    if (!m_message.note.isEmpty()) {
-        parts << m_message.note;
+QToolButton* MessageWidget::makeButton(const QString& icon, const QString& name) {
+    auto* button = new QToolButton(this);
+    button->setAutoRaise(true);
+    button->setIconSize({16, 16});
+    button->setToolTip(name);
+    button->setAccessibleName(name);
+    button->setProperty("iconName", icon);
+    if (!icon.isEmpty()) {
+        button->setIcon(mutedIcon(icon, Colours::of(palette()).muted));
     }
-    if (m_message.figures && m_message.figures->tokensIn > 0) {
-        parts << figuresText(*m_message.figures);
-    }
-    return parts.join(QStringLiteral(" · "));
+    button->hide();
+    return button;
 }
 
-int MessageWidget::layoutFor(int width, LayoutBudget& budget) {
+void MessageWidget::makeActions() {
+    if (m_copy) {
+        return;
+    }
+    m_copy = makeButton(QStringLiteral("copy"), tr("Copy the whole message"));
+    connect(m_copy, &QToolButton::clicked, this, &MessageWidget::copy);
+    if (isPrompt()) {
+        m_edit = makeButton(QStringLiteral("edit"), tr("Edit this message: a new branch"));
+        connect(m_edit, &QToolButton::clicked, this, &MessageWidget::startEditing);
+        return;
+    }
+    m_again = makeButton(QStringLiteral("again"), tr("Answer again: a new branch"));
+    connect(m_again, &QToolButton::clicked, this, [this] { Q_EMIT regenerateRequested(m_message.id); });
+    m_continue = makeButton(QStringLiteral("continue"), tr("Continue this answer"));
+    connect(m_continue, &QToolButton::clicked, this, [this] { Q_EMIT continueRequested(m_message.id); });
+}
+
+void MessageWidget::refreshActions() {
+    const bool complete = isComplete() && !m_editor;
+    const bool wanted = complete && (m_hovered || m_focusInside || (m_isLast && !isPrompt()));
+    if (wanted) {
+        makeActions();
+    }
+    if (!m_copy) {
+        return;
+    }
+    m_copy->setVisible(wanted && !m_message.text.isEmpty());
+    if (m_edit) {
+        m_edit->setVisible(wanted);
+    }
+    if (m_again) {
+        m_again->setVisible(wanted);
+        const bool cutShort = m_message.state == Message::State::Stopped || m_message.state == Message::State::Failed;
+        m_continue->setVisible(wanted && cutShort && !m_message.text.isEmpty());
+    }
+    m_arranging = true;
+    layOutFooter(width(), isPrompt() ? (m_editor ? 0 : m_bubble.bottom() + 1) : m_body->geometry().bottom() + 1);
+    m_arranging = false;
+}
+
+void MessageWidget::refreshBranches() {
+    const bool several = m_message.branches > 1;
+    if (several && !m_branch) {
+        m_previous = makeButton(QStringLiteral("left"), tr("The branch before"));
+        m_next = makeButton(QStringLiteral("right"), tr("The next branch"));
+        m_branch = new QLabel(this);
+        m_branch->setTextFormat(Qt::PlainText);
+        m_branch->setAlignment(Qt::AlignCenter);
+        connect(m_previous, &QToolButton::clicked, this,
+                [this] { Q_EMIT branchRequested(m_message.id, m_message.branch - 1); });
+        connect(m_next, &QToolButton::clicked, this,
+                [this] { Q_EMIT branchRequested(m_message.id, m_message.branch + 1); });
+        restyle();
+    }
+    if (!m_branch) {
+        return;
+    }
+    const QString text = tr("%1/%2").arg(m_message.branch + 1).arg(m_message.branches);
+    m_branch->setText(text);
+    m_branch->setAccessibleName(tr("Branch %1 of %2").arg(m_message.branch + 1).arg(m_message.branches));
+    m_branch->setToolTip(m_branch->accessibleName());
+    m_previous->setEnabled(m_message.branch > 0);
+    m_next->setEnabled(m_message.branch + 1 < m_message.branches);
+    for (QWidget* widget :
+         {static_cast<QWidget*>(m_previous), static_cast<QWidget*>(m_next), static_cast<QWidget*>(m_branch)}) {
+        widget->setVisible(several && !m_editor);
+    }
+}
+
+void MessageWidget::setIsLast(bool last) {
+    if (m_isLast != last) {
+        m_isLast = last;
+        refreshActions();
+    }
+}
+
+void MessageWidget::setFocusInside(bool inside) {
+    if (m_focusInside != inside) {
+        m_focusInside = inside;
+        refreshActions();
+    }
+}
+
+void MessageWidget::startEditing() {
+    if (!isPrompt() || m_editor) {
+        return;
+    }
+    m_editor = new MessageEditor(m_message.text, this);
+    connect(m_editor, &MessageEditor::left, this, &MessageWidget::stopEditing);
+    connect(m_editor, &MessageEditor::heightChanged, this, &MessageWidget::heightChanged);
+    connect(m_editor, &MessageEditor::accepted, this, [this](const QString& text) {
+        stopEditing();
+        if (text != m_message.text) {
+            Q_EMIT promptEdited(m_message.id, text);
+        }
+    });
+    m_body->hide();
+    m_editor->show();
+    refreshBranches();
+    refreshActions();
+    update();
+    Q_EMIT heightChanged();
+    m_editor->edit().setFocus();
+}
+
+void MessageWidget::stopEditing() {
+    if (!m_editor) {
+        return;
+    }
+    m_editor->hide();
+    m_editor->deleteLater();  // its own signal may have led here
+    m_editor = nullptr;
+    m_body->show();
+    m_body->setFocus();
+    refreshBranches();
+    refreshActions();
+    update();
+    Q_EMIT heightChanged();
+}
+
+int MessageWidget::layoutFor(int width, const LayoutWindow& window) {
     m_arranging = true;
     int y = 0;
-    if (m_message.kind == Message::Kind::Prompt) {
+    if (m_editor) {
+        const int height = m_editor->heightAt(width);
+        m_editor->setGeometry(0, 0, width, height);
+        m_bubble = {};
+        m_arranging = false;
+        return height;
+    }
+    if (isPrompt()) {
         const int widest = std::max(80, static_cast<int>(width * kBubbleShare) - 2 * kBubblePadX);
         if (m_bubbleFor != width) {
             // The bubble is as wide as its longest line: laid out at the widest, then at that.
-            m_body->layoutFor(widest);
-            m_textWidth = std::clamp(m_body->naturalWidth() + 1, 24, widest);
+            m_textWidth = widest;
+            if (m_message.text.size() <= kShortPrompt) {
+                m_body->layoutFor(widest);
+                m_textWidth = std::clamp(m_body->naturalWidth() + 1, 24, widest);
+            }
             m_bubbleFor = width;
         }
-        const int textWidth = m_textWidth;
-        const int textHeight = m_body->layoutFor(textWidth);
-        m_bubble = QRect(width - textWidth - 2 * kBubblePadX, 0, textWidth + 2 * kBubblePadX,
+        const int textHeight = m_body->layoutFor(m_textWidth, window.below(kBubblePadTop));
+        m_bubble = QRect(width - m_textWidth - 2 * kBubblePadX, 0, m_textWidth + 2 * kBubblePadX,
                          textHeight + kBubblePadTop + kBubblePadBottom);
         m_body->setGeometry(m_bubble.adjusted(kBubblePadX, kBubblePadTop, -kBubblePadX, -kBubblePadBottom));
         y = m_bubble.bottom() + 1;
     } else {
         m_author->setGeometry(0, 0, width, m_author->sizeHint().height());
-        y = m_author->height() + 6;
-        const int height = m_body->layoutFor(width, budget);
+        y = m_author->height() + kAuthorGap;
+        const int height = m_body->layoutFor(width, window.below(y));
         m_body->setGeometry(0, y, width, height);
         y += height;
     }
-    const QSize button = m_copy->sizeHint();
-    const bool hasRow = !m_copy->isHidden() || !m_caption->isHidden();
-    if (hasRow) {
-        y += m_body->source().isEmpty() ? 0 : kCaptionGap;
-        const bool right = m_message.kind == Message::Kind::Prompt;
-        const int buttonWidth = m_copy->isHidden() ? 0 : button.width() + 6;
-        m_caption->setWordWrap(false);
-        const int natural = m_caption->sizeHint().width();
-        const int captionWidth = std::min(natural, width - buttonWidth);
-        m_caption->setWordWrap(natural > captionWidth);
-        const int captionHeight = m_caption->isHidden()   ? 0
-                                  : m_caption->wordWrap() ? m_caption->heightForWidth(captionWidth)
-                                                          : m_caption->sizeHint().height();
-        const int row = std::max(captionHeight, button.height());
-        m_copy->setGeometry(right ? width - button.width() : -4, y, button.width(), button.height());
-        const int x = right ? width - buttonWidth - captionWidth : std::max(0, buttonWidth - 4);
-        m_caption->setGeometry(x, y + std::max(0, (button.height() - captionHeight) / 2), captionWidth, captionHeight);
-        y += row;
-    }
+    y = layOutFooter(width, y);
     m_arranging = false;
     return y;
 }
 
+// The row below the text; as high with its buttons as without, so that hovering moves nothing.
+int MessageWidget::layOutFooter(int width, int y) {
+    const bool hasRow = isComplete() || !m_caption->isHidden();
+    if (!hasRow || m_editor) {
+        return y;
+    }
+    y += m_body->source().isEmpty() ? 0 : kCaptionGap;
+    const bool right = isPrompt();
+    QList<QWidget*> row;
+    if (m_branch && !m_branch->isHidden()) {
+        row << m_previous << m_branch << m_next;
+    }
+    for (QToolButton* button : {m_copy, m_edit, m_again, m_continue}) {
+        if (button && !button->isHidden()) {
+            row << button;
+        }
+    }
+    int used = 0;
+    for (QWidget* widget : row) {
+        used += widget == m_branch ? widget->sizeHint().width() + 4 : kButton;
+    }
+    int x = right ? width - used : -4;
+    for (QWidget* widget : row) {
+        const int w = widget == m_branch ? widget->sizeHint().width() + 4 : kButton;
+        widget->setGeometry(x, y, w, kButton);
+        x += w;
+    }
+    // Behind the buttons, always in the same place: what they may take is kept free.
+    const int buttons = isComplete() ? (right ? 2 : 3) * kButton + (m_branch && !m_branch->isHidden() ? 84 : 0) : 0;
+    const int free = std::max(60, width - std::max(used, buttons) - 6);
+    int bottom = y + (isComplete() ? kButton : 0);
+    if (m_figures && !m_figures->isHidden()) {
+        const QString text = figuresText(*m_message.figures);
+        const int natural = m_figures->fontMetrics().horizontalAdvance(text) + 14;
+        // Where it does not fit beside the buttons it gets a line of its own.
+        const bool own = natural > free;
+        const int w = std::min(natural, own ? width : free);
+        m_figures->setText(m_figures->fontMetrics().elidedText(text, Qt::ElideRight, w - 10));
+        m_figures->setGeometry(own ? -4 : std::max(used, buttons) + 2, own ? bottom : y, w, kButton);
+        bottom = own ? bottom + kButton : bottom;
+    }
+    if (!m_caption->isHidden()) {
+        const bool besides = !m_figures || m_figures->isHidden();
+        m_caption->setWordWrap(false);
+        const int natural = m_caption->sizeHint().width();
+        const bool fits = besides && natural <= free;
+        const int w = std::min(natural, width);
+        m_caption->setWordWrap(!fits && natural > w);
+        const int h = m_caption->wordWrap() ? m_caption->heightForWidth(w) : m_caption->sizeHint().height();
+        if (fits) {
+            const int at =
+                right ? width - std::max(used, buttons) - natural - 2 : std::max(used, buttons) + (buttons > 0 ? 4 : 0);
+            m_caption->setGeometry(at, y + std::max(0, (kButton - h) / 2), natural, h);
+            bottom = std::max(bottom, y + std::max(h, kButton));
+        } else {
+            m_caption->setGeometry(right ? width - w : 0, bottom, w, h);
+            bottom += h;
+        }
+    }
+    return bottom;
+}
+
+MessageBody::Anchor MessageWidget::anchorAt(int y) const {
+    return m_editor ? MessageBody::Anchor{-1, y - m_body->y()} : m_body->anchorAt(y - m_body->y());
+}
+
+int MessageWidget::yOf(const MessageBody::Anchor& anchor) const {
+    return m_body->y() + m_body->yOf(anchor);
+}
+
+int MessageWidget::yOfSource(qsizetype offset) const {
+    return m_body->y() + m_body->yOfSource(offset);
+}
+
+int MessageWidget::estimatedHeight(const Message& message, int width, const QFontMetrics& metrics) {
+    const bool prompt = message.kind == Message::Kind::Prompt;
+    const double textWidth = prompt ? std::max(80.0, width * kBubbleShare - 2 * kBubblePadX) : width;
+    const auto breaks = static_cast<double>(message.text.count(u'\n'));
+    const double wrapped = static_cast<double>(message.text.size()) * metrics.averageCharWidth() / textWidth;
+    const double line = metrics.height() * 1.32;
+    const int frame = prompt ? kBubblePadTop + kBubblePadBottom : metrics.height() + kAuthorGap;
+    // A text's last lines are half empty; a paragraph's end brings a gap.
+    return frame + static_cast<int>(line * (1 + wrapped * 0.9 + breaks * 0.75)) + kCaptionGap + kButton;
+}
+
 void MessageWidget::paintEvent(QPaintEvent*) {
-    if (m_message.kind != Message::Kind::Prompt) {
+    if (!isPrompt() || m_editor) {
         return;
     }
     QPainter painter(this);
@@ -164,24 +391,52 @@ void MessageWidget::changeEvent(QEvent* event) {
     }
 }
 
+void MessageWidget::enterEvent(QEnterEvent* event) {
+    QWidget::enterEvent(event);
+    m_hovered = true;
+    refreshActions();
+}
+
+void MessageWidget::leaveEvent(QEvent* event) {
+    QWidget::leaveEvent(event);
+    m_hovered = false;
+    refreshActions();
+}
+
 void MessageWidget::restyle() {
     const Colours colours = Colours::of(palette());
-    m_caption->setForegroundRole(QPalette::PlaceholderText);
     QFont small = font();
     small.setPointSizeF(small.pointSizeF() * 0.88);
-    m_caption->setFont(small);
+    for (QLabel* label : {m_caption, m_branch}) {
+        if (label) {
+            label->setForegroundRole(QPalette::PlaceholderText);
+            label->setFont(small);
+        }
+    }
     if (m_author) {
         m_author->setForegroundRole(QPalette::PlaceholderText);
         QFont name = small;
         name.setWeight(QFont::DemiBold);
         m_author->setFont(name);
     }
-    m_copy->setIcon(colouredIcon(QStringLiteral("copy"), colours.muted));
+    if (m_figures) {
+        m_figures->setFont(small);
+        QPalette muted = palette();
+        muted.setColor(QPalette::ButtonText, colours.muted);
+        if (m_figures->palette().color(QPalette::ButtonText) != colours.muted) {
+            m_figures->setPalette(muted);
+        }
+    }
+    for (QToolButton* button : {m_copy, m_edit, m_again, m_continue, m_previous, m_next}) {
+        if (button) {
+            button->setIcon(mutedIcon(button->property("iconName").toString(), colours.muted));
+        }
+    }
 }
 
 void MessageWidget::copy() {
     QGuiApplication::clipboard()->setText(m_message.text);
-    m_copy->setIcon(colouredIcon(QStringLiteral("check"), Colours::of(palette()).accent));
+    m_copy->setIcon(mutedIcon(QStringLiteral("check"), Colours::of(palette()).accent));
     QTimer::singleShot(1200, this, &MessageWidget::restyle);
 }
 

@@ -3,16 +3,17 @@
 #include <QWidget>
 
 #include "ui/chat/message.h"
+#include "ui/chat/message_body.h"
 
 class QLabel;
 class QToolButton;
 
 namespace offstage::ui {
 
-class MessageBody;
-struct LayoutBudget;
+class MessageEditor;
 
-// A prompt (a bubble at the right) or an answer (the full width), with its caption and its Copy button.
+// A prompt (a bubble at the right) or an answer (the full width), with its caption, its branches, and what can be done
+// with it. The buttons appear under the mouse, with the keyboard's focus, and under the last answer.
 class MessageWidget : public QWidget {
     Q_OBJECT
 
@@ -21,36 +22,77 @@ class MessageWidget : public QWidget {
 
     MessageId messageId() const { return m_message.id; }
     MessageBody& body() const { return *m_body; }
+    MessageEditor* editor() const { return m_editor; }  // null: not being edited
 
     void setMessage(const Message& message);
     // Text that the message already holds, not yet shown.
     void appendText(const QString& text);
+    void setIsLast(bool last);
+    void setFocusInside(bool inside);
+    void startEditing();
+    void stopEditing();
+    bool isBusy() const { return m_editor || m_body->isBusy() || m_focusInside; }
 
-    // Lays out for this width and says the height.
-    int layoutFor(int width, LayoutBudget& budget);
+    // Lays out what lies in the window and says the height.
+    int layoutFor(int width, const LayoutWindow& window);
+    // A place that keeps its y while heights above it change.
+    MessageBody::Anchor anchorAt(int y) const;
+    int yOf(const MessageBody::Anchor& anchor) const;
+    int yOfSource(qsizetype offset) const;
+
+    // The height of a message that has no widget, from the length of its text.
+    static int estimatedHeight(const Message& message, int width, const QFontMetrics& metrics);
 
   Q_SIGNALS:
     void heightChanged();
+    void promptEdited(offstage::ui::MessageId id, const QString& text);
+    void regenerateRequested(offstage::ui::MessageId id);
+    void continueRequested(offstage::ui::MessageId id);
+    void branchRequested(offstage::ui::MessageId id, int branch);
+    void tokenTimelineRequested(offstage::ui::MessageId id);
+    void tokenPicked(offstage::ui::MessageId id, int sourceOffset);
 
   protected:
     void paintEvent(QPaintEvent* event) override;
     void changeEvent(QEvent* event) override;
+    void enterEvent(QEnterEvent* event) override;
+    void leaveEvent(QEvent* event) override;
 
   private:
+    QToolButton* makeButton(const QString& icon, const QString& name);
+    void makeActions();
+    void refreshActions();
+    void refreshBranches();
+    int layOutFooter(int width, int y);
     void copy();
     void restyle();
-    QString caption() const;
+    bool isPrompt() const { return m_message.kind == Message::Kind::Prompt; }
+    bool isComplete() const {
+        return m_message.state != Message::State::Streaming && m_message.state != Message::State::Waiting;
+    }
 
     Message m_message;
     bool m_shownComplete = false;
     QLabel* m_author = nullptr;  // of an answer
     MessageBody* m_body;
     QLabel* m_caption;
-    QToolButton* m_copy;
+    // Made when first needed; null until then.
+    QToolButton* m_copy = nullptr;
+    QToolButton* m_edit = nullptr;
+    QToolButton* m_again = nullptr;
+    QToolButton* m_continue = nullptr;
+    QToolButton* m_previous = nullptr;
+    QToolButton* m_next = nullptr;
+    QLabel* m_branch = nullptr;
+    QToolButton* m_figures = nullptr;
+    MessageEditor* m_editor = nullptr;
     QRect m_bubble;
     int m_bubbleFor = -1;  // the width it was made for
     int m_textWidth = 0;   // inside it
     bool m_arranging = false;
+    bool m_hovered = false;
+    bool m_focusInside = false;
+    bool m_isLast = false;
 };
 
 }  // namespace offstage::ui

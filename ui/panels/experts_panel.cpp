@@ -2,147 +2,266 @@
 
 #include <algorithm>
 
+#include <QCheckBox>
 #include <QComboBox>
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QLocale>
+#include <QMenu>
+#include <QToolButton>
 #include <QVBoxLayout>
 
 #include "ui/engine_controller.h"
-#include "ui/panels/snapshot_poller.h"
+#include "ui/panels/expert_actions.h"
+#include "ui/panels/selection.h"
 
 namespace offstage::ui {
 
 namespace {
 
-QString percent(double share) {
-    return QLocale().toString(100 * share, 'f', 1) + QStringLiteral(" %");
-}
+constexpr int kReadoutLines = 5;
+constexpr int kPlanIntervalMs = 1000;  // between two looks at what the placement was planned with
+constexpr double kFaintest = 0.3;      // brightness of an expert that was not called lately
 
 }  // namespace
 
 ExpertsPanel::ExpertsPanel(EngineController& engine, QWidget* parent)
-    : QWidget(parent),
-      m_span(new QComboBox),
+    : Panel(engine, parent),
+      m_channel(new QComboBox),
+      m_fading(new QCheckBox(tr("&Fade the idle"))),
       m_map(new HeatMap),
       m_legend(new HeatMapLegend),
       m_readout(new QLabel),
-      m_poller(nullptr) {
-    m_span->addItem(tr("Last %1 tokens").arg(engine::kRoutingWindow));
-    m_span->addItem(tr("Conversation"));
-    m_span->setAccessibleName(tr("Which tokens are counted"));
-    m_span->setToolTip(tr("Which tokens are counted: prompt and answer, the latest ones or all of the conversation"));
+      m_change(new QToolButton),
+      m_actions(new ExpertActions(engine, this)) {
+    for (int i = 0; i < kExpertChannels; ++i) {
+        m_channel->addItem(channelName(static_cast<ExpertChannel>(i)));
+        m_channel->setItemData(i, channelExplanation(static_cast<ExpertChannel>(i)), Qt::ToolTipRole);
+    }
+    m_channel->setAccessibleName(tr("What is shown of each expert"));
+    m_channel->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    m_channel->setMinimumContentsLength(12);
     auto* label = new QLabel(tr("&Show"));
-    label->setBuddy(m_span);
+    label->setBuddy(m_channel);
+    m_fading->setChecked(true);
+    m_fading->setToolTip(tr("Shows experts that were not called lately in a faint colour"));
+    m_fading->setAccessibleName(tr("Fade experts that were not called lately"));
 
     m_map->setTitles(tr("layers"), tr("experts"));
     m_map->setEmptyText(tr("When the model reads or writes, this shows which experts its router calls."));
     m_map->setAccessibleName(tr("Expert heat map"));
     m_map->setAccessibleDescription(
-        tr("Share of tokens that the router sent to each expert, by layer. Arrow keys move from cell to cell."));
+        tr("Layers by experts. Arrow keys move from cell to cell, Return selects an expert, the menu key changes it."));
     m_readout->setTextFormat(Qt::PlainText);
     m_readout->setWordWrap(true);
     m_readout->setAlignment(Qt::AlignTop | Qt::AlignLeft);
-    m_readout->setMinimumHeight(3 * fontMetrics().lineSpacing() + 2);
+    m_readout->setMinimumHeight(kReadoutLines * fontMetrics().lineSpacing() + 2);
     m_readout->setAccessibleName(tr("Numbers of the chosen expert"));
+    m_change->setText(tr("C&hange"));
+    m_change->setToolTip(tr("Pin, evict or change the precision of the selected expert"));
+    m_change->setAccessibleName(tr("Change the selected expert"));
+    m_change->setPopupMode(QToolButton::InstantPopup);
+    m_change->setToolButtonStyle(Qt::ToolButtonTextOnly);
+    m_change->setFocusPolicy(Qt::TabFocus);
+    auto* menu = new QMenu(m_change);
+    menu->setToolTipsVisible(true);
+    m_change->setMenu(menu);
+    m_change->setEnabled(false);
 
     auto* top = new QHBoxLayout;
     top->addWidget(label);
-    top->addWidget(m_span, 1);
-    auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(12, 10, 12, 10);
-    column->setSpacing(8);
-    column->addLayout(top);
-    column->addWidget(m_map, 100);
-    column->addWidget(m_legend);
-    column->addWidget(m_readout);
-    column->addStretch(1);
+    top->addWidget(m_channel, 1);
+    top->addWidget(m_fading);
+    auto* bottom = new QHBoxLayout;
+    bottom->addWidget(m_readout, 1);
+    bottom->addWidget(m_change, 0, Qt::AlignTop);
+    body().addLayout(top);
+    body().addWidget(m_map, 100);
+    body().addWidget(m_legend);
+    body().addLayout(bottom);
+    body().addStretch(1);
+    setEmptyText(tr("Open a model to see its experts."));
 
-    m_poller = new SnapshotPoller(engine, *this);
-    connect(m_poller, &SnapshotPoller::changed, this, &ExpertsPanel::setSnapshot);
-    connect(m_span, &QComboBox::currentIndexChanged, this, &ExpertsPanel::refresh);
+    connect(m_channel, &QComboBox::currentIndexChanged, this, &ExpertsPanel::refresh);
+    connect(m_fading, &QCheckBox::toggled, this, &ExpertsPanel::refresh);
     connect(m_map, &HeatMap::currentChanged, this, &ExpertsPanel::refreshReadout);
+    connect(m_map, &HeatMap::cellClicked, this, &ExpertsPanel::click);
+    connect(m_map, &HeatMap::cellMenuRequested, this, [this](HeatMap::Cell cell, QMenu* on) { fillMenu(*on, cell); });
+    connect(menu, &QMenu::aboutToShow, this, [this, menu] {
+        menu->clear();
+        if (const auto cell = m_map->selected()) {
+            fillMenu(*menu, *cell);
+        }
+    });
+    connect(m_actions, &ExpertActions::said, this,
+            [this](const QString& text, bool isProblem) { say(text, isProblem ? Notice::Problem : Notice::Plain); });
     refresh();
+}
+
+void ExpertsPanel::setSelection(Selection& selection) {
+    m_selection = &selection;
+    connect(m_selection, &Selection::tokenChanged, this, &ExpertsPanel::refreshRings);
+    connect(m_selection, &Selection::expertChanged, this, [this] {
+        const auto& expert = m_selection->expert();
+        m_map->setSelected(expert ? std::optional(HeatMap::Cell{expert->layer, expert->expert}) : std::nullopt);
+        m_change->setEnabled(m_map->selected().has_value());
+        refreshReadout();
+    });
+    connect(m_selection, &Selection::underlined, this, &ExpertsPanel::refreshReadout);
+    refreshRings();
 }
 
 QString ExpertsPanel::readout() const {
     return m_readout->text();
 }
 
-ExpertsPanel::Span ExpertsPanel::span() const {
-    return m_span->currentIndex() == 0 ? Span::Window : Span::Conversation;
+ExpertChannel ExpertsPanel::channel() const {
+    return static_cast<ExpertChannel>(m_channel->currentIndex());
 }
 
-void ExpertsPanel::setSpan(Span span) {
-    m_span->setCurrentIndex(span == Span::Window ? 0 : 1);
+void ExpertsPanel::setChannel(ExpertChannel channel) {
+    m_channel->setCurrentIndex(static_cast<int>(channel));
 }
 
-void ExpertsPanel::setSnapshot(const engine::Snapshot& snapshot) {
-    m_snapshot = snapshot;
+void ExpertsPanel::setFading(bool on) {
+    m_fading->setChecked(on);
+}
+
+bool ExpertsPanel::hasOwnMemory() const {
+    return snapshot().vram.total > 0 || (engine().model() && engine().model()->device != "cpu");
+}
+
+void ExpertsPanel::modelChanged() {
+    m_sincePlanned.invalidate();
+    m_map->setSelected(std::nullopt);
+    m_change->setEnabled(false);
+    say({});
     refresh();
 }
 
-qint64 ExpertsPanel::tokensSeen() const {
-    return span() == Span::Window ? m_snapshot.window_tokens : m_snapshot.conversation_tokens;
+void ExpertsPanel::showSnapshot(const engine::Snapshot&) {
+    refresh();
 }
 
-quint64 ExpertsPanel::tokensOf(HeatMap::Cell cell) const {
-    const auto at =
-        static_cast<size_t>(cell.row) * static_cast<size_t>(m_snapshot.n_experts) + static_cast<size_t>(cell.column);
-    return span() == Span::Window ? m_snapshot.window_counts[at] : m_snapshot.conversation_counts[at];
+void ExpertsPanel::lookAtPlan() {
+    if (!m_sincePlanned.isValid() || m_sincePlanned.elapsed() >= kPlanIntervalMs) {
+        m_planned = engine().plannedPopularity();
+        m_sincePlanned.start();
+    }
 }
 
 void ExpertsPanel::refresh() {
-    const auto cells = static_cast<size_t>(std::max<std::int64_t>(0, m_snapshot.n_layers * m_snapshot.n_experts));
-    const bool whole = m_snapshot.window_counts.size() == cells && m_snapshot.conversation_counts.size() == cells;
-    const qint64 seen = tokensSeen();
-    m_legend->setVisible(cells > 0 && whole && seen > 0);
-    if (cells == 0 || !whole || seen <= 0) {
+    lookAtPlan();
+    const ExpertCells cells = expertCells(channel(), snapshot(), m_planned, hasOwnMemory());
+    setEmpty(snapshot().n_layers * snapshot().n_experts == 0 && !engine().model());
+    m_fading->setVisible(!cells.kinds.empty());
+    m_legend->setVisible(!cells.isEmpty());
+    m_channel->setToolTip(channelExplanation(channel()));
+    if (cells.isEmpty()) {
+        m_map->setEmptyText(channel() == ExpertChannel::Profile
+                                ? tr("The experts were placed without knowing how popular they are.")
+                                : tr("When the model reads or writes, this shows which experts its router calls."));
         m_map->clear();
-        refreshReadout();
-        return;
+    } else if (!cells.kinds.empty()) {
+        m_map->setCategories(cells.layers, cells.experts, cells.kinds, cells.categories);
+        std::vector<double> brightness = m_fading->isChecked() ? recencyOf(snapshot()) : std::vector<double>{};
+        for (double& share : brightness) {
+            share = kFaintest + (1 - kFaintest) * share;
+        }
+        m_map->setBrightness(std::move(brightness));
+        auto counted = cells.categories;
+        for (std::size_t i = 0; i < counted.size(); ++i) {
+            counted[i].name = tr("%1: %2", "legend: kind of experts, how many")
+                                  .arg(counted[i].name, QLocale().toString(cells.counts[i]));
+        }
+        m_legend->setCategories(counted);
+    } else {
+        m_map->setValueUnit(channelName(channel()), Unit::Share);
+        m_map->setValues(cells.layers, cells.experts, cells.values, cells.top);
+        m_map->setBrightness(cells.known);
+        m_legend->setRange(cells.top, cells.mark, cells.markText);
     }
-    const int layers = static_cast<int>(m_snapshot.n_layers);
-    const int experts = static_cast<int>(m_snapshot.n_experts);
-    const double uniform = static_cast<double>(m_snapshot.n_active) / static_cast<double>(experts);
-    std::vector<double> shares(cells);
-    double highest = 0;
-    for (int layer = 0; layer < layers; ++layer) {
-        for (int expert = 0; expert < experts; ++expert) {
-            const auto at = static_cast<size_t>(layer) * static_cast<size_t>(experts) + static_cast<size_t>(expert);
-            shares[at] = static_cast<double>(tokensOf({layer, expert})) / static_cast<double>(seen);
-            highest = std::max(highest, shares[at]);
+    refreshRings();
+}
+
+void ExpertsPanel::refreshRings() {
+    std::vector<HeatMap::Cell> rings;
+    if (m_selection != nullptr && m_selection->token() &&
+        m_selection->log().isOfPresentModel(m_selection->token()->step)) {
+        for (const ExpertId& expert : m_selection->expertsOfToken()) {
+            rings.push_back({expert.layer, expert.expert});
         }
     }
-    const double scaleTop = std::max(highest, uniform);
-    m_map->setValues(layers, experts, std::move(shares), scaleTop);
-    m_legend->setRange(scaleTop, uniform, tr("even use:"));
+    if (rings != m_map->highlighted()) {
+        m_map->setHighlighted(std::move(rings));
+    }
     refreshReadout();
 }
 
+// What the line says while nothing is pointed at.
+QString ExpertsPanel::restText() const {
+    QStringList lines{channelExplanation(channel())};
+    if (!hasOwnMemory() && (channel() == ExpertChannel::Residency || channel() == ExpertChannel::HitRate)) {
+        lines << tr("The model runs on the CPU: there is no accelerator to bring experts to.");
+    }
+    if (!m_map->highlighted().empty()) {
+        lines << tr("Ringed: the experts that the selected token called.");
+    } else if (m_selection != nullptr && m_selection->token()) {
+        lines << tr(
+            "The selected token was written by the step that read the prompt, all its tokens at once: which of "
+            "them called which expert is not known.");
+    }
+    lines << tr("Point at a cell for its numbers.");
+    return lines.join(u'\n');
+}
+
 void ExpertsPanel::refreshReadout() {
-    const auto cell = m_map->current();
-    const qint64 seen = tokensSeen();
-    m_readout->setForegroundRole(cell ? QPalette::WindowText : QPalette::PlaceholderText);
-    if (m_map->rows() == 0) {
+    const auto cell = m_map->current() ? m_map->current() : m_map->selected();
+    const bool onMap = m_map->rows() > 0;
+    m_readout->setForegroundRole(onMap && cell ? QPalette::WindowText : QPalette::PlaceholderText);
+    if (!onMap) {
         m_readout->clear();
         return;
     }
     if (!cell) {
-        const QString tokens = QLocale().toString(seen);
-        m_readout->setText((span() == Span::Window ? tr("Share of the last %1 tokens sent to each expert.")
-                                                   : tr("Share of all %1 tokens sent to each expert."))
-                               .arg(tokens) +
-                           u'\n' + tr("Point at a cell for its numbers."));
+        m_readout->setText(restText());
         return;
     }
-    const quint64 tokens = tokensOf(*cell);
-    const double uniform = static_cast<double>(m_snapshot.n_active) / static_cast<double>(m_snapshot.n_experts);
-    m_readout->setText(tr("Layer %1, expert %2\n%3 of %4 tokens: %5 of this layer's tokens\nEven use would be %6")
-                           .arg(cell->row)
-                           .arg(cell->column)
-                           .arg(QLocale().toString(static_cast<qulonglong>(tokens)), QLocale().toString(seen),
-                                percent(m_map->valueAt(*cell)), percent(uniform)));
+    QString text = expertText(channel(), snapshot(), m_planned, hasOwnMemory(), *cell);
+    if (m_selection != nullptr && m_selection->expert() == ExpertId{cell->row, cell->column}) {
+        int pieces = 0;
+        for (const auto& ranges : m_selection->textOfExpert()) {
+            pieces += static_cast<int>(ranges.size());
+        }
+        text +=
+            u'\n' + (pieces == 0 ? tr("Selected; no token in the chat called it")
+                                 : tr("Selected; underlined in the chat: %1 places").arg(QLocale().toString(pieces)));
+    }
+    m_readout->setText(text);
+}
+
+void ExpertsPanel::click(HeatMap::Cell cell, Qt::MouseButton button) {
+    if (m_selection == nullptr || button != Qt::LeftButton) {
+        return;
+    }
+    const ExpertId expert{cell.row, cell.column};
+    if (m_selection->expert() == expert) {
+        m_selection->clearExpert();
+    } else {
+        m_selection->selectExpert(expert);
+    }
+}
+
+void ExpertsPanel::fillMenu(QMenu& menu, HeatMap::Cell cell) {
+    const engine::ExpertStates& states = snapshot().experts;
+    const std::size_t at = static_cast<std::size_t>(cell.row) * static_cast<std::size_t>(snapshot().n_experts) +
+                           static_cast<std::size_t>(cell.column);
+    ExpertActions::State state;
+    if (at < states.pinned.size() && at < states.place.size() && at < states.format.size()) {
+        state = {states.pinned[at] != 0, static_cast<engine::Place>(states.place[at]) == engine::Place::kDevice,
+                 static_cast<kernels::WeightType>(states.format[at])};
+    }
+    m_actions->fill(menu, {cell.row, cell.column}, state);
 }
 
 }  // namespace offstage::ui

@@ -1,49 +1,66 @@
 #pragma once
 
-#include <QWidget>
+#include <QElapsedTimer>
 
-#include "engine/telemetry/snapshot.h"
-#include "ui/plot/heat_map.h"
+#include "ui/panels/expert_channels.h"
+#include "ui/panels/panel.h"
 
+class QCheckBox;
 class QComboBox;
-class QLabel;
+class QToolButton;
 
 namespace offstage::ui {
 
-class EngineController;
-class SnapshotPoller;
+class ExpertActions;
+class Selection;
 
-// Which experts the router called: layers x experts, over the last tokens or the whole conversation.
-class ExpertsPanel : public QWidget {
+// Layers x experts: what the router called, where experts lie, in which precision. A click selects an expert, whose
+// tokens the chat then underlines; the selected token's experts are ringed. The context menu (or the menu key, or the
+// button) changes one expert.
+class ExpertsPanel : public Panel {
     Q_OBJECT
 
   public:
-    enum class Span { Window, Conversation };
-
     explicit ExpertsPanel(EngineController& engine, QWidget* parent = nullptr);
+
+    // What is selected here and elsewhere; must outlive the panel. Without it clicks select nothing.
+    void setSelection(Selection& selection);
 
     HeatMap& map() const { return *m_map; }
     HeatMapLegend& legend() const { return *m_legend; }
-    SnapshotPoller& poller() const { return *m_poller; }
+    ExpertActions& actions() const { return *m_actions; }
+    QToolButton& changeButton() const { return *m_change; }
     QString readout() const;
 
-    Span span() const;
-    void setSpan(Span span);
-    void setSnapshot(const engine::Snapshot& snapshot);
+    ExpertChannel channel() const;
+    void setChannel(ExpertChannel channel);
+    // Whether experts that were not called lately are shown faint, where colours stand for categories.
+    void setFading(bool on);
+
+  protected:
+    void showSnapshot(const engine::Snapshot& snapshot) override;
+    void modelChanged() override;
 
   private:
+    bool hasOwnMemory() const;
     void refresh();
     void refreshReadout();
-    // Tokens routed to this expert, and tokens that passed its layer.
-    quint64 tokensOf(HeatMap::Cell cell) const;
-    qint64 tokensSeen() const;
+    void refreshRings();
+    void click(HeatMap::Cell cell, Qt::MouseButton button);
+    void fillMenu(QMenu& menu, HeatMap::Cell cell);
+    void lookAtPlan();
+    QString restText() const;
 
-    engine::Snapshot m_snapshot;
-    QComboBox* m_span;
+    QComboBox* m_channel;
+    QCheckBox* m_fading;
     HeatMap* m_map;
     HeatMapLegend* m_legend;
     QLabel* m_readout;
-    SnapshotPoller* m_poller;
+    QToolButton* m_change;
+    ExpertActions* m_actions;
+    Selection* m_selection = nullptr;
+    std::vector<float> m_planned;
+    QElapsedTimer m_sincePlanned;
 };
 
 }  // namespace offstage::ui

@@ -1,12 +1,15 @@
 #include "ui/plot/heat_map.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <QEvent>
 #include <QKeyEvent>
-#include <QMouseEvent>
+#include <QMenu>
 #include <QPainter>
+#include <QStaticText>
 
+#include "ui/plot/csv.h"
 #include "ui/theme.h"
 
 namespace offstage::ui {
@@ -15,6 +18,8 @@ namespace {
 
 constexpr int kLargestCell = 44;
 constexpr int kMargin = 2;
+constexpr int kSmallestHatched = 6;
+constexpr double kMostFaded = 0.82;  // share of the ground in a cell of no brightness
 
 ColorScale scaleFor(const QPalette& palette) {
     return ColorScale(isDark(palette) ? ColorScale::Ground::Dark : ColorScale::Ground::Light);
@@ -34,56 +39,191 @@ int labelStep(int cell, int needed) {
     return step;
 }
 
+QRgb faded(QRgb colour, QRgb ground, double shareOfGround) {
+    const int share = static_cast<int>(std::lround(256 * shareOfGround));
+    const auto channel = [share](int a, int b) { return a + (b - a) * share / 256; };
+    return qRgb(channel(qRed(colour), qRed(ground)), channel(qGreen(colour), qGreen(ground)),
+                channel(qBlue(colour), qBlue(ground)));
+}
+
 }  // namespace
 
-HeatMap::HeatMap(QWidget* parent) : QWidget(parent), m_scale(scaleFor(palette())) {
-    setMouseTracking(true);
-    setFocusPolicy(Qt::StrongFocus);
-    setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Expanding);
+HeatMap::HeatMap(QWidget* parent) : PlotWidget(parent), m_scale(scaleFor(palette())) {
+    findCategoryColours();
+}
+
+// ---------------------------------------------------------------- data
+
+void HeatMap::setShape(int rows, int columns) {
+    if (rows == m_rows && columns == m_columns) {
+        return;
+    }
+    m_rows = rows;
+    m_columns = columns;
+    std::erase_if(m_highlighted, [this](Cell cell) { return !isInside(cell); });
+    setCurrent(std::nullopt);
+    setSelected(std::nullopt);
+    limitHeight();
+    updateGeometry();
+    markStale(Layer::Frame);
 }
 
 void HeatMap::setValues(int rows, int columns, std::vector<double> values, double top) {
     Q_ASSERT(values.size() == static_cast<size_t>(rows) * static_cast<size_t>(columns));
-    const bool shape = rows != m_rows || columns != m_columns;
-    m_rows = rows;
-    m_columns = columns;
-    m_values = std::move(values);
-    m_top = top > 0 ? top : 1;
-    m_stale = true;
-    if (shape) {
-        setCurrent(std::nullopt);
-        limitHeight();
-        updateGeometry();
+    const double end = top > 0 ? top : 1;
+    if (rows == m_rows && columns == m_columns && m_kinds.empty() && end == m_top && values == m_values) {
+        return;
     }
-    update();
+    m_values = std::move(values);
+    m_top = end;
+    m_kinds.clear();
+    m_categories.clear();
+    setShape(rows, columns);
+    markStale(Layer::Data);
+}
+
+void HeatMap::setCategories(int rows, int columns, std::vector<std::uint8_t> kinds, std::vector<Category> categories) {
+    Q_ASSERT(kinds.size() == static_cast<size_t>(rows) * static_cast<size_t>(columns));
+    if (rows == m_rows && columns == m_columns && kinds == m_kinds && categories == m_categories) {
+        return;
+    }
+    m_kinds = std::move(kinds);
+    m_categories = std::move(categories);
+    m_values.clear();
+    findCategoryColours();
+    setShape(rows, columns);
+    markStale(Layer::Data);
+}
+
+void HeatMap::findCategoryColours() {
+    const Colours colours = Colours::of(palette());
+    m_categoryColours.clear();
+    for (const Category& category : m_categories) {
+        m_categoryColours.push_back(categoryColour(category, palette()).rgb());
+    }
+    m_ground = colours.surface.rgb();
+}
+
+QColor HeatMap::categoryColour(const Category& category, const QPalette& palette) {
+    const Colours colours = Colours::of(palette);
+    return category.colour == Category::kQuiet ? mixed(colours.surface, colours.text, 0.11)
+                                               : seriesColour(category.colour, palette);
+}
+
+void HeatMap::setBrightness(std::vector<double> shares) {
+    if (shares != m_brightness) {
+        m_brightness = std::move(shares);
+        markStale(Layer::Data);
+    }
+}
+
+void HeatMap::setHighlighted(std::vector<Cell> cells) {
+    std::erase_if(cells, [this](Cell cell) { return !isInside(cell); });
+    if (cells != m_highlighted) {
+        m_highlighted = std::move(cells);
+        update();
+    }
 }
 
 void HeatMap::clear() {
     setValues(0, 0, {}, 1);
 }
 
-void HeatMap::setEmptyText(const QString& text) {
-    m_emptyText = text;
-    update();
-}
-
 void HeatMap::setTitles(const QString& rows, const QString& columns) {
     m_rowTitle = rows;
     m_columnTitle = columns;
-    m_stale = true;
+    markStale(Layer::Frame);
+}
+
+void HeatMap::setValueUnit(const QString& name, Unit unit) {
+    m_valueName = name;
+    m_unit = unit;
+}
+
+void HeatMap::setHoverText(std::function<QString(Cell)> text) {
+    m_hoverText = std::move(text);
+    update();
+}
+
+bool HeatMap::isInside(Cell cell) const {
+    return cell.row >= 0 && cell.row < m_rows && cell.column >= 0 && cell.column < m_columns;
+}
+
+size_t HeatMap::indexOf(Cell cell) const {
+    return static_cast<size_t>(cell.row) * static_cast<size_t>(m_columns) + static_cast<size_t>(cell.column);
 }
 
 double HeatMap::valueAt(Cell cell) const {
-    return m_values[static_cast<size_t>(cell.row) * static_cast<size_t>(m_columns) + static_cast<size_t>(cell.column)];
+    return isCategorical() ? m_kinds[indexOf(cell)] : m_values[indexOf(cell)];
+}
+
+const HeatMap::Category* HeatMap::categoryOf(Cell cell) const {
+    const size_t kind = isCategorical() ? m_kinds[indexOf(cell)] : m_categories.size();
+    return kind < m_categories.size() ? &m_categories[kind] : nullptr;
+}
+
+QRgb HeatMap::colourAt(size_t index) const {
+    QRgb colour = 0;
+    if (isCategorical()) {
+        const size_t kind = m_kinds[index];
+        colour = kind < m_categoryColours.size() ? m_categoryColours[kind] : m_ground;
+    } else {
+        colour = m_scale.at(m_values[index] / m_top);
+    }
+    if (m_brightness.size() == static_cast<size_t>(m_rows) * static_cast<size_t>(m_columns)) {
+        const double bright = std::isfinite(m_brightness[index]) ? std::clamp(m_brightness[index], 0.0, 1.0) : 0;
+        colour = faded(colour, m_ground, (1 - bright) * kMostFaded);
+    }
+    return colour;
 }
 
 QRgb HeatMap::colourOf(Cell cell) const {
-    return m_scale.at(valueAt(cell) / m_top);
+    return colourAt(indexOf(cell));
 }
+
+QString HeatMap::textOf(Cell cell) const {
+    const Category* category = categoryOf(cell);
+    const QString value = isCategorical() ? (category != nullptr ? category->name : QStringLiteral("–"))
+                                          : valueText(m_unit, valueAt(cell));
+    return tr("%1 %2, %3 %4: %5", "heat map cell: title of rows, row, title of columns, column, value")
+        .arg(m_rowTitle)
+        .arg(cell.row)
+        .arg(m_columnTitle)
+        .arg(cell.column)
+        .arg(value);
+}
+
+QString HeatMap::csv() const {
+    const bool fades = m_brightness.size() == static_cast<size_t>(m_rows) * static_cast<size_t>(m_columns);
+    const auto named = [](const QString& name, const char* otherwise) {
+        return name.isEmpty() ? QString::fromLatin1(otherwise) : name;
+    };
+    QStringList head{named(m_rowTitle, "row"), named(m_columnTitle, "column"), named(m_valueName, "value")};
+    if (fades) {
+        head << QStringLiteral("brightness");
+    }
+    QString text = csvLine(head);
+    for (int row = 0; row < m_rows; ++row) {
+        for (int column = 0; column < m_columns; ++column) {
+            const Cell cell{row, column};
+            const Category* category = categoryOf(cell);
+            QStringList fields{
+                QString::number(row), QString::number(column),
+                isCategorical() ? (category != nullptr ? category->name : QString()) : csvNumber(valueAt(cell))};
+            if (fades) {
+                fields << csvNumber(m_brightness[indexOf(cell)]);
+            }
+            text += csvLine(fields);
+        }
+    }
+    return text;
+}
+
+// ---------------------------------------------------------------- places
 
 HeatMap::Geometry HeatMap::geometryNow() const {
     Geometry g;
-    if (m_rows == 0 || m_columns == 0) {
+    if (isEmpty()) {
         return g;
     }
     g.left = leftLabels();
@@ -111,7 +251,7 @@ std::optional<HeatMap::Cell> HeatMap::cellAt(QPoint at) const {
         return std::nullopt;
     }
     const Cell cell{(at.y() - g.top) / g.height, (at.x() - g.left) / g.cell};
-    return cell.row < m_rows && cell.column < m_columns ? std::optional(cell) : std::nullopt;
+    return isInside(cell) ? std::optional(cell) : std::nullopt;
 }
 
 QSize HeatMap::sizeHint() const {
@@ -121,159 +261,6 @@ QSize HeatMap::sizeHint() const {
 QSize HeatMap::minimumSizeHint() const {
     // At least one pixel for each cell.
     return {std::max(200, m_columns + 60), std::max(120, m_rows * 2 + 50)};
-}
-
-void HeatMap::setCurrent(std::optional<Cell> cell) {
-    if (cell != m_current) {
-        m_current = cell;
-        update();
-        Q_EMIT currentChanged();
-    }
-}
-
-void HeatMap::render() {
-    m_stale = false;
-    ++m_renderCount;
-    const double ratio = devicePixelRatioF();
-    if (m_pixmap.size() != size() * ratio) {
-        m_pixmap = QPixmap(size() * ratio);
-        m_pixmap.setDevicePixelRatio(ratio);
-    }
-    m_pixmap.fill(Qt::transparent);
-    QPainter painter(&m_pixmap);
-    const Geometry g = geometryNow();
-    for (int row = 0; row < m_rows; ++row) {
-        for (int column = 0; column < m_columns; ++column) {
-            painter.fillRect(rectOf({row, column}), QColor(colourOf({row, column})));
-        }
-    }
-    paintLabels(painter, g);
-}
-
-void HeatMap::paintLabels(QPainter& painter, const Geometry& g) const {
-    const int line = fontMetrics().height();
-    painter.setPen(Colours::of(palette()).muted);
-    const int widest = fontMetrics().horizontalAdvance(QString::number(m_columns - 1));
-    const int columnStep = labelStep(g.cell, widest + 8);
-    for (int column = 0; column < m_columns; column += columnStep) {
-        const int x = g.left + column * g.cell + (g.cell - g.gap) / 2;
-        painter.drawText(QRect(x - 40, g.top - line - 3, 80, line), Qt::AlignHCenter | Qt::AlignVCenter,
-                         QString::number(column));
-    }
-    const int rowStep = labelStep(g.height, line);
-    for (int row = 0; row < m_rows; row += rowStep) {
-        const int y = g.top + row * g.height + (g.height - g.gap) / 2;
-        painter.drawText(QRect(0, y - line / 2, g.left - 6, line), Qt::AlignRight | Qt::AlignVCenter,
-                         QString::number(row));
-    }
-    painter.drawText(QRect(g.left, 0, m_columns * g.cell, line), Qt::AlignLeft | Qt::AlignVCenter, m_columnTitle);
-    painter.save();
-    painter.translate(0, g.top + m_rows * g.height);
-    painter.rotate(-90);
-    painter.drawText(QRect(0, 0, m_rows * g.height, line), Qt::AlignRight | Qt::AlignVCenter, m_rowTitle);
-    painter.restore();
-}
-
-void HeatMap::paintEvent(QPaintEvent*) {
-    QPainter painter(this);
-    const Colours colours = Colours::of(palette());
-    if (m_rows == 0) {
-        painter.setPen(colours.muted);
-        painter.drawText(rect().adjusted(12, 12, -12, -12), Qt::AlignCenter | Qt::TextWordWrap, m_emptyText);
-        return;
-    }
-    if (m_stale || m_pixmap.size() != size() * devicePixelRatioF()) {
-        render();
-    }
-    painter.drawPixmap(0, 0, m_pixmap);
-    if (m_current) {
-        // Two rings: one of them stands out on every colour.
-        const QRect cell = rectOf(*m_current);
-        painter.setPen(QPen(palette().color(QPalette::Window), 1));
-        painter.drawRect(cell.adjusted(-2, -2, 1, 1));
-        painter.setPen(QPen(colours.text, 1));
-        painter.drawRect(cell.adjusted(-3, -3, 2, 2));
-    }
-    if (hasFocus() && m_currentByKey) {
-        painter.setPen(QPen(colours.accent, 2));
-        painter.drawRect(rect().adjusted(1, 1, -1, -1));
-    }
-}
-
-void HeatMap::mouseMoveEvent(QMouseEvent* event) {
-    m_currentByKey = false;
-    setCurrent(cellAt(event->position().toPoint()));
-}
-
-void HeatMap::mousePressEvent(QMouseEvent* event) {
-    setCurrent(cellAt(event->position().toPoint()));
-}
-
-void HeatMap::leaveEvent(QEvent*) {
-    if (!m_currentByKey) {
-        setCurrent(std::nullopt);
-    }
-}
-
-void HeatMap::keyPressEvent(QKeyEvent* event) {
-    if (m_rows == 0) {
-        event->ignore();
-        return;
-    }
-    Cell cell = m_current.value_or(Cell{});
-    switch (event->key()) {
-        case Qt::Key_Left:
-            --cell.column;
-            break;
-        case Qt::Key_Right:
-            ++cell.column;
-            break;
-        case Qt::Key_Up:
-            --cell.row;
-            break;
-        case Qt::Key_Down:
-            ++cell.row;
-            break;
-        case Qt::Key_Home:
-            cell.column = 0;
-            break;
-        case Qt::Key_End:
-            cell.column = m_columns - 1;
-            break;
-        case Qt::Key_PageUp:
-            cell.row = 0;
-            break;
-        case Qt::Key_PageDown:
-            cell.row = m_rows - 1;
-            break;
-        default:
-            event->ignore();
-            return;
-    }
-    m_currentByKey = true;
-    setCurrent(Cell{std::clamp(cell.row, 0, m_rows - 1), std::clamp(cell.column, 0, m_columns - 1)});
-    update();
-}
-
-void HeatMap::focusInEvent(QFocusEvent* event) {
-    QWidget::focusInEvent(event);
-    m_currentByKey = event->reason() == Qt::TabFocusReason || event->reason() == Qt::BacktabFocusReason;
-    if (m_currentByKey && !m_current && m_rows > 0) {
-        setCurrent(Cell{});
-    }
-    update();
-}
-
-void HeatMap::focusOutEvent(QFocusEvent* event) {
-    QWidget::focusOutEvent(event);
-    m_currentByKey = false;
-    setCurrent(std::nullopt);
-    update();
-}
-
-void HeatMap::resizeEvent(QResizeEvent*) {
-    m_stale = true;
-    limitHeight();
 }
 
 void HeatMap::limitHeight() {
@@ -292,12 +279,270 @@ int HeatMap::leftLabels() const {
            fontMetrics().height();
 }
 
+void HeatMap::resizeEvent(QResizeEvent* event) {
+    PlotWidget::resizeEvent(event);
+    limitHeight();
+}
+
 void HeatMap::changeEvent(QEvent* event) {
-    QWidget::changeEvent(event);
-    if (event->type() == QEvent::PaletteChange || event->type() == QEvent::FontChange) {
+    if (event->type() == QEvent::PaletteChange) {
         m_scale = scaleFor(palette());
-        m_stale = true;
+        findCategoryColours();
+    }
+    PlotWidget::changeEvent(event);
+}
+
+// ---------------------------------------------------------------- pointing
+
+void HeatMap::setCurrent(std::optional<Cell> cell) {
+    if (cell != m_current) {
+        m_current = cell;
+        setReading(cell ? (m_hoverText ? m_hoverText(*cell) : textOf(*cell)) : QString());
         update();
+        Q_EMIT currentChanged();
+    }
+}
+
+void HeatMap::setSelected(std::optional<Cell> cell) {
+    if (cell && !isInside(*cell)) {
+        cell.reset();
+    }
+    if (cell != m_selected) {
+        m_selected = cell;
+        update();
+        Q_EMIT selectionChanged();
+    }
+}
+
+void HeatMap::pointAt(std::optional<QPoint> at) {
+    setCurrent(at ? cellAt(*at) : std::nullopt);
+}
+
+void HeatMap::step(int right, int down) {
+    const Cell from = m_current.value_or(Cell{});
+    setCurrent(Cell{std::clamp(from.row + down, 0, m_rows - 1), std::clamp(from.column + right, 0, m_columns - 1)});
+}
+
+void HeatMap::click(Qt::MouseButton button) {
+    if (!m_current) {
+        if (button == Qt::LeftButton) {
+            setSelected(std::nullopt);
+        }
+        return;
+    }
+    const Cell cell = *m_current;
+    if (button == Qt::LeftButton) {
+        setSelected(cell);
+    }
+    Q_EMIT cellClicked(cell, button);
+}
+
+void HeatMap::extendMenu(QMenu& menu, QPoint at) {
+    PlotWidget::extendMenu(menu, at);
+    if (const auto cell = pointedByKey() ? m_current : cellAt(at)) {
+        Q_EMIT cellMenuRequested(*cell, &menu);
+    }
+}
+
+void HeatMap::keyPressEvent(QKeyEvent* event) {
+    if (isEmpty()) {
+        event->ignore();
+        return;
+    }
+    switch (event->key()) {
+        case Qt::Key_Home:
+            return stepByKey(-m_columns, 0);
+        case Qt::Key_End:
+            return stepByKey(m_columns, 0);
+        case Qt::Key_PageUp:
+            return stepByKey(0, -m_rows);
+        case Qt::Key_PageDown:
+            return stepByKey(0, m_rows);
+        default:
+            PlotWidget::keyPressEvent(event);
+    }
+}
+
+void HeatMap::focusInEvent(QFocusEvent* event) {
+    PlotWidget::focusInEvent(event);
+    if (pointedByKey() && !m_current && !isEmpty()) {
+        setCurrent(Cell{});
+    }
+}
+
+// ---------------------------------------------------------------- painting
+
+void HeatMap::paintFrame(QPainter& painter) {
+    const Geometry g = geometryNow();
+    const int line = fontMetrics().height();
+    painter.setPen(Colours::of(palette()).muted);
+    const int widest = fontMetrics().horizontalAdvance(QString::number(m_columns - 1));
+    const int columnStep = labelStep(g.cell, widest + 8);
+    for (int column = 0; column < m_columns; column += columnStep) {
+        const int x = g.left + column * g.cell + (g.cell - g.gap) / 2;
+        painter.drawText(QRect(x - 40, g.top - line - 3, 80, line), Qt::AlignHCenter | Qt::AlignVCenter,
+                         QString::number(column));
+    }
+    const int rowStep = labelStep(g.height, line);
+    for (int row = 0; row < m_rows; row += rowStep) {
+        const int y = g.top + row * g.height + (g.height - g.gap) / 2;
+        painter.drawText(QRect(0, y - line / 2, g.left - 6, line), Qt::AlignRight | Qt::AlignVCenter,
+                         QString::number(row));
+    }
+    painter.drawText(QRect(g.left, 0, std::max(m_columns * g.cell, 80), line), Qt::AlignLeft | Qt::AlignVCenter,
+                     m_columnTitle);
+    painter.save();
+    painter.translate(0, g.top + m_rows * g.height);
+    painter.rotate(-90);
+    painter.drawText(QRect(0, 0, m_rows * g.height, line), Qt::AlignRight | Qt::AlignVCenter, m_rowTitle);
+    painter.restore();
+}
+
+void HeatMap::paintData(QPainter& painter) {
+    // Tens of thousands of small rectangles are several times faster as rows of pixels than as calls to fillRect.
+    const Geometry g = geometryNow();
+    const double ratio = painter.device()->devicePixelRatioF();
+    const auto pixel = [ratio](int layout) { return static_cast<int>(std::lround(layout * ratio)); };
+    QImage image(pixel(m_columns * g.cell), pixel(m_rows * g.height), QImage::Format_ARGB32_Premultiplied);
+    image.setDevicePixelRatio(ratio);
+    image.fill(Qt::transparent);
+    const int high = std::max(1, g.height - g.gap);
+    const int wide = std::max(1, g.cell - g.gap);
+    const bool glyphs = glyphSize(g) > 0;
+    std::vector<QRgb> colours(static_cast<size_t>(m_columns));
+    std::vector<QRgb> inks(static_cast<size_t>(m_columns));
+    std::vector<Pattern> patterns(static_cast<size_t>(m_columns));
+    for (int row = 0; row < m_rows; ++row) {
+        bool hatched = false;
+        for (int column = 0; column < m_columns; ++column) {
+            const auto at = static_cast<size_t>(column);
+            colours[at] = colourOf({row, column});
+            const Category* category = categoryOf({row, column});
+            const bool large = std::min(high, wide) >= kSmallestHatched;
+            patterns[at] = category != nullptr && large && (!glyphs || category->glyph.isEmpty()) ? category->pattern
+                                                                                                  : Pattern::Solid;
+            if (patterns[at] != Pattern::Solid) {
+                hatched = true;
+                inks[at] = patternInk(colours[at]).rgb();
+            }
+        }
+        const int top = pixel(row * g.height);
+        const int bottom = std::max(top + 1, pixel(row * g.height + high));
+        for (int y = top; y < bottom && y < image.height(); ++y) {
+            auto* line = reinterpret_cast<QRgb*>(image.scanLine(y));
+            if (y > top && !hatched) {
+                std::copy_n(reinterpret_cast<const QRgb*>(image.constScanLine(top)), image.width(), line);
+                continue;
+            }
+            for (int column = 0; column < m_columns; ++column) {
+                const auto at = static_cast<size_t>(column);
+                const int left = pixel(column * g.cell);
+                const int right = std::min(image.width(), std::max(left + 1, pixel(column * g.cell + wide)));
+                if (patterns[at] == Pattern::Solid) {
+                    std::fill(line + left, line + right, colours[at]);
+                } else {
+                    for (int x = left; x < right; ++x) {
+                        line[x] = hasInk(patterns[at], x - left, y - top) ? inks[at] : colours[at];
+                    }
+                }
+            }
+        }
+    }
+    painter.drawImage(QPointF(g.left, g.top), image);
+    if (glyphs) {
+        paintGlyphs(painter, g);
+    }
+}
+
+int HeatMap::glyphSize(const Geometry& g) const {
+    constexpr int kSmallestGlyph = 7;
+    const int size = std::min({(g.height - g.gap) * 3 / 4, (g.cell - g.gap) * 3 / 4, fontMetrics().height() * 3 / 4});
+    return isCategorical() && size >= kSmallestGlyph ? size : 0;
+}
+
+void HeatMap::paintGlyphs(QPainter& painter, const Geometry& g) {
+    QFont glyphFont = font();
+    glyphFont.setPixelSize(glyphSize(g));
+    glyphFont.setBold(true);
+    // Laid out once for each kind, not once for each cell.
+    std::vector<QStaticText> glyphs;
+    std::vector<QPointF> offsets;
+    for (const Category& category : m_categories) {
+        QStaticText text(category.glyph);
+        text.setTextFormat(Qt::PlainText);
+        text.prepare({}, glyphFont);
+        offsets.emplace_back((g.cell - g.gap - text.size().width()) / 2, (g.height - g.gap - text.size().height()) / 2);
+        glyphs.push_back(std::move(text));
+    }
+    painter.save();
+    painter.setFont(glyphFont);
+    QRgb penFor = 0;
+    for (int row = 0; row < m_rows; ++row) {
+        for (int column = 0; column < m_columns; ++column) {
+            const size_t kind = m_kinds[indexOf({row, column})];
+            if (kind >= glyphs.size() || m_categories[kind].glyph.isEmpty()) {
+                continue;
+            }
+            const QRgb colour = colourOf({row, column});
+            if (colour != penFor) {
+                const QColor ink = inkOn(QColor(colour));
+                // Quiet cells get quiet glyphs.
+                painter.setPen(m_categories[kind].colour == Category::kQuiet ? mixed(QColor(colour), ink, 0.55) : ink);
+                penFor = colour;
+            }
+            painter.drawStaticText(QPointF(g.left + column * g.cell, g.top + row * g.height) + offsets[kind],
+                                   glyphs[kind]);
+        }
+    }
+    painter.restore();
+}
+
+void HeatMap::ring(QPainter& painter, Cell cell, const QColor& colour, int width) const {
+    // At least seven pixels wide, that the ring of a cell of one pixel is seen; a halo, that it is seen on any colour.
+    QRect inner = rectOf(cell);
+    const int lackX = std::max(0, 5 - inner.width());
+    const int lackY = std::max(0, 5 - inner.height());
+    inner.adjust(-(lackX / 2 + 1), -(lackY / 2 + 1), (lackX + 1) / 2, (lackY + 1) / 2);
+    painter.setPen(QPen(palette().color(QPalette::Window), 1));
+    painter.drawRect(inner.adjusted(-width - 1, -width - 1, width + 1, width + 1));
+    painter.setPen(QPen(colour, 1));
+    for (int i = 0; i < width; ++i) {
+        painter.drawRect(inner.adjusted(-i, -i, i, i));
+    }
+}
+
+void HeatMap::paintOver(QPainter& painter) {
+    const Colours colours = Colours::of(palette());
+    painter.setBrush(Qt::NoBrush);
+    if (!m_highlighted.empty()) {
+        // The others step back.
+        const Geometry g = geometryNow();
+        QRegion others(g.left, g.top, m_columns * g.cell, m_rows * g.height);
+        for (const Cell& cell : m_highlighted) {
+            others -= rectOf(cell);
+        }
+        QColor veil = palette().color(QPalette::Window);
+        veil.setAlphaF(0.55F);
+        for (const QRect& part : others) {
+            painter.fillRect(part, veil);
+        }
+        for (const Cell& cell : m_highlighted) {
+            ring(painter, cell, colours.text, 1);
+        }
+    }
+    if (m_selected) {
+        ring(painter, *m_selected, colours.accent, 2);
+    }
+    if (m_current) {
+        // Two rings: one of them stands out on every colour.
+        const QRect cell = rectOf(*m_current);
+        painter.setPen(QPen(palette().color(QPalette::Window), 1));
+        painter.drawRect(cell.adjusted(-2, -2, 1, 1));
+        painter.setPen(QPen(colours.text, 1));
+        painter.drawRect(cell.adjusted(-3, -3, 2, 2));
+        if (m_hoverText) {
+            paintReading(painter, cell.center(), m_hoverText(*m_current));
+        }
     }
 }
 

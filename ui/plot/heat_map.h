@@ -1,18 +1,19 @@
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
-#include <QPixmap>
-#include <QWidget>
-
 #include "ui/plot/color_scale.h"
+#include "ui/plot/plot_widget.h"
 
 namespace offstage::ui {
 
-// Rows x columns of shares as coloured cells of whole pixels. One cell may be current: under the mouse, or chosen with
-// the arrow keys. The cells are painted once into a pixmap, and again only when values, size or colours change.
-class HeatMap : public QWidget {
+// Rows x columns of cells of whole pixels: shares on a colour scale, or categories with colours, hatching and glyphs.
+// One cell may be current: under the mouse, or chosen with the arrow keys; one selected, by a click; any number ringed.
+// Beyond the keys of every plot: Home and End go along the row, page keys along the column.
+class HeatMap : public PlotWidget {
     Q_OBJECT
 
   public:
@@ -21,38 +22,75 @@ class HeatMap : public QWidget {
         int column = 0;
         bool operator==(const Cell&) const = default;
     };
+    // One of several kinds of cell. The colour is seriesColour(colour), or the ground's where it is kQuiet: for the
+    // kind that is the rule and should not shout.
+    struct Category {
+        static constexpr int kQuiet = -1;
+        QString name;
+        QString glyph;  // one or two characters, written upon cells that are large enough
+        int colour = 0;
+        Pattern pattern = Pattern::Solid;
+        bool operator==(const Category&) const = default;
+    };
 
     explicit HeatMap(QWidget* parent = nullptr);
 
     // row-major, rows * columns values >= 0; `top` is the value at the end of the scale.
     void setValues(int rows, int columns, std::vector<double> values, double top);
+    // row-major, rows * columns indices into `categories`; one outside is painted as an empty cell.
+    void setCategories(int rows, int columns, std::vector<std::uint8_t> kinds, std::vector<Category> categories);
+    // A second value for each cell, 0..1, row-major: 0 fades it almost to the ground (recency). Empty: none is faded;
+    // so is one of a wrong length.
+    void setBrightness(std::vector<double> shares);
+    // Cells with a ring (the experts of a chosen token); those outside the map are left out.
+    void setHighlighted(std::vector<Cell> cells);
     void clear();
-    void setEmptyText(const QString& text);
     void setTitles(const QString& rows, const QString& columns);
+    // What values are, for numbers under the mouse and in files; Unit::Share unless told.
+    void setValueUnit(const QString& name, Unit unit);
+    // Text of the box at the current cell; without it no box is shown, as a panel may have a line for that.
+    void setHoverText(std::function<QString(Cell)> text);
 
     int rows() const { return m_rows; }
     int columns() const { return m_columns; }
+    bool isCategorical() const { return !m_kinds.empty(); }
+    // Of a categorical map, the index of the category.
     double valueAt(Cell cell) const;
     std::optional<Cell> cellAt(QPoint at) const;
     QRect rectOf(Cell cell) const;
     std::optional<Cell> current() const { return m_current; }
+    std::optional<Cell> selected() const { return m_selected; }
+    void setSelected(std::optional<Cell> cell);
+    const std::vector<Cell>& highlighted() const { return m_highlighted; }
+    // Without hatching and glyph.
     QRgb colourOf(Cell cell) const;
-    int renderCount() const { return m_renderCount; }
+    const std::vector<Category>& categories() const { return m_categories; }
+    static QColor categoryColour(const Category& category, const QPalette& palette);
 
+    QString csv() const override;
     QSize sizeHint() const override;
     QSize minimumSizeHint() const override;
 
   Q_SIGNALS:
     void currentChanged();
+    void selectionChanged();
+    // Also for Return and Space at the current cell (as the left button).
+    void cellClicked(offstage::ui::HeatMap::Cell cell, Qt::MouseButton button);
+    // The context menu opens on this cell; receivers add what can be done with it.
+    void cellMenuRequested(offstage::ui::HeatMap::Cell cell, QMenu* menu);
 
   protected:
-    void paintEvent(QPaintEvent* event) override;
-    void mouseMoveEvent(QMouseEvent* event) override;
-    void mousePressEvent(QMouseEvent* event) override;
-    void leaveEvent(QEvent* event) override;
+    bool isEmpty() const override { return m_rows == 0 || m_columns == 0; }
+    void paintFrame(QPainter& painter) override;
+    void paintData(QPainter& painter) override;
+    void paintOver(QPainter& painter) override;
+    void pointAt(std::optional<QPoint> at) override;
+    void step(int right, int down) override;
+    void click(Qt::MouseButton button) override;
+    void extendMenu(QMenu& menu, QPoint at) override;
+
     void keyPressEvent(QKeyEvent* event) override;
     void focusInEvent(QFocusEvent* event) override;
-    void focusOutEvent(QFocusEvent* event) override;
     void resizeEvent(QResizeEvent* event) override;
     void changeEvent(QEvent* event) override;
 
@@ -67,26 +105,40 @@ class HeatMap : public QWidget {
     int leftLabels() const;
     int cellWidth() const;
     void limitHeight();
+    void setShape(int rows, int columns);
     void setCurrent(std::optional<Cell> cell);
-    void render();
-    void paintLabels(QPainter& painter, const Geometry& g) const;
+    bool isInside(Cell cell) const;
+    size_t indexOf(Cell cell) const;
+    const Category* categoryOf(Cell cell) const;
+    QRgb colourAt(size_t index) const;
+    QString textOf(Cell cell) const;
+    void findCategoryColours();
+    // Pixels of the characters upon cells; 0: cells are too small for any.
+    int glyphSize(const Geometry& g) const;
+    void paintGlyphs(QPainter& painter, const Geometry& g);
+    void ring(QPainter& painter, Cell cell, const QColor& colour, int width) const;
 
     int m_rows = 0;
     int m_columns = 0;
     std::vector<double> m_values;
     double m_top = 1;
-    QString m_emptyText;
+    std::vector<std::uint8_t> m_kinds;
+    std::vector<Category> m_categories;
+    std::vector<QRgb> m_categoryColours;
+    QRgb m_ground = 0;
+    std::vector<double> m_brightness;
+    std::vector<Cell> m_highlighted;
     QString m_rowTitle;
     QString m_columnTitle;
+    QString m_valueName;
+    Unit m_unit = Unit::Share;
+    std::function<QString(Cell)> m_hoverText;
     std::optional<Cell> m_current;
-    bool m_currentByKey = false;
+    std::optional<Cell> m_selected;
     ColorScale m_scale;
-    QPixmap m_pixmap;
-    bool m_stale = true;
-    int m_renderCount = 0;
 };
 
-// The scale beside its numbers, with one value marked (the uniform share).
+// The scale beside its numbers, with one value marked (the uniform share); or the categories by name.
 class HeatMapLegend : public QWidget {
     Q_OBJECT
 
@@ -96,17 +148,25 @@ class HeatMapLegend : public QWidget {
     void setRange(double top, double mark, const QString& markText);
     double top() const { return m_top; }
     double mark() const { return m_mark; }
+    // Names instead of a scale; setRange() brings the scale back.
+    void setCategories(const std::vector<HeatMap::Category>& categories);
 
     QSize sizeHint() const override;
-    QSize minimumSizeHint() const override { return sizeHint(); }
+    QSize minimumSizeHint() const override;
+    bool hasHeightForWidth() const override { return !m_categories.empty(); }
+    int heightForWidth(int width) const override;
 
   protected:
     void paintEvent(QPaintEvent* event) override;
 
   private:
+    std::vector<LegendEntry> entries() const;
+    void paintScale(QPainter& painter) const;
+
     double m_top = 1;
     double m_mark = 0;
     QString m_markText;
+    std::vector<HeatMap::Category> m_categories;
 };
 
 }  // namespace offstage::ui

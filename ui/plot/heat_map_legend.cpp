@@ -26,21 +26,73 @@ HeatMapLegend::HeatMapLegend(QWidget* parent) : QWidget(parent) {
 }
 
 void HeatMapLegend::setRange(double top, double mark, const QString& markText) {
-    if (top != m_top || mark != m_mark || markText != m_markText) {
+    const bool other = !m_categories.empty();
+    if (other || top != m_top || mark != m_mark || markText != m_markText) {
+        m_categories.clear();
         m_top = top;
         m_mark = mark;
         m_markText = markText;
         setAccessibleName(tr("Colour scale: from 0 to %1; %2 %3").arg(percent(top), markText, percent(mark)));
+        if (other) {
+            updateGeometry();
+        }
         update();
     }
 }
 
+void HeatMapLegend::setCategories(const std::vector<HeatMap::Category>& categories) {
+    if (categories == m_categories) {
+        return;
+    }
+    m_categories = categories;
+    QStringList names;
+    for (const auto& category : categories) {
+        names << (category.glyph.isEmpty() ? category.name : category.glyph + QStringLiteral(": ") + category.name);
+    }
+    setAccessibleName(tr("Colours: %1").arg(names.join(QStringLiteral(", "))));
+    QSizePolicy policy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+    policy.setHeightForWidth(true);
+    setSizePolicy(policy);
+    updateGeometry();
+    update();
+}
+
+std::vector<LegendEntry> HeatMapLegend::entries() const {
+    std::vector<LegendEntry> entries;
+    for (const auto& category : m_categories) {
+        LegendEntry entry;
+        entry.text = category.name;
+        entry.colour = HeatMap::categoryColour(category, palette());
+        entry.pattern = category.pattern;
+        entry.glyph = category.glyph;
+        entries.push_back(std::move(entry));
+    }
+    return entries;
+}
+
+int HeatMapLegend::heightForWidth(int width) const {
+    return m_categories.empty() ? 2 * fontMetrics().height() + kBar + 14
+                                : legendHeight(fontMetrics(), entries(), width) + 4;
+}
+
 QSize HeatMapLegend::sizeHint() const {
-    return {240, 2 * fontMetrics().height() + kBar + 14};
+    return {240, heightForWidth(std::max(240, width()))};
+}
+
+QSize HeatMapLegend::minimumSizeHint() const {
+    return m_categories.empty() ? sizeHint() : QSize(120, sizeHint().height());
 }
 
 void HeatMapLegend::paintEvent(QPaintEvent*) {
     QPainter painter(this);
+    if (m_categories.empty()) {
+        paintScale(painter);
+    } else {
+        paintLegend(painter, rect().adjusted(2, 2, 0, 0), entries(), palette());
+    }
+}
+
+void HeatMapLegend::paintScale(QPainter& painter) const {
     const Colours colours = Colours::of(palette());
     const ColorScale scale(isDark(palette()) ? ColorScale::Ground::Dark : ColorScale::Ground::Light);
     const int line = fontMetrics().height();

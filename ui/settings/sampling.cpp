@@ -3,6 +3,8 @@
 #include <QCoreApplication>
 #include <QSettings>
 
+#include "engine/run/session.h"
+
 namespace offstage::ui {
 
 namespace {
@@ -60,6 +62,8 @@ Sampling readSampling(QSettings& settings) {
         bounded(settings.value(QStringLiteral("repeatWindow")), fallback.sampler.repeat_window, 0, 4096);
     s.sampler.seed = settings.value(QStringLiteral("seed"), 0).toULongLong();
     s.maxTokens = bounded(settings.value(QStringLiteral("maxTokens")), fallback.maxTokens, 0, 1'000'000);
+    s.beamWidth =
+        bounded(settings.value(QStringLiteral("beamWidth")), fallback.beamWidth, 1, engine::kLargestBeamWidth);
     settings.endGroup();
     return s;
 }
@@ -74,6 +78,7 @@ void writeSampling(QSettings& settings, const Sampling& s) {
     settings.setValue(QStringLiteral("repeatWindow"), s.sampler.repeat_window);
     settings.setValue(QStringLiteral("seed"), static_cast<qulonglong>(s.sampler.seed));
     settings.setValue(QStringLiteral("maxTokens"), s.maxTokens);
+    settings.setValue(QStringLiteral("beamWidth"), s.beamWidth);
     settings.endGroup();
 }
 

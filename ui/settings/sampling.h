@@ -13,6 +13,7 @@ namespace offstage::ui {
 struct Sampling {
     engine::SamplerSettings sampler;
     int maxTokens = 0;  // 0: until the end of the turn or of the context
+    int beamWidth = 1;  // above 1: beam search instead of sampling; 1 .. engine::kLargestBeamWidth
 
     bool operator==(const Sampling&) const = default;
 };

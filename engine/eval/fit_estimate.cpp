@@ -1,0 +1,496 @@
+#include "engine/eval/fit_estimate.h"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+
+#include "engine/device/cpu_operations.h"
+#include "engine/device/hardware.h"
+#include "engine/device/hardware_profile.h"
+#include "engine/device/host_buffer.h"
+#include "engine/device/open_device.h"
+#include "engine/error.h"
+#include "engine/eval/model_shape.h"
+#include "engine/model/synthetic.h"
+#include "engine/plan/placer.h"
+#include "engine/plan/sensitivity.h"
+#include "engine/quant/quantize_dense.h"
+#include "engine/run/device_weights.h"
+#include "engine/run/forward.h"
+#include "engine/run/kv_pool.h"
+#include "engine/run/loaded_model.h"
+#include "engine/run/model_demand.h"
+#include "engine/run/moe_layer.h"
+#include "engine/text/chat_template.h"
+#include "engine/text/tokenizer.h"
+
+namespace offstage::engine {
+namespace {
+
+constexpr std::string_view kEmulated = "emulated:";
+
+std::uint64_t rounded_up(std::uint64_t bytes) {
+    return (bytes + 255) / 256 * 256;
+}
+
+bool is_cpu(const LoadRequest& request) {
+    return request.device.empty() || request.device == "cpu";
+}
+
+std::uint64_t free_ram() {
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(0, memory_size().available_bytes));
+}
+
+// As LoadedModel takes of what is free.
+std::uint64_t with_headroom(std::uint64_t available) {
+    return available - available / 10;
+}
+
+// Norms and gates are kept apart, in float32, and not in the arena while they are in RAM.
+std::uint64_t vector_bytes(const ModelConfig& config) {
+    const std::int64_t layer = 2 * config.hidden_dim + config.n_experts * config.hidden_dim;
+    return static_cast<std::uint64_t>(config.n_layers * layer + config.hidden_dim) * sizeof(float);
+}
+
+// The largest of attention's matrices in the format they are packed into, which lies beside the one it replaces.
+std::uint64_t packing_bytes(const ModelConfig& config, kernels::WeightType format) {
+    const auto q_rows = static_cast<std::uint64_t>(config.n_heads * config.head_dim);
+    const auto kv_rows = static_cast<std::uint64_t>(config.n_kv_heads * config.head_dim);
+    const auto bytes = [&](std::uint64_t rows, std::int64_t columns) {
+        if (kernels::is_packed(format) && columns % kernels::kPackedBlock != 0) return std::uint64_t{0};
+        return rounded_up(rows * kernels::row_bytes(format, columns));
+    };
+    return std::max(bytes(q_rows + 2 * kv_rows, config.hidden_dim),
+                    bytes(static_cast<std::uint64_t>(config.hidden_dim), static_cast<std::int64_t>(q_rows)));
+}
+
+// The smallest format that the floor allows for all experts alike; nothing: there is none.
+std::optional<kernels::WeightType> smallest_allowed(const ModelDemand& demand, const QualityFloor& floor,
+                                                    const Popularity& popularity) {
+    const Sensitivity typical = Sensitivity::typical(demand.n_layers, demand.n_experts);
+    const FormatDemand* best = nullptr;
+    for (const FormatDemand& f : demand.formats) {
+        if (f.bits_per_weight < floor.min_mean_bits) continue;
+        double loss = 0;
+        for (std::int64_t i = 0; floor.max_loss > 0 && i < demand.n_layers * demand.n_experts; ++i) {
+            loss += typical.loss(f.format, i / demand.n_experts, i % demand.n_experts, popularity);
+        }
+        if (floor.max_loss > 0 && loss > floor.max_loss) continue;
+        if (best == nullptr || f.expert_bytes < best->expert_bytes) best = &f;
+    }
+    if (best == nullptr) return std::nullopt;
+    return best->format;
+}
+
+// The least value in (lo, hi] for which `fits`, found by halving; fits(hi) is known, and more never fits worse.
+std::uint64_t least(std::uint64_t lo, std::uint64_t hi, const std::function<bool(std::uint64_t)>& fits) {
+    while (hi - lo > 1) {
+        const std::uint64_t middle = lo + (hi - lo) / 2;
+        (fits(middle) ? hi : lo) = middle;
+    }
+    return hi;
+}
+
+}  // namespace
+
+// Of a device, as it was when it was looked at first.
+struct FitEstimator::DeviceFacts {
+    DeviceInfo info;
+    std::string called;         // in sentences
+    std::uint64_t reserve = 0;  // of what is available, left alone unless a budget is named
+    bool shares_host_memory = false;
+    std::function<std::uint64_t(const Backend::StepShape&)> scratch_bytes;
+};
+
+// What the machine has to give to a request, and what is made of it.
+struct FitEstimator::Room {
+    const DeviceFacts* facts = nullptr;
+    std::uint64_t vram_available = 0, ram_available = 0;
+    std::uint64_t vram_arena = 0, ram_arena = 0;  // budgets as a load sets them before it plans
+};
+
+FitEstimator::FitEstimator(const std::string& model, Text text)
+    : model_(model), pool_(std::make_unique<kernels::ThreadPool>(1)) {
+    if (is_synthetic(model)) {
+        config_ = parse_synthetic(model).config;
+        return;
+    }
+    directory_ = model_directory(model);
+    config_ = read_model_config(directory_);
+    if (text == Text::kWanted) {
+        static_cast<void>(Tokenizer::open(directory_, config_.vocab_size));
+        static_cast<void>(ChatTemplate::read(directory_));
+    }
+    source_ = open_weights(Checkpoint::open(directory_), config_, false, *pool_);
+}
+
+FitEstimator::~FitEstimator() = default;
+
+const WeightSource& FitEstimator::source_for(const LoadRequest& request) {
+    const bool rounded = request.compute == ComputeMode::kBf16;
+    if (directory_.empty()) {
+        if (source_ == nullptr) source_ = draw_weights(parse_synthetic(model_), *pool_, true);
+    } else if (rounded != rounded_) {
+        source_ = open_weights(Checkpoint::open(directory_), config_, rounded, *pool_);
+        rounded_ = rounded;
+    }
+    return *source_;
+}
+
+const FitEstimator::DeviceFacts& FitEstimator::facts_of(const LoadRequest& request) {
+    const std::string name = is_cpu(request) ? "cpu" : request.device;
+    std::unique_ptr<DeviceFacts>& known = devices_[name];
+    if (known != nullptr && !request.opens_device) return *known;
+    auto facts = std::make_unique<DeviceFacts>();
+    std::uint64_t device_budget = 0;
+    if (request.opens_device) {
+        // Only tests name one; it stays open while it is asked.
+        const std::shared_ptr<Backend> device = request.opens_device(request.vram_bytes);
+        facts->info = device->info();
+        facts->shares_host_memory = device->shares_host_memory();
+        facts->scratch_bytes = [device](const Backend::StepShape& shape) { return device->scratch_bytes(shape); };
+    } else if (name == "cpu") {
+        facts->info.id = name;
+        facts->info.name = detect_host().cpu_model;
+        facts->shares_host_memory = true;
+        facts->scratch_bytes = [](const Backend::StepShape&) { return std::uint64_t{0}; };
+    } else if (name.starts_with(kEmulated)) {
+        const HardwareProfile profile = find_hardware_profile(name.substr(kEmulated.size()));
+        facts->info.kind = DeviceKind::kEmulated;
+        facts->info.id = std::string(kEmulated) + profile.id;
+        facts->info.name = profile.name + " (emulated)";
+        facts->info.emulated = true;
+        facts->called = "the " + profile.name;
+        facts->info.emulated_host = profile.host.has_value();
+        facts->info.memory_bytes = profile.memory_bytes;
+        facts->info.available_bytes = profile.memory_bytes - profile.reserved_bytes;
+        facts->scratch_bytes = [](const Backend::StepShape&) { return std::uint64_t{0}; };
+    } else {
+        CpuOperations host(*pool_, kernels::GemmMode::kF32);
+        const std::unique_ptr<Backend> device = open_device(name, 0, host);
+        facts->info = device->info();
+        device_budget = device->memory().usage().budget_bytes;
+        // Its scratch memory is asked for now: it does not stay open.
+        std::map<std::int64_t, std::uint64_t> scratch;
+        const kernels::WeightType type = source_for(request).expert_type();
+        for (const std::int64_t n : {1, 512, 1024, 2048, 4096}) {
+            scratch[n] = device->scratch_bytes(Forward::step_shape(config_, type, n, config_.max_context));
+        }
+        facts->scratch_bytes = [scratch](const Backend::StepShape& shape) {
+            const auto found = scratch.lower_bound(shape.n_tokens);
+            return found != scratch.end() ? found->second : scratch.rbegin()->second;
+        };
+    }
+    if (facts->info.kind == DeviceKind::kCuda && device_budget > 0) {
+        facts->reserve = facts->info.available_bytes - std::min(facts->info.available_bytes, device_budget);
+    }
+    if (facts->called.empty()) facts->called = facts->info.name;
+    known = std::move(facts);
+    return *known;
+}
+
+FitEstimator::Room FitEstimator::room_for(const LoadRequest& request, const FitHeld& held) {
+    Room room;
+    if (is_cpu(request) && request.vram_bytes > 0) {
+        throw Error(ErrorKind::kInvalidInput,
+                    "A VRAM budget was given, but the device is the CPU; name a GPU as the device, or limit RAM.");
+    }
+    room.facts = &facts_of(request);
+    const DeviceInfo& device = room.facts->info;
+    room.ram_available = free_ram() + held.ram_bytes;
+    if (request.ram_bytes > room.ram_available) {
+        throw Error(ErrorKind::kInvalidInput, "The RAM budget is " + format_bytes(request.ram_bytes) + ", but only " +
+                                                  format_bytes(room.ram_available) + " are free; lower it.");
+    }
+    room.ram_arena = request.ram_bytes > 0 ? request.ram_bytes : with_headroom(room.ram_available);
+    if (room.facts->shares_host_memory) return room;
+    room.vram_available = device.available_bytes;
+    if (!device.emulated && held.device == device.id) {
+        room.vram_available = std::min(device.memory_bytes, room.vram_available + held.vram_bytes);
+    }
+    const std::uint64_t wanted = request.vram_bytes;
+    if (device.kind == DeviceKind::kCuda && wanted > device.memory_bytes) {
+        throw Error(ErrorKind::kInvalidInput, device.name + " has " + format_bytes(device.memory_bytes) +
+                                                  " in all, less than the " + format_bytes(wanted) + " asked for.");
+    }
+    if (device.kind == DeviceKind::kCuda && wanted > room.vram_available) {
+        throw Error(ErrorKind::kOutOfMemory, device.name + " has " + format_bytes(room.vram_available) +
+                                                 " free, less than the " + format_bytes(wanted) + " asked for.");
+    }
+    if (request.vram_bytes > room.vram_available) {
+        throw Error(ErrorKind::kInvalidInput, "A budget of " + format_bytes(request.vram_bytes) + " is more than " +
+                                                  room.facts->called +
+                                                  " has to give: " + format_bytes(room.vram_available) + ", " +
+                                                  format_bytes(request.vram_bytes - room.vram_available) + " less.");
+    }
+    room.vram_arena =
+        wanted > 0 ? wanted : room.vram_available - std::min(room.facts->reserve, room.vram_available / 8);
+    return room;
+}
+
+ModelDemand FitEstimator::demand_for(const LoadRequest& request, const Room& room, const WeightSource& source) {
+    std::uint64_t dense = source.dense_bytes();
+    if (request.quant.dense) {
+        dense = quantized_dense_bytes(config_, dense, source.expert_type(), *request.quant.dense);
+    }
+    ModelDemand demand = demand_of(config_, source.expert_type(), dense, room.facts->info, room.facts->scratch_bytes);
+    demand.kv_may_lie_in_ram = !room.facts->shares_host_memory;
+    if (request.prefetch != PrefetchMode::kOff) demand.staging_slots = 2 + MoeLayer::kMostGuessedCopies;
+    if (request.context > 0) demand.max_context = std::max(demand.max_context, request.context);
+    return demand;
+}
+
+FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& held) {
+    if (request.quant.experts.has_value() && request.quality.allows_fewer_bits()) {
+        throw Error(ErrorKind::kInvalidInput,
+                    "One format for all experts was asked for and a floor of quality as well; choose one of them.");
+    }
+    if (request.context < 0 || request.context > kLargestContext) {
+        throw Error(ErrorKind::kInvalidInput, "The context is " + std::to_string(request.context) +
+                                                  " tokens; expected 1 to " + std::to_string(kLargestContext) +
+                                                  ", or 0 for the model's own.");
+    }
+    const WeightSource& source = source_for(request);
+    auto counted = popularity_.find(request.popularity_file);
+    if (counted == popularity_.end()) {
+        ModelShape shape;
+        shape.name = std::filesystem::weakly_canonical(directory_).filename().string();
+        shape.directory = directory_;
+        shape.config = config_;
+        counted = popularity_.emplace(request.popularity_file, popularity_of(shape, request.popularity_file)).first;
+        counted->second.n_active = config_.n_active;
+    }
+    const Popularity& popularity = counted->second;
+    const Room room = room_for(request, held);
+    const DeviceInfo& device = room.facts->info;
+    const bool shared = room.facts->shares_host_memory;
+    const ModelDemand demand = demand_for(request, room, source);
+
+    FitEstimate estimate;
+    estimate.device = device;
+    estimate.vram_available = room.vram_available;
+    estimate.ram_available = room.ram_available;
+    estimate.n_layers = config_.n_layers;
+    estimate.n_experts = config_.n_experts;
+    estimate.n_active = config_.n_active;
+    estimate.max_context = config_.max_context;
+    estimate.master = source.expert_type();
+    for (const FormatDemand& f : demand.formats) estimate.formats.push_back(f.format);
+    MemoryLedger& vram = estimate.vram;
+    MemoryLedger& ram = estimate.ram;
+    if (!shared) {
+        vram.total = device.memory_bytes;
+        vram.budget = room.vram_arena;
+        vram.others = device.memory_bytes - std::min(device.memory_bytes, room.vram_available);
+    }
+    ram.total = static_cast<std::uint64_t>(std::max<std::int64_t>(0, memory_size().total_bytes));
+    ram.budget = room.ram_arena;
+    ram.others = ram.total - std::min(ram.total, room.ram_available);
+
+    const auto plan_with = [&](const Budget& budget, std::optional<kernels::WeightType> uniform) {
+        Budget wanted = budget;
+        wanted.uniform = uniform;
+        if (!uniform) wanted.quality = {};  // until costs are measured, a floor alone changes nothing
+        const PlacementKind kind =
+            request.dispatch.decode == PolicyKind::kLayers ? PlacementKind::kLayers : PlacementKind::kPopular;
+        return make_plan(demand, wanted, popularity, kind);
+    };
+    // As LoadedModel::make_plans: an emulated device's memory and the host's are one.
+    const auto plan_in = [&](Budget budget, std::optional<kernels::WeightType> uniform) {
+        if (device.kind != DeviceKind::kEmulated || request.dry) return plan_with(budget, uniform);
+        const std::uint64_t available = with_headroom(room.ram_available);
+        budget.vram_bytes = std::min(budget.vram_bytes, available);
+        Plan plan = plan_with(budget, uniform);
+        const std::uint64_t left = available - std::min(available, plan.vram_bytes());
+        if (budget.ram_bytes > left) {
+            budget.ram_bytes = std::max<std::uint64_t>(left, 1);
+            plan = plan_with(budget, uniform);
+        }
+        return plan;
+    };
+
+    Budget budget;
+    budget.context = request.context;
+    budget.ram_bytes = room.ram_arena;
+    budget.vram_bytes = room.vram_arena;
+    std::optional<kernels::WeightType> uniform = request.quant.experts;
+    // All dense weights lie in RAM at once before the device gets its copy, in the format of the checkpoint.
+    std::uint64_t peak = source.dense_bytes() - std::min(source.dense_bytes(), vector_bytes(config_)) +
+                         static_cast<std::uint64_t>(2 * config_.n_layers + 2) * 256;
+    if (request.quant.dense) peak += packing_bytes(config_, *request.quant.dense);
+    estimate.peak_ram_bytes = peak;
+
+    Plan plan;
+    try {
+        plan = plan_in(budget, uniform);
+        if (request.quality.allows_fewer_bits()) {
+            uniform = smallest_allowed(demand, request.quality, popularity);
+            if (request.quality.min_mean_bits > demand.formats.front().bits_per_weight) {
+                throw Error(ErrorKind::kInvalidInput, "No format of this model has " +
+                                                          std::to_string(request.quality.min_mean_bits) +
+                                                          " bits per weight; expected a floor of at most " +
+                                                          std::to_string(demand.formats.front().bits_per_weight) + ".");
+            }
+            plan = plan_in(budget, uniform.value_or(source.expert_type()));
+            estimate.formats_assumed = true;
+        }
+    } catch (const Error& error) {
+        if (error.kind() != ErrorKind::kOutOfMemory) throw;
+        estimate.problem = error.what();
+        const auto fits_in = [&](const Budget& other) {
+            try {
+                static_cast<void>(plan_with(other, request.quant.experts));
+                return true;
+            } catch (const Error& again) {
+                if (again.kind() != ErrorKind::kOutOfMemory) throw;
+                return false;
+            }
+        };
+        constexpr std::uint64_t kPlenty = std::uint64_t{1} << 50;
+        Budget roomy = budget;
+        roomy.vram_bytes = kPlenty;
+        estimate.vram_is_short = !shared && fits_in(roomy);
+        std::uint64_t Budget::*const memory = estimate.vram_is_short ? &Budget::vram_bytes : &Budget::ram_bytes;
+        roomy.ram_bytes = kPlenty;
+        if (!estimate.vram_is_short && !shared) budget.vram_bytes = kPlenty;
+        if (fits_in(roomy)) {
+            const std::uint64_t had = budget.*memory;
+            estimate.short_by = least(had, kPlenty,
+                                      [&](std::uint64_t bytes) {
+                                          Budget tried = budget;
+                                          tried.*memory = bytes;
+                                          return fits_in(tried);
+                                      }) -
+                                had;
+        }
+        return estimate;
+    }
+    if (peak > room.ram_arena) {
+        estimate.short_by = peak - room.ram_arena;
+        estimate.problem = "The dense weights pass through RAM while the model is loaded: they take " +
+                           format_bytes(peak) + ", and the RAM budget is " + format_bytes(room.ram_arena) + ", " +
+                           std::to_string(estimate.short_by) + " bytes too little.";
+        return estimate;
+    }
+
+    // ---- what the plan takes, as Snapshot's ledgers show it
+    estimate.fits = true;
+    estimate.context = plan.context;
+    if (!plan.note.empty()) estimate.notes.push_back(plan.note);
+    const std::uint64_t spare_blocks =
+        static_cast<std::uint64_t>(KvPool::kSpareBlocks * kernels::kKvBlockTokens) * demand.kv_bytes_per_token;
+    MemoryLedger& own = shared ? ram : vram;
+    own.dense = plan.dense_bytes;
+    if (shared) own.dense -= std::min(own.dense, vector_bytes(config_));
+    own.kv_cache = plan.kv_bytes + spare_blocks;
+    own.workspace = plan.workspace_bytes - std::min(plan.workspace_bytes, spare_blocks);
+    if (!shared) {
+        vram.staging = plan.staging_bytes;
+        ram.kv_cache = plan.kv_host_bytes;
+    }
+    ram.staging = static_cast<std::uint64_t>(plan.host_staging_slots) * plan.slot_bytes;
+    double bits = 0;
+    std::vector<std::uint8_t> resident(plan.places.size());
+    for (std::size_t i = 0; i < plan.places.size(); ++i) {
+        const kernels::WeightType format = plan.format(i, source.expert_type());
+        const auto found = std::find_if(demand.formats.begin(), demand.formats.end(),
+                                        [&](const FormatDemand& f) { return f.format == format; });
+        bits += found->bits_per_weight;
+        const auto slot = static_cast<std::size_t>(format);
+        const bool on_device = plan.places[i] == Place::kDevice;
+        if (on_device) vram.experts[slot] += found->expert_bytes;
+        if (plan.places[i] == Place::kRam || (on_device && plan.duplicates)) ram.experts[slot] += found->expert_bytes;
+        ++(on_device ? estimate.resident : plan.places[i] == Place::kRam ? estimate.in_ram : estimate.on_disk);
+        resident[i] = shared ? plan.places[i] == Place::kRam : on_device;
+    }
+    estimate.mean_bits = bits / static_cast<double>(plan.places.size());
+    estimate.expected_hit_rate = expected_hit_rate(popularity, resident);
+    estimate.peak_ram_bytes = std::max(peak, ram.used());
+    return estimate;
+}
+
+void FitEstimator::suggest(FitEstimate& estimate, const LoadRequest& request, const FitHeld& held) {
+    const auto offer = [&](FitChange::Kind kind, const LoadRequest& changed) {
+        try {
+            if (!try_out(changed, held).fits) return false;
+        } catch (const Error&) {
+            return false;
+        }
+        estimate.changes.push_back({kind, changed});
+        return true;
+    };
+    const bool cpu = is_cpu(request);
+    // A little more than what is missing, in whole MiB.
+    const auto raised = [](std::uint64_t bytes) {
+        constexpr std::uint64_t kStep = std::uint64_t{1} << 20;
+        return (bytes + kStep - 1) / kStep * kStep;
+    };
+    if (estimate.short_by > 0 && estimate.vram_is_short && request.vram_bytes > 0) {
+        LoadRequest more = request;
+        more.vram_bytes = std::min(estimate.vram_available, raised(request.vram_bytes + estimate.short_by));
+        offer(FitChange::Kind::kVram, more);
+    }
+    if (estimate.short_by == 0 && estimate.vram_is_short && request.vram_bytes > 0) {
+        LoadRequest all = request;
+        all.vram_bytes = 0;
+        offer(FitChange::Kind::kVram, all);
+    }
+    if (estimate.short_by > 0 && !estimate.vram_is_short && request.ram_bytes > 0) {
+        LoadRequest more = request;
+        more.ram_bytes = std::min(estimate.ram_available, raised(request.ram_bytes + estimate.short_by));
+        offer(FitChange::Kind::kRam, more);
+    }
+    // The longest context that fits, down to one block: halving finds it because a shorter one never fits worse.
+    const std::int64_t asked =
+        request.context > 0 ? request.context : std::min(config_.max_context, kDefaultContextLimit);
+    const auto with_context = [&](std::int64_t tokens) {
+        LoadRequest shorter = request;
+        shorter.context = tokens;
+        return shorter;
+    };
+    const auto fits = [&](std::int64_t tokens) {
+        try {
+            return try_out(with_context(tokens), held).fits;
+        } catch (const Error&) {
+            return false;
+        }
+    };
+    constexpr std::int64_t kStep = 256;  // tokens
+    if (asked > kStep && fits(kStep)) {
+        std::int64_t good = 1;
+        std::int64_t bad = (asked + kStep - 1) / kStep;
+        while (bad - good > 1) {
+            const std::int64_t middle = good + (bad - good) / 2;
+            (fits(middle * kStep) ? good : bad) = middle;
+        }
+        offer(FitChange::Kind::kContext, with_context(good * kStep));
+    }
+    if (!cpu) {
+        LoadRequest on_cpu = request;
+        on_cpu.device = "cpu";
+        on_cpu.vram_bytes = 0;
+        on_cpu.opens_device = nullptr;
+        offer(FitChange::Kind::kCpu, on_cpu);
+    }
+}
+
+FitEstimate FitEstimator::estimate(const LoadRequest& request, const FitHeld& held) {
+    FitEstimate estimate;
+    try {
+        estimate = try_out(request, held);
+    } catch (const Error& error) {
+        // A GPU that has the memory, but not free.
+        if (error.kind() != ErrorKind::kOutOfMemory) throw;
+        estimate.problem = error.what();
+        estimate.vram_is_short = true;
+        estimate.device = facts_of(request).info;
+    }
+    if (!estimate.fits) suggest(estimate, request, held);
+    return estimate;
+}
+
+FitEstimate estimate_fit(const LoadRequest& request, const FitHeld& held) {
+    return FitEstimator(request.model).estimate(request, held);
+}
+
+}  // namespace offstage::engine

@@ -1,0 +1,108 @@
+#pragma once
+// Whether a model will fit, and into what, before any weight is read: for the window's choices.
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/device/backend.h"
+#include "engine/model/weights.h"
+#include "engine/plan/planner.h"
+#include "engine/plan/popularity.h"
+#include "engine/run/session.h"
+#include "engine/telemetry/snapshot.h"
+#include "kernels/thread_pool.h"
+
+namespace offstage::engine {
+
+// What this program holds now and gives back before the next load: it is free for that one.
+struct FitHeld {
+    std::string device;            // whose vram_bytes these are, as DeviceInfo::id: "cuda:0", "emulated:t4"
+    std::uint64_t vram_bytes = 0;  // of a GPU
+    std::uint64_t ram_bytes = 0;   // also what an emulated device holds: that is RAM too
+};
+
+// One change of the request with which the model would fit.
+struct FitChange {
+    enum class Kind : std::uint8_t { kContext, kVram, kRam, kCpu };
+    Kind kind = Kind::kContext;
+    LoadRequest request;  // with the change; an estimate of it fits
+};
+
+// What a load would take of each memory, in bytes.
+struct FitEstimate {
+    bool fits = false;
+    std::string problem;         // a sentence; empty where it fits
+    std::uint64_t short_by = 0;  // bytes that are missing
+    bool vram_is_short = false;  // else RAM is; of no meaning where it fits
+
+    DeviceInfo device;
+    // As Snapshot's after the load. Where the model does not fit: totals, budgets and others only. The VRAM's total is
+    // 0 on "cpu".
+    MemoryLedger vram, ram;
+    std::uint64_t vram_available = 0, ram_available = 0;  // what a budget may be at most
+    std::uint64_t peak_ram_bytes = 0;                     // while loading, dense weights pass through RAM
+
+    std::int64_t n_layers = 0, n_experts = 0, n_active = 0;
+    std::int64_t resident = 0, in_ram = 0, on_disk = 0;  // experts by the fastest place that holds a copy
+    std::int64_t context = 0;                            // tokens
+    std::int64_t max_context = 0;                        // tokens the model was made for
+    double mean_bits = 0;                                // per expert weight
+    double expected_hit_rate = 0;
+    kernels::WeightType master = kernels::WeightType::kBf16;  // of the experts in the checkpoint
+    std::vector<kernels::WeightType> formats;                 // that experts may be kept in, the master's first
+    // With a floor of quality the planner chooses formats when it has measured what they cost. Until then all experts
+    // count in the smallest format that the floor allows, and this is true.
+    bool formats_assumed = false;
+
+    std::vector<std::string> notes;  // what was given up, as the planner says it
+    std::vector<FitChange> changes;  // where it does not fit: what would
+};
+
+// Looks at the headers of one model once, then estimates as often as asked, in a few milliseconds each. Follows
+// LoadedModel step by step, with the same planner: what is said to fit is what a load takes, unless the machine's
+// memory changes in between. No calibration and no weight is read. Devices that are emulated, and the CPU, are not
+// opened; a CUDA device is opened for a moment the first time (about a second), and its free memory is as of then.
+//
+// One thread at a time. Not for the GUI thread where a CUDA device is named.
+class FitEstimator {
+  public:
+    enum class Text { kWanted, kNotNeeded };  // as LoadedModel::Text
+
+    // Throws Error as a load does when the model, its tokenizer or its chat template cannot be used.
+    explicit FitEstimator(const std::string& model, Text text = Text::kWanted);
+    ~FitEstimator();
+
+    const std::string& model() const { return model_; }
+    // request.model is taken as model(). Too little memory is no error (see `fits`); all else that a load refuses is
+    // thrown as an Error.
+    FitEstimate estimate(const LoadRequest& request, const FitHeld& held = {});
+
+  private:
+    struct DeviceFacts;
+    struct Room;
+
+    const WeightSource& source_for(const LoadRequest& request);
+    const DeviceFacts& facts_of(const LoadRequest& request);
+    Room room_for(const LoadRequest& request, const FitHeld& held);
+    ModelDemand demand_for(const LoadRequest& request, const Room& room, const WeightSource& source);
+    FitEstimate try_out(const LoadRequest& request, const FitHeld& held);
+    void suggest(FitEstimate& estimate, const LoadRequest& request, const FitHeld& held);
+
+    std::string model_;
+    ModelConfig config_;
+    std::filesystem::path directory_;  // empty: synthetic
+    std::unique_ptr<kernels::ThreadPool> pool_;
+    std::unique_ptr<WeightSource> source_;
+    bool rounded_ = false;  // source_ rounds float32 to bf16
+    std::map<std::string, std::unique_ptr<DeviceFacts>> devices_;
+    std::map<std::string, Popularity> popularity_;  // by file
+};
+
+// One estimate of one request.
+FitEstimate estimate_fit(const LoadRequest& request, const FitHeld& held = {});
+
+}  // namespace offstage::engine

@@ -1,0 +1,363 @@
+// What a re-plan promises whatever happens to it: a plan in force that fits its budgets, pieces small enough for a
+// conversation to go on, and one sentence where it could not be done.
+
+#include <algorithm>
+#include <csignal>
+#include <random>
+#include <sys/resource.h>
+
+#include <QDir>
+#include <QFile>
+#include <QTemporaryDir>
+#include <QtTest>
+
+#include "engine/error.h"
+#include "tests/engine/replan_play.h"
+
+using namespace offstage::engine;
+using namespace offstage::test;
+using offstage::kernels::WeightType;
+
+namespace {
+
+constexpr const char* kDevice = "emulated:rtx-3060-desktop";
+
+// A copy of the demo model whose weights can be cut short and put back, in place.
+class ModelCopy {
+  public:
+    ModelCopy() {
+        const QDir from(QString::fromStdString(demoModel()));
+        for (const QString& name : from.entryList(QDir::Files)) {
+            if (!name.endsWith(QStringLiteral(".py"))) QFile::copy(from.filePath(name), folder_.filePath(name));
+        }
+        weights_ = folder_.filePath(QStringLiteral("model.safetensors"));
+        QFile::setPermissions(weights_, QFile::ReadOwner | QFile::WriteOwner);
+        QFile original(from.filePath(QStringLiteral("model.safetensors")));
+        if (original.open(QIODevice::ReadOnly)) bytes_ = original.readAll();
+    }
+    std::string path() const { return folder_.path().toStdString(); }
+    bool cutShort() { return QFile::resize(weights_, bytes_.size() / 3); }
+    bool putBack() {
+        QFile file(weights_);
+        return file.open(QIODevice::ReadWrite) && file.write(bytes_) == bytes_.size();
+    }
+
+  private:
+    QTemporaryDir folder_;
+    QString weights_;
+    QByteArray bytes_;
+};
+
+// No file may grow beyond this while one of these lives, as on a disk that is full.
+class FullDisk {
+  public:
+    explicit FullDisk(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+        getrlimit(RLIMIT_FSIZE, &before_);
+        rlimit limit = before_;
+        limit.rlim_cur = bytes;
+        works_ = setrlimit(RLIMIT_FSIZE, &limit) == 0;
+    }
+    ~FullDisk() {
+        setrlimit(RLIMIT_FSIZE, &before_);
+        std::signal(SIGXFSZ, handler_);
+    }
+    FullDisk(const FullDisk&) = delete;
+    FullDisk& operator=(const FullDisk&) = delete;
+    bool works() const { return works_; }
+
+  private:
+    void (*handler_)(int);
+    rlimit before_{};
+    bool works_ = false;
+};
+
+}  // namespace
+
+class TestReplanBounds : public QObject, ReplanSetup {
+    Q_OBJECT
+
+    // The next token of both; false: they differ.
+    static bool agree(Play& play, Play& reference, std::vector<TokenId>& next) {
+        const auto expected = reference.step(next);
+        const auto got = play.step(next);
+        if (got.empty() || !std::equal(got.begin(), got.end(), expected.begin(), expected.end())) return false;
+        next = {best(expected)};
+        return true;
+    }
+    // RAM for so many experts.
+    std::uint64_t ramFor(std::int64_t n) const {
+        return host_fixed_bytes_ + static_cast<std::uint64_t>(n) * expert_bytes_ + 4096;
+    }
+    static std::vector<Place> placesOf(Play& play) {
+        std::vector<Place> places;
+        const ExpertStore& experts = play.model.experts();
+        for (std::int64_t l = 0; l < experts.n_layers(); ++l) {
+            for (std::int64_t e = 0; e < experts.n_experts(); ++e) places.push_back(experts.place(l, e));
+        }
+        return places;
+    }
+
+  private Q_SLOTS:
+    void initTestCase() { measureModel(); }
+
+    // RAM for fewer experts than there are: copies beside the device's go, then experts to disk, and what they took is
+    // given back. (67: while the last of 64 come from disk there are slots for them as well.)
+    void smallerBudgets_areMetToTheByte() {
+        LoadRequest request = on(kDevice);
+        request.vram_bytes = vramFor(20);
+        Play undisturbed(request);
+        Play disturbed(request);
+        std::mt19937_64 random(17);
+        std::vector<TokenId> next = prompt_;
+        std::uint64_t id = 0;
+        bool on_disk = false;
+        for (const std::int64_t in_ram : {50, 67, 40, 30, 90, 12, 67, 44}) {
+            ReplanRequest replan;
+            replan.ram_bytes = ramFor(in_ram);
+            replan.vram_bytes = vramFor(static_cast<std::int64_t>(random() % 40));
+            disturbed.replanner.begin(++id, replan, 0);
+            for (int step = 0; step == 0 || (disturbed.replanner.moving() && step < 300); ++step) {
+                QVERIFY(agree(disturbed, undisturbed, next));
+                disturbed.checkBudgets();
+            }
+            const ReplanReport& report = disturbed.replanner.reports().back();
+            QVERIFY2(report.state == ReplanState::kDone, report.problem.c_str());
+            const ArenaUsage ram = disturbed.model.ram().usage();
+            const ArenaUsage vram = disturbed.model.device().memory().usage();
+            QCOMPARE(ram.budget_bytes, *replan.ram_bytes);
+            QCOMPARE(vram.budget_bytes, *replan.vram_bytes);
+            QVERIFY(ram.used_bytes <= *replan.ram_bytes && vram.used_bytes <= *replan.vram_bytes);
+            on_disk |= disturbed.model.experts().n_host_slots() > 0;
+        }
+        QVERIFY(on_disk);
+        disturbed.checkSteps();
+    }
+
+    void planLargerThanItsBudget_isNeverInForce() {
+        LoadRequest request = on(kDevice);
+        request.vram_bytes = vramFor(20);
+        Play play(request);
+        Play reference(request);
+        std::vector<TokenId> next = prompt_;
+        const auto places = placesOf(play);
+        const std::uint64_t before = play.model.budget().ram_bytes;
+        DeviceBlock stranger = play.model.ram().allocate(static_cast<std::size_t>(30 * expert_bytes_),
+                                                         MemoryUse::kWorkspace, "what no plan knows of");
+        ReplanRequest replan;
+        replan.ram_bytes = ramFor(70);
+        play.replanner.begin(1, replan, 0);
+        play.replanner.finish({});
+        QCOMPARE(play.replanner.reports().back().state, ReplanState::kFailed);
+        const QString problem = QString::fromStdString(play.replanner.reports().back().problem);
+        QVERIFY2(problem.contains(QStringLiteral("RAM keeps its budget")), qPrintable(problem));
+        QCOMPARE(play.model.ram().usage().budget_bytes, before);
+        QVERIFY(placesOf(play) == places && agree(play, reference, next));
+        stranger = {};
+        play.replanner.begin(2, replan, 0);
+        play.replanner.finish({});
+        QCOMPARE(play.replanner.reports().back().state, ReplanState::kDone);
+        QCOMPARE(play.model.ram().usage().budget_bytes, *replan.ram_bytes);
+        QVERIFY(agree(play, reference, next));
+    }
+
+    // VRAM for none of the KV cache but its spare blocks: it leaves a block a step, and comes back when the re-plan is
+    // cancelled or another one takes its place half way.
+    void kvCache_leavesInPieces_andComesBack_data() {
+        QTest::addColumn<bool>("cancelled");
+        QTest::newRow("cancelled") << true;
+        QTest::newRow("superseded") << false;
+    }
+    void kvCache_leavesInPieces_andComesBack() {
+        QFETCH(bool, cancelled);
+        LoadRequest request = on(kDevice);
+        request.vram_bytes = vramFor(10);
+        Play reference(request);
+        Play play(request);
+        std::vector<TokenId> next;
+        for (int part = 0; part < 3; ++part) {
+            next.resize(500);
+            for (std::size_t i = 0; i < next.size(); ++i) next[i] = static_cast<TokenId>(3 + i * 7 % 1900);
+            QVERIFY(agree(play, reference, next));
+        }
+        KvPool& kv = play.model.kv();
+        const KvRoom whole = kv.room();
+        const std::uint64_t block_bytes = static_cast<std::uint64_t>(kv.shape().block_floats()) * sizeof(float);
+        const auto most = static_cast<std::int64_t>(std::max<std::uint64_t>(1, expert_bytes_ / block_bytes));
+        ReplanRequest bare;
+        bare.context = 2560;
+        bare.vram_bytes = fixed_bytes_ - play.model.plan().kv_bytes + 2 * expert_bytes_;
+        play.replanner.begin(1, bare, 0);
+        QVERIFY(play.replanner.moving());
+        for (int step = 0; step < 100 && kv.n_held_in_host() < 3; ++step) {
+            const KvRoom room = kv.room();
+            const std::int64_t in_host = kv.n_held_in_host();
+            QVERIFY(agree(play, reference, next));
+            QVERIFY(room.device_blocks - kv.room().device_blocks <= most);
+            QVERIFY(kv.room().host_blocks - room.host_blocks <= most);
+            QVERIFY(kv.n_held_in_host() - in_host <= most);
+            play.checkBudgets();
+        }
+        QVERIFY(kv.n_held_in_host() == 3 && play.replanner.moving());
+        ReplanRequest back;
+        back.context = 2560;
+        back.vram_bytes = vramFor(14);
+        if (cancelled) play.replanner.cancel();
+        if (!cancelled) play.replanner.begin(2, back, 0);
+        for (int step = 0; step < 100 && play.replanner.moving(); ++step) QVERIFY(agree(play, reference, next));
+        QCOMPARE(play.replanner.reports().back().state, cancelled ? ReplanState::kCancelled : ReplanState::kDone);
+        QVERIFY(kv.n_held_in_host() == 0 && kv.room() == whole);
+        QCOMPARE(play.model.experts().n_resident(), cancelled ? 10 : 14);
+        play.checkSteps();
+    }
+
+    void diskFull_quantizedExpertsAreUsedAllTheSame_data() {
+        QTest::addColumn<bool>("no_folder");
+        QTest::newRow("the disk is full") << false;
+        QTest::newRow("the folder cannot be made") << true;
+    }
+    void diskFull_quantizedExpertsAreUsedAllTheSame() {
+        QFETCH(bool, no_folder);
+        const QTemporaryDir folder;
+        QFile file(folder.filePath(QStringLiteral("file")));
+        QVERIFY(file.open(QIODevice::WriteOnly));
+        LoadRequest request = on(kDevice);
+        request.vram_bytes = vramFor(12);
+        request.quant_cache_directory = folder.filePath(no_folder ? "file/quantized" : "quantized").toStdString();
+        Play play(request);
+        Play reference(on("cpu"));
+        ReplanRequest replan;
+        replan.experts = WeightType::kHqq4;
+        play.replanner.begin(1, replan, 0);
+        {
+            const FullDisk full(rlim_t{64} << 10);  // an expert has 81 KiB
+            QVERIFY(full.works());
+            play.replanner.finish({});
+        }
+        const ReplanReport& report = play.replanner.reports().back();
+        QVERIFY2(report.state == ReplanState::kDone && report.visible == report.requested, report.problem.c_str());
+        QVERIFY2(QString::fromStdString(report.note).contains(QStringLiteral("could not be kept")),
+                 report.note.c_str());
+        if (!no_folder) {  // nothing half written stays
+            QCOMPARE(QDir(folder.filePath("quantized")).entryList(QDir::Files | QDir::Hidden), QStringList{"lock"});
+        }
+        setFormats(reference.model, play.model.experts().formats());
+        std::vector<TokenId> next = prompt_;
+        for (int i = 0; i < 4; ++i) QVERIFY(agree(play, reference, next));
+        play.checkBudgets();
+    }
+
+    // Cut short before anything was read: the old plan stays, to the last copy.
+    void checkpointCutShort_theOldPlanStays() {
+        ModelCopy copy;
+        LoadRequest request = on(kDevice, copy.path());
+        request.vram_bytes = vramFor(12);
+        Play play(request);
+        Play reference(on("cpu"));
+        std::vector<TokenId> next = prompt_;
+        QVERIFY(agree(play, reference, next));
+        const auto places = placesOf(play);
+        const auto formats = play.model.experts().formats();
+        QVERIFY(copy.cutShort());
+        ReplanRequest replan;
+        replan.experts = WeightType::kHqq3;
+        replan.vram_bytes = vramFor(30);
+        play.replanner.begin(1, replan, 1);
+        for (int step = 0; step < 300 && play.replanner.moving(); ++step) {
+            QVERIFY(agree(play, reference, next));
+            play.checkBudgets();
+        }
+        const ReplanReport& report = play.replanner.reports().back();
+        QCOMPARE(report.state, ReplanState::kFailed);
+        const QString problem = QString::fromStdString(report.problem);
+        QVERIFY2(problem.contains(QStringLiteral("model.safetensors: cannot be read: it has")), qPrintable(problem));
+        QVERIFY(!problem.contains(QStringLiteral("Going back failed")));
+        QVERIFY(placesOf(play) == places && play.model.experts().formats() == formats);
+        QCOMPARE(play.model.device().memory().usage().budget_bytes, request.vram_bytes);
+        for (int i = 0; i < 3; ++i) QVERIFY(agree(play, reference, next));
+        QVERIFY(copy.putBack());
+        play.replanner.begin(2, replan, 1);
+        play.replanner.finish({});
+        QCOMPARE(play.replanner.reports().back().state, ReplanState::kDone);
+    }
+
+    // Cut short half way: neither plan can be reached, as neither format can be made any more. What is there is whole,
+    // fits the old budgets and goes on; with the file back, both ways are open again.
+    void checkpointCutShortHalfWay_whatIsThereFitsAndGoesOn() {
+        ModelCopy copy;
+        LoadRequest request = on(kDevice, copy.path());
+        request.vram_bytes = vramFor(12);
+        Play play(request);
+        Play reference(on("cpu"));
+        std::vector<TokenId> next = prompt_;
+        play.before_step = [&] { setFormats(reference.model, play.model.experts().formats()); };
+        const auto agrees = [&] {  // the formats of the step are the play's
+            const auto got = play.step(next);
+            const auto expected = reference.step(next);
+            const bool same = !got.empty() && std::equal(got.begin(), got.end(), expected.begin(), expected.end());
+            next = {best(expected)};
+            return same;
+        };
+        ReplanRequest replan;
+        replan.experts = WeightType::kHqq2;
+        replan.vram_bytes = vramFor(30);
+        play.replanner.begin(1, replan, 0);
+        const auto in_old_format = [&] {
+            const auto formats = play.model.experts().formats();
+            return std::count(formats.begin(), formats.end(), WeightType::kBf16);
+        };
+        for (int step = 0; step < 2000 && in_old_format() > 54; ++step) QVERIFY(agrees());
+        QVERIFY(in_old_format() > 0 && play.replanner.moving());
+        QVERIFY(copy.cutShort());
+        for (int step = 0; step < 2000 && play.replanner.moving(); ++step) {
+            QVERIFY(agrees());
+            play.checkBudgets();
+        }
+        const ReplanReport& report = play.replanner.reports().back();
+        QCOMPARE(report.state, ReplanState::kFailed);
+        QVERIFY2(QString::fromStdString(report.problem).contains(QStringLiteral("model.safetensors")),
+                 report.problem.c_str());
+        QVERIFY(in_old_format() > 0 && in_old_format() < 64);
+        const ArenaUsage vram = play.model.device().memory().usage();
+        QVERIFY(vram.budget_bytes == request.vram_bytes && vram.used_bytes <= vram.budget_bytes);
+        for (int i = 0; i < 5; ++i) QVERIFY(agrees());
+        QVERIFY(copy.putBack());
+        replan.experts = WeightType::kBf16;
+        play.replanner.begin(2, replan, 0);
+        play.replanner.finish({});
+        QVERIFY2(play.replanner.reports().back().state == ReplanState::kDone,
+                 play.replanner.reports().back().problem.c_str());
+        QCOMPARE(in_old_format(), 64);
+        QVERIFY(agrees());
+    }
+
+    // An expert on disk that cannot be read ends the step with an Error; the same step succeeds when it can.
+    void checkpointCutShort_expertsOnDisk_endTheStep() {
+        ModelCopy copy;
+        LoadRequest request = on(kDevice, copy.path());
+        request.vram_bytes = vramFor(10);
+        request.ram_bytes = ramFor(20) + dense_bytes_;
+        Play play(request);
+        Play reference(on("cpu"));
+        std::vector<TokenId> next = prompt_;
+        QVERIFY(agree(play, reference, next));
+        QVERIFY(copy.cutShort());
+        QString problem;
+        for (int step = 0; step < 20 && problem.isEmpty(); ++step) {
+            try {
+                const auto got = play.step(next);
+                const auto expected = reference.step(next);
+                QVERIFY(std::equal(got.begin(), got.end(), expected.begin(), expected.end()));
+                next = {best(expected)};
+            } catch (const Error& error) {
+                problem = QString::fromUtf8(error.what());
+            }
+        }
+        QVERIFY2(problem.contains(QStringLiteral("model.safetensors: cannot be read")), qPrintable(problem));
+        QVERIFY(copy.putBack());
+        for (int i = 0; i < 5; ++i) QVERIFY(agree(play, reference, next));
+        play.checkBudgets();
+    }
+};
+
+QTEST_GUILESS_MAIN(TestReplanBounds)
+#include "tst_replan_bounds.moc"

@@ -1,0 +1,278 @@
+// ChatController's side towards the engine: the queue, and what comes back.
+#include <algorithm>
+#include <utility>
+
+#include "ui/chat/chat_controller.h"
+
+namespace offstage::ui {
+
+// ---------------------------------------------------------------- the queue
+
+qsizetype ChatController::queuedFor(ConversationId conversation) const {
+    for (qsizetype i = 0; i < m_queue.size(); ++i) {
+        if (m_queue[i].conversation == conversation) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+QList<ChatController::Queued> ChatController::queue() const {
+    QList<Queued> out;
+    if (m_running) {
+        out.append({m_running->conversation, m_running->answer, true});
+    }
+    for (const Job& job : m_queue) {
+        out.append({job.conversation, job.answer, false});
+    }
+    return out;
+}
+
+void ChatController::enqueue(const Job& job) {
+    m_queue.append(job);
+    startNext();
+    renumberQueue();
+    Q_EMIT waitingChanged();
+}
+
+// Every waiting answer says what it waits for.
+void ChatController::renumberQueue() {
+    const bool loading = m_engine.state() == EngineController::State::Loading;
+    qsizetype place = m_running ? 2 : 1;
+    for (const Job& job : std::as_const(m_queue)) {
+        const QString note = place > 1 ? tr("Number %1 in the queue").arg(place)
+                             : loading ? tr("Waiting for the model to load…")
+                                       : tr("Reading the prompt…");
+        ++place;
+        const ConversationTree* all = m_history.open(job.conversation);
+        const Message* answer = all ? all->find(job.answer) : nullptr;
+        if (answer && answer->note != note) {
+            m_history.edit(job.conversation, job.answer, [&note](Message& m) { m.note = note; });
+            showMessage(job.conversation, job.answer);
+        }
+    }
+    Q_EMIT queueChanged();
+}
+
+void ChatController::startNextSoon() {
+    // Later: whoever else listens to the engine hears of the end of this answer before the next one begins.
+    QMetaObject::invokeMethod(this, &ChatController::startNext, Qt::QueuedConnection);
+}
+
+void ChatController::startNext() {
+    if (m_running || m_queue.isEmpty() || m_engine.state() != EngineController::State::Ready) {
+        return;
+    }
+    const Job job = m_queue.takeFirst();
+    const ConversationTree* all = m_history.open(job.conversation);
+    const Message* answer = all ? all->find(job.answer) : nullptr;
+    if (!answer) {
+        startNextSoon();
+        return;
+    }
+    if (m_engineConversation != job.conversation) {
+        if (m_engineConversation != 0) {
+            m_engine.resetConversation();
+        }
+        m_engineConversation = job.conversation;
+    }
+    const Sampling sampling = m_history.info(job.conversation).sampling;
+    engine::GenerationRequest request;
+    request.continue_last = job.ask == Ask::Continue;
+    m_begun = request.continue_last ? answer->text : QString();
+    request.messages = messagesFor(job.conversation, request.continue_last ? job.answer : answer->parent);
+    request.sampler = sampling.sampler;
+    request.max_tokens = sampling.maxTokens;
+    request.beam.width = sampling.beamWidth;
+    m_history.edit(job.conversation, job.answer, [this](Message& m) {
+        m.author = QString::fromStdString(m_engine.model()->name);
+        m.note = tr("Reading the prompt…");
+    });
+    showMessage(job.conversation, job.answer);
+    m_running = job;
+    m_request = m_engine.generate(request);
+    renumberQueue();
+    Q_EMIT waitingChanged();
+}
+
+void ChatController::stop() {
+    if (const qsizetype queued = queuedFor(m_current); queued >= 0) {
+        takeBack(queued);
+    } else {
+        m_engine.stop();
+    }
+}
+
+void ChatController::withdraw(MessageId answer) {
+    for (qsizetype i = 0; i < m_queue.size(); ++i) {
+        if (m_queue[i].answer == answer) {
+            takeBack(i);
+            return;
+        }
+    }
+}
+
+void ChatController::takeBack(qsizetype queued) {
+    const Job job = m_queue.takeAt(queued);
+    const ConversationTree* all = m_history.open(job.conversation);
+    const Message* answer = all ? all->find(job.answer) : nullptr;
+    if (answer && job.ask == Ask::Continue) {
+        m_history.edit(job.conversation, job.answer, [](Message& m) {
+            m.state = Message::State::Stopped;
+            m.note = ChatController::tr("Stopped");
+        });
+    } else if (answer) {
+        const Message* prompt = all->find(answer->parent);
+        const QString text = prompt ? prompt->text : QString();
+        m_history.removeMessage(job.conversation, job.ask == Ask::Prompt && prompt ? prompt->id : job.answer);
+        if (job.ask == Ask::Prompt) {
+            if (job.conversation == m_current) {
+                Q_EMIT promptReturned(text);
+            } else {
+                const QString draft = m_history.info(job.conversation).draft;
+                m_history.setDraft(job.conversation, draft.isEmpty() ? text : text + u'\n' + draft);
+            }
+        }
+    }
+    if (job.conversation == m_current) {
+        refreshModel();
+    }
+    renumberQueue();
+    Q_EMIT waitingChanged();
+}
+
+void ChatController::onLoadFailed() {
+    while (!m_queue.isEmpty()) {
+        takeBack(m_queue.size() - 1);
+    }
+}
+
+// ---------------------------------------------------------------- what comes back
+
+void ChatController::onStreamed(RequestId id, const StreamedText& piece) {
+    if (id != m_request || !m_running) {
+        return;
+    }
+    const Job job = *m_running;
+    const ConversationTree* all = m_history.open(job.conversation);
+    const Message* answer = all ? all->find(job.answer) : nullptr;
+    if (answer && answer->state == Message::State::Waiting) {
+        m_history.edit(job.conversation, job.answer, [](Message& m) {
+            m.state = Message::State::Streaming;
+            m.note.clear();
+        });
+        showMessage(job.conversation, job.answer);
+    }
+    const int before = answer ? static_cast<int>(answer->text.size()) : 0;
+    m_history.appendText(job.conversation, job.answer, piece.text);
+    Q_EMIT answerExtended(job.answer, before, piece);
+    if (job.conversation == m_current) {
+        m_conversation.appendText(job.answer, piece.text);
+    }
+}
+
+// The job that this request was for, which no longer runs; none for a stale one.
+std::optional<ChatController::Job> ChatController::finish(RequestId id) {
+    if (id != m_request || !m_running) {
+        return std::nullopt;
+    }
+    m_request = 0;
+    startNextSoon();
+    return std::exchange(m_running, std::nullopt);
+}
+
+QString ChatController::noteFor(const Job& job, const engine::GenerationResult& result) const {
+    switch (result.finish) {
+        case engine::FinishReason::kEndOfTurn:
+            return {};
+        case engine::FinishReason::kStopped:
+            return tr("Stopped");
+        case engine::FinishReason::kMaxTokens:
+            return tr("Ended at the limit of %1 tokens (Sampling panel)")
+                .arg(m_history.info(job.conversation).sampling.maxTokens);
+        case engine::FinishReason::kContextFull:
+            return tr("The context is full: begin a new conversation, or ask for something shorter");
+    }
+    return {};
+}
+
+void ChatController::onAnswered(RequestId id, const engine::GenerationResult& result) {
+    const std::optional<Job> job = finish(id);
+    if (!job) {
+        return;
+    }
+    const QString text = m_begun + QString::fromStdString(result.text);
+    m_history.edit(job->conversation, job->answer, [&](Message& m) {
+        if (m.text != text) {
+            m.text = text;  // the engine's word is the last one
+        }
+        m.state = result.finish == engine::FinishReason::kStopped ? Message::State::Stopped : Message::State::Done;
+        m.note = noteFor(*job, result);
+        const qint64 before = job->ask == Ask::Continue && m.figures ? m.figures->tokensOut : 0;
+        m.figures = AnswerFigures{result.ttft_s, result.decode_tokens_per_s, result.prompt_tokens, result.reused_tokens,
+                                  before + static_cast<qint64>(result.tokens.size())};
+    });
+    showMessage(job->conversation, job->answer);
+    Q_EMIT waitingChanged();
+}
+
+void ChatController::onAnswerFailed(RequestId id, const EngineFailure& failure) {
+    const std::optional<Job> job = finish(id);
+    if (!job) {
+        return;
+    }
+    Problem problem;
+    problem.sentence = failure.sentence;
+    problem.detail = failure.detail;
+    const ConversationTree* all = m_history.open(job->conversation);
+    const Message* written = all ? all->find(job->answer) : nullptr;
+    const bool invalid = failure.kind == engine::ErrorKind::kInvalidInput;
+    if (written && written->text.trimmed().isEmpty()) {
+        // Nothing was answered: the prompt stays visible, out of the history, and goes back to the person - unless it
+        // has other answers.
+        const MessageId prompt = written->parent;
+        m_history.removeMessage(job->conversation, job->answer);
+        problem.title = invalid ? tr("This prompt cannot be answered") : tr("The answer could not be written");
+        if (const Message* asked = all->find(prompt); asked && all->children(prompt).isEmpty()) {
+            m_history.edit(job->conversation, prompt, [](Message& m) {
+                m.state = Message::State::Failed;
+                m.note = ChatController::tr("Not answered");
+            });
+            problem.actions = {ProblemAction::EditPrompt};
+            if (job->conversation == m_current) {
+                Q_EMIT promptOffered(asked->text);
+            }
+        }
+        if (job->conversation == m_current) {
+            refreshModel();
+        }
+    } else if (written) {
+        m_history.edit(job->conversation, job->answer, [](Message& m) {
+            m.state = Message::State::Failed;
+            m.note = ChatController::tr("Not complete");
+        });
+        showMessage(job->conversation, job->answer);
+        problem.title = tr("The answer ended early");
+    }
+    if (!invalid) {
+        problem.actions.append(ProblemAction::TryAgain);
+        problem.actions.append(ProblemAction::OpenModel);
+    }
+    addProblem(job->conversation, problem);
+    Q_EMIT waitingChanged();
+}
+
+void ChatController::onInterrupted(RequestId id) {
+    const std::optional<Job> job = finish(id);
+    if (!job) {
+        return;
+    }
+    m_history.edit(job->conversation, job->answer, [](Message& m) {
+        m.state = Message::State::Stopped;
+        m.note = ChatController::tr("Stopped");
+    });
+    showMessage(job->conversation, job->answer);
+    Q_EMIT waitingChanged();
+}
+
+}  // namespace offstage::ui

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <QList>
+#include <QString>
+
+namespace offstage::ui {
+
+// A formula in a Markdown text.
+struct MathSpan {
+    qsizetype begin = 0;  // of the opening delimiter
+    qsizetype end = 0;    // behind the closing one
+    QString tex;          // what stands between them
+    bool display = false;
+
+    bool operator==(const MathSpan&) const = default;
+};
+
+// Finds $...$, $$...$$, \(...\) and \[...\] outside of code spans and of HTML-like tags. A dollar is a delimiter only
+// as Pandoc reads it (no blank inside of it, no digit behind the closing one), and not where what it encloses is prose
+// that begins with an amount: "$5 and $6" and "from $5, or 10$" have none. Formulas without an end are none.
+QList<MathSpan> findMath(QStringView markdown);
+
+// A formula as one line of readable Unicode: \alpha_1^2 as α₁², \frac{a}{b+1} as a/(b+1), \sqrt{x} as √x, rows of a
+// matrix in brackets, separated by semicolons. With `display`, rows of aligned formulas and matrices stand on lines of
+// their own. What is not known is kept as its name; never fails, whatever the text. Nesting beyond 40 levels is left as
+// it is.
+QString mathToText(QStringView tex, bool display);
+
+}  // namespace offstage::ui

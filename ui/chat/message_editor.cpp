@@ -1,0 +1,109 @@
+#include "ui/chat/message_editor.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <QHBoxLayout>
+#include <QKeyEvent>
+#include <QLabel>
+#include <QPainter>
+#include <QPlainTextEdit>
+#include <QPushButton>
+#include <QTextBlock>
+#include <QVBoxLayout>
+
+#include "ui/theme.h"
+
+namespace offstage::ui {
+
+namespace {
+
+constexpr int kMostLines = 14;
+constexpr int kFewestLines = 2;
+constexpr int kPadding = 12;
+
+}  // namespace
+
+MessageEditor::MessageEditor(const QString& text, QWidget* parent)
+    : QFrame(parent),
+      m_edit(new QPlainTextEdit(text, this)),
+      m_send(new QPushButton(tr("Send as a new branch"), this)),
+      m_leave(new QPushButton(tr("Leave"), this)) {
+    m_edit->setFrameShape(QFrame::NoFrame);
+    m_edit->setAccessibleName(tr("Edit your message"));
+    m_edit->setAccessibleDescription(tr("Ctrl+Enter sends it as a new branch, Esc leaves it as it was"));
+    m_edit->setTabChangesFocus(true);
+    m_edit->viewport()->setAutoFillBackground(false);
+    m_edit->moveCursor(QTextCursor::End);
+    m_edit->installEventFilter(this);
+    m_send->setAccessibleName(m_send->text());
+    m_send->setToolTip(tr("Ctrl+Enter"));
+    m_send->setDefault(true);
+    m_leave->setAccessibleName(tr("Leave the message as it was"));
+    m_leave->setToolTip(tr("Esc"));
+    auto* hint = new QLabel(tr("What was there stays, as a branch of its own."), this);
+    hint->setForegroundRole(QPalette::PlaceholderText);
+    hint->setWordWrap(true);
+
+    auto* buttons = new QHBoxLayout;
+    buttons->addWidget(hint, 1);
+    buttons->addWidget(m_leave);
+    buttons->addWidget(m_send);
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(kPadding, kPadding, kPadding, kPadding);
+    column->addWidget(m_edit, 1);
+    column->addLayout(buttons);
+    connect(m_send, &QPushButton::clicked, this, &MessageEditor::accept);
+    connect(m_leave, &QPushButton::clicked, this, &MessageEditor::left);
+    connect(m_edit, &QPlainTextEdit::textChanged, this, [this] {
+        m_send->setEnabled(!m_edit->toPlainText().trimmed().isEmpty());
+        Q_EMIT heightChanged();
+    });
+}
+
+int MessageEditor::heightAt(int width) const {
+    const QFontMetricsF metrics(m_edit->font());
+    const double available = std::max(60, width - 2 * kPadding - 24);
+    int lines = 0;
+    for (QTextBlock block = m_edit->document()->begin(); block.isValid() && lines < kMostLines; block = block.next()) {
+        lines += 1 + static_cast<int>(metrics.horizontalAdvance(block.text().left(4000)) / available);
+    }
+    lines = std::clamp(lines, kFewestLines, kMostLines);
+    return static_cast<int>(std::ceil(lines * metrics.lineSpacing())) + 3 * kPadding + 12 + m_send->sizeHint().height();
+}
+
+void MessageEditor::accept() {
+    if (!m_edit->toPlainText().trimmed().isEmpty()) {
+        Q_EMIT accepted(m_edit->toPlainText());
+    }
+}
+
+bool MessageEditor::eventFilter(QObject* watched, QEvent* event) {
+    // Esc is the window's Stop elsewhere: here it is taken before the shortcut sees it.
+    const bool press = event->type() == QEvent::KeyPress;
+    if (press || event->type() == QEvent::ShortcutOverride) {
+        const auto* key = static_cast<QKeyEvent*>(event);
+        const bool enter = key->key() == Qt::Key_Return || key->key() == Qt::Key_Enter;
+        if (key->key() == Qt::Key_Escape || (enter && (key->modifiers() & Qt::ControlModifier) != 0)) {
+            event->accept();
+            if (press && enter) {
+                accept();
+            } else if (press) {
+                Q_EMIT left();
+            }
+            return press;
+        }
+    }
+    return QFrame::eventFilter(watched, event);
+}
+
+void MessageEditor::paintEvent(QPaintEvent*) {
+    QPainter painter(this);
+    painter.setRenderHint(QPainter::Antialiasing);
+    const Colours colours = Colours::of(palette());
+    painter.setPen(QPen(colours.accent, 1.6));
+    painter.setBrush(colours.surface);
+    painter.drawRoundedRect(QRectF(rect()).adjusted(1, 1, -1, -1), 14, 14);
+}
+
+}  // namespace offstage::ui

@@ -1,0 +1,63 @@
+#pragma once
+// Finds, for text that a Markdown parser has taken out of its source, the place in the source.
+
+#include <QList>
+#include <QString>
+
+#include "ui/chat/markdown_splitter.h"
+#include "ui/chat/source_map.h"
+
+namespace offstage::ui {
+
+// A segment's text in which each formula is one character outside of Unicode's assigned ones, so that the parser leaves
+// its inside alone ("a_1 * b_2" is not emphasis in a formula).
+class ProtectedText {
+  public:
+    struct Formula {
+        QString tex;
+        QString written;  // with its delimiters
+        bool display = false;
+        qsizetype source = 0;
+    };
+
+    explicit ProtectedText(const MarkdownSegment& segment);
+
+    const QString& text() const { return m_text; }
+    // Null: no formula stands at this place of a text that came out of text().
+    const Formula* formulaAt(const QString& text, qsizetype at) const;
+    // From a place in text() to the message's source.
+    qsizetype sourceOf(qsizetype at) const;
+
+  private:
+    const MarkdownSegment& m_segment;
+    QString m_text;
+    QList<Formula> m_formulas;
+    QList<SourceLine> m_shifts;  // from text() to the segment's text
+};
+
+// Walks through the source in the order in which the parser hands out its texts.
+class TextAligner {
+  public:
+    explicit TextAligner(const ProtectedText& source);
+
+    void goTo(int line, int column);  // as the parser counts: from 1, in bytes
+    void nextLine();
+    void skipAddress(const QString& url);
+    void skipFormula();
+    // Where `piece`, the next text, comes from; positions count from its beginning. Escapes and entities are seen
+    // through; a piece that is not found counts as standing here, as a whole.
+    QList<SourceMap::Run> align(const QString& piece);
+
+    const ProtectedText::Formula* formulaAt(const QString& text, qsizetype at) const {
+        return m_source.formulaAt(text, at);
+    }
+
+  private:
+    bool matches(qsizetype at, const QString& piece, QList<SourceMap::Run>* runs, qsizetype* end) const;
+
+    const ProtectedText& m_source;
+    QList<qsizetype> m_lines;  // where each begins
+    qsizetype m_at = 0;
+};
+
+}  // namespace offstage::ui

@@ -1,0 +1,54 @@
+#pragma once
+// Where a model may run: the CPU, the GPUs found, and the GPUs that can be emulated.
+
+#include <QList>
+#include <QObject>
+#include <QString>
+#include <QThreadPool>
+
+#include "engine/device/hardware.h"
+
+namespace offstage::ui {
+
+struct DeviceChoice {
+    QString id;       // as engine::LoadRequest::device takes it
+    QString name;     // "NVIDIA H200", "GeForce RTX 3060"
+    QString details;  // "131 GiB, 129 GiB free"
+    bool emulated = false;
+    quint64 memoryBytes = 0;
+};
+
+// Looks for hardware in the background (a driver's first start takes a second) and lists what there is. Emulated
+// profiles are known at once. GUI thread.
+class DeviceChoices : public QObject {
+    Q_OBJECT
+
+  public:
+    explicit DeviceChoices(QObject* parent = nullptr);
+    ~DeviceChoices() override;
+
+    void look();
+    bool looked() const { return m_looked; }
+    const QList<DeviceChoice>& choices() const { return m_choices; }  // the CPU first
+    bool hasGpu() const;
+    // "2 cores, 24 GiB RAM; no GPU (no NVIDIA driver is loaded)": what was found, as a sentence part.
+    QString found() const { return m_found; }
+    const DeviceChoice* find(const QString& id) const;
+
+    // A small one, so that the demo model does not fit: what "Try an emulated GPU" takes.
+    static QString demonstrationDevice() { return QStringLiteral("emulated:rtx-3060-desktop"); }
+    static constexpr quint64 kDemonstrationVram = quint64{16} << 20;
+
+  Q_SIGNALS:
+    void changed();
+
+  private:
+    void fill(const engine::Hardware& hardware);
+
+    QThreadPool m_thread;
+    QList<DeviceChoice> m_choices;
+    QString m_found;
+    bool m_looked = false;
+};
+
+}  // namespace offstage::ui

@@ -1,0 +1,460 @@
+#include "ui/history/conversation_store.h"
+
+#include <atomic>
+#include <utility>
+
+#include <QCoreApplication>
+#include <QDateTime>
+#include <QHash>
+#include <QJsonDocument>
+#include <QSqlError>
+#include <QVariant>
+
+#include "ui/history/history_error.h"
+#include "ui/history/history_json.h"
+#include "ui/history/history_schema.h"
+
+namespace offstage::ui {
+
+namespace {
+
+constexpr int kBusyTimeoutMs = 5000;
+// Around a match in a snippet; neither can be typed.
+constexpr QChar kMarkBegin(2);
+constexpr QChar kMarkEnd(3);
+
+QString text(const char* source) {
+    return QCoreApplication::translate("History", source);
+}
+
+QString compact(const QJsonObject& json) {
+    return QString::fromUtf8(QJsonDocument(json).toJson(QJsonDocument::Compact));
+}
+
+QJsonObject objectFrom(const QVariant& column) {
+    return QJsonDocument::fromJson(column.toString().toUtf8()).object();
+}
+
+bool isText(const QVariant& column) {
+    return column.metaType().id() == QMetaType::QString;
+}
+
+Message damagedMessage(MessageId id, const QVariant& parent) {
+    Message message;
+    message.id = id;
+    message.parent = parent.toULongLong();
+    message.kind = Message::Kind::Problem;
+    message.state = Message::State::Failed;
+    message.problem.title = text("One message is damaged");
+    message.problem.sentence = text("It could not be read from the chat history and is not shown.");
+    return message;
+}
+
+// Takes the marks out of a snippet, and line breaks too: it is one line.
+void readSnippet(QString marked, SearchHit& hit) {
+    for (QChar& c : marked) {
+        if (c != kMarkBegin && c != kMarkEnd && c.isSpace()) {
+            c = u' ';
+        }
+    }
+    qsizetype begin = 0;
+    for (const QChar c : std::as_const(marked)) {
+        if (c == kMarkBegin) {
+            begin = hit.snippet.size();
+        } else if (c == kMarkEnd) {
+            hit.marks.append({begin, hit.snippet.size() - begin});
+        } else {
+            hit.snippet += c;
+        }
+    }
+}
+
+// SQLite's integers are signed; Qt would bind an unsigned one as text.
+QVariant number(quint64 id) {
+    return static_cast<qint64>(id);
+}
+
+bool isIncomplete(Message::State state) {
+    return state == Message::State::Waiting || state == Message::State::Streaming;
+}
+
+}  // namespace
+
+QString fullTextQuery(const QString& typed) {
+    QStringList phrases;
+    bool quoted = false;
+    const auto add = [&phrases](const QString& words, bool prefix) {
+        bool hasWord = false;
+        for (const uint c : words.toUcs4()) {
+            hasWord = hasWord || QChar::isLetterOrNumber(c);
+        }
+        if (hasWord) {
+            // Inside quotes FTS5 knows no operators.
+            phrases += u'"' + words + u'"' + (prefix ? QStringLiteral("*") : QString());
+        }
+    };
+    for (const QString& part : typed.split(u'"')) {
+        if (quoted) {
+            add(part.simplified(), false);
+        } else {
+            for (const QString& word : part.split(u' ', Qt::SkipEmptyParts)) {
+                add(word.simplified(), true);
+            }
+        }
+        quoted = !quoted;
+    }
+    return phrases.join(u' ');
+}
+
+ConversationStore::ConversationStore(const QString& file) : m_file(file) {
+    static std::atomic<quint64> count = 0;
+    m_connection = QStringLiteral("history-%1").arg(++count);
+    m_database = QSqlDatabase::addDatabase(QStringLiteral("QSQLITE"), m_connection);
+    try {
+        m_database.setDatabaseName(file);
+        m_database.setConnectOptions(QStringLiteral("QSQLITE_BUSY_TIMEOUT=%1").arg(kBusyTimeoutMs));
+        if (!m_database.isValid()) {
+            throw HistoryError(HistoryError::Kind::Unavailable,
+                               text("The chat history needs Qt's SQLite driver, which is not installed."));
+        }
+        if (!m_database.open()) {
+            throwHistoryError(m_database.lastError(), file);
+        }
+        execute(m_database, QStringLiteral("PRAGMA journal_mode = WAL"));
+        execute(m_database, QStringLiteral("PRAGMA synchronous = FULL"));
+        execute(m_database, QStringLiteral("PRAGMA foreign_keys = ON"));
+        migrate(m_database, historyMigrations());
+    } catch (...) {
+        m_database.close();
+        m_database = {};
+        QSqlDatabase::removeDatabase(m_connection);
+        throw;
+    }
+}
+
+ConversationStore::~ConversationStore() {
+    m_prepared.clear();
+    m_database.close();
+    m_database = {};
+    QSqlDatabase::removeDatabase(m_connection);
+}
+
+QSqlQuery& ConversationStore::prepared(const char* statement) {
+    std::shared_ptr<QSqlQuery>& query = m_prepared[statement];
+    if (!query) {
+        query = std::make_shared<QSqlQuery>(m_database);
+        query->setForwardOnly(true);
+        if (!query->prepare(QString::fromLatin1(statement))) {
+            throwHistoryError(query->lastError(), m_file);
+        }
+    }
+    return *query;
+}
+
+void ConversationStore::run(QSqlQuery& query) {
+    if (!query.exec()) {
+        throwHistoryError(query.lastError(), m_file);
+    }
+}
+
+QList<ConversationInfo> ConversationStore::conversations() {
+    static constexpr char kStatement[] =
+        "SELECT id, title, title_by_person, pinned, archived, created_ms, changed_ms, model, system_prompt, sampler, "
+        "active_leaf, draft FROM conversations WHERE deleted_by IS NULL ORDER BY changed_ms DESC, id DESC";
+    QSqlQuery& query = prepared(kStatement);
+    run(query);
+    QList<ConversationInfo> out;
+    while (query.next()) {
+        ConversationInfo info;
+        info.id = query.value(0).toULongLong();
+        info.title = query.value(1).toString();
+        info.titleByPerson = query.value(2).toBool();
+        info.pinned = query.value(3).toBool();
+        info.archived = query.value(4).toBool();
+        info.createdMs = query.value(5).toLongLong();
+        info.changedMs = query.value(6).toLongLong();
+        info.model = query.value(7).toString();
+        info.systemPrompt = query.value(8).toString();
+        info.sampling = samplingFrom(objectFrom(query.value(9)));
+        info.activeLeaf = query.value(10).toULongLong();
+        info.draft = query.value(11).toString();
+        out.append(info);
+    }
+    const QSqlError error = query.lastError();
+    query.finish();
+    if (error.isValid()) {
+        throwHistoryError(error, m_file);
+    }
+    return out;
+}
+
+StoredConversation ConversationStore::load(ConversationId id) {
+    StoredConversation out;
+    for (const ConversationInfo& info : conversations()) {
+        if (info.id == id) {
+            out.info = info;
+        }
+    }
+    if (out.info.id == 0) {
+        throw HistoryError(HistoryError::Kind::Refused, text("This conversation is no longer there."));
+    }
+    // Of an answer that another running program is writing now, what it has journaled.
+    QHash<MessageId, QString> journal;
+    static constexpr char kJournal[] =
+        "SELECT message, journal.text FROM journal JOIN messages ON messages.id = message "
+        "WHERE conversation = ? ORDER BY message, piece";
+    QSqlQuery& pieces = prepared(kJournal);
+    pieces.bindValue(0, number(id));
+    run(pieces);
+    while (pieces.next()) {
+        journal[pieces.value(0).toULongLong()] += pieces.value(1).toString();
+    }
+    pieces.finish();
+
+    static constexpr char kMessages[] =
+        "SELECT id, parent, kind, state, text, author, note, figures, created_ms FROM messages "
+        "WHERE conversation = ? ORDER BY id";
+    QSqlQuery& query = prepared(kMessages);
+    query.bindValue(0, number(id));
+    run(query);
+    while (query.next()) {
+        const MessageId messageId = query.value(0).toULongLong();
+        const auto kind = messageKind(query.value(2).toString());
+        const auto state = messageState(query.value(3).toString());
+        const QVariant body = query.value(4);
+        if (!kind || !state || !isText(body)) {
+            out.messages.append(damagedMessage(messageId, query.value(1)));
+            ++out.nDamaged;
+            continue;
+        }
+        Message message;
+        message.id = messageId;
+        message.parent = query.value(1).toULongLong();
+        message.kind = *kind;
+        message.state = *state;
+        message.text = body.toString() + journal.value(messageId);
+        message.author = query.value(5).toString();
+        message.note = query.value(6).toString();
+        const QVariant figures = query.value(7);
+        if (isText(figures) && !figures.toString().isEmpty()) {
+            message.figures = figuresFrom(objectFrom(figures));
+        }
+        message.createdMs = query.value(8).toLongLong();
+        out.messages.append(std::move(message));
+    }
+    const QSqlError error = query.lastError();
+    query.finish();
+    if (error.isValid()) {
+        throwHistoryError(error, m_file);
+    }
+    return out;
+}
+
+QList<SearchHit> ConversationStore::search(const QString& typed, int limit) {
+    // Newest first is also what FTS5 can give without ranking every match.
+    static constexpr char kWords[] =
+        "SELECT messages.id, conversation, kind, messages.created_ms, "
+        "snippet(message_text, 0, char(2), char(3), char(8230), 14) "
+        "FROM message_text JOIN messages ON messages.id = message_text.rowid "
+        "JOIN conversations ON conversations.id = conversation "
+        "WHERE message_text MATCH ? AND deleted_by IS NULL ORDER BY message_text.rowid DESC LIMIT ?";
+    static constexpr char kLiteral[] =
+        "SELECT messages.id, conversation, kind, messages.created_ms, "
+        "substr(messages.text, max(1, instr(messages.text, ?1) - 40), 120) "
+        "FROM messages JOIN conversations ON conversations.id = conversation "
+        "WHERE instr(messages.text, ?1) > 0 AND deleted_by IS NULL ORDER BY messages.id DESC LIMIT ?2";
+    const QString literal = typed.trimmed();
+    if (literal.isEmpty()) {
+        return {};
+    }
+    const QString words = fullTextQuery(typed);
+    QSqlQuery& query = prepared(words.isEmpty() ? kLiteral : kWords);
+    query.bindValue(0, words.isEmpty() ? literal : words);
+    query.bindValue(1, limit);
+    run(query);
+    QList<SearchHit> hits;
+    while (query.next()) {
+        SearchHit hit;
+        hit.message = query.value(0).toULongLong();
+        hit.conversation = query.value(1).toULongLong();
+        hit.kind = messageKind(query.value(2).toString()).value_or(Message::Kind::Answer);
+        hit.createdMs = query.value(3).toLongLong();
+        readSnippet(query.value(4).toString(), hit);
+        if (words.isEmpty()) {
+            hit.marks.append({std::max<qsizetype>(0, hit.snippet.indexOf(literal)), literal.size()});
+        }
+        hits.append(hit);
+    }
+    const QSqlError error = query.lastError();
+    query.finish();
+    if (error.isValid()) {
+        throwHistoryError(error, m_file);
+    }
+    return hits;
+}
+
+MessageId ConversationStore::largestId() {
+    static constexpr char kStatement[] =
+        "SELECT max(coalesce((SELECT max(id) FROM messages), 0), coalesce((SELECT max(id) FROM conversations), 0))";
+    QSqlQuery& query = prepared(kStatement);
+    run(query);
+    const MessageId largest = query.next() ? query.value(0).toULongLong() : 0;
+    query.finish();
+    return largest;
+}
+
+QString ConversationStore::faults() {
+    static constexpr char kStatement[] = "PRAGMA quick_check(1)";
+    QSqlQuery& query = prepared(kStatement);
+    run(query);
+    const QString first = query.next() ? query.value(0).toString() : query.lastError().text();
+    query.finish();
+    return first == QLatin1String("ok") ? QString() : first;
+}
+
+void ConversationStore::commit(const QList<Change>& changes, quint64 session) {
+    execute(m_database, QStringLiteral("BEGIN IMMEDIATE"));
+    try {
+        for (const Change& change : changes) {
+            apply(change, session);
+        }
+        execute(m_database, QStringLiteral("COMMIT"));
+    } catch (...) {
+        QSqlQuery(m_database).exec(QStringLiteral("ROLLBACK"));
+        throw;
+    }
+}
+
+void ConversationStore::apply(const Change& change, quint64 session) {
+    const auto bindAndRun = [this](const char* statement, const QVariantList& values) {
+        QSqlQuery& query = prepared(statement);
+        for (int i = 0; i < values.size(); ++i) {
+            query.bindValue(i, values[i]);
+        }
+        run(query);
+        query.finish();
+    };
+    // A null QString would be stored as NULL.
+    const auto full = [](const QString& value) { return value.isNull() ? QStringLiteral("") : value; };
+    const auto put = [&](const change::PutConversation& c) {
+        static constexpr char kStatement[] =
+            "INSERT INTO conversations (id, title, title_by_person, pinned, archived, created_ms, changed_ms, model, "
+            "system_prompt, sampler, active_leaf, draft) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+            "ON CONFLICT (id) DO UPDATE SET title = excluded.title, title_by_person = excluded.title_by_person, "
+            "pinned = excluded.pinned, archived = excluded.archived, changed_ms = excluded.changed_ms, "
+            "model = excluded.model, system_prompt = excluded.system_prompt, sampler = excluded.sampler, "
+            "active_leaf = excluded.active_leaf, draft = excluded.draft";
+        bindAndRun(kStatement,
+                   {number(c.info.id), full(c.info.title), c.info.titleByPerson, c.info.pinned, c.info.archived,
+                    c.info.createdMs, c.info.changedMs, full(c.info.model), full(c.info.systemPrompt),
+                    compact(toJson(c.info.sampling)), number(c.info.activeLeaf), full(c.info.draft)});
+    };
+    const auto putMessage = [&](const change::PutMessage& c) {
+        static constexpr char kStatement[] =
+            "INSERT INTO messages (id, conversation, parent, kind, state, text, author, note, figures, created_ms, "
+            "session) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+            "ON CONFLICT (id) DO UPDATE SET kind = excluded.kind, state = excluded.state, text = excluded.text, "
+            "author = excluded.author, note = excluded.note, figures = excluded.figures, session = excluded.session";
+        static constexpr char kFold[] = "DELETE FROM journal WHERE message = ?";
+        const Message& m = c.message;
+        bindAndRun(kStatement, {number(m.id), number(c.conversation), number(m.parent), nameOf(m.kind), nameOf(m.state),
+                                full(m.text), full(m.author), full(m.note),
+                                m.figures ? QVariant(compact(toJson(*m.figures))) : QVariant(), m.createdMs,
+                                isIncomplete(m.state) ? number(session) : QVariant()});
+        bindAndRun(kFold, {number(m.id)});
+    };
+    const auto appendText = [&](const change::AppendText& c) {
+        static constexpr char kStatement[] =
+            "INSERT INTO journal (message, piece, text) "
+            "SELECT ?1, coalesce((SELECT max(piece) FROM journal WHERE message = ?1), 0) + 1, ?2";
+        bindAndRun(kStatement, {number(c.message), full(c.text)});
+    };
+    if (const auto* c = std::get_if<change::PutConversation>(&change)) {
+        put(*c);
+    } else if (const auto* m = std::get_if<change::PutMessage>(&change)) {
+        putMessage(*m);
+    } else if (const auto* a = std::get_if<change::AppendText>(&change)) {
+        appendText(*a);
+    } else if (const auto* r = std::get_if<change::RemoveMessage>(&change)) {
+        static constexpr char kStatement[] = "DELETE FROM messages WHERE id = ?";
+        bindAndRun(kStatement, {number(r->message)});
+    } else if (const auto* d = std::get_if<change::SetDeleted>(&change)) {
+        static constexpr char kStatement[] = "UPDATE conversations SET deleted_by = ? WHERE id = ?";
+        bindAndRun(kStatement, {d->deleted ? number(session) : QVariant(), number(d->conversation)});
+    }
+}
+
+QList<quint64> ConversationStore::sessions() {
+    static constexpr char kStatement[] = "SELECT id FROM sessions";
+    QSqlQuery& query = prepared(kStatement);
+    run(query);
+    QList<quint64> out;
+    while (query.next()) {
+        out.append(query.value(0).toULongLong());
+    }
+    query.finish();
+    return out;
+}
+
+void ConversationStore::addSession(quint64 session) {
+    execute(m_database, QStringLiteral("INSERT INTO sessions (id, started_ms) VALUES (%1, %2)")
+                            .arg(session)
+                            .arg(QDateTime::currentMSecsSinceEpoch()));
+}
+
+void ConversationStore::removeSession(quint64 session) {
+    execute(m_database, QStringLiteral("DELETE FROM sessions WHERE id = %1").arg(session));
+}
+
+void ConversationStore::removeDeleted() {
+    execute(m_database, QStringLiteral("DELETE FROM conversations WHERE deleted_by IS NOT NULL "
+                                       "AND deleted_by NOT IN (SELECT id FROM sessions)"));
+    // Nothing was ever said in these.
+    execute(m_database, QStringLiteral("DELETE FROM conversations WHERE trim(draft) = '' "
+                                       "AND id NOT IN (SELECT conversation FROM messages)"));
+}
+
+int ConversationStore::settle(quint64 deadSession, const QString& note) {
+    int completed = 0;
+    execute(m_database, QStringLiteral("BEGIN IMMEDIATE"));
+    try {
+        QSqlQuery answers(m_database);
+        if (!answers.exec(QStringLiteral("SELECT id FROM messages WHERE session = %1").arg(deadSession))) {
+            throwHistoryError(answers.lastError(), m_file);
+        }
+        QList<MessageId> ids;
+        while (answers.next()) {
+            ids.append(answers.value(0).toULongLong());
+        }
+        answers.finish();
+        for (const MessageId id : ids) {
+            static constexpr char kPieces[] = "SELECT text FROM journal WHERE message = ? ORDER BY piece";
+            QSqlQuery& pieces = prepared(kPieces);
+            pieces.bindValue(0, number(id));
+            run(pieces);
+            QString journaled = QStringLiteral("");
+            while (pieces.next()) {
+                journaled += pieces.value(0).toString();
+            }
+            pieces.finish();
+            static constexpr char kComplete[] =
+                "UPDATE messages SET text = text || ?, state = 'stopped', note = ?, session = NULL WHERE id = ?";
+            QSqlQuery& complete = prepared(kComplete);
+            complete.bindValue(0, journaled);
+            complete.bindValue(1, note);
+            complete.bindValue(2, number(id));
+            run(complete);
+            complete.finish();
+            execute(m_database, QStringLiteral("DELETE FROM journal WHERE message = %1").arg(id));
+            ++completed;
+        }
+        execute(m_database, QStringLiteral("DELETE FROM sessions WHERE id = %1").arg(deadSession));
+        execute(m_database, QStringLiteral("COMMIT"));
+    } catch (...) {
+        QSqlQuery(m_database).exec(QStringLiteral("ROLLBACK"));
+        throw;
+    }
+    return completed;
+}
+
+}  // namespace offstage::ui

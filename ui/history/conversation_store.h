@@ -1,0 +1,65 @@
+#pragma once
+
+#include <memory>
+
+#include <QHash>
+#include <QSqlDatabase>
+#include <QSqlQuery>
+
+#include "ui/history/history_values.h"
+
+namespace offstage::ui {
+
+// The history's database file: SQLite with a write-ahead log, so that one program can write while others read, and
+// synchronous=FULL, so that what is committed survives a power cut. Every object has a connection of its own and
+// belongs to the thread that made it; several objects, also of several programs, may have one file open. Functions
+// throw HistoryError.
+class ConversationStore {
+  public:
+    // Creates or migrates the file. Waits up to 5 s for another program's transaction.
+    explicit ConversationStore(const QString& file);
+    ~ConversationStore();
+    ConversationStore(const ConversationStore&) = delete;
+    ConversationStore& operator=(const ConversationStore&) = delete;
+
+    // ---- reading
+    QList<ConversationInfo> conversations();  // those that are not deleted, newest first; no messages
+    StoredConversation load(ConversationId id);
+    // Newest first. Every word must occur, as the beginning of a word, in any case and with any accents; words in
+    // quotes stand side by side. Nothing in a query is an error; what has no letter or digit is looked for literally.
+    QList<SearchHit> search(const QString& query, int limit = 200);
+    MessageId largestId();  // of messages and conversations
+    // PRAGMA quick_check: reads the whole file. Empty: no fault found.
+    QString faults();
+
+    // ---- writing
+    // All of them or, when it throws, none. `session` is noted beside answers that are not complete.
+    void commit(const QList<Change>& changes, quint64 session);
+
+    // ---- sessions: which programs have the file open
+    // Answers that a program left incomplete when it went become Stopped, with what was journaled and `note`. Returns
+    // their number.
+    int settle(quint64 deadSession, const QString& note);
+    // What was deleted by programs that are gone, and can no longer be taken back.
+    void removeDeleted();
+    QList<quint64> sessions();
+    void addSession(quint64 session);
+    void removeSession(quint64 session);
+
+    const QString& file() const { return m_file; }
+
+  private:
+    void apply(const Change& change, quint64 session);
+    QSqlQuery& prepared(const char* statement);
+    void run(QSqlQuery& query);
+
+    QString m_file;
+    QString m_connection;
+    QSqlDatabase m_database;
+    QHash<const char*, std::shared_ptr<QSqlQuery>> m_prepared;  // by the literal's address
+};
+
+// What the person typed as an FTS5 query; empty when no word is in it.
+QString fullTextQuery(const QString& typed);
+
+}  // namespace offstage::ui

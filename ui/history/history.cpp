@@ -1,0 +1,475 @@
+#include "ui/history/history.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <QDateTime>
+#include <QDir>
+#include <QRandomGenerator>
+
+#include "ui/history/conversation_store.h"
+#include "ui/history/history_error.h"
+#include "ui/history/history_recovery.h"
+#include "ui/history/history_writer.h"
+
+namespace offstage::ui {
+
+namespace {
+
+constexpr int kOpeningWaitMs = 10'000;
+constexpr std::chrono::seconds kFlushWait{10};
+constexpr qsizetype kTitleLength = 48;
+
+}  // namespace
+
+QString titleFrom(const QString& prompt) {
+    QString line = prompt.trimmed().section(u'\n', 0, 0).simplified();
+    if (line.size() <= kTitleLength) {
+        return line;
+    }
+    const qsizetype space = line.lastIndexOf(u' ', kTitleLength);
+    line.truncate(space > kTitleLength / 2 ? space : kTitleLength);
+    if (line.back().isHighSurrogate()) {
+        line.chop(1);
+    }
+    return line + u'…';
+}
+
+History::History(QObject* parent) : QObject(parent) {}
+
+History::~History() {
+    close();
+}
+
+quint64 History::newId() {
+    // Milliseconds and 20 random bits: two programs that write to one file do not meet, and later is larger.
+    const auto now = static_cast<quint64>(QDateTime::currentMSecsSinceEpoch()) << 20;
+    m_lastId = std::max(m_lastId + 1, now | QRandomGenerator::global()->bounded(1u << 20));
+    return m_lastId;
+}
+
+// ---------------------------------------------------------------- the file
+
+bool History::open(const QString& folder) {
+    m_folder = folder;
+    if (!QDir().mkpath(folder)) {
+        notice(tr("Conversations are not saved"), tr("The folder %1 cannot be made.").arg(folder));
+        return false;
+    }
+    // Programs that start together look at the file one after the other.
+    QLockFile opening(QDir(folder).filePath(QStringLiteral("opening.lock")));
+    opening.tryLock(kOpeningWaitMs);
+    const QString file = QDir(folder).filePath(QStringLiteral("conversations.sqlite"));
+    QString damagedFile;
+    for (int attempt = 0; !m_store; ++attempt) {
+        try {
+            if (!openFile(file)) {
+                throw HistoryError(HistoryError::Kind::Damaged, tr("The chat history is damaged."));
+            }
+        } catch (const HistoryError& error) {
+            m_store.reset();
+            using Kind = HistoryError::Kind;
+            const bool spoilt =
+                error.kind() == Kind::Damaged || error.kind() == Kind::Foreign || error.kind() == Kind::Refused;
+            damagedFile = spoilt && attempt == 0 ? setAside(file) : QString();
+            if (damagedFile.isEmpty()) {
+                notice(tr("Conversations are not saved"), error.sentence());
+                return false;
+            }
+        }
+    }
+    try {
+        if (!damagedFile.isEmpty()) {
+            const Salvage saved = salvage(damagedFile, *m_store);
+            notice(tr("The chat history was damaged"),
+                   tr("A new one was begun with what could be read: %n message(s)", nullptr, saved.nMessages) +
+                       tr(" in %n conversation(s).", nullptr, saved.nConversations),
+                   tr("The damaged file is kept as %1").arg(damagedFile));
+        }
+        beginSession();
+        m_lastId = std::max(m_lastId, m_store->largestId());
+        for (const ConversationInfo& info : m_store->conversations()) {
+            m_entries[info.id] = {info, nullptr, true, false};
+        }
+    } catch (const HistoryError& error) {
+        m_entries.clear();
+        m_store.reset();
+        notice(tr("Conversations are not saved"), error.sentence());
+        return false;
+    }
+    m_writer = std::make_unique<HistoryWriter>(file, m_session);
+    connect(m_writer.get(), &HistoryWriter::troubled, this, [this](const QString& sentence) {
+        notice(tr("The conversation could not be saved"),
+               sentence + u' ' + tr("It is kept in memory, and saving is tried again every second."));
+    });
+    return true;
+}
+
+// False: the file is damaged inside.
+bool History::openFile(const QString& file) {
+    m_store = std::make_unique<ConversationStore>(file);
+    QList<quint64> gone;
+    for (const quint64 session : m_store->sessions()) {
+        // Its lock can be had: the program is no longer alive.
+        QLockFile lock(QDir(m_folder).filePath(QStringLiteral("session-%1.lock").arg(session)));
+        lock.setStaleLockTime(0);
+        if (lock.tryLock(0)) {
+            gone.append(session);
+        }
+    }
+    if (!gone.isEmpty() && !m_store->faults().isEmpty()) {
+        return false;
+    }
+    for (const quint64 session : std::as_const(gone)) {
+        m_store->settle(session, tr("Offstage was closed while this was being written"));
+    }
+    m_store->removeDeleted();
+    return true;
+}
+
+void History::beginSession() {
+    m_session = newId();
+    m_sessionLock =
+        std::make_unique<QLockFile>(QDir(m_folder).filePath(QStringLiteral("session-%1.lock").arg(m_session)));
+    m_sessionLock->setStaleLockTime(0);
+    m_sessionLock->tryLock(0);
+    m_store->addSession(m_session);
+}
+
+bool History::flush() {
+    return !m_writer || m_writer->flush(kFlushWait);
+}
+
+bool History::close() {
+    if (!m_writer) {
+        return true;
+    }
+    bool whole = m_writer->close();
+    m_writer.reset();
+    try {
+        // A session that stays on the list has the file checked at the next start.
+        if (!m_foundDamage) {
+            m_store->settle(m_session, tr("Offstage was closed while this was being written"));
+        }
+    } catch (const HistoryError&) {
+        whole = false;
+    }
+    m_store.reset();
+    m_sessionLock.reset();
+    return whole;
+}
+
+void History::notice(const QString& title, const QString& sentence, const QString& detail) {
+    Problem problem;
+    problem.title = title;
+    problem.sentence = sentence;
+    problem.detail = detail;
+    m_notices.append(problem);
+    Q_EMIT noticed(problem);
+}
+
+// ---------------------------------------------------------------- the list
+
+History::Entry* History::entry(ConversationId id) {
+    const auto found = m_entries.find(id);
+    return found == m_entries.end() ? nullptr : &found->second;
+}
+
+bool History::contains(ConversationId id) const {
+    const auto found = m_entries.find(id);
+    return found != m_entries.end() && !found->second.deleted;
+}
+
+QList<ConversationInfo> History::conversations() const {
+    QList<ConversationInfo> out;
+    for (const auto& [id, e] : m_entries) {
+        if (e.listed && !e.deleted) {
+            out.append(e.info);
+        }
+    }
+    return out;
+}
+
+const ConversationInfo& History::info(ConversationId id) const {
+    static const ConversationInfo none;
+    const auto found = m_entries.find(id);
+    return found == m_entries.end() ? none : found->second.info;
+}
+
+ConversationId History::create(const QString& systemPrompt, const Sampling& sampling) {
+    Entry fresh;
+    fresh.info.id = newId();
+    fresh.info.createdMs = fresh.info.changedMs = QDateTime::currentMSecsSinceEpoch();
+    fresh.info.systemPrompt = systemPrompt;
+    fresh.info.sampling = sampling;
+    fresh.tree = std::make_unique<ConversationTree>();
+    const ConversationId id = fresh.info.id;
+    m_entries[id] = std::move(fresh);
+    return id;
+}
+
+// After a change of the info.
+void History::touch(Entry& e) {
+    const bool first = !e.listed && (!e.info.draft.trimmed().isEmpty() || (e.tree && e.tree->size() > 0));
+    e.listed = e.listed || first;
+    if (e.listed && m_writer) {
+        m_writer->write(change::PutConversation{e.info});
+    }
+    if (first) {
+        Q_EMIT added(e.info.id);
+    } else if (e.listed && !e.deleted) {
+        Q_EMIT changed(e.info.id);
+    }
+}
+
+void History::setTitle(ConversationId id, const QString& title) {
+    Entry* e = entry(id);
+    if (!e) {
+        return;
+    }
+    const QString chosen = title.simplified();
+    e->info.titleByPerson = !chosen.isEmpty();
+    e->info.title = chosen;
+    if (chosen.isEmpty()) {
+        if (const ConversationTree* tree = open(id)) {
+            const QList<Message> path = tree->path();
+            e->info.title = path.isEmpty() ? QString() : titleFrom(path.first().text);
+        }
+    }
+    touch(*e);
+}
+
+void History::setPinned(ConversationId id, bool pinned) {
+    if (Entry* e = entry(id)) {
+        e->info.pinned = pinned;
+        touch(*e);
+    }
+}
+
+void History::setArchived(ConversationId id, bool archived) {
+    if (Entry* e = entry(id)) {
+        e->info.archived = archived;
+        touch(*e);
+    }
+}
+
+void History::setSystemPrompt(ConversationId id, const QString& prompt) {
+    if (Entry* e = entry(id)) {
+        e->info.systemPrompt = prompt;
+        touch(*e);
+    }
+}
+
+void History::setSampling(ConversationId id, const Sampling& sampling) {
+    if (Entry* e = entry(id)) {
+        e->info.sampling = sampling;
+        touch(*e);
+    }
+}
+
+void History::setDraft(ConversationId id, const QString& draft) {
+    Entry* e = entry(id);
+    if (e && e->info.draft != draft) {
+        e->info.draft = draft;
+        touch(*e);
+    }
+}
+
+void History::remove(ConversationId id) {
+    Entry* e = entry(id);
+    if (!e || e->deleted) {
+        return;
+    }
+    e->deleted = true;
+    if (e->listed && m_writer) {
+        m_writer->write(change::SetDeleted{id, true});
+    }
+    Q_EMIT removed(id);
+}
+
+void History::undoRemove(ConversationId id) {
+    Entry* e = entry(id);
+    if (!e || !e->deleted) {
+        return;
+    }
+    e->deleted = false;
+    if (e->listed && m_writer) {
+        m_writer->write(change::SetDeleted{id, false});
+    }
+    if (e->listed) {
+        Q_EMIT added(id);
+    }
+}
+
+QList<SearchHit> History::search(const QString& query) {
+    QList<SearchHit> hits;
+    const QString wanted = query.simplified();
+    if (wanted.isEmpty()) {
+        return hits;
+    }
+    for (const ConversationInfo& each : conversations()) {
+        const qsizetype at = each.title.indexOf(wanted, 0, Qt::CaseInsensitive);
+        if (at >= 0) {
+            SearchHit hit;
+            hit.conversation = each.id;
+            hit.createdMs = each.changedMs;
+            hit.snippet = each.title;
+            hit.marks.append({at, wanted.size()});
+            hits.append(hit);
+        }
+    }
+    std::sort(hits.begin(), hits.end(),
+              [](const SearchHit& a, const SearchHit& b) { return a.createdMs > b.createdMs; });
+    if (m_store) {
+        try {
+            for (const SearchHit& hit : m_store->search(query)) {
+                if (contains(hit.conversation)) {
+                    hits.append(hit);
+                }
+            }
+        } catch (const HistoryError& error) {
+            notice(tr("The chat history could not be searched"), error.sentence());
+        }
+    }
+    return hits;
+}
+
+// ---------------------------------------------------------------- messages
+
+const ConversationTree* History::open(ConversationId id) {
+    Entry* e = entry(id);
+    if (!e) {
+        return nullptr;
+    }
+    if (!e->tree) {
+        try {
+            const StoredConversation loaded = m_store->load(id);
+            e->tree = std::make_unique<ConversationTree>();
+            e->tree->reset(loaded.messages, e->info.activeLeaf);
+        } catch (const HistoryError& error) {
+            m_foundDamage = m_foundDamage || error.kind() == HistoryError::Kind::Damaged;
+            notice(tr("“%1” cannot be opened").arg(e->info.title), error.sentence());
+            return nullptr;
+        }
+    }
+    return e->tree.get();
+}
+
+Message* History::editable(ConversationId id, MessageId message) {
+    return open(id) ? entry(id)->tree->find(message) : nullptr;
+}
+
+void History::store(ConversationId id, const Message& message) {
+    if (m_writer) {
+        m_writer->write(change::PutMessage{id, message});
+    }
+}
+
+MessageId History::add(ConversationId id, Message message) {
+    Entry* e = entry(id);
+    if (!e || !open(id) || (message.parent != 0 && !e->tree->contains(message.parent))) {
+        return 0;
+    }
+    message.id = newId();
+    if (message.createdMs == 0) {
+        message.createdMs = QDateTime::currentMSecsSinceEpoch();
+    }
+    e->tree->add(message);
+    e->info.activeLeaf = message.id;
+    e->info.changedMs = std::max(e->info.changedMs, message.createdMs);
+    if (e->info.title.isEmpty() && message.kind == Message::Kind::Prompt) {
+        e->info.title = titleFrom(message.text);
+    }
+    if (message.kind == Message::Kind::Answer && !message.author.isEmpty()) {
+        e->info.model = message.author;
+    }
+    touch(*e);
+    store(id, message);
+    return message.id;
+}
+
+void History::appendText(ConversationId id, MessageId message, const QString& text) {
+    if (Message* found = editable(id, message)) {
+        found->text += text;
+        if (m_writer && !text.isEmpty()) {
+            m_writer->write(change::AppendText{message, text});
+        }
+    }
+}
+
+void History::removeMessage(ConversationId id, MessageId message) {
+    if (!editable(id, message)) {
+        return;
+    }
+    Entry* e = entry(id);
+    QList<MessageId> doomed = {message};
+    for (qsizetype i = 0; i < doomed.size(); ++i) {
+        doomed += e->tree->children(doomed[i]);
+    }
+    e->tree->remove(message);
+    e->info.activeLeaf = e->tree->leaf();
+    for (auto it = doomed.crbegin(); m_writer && it != doomed.crend(); ++it) {
+        m_writer->write(change::RemoveMessage{*it});
+    }
+    touch(*e);
+}
+
+bool History::switchBranch(ConversationId id, MessageId message, int step) {
+    if (!editable(id, message) || !entry(id)->tree->switchBranch(message, step)) {
+        return false;
+    }
+    Entry* e = entry(id);
+    e->info.activeLeaf = e->tree->leaf();
+    touch(*e);
+    return true;
+}
+
+void History::show(ConversationId id, MessageId message) {
+    if (editable(id, message)) {
+        Entry* e = entry(id);
+        e->tree->show(message);
+        e->info.activeLeaf = e->tree->leaf();
+        touch(*e);
+    }
+}
+
+// ---------------------------------------------------------------- whole conversations
+
+StoredConversation History::stored(ConversationId id) {
+    StoredConversation out;
+    if (const ConversationTree* tree = open(id)) {
+        out.info = info(id);
+        out.messages = tree->messages();
+    }
+    return out;
+}
+
+ConversationId History::insert(const StoredConversation& conversation) {
+    Entry fresh;
+    fresh.info = conversation.info;
+    fresh.info.id = newId();
+    fresh.info.draft.clear();
+    const ConversationId id = fresh.info.id;
+    QHash<MessageId, MessageId> ids = {{0, 0}};
+    QList<Message> messages = conversation.messages;
+    for (Message& message : messages) {
+        const MessageId before = message.id;
+        message.id = newId();
+        message.parent = ids.value(message.parent, 0);
+        if (message.state == Message::State::Waiting || message.state == Message::State::Streaming) {
+            message.state = Message::State::Stopped;
+        }
+        ids.insert(before, message.id);
+    }
+    fresh.info.activeLeaf = ids.value(conversation.info.activeLeaf, 0);
+    fresh.tree = std::make_unique<ConversationTree>();
+    fresh.tree->reset(messages, fresh.info.activeLeaf);
+    m_entries[id] = std::move(fresh);
+    touch(m_entries[id]);
+    for (const Message& message : std::as_const(messages)) {
+        store(id, message);
+    }
+    return id;
+}
+
+}  // namespace offstage::ui

@@ -1,0 +1,121 @@
+#pragma once
+
+#include <memory>
+#include <unordered_map>
+
+#include <QLockFile>
+#include <QObject>
+
+#include "ui/history/conversation_tree.h"
+#include "ui/history/history_values.h"
+
+namespace offstage::ui {
+
+class ConversationStore;
+class HistoryWriter;
+
+// All conversations: the list of them, and the messages of those that were opened. Lives in memory, and after open() on
+// disk too: reads there are made by this thread, writes by HistoryWriter's. Whatever happens to the disk, the
+// conversations in memory go on; what goes wrong is told by noticed(). GUI thread only.
+class History : public QObject {
+    Q_OBJECT
+
+  public:
+    explicit History(QObject* parent = nullptr);
+    ~History() override;  // close()
+
+    // Opens or creates conversations.sqlite in this folder. After a program that did not close it, the file is checked
+    // and the answers that were being written are completed. A damaged file is set aside, a new one begun, and what can
+    // be read is taken over. False: conversations are kept in memory only. Once, before anything else.
+    bool open(const QString& folder);
+    // Commits all that is left. False: something could not be written.
+    bool close();
+    // Waits until what was changed so far is on the disk.
+    bool flush();
+    bool isStored() const { return m_writer != nullptr; }
+    // What open() has to say to the person.
+    QList<Problem> notices() const { return m_notices; }
+
+    // ---- the list
+    // Those with messages or a draft, not deleted; in no order.
+    QList<ConversationInfo> conversations() const;
+    bool contains(ConversationId id) const;
+    const ConversationInfo& info(ConversationId id) const;  // an empty one where there is none
+    // Not listed, and not on disk, before its first message or draft.
+    ConversationId create(const QString& systemPrompt, const Sampling& sampling);
+    void setTitle(ConversationId id, const QString& title);  // blanks: back to the one made from the first prompt
+    void setPinned(ConversationId id, bool pinned);
+    void setArchived(ConversationId id, bool archived);
+    void setSystemPrompt(ConversationId id, const QString& prompt);
+    void setSampling(ConversationId id, const Sampling& sampling);
+    void setDraft(ConversationId id, const QString& draft);
+    // Can be taken back until the next start.
+    void remove(ConversationId id);
+    void undoRemove(ConversationId id);
+    // In every conversation; those whose title matches come first, with message 0.
+    QList<SearchHit> search(const QString& query);
+
+    // ---- messages
+    // Null: the conversation cannot be read (noticed() says why). The pointer stays good.
+    const ConversationTree* open(ConversationId id);
+    // Gives the message its id, and its time if it has none; becomes the end of the path.
+    MessageId add(ConversationId id, Message message);
+    // Everything but id and parent.
+    template <typename Edit>
+    void edit(ConversationId id, MessageId message, Edit&& change) {
+        if (Message* found = editable(id, message)) {
+            change(*found);
+            store(id, *found);
+        }
+    }
+    // To a message that is being streamed.
+    void appendText(ConversationId id, MessageId message, const QString& text);
+    void removeMessage(ConversationId id, MessageId message);
+    bool switchBranch(ConversationId id, MessageId message, int step);
+    void show(ConversationId id, MessageId message);  // as ConversationTree::show
+
+    // ---- whole conversations, for files
+    StoredConversation stored(ConversationId id);
+    // A new conversation with new ids.
+    ConversationId insert(const StoredConversation& conversation);
+
+    // Above every id there is; grows with time.
+    quint64 newId();
+
+  Q_SIGNALS:
+    void added(quint64 conversation);
+    void changed(quint64 conversation);  // its info
+    void removed(quint64 conversation);
+    void noticed(const offstage::ui::Problem& problem);
+
+  private:
+    struct Entry {
+        ConversationInfo info;
+        std::unique_ptr<ConversationTree> tree;  // null: not opened yet
+        bool listed = false;
+        bool deleted = false;
+    };
+
+    Entry* entry(ConversationId id);
+    Message* editable(ConversationId id, MessageId message);
+    void store(ConversationId id, const Message& message);
+    void touch(Entry& entry);
+    bool openFile(const QString& file);
+    void beginSession();
+    void notice(const QString& title, const QString& sentence, const QString& detail = {});
+
+    std::unordered_map<ConversationId, Entry> m_entries;
+    QString m_folder;
+    std::unique_ptr<ConversationStore> m_store;
+    std::unique_ptr<HistoryWriter> m_writer;
+    std::unique_ptr<QLockFile> m_sessionLock;
+    quint64 m_session = 0;
+    quint64 m_lastId = 0;
+    bool m_foundDamage = false;
+    QList<Problem> m_notices;
+};
+
+// A first line of at most about 48 characters, cut at a word.
+QString titleFrom(const QString& prompt);
+
+}  // namespace offstage::ui

@@ -1,0 +1,115 @@
+#include "ui/history/history_json.h"
+
+#include <array>
+#include <cmath>
+
+#include "engine/run/session.h"
+
+namespace offstage::ui {
+
+namespace {
+
+constexpr std::array kKinds = {"prompt", "answer", "problem"};
+constexpr std::array kStates = {"done", "waiting", "streaming", "stopped", "failed"};
+
+template <typename Enum, std::size_t N>
+std::optional<Enum> valueOf(const std::array<const char*, N>& names, const QString& name) {
+    for (std::size_t i = 0; i < N; ++i) {
+        if (name == QLatin1String(names[i])) {
+            return static_cast<Enum>(i);
+        }
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+QString nameOf(Message::Kind kind) {
+    return QString::fromLatin1(kKinds[static_cast<std::size_t>(kind)]);
+}
+
+QString nameOf(Message::State state) {
+    return QString::fromLatin1(kStates[static_cast<std::size_t>(state)]);
+}
+
+std::optional<Message::Kind> messageKind(const QString& name) {
+    return valueOf<Message::Kind>(kKinds, name);
+}
+
+std::optional<Message::State> messageState(const QString& name) {
+    return valueOf<Message::State>(kStates, name);
+}
+
+QJsonObject toJson(const AnswerFigures& figures) {
+    return {{QStringLiteral("ttft_s"), figures.ttftSeconds},
+            {QStringLiteral("tokens_per_s"), figures.tokensPerSecond},
+            {QStringLiteral("tokens_in"), figures.tokensIn},
+            {QStringLiteral("tokens_reused"), figures.tokensReused},
+            {QStringLiteral("tokens_out"), figures.tokensOut}};
+}
+
+AnswerFigures figuresFrom(const QJsonObject& json) {
+    AnswerFigures figures;
+    figures.ttftSeconds = json[QLatin1String("ttft_s")].toDouble();
+    figures.tokensPerSecond = json[QLatin1String("tokens_per_s")].toDouble();
+    figures.tokensIn = json[QLatin1String("tokens_in")].toInteger();
+    figures.tokensReused = json[QLatin1String("tokens_reused")].toInteger();
+    figures.tokensOut = json[QLatin1String("tokens_out")].toInteger();
+    return figures;
+}
+
+QJsonObject toJson(const Sampling& s) {
+    // A float's shortest decimal form: 0.7, not 0.699999988.
+    const auto shortest = [](float value) { return QString::number(value, 'g', 7).toDouble(); };
+    return {{QStringLiteral("temperature"), shortest(s.sampler.temperature)},
+            {QStringLiteral("top_k"), s.sampler.top_k},
+            {QStringLiteral("top_p"), shortest(s.sampler.top_p)},
+            {QStringLiteral("min_p"), shortest(s.sampler.min_p)},
+            {QStringLiteral("repeat_penalty"), shortest(s.sampler.repeat_penalty)},
+            {QStringLiteral("repeat_window"), s.sampler.repeat_window},
+            {QStringLiteral("seed"), QString::number(s.sampler.seed)},
+            {QStringLiteral("max_tokens"), s.maxTokens},
+            {QStringLiteral("beam_width"), s.beamWidth}};
+}
+
+Sampling samplingFrom(const QJsonObject& json, QString* complaint) {
+    Sampling s = defaultSampling();
+    const auto complain = [complaint](const char* field) {
+        if (complaint && complaint->isEmpty()) {
+            *complaint = QString::fromLatin1(field);
+        }
+    };
+    const auto take = [&](const char* field, auto& into, double low, double high) {
+        const QJsonValue value = json[QLatin1String(field)];
+        if (value.isUndefined()) {
+            return;
+        }
+        using T = std::remove_reference_t<decltype(into)>;
+        const double v = value.toDouble(std::nan(""));
+        if (v >= low && v <= high && (std::is_floating_point_v<T> || v == std::floor(v))) {
+            into = static_cast<T>(v);
+        } else {
+            complain(field);
+        }
+    };
+    take("temperature", s.sampler.temperature, 0, 2);
+    take("top_k", s.sampler.top_k, 0, 1000);
+    take("top_p", s.sampler.top_p, 0, 1);
+    take("min_p", s.sampler.min_p, 0, 1);
+    take("repeat_penalty", s.sampler.repeat_penalty, 1, 2);
+    take("repeat_window", s.sampler.repeat_window, 0, 4096);
+    take("max_tokens", s.maxTokens, 0, 1'000'000);
+    take("beam_width", s.beamWidth, 1, engine::kLargestBeamWidth);
+    const QJsonValue seed = json[QLatin1String("seed")];
+    if (!seed.isUndefined()) {
+        bool ok = false;
+        s.sampler.seed = seed.toString().toULongLong(&ok);
+        if (!ok) {
+            s.sampler.seed = 0;
+            complain("seed");
+        }
+    }
+    return s;
+}
+
+}  // namespace offstage::ui

@@ -1,0 +1,31 @@
+#pragma once
+// Parts of the history as JSON: columns of the database, and parts of exported files (conversation_export.h).
+
+#include <optional>
+
+#include <QJsonObject>
+#include <QString>
+
+#include "ui/chat/message.h"
+#include "ui/settings/sampling.h"
+
+namespace offstage::ui {
+
+// "prompt", "answer", "problem"; "done", "waiting", "streaming", "stopped", "failed".
+QString nameOf(Message::Kind kind);
+QString nameOf(Message::State state);
+std::optional<Message::Kind> messageKind(const QString& name);
+std::optional<Message::State> messageState(const QString& name);
+
+// {"ttft_s", "tokens_per_s", "tokens_in", "tokens_reused", "tokens_out"}: numbers.
+QJsonObject toJson(const AnswerFigures& figures);
+AnswerFigures figuresFrom(const QJsonObject& json);  // what is not a number is 0
+
+// {"temperature", "top_k", "top_p", "min_p", "repeat_penalty", "repeat_window", "seed", "max_tokens", "beam_width"}:
+// numbers, but the seed, which takes all 64 bits, a text of decimal digits.
+QJsonObject toJson(const Sampling& sampling);
+// What is missing or out of range becomes the default's; `complaint`, if given, gets the first such field that is
+// there.
+Sampling samplingFrom(const QJsonObject& json, QString* complaint = nullptr);
+
+}  // namespace offstage::ui

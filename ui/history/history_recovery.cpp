@@ -1,0 +1,166 @@
+#include "ui/history/history_recovery.h"
+
+#include <functional>
+
+#include <QDateTime>
+#include <QDir>
+#include <QFile>
+#include <QFileInfo>
+#include <QJsonDocument>
+#include <QSet>
+#include <QSqlDatabase>
+#include <QSqlQuery>
+#include <QVariant>
+
+#include "ui/history/conversation_store.h"
+#include "ui/history/history_error.h"
+#include "ui/history/history_json.h"
+
+namespace offstage::ui {
+
+namespace {
+
+using RowFn = std::function<void(const QSqlQuery&)>;
+
+// A damaged page ends a scan; the rows behind it are found by scanning from the other end.
+void readFromBothEnds(QSqlDatabase& database, const QString& columns, const QString& table, const RowFn& take) {
+    QSet<qint64> taken;
+    for (const char* order : {"ASC", "DESC"}) {
+        QSqlQuery query(database);
+        query.setForwardOnly(true);
+        const QString statement = QStringLiteral("SELECT %1 FROM %2 NOT INDEXED ORDER BY id %3")
+                                      .arg(columns, table, QString::fromLatin1(order));
+        if (!query.exec(statement)) {
+            continue;
+        }
+        while (query.next()) {
+            const qint64 id = query.value(0).toLongLong();
+            if (taken.contains(id)) {
+                break;  // the first scan came this far
+            }
+            taken.insert(id);
+            take(query);
+        }
+    }
+}
+
+// A change that the whole database refuses, because its row is spoilt, costs that row only.
+bool commitOne(ConversationStore& into, const Change& change) {
+    try {
+        into.commit({change}, 0);
+        return true;
+    } catch (const HistoryError&) {
+        return false;
+    }
+}
+
+int commitAll(ConversationStore& into, const QList<Change>& changes) {
+    try {
+        into.commit(changes, 0);
+        return static_cast<int>(changes.size());
+    } catch (const HistoryError&) {
+        int n = 0;
+        for (const Change& change : changes) {
+            n += commitOne(into, change) ? 1 : 0;
+        }
+        return n;
+    }
+}
+
+}  // namespace
+
+QString setAside(const QString& file) {
+    const QFileInfo info(file);
+    const QString when = QDateTime::currentDateTime().toString(QStringLiteral("yyyy-MM-dd-HHmmss"));
+    QString target;
+    for (int n = 1; target.isEmpty() || QFileInfo::exists(target); ++n) {
+        const QString more = n == 1 ? QString() : QStringLiteral("-%1").arg(n);
+        target = info.dir().filePath(
+            QStringLiteral("%1.damaged-%2%3.%4").arg(info.completeBaseName(), when, more, info.suffix()));
+    }
+    if (!QFile::rename(file, target)) {
+        return {};
+    }
+    // The log holds what was committed last; the shared-memory file is made anew.
+    QFile::rename(file + QStringLiteral("-wal"), target + QStringLiteral("-wal"));
+    QFile::remove(file + QStringLiteral("-shm"));
+    return target;
+}
+
+Salvage salvage(const QString& damagedFile, ConversationStore& into) {
+    Salvage result;
+    const QString connection = QStringLiteral("salvage");
+    {
+        QSqlDatabase database = QSqlDatabase::addDatabase(QStringLiteral("QSQLITE"), connection);
+        database.setDatabaseName(damagedFile);
+        if (database.open()) {
+            QList<Change> conversations;
+            QSet<ConversationId> known;
+            const qint64 now = QDateTime::currentMSecsSinceEpoch();
+            readFromBothEnds(database,
+                             QStringLiteral("id, title, title_by_person, pinned, archived, created_ms, changed_ms, "
+                                            "model, system_prompt, sampler, active_leaf, draft"),
+                             QStringLiteral("conversations"), [&](const QSqlQuery& row) {
+                                 ConversationInfo info;
+                                 info.id = row.value(0).toULongLong();
+                                 info.title = row.value(1).toString();
+                                 info.titleByPerson = row.value(2).toBool();
+                                 info.pinned = row.value(3).toBool();
+                                 info.archived = row.value(4).toBool();
+                                 info.createdMs = row.value(5).toLongLong();
+                                 info.changedMs = row.value(6).toLongLong();
+                                 info.model = row.value(7).toString();
+                                 info.systemPrompt = row.value(8).toString();
+                                 info.sampling =
+                                     samplingFrom(QJsonDocument::fromJson(row.value(9).toString().toUtf8()).object());
+                                 info.activeLeaf = row.value(10).toULongLong();
+                                 info.draft = row.value(11).toString();
+                                 conversations.append(change::PutConversation{info});
+                                 known.insert(info.id);
+                             });
+            QList<Change> messages;
+            readFromBothEnds(
+                database,
+                QStringLiteral("id, conversation, parent, kind, state, text, author, note, figures, created_ms"),
+                QStringLiteral("messages"), [&](const QSqlQuery& row) {
+                    const auto kind = messageKind(row.value(3).toString());
+                    const ConversationId conversation = row.value(1).toULongLong();
+                    if (!kind || conversation == 0) {
+                        return;
+                    }
+                    if (!known.contains(conversation)) {
+                        // Its own row is lost, its messages are not.
+                        ConversationInfo info;
+                        info.id = conversation;
+                        info.title = row.value(5).toString().simplified().left(40);
+                        info.createdMs = info.changedMs = now;
+                        conversations.append(change::PutConversation{info});
+                        known.insert(conversation);
+                    }
+                    Message message;
+                    message.id = row.value(0).toULongLong();
+                    message.parent = row.value(2).toULongLong();
+                    message.kind = *kind;
+                    const auto state = messageState(row.value(4).toString()).value_or(Message::State::Stopped);
+                    const bool done = state == Message::State::Done || state == Message::State::Failed;
+                    message.state = done ? state : Message::State::Stopped;
+                    message.text = row.value(5).toString();
+                    message.author = row.value(6).toString();
+                    message.note = row.value(7).toString();
+                    if (!row.value(8).isNull()) {
+                        message.figures =
+                            figuresFrom(QJsonDocument::fromJson(row.value(8).toString().toUtf8()).object());
+                    }
+                    message.createdMs = row.value(9).toLongLong();
+                    messages.append(change::PutMessage{conversation, message});
+                });
+            result.nConversations = commitAll(into, conversations);
+            result.nMessages = commitAll(into, messages);
+        }
+        database.close();
+    }
+    QSqlDatabase::removeDatabase(connection);
+    return result;
+}
+
+}  // namespace offstage::ui

@@ -1,0 +1,148 @@
+#include "ui/history/history_schema.h"
+
+#include <QCoreApplication>
+#include <QFileInfo>
+#include <QSqlError>
+#include <QVariant>
+
+#include "ui/history/history_error.h"
+
+namespace offstage::ui {
+
+namespace {
+
+QString text(const char* source) {
+    return QCoreApplication::translate("History", source);
+}
+
+int number(QSqlDatabase& database, const QString& statement) {
+    QSqlQuery query(database);
+    if (!query.exec(statement) || !query.next()) {
+        throwHistoryError(query.lastError(), database.databaseName());
+    }
+    return query.value(0).toInt();
+}
+
+}  // namespace
+
+std::span<const Migration> historyMigrations() {
+    static const Migration steps[] = {
+        {1,
+         {
+             QStringLiteral("CREATE TABLE conversations ("
+                            "id INTEGER PRIMARY KEY, title TEXT NOT NULL DEFAULT '', "
+                            "title_by_person INTEGER NOT NULL DEFAULT 0, pinned INTEGER NOT NULL DEFAULT 0, "
+                            "archived INTEGER NOT NULL DEFAULT 0, created_ms INTEGER NOT NULL, "
+                            "changed_ms INTEGER NOT NULL, model TEXT NOT NULL DEFAULT '', "
+                            "system_prompt TEXT NOT NULL DEFAULT '', sampler TEXT NOT NULL DEFAULT '{}', "
+                            "active_leaf INTEGER NOT NULL DEFAULT 0, draft TEXT NOT NULL DEFAULT '', "
+                            "deleted_by INTEGER)"),
+             QStringLiteral("CREATE TABLE messages ("
+                            "id INTEGER PRIMARY KEY, "
+                            "conversation INTEGER NOT NULL REFERENCES conversations(id) ON DELETE CASCADE, "
+                            "parent INTEGER NOT NULL DEFAULT 0, kind TEXT NOT NULL, state TEXT NOT NULL, "
+                            "text TEXT NOT NULL DEFAULT '', author TEXT NOT NULL DEFAULT '', "
+                            "note TEXT NOT NULL DEFAULT '', figures TEXT, created_ms INTEGER NOT NULL DEFAULT 0, "
+                            "session INTEGER)"),
+             QStringLiteral("CREATE INDEX messages_by_conversation ON messages(conversation, id)"),
+             QStringLiteral("CREATE INDEX messages_by_session ON messages(session) WHERE session IS NOT NULL"),
+             QStringLiteral("CREATE TABLE journal ("
+                            "message INTEGER NOT NULL REFERENCES messages(id) ON DELETE CASCADE, "
+                            "piece INTEGER NOT NULL, text TEXT NOT NULL, "
+                            "PRIMARY KEY (message, piece)) WITHOUT ROWID"),
+             QStringLiteral("CREATE TABLE sessions (id INTEGER PRIMARY KEY, started_ms INTEGER NOT NULL)"),
+             QStringLiteral("CREATE VIRTUAL TABLE message_text USING fts5("
+                            "text, content='messages', content_rowid='id', "
+                            "tokenize=\"unicode61 remove_diacritics 2\", prefix='2 3')"),
+             QStringLiteral("CREATE TRIGGER message_added AFTER INSERT ON messages BEGIN "
+                            "INSERT INTO message_text(rowid, text) VALUES (new.id, new.text); END"),
+             QStringLiteral("CREATE TRIGGER message_removed AFTER DELETE ON messages BEGIN "
+                            "INSERT INTO message_text(message_text, rowid, text) "
+                            "VALUES ('delete', old.id, old.text); END"),
+             QStringLiteral("CREATE TRIGGER message_edited AFTER UPDATE OF text ON messages "
+                            "WHEN old.text IS NOT new.text BEGIN "
+                            "INSERT INTO message_text(message_text, rowid, text) "
+                            "VALUES ('delete', old.id, old.text); "
+                            "INSERT INTO message_text(rowid, text) VALUES (new.id, new.text); END"),
+         }},
+    };
+    return steps;
+}
+
+void throwHistoryError(const QSqlError& error, const QString& file) {
+    using Kind = HistoryError::Kind;
+    const QString name = QFileInfo(file).fileName();
+    // Qt gives SQLite's extended code; the low byte is the primary one (sqlite.org/rescode.html).
+    bool known = false;
+    const int code = error.nativeErrorCode().toInt(&known) & 0xFF;
+    const QString said = error.databaseText();
+    switch (known ? code : 0) {
+        case 11:  // SQLITE_CORRUPT
+        case 26:  // SQLITE_NOTADB
+            throw HistoryError(Kind::Damaged, text("The chat history %1 is damaged (%2).").arg(name, said));
+        case 5:  // SQLITE_BUSY
+        case 6:  // SQLITE_LOCKED
+            throw HistoryError(Kind::Unavailable,
+                               text("The chat history %1 is in use by another program (%2).").arg(name, said));
+        case 13:  // SQLITE_FULL
+            throw HistoryError(Kind::Unavailable,
+                               text("There is no space left for the chat history %1 (%2).").arg(name, said));
+        case 3:   // SQLITE_PERM
+        case 8:   // SQLITE_READONLY
+        case 10:  // SQLITE_IOERR
+        case 14:  // SQLITE_CANTOPEN
+            throw HistoryError(Kind::Unavailable,
+                               text("The chat history %1 cannot be read or written (%2).").arg(name, said));
+        default:
+            throw HistoryError(
+                Kind::Refused,
+                text("The chat history %1 did not take a change (%2).").arg(name, said + error.driverText()));
+    }
+}
+
+void execute(QSqlDatabase& database, const QString& statement) {
+    QSqlQuery query(database);
+    if (!query.exec(statement)) {
+        throwHistoryError(query.lastError(), database.databaseName());
+    }
+}
+
+void migrate(QSqlDatabase& database, std::span<const Migration> steps) {
+    // One program at a time: the version is read inside the transaction that changes it.
+    execute(database, QStringLiteral("BEGIN IMMEDIATE"));
+    try {
+        const int version = number(database, QStringLiteral("PRAGMA user_version"));
+        const int application = number(database, QStringLiteral("PRAGMA application_id"));
+        const int tables = number(database, QStringLiteral("SELECT count(*) FROM sqlite_master"));
+        const QString name = QFileInfo(database.databaseName()).fileName();
+        if (application != kHistoryApplicationId && (tables > 0 || version > 0)) {
+            throw HistoryError(HistoryError::Kind::Foreign,
+                               text("%1 is a database of another program, not a chat history.").arg(name));
+        }
+        const int newest = steps.empty() ? 0 : steps.back().to;
+        if (version > newest) {
+            throw HistoryError(HistoryError::Kind::Newer,
+                               text("The chat history %1 was written by a newer version of Offstage (format %2; this "
+                                    "one reads formats up to %3).")
+                                   .arg(name)
+                                   .arg(version)
+                                   .arg(newest));
+        }
+        for (const Migration& step : steps) {
+            if (step.to <= version) {
+                continue;
+            }
+            for (const QString& statement : step.statements) {
+                execute(database, statement);
+            }
+            execute(database, QStringLiteral("PRAGMA user_version = %1").arg(step.to));
+        }
+        execute(database, QStringLiteral("PRAGMA application_id = %1").arg(kHistoryApplicationId));
+        execute(database, QStringLiteral("COMMIT"));
+    } catch (...) {
+        QSqlQuery(database).exec(QStringLiteral("ROLLBACK"));
+        throw;
+    }
+}
+
+}  // namespace offstage::ui

@@ -1,0 +1,40 @@
+#pragma once
+// The tables of the history's database, and how an older file becomes one of this version.
+
+#include <span>
+
+#include <QSqlDatabase>
+#include <QSqlQuery>
+#include <QStringList>
+
+namespace offstage::ui {
+
+// PRAGMA application_id: "OFFS".
+inline constexpr int kHistoryApplicationId = 0x4F464653;
+
+// Brings a database from version `to` - 1 to version `to` (PRAGMA user_version).
+struct Migration {
+    int to = 0;
+    QStringList statements;
+};
+
+// All that this version of the program knows, ascending from 1. A new file goes through all of them.
+//
+//   conversations  one row each; `sampler` is JSON (history_json.h); `deleted_by` is the session that deleted it and
+//                  could still take that back, NULL for one that is there
+//   messages       one row each, of all branches: `parent` is 0 for a first message; `session` is the running program
+//                  that is still writing this one, NULL when it is done
+//   journal        pieces of a text that is being streamed, in the order of `piece`; they follow messages.text
+//   sessions       programs that have this file open: one that is no longer alive did not close it
+//   message_text   full-text index (FTS5, external content) of messages.text, kept by triggers
+std::span<const Migration> historyMigrations();
+
+// All steps are one transaction. Throws HistoryError: Foreign, Newer (than the last step), Damaged, Unavailable.
+void migrate(QSqlDatabase& database, std::span<const Migration> steps);
+
+// Runs one statement; throws HistoryError.
+void execute(QSqlDatabase& database, const QString& statement);
+// The kind of error that SQLite's code stands for, with a sentence. Never returns.
+[[noreturn]] void throwHistoryError(const QSqlError& error, const QString& file);
+
+}  // namespace offstage::ui

@@ -1,0 +1,83 @@
+#pragma once
+// What the history is made of, as plain values: they travel between the window, the writer's thread and the database.
+
+#include <utility>
+#include <variant>
+
+#include <QList>
+#include <QString>
+
+#include "ui/chat/message.h"
+#include "ui/settings/sampling.h"
+
+namespace offstage::ui {
+
+using ConversationId = quint64;  // 0: none
+
+// Everything about a conversation but its messages.
+struct ConversationInfo {
+    ConversationId id = 0;
+    QString title;               // empty: nothing has been asked yet
+    bool titleByPerson = false;  // not to be replaced by a made one
+    bool pinned = false;
+    bool archived = false;
+    qint64 createdMs = 0;  // since 1970, UTC
+    qint64 changedMs = 0;  // the last message
+    QString model;         // that answered last
+    QString systemPrompt;
+    Sampling sampling;
+    MessageId activeLeaf = 0;  // where the path that is shown ends; 0: at the newest message
+    QString draft;             // what stands in the input box
+
+    bool operator==(const ConversationInfo&) const = default;
+};
+
+struct StoredConversation {
+    ConversationInfo info;
+    QList<Message> messages;  // the whole tree, parents before children
+    int nDamaged = 0;         // messages that could not be read; each has a Message of Kind::Problem in its place
+};
+
+// A message that contains what was searched.
+struct SearchHit {
+    ConversationId conversation = 0;
+    MessageId message = 0;
+    Message::Kind kind = Message::Kind::Prompt;
+    qint64 createdMs = 0;
+    QString snippet;                               // a line of the text around the first match
+    QList<std::pair<qsizetype, qsizetype>> marks;  // (from, length) of the matches in `snippet`
+};
+
+// One change of the database. The writer makes them in the order they came in.
+namespace change {
+
+// Adds the conversation, or replaces all of its fields.
+struct PutConversation {
+    ConversationInfo info;
+};
+// Adds the message, or replaces all of its fields; `message.text` is the whole text, and the journal of it is emptied.
+struct PutMessage {
+    ConversationId conversation = 0;
+    Message message;
+};
+// Adds to the text of a message that is being streamed: costs the piece, not the text.
+struct AppendText {
+    MessageId message = 0;
+    QString text;
+};
+// Its answers must have gone before.
+struct RemoveMessage {
+    MessageId message = 0;
+};
+// Hides the conversation until the next start, which removes it; or shows it again.
+struct SetDeleted {
+    ConversationId conversation = 0;
+    bool deleted = true;
+};
+
+}  // namespace change
+
+using Change = std::variant<change::PutConversation, change::PutMessage, change::AppendText, change::RemoveMessage,
+                            change::SetDeleted>;
+
+}  // namespace offstage::ui

@@ -1,0 +1,158 @@
+#include "ui/history/history_writer.h"
+
+#include <memory>
+#include <utility>
+
+#include "ui/history/conversation_store.h"
+#include "ui/history/history_error.h"
+
+namespace offstage::ui {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr std::chrono::milliseconds kRetryTime{1000};
+
+// One by one, so that a change that breaks a rule takes no other with it. When this throws, `changes` are those that
+// are still to be made.
+QString commitOneByOne(ConversationStore& store, QList<Change>& changes, quint64 session) {
+    QString complaint;
+    while (!changes.isEmpty()) {
+        try {
+            store.commit({changes.first()}, session);
+        } catch (const HistoryError& error) {
+            if (error.kind() != HistoryError::Kind::Refused) {
+                throw;
+            }
+            complaint = error.sentence();
+        }
+        changes.removeFirst();
+    }
+    return complaint;
+}
+
+}  // namespace
+
+HistoryWriter::HistoryWriter(const QString& file, quint64 session, QObject* parent)
+    : QThread(parent), m_file(file), m_session(session) {
+    setObjectName(QStringLiteral("history"));
+    start();
+}
+
+HistoryWriter::~HistoryWriter() {
+    close();
+}
+
+void HistoryWriter::write(Change change) {
+    {
+        const std::lock_guard lock(m_mutex);
+        if (m_waiting.isEmpty()) {
+            m_firstWaiting = Clock::now();
+        }
+        const bool patient = std::holds_alternative<change::AppendText>(change) ||
+                             std::holds_alternative<change::PutConversation>(change);
+        m_urgent = m_urgent || !patient;
+        gather(std::move(change));
+    }
+    m_work.notify_one();
+}
+
+// With m_mutex held. What only adds to, or replaces, a change that still waits becomes one with it.
+void HistoryWriter::gather(Change change) {
+    if (auto* more = std::get_if<change::AppendText>(&change); more && !m_waiting.isEmpty()) {
+        auto* last = std::get_if<change::AppendText>(&m_waiting.last());
+        if (last && last->message == more->message) {
+            last->text += more->text;
+            return;
+        }
+    }
+    if (auto* newer = std::get_if<change::PutConversation>(&change)) {
+        for (Change& waiting : m_waiting) {
+            auto* older = std::get_if<change::PutConversation>(&waiting);
+            if (older && older->info.id == newer->info.id) {
+                older->info = newer->info;
+                return;
+            }
+        }
+    }
+    m_waiting.append(std::move(change));
+}
+
+bool HistoryWriter::flush(std::chrono::milliseconds timeout) {
+    std::unique_lock lock(m_mutex);
+    m_urgent = m_urgent || !m_waiting.isEmpty();
+    m_work.notify_one();
+    return m_written.wait_for(lock, timeout, [this] { return m_waiting.isEmpty() && !m_busy; });
+}
+
+bool HistoryWriter::close() {
+    {
+        const std::lock_guard lock(m_mutex);
+        m_closing = true;
+    }
+    m_work.notify_one();
+    wait();
+    return !m_lost;
+}
+
+// False: there is nothing left to do, ever.
+bool HistoryWriter::waitForWork(std::unique_lock<std::mutex>& lock) {
+    m_work.wait(lock, [this] { return m_closing || !m_waiting.isEmpty(); });
+    m_work.wait_until(lock, m_firstWaiting + kGatherTime, [this] { return m_closing || m_urgent; });
+    return !m_waiting.isEmpty();
+}
+
+void HistoryWriter::run() {
+    std::unique_ptr<ConversationStore> store;
+    bool inTrouble = false;
+    std::unique_lock lock(m_mutex);
+    while (waitForWork(lock)) {
+        QList<Change> changes = std::exchange(m_waiting, {});
+        m_urgent = false;
+        m_busy = true;
+        lock.unlock();
+        QString trouble;
+        bool keep = false;
+        try {
+            if (!store) {
+                store = std::make_unique<ConversationStore>(m_file);
+            }
+            try {
+                store->commit(changes, m_session);
+            } catch (const HistoryError& error) {
+                if (error.kind() != HistoryError::Kind::Refused) {
+                    throw;
+                }
+                trouble = commitOneByOne(*store, changes, m_session);
+            }
+        } catch (const HistoryError& error) {
+            trouble = error.sentence();
+            keep = true;
+            // A file that was replaced or came back is found by opening it anew.
+            store.reset();
+        }
+        if (!trouble.isEmpty() && !inTrouble) {
+            Q_EMIT troubled(trouble);
+        }
+        if (trouble.isEmpty() && inTrouble) {
+            Q_EMIT recovered();
+        }
+        inTrouble = !trouble.isEmpty();
+        lock.lock();
+        m_busy = false;
+        if (keep) {
+            m_waiting = changes + m_waiting;
+            if (m_closing) {
+                m_lost = true;
+                m_waiting.clear();
+                break;
+            }
+            m_work.wait_for(lock, kRetryTime, [this] { return m_closing; });
+        } else if (m_waiting.isEmpty()) {
+            m_written.notify_all();
+        }
+    }
+    m_written.notify_all();
+}
+
+}  // namespace offstage::ui

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+
+#include <QThread>
+
+#include "ui/history/history_values.h"
+
+namespace offstage::ui {
+
+// Brings changes to the database in the order they were given, on a thread of its own: the window never waits for a
+// disk. A message is committed as soon as it comes; streamed text, drafts and titles wait up to 250 ms for company.
+// Changes that the disk does not take now are kept and tried again every second; one that breaks a rule is left out.
+class HistoryWriter : public QThread {
+    Q_OBJECT
+
+  public:
+    // What is not urgent waits so long at most.
+    static constexpr std::chrono::milliseconds kGatherTime{250};
+
+    HistoryWriter(const QString& file, quint64 session, QObject* parent = nullptr);
+    ~HistoryWriter() override;  // close()
+
+    // Any thread; returns at once.
+    void write(Change change);
+    // Waits until all that was given so far is committed. False: it is not, after this time.
+    bool flush(std::chrono::milliseconds timeout);
+    // Commits what is left and ends the thread. False: something could not be written. Idempotent.
+    bool close();
+
+  Q_SIGNALS:
+    // Once for each spell of trouble; nothing is lost yet.
+    void troubled(const QString& sentence);
+    void recovered();
+
+  protected:
+    void run() override;
+
+  private:
+    void gather(Change change);
+    bool waitForWork(std::unique_lock<std::mutex>& lock);
+
+    const QString m_file;
+    const quint64 m_session;
+    std::mutex m_mutex;
+    std::condition_variable m_work;
+    std::condition_variable m_written;
+    QList<Change> m_waiting;
+    std::chrono::steady_clock::time_point m_firstWaiting;
+    bool m_urgent = false;
+    bool m_busy = false;
+    bool m_closing = false;
+    bool m_lost = false;
+};
+
+}  // namespace offstage::ui

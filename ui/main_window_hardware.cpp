@@ -1,0 +1,124 @@
+// MainWindow's choice of the device that a model runs on.
+#include <QActionGroup>
+#include <QLabel>
+#include <QMenu>
+#include <QSettings>
+#include <QToolButton>
+
+#include "ui/format.h"
+#include "ui/main_window.h"
+
+namespace offstage::ui {
+namespace {
+
+const QString kDeviceKey = QStringLiteral("device");
+const QString kVramKey = QStringLiteral("vram");
+
+}  // namespace
+
+void MainWindow::openModel(const QString& model) {
+    if (!m_openedModel.isEmpty()) {
+        m_previousModel = m_openedModel;
+        m_openedModel.clear();
+    }
+    m_loadingModel = model;
+    engine::LoadRequest request;
+    request.model = model.toStdString();
+    request.device = m_device.toStdString();
+    request.vram_bytes = m_vramBytes;
+    request.paced = m_device.startsWith(QStringLiteral("emulated:"));
+    m_engine.openModel(request);
+    refreshHardware();
+}
+
+void MainWindow::useDevice(const QString& device, quint64 vramBytes) {
+    m_device = device;
+    m_vramBytes = vramBytes;
+    QSettings settings;
+    settings.setValue(kDeviceKey, m_device);
+    settings.setValue(kVramKey, m_vramBytes);
+    const QString model = !m_openedModel.isEmpty() ? m_openedModel : m_loadingModel;
+    if (model.isEmpty()) {
+        refreshHardware();
+    } else {
+        openModel(model);
+    }
+}
+
+void MainWindow::tryEmulatedGpu() {
+    useDevice(DeviceChoices::demonstrationDevice(), DeviceChoices::kDemonstrationVram);
+}
+
+void MainWindow::createHardwareMenu() {
+    QSettings settings;
+    m_device = m_options.device;
+    m_vramBytes = m_options.vramBytes;
+    if (m_device.isEmpty()) {
+        m_device = settings.value(kDeviceKey, QStringLiteral("cpu")).toString();
+        m_vramBytes = m_device == QStringLiteral("cpu") ? 0 : settings.value(kVramKey).toULongLong();
+    }
+    connect(&m_devices, &DeviceChoices::changed, this, [this] {
+        // The first start on a machine with a GPU: the GPU, without being asked.
+        if (m_options.device.isEmpty() && !QSettings().contains(kDeviceKey) && m_devices.hasGpu()) {
+            useDevice(QStringLiteral("cuda:0"));
+        }
+        refreshHardwareMenu();
+        refreshHardware();
+    });
+    refreshHardwareMenu();
+    m_devices.look();
+}
+
+void MainWindow::refreshHardwareMenu() {
+    m_hardwareMenu->clear();
+    auto* group = new QActionGroup(m_hardwareMenu);
+    const auto add = [&](QMenu& menu, const DeviceChoice& choice) {
+        QAction* action = menu.addAction(QStringLiteral("%1 (%2)").arg(choice.name, choice.details), this,
+                                         [this, id = choice.id] { useDevice(id); });
+        action->setCheckable(true);
+        action->setChecked(choice.id == m_device);
+        action->setData(choice.id);
+        group->addAction(action);
+    };
+    m_hardwareMenu->addSection(tr("This computer"));
+    QMenu* emulated = nullptr;
+    for (const DeviceChoice& choice : m_devices.choices()) {
+        if (!choice.emulated) {
+            add(*m_hardwareMenu, choice);
+            continue;
+        }
+        if (!emulated) {
+            m_hardwareMenu->addSeparator();
+            emulated = m_hardwareMenu->addMenu(tr("&Emulated GPU (times are accounted)"));
+        }
+        add(*emulated, choice);
+    }
+    m_hardwareMenu->addAction(tr("&Try a small emulated GPU"), this, &MainWindow::tryEmulatedGpu)
+        ->setToolTip(tr("16 MiB of GPU memory: the demo model does not fit, and experts come and go"));
+}
+
+void MainWindow::refreshHardware() {
+    const auto& model = m_engine.model();
+    QString text;
+    if (model) {
+        text = hardwareText(*model);
+    } else if (const DeviceChoice* choice = m_devices.find(m_device)) {
+        text = choice->name;
+    } else {
+        text = m_device;
+    }
+    m_hardware->setText(text);
+    m_hardware->setToolTip(tr("Where the model runs. Found here: %1").arg(m_devices.found()));
+    for (QAction* action : m_hardwareMenu->findChildren<QAction*>()) {
+        if (action->isCheckable()) {
+            action->setChecked(action->data().toString() == m_device);
+        }
+    }
+    for (QMenu* menu : m_hardwareMenu->findChildren<QMenu*>()) {
+        for (QAction* action : menu->actions()) {
+            action->setChecked(action->isCheckable() && action->data().toString() == m_device);
+        }
+    }
+}
+
+}  // namespace offstage::ui

@@ -1,0 +1,271 @@
+#include "ui/panels/budget_form.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <QComboBox>
+#include <QCoreApplication>
+#include <QDoubleSpinBox>
+#include <QGridLayout>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QLocale>
+#include <QSignalBlocker>
+
+#include "ui/format.h"
+#include "ui/widgets/value_slider.h"
+
+namespace offstage::ui {
+
+namespace {
+
+struct Setting {
+    Q_DECLARE_TR_FUNCTIONS(BudgetSetting)
+};
+
+constexpr quint64 kLeastBytes = quint64{1} << 20;
+constexpr double kLeastContext = 64;
+constexpr double kUsualBits = 4.5;
+constexpr double kUsualLoss = 0.01;
+
+constexpr kernels::WeightType kFormats[] = {kernels::WeightType::kBf16, kernels::WeightType::kInt8,
+                                            kernels::WeightType::kHqq4, kernels::WeightType::kHqq3,
+                                            kernels::WeightType::kHqq2};
+
+}  // namespace
+
+bool BudgetSetting::operator==(const BudgetSetting& other) const {
+    return vramBytes == other.vramBytes && ramBytes == other.ramBytes && context == other.context &&
+           quality.min_mean_bits == other.quality.min_mean_bits && quality.max_loss == other.quality.max_loss &&
+           experts == other.experts;
+}
+
+BudgetSetting settingOf(const engine::ModelSummary& model, const engine::LoadRequest& request) {
+    BudgetSetting setting;
+    setting.vramBytes = model.vram_budget_bytes;
+    setting.ramBytes = model.ram_budget_bytes;
+    setting.context = model.context;
+    setting.quality = request.quality;
+    setting.experts = request.quant.experts;
+    return setting;
+}
+
+engine::ReplanRequest changeBetween(const BudgetSetting& from, const BudgetSetting& to) {
+    engine::ReplanRequest request;
+    if (to.vramBytes != from.vramBytes) {
+        request.vram_bytes = to.vramBytes;
+    }
+    if (to.ramBytes != from.ramBytes) {
+        request.ram_bytes = to.ramBytes;
+    }
+    if (to.context != from.context) {
+        request.context = to.context;
+    }
+    const bool sameFloor = to.quality.min_mean_bits == from.quality.min_mean_bits &&
+                           to.quality.max_loss == from.quality.max_loss && to.experts == from.experts;
+    if (!sameFloor && to.experts) {
+        request.experts = to.experts;
+    } else if (!sameFloor) {
+        request.quality = to.quality;
+    }
+    return request;
+}
+
+QString formatText(kernels::WeightType format) {
+    switch (format) {
+        case kernels::WeightType::kInt8:
+            return Setting::tr("8 bit (INT8)");
+        case kernels::WeightType::kHqq4:
+            return Setting::tr("4 bit (HQQ)");
+        case kernels::WeightType::kHqq3:
+            return Setting::tr("3 bit (HQQ)");
+        case kernels::WeightType::kHqq2:
+            return Setting::tr("2 bit (HQQ)");
+        case kernels::WeightType::kF32:
+        case kernels::WeightType::kF16:
+        case kernels::WeightType::kBf16:
+            break;
+    }
+    return QString::fromLatin1(kernels::name_of(format));
+}
+
+QString settingText(const BudgetSetting& setting) {
+    QStringList parts;
+    if (setting.vramBytes > 0) {
+        parts << Setting::tr("VRAM %1").arg(bytesText(setting.vramBytes));
+    }
+    parts << Setting::tr("RAM %1").arg(bytesText(setting.ramBytes));
+    parts << Setting::tr("context %1").arg(QLocale().toString(setting.context));
+    if (setting.experts) {
+        parts << Setting::tr("all experts in %1").arg(formatText(*setting.experts));
+    } else if (setting.quality.min_mean_bits > 0) {
+        parts << Setting::tr("at least %1 bits").arg(QLocale().toString(setting.quality.min_mean_bits, 'f', 2));
+    } else if (setting.quality.max_loss > 0) {
+        parts << Setting::tr("loss at most %1").arg(QLocale().toString(setting.quality.max_loss, 'g', 3));
+    }
+    return parts.join(QStringLiteral(", "));
+}
+
+BudgetForm::BudgetForm(QWidget* parent)
+    : QWidget(parent),
+      m_vram(new ValueSlider(tr("VRAM budget"))),
+      m_ram(new ValueSlider(tr("RAM budget"))),
+      m_context(new ValueSlider(tr("Context in tokens"))),
+      m_quality(new QComboBox),
+      m_qualityValue(new QDoubleSpinBox),
+      m_vramReason(new QLabel) {
+    m_vram->setToolTip(
+        tr("Memory of the accelerator that Offstage may take, for everything: dense weights, experts, "
+           "KV cache and workspace"));
+    m_ram->setToolTip(
+        tr("Memory of this computer that Offstage may take. Experts that find no room in it are read "
+           "from disk when they are called"));
+    m_context->setToolTip(tr("Tokens that a conversation can hold. Its KV cache takes room that experts could have"));
+    m_context->setRange(kLeastContext, 1e6, 256, 0);
+    m_quality->setAccessibleName(tr("Quality of the experts"));
+    m_quality->setToolTip(
+        tr("Experts in fewer bits are smaller and faster, and say less exactly what the model was trained to say. "
+           "Nothing of this changes unless you choose it"));
+    m_quality->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    m_quality->setMinimumContentsLength(14);
+    m_quality->addItem(tr("As in the checkpoint"));
+    m_quality->addItem(tr("Mean bits, at least"));
+    m_quality->addItem(tr("Predicted loss, at most"));
+    for (const kernels::WeightType format : kFormats) {
+        m_quality->addItem(tr("All experts in %1").arg(formatText(format)), static_cast<int>(format));
+    }
+    m_qualityValue->setKeyboardTracking(false);
+    m_qualityValue->setAlignment(Qt::AlignRight);
+    m_vramReason->setWordWrap(true);
+    m_vramReason->setTextFormat(Qt::PlainText);
+    m_vramReason->setForegroundRole(QPalette::PlaceholderText);
+
+    auto* grid = new QGridLayout(this);
+    grid->setContentsMargins(0, 0, 0, 0);
+    grid->setHorizontalSpacing(8);
+    grid->setVerticalSpacing(6);
+    const auto addRow = [&](int row, const QString& text, QWidget* field) {
+        auto* label = new QLabel(text);
+        label->setBuddy(field);
+        grid->addWidget(label, row, 0);
+        grid->addWidget(field, row, 1);
+    };
+    addRow(0, tr("&VRAM"), m_vram);
+    grid->addWidget(m_vramReason, 1, 1);
+    addRow(2, tr("&RAM"), m_ram);
+    addRow(3, tr("Conte&xt"), m_context);
+    auto* qualityRow = new QWidget;
+    auto* row = new QHBoxLayout(qualityRow);
+    row->setContentsMargins(0, 0, 0, 0);
+    row->setSpacing(8);
+    row->addWidget(m_quality, 1);
+    row->addWidget(m_qualityValue);
+    addRow(4, tr("&Quality"), qualityRow);
+    qualityRow->setFocusProxy(m_quality);
+    grid->setColumnStretch(1, 1);
+
+    for (ValueSlider* slider : {m_vram, m_ram, m_context}) {
+        connect(slider, &ValueSlider::changed, this, &BudgetForm::changed);
+    }
+    connect(m_quality, &QComboBox::activated, this, [this] {
+        qualityChosen();
+        Q_EMIT changed();
+    });
+    connect(m_qualityValue, &QDoubleSpinBox::valueChanged, this, &BudgetForm::changed);
+    showQuality({}, std::nullopt);
+    m_vramReason->hide();
+}
+
+QString BudgetForm::vramReason() const {
+    return m_hasVram ? QString() : m_vramReason->text();
+}
+
+void BudgetForm::setLimits(const engine::ModelSummary& model, const engine::Snapshot& snapshot) {
+    const BudgetSetting kept = setting();
+    m_hasVram = snapshot.vram.total > 0 || model.vram_budget_bytes > 0;
+    m_vram->setEnabled(m_hasVram);
+    m_vramReason->setVisible(!m_hasVram);
+    m_vramReason->setText(
+        m_hasVram ? QString()
+                  : tr("The model runs on the CPU, which has no memory of its own. RAM and context count."));
+    const auto most = [](const engine::MemoryLedger& ledger, quint64 budget) {
+        return std::max<quint64>(budget, ledger.total - std::min(ledger.total, ledger.others));
+    };
+    if (m_hasVram) {
+        m_vram->setByteRange(kLeastBytes, std::max<quint64>(most(snapshot.vram, model.vram_budget_bytes), kLeastBytes));
+    }
+    m_ram->setByteRange(kLeastBytes, std::max<quint64>(most(snapshot.ram, model.ram_budget_bytes), kLeastBytes));
+    const double longest = static_cast<double>(std::max(model.max_context, model.context));
+    const double least = std::max(1.0, std::min(kLeastContext, longest));
+    m_context->setRange(std::max(least, static_cast<double>(snapshot.context_used)), longest, 256, 0);
+    setSetting(kept);
+}
+
+BudgetSetting BudgetForm::setting() const {
+    BudgetSetting setting;
+    setting.vramBytes = m_hasVram ? m_vram->bytes() : 0;
+    setting.ramBytes = m_ram->bytes();
+    setting.context = std::llround(m_context->value());
+    switch (m_quality->currentIndex()) {
+        case Off:
+            break;
+        case MeanBits:
+            setting.quality.min_mean_bits = m_qualityValue->value();
+            break;
+        case Loss:
+            setting.quality.max_loss = m_qualityValue->value() / 100;
+            break;
+        default:
+            setting.experts = static_cast<kernels::WeightType>(m_quality->currentData().toInt());
+    }
+    return setting;
+}
+
+void BudgetForm::setSetting(const BudgetSetting& setting) {
+    m_vram->setBytes(setting.vramBytes);
+    m_ram->setBytes(setting.ramBytes);
+    m_context->setValue(static_cast<double>(setting.context));
+    showQuality(setting.quality, setting.experts);
+}
+
+void BudgetForm::qualityChosen() {
+    engine::QualityFloor floor;
+    std::optional<kernels::WeightType> experts;
+    const int index = m_quality->currentIndex();
+    if (index == MeanBits) {
+        floor.min_mean_bits = kUsualBits;
+    } else if (index == Loss) {
+        floor.max_loss = kUsualLoss;
+    } else if (index >= FirstFormat) {
+        experts = static_cast<kernels::WeightType>(m_quality->currentData().toInt());
+    }
+    showQuality(floor, experts);
+}
+
+void BudgetForm::showQuality(const engine::QualityFloor& floor, std::optional<kernels::WeightType> experts) {
+    const QSignalBlocker quietValue(m_qualityValue);
+    if (experts) {
+        const int index = m_quality->findData(static_cast<int>(*experts));
+        m_quality->setCurrentIndex(index >= 0 ? index : static_cast<int>(Off));
+    } else {
+        m_quality->setCurrentIndex(floor.min_mean_bits > 0 ? MeanBits : floor.max_loss > 0 ? Loss : Off);
+    }
+    m_qualityValue->setVisible(!experts && floor.allows_fewer_bits());
+    if (floor.min_mean_bits > 0) {
+        m_qualityValue->setAccessibleName(tr("Mean bits per expert weight, at least"));
+        m_qualityValue->setSuffix(tr(" bits"));
+        m_qualityValue->setDecimals(2);
+        m_qualityValue->setRange(2, 16);
+        m_qualityValue->setSingleStep(0.25);
+        m_qualityValue->setValue(floor.min_mean_bits);
+    } else if (floor.max_loss > 0) {
+        m_qualityValue->setAccessibleName(tr("Predicted loss in percent, at most"));
+        m_qualityValue->setSuffix(tr(" %"));
+        m_qualityValue->setDecimals(3);
+        m_qualityValue->setRange(0.001, 100);
+        m_qualityValue->setSingleStep(0.1);
+        m_qualityValue->setValue(100 * floor.max_loss);
+    }
+}
+
+}  // namespace offstage::ui

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <optional>
+
+#include <QWidget>
+
+#include "engine/run/session.h"
+
+class QComboBox;
+class QDoubleSpinBox;
+class QLabel;
+
+namespace offstage::ui {
+
+class ValueSlider;
+
+// What a person allows a model, whole.
+struct BudgetSetting {
+    quint64 vramBytes = 0;  // 0 on a device without memory of its own
+    quint64 ramBytes = 0;
+    qint64 context = 0;
+    engine::QualityFloor quality;
+    std::optional<kernels::WeightType> experts;  // all in this format
+
+    bool operator==(const BudgetSetting& other) const;
+};
+
+// The setting that a model was loaded with.
+BudgetSetting settingOf(const engine::ModelSummary& model, const engine::LoadRequest& request);
+// What has to be asked for to come from one setting to the other; only what differs.
+engine::ReplanRequest changeBetween(const BudgetSetting& from, const BudgetSetting& to);
+// "VRAM 6.0 GB, RAM 20.0 GB, 4,096 tokens, at least 4.0 bits".
+QString settingText(const BudgetSetting& setting);
+QString formatText(kernels::WeightType format);  // "BF16", "HQQ 4 bit"
+
+// Sliders with spin boxes for VRAM, RAM, context and quality. Disabled rows say why. GUI thread only.
+class BudgetForm : public QWidget {
+    Q_OBJECT
+
+  public:
+    explicit BudgetForm(QWidget* parent = nullptr);
+
+    // What the sliders may reach: of the model and of the machine as it is. Keeps the setting.
+    void setLimits(const engine::ModelSummary& model, const engine::Snapshot& snapshot);
+    BudgetSetting setting() const;
+    void setSetting(const BudgetSetting& setting);  // tells nobody
+
+    ValueSlider& vram() const { return *m_vram; }
+    ValueSlider& ram() const { return *m_ram; }
+    ValueSlider& context() const { return *m_context; }
+    QComboBox& quality() const { return *m_quality; }
+    QDoubleSpinBox& qualityValue() const { return *m_qualityValue; }
+    // Why VRAM cannot be set; empty where it can.
+    QString vramReason() const;
+
+  Q_SIGNALS:
+    void changed();  // by the person
+
+  private:
+    enum Quality { Off, MeanBits, Loss, FirstFormat };
+    void qualityChosen();
+    void showQuality(const engine::QualityFloor& floor, std::optional<kernels::WeightType> experts);
+
+    ValueSlider* m_vram;
+    ValueSlider* m_ram;
+    ValueSlider* m_context;
+    QComboBox* m_quality;
+    QDoubleSpinBox* m_qualityValue;
+    QLabel* m_vramReason;
+    bool m_hasVram = true;
+};
+
+}  // namespace offstage::ui

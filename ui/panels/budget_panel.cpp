@@ -1,0 +1,404 @@
+#include "ui/panels/budget_panel.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <QGridLayout>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QLocale>
+#include <QProgressBar>
+#include <QPushButton>
+#include <QVBoxLayout>
+
+#include "ui/format.h"
+#include "ui/panels/memory_rows.h"
+#include "ui/plot/stacked_bar.h"
+
+namespace offstage::ui {
+
+namespace {
+
+QString number(double value, int decimals) {
+    return QLocale().toString(value, 'f', decimals);
+}
+
+QString speedText(double tokensPerSecond) {
+    return number(tokensPerSecond, tokensPerSecond < 100 ? 1 : 0);
+}
+
+QString lossText(double loss) {
+    return loss < 1e-9 ? BudgetPanel::tr("none") : QLocale().toString(100 * loss, 'f', 3) + QStringLiteral(" %");
+}
+
+}  // namespace
+
+BudgetPanel::BudgetPanel(EngineController& engine, QWidget* parent)
+    : Panel(engine, parent),
+      m_form(new BudgetForm),
+      m_bars(new StackedBar),
+      m_preview(new QWidget),
+      m_problem(new QLabel),
+      m_move(new QLabel),
+      m_hint(new QLabel),
+      m_apply(new QPushButton(tr("&Apply"))),
+      m_undo(new QPushButton(tr("&Undo"))),
+      m_reset(new QPushButton(tr("Re&set"))),
+      m_cancel(new QPushButton(tr("&Cancel"))),
+      m_progress(new QProgressBar) {
+    setEmptyText(tr("Open a model to see what its memory is spent on, and to change its budgets."));
+    m_bars->setAccessibleName(tr("What memory is spent on"));
+    m_bars->setAccessibleDescription(
+        tr("VRAM and RAM, each divided into what holds it. Arrow keys move from part to "
+           "part."));
+    m_bars->setFileName(QStringLiteral("budget"));
+    body().addWidget(m_bars);
+    body().addWidget(m_form);
+
+    buildPreview();
+    m_problem->setWordWrap(true);
+    m_problem->setTextFormat(Qt::PlainText);
+    m_problem->setAccessibleName(tr("Why this cannot be applied"));
+    m_problem->hide();
+    m_hint->setWordWrap(true);
+    m_hint->setTextFormat(Qt::PlainText);
+    m_hint->setForegroundRole(QPalette::PlaceholderText);
+    m_hint->setText(tr("Move a slider to see what it would change. Nothing happens before Apply."));
+    body().addWidget(m_problem);
+    body().addWidget(m_hint);
+    body().addWidget(m_preview);
+
+    m_apply->setToolTip(tr("Carry this out in the background; the conversation goes on meanwhile"));
+    m_undo->setToolTip(tr("Go back to the budgets before"));
+    m_reset->setToolTip(tr("Put the sliders back to what is in force"));
+    m_cancel->setToolTip(tr("Stop moving experts and go back to the plan before"));
+    m_progress->setAccessibleName(tr("Progress of the re-plan"));
+    m_progress->setTextVisible(true);
+    auto* buttons = new QHBoxLayout;
+    buttons->setSpacing(8);
+    buttons->addWidget(m_apply);
+    buttons->addWidget(m_reset);
+    buttons->addWidget(m_undo);
+    buttons->addStretch(1);
+    auto* running = new QHBoxLayout;
+    running->setSpacing(8);
+    running->addWidget(m_progress, 1);
+    running->addWidget(m_cancel);
+    body().addLayout(buttons);
+    body().addLayout(running);
+    body().addStretch(1);
+
+    m_previewTimer.setSingleShot(true);
+    m_previewTimer.setInterval(kPreviewDelayMs);
+    m_progressTimer.setInterval(kProgressIntervalMs);
+    connect(&m_previewTimer, &QTimer::timeout, this, &BudgetPanel::askPreview);
+    connect(&m_progressTimer, &QTimer::timeout, this, &BudgetPanel::follow);
+    connect(m_form, &BudgetForm::changed, this, &BudgetPanel::formChanged);
+    connect(m_apply, &QPushButton::clicked, this, &BudgetPanel::apply);
+    connect(m_undo, &QPushButton::clicked, this, &BudgetPanel::undo);
+    connect(m_reset, &QPushButton::clicked, this, [this] {
+        m_form->setSetting(m_inForce);
+        formChanged();
+    });
+    connect(m_cancel, &QPushButton::clicked, this, [this] { this->engine().cancelReplan(); });
+    connect(&engine, &EngineController::previewed, this,
+            [this](RequestId id, const engine::ReplanPreview& preview, const QString& problem) {
+                if (id == m_previewId) {
+                    m_previewId = 0;
+                    showPreview(preview, problem);
+                }
+            });
+    connect(&engine, &EngineController::loadStarted, this, [this] { modelChanged(); });
+    m_preview->hide();
+    modelChanged();
+}
+
+BudgetPanel::Figure BudgetPanel::addFigure(QGridLayout& grid, const QString& name, const QString& tip) {
+    const int row = grid.rowCount();
+    Figure figure{new QLabel(name), new QLabel, new QLabel};
+    int column = 0;
+    for (QLabel* label : {figure.name, figure.now, figure.then}) {
+        label->setTextFormat(Qt::PlainText);
+        label->setToolTip(tip);
+        grid.addWidget(label, row, column++);
+    }
+    figure.now->setAlignment(Qt::AlignRight);
+    figure.then->setAlignment(Qt::AlignRight);
+    figure.now->setAccessibleName(tr("%1, now").arg(name));
+    figure.then->setAccessibleName(tr("%1, after").arg(name));
+    QFont bold = figure.then->font();
+    bold.setBold(true);
+    figure.then->setFont(bold);
+    return figure;
+}
+
+void BudgetPanel::buildPreview() {
+    auto* column = new QVBoxLayout(m_preview);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(4);
+    auto* grid = new QGridLayout;
+    grid->setHorizontalSpacing(16);
+    grid->setVerticalSpacing(2);
+    grid->setColumnStretch(0, 1);
+    int place = 1;
+    for (const QString& title : {tr("now"), tr("after")}) {
+        auto* label = new QLabel(title);
+        label->setAlignment(Qt::AlignRight);
+        label->setForegroundRole(QPalette::PlaceholderText);
+        grid->addWidget(label, 0, place++);
+    }
+    m_speed = addFigure(*grid, tr("Tokens/s"), tr("Forecast of both plans, worked out alike from measured costs"));
+    m_ttft = addFigure(*grid, tr("First token"), tr("Forecast time to the first token of a prompt of 512 tokens"));
+    m_hits = addFigure(*grid, tr("Hit rate"), tr("Share of expert calls that find their expert on the accelerator"));
+    m_bits = addFigure(*grid, tr("Mean bits"), tr("Per expert weight"));
+    m_loss = addFigure(*grid, tr("Predicted loss"),
+                       tr("Squared relative error of the experts' weights, weighed by how often each is used"));
+    m_resident = addFigure(*grid, tr("Experts on the device"), tr("Of all experts of all layers"));
+    m_move->setTextFormat(Qt::PlainText);
+    m_move->setWordWrap(true);
+    m_move->setAccessibleName(tr("What has to be moved"));
+    column->addLayout(grid);
+    column->addWidget(m_move);
+}
+
+QString BudgetPanel::previewText() const {
+    if (m_preview->isHidden()) {
+        return {};
+    }
+    QStringList lines;
+    for (const Figure& f : {m_speed, m_ttft, m_hits, m_bits, m_loss, m_resident}) {
+        lines << f.name->text() + QStringLiteral(": ") + f.now->text() + QStringLiteral(" -> ") + f.then->text();
+    }
+    lines << m_move->text();
+    return lines.join(u'\n');
+}
+
+QString BudgetPanel::problem() const {
+    return m_problem->isHidden() ? QString() : m_problem->text();
+}
+
+void BudgetPanel::modelChanged() {
+    const auto& model = engine().model();
+    m_hasModel = model.has_value();
+    m_hasLimits = false;
+    m_history.clear();
+    m_replanId = 0;
+    m_previewId = 0;
+    m_previewTimer.stop();
+    m_progressTimer.stop();
+    clearPreview();
+    setEmpty(!m_hasModel);
+    if (model) {
+        m_inForce = settingOf(*model, engine().loadRequest());
+        if (const auto snapshot = engine().snapshot()) {
+            showSnapshot(*snapshot);
+        }
+    }
+    refreshButtons();
+}
+
+void BudgetPanel::showSnapshot(const engine::Snapshot& snapshot) {
+    const auto& model = engine().model();
+    if (!model) {
+        return;
+    }
+    std::vector<StackedBar::Row> rows;
+    if (snapshot.vram.total > 0) {
+        rows.push_back(memoryRow(tr("VRAM"), snapshot.vram));
+    }
+    if (snapshot.ram.total > 0) {
+        rows.push_back(memoryRow(tr("RAM"), snapshot.ram));
+    }
+    m_bars->setVisible(!rows.empty());
+    m_bars->setRows(std::move(rows));
+    // The sliders' ends move with what other programs leave, but not under the person's hand.
+    if (!m_hasLimits || (m_form->setting() == m_inForce && !m_form->isAncestorOf(focusWidget()))) {
+        m_form->setLimits(*model, snapshot);
+        m_form->setSetting(m_inForce);
+        m_hasLimits = true;
+    }
+}
+
+void BudgetPanel::propose(const BudgetSetting& setting) {
+    m_form->setSetting(setting);
+    formChanged();
+}
+
+void BudgetPanel::formChanged() {
+    say({});
+    m_previewId = 0;
+    if (m_form->setting() == m_inForce) {
+        m_previewTimer.stop();
+        clearPreview();
+    } else {
+        m_previewTimer.start();  // again from the start: what counts is where the slider comes to rest
+    }
+    refreshButtons();
+}
+
+void BudgetPanel::askPreview() {
+    if (!m_hasModel) {
+        return;
+    }
+    m_previewId = engine().requestPreview(changeBetween(m_inForce, m_form->setting()));
+    if (m_previewId == 0) {
+        clearPreview(tr("This engine cannot be re-planned now."));
+    } else if (engine().isAnswering() && m_preview->isHidden()) {
+        m_hint->setText(tr("Working it out…"));
+    }
+    refreshButtons();
+}
+
+void BudgetPanel::clearPreview(const QString& why) {
+    m_preview->hide();
+    m_problem->setText(why);
+    m_problem->setVisible(!why.isEmpty());
+    m_hint->setText(tr("Move a slider to see what it would change. Nothing happens before Apply."));
+    m_hint->setVisible(why.isEmpty());
+}
+
+void BudgetPanel::showPreview(const engine::ReplanPreview& p, const QString& problem) {
+    if (!problem.isEmpty()) {
+        clearPreview(problem);
+        refreshButtons();
+        return;
+    }
+    const auto set = [](const Figure& figure, const QString& now, const QString& then) {
+        figure.now->setText(now);
+        figure.then->setText(then);
+    };
+    set(m_speed, speedText(p.tokens_per_s_before), speedText(p.tokens_per_s_after));
+    set(m_ttft, secondsText(p.ttft_s_before), secondsText(p.ttft_s_after));
+    set(m_hits, percentText(p.hit_rate_before), percentText(p.hit_rate_after));
+    set(m_bits, number(p.mean_bits_before, 2), number(p.mean_bits_after, 2));
+    set(m_loss, lossText(p.predicted_loss_before), lossText(p.predicted_loss_after));
+    const auto& places = snapshot().experts.place;
+    const auto onDevice = std::count(places.begin(), places.end(), static_cast<std::uint8_t>(engine::Place::kDevice));
+    set(m_resident, places.empty() ? QStringLiteral("–") : QLocale().toString(static_cast<qlonglong>(onDevice)),
+        tr("%1 of %2").arg(p.plan.n_resident()).arg(p.plan.places.size()));
+    QString move = p.bytes_to_move == 0
+                       ? tr("Nothing has to be moved.")
+                       : tr("%1 to move, about %2.").arg(bytesText(p.bytes_to_move), secondsText(p.seconds));
+    if (!p.plan.note.empty()) {
+        move += u' ' + QString::fromStdString(p.plan.note);
+    }
+    m_move->setText(move);
+    m_problem->hide();
+    m_hint->hide();
+    m_preview->show();
+    refreshButtons();
+}
+
+void BudgetPanel::apply() {
+    begin(m_form->setting(), false);
+}
+
+void BudgetPanel::undo() {
+    if (!m_history.empty()) {
+        begin(m_history.back(), true);
+    }
+}
+
+void BudgetPanel::begin(const BudgetSetting& target, bool isUndo) {
+    if (!m_hasModel || target == m_inForce) {
+        return;
+    }
+    const quint64 id = engine().replan(changeBetween(m_inForce, target));
+    if (id == 0) {
+        say(tr("This engine cannot be re-planned now."), Notice::Problem);
+        return;
+    }
+    m_target = target;
+    m_undoing = isUndo;
+    m_replanId = id;
+    say({});
+    m_progressTimer.start();
+    follow();
+    refreshButtons();
+}
+
+void BudgetPanel::follow() {
+    const std::vector<engine::ReplanReport> reports = engine().replans();
+    const auto found = std::find_if(reports.rbegin(), reports.rend(),
+                                    [this](const engine::ReplanReport& r) { return r.id == m_replanId; });
+    if (m_replanId == 0) {
+        m_progressTimer.stop();
+        return;
+    }
+    if (found == reports.rend()) {  // not begun: the running step ends first
+        m_progress->setRange(0, 0);
+        m_progress->setFormat(tr("Waiting for the end of a step"));
+        return;
+    }
+    using State = engine::ReplanState;
+    if (found->state == State::kWaiting || found->state == State::kMoving) {
+        m_progress->setRange(0, static_cast<int>(std::max<std::int64_t>(1, found->requested)));
+        m_progress->setValue(static_cast<int>(found->visible));
+        m_progress->setFormat(tr("%1 of %2 copies, %3 of %4")
+                                  .arg(found->visible)
+                                  .arg(found->requested)
+                                  .arg(bytesText(found->bytes_moved), bytesText(found->bytes_requested)));
+        return;
+    }
+    finish(*found);
+}
+
+void BudgetPanel::finish(const engine::ReplanReport& report) {
+    using State = engine::ReplanState;
+    m_replanId = 0;
+    m_progressTimer.stop();
+    const QString why = QString::fromStdString(report.problem);
+    switch (report.state) {
+        case State::kDone: {
+            if (m_undoing) {
+                m_history.pop_back();
+            } else {
+                m_history.push_back(m_inForce);
+                if (m_history.size() > kMostUndo) {
+                    m_history.erase(m_history.begin());
+                }
+            }
+            m_inForce = m_target;
+            m_form->setSetting(m_inForce);
+            clearPreview();
+            const QString moved =
+                report.bytes_moved == 0
+                    ? tr("In force: nothing had to be moved.")
+                    : tr("In force: %1 moved in %2.").arg(bytesText(report.bytes_moved), secondsText(report.seconds));
+            say(moved + u' ' +
+                tr("%1 experts on the device, %2 bits on average.")
+                    .arg(report.resident_experts)
+                    .arg(number(report.mean_bits, 2)));
+            break;
+        }
+        case State::kCancelled:
+            say(tr("Cancelled: the plan before is in force again. %1 of %2 copies had been made.")
+                    .arg(report.visible)
+                    .arg(report.requested));
+            break;
+        case State::kSuperseded:
+            say(tr("Another change took its place."));
+            break;
+        default:
+            say(why.isEmpty() ? tr("The change could not be made; the plan before is in force.") : why,
+                Notice::Problem);
+    }
+    if (const auto snapshot = engine().snapshot()) {
+        setSnapshot(*snapshot);
+    }
+    refreshButtons();
+}
+
+void BudgetPanel::refreshButtons() {
+    const bool moving = m_replanId != 0;
+    m_progress->setVisible(moving);
+    m_cancel->setVisible(moving);
+    const bool changed = m_hasModel && !(m_form->setting() == m_inForce);
+    m_apply->setEnabled(changed && !moving && m_problem->isHidden());
+    m_reset->setEnabled(changed && !moving);
+    m_undo->setEnabled(m_hasModel && !m_history.empty() && !moving);
+    m_undo->setToolTip(m_history.empty() ? tr("Go back to the budgets before; there are none yet")
+                                         : tr("Go back to %1").arg(settingText(m_history.back())));
+}
+
+}  // namespace offstage::ui

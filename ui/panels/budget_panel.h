@@ -1,0 +1,95 @@
+#pragma once
+
+#include <vector>
+
+#include <QTimer>
+
+#include "ui/engine_controller.h"
+#include "ui/panels/budget_form.h"
+#include "ui/panels/panel.h"
+
+class QGridLayout;
+class QProgressBar;
+class QPushButton;
+
+namespace offstage::ui {
+
+class StackedBar;
+
+// What VRAM and RAM are spent on, and the budgets that a person moves: every change is previewed (what it would cost
+// and bring) before Apply carries it out in the background. Undo goes back to the budgets before. GUI thread only.
+class BudgetPanel : public Panel {
+    Q_OBJECT
+
+  public:
+    static constexpr int kPreviewDelayMs = 150;
+    static constexpr int kProgressIntervalMs = 100;
+    static constexpr std::size_t kMostUndo = 20;
+
+    explicit BudgetPanel(EngineController& engine, QWidget* parent = nullptr);
+
+    BudgetForm& form() const { return *m_form; }
+    StackedBar& bars() const { return *m_bars; }
+    QPushButton& applyButton() const { return *m_apply; }
+    QPushButton& undoButton() const { return *m_undo; }
+    QPushButton& cancelButton() const { return *m_cancel; }
+    QPushButton& resetButton() const { return *m_reset; }
+    QProgressBar& progress() const { return *m_progress; }
+    // In force, as far as this panel knows.
+    const BudgetSetting& inForce() const { return m_inForce; }
+    QString previewText() const;  // what the preview shows, one figure per line; empty: none
+    QString problem() const;      // why there is no preview
+
+    // What a what-if or a benchmark proposes: into the sliders, with a preview; nothing is applied.
+    void propose(const BudgetSetting& setting);
+
+  protected:
+    void showSnapshot(const engine::Snapshot& snapshot) override;
+    void modelChanged() override;
+
+  private:
+    struct Figure {
+        QLabel* name;
+        QLabel* now;
+        QLabel* then;
+    };
+
+    Figure addFigure(QGridLayout& grid, const QString& name, const QString& tip);
+    void buildPreview();
+    void formChanged();
+    void askPreview();
+    void showPreview(const engine::ReplanPreview& preview, const QString& problem);
+    void clearPreview(const QString& why = {});
+    void apply();
+    void undo();
+    void begin(const BudgetSetting& target, bool isUndo);
+    void follow();
+    void finish(const engine::ReplanReport& report);
+    void refreshButtons();
+
+    BudgetForm* m_form;
+    StackedBar* m_bars;
+    QWidget* m_preview;
+    QLabel* m_problem;
+    QLabel* m_move;
+    QLabel* m_hint;
+    Figure m_speed, m_ttft, m_hits, m_bits, m_loss, m_resident;
+    QPushButton* m_apply;
+    QPushButton* m_undo;
+    QPushButton* m_reset;
+    QPushButton* m_cancel;
+    QProgressBar* m_progress;
+    QTimer m_previewTimer;
+    QTimer m_progressTimer;
+
+    BudgetSetting m_inForce;
+    BudgetSetting m_target;                // of the re-plan under way
+    std::vector<BudgetSetting> m_history;  // settings to go back to, the last on top
+    bool m_undoing = false;
+    bool m_hasModel = false;
+    bool m_hasLimits = false;
+    RequestId m_previewId = 0;  // 0: none is asked for
+    quint64 m_replanId = 0;     // 0: none of ours is under way
+};
+
+}  // namespace offstage::ui

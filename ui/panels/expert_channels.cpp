@@ -1,0 +1,321 @@
+#include "ui/panels/expert_channels.h"
+
+#include <algorithm>
+
+#include <QCoreApplication>
+#include <QLocale>
+#include <QStringList>
+
+#include "ui/panels/panel.h"
+
+namespace offstage::ui {
+
+namespace {
+
+using engine::Place;
+using engine::Snapshot;
+
+struct Text {
+    Q_DECLARE_TR_FUNCTIONS(offstage::ui::ExpertsPanel)
+};
+
+std::size_t cellsOf(const Snapshot& snapshot) {
+    return static_cast<std::size_t>(std::max<std::int64_t>(0, snapshot.n_layers * snapshot.n_experts));
+}
+
+bool hasStates(const Snapshot& snapshot) {
+    const std::size_t cells = cellsOf(snapshot);
+    const engine::ExpertStates& states = snapshot.experts;
+    return cells > 0 && states.place.size() == cells && states.format.size() == cells &&
+           states.pinned.size() == cells && states.uses.size() == cells;
+}
+
+double evenShare(const Snapshot& snapshot) {
+    return static_cast<double>(snapshot.n_active) / static_cast<double>(std::max<std::int64_t>(1, snapshot.n_experts));
+}
+
+template <typename Counts>
+void fillShares(ExpertCells& cells, const Snapshot& snapshot, const Counts& counts, double whole) {
+    if (counts.size() != cellsOf(snapshot) || counts.empty() || whole <= 0) {
+        return;
+    }
+    cells.values.reserve(counts.size());
+    for (const auto count : counts) {
+        cells.values.push_back(static_cast<double>(count) / whole);
+    }
+    cells.mark = evenShare(snapshot);
+    cells.markText = Text::tr("even use:");
+    cells.top = std::max(*std::max_element(cells.values.begin(), cells.values.end()), cells.mark);
+}
+
+void fillRecency(ExpertCells& cells, const Snapshot& snapshot) {
+    cells.values = recencyOf(snapshot);
+    cells.top = 1;
+    cells.mark = 0.5;
+    cells.markText = Text::tr("%1 steps ago:").arg(kRecencySteps / 2);
+}
+
+void fillResidency(ExpertCells& cells, const Snapshot& snapshot, bool ownMemory) {
+    if (!hasStates(snapshot)) {
+        return;
+    }
+    using Category = HeatMap::Category;
+    std::vector<std::uint8_t> indexOf;  // by 2 * place + pinned
+    if (ownMemory) {
+        cells.categories = {
+            Category{Text::tr("on the device"), Text::tr("G", "glyph: on the GPU"), 0, Pattern::Solid},
+            Category{Text::tr("on the device, pinned"), Text::tr("P", "glyph: pinned"), 1, Pattern::Solid},
+            Category{Text::tr("in RAM"), Text::tr("R", "glyph: in RAM"), Category::kQuiet, Pattern::Solid},
+            Category{Text::tr("on disk"), Text::tr("D", "glyph: on disk"), 5, Pattern::Diagonal}};
+        indexOf = {0, 1, 2, 2, 3, 3};
+    } else {
+        cells.categories = {Category{Text::tr("in RAM"), Text::tr("R", "glyph: in RAM"), 0, Pattern::Solid},
+                            Category{Text::tr("on disk"), Text::tr("D", "glyph: on disk"), 5, Pattern::Diagonal}};
+        indexOf = {0, 0, 0, 0, 1, 1};
+    }
+    cells.counts.assign(cells.categories.size(), 0);
+    const engine::ExpertStates& states = snapshot.experts;
+    for (std::size_t i = 0; i < states.place.size(); ++i) {
+        const std::size_t at = 2 * std::size_t{states.place[i]} + (states.pinned[i] != 0 ? 1 : 0);
+        cells.kinds.push_back(at < indexOf.size() ? indexOf[at] : std::uint8_t{255});
+        if (cells.kinds.back() < cells.counts.size()) {
+            ++cells.counts[cells.kinds.back()];
+        }
+    }
+}
+
+void fillPrecision(ExpertCells& cells, const Snapshot& snapshot) {
+    if (!hasStates(snapshot)) {
+        return;
+    }
+    // Every format has its own colour whichever others there are, so that it keeps it when formats change.
+    constexpr int kColours[] = {6, 0, 0, 2, 1, 3, 5};
+    constexpr Pattern kPatterns[] = {Pattern::Solid, Pattern::Solid,    Pattern::Solid, Pattern::Solid,
+                                     Pattern::Solid, Pattern::Diagonal, Pattern::Dots};
+    std::vector<int> counts(kernels::kWeightTypes, 0);
+    for (const std::uint8_t format : snapshot.experts.format) {
+        if (format < counts.size()) {
+            ++counts[format];
+        }
+    }
+    std::vector<std::uint8_t> indexOf(counts.size(), 255);
+    for (std::size_t format = 0; format < counts.size(); ++format) {
+        if (counts[format] > 0) {
+            const auto type = static_cast<kernels::WeightType>(format);
+            indexOf[format] = static_cast<std::uint8_t>(cells.categories.size());
+            cells.categories.push_back(
+                {formatText(type), QString::number(bitsOf(type)), kColours[format], kPatterns[format]});
+            cells.counts.push_back(counts[format]);
+        }
+    }
+    for (const std::uint8_t format : snapshot.experts.format) {
+        cells.kinds.push_back(format < indexOf.size() ? indexOf[format] : std::uint8_t{255});
+    }
+}
+
+void fillHitRate(ExpertCells& cells, const Snapshot& snapshot) {
+    if (!hasStates(snapshot)) {
+        return;
+    }
+    std::uint64_t tokens = 0, resident = 0;
+    for (const engine::ExpertUse& use : snapshot.experts.uses) {
+        cells.values.push_back(
+            use.tokens > 0 ? static_cast<double>(use.resident_tokens) / static_cast<double>(use.tokens) : 0);
+        cells.known.push_back(use.tokens > 0 ? 1 : 0);
+        tokens += use.tokens;
+        resident += use.resident_tokens;
+    }
+    cells.top = 1;
+    cells.mark = tokens > 0 ? static_cast<double>(resident) / static_cast<double>(tokens) : 0;
+    cells.markText = Text::tr("all experts:");
+}
+
+}  // namespace
+
+QString channelName(ExpertChannel channel) {
+    switch (channel) {
+        case ExpertChannel::Window:
+            return Text::tr("Frequency: last %1 tokens").arg(engine::kRoutingWindow);
+        case ExpertChannel::Conversation:
+            return Text::tr("Frequency: conversation");
+        case ExpertChannel::Profile:
+            return Text::tr("Frequency: planned");
+        case ExpertChannel::Recency:
+            return Text::tr("Recency");
+        case ExpertChannel::Residency:
+            return Text::tr("Residency");
+        case ExpertChannel::Precision:
+            return Text::tr("Precision");
+        case ExpertChannel::HitRate:
+            return Text::tr("Hit rate");
+    }
+    return {};
+}
+
+QString channelExplanation(ExpertChannel channel) {
+    switch (channel) {
+        case ExpertChannel::Window:
+            return Text::tr("Share of the latest tokens, prompt and answer, that the router sent to each expert.");
+        case ExpertChannel::Conversation:
+            return Text::tr("Share of all tokens of this conversation that the router sent to each expert.");
+        case ExpertChannel::Profile:
+            return Text::tr("Share of tokens that the placement of experts was planned with.");
+        case ExpertChannel::Recency:
+            return Text::tr("How long ago each expert was called: 100 % in the last step, 0 % not within %1 steps.")
+                .arg(kRecencySteps);
+        case ExpertChannel::Residency:
+            return Text::tr("The fastest memory that holds a copy of each expert.");
+        case ExpertChannel::Precision:
+            return Text::tr("The number format in which each expert is kept.");
+        case ExpertChannel::HitRate:
+            return Text::tr("Share of each expert's tokens, since the model was loaded, that found it on the device.");
+    }
+    return {};
+}
+
+bool isShareOfTokens(ExpertChannel channel) {
+    return channel == ExpertChannel::Window || channel == ExpertChannel::Conversation ||
+           channel == ExpertChannel::Profile;
+}
+
+std::vector<double> recencyOf(const Snapshot& snapshot) {
+    std::vector<double> recency;
+    if (!hasStates(snapshot)) {
+        return recency;
+    }
+    recency.reserve(snapshot.experts.uses.size());
+    for (const engine::ExpertUse& use : snapshot.experts.uses) {
+        const std::uint64_t age = snapshot.experts.step - std::min(snapshot.experts.step, use.last_step);
+        recency.push_back(use.tokens == 0 ? 0 : std::max(0.0, 1 - static_cast<double>(age) / kRecencySteps));
+    }
+    return recency;
+}
+
+ExpertCells expertCells(ExpertChannel channel, const Snapshot& snapshot, const std::vector<float>& planned,
+                        bool ownMemory) {
+    ExpertCells cells;
+    cells.layers = static_cast<int>(snapshot.n_layers);
+    cells.experts = static_cast<int>(snapshot.n_experts);
+    switch (channel) {
+        case ExpertChannel::Window:
+            fillShares(cells, snapshot, snapshot.window_counts, static_cast<double>(snapshot.window_tokens));
+            break;
+        case ExpertChannel::Conversation:
+            fillShares(cells, snapshot, snapshot.conversation_counts,
+                       static_cast<double>(snapshot.conversation_tokens));
+            break;
+        case ExpertChannel::Profile:
+            fillShares(cells, snapshot, planned, 1);
+            break;
+        case ExpertChannel::Recency:
+            fillRecency(cells, snapshot);
+            break;
+        case ExpertChannel::Residency:
+            fillResidency(cells, snapshot, ownMemory);
+            break;
+        case ExpertChannel::Precision:
+            fillPrecision(cells, snapshot);
+            break;
+        case ExpertChannel::HitRate:
+            fillHitRate(cells, snapshot);
+            break;
+    }
+    return cells;
+}
+
+QString placeText(std::uint8_t place) {
+    switch (static_cast<Place>(place)) {
+        case Place::kDevice:
+            return Text::tr("on the device");
+        case Place::kRam:
+            return Text::tr("in RAM");
+        case Place::kDisk:
+            return Text::tr("on disk");
+    }
+    return {};
+}
+
+int bitsOf(kernels::WeightType format) {
+    switch (format) {
+        case kernels::WeightType::kF32:
+            return 32;
+        case kernels::WeightType::kF16:
+        case kernels::WeightType::kBf16:
+            return 16;
+        case kernels::WeightType::kInt8:
+            return 8;
+        case kernels::WeightType::kHqq4:
+            return 4;
+        case kernels::WeightType::kHqq3:
+            return 3;
+        case kernels::WeightType::kHqq2:
+            return 2;
+    }
+    return 0;
+}
+
+QString formatText(kernels::WeightType format) {
+    return Text::tr("%1 bit (%2)").arg(bitsOf(format)).arg(QString::fromLatin1(kernels::name_of(format)));
+}
+
+QString expertText(ExpertChannel channel, const Snapshot& snapshot, const std::vector<float>& planned, bool ownMemory,
+                   HeatMap::Cell cell) {
+    const std::size_t at = static_cast<std::size_t>(cell.row) * static_cast<std::size_t>(snapshot.n_experts) +
+                           static_cast<std::size_t>(cell.column);
+    if (cell.row < 0 || cell.column < 0 || at >= cellsOf(snapshot)) {
+        return {};
+    }
+    const QLocale locale;
+    QStringList lines;
+    QString first = Text::tr("Layer %1, expert %2").arg(cell.row).arg(cell.column);
+    const bool known = hasStates(snapshot);
+    if (known) {
+        const engine::ExpertStates& states = snapshot.experts;
+        first += QStringLiteral(" · ") + placeText(states.place[at]);
+        if (states.pinned[at] != 0) {
+            first += QStringLiteral(", ") + Text::tr("pinned");
+        }
+        first += QStringLiteral(" · ") + formatText(static_cast<kernels::WeightType>(states.format[at]));
+    }
+    lines << first;
+    const bool conversation = channel == ExpertChannel::Conversation;
+    const auto& seen = conversation ? snapshot.conversation_tokens : snapshot.window_tokens;
+    const std::size_t counted = conversation ? snapshot.conversation_counts.size() : snapshot.window_counts.size();
+    if (seen > 0 && at < counted) {
+        const auto tokens = conversation ? snapshot.conversation_counts[at] : snapshot.window_counts[at];
+        lines << Text::tr("%1 of %2 tokens: %3 of this layer's tokens")
+                     .arg(locale.toString(static_cast<qulonglong>(tokens)), locale.toString(qlonglong{seen}),
+                          percentText(static_cast<double>(tokens) / static_cast<double>(seen)));
+        QString even = Text::tr("Even use would be %1").arg(percentText(evenShare(snapshot)));
+        if (at < planned.size()) {
+            even += QStringLiteral("; ") + Text::tr("planned: %1").arg(percentText(double{planned[at]}));
+        }
+        lines << even;
+    } else if (at < planned.size()) {
+        lines << Text::tr("Planned: %1 of this layer's tokens").arg(percentText(double{planned[at]}));
+    }
+    if (known) {
+        const engine::ExpertUse& use = snapshot.experts.uses[at];
+        if (use.tokens == 0) {
+            lines << Text::tr("Not called since the model was loaded");
+        } else {
+            const std::uint64_t age = snapshot.experts.step - std::min(snapshot.experts.step, use.last_step);
+            QString calls =
+                Text::tr("Tokens since loading: %1").arg(locale.toString(static_cast<qulonglong>(use.tokens)));
+            if (ownMemory) {
+                calls +=
+                    QStringLiteral(", ") +
+                    Text::tr("hit rate %1")
+                        .arg(percentText(static_cast<double>(use.resident_tokens) / static_cast<double>(use.tokens)));
+            }
+            lines << calls + QStringLiteral("; ") +
+                         (age == 0   ? Text::tr("called in the last step")
+                          : age == 1 ? Text::tr("called one step before the last")
+                                     : Text::tr("called %1 steps before the last")
+                                           .arg(locale.toString(static_cast<qulonglong>(age))));
+        }
+    }
+    return lines.join(u'\n');
+}
+
+}  // namespace offstage::ui

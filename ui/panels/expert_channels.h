@@ -1,0 +1,61 @@
+#pragma once
+// What the experts panel can show of each expert, worked out of a snapshot.
+
+#include <cstdint>
+#include <vector>
+
+#include <QString>
+
+#include "engine/run/session.h"
+#include "ui/plot/heat_map.h"
+
+namespace offstage::ui {
+
+enum class ExpertChannel {
+    Window,        // share of the last tokens that were sent to it
+    Conversation,  // the same of all tokens of the conversation
+    Profile,       // the same as the placement was planned with
+    Recency,       // 1: called by the last step; 0: not within the last kRecencySteps
+    Residency,     // the fastest memory that holds a copy
+    Precision,     // the format it is kept in
+    HitRate,       // share of its tokens that found it on the accelerator
+};
+inline constexpr int kExpertChannels = 7;
+inline constexpr int kRecencySteps = 64;
+
+QString channelName(ExpertChannel channel);
+QString channelExplanation(ExpertChannel channel);
+bool isShareOfTokens(ExpertChannel channel);
+
+// One channel of every expert, (n_layers, n_experts) row-major; either values or kinds.
+struct ExpertCells {
+    int layers = 0;
+    int experts = 0;
+    std::vector<double> values;
+    double top = 1;             // of the values' scale
+    double mark = 0;            // worth a line at the scale
+    QString markText;           // what it is
+    std::vector<double> known;  // 1, or 0 where there is no value; empty: there is one everywhere
+    std::vector<std::uint8_t> kinds;
+    std::vector<HeatMap::Category> categories;
+    std::vector<int> counts;  // experts of each category
+    bool isEmpty() const { return values.empty() && kinds.empty(); }
+};
+
+// Empty where the snapshot has nothing to show of that channel. `planned` as Session::planned_popularity();
+// `ownMemory`: the accelerator has memory of its own.
+ExpertCells expertCells(ExpertChannel channel, const engine::Snapshot& snapshot, const std::vector<float>& planned,
+                        bool ownMemory);
+
+// 0..1, (n_layers, n_experts): 1 is called by the last step. Empty where it is not known.
+std::vector<double> recencyOf(const engine::Snapshot& snapshot);
+
+QString placeText(std::uint8_t place);           // "on the device"
+QString formatText(kernels::WeightType format);  // "4 bit (HQQ4)"
+int bitsOf(kernels::WeightType format);
+
+// The numbers of one expert, as lines of text.
+QString expertText(ExpertChannel channel, const engine::Snapshot& snapshot, const std::vector<float>& planned,
+                   bool ownMemory, HeatMap::Cell cell);
+
+}  // namespace offstage::ui

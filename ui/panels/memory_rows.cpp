@@ -1,0 +1,44 @@
+#include "ui/panels/memory_rows.h"
+
+#include <QCoreApplication>
+
+#include "ui/panels/budget_form.h"
+
+namespace offstage::ui {
+
+namespace {
+
+struct Memory {
+    Q_DECLARE_TR_FUNCTIONS(MemoryRow)
+};
+
+// Categories: colours go round after seven, patterns with another period would be needed then; formats that are seen
+// together in practice (the master's and those of quantized experts) keep apart.
+enum Category { Dense, KvCache, Staging, Workspace, Others, Spare, FirstFormat };
+
+}  // namespace
+
+StackedBar::Row memoryRow(const QString& name, const engine::MemoryLedger& ledger) {
+    StackedBar::Row row;
+    row.name = name;
+    row.total = static_cast<double>(ledger.total);
+    row.budget = static_cast<double>(ledger.budget);
+    const auto add = [&](const QString& part, quint64 bytes, int category) {
+        if (bytes > 0) {
+            row.parts.push_back({part, static_cast<double>(bytes), category});
+        }
+    };
+    add(Memory::tr("dense weights"), ledger.dense, Dense);
+    for (std::size_t i = 0; i < ledger.experts.size(); ++i) {
+        add(Memory::tr("experts, %1").arg(formatText(static_cast<kernels::WeightType>(i))), ledger.experts[i],
+            FirstFormat + static_cast<int>(i));
+    }
+    add(Memory::tr("room for experts"), ledger.experts_spare, Spare);
+    add(Memory::tr("KV cache"), ledger.kv_cache, KvCache);
+    add(Memory::tr("staging"), ledger.staging, Staging);
+    add(Memory::tr("workspace"), ledger.workspace, Workspace);
+    add(Memory::tr("other programs"), ledger.others, Others);
+    return row;
+}
+
+}  // namespace offstage::ui

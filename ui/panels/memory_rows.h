@@ -1,0 +1,12 @@
+#pragma once
+
+#include "engine/telemetry/snapshot.h"
+#include "ui/plot/stacked_bar.h"
+
+namespace offstage::ui {
+
+// One memory as a bar: dense weights, experts by format, KV cache, staging, workspace, other programs. Parts of one
+// kind look alike in all bars of the program.
+StackedBar::Row memoryRow(const QString& name, const engine::MemoryLedger& ledger);
+
+}  // namespace offstage::ui

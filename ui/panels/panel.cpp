@@ -1,0 +1,202 @@
+#include "ui/panels/panel.h"
+
+#include <cmath>
+
+#include <QElapsedTimer>
+#include <QEvent>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QLocale>
+#include <QScrollArea>
+#include <QScrollBar>
+#include <QStackedWidget>
+#include <QVBoxLayout>
+
+#include "ui/engine_controller.h"
+#include "ui/panels/snapshot_poller.h"
+#include "ui/theme.h"
+
+namespace offstage::ui {
+
+namespace {
+
+constexpr int kMargin = 12;
+
+// Scrolls up and down only: its content is asked to fit the width.
+class BodyArea : public QScrollArea {
+  public:
+    BodyArea() {
+        setWidgetResizable(true);
+        setFrameShape(QFrame::NoFrame);
+        setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+        setFocusPolicy(Qt::NoFocus);
+        viewport()->setAutoFillBackground(false);
+    }
+
+    QSize minimumSizeHint() const override {
+        const int width = widget() != nullptr ? widget()->minimumSizeHint().width() : 0;
+        return {width + verticalScrollBar()->sizeHint().width(), 6 * fontMetrics().lineSpacing()};
+    }
+};
+
+}  // namespace
+
+QString percentText(double share) {
+    return std::isfinite(share) ? QLocale().toString(100 * share, 'f', 1) + QStringLiteral(" %") : QStringLiteral("–");
+}
+
+Panel::Panel(EngineController& engine, QWidget* parent)
+    : QWidget(parent),
+      m_engine(engine),
+      m_stack(new QStackedWidget),
+      m_empty(new QLabel),
+      m_body(nullptr),
+      m_notice(new QLabel),
+      m_badge(new QLabel),
+      m_cost(new QLabel),
+      m_poller(nullptr) {
+    auto* content = new QWidget;
+    m_body = new QVBoxLayout(content);
+    m_body->setContentsMargins(kMargin, 10, kMargin, 6);
+    m_body->setSpacing(8);
+    auto* area = new BodyArea;
+    area->setWidget(content);
+    content->setAutoFillBackground(false);  // setWidget() has turned it on
+
+    m_empty->setAlignment(Qt::AlignCenter);
+    m_empty->setWordWrap(true);
+    m_empty->setTextFormat(Qt::PlainText);
+    m_empty->setMargin(2 * kMargin);
+    m_empty->setForegroundRole(QPalette::PlaceholderText);
+    m_stack->addWidget(area);
+    m_stack->addWidget(m_empty);
+
+    m_notice->setTextFormat(Qt::PlainText);
+    m_notice->setWordWrap(true);
+    m_notice->setContentsMargins(kMargin, 5, kMargin, 5);
+    m_notice->setAccessibleName(tr("What happened"));
+    m_notice->hide();
+
+    m_badge->setTextFormat(Qt::PlainText);
+    m_badge->setAccessibleName(tr("Emulated device"));
+    m_cost->setTextFormat(Qt::PlainText);
+    m_cost->setForegroundRole(QPalette::PlaceholderText);
+    m_cost->setAccessibleName(tr("What the panels cost"));
+    auto* footer = new QHBoxLayout;
+    footer->setContentsMargins(kMargin, 2, kMargin, 6);
+    footer->addWidget(m_badge);
+    footer->addStretch(1);
+    footer->addWidget(m_cost);
+
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    column->addWidget(m_stack, 1);
+    column->addWidget(m_notice);
+    column->addLayout(footer);
+
+    m_poller = new SnapshotPoller(engine, *this);
+    connect(m_poller, &SnapshotPoller::changed, this, &Panel::take);
+    const auto changed = [this] {
+        refreshBadge();
+        modelChanged();
+    };
+    connect(&engine, &EngineController::modelLoaded, this, changed);
+    connect(&engine, &EngineController::loadFailed, this, changed);
+    restyle();
+    refreshBadge();
+    refreshCost();
+}
+
+void Panel::setSnapshot(const engine::Snapshot& snapshot) {
+    take(snapshot);
+}
+
+QString Panel::emptyText() const {
+    return m_stack->currentWidget() == m_empty ? m_empty->text() : QString();
+}
+
+QString Panel::badge() const {
+    return m_badge->isHidden() ? QString() : m_badge->text();
+}
+
+QString Panel::cost() const {
+    return m_cost->text();
+}
+
+QString Panel::notice() const {
+    return m_notice->isHidden() ? QString() : m_notice->text();
+}
+
+QSize Panel::sizeHint() const {
+    return {360, 420};
+}
+
+void Panel::setEmptyText(const QString& text) {
+    m_empty->setText(text);
+}
+
+void Panel::setEmpty(bool empty) {
+    m_stack->setCurrentIndex(empty ? 1 : 0);
+}
+
+void Panel::say(const QString& text, Notice kind) {
+    m_noticeKind = kind;
+    m_notice->setText(text);
+    m_notice->setVisible(!text.isEmpty());
+    restyle();
+}
+
+void Panel::take(const engine::Snapshot& snapshot) {
+    QElapsedTimer clock;
+    clock.start();
+    m_snapshot = snapshot;
+    showSnapshot(m_snapshot);
+    const double us = static_cast<double>(clock.nsecsElapsed()) / 1e3;
+    m_refresh_us = m_refresh_us == 0 ? us : 0.95 * m_refresh_us + 0.05 * us;
+    refreshCost();
+}
+
+void Panel::refreshBadge() {
+    const auto& model = m_engine.model();
+    m_badge->setVisible(model && model->emulated);
+    if (!model || !model->emulated) {
+        return;
+    }
+    m_badge->setText(tr("emulated: %1").arg(QString::fromStdString(model->device_name)));
+    m_badge->setToolTip(
+        tr("There is no such accelerator here: its memory is part of this computer's, and its times are worked out. "
+           "They are no measurements."));
+}
+
+void Panel::refreshCost() {
+    const bool known = m_snapshot.answer_us > 0;
+    const double share = known ? m_snapshot.telemetry_us / m_snapshot.answer_us : 0;
+    m_cost->setText(!known         ? QString()
+                    : share < 5e-4 ? tr("panels: under %1 of a token").arg(percentText(1e-3))
+                                   : tr("panels: %1 of a token").arg(percentText(share)));
+    m_cost->setToolTip(
+        tr("Share of the answer's time that the engine spends on writing down what the panels show.\nWorking out what "
+           "this panel shows takes %1 ms each time, in the window's own thread.")
+            .arg(QLocale().toString(m_refresh_us / 1e3, 'f', 2)));
+}
+
+void Panel::restyle() {
+    const Colours colours = Colours::of(palette());
+    const QColor stripe = m_noticeKind == Notice::Problem ? colours.problem : colours.accent;
+    const QColor ground = m_noticeKind == Notice::Problem ? colours.problemSurface : colours.raised;
+    m_notice->setStyleSheet(
+        QStringLiteral("QLabel { background: %1; border-left: 3px solid %2; }").arg(ground.name(), stripe.name()));
+    m_badge->setStyleSheet(
+        QStringLiteral("QLabel { border: 1px solid %1; border-radius: 3px; padding: 0 4px; color: %1; }")
+            .arg(colours.problem.name()));
+}
+
+void Panel::changeEvent(QEvent* event) {
+    QWidget::changeEvent(event);
+    if (event->type() == QEvent::PaletteChange) {
+        restyle();
+    }
+}
+
+}  // namespace offstage::ui

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <QWidget>
+
+#include "engine/telemetry/snapshot.h"
+
+class QLabel;
+class QStackedWidget;
+class QVBoxLayout;
+
+namespace offstage::ui {
+
+class EngineController;
+class SnapshotPoller;
+
+// What all live panels share: a body that scrolls where it has too little room, a sentence in its place while there is
+// nothing to see, a line for what went well or wrong, and a footer that says what the panels cost and whether the
+// device is emulated. Looks at the engine only while it can be seen. GUI thread only.
+class Panel : public QWidget {
+    Q_OBJECT
+
+  public:
+    explicit Panel(EngineController& engine, QWidget* parent = nullptr);
+
+    EngineController& engine() const { return m_engine; }
+    SnapshotPoller& poller() const { return *m_poller; }
+    // The last one that was shown; all zero before the first.
+    const engine::Snapshot& snapshot() const { return m_snapshot; }
+    // Takes it as if the engine had sent it.
+    void setSnapshot(const engine::Snapshot& snapshot);
+
+    // As a person reads them; empty where nothing is shown.
+    QString emptyText() const;  // while it stands in the body's place
+    QString badge() const;      // "emulated: RTX 3060"
+    QString cost() const;       // "panels: 0.2 % of a token"
+    QString notice() const;
+
+    QSize sizeHint() const override;
+
+  protected:
+    enum class Notice { Plain, Problem };
+
+    // The panel's controls and plots go in here.
+    QVBoxLayout& body() const { return *m_body; }
+    // The sentence that stands in the body's place while setEmpty(true): "Write a prompt to see ...".
+    void setEmptyText(const QString& text);
+    void setEmpty(bool empty);
+    // A line above the footer; an empty text takes it away.
+    void say(const QString& text, Notice kind = Notice::Plain);
+
+    // Something changed, and the panel can be seen; or setSnapshot() was called.
+    virtual void showSnapshot(const engine::Snapshot& snapshot) { Q_UNUSED(snapshot); }
+    // A model was loaded, or the one there was is gone. snapshot() is of the model before until a new one comes.
+    virtual void modelChanged() {}
+
+    void changeEvent(QEvent* event) override;
+
+  private:
+    void take(const engine::Snapshot& snapshot);
+    void refreshBadge();
+    void refreshCost();
+    void restyle();
+
+    EngineController& m_engine;
+    engine::Snapshot m_snapshot;
+    QStackedWidget* m_stack;
+    QLabel* m_empty;
+    QVBoxLayout* m_body;
+    QLabel* m_notice;
+    QLabel* m_badge;
+    QLabel* m_cost;
+    SnapshotPoller* m_poller;
+    Notice m_noticeKind = Notice::Plain;
+    double m_refresh_us = 0;  // running mean of what one refresh of this panel takes
+};
+
+// "12.5 %"; a share that is not finite is a dash.
+QString percentText(double share);
+
+}  // namespace offstage::ui

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <optional>
+
+#include <QObject>
+#include <QTimer>
+
+#include "ui/panels/token_log.h"
+
+namespace offstage::ui {
+
+// The token and the expert that a person looks at, in every panel and in the chat: picking one anywhere shows it
+// everywhere. GUI thread only.
+class Selection : public QObject {
+    Q_OBJECT
+
+  public:
+    explicit Selection(TokenLog& log, QObject* parent = nullptr);
+
+    TokenLog& log() const { return m_log; }
+    const std::optional<LoggedToken>& token() const { return m_token; }
+    const std::optional<ExpertId>& expert() const { return m_expert; }
+    // Experts that the token called, in each layer; none where no token is selected or where it is not known.
+    const std::vector<ExpertId>& expertsOfToken() const { return m_expertsOfToken; }
+    // Where the tokens stand that called the selected expert.
+    const QHash<MessageId, QList<TextRange>>& textOfExpert() const { return m_textOfExpert; }
+
+    // False, and nothing changes, where no such token is kept.
+    bool selectToken(MessageId message, int index);
+    bool selectTokenAt(MessageId message, int offset);
+    // The next (1) or previous (-1) token of the same answer; without a selected token the latest of all.
+    bool stepToken(int by);
+    bool canStepToken(int by) const;
+    void clearToken();
+    void selectExpert(ExpertId expert);
+    void clearExpert();
+
+  Q_SIGNALS:
+    void tokenChanged();
+    void expertChanged();
+    // Of a message, or of one that had some before: the chat underlines these; none: it underlines nothing.
+    void underlined(quint64 message, const QList<offstage::ui::TextRange>& ranges);
+    // The selected token's place in the chat; an empty range: no longer one there.
+    void tokenMarked(quint64 message, const offstage::ui::TextRange& range);
+
+  private:
+    void setToken(const std::optional<LoggedToken>& token);
+    void refreshExperts();
+    void refreshText();
+
+    TokenLog& m_log;
+    std::optional<LoggedToken> m_token;
+    std::optional<ExpertId> m_expert;
+    std::vector<ExpertId> m_expertsOfToken;
+    QHash<MessageId, QList<TextRange>> m_textOfExpert;
+    QTimer m_refresh;
+};
+
+}  // namespace offstage::ui

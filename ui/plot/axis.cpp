@@ -1,0 +1,265 @@
+#include "ui/plot/axis.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <QCoreApplication>
+#include <QLocale>
+
+namespace offstage::ui {
+
+namespace {
+
+struct Text {
+    Q_DECLARE_TR_FUNCTIONS(Axis)
+};
+
+constexpr int kMostDecimals = 9;
+
+// So many decimals that two numbers one step apart differ.
+int decimalsFor(double step) {
+    return step > 0 ? std::clamp(static_cast<int>(-std::floor(std::log10(step) + 1e-9)), 0, kMostDecimals) : 0;
+}
+
+// Three significant digits, but never fewer than all before the point.
+int decimalsOf(double value, int most) {
+    const double size = std::abs(value);
+    return size > 0 ? std::clamp(2 - static_cast<int>(std::floor(std::log10(size))), 0, most) : 0;
+}
+
+QString number(double value, int decimals) {
+    QString text = QLocale().toString(value, 'f', decimals);
+    if (decimals > 0) {
+        // 1.50 is 1.5, 2.00 is 2.
+        while (text.endsWith(u'0')) {
+            text.chop(1);
+        }
+        if (!text.isEmpty() && !text.back().isDigit()) {
+            text.chop(1);
+        }
+    }
+    return text;
+}
+
+QString withUnit(const QString& text, const QString& unit) {
+    return unit.isEmpty() ? text : text + QChar(u'\u00a0') + unit;
+}
+
+}  // namespace
+
+UnitScale unitScaleFor(Unit unit, double largest) {
+    const double size = std::isfinite(largest) ? std::abs(largest) : 0;
+    switch (unit) {
+        case Unit::Bytes:
+            if (size >= 1e12) {
+                return {1e12, Text::tr("TB")};
+            }
+            if (size >= 1e9) {
+                return {1e9, Text::tr("GB")};
+            }
+            if (size >= 1e6) {
+                return {1e6, Text::tr("MB")};
+            }
+            return size >= 1e3 ? UnitScale{1e3, Text::tr("kB")} : UnitScale{1, Text::tr("B")};
+        case Unit::Microseconds:
+            if (size >= 1e6) {
+                return {1e6, Text::tr("s")};
+            }
+            return size >= 1e3 ? UnitScale{1e3, Text::tr("ms")} : UnitScale{1, Text::tr("µs")};
+        case Unit::TokensPerSecond:
+            return {1, Text::tr("tokens/s")};
+        case Unit::Share:
+            return {0.01, QStringLiteral("%")};
+        case Unit::Plain:
+        case Unit::Count:
+            break;
+    }
+    return {};
+}
+
+QString valueText(Unit unit, double value) {
+    if (!std::isfinite(value)) {
+        return QStringLiteral("–");
+    }
+    const UnitScale scale = unitScaleFor(unit, value);
+    const double shown = value / scale.divisor;
+    const int most = unit == Unit::Count ? 1 : unit == Unit::Share && std::abs(shown) >= 0.1 ? 1 : 3;
+    return withUnit(number(shown, decimalsOf(shown, most)), scale.name);
+}
+
+double niceStep(double span, int most) {
+    if (!(span > 0) || !std::isfinite(span)) {
+        return 1;
+    }
+    const double raw = span / std::max(1, most);
+    const double power = std::pow(10.0, std::floor(std::log10(raw)));
+    const double digit = raw / power;
+    const double slack = 1 + 1e-9;
+    return power * (digit <= slack ? 1 : digit <= 2 * slack ? 2 : digit <= 5 * slack ? 5 : 10);
+}
+
+Range niceRange(double lo, double hi, int steps) {
+    if (!std::isfinite(lo) || !std::isfinite(hi) || lo > hi) {
+        return {0, 1};
+    }
+    if (lo == hi) {
+        if (lo == 0) {
+            return {0, 1};
+        }
+        const double half = std::abs(lo) / 10;
+        lo -= half;
+        hi += half;
+    }
+    const double step = niceStep(hi - lo, steps);
+    const double below = std::floor(lo / step + 1e-9) * step;
+    const double above = std::ceil(hi / step - 1e-9) * step;
+    return above > below ? Range{below, above} : Range{below, below + step};
+}
+
+Axis::Axis(AxisSpec spec, double lo, double hi, double fromPixel, double toPixel)
+    : m_spec(std::move(spec)), m_lo(lo), m_hi(hi), m_from(fromPixel), m_to(toPixel) {
+    if (!std::isfinite(m_lo) || !std::isfinite(m_hi)) {
+        m_lo = 0;
+        m_hi = 1;
+    }
+    if (m_spec.logarithmic) {
+        m_hi = m_hi > 0 ? m_hi : 1;
+        m_lo = m_lo > 0 && m_lo < m_hi ? m_lo : m_hi / 1000;
+        m_perUnit = (m_to - m_from) / std::log(m_hi / m_lo);
+    } else {
+        if (m_hi <= m_lo) {
+            m_hi = m_lo + std::max(1.0, std::abs(m_lo) * 1e-9);
+        }
+        m_perUnit = (m_to - m_from) / (m_hi - m_lo);
+    }
+}
+
+double Axis::pixelOf(double value) const {
+    if (m_spec.logarithmic) {
+        return value > 0 ? m_from + std::log(value / m_lo) * m_perUnit : m_from;
+    }
+    return m_from + (value - m_lo) * m_perUnit;
+}
+
+double Axis::valueAt(double pixel) const {
+    if (m_perUnit == 0) {
+        return m_lo;
+    }
+    const double along = (pixel - m_from) / m_perUnit;
+    return m_spec.logarithmic ? m_lo * std::exp(along) : m_lo + along;
+}
+
+std::vector<Tick> Axis::ticks(int most) const {
+    most = std::clamp(most, 1, 200);
+    const UnitScale scale = unitScaleFor(m_spec.unit, std::max(std::abs(m_lo), std::abs(m_hi)));
+    std::vector<Tick> ticks;
+    if (m_spec.logarithmic) {
+        const int first = static_cast<int>(std::floor(std::log10(m_lo) + 1e-9));
+        const int last = static_cast<int>(std::floor(std::log10(m_hi) + 1e-9));
+        const int stride = std::max(1, (last - first + most) / most);
+        const bool labelsBetween = 3 * (last - first + 1) <= most;
+        for (int decade = first; decade <= last; ++decade) {
+            for (int digit = 1; digit <= 9; ++digit) {
+                const double value = digit * std::pow(10.0, decade);
+                const bool whole = digit == 1 && (decade - first) % stride == 0;
+                const bool labelled = whole || (labelsBetween && (digit == 2 || digit == 5));
+                if (value < m_lo * (1 - 1e-9) || value > m_hi * (1 + 1e-9) || (stride > 1 && !whole)) {
+                    continue;
+                }
+                const double shown = value / scale.divisor;
+                ticks.push_back({value, labelled ? number(shown, decimalsFor(shown)) : QString()});
+            }
+        }
+        return ticks;
+    }
+    double step = niceStep(m_hi - m_lo, most);
+    if (m_spec.unit == Unit::Count) {
+        step = std::max(1.0, step);
+    }
+    const int decimals = decimalsFor(step / scale.divisor);
+    const double first = std::ceil(m_lo / step - 1e-9);
+    for (int i = 0; i <= most + 1; ++i) {
+        const double multiple = first + i;
+        const double value = multiple == 0 ? 0 : multiple * step;
+        if (value > m_hi + 1e-9 * step) {
+            break;
+        }
+        const QString label = QLocale().toString(value / scale.divisor, 'f', decimals);
+        ticks.push_back({value, m_spec.unit == Unit::Share ? withUnit(label, scale.name) : label});
+    }
+    return ticks;
+}
+
+QString Axis::textAt(double value) const {
+    if (!std::isfinite(value)) {
+        return QStringLiteral("–");
+    }
+    const UnitScale scale = unitScaleFor(m_spec.unit, std::max(std::abs(m_lo), std::abs(m_hi)));
+    const double pixel = m_spec.logarithmic ? std::abs(value) / 100 : std::abs(1 / m_perUnit);
+    const int decimals =
+        m_spec.unit == Unit::Count && value == std::floor(value) ? 0 : decimalsFor(pixel / scale.divisor);
+    return withUnit(QLocale().toString(value / scale.divisor, 'f', decimals), scale.name);
+}
+
+QString Axis::caption() const {
+    const QString unit = unitScaleFor(m_spec.unit, std::max(std::abs(m_lo), std::abs(m_hi))).name;
+    if (m_spec.unit == Unit::Share) {
+        return m_spec.title;  // each number has its sign
+    }
+    if (m_spec.title.isEmpty() || unit.isEmpty()) {
+        return m_spec.title.isEmpty() ? unit : m_spec.title;
+    }
+    return Text::tr("%1 (%2)", "what an axis measures, and its unit").arg(m_spec.title, unit);
+}
+
+void ZoomRange::setFull(Range full) {
+    const bool whole = !isZoomed();
+    const bool followsEnd = m_view.hi >= m_full.hi;
+    const double span = m_view.hi - m_view.lo;
+    m_full = full;
+    if (whole) {
+        m_view = full;
+    } else {
+        take(followsEnd ? full.hi - span : m_view.lo, span);
+    }
+}
+
+bool ZoomRange::take(double lo, double span) {
+    const double whole = m_full.hi - m_full.lo;
+    // Below this the doubles themselves have steps.
+    const double finest = 1e-12 * std::max({std::abs(m_full.lo), std::abs(m_full.hi), 1e-300});
+    const double held = std::clamp(span, std::min(whole, std::max(m_smallest, finest)), whole);
+    Range view = m_full;
+    if (held < whole) {
+        view.lo = std::clamp(lo, m_full.lo, m_full.hi - held);
+        view.hi = view.lo + held;
+    }
+    if (view == m_view) {
+        return false;
+    }
+    m_view = view;
+    return true;
+}
+
+bool ZoomRange::zoom(double at, double factor) {
+    const double span = m_view.hi - m_view.lo;
+    const double whole = m_full.hi - m_full.lo;
+    const double wanted = std::clamp(span * factor, std::min(whole, m_smallest), whole);
+    const double inside = std::clamp(at, m_view.lo, m_view.hi);
+    return take(inside - (inside - m_view.lo) * (span > 0 ? wanted / span : 1), wanted);
+}
+
+bool ZoomRange::pan(double by) {
+    return take(m_view.lo + by, m_view.hi - m_view.lo);
+}
+
+bool ZoomRange::show(Range view) {
+    return take(view.lo, view.hi - view.lo);
+}
+
+bool ZoomRange::reset() {
+    return take(m_full.lo, m_full.hi - m_full.lo);
+}
+
+}  // namespace offstage::ui

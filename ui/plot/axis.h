@@ -1,0 +1,100 @@
+#pragma once
+
+#include <vector>
+
+#include <QString>
+
+namespace offstage::ui {
+
+// What a number on an axis is; the value itself is always in the unit named here.
+enum class Unit {
+    Plain,            // a number without a name
+    Count,            // whole things: tokens, experts; no tick between two of them
+    Bytes,            // bytes; shown in kB, MB, GB (powers of ten, as everywhere in the program)
+    TokensPerSecond,  // tokens/s
+    Microseconds,     // us; shown in us, ms or s
+    Share,            // 0..1; shown in percent
+};
+
+// The multiple of a unit in which the numbers of one axis are written.
+struct UnitScale {
+    double divisor = 1;
+    QString name;  // "GB", "ms", "tokens/s"; empty for Plain and Count
+};
+UnitScale unitScaleFor(Unit unit, double largest);
+
+// One value as a person reads it, with its unit: "1.25 GB", "340 µs", "37.5 tokens/s", "12.5 %". NaN is a dash.
+QString valueText(Unit unit, double value);
+
+struct Tick {
+    double value = 0;
+    QString label;  // in the axis' UnitScale, without its name; empty: a line of the grid without a number
+};
+
+// What an axis measures. Logarithmic axes show positive values only.
+struct AxisSpec {
+    QString title;
+    Unit unit = Unit::Plain;
+    bool logarithmic = false;
+    bool operator==(const AxisSpec&) const = default;
+};
+
+// One axis: a range of values upon a range of pixels. lo < hi; on a logarithmic axis 0 < lo.
+class Axis {
+  public:
+    Axis() = default;
+    Axis(AxisSpec spec, double lo, double hi, double fromPixel, double toPixel);
+
+    const AxisSpec& spec() const { return m_spec; }
+    double lo() const { return m_lo; }
+    double hi() const { return m_hi; }
+    double pixelOf(double value) const;
+    double valueAt(double pixel) const;
+    // Multiples of 1, 2 or 5 times a power of ten inside lo..hi, at most about `most`; on a logarithmic axis powers of
+    // ten, and lines between them where there is room.
+    std::vector<Tick> ticks(int most) const;
+    // A value of this axis, with its unit, as exact as one pixel is.
+    QString textAt(double value) const;
+    // Title and unit, as written at the end of the axis: "copied (GB)", "ms".
+    QString caption() const;
+
+  private:
+    AxisSpec m_spec;
+    double m_lo = 0, m_hi = 1;
+    double m_from = 0, m_to = 1;
+    double m_perUnit = 1;  // pixels per unit, or per natural logarithm of it
+};
+
+// The step of 1, 2 or 5 times a power of ten that cuts `span` into at most `most` pieces.
+double niceStep(double span, int most);
+// The smallest range of whole nice steps around lo..hi; never empty, and finite whatever comes in.
+struct Range {
+    double lo = 0, hi = 1;
+    bool operator==(const Range&) const = default;
+};
+Range niceRange(double lo, double hi, int steps);
+
+// The part of a full range that is looked at: zoomed, panned, put back.
+class ZoomRange {
+  public:
+    // A view that was whole stays whole; one that reached the end of the full range follows that end.
+    void setFull(Range full);
+    void setSmallestSpan(double span) { m_smallest = span; }
+    Range full() const { return m_full; }
+    Range view() const { return m_view; }
+    bool isZoomed() const { return m_view != m_full; }
+    // All return whether the view changed. factor < 1 zooms in, and `at` stays where it is.
+    bool zoom(double at, double factor);
+    bool pan(double by);
+    bool show(Range view);
+    bool reset();
+
+  private:
+    bool take(double lo, double span);
+
+    Range m_full;
+    Range m_view;
+    double m_smallest = 0;
+};
+
+}  // namespace offstage::ui

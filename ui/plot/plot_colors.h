@@ -1,0 +1,55 @@
+#pragma once
+// Colours, patterns and marks that tell series apart; none of them stands alone.
+
+#include <vector>
+
+#include <QBrush>
+#include <QColor>
+#include <QPalette>
+#include <QRect>
+#include <QString>
+
+class QFontMetrics;
+class QPainter;
+
+namespace offstage::ui {
+
+// Seven hues after Okabe and Ito (Color Universal Design, 2008), lightened or darkened so that each has 3:1 against the
+// ground of the palette. index >= 0, and goes round.
+inline constexpr int kSeriesColours = 7;
+QColor seriesColour(int index, const QPalette& palette);
+
+// Black or white, whichever is read better on the colour.
+QColor inkOn(const QColor& colour);
+// The contrast ratio of WCAG 2, 1..21.
+double contrastOf(const QColor& a, const QColor& b);
+// a with `shareOfB` of b.
+QColor mixed(const QColor& a, const QColor& b, double shareOfB);
+
+enum class Pattern { Solid, Diagonal, Dots, BackDiagonal, Horizontal, Cross, Vertical };
+// A pattern for the index-th category; goes round so that colour and pattern together repeat after 49.
+Pattern patternOf(int index);
+// Whether the pattern has ink at this pixel; all repeat after kPatternPeriod pixels in both directions.
+inline constexpr int kPatternPeriod = 6;
+bool hasInk(Pattern pattern, int x, int y);
+QColor patternInk(const QColor& colour);
+QBrush patternBrush(const QColor& colour, Pattern pattern);
+
+struct LegendEntry {
+    enum class Kind { Area, Line, DashedLine, Outline };
+    QString text;
+    Kind kind = Kind::Area;
+    QColor colour;
+    Pattern pattern = Pattern::Solid;
+    int marker = -1;  // of a line: shape as drawn by paintMarker, -1 for none
+    QString glyph;    // of an area: a letter upon it
+};
+
+// Entries from left to right, on as many lines as they need.
+int legendHeight(const QFontMetrics& metrics, const std::vector<LegendEntry>& entries, int width);
+void paintLegend(QPainter& painter, const QRect& area, const std::vector<LegendEntry>& entries,
+                 const QPalette& palette);
+// Circle, square, triangle, diamond, ... of about 6 pixels in the painter's pen colour.
+void paintMarker(QPainter& painter, QPointF at, int marker, const QColor& colour);
+
+}  // namespace offstage::ui

@@ -1,0 +1,523 @@
+#include "ui/plot/plot_widget.h"
+
+#include <cmath>
+
+#include <QAccessible>
+#include <QApplication>
+#include <QClipboard>
+#include <QFileDialog>
+#include <QKeyEvent>
+#include <QMenu>
+#include <QMouseEvent>
+#include <QPainter>
+#include <QSaveFile>
+#include <QStandardPaths>
+#include <QTimer>
+
+#include "ui/theme.h"
+
+namespace offstage::ui {
+
+namespace {
+
+constexpr double kZoomPerNotch = 0.8;
+constexpr int kNoticeMs = 4000;
+
+bool isOurKey(const QKeyEvent& event) {
+    if (event.matches(QKeySequence::Copy)) {
+        return true;
+    }
+    return event.modifiers() == (Qt::ControlModifier | Qt::ShiftModifier) && event.key() == Qt::Key_C;
+}
+
+}  // namespace
+
+PlotWidget::PlotWidget(QWidget* parent) : QWidget(parent) {
+    setMouseTracking(true);
+    setFocusPolicy(Qt::StrongFocus);
+    setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Expanding);
+}
+
+void PlotWidget::setEmptyText(const QString& text) {
+    m_emptyText = text;
+    update();
+}
+
+QSize PlotWidget::sizeHint() const {
+    return {360, 200};
+}
+
+QSize PlotWidget::minimumSizeHint() const {
+    return {180, 110};
+}
+
+void PlotWidget::markStale(Layer layer) {
+    m_dataStale = true;
+    m_frameStale = m_frameStale || layer == Layer::Frame;
+    update();
+}
+
+// ---------------------------------------------------------------- painting
+
+void PlotWidget::ensureRendered() {
+    const double ratio = devicePixelRatioF();
+    const QSize pixels = (QSizeF(size()) * ratio).toSize();
+    if (m_frame.size() != pixels) {
+        m_frame = QPixmap(pixels);
+        m_frame.setDevicePixelRatio(ratio);
+        m_frameStale = true;
+    }
+    if (m_frameStale) {
+        layOut();
+        m_frame.fill(Qt::transparent);
+        QPainter painter(&m_frame);
+        painter.setFont(font());
+        paintFrame(painter);
+        m_frameStale = false;
+        m_dataStale = true;
+    }
+    if (m_dataStale) {
+        m_pixmap = m_frame;
+        QPainter painter(&m_pixmap);
+        painter.setFont(font());
+        paintData(painter);
+        m_dataStale = false;
+        ++m_renderCount;
+    }
+}
+
+void PlotWidget::paintEvent(QPaintEvent*) {
+    QPainter painter(this);
+    const Colours colours = Colours::of(palette());
+    if (isEmpty()) {
+        painter.setPen(colours.muted);
+        painter.drawText(rect().adjusted(12, 12, -12, -12), Qt::AlignCenter | Qt::TextWordWrap, m_emptyText);
+    } else {
+        ensureRendered();
+        painter.drawPixmap(0, 0, m_pixmap);
+        paintOver(painter);
+    }
+    if (!m_notice.isEmpty()) {
+        paintReading(painter, {width(), 0}, m_notice);
+    }
+    if (hasFocus() && m_byKey) {
+        painter.setRenderHint(QPainter::Antialiasing, false);
+        painter.setBrush(Qt::NoBrush);
+        painter.setPen(QPen(colours.accent, 2));
+        painter.drawRect(rect().adjusted(1, 1, -1, -1));
+    }
+}
+
+void PlotWidget::ensureLaidOut() {
+    if (m_frameStale) {
+        layOut();
+    }
+}
+
+void PlotWidget::paintBottomAxis(QPainter& painter, const Axis& axis, const QRect& area) const {
+    constexpr int kBetween = 18;
+    const QFontMetrics metrics = fontMetrics();
+    const Colours colours = Colours::of(palette());
+    const int top = area.bottom() + 4;
+    const QString caption = axis.caption();
+    const int captionWidth = caption.isEmpty() ? 0 : metrics.horizontalAdvance(caption) + 4;
+    const int end = width() - 4 - captionWidth;
+    // How wide the numbers are is known when they are: two rounds are enough.
+    std::vector<Tick> ticks;
+    int most = std::max(2, area.width() / 60);
+    for (int round = 0; round < 3; ++round) {
+        ticks = axis.ticks(most);
+        int widest = 0;
+        for (const Tick& tick : ticks) {
+            widest = std::max(widest, metrics.horizontalAdvance(tick.label));
+        }
+        const int fits = std::max(1, area.width() / (widest + kBetween));
+        if (static_cast<int>(ticks.size()) <= fits + 1 || axis.spec().logarithmic) {
+            break;
+        }
+        most = fits;
+    }
+    for (const Tick& tick : ticks) {
+        const int x = static_cast<int>(std::lround(axis.pixelOf(tick.value)));
+        painter.setPen(tick.label.isEmpty() ? mixed(colours.surface, colours.line, 0.5) : colours.line);
+        painter.drawLine(x, area.top(), x, area.bottom());
+        const int wide = metrics.horizontalAdvance(tick.label);
+        const int left = std::max(1, x - wide / 2);
+        if (left + wide + (captionWidth > 0 ? 8 : 0) <= end + (captionWidth > 0 ? 0 : 4)) {
+            painter.setPen(colours.muted);
+            painter.drawText(QRect(left, top, wide + 1, metrics.height()), Qt::AlignLeft | Qt::AlignVCenter,
+                             tick.label);
+        }
+    }
+    painter.setPen(colours.muted);
+    painter.drawText(QRect(end, top, captionWidth, metrics.height()), Qt::AlignRight | Qt::AlignVCenter, caption);
+}
+
+void PlotWidget::paintReading(QPainter& painter, QPoint near, const QString& text) const {
+    constexpr int kInside = 6;
+    constexpr int kAway = 12;
+    const Colours colours = Colours::of(palette());
+    const QRect room = rect().adjusted(2, 2, -2, -2);
+    const QRect bounds = fontMetrics().boundingRect(QRect(0, 0, std::max(40, room.width() - 2 * kInside), 10'000),
+                                                    Qt::AlignLeft | Qt::TextWordWrap, text);
+    QRect box(0, 0, bounds.width() + 2 * kInside + 1, bounds.height() + 2 * kInside - 4);
+    box.moveTopLeft(near + QPoint(kAway, kAway));
+    if (box.right() > room.right()) {
+        box.moveRight(near.x() - kAway);
+    }
+    if (box.bottom() > room.bottom()) {
+        box.moveBottom(near.y() - kAway);
+    }
+    box.moveLeft(std::max(room.left(), std::min(box.left(), room.right() - box.width() + 1)));
+    box.moveTop(std::max(room.top(), std::min(box.top(), room.bottom() - box.height() + 1)));
+    painter.save();
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setPen(mixed(colours.surface, colours.text, 0.35));
+    painter.setBrush(palette().color(QPalette::ToolTipBase));
+    painter.drawRoundedRect(QRectF(box).adjusted(0.5, 0.5, -0.5, -0.5), 4, 4);
+    painter.setPen(colours.text);
+    painter.drawText(box.adjusted(kInside, kInside - 2, -kInside + 2, 0), Qt::AlignLeft | Qt::TextWordWrap, text);
+    painter.restore();
+}
+
+QImage PlotWidget::picture(double ratio) {
+    QImage image((QSizeF(size()) * ratio).toSize(), QImage::Format_RGB32);
+    image.setDevicePixelRatio(ratio);
+    image.fill(palette().color(QPalette::Window));
+    QPainter painter(&image);
+    painter.setFont(font());
+    if (!isEmpty()) {
+        layOut();
+        paintFrame(painter);
+        paintData(painter);
+    }
+    return image;
+}
+
+// ---------------------------------------------------------------- taking it away
+
+void PlotWidget::copyPicture() {
+    QApplication::clipboard()->setImage(picture());
+    say(tr("Picture copied"));
+}
+
+void PlotWidget::copyCsv() {
+    QApplication::clipboard()->setText(csv());
+    say(tr("Numbers copied"));
+}
+
+bool PlotWidget::savePicture(const QString& path) {
+    QSaveFile file(path);
+    if (!file.open(QIODevice::WriteOnly) || !picture().save(&file, "PNG") || !file.commit()) {
+        const QString why = tr("%1 could not be written: %2").arg(path, file.errorString());
+        say(why);
+        Q_EMIT exportFailed(why);
+        return false;
+    }
+    say(tr("Saved"));
+    return true;
+}
+
+bool PlotWidget::saveCsv(const QString& path) {
+    QSaveFile file(path);
+    const QByteArray text = csv().toUtf8();
+    if (!file.open(QIODevice::WriteOnly) || file.write(text) != text.size() || !file.commit()) {
+        const QString why = tr("%1 could not be written: %2").arg(path, file.errorString());
+        say(why);
+        Q_EMIT exportFailed(why);
+        return false;
+    }
+    say(tr("Saved"));
+    return true;
+}
+
+QString PlotWidget::suggestedName() const {
+    QString name = m_fileName.isEmpty() ? accessibleName() : m_fileName;
+    for (QChar& c : name) {
+        c = c.isLetterOrNumber() ? c.toLower() : QChar(u'-');
+    }
+    return name.isEmpty() ? tr("plot") : name;
+}
+
+void PlotWidget::askWhereToSave(bool asPicture) {
+    const QString ending = asPicture ? QStringLiteral("png") : QStringLiteral("csv");
+    auto* dialog = new QFileDialog(this, asPicture ? tr("Save picture") : tr("Save numbers"));
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->setAcceptMode(QFileDialog::AcceptSave);
+    dialog->setNameFilter(asPicture ? tr("PNG picture (*.png)") : tr("Comma-separated values (*.csv)"));
+    dialog->setDefaultSuffix(ending);
+    dialog->setDirectory(QStandardPaths::writableLocation(QStandardPaths::DocumentsLocation));
+    dialog->selectFile(suggestedName() + u'.' + ending);
+    connect(dialog, &QFileDialog::fileSelected, this, [this, asPicture](const QString& path) {
+        if (asPicture) {
+            savePicture(path);
+        } else {
+            saveCsv(path);
+        }
+    });
+    dialog->open();
+}
+
+void PlotWidget::say(const QString& notice) {
+    m_notice = notice;
+    update();
+    QTimer::singleShot(kNoticeMs, this, [this, notice] {
+        if (m_notice == notice) {
+            m_notice.clear();
+            update();
+        }
+    });
+}
+
+void PlotWidget::extendMenu(QMenu& menu, QPoint at) {
+    Q_EMIT menuRequested(&menu, at);
+}
+
+void PlotWidget::contextMenuEvent(QContextMenuEvent* event) {
+    if (isEmpty()) {
+        event->ignore();
+        return;
+    }
+    m_pressed.reset();
+    m_dragging = false;
+    auto* menu = new QMenu(this);
+    menu->setAttribute(Qt::WA_DeleteOnClose);
+    extendMenu(*menu, event->pos());
+    if (!menu->isEmpty()) {
+        menu->addSeparator();
+    }
+    menu->addAction(tr("Copy &picture\tCtrl+C"), this, &PlotWidget::copyPicture);
+    menu->addAction(tr("&Save picture…"), this, [this] { askWhereToSave(true); });
+    menu->addAction(tr("Copy &numbers (CSV)\tCtrl+Shift+C"), this, &PlotWidget::copyCsv);
+    menu->addAction(tr("Save n&umbers (CSV)…"), this, [this] { askWhereToSave(false); });
+    if (ZoomRange* zoom = zoomRange()) {
+        menu->addSeparator();
+        QAction* all = menu->addAction(tr("Show &all\tHome"), this, [this] {
+            if (zoomRange()->reset()) {
+                afterZoom();
+            }
+        });
+        all->setEnabled(zoom->isZoomed());
+    }
+    menu->popup(event->globalPos());
+}
+
+// ---------------------------------------------------------------- mouse
+
+void PlotWidget::afterZoom() {
+    zoomChanged();
+    markStale(Layer::Frame);
+    Q_EMIT viewChanged();
+}
+
+void PlotWidget::mousePressEvent(QMouseEvent* event) {
+    m_byKey = false;
+    m_pressed = event->position().toPoint();
+    m_dragging = false;
+    pointAt(m_pressed);
+}
+
+void PlotWidget::mouseMoveEvent(QMouseEvent* event) {
+    m_byKey = false;
+    const QPoint at = event->position().toPoint();
+    ZoomRange* zoom = zoomRange();
+    if (m_pressed && zoom != nullptr && (event->buttons() & Qt::LeftButton) != 0) {
+        m_dragging = m_dragging || (at - *m_pressed).manhattanLength() >= QApplication::startDragDistance();
+        if (m_dragging) {
+            const Axis axis = zoomAxis();
+            const double by = axis.valueAt(m_pressed->x()) - axis.valueAt(at.x());
+            m_pressed = at;
+            setCursor(Qt::ClosedHandCursor);
+            if (zoom->pan(by)) {
+                afterZoom();
+            }
+        }
+    }
+    pointAt(at);
+}
+
+void PlotWidget::mouseReleaseEvent(QMouseEvent* event) {
+    const bool clicked = m_pressed.has_value() && !m_dragging;
+    if (m_dragging) {
+        unsetCursor();
+    }
+    m_pressed.reset();
+    m_dragging = false;
+    if (clicked && !isEmpty()) {
+        click(event->button());
+    }
+}
+
+void PlotWidget::mouseDoubleClickEvent(QMouseEvent* event) {
+    ZoomRange* zoom = zoomRange();
+    if (zoom == nullptr || event->button() != Qt::LeftButton) {
+        mousePressEvent(event);
+        return;
+    }
+    m_pressed.reset();
+    if (zoom->reset()) {
+        afterZoom();
+    }
+    pointAt(event->position().toPoint());
+}
+
+void PlotWidget::wheelEvent(QWheelEvent* event) {
+    ZoomRange* zoom = zoomRange();
+    const QPoint turned = event->angleDelta();
+    if (zoom == nullptr || isEmpty() || turned.isNull()) {
+        event->ignore();
+        return;
+    }
+    const bool sideways = std::abs(turned.x()) > std::abs(turned.y());
+    bool changed = false;
+    if (sideways || (event->modifiers() & Qt::ShiftModifier) != 0) {
+        const double notches = (sideways ? turned.x() : turned.y()) / 120.0;
+        const Range view = zoom->view();
+        changed = zoom->pan(-notches * (view.hi - view.lo) / 10);
+    } else {
+        const double at = zoomAxis().valueAt(event->position().x());
+        changed = zoom->zoom(at, std::pow(kZoomPerNotch, turned.y() / 120.0));
+    }
+    // Zoomed out as far as it goes: the panel around may scroll.
+    event->setAccepted(changed);
+    if (changed) {
+        afterZoom();
+        pointAt(event->position().toPoint());
+    }
+}
+
+void PlotWidget::leaveEvent(QEvent*) {
+    if (!m_byKey) {
+        pointAt(std::nullopt);
+    }
+}
+
+// ---------------------------------------------------------------- keyboard
+
+bool PlotWidget::event(QEvent* event) {
+    // The window has a Copy of its own; here the plot is what is copied.
+    if (event->type() == QEvent::ShortcutOverride && isOurKey(*static_cast<QKeyEvent*>(event))) {
+        event->accept();
+        return true;
+    }
+    return QWidget::event(event);
+}
+
+void PlotWidget::stepByKey(int right, int down) {
+    m_byKey = true;
+    step(right, down);
+    update();
+}
+
+void PlotWidget::keyPressEvent(QKeyEvent* event) {
+    if (isEmpty()) {
+        event->ignore();
+        return;
+    }
+    if (isOurKey(*event)) {
+        if ((event->modifiers() & Qt::ShiftModifier) != 0) {
+            copyCsv();
+        } else {
+            copyPicture();
+        }
+        return;
+    }
+    ZoomRange* zoom = zoomRange();
+    const int by = (event->modifiers() & Qt::ShiftModifier) != 0 ? 10 : 1;
+    const auto zoomBy = [this, zoom](double factor) {
+        const Range view = zoom->view();
+        if (zoom->zoom(keyZoomCentre().value_or((view.lo + view.hi) / 2), factor)) {
+            afterZoom();
+        }
+    };
+    switch (event->key()) {
+        case Qt::Key_Left:
+            return stepByKey(-by, 0);
+        case Qt::Key_Right:
+            return stepByKey(by, 0);
+        case Qt::Key_Up:
+            return stepByKey(0, -by);
+        case Qt::Key_Down:
+            return stepByKey(0, by);
+        case Qt::Key_Plus:
+        case Qt::Key_Equal:
+            if (zoom != nullptr) {
+                return zoomBy(kZoomPerNotch * kZoomPerNotch);
+            }
+            break;
+        case Qt::Key_Minus:
+            if (zoom != nullptr) {
+                return zoomBy(1 / (kZoomPerNotch * kZoomPerNotch));
+            }
+            break;
+        case Qt::Key_Home:
+            if (zoom != nullptr) {
+                if (zoom->reset()) {
+                    afterZoom();
+                }
+                return;
+            }
+            break;
+        case Qt::Key_Return:
+        case Qt::Key_Enter:
+        case Qt::Key_Space:
+            click(Qt::LeftButton);
+            return;
+        case Qt::Key_Escape:
+            if (!m_reading.isEmpty()) {
+                pointAt(std::nullopt);
+                return;
+            }
+            break;
+        default:
+            break;
+    }
+    event->ignore();
+}
+
+void PlotWidget::focusInEvent(QFocusEvent* event) {
+    QWidget::focusInEvent(event);
+    m_byKey = m_byKey || event->reason() == Qt::TabFocusReason || event->reason() == Qt::BacktabFocusReason;
+    update();
+}
+
+void PlotWidget::focusOutEvent(QFocusEvent* event) {
+    QWidget::focusOutEvent(event);
+    // A menu over the plot, or another program: what was pointed at is still meant.
+    if (event->reason() != Qt::PopupFocusReason && event->reason() != Qt::ActiveWindowFocusReason) {
+        m_byKey = false;
+        pointAt(std::nullopt);
+    }
+    update();
+}
+
+void PlotWidget::setReading(const QString& text) {
+    if (text == m_reading) {
+        return;
+    }
+    // Only what is reached by key is said aloud: a description that follows the mouse would never be still.
+    const bool aloud = m_byKey && hasFocus();
+    if (m_reading.isEmpty() || !m_said) {
+        m_description = accessibleDescription();
+    }
+    m_reading = text;
+    if (aloud || m_said) {
+        m_said = aloud && !text.isEmpty();
+        setAccessibleDescription(m_said ? text : m_description);
+    }
+    Q_EMIT readingChanged(text);
+}
+
+void PlotWidget::resizeEvent(QResizeEvent*) {
+    markStale(Layer::Frame);
+}
+
+void PlotWidget::changeEvent(QEvent* event) {
+    QWidget::changeEvent(event);
+    if (event->type() == QEvent::PaletteChange || event->type() == QEvent::FontChange ||
+        event->type() == QEvent::LanguageChange || event->type() == QEvent::LocaleChange) {
+        markStale(Layer::Frame);
+    }
+}
+
+}  // namespace offstage::ui

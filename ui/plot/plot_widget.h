@@ -1,0 +1,144 @@
+#pragma once
+
+#include <optional>
+
+#include <QImage>
+#include <QPixmap>
+#include <QWidget>
+
+#include "ui/plot/axis.h"
+#include "ui/plot/plot_colors.h"
+
+class QMenu;
+
+namespace offstage::ui {
+
+// A line across a plot at one value, with a word beside it.
+struct PlotMark {
+    double at = 0;
+    QString text;
+    bool operator==(const PlotMark&) const = default;
+};
+
+// What all plots share. Two cached layers - the frame (axes, grid, legend) and the data upon it - are painted again
+// only when marked stale; what follows the mouse (crosshair, rings, the box with numbers) is painted over them. Any
+// number of changes before the next paint event cost one painting.
+//
+// Mouse: pointing shows numbers, the wheel zooms, dragging pans, a double click shows all, the context menu takes the
+// picture or the numbers away. Keyboard: arrows move the crosshair (Shift: ten steps), + and - zoom, Home shows all,
+// Return clicks, Escape puts the crosshair away, Ctrl+C copies the picture, Ctrl+Shift+C the numbers.
+// GUI thread only.
+class PlotWidget : public QWidget {
+    Q_OBJECT
+
+  public:
+    explicit PlotWidget(QWidget* parent = nullptr);
+
+    // Shown in place of a plot without data.
+    void setEmptyText(const QString& text);
+
+    // The plot without crosshair and focus, on the window's ground; ratio: pixels per unit of the layout.
+    QImage picture(double ratio = 2);
+    // The numbers behind the picture, with a line of headings: all of them, also what is zoomed out of sight.
+    virtual QString csv() const = 0;
+    void copyPicture();
+    void copyCsv();
+    // Whole file or none; on a failure false, and exportFailed() says why.
+    bool savePicture(const QString& path);
+    bool saveCsv(const QString& path);
+    // Name without folder and ending that the file dialogs suggest; otherwise the accessible name is taken.
+    void setFileName(const QString& name) { m_fileName = name; }
+
+    // The numbers at the crosshair, as text; empty where nothing is pointed at.
+    QString reading() const { return m_reading; }
+    // How often the data layer was painted.
+    int renderCount() const { return m_renderCount; }
+
+    QSize sizeHint() const override;
+    QSize minimumSizeHint() const override;
+
+  Q_SIGNALS:
+    void readingChanged(const QString& text);
+    // The context menu opens at this point of the widget; receivers may add actions, which come first.
+    void menuRequested(QMenu* menu, QPoint at);
+    void viewChanged();  // zoomed or panned
+    void exportFailed(const QString& why);
+
+  protected:
+    enum class Layer { Frame, Data };
+
+    // Frame includes data.
+    void markStale(Layer layer);
+
+    virtual bool isEmpty() const = 0;
+    virtual void paintFrame(QPainter& painter) = 0;
+    virtual void paintData(QPainter& painter) = 0;
+    virtual void paintOver(QPainter& painter) = 0;
+    // Lays out for the present size and data; called before a painting of the frame.
+    virtual void layOut() {}
+    void ensureLaidOut();
+
+    // Where a drag pans and the wheel zooms; null: neither does.
+    virtual ZoomRange* zoomRange() { return nullptr; }
+    virtual Axis zoomAxis() const { return {}; }
+    virtual void zoomChanged() {}
+    // What + and - keep in its place; nullopt: the middle.
+    virtual std::optional<double> keyZoomCentre() const { return std::nullopt; }
+
+    // The mouse is here; nullopt: it left.
+    virtual void pointAt(std::optional<QPoint> at) = 0;
+    // Arrow keys: steps of one.
+    virtual void step(int right, int down) = 0;
+    // A click that was no drag, or Return at the crosshair.
+    virtual void click(Qt::MouseButton button) { Q_UNUSED(button); }
+    virtual void extendMenu(QMenu& menu, QPoint at);
+
+    void setReading(const QString& text);
+    bool pointedByKey() const { return m_byKey; }
+    // As an arrow key does.
+    void stepByKey(int right, int down);
+    // A box with lines of text near a point, inside the widget.
+    void paintReading(QPainter& painter, QPoint near, const QString& text) const;
+
+    // Vertical lines of the grid, numbers below the area, and the axis' caption at their right end.
+    void paintBottomAxis(QPainter& painter, const Axis& axis, const QRect& area) const;
+
+    bool event(QEvent* event) override;
+    void paintEvent(QPaintEvent* event) override;
+    void mousePressEvent(QMouseEvent* event) override;
+    void mouseMoveEvent(QMouseEvent* event) override;
+    void mouseReleaseEvent(QMouseEvent* event) override;
+    void mouseDoubleClickEvent(QMouseEvent* event) override;
+    void wheelEvent(QWheelEvent* event) override;
+    void leaveEvent(QEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
+    void focusInEvent(QFocusEvent* event) override;
+    void focusOutEvent(QFocusEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
+    void changeEvent(QEvent* event) override;
+    void contextMenuEvent(QContextMenuEvent* event) override;
+
+  private:
+    void ensureRendered();
+    void afterZoom();
+    void askWhereToSave(bool asPicture);
+    void say(const QString& notice);
+    QString suggestedName() const;
+
+    QString m_emptyText;
+    QString m_fileName;
+    QString m_reading;
+    QString m_description;  // the owner's, while the reading stands in its place
+    bool m_said = false;    // it does
+    QString m_notice;
+    QPixmap m_frame;
+    QPixmap m_pixmap;
+    bool m_frameStale = true;
+    bool m_dataStale = true;
+    int m_renderCount = 0;
+    bool m_byKey = false;
+    std::optional<QPoint> m_pressed;
+    bool m_dragging = false;
+};
+
+}  // namespace offstage::ui

@@ -1,0 +1,355 @@
+#include "ui/plot/stacked_bar.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include <QPainter>
+
+#include "ui/plot/csv.h"
+#include "ui/theme.h"
+
+namespace offstage::ui {
+
+namespace {
+
+constexpr int kSide = 6;
+constexpr int kBar = 26;
+constexpr int kAfterBar = 12;
+
+}  // namespace
+
+StackedBar::StackedBar(QWidget* parent) : PlotWidget(parent), m_freeName(tr("free")) {
+    QSizePolicy policy(QSizePolicy::Expanding, QSizePolicy::Minimum);
+    policy.setHeightForWidth(true);
+    setSizePolicy(policy);
+}
+
+void StackedBar::setRows(std::vector<Row> rows) {
+    for (Row& row : rows) {
+        for (Part& part : row.parts) {
+            part.size = std::isfinite(part.size) ? std::max(0.0, part.size) : 0;
+        }
+    }
+    if (rows == m_rows) {
+        return;
+    }
+    m_rows = std::move(rows);
+    if (m_current && (m_current->row >= static_cast<int>(m_rows.size()) ||
+                      m_current->part >= static_cast<int>(rowAt(m_current->row).parts.size()))) {
+        m_current.reset();
+    }
+    setReading(m_current ? textOf(*m_current) : QString());
+    updateGeometry();
+    markStale(Layer::Frame);
+}
+
+void StackedBar::setUnit(Unit unit) {
+    m_unit = unit;
+    markStale(Layer::Frame);
+}
+
+void StackedBar::setFreeName(const QString& name) {
+    m_freeName = name;
+    markStale(Layer::Frame);
+}
+
+double StackedBar::used(const Row& row) const {
+    double sum = 0;
+    for (const Part& part : row.parts) {
+        sum += part.size;
+    }
+    return sum;
+}
+
+double StackedBar::end() const {
+    double end = 0;
+    for (const Row& row : m_rows) {
+        end = std::max({end, row.total, row.budget, used(row)});
+    }
+    return end > 0 ? end : 1;
+}
+
+// ---------------------------------------------------------------- places
+
+int StackedBar::rowHeight() const {
+    return fontMetrics().height() + 3 + kBar + kAfterBar;
+}
+
+int StackedBar::contentHeight(int width) const {
+    return kSide + static_cast<int>(m_rows.size()) * rowHeight() + fontMetrics().height() + 8 +
+           legendHeight(fontMetrics(), legend(), width - 2 * kSide) + kSide;
+}
+
+int StackedBar::heightForWidth(int width) const {
+    return contentHeight(width);
+}
+
+QSize StackedBar::sizeHint() const {
+    return {360, contentHeight(std::max(360, width()))};
+}
+
+QSize StackedBar::minimumSizeHint() const {
+    return {180, m_rows.empty() ? 60 : contentHeight(std::max(180, width()))};
+}
+
+void StackedBar::layOut() {
+    // Only the bars themselves, without the line above the first.
+    const int top = kSide + fontMetrics().height() + 3;
+    const int high = static_cast<int>(m_rows.size()) * rowHeight() - fontMetrics().height() - 3;
+    m_area = QRect(kSide, top, std::max(20, width() - 2 * kSide - 4), std::max(kBar, high - kAfterBar + 4));
+    m_x = Axis({QString(), m_unit, false}, 0, end(), m_area.left(), m_area.right() + 1);
+}
+
+QRectF StackedBar::rectOf(PartIndex index) {
+    ensureLaidOut();
+    if (index.row < 0 || index.row >= static_cast<int>(m_rows.size())) {
+        return {};
+    }
+    const Row& row = rowAt(index.row);
+    double from = 0;
+    double to = 0;
+    if (index.part == kFree) {
+        from = used(row);
+        to = row.total;
+    } else {
+        for (int i = 0; i <= index.part && i < static_cast<int>(row.parts.size()); ++i) {
+            from = to;
+            to += row.parts[static_cast<size_t>(i)].size;
+        }
+    }
+    if (to <= from) {
+        return {};
+    }
+    const double left = m_x.pixelOf(from);
+    return {left, static_cast<double>(m_area.top() + index.row * rowHeight()), m_x.pixelOf(to) - left,
+            static_cast<double>(kBar)};
+}
+
+std::optional<StackedBar::PartIndex> StackedBar::partAt(QPoint at) {
+    std::optional<PartIndex> found;
+    double thinnest = 1e9;
+    for (int row = 0; row < static_cast<int>(m_rows.size()); ++row) {
+        for (int part = kFree; part < static_cast<int>(rowAt(row).parts.size()); ++part) {
+            // A part thinner than the pointer can still be met.
+            const QRectF rect = rectOf({row, part});
+            const double grow = rect.isEmpty() ? 0 : std::max(0.0, 4 - rect.width()) / 2;
+            const bool hit =
+                !rect.isEmpty() && rect.adjusted(-grow, 0, grow, 0).contains(QPointF(at) + QPointF(0.5, 0.5));
+            if (hit && rect.width() < thinnest) {
+                thinnest = rect.width();
+                found = PartIndex{row, part};
+            }
+        }
+    }
+    return found;
+}
+
+// ---------------------------------------------------------------- painting
+
+std::vector<LegendEntry> StackedBar::legend() const {
+    std::map<int, QString> names;  // by category, the first name of each
+    bool free = false;
+    for (const Row& row : m_rows) {
+        for (const Part& part : row.parts) {
+            if (part.size > 0) {
+                names.emplace(part.category, part.name);
+            }
+        }
+        free = free || row.total > used(row);
+    }
+    std::vector<LegendEntry> entries;
+    for (const auto& [category, name] : names) {
+        LegendEntry entry;
+        entry.text = name;
+        entry.colour = seriesColour(category, palette());
+        entry.pattern = patternOf(category);
+        entries.push_back(std::move(entry));
+    }
+    if (free) {
+        LegendEntry entry;
+        entry.text = m_freeName;
+        entry.kind = LegendEntry::Kind::Outline;
+        entry.colour = Colours::of(palette()).muted;
+        entries.push_back(std::move(entry));
+    }
+    return entries;
+}
+
+void StackedBar::paintFrame(QPainter& painter) {
+    const Colours colours = Colours::of(palette());
+    const QFontMetrics metrics = fontMetrics();
+    paintBottomAxis(painter, m_x, m_area);
+    const int below = m_area.bottom() + metrics.height() + 10;
+    paintLegend(painter, QRect(kSide, below, width() - 2 * kSide, height() - below), legend(), palette());
+    for (int i = 0; i < static_cast<int>(m_rows.size()); ++i) {
+        const Row& row = rowAt(i);
+        const QRect line(kSide, m_area.top() + i * rowHeight() - metrics.height() - 3, width() - 2 * kSide,
+                         metrics.height());
+        QString sum = row.total > 0 ? tr("%1 of %2").arg(valueText(m_unit, used(row)), valueText(m_unit, row.total))
+                                    : valueText(m_unit, used(row));
+        if (row.budget > 0) {
+            sum += tr(" · budget %1").arg(valueText(m_unit, row.budget));
+        }
+        const bool over = (row.total > 0 && used(row) > row.total) || (row.budget > 0 && used(row) > row.budget);
+        painter.setPen(over ? colours.problem : colours.muted);
+        painter.drawText(line, Qt::AlignRight | Qt::AlignVCenter, sum);
+        const int room = line.width() - metrics.horizontalAdvance(sum) - 10;
+        painter.setPen(colours.text);
+        painter.drawText(line, Qt::AlignLeft | Qt::AlignVCenter, metrics.elidedText(row.name, Qt::ElideRight, room));
+    }
+}
+
+void StackedBar::paintData(QPainter& painter) {
+    const Colours colours = Colours::of(palette());
+    const QFontMetrics metrics = fontMetrics();
+    for (int i = 0; i < static_cast<int>(m_rows.size()); ++i) {
+        const Row& row = rowAt(i);
+        const QRectF free = rectOf({i, kFree});
+        if (!free.isEmpty()) {
+            painter.setPen(QPen(colours.muted, 1));
+            painter.setBrush(colours.surface);
+            painter.drawRect(free.adjusted(0.5, 0.5, -0.5, -0.5));
+            writeUpon(painter, free, m_freeName, valueText(m_unit, row.total - used(row)), colours.muted);
+        }
+        for (int part = 0; part < static_cast<int>(row.parts.size()); ++part) {
+            const Part& held = row.parts[static_cast<size_t>(part)];
+            const QRectF rect = rectOf({i, part});
+            if (rect.isEmpty()) {
+                continue;
+            }
+            const QColor colour = seriesColour(held.category, palette());
+            // A hairline of the ground between parts; never so that a thin part vanishes.
+            const QRectF inner = rect.width() > 3 ? rect.adjusted(0, 0, -1, 0) : rect;
+            painter.fillRect(inner, patternBrush(colour, patternOf(held.category)));
+            writeUpon(painter, inner, held.name, valueText(m_unit, held.size), inkOn(colour), colour);
+        }
+        if (row.budget > 0) {
+            const double x = std::floor(m_x.pixelOf(row.budget));
+            const double top = m_area.top() + i * rowHeight();
+            painter.fillRect(QRectF(x - 2, top - 4, 4, kBar + 8), palette().color(QPalette::Window));
+            painter.fillRect(QRectF(x - 1, top - 4, 2, kBar + 8), colours.text);
+            painter.fillRect(QRectF(x - 4, top - 5, 8, 2), colours.text);
+        }
+        if (row.total > 0 && used(row) > row.total) {
+            // What does not fit is framed.
+            const double from = m_x.pixelOf(row.total);
+            const QRectF beyond(from, m_area.top() + i * rowHeight(), m_x.pixelOf(used(row)) - from, kBar);
+            painter.setPen(QPen(colours.problem, 2));
+            painter.setBrush(Qt::NoBrush);
+            painter.drawRect(beyond.adjusted(0, -2, -1, 2));
+        }
+    }
+}
+
+void StackedBar::writeUpon(QPainter& painter, const QRectF& rect, const QString& name, const QString& size,
+                           const QColor& ink, const QColor& ground) const {
+    const QFontMetrics metrics = fontMetrics();
+    QString text = name + QChar(u' ') + size;
+    if (metrics.horizontalAdvance(text) + 10 > rect.width()) {
+        text = name;
+    }
+    const int wide = metrics.horizontalAdvance(text);
+    if (wide + 10 > rect.width()) {
+        return;
+    }
+    const QRectF box(rect.left() + 4, rect.center().y() - metrics.height() / 2.0, wide + 4, metrics.height());
+    if (ground.isValid()) {
+        painter.fillRect(box, ground);  // letters upon hatching are hard to read
+    }
+    painter.setPen(ink);
+    painter.drawText(box, Qt::AlignCenter, text);
+}
+
+void StackedBar::paintOver(QPainter& painter) {
+    if (!m_current) {
+        return;
+    }
+    const QRectF rect = rectOf(*m_current);
+    if (rect.isEmpty()) {
+        return;
+    }
+    painter.setBrush(Qt::NoBrush);
+    painter.setPen(QPen(palette().color(QPalette::Window), 1));
+    painter.drawRect(rect.adjusted(-2, -2, 1, 1));
+    painter.setPen(QPen(Colours::of(palette()).text, 1));
+    painter.drawRect(rect.adjusted(-3, -3, 2, 2));
+    paintReading(painter, QPointF(rect.center().x(), rect.bottom() - 6).toPoint(), reading());
+}
+
+// ---------------------------------------------------------------- pointing
+
+QString StackedBar::textOf(PartIndex index) const {
+    const Row& row = rowAt(index.row);
+    const bool free = index.part == kFree;
+    const double size = free ? row.total - used(row) : row.parts[static_cast<size_t>(index.part)].size;
+    const QString name = free ? m_freeName : row.parts[static_cast<size_t>(index.part)].name;
+    const double whole = row.total > 0 ? row.total : used(row);
+    QString text = tr("%1\n%2: %3", "row; part: size").arg(row.name, name, valueText(m_unit, size));
+    if (whole > 0) {
+        text += tr(", %1 of %2").arg(valueText(Unit::Share, size / whole), valueText(m_unit, whole));
+    }
+    return text;
+}
+
+void StackedBar::setCurrent(std::optional<PartIndex> part) {
+    if (part != m_current) {
+        m_current = part;
+        setReading(part ? textOf(*part) : QString());
+        update();
+    }
+}
+
+void StackedBar::pointAt(std::optional<QPoint> at) {
+    setCurrent(at ? partAt(*at) : std::nullopt);
+}
+
+void StackedBar::step(int right, int down) {
+    const int lastRow = static_cast<int>(m_rows.size()) - 1;
+    const int row = std::clamp((m_current ? m_current->row : 0) + down, 0, lastRow);
+    // Left to right: the parts that can be seen, then what is free.
+    std::vector<int> parts;
+    for (int part = 0; part < static_cast<int>(rowAt(row).parts.size()); ++part) {
+        if (rowAt(row).parts[static_cast<size_t>(part)].size > 0) {
+            parts.push_back(part);
+        }
+    }
+    if (rowAt(row).total > used(rowAt(row))) {
+        parts.push_back(kFree);
+    }
+    if (parts.empty()) {
+        return;
+    }
+    int at = 0;
+    if (m_current) {
+        const auto here = std::find(parts.begin(), parts.end(), m_current->part);
+        at = (here == parts.end() ? 0 : static_cast<int>(here - parts.begin())) + right;
+    }
+    setCurrent(PartIndex{row, parts[static_cast<size_t>(std::clamp(at, 0, static_cast<int>(parts.size()) - 1))]});
+}
+
+void StackedBar::click(Qt::MouseButton button) {
+    if (m_current && button == Qt::LeftButton) {
+        Q_EMIT partClicked(m_current->row, m_current->part);
+    }
+}
+
+QString StackedBar::csv() const {
+    QString text = csvLine({QStringLiteral("row"), QStringLiteral("part"),
+                            csvHeading({QString(), m_unit, false}, QStringLiteral("size"))});
+    for (const Row& row : m_rows) {
+        for (const Part& part : row.parts) {
+            text += csvLine({row.name, part.name, csvNumber(part.size)});
+        }
+        if (row.total > 0) {
+            text += csvLine({row.name, m_freeName, csvNumber(std::max(0.0, row.total - used(row)))});
+            text += csvLine({row.name, QStringLiteral("total"), csvNumber(row.total)});
+        }
+        if (row.budget > 0) {
+            text += csvLine({row.name, QStringLiteral("budget"), csvNumber(row.budget)});
+        }
+    }
+    return text;
+}
+
+}  // namespace offstage::ui

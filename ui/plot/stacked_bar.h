@@ -1,0 +1,87 @@
+#pragma once
+
+#include <vector>
+
+#include "ui/plot/plot_widget.h"
+
+namespace offstage::ui {
+
+// One horizontal bar per row, of named parts with sizes in bytes: what holds a memory. All rows share one scale.
+class StackedBar : public PlotWidget {
+    Q_OBJECT
+
+  public:
+    struct Part {
+        QString name;
+        double size = 0;   // >= 0, in the unit of setUnit(), bytes unless told
+        int category = 0;  // colour and pattern; parts of one category look alike in every row
+        bool operator==(const Part&) const = default;
+    };
+    struct Row {
+        QString name;
+        std::vector<Part> parts;
+        double total = 0;   // of the memory; what the parts leave is shown as free. 0: not known
+        double budget = 0;  // a marker line; 0: none
+        bool operator==(const Row&) const = default;
+    };
+    struct PartIndex {
+        int row = 0;
+        int part = 0;  // index in Row::parts; kFree for what is free
+        bool operator==(const PartIndex&) const = default;
+    };
+    static constexpr int kFree = -1;
+
+    explicit StackedBar(QWidget* parent = nullptr);
+
+    void setRows(std::vector<Row> rows);
+    const std::vector<Row>& rows() const { return m_rows; }
+    void setUnit(Unit unit);
+    // What the free part is called in the legend and the reading; "free" unless told.
+    void setFreeName(const QString& name);
+
+    std::optional<PartIndex> partAt(QPoint at);
+    // Empty where the part has no size.
+    QRectF rectOf(PartIndex part);
+    std::optional<PartIndex> current() const { return m_current; }
+
+    QString csv() const override;
+    QSize sizeHint() const override;
+    QSize minimumSizeHint() const override;
+    bool hasHeightForWidth() const override { return true; }
+    int heightForWidth(int width) const override;
+
+  Q_SIGNALS:
+    void partClicked(int row, int part);  // part may be kFree
+
+  protected:
+    bool isEmpty() const override { return m_rows.empty(); }
+    void layOut() override;
+    void paintFrame(QPainter& painter) override;
+    void paintData(QPainter& painter) override;
+    void paintOver(QPainter& painter) override;
+    void pointAt(std::optional<QPoint> at) override;
+    void step(int right, int down) override;
+    void click(Qt::MouseButton button) override;
+
+  private:
+    const Row& rowAt(int row) const { return m_rows[static_cast<size_t>(row)]; }
+    // Name and size on a part, as much as fits; `ground` is laid under the letters where it is valid.
+    void writeUpon(QPainter& painter, const QRectF& rect, const QString& name, const QString& size, const QColor& ink,
+                   const QColor& ground = {}) const;
+    double end() const;
+    double used(const Row& row) const;
+    std::vector<LegendEntry> legend() const;
+    void setCurrent(std::optional<PartIndex> part);
+    QString textOf(PartIndex part) const;
+    int contentHeight(int width) const;
+    int rowHeight() const;
+
+    std::vector<Row> m_rows;
+    Unit m_unit = Unit::Bytes;
+    QString m_freeName;
+    Axis m_x;
+    QRect m_area;  // of all bars
+    std::optional<PartIndex> m_current;
+};
+
+}  // namespace offstage::ui

@@ -1,0 +1,215 @@
+#include "ui/widgets/command_palette.h"
+
+#include <algorithm>
+
+#include <QApplication>
+#include <QKeyEvent>
+#include <QLineEdit>
+#include <QListWidget>
+#include <QMenu>
+#include <QMenuBar>
+#include <QVBoxLayout>
+
+namespace offstage::ui {
+namespace {
+
+constexpr int kWidest = 560;
+constexpr int kRows = 9;
+
+}  // namespace
+
+int matchScore(const QString& typed, const QString& text) {
+    int score = 0;
+    qsizetype at = 0, last = -2;
+    for (const QChar wanted : typed) {
+        if (wanted.isSpace()) {
+            continue;
+        }
+        const qsizetype found = text.indexOf(wanted, at, Qt::CaseInsensitive);
+        if (found < 0) {
+            return -1;
+        }
+        score += 1;
+        if (found == last + 1) {
+            score += 4;
+        }
+        if (found == 0 || !text[found - 1].isLetterOrNumber()) {
+            score += 3;
+        }
+        last = found;
+        at = found + 1;
+    }
+    return score;
+}
+
+CommandPalette::CommandPalette(QMenuBar& menus, QWidget* window)
+    : QFrame(window), m_menus(menus), m_input(new QLineEdit), m_list(new QListWidget) {
+    setFrameShape(QFrame::StyledPanel);
+    setAutoFillBackground(true);
+    setAccessibleName(tr("Commands"));
+    m_input->setPlaceholderText(tr("Type a command"));
+    m_input->setAccessibleName(tr("Command to look for"));
+    m_input->setClearButtonEnabled(true);
+    m_list->setAccessibleName(tr("Commands found"));
+    m_list->setFocusPolicy(Qt::NoFocus);
+    m_list->setFrameShape(QFrame::NoFrame);
+    m_list->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    m_list->setUniformItemSizes(true);
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(8, 8, 8, 8);
+    layout->addWidget(m_input);
+    layout->addWidget(m_list);
+    connect(m_input, &QLineEdit::textChanged, this, &CommandPalette::filter);
+    connect(m_list, &QListWidget::itemClicked, this, &CommandPalette::choose);
+    m_input->installEventFilter(this);
+    window->installEventFilter(this);
+    hide();
+}
+
+void CommandPalette::open() {
+    m_focusBefore = QApplication::focusWidget();
+    m_commands.clear();
+    for (QAction* action : m_menus.actions()) {
+        if (action->menu()) {
+            collect(*action->menu(), QString(action->text()).remove(u'&'));
+        }
+    }
+    m_input->clear();
+    filter();
+    place();
+    show();
+    raise();
+    m_input->setFocus();
+}
+
+void CommandPalette::collect(const QMenu& menu, const QString& path) {
+    for (QAction* action : menu.actions()) {
+        if (action->isSeparator() || !action->isVisible()) {
+            continue;
+        }
+        QString text = action->text();
+        text.replace(QStringLiteral("&&"), QStringLiteral("\x01")).remove(u'&').replace(u'\x01', u'&');
+        const QString here = path + QStringLiteral(" › ") + text;
+        if (action->menu()) {
+            collect(*action->menu(), here);
+        } else if (action->isEnabled()) {
+            m_commands.append({here, action});
+        }
+    }
+}
+
+void CommandPalette::filter() {
+    QList<std::pair<int, int>> found;
+    for (int i = 0; i < m_commands.size(); ++i) {
+        const QString& path = m_commands[i].path;
+        // Menus' names help to find, the command's own name counts more.
+        const int own = matchScore(m_input->text(), path.section(QStringLiteral(" › "), -1));
+        const int whole = matchScore(m_input->text(), path);
+        const int score = own >= 0 ? 2 * own + 1 : whole;
+        if (score >= 0) {
+            found.append({score, i});
+        }
+    }
+    std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+    m_list->clear();
+    m_shown.clear();
+    for (const auto& [score, i] : found) {
+        const QAction* action = m_commands[i].action;
+        QString text = m_commands[i].path;
+        if (action->isCheckable() && action->isChecked()) {
+            text += QStringLiteral("  ✓");
+        }
+        if (!action->shortcut().isEmpty()) {
+            text += QStringLiteral("    ") + action->shortcut().toString(QKeySequence::NativeText);
+        }
+        m_list->addItem(text);
+        m_shown.append(i);
+    }
+    if (m_list->count() > 0) {
+        m_list->setCurrentRow(0);
+    } else {
+        auto* none = new QListWidgetItem(tr("No command is called so."), m_list);
+        none->setFlags(Qt::NoItemFlags);
+    }
+}
+
+void CommandPalette::choose() {
+    const int row = m_list->currentRow();
+    if (row < 0 || row >= m_shown.size()) {
+        return;
+    }
+    const QPointer<QAction> action = m_commands[m_shown[row]].action;
+    hide();  // first: a command may move the focus
+    if (action) {
+        action->trigger();
+    }
+}
+
+void CommandPalette::place() {
+    const QWidget& window = *parentWidget();
+    const int width = std::min(kWidest, window.width() - 32);
+    const int row = std::max(m_list->sizeHintForRow(0), 1);
+    m_list->setFixedHeight(row * kRows + 4);
+    setFixedWidth(width);
+    adjustSize();
+    move((window.width() - width) / 2, std::min(96, window.height() / 8));
+}
+
+bool CommandPalette::eventFilter(QObject* watched, QEvent* event) {
+    if (watched == parentWidget()) {
+        if (event->type() == QEvent::Resize && isVisible()) {
+            place();
+        }
+        return false;
+    }
+    if (event->type() == QEvent::FocusOut) {
+        hide();
+        return false;
+    }
+    if (event->type() != QEvent::KeyPress) {
+        return false;
+    }
+    const int rows = std::max(1, static_cast<int>(m_shown.size()));
+    const int row = m_list->currentRow();
+    switch (static_cast<QKeyEvent*>(event)->key()) {
+        case Qt::Key_Down:
+            m_list->setCurrentRow((row + 1) % rows);
+            return true;
+        case Qt::Key_Up:
+            m_list->setCurrentRow((row + rows - 1) % rows);
+            return true;
+        case Qt::Key_PageDown:
+            m_list->setCurrentRow(std::min(row + kRows, rows - 1));
+            return true;
+        case Qt::Key_PageUp:
+            m_list->setCurrentRow(std::max(row - kRows, 0));
+            return true;
+        case Qt::Key_Return:
+        case Qt::Key_Enter:
+            choose();
+            return true;
+        case Qt::Key_Escape:
+            hide();
+            return true;
+        default:
+            return false;
+    }
+}
+
+void CommandPalette::hideEvent(QHideEvent* event) {
+    QFrame::hideEvent(event);
+    if (m_focusBefore) {
+        m_focusBefore->setFocus();
+    }
+    m_focusBefore.clear();
+}
+
+QStringList CommandPalette::listed() const {
+    QStringList paths;
+    for (const int i : m_shown) {
+        paths.append(m_commands[i].path);
+    }
+    return paths;
+}
+
+}  // namespace offstage::ui

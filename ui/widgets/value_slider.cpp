@@ -1,0 +1,120 @@
+#include "ui/widgets/value_slider.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <QDoubleSpinBox>
+#include <QHBoxLayout>
+#include <QSignalBlocker>
+#include <QSlider>
+
+namespace offstage::ui {
+
+namespace {
+
+constexpr int kPositions = 1000;
+constexpr double kMiB = 1024.0 * 1024.0;
+constexpr double kGiB = 1024.0 * kMiB;
+
+}  // namespace
+
+ValueSlider::ValueSlider(const QString& name, QWidget* parent)
+    : QWidget(parent), m_slider(new QSlider(Qt::Horizontal)), m_spin(new QDoubleSpinBox) {
+    m_slider->setRange(0, kPositions);
+    m_slider->setPageStep(kPositions / 20);
+    m_slider->setSingleStep(kPositions / 100);
+    m_slider->setMinimumWidth(60);
+    m_slider->setAccessibleName(tr("%1, slider").arg(name));
+    m_spin->setAccessibleName(name);
+    m_spin->setKeyboardTracking(false);
+    m_spin->setGroupSeparatorShown(true);
+    m_spin->setAlignment(Qt::AlignRight);
+    auto* row = new QHBoxLayout(this);
+    row->setContentsMargins(0, 0, 0, 0);
+    row->setSpacing(8);
+    row->addWidget(m_slider, 1);
+    row->addWidget(m_spin);
+    setFocusProxy(m_spin);
+    connect(m_slider, &QSlider::valueChanged, this, &ValueSlider::sliderToSpin);
+    connect(m_spin, &QDoubleSpinBox::valueChanged, this, [this] {
+        spinToSlider();
+        Q_EMIT changed();
+    });
+}
+
+void ValueSlider::setRange(double lo, double hi, double step, int decimals) {
+    const double kept = value();
+    const QSignalBlocker quiet(m_spin);
+    m_spin->setDecimals(decimals);
+    m_spin->setRange(lo / m_unit, std::max(lo, hi) / m_unit);
+    m_spin->setSingleStep(step / m_unit);
+    setValue(kept);
+}
+
+void ValueSlider::setByteRange(quint64 lo, quint64 hi) {
+    const double kept = value();
+    const bool large = static_cast<double>(hi) >= 8 * kGiB;
+    m_unit = large ? kGiB : kMiB;
+    m_spin->setSuffix(large ? tr(" GiB") : tr(" MiB"));
+    const bool small = static_cast<double>(hi) < 256 * kMiB;
+    setRange(static_cast<double>(lo), static_cast<double>(hi),
+             large   ? kGiB / 4
+             : small ? kMiB
+                     : 64 * kMiB,
+             large ? 2 : 1);
+    setValue(kept);
+}
+
+void ValueSlider::setSuffix(const QString& suffix) {
+    m_spin->setSuffix(suffix);
+}
+
+void ValueSlider::setLowestText(const QString& text) {
+    m_spin->setSpecialValueText(text);
+}
+
+double ValueSlider::value() const {
+    // Rounding for the eye must not make a change of what nobody touched.
+    return m_spin->value() == m_shownExact ? m_exact : m_spin->value() * m_unit;
+}
+
+quint64 ValueSlider::bytes() const {
+    return static_cast<quint64>(std::llround(std::max(0.0, value())));
+}
+
+void ValueSlider::setValue(double value) {
+    {
+        const QSignalBlocker quiet(m_spin);
+        m_spin->setValue(value / m_unit);
+    }
+    m_exact = std::clamp(value, m_spin->minimum() * m_unit, m_spin->maximum() * m_unit);
+    m_shownExact = m_spin->value();
+    spinToSlider();
+}
+
+void ValueSlider::setBytes(quint64 bytes) {
+    setValue(static_cast<double>(bytes));
+}
+
+double ValueSlider::highest() const {
+    return m_spin->maximum() * m_unit;
+}
+
+void ValueSlider::spinToSlider() {
+    const QSignalBlocker quiet(m_slider);
+    const double span = m_spin->maximum() - m_spin->minimum();
+    const double share = span > 0 ? (m_spin->value() - m_spin->minimum()) / span : 0;
+    m_slider->setValue(static_cast<int>(std::lround(share * kPositions)));
+}
+
+void ValueSlider::sliderToSpin(int position) {
+    const double span = m_spin->maximum() - m_spin->minimum();
+    const double wanted = m_spin->minimum() + span * position / kPositions;
+    {
+        const QSignalBlocker quiet(m_spin);
+        m_spin->setValue(wanted);
+    }
+    Q_EMIT changed();
+}
+
+}  // namespace offstage::ui

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <QWidget>
+
+class QDoubleSpinBox;
+class QSlider;
+
+namespace offstage::ui {
+
+// A number that is set roughly with a slider and exactly with a spin box beside it. GUI thread only.
+class ValueSlider : public QWidget {
+    Q_OBJECT
+
+  public:
+    // `name`: for screen readers; the spin box is called so, the slider "name, slider".
+    explicit ValueSlider(const QString& name, QWidget* parent = nullptr);
+
+    // lo < hi. The value stays where it is, or goes to the nearer end.
+    void setRange(double lo, double hi, double step, int decimals);
+    // Bytes in a unit that suits the largest: MiB below 8 GiB, GiB from there on; value() stays in bytes.
+    void setByteRange(quint64 lo, quint64 hi);
+    void setSuffix(const QString& suffix);
+    // Stands in the place of the lowest value.
+    void setLowestText(const QString& text);
+
+    double value() const;
+    quint64 bytes() const;
+    // Tells nobody.
+    void setValue(double value);
+    void setBytes(quint64 bytes);
+    double highest() const;
+
+    QSlider& slider() const { return *m_slider; }
+    QDoubleSpinBox& spin() const { return *m_spin; }
+
+  Q_SIGNALS:
+    void changed();  // by the person
+
+  private:
+    void spinToSlider();
+    void sliderToSpin(int position);
+
+    QSlider* m_slider;
+    QDoubleSpinBox* m_spin;
+    double m_unit = 1;         // of the spin box, in units of value()
+    double m_exact = 0;        // what setValue() was given, while the spin box shows it rounded
+    double m_shownExact = -1;  // the spin box's value that stands for m_exact
+};
+
+}  // namespace offstage::ui
