@@ -52,9 +52,6 @@ class Checkpoint {
     // (madvise MADV_DONTNEED on whole pages inside). Reading them again later is allowed. Bytes that are not part of
     // this checkpoint are left alone. Any thread.
     virtual void release(std::span<const std::byte> bytes) const = 0;
-    // As release(), and the system forgets them too as far as it will, so that reading them again is reading from disk:
-    // for measurements. Any thread.
-    virtual void drop_cached(std::span<const std::byte> bytes) const { release(bytes); }
     // Asks the system to read these bytes ahead; returns at once. Any thread.
     virtual void prefetch(std::span<const std::byte> bytes) const = 0;
     // Reads these bytes into memory, so that touching them afterwards cannot fail. Throws Error (kInvalidModel) naming

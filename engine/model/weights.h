@@ -82,9 +82,6 @@ class WeightSource {
     // cheaper way than to pack it and look. Threads as pack_expert().
     virtual std::optional<Fingerprint> expert_fingerprint(LayerIndex layer, ExpertIndex expert,
                                                           kernels::ThreadPool& pool);
-    // Sees to it that the next pack_expert() of this one reads from disk; false where there is no disk to read from.
-    // Any thread.
-    virtual bool make_cold(LayerIndex, ExpertIndex) { return false; }
     // Tells models apart at the cost of a look: their shapes and the beginnings of all experts' tensors. A change deep
     // inside a tensor is not seen, so this names measurements, never copies of weights. Nothing where it is not known.
     virtual std::optional<Fingerprint> model_fingerprint();

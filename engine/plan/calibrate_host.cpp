@@ -1,12 +1,16 @@
 // What a migration and experts on disk cost, measured without a device.
 
+#include "engine/plan/calibrate_host.h"
+
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <vector>
 
 #include "engine/device/hardware.h"
 #include "engine/device/host_buffer.h"
 #include "engine/error.h"
+#include "engine/model/cold_reads.h"
 #include "engine/model/weights.h"
 #include "engine/plan/calibration.h"
 #include "engine/quant/quantizer.h"
@@ -19,7 +23,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using kernels::WeightType;
 
-constexpr std::int64_t kQuantizedWeights = std::int64_t{1} << 16;  // per sample; HQQ takes some milliseconds for them
+constexpr std::int64_t kQuantizedWeights = std::int64_t{1} << 14;  // per sample: some milliseconds of HQQ
 constexpr int kQuantizedSamples = 3;
 constexpr std::int64_t kMostReads = 5;
 constexpr double kReadingSeconds = 0.25;
@@ -77,8 +81,15 @@ QuantizingSpeeds quantizing_speeds(std::int64_t hidden_dim, const CalibrationCac
 double measure_disk_read_us(WeightSource& master, std::int64_t n_layers, std::int64_t n_experts,
                             std::uint64_t expert_bytes, kernels::ThreadPool& pool, const std::stop_token& stop) {
     const std::int64_t n = n_layers * n_experts;
-    if (n <= 0 || !master.make_cold(LayerIndex{0}, ExpertIndex{0})) return 0;
-    HostBuffer block(static_cast<std::size_t>(expert_bytes), "measuring");
+    auto* const disk = dynamic_cast<ColdExperts*>(&master);
+    if (n <= 0 || disk == nullptr || !disk->make_cold(LayerIndex{0}, ExpertIndex{0})) return 0;
+    std::optional<HostBuffer> block;
+    try {
+        block.emplace(static_cast<std::size_t>(expert_bytes), "measuring");
+    } catch (const Error& error) {
+        if (error.kind() != ErrorKind::kOutOfMemory) throw;
+        return 0;
+    }
     std::vector<double> us;
     const auto begin = Clock::now();
     const std::int64_t n_reads = std::min(n, kMostReads);
@@ -89,9 +100,9 @@ double measure_disk_read_us(WeightSource& master, std::int64_t n_layers, std::in
         const std::int64_t index = i * n / n_reads;
         const LayerIndex layer{static_cast<std::int32_t>(index / n_experts)};
         const ExpertIndex expert{static_cast<std::int32_t>(index % n_experts)};
-        master.make_cold(layer, expert);
+        disk->make_cold(layer, expert);
         const auto start = Clock::now();
-        master.pack_expert(layer, expert, block.data(), pool);
+        master.pack_expert(layer, expert, block->data(), pool);
         us.push_back(seconds_since(start) * 1e6);
     }
     return median(us);

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -9,6 +8,7 @@
 
 #include "engine/device/backend.h"
 #include "engine/device/cpu_operations.h"
+#include "engine/plan/calibrate_host.h"
 #include "engine/plan/cost_model.h"
 
 namespace offstage::engine {
@@ -34,20 +34,6 @@ CostTable calibrate(Backend& device, CpuOperations& host, const CalibrationReque
                     const std::function<void(double)>& progress, std::stop_token stop);
 
 class CalibrationCache;
-class WeightSource;
-
-// How many weights one thread quantizes (HQQ) in a second, by format; 0: not measured.
-using QuantizingSpeeds = std::array<double, kernels::kWeightTypes>;
-
-// From the cache, or measured now on rows like a model's (a few milliseconds per packed format) and kept. hidden_dim: a
-// multiple of kernels::kPackedBlock, else nothing is measured. Throws Error (kCancelled).
-QuantizingSpeeds quantizing_speeds(std::int64_t hidden_dim, const CalibrationCache& cache, std::stop_token stop);
-
-// One expert of the master from disk into RAM, packed and ready: the median of some, of different layers, each made
-// cold before; microseconds. 0 where the weights do not come from a disk. The first is read in any case, others while
-// 0.25 s last. Throws Error (kCancelled, kOutOfMemory).
-double measure_disk_read_us(WeightSource& master, std::int64_t n_layers, std::int64_t n_experts,
-                            std::uint64_t expert_bytes, kernels::ThreadPool& pool, const std::stop_token& stop);
 
 // What one format of a model's experts costs, kept or measured now.
 struct FormatCalibration {
@@ -63,10 +49,10 @@ struct FormatCalibration {
 };
 
 // calibrate() of experts in one format, in memory that is page-locked where the system lets us, with a slot on the
-// device where that has room for one (else the CPU alone is measured, and nothing is kept, unless the device is the
-// CPU). The device must be
-// reserve()d as calibrate() says. `measured` (may be nullptr): whether the cache had nothing. Throws as calibrate(),
-// and kOutOfMemory when RAM has no room for the samples.
+// device where that has room for one (else the CPU alone is measured, and nothing is kept). Where the device is the
+// CPU, what is measured is kept apart, for the same `largest` only. The device must be reserve()d as calibrate() says.
+// `measured` (may be nullptr): whether the cache had nothing. Throws as calibrate(), and kOutOfMemory when RAM has no
+// room for the samples.
 CostTable calibrate_format(Backend& device, CpuOperations& host, const FormatCalibration& wanted,
                            const CalibrationCache& cache, const std::function<void(double)>& progress,
                            std::stop_token stop, bool* measured = nullptr);

@@ -85,15 +85,6 @@ double CostModel::disk_read_us(kernels::WeightType format) const {
     return table_.disk_read_us * static_cast<double>(table.expert_bytes) / static_cast<double>(table_.expert_bytes);
 }
 
-void CostModel::set_quantizing(kernels::WeightType format, double weights_per_s) {
-    quantized_weights_per_s_[static_cast<int>(format)] = weights_per_s;
-}
-
-double CostModel::quantizing_us(kernels::WeightType format, double n_weights) const {
-    const double weights_per_s = quantized_weights_per_s_[static_cast<int>(format)];
-    return weights_per_s > 0 ? n_weights / weights_per_s * 1e6 : 0;
-}
-
 void CostModel::correct(Side side, double tokens_per_expert, double predicted_us, double measured_us) {
     if (!(predicted_us > 0) || !(measured_us > 0) || !std::isfinite(predicted_us) || !std::isfinite(measured_us))
         return;

@@ -52,10 +52,6 @@ class CostModel {
     void set_table(kernels::WeightType format, CostTable table);
     bool has_table(kernels::WeightType format) const;
     void set_expert_bytes(kernels::WeightType format, std::uint64_t bytes);
-    // One expert in the master's format from disk, cold, into RAM (CostTable::disk_read_us).
-    void set_disk_read_us(double us) { table_.disk_read_us = us; }
-    // Measured: how many weights one thread quantizes to the format in a second.
-    void set_quantizing(kernels::WeightType format, double weights_per_s);
 
     // Without a format: in the master's.
     double cpu_us(std::int64_t n_tokens) const { return cpu_us(n_tokens, master_); }
@@ -66,8 +62,6 @@ class CostModel {
     double weight_copy_us(kernels::WeightType format) const;
     double activation_copy_us(std::int64_t n_tokens) const;
     double disk_read_us(kernels::WeightType format) const;  // 0: unknown
-    // By one thread, as a migration quantizes in the background; 0: unknown.
-    double quantizing_us(kernels::WeightType format, double n_weights) const;
 
     enum class Side : std::uint8_t { kCpu, kGpu, kCopy };
     // A layer of `tokens_per_expert` tokens (mean) was predicted at, and took, so many microseconds. The factor moves a
@@ -91,7 +85,6 @@ class CostModel {
     CostTable table_;
     kernels::WeightType master_ = kernels::WeightType::kBf16;
     Other others_[kernels::kWeightTypes];
-    double quantized_weights_per_s_[kernels::kWeightTypes] = {};  // 0: unknown
     double factor_[3][kGroups] = {{1, 1, 1, 1}, {1, 1, 1, 1}, {1, 1, 1, 1}};
 };
 

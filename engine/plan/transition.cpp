@@ -16,7 +16,8 @@ const FormatDemand* find_format(const ModelDemand& demand, WeightType format) {
 
 }  // namespace
 
-Transition transition(const Plan& from, const Plan& to, const ModelDemand& demand, const CostModel* cost) {
+Transition transition(const Plan& from, const Plan& to, const ModelDemand& demand, const CostModel* cost,
+                      const QuantizingSpeeds* speeds) {
     assert(from.places.size() == to.places.size());
     const WeightType master = demand.formats.empty() ? WeightType::kBf16 : demand.formats.front().format;
     const auto has_ram_copy = [&](const Plan& plan, std::size_t i) {
@@ -50,7 +51,8 @@ Transition transition(const Plan& from, const Plan& to, const ModelDemand& deman
             ++sum.quantized;
             const double n_weights = static_cast<double>(bytes) * 8 / size->bits_per_weight;
             sum.quantized_weights += n_weights;
-            if (cost != nullptr) sum.quantizing_us += cost->quantizing_us(format, n_weights);
+            const double weights_per_s = speeds != nullptr ? (*speeds)[static_cast<std::size_t>(format)] : 0;
+            if (weights_per_s > 0) sum.quantizing_us += n_weights / weights_per_s * 1e6;
         }
         // Another format is made from the master, which only the disk holds for certain.
         if (cost != nullptr && (into_ram || (anew && !(has_ram_copy(from, i) && stays)))) {

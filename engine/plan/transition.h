@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "engine/plan/calibrate_host.h"
 #include "engine/plan/cost_model.h"
 #include "engine/plan/forecast.h"
 #include "engine/plan/planner.h"
@@ -24,10 +25,11 @@ struct Transition {
     std::uint64_t bytes_to_move() const { return bus_bytes + ram_bytes; }
 };
 
-// Both plans are of the demand's model. `cost` (may be nullptr) prices copies, reading and quantizing; what it does not
-// know costs nothing. The longer way is taken throughout: nothing of the checkpoint is in the system's cache, and
-// nothing has been quantized before.
-Transition transition(const Plan& from, const Plan& to, const ModelDemand& demand, const CostModel* cost = nullptr);
+// Both plans are of the demand's model. `cost` prices copies and reading, `speeds` quantizing (both may be nullptr);
+// what they do not know costs nothing. The longer way is taken throughout: nothing of the checkpoint is in the system's
+// cache, and nothing has been quantized before.
+Transition transition(const Plan& from, const Plan& to, const ModelDemand& demand, const CostModel* cost = nullptr,
+                      const QuantizingSpeeds* speeds = nullptr);
 
 // Reading, quantizing and copying one after the other, as a migration in the background goes about it.
 double seconds_of(const Transition& transition);

@@ -51,6 +51,11 @@ kernels::GemmMode resolve_mode(ComputeMode compute, kernels::WeightType type, ke
     return kernels::Gemm(pool).faster_mode();
 }
 
+CalibrationCache calibrations_of(const LoadRequest& request) {
+    return CalibrationCache(request.cache_directory.empty() ? cache_directory() / "calibration"
+                                                            : fs::path(request.cache_directory));
+}
+
 // Slots for experts on disk, as many and as large as the plan and what is in force want. Where RAM is full, copies that
 // the plan does not keep make room: those of experts that the device has, then, as the slots are there at once, others.
 void make_host_slots(ExpertStore& experts, ExpertSource& source, kernels::ThreadPool& pool, const Plan& plan,
@@ -301,9 +306,9 @@ Plan LoadedModel::plan_for(const ModelDemand& model, const Budget& budget,
 void LoadedModel::measure_costs(const LoadRequest& request, const LoadProgressFn& progress,
                                 const std::stop_token& stop) {
     const bool host_only = device_->shares_host_memory();
-    if (host_only && request.dry) return;
-    const CalibrationCache cache(request.cache_directory.empty() ? cache_directory() / "calibration"
-                                                                 : fs::path(request.cache_directory));
+    // One place: there is something to decide only between formats, and nothing is worth the time otherwise.
+    if (host_only && (request.dry || !request.quality.allows_fewer_bits())) return;
+    const CalibrationCache cache = calibrations_of(request);
     if (!host_only) {
         device_->reserve(Forward::step_shape(config_, source_->expert_type(), plan_.max_step, plan_.context));
     }
@@ -316,7 +321,7 @@ void LoadedModel::measure_costs(const LoadRequest& request, const LoadProgressFn
     wanted.n_active = config_.n_active;
     wanted.largest = std::min<std::int64_t>(
         1024, static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(plan_.max_step))));
-    if (host_only) {  // one place: only what a format costs one token is asked
+    if (host_only) {  // what a format costs one token
         wanted.largest = 2;
         wanted.budget_s = 0.2;
     }
@@ -326,8 +331,9 @@ void LoadedModel::measure_costs(const LoadRequest& request, const LoadProgressFn
         return calibrate_format(*device_, *host_, wanted, cache, told, stop);
     };
     CostTable table = measure(source_->expert_type());
-    // An accounted host has no disk, and what a dry run would quantize it never does.
-    if (!request.dry && !device_->info().emulated_host) {
+    // An accounted host has no disk.
+    const bool has_disk = std::find(plan_.places.begin(), plan_.places.end(), Place::kDisk) != plan_.places.end();
+    if (has_disk && !request.dry && !device_->info().emulated_host) {
         table.disk_read_us = measure_disk_read_us(*source_, config_.n_layers, config_.n_experts,
                                                   expert_source_->expert_bytes(source_->expert_type()), *pool_, stop);
     }
@@ -342,16 +348,11 @@ void LoadedModel::measure_costs(const LoadRequest& request, const LoadProgressFn
     if (table.dense_us_per_token == 0) table.dense_us_per_token = experts_in_dense * expert_us(1024) / 1024;
     cost_ = CostModel(table);
     cost_.set_master(source_->expert_type());
-    if (!request.dry) {
-        const QuantizingSpeeds speeds = quantizing_speeds(config_.hidden_dim, cache, stop);
-        for (std::size_t i = 0; i < speeds.size(); ++i) {
-            cost_.set_quantizing(static_cast<kernels::WeightType>(i), speeds[i]);
-        }
-    }
+    // A dry run never quantizes. Kept on disk, for who asks what a re-plan takes.
+    if (!request.dry) quantizing_speeds(config_.hidden_dim, cache, stop);
     for (const FormatDemand& format : demand_.formats) {
         cost_.set_expert_bytes(format.format, expert_source_->expert_bytes(format.format));
-        const bool asked =
-            request.quality.allows_fewer_bits() || (!host_only && request.quant.experts == format.format);
+        const bool asked = request.quality.allows_fewer_bits() || request.quant.experts == format.format;
         if (asked && format.format != source_->expert_type()) cost_.set_table(format.format, measure(format.format));
     }
     if (request.quality.allows_fewer_bits()) plan_ = plan_for(demand_, budget_, std::nullopt);
@@ -408,7 +409,11 @@ void LoadedModel::describe_formats(Plan& plan) const {
 }
 
 void LoadedModel::estimate_transition(const Plan& from, const Plan& to, ReplanPreview& preview) const {
-    const Transition change = transition(from, to, demand_, &cost_);
+    Transition change = transition(from, to, demand_, &cost_);
+    if (change.quantized > 0 && !request_.dry) {
+        const QuantizingSpeeds speeds = quantizing_speeds(config_.hidden_dim, calibrations_of(request_), {});
+        change = transition(from, to, demand_, &cost_, &speeds);
+    }
     Forecast figures;
     add_transition(change, figures);
     preview.bytes_to_move = figures.bytes_to_move;

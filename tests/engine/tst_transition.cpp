@@ -83,10 +83,13 @@ class TestTransition : public QObject {
         const Plan to = plan({kDevice, kRam, kDevice, kDevice, kRam, kDevice}, {kB, kB, kB, kH, kH, kH}, false);
         ModelDemand d = demand();
         d.n_experts = 6;
-        CostModel cost = costs();
-        cost.set_disk_read_us(500);
-        cost.set_quantizing(kH, 8'000);
-        const Transition t = transition(from, to, d, &cost);
+        CostTable table = costs().table();
+        table.disk_read_us = 500;
+        CostModel cost(table);
+        cost.set_expert_bytes(kH, 4'000);
+        QuantizingSpeeds speeds{};
+        speeds[static_cast<std::size_t>(kH)] = 8'000;
+        const Transition t = transition(from, to, d, &cost, &speeds);
         // The second may come from the master, the fourth and fifth must, the sixth is kept in its format; the third
         // lies in RAM.
         QCOMPARE(t.disk_us, 3 * 500.0 + 125);
@@ -98,8 +101,9 @@ class TestTransition : public QObject {
         add_transition(t, f);
         QCOMPARE(f.bytes_to_move, t.bytes_to_move());
         QCOMPARE(f.seconds_to_get_there, seconds_of(t));
-        cost.set_quantizing(kH, 16'000);
-        QCOMPARE(transition(from, to, d, &cost).quantizing_us, 1e6);
+        speeds[static_cast<std::size_t>(kH)] = 16'000;
+        QCOMPARE(transition(from, to, d, &cost, &speeds).quantizing_us, 1e6);
+        QCOMPARE(transition(from, to, d, &cost).quantizing_us, 0.0);
     }
 
     void transition_toDuplicates_makesCopiesInRam() {
