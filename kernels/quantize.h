@@ -14,6 +14,7 @@
 #include <cstdint>
 
 #include "kernels/cpu_kernels.h"
+#include "kernels/quantize_constants.h"
 #include "kernels/types.h"
 
 namespace offstage::kernels {

@@ -6,6 +6,12 @@
 
 namespace offstage::ui {
 
+namespace {
+
+constexpr std::size_t kMostReplanRequests = 256;  // as many as the engine keeps reports
+
+}  // namespace
+
 EngineController::EngineController(SessionFactory factory, QObject* parent)
     : QObject(parent), m_worker(new EngineWorker(std::move(factory))) {
     registerEngineValues();
@@ -69,6 +75,7 @@ void EngineController::openModel(const engine::LoadRequest& request) {
     m_loadId = ++m_lastId;
     m_model.reset();
     m_loadRequest = request;
+    m_replanRequests.clear();
     m_loadingModel = QString::fromStdString(request.model);
     setState(State::Loading);
     Q_EMIT loadStarted(m_loadingModel);
@@ -184,6 +191,10 @@ void EngineController::advance() {
 quint64 EngineController::replan(const engine::ReplanRequest& request) {
     const quint64 id = ask([&](engine::Session& session) { return session.replan(request); });
     if (id != 0) {
+        m_replanRequests[id] = request;
+        if (m_replanRequests.size() > kMostReplanRequests) {
+            m_replanRequests.erase(m_replanRequests.begin());
+        }
         Q_EMIT replanRequested(id);
     }
     return id;

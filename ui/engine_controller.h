@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <stop_token>
 
@@ -50,6 +51,8 @@ class EngineController : public QObject {
 
     // ---- budgets that move, also while an answer is written. 0: not now (no model); else the number of the report.
     quint64 replan(const engine::ReplanRequest& request);
+    // What was asked for since the model was loaded, by the numbers of the reports.
+    const std::map<quint64, engine::ReplanRequest>& replanRequests() const { return m_replanRequests; }
     quint64 pinExpert(int layer, int expert, bool pinned);
     quint64 evictExpert(int layer, int expert);
     quint64 setExpertFormat(int layer, int expert, kernels::WeightType format);
@@ -92,6 +95,7 @@ class EngineController : public QObject {
     State m_state = State::NoModel;
     std::optional<engine::ModelSummary> m_model;
     engine::LoadRequest m_loadRequest;
+    std::map<quint64, engine::ReplanRequest> m_replanRequests;
     QString m_loadingModel;
     RequestId m_lastId = 0;
     RequestId m_loadId = 0;      // 0: none

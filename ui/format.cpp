@@ -38,6 +38,26 @@ QString bytesText(quint64 bytes) {
     return QLocale().formattedDataSize(static_cast<qint64>(bytes), 1, QLocale::DataSizeIecFormat);
 }
 
+QString formatText(kernels::WeightType format) {
+    switch (format) {
+        case kernels::WeightType::kF32:
+            return Format::tr("32 bit (F32)");
+        case kernels::WeightType::kF16:
+            return Format::tr("16 bit (F16)");
+        case kernels::WeightType::kBf16:
+            return Format::tr("16 bit (BF16)");
+        case kernels::WeightType::kInt8:
+            return Format::tr("8 bit (INT8)");
+        case kernels::WeightType::kHqq4:
+            return Format::tr("4 bit (HQQ)");
+        case kernels::WeightType::kHqq3:
+            return Format::tr("3 bit (HQQ)");
+        case kernels::WeightType::kHqq2:
+            return Format::tr("2 bit (HQQ)");
+    }
+    return QString::fromLatin1(kernels::name_of(format));
+}
+
 QString secondsText(double seconds) {
     return seconds < 1 ? Format::tr("%1 ms").arg(qRound(seconds * 1000))
                        : Format::tr("%1 s").arg(QLocale().toString(seconds, 'f', 1));

@@ -9,6 +9,7 @@
 namespace offstage::ui {
 
 QString bytesText(quint64 bytes);                         // "1.3 GiB": as budgets are given
+QString formatText(kernels::WeightType format);           // "4 bit (HQQ)", "16 bit (BF16)"
 QString secondsText(double seconds);                      // "120 ms", "1.4 s"
 QString countText(qint64 count);                          // "46.7 B", "12 M", "1,234"
 QString hardwareText(const engine::ModelSummary& model);  // "CPU · 2 threads · AVX-512 bf16"

@@ -28,6 +28,7 @@ struct ModelOptions {
     bool dry = false;
     std::string cache;     // empty: slru, but static where policies are compared
     std::string prefetch;  // empty: auto, but off where policies are compared
+    std::string prompt_loading;  // empty: lend
     double dry_repeat = 0;
     double dry_guess_recall = 1;
     double min_bits = 0;  // floors of quality; 0: not set

@@ -24,6 +24,9 @@ engine::LoadRequest load_request(const ModelOptions& options) {
     request.popularity_file = options.profile;
     if (!options.cache.empty()) request.cache = engine::parse_cache_kind(options.cache);
     if (!options.prefetch.empty()) request.prefetch = engine::parse_prefetch(options.prefetch);
+    if (!options.prompt_loading.empty()) {
+        request.prompt_loading = engine::parse_prompt_loading(options.prompt_loading);
+    }
     request.quality = {options.min_bits, options.max_loss};
     request.paced = options.paced;
     request.dry = options.dry;

@@ -133,6 +133,12 @@ void add_expert_options(CLI::App& command, ModelOptions& options) {
                     "Speculative loading of the next layer's experts: off, always, or auto (while live tokens show a "
                     "gain). Unless given: auto; off where policies are compared")
         ->check(CLI::IsMember({"off", "auto", "always"}));
+    command
+        .add_option("--prompt-loading", options.prompt_loading,
+                    "How a prompt's experts come to the device: on-demand, ahead (the next layer's before its router "
+                    "has run), or lend (the same, with places of other experts as further buffers where that pays). "
+                    "Unless given: lend")
+        ->check(CLI::IsMember({"on-demand", "ahead", "lend"}));
 }
 
 void add_paced_option(CLI::App& command, ModelOptions& options) {

@@ -109,6 +109,8 @@ class Backend {
     // Compute queue. `host` must stay until a later host_wait; download()'s bytes are there after it.
     virtual void upload(void* device, const void* host, std::size_t bytes) = 0;
     virtual void download(void* host, const void* device, std::size_t bytes) = 0;
+    // Compute queue; the places must not overlap.
+    virtual void copy_within(void* to, const void* from, std::size_t bytes) = 0;
     // Copy queue, not before `after` has happened. nullopt: the device refused this copy; nothing else is affected.
     // Also from the device to the host: copy_to_host().
     virtual std::optional<DeviceEvent> copy_weights(void* device, const void* host, std::size_t bytes,

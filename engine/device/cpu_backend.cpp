@@ -91,6 +91,10 @@ void CpuBackend::download(void* host, const void* device, std::size_t bytes) {
     state_->copy(host, device, bytes);
 }
 
+void CpuBackend::copy_within(void* to, const void* from, std::size_t bytes) {
+    if (bytes > 0) std::memcpy(to, from, bytes);
+}
+
 std::optional<DeviceEvent> CpuBackend::copy_weights(void* device, const void* host, std::size_t bytes, DeviceEvent) {
     if (state_->copy_fails()) return std::nullopt;
     if (bytes > 0) std::memcpy(device, host, bytes);

@@ -26,6 +26,7 @@ class CpuBackend final : public Backend {
 
     void upload(void* device, const void* host, std::size_t bytes) override;
     void download(void* host, const void* device, std::size_t bytes) override;
+    void copy_within(void* to, const void* from, std::size_t bytes) override;
     std::optional<DeviceEvent> copy_weights(void* device, const void* host, std::size_t bytes,
                                             DeviceEvent after) override;
     DeviceEvent record(DeviceEvent::Queue queue) override;

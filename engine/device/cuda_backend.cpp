@@ -112,6 +112,7 @@ class CudaBackend final : public Backend {
             context_->download(host, device, bytes);
         }
     }
+    void copy_within(void* to, const void* from, std::size_t bytes) override { context_->copy_within(to, from, bytes); }
     std::optional<DeviceEvent> copy_weights(void* device, const void* host, std::size_t bytes,
                                             DeviceEvent after) override {
         if (copy_fails()) return std::nullopt;

@@ -261,6 +261,12 @@ void EmulatedAccelerator::download(void* host, const void* device, std::size_t b
     state_->copy_now(host, device, bytes);
 }
 
+void EmulatedAccelerator::copy_within(void* to, const void* from, std::size_t bytes) {
+    const InPlaceOfGpu guard(*state_);
+    if (!state_->dry) std::memcpy(to, from, bytes);
+    state_->account(2 * static_cast<double>(bytes), 0);  // read and written
+}
+
 std::optional<DeviceEvent> EmulatedAccelerator::copy_weights(void* device, const void* host, std::size_t bytes,
                                                              DeviceEvent after) {
     const InPlaceOfGpu guard(*state_);

@@ -22,9 +22,9 @@ namespace offstage::engine {
 // moments. It needs a profile with a host, and what comes out of it is worthless but for the clock.
 class EmulatedAccelerator final : public Backend {
   public:
-    // The experts (n_active of them) of one token: its layer, its position in its sequence, its row in the step. A layer
-    // whose router runs a second time before the next layer's attention guesses the next layer's experts (`guess`;
-    // `layer` is that next one).
+    // The experts (n_active of them) of one token: its layer, its position in its sequence, its row in the step. A
+    // layer whose router runs a second time before the next layer's attention guesses the next layer's experts
+    // (`guess`; `layer` is that next one).
     using DrawnRouting = std::function<void(std::int64_t layer, std::int64_t position, std::int64_t row, bool guess,
                                             std::int32_t* experts)>;
 
@@ -51,6 +51,7 @@ class EmulatedAccelerator final : public Backend {
 
     void upload(void* device, const void* host, std::size_t bytes) override;
     void download(void* host, const void* device, std::size_t bytes) override;
+    void copy_within(void* to, const void* from, std::size_t bytes) override;
     std::optional<DeviceEvent> copy_weights(void* device, const void* host, std::size_t bytes,
                                             DeviceEvent after) override;
     DeviceEvent record(DeviceEvent::Queue queue) override;

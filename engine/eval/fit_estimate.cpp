@@ -489,6 +489,11 @@ FitEstimate FitEstimator::estimate(const LoadRequest& request, const FitHeld& he
     return estimate;
 }
 
+std::string FitEstimator::fingerprint() {
+    const auto found = source_ != nullptr ? source_->model_fingerprint() : std::nullopt;
+    return found ? found->text() : std::string();
+}
+
 FitEstimate estimate_fit(const LoadRequest& request, const FitHeld& held) {
     return FitEstimator(request.model).estimate(request, held);
 }

@@ -81,6 +81,9 @@ class FitEstimator {
     // thrown as an Error.
     FitEstimate estimate(const LoadRequest& request, const FitHeld& held = {});
 
+    // WeightSource::model_fingerprint() as text; empty where there is none. Reads the beginnings of the tensors.
+    std::string fingerprint();
+
   private:
     struct DeviceFacts;
     struct Room;

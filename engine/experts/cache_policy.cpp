@@ -19,6 +19,7 @@ class Static final : public CachePolicy {
     void begin_step() override {}
     void used(ExpertKey, std::int64_t) override {}
     std::int64_t victim(ExpertKey, std::span<const ExpertKey>) const override { return -1; }
+    std::int64_t least_useful(std::span<const ExpertKey>) const override { return -1; }
     void forget() override {}
 };
 
@@ -129,6 +130,9 @@ class Lru final : public CachePolicy {
         if (kind_ == CacheKind::kLru) return least(residents, recency_, kAny);
         return least(residents, recency_, [&](ExpertKey key) { return key.layer == admitted.layer; });
     }
+    std::int64_t least_useful(std::span<const ExpertKey> residents) const override {
+        return least(residents, recency_, kAny);
+    }
     void forget() override { recency_.forget(); }
 
   private:
@@ -146,6 +150,9 @@ class Lfu final : public CachePolicy {
         const std::int64_t coldest = least(residents, heat_, kAny);
         if (coldest < 0 || heat_[residents[static_cast<std::size_t>(coldest)]] >= heat_[admitted]) return -1;
         return coldest;
+    }
+    std::int64_t least_useful(std::span<const ExpertKey> residents) const override {
+        return least(residents, heat_, kAny);
     }
     void forget() override { heat_.forget(); }
 
@@ -177,6 +184,9 @@ class Slru final : public CachePolicy {
         if (gives_way(on_probation, admitted, residents)) return on_probation;
         const std::int64_t coldest = least(residents, heat_, kAny);
         return gives_way(coldest, admitted, residents) ? coldest : -1;
+    }
+    std::int64_t least_useful(std::span<const ExpertKey> residents) const override {
+        return least(residents, heat_, kAny);
     }
     void forget() override {
         heat_.forget();

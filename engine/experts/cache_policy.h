@@ -37,6 +37,8 @@ class CachePolicy {
     // needs are not among them. Takes time in proportion to the residents. The order of the residents does not matter:
     // among equals the one of the lowest layer, then of the lowest expert, goes.
     virtual std::int64_t victim(ExpertKey admitted, std::span<const ExpertKey> residents) const = 0;
+    // The resident that will be missed least, whatever comes in its place; -1: none, or nothing may be replaced.
+    virtual std::int64_t least_useful(std::span<const ExpertKey> residents) const = 0;
     // All that was used is forgotten; what the popularity seeded is back.
     virtual void forget() = 0;
 };

@@ -73,10 +73,15 @@ ExpertStore::~ExpertStore() {
 }
 
 void ExpertStore::set_staging(std::int64_t n, std::uint64_t slot_bytes) {
-    if (n == staging_.n_slots() && slot_bytes == staging_.slot_bytes() && leaving_.empty()) return;
-    device_->host_wait(device_->record(DeviceEvent::Queue::kCopy));
-    device_->host_wait(device_->record(DeviceEvent::Queue::kCompute));
-    poll();
+    if (n == staging_.n_slots() && slot_bytes == staging_.slot_bytes() && leaving_.empty() && staging_.n_lent() == 0) {
+        return;
+    }
+    lending_ = false;
+    do {
+        device_->host_wait(device_->record(DeviceEvent::Queue::kCopy));
+        device_->host_wait(device_->record(DeviceEvent::Queue::kCompute));
+        poll();
+    } while (staging_.n_lent() > 0);
     for (Staging::Slot& slot : staging_.all()) slots_.release(slot.memory);
     staging_.reset({}, slot_bytes, 0);
     std::vector<SlotHeap::Slot> memory;
@@ -286,31 +291,94 @@ bool ExpertStore::admit(std::size_t staging_slot, std::size_t admitted, std::siz
     Entry& in = entries_[admitted];
     Entry& out = entries_[victim];
     if (exchange_.has_value() && exchange_->admitted == admitted) return false;
-    if (in.device || !out.device || out.pinned || out.leaving || !staged.memory || in.format != out.format)
+    if (in.device || in.lent || !out.device || out.pinned || out.leaving || !staged.memory || staged.lender >= 0)
         return false;
-    // One size: the places are exchanged, not cut anew.
-    if (staging_.slot_bytes() != out.device.bytes || staged.memory.bytes != out.device.bytes) return false;
+    if (out.device.bytes < expert_bytes(in.format)) return false;
+    const SlotHeap::Slot memory = staged.memory;
     if (out.ram || (!in.ram && !host_slots_.empty())) {
-        const SlotHeap::Slot freed = out.device;
-        set_device(in, staged.memory);
-        set_device(out, {});
-        staged.memory = freed;
-        staged.free = device_->record(DeviceEvent::Queue::kCompute);
+        take_place(staging_slot, memory, admitted, victim);
     } else {
         if (!in.ram) return false;
         // Swap: the victim goes to RAM, where the admitted one was. Its copy has been read: that was before on the same
         // queue.
-        const auto done = device_->copy_to_host(in.ram.data, out.device.data, out.device.bytes, in.ram_read);
-        if (!done) return false;
-        leaving_.push_back({victim, in.ram, staging_slot, *done});
+        SlotHeap::Slot ram = in.ram;
+        if (ram.bytes < expert_bytes(out.format)) {
+            try {
+                ram = ram_.allocate(expert_bytes(out.format));
+            } catch (const Error&) {
+                return false;
+            }
+        }
+        const auto done = device_->copy_to_host(ram.data, out.device.data, expert_bytes(out.format), in.ram_read);
+        if (!done) {
+            if (ram.data != in.ram.data) ram_.release(ram);
+            return false;
+        }
+        leaving_.push_back({admitted, victim, ram, staging_slot, *done});
         out.leaving = true;
+        if (ram.data != in.ram.data) retire(ram_, in.ram, in.ram_read);
         set_ram(in, {});
-        set_device(in, staged.memory);
+        set_device(in, memory);
+        in.leaving = true;
         staged.memory = {};
     }
     staged.expert = staged.content = -1;
     ++n_admitted_;
     return true;
+}
+
+// The victim's bytes are wanted there no more. On the compute queue what follows finds the expert in its place.
+void ExpertStore::take_place(std::size_t staging_slot, SlotHeap::Slot staged, std::size_t admitted,
+                             std::size_t victim) {
+    Staging::Slot& slot = staging_.slot(staging_slot);
+    Entry& in = entries_[admitted];
+    SlotHeap::Slot place = entries_[victim].device;
+    set_device(entries_[victim], {});
+    if (place.bytes == staged.bytes) {
+        std::swap(place, staged);
+    } else {
+        device_->copy_within(place.data, staged.data, expert_bytes(in.format));
+    }
+    set_device(in, place);
+    slot.memory = staged;
+    slot.free = device_->record(DeviceEvent::Queue::kCompute);
+}
+
+bool ExpertStore::lend(std::size_t index) {
+    Entry& entry = entries_[index];
+    if (!entry.device || !entry.ram || entry.pinned || entry.leaving || entry.prepared != nullptr) return false;
+    staging_.add_lent(entry.device, index, device_->record(DeviceEvent::Queue::kCompute));
+    set_device(entry, {});
+    entry.lent = true;
+    return true;
+}
+
+void ExpertStore::bring_home() {
+    constexpr int kTries = 3;
+    for (auto i = static_cast<std::size_t>(staging_.n_slots()); i < staging_.all().size();) {
+        Staging::Slot& slot = staging_.slot(i);
+        Entry& entry = entries_[static_cast<std::size_t>(slot.lender)];
+        if (!slot.returning) {
+            if (slot.awaited) return;
+            const auto done =
+                device_->copy_weights(slot.memory.data, entry.ram.data, expert_bytes(entry.format), slot.free);
+            slot.returning = done.has_value();
+            slot.expert = slot.content = -1;
+            if (done) {
+                entry.ram_read = slot.copied = *done;
+            } else if (++slot.refusals == kTries) {  // the device has no place for it any more
+                entry.lent = false;
+                retire(slots_, slot.memory, slot.copied);
+                staging_.remove_lent(i);
+            }
+            return;  // one at a time: what is asked for meanwhile waits for no more than that
+        }
+        if (!device_->has_happened(slot.copied)) return;
+        entry.lent = false;
+        set_device(entry, slot.memory);
+        staging_.remove_lent(i);
+        ++n_returned_;
+    }
 }
 
 bool ExpertStore::begin_exchange(const Exchange& exchange) {
@@ -319,12 +387,14 @@ bool ExpertStore::begin_exchange(const Exchange& exchange) {
     const std::size_t evicted = index(exchange.evict_layer, exchange.evict_expert);
     Entry& in = entries_[admitted];
     Entry& out = entries_[evicted];
-    if (in.device || !in.ram || !out.device || !out.ram || out.pinned || out.leaving || in.format != out.format)
+    if (in.device || in.lent || !in.ram || !out.device || !out.ram || out.pinned || out.leaving ||
+        out.device.bytes < expert_bytes(in.format)) {
         return false;
+    }
     const SlotHeap::Slot slot = out.device;
     // What the GPU still does with the evicted expert lies before this point of its queue.
-    const auto done =
-        device_->copy_weights(slot.data, in.ram.data, slot.bytes, device_->record(DeviceEvent::Queue::kCompute));
+    const auto done = device_->copy_weights(slot.data, in.ram.data, expert_bytes(in.format),
+                                            device_->record(DeviceEvent::Queue::kCompute));
     if (!done) return false;
     in.ram_read = *done;
     set_device(out, {});
@@ -344,15 +414,12 @@ void ExpertStore::poll() {
             ++i;
             continue;
         }
-        Entry& out = entries_[leaving.victim];
-        out.leaving = false;
-        set_ram(out, leaving.ram);
-        Staging::Slot& staged = staging_.slot(leaving.staging_slot);
-        staged.memory = out.device;
-        staged.free = device_->record(DeviceEvent::Queue::kCompute);
-        set_device(out, {});
+        entries_[leaving.admitted].leaving = entries_[leaving.victim].leaving = false;
+        set_ram(entries_[leaving.victim], leaving.ram);
+        take_place(leaving.staging_slot, entries_[leaving.admitted].device, leaving.admitted, leaving.victim);
         leaving_.erase(leaving_.begin() + static_cast<std::ptrdiff_t>(i));
     }
+    if (!lending_ && staging_.n_lent() > 0) bring_home();
     free_retired(false);
 }
 

@@ -86,21 +86,35 @@ class ExpertStore {
     std::vector<std::span<const std::byte>> ram() const { return ram_.pieces(); }
 
     // ---- the cache: what is in a staging slot may stay
-    // The expert in this staging slot, already computed with, takes the place of `victim`, whose place becomes the
-    // staging slot. Both of one format. Where the victim has no copy in RAM it gets the admitted one's (swap: device
-    // and RAM together hold each expert once), and its place is free only when that is done. False when that cannot be.
+    // The expert in this staging slot, already computed with, takes the place of `victim`, which must be large enough
+    // (place_bytes): places of staging's size are exchanged, into a smaller one it is copied within the device. Where
+    // the victim has no copy in RAM it gets the admitted one's room, or new room if that is too small (swap: device and
+    // RAM together hold each expert once), and its place is free only when that is done. False when that cannot be.
     bool admit(std::size_t staging_slot, std::size_t admitted, std::size_t victim);
+    // Of the expert's place on the device: at least its bytes, more where a larger expert was there before. 0: none.
+    std::uint64_t place_bytes(std::size_t index) const { return entries_[index].device.bytes; }
     std::uint64_t n_admitted() const { return n_admitted_; }
     // Experts that may not lose their place on the device.
     void set_pinned(std::size_t index, bool pinned) { entries_[index].pinned = pinned; }
     bool is_pinned(std::size_t index) const { return entries_[index].pinned; }
+
+    // While a prompt is read: this expert's place serves as one more staging slot; until it has come back, the expert
+    // is in RAM alone. False where it cannot be spared: pinned, moving, or without a copy in RAM.
+    bool lend(std::size_t index);
+    bool is_lent(std::size_t index) const { return entries_[index].lent; }
+    // On the device, or about to come back there.
+    bool belongs_on_device(std::size_t index) const { return on_device(index) || is_lent(index); }
+    // False: poll() brings home what was lent, one copy at a time.
+    void set_lending(bool lending) { lending_ = lending; }
+    std::uint64_t n_returned() const { return n_returned_; }
 
     // Gives one expert's place on the device to another of its format, in the background: the first leaves at once, the
     // second is there once poll() finds its copy whole. False when that cannot be now (another is on its way, no RAM
     // copy, the device refused).
     bool begin_exchange(const Exchange& exchange);
     bool exchanging() const { return exchange_.has_value(); }
-    bool busy() const { return exchange_.has_value() || !leaving_.empty(); }  // not before poll() says otherwise
+    // Not before poll() says otherwise; what is lent comes back once set_lending(false) was called.
+    bool busy() const { return exchange_.has_value() || !leaving_.empty() || staging_.n_lent() > 0; }
     std::uint64_t n_exchanged() const { return n_exchanged_; }
     // Between two layers: what has arrived becomes visible, what nobody reads any more is given back.
     void poll();
@@ -143,7 +157,8 @@ class ExpertStore {
         SlotHeap::Slot device, ram;
         DeviceEvent ram_read;  // the last copy that reads the RAM copy
         bool pinned = false;
-        bool leaving = false;  // its bytes are on their way to RAM
+        bool leaving = false;  // its bytes are on their way to RAM, or from staging to their place
+        bool lent = false;     // its place serves as a staging slot
         std::unique_ptr<Prepared> prepared;
     };
     struct HostSlot {
@@ -159,8 +174,9 @@ class ExpertStore {
     };
     // Swap mode: the victim's bytes on their way to RAM.
     struct Leaving {
+        std::size_t admitted;
         std::size_t victim;
-        SlotHeap::Slot ram;  // where the victim's bytes go: the admitted expert's until now
+        SlotHeap::Slot ram;  // where the victim's bytes go
         std::size_t staging_slot;
         DeviceEvent done;
     };
@@ -177,6 +193,8 @@ class ExpertStore {
     void pack(std::size_t index, kernels::WeightType format, std::byte* block);
     void fill(const Plan& plan);
     bool put_on_device(std::size_t entry, const std::byte* block);
+    void take_place(std::size_t staging_slot, SlotHeap::Slot staged, std::size_t admitted, std::size_t victim);
+    void bring_home();
     void retire(SlotHeap& heap, SlotHeap::Slot slot, DeviceEvent last_copy);
     bool free_retired(bool wait);
     void set_device(Entry& entry, SlotHeap::Slot slot);
@@ -201,6 +219,8 @@ class ExpertStore {
     std::int64_t n_in_ram_ = 0;
     std::uint64_t n_exchanged_ = 0;
     std::uint64_t n_admitted_ = 0;
+    bool lending_ = false;
+    std::uint64_t n_returned_ = 0;
     std::uint64_t uses_ = 0;
     std::vector<std::string> notes_;
 };

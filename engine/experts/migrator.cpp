@@ -21,6 +21,7 @@ void Migrator::begin(const Plan& plan) {
     may_upload_ = true;
     const bool shared = device_.shares_host_memory();
     // Exchanges on their way end first: what they leave is what is compared with the plan.
+    store_.set_lending(false);
     while (store_.busy()) {
         device_.host_wait(device_.record(DeviceEvent::Queue::kCopy));
         store_.poll();

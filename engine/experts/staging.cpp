@@ -1,11 +1,13 @@
 #include "engine/experts/staging.h"
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 namespace offstage::engine {
 
 void Staging::reset(std::vector<SlotHeap::Slot> memory, std::uint64_t slot_bytes, std::int64_t n_speculative) {
+    assert(n_lent() == 0);
     slots_.clear();
     for (const SlotHeap::Slot& piece : memory) {
         Slot slot;
@@ -13,52 +15,66 @@ void Staging::reset(std::vector<SlotHeap::Slot> memory, std::uint64_t slot_bytes
         slots_.push_back(slot);
     }
     slot_bytes_ = slot_bytes;
+    n_own_ = static_cast<std::int64_t>(slots_.size());
     // Copies on demand come first: speculation gets what is beyond one buffer to fill and one to compute with.
-    n_demand_ = std::max(std::min<std::int64_t>(2, n_slots()), n_slots() - n_speculative);
+    n_demand_ = std::max(std::min<std::int64_t>(2, n_own_), n_own_ - n_speculative);
     next_ = 0;
 }
 
 std::int64_t Staging::n_demand() const {
-    std::int64_t n = 0;
-    for (std::int64_t i = 0; i < (lent_ ? n_slots() : n_demand_); ++i) {
-        n += slots_[static_cast<std::size_t>(i)].memory ? 1 : 0;
-    }
-    return n;
+    const auto end = slots_.begin() + static_cast<std::ptrdiff_t>(prompt_ ? slots_.size() : std::size_t(n_demand_));
+    return std::count_if(slots_.begin(), end, [](const Slot& slot) { return slot.memory && !slot.returning; });
 }
 
 std::optional<std::size_t> Staging::next(std::uint64_t expert_bytes) {
-    if (expert_bytes > slot_bytes_) return std::nullopt;
-    const std::int64_t n = lent_ ? n_slots() : n_demand_;
-    for (std::int64_t tried = 0; tried < n; ++tried) {
-        const std::size_t i = next_++ % static_cast<std::size_t>(n);
-        if (slots_[i].memory) return i;
+    const std::size_t n = prompt_ ? slots_.size() : static_cast<std::size_t>(n_demand_);
+    for (std::size_t tried = 0; tried < n; ++tried) {
+        const std::size_t i = next_++ % n;
+        const Slot& slot = slots_[i];
+        if (slot.memory.bytes >= expert_bytes && !slot.awaited && !slot.returning && slot.expert < 0) return i;
     }
     return std::nullopt;
 }
 
 std::optional<std::size_t> Staging::find(std::size_t expert) const {
-    for (std::size_t i = static_cast<std::size_t>(n_demand_); i < slots_.size(); ++i) {
+    for (std::size_t i = 0; i < slots_.size(); ++i) {
         if (slots_[i].memory && slots_[i].expert == static_cast<std::int64_t>(expert)) return i;
     }
     return std::nullopt;
 }
 
 std::optional<std::size_t> Staging::next_speculative(std::uint64_t expert_bytes) {
-    if (expert_bytes > slot_bytes_) return std::nullopt;
-    for (std::size_t i = static_cast<std::size_t>(n_demand_); i < slots_.size(); ++i) {
-        if (slots_[i].memory && slots_[i].expert < 0) return i;
+    for (std::int64_t i = n_demand_; i < n_own_; ++i) {
+        const Slot& slot = slots_[static_cast<std::size_t>(i)];
+        if (slot.memory.bytes >= expert_bytes && slot.expert < 0) return static_cast<std::size_t>(i);
     }
     return std::nullopt;
 }
 
 void Staging::forget_layers_before(std::size_t first_expert) {
-    for (std::size_t i = static_cast<std::size_t>(n_demand_); i < slots_.size(); ++i) {
-        if (slots_[i].expert >= 0 && static_cast<std::size_t>(slots_[i].expert) < first_expert) slots_[i].expert = -1;
+    for (Slot& slot : slots_) {
+        if (slot.expert >= 0 && static_cast<std::size_t>(slot.expert) < first_expert) slot.expert = -1;
     }
 }
 
 void Staging::forget_speculation() {
-    for (Slot& slot : slots_) slot.expert = -1;
+    for (Slot& slot : slots_) {
+        slot.expert = -1;
+        slot.awaited = false;
+    }
+}
+
+void Staging::add_lent(SlotHeap::Slot memory, std::size_t lender, DeviceEvent free) {
+    Slot slot;
+    slot.memory = memory;
+    slot.lender = static_cast<std::int64_t>(lender);
+    slot.free = free;
+    slots_.push_back(slot);
+}
+
+void Staging::remove_lent(std::size_t slot) {
+    assert(slots_[slot].lender >= 0);
+    slots_.erase(slots_.begin() + static_cast<std::ptrdiff_t>(slot));
 }
 
 }  // namespace offstage::engine

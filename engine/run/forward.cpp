@@ -128,7 +128,7 @@ Forward::Outcome Forward::step(std::span<const Segment> segments, Logits wanted,
 
     dispatcher_.begin_step(n_tokens, prefill);
     device_.embed(weights_.embedding(), tokens_, n_tokens, x_.as<float>());
-    moe_.begin_step(prefill);
+    moe_.begin_step(prefill, n_tokens, wanted != Logits::kNone);
     if (probe_ != nullptr) probe_->begin_step(n_tokens);
     for (std::int64_t layer = 0; layer < config_.n_layers; ++layer) {
         if (stop.stop_requested() || !device_.ok()) {

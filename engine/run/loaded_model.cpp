@@ -173,6 +173,7 @@ LoadedModel::LoadedModel(const LoadRequest& request, Text text, const LoadProgre
     if (!device_->shares_host_memory()) {
         forward_->moe().set_cache(cache_policy_.get());
         forward_->moe().set_prefetch(request.prefetch);
+        forward_->moe().set_prompt_loading(request.prompt_loading);
     }
     device_->memory().fail_allocation(0);
     ram_->fail_allocation(0);

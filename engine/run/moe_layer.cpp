@@ -84,7 +84,11 @@ void MoeLayer::run(std::int64_t layer, const float* gate, const float* next_gate
     pending_.used_copy = false;
 
     submit_device(layer, normalised, n_tokens);
-    copy_guesses(layer);
+    if (prefill_) {
+        copy_ahead(layer);
+    } else {
+        copy_guesses(layer);
+    }
     if (!host_groups_.empty()) run_host(layer, normalised, n_tokens);
     device_.combine(rows_.device(), row_map_.device() + n_rows_, weights_.as<float>(), n_tokens, n_active, hidden, x);
     pending_.end = device_.record(Queue::kCompute);
@@ -111,9 +115,12 @@ void MoeLayer::collect_loads(std::int64_t layer, std::int64_t n_tokens) {
         if (n == 0) continue;
         Place place = experts_.place(layer, e);
         if (place != Place::kDevice && !device_.shares_host_memory()) {
-            // A guessed copy counts when it is whole; it is never waited for.
+            // A guessed copy counts when it is whole; it is never waited for. One that a prompt made ahead of demand
+            // comes in any case.
             const auto slot = experts_.staging().find(experts_.index(layer, e));
-            if (slot.has_value() && device_.has_happened(experts_.staging().slot(*slot).copied)) place = Place::kDevice;
+            if (slot.has_value() && (prefill_ || device_.has_happened(experts_.staging().slot(*slot).copied))) {
+                place = Place::kDevice;
+            }
         }
         loads_.push_back({static_cast<std::int32_t>(e), n, place, experts_.format(layer, e)});
     }
@@ -147,97 +154,125 @@ void MoeLayer::submit_device(std::int64_t layer, const float* normalised, std::i
     arrived_.clear();
     calls_.clear();
     Staging& staging = experts_.staging();
+    std::size_t n_there = 0;  // of copied_, from the first on: whole already
     for (std::size_t g = 0; g < groups_.size(); ++g) {
         const Group& group = groups_[g];
         Way& way = schedule_->assignments[g].way;
+        const std::size_t index = experts_.index(layer, group.expert);
         // Where RAM is short the device has the only copy; then the work goes there whatever the policy says.
-        if (way == Way::kCpu && experts_.place(layer, group.expert) == Place::kDevice &&
-            !experts_.has_ram_copy(layer, group.expert)) {
-            way = Way::kResident;
+        if (way == Way::kCpu && experts_.on_device(index) && !experts_.in_ram(index)) way = Way::kResident;
+        if (way == Way::kCpu) {
+            host_groups_.push_back(g);
+            continue;
         }
-        switch (way) {
-            case Way::kResident: {
-                const std::size_t index = experts_.index(layer, group.expert);
-                if (experts_.on_device(index)) {
-                    calls_.push_back({experts_.device_view(layer, group.expert), group.first_row, group.n_rows});
-                    break;
-                }
-                const std::size_t slot = *staging.find(index);
-                calls_.push_back(
-                    {{staging.slot(slot).memory.data, experts_.format(index), config_.hidden_dim, config_.ffn_dim},
-                     group.first_row,
-                     group.n_rows});
-                arrived_.emplace_back(g, slot);
-                break;
-            }
-            case Way::kCopy:
-                copied_.push_back({g, {}, {}});
-                break;
-            case Way::kCpu:
-                host_groups_.push_back(g);
-                break;
+        if (way == Way::kResident && experts_.on_device(index)) {
+            calls_.push_back({experts_.device_view(layer, group.expert), group.first_row, group.n_rows});
+            continue;
         }
+        const auto slot = staging.find(index);  // it is in staging already, or on its way there
+        if (slot.has_value()) staging.slot(*slot).awaited = true;
+        const bool is_there = way == Way::kResident && device_.has_happened(staging.slot(*slot).copied);
+        if (is_there && !prefill_) {
+            calls_.push_back(
+                {{staging.slot(*slot).memory.data, experts_.format(index), config_.hidden_dim, config_.ffn_dim},
+                 group.first_row,
+                 group.n_rows});
+            arrived_.emplace_back(g, *slot);
+        } else {
+            if (is_there && n_there == copied_.size()) ++n_there;
+            copied_.push_back({g, slot, {}});
+            if (slot.has_value()) copied_.back().done = staging.slot(*slot).copied;
+        }
+        if (prefill_) way = Way::kCopy;  // no hit, though it came early
     }
+    forget_unused(layer);
     // As many copies as there are slots start at once, before the device is given anything else.
-    const auto n_slots = as_size(staging.n_demand());
+    n_started_ = 0;
     if (!copied_.empty()) pending_.copy_begin = device_.record(Queue::kCopy);
-    for (std::size_t j = 0; j < std::min(n_slots, copied_.size()); ++j) start_copy(layer, j);
+    start_copies(layer);
     if (!host_groups_.empty() && !inputs_here_) fetch_inputs(normalised, n_tokens);
     inputs_ready_ = device_.record(Queue::kCompute);
 
+    // Those of a prompt that are there before the residents: their slots are wanted.
+    for (std::size_t j = 0; j < n_there; ++j) compute_copied(layer, j, normalised);
     if (!calls_.empty()) {
         const DeviceEvent begin = device_.record(Queue::kCompute);
         device_.experts(calls_, normalised, row_map_.device(), rows_.device());
         const DeviceEvent end = device_.record(Queue::kCompute);
         pending_.times.push_back({begin, end});
-        for (const auto& [group, slot] : arrived_) staging.slot(slot).free = end;
+        for (const auto& [group, slot] : arrived_) {
+            staging.slot(slot).free = end;
+            staging.slot(slot).awaited = false;
+        }
+        start_copies(layer);
     }
-    for (std::size_t j = 0; j < copied_.size(); ++j) {
-        if (j >= n_slots) start_copy(layer, j);
-        const Copied& copied = copied_[j];
-        if (!copied.done.has_value()) continue;  // refused: the CPU's now
-        const Group& group = groups_[copied.group];
-        device_.wait(*copied.done);
-        const DeviceEvent begin = device_.record(Queue::kCompute);
-        const kernels::ExpertView view{staging.slot(*copied.slot).memory.data, experts_.format(layer, group.expert),
-                                       config_.hidden_dim, config_.ffn_dim};
-        const ExpertCall call{view, group.first_row, group.n_rows};
-        device_.experts({&call, 1}, normalised, row_map_.device(), rows_.device());
-        const DeviceEvent end = device_.record(Queue::kCompute);
-        staging.slot(*copied.slot).free = end;
-        pending_.times.push_back({begin, end});
+    for (std::size_t j = n_there; j < copied_.size(); ++j) compute_copied(layer, j, normalised);
+}
+
+void MoeLayer::compute_copied(std::int64_t layer, std::size_t j, const float* normalised) {
+    if (n_started_ == j) refuse_copy(j);  // all before it have been computed, and yet there is no slot
+    const Copied& copied = copied_[j];
+    if (!copied.done.has_value()) return;  // refused: the CPU's now
+    const Group& group = groups_[copied.group];
+    Staging::Slot& slot = experts_.staging().slot(*copied.slot);
+    device_.wait(*copied.done);
+    const DeviceEvent begin = device_.record(Queue::kCompute);
+    const ExpertCall call{{slot.memory.data, experts_.format(layer, group.expert), config_.hidden_dim, config_.ffn_dim},
+                          group.first_row,
+                          group.n_rows};
+    device_.experts({&call, 1}, normalised, row_map_.device(), rows_.device());
+    const DeviceEvent end = device_.record(Queue::kCompute);
+    slot.free = end;
+    slot.awaited = false;
+    if (prefill_) slot.expert = -1;
+    pending_.times.push_back({begin, end});
+    start_copies(layer);
+}
+
+// What was brought for this layer, or one before it, and is not called makes room.
+void MoeLayer::forget_unused(std::int64_t layer) {
+    Staging& staging = experts_.staging();
+    const std::size_t next_layer = experts_.index(layer, 0) + as_size(config_.n_experts);
+    for (Staging::Slot& slot : staging.all()) {
+        if (slot.expert < 0 || slot.awaited || as_size(slot.expert) >= next_layer) continue;
+        if (prefill_) ++prompt_copies_.unused_ahead;
+        slot.expert = -1;
     }
 }
 
-void MoeLayer::start_copy(std::int64_t layer, std::size_t j) {
+void MoeLayer::start_copies(std::int64_t layer) {
+    while (n_started_ < copied_.size() && start_copy(layer, n_started_)) ++n_started_;
+}
+
+// False: every slot still waits to be computed with.
+bool MoeLayer::start_copy(std::int64_t layer, std::size_t j) {
     Copied& copied = copied_[j];
+    if (copied.done.has_value()) return true;  // on its way already
     const Group& group = groups_[copied.group];
     const std::size_t index = experts_.index(layer, group.expert);
     const std::uint64_t bytes = experts_.expert_bytes(experts_.format(index));
-    Staging& staging = experts_.staging();
-    if (const auto guessed = staging.find(index)) {  // on its way already
-        copied.slot = guessed;
-        copied.done = staging.slot(*guessed).copied;
-        pending_.copy_end = *copied.done;
-        pending_.used_copy = true;
-        return;
+    copied.slot = experts_.staging().next(bytes);
+    if (!copied.slot.has_value()) return false;
+    Staging::Slot& slot = experts_.staging().slot(*copied.slot);
+    const kernels::ExpertView view = experts_.on_host(layer, group.expert);
+    copied.done = device_.copy_weights(slot.memory.data, view.data, static_cast<std::size_t>(bytes), slot.free);
+    if (!copied.done.has_value()) {
+        refuse_copy(j);
+        return true;
     }
-    copied.slot = staging.next(bytes);
-    if (copied.slot.has_value()) {
-        const kernels::ExpertView view = experts_.on_host(layer, group.expert);
-        const Staging::Slot& slot = staging.slot(*copied.slot);
-        copied.done = device_.copy_weights(slot.memory.data, view.data, static_cast<std::size_t>(bytes), slot.free);
-    }
-    if (copied.done.has_value()) {
-        experts_.hold(layer, group.expert, *copied.done);
-        staging.slot(*copied.slot).content = static_cast<std::int64_t>(index);
-        pending_.copy_end = *copied.done;
-        pending_.used_copy = true;
-        pending_.bytes_copied += bytes;
-    } else {
-        schedule_->assignments[copied.group].way = Way::kCpu;
-        host_groups_.push_back(copied.group);
-    }
+    experts_.hold(layer, group.expert, *copied.done);
+    slot.content = static_cast<std::int64_t>(index);
+    slot.awaited = true;
+    pending_.copy_end = *copied.done;
+    pending_.used_copy = true;
+    pending_.bytes_copied += bytes;
+    return true;
+}
+
+void MoeLayer::refuse_copy(std::size_t j) {
+    n_started_ = std::max(n_started_, j + 1);
+    schedule_->assignments[copied_[j].group].way = Way::kCpu;
+    host_groups_.push_back(copied_[j].group);
 }
 
 void MoeLayer::run_host(std::int64_t layer, const float* normalised, std::int64_t n_tokens) {
@@ -313,12 +348,6 @@ double MoeLayer::slack_us() const {
 void MoeLayer::copy_guesses(std::int64_t layer) {
     Staging& staging = experts_.staging();
     if (!staging.guesses()) return;
-    // What was guessed for this layer and not wanted makes room.
-    staging.forget_layers_before(experts_.index(layer, 0));
-    for (Staging::Slot& slot : staging.all()) {
-        const bool of_this_layer = slot.expert >= 0 && experts_.key(as_size(slot.expert)).layer == layer;
-        if (of_this_layer && !is_needed(experts_.key(as_size(slot.expert)).expert)) slot.expert = -1;
-    }
     double slack = slack_us();
     std::int64_t n_copies = 0;
     for (std::int64_t i = 0; i < n_guesses_ && n_copies < kMostGuessedCopies; ++i) {
@@ -345,41 +374,136 @@ void MoeLayer::copy_guesses(std::int64_t layer) {
     }
 }
 
+// What a prompt's next layer will call, into the slots that are free by then. As much as the copy engine can bring
+// until that layer's router has run: more would only come earlier than it would on demand.
+void MoeLayer::copy_ahead(std::int64_t layer) {
+    if (!loads_ahead_ || layer + 1 == config_.n_layers) {
+        if (last_ || !loads_ahead_) experts_.set_lending(false);
+        return;
+    }
+    std::int64_t n_copied = 0;
+    std::uint64_t largest = 0;
+    for (const Assignment& a : schedule_->assignments) {
+        if (a.way != Way::kCopy) continue;
+        ++n_copied;
+        largest = std::max(largest, experts_.expert_bytes(a.format));
+    }
+    if (n_copied == 0) return;  // the policy copies nothing, or nothing is worth it
+    double idle_us = schedule_->makespan_us - schedule_->copy_us + prompt_attention_us_;
+    lend_places(layer, n_copied, largest, idle_us);
+    Staging& staging = experts_.staging();
+    for (std::int64_t expert = 0; expert < config_.n_experts && n_copied > 0 && idle_us > 0; ++expert) {
+        const std::size_t index = experts_.index(layer + 1, expert);
+        if (experts_.on_device(index) || !experts_.in_ram(index) || staging.find(index).has_value()) continue;
+        const std::uint64_t bytes = experts_.expert_bytes(experts_.format(index));
+        const auto free = staging.next(bytes);
+        if (!free.has_value()) return;
+        Staging::Slot& slot = staging.slot(*free);
+        const auto copied = device_.copy_weights(slot.memory.data, experts_.ram_block(index),
+                                                 static_cast<std::size_t>(bytes), slot.free);
+        if (!copied.has_value()) return;
+        slot.expert = slot.content = static_cast<std::int64_t>(index);
+        slot.copied = *copied;
+        experts_.hold(layer + 1, expert, *copied);
+        pending_.bytes_copied += bytes;
+        ++prompt_copies_.ahead;
+        --n_copied;
+        idle_us -= dispatcher_.cost().weight_copy_us(experts_.format(index));
+    }
+}
+
+// A place that is lent lets one more copy run in what would be the copy engine's idle time, at each layer that follows.
+// It costs two: the lender's own layer needs it copied, and it has to come back.
+void MoeLayer::lend_places(std::int64_t layer, std::int64_t n_copied, std::uint64_t bytes, double idle_us) {
+    if (prompt_loading_ != PromptLoading::kLend || cache_ == nullptr || cache_rests_) return;
+    Staging& staging = experts_.staging();
+    const double copy_us = dispatcher_.cost().weight_copy_us(schedule_->assignments.front().format);
+    double gpu_us = 0;
+    for (const Assignment& a : schedule_->assignments) {
+        if (a.way != Way::kCpu) gpu_us += dispatcher_.cost().gpu_us(a.n_tokens, a.format);
+    }
+    // Where the GPU is what takes longest, copies that come earlier gain nothing.
+    const double copies_us = static_cast<double>(n_copied) * copy_us;
+    const double to_gain_us = std::min({idle_us, copies_us + idle_us - prompt_attention_us_ - gpu_us, copies_us});
+    const auto left = static_cast<double>(config_.n_layers - layer - 1);
+    const auto value_us = [&](std::int64_t n_lent) {
+        const auto hidden = static_cast<double>(staging.n_slots() + n_lent - 1) * copy_us;
+        return left * std::min(to_gain_us, hidden) - 2 * static_cast<double>(n_lent) * copy_us;
+    };
+    std::int64_t best = staging.n_lent();
+    for (std::int64_t n = best + 1; n <= kMostLent; ++n) {
+        if (value_us(n) > value_us(best)) best = n;
+    }
+    while (staging.n_lent() < best) {
+        residents_.clear();
+        for (std::size_t i = 0; i < experts_.size(); ++i) {
+            const ExpertKey key = experts_.key(i);
+            // Not the next layers': they would be copied at once.
+            const bool soon = key.layer > layer && key.layer <= layer + 2;
+            if (experts_.place_bytes(i) >= bytes && experts_.in_ram(i) && !experts_.is_pinned(i) && !soon) {
+                residents_.push_back(key);
+            }
+        }
+        const std::int64_t least = cache_->least_useful(residents_);
+        if (least < 0) return;
+        const ExpertKey& key = residents_[as_size(least)];
+        if (!experts_.lend(experts_.index(key.layer, key.expert))) return;
+        experts_.set_lending(true);
+        ++prompt_copies_.lent;
+    }
+}
+
 // What was brought for this layer may stay, in the place of another.
 void MoeLayer::keep_copies(std::int64_t layer) {
-    for (std::size_t i = 0; i < arrived_.size(); ++i) dispatcher_.count_used_guess();
+    if (!prefill_) {
+        for (std::size_t i = 0; i < arrived_.size(); ++i) dispatcher_.count_used_guess();
+    }
     if (cache_ == nullptr) return;
     for (const ExpertLoad& load : loads_) cache_->used({static_cast<std::int32_t>(layer), load.expert}, load.n_tokens);
     // A prompt wants nearly all experts once: what the answers need stays.
     if (cache_rests_ || prefill_ || cache_->kind() == CacheKind::kStatic) return;
-    const auto offer = [&](std::size_t group, std::size_t slot) {
-        const std::size_t admitted = experts_.index(layer, groups_[group].expert);
-        // Where a layer brings more experts than there are slots, another one may have come after it.
-        if (experts_.staging().slot(slot).content != static_cast<std::int64_t>(admitted)) return;
-        residents_.clear();
-        for (std::size_t i = 0; i < experts_.size(); ++i) {
-            if (!experts_.on_device(i) || experts_.is_pinned(i) || experts_.format(i) != experts_.format(admitted))
-                continue;
-            const ExpertKey key = experts_.key(i);
-            if (key.layer == layer && is_needed(key.expert)) continue;
-            residents_.push_back(key);
-        }
-        const std::int64_t victim = cache_->victim(experts_.key(admitted), residents_);
-        if (victim < 0) return;
-        const ExpertKey& key = residents_[as_size(victim)];
-        if (experts_.admit(slot, admitted, experts_.index(key.layer, key.expert))) dispatcher_.count_admission();
-    };
-    for (const auto& [group, slot] : arrived_) offer(group, slot);
+    for (const auto& [group, slot] : arrived_) keep_copy(layer, group, slot);
     for (const Copied& copied : copied_) {
-        if (copied.done.has_value()) offer(copied.group, *copied.slot);
+        if (copied.done.has_value()) keep_copy(layer, copied.group, *copied.slot);
     }
 }
 
-void MoeLayer::begin_step(bool prefill) {
+void MoeLayer::keep_copy(std::int64_t layer, std::size_t group, std::size_t slot) {
+    const std::size_t admitted = experts_.index(layer, groups_[group].expert);
+    // Where a layer brings more experts than there are slots, another one may have come after it.
+    if (experts_.staging().slot(slot).content != static_cast<std::int64_t>(admitted)) return;
+    // A place of its own size, or else a larger one, whose rest is then no use until a larger expert comes back.
+    std::int64_t victim = find_victim(layer, admitted, true);
+    if (victim < 0) victim = find_victim(layer, admitted, false);
+    if (victim < 0) return;
+    const ExpertKey& key = residents_[as_size(victim)];
+    if (experts_.admit(slot, admitted, experts_.index(key.layer, key.expert))) dispatcher_.count_admission();
+}
+
+// The index into residents_ of the expert that gives its place to `admitted`; -1: none does.
+std::int64_t MoeLayer::find_victim(std::int64_t layer, std::size_t admitted, bool same_size) {
+    const std::uint64_t bytes = experts_.expert_bytes(experts_.format(admitted));
+    residents_.clear();
+    for (std::size_t i = 0; i < experts_.size(); ++i) {
+        const std::uint64_t place = experts_.place_bytes(i);
+        if (same_size ? place != bytes : place <= bytes) continue;
+        const ExpertKey key = experts_.key(i);
+        if (experts_.is_pinned(i) || (key.layer == layer && is_needed(key.expert))) continue;
+        residents_.push_back(key);
+    }
+    return residents_.empty() ? -1 : cache_->victim(experts_.key(admitted), residents_);
+}
+
+void MoeLayer::begin_step(bool prefill, std::int64_t n_tokens, bool last) {
     prefill_ = prefill;
+    last_ = last;
+    loads_ahead_ = prefill && prompt_loading_ != PromptLoading::kOnDemand && !device_.shares_host_memory() &&
+                   n_tokens * config_.n_active >= kSureTokens * config_.n_experts;
+    prompt_attention_us_ = 0;
+    if (!loads_ahead_) experts_.set_lending(false);
     if (cache_ != nullptr) cache_->begin_step();
     experts_.staging().forget_speculation();
-    experts_.staging().lend_guesses(prefill);
+    experts_.staging().read_prompt(prefill);
     last_end_ = device_.record(Queue::kCompute);
     pending_.active = false;
 }
@@ -390,7 +514,11 @@ void MoeLayer::finish() {
     const auto start = Clock::now();
     LayerTimes times;
     times.attention_us = device_.elapsed_us(pending_.begin, pending_.routed);
-    if (!prefill_) attention_us_ += (times.attention_us - attention_us_) / 16;
+    if (prefill_) {
+        prompt_attention_us_ = times.attention_us;
+    } else {
+        attention_us_ += (times.attention_us - attention_us_) / 16;
+    }
     times.layer_us = device_.elapsed_us(pending_.routed, pending_.end);
     for (const Span& span : pending_.times) times.gpu_us += device_.elapsed_us(span.begin, span.end);
     if (pending_.used_copy) times.copy_us = device_.elapsed_us(pending_.copy_begin, pending_.copy_end);

@@ -38,6 +38,7 @@ class MoeLayer {
     // While experts are moved by somebody else, nothing else moves them.
     void set_cache_resting(bool rests) { cache_rests_ = rests; }
     void set_prefetch(PrefetchMode mode) { dispatcher_.set_prefetch(mode); }
+    void set_prompt_loading(PromptLoading loading) { prompt_loading_ = loading; }
 
     // x (n_tokens, hidden_dim) += experts(normalised), both on the device. next_gate: of the next layer, for guessing
     // its experts (Mixtral-Offloading, 3.2); nullptr: there is none. The experts of token t are written to
@@ -45,9 +46,9 @@ class MoeLayer {
     // worthless.
     void run(std::int64_t layer, const float* gate, const float* next_gate, const float* normalised,
              std::int64_t n_tokens, float* x, std::int32_t* routing, std::int64_t routing_stride);
-    // Around the layers of a step. finish(): after a host_wait for all of the step; without it the step's last layer is
-    // forgotten, as it should be when the step failed or was stopped.
-    void begin_step(bool prefill);
+    // Around the layers of a step; `last`: no further piece of the prompt follows. finish(): after a host_wait for all
+    // of the step; without it the step's last layer is forgotten, as it should be when the step failed or was stopped.
+    void begin_step(bool prefill, std::int64_t n_tokens, bool last);
     void finish();
 
     // Steps of up to so many tokens bring the experts' input to the host at once, before it is known whether the CPU
@@ -58,6 +59,19 @@ class MoeLayer {
     // unasked.
     static constexpr std::int64_t kGuessingTokens = 4;
     static constexpr std::int64_t kMostGuessedCopies = 2;
+
+    // A prompt's step calls all experts of a layer as good as surely when it has so many tokens for each (chance would
+    // miss one in e^8). At most so many residents lend their places.
+    static constexpr std::int64_t kSureTokens = 8;
+    static constexpr std::int64_t kMostLent = 8;
+
+    // What reading prompts has done so far.
+    struct PromptCopies {
+        std::uint64_t ahead = 0;         // copies of the next layer's experts
+        std::uint64_t unused_ahead = 0;  // of these, what the router did not call
+        std::uint64_t lent = 0;          // places
+    };
+    const PromptCopies& prompt_copies() const { return prompt_copies_; }
 
   private:
     struct Group {  // one expert's rows
@@ -88,11 +102,19 @@ class MoeLayer {
     void collect_loads(std::int64_t layer, std::int64_t n_tokens);
     void order_rows(std::int64_t n_tokens);
     void submit_device(std::int64_t layer, const float* normalised, std::int64_t n_tokens);
-    void start_copy(std::int64_t layer, std::size_t j);
+    void compute_copied(std::int64_t layer, std::size_t j, const float* normalised);
+    void forget_unused(std::int64_t layer);
+    void start_copies(std::int64_t layer);
+    bool start_copy(std::int64_t layer, std::size_t j);
+    void refuse_copy(std::size_t j);
     void guess(const float* next_gate, const float* normalised, std::int64_t n_tokens);
     void copy_guesses(std::int64_t layer);
+    void copy_ahead(std::int64_t layer);
+    void lend_places(std::int64_t layer, std::int64_t n_copied, std::uint64_t bytes, double idle_us);
     double slack_us() const;
     void keep_copies(std::int64_t layer);
+    void keep_copy(std::int64_t layer, std::size_t group, std::size_t slot);
+    std::int64_t find_victim(std::int64_t layer, std::size_t admitted, bool same_size);
     bool is_needed(std::int64_t expert) const { return token_counts_[static_cast<std::size_t>(expert)] > 0; }
     void run_host(std::int64_t layer, const float* normalised, std::int64_t n_tokens);
 
@@ -119,11 +141,17 @@ class MoeLayer {
     std::vector<HostWork> host_work_;
     std::vector<std::size_t> host_groups_;  // of groups_: what the CPU does
     std::vector<Copied> copied_;            // what goes through the staging slots
+    std::size_t n_started_ = 0;             // of copied_: on their way, or refused
     // Experts that were guessed, arrived in time and were used: group and staging slot.
     std::vector<std::pair<std::size_t, std::size_t>> arrived_;
     CachePolicy* cache_ = nullptr;
     bool cache_rests_ = false;
     bool prefill_ = false;
+    PromptLoading prompt_loading_ = PromptLoading::kOnDemand;
+    bool loads_ahead_ = false;        // this step does
+    bool last_ = false;               // this step is the prompt's last
+    double prompt_attention_us_ = 0;  // of the layer before, in this step
+    PromptCopies prompt_copies_;
     std::vector<ExpertKey> residents_;
     Mirror<std::int32_t> guesses_;  // (kGuessingTokens, n_active)
     DeviceBlock guess_weights_;

@@ -24,4 +24,24 @@ PrefetchMode parse_prefetch(std::string_view name) {
                 "Prefetch cannot be \"" + std::string(name) + "\"; expected off, auto or always.");
 }
 
+std::string_view name_of(PromptLoading loading) {
+    switch (loading) {
+        case PromptLoading::kOnDemand:
+            return "on-demand";
+        case PromptLoading::kAhead:
+            return "ahead";
+        case PromptLoading::kLend:
+            return "lend";
+    }
+    return "?";
+}
+
+PromptLoading parse_prompt_loading(std::string_view name) {
+    for (const PromptLoading loading : {PromptLoading::kOnDemand, PromptLoading::kAhead, PromptLoading::kLend}) {
+        if (name_of(loading) == name) return loading;
+    }
+    throw Error(ErrorKind::kInvalidInput,
+                "Prompt loading cannot be \"" + std::string(name) + "\"; expected on-demand, ahead or lend.");
+}
+
 }  // namespace offstage::engine

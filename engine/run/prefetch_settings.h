@@ -15,4 +15,15 @@ enum class PrefetchMode : std::uint8_t {
 std::string_view name_of(PrefetchMode mode);         // "off", "auto", "always"
 PrefetchMode parse_prefetch(std::string_view name);  // throws Error (kInvalidInput), listing the names
 
+// How a prompt's experts come to the device. A layer of a long prompt calls nearly all of its experts, so that the next
+// layer's can be copied before its router has run: while this layer's last experts and the next one's attention are
+// computed, the copy engine would have nothing to do.
+enum class PromptLoading : std::uint8_t {
+    kOnDemand,  // when the router has called them
+    kAhead,     // the next layer's as well, into the staging slots that are free
+    kLend,      // and where the cost model says that more slots pay, residents lend their places
+};
+std::string_view name_of(PromptLoading loading);            // "on-demand", "ahead", "lend"
+PromptLoading parse_prompt_loading(std::string_view name);  // throws Error (kInvalidInput), listing the names
+
 }  // namespace offstage::engine

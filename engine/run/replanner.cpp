@@ -162,7 +162,7 @@ Plan Replanner::plan_as_it_is() const {
     const ExpertStore& store = model_.experts();
     const bool shared = model_.device().shares_host_memory();
     for (std::size_t i = 0; i < store.size(); ++i) {
-        plan.places[i] = !shared && store.on_device(i) ? Place::kDevice : store.in_ram(i) ? Place::kRam : Place::kDisk;
+        plan.places[i] = !shared && store.belongs_on_device(i) ? Place::kDevice : store.in_ram(i) ? Place::kRam : Place::kDisk;
     }
     plan.formats = store.formats();
     model_.describe_formats(plan);

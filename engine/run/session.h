@@ -67,6 +67,7 @@ struct LoadRequest {
     QualityFloor quality;  // lets the planner choose each expert's format; quant.experts must be unset then
     CacheKind cache = CacheKind::kSlru;  // which experts copied on demand stay on the device
     PrefetchMode prefetch = PrefetchMode::kAuto;
+    PromptLoading prompt_loading = PromptLoading::kLend;
     bool paced = false;                 // an emulated device answers no faster than the device would
     bool learn_placement = true;        // exchanges experts by live counts where no popularity profile was given
     std::string quant_cache_directory;  // for quantized experts; empty: cache_directory() / "quantized"

@@ -6,22 +6,16 @@
 #include <cmath>
 
 #include "kernels/packed.h"
+#include "kernels/quantize_constants.h"
 
 namespace offstage::kernels {
 namespace {
 
-constexpr int kRounds = 20;
-constexpr std::int32_t kPatience = 3;  // rounds without a smaller error after which a group is done
-constexpr float kFirstBeta = 10.0f;
-constexpr float kBetaGrowth = 1.01f;
-// Groups far from zero are widened until |zero| <= kFarthestZero * (codes - 1): one of them would otherwise stretch the
-// zeros of its whole super group.
-constexpr float kFarthestZero = 4.0f;
-constexpr float kSmallestWeight = 1e-30f;  // groups below it are zero: 1 / scale must stay finite
+using namespace hqq;
 
-// To the nearest whole number, even on a tie, of |x| < 2^22: adding 1.5 * 2^23 leaves no room for a fraction.
+// To the nearest whole number, even on a tie, of |x| < 2^22.
 __attribute__((always_inline)) inline float whole(float x) {
-    return (x + 12582912.0f) - 12582912.0f;
+    return (x + kNoFraction) - kNoFraction;
 }
 
 __attribute__((always_inline)) inline Vector magnitude(Vector v) {
@@ -44,7 +38,7 @@ inline float shrink_power(float x) {
     const float s2 = s * s;
     const float log2 =
         2.88539008f * s * (1.0f + s2 * (1.0f / 3.0f + s2 * (1.0f / 5.0f + s2 * (1.0f / 7.0f + s2 * (1.0f / 9.0f)))));
-    const float y = -0.3f * (static_cast<float>(exponent) + log2);
+    const float y = kShrinkExponent * (static_cast<float>(exponent) + log2);
     const float n = whole(y);
     const float f = (y - n) * 0.693147181f;
     const float power =
@@ -147,8 +141,9 @@ struct GroupBatch {
         }
     }
 
-    // beta^(1 / (2 - p)) from above: 10 <= beta < 12.1 throughout.
-    static float shrunk_below(float beta) { return 5.8781f * (1.0f + (beta - kFirstBeta) * 0.0771f); }
+    static float shrunk_below(float beta) {
+        return kShrunkBelow * (1.0f + (beta - kFirstBeta) * kShrunkBelowGrowth);
+    }
 
     // sums[l] += sum of E / s.
     void add_errors(float largest_code, const float* scale, const float* z, float beta, float* sums) const {

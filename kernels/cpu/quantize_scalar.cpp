@@ -39,7 +39,7 @@ inline void store(float* p, Vector v) {
 }
 // Of |v| < 2^22: there adding 1.5 * 2^23 leaves no room for a fraction.
 inline Vector round_to_whole(Vector v) {
-    return (v + 12582912.0f) - 12582912.0f;
+    return (v + hqq::kNoFraction) - hqq::kNoFraction;
 }
 inline float sum_of_lanes(Vector v) {
     return v;

@@ -84,6 +84,7 @@ class Context final : public CudaContext {
 
     void upload(void* device, const void* host, std::size_t bytes) override;
     void download(void* host, const void* device, std::size_t bytes) override;
+    void copy_within(void* to, const void* from, std::size_t bytes) override;
     std::uint64_t copy_weights(void* device, const void* host, std::size_t bytes, std::uint64_t after_compute) override;
     std::uint64_t record(CudaQueue queue) override;
     void wait(CudaQueue queue, std::uint64_t ticket) override;
@@ -310,6 +311,11 @@ void Context::upload(void* device, const void* host, std::size_t bytes) {
 void Context::download(void* host, const void* device, std::size_t bytes) {
     if (bytes == 0 || !begin_operation()) return;
     check(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, compute_.get()), "A copy from the GPU");
+}
+
+void Context::copy_within(void* to, const void* from, std::size_t bytes) {
+    if (!begin_operation() || bytes == 0) return;
+    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, compute_.get()), "A copy within the GPU");
 }
 
 std::uint64_t Context::copy_weights(void* device, const void* host, std::size_t bytes, std::uint64_t after_compute) {

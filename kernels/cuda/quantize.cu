@@ -7,6 +7,7 @@
 #include "kernels/cuda/numbers.cuh"
 #include "kernels/cuda/operations.cuh"
 #include "kernels/packed.h"
+#include "kernels/quantize_constants.h"
 
 namespace offstage::kernels::cuda {
 namespace {
@@ -15,16 +16,11 @@ constexpr int kThreads = 64;
 constexpr int kWarps = kThreads / kWarp;
 constexpr std::size_t kMostShared = std::size_t{48} << 10;
 
-constexpr int kRounds = 20;
-constexpr int kPatience = 3;  // rounds without a smaller error after which a group is done
-constexpr float kFirstBeta = 10.0f;
-constexpr float kBetaGrowth = 1.01f;
-constexpr float kFarthestZero = 4.0f;
-constexpr float kSmallestWeight = 1e-30f;
+using namespace hqq;
 
 // To the nearest whole number, even on a tie, of |x| < 2^22.
 __device__ inline float whole(float x) {
-    return (x + 12582912.0f) - 12582912.0f;
+    return (x + kNoFraction) - kNoFraction;
 }
 
 __device__ inline float clamped_code(float x, float largest_code) {
@@ -44,7 +40,7 @@ __device__ inline float shrink_power(float x) {
     const float s2 = s * s;
     const float log2 =
         2.88539008f * s * (1.0f + s2 * (1.0f / 3.0f + s2 * (1.0f / 5.0f + s2 * (1.0f / 7.0f + s2 * (1.0f / 9.0f)))));
-    const float y = -0.3f * (static_cast<float>(exponent) + log2);
+    const float y = kShrinkExponent * (static_cast<float>(exponent) + log2);
     const float n = whole(y);
     const float f = (y - n) * 0.693147181f;
     const float power =
@@ -113,8 +109,8 @@ struct Group {
             } else if (++stalled == kPatience) {
                 return;
             }
-            // beta^(1 / (2 - p)) from above: no error of ordinary weights outlives the shrinkage.
-            const float shrunk_below = 5.8781f * (1.0f + (beta - kFirstBeta) * 0.0771f);
+            // No error of ordinary weights outlives the shrinkage.
+            const float shrunk_below = kShrunkBelow * (1.0f + (beta - kFirstBeta) * kShrunkBelowGrowth);
             if (!(worst * scale * shrunk_below <= 1.0f)) add_errors(largest_code, scale, tried, beta, codes);
             tried = (codes - sum) * (1.0f / static_cast<float>(kGroup));
             beta = beta * kBetaGrowth;

@@ -85,6 +85,7 @@ struct ReplanSetup {
         request.cache_directory = cache_.path().toStdString();
         request.quant_cache_directory = quantized_.path().toStdString();
         request.context = 2560;
+        request.n_threads = 1;  // several models at once, each with a thread that packs
         request.prefetch = engine::PrefetchMode::kOff;
         return request;
     }

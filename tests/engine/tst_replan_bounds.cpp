@@ -116,10 +116,13 @@ class TestReplanBounds : public QObject, ReplanSetup {
             replan.ram_bytes = ramFor(in_ram);
             replan.vram_bytes = vramFor(static_cast<std::int64_t>(random() % 40));
             disturbed.replanner.begin(++id, replan, 0);
-            for (int step = 0; step == 0 || (disturbed.replanner.moving() && step < 300); ++step) {
+            // Experts are packed when nobody else wants the core, so how many steps it takes is open.
+            for (int step = 0; step == 0 || (disturbed.replanner.moving() && step < 12); ++step) {
                 QVERIFY(agree(disturbed, undisturbed, next));
                 disturbed.checkBudgets();
             }
+            disturbed.replanner.finish({});
+            disturbed.checkBudgets();
             const ReplanReport& report = disturbed.replanner.reports().back();
             QVERIFY2(report.state == ReplanState::kDone, report.problem.c_str());
             const ArenaUsage ram = disturbed.model.ram().usage();
@@ -262,10 +265,11 @@ class TestReplanBounds : public QObject, ReplanSetup {
         replan.experts = WeightType::kHqq3;
         replan.vram_bytes = vramFor(30);
         play.replanner.begin(1, replan, 1);
-        for (int step = 0; step < 300 && play.replanner.moving(); ++step) {
+        for (int step = 0; step < 12 && play.replanner.moving(); ++step) {
             QVERIFY(agree(play, reference, next));
             play.checkBudgets();
         }
+        play.replanner.finish({});
         const ReplanReport& report = play.replanner.reports().back();
         QCOMPARE(report.state, ReplanState::kFailed);
         const QString problem = QString::fromStdString(report.problem);
@@ -305,13 +309,15 @@ class TestReplanBounds : public QObject, ReplanSetup {
             const auto formats = play.model.experts().formats();
             return std::count(formats.begin(), formats.end(), WeightType::kBf16);
         };
-        for (int step = 0; step < 2000 && in_old_format() > 54; ++step) QVERIFY(agrees());
+        QTRY_VERIFY_WITH_TIMEOUT((play.replanner.between_steps(0), in_old_format() <= 54), 60000);
+        QVERIFY(agrees());
         QVERIFY(in_old_format() > 0 && play.replanner.moving());
         QVERIFY(copy.cutShort());
-        for (int step = 0; step < 2000 && play.replanner.moving(); ++step) {
+        for (int step = 0; step < 12 && play.replanner.moving(); ++step) {
             QVERIFY(agrees());
             play.checkBudgets();
         }
+        play.replanner.finish({});
         const ReplanReport& report = play.replanner.reports().back();
         QCOMPARE(report.state, ReplanState::kFailed);
         QVERIFY2(QString::fromStdString(report.problem).contains(QStringLiteral("model.safetensors")),

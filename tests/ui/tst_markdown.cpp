@@ -123,8 +123,8 @@ class TestMarkdown : public QObject {
             MessageBody pieces;
             pieces.setMarkdown(QString(), false);
             pieces.layoutFor(600);
-            for (qsizetype from = 0; from < text.size(); from += 31) {
-                pieces.appendMarkdown(text.mid(from, 31));
+            for (qsizetype from = 0; from < text.size(); from += 61) {
+                pieces.appendMarkdown(text.mid(from, 61));
             }
             pieces.finishMarkdown();
             QCOMPARE(pieces.plainText(), once.plainText());

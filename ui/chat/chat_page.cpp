@@ -1,10 +1,13 @@
 #include "ui/chat/chat_page.h"
 
+#include <QAction>
 #include <QStackedWidget>
 #include <QVBoxLayout>
 
+#include "ui/chat/conversation_find.h"
 #include "ui/chat/conversation_view.h"
 #include "ui/chat/empty_state.h"
+#include "ui/chat/find_bar.h"
 #include "ui/chat/input_bar.h"
 #include "ui/format.h"
 #include "ui/load_banner.h"
@@ -20,13 +23,16 @@ ChatPage::ChatPage(EngineController& engine, ConversationModel& conversation, Ch
       m_stack(new QStackedWidget),
       m_empty(new EmptyState),
       m_view(new ConversationView(conversation)),
-      m_input(new InputBar) {
+      m_input(new InputBar),
+      m_find(new ConversationFind(conversation, this)),
+      m_findBar(new FindBar(*m_find, *m_view, this)) {
     m_stack->addWidget(m_empty);
     m_stack->addWidget(m_view);
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(0);
     column->addWidget(m_banner);
+    column->addWidget(m_findBar);
     column->addWidget(m_stack, 1);
     column->addWidget(m_input);
     m_banner->hide();
@@ -57,8 +63,19 @@ ChatPage::ChatPage(EngineController& engine, ConversationModel& conversation, Ch
         connect(&m_conversation, signal, this, &ChatPage::refresh);
     }
     connect(&m_conversation, &QAbstractItemModel::modelReset, this, &ChatPage::refresh);
+    auto* findAction = new QAction(tr("&Find in this conversation"), this);
+    findAction->setShortcut(QKeySequence::Find);
+    findAction->setShortcutContext(Qt::WindowShortcut);
+    connect(findAction, &QAction::triggered, this, &ChatPage::find);
+    addAction(findAction);
     refresh();
     refreshEmptyState();
+}
+
+void ChatPage::find() {
+    if (!m_conversation.isEmpty()) {
+        m_findBar->start();
+    }
 }
 
 void ChatPage::refresh() {

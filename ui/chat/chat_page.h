@@ -9,8 +9,10 @@ class QStackedWidget;
 
 namespace offstage::ui {
 
+class ConversationFind;
 class ConversationView;
 class EmptyState;
+class FindBar;
 class InputBar;
 class LoadBanner;
 
@@ -24,7 +26,11 @@ class ChatPage : public QWidget {
 
     InputBar& input() const { return *m_input; }
     ConversationView& view() const { return *m_view; }
+    FindBar& findBar() const { return *m_findBar; }
     LoadBanner& banner() const { return *m_banner; }
+
+  public Q_SLOTS:
+    void find();  // opens the find bar, where there is a conversation to look in
 
   Q_SIGNALS:
     void openRequested();
@@ -42,6 +48,8 @@ class ChatPage : public QWidget {
     EmptyState* m_empty;
     ConversationView* m_view;
     InputBar* m_input;
+    ConversationFind* m_find;
+    FindBar* m_findBar;
 };
 
 }  // namespace offstage::ui

@@ -21,7 +21,7 @@ namespace {
 constexpr int kSideMargin = 24;
 constexpr int kTopMargin = 24;
 constexpr int kRowGap = 26;
-constexpr qsizetype kSlice = 1536;  // characters rendered in one turn; 30 times a second
+constexpr qsizetype kSlice = 1024;  // characters rendered in one turn; 30 times a second
 constexpr qint64 kLongestIntervalMs = 200;
 constexpr int kNearEnd = 12;  // pixels from the end that still count as the end
 constexpr int kAround = 400;  // pixels beyond the viewport that are laid out, so that small steps find it done

@@ -12,6 +12,7 @@
 #include <QLocale>
 #include <QSignalBlocker>
 
+#include "ui/engine_controller.h"
 #include "ui/format.h"
 #include "ui/widgets/value_slider.h"
 
@@ -50,6 +51,43 @@ BudgetSetting settingOf(const engine::ModelSummary& model, const engine::LoadReq
     return setting;
 }
 
+BudgetSetting settingInForce(const EngineController& engine) {
+    if (!engine.model()) {
+        return {};
+    }
+    BudgetSetting setting = settingOf(*engine.model(), engine.loadRequest());
+    const auto& requests = engine.replanRequests();
+    std::vector<engine::ReplanRequest> pending;  // a request that gave way to a later one is part of that one
+    for (const engine::ReplanReport& report :
+         requests.empty() ? std::vector<engine::ReplanReport>() : engine.replans()) {
+        const auto asked = requests.find(report.id);
+        if (asked == requests.end()) {
+            continue;  // one expert was pinned, evicted or repacked: no budget
+        }
+        if (report.state == engine::ReplanState::kSuperseded) {
+            pending.push_back(asked->second);
+            continue;
+        }
+        if (report.state == engine::ReplanState::kDone) {
+            pending.push_back(asked->second);
+            for (const engine::ReplanRequest& request : pending) {
+                setting.vramBytes = request.vram_bytes.value_or(setting.vramBytes);
+                setting.ramBytes = request.ram_bytes.value_or(setting.ramBytes);
+                setting.context = request.context.value_or(setting.context);
+                if (request.quality) {
+                    setting.quality = *request.quality;
+                    setting.experts.reset();
+                } else if (request.experts) {
+                    setting.quality = {};
+                    setting.experts = request.experts;
+                }
+            }
+        }
+        pending.clear();
+    }
+    return setting;
+}
+
 engine::ReplanRequest changeBetween(const BudgetSetting& from, const BudgetSetting& to) {
     engine::ReplanRequest request;
     if (to.vramBytes != from.vramBytes) {
@@ -69,24 +107,6 @@ engine::ReplanRequest changeBetween(const BudgetSetting& from, const BudgetSetti
         request.quality = to.quality;
     }
     return request;
-}
-
-QString formatText(kernels::WeightType format) {
-    switch (format) {
-        case kernels::WeightType::kInt8:
-            return Setting::tr("8 bit (INT8)");
-        case kernels::WeightType::kHqq4:
-            return Setting::tr("4 bit (HQQ)");
-        case kernels::WeightType::kHqq3:
-            return Setting::tr("3 bit (HQQ)");
-        case kernels::WeightType::kHqq2:
-            return Setting::tr("2 bit (HQQ)");
-        case kernels::WeightType::kF32:
-        case kernels::WeightType::kF16:
-        case kernels::WeightType::kBf16:
-            break;
-    }
-    return QString::fromLatin1(kernels::name_of(format));
 }
 
 QString settingText(const BudgetSetting& setting) {

@@ -12,6 +12,7 @@ class QLabel;
 
 namespace offstage::ui {
 
+class EngineController;
 class ValueSlider;
 
 // What a person allows a model, whole.
@@ -27,11 +28,12 @@ struct BudgetSetting {
 
 // The setting that a model was loaded with.
 BudgetSetting settingOf(const engine::ModelSummary& model, const engine::LoadRequest& request);
+// The setting in force: as loaded, and changed by every re-plan since that was carried out.
+BudgetSetting settingInForce(const EngineController& engine);
 // What has to be asked for to come from one setting to the other; only what differs.
 engine::ReplanRequest changeBetween(const BudgetSetting& from, const BudgetSetting& to);
 // "VRAM 6.0 GB, RAM 20.0 GB, 4,096 tokens, at least 4.0 bits".
 QString settingText(const BudgetSetting& setting);
-QString formatText(kernels::WeightType format);  // "BF16", "HQQ 4 bit"
 
 // Sliders with spin boxes for VRAM, RAM, context and quality. Disabled rows say why. GUI thread only.
 class BudgetForm : public QWidget {

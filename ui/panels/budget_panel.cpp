@@ -189,7 +189,7 @@ void BudgetPanel::modelChanged() {
     clearPreview();
     setEmpty(!m_hasModel);
     if (model) {
-        m_inForce = settingOf(*model, engine().loadRequest());
+        m_inForce = settingInForce(engine());
         if (const auto snapshot = engine().snapshot()) {
             showSnapshot(*snapshot);
         }
@@ -211,6 +211,14 @@ void BudgetPanel::showSnapshot(const engine::Snapshot& snapshot) {
     }
     m_bars->setVisible(!rows.empty());
     m_bars->setRows(std::move(rows));
+    // Others move budgets too: a benchmark that compares plans.
+    if (m_replanId == 0) {
+        const bool untouched = m_form->setting() == m_inForce;
+        m_inForce = settingInForce(engine());
+        if (untouched && m_hasLimits) {
+            m_form->setSetting(m_inForce);
+        }
+    }
     // The sliders' ends move with what other programs leave, but not under the person's hand.
     if (!m_hasLimits || (m_form->setting() == m_inForce && !m_form->isAncestorOf(focusWidget()))) {
         m_form->setLimits(*model, snapshot);
@@ -308,7 +316,6 @@ void BudgetPanel::begin(const BudgetSetting& target, bool isUndo) {
         say(tr("This engine cannot be re-planned now."), Notice::Problem);
         return;
     }
-    m_target = target;
     m_undoing = isUndo;
     m_replanId = id;
     say({});
@@ -358,7 +365,7 @@ void BudgetPanel::finish(const engine::ReplanReport& report) {
                     m_history.erase(m_history.begin());
                 }
             }
-            m_inForce = m_target;
+            m_inForce = settingInForce(engine());
             m_form->setSetting(m_inForce);
             clearPreview();
             const QString moved =

@@ -83,7 +83,6 @@ class BudgetPanel : public Panel {
     QTimer m_progressTimer;
 
     BudgetSetting m_inForce;
-    BudgetSetting m_target;                // of the re-plan under way
     std::vector<BudgetSetting> m_history;  // settings to go back to, the last on top
     bool m_undoing = false;
     bool m_hasModel = false;

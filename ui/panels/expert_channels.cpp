@@ -6,6 +6,7 @@
 #include <QLocale>
 #include <QStringList>
 
+#include "ui/format.h"
 #include "ui/panels/panel.h"
 
 namespace offstage::ui {
@@ -252,10 +253,6 @@ int bitsOf(kernels::WeightType format) {
             return 2;
     }
     return 0;
-}
-
-QString formatText(kernels::WeightType format) {
-    return Text::tr("%1 bit (%2)").arg(bitsOf(format)).arg(QString::fromLatin1(kernels::name_of(format)));
 }
 
 QString expertText(ExpertChannel channel, const Snapshot& snapshot, const std::vector<float>& planned, bool ownMemory,

@@ -2,6 +2,7 @@
 
 #include <QCoreApplication>
 
+#include "ui/format.h"
 #include "ui/panels/budget_form.h"
 
 namespace offstage::ui {

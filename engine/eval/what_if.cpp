@@ -1,0 +1,132 @@
+#include "engine/eval/what_if.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "engine/error.h"
+
+namespace offstage::engine {
+namespace {
+
+constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+
+// The largest profile without a host: what is looked for is the CPU's side, which it leaves to be measured.
+std::string profile_without_host() {
+    std::string found;
+    std::uint64_t largest = 0;
+    for (const std::string& id : hardware_profile_ids()) {
+        const HardwareProfile profile = find_hardware_profile(id);
+        if (profile.host || profile.memory_bytes <= largest) continue;
+        found = id;
+        largest = profile.memory_bytes;
+    }
+    if (!found.empty()) return found;
+    throw Error(ErrorKind::kNotFound, "There is no hardware profile to make forecasts with; expected one in " +
+                                          (resource_directory() / "hardware").string() + ".");
+}
+
+}  // namespace
+
+WhatIf::WhatIf(const LoadRequest& request, const LoadProgressFn& progress, const std::stop_token& stop)
+    : request_(request) {
+    request_.device = "emulated:" + profile_without_host();
+    request_.vram_bytes = 0;
+    request_.quality = {};
+    request_.quant = {};
+    request_.opens_device = nullptr;
+    request_.drill = {};
+    base_ = plan_model(request_, kPromptTokens, progress, stop);
+    type_ = base_.shape.type;
+    if (type_ == kernels::WeightType::kF32 && request.compute == ComputeMode::kBf16) type_ = kernels::WeightType::kBf16;
+}
+
+WhatIfRow WhatIf::on(const HardwareProfile& profile, std::uint64_t vram_bytes) const {
+    const ModelConfig& config = base_.shape.config;
+    WhatIfRow row;
+    row.id = profile.id;
+    row.name = profile.name;
+    row.memory_bytes = profile.memory_bytes;
+    row.vram_bytes = vram_bytes > 0 ? vram_bytes : profile.memory_bytes - profile.reserved_bytes;
+    row.own_host = profile.host.has_value();
+    row.total = config.n_layers * config.n_experts;
+
+    CostTable table = costs_of(profile, type_, config.hidden_dim, config.ffn_dim);
+    if (!profile.host) table.cpu_expert = base_.costs.cpu_expert;
+    // The dense part is bound as an expert is: by memory for one token, by arithmetic for many.
+    const CostModel bare(table);
+    const double experts = static_cast<double>(base_.demand.dense_bytes) /
+                           static_cast<double>(std::max<std::uint64_t>(1, base_.demand.expert_bytes));
+    table.dense_us = experts * bare.gpu_us(1) + static_cast<double>(config.n_layers) * table.sync_us;
+    table.dense_us_per_token = experts * bare.gpu_us(1024) / 1024;
+    CostModel cost(table);
+    cost.set_master(type_);
+
+    Budget budget = base_.budget;
+    budget.vram_bytes = row.vram_bytes;
+    const DispatchSettings& dispatch = base_.dispatch;
+    const PlacementKind kind =
+        dispatch.decode == PolicyKind::kLayers ? PlacementKind::kLayers : PlacementKind::kPopular;
+    try {
+        const Plan plan = make_plan(base_.demand, budget, base_.popularity, kind);
+        const Forecast told =
+            forecast(plan, base_.demand, base_.popularity, cost, dispatch.prefill, dispatch.decode, kPromptTokens);
+        row.resident = plan.n_resident();
+        row.tokens_per_s = told.decode_tokens_per_s;
+        row.ttft_s = told.ttft_s;
+        row.hit_rate = told.hit_rate;
+        row.bytes_per_token = told.bytes_per_token;
+    } catch (const Error& error) {
+        if (error.kind() != ErrorKind::kOutOfMemory) throw;
+        row.failure = error.what();
+    }
+    return row;
+}
+
+std::uint64_t WhatIf::enough_vram_bytes() const {
+    const ModelDemand& demand = base_.demand;
+    const std::int64_t context = base_.plan.context;
+    const std::uint64_t all = demand.dense_bytes +
+                              demand.expert_bytes * static_cast<std::uint64_t>(demand.n_layers * demand.n_experts) +
+                              demand.kv_bytes_per_token * static_cast<std::uint64_t>(context) +
+                              demand.workspace_fixed_bytes + demand.workspace_bytes_per_token * 512;
+    return (all + kMiB - 1) / kMiB * kMiB;
+}
+
+std::vector<WhatIfRow> WhatIf::curve(const HardwareProfile& profile, int n, const std::stop_token& stop) const {
+    const std::uint64_t most = enough_vram_bytes();
+    const std::uint64_t least = base_.demand.dense_bytes;
+    std::vector<WhatIfRow> rows;
+    for (int i = 0; i < n && !stop.stop_requested(); ++i) {
+        const double share = n > 1 ? static_cast<double>(i) / (n - 1) : 1;
+        const auto bytes =
+            least + static_cast<std::uint64_t>(share * static_cast<double>(most - std::min(most, least)));
+        rows.push_back(on(profile, std::max<std::uint64_t>(bytes, 1)));
+    }
+    return rows;
+}
+
+std::string to_json(const HardwareProfile& profile) {
+    nlohmann::ordered_json json;
+    json["name"] = profile.name;
+    json["memory_bytes"] = profile.memory_bytes;
+    json["reserved_bytes"] = profile.reserved_bytes;
+    json["memory_gbps"] = profile.memory_gbps;
+    json["memory_efficiency"] = profile.memory_efficiency;
+    json["tflops"] = profile.tflops;
+    json["compute_efficiency"] = profile.compute_efficiency;
+    json["bus_gbps"] = profile.bus_gbps;
+    json["bus_efficiency"] = profile.bus_efficiency;
+    json["launch_us"] = profile.launch_us;
+    json["sync_us"] = profile.sync_us;
+    json["copy_latency_us"] = profile.copy_latency_us;
+    if (profile.host) {
+        json["host"]["name"] = profile.host->name;
+        json["host"]["read_gbps"] = profile.host->read_gbps;
+        json["host"]["dram_gbps"] = profile.host->dram_gbps;
+        json["host"]["gflops"] = profile.host->gflops;
+    }
+    json["source"] = profile.source;
+    return json.dump(2) + "\n";
+}
+
+}  // namespace offstage::engine

@@ -1,0 +1,134 @@
+// What the live panels cost: the demo model decodes on an emulated GPU that is paced to about 100 tokens a second, in
+// the real window, in turns with every panel open and with every panel closed. Prints both medians of tokens per second
+// by the wall clock, and their ratio.
+//
+//   QT_QPA_PLATFORM=offscreen bench_panels [--pairs N] [--tokens N]
+#include <algorithm>
+#include <cstdio>
+#include <vector>
+
+#include <QApplication>
+#include <QDockWidget>
+#include <QElapsedTimer>
+#include <QEventLoop>
+#include <QFile>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QSettings>
+#include <QStandardPaths>
+#include <QTemporaryDir>
+
+#include "ui/main_window.h"
+
+using namespace offstage;
+using namespace offstage::ui;
+
+namespace {
+
+// The desktop's card, with operations that take so long to begin that a token of the demo model takes about 10 ms.
+QString slowProfile(const QString& folder) {
+    QFile from(QStringLiteral(OFFSTAGE_SOURCE_DIR "/resources/hardware/rtx-3060-desktop.json"));
+    if (!from.open(QIODevice::ReadOnly)) {
+        return {};
+    }
+    QJsonObject profile = QJsonDocument::fromJson(from.readAll()).object();
+    profile[QStringLiteral("launch_us")] = 75.0;
+    const QString path = folder + QStringLiteral("/slow.json");
+    QFile to(path);
+    if (!to.open(QIODevice::WriteOnly)) {
+        return {};
+    }
+    to.write(QJsonDocument(profile).toJson());
+    return path;
+}
+
+double median(std::vector<double> values) {
+    std::sort(values.begin(), values.end());
+    return values.empty() ? 0 : values[values.size() / 2];
+}
+
+void waitFor(EngineController& engine, EngineController::State state) {
+    QEventLoop loop;
+    QObject::connect(&engine, &EngineController::stateChanged, &loop, [&] {
+        if (engine.state() == state) {
+            loop.quit();
+        }
+    });
+    if (engine.state() != state) {
+        loop.exec();
+    }
+}
+
+// Tokens per second by the wall clock, first token to last.
+double decode(MainWindow& window, int tokens) {
+    engine::GenerationRequest request;
+    request.messages = {{engine::Role::kUser, "Tell me a story about a fox and a farmer."}};
+    request.sampler.temperature = 1.0f;
+    request.sampler.seed = 7;
+    request.max_tokens = tokens;
+    QElapsedTimer clock;
+    qint64 first = -1, last = 0;
+    qint64 firstTokens = 0, lastTokens = 0;
+    const auto connection = QObject::connect(&window.engine(), &EngineController::streamed, &window,
+                                             [&](quint64, const StreamedText& piece) {
+                                                 last = clock.nsecsElapsed();
+                                                 lastTokens = piece.tokens;
+                                                 if (first < 0) {
+                                                     first = last;
+                                                     firstTokens = lastTokens;
+                                                 }
+                                             });
+    clock.start();
+    window.engine().generate(request);
+    waitFor(window.engine(), EngineController::State::Ready);
+    QObject::disconnect(connection);
+    return last > first ? static_cast<double>(lastTokens - firstTokens) * 1e9 / static_cast<double>(last - first) : 0;
+}
+
+void showPanels(MainWindow& window, bool shown) {
+    for (QDockWidget* dock : window.findChildren<QDockWidget*>()) {
+        dock->setFloating(shown);  // side by side: tabs would hide one another
+        dock->setVisible(shown);
+    }
+    for (int i = 0; i < 20; ++i) {
+        QCoreApplication::processEvents();
+    }
+}
+
+int argument(const QStringList& arguments, const QString& name, int otherwise) {
+    const qsizetype at = arguments.indexOf(name);
+    return at < 0 ? otherwise : arguments.value(at + 1).toInt();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const QTemporaryDir folder;
+    QSettings::setDefaultFormat(QSettings::IniFormat);
+    QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, folder.path());
+    QStandardPaths::setTestModeEnabled(true);
+    QApplication app(argc, argv);
+    const int pairs = argument(QApplication::arguments(), QStringLiteral("--pairs"), 7);
+    const int tokens = argument(QApplication::arguments(), QStringLiteral("--tokens"), 150);
+
+    MainWindow::Options options;
+    options.device = QStringLiteral("emulated:") + slowProfile(folder.path());
+    options.vramBytes = quint64{16} << 20;
+    MainWindow window([] { return engine::Session::create(); }, options);
+    window.resize(1280, 800);
+    window.show();
+    window.openModel(QStringLiteral(OFFSTAGE_SOURCE_DIR "/resources/demo-model"));
+    waitFor(window.engine(), EngineController::State::Ready);
+    decode(window, 20);  // warm
+
+    std::vector<double> open, closed;
+    for (int i = 0; i < pairs; ++i) {
+        for (const bool shown : {i % 2 == 0, i % 2 != 0}) {
+            showPanels(window, shown);
+            (shown ? open : closed).push_back(decode(window, tokens));
+        }
+    }
+    std::printf("tokens/s, median of %d: all panels open %.2f, all closed %.2f, ratio %.4f\n", pairs, median(open),
+                median(closed), median(open) / median(closed));
+    return 0;
+}

@@ -1,0 +1,124 @@
+// Drives the real window on the demo model and an emulated GPU, and saves pictures of it in use: the whole window, and
+// each panel beside the conversation. Run by resources/screenshots/make.
+//
+//   screenshots FOLDER THEME WxH LANGUAGE [PANEL ...]     without panels: all, and the window as it opens
+#include <cstdio>
+
+#include <QApplication>
+#include <QDir>
+#include <QDockWidget>
+#include <QElapsedTimer>
+#include <QEventLoop>
+#include <QSettings>
+#include <QStandardPaths>
+#include <QTemporaryDir>
+#include <QTimer>
+
+#include "ui/chat/chat_page.h"
+#include "ui/language.h"
+#include "ui/main_window.h"
+
+using namespace offstage;
+using namespace offstage::ui;
+
+namespace {
+
+void pass(int ms) {
+    QEventLoop loop;
+    QTimer::singleShot(ms, &loop, &QEventLoop::quit);
+    loop.exec();
+}
+
+void waitUntil(const std::function<bool()>& done, int ms = 60000) {
+    QElapsedTimer clock;
+    clock.start();
+    while (!done() && clock.elapsed() < ms) {
+        pass(20);
+    }
+}
+
+void ask(MainWindow& window, const QString& prompt) {
+    window.sendPrompt(prompt);
+    waitUntil([&] { return !window.chat().queue().isEmpty(); }, 2000);
+    waitUntil(
+        [&] { return window.chat().queue().isEmpty() && window.engine().state() == EngineController::State::Ready; });
+}
+
+bool save(MainWindow& window, const QString& file) {
+    pass(700);  // the panels' last look at the engine, and the last painting
+    const bool saved = window.grab().save(file);
+    std::printf("%s%s\n", qPrintable(file), saved ? "" : ": cannot be written");
+    return saved;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    qputenv("QT_QPA_PLATFORM", "offscreen");
+    const QTemporaryDir settings;
+    QSettings::setDefaultFormat(QSettings::IniFormat);
+    QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, settings.path());
+    QStandardPaths::setTestModeEnabled(true);
+    QApplication app(argc, argv);
+    const QStringList arguments = QApplication::arguments();
+    if (arguments.size() < 5) {
+        std::fprintf(stderr, "usage: screenshots FOLDER THEME WxH LANGUAGE [PANEL ...]\n");
+        return 2;
+    }
+    const QDir folder(arguments[1]);
+    const QString theme = arguments[2], size = arguments[3], language = arguments[4];
+    const QStringList wanted = arguments.mid(5);
+    speak(app, chosenLanguage(language));
+
+    MainWindow::Options options;
+    options.demoModel = QStringLiteral(OFFSTAGE_SOURCE_DIR "/resources/demo-model");
+    options.theme = themeFromName(theme);
+    options.device = DeviceChoices::demonstrationDevice();
+    options.vramBytes = DeviceChoices::kDemonstrationVram;
+    options.historyFolder = settings.path();
+    MainWindow window([] { return engine::Session::create(); }, options);
+    window.resize(size.section(u'x', 0, 0).toInt(), size.section(u'x', 1).toInt());
+    window.show();
+    window.openModel(options.demoModel);
+    waitUntil([&] { return window.engine().state() == EngineController::State::Ready; });
+
+    const auto name = [&](const QString& what) {
+        return folder.filePath(QStringLiteral("%1-%2-%3-%4.png").arg(what, theme, size, language));
+    };
+    bool saved = true;
+    if (wanted.isEmpty()) {
+        saved = save(window, name(QStringLiteral("start")));
+    }
+    Sampling sampling = window.chat().sampling();
+    sampling.sampler.seed = 11;
+    window.chat().setSampling(sampling);
+    ask(window, QStringLiteral("Tell me a story about a fox."));
+    ask(window, QStringLiteral("What is an expert?"));
+    ask(window, QStringLiteral("Show me a loop in Python."));
+    if (wanted.isEmpty()) {
+        saved = save(window, name(QStringLiteral("window"))) && saved;
+    }
+    // A token in the middle of the last answer, as a person picks one.
+    const QList<Message>& messages = window.conversation().messages();
+    if (!messages.isEmpty()) {
+        const MessageId answer = messages.last().id;
+        window.selection().selectToken(answer, window.tokenLog().tokenCount(answer) / 2);
+    }
+    for (QDockWidget* dock : window.findChildren<QDockWidget*>()) {
+        const QString panel = dock->objectName().chopped(4);
+        if (!wanted.isEmpty() && !wanted.contains(panel)) {
+            continue;
+        }
+        window.resetLayout();
+        for (QDockWidget* other : window.findChildren<QDockWidget*>()) {
+            other->setVisible(other == dock);
+        }
+        dock->raise();
+        const bool below = window.dockWidgetArea(dock) == Qt::BottomDockWidgetArea;
+        window.resizeDocks({dock}, {below ? window.height() / 2 : window.width() * 2 / 5},
+                           below ? Qt::Vertical : Qt::Horizontal);
+        pass(300);
+        saved = save(window, name(panel)) && saved;
+    }
+    return saved ? 0 : 1;
+}

@@ -1,0 +1,146 @@
+#pragma once
+// The fake engine with re-plans: previews and moves as a test says, on top of the scripted session.
+
+#include <functional>
+#include <mutex>
+#include <vector>
+
+#include "tests/ui/fake_session.h"
+
+namespace offstage::test {
+
+// What a test sets and reads; any thread.
+struct ReplanStage {
+    std::mutex mutex;
+    std::string previewProblem;  // empty: there is a preview
+    bool finishes = true;        // false: a re-plan stays under way until it is cancelled or this turns true
+    std::string failure;         // of a re-plan; empty: it is done
+    int previews = 0;
+    std::vector<engine::ReplanRequest> requests;
+};
+
+class ReplanSession : public engine::Session {
+  public:
+    ReplanSession(std::shared_ptr<Stage> stage, std::shared_ptr<ReplanStage> replans)
+        : m_inner(makeFakeSession(std::move(stage))), m_stage(std::move(replans)) {}
+
+    engine::ModelSummary load(const engine::LoadRequest& request, const engine::LoadProgressFn& progress,
+                              std::stop_token stop) override {
+        engine::ModelSummary model = m_inner->load(request, progress, stop);
+        const std::lock_guard lock(m_stage->mutex);
+        m_reports.clear();
+        model.device = "cuda:0";
+        model.device_name = "Scripted GPU";
+        model.vram_budget_bytes = m_vram = std::uint64_t{6} << 30;
+        model.ram_budget_bytes = m_ram = std::uint64_t{20} << 30;
+        model.max_context = 32768;
+        return model;
+    }
+    void unload() override { m_inner->unload(); }
+    bool is_loaded() const override { return m_inner->is_loaded(); }
+    std::int64_t count_tokens(const std::vector<engine::ChatMessage>& messages) const override {
+        return m_inner->count_tokens(messages);
+    }
+    engine::GenerationResult generate(const engine::GenerationRequest& request, const engine::TextDeltaFn& onDelta,
+                                      std::stop_token stop) override {
+        engine::GenerationResult result = m_inner->generate(request, onDelta, stop);
+        for (std::size_t i = 1; i < result.tokens.size(); ++i) {
+            result.device.steps_s.push_back(0.010F + 0.001F * static_cast<float>(i % 10));
+        }
+        result.device.hit_rate = 0.75;
+        result.device.bytes_copied = 5'000'000;
+        result.device.mean_bits = 16;
+        result.device.decode_policy = "balanced";
+        return result;
+    }
+    void reset_conversation() override { m_inner->reset_conversation(); }
+    engine::Snapshot snapshot() const override {
+        engine::Snapshot snapshot = m_inner->snapshot();
+        const std::lock_guard lock(m_stage->mutex);
+        snapshot.vram.total = std::uint64_t{12} << 30;
+        snapshot.vram.others = std::uint64_t{1} << 30;
+        snapshot.vram.budget = m_vram;
+        snapshot.vram.dense = std::uint64_t{1} << 30;
+        snapshot.vram.kv_cache = std::uint64_t{512} << 20;
+        snapshot.vram.staging = std::uint64_t{128} << 20;
+        snapshot.vram.workspace = std::uint64_t{256} << 20;
+        snapshot.vram.experts[static_cast<std::size_t>(kernels::WeightType::kBf16)] = std::uint64_t{2} << 30;
+        snapshot.vram.experts[static_cast<std::size_t>(kernels::WeightType::kHqq4)] = std::uint64_t{1} << 30;
+        snapshot.ram.total = std::uint64_t{32} << 30;
+        snapshot.ram.others = std::uint64_t{5} << 30;
+        snapshot.ram.budget = m_ram;
+        snapshot.ram.experts[static_cast<std::size_t>(kernels::WeightType::kBf16)] = std::uint64_t{14} << 30;
+        return snapshot;
+    }
+    void request_preview(const engine::ReplanRequest&, engine::PreviewFn done) override {
+        const std::lock_guard lock(m_stage->mutex);
+        ++m_stage->previews;
+        if (!m_stage->previewProblem.empty()) {
+            done(std::nullopt, m_stage->previewProblem);
+            return;
+        }
+        engine::ReplanPreview preview;
+        preview.plan.places.assign(64, engine::Place::kRam);
+        preview.tokens_per_s_before = 20;
+        preview.tokens_per_s_after = 31;
+        preview.ttft_s_before = 0.9;
+        preview.ttft_s_after = 0.6;
+        preview.hit_rate_before = 0.5;
+        preview.hit_rate_after = 0.8;
+        preview.bytes_to_move = 3'000'000'000;
+        preview.seconds = 1.5;
+        preview.mean_bits_before = preview.mean_bits_after = 16;
+        done(preview, "");
+    }
+    std::uint64_t replan(const engine::ReplanRequest& request) override {
+        const std::lock_guard lock(m_stage->mutex);
+        m_stage->requests.push_back(request);
+        engine::ReplanReport& report = m_reports.emplace_back();
+        report.id = m_reports.size();
+        report.state = engine::ReplanState::kMoving;
+        report.requested = 40;
+        report.visible = 12;
+        report.bytes_requested = 3'000'000'000;
+        report.bytes_moved = 900'000'000;
+        return report.id;
+    }
+    void cancel_replan() override {
+        const std::lock_guard lock(m_stage->mutex);
+        if (!m_reports.empty()) {
+            m_reports.back().state = engine::ReplanState::kCancelled;
+        }
+    }
+    std::vector<engine::ReplanReport> replans() const override {
+        const std::lock_guard lock(m_stage->mutex);
+        return m_reports;
+    }
+    void advance(std::stop_token) override {
+        const std::lock_guard lock(m_stage->mutex);
+        if (m_reports.empty() || m_reports.back().state != engine::ReplanState::kMoving || !m_stage->finishes) {
+            return;
+        }
+        engine::ReplanReport& report = m_reports.back();
+        report.problem = m_stage->failure;
+        if (!report.problem.empty()) {
+            report.state = engine::ReplanState::kFailed;
+            return;
+        }
+        const engine::ReplanRequest& asked = m_stage->requests[report.id - 1];
+        m_vram = asked.vram_bytes.value_or(m_vram);
+        m_ram = asked.ram_bytes.value_or(m_ram);
+        report.state = engine::ReplanState::kDone;
+        report.visible = report.requested;
+        report.bytes_moved = report.bytes_requested;
+        report.seconds = 1.5;
+        report.resident_experts = 24;
+        report.mean_bits = 16;
+    }
+
+  private:
+    std::unique_ptr<engine::Session> m_inner;
+    std::shared_ptr<ReplanStage> m_stage;
+    std::vector<engine::ReplanReport> m_reports;
+    std::uint64_t m_vram = 0, m_ram = 0;
+};
+
+}  // namespace offstage::test

@@ -1,0 +1,405 @@
+// The list of messages: only what is near has widgets, what is looked at stays where it is, and what one can do with
+// it.
+#include <algorithm>
+#include <ctime>
+#include <random>
+#include <vector>
+
+#include <QClipboard>
+#include <QLineEdit>
+#include <QPlainTextEdit>
+#include <QScrollBar>
+#include <QSignalSpy>
+#include <QToolButton>
+#include <QWheelEvent>
+
+#include "tests/ui/window_fixture.h"
+#include "ui/chat/conversation_find.h"
+#include "ui/chat/conversation_view.h"
+#include "ui/chat/find_bar.h"
+#include "ui/chat/message_editor.h"
+#include "ui/chat/message_widget.h"
+
+using namespace offstage;
+using namespace offstage::ui;
+
+namespace {
+
+double threadCpuMs() {
+    timespec t{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return 1000.0 * static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) / 1e6;
+}
+
+QList<Message> conversation(int count) {
+    const QString answer = QString::fromStdString(test::longAnswer(400));
+    QList<Message> messages;
+    for (int i = 0; i < count; ++i) {
+        Message message;
+        message.id = static_cast<MessageId>(i + 1);
+        message.kind = i % 2 == 0 ? Message::Kind::Prompt : Message::Kind::Answer;
+        message.text = i % 2 == 0 ? QStringLiteral("Prompt %1, with a few words of its own").arg(i)
+                                  : QStringLiteral("Answer %1.\n\n").arg(i) + answer.left(100 + i * 37 % 1500);
+        message.author = QStringLiteral("model");
+        if (i % 2 == 1) {
+            message.figures = AnswerFigures{0.12, 37.5, 34, 0, 120};
+        }
+        messages.append(message);
+    }
+    return messages;
+}
+
+struct Shown {
+    explicit Shown(QList<Message> messages, QSize size = {900, 700}) {
+        model.reset(std::move(messages));
+        view = std::make_unique<ConversationView>(model);
+        view->resize(size);
+        view->show();
+        QApplication::setActiveWindow(view.get());
+        settle();
+    }
+    static void settle() {
+        for (int i = 0; i < 5; ++i) {
+            QCoreApplication::processEvents();
+        }
+    }
+    QScrollBar& bar() const { return *view->verticalScrollBar(); }
+    int topOf(MessageId id) const {
+        const MessageWidget* widget = view->messageWidget(id);
+        return widget ? widget->y() : -100'000;
+    }
+    // The first message whose top shows.
+    MessageId firstShown() const {
+        for (const Message& message : model.messages()) {
+            const MessageWidget* widget = view->messageWidget(message.id);
+            if (widget && widget->y() >= 0) {
+                return message.id;
+            }
+        }
+        return 0;
+    }
+    QToolButton* button(MessageId id, const QString& name) const {
+        for (auto* one : view->messageWidget(id)->findChildren<QToolButton*>()) {
+            if (one->accessibleName().startsWith(name)) {
+                return one;
+            }
+        }
+        return nullptr;
+    }
+
+    ConversationModel model;
+    std::unique_ptr<ConversationView> view;
+};
+
+}  // namespace
+
+class TestChatView : public QObject {
+    Q_OBJECT
+
+  private Q_SLOTS:
+    void tenThousandMessages_openWithAFewWidgets() {
+        QList<Message> messages = conversation(10'000);
+        Shown s({});
+        const double before = threadCpuMs();
+        s.model.reset(messages);
+        s.view->grab();
+        const double opened = threadCpuMs() - before;
+        QVERIFY2(s.view->widgetCount() < 40, qPrintable(QString::number(s.view->widgetCount())));
+        QVERIFY(s.bar().maximum() > 1'000'000);
+        QCOMPARE(s.bar().value(), s.bar().maximum());
+        QVERIFY(s.view->messageWidget(10'000));
+        QVERIFY(!s.view->messageWidget(1));
+
+        std::vector<double> frames;
+        for (int step = 0; step < 300; ++step) {
+            const double begin = threadCpuMs();
+            s.bar().setValue(s.bar().value() - (step % 3 == 2 ? 700 : 120));
+            QCoreApplication::processEvents();
+            frames.push_back(threadCpuMs() - begin);
+        }
+        std::sort(frames.begin(), frames.end());
+        qInfo(
+            "10,000 messages: opened in %.1f ms of CPU; a step of scrolling: median %.2f, 99 %% %.2f, longest %.2f ms",
+            opened, frames[frames.size() / 2], frames[frames.size() * 99 / 100], frames.back());
+        QVERIFY(s.view->widgetCount() < 60);
+        QVERIFY(s.view->documentCount() < 400);
+    }
+
+    void scrolling_whatShows_movesByWhatWasAsked() {
+        Shown s(conversation(400));
+        for (int step = 0; step < 60; ++step) {
+            const MessageId id = s.firstShown();
+            QVERIFY(id != 0);
+            const int before = s.topOf(id);
+            s.bar().setValue(s.bar().value() - 90);
+            QCOMPARE(s.topOf(id), before + 90);
+            Shown::settle();
+            QCOMPARE(s.topOf(id), before + 90);  // and estimates that are corrected later do not move it
+        }
+    }
+
+    void resized_theTopMessage_staysAtTheTop() {
+        Shown s(conversation(400));
+        s.bar().setValue(s.bar().maximum() / 2);
+        Shown::settle();
+        const int value = s.bar().value();
+        const MessageId id = s.firstShown();
+        s.view->resize(500, 700);
+        Shown::settle();
+        QVERIFY(s.bar().value() != value);
+        QVERIFY(s.view->messageWidget(id));
+        QVERIFY2(std::abs(s.topOf(id)) < 2000, qPrintable(QString::number(s.topOf(id))));
+    }
+
+    void keys_homeEndAndPages_scroll() {
+        Shown s(conversation(200));
+        s.view->setFocus();
+        QTest::keyClick(s.view.get(), Qt::Key_Home);
+        QCOMPARE(s.bar().value(), 0);
+        QVERIFY(s.view->messageWidget(1));
+        QCOMPARE(s.view->messageWidget(1)->body().accessibleName(), QStringLiteral("Your message"));
+        QTest::keyClick(s.view.get(), Qt::Key_PageDown);
+        QCOMPARE(s.bar().value(), s.view->viewport()->height());
+        QTest::keyClick(s.view.get(), Qt::Key_PageUp);
+        QCOMPARE(s.bar().value(), 0);
+        QTest::keyClick(s.view.get(), Qt::Key_End);
+        QVERIFY(s.view->followsEnd());
+        QCOMPARE(s.bar().value(), s.bar().maximum());
+    }
+
+    void tab_goesThroughTheMessagesInOrder() {
+        Shown s(conversation(30));
+        s.bar().setValue(0);
+        Shown::settle();
+        s.view->scrollToEnd();
+        Shown::settle();
+        QVERIFY(s.view->messageWidget(28));
+        s.view->messageWidget(28)->body().setFocus();
+        int last = s.view->messageWidget(28)->y() + s.bar().value();
+        int moved = 0;
+        for (int i = 0; i < 12 && s.view->isAncestorOf(QApplication::focusWidget()); ++i) {
+            QTest::keyClick(QApplication::focusWidget(), Qt::Key_Tab);
+            const QWidget* now = QApplication::focusWidget();
+            if (!now || now == s.view.get() || !s.view->viewport()->isAncestorOf(now)) {
+                break;
+            }
+            const int y = now->mapTo(s.view->viewport(), QPoint()).y() + s.bar().value();
+            QVERIFY(i == 0 || y >= last);
+            last = y;
+            ++moved;
+        }
+        QVERIFY(moved >= 4);
+    }
+
+    void selection_farAway_isKept() {
+        Shown s(conversation(300));
+        MessageBody& body = s.view->messageWidget(300)->body();
+        body.setFocus();
+        body.selectAll();
+        const QString text = body.selectedText();
+        s.bar().setValue(0);
+        Shown::settle();
+        QVERIFY(s.view->messageWidget(300));
+        QCOMPARE(s.view->messageWidget(300)->body().selectedText(), text);
+    }
+
+    void stream_whileScrolledAway_changesNothingThatShows() {
+        QList<Message> messages = conversation(100);
+        messages.last().state = Message::State::Streaming;
+        Shown s(messages);
+        s.bar().setValue(300);
+        Shown::settle();
+        const MessageId id = s.firstShown();
+        const int top = s.topOf(id);
+        const int value = s.bar().value();
+        const int maximum = s.bar().maximum();
+        for (int i = 0; i < 40; ++i) {
+            s.model.appendText(100, QStringLiteral("More text of the answer, a line of it.\n\n"));
+        }
+        QTRY_VERIFY(s.bar().maximum() > maximum + 200);
+        QCOMPARE(s.topOf(id), top);
+        QCOMPARE(s.bar().value(), value);
+        s.view->scrollToEnd();
+        Shown::settle();
+        QTRY_VERIFY(s.view->messageWidget(100)->body().plainText().trimmed().endsWith(QStringLiteral("a line of it.")));
+    }
+
+    void rows_changing_anyWay_areShownAsTheyAre() {
+        Shown s(conversation(60));
+        std::mt19937 random(3);
+        for (int i = 0; i < 200; ++i) {
+            const int n = s.model.rowCount();
+            const auto id = [&] {
+                return s.model.messages()[static_cast<int>(random() % static_cast<unsigned>(n))].id;
+            };
+            switch (random() % 6) {
+                case 0:
+                    s.model.append(conversation(2)[static_cast<int>(random() % 2)]);
+                    break;
+                case 1:
+                    if (n > 20) {
+                        s.model.remove(id());
+                    }
+                    break;
+                case 2:
+                    s.model.appendText(id(), QStringLiteral("\n\nadded **text**"));
+                    break;
+                case 3:
+                    s.model.edit(id(), [](Message& m) { m.text = QStringLiteral("changed"); });
+                    break;
+                case 4:
+                    s.bar().setValue(static_cast<int>(random() % static_cast<unsigned>(s.bar().maximum() + 1)));
+                    break;
+                default:
+                    s.view->resize(400 + static_cast<int>(random() % 900), 300 + static_cast<int>(random() % 600));
+                    break;
+            }
+            if (random() % 4 == 0) {
+                QCoreApplication::processEvents();
+            }
+        }
+        QTRY_VERIFY([&s] {
+            for (const Message& message : s.model.messages()) {
+                const MessageWidget* widget = s.view->messageWidget(message.id);
+                if (widget && widget->body().source() != message.text) {
+                    return false;
+                }
+            }
+            return true;
+        }());
+        int bottom = -1'000'000;
+        for (const Message& message : s.model.messages()) {
+            if (const MessageWidget* widget = s.view->messageWidget(message.id)) {
+                QVERIFY(widget->y() > bottom);
+                bottom = widget->geometry().bottom();
+            }
+        }
+    }
+
+    void branches_buttonsAskForTheirNeighbours() {
+        QList<Message> messages = conversation(4);
+        messages[3].branch = 1;
+        messages[3].branches = 3;
+        Shown s(messages);
+        QSignalSpy asked(s.view.get(), &ConversationView::branchRequested);
+        QTest::mouseClick(s.button(4, QStringLiteral("The branch before")), Qt::LeftButton);
+        QTest::mouseClick(s.button(4, QStringLiteral("The next branch")), Qt::LeftButton);
+        QCOMPARE(asked.size(), 2);
+        QCOMPARE(asked[0], (QVariantList{QVariant::fromValue<MessageId>(4), 0}));
+        QCOMPARE(asked[1], (QVariantList{QVariant::fromValue<MessageId>(4), 2}));
+        QVERIFY(!s.button(2, QStringLiteral("The next branch")));
+    }
+
+    void answer_buttons_askForWhatTheySay() {
+        QList<Message> messages = conversation(4);
+        messages[3].state = Message::State::Stopped;
+        Shown s(messages);
+        QSignalSpy again(s.view.get(), &ConversationView::regenerateRequested);
+        QSignalSpy more(s.view.get(), &ConversationView::continueRequested);
+        QSignalSpy timeline(s.view.get(), &ConversationView::tokenTimelineRequested);
+        QVERIFY(!s.button(2, QStringLiteral("Answer again")));  // not under the mouse, no focus
+        s.view->messageWidget(2)->body().setFocus(Qt::TabFocusReason);
+        QVERIFY(s.button(2, QStringLiteral("Answer again"))->isVisible());
+        QVERIFY(!s.button(2, QStringLiteral("Continue"))->isVisible());  // it is complete
+        QTest::mouseClick(s.button(4, QStringLiteral("Answer again")), Qt::LeftButton);
+        QTest::mouseClick(s.button(4, QStringLiteral("Continue")), Qt::LeftButton);
+        QTest::mouseClick(s.button(4, QStringLiteral("Figures")), Qt::LeftButton);
+        QCOMPARE(again.size(), 1);
+        QCOMPARE(more.size(), 1);
+        QCOMPARE(timeline.size(), 1);
+        QCOMPARE(timeline[0][0].value<MessageId>(), MessageId(4));
+    }
+
+    void edit_ctrlEnterSends_escLeaves() {
+        Shown s(conversation(4));
+        QSignalSpy edited(s.view.get(), &ConversationView::promptEdited);
+        s.view->startEditing(3);
+        MessageWidget* widget = s.view->messageWidget(3);
+        QVERIFY(widget->editor());
+        QTest::keyClicks(&widget->editor()->edit(), QStringLiteral(" more"));
+        QTest::keyClick(&widget->editor()->edit(), Qt::Key_Escape);
+        QVERIFY(!widget->editor());
+        QVERIFY(edited.isEmpty());
+        s.view->startEditing(3);
+        QTest::keyClicks(&widget->editor()->edit(), QStringLiteral(" now"));
+        QTest::keyClick(&widget->editor()->edit(), Qt::Key_Return, Qt::ControlModifier);
+        QCOMPARE(edited.size(), 1);
+        QCOMPARE(edited[0][1].toString(), s.model.find(3)->text + QStringLiteral(" now"));
+        QVERIFY(!widget->editor());
+        s.view->startEditing(3);
+        s.bar().setValue(0);
+        QTest::keyClick(&s.view->messageWidget(3)->editor()->edit(), Qt::Key_Return, Qt::ControlModifier);
+        QCOMPARE(edited.size(), 1);  // nothing was changed
+    }
+
+    void find_farRows_areFoundMarkedAndShown() {
+        QList<Message> messages = conversation(2000);
+        messages[7].text += QStringLiteral("\n\nA **Needle** in it");
+        messages[1500].text = QStringLiteral("needle needle");
+        Shown s(messages);
+        ConversationFind find(s.model);
+        QWidget window;
+        FindBar bar(find, *s.view, &window);
+        window.show();
+        bar.start();
+        QTest::keyClicks(&bar.edit(), QStringLiteral("needle"));
+        QCOMPARE(find.count(), 3);
+        QVERIFY(bar.countText().endsWith(QStringLiteral("3")));
+        QVERIFY(s.view->messageWidget(1501));  // the last one is shown first
+        QVERIFY(std::abs(s.topOf(1501) - 300) < 400);
+        QTest::keyClick(&bar.edit(), Qt::Key_Return);
+        const MessageWidget* widget = s.view->messageWidget(8);
+        QVERIFY(widget);
+        const int y = widget->y() + widget->yOfSource(s.model.find(8)->text.indexOf(QStringLiteral("Needle")));
+        QVERIFY2(y >= 0 && y < s.view->viewport()->height(), qPrintable(QString::number(y)));
+        s.model.remove(1501);
+        QTRY_COMPARE(find.count(), 1);
+        QTest::keyClick(&bar.edit(), Qt::Key_Escape);
+        QVERIFY(!bar.isVisible());
+        QCOMPARE(find.count(), 0);
+    }
+
+    void find_inTheWindow_opensWithItsShortcut() {
+        test::WindowFixture f;
+        f.openAndWait();
+        f.ask(QStringLiteral("hi"));
+        QTRY_COMPARE(f.last().state, Message::State::Done);
+        QTest::keyClick(f.window.get(), Qt::Key_F, Qt::ControlModifier);
+        QVERIFY(f.window->page().findBar().isVisible());
+        QTest::keyClicks(&f.window->page().findBar().edit(), QStringLiteral("fake ENGINE"));
+        QCOMPARE(f.window->page().findBar().countText(), QStringLiteral("1 / 1"));
+        QTest::keyClick(&f.window->page().findBar().edit(), Qt::Key_Escape);
+        QVERIFY(!f.window->page().findBar().isVisible());
+    }
+
+    void tokens_underlined_surviveScrollingAway() {
+        Shown s(conversation(300));
+        const QImage plain = s.view->messageWidget(300)->grab().toImage();
+        s.view->underlineTokens(300, {{0, 6}});
+        QVERIFY(s.view->messageWidget(300)->grab().toImage() != plain);
+        s.bar().setValue(0);
+        Shown::settle();
+        QVERIFY(!s.view->messageWidget(300));
+        s.view->scrollToEnd();
+        Shown::settle();
+        QVERIFY(s.view->messageWidget(300)->grab().toImage() != plain);
+        s.view->underlineTokens(300, {});
+        QCOMPARE(s.view->messageWidget(300)->grab().toImage(), plain);
+    }
+
+    void wheel_overAMessage_scrollsTheConversation() {
+        Shown s(conversation(100));
+        const int before = s.bar().value();
+        const QPointF at(400, 300);
+        QWheelEvent wheel(at, s.view->viewport()->mapToGlobal(at), {}, {0, 120}, Qt::NoButton, Qt::NoModifier,
+                          Qt::NoScrollPhase, false);
+        // A message leaves it alone, so that it goes on to the viewport: Qt passes on only what a mouse has sent.
+        QApplication::sendEvent(&s.view->messageWidget(100)->body(), &wheel);
+        QVERIFY(!wheel.isAccepted());
+        QApplication::sendEvent(s.view->viewport(), &wheel);
+        QVERIFY(s.bar().value() < before);
+    }
+};
+
+OFFSTAGE_UI_TEST_MAIN(TestChatView)
+#include "tst_chat_view.moc"

@@ -1,0 +1,496 @@
+// The panels Budget, Log and Benchmark on a scripted engine; what they write to files.
+
+#include <QAbstractItemModelTester>
+#include <QComboBox>
+#include <QDockWidget>
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QLineEdit>
+#include <QMainWindow>
+#include <QPlainTextEdit>
+#include <QProgressBar>
+#include <QPushButton>
+#include <QSignalSpy>
+#include <QSpinBox>
+#include <QTableView>
+#include <QTemporaryDir>
+
+#include "tests/ui/replan_session.h"
+#include "tests/ui/window_fixture.h"
+#include "ui/panels/benchmark_panel.h"
+#include "ui/panels/budget_panel.h"
+#include "ui/panels/log_panel.h"
+#include "ui/plot/bar_plot.h"
+#include "ui/plot/stacked_bar.h"
+#include "ui/theme.h"
+#include "ui/widgets/value_slider.h"
+
+using namespace offstage;
+using namespace offstage::test;
+using namespace offstage::ui;
+
+namespace {
+
+constexpr quint64 kGiB = quint64{1} << 30;
+
+// An engine with a model, and whatever panel looks at it.
+struct Bench {
+    std::shared_ptr<Stage> stage = std::make_shared<Stage>();
+    std::shared_ptr<ReplanStage> replans = std::make_shared<ReplanStage>();
+    EngineController engine{[s = stage, r = replans] { return std::make_unique<ReplanSession>(s, r); }};
+
+    void open() {
+        engine::LoadRequest request;
+        request.model = "/models/fake-moe";
+        engine.openModel(request);
+        QTRY_COMPARE(engine.state(), EngineController::State::Ready);
+    }
+    void with(const std::function<void(ReplanStage&)>& change) {
+        const std::lock_guard lock(replans->mutex);
+        change(*replans);
+    }
+    ~Bench() { engine.shutdown(); }
+};
+
+// For a person's eyes: OFFSTAGE_PICTURES names a folder.
+void picture(QWidget& widget, const QString& name) {
+    const QString folder = qEnvironmentVariable("OFFSTAGE_PICTURES");
+    if (folder.isEmpty()) {
+        return;
+    }
+    for (const Theme theme : {Theme::Light, Theme::Dark}) {
+        applyTheme(*qApp, theme);
+        for (const int width : {360, 900}) {
+            widget.resize(width, 640);
+            QCoreApplication::processEvents();
+            widget.grab().save(QStringLiteral("%1/%2-%3-%4.png").arg(folder, name, nameOf(theme)).arg(width));
+        }
+    }
+    applyTheme(*qApp, Theme::Light);
+}
+
+// Every control a person can reach has a name for screen readers.
+QStringList namelessControls(const QWidget& root) {
+    QStringList missing;
+    for (const QWidget* w : root.findChildren<QWidget*>()) {
+        const bool control =
+            qobject_cast<const QComboBox*>(w) != nullptr || qobject_cast<const QSlider*>(w) != nullptr ||
+            qobject_cast<const QAbstractSpinBox*>(w) != nullptr || qobject_cast<const QTableView*>(w) != nullptr ||
+            qobject_cast<const QPlainTextEdit*>(w) != nullptr;
+        const bool button = qobject_cast<const QPushButton*>(w) != nullptr;
+        if ((control && w->accessibleName().isEmpty()) ||
+            (button && qobject_cast<const QPushButton*>(w)->text().isEmpty() && w->accessibleName().isEmpty())) {
+            missing << QString::fromLatin1(w->metaObject()->className());
+        }
+        if (button && w->toolTip().isEmpty() && qobject_cast<const QPushButton*>(w)->isEnabled()) {
+            missing << QStringLiteral("tip of ") + qobject_cast<const QPushButton*>(w)->text();
+        }
+    }
+    return missing;
+}
+
+}  // namespace
+
+class TestPanels2 : public QObject {
+    Q_OBJECT
+
+  private Q_SLOTS:
+    // ---- budget
+    void budget_withoutModelSaysWhatToDo() {
+        Bench bench;
+        BudgetPanel panel(bench.engine);
+        QVERIFY(panel.emptyText().contains(QStringLiteral("Open a model")));
+        QVERIFY(!panel.applyButton().isEnabled());
+    }
+
+    void budget_showsBothMemories() {
+        Bench bench;
+        BudgetPanel panel(bench.engine);
+        bench.open();
+        panel.show();
+        QTRY_COMPARE(panel.bars().rows().size(), std::size_t{2});
+        QVERIFY(panel.emptyText().isEmpty());
+        const StackedBar::Row vram = panel.bars().rows().front();
+        QCOMPARE(vram.total, 12.0 * static_cast<double>(kGiB));
+        QCOMPARE(vram.budget, 6.0 * static_cast<double>(kGiB));
+        QCOMPARE(vram.parts.size(), std::size_t{7});  // dense, two formats of experts, KV, staging, workspace, others
+        QCOMPARE(panel.form().vram().bytes(), 6 * kGiB);
+        QCOMPARE(panel.form().ram().bytes(), 20 * kGiB);
+        QCOMPARE(panel.form().vram().highest(), 11.0 * static_cast<double>(kGiB));  // what others leave
+        QCOMPARE(namelessControls(panel), QStringList());
+        picture(panel, QStringLiteral("budget-rest"));
+    }
+
+    void budget_previewsOnceWhenTheSliderRests_thenAppliesAndUndoes() {
+        Bench bench;
+        BudgetPanel panel(bench.engine);
+        bench.open();
+        panel.show();
+        QTRY_COMPARE(panel.form().vram().bytes(), 6 * kGiB);
+        QVERIFY(!panel.applyButton().isEnabled());
+        panel.form().vram().spin().setFocus();
+        for (int i = 0; i < 4; ++i) {
+            QTest::keyClick(&panel.form().vram().spin(), Qt::Key_Up);
+        }
+        QTRY_VERIFY(!panel.previewText().isEmpty());
+        bench.with([](ReplanStage& s) { QCOMPARE(s.previews, 1); });
+        QVERIFY(panel.previewText().contains(QStringLiteral("20.0 -> 31.0")));
+        QVERIFY(panel.previewText().contains(QStringLiteral("3.0 GB to move")));
+        bench.with([](ReplanStage& s) { QVERIFY(s.requests.empty()); });
+        QVERIFY(panel.applyButton().isEnabled());
+        picture(panel, QStringLiteral("budget-preview"));
+
+        QTest::mouseClick(&panel.applyButton(), Qt::LeftButton);
+        QTRY_VERIFY(panel.notice().contains(QStringLiteral("In force")));
+        QCOMPARE(panel.inForce().vramBytes, 7 * kGiB);
+        bench.with([](ReplanStage& s) {
+            QCOMPARE(s.requests.size(), std::size_t{1});
+            QCOMPARE(s.requests[0].vram_bytes.value_or(0), 7 * kGiB);
+            QVERIFY(!s.requests[0].ram_bytes && !s.requests[0].context && !s.requests[0].quality);
+        });
+        QVERIFY(panel.undoButton().isEnabled());
+        QTest::mouseClick(&panel.undoButton(), Qt::LeftButton);
+        QTRY_COMPARE(panel.inForce().vramBytes, 6 * kGiB);
+        QTRY_VERIFY(!panel.undoButton().isEnabled());
+        QCOMPARE(panel.form().vram().bytes(), 6 * kGiB);
+    }
+
+    void budget_cancelGoesBack() {
+        Bench bench;
+        bench.with([](ReplanStage& s) { s.finishes = false; });
+        BudgetPanel panel(bench.engine);
+        bench.open();
+        panel.show();
+        QTRY_COMPARE(panel.form().ram().bytes(), 20 * kGiB);
+        panel.form().ram().spin().setValue(10);
+        QTRY_VERIFY(panel.applyButton().isEnabled());
+        QTest::mouseClick(&panel.applyButton(), Qt::LeftButton);
+        QTRY_VERIFY(panel.cancelButton().isVisible());
+        QTRY_COMPARE(panel.progress().value(), 12);
+        QCOMPARE(panel.progress().maximum(), 40);
+        QVERIFY(!panel.applyButton().isEnabled());
+        picture(panel, QStringLiteral("budget-moving"));
+        QTest::mouseClick(&panel.cancelButton(), Qt::LeftButton);
+        QTRY_VERIFY(panel.notice().contains(QStringLiteral("Cancelled")));
+        QCOMPARE(panel.inForce().ramBytes, 20 * kGiB);
+        QVERIFY(!panel.undoButton().isEnabled());
+    }
+
+    void budget_problemStandsInline() {
+        Bench bench;
+        bench.with([](ReplanStage& s) { s.previewProblem = "The model does not fit in 1.0 MiB of VRAM."; });
+        BudgetPanel panel(bench.engine);
+        bench.open();
+        panel.show();
+        QTRY_COMPARE(panel.form().vram().bytes(), 6 * kGiB);
+        panel.form().vram().spin().setValue(0.25);
+        QTRY_VERIFY(panel.problem().contains(QStringLiteral("does not fit")));
+        QVERIFY(!panel.applyButton().isEnabled());
+        QVERIFY(panel.previewText().isEmpty());
+        picture(panel, QStringLiteral("budget-problem"));
+        QTest::mouseClick(&panel.resetButton(), Qt::LeftButton);
+        QCOMPARE(panel.problem(), QString());
+        QCOMPARE(panel.form().vram().bytes(), 6 * kGiB);
+    }
+
+    void budget_failureKeepsWhatWas() {
+        Bench bench;
+        bench.with([](ReplanStage& s) { s.failure = "RAM had no room."; });
+        BudgetPanel panel(bench.engine);
+        bench.open();
+        panel.show();
+        QTRY_COMPARE(panel.form().vram().bytes(), 6 * kGiB);
+        panel.form().vram().spin().setValue(8);
+        QTRY_VERIFY(panel.applyButton().isEnabled());
+        QTest::mouseClick(&panel.applyButton(), Qt::LeftButton);
+        QTRY_COMPARE(panel.notice(), QStringLiteral("RAM had no room."));
+        QCOMPARE(panel.inForce().vramBytes, 6 * kGiB);
+    }
+
+    void quality_isAskedForAsChosen() {
+        Bench bench;
+        BudgetPanel panel(bench.engine);
+        bench.open();
+        panel.show();
+        QTRY_COMPARE(panel.form().vram().bytes(), 6 * kGiB);
+        const BudgetSetting before = panel.form().setting();
+        const auto choose = [&](int index) {
+            panel.form().quality().setCurrentIndex(index);
+            Q_EMIT panel.form().quality().activated(index);
+        };
+        choose(1);
+        panel.form().qualityValue().setValue(4.25);
+        engine::ReplanRequest request = changeBetween(before, panel.form().setting());
+        QVERIFY(request.quality && !request.experts && !request.vram_bytes);
+        QCOMPARE(request.quality->min_mean_bits, 4.25);
+        choose(2);
+        request = changeBetween(before, panel.form().setting());
+        QVERIFY(request.quality && request.quality->max_loss > 0);
+        choose(panel.form().quality().findData(static_cast<int>(kernels::WeightType::kHqq3)));
+        request = changeBetween(before, panel.form().setting());
+        QCOMPARE(request.experts.value_or(kernels::WeightType::kBf16), kernels::WeightType::kHqq3);
+        QVERIFY(!request.quality);
+    }
+
+    void slider_andSpinBoxAgree() {
+        ValueSlider slider(QStringLiteral("VRAM"));
+        slider.setByteRange(0, 16 * kGiB);
+        slider.setBytes(5'000'000'001);
+        QCOMPARE(slider.bytes(), quint64{5'000'000'001});  // nobody touched it: not rounded
+        QSignalSpy changed(&slider, &ValueSlider::changed);
+        slider.slider().setValue(500);
+        QCOMPARE(changed.size(), 1);
+        QCOMPARE(slider.bytes(), 8 * kGiB);
+        slider.spin().setValue(4);
+        QCOMPARE(slider.slider().value(), 250);
+        QCOMPARE(changed.size(), 2);
+        slider.setByteRange(0, kGiB);
+        QCOMPARE(slider.bytes(), kGiB);
+        QVERIFY(slider.spin().suffix().contains(QStringLiteral("MiB")));
+    }
+
+    // ---- log
+    void log_isAModelAndStaysBounded() {
+        EventLog log;
+        const QAbstractItemModelTester tester(&log, QAbstractItemModelTester::FailureReportingMode::QtTest);
+        for (int i = 0; i < EventLog::kMostRows + 5; ++i) {
+            log.append(LogKind::Note, QString::number(i));
+        }
+        QVERIFY(log.size() <= EventLog::kMostRows);
+        QCOMPARE(log.size() + log.dropped(), qint64{EventLog::kMostRows + 5});
+        QCOMPARE(log.at(log.size() - 1).text, QString::number(EventLog::kMostRows + 4));
+        QCOMPARE(log.at(0).text, QString::number(log.dropped()));
+    }
+
+    void log_filtersSearchesAndSaves() {
+        EventLog log;
+        LogPanel panel(log);
+        panel.show();
+        QCOMPARE(panel.connectionsText(), QStringLiteral("No outbound connections"));
+        log.append(LogKind::Load, QStringLiteral("Loading demo"));
+        log.append(LogKind::Problem, QStringLiteral("RAM is short"), QStringLiteral("arena: 12 bytes"));
+        log.append(LogKind::Decision, QStringLiteral("balanced is kept"));
+        QCOMPARE(panel.table().model()->rowCount(), 3);
+        panel.search().setText(QStringLiteral("ARENA short"));
+        QCOMPARE(panel.table().model()->rowCount(), 1);
+        panel.search().clear();
+        panel.kind().setCurrentIndex(panel.kind().findData(static_cast<int>(LogKind::Decision)));
+        QCOMPARE(panel.table().model()->rowCount(), 1);
+        panel.kind().setCurrentIndex(0);
+        QCOMPARE(namelessControls(panel), QStringList());
+        picture(panel, QStringLiteral("log"));
+
+        const QTemporaryDir folder;
+        QVERIFY(panel.save(folder.filePath(QStringLiteral("log.json"))));
+        QFile file(folder.filePath(QStringLiteral("log.json")));
+        QVERIFY(file.open(QIODevice::ReadOnly));
+        const QJsonObject json = QJsonDocument::fromJson(file.readAll()).object();
+        QCOMPARE(json[QStringLiteral("format")].toString(), QStringLiteral("offstage.log"));
+        QCOMPARE(json[QStringLiteral("entries")].toArray().size(), 3);
+        QCOMPARE(json[QStringLiteral("entries")][1][QStringLiteral("kind")].toString(), QStringLiteral("problem"));
+        QVERIFY(panel.save(folder.filePath(QStringLiteral("log.txt"))));
+        QString why;
+        QVERIFY(!panel.save(QStringLiteral("/nowhere/at/all/log.txt"), &why));
+        QVERIFY(why.contains(QStringLiteral("/nowhere/at/all")));
+        log.appendConnection(QStringLiteral("example.org"), QStringLiteral("an expert node"));
+        QVERIFY(!panel.connectionsText().startsWith(QStringLiteral("No")));
+    }
+
+    void log_followsTheEngine() {
+        Bench bench;
+        EventLog log;
+        log.follow(bench.engine);
+        bench.open();
+        QTRY_COMPARE(log.size(), 2);  // loading, loaded
+        engine::ReplanRequest request;
+        request.vram_bytes = 5 * kGiB;
+        bench.engine.replan(request);
+        QTRY_COMPARE(log.size(), 4);  // asked for, in force
+        QVERIFY(log.at(3).text.contains(QStringLiteral("in force")));
+        Script failing;
+        failing.loadError = engine::Error(engine::ErrorKind::kOutOfMemory, "RAM is short.", "12 bytes");
+        bench.stage->setScript(failing);
+        bench.engine.openModel({});
+        QTRY_COMPARE(log.at(log.size() - 1).kind, LogKind::Problem);
+        QCOMPARE(log.at(log.size() - 1).detail, QStringLiteral("12 bytes"));
+    }
+
+    // ---- benchmark
+    void benchmark_measuresAnswers() {
+        Bench bench;
+        BenchmarkPanel panel(bench.engine);
+        QVERIFY(panel.emptyText().contains(QStringLiteral("Open a model")));
+        bench.open();
+        panel.show();
+        engine::GenerationRequest request;
+        request.messages = {{engine::Role::kUser, "Hello"}};
+        QVERIFY(bench.engine.generate(request) != 0);
+        QTRY_COMPARE(panel.answers().rowCount(), 1);
+        const BenchmarkRun& run = panel.answers().runs().front();
+        QCOMPARE(run.tokensOut, qint64{11});
+        QCOMPARE(run.itlSeconds.size(), std::size_t{10});
+        QVERIFY(std::abs(run.itl(0.5) - 0.015) < 1.5e-3);
+        QVERIFY(run.itl(0.99) >= run.itl(0.95) && run.itl(0.95) > run.itl(0.5));
+        QVERIFY(panel.histogram().groupCount() > 0);
+        const QAbstractItemModelTester tester(&panel.answers(), QAbstractItemModelTester::FailureReportingMode::QtTest);
+        QCOMPARE(namelessControls(panel), QStringList());
+        picture(panel, QStringLiteral("benchmark-answers"));
+    }
+
+    void benchmark_runsAScenario() {
+        Bench bench;
+        BenchmarkPanel panel(bench.engine);
+        bench.open();
+        panel.show();
+        panel.showPage(BenchmarkPanel::Scenario);
+        panel.promptTokens().setValue(64);
+        panel.answerTokens().setValue(5);
+        panel.repeats().setValue(3);
+        QTest::mouseClick(&panel.runButton(), Qt::LeftButton);
+        QTRY_COMPARE(panel.scenarios().rowCount(), 3);
+        QTRY_VERIFY(!panel.runner().isRunning());
+        QCOMPARE(panel.answers().rowCount(), 0);  // these are no answers of the person's
+        const auto requests = bench.stage->requests();
+        QCOMPARE(requests.size(), std::size_t{3});
+        QVERIFY(requests[0].raw && requests[0].max_tokens == 5);
+        QVERIFY(requests[0].raw_prompt != requests[1].raw_prompt);
+        picture(panel, QStringLiteral("benchmark-scenario"));
+    }
+
+    void benchmark_comparesTwoPlansAndGoesBack() {
+        Bench bench;
+        BenchmarkPanel panel(bench.engine);
+        bench.open();
+        panel.show();
+        panel.showPage(BenchmarkPanel::Compare);
+        QTRY_COMPARE(panel.planB().vram().bytes(), 6 * kGiB);
+        panel.prompt().setPlainText(QStringLiteral("Tell me of the sea."));
+        QVERIFY(!panel.compareButton().isEnabled());  // the same plan twice says nothing
+        panel.planB().vram().spin().setValue(9);
+        QTRY_VERIFY(panel.compareButton().isEnabled());
+        QTest::mouseClick(&panel.compareButton(), Qt::LeftButton);
+        QTRY_COMPARE(panel.comparisons().size(), std::size_t{1});
+        QTRY_VERIFY(!panel.runner().isRunning());
+        bench.with([](ReplanStage& s) {
+            QCOMPARE(s.requests.size(), std::size_t{2});
+            QCOMPARE(s.requests[0].vram_bytes.value_or(0), 9 * kGiB);
+            QCOMPARE(s.requests[1].vram_bytes.value_or(0), 6 * kGiB);
+        });
+        const BenchmarkComparison& c = panel.comparisons().front();
+        QCOMPARE(c.a.setting.vramBytes, 6 * kGiB);
+        QCOMPARE(c.b.setting.vramBytes, 9 * kGiB);
+        QCOMPARE(c.a.text, c.b.text);
+        QCOMPARE(bench.stage->requests()[0].sampler.seed, bench.stage->requests()[1].sampler.seed);
+        QCOMPARE(settingInForce(bench.engine).vramBytes, 6 * kGiB);
+        picture(panel, QStringLiteral("benchmark-compare"));
+    }
+
+    void benchmark_cancelledComparisonPutsThePlanBack() {
+        Bench bench;
+        Script slow;
+        slow.answer = longAnswer(200);
+        slow.tokensPerSecond = 200;
+        bench.stage->setScript(slow);
+        BenchmarkPanel panel(bench.engine);
+        bench.open();
+        panel.show();
+        BenchmarkRunner::Comparison comparison;
+        comparison.prompt = QStringLiteral("x");
+        comparison.maxTokens = 20;
+        comparison.a = settingInForce(bench.engine);
+        comparison.b = comparison.a;
+        comparison.b.vramBytes = 9 * kGiB;
+        QSignalSpy ended(&panel.runner(), &BenchmarkRunner::ended);
+        int sent = 0;
+        connect(&panel.runner(), &BenchmarkRunner::progressed, &panel, [&](int done, int, const QString&) {
+            if (done == 2 && sent++ == 0) {  // plan B is in force and begins to answer
+                QMetaObject::invokeMethod(&panel.runner(), &BenchmarkRunner::cancel, Qt::QueuedConnection);
+            }
+        });
+        QVERIFY(panel.runner().runComparison(comparison));
+        QTRY_COMPARE(ended.size(), 1);
+        QCOMPARE(ended[0][0].toString(), QString());
+        QCOMPARE(settingInForce(bench.engine).vramBytes, 6 * kGiB);
+        QVERIFY(panel.comparisons().empty());
+    }
+
+    void export_saysAllThatAReaderNeeds() {
+        BenchmarkReport report = beginReport();
+        report.programVersion = QStringLiteral("1.2.3");
+        report.model.name = "demo, \"quoted\"";
+        report.model.emulated = true;
+        report.model.device = "emulated:t4";
+        report.fingerprint = QStringLiteral("00ff");
+        BenchmarkRun run;
+        run.label = QStringLiteral("a | pipe, a \"quote\"\nand a line");
+        run.time = QDateTime::fromMSecsSinceEpoch(0);
+        run.tokensIn = 5;
+        run.tokensOut = 3;
+        run.itlSeconds = {0.01, 0.02};
+        run.seed = 18'446'744'073'709'551'615ULL;
+        run.setting.vramBytes = kGiB;
+        run.text = QStringLiteral("answer");
+        report.answers = {run};
+        report.comparisons = {{QStringLiteral("prompt"), run, run}};
+
+        const QJsonObject json = QJsonDocument::fromJson(benchmarkJson(report)).object();
+        QCOMPARE(json[QStringLiteral("format")].toString(), QStringLiteral("offstage.benchmark"));
+        QCOMPARE(json[QStringLiteral("version")].toInt(), 1);
+        QCOMPARE(json[QStringLiteral("timing")].toString(), QStringLiteral("accounted"));
+        QCOMPARE(json[QStringLiteral("model")][QStringLiteral("fingerprint")].toString(), report.fingerprint);
+        const QJsonValue answer = json[QStringLiteral("answers")][0];
+        QCOMPARE(answer[QStringLiteral("itl_s")].toArray().size(), 2);
+        QCOMPARE(answer[QStringLiteral("seed")].toString(), QStringLiteral("18446744073709551615"));
+        QVERIFY(answer[QStringLiteral("text")].isUndefined());
+        QCOMPARE(json[QStringLiteral("comparisons")][0][QStringLiteral("a")][QStringLiteral("text")].toString(),
+                 QStringLiteral("answer"));
+        for (const char* key : {"program", "hardware", "plan", "budgets", "scenarios", "created"}) {
+            QVERIFY2(json.contains(QLatin1String(key)), key);
+        }
+
+        const QString csv = QString::fromUtf8(benchmarkCsv(report));
+        QVERIFY(csv.contains(QStringLiteral("\"a | pipe, a \"\"quote\"\"\nand a line\"")));
+        QCOMPARE(csv.count(QStringLiteral("\r\n")), 4);  // headings, an answer, two plans
+        const QString markdown = QString::fromUtf8(benchmarkMarkdown(report));
+        QVERIFY(markdown.contains(QStringLiteral("a \\| pipe")));
+        QVERIFY(markdown.contains(QStringLiteral("not measured")));
+
+        const QTemporaryDir folder;
+        for (const char* ending : {"csv", "json", "md"}) {
+            const QString path = folder.filePath(QStringLiteral("out.") + QLatin1String(ending));
+            QVERIFY(saveBenchmark(report, path));
+            QVERIFY(QFileInfo(path).size() > 100);
+        }
+        QString why;
+        QVERIFY(!saveBenchmark(report, QStringLiteral("/nowhere/at/all.csv"), &why));
+        QVERIFY(!why.isEmpty());
+    }
+
+    void pictures_areOfEachDock() {
+        QMainWindow window;
+        QList<QDockWidget*> docks;
+        for (const char* name : {"experts", "log panel"}) {
+            auto* dock = new QDockWidget(QLatin1String(name), &window);
+            dock->setObjectName(QLatin1String(name));
+            dock->setWidget(new QPushButton(QLatin1String(name)));
+            window.addDockWidget(Qt::RightDockWidgetArea, dock);
+            docks << dock;
+        }
+        window.tabifyDockWidget(docks[0], docks[1]);
+        window.show();
+        const QTemporaryDir folder;
+        const QStringList paths = savePanelPictures(docks, folder.path());
+        QCOMPARE(paths.size(), 2);
+        QVERIFY(paths[1].endsWith(QStringLiteral("log-panel.png")));
+        for (const QString& path : paths) {
+            QVERIFY(!QImage(path).isNull());
+        }
+        QString why;
+        QVERIFY(savePanelPictures(docks, QStringLiteral("/nowhere/at/all"), &why).isEmpty());
+        QVERIFY(!why.isEmpty());
+    }
+};
+
+OFFSTAGE_UI_TEST_MAIN(TestPanels2)
+#include "tst_panels2.moc"

@@ -1,0 +1,206 @@
+// Budget, What if and the fit view on the real engine and the demo model, with an emulated GPU.
+
+#include <QComboBox>
+#include <QLineEdit>
+#include <QProgressBar>
+#include <QPushButton>
+#include <QSignalSpy>
+#include <QTableWidget>
+
+#include "tests/ui/window_fixture.h"
+#include "ui/load/fit_view.h"
+#include "ui/load/open_model_dialog.h"
+#include "ui/panels/budget_panel.h"
+#include "ui/panels/profile_editor.h"
+#include "ui/panels/what_if_panel.h"
+#include "ui/plot/bar_plot.h"
+#include "ui/plot/line_plot.h"
+#include "ui/plot/stacked_bar.h"
+#include "ui/theme.h"
+#include "ui/widgets/value_slider.h"
+
+using namespace offstage;
+using namespace offstage::ui;
+
+namespace {
+
+constexpr quint64 kMiB = quint64{1} << 20;
+
+void picture(QWidget& widget, const QString& name) {
+    const QString folder = qEnvironmentVariable("OFFSTAGE_PICTURES");
+    if (folder.isEmpty()) {
+        return;
+    }
+    for (const Theme theme : {Theme::Light, Theme::Dark}) {
+        applyTheme(*qApp, theme);
+        for (const int width : {360, 900}) {
+            widget.resize(width, 760);
+            QCoreApplication::processEvents();
+            widget.grab().save(QStringLiteral("%1/%2-%3-%4.png").arg(folder, name, nameOf(theme)).arg(width));
+        }
+    }
+    applyTheme(*qApp, Theme::Light);
+}
+
+}  // namespace
+
+class TestPanels2Demo : public QObject {
+    Q_OBJECT
+
+    QTemporaryDir m_cache;
+    QString m_model = QStringLiteral(OFFSTAGE_SOURCE_DIR "/resources/demo-model");
+    std::unique_ptr<EngineController> m_engine;
+
+    engine::LoadRequest request(const std::string& device, quint64 vram) const {
+        engine::LoadRequest request;
+        request.model = m_model.toStdString();
+        request.device = device;
+        request.vram_bytes = vram;
+        request.context = 512;
+        request.cache_directory = request.quant_cache_directory = m_cache.path().toStdString();
+        return request;
+    }
+    void open(const engine::LoadRequest& request) {
+        m_engine->openModel(request);
+        QTRY_COMPARE_WITH_TIMEOUT(m_engine->state(), EngineController::State::Ready, 20'000);
+    }
+
+  private Q_SLOTS:
+    void initTestCase() {
+        if (!QFileInfo::exists(m_model + QStringLiteral("/config.json"))) {
+            QSKIP("the demo model is not in this tree");
+        }
+    }
+    void init() {
+        m_engine = std::make_unique<EngineController>([] { return engine::Session::create(); });
+    }
+    void cleanup() { m_engine.reset(); }
+
+    void budget_movesExpertsOfTheRealEngine() {
+        BudgetPanel panel(*m_engine);
+        panel.show();
+        open(request("emulated:rtx-3060-desktop", 16 * kMiB));
+        QTRY_COMPARE(panel.bars().rows().size(), std::size_t{2});
+        QVERIFY(panel.badge().contains(QStringLiteral("emulated")));
+        QCOMPARE(panel.form().vram().bytes(), 16 * kMiB);
+        panel.form().vram().spin().setValue(24);
+        QTRY_VERIFY_WITH_TIMEOUT(!panel.previewText().isEmpty(), 10'000);
+        QVERIFY(panel.previewText().contains(QStringLiteral("to move")));
+        picture(panel, QStringLiteral("demo-budget"));
+        QTest::mouseClick(&panel.applyButton(), Qt::LeftButton);
+        QTRY_VERIFY_WITH_TIMEOUT(panel.notice().contains(QStringLiteral("In force")), 10'000);
+        QCOMPARE(panel.inForce().vramBytes, 24 * kMiB);
+        QTRY_COMPARE(panel.snapshot().vram.budget, 24 * kMiB);
+        QTest::mouseClick(&panel.undoButton(), Qt::LeftButton);
+        QTRY_COMPARE_WITH_TIMEOUT(panel.inForce().vramBytes, 16 * kMiB, 10'000);
+        // Too little: the planner's own sentence, and no Apply.
+        panel.form().vram().spin().setValue(2);
+        QTRY_VERIFY_WITH_TIMEOUT(panel.problem().contains(QStringLiteral("does not fit")), 10'000);
+        QVERIFY(!panel.applyButton().isEnabled());
+    }
+
+    void budget_onTheCpuSaysWhyThereIsNoVram() {
+        BudgetPanel panel(*m_engine);
+        panel.show();
+        open(request("cpu", 0));
+        QTRY_COMPARE(panel.bars().rows().size(), std::size_t{1});
+        QVERIFY(!panel.form().vram().isEnabled());
+        QVERIFY(panel.form().vramReason().contains(QStringLiteral("CPU")));
+        QVERIFY(panel.badge().isEmpty());
+        panel.form().context().spin().setValue(768);
+        QTRY_VERIFY_WITH_TIMEOUT(!panel.previewText().isEmpty(), 10'000);
+        QTest::mouseClick(&panel.applyButton(), Qt::LeftButton);
+        QTRY_VERIFY_WITH_TIMEOUT(panel.notice().contains(QStringLiteral("In force")), 10'000);
+        QTRY_COMPARE(panel.snapshot().context_size, std::int64_t{768});
+        picture(panel, QStringLiteral("demo-budget-cpu"));
+    }
+
+    void fit_estimatesBeforeLoadingAndWhatItApprovesLoads() {
+        OpenModelDialog dialog(*m_engine);
+        dialog.show();
+        QVERIFY(!dialog.openButton().isEnabled());
+        dialog.view().setRequest(request("emulated:rtx-3060-desktop", 16 * kMiB));
+        QTRY_VERIFY_WITH_TIMEOUT(dialog.view().fits(), 10'000);
+        QVERIFY(dialog.openButton().isEnabled());
+        QCOMPARE(dialog.view().bars().rows().size(), std::size_t{2});
+        QVERIFY(dialog.view().verdict().startsWith(QStringLiteral("Fits")));
+        picture(dialog, QStringLiteral("open-model"));
+        const auto estimated = *dialog.view().estimate();
+        open(dialog.request());
+        QCOMPARE(m_engine->model()->resident_experts, estimated.resident);
+        QCOMPARE(m_engine->model()->vram_budget_bytes, 16 * kMiB);
+        const engine::FitHeld held = heldBy(*m_engine);
+        QVERIFY(held.ram_bytes > 10 * kMiB && held.device == "emulated:rtx-3060-desktop");
+    }
+
+    void fit_saysWhatIsShortAndOffersWhatFits() {
+        OpenModelDialog dialog(*m_engine);
+        dialog.show();
+        dialog.view().setRequest(request("emulated:rtx-3060-desktop", 4 * kMiB));
+        QTRY_VERIFY_WITH_TIMEOUT(!dialog.view().isEstimating(), 10'000);
+        QVERIFY(dialog.view().verdict().startsWith(QStringLiteral("Does not fit")));
+        QVERIFY(!dialog.openButton().isEnabled());
+        const auto buttons = dialog.view().changeButtons();
+        QVERIFY(!buttons.isEmpty());
+        picture(dialog, QStringLiteral("open-model-short"));
+        QTest::mouseClick(buttons.first(), Qt::LeftButton);
+        QTRY_VERIFY_WITH_TIMEOUT(dialog.view().fits(), 10'000);
+        open(dialog.request());
+    }
+
+    void fit_ofNoModelSaysSo() {
+        OpenModelDialog dialog(*m_engine);
+        dialog.show();
+        dialog.setModel(QStringLiteral("/nowhere/at/all"));
+        QTRY_VERIFY(dialog.view().verdict().contains(QStringLiteral("/nowhere/at/all")));
+        QVERIFY(!dialog.openButton().isEnabled());
+    }
+
+    void whatIf_forecastsAndCancels() {
+        WhatIfPanel panel(*m_engine);
+        panel.show();
+        QVERIFY(!panel.emptyText().isEmpty());
+        open(request("emulated:rtx-3060-desktop", 16 * kMiB));
+        QVERIFY(panel.emptyText().isEmpty());
+        QCOMPARE(panel.profile().currentData().toString(), QStringLiteral("rtx-3060-desktop"));
+        QTest::mouseClick(&panel.runButton(), Qt::LeftButton);
+        QVERIFY(panel.isRunning());
+        QTest::mouseClick(&panel.cancelButton(), Qt::LeftButton);
+        QTRY_VERIFY_WITH_TIMEOUT(!panel.isRunning(), 10'000);
+        QCOMPARE(panel.table().rowCount(), 0);
+        QTest::mouseClick(&panel.runButton(), Qt::LeftButton);
+        QTRY_VERIFY_WITH_TIMEOUT(!panel.isRunning(), 20'000);
+        QCOMPARE(panel.notice(), QString());
+        QCOMPARE(panel.table().rowCount(), panel.profile().count());
+        QVERIFY(panel.bars().groupCount() > 5);
+        QVERIFY(panel.gainText().contains(QStringLiteral("forecast")));
+        QVERIFY(panel.curve().seriesCount() == 1);
+        picture(panel, QStringLiteral("what-if"));
+    }
+
+    void profile_isCheckedSavedAndListed() {
+        engine::HardwareProfile profile = engine::find_hardware_profile("t4");
+        {
+            ProfileEditor editor(profile);
+            editor.name().setText(QStringLiteral("Wide bus"));
+            editor.bus().setValue(64);
+            editor.save();
+            QCOMPARE(editor.problem(), QString());
+            QVERIFY(ProfileEditor::own().contains(editor.savedPath()));
+            const auto read = engine::find_hardware_profile(editor.savedPath().toStdString());
+            QCOMPARE(read.bus_gbps, 64.0);
+            QCOMPARE(read.memory_gbps, profile.memory_gbps);
+            WhatIfPanel panel(*m_engine);
+            QVERIFY(panel.profile().findData(editor.savedPath()) >= 0);
+            QFile::remove(editor.savedPath());
+        }
+        ProfileEditor nameless(profile);
+        nameless.name().setText(QStringLiteral("  "));
+        nameless.save();
+        QVERIFY(nameless.problem().contains(QStringLiteral("name")));
+        QVERIFY(nameless.savedPath().isEmpty());
+    }
+};
+
+OFFSTAGE_UI_TEST_MAIN(TestPanels2Demo)
+#include "tst_panels2_demo.moc"

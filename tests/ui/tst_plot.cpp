@@ -1,0 +1,346 @@
+// The plot kit: axes, decimation, CSV, and each plot under mouse and keys.
+#include <cmath>
+#include <numeric>
+#include <random>
+
+#include <QSignalSpy>
+#include <QTemporaryDir>
+#include <QTest>
+
+#include "tests/ui/window_fixture.h"
+#include "ui/plot/bar_plot.h"
+#include "ui/plot/csv.h"
+#include "ui/plot/heat_map.h"
+#include "ui/plot/line_plot.h"
+#include "ui/plot/stacked_bar.h"
+#include "ui/plot/timeline_plot.h"
+#include "ui/theme.h"
+
+using namespace offstage::ui;
+
+class TestPlot : public QObject {
+    Q_OBJECT
+
+    static QStringList labelsOf(const Axis& axis, int most) {
+        QStringList labels;
+        for (const Tick& tick : axis.ticks(most)) {
+            labels << tick.label;
+        }
+        return labels;
+    }
+
+    static void fill(TimelinePlot& plot) {
+        plot.setLanes({QStringLiteral("CPU"), QStringLiteral("GPU")});
+        plot.setCategories({QStringLiteral("expert")});
+        plot.setSpans({{0, 0, 100, QStringLiteral("a"), 0, 11},
+                       {0, 200, 300, QStringLiteral("b"), 0, 12},
+                       {1, 220, 260, QStringLiteral("c"), 0, 13},
+                       {1, 210, 280, QStringLiteral("c"), 0, 13, true},
+                       {5, 0, 1000, QStringLiteral("no such lane"), 0, 14}});
+        plot.resize(500, 220);
+    }
+
+    static void fill(StackedBar& plot) {
+        plot.setRows({{QStringLiteral("VRAM"),
+                       {{QStringLiteral("dense"), 2e9, 0},
+                        {QStringLiteral("none"), 0, 1},
+                        {QStringLiteral("experts, 4 bit"), 5e9, 2}},
+                       12e9,
+                       10e9}});
+        plot.resize(500, 200);
+    }
+
+  private Q_SLOTS:
+    void ticks_linear_areNice() {
+        QCOMPARE(labelsOf(Axis({{}, Unit::Plain}, 0, 10, 0, 100), 6),
+                 QStringList({QStringLiteral("0"), QStringLiteral("2"), QStringLiteral("4"), QStringLiteral("6"),
+                              QStringLiteral("8"), QStringLiteral("10")}));
+        QCOMPARE(
+            labelsOf(Axis({{}, Unit::Bytes}, 0, 1.5e9, 0, 100), 4),
+            QStringList({QStringLiteral("0.0"), QStringLiteral("0.5"), QStringLiteral("1.0"), QStringLiteral("1.5")}));
+        QCOMPARE(labelsOf(Axis({{}, Unit::Count}, 0, 2, 0, 100), 10),
+                 QStringList({QStringLiteral("0"), QStringLiteral("1"), QStringLiteral("2")}));
+        QCOMPARE(Axis({QStringLiteral("copied"), Unit::Bytes}, 0, 2e9, 0, 1).caption(), QStringLiteral("copied (GB)"));
+        // Zoomed to microseconds far from the origin, neighbours still differ.
+        const QStringList deep = labelsOf(Axis({{}, Unit::Microseconds}, 1'234'567, 1'234'571, 0, 100), 5);
+        QVERIFY(deep.size() >= 4);
+        QCOMPARE(QSet<QString>(deep.begin(), deep.end()).size(), deep.size());
+    }
+
+    void ticks_logarithmic_arePowers() {
+        const Axis axis({{}, Unit::Plain, true}, 1, 10'000, 0, 400);
+        QStringList labels = labelsOf(axis, 6);
+        labels.removeAll(QString());
+        QCOMPARE(labels, QStringList({QStringLiteral("1"), QStringLiteral("10"), QStringLiteral("100"),
+                                      QStringLiteral("1,000"), QStringLiteral("10,000")}));
+        QVERIFY(std::abs(axis.pixelOf(100) - 200) < 1e-9);
+        QVERIFY(std::abs(axis.valueAt(300) - 1000) < 1e-6);
+    }
+
+    void axis_uselessRanges_stayFinite() {
+        for (const double lo : {0.0, -1.0, std::nan(""), 1e300}) {
+            for (const bool logarithmic : {false, true}) {
+                const Axis axis({{}, Unit::Plain, logarithmic}, lo, lo, 0, 100);
+                QVERIFY(std::isfinite(axis.pixelOf(1)));
+                QVERIFY(axis.ticks(8).size() < 100);
+            }
+        }
+        QVERIFY((niceRange(std::nan(""), 1, 5) == Range{0, 1}));
+        QVERIFY((niceRange(0.3, 9.7, 5) == Range{0, 10}));
+    }
+
+    void zoom_keepsThePointAndTheBounds() {
+        ZoomRange zoom;
+        zoom.setFull({0, 100});
+        QVERIFY(zoom.zoom(25, 0.5));
+        QVERIFY((zoom.view() == Range{12.5, 62.5}));
+        zoom.pan(1000);
+        QVERIFY((zoom.view() == Range{50, 100}));
+        zoom.setFull({0, 120});  // follows the end
+        QVERIFY((zoom.view() == Range{70, 120}));
+        QVERIFY(zoom.reset());
+        QVERIFY(!zoom.isZoomed());
+    }
+
+    void decimation_keepsExtremesAndGaps() {
+        PointRing ring(50'000);
+        std::mt19937 generator(3);
+        double low = 1e9;
+        double high = -1e9;
+        for (int i = 0; i < 60'000; ++i) {
+            const double y = i == 31'007 ? 99 : std::uniform_real_distribution<double>(0, 1)(generator);
+            ring.append({static_cast<double>(i), i >= 40'000 && i < 41'000 ? std::nan("") : y});
+            if (i >= 10'000 && !(i >= 40'000 && i < 41'000)) {
+                low = std::min(low, y);
+                high = std::max(high, y);
+            }
+        }
+        QCOMPARE(ring.size(), size_t(50'000));
+        QCOMPARE(ring.front().x(), 10'000.0);
+        const auto columns = decimate(ring, 0, ring.size(), 0.01, 0);
+        QVERIFY(columns.size() <= 501);
+        double seenLow = 1e9;
+        double seenHigh = -1e9;
+        int breaks = 0;
+        for (const Column& column : columns) {
+            seenLow = std::min(seenLow, column.low);
+            seenHigh = std::max(seenHigh, column.high);
+            breaks += column.joined ? 0 : 1;
+        }
+        QCOMPARE(seenLow, low);
+        QCOMPARE(seenHigh, high);
+        QCOMPARE(breaks, 2);  // the beginning, and after the gap
+    }
+
+    void csv_fieldsAreQuoted() {
+        QCOMPARE(csvLine({QStringLiteral("a,b"), QStringLiteral("say \"x\""), QStringLiteral("plain")}),
+                 QStringLiteral("\"a,b\",\"say \"\"x\"\"\",plain\r\n"));
+        QCOMPARE(csvNumber(0.25), QStringLiteral("0.25"));
+        QCOMPARE(csvNumber(std::nan("")), QString());
+    }
+
+    void colours_standOutOnTheirGround() {
+        const QPalette before = qApp->palette();
+        for (const Theme theme : {Theme::Light, Theme::Dark}) {
+            applyTheme(*qApp, theme);
+            for (int i = 0; i < kSeriesColours; ++i) {
+                QVERIFY(contrastOf(seriesColour(i, qApp->palette()), qApp->palette().color(QPalette::Window)) >= 3);
+            }
+        }
+        qApp->setPalette(before);
+    }
+
+    void lines_csvJoinsSeriesByX() {
+        LinePlot plot;
+        plot.setXAxis({QStringLiteral("token"), Unit::Count});
+        plot.setYAxis({{}, Unit::TokensPerSecond});
+        plot.addSeries(QStringLiteral("a"));
+        plot.addSeries(QStringLiteral("b"), LinePlot::Line::Dashed);
+        plot.setPoints(0, {1, 2}, {10, std::nan("")});
+        plot.setPoints(1, {2, 3}, {5, 6});
+        QCOMPARE(plot.csv(), QStringLiteral("token,a (tokens/s),b (tokens/s)\r\n1,10,\r\n2,,5\r\n3,,6\r\n"));
+        QVERIFY(!plot.append(1, 2.5, 1));
+        QVERIFY(plot.append(1, 4, 1));
+    }
+
+    void lines_mouseAndKeys_moveTheCrosshairAndZoom() {
+        LinePlot plot;
+        plot.addSeries(QStringLiteral("speed"));
+        std::vector<double> y(101);
+        for (size_t i = 0; i < y.size(); ++i) {
+            y[i] = static_cast<double>(i);
+        }
+        plot.setValues(0, y);
+        plot.resize(600, 300);
+        plot.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&plot));
+        const QPoint at(static_cast<int>(std::lround(plot.xAxis().pixelOf(40))), plot.plotArea().center().y());
+        QTest::mouseMove(&plot, at);
+        QTRY_VERIFY(plot.crosshair() == 40.0);
+        QVERIFY(plot.reading().contains(QStringLiteral("40")));
+        QTest::keyClick(&plot, Qt::Key_Right);
+        QVERIFY(plot.crosshair() == 41.0);
+        QTest::keyClick(&plot, Qt::Key_Left, Qt::ShiftModifier);
+        QVERIFY(plot.crosshair() == 31.0);
+        QSignalSpy clicked(&plot, &LinePlot::clicked);
+        QTest::keyClick(&plot, Qt::Key_Return);
+        QCOMPARE(clicked.count(), 1);
+        QCOMPARE(clicked[0][0].toDouble(), 31.0);
+        QTest::keyClick(&plot, Qt::Key_Plus);
+        QVERIFY(plot.xAxis().hi() - plot.xAxis().lo() < 70);
+        QTest::keyClick(&plot, Qt::Key_Home);
+        QCOMPARE(plot.xAxis().hi(), 100.0);
+    }
+
+    void plots_hover_paintsNoDataAgain() {
+        LinePlot plot;
+        plot.addSeries(QStringLiteral("a"));
+        plot.setValues(0, {1, 5, 2, 4});
+        plot.resize(400, 200);
+        plot.show();
+        QVERIFY(QTest::qWaitForWindowExposed(&plot));
+        plot.grab();
+        const int painted = plot.renderCount();
+        QTest::mouseMove(&plot, QPoint(200, 100));
+        plot.grab();
+        QCOMPARE(plot.renderCount(), painted);
+        plot.append(0, 4, 1);
+        plot.append(0, 5, 1);
+        plot.grab();
+        QCOMPARE(plot.renderCount(), painted + 1);
+    }
+
+    void plots_darkAndLight_differ() {
+        StackedBar plot;
+        fill(plot);
+        const QPalette before = qApp->palette();
+        plot.show();
+        applyTheme(*qApp, Theme::Light);
+        QTRY_VERIFY(!isDark(plot.palette()));
+        const QImage light = plot.grab().toImage();
+        applyTheme(*qApp, Theme::Dark);
+        QTRY_VERIFY(isDark(plot.palette()));
+        const QImage dark = plot.grab().toImage();
+        qApp->setPalette(before);
+        QVERIFY(light != dark);
+        const QPoint ground(light.width() - 1, light.height() - 1);
+        QVERIFY(qGray(light.pixel(ground)) > qGray(dark.pixel(ground)));
+    }
+
+    void bar_parts_areWherePainted() {
+        StackedBar plot;
+        fill(plot);
+        const QImage image = plot.grab().toImage();
+        const QRectF dense = plot.rectOf({0, 0});
+        QCOMPARE(image.pixelColor(QPointF(dense.right() - 4, dense.top() + 2).toPoint()),
+                 seriesColour(0, plot.palette()));
+        QVERIFY((plot.partAt(dense.center().toPoint()) == StackedBar::PartIndex{0, 0}));
+        QVERIFY(plot.rectOf({0, 1}).isEmpty());
+        const QRectF free = plot.rectOf({0, StackedBar::kFree});
+        QVERIFY(std::abs(free.width() / dense.width() - 2.5) < 0.05);
+        QSignalSpy clicked(&plot, &StackedBar::partClicked);
+        QTest::mouseClick(&plot, Qt::LeftButton, {}, plot.rectOf({0, 2}).center().toPoint());
+        QCOMPARE(clicked.count(), 1);
+        QCOMPARE(clicked[0][1].toInt(), 2);
+        QTest::keyClick(&plot, Qt::Key_Right);
+        QVERIFY((plot.current() == StackedBar::PartIndex{0, StackedBar::kFree}));
+        QVERIFY(plot.csv().contains(QStringLiteral("VRAM,\"experts, 4 bit\",5000000000\r\n")));
+    }
+
+    void histogram_countsEverything() {
+        const Histogram whole = histogramOf(std::vector<double>{1, 1.5, 2, 9.9, std::nan("")}, 10);
+        QCOMPARE(std::accumulate(whole.counts.begin(), whole.counts.end(), 0.0), 4.0);
+        QVERIFY(!whole.openEnd);
+        std::vector<double> tailed(1000, 5);
+        tailed[0] = 1;
+        tailed.push_back(1e6);
+        const Histogram cut = histogramOf(tailed, 20, 0.99);
+        QVERIFY(cut.openEnd && cut.counts.size() <= 21);
+        QCOMPARE(std::accumulate(cut.counts.begin(), cut.counts.end(), 0.0), 1001.0);
+    }
+
+    void bars_clickAndKeys_findTheBar() {
+        BarPlot plot;
+        plot.setGroups({QStringLiteral("now"), QStringLiteral("RTX 3060")},
+                       {{QStringLiteral("m"), {10, 20}}, {QStringLiteral("p"), {12, 18}, true}});
+        plot.resize(400, 240);
+        for (const auto orientation : {Qt::Vertical, Qt::Horizontal}) {
+            plot.setOrientation(orientation);
+            QSignalSpy clicked(&plot, &BarPlot::barClicked);
+            QTest::mouseClick(&plot, Qt::LeftButton, {}, plot.rectOf({1, 0}).center().toPoint());
+            QCOMPARE(clicked.count(), 1);
+            QCOMPARE(clicked[0][0].toInt(), 1);
+            QCOMPARE(clicked[0][1].toInt(), 0);
+            QTest::keyClick(&plot, orientation == Qt::Vertical ? Qt::Key_Left : Qt::Key_Up);
+            QVERIFY((plot.current() == BarPlot::BarIndex{0, 0}));
+        }
+        QCOMPARE(plot.csv(), QStringLiteral("group,m,p\r\nnow,10,12\r\nRTX 3060,20,18\r\n"));
+    }
+
+    void timeline_mouseAndKeys_findSpans() {
+        TimelinePlot plot;
+        fill(plot);
+        QCOMPARE(plot.spans().size(), size_t(4));
+        QSignalSpy clicked(&plot, &TimelinePlot::spanClicked);
+        QTest::mouseClick(&plot, Qt::LeftButton, {}, plot.rectOf(1).center().toPoint());
+        QCOMPARE(clicked.count(), 1);
+        QCOMPARE(clicked[0][0].toLongLong(), 12);
+        QVERIFY(plot.reading().contains(QStringLiteral("100")));
+        QTest::keyClick(&plot, Qt::Key_Left);
+        QCOMPARE(plot.current().value(), 0);
+        QTest::keyClick(&plot, Qt::Key_Right);
+        QTest::keyClick(&plot, Qt::Key_Down);
+        QCOMPARE(plot.spans()[static_cast<size_t>(plot.current().value())].id, 13);
+        for (int i = 0; i < 60; ++i) {
+            QTest::keyClick(&plot, Qt::Key_Plus);
+        }
+        QVERIFY(std::abs(plot.axis().hi() - plot.axis().lo() - 1) < 1e-6);  // a single microsecond
+        plot.setCurrentId(11);
+        QVERIFY(plot.axis().lo() <= 0);
+        QVERIFY(!plot.spanAt({1, 1}));
+    }
+
+    void heat_categories_clickMenuAndCsv() {
+        HeatMap map;
+        map.setTitles(QStringLiteral("layers"), QStringLiteral("experts"));
+        map.setCategories(2, 2, {0, 1, 1, 9},
+                          {{QStringLiteral("RAM"), QStringLiteral("R"), HeatMap::Category::kQuiet},
+                           {QStringLiteral("GPU"), {}, 0, Pattern::Dots}});
+        map.resize(260, 200);
+        QVERIFY(map.isCategorical());
+        const QImage image = map.grab().toImage();
+        QSet<QRgb> colours;
+        const QRect cell = map.rectOf({0, 1});
+        for (int y = cell.top(); y < cell.bottom(); ++y) {
+            for (int x = cell.left(); x < cell.right(); ++x) {
+                colours << image.pixel(x, y);
+            }
+        }
+        QCOMPARE(colours.size(), 2);  // the colour and its hatching
+        const QRgb bright = map.colourOf({0, 1});
+        map.setBrightness({1, 0.2, 1, 1});
+        QVERIFY(map.colourOf({0, 1}) != bright);
+        QSignalSpy clicked(&map, &HeatMap::cellClicked);
+        QTest::mouseClick(&map, Qt::LeftButton, {}, map.rectOf({1, 0}).center());
+        QCOMPARE(clicked.count(), 1);
+        QVERIFY(map.selected() == (HeatMap::Cell{1, 0}));
+        map.setHighlighted({{0, 0}, {7, 7}});
+        QCOMPARE(map.highlighted().size(), size_t(1));
+        QVERIFY(
+            map.csv().startsWith(QStringLiteral("layers,experts,value,brightness\r\n0,0,RAM,1\r\n0,1,GPU,0.2\r\n")));
+    }
+
+    void export_writesFilesOrSaysWhy() {
+        StackedBar plot;
+        fill(plot);
+        const QTemporaryDir folder;
+        QVERIFY(plot.savePicture(folder.filePath(QStringLiteral("a.png"))));
+        QCOMPARE(QImage(folder.filePath(QStringLiteral("a.png"))).size(), QSize(1000, 400));
+        QSignalSpy failed(&plot, &PlotWidget::exportFailed);
+        QVERIFY(!plot.saveCsv(folder.filePath(QStringLiteral("none/a.csv"))));
+        QCOMPARE(failed.count(), 1);
+    }
+};
+
+OFFSTAGE_UI_TEST_MAIN(TestPlot)
+#include "tst_plot.moc"

@@ -1,0 +1,147 @@
+#include "ui/chat/find_bar.h"
+
+#include <QHBoxLayout>
+#include <QKeyEvent>
+#include <QLabel>
+#include <QLineEdit>
+#include <QLocale>
+#include <QToolButton>
+
+#include "ui/chat/conversation_find.h"
+#include "ui/chat/conversation_view.h"
+#include "ui/icons.h"
+#include "ui/theme.h"
+
+namespace offstage::ui {
+
+FindBar::FindBar(ConversationFind& find, ConversationView& view, QWidget* parent)
+    : QFrame(parent),
+      m_find(find),
+      m_view(view),
+      m_edit(new QLineEdit(this)),
+      m_count(new QLabel(this)),
+      m_previous(new QToolButton(this)),
+      m_next(new QToolButton(this)),
+      m_close(new QToolButton(this)) {
+    setAutoFillBackground(true);
+    m_edit->setPlaceholderText(tr("Find in this conversation"));
+    m_edit->setAccessibleName(tr("Find in this conversation"));
+    m_edit->setClearButtonEnabled(true);
+    m_edit->installEventFilter(this);
+    m_count->setForegroundRole(QPalette::PlaceholderText);
+    m_count->setMinimumWidth(m_count->fontMetrics().horizontalAdvance(QStringLiteral("20,000 / 20,000")));
+    const auto name = [this](QToolButton* button, const QString& text) {
+        button->setAutoRaise(true);
+        button->setIconSize({16, 16});
+        button->setToolTip(text);
+        button->setAccessibleName(text);
+        button->installEventFilter(this);
+    };
+    name(m_previous, tr("Previous hit (Shift+Enter)"));
+    name(m_next, tr("Next hit (Enter)"));
+    name(m_close, tr("Close (Esc)"));
+    auto* row = new QHBoxLayout(this);
+    row->setContentsMargins(12, 6, 8, 6);
+    row->setSpacing(4);
+    row->addStretch(1);
+    row->addWidget(m_edit, 6);
+    row->addSpacing(6);
+    row->addWidget(m_count);
+    row->addWidget(m_previous);
+    row->addWidget(m_next);
+    row->addWidget(m_close);
+    row->addStretch(1);
+    m_edit->setMaximumWidth(420);
+
+    connect(m_edit, &QLineEdit::textChanged, this, [this](const QString& text) {
+        if (isVisibleTo(parentWidget())) {
+            m_find.setText(text);
+        }
+    });
+    connect(m_previous, &QToolButton::clicked, &m_find, &ConversationFind::previous);
+    connect(m_next, &QToolButton::clicked, &m_find, &ConversationFind::next);
+    connect(m_close, &QToolButton::clicked, this, &FindBar::leave);
+    connect(&m_find, &ConversationFind::hitsChanged, this, [this] {
+        m_view.setFound(m_find.byMessage());
+        refresh();
+    });
+    connect(&m_find, &ConversationFind::currentChanged, this, &FindBar::showCurrent);
+    restyle();
+    refresh();
+    hide();
+}
+
+QString FindBar::countText() const {
+    return m_count->text();
+}
+
+void FindBar::start() {
+    show();
+    m_edit->setFocus(Qt::ShortcutFocusReason);
+    m_edit->selectAll();
+    m_find.setText(m_edit->text());
+}
+
+void FindBar::leave() {
+    hide();
+    m_find.setText({});
+    m_view.setFocus(Qt::OtherFocusReason);
+}
+
+void FindBar::refresh() {
+    const int count = m_find.count();
+    const QLocale locale;
+    m_count->setText(m_find.text().isEmpty() ? QString()
+                     : count == 0            ? tr("Not found")
+                                  : tr("%1 / %2").arg(locale.toString(m_find.current() + 1), locale.toString(count)));
+    m_count->setAccessibleName(count == 0 ? m_count->text() : tr("Hit %1 of %2").arg(m_find.current() + 1).arg(count));
+    m_previous->setEnabled(count > 0);
+    m_next->setEnabled(count > 0);
+}
+
+void FindBar::showCurrent() {
+    refresh();
+    if (m_find.current() < 0) {
+        m_view.setCurrentFound(0, {});
+        return;
+    }
+    const ConversationFind::Hit& hit = m_find.hits()[m_find.current()];
+    m_view.setCurrentFound(hit.message, hit.range);
+    m_view.showSource(hit.message, hit.range.first);
+}
+
+bool FindBar::eventFilter(QObject* watched, QEvent* event) {
+    const bool press = event->type() == QEvent::KeyPress;
+    if (press || event->type() == QEvent::ShortcutOverride) {
+        const auto* key = static_cast<QKeyEvent*>(event);
+        const bool enter = watched == m_edit && (key->key() == Qt::Key_Return || key->key() == Qt::Key_Enter);
+        const bool escape = key->key() == Qt::Key_Escape;  // elsewhere in the window it stops the answer
+        if (escape || enter || key->key() == Qt::Key_F3) {
+            event->accept();
+            if (press && escape) {
+                leave();
+            } else if (press && (key->modifiers() & Qt::ShiftModifier) != 0) {
+                m_find.previous();
+            } else if (press) {
+                m_find.next();
+            }
+            return press;
+        }
+    }
+    return QFrame::eventFilter(watched, event);
+}
+
+void FindBar::changeEvent(QEvent* event) {
+    QFrame::changeEvent(event);
+    if (event->type() == QEvent::PaletteChange) {
+        restyle();
+    }
+}
+
+void FindBar::restyle() {
+    m_previous->setIcon(themedIcon(QStringLiteral("up"), palette()));
+    m_next->setIcon(themedIcon(QStringLiteral("below"), palette()));
+    m_close->setIcon(themedIcon(QStringLiteral("close"), palette()));
+}
+
+}  // namespace offstage::ui

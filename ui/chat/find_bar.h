@@ -1,0 +1,45 @@
+#pragma once
+
+#include <QFrame>
+
+class QLabel;
+class QLineEdit;
+class QToolButton;
+
+namespace offstage::ui {
+
+class ConversationFind;
+class ConversationView;
+
+// Find in this conversation: a line, how many there are, previous and next. Enter and F3 go to the next, with Shift to
+// the previous; Esc closes. All hits are marked in the view while it is open.
+class FindBar : public QFrame {
+    Q_OBJECT
+
+  public:
+    FindBar(ConversationFind& find, ConversationView& view, QWidget* parent = nullptr);
+
+    QLineEdit& edit() const { return *m_edit; }
+    QString countText() const;
+    void start();
+    void leave();
+
+  protected:
+    void changeEvent(QEvent* event) override;
+    bool eventFilter(QObject* watched, QEvent* event) override;
+
+  private:
+    void refresh();
+    void showCurrent();
+    void restyle();
+
+    ConversationFind& m_find;
+    ConversationView& m_view;
+    QLineEdit* m_edit;
+    QLabel* m_count;
+    QToolButton* m_previous;
+    QToolButton* m_next;
+    QToolButton* m_close;
+};
+
+}  // namespace offstage::ui

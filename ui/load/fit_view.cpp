@@ -1,0 +1,423 @@
+#include "ui/load/fit_view.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <QComboBox>
+#include <QDoubleSpinBox>
+#include <QGridLayout>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QLocale>
+#include <QPushButton>
+#include <QSignalBlocker>
+#include <QVBoxLayout>
+
+#include "ui/format.h"
+#include "ui/load/fit_worker.h"
+#include "ui/panels/budget_form.h"
+#include "ui/panels/memory_rows.h"
+#include "ui/panels/panel.h"
+#include "ui/plot/stacked_bar.h"
+#include "ui/theme.h"
+#include "ui/widgets/value_slider.h"
+
+namespace offstage::ui {
+
+namespace {
+
+constexpr quint64 kMiB = quint64{1} << 20;
+constexpr quint64 kPlenty = quint64{64} << 30;  // until the machine is known
+
+enum Quality { Off, MeanBits, Loss, FirstFormat };
+
+QString tokensText(qint64 tokens) {
+    return QLocale().toString(tokens);
+}
+
+}  // namespace
+
+FitView::FitView(QWidget* parent)
+    : QWidget(parent),
+      m_device(new QComboBox),
+      m_vram(new ValueSlider(tr("VRAM budget"))),
+      m_ram(new ValueSlider(tr("RAM budget"))),
+      m_context(new ValueSlider(tr("Context in tokens"))),
+      m_quality(new QComboBox),
+      m_qualityValue(new QDoubleSpinBox),
+      m_cache(new QComboBox),
+      m_bars(new StackedBar),
+      m_verdict(new QLabel),
+      m_detail(new QLabel),
+      m_changes(new QVBoxLayout),
+      m_worker(new FitWorker(this)) {
+    build();
+    fillDevices();
+    connect(&m_devices, &DeviceChoices::changed, this, &FitView::fillDevices);
+    m_devices.look();
+    m_timer.setSingleShot(true);
+    m_timer.setInterval(kDelayMs);
+    connect(&m_timer, &QTimer::timeout, this, &FitView::ask);
+    connect(m_worker, &FitWorker::estimated, this, &FitView::show);
+    connect(m_worker, &FitWorker::failed, this, &FitView::showFailure);
+    for (ValueSlider* slider : {m_vram, m_ram, m_context}) {
+        connect(slider, &ValueSlider::changed, this, &FitView::choiceChanged);
+    }
+    connect(m_device, &QComboBox::currentIndexChanged, this, &FitView::deviceChosen);
+    connect(m_cache, &QComboBox::currentIndexChanged, this, &FitView::choiceChanged);
+    connect(m_quality, &QComboBox::currentIndexChanged, this, [this] {
+        showQuality();
+        choiceChanged();
+    });
+    connect(m_qualityValue, &QDoubleSpinBox::valueChanged, this, &FitView::choiceChanged);
+    showQuality();
+}
+
+FitView::~FitView() = default;
+
+void FitView::build() {
+    m_bars->setAccessibleName(tr("What the model would take of each memory"));
+    m_bars->setEmptyText(tr("Choose a model to see what it would take."));
+    m_bars->setFileName(QStringLiteral("fit"));
+    m_verdict->setWordWrap(true);
+    m_verdict->setTextFormat(Qt::PlainText);
+    m_verdict->setContentsMargins(10, 6, 10, 6);
+    m_verdict->setAccessibleName(tr("Whether the model fits"));
+    m_detail->setWordWrap(true);
+    m_detail->setTextFormat(Qt::PlainText);
+    m_detail->setForegroundRole(QPalette::PlaceholderText);
+    m_changes->setSpacing(4);
+
+    m_device->setAccessibleName(tr("Device"));
+    m_device->setToolTip(
+        tr("What computes the attention and the experts that find room on it. Emulated devices take a "
+           "part of this computer's memory and work out the time that the real one would take"));
+    m_vram->setToolTip(tr("Memory of the device that Offstage may take"));
+    m_ram->setToolTip(tr("Memory of this computer that Offstage may take"));
+    m_context->setToolTip(tr("Tokens that a conversation can hold"));
+    m_vram->setByteRange(0, kPlenty);
+    m_ram->setByteRange(0, kPlenty);
+    m_context->setRange(0, 32768, 256, 0);
+    m_vram->setLowestText(tr("all there is"));
+    m_ram->setLowestText(tr("what is free"));
+    m_context->setLowestText(tr("the model's own"));
+    m_quality->setAccessibleName(tr("Format of the experts"));
+    m_quality->setToolTip(
+        tr("Fewer bits take less memory and are read faster, and say less exactly what the model was "
+           "trained to say"));
+    m_quality->addItem(tr("As in the checkpoint"));
+    m_quality->addItem(tr("Mean bits, at least"));
+    m_quality->addItem(tr("Predicted loss, at most"));
+    for (const kernels::WeightType format :
+         {kernels::WeightType::kBf16, kernels::WeightType::kInt8, kernels::WeightType::kHqq4,
+          kernels::WeightType::kHqq3, kernels::WeightType::kHqq2}) {
+        m_quality->addItem(tr("All experts in %1").arg(formatText(format)), static_cast<int>(format));
+    }
+    m_qualityValue->setKeyboardTracking(false);
+    m_qualityValue->setAlignment(Qt::AlignRight);
+    m_cache->setAccessibleName(tr("Cache policy"));
+    m_cache->setToolTip(tr("Which experts that were copied on demand stay on the device"));
+    for (const engine::CacheKind kind : engine::kCacheKinds) {
+        m_cache->addItem(QString::fromUtf8(engine::name_of(kind).data()), static_cast<int>(kind));
+    }
+
+    auto* grid = new QGridLayout;
+    grid->setHorizontalSpacing(8);
+    grid->setVerticalSpacing(6);
+    int row = 0;
+    const auto addRow = [&](const QString& text, QWidget* field) {
+        auto* label = new QLabel(text);
+        label->setBuddy(field);
+        grid->addWidget(label, row, 0);
+        grid->addWidget(field, row++, 1);
+    };
+    addRow(tr("&Device"), m_device);
+    addRow(tr("&VRAM"), m_vram);
+    addRow(tr("&RAM"), m_ram);
+    addRow(tr("Conte&xt"), m_context);
+    auto* quality = new QWidget;
+    auto* qualityRow = new QHBoxLayout(quality);
+    qualityRow->setContentsMargins(0, 0, 0, 0);
+    qualityRow->addWidget(m_quality, 1);
+    qualityRow->addWidget(m_qualityValue);
+    quality->setFocusProxy(m_quality);
+    addRow(tr("&Experts"), quality);
+    addRow(tr("Cac&he"), m_cache);
+    grid->setColumnStretch(1, 1);
+
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(10);
+    column->addWidget(m_bars);
+    column->addWidget(m_verdict);
+    column->addLayout(m_changes);
+    column->addWidget(m_detail);
+    column->addLayout(grid);
+    column->addStretch(1);
+}
+
+// The list grows when the hardware has been looked at; what is chosen stays chosen.
+void FitView::fillDevices() {
+    const QSignalBlocker quiet(m_device);
+    const QString chosen = m_device->currentData().toString();
+    m_device->clear();
+    for (const DeviceChoice& choice : m_devices.choices()) {
+        m_device->addItem(choice.emulated ? tr("emulated: %1").arg(choice.name) : choice.name, choice.id);
+        m_device->setItemData(m_device->count() - 1, choice.details, Qt::ToolTipRole);
+    }
+    choose(chosen.isEmpty() ? QStringLiteral("cpu") : chosen);
+}
+
+void FitView::choose(const QString& device) {
+    int index = m_device->findData(device);
+    if (index < 0) {  // not found here, or a profile of the person's own
+        m_device->addItem(device, device);
+        index = m_device->count() - 1;
+    }
+    m_device->setCurrentIndex(index);
+}
+
+void FitView::setRequest(const engine::LoadRequest& request) {
+    m_filling = true;
+    m_base = request;
+    m_model = QString::fromStdString(request.model);
+    QString device = QString::fromStdString(request.device);
+    if (device.isEmpty()) {
+        device = QStringLiteral("cpu");
+    }
+    choose(device);
+    m_vram->setBytes(request.vram_bytes);
+    m_ram->setBytes(request.ram_bytes);
+    m_context->setValue(static_cast<double>(request.context));
+    int quality = request.quality.min_mean_bits > 0 ? MeanBits : request.quality.max_loss > 0 ? Loss : Off;
+    if (request.quant.experts) {
+        quality = std::max(0, m_quality->findData(static_cast<int>(*request.quant.experts)));
+    }
+    m_quality->setCurrentIndex(quality);
+    showQuality();
+    if (quality == MeanBits) {
+        m_qualityValue->setValue(request.quality.min_mean_bits);
+    } else if (quality == Loss) {
+        m_qualityValue->setValue(100 * request.quality.max_loss);
+    }
+    m_cache->setCurrentIndex(std::max(0, m_cache->findData(static_cast<int>(request.cache))));
+    m_filling = false;
+    deviceChosen();
+}
+
+void FitView::setModel(const QString& model) {
+    m_model = model;
+    m_estimate.reset();
+    choiceChanged();
+}
+
+void FitView::setHeld(const engine::FitHeld& held) {
+    m_held = held;
+    choiceChanged();
+}
+
+engine::LoadRequest FitView::request() const {
+    engine::LoadRequest request = m_base;
+    request.model = m_model.toStdString();
+    request.device = m_device->currentData().toString().toStdString();
+    request.vram_bytes = m_vram->isEnabled() ? m_vram->bytes() : 0;
+    request.ram_bytes = m_ram->bytes();
+    request.context = std::llround(m_context->value());
+    request.quality = {};
+    request.quant.experts.reset();
+    const int quality = m_quality->currentIndex();
+    if (quality == MeanBits) {
+        request.quality.min_mean_bits = m_qualityValue->value();
+    } else if (quality == Loss) {
+        request.quality.max_loss = m_qualityValue->value() / 100;
+    } else if (quality >= FirstFormat) {
+        request.quant.experts = static_cast<kernels::WeightType>(m_quality->currentData().toInt());
+    }
+    request.cache = static_cast<engine::CacheKind>(m_cache->currentData().toInt());
+    return request;
+}
+
+bool FitView::isEstimating() const {
+    return m_timer.isActive() || m_asked;
+}
+
+QString FitView::verdict() const {
+    return m_verdict->text();
+}
+
+QList<QPushButton*> FitView::changeButtons() const {
+    QList<QPushButton*> buttons;
+    for (int i = 0; i < m_changes->count(); ++i) {
+        if (auto* button = qobject_cast<QPushButton*>(m_changes->itemAt(i)->widget())) {
+            buttons.append(button);
+        }
+    }
+    return buttons;
+}
+
+void FitView::deviceChosen() {
+    const bool cpu = m_device->currentData().toString() == QLatin1String("cpu");
+    m_vram->setEnabled(!cpu);
+    m_vram->setToolTip(cpu ? tr("The CPU has no memory of its own: RAM counts")
+                           : tr("Memory of the device that Offstage may take"));
+    choiceChanged();
+}
+
+void FitView::showQuality() {
+    const QSignalBlocker quiet(m_qualityValue);
+    const int quality = m_quality->currentIndex();
+    m_qualityValue->setVisible(quality == MeanBits || quality == Loss);
+    if (quality == MeanBits) {
+        m_qualityValue->setAccessibleName(tr("Mean bits per expert weight, at least"));
+        m_qualityValue->setSuffix(tr(" bits"));
+        m_qualityValue->setRange(2, 16);
+        m_qualityValue->setSingleStep(0.25);
+        m_qualityValue->setValue(4.5);
+    } else if (quality == Loss) {
+        m_qualityValue->setAccessibleName(tr("Predicted loss in percent, at most"));
+        m_qualityValue->setSuffix(tr(" %"));
+        m_qualityValue->setRange(0.01, 100);
+        m_qualityValue->setSingleStep(0.1);
+        m_qualityValue->setValue(1);
+    }
+}
+
+void FitView::choiceChanged() {
+    if (m_filling) {
+        return;
+    }
+    if (m_model.isEmpty()) {
+        setVerdict(tr("No model is chosen yet."), false);
+        return;
+    }
+    m_timer.start();
+    Q_EMIT changed();
+}
+
+void FitView::ask() {
+    m_asked = true;
+    m_worker->ask(request(), m_held);
+}
+
+void FitView::show(const engine::FitEstimate& estimate) {
+    m_asked = false;
+    m_estimate = estimate;
+    m_filling = true;
+    if (estimate.vram_available > 0) {
+        m_vram->setByteRange(0, estimate.vram_available);
+    }
+    if (estimate.ram_available > 0) {
+        m_ram->setByteRange(0, estimate.ram_available);
+    }
+    if (estimate.max_context > 0) {
+        m_context->setRange(0, static_cast<double>(std::max<qint64>(estimate.max_context, 256)), 256, 0);
+    }
+    m_filling = false;
+
+    std::vector<StackedBar::Row> rows;
+    if (estimate.vram.total > 0) {
+        rows.push_back(memoryRow(tr("VRAM"), estimate.vram));
+    }
+    if (estimate.ram.total > 0) {
+        rows.push_back(memoryRow(tr("RAM"), estimate.ram));
+    }
+    m_bars->setRows(std::move(rows));
+
+    QString text;
+    if (!estimate.fits) {
+        const QString memory = estimate.vram_is_short ? tr("VRAM") : tr("RAM");
+        text = estimate.short_by > 0
+                   ? tr("Does not fit: %1 of %2 are missing.").arg(bytesText(estimate.short_by), memory)
+                   : tr("Does not fit.");
+        m_detail->setText(QString::fromStdString(estimate.problem));
+    } else {
+        const bool cpu = estimate.vram.total == 0;
+        const qint64 all = estimate.n_layers * estimate.n_experts;
+        text = cpu ? tr("Fits: %1 of %2 experts in RAM, %3 tokens of context.")
+                         .arg(estimate.in_ram)
+                         .arg(all)
+                         .arg(tokensText(estimate.context))
+                   : tr("Fits: %1 of %2 experts on the device, %3 tokens of context. About %4 of the expert calls will "
+                        "find theirs there.")
+                         .arg(estimate.resident)
+                         .arg(all)
+                         .arg(tokensText(estimate.context), percentText(estimate.expected_hit_rate));
+        QStringList more;
+        if (estimate.on_disk > 0) {
+            more << tr("%1 experts stay on disk and are read when they are called.").arg(estimate.on_disk);
+        }
+        if (estimate.formats_assumed) {
+            more << tr(
+                "The formats are chosen once their cost has been measured; until then the smallest allowed one "
+                "is counted.");
+        }
+        if (estimate.device.emulated) {
+            more << tr(
+                "The device is emulated: its memory is part of this computer's RAM, and its times are worked "
+                "out, not measured.");
+        }
+        for (const std::string& note : estimate.notes) {
+            more << QString::fromStdString(note);
+        }
+        m_detail->setText(more.join(u' '));
+    }
+    m_detail->setVisible(!m_detail->text().isEmpty());
+    setVerdict(text, estimate.fits);
+    showChanges();
+    Q_EMIT changed();
+}
+
+void FitView::showFailure(const EngineFailure& failure) {
+    m_asked = false;
+    m_estimate.reset();
+    m_bars->setRows({});
+    m_detail->hide();
+    setVerdict(failure.sentence, false);
+    showChanges();
+    Q_EMIT changed();
+}
+
+void FitView::showChanges() {
+    while (QLayoutItem* item = m_changes->takeAt(0)) {
+        if (item->widget() != nullptr) {
+            item->widget()->deleteLater();
+        }
+        delete item;
+    }
+    if (!m_estimate) {
+        return;
+    }
+    for (const engine::FitChange& change : m_estimate->changes) {
+        QString text;
+        switch (change.kind) {
+            case engine::FitChange::Kind::kContext:
+                text = tr("Fits with a context of %1 tokens").arg(tokensText(change.request.context));
+                break;
+            case engine::FitChange::Kind::kVram:
+                text = change.request.vram_bytes == 0
+                           ? tr("Fits with all VRAM that is free")
+                           : tr("Fits with %1 of VRAM").arg(bytesText(change.request.vram_bytes));
+                break;
+            case engine::FitChange::Kind::kRam:
+                text = tr("Fits with %1 of RAM").arg(bytesText(change.request.ram_bytes));
+                break;
+            case engine::FitChange::Kind::kCpu:
+                text = tr("Fits on the CPU");
+                break;
+        }
+        auto* button = new QPushButton(text);
+        button->setToolTip(tr("Choose this"));
+        connect(button, &QPushButton::clicked, this, [this, request = change.request] { setRequest(request); });
+        m_changes->addWidget(button);
+    }
+}
+
+void FitView::setVerdict(const QString& text, bool good) {
+    m_verdict->setText(text);
+    const Colours colours = Colours::of(palette());
+    m_verdict->setStyleSheet(QStringLiteral("QLabel { background: %1; border-left: 3px solid %2; }")
+                                 .arg((good ? colours.raised : colours.problemSurface).name(),
+                                      (good ? colours.accent : colours.problem).name()));
+}
+
+}  // namespace offstage::ui

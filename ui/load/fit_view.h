@@ -1,0 +1,98 @@
+#pragma once
+
+#include <QTimer>
+#include <QWidget>
+
+#include "engine/eval/fit_estimate.h"
+#include "ui/device_choice.h"
+#include "ui/engine_values.h"
+
+class QComboBox;
+class QDoubleSpinBox;
+class QLabel;
+class QPushButton;
+class QVBoxLayout;
+
+namespace offstage::ui {
+
+class FitWorker;
+class StackedBar;
+class ValueSlider;
+
+// How a model would be loaded - device, budgets, context, formats, cache - and whether it fits so, before any weight is
+// read. GUI thread only; the estimates are made on a thread of their own.
+class FitView : public QWidget {
+    Q_OBJECT
+
+  public:
+    static constexpr int kDelayMs = 120;
+
+    explicit FitView(QWidget* parent = nullptr);
+    ~FitView() override;
+
+    // Begins with the choices of this request.
+    void setRequest(const engine::LoadRequest& request);
+    void setModel(const QString& model);
+    // What the program gives back before the load.
+    void setHeld(const engine::FitHeld& held);
+    // The choices, as a load takes them.
+    engine::LoadRequest request() const;
+
+    bool isEstimating() const;
+    // The newest; nothing while none is known or the model cannot be used.
+    const std::optional<engine::FitEstimate>& estimate() const { return m_estimate; }
+    // It is known and fits.
+    bool fits() const { return m_estimate && m_estimate->fits && !isEstimating(); }
+    QString verdict() const;  // the sentence below the bars
+
+    QComboBox& device() const { return *m_device; }
+    ValueSlider& vram() const { return *m_vram; }
+    ValueSlider& ram() const { return *m_ram; }
+    ValueSlider& context() const { return *m_context; }
+    QComboBox& quality() const { return *m_quality; }
+    QDoubleSpinBox& qualityValue() const { return *m_qualityValue; }
+    QComboBox& cache() const { return *m_cache; }
+    StackedBar& bars() const { return *m_bars; }
+    // One button per change that would make the model fit.
+    QList<QPushButton*> changeButtons() const;
+
+  Q_SIGNALS:
+    void changed();  // choices, or what is known of them
+
+  private:
+    void build();
+    void fillDevices();
+    void choose(const QString& device);
+    void choiceChanged();
+    void deviceChosen();
+    void showQuality();
+    void ask();
+    void show(const engine::FitEstimate& estimate);
+    void showFailure(const EngineFailure& failure);
+    void showChanges();
+    void setVerdict(const QString& text, bool good);
+
+    QString m_model;
+    engine::LoadRequest m_base;  // what the controls do not show
+    engine::FitHeld m_held;
+    std::optional<engine::FitEstimate> m_estimate;
+    DeviceChoices m_devices;
+    bool m_asked = false;
+    bool m_filling = false;
+
+    QComboBox* m_device;
+    ValueSlider* m_vram;
+    ValueSlider* m_ram;
+    ValueSlider* m_context;
+    QComboBox* m_quality;
+    QDoubleSpinBox* m_qualityValue;
+    QComboBox* m_cache;
+    StackedBar* m_bars;
+    QLabel* m_verdict;
+    QLabel* m_detail;
+    QVBoxLayout* m_changes;
+    FitWorker* m_worker;
+    QTimer m_timer;
+};
+
+}  // namespace offstage::ui

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <memory>
+
+#include <QObject>
+#include <QThread>
+
+#include "engine/eval/fit_estimate.h"
+#include "ui/engine_values.h"
+
+namespace offstage::ui {
+
+// Estimates on a thread of its own; what is asked for later takes the place of what is still waiting. GUI thread only.
+class FitWorker : public QObject {
+    Q_OBJECT
+
+  public:
+    explicit FitWorker(QObject* parent = nullptr);
+    ~FitWorker() override;
+
+    // estimated() or failed() follows for the newest request only.
+    void ask(const engine::LoadRequest& request, const engine::FitHeld& held);
+    bool isBusy() const { return m_pending > 0; }
+
+  Q_SIGNALS:
+    void estimated(const offstage::engine::FitEstimate& estimate);
+    void failed(const offstage::ui::EngineFailure& failure);
+
+  private:
+    struct Bench;  // what lives on the thread
+
+    QThread m_thread;
+    std::shared_ptr<Bench> m_bench;
+    QObject* m_there;  // takes the calls on the thread
+    quint64 m_newest = 0;
+    int m_pending = 0;
+};
+
+}  // namespace offstage::ui

@@ -1,0 +1,91 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include <QDateTime>
+#include <QList>
+#include <QString>
+
+#include "ui/panels/budget_form.h"
+
+class QDockWidget;
+
+namespace offstage::ui {
+
+// What one answer took, under which plan.
+struct BenchmarkRun {
+    QString label;  // of a session's answer: the beginning of its text; of a scenario: "512 in, 32 out"
+    QDateTime time;
+    qint64 tokensIn = 0;      // of the prompt
+    qint64 tokensReused = 0;  // of these, found in the KV cache
+    qint64 tokensOut = 0;
+    double ttftSeconds = 0;
+    double tokensPerSecond = 0;
+    std::vector<double> itlSeconds;  // each decode step of the engine, by the device's clock
+    double hitRate = 0;
+    quint64 bytesCopied = 0;
+    double meanBits = 0;
+    QString policy;
+    QString finish;
+    quint64 seed = 0;
+    QString text;  // of the answer, where runs are compared
+    BudgetSetting setting;
+    qint64 residentExperts = -1;  // -1: not known
+    double predictedLoss = -1;    // -1: not known
+
+    double itl(double share) const;  // quantile; 0 where there are no steps
+};
+
+// Two plans on one prompt with one seed.
+struct BenchmarkComparison {
+    QString prompt;
+    BenchmarkRun a, b;
+};
+
+// All that an export says.
+struct BenchmarkReport {
+    QString programVersion;
+    QDateTime created;
+    engine::ModelSummary model;
+    QString fingerprint;  // empty: not known
+    BudgetSetting setting;
+    double meanBits = 0;
+    QString cpu;
+    int cores = 0;
+    quint64 ramBytes = 0;
+    std::vector<BenchmarkRun> answers, scenarios;
+    std::vector<BenchmarkComparison> comparisons;
+};
+
+// Fills in the computer; the rest is the caller's.
+BenchmarkReport beginReport();
+
+// UTF-8, one line per run, headings in the first; RFC 4180. Times in seconds.
+QByteArray benchmarkCsv(const BenchmarkReport& report);
+
+// Schema "offstage.benchmark", version 1. Times in seconds, sizes in bytes, shares 0..1; fields that are not known are
+// null; readers ignore keys they do not know.
+//   format "offstage.benchmark", version 1, created (ISO 8601), program {name, version}
+//   hardware {cpu, cores, threads, instruction_set, ram_bytes, device, device_name, emulated, emulated_host}
+//   timing "device clock" | "accounted" (emulated device: worked out from a hardware profile, no measurement)
+//   model {name, source, fingerprint, architecture, n_layers, n_experts, n_active, hidden_dim, ffn_dim, vocab_size,
+//          weight_type, total_weights, active_weights}
+//   plan {policy, resident_experts, ram_experts, total_experts, mean_bits, popularity}
+//   budgets {vram_bytes, ram_bytes, context, min_mean_bits, max_loss, experts}
+//   answers, scenarios: [run]; comparisons: [{prompt, a: run, b: run}]
+//   run {label, time, tokens_in, tokens_reused, tokens_out, ttft_s, tokens_per_s, itl_p50_s, itl_p95_s, itl_p99_s,
+//        itl_s: [...], hit_rate, bytes_copied, mean_bits, policy, finish, seed, budgets, text (comparisons only)}
+QByteArray benchmarkJson(const BenchmarkReport& report);
+
+// Tables under headings, for a person.
+QByteArray benchmarkMarkdown(const BenchmarkReport& report);
+
+// By the ending of the name: .csv, .json, .md. Whole file or none; false with a sentence in `why`.
+bool saveBenchmark(const BenchmarkReport& report, const QString& path, QString* why = nullptr);
+
+// One PNG per dock, named after it, as it looks now; also docks that are hidden behind a tab. Returns the paths; a
+// sentence in `why` where one could not be written.
+QStringList savePanelPictures(const QList<QDockWidget*>& docks, const QString& folder, QString* why = nullptr);
+
+}  // namespace offstage::ui

@@ -1,0 +1,448 @@
+#include "ui/panels/benchmark_panel.h"
+
+#include <algorithm>
+
+#include <QDir>
+#include <QFileDialog>
+#include <QFormLayout>
+#include <QGridLayout>
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QLabel>
+#include <QLocale>
+#include <QPlainTextEdit>
+#include <QPointer>
+#include <QProgressBar>
+#include <QPushButton>
+#include <QSpinBox>
+#include <QTabWidget>
+#include <QTableView>
+#include <QThreadPool>
+#include <QVBoxLayout>
+
+#include "engine/eval/fit_estimate.h"
+#include "ui/format.h"
+#include "ui/plot/bar_plot.h"
+
+namespace offstage::ui {
+
+namespace {
+
+constexpr int kBins = 30;
+
+QSpinBox* spinBox(const QString& name, const QString& tip, int lo, int hi, int value) {
+    auto* box = new QSpinBox;
+    box->setAccessibleName(name);
+    box->setToolTip(tip);
+    box->setRange(lo, hi);
+    box->setValue(value);
+    box->setGroupSeparatorShown(true);
+    box->setAlignment(Qt::AlignRight);
+    return box;
+}
+
+QLabel* plainLabel() {
+    auto* label = new QLabel;
+    label->setTextFormat(Qt::PlainText);
+    label->setWordWrap(true);
+    return label;
+}
+
+}  // namespace
+
+BenchmarkPanel::BenchmarkPanel(EngineController& engine, QWidget* parent)
+    : Panel(engine, parent),
+      m_answers(new BenchmarkTable(this)),
+      m_scenarios(new BenchmarkTable(this)),
+      m_runner(new BenchmarkRunner(engine, this)),
+      m_tabs(new QTabWidget),
+      m_histogram(new BarPlot),
+      m_summary(plainLabel()),
+      m_progress(new QProgressBar),
+      m_cancel(new QPushButton(tr("&Cancel"))),
+      m_export(new QPushButton(tr("&Export…"))),
+      m_pictures(new QPushButton(tr("&Pictures…"))) {
+    setEmptyText(tr("Open a model to measure its answers, to run scenarios and to compare plans."));
+    m_tabs->setDocumentMode(true);
+    m_tabs->addTab(buildAnswers(), tr("&Answers"));
+    m_tabs->addTab(buildScenario(), tr("S&cenario"));
+    m_tabs->addTab(buildCompare(), tr("Two p&lans"));
+    body().addWidget(m_tabs, 1);
+
+    m_progress->setAccessibleName(tr("Progress of the benchmark"));
+    m_cancel->setToolTip(tr("Stop the run; a plan that was changed for it is put back"));
+    m_export->setToolTip(tr("Save all results with hardware, model, plan, budgets and seed, as CSV, JSON or Markdown"));
+    m_pictures->setToolTip(tr("Save a picture of each panel as PNG"));
+    auto* running = new QHBoxLayout;
+    running->addWidget(m_progress, 1);
+    running->addWidget(m_cancel);
+    auto* buttons = new QHBoxLayout;
+    buttons->addWidget(m_export);
+    buttons->addWidget(m_pictures);
+    buttons->addStretch(1);
+    body().addLayout(running);
+    body().addLayout(buttons);
+
+    connect(&engine, &EngineController::answered, this, [this](RequestId id, const engine::GenerationResult& result) {
+        if (!m_runner->owns(id) && !m_runner->isRunning()) {
+            addAnswer(result);
+        }
+    });
+    connect(&engine, &EngineController::stateChanged, this, &BenchmarkPanel::refreshButtons);
+    connect(m_runner, &BenchmarkRunner::progressed, this, [this](int done, int all, const QString& what) {
+        m_progress->setRange(0, all);
+        m_progress->setValue(done);
+        m_progress->setFormat(what);
+        refreshButtons();
+    });
+    connect(m_runner, &BenchmarkRunner::runFinished, this, [this](BenchmarkRun run) {
+        run.setting = settingInForce(engine());
+        m_scenarios->append(run);
+        readFingerprint();
+    });
+    connect(m_runner, &BenchmarkRunner::compared, this, [this](const BenchmarkComparison& comparison) {
+        m_comparisons.push_back(comparison);
+        showComparison(comparison);
+        readFingerprint();
+    });
+    connect(m_runner, &BenchmarkRunner::ended, this, [this](const QString& problem) {
+        say(problem, Notice::Problem);
+        refreshButtons();
+    });
+    connect(m_run, &QPushButton::clicked, this, [this] {
+        say({});
+        m_runner->runScenario(
+            {m_in->value(), m_out->value(), m_repeats->value(), static_cast<quint64>(std::max(0, m_seed->value()))});
+        refreshButtons();
+    });
+    connect(m_compare, &QPushButton::clicked, this, [this] {
+        say({});
+        BenchmarkRunner::Comparison comparison;
+        comparison.prompt = m_prompt->toPlainText().trimmed();
+        comparison.sampler.seed = static_cast<std::uint64_t>(std::max(0, m_seed->value()));
+        comparison.maxTokens = m_maxTokens->value();
+        comparison.a = settingInForce(engine());
+        comparison.b = m_planB->setting();
+        m_runner->runComparison(comparison);
+        refreshButtons();
+    });
+    connect(m_cancel, &QPushButton::clicked, m_runner, &BenchmarkRunner::cancel);
+    connect(m_export, &QPushButton::clicked, this, &BenchmarkPanel::askWhereToSave);
+    connect(m_pictures, &QPushButton::clicked, this, &BenchmarkPanel::askWherePicturesGo);
+    connect(m_planB, &BudgetForm::changed, this, &BenchmarkPanel::refreshButtons);
+    connect(m_prompt, &QPlainTextEdit::textChanged, this, &BenchmarkPanel::refreshButtons);
+    connect(m_answersView->selectionModel(), &QItemSelectionModel::currentRowChanged, this,
+            &BenchmarkPanel::showHistogram);
+    modelChanged();
+}
+
+QTableView* BenchmarkPanel::makeTable(BenchmarkTable& table, const QString& name) {
+    auto* view = new QTableView;
+    view->setModel(&table);
+    view->setAccessibleName(name);
+    view->setSelectionBehavior(QAbstractItemView::SelectRows);
+    view->setSelectionMode(QAbstractItemView::SingleSelection);
+    view->setEditTriggers(QAbstractItemView::NoEditTriggers);
+    view->setTabKeyNavigation(false);
+    view->setAlternatingRowColors(true);
+    view->setShowGrid(false);
+    view->verticalHeader()->hide();
+    view->verticalHeader()->setDefaultSectionSize(fontMetrics().lineSpacing() + 6);
+    view->horizontalHeader()->setMinimumSectionSize(30);
+    for (int column = 0; column < BenchmarkTable::Columns; ++column) {
+        const QString head = table.headerData(column, Qt::Horizontal, Qt::DisplayRole).toString();
+        view->setColumnWidth(column, column == BenchmarkTable::Label
+                                         ? fontMetrics().averageCharWidth() * 18
+                                         : std::max(fontMetrics().horizontalAdvance(head),
+                                                    fontMetrics().horizontalAdvance(QStringLiteral("000.0 MB"))) +
+                                               14);
+    }
+    view->setMinimumHeight(6 * fontMetrics().lineSpacing());
+    return view;
+}
+
+QWidget* BenchmarkPanel::buildAnswers() {
+    auto* page = new QWidget;
+    auto* column = new QVBoxLayout(page);
+    column->setContentsMargins(0, 8, 0, 0);
+    m_answersView = makeTable(*m_answers, tr("Answers of this session"));
+    m_histogram->setAccessibleName(tr("Time from one token to the next"));
+    m_histogram->setAccessibleDescription(tr("How many of the engine's decode steps took how long"));
+    m_histogram->setEmptyText(tr("Ask something: each answer is measured, and this shows how evenly its tokens came."));
+    m_histogram->setFileName(QStringLiteral("itl"));
+    m_histogram->setMinimumHeight(150);
+    m_summary->setForegroundRole(QPalette::PlaceholderText);
+    column->addWidget(m_answersView, 1);
+    column->addWidget(m_summary);
+    column->addWidget(m_histogram, 1);
+    return page;
+}
+
+QWidget* BenchmarkPanel::buildScenario() {
+    auto* page = new QWidget;
+    auto* column = new QVBoxLayout(page);
+    column->setContentsMargins(0, 8, 0, 0);
+    m_in = spinBox(tr("Tokens of the prompt"), tr("About so many: words are counted, and the table shows what it was"),
+                   1, 1'000'000, 512);
+    m_out = spinBox(tr("Tokens of the answer"), tr("At most so many"), 1, 100'000, 32);
+    m_repeats = spinBox(tr("Repeats"), tr("How often it is run"), 1, 100, 3);
+    m_seed = spinBox(tr("Seed"), tr("Of words and sampling, also for the comparison of two plans"), 0, 1'000'000, 1);
+    m_run = new QPushButton(tr("&Run"));
+    m_run->setToolTip(tr("Run it through the loaded model; the conversation stays as it is"));
+    auto* grid = new QGridLayout;
+    grid->setHorizontalSpacing(8);
+    const auto add = [&](int row, int at, const QString& text, QWidget* field) {
+        auto* label = new QLabel(text);
+        label->setBuddy(field);
+        grid->addWidget(label, row, at);
+        grid->addWidget(field, row, at + 1);
+    };
+    add(0, 0, tr("Pro&mpt"), m_in);
+    add(0, 2, tr("Ans&wer"), m_out);
+    add(1, 0, tr("Repea&ts"), m_repeats);
+    add(1, 2, tr("See&d"), m_seed);
+    grid->addWidget(m_run, 2, 0, 1, 2);
+    grid->setColumnStretch(4, 1);
+    m_scenariosView = makeTable(*m_scenarios, tr("Scenario runs"));
+    column->addLayout(grid);
+    column->addWidget(m_scenariosView, 1);
+    return page;
+}
+
+QWidget* BenchmarkPanel::buildCompare() {
+    auto* page = new QWidget;
+    auto* column = new QVBoxLayout(page);
+    column->setContentsMargins(0, 8, 0, 0);
+    m_prompt = new QPlainTextEdit;
+    m_prompt->setAccessibleName(tr("Prompt for both plans"));
+    m_prompt->setPlaceholderText(tr("Prompt for both plans"));
+    m_prompt->setTabChangesFocus(true);
+    m_prompt->setMaximumHeight(4 * fontMetrics().lineSpacing());
+    m_planB = new BudgetForm;
+    m_maxTokens = spinBox(tr("Tokens of the answers"), tr("At most so many, for both plans"), 1, 100'000, 128);
+    m_compare = new QPushButton(tr("Compare"));
+    m_compare->setToolTip(tr(
+        "Plan A is what is in force. It answers, then plan B does, then plan A is put back. Both use the same seed"));
+    auto* row = new QHBoxLayout;
+    auto* label = new QLabel(tr("At m&ost"));
+    label->setBuddy(m_maxTokens);
+    row->addWidget(label);
+    row->addWidget(m_maxTokens);
+    row->addWidget(new QLabel(tr("tokens")));
+    row->addStretch(1);
+    row->addWidget(m_compare);
+    auto* planB = new QLabel(tr("Plan B (plan A is as it is now)"));
+    planB->setForegroundRole(QPalette::PlaceholderText);
+    m_result = new QWidget;
+    m_sideBySide = new QGridLayout(m_result);
+    m_sideBySide->setContentsMargins(0, 4, 0, 0);
+    m_sideBySide->setHorizontalSpacing(12);
+    m_sideBySide->setVerticalSpacing(2);
+    m_sideBySide->setColumnStretch(1, 1);
+    m_sideBySide->setColumnStretch(2, 1);
+    column->addWidget(m_prompt);
+    column->addWidget(planB);
+    column->addWidget(m_planB);
+    column->addLayout(row);
+    column->addWidget(m_result);
+    column->addStretch(1);
+    return page;
+}
+
+void BenchmarkPanel::showPage(Page page) {
+    m_tabs->setCurrentIndex(page);
+}
+
+void BenchmarkPanel::modelChanged() {
+    const bool has = engine().model().has_value();
+    setEmpty(!has);
+    m_hasLimits = false;
+    m_answers->clear();
+    m_scenarios->clear();
+    m_comparisons.clear();
+    m_result->hide();
+    m_histogram->clear();
+    m_summary->clear();
+    say({});
+    if (const auto snapshot = engine().snapshot(); has && snapshot) {
+        showSnapshot(*snapshot);
+    }
+    refreshButtons();
+}
+
+void BenchmarkPanel::showSnapshot(const engine::Snapshot& snapshot) {
+    if (!engine().model() || m_hasLimits) {
+        return;
+    }
+    m_planB->setLimits(*engine().model(), snapshot);
+    m_planB->setSetting(settingInForce(engine()));
+    m_hasLimits = true;
+    refreshButtons();
+}
+
+void BenchmarkPanel::addAnswer(const engine::GenerationResult& result) {
+    if (result.tokens.empty()) {
+        return;  // stopped before its first token: there is nothing to measure
+    }
+    BenchmarkRun run = runOf(result);
+    run.setting = settingInForce(engine());
+    run.label = run.text.simplified().left(60);
+    run.text.clear();
+    m_answers->append(run);
+    m_answersView->setCurrentIndex(m_answers->index(m_answers->rowCount() - 1, 0));
+    m_answersView->scrollToBottom();
+    showHistogram();
+    readFingerprint();
+    refreshButtons();
+}
+
+// Once per model, beside the engine: it reads a little of each of the model's tensors.
+void BenchmarkPanel::readFingerprint() {
+    if (!engine().model() || m_fingerprintOf == QString::fromStdString(engine().model()->source)) {
+        return;
+    }
+    m_fingerprintOf = QString::fromStdString(engine().model()->source);
+    m_fingerprint.clear();
+    QThreadPool::globalInstance()->start([panel = QPointer<BenchmarkPanel>(this), source = m_fingerprintOf] {
+        QString text;
+        try {
+            engine::FitEstimator model(source.toStdString(), engine::FitEstimator::Text::kNotNeeded);
+            text = QString::fromStdString(model.fingerprint());
+        } catch (const std::exception&) {
+            return;  // the file is gone meanwhile: the export has no fingerprint
+        }
+        QMetaObject::invokeMethod(
+            qApp,
+            [panel, source, text] {
+                if (panel && panel->m_fingerprintOf == source) {
+                    panel->m_fingerprint = text;
+                }
+            },
+            Qt::QueuedConnection);
+    });
+}
+
+void BenchmarkPanel::showHistogram() {
+    const int row = m_answersView->currentIndex().row();
+    if (row < 0 || row >= m_answers->rowCount()) {
+        m_histogram->clear();
+        m_summary->clear();
+        return;
+    }
+    const BenchmarkRun& run = m_answers->runs()[static_cast<std::size_t>(row)];
+    std::vector<double> us;
+    for (const double s : run.itlSeconds) {
+        us.push_back(s * 1e6);
+    }
+    m_summary->setText(us.empty() ? tr("One token: there is no time between tokens.")
+                                  : tr("ITL of %1 decode steps, by the device's clock: p50 %2 ms, p95 %3 ms, p99 %4 ms")
+                                        .arg(us.size())
+                                        .arg(QLocale().toString(1e3 * run.itl(0.5), 'f', 2),
+                                             QLocale().toString(1e3 * run.itl(0.95), 'f', 2),
+                                             QLocale().toString(1e3 * run.itl(0.99), 'f', 2)));
+    if (us.empty()) {
+        m_histogram->clear();
+        return;
+    }
+    m_histogram->setHistogram(histogramOf(us, kBins, 0.99), {tr("from one token to the next"), Unit::Microseconds},
+                              {{1e6 * run.itl(0.5), tr("p50")}, {1e6 * run.itl(0.95), tr("p95")}});
+    m_histogram->setValueAxis({tr("steps"), Unit::Count});
+}
+
+void BenchmarkPanel::showComparison(const BenchmarkComparison& c) {
+    while (QLayoutItem* item = m_sideBySide->takeAt(0)) {
+        delete item->widget();
+        delete item;
+    }
+    int row = 0;
+    const auto add = [&](const QString& name, const QString& a, const QString& b, bool bold = false) {
+        int column = 0;
+        for (const QString& text : {name, a, b}) {
+            QLabel* label = plainLabel();
+            label->setText(text);
+            label->setAlignment(Qt::AlignTop | Qt::AlignLeft);
+            if (column > 0) {
+                label->setAccessibleName(tr("%1, plan %2").arg(name, column == 1 ? tr("A") : tr("B")));
+                label->setTextInteractionFlags(Qt::TextSelectableByMouse);
+            } else {
+                label->setForegroundRole(QPalette::PlaceholderText);
+            }
+            QFont font = label->font();
+            font.setBold(bold);
+            label->setFont(font);
+            m_sideBySide->addWidget(label, row, column++);
+        }
+        ++row;
+    };
+    const auto number = [](double v, int decimals) { return QLocale().toString(v, 'f', decimals); };
+    add({}, tr("Plan A"), tr("Plan B"), true);
+    add(tr("Budgets"), settingText(c.a.setting), settingText(c.b.setting));
+    add(tr("Tokens/s"), number(c.a.tokensPerSecond, 1), number(c.b.tokensPerSecond, 1));
+    add(tr("First token"), secondsText(c.a.ttftSeconds), secondsText(c.b.ttftSeconds));
+    add(tr("ITL p95"), tr("%1 ms").arg(number(1e3 * c.a.itl(0.95), 2)),
+        tr("%1 ms").arg(number(1e3 * c.b.itl(0.95), 2)));
+    add(tr("Hit rate"), percentText(c.a.hitRate), percentText(c.b.hitRate));
+    add(tr("Copied"), bytesText(c.a.bytesCopied), bytesText(c.b.bytesCopied));
+    add(tr("Mean bits"), number(c.a.meanBits, 2), number(c.b.meanBits, 2));
+    add(tr("Tokens"), QLocale().toString(c.a.tokensOut), QLocale().toString(c.b.tokensOut));
+    add(tr("Text"), c.a.text, c.a.text == c.b.text ? tr("(the same)") : c.b.text);
+    m_result->show();
+}
+
+void BenchmarkPanel::refreshButtons() {
+    const bool running = m_runner->isRunning();
+    const bool idle = engine().state() == EngineController::State::Ready && !running;
+    m_run->setEnabled(idle);
+    const bool differs = engine().model() && m_hasLimits && !(m_planB->setting() == settingInForce(engine()));
+    m_compare->setEnabled(idle && differs && !m_prompt->toPlainText().trimmed().isEmpty());
+    m_progress->setVisible(running);
+    m_cancel->setVisible(running);
+    m_export->setEnabled(m_answers->rowCount() > 0 || m_scenarios->rowCount() > 0 || !m_comparisons.empty());
+}
+
+BenchmarkReport BenchmarkPanel::report() const {
+    BenchmarkReport report = beginReport();
+    if (engine().model()) {
+        report.model = *engine().model();
+    }
+    if (const auto snapshot = engine().snapshot()) {
+        report.meanBits = snapshot->mean_bits;
+    }
+    report.setting = settingInForce(engine());
+    report.fingerprint = m_fingerprint;
+    report.answers = m_answers->runs();
+    report.scenarios = m_scenarios->runs();
+    report.comparisons = m_comparisons;
+    return report;
+}
+
+void BenchmarkPanel::askWhereToSave() {
+    auto* dialog = new QFileDialog(this, tr("Save the results"));
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->setAcceptMode(QFileDialog::AcceptSave);
+    dialog->setNameFilters({tr("JSON (*.json)"), tr("CSV (*.csv)"), tr("Markdown (*.md)")});
+    dialog->setDefaultSuffix(QStringLiteral("json"));
+    connect(dialog, &QFileDialog::filterSelected, dialog, [dialog](const QString& filter) {
+        dialog->setDefaultSuffix(filter.section(QStringLiteral("*."), 1).chopped(1));
+    });
+    dialog->selectFile(QStringLiteral("offstage-benchmark"));
+    connect(dialog, &QFileDialog::fileSelected, this, [this](const QString& path) {
+        QString why;
+        if (saveBenchmark(report(), path, &why)) {
+            say(tr("Saved as %1.").arg(QDir::toNativeSeparators(path)));
+        } else {
+            say(why, Notice::Problem);
+        }
+    });
+    dialog->open();
+}
+
+void BenchmarkPanel::askWherePicturesGo() {
+    auto* dialog = new QFileDialog(this, tr("Folder for the pictures"));
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->setFileMode(QFileDialog::Directory);
+    connect(dialog, &QFileDialog::fileSelected, this, &BenchmarkPanel::picturesRequested);
+    dialog->open();
+}
+
+}  // namespace offstage::ui

@@ -1,0 +1,126 @@
+#pragma once
+
+#include <vector>
+
+#include <QAbstractTableModel>
+
+#include "ui/panels/benchmark_runner.h"
+#include "ui/panels/panel.h"
+
+class QGridLayout;
+class QPlainTextEdit;
+class QProgressBar;
+class QPushButton;
+class QSpinBox;
+class QTabWidget;
+class QTableView;
+
+namespace offstage::ui {
+
+class BarPlot;
+
+// Runs as rows: what went in and out, TTFT, tokens/s, ITL, hit rate, bytes. Numbers, not their texts, under
+// Qt::UserRole.
+class BenchmarkTable : public QAbstractTableModel {
+    Q_OBJECT
+
+  public:
+    enum Column { Label, In, Out, Ttft, Speed, P50, P95, P99, HitRate, Bytes, Columns };
+    static constexpr std::size_t kMostRuns = 1000;  // the oldest go first
+
+    using QAbstractTableModel::QAbstractTableModel;
+
+    void append(const BenchmarkRun& run);
+    void clear();
+    const std::vector<BenchmarkRun>& runs() const { return m_runs; }
+
+    int rowCount(const QModelIndex& parent = {}) const override;
+    int columnCount(const QModelIndex& parent = {}) const override;
+    QVariant data(const QModelIndex& index, int role) const override;
+    QVariant headerData(int section, Qt::Orientation orientation, int role) const override;
+
+  private:
+    std::vector<BenchmarkRun> m_runs;
+};
+
+// What answers of this session took, scenarios, and two plans on one prompt; all of it as files. ITL is each decode
+// step of the engine by the device's clock, not when text arrived in the window. GUI thread only.
+class BenchmarkPanel : public Panel {
+    Q_OBJECT
+
+  public:
+    enum Page { Answers, Scenario, Compare };
+
+    explicit BenchmarkPanel(EngineController& engine, QWidget* parent = nullptr);
+
+    BenchmarkTable& answers() const { return *m_answers; }
+    BenchmarkTable& scenarios() const { return *m_scenarios; }
+    const std::vector<BenchmarkComparison>& comparisons() const { return m_comparisons; }
+    BenchmarkRunner& runner() const { return *m_runner; }
+    BarPlot& histogram() const { return *m_histogram; }
+    BudgetForm& planB() const { return *m_planB; }
+    QPlainTextEdit& prompt() const { return *m_prompt; }
+    QSpinBox& promptTokens() const { return *m_in; }
+    QSpinBox& answerTokens() const { return *m_out; }
+    QSpinBox& repeats() const { return *m_repeats; }
+    QPushButton& runButton() const { return *m_run; }
+    QPushButton& compareButton() const { return *m_compare; }
+    QPushButton& cancelButton() const { return *m_cancel; }
+    QPushButton& exportButton() const { return *m_export; }
+    QPushButton& picturesButton() const { return *m_pictures; }
+    void showPage(Page page);
+
+    BenchmarkReport report() const;
+
+  Q_SIGNALS:
+    // "Picture of each panel" was chosen; who knows the docks calls savePanelPictures().
+    void picturesRequested(const QString& folder);
+
+  protected:
+    void showSnapshot(const engine::Snapshot& snapshot) override;
+    void modelChanged() override;
+
+  private:
+    QWidget* buildAnswers();
+    QWidget* buildScenario();
+    QWidget* buildCompare();
+    QTableView* makeTable(BenchmarkTable& table, const QString& name);
+    void addAnswer(const engine::GenerationResult& result);
+    void readFingerprint();
+    void showHistogram();
+    void showComparison(const BenchmarkComparison& comparison);
+    void refreshButtons();
+    void askWhereToSave();
+    void askWherePicturesGo();
+
+    BenchmarkTable* m_answers;
+    BenchmarkTable* m_scenarios;
+    std::vector<BenchmarkComparison> m_comparisons;
+    BenchmarkRunner* m_runner;
+    bool m_hasLimits = false;
+    QString m_fingerprint;
+    QString m_fingerprintOf;
+
+    QTabWidget* m_tabs;
+    QTableView* m_answersView;
+    QTableView* m_scenariosView;
+    BarPlot* m_histogram;
+    QLabel* m_summary;
+    QSpinBox* m_in;
+    QSpinBox* m_out;
+    QSpinBox* m_repeats;
+    QSpinBox* m_seed;
+    QPushButton* m_run;
+    QPlainTextEdit* m_prompt;
+    BudgetForm* m_planB;
+    QSpinBox* m_maxTokens;
+    QPushButton* m_compare;
+    QGridLayout* m_sideBySide;
+    QWidget* m_result;
+    QProgressBar* m_progress;
+    QPushButton* m_cancel;
+    QPushButton* m_export;
+    QPushButton* m_pictures;
+};
+
+}  // namespace offstage::ui

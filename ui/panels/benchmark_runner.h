@@ -1,0 +1,88 @@
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include <QObject>
+#include <QTimer>
+
+#include "ui/engine_controller.h"
+#include "ui/panels/benchmark_export.h"
+
+namespace offstage::ui {
+
+// Runs prompts one after the other through the engine that the window has, while nobody else uses it: a scenario, or
+// one prompt under two plans. Cancel stops the running prompt and puts the plan back. GUI thread only.
+class BenchmarkRunner : public QObject {
+    Q_OBJECT
+
+  public:
+    struct Scenario {
+        qint64 tokensIn = 512;  // reached within some percent: words are counted, not tokens
+        qint64 tokensOut = 32;
+        int repeats = 3;
+        quint64 seed = 1;
+    };
+    struct Comparison {
+        QString prompt;
+        engine::SamplerSettings sampler;  // with the seed
+        int maxTokens = 128;
+        BudgetSetting a;  // in force
+        BudgetSetting b;
+    };
+
+    explicit BenchmarkRunner(EngineController& engine, QObject* parent = nullptr);
+
+    // False: the engine is not ready, or something runs already.
+    bool runScenario(const Scenario& scenario);
+    bool runComparison(const Comparison& comparison);
+    void cancel();
+    bool isRunning() const { return m_kind != Kind::None; }
+    // This answer is the runner's, not the person's.
+    bool owns(RequestId id) const { return id != 0 && id == m_request; }
+
+  Q_SIGNALS:
+    void progressed(int done, int all, const QString& what);
+    void runFinished(const offstage::ui::BenchmarkRun& run);  // one of a scenario
+    void compared(const offstage::ui::BenchmarkComparison& comparison);
+    void ended(const QString& problem);  // of all; empty: it went well or was cancelled
+
+  private:
+    enum class Kind { None, Scenario, Comparison };
+    enum class Step { RunA, ToB, RunB, Back };
+
+    void next();
+    void start(const engine::GenerationRequest& request);
+    void replan(const BudgetSetting& from, const BudgetSetting& to, const QString& what);
+    void watchReplan();
+    void onAnswered(const engine::GenerationResult& result);
+    void goBack(const QString& problem);
+    void end(const QString& problem);
+    engine::GenerationRequest scenarioRequest() const;
+
+    EngineController& m_engine;
+    Kind m_kind = Kind::None;
+    RequestId m_request = 0;
+    quint64 m_replan = 0;
+    QTimer m_timer;
+    bool m_cancelled = false;
+    QString m_problem;
+
+    Scenario m_scenario;
+    int m_done = 0;
+    double m_tokensPerWord = 1.4;  // until a run has told
+
+    Comparison m_comparison;
+    Step m_step = Step::RunA;
+    BenchmarkComparison m_result;
+    bool m_bInForce = false;
+};
+
+// What a result says, as a run.
+BenchmarkRun runOf(const engine::GenerationResult& result);
+
+}  // namespace offstage::ui
+
+Q_DECLARE_METATYPE(offstage::ui::BenchmarkRun)
+Q_DECLARE_METATYPE(offstage::ui::BenchmarkComparison)

@@ -1,0 +1,181 @@
+#include "ui/panels/log_panel.h"
+
+#include <QAction>
+#include <QApplication>
+#include <QClipboard>
+#include <QComboBox>
+#include <QFileDialog>
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QLabel>
+#include <QLineEdit>
+#include <QPushButton>
+#include <QSaveFile>
+#include <QScrollBar>
+#include <QTableView>
+#include <QVBoxLayout>
+
+namespace offstage::ui {
+
+LogPanel::LogPanel(EventLog& log, QWidget* parent)
+    : QWidget(parent),
+      m_log(log),
+      m_filter(new LogFilter(this)),
+      m_kind(new QComboBox),
+      m_search(new QLineEdit),
+      m_table(new QTableView),
+      m_detail(new QLabel),
+      m_summary(new QLabel),
+      m_save(new QPushButton(tr("&Save…"))) {
+    m_filter->setSourceModel(&m_log);
+    m_kind->setAccessibleName(tr("Kind of events"));
+    m_kind->setToolTip(tr("Show events of one kind only"));
+    m_kind->addItem(tr("All events"));
+    for (int i = 0; i < kLogKinds; ++i) {
+        m_kind->addItem(nameOf(static_cast<LogKind>(i)), i);
+    }
+    m_search->setAccessibleName(tr("Search in the log"));
+    m_search->setPlaceholderText(tr("Search"));
+    m_search->setToolTip(tr("Show events that hold all of these words"));
+    m_search->setClearButtonEnabled(true);
+    m_save->setToolTip(tr("Save what is shown, as text or as JSON"));
+
+    m_table->setModel(m_filter);
+    m_table->setAccessibleName(tr("Events"));
+    m_table->setSelectionBehavior(QAbstractItemView::SelectRows);
+    m_table->setEditTriggers(QAbstractItemView::NoEditTriggers);
+    m_table->setWordWrap(false);
+    m_table->setTabKeyNavigation(false);
+    m_table->setShowGrid(false);
+    m_table->setAlternatingRowColors(true);
+    m_table->verticalHeader()->hide();
+    m_table->verticalHeader()->setSectionResizeMode(QHeaderView::Fixed);
+    m_table->verticalHeader()->setDefaultSectionSize(fontMetrics().lineSpacing() + 6);
+    m_table->horizontalHeader()->setSectionResizeMode(EventLog::Text, QHeaderView::Stretch);
+    m_table->setColumnWidth(EventLog::Time, fontMetrics().horizontalAdvance(QStringLiteral("00:00:00.000")) + 16);
+    m_table->setColumnWidth(EventLog::Kind, fontMetrics().horizontalAdvance(QStringLiteral("connection")) + 16);
+    auto* copy = new QAction(tr("&Copy"), m_table);
+    copy->setShortcut(QKeySequence::Copy);
+    copy->setShortcutContext(Qt::WidgetShortcut);
+    m_table->addAction(copy);
+    m_table->setContextMenuPolicy(Qt::ActionsContextMenu);
+    m_detail->setWordWrap(true);
+    m_detail->setTextFormat(Qt::PlainText);
+    m_detail->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+    m_detail->setAccessibleName(tr("The chosen event"));
+    m_detail->hide();
+    m_summary->setTextFormat(Qt::PlainText);
+    m_summary->setForegroundRole(QPalette::PlaceholderText);
+    m_summary->setWordWrap(true);
+
+    auto* top = new QHBoxLayout;
+    top->addWidget(m_kind);
+    top->addWidget(m_search, 1);
+    top->addWidget(m_save);
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(12, 10, 12, 6);
+    column->setSpacing(8);
+    column->addLayout(top);
+    column->addWidget(m_table, 1);
+    column->addWidget(m_detail);
+    column->addWidget(m_summary);
+
+    connect(m_kind, &QComboBox::currentIndexChanged, this, [this](int index) {
+        m_filter->setKind(index == 0 ? std::nullopt
+                                     : std::optional(static_cast<LogKind>(m_kind->itemData(index).toInt())));
+        refresh();
+    });
+    connect(m_search, &QLineEdit::textChanged, this, [this](const QString& words) {
+        m_filter->setWords(words);
+        refresh();
+    });
+    connect(m_save, &QPushButton::clicked, this, &LogPanel::askWhereToSave);
+    connect(copy, &QAction::triggered, this, &LogPanel::copyChosen);
+    connect(m_table->selectionModel(), &QItemSelectionModel::currentRowChanged, this, &LogPanel::showDetail);
+    // Who looks at the end goes on looking at the end.
+    connect(m_filter, &QAbstractItemModel::rowsAboutToBeInserted, this, [this] {
+        const QScrollBar* bar = m_table->verticalScrollBar();
+        m_table->setProperty("follows", bar->value() == bar->maximum());
+    });
+    connect(&m_log, &EventLog::appended, this, [this] {
+        if (m_table->property("follows").toBool()) {
+            m_table->scrollToBottom();
+        }
+        refresh();
+    });
+    refresh();
+}
+
+QString LogPanel::connectionsText() const {
+    return m_log.connections() == 0 ? tr("No outbound connections")
+                                    : tr("%n outbound connection(s)", nullptr, m_log.connections());
+}
+
+QList<LogEntry> LogPanel::shown() const {
+    QList<LogEntry> entries;
+    for (int row = 0; row < m_filter->rowCount(); ++row) {
+        entries.append(m_log.at(m_filter->mapToSource(m_filter->index(row, 0)).row()));
+    }
+    return entries;
+}
+
+void LogPanel::refresh() {
+    QString text =
+        connectionsText() + QStringLiteral(" · ") + tr("%1 of %2 events").arg(m_filter->rowCount()).arg(m_log.size());
+    if (m_log.dropped() > 0) {
+        text += QStringLiteral(" · ") + tr("%1 older ones were let go").arg(m_log.dropped());
+    }
+    m_summary->setText(text);
+    m_save->setEnabled(m_filter->rowCount() > 0);
+}
+
+void LogPanel::showDetail() {
+    const QModelIndex index = m_table->currentIndex();
+    m_detail->setVisible(index.isValid());
+    if (index.isValid()) {
+        m_detail->setText(index.data(Qt::ToolTipRole).toString());
+    }
+}
+
+void LogPanel::copyChosen() {
+    QList<LogEntry> entries;
+    for (const QModelIndex& index : m_table->selectionModel()->selectedRows()) {
+        entries.append(m_log.at(m_filter->mapToSource(index).row()));
+    }
+    QApplication::clipboard()->setText(logText(entries));
+}
+
+bool LogPanel::save(const QString& path, QString* why) const {
+    QSaveFile file(path);
+    const bool json = path.endsWith(QStringLiteral(".json"), Qt::CaseInsensitive);
+    const QByteArray bytes = json ? logJson(shown()) : logText(shown()).toUtf8();
+    if (file.open(QIODevice::WriteOnly) && file.write(bytes) == bytes.size() && file.commit()) {
+        return true;
+    }
+    if (why != nullptr) {
+        *why = tr("The log could not be saved as %1: %2.").arg(path, file.errorString());
+    }
+    return false;
+}
+
+void LogPanel::askWhereToSave() {
+    auto* dialog = new QFileDialog(this, tr("Save the log"));
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->setAcceptMode(QFileDialog::AcceptSave);
+    dialog->setNameFilters({tr("Text (*.txt)"), tr("JSON (*.json)")});
+    dialog->setDefaultSuffix(QStringLiteral("txt"));
+    connect(dialog, &QFileDialog::filterSelected, dialog, [dialog](const QString& filter) {
+        dialog->setDefaultSuffix(filter.contains(QStringLiteral("json")) ? QStringLiteral("json")
+                                                                         : QStringLiteral("txt"));
+    });
+    dialog->selectFile(QStringLiteral("offstage-log.txt"));
+    connect(dialog, &QFileDialog::fileSelected, this, [this](const QString& path) {
+        QString why;
+        if (!save(path, &why)) {
+            m_summary->setText(why);
+        }
+    });
+    dialog->open();
+}
+
+}  // namespace offstage::ui
