@@ -11,7 +11,6 @@
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
-#include <memory>
 #include <stdexcept>
 #include <string>
 #include <unistd.h>
@@ -109,33 +108,6 @@ void read_cached(benchmark::State& state, WeightType format, bool cold, int n_th
     rate(state, "Gweights/s", 1e-9 * static_cast<double>(kKeptRows * kHiddenDim));
 }
 
-// The limit of the one above: the same bytes by plain reads.
-void read_file(benchmark::State& state, WeightType format, bool cold) {
-    const Folder folder;
-    const std::filesystem::path path = folder.path() / "plain";
-    std::vector<std::byte> block(static_cast<std::size_t>(kKeptRows) * kernels::row_bytes(format, kHiddenDim),
-                                 std::byte{0x5a});
-    {
-        const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "wb"), &std::fclose);
-        if (file == nullptr || std::fwrite(block.data(), 1, block.size(), file.get()) != block.size())
-            throw std::runtime_error("nothing can be written here");
-    }
-    for (auto _ : state) {
-        if (cold) {
-            state.PauseTiming();
-            forget_pages(path);
-            state.ResumeTiming();
-        }
-        const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-        std::size_t at = 0;
-        for (ssize_t got = 1; at < block.size() && got > 0; at += static_cast<std::size_t>(got))
-            got = ::read(descriptor, block.data() + at, std::min<std::size_t>(block.size() - at, 1 << 20));
-        ::close(descriptor);
-        if (at != block.size()) throw std::runtime_error("what was written cannot be read");
-    }
-    rate(state, "GB/s", 1e-9 * static_cast<double>(block.size()));
-}
-
 void fingerprint(benchmark::State& state, int n_threads) {
     kernels::ThreadPool pool(n_threads);
     const std::vector<std::byte> bytes(kBytes, std::byte{0x37});
@@ -192,7 +164,6 @@ void register_all() {
         for (const WeightType format : {WeightType::kHqq4, WeightType::kHqq2}) {
             const std::string name(engine::format_name(format));
             add("cache/" + name + from, clock, [=](benchmark::State& state) { read_cached(state, format, cold, 1); });
-            add("plain_file/" + name + from, clock, [=](benchmark::State& state) { read_file(state, format, cold); });
         }
     }
     add("fingerprint/threads:1", Clock::kCpu, [](benchmark::State& state) { fingerprint(state, 1); });
