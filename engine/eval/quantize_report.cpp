@@ -110,7 +110,8 @@ QuantRow measure(LoadedModel& model, std::span<const TokenId> tokens, std::span<
         },
         stop);
     row.perplexity.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    row.mean_kl /= static_cast<double>(row.perplexity.n_tokens);
+    // A divergence is no less than nothing; what is kept rounded may say so.
+    row.mean_kl = std::max(0.0, row.mean_kl / static_cast<double>(row.perplexity.n_tokens));
     row.same_top = static_cast<double>(n_same) / static_cast<double>(row.perplexity.n_tokens);
     return row;
 }

@@ -42,7 +42,7 @@ std::vector<double> whole_numbers(std::int64_t first, std::size_t n) {
 std::string colour_of_layer(std::int64_t layer, std::int64_t n_layers) {
     const double depth = n_layers > 1 ? static_cast<double>(layer) / static_cast<double>(n_layers - 1) : 1;
     const auto mix = [&](double light, double dark) { return static_cast<int>(light + depth * (dark - light)); };
-    return print("#%02x%02x%02x", mix(170, 20), mix(205, 70), mix(238, 140));
+    return print("#%02x%02x%02x", mix(125, 16), mix(185, 48), mix(235, 105));
 }
 
 }  // namespace
@@ -107,7 +107,7 @@ std::string to_svg(const RecallReport& report) {
     for (std::int64_t layer = 0; layer < report.n_layers; ++layer) {
         const auto shares_of_layer = lru_of(report, layer);
         PlotSeries series{
-            {}, k, {shares_of_layer.begin(), shares_of_layer.end()}, colour_of_layer(layer, report.n_layers), 1.2};
+            {}, k, {shares_of_layer.begin(), shares_of_layer.end()}, colour_of_layer(layer, report.n_layers), 1.5};
         if (layer == 0) series.name = "layer 0";
         if (layer > 0 && layer == report.n_layers - 1) series.name = print("layer %lld", static_cast<long long>(layer));
         cache.series.push_back(std::move(series));

@@ -9,7 +9,7 @@ namespace offstage::engine {
 namespace {
 
 constexpr double kPlotWidth = 460, kPlotHeight = 300;  // of the area between the axes
-constexpr double kLeft = 64, kTop = 84, kRight = 28, kLegendLine = 20, kBelow = 62;
+constexpr double kLeft = 80, kTop = 84, kRight = 28, kLegendLine = 20, kBelow = 62;
 constexpr const char* kInk = "#222222";
 constexpr const char* kGrid = "#dddddd";
 
@@ -49,6 +49,10 @@ std::string line(double x1, double y1, double x2, double y2, const std::string& 
            "\n";
 }
 
+std::string marker(double x, double y, const std::string& colour) {
+    return print(R"(<circle cx="%.1f" cy="%.1f" r="3.5" fill="%s"/>)", x, y, colour.c_str()) + "\n";
+}
+
 // Whole steps that leave at most ten ticks.
 double tick_step(double range) {
     double step = 1;
@@ -76,13 +80,14 @@ class Area {
         svg += line(left_, y_of(0), left_, y_of(1), kInk, 1, false);
         svg += text_at(left_ + kPlotWidth / 2, y_of(0) + 42, "middle", 13, plot_.x_label);
         const double middle = kTop + kPlotHeight / 2;
-        svg += text_at(left_ - 48, middle, "middle", 13, plot_.y_label,
-                       print(" transform=\"rotate(-90 %.1f %.1f)\"", left_ - 48, middle));
+        svg += text_at(left_ - 54, middle, "middle", 13, plot_.y_label,
+                       print(" transform=\"rotate(-90 %.1f %.1f)\"", left_ - 54, middle));
         for (const PlotSeries& series : plot_.series) svg += draw(series);
         double y = y_of(0) + kBelow;
         for (const PlotSeries& series : plot_.series) {
             if (series.name.empty()) continue;
             svg += line(left_, y, left_ + 34, y, series.colour, series.width, series.dashed);
+            if (series.markers) svg += marker(left_ + 17, y, series.colour);
             svg += text_at(left_ + 42, y + 4, "start", 12, series.name);
             y += kLegendLine;
         }
@@ -107,11 +112,7 @@ class Area {
             const double x = series.x[i], y = series.y[i];
             if (!(x >= plot_.x_first && x <= plot_.x_last && y >= 0 && y <= 1)) continue;
             points += print("%.1f,%.1f ", x_of(x), y_of(y));
-            if (series.markers) {
-                markers +=
-                    print(R"(<circle cx="%.1f" cy="%.1f" r="3" fill="%s"/>)", x_of(x), y_of(y), series.colour.c_str()) +
-                    "\n";
-            }
+            if (series.markers) markers += marker(x_of(x), y_of(y), series.colour);
         }
         if (points.empty()) return {};
         points.pop_back();

@@ -129,6 +129,17 @@ void MappedFile::drop_pages(std::span<const std::byte> part) const {
     ::madvise(const_cast<std::byte*>(data_ + (begin - address(data_))), end - begin, MADV_DONTNEED);
 }
 
+void MappedFile::drop_cached(std::span<const std::byte> part) const {
+    if (part.empty()) return;
+    // Neighbours on the first and the last page are read again when they are wanted.
+    const std::uintptr_t begin = address(part.data()) / page_bytes() * page_bytes();
+    const std::uintptr_t end = (address(part.data()) + part.size() + page_bytes() - 1) / page_bytes() * page_bytes();
+    const std::uintptr_t offset = begin - address(data_);
+    ::madvise(const_cast<std::byte*>(data_ + offset), end - begin, MADV_DONTNEED);
+    ::posix_fadvise(file_.descriptor(), static_cast<off_t>(offset), static_cast<off_t>(end - begin),
+                    POSIX_FADV_DONTNEED);
+}
+
 void MappedFile::read_ahead(std::span<const std::byte> part) const {
     if (part.empty()) return;
     const std::uintptr_t begin = address(part.data()) / page_bytes() * page_bytes();

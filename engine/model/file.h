@@ -50,9 +50,11 @@ class MappedFile {
     std::span<const std::byte> bytes() const { return {data_, size_}; }
     bool contains(std::span<const std::byte> bytes) const;
 
-    // Both take a part of bytes(). Advice only: failures are ignored.
+    // All take a part of bytes(). Advice only: failures are ignored.
     void drop_pages(std::span<const std::byte> part) const;  // whole pages inside `part`
     void read_ahead(std::span<const std::byte> part) const;  // every page that `part` touches
+    // drop_pages(), and out of the system's cache of files as well, where no other program has them mapped.
+    void drop_cached(std::span<const std::byte> part) const;
 
     // Brings the pages of `part` into memory now. A page that a read error or a file cut short keeps away ends a
     // program that touches it; here it becomes an Error (kInvalidModel) with the file and the reason. On a system that

@@ -7,6 +7,7 @@
 
 #include "engine/error.h"
 #include "engine/json.h"
+#include "engine/model/cold_reads.h"
 #include "engine/model/file.h"
 #include "engine/model/safetensors.h"
 
@@ -15,7 +16,7 @@ namespace {
 
 constexpr std::uint64_t kMaxIndexBytes = 64u << 20;
 
-class SafetensorsCheckpoint final : public Checkpoint {
+class SafetensorsCheckpoint final : public Checkpoint, public ColdBytes {
   public:
     explicit SafetensorsCheckpoint(std::string source) : source_(std::move(source)) {}
 
@@ -64,6 +65,10 @@ class SafetensorsCheckpoint final : public Checkpoint {
 
     void release(std::span<const std::byte> bytes) const override {
         if (const MappedFile* file = file_with(bytes)) file->drop_pages(bytes);
+    }
+
+    void drop_cached(std::span<const std::byte> bytes) const override {
+        if (const MappedFile* file = file_with(bytes)) file->drop_cached(bytes);
     }
 
     void prefetch(std::span<const std::byte> bytes) const override {

@@ -4,8 +4,11 @@
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <mutex>
+#include <vector>
 
 #include "engine/error.h"
+#include "engine/model/cold_reads.h"
 #include "engine/model/weights.h"
 #include "kernels/cpu_kernels.h"
 
@@ -52,7 +55,7 @@ void transpose_columns(const std::byte* source, std::int64_t n_rows, std::int64_
     }
 }
 
-class CheckpointWeights final : public WeightSource {
+class CheckpointWeights final : public WeightSource, public ColdExperts {
   public:
     CheckpointWeights(std::unique_ptr<Checkpoint> checkpoint, const ModelConfig& config, bool round_to_bf16,
                       kernels::ThreadPool& pool)
@@ -127,9 +130,27 @@ class CheckpointWeights final : public WeightSource {
         checkpoint_.release(w2.bytes);
     }
 
-    // Of the tensors as they lie in the file: a pass over them, but without transposing anything.
+    bool make_cold(LayerIndex layer, ExpertIndex expert) override {
+        const auto* const disk = dynamic_cast<const ColdBytes*>(&checkpoint_);
+        if (disk == nullptr) return false;
+        for (const char* part : {"w1", "w3", "w2"}) {
+            disk->drop_cached(checkpoint_.find(expert_name(layer.value, expert.value, part))->bytes);
+        }
+        return true;
+    }
+
+    // Of the tensors as they lie in the file: a pass over them, but without transposing anything. Once: where experts
+    // are read from a disk, whoever keeps copies of them in fewer bits reads no more than those from then on.
     std::optional<Fingerprint> expert_fingerprint(LayerIndex layer, ExpertIndex expert,
                                                   kernels::ThreadPool& pool) override {
+        const auto index = static_cast<std::size_t>(layer.value * config_.n_experts + expert.value);
+        {
+            const std::lock_guard lock(fingerprint_mutex_);
+            if (fingerprints_.empty()) {
+                fingerprints_.resize(static_cast<std::size_t>(config_.n_layers * config_.n_experts));
+            }
+            if (fingerprints_[index] != Fingerprint{}) return fingerprints_[index];
+        }
         std::array<Fingerprint, 6> parts{};
         for (std::size_t i = 0; const char* part : {"w1", "w3", "w2"}) {
             const TensorView& tensor = *checkpoint_.find(expert_name(layer.value, expert.value, part));
@@ -138,7 +159,10 @@ class CheckpointWeights final : public WeightSource {
             parts[i++] = {static_cast<std::uint64_t>(tensor.type), static_cast<std::uint64_t>(tensor.shape[0])};
             checkpoint_.release(tensor.bytes);
         }
-        return combine(parts, static_cast<std::uint64_t>(expert_type_));
+        const Fingerprint fingerprint = combine(parts, static_cast<std::uint64_t>(expert_type_));
+        const std::lock_guard lock(fingerprint_mutex_);
+        fingerprints_[index] = fingerprint;
+        return fingerprint;
     }
 
     std::optional<Fingerprint> model_fingerprint() override {
@@ -298,6 +322,8 @@ class CheckpointWeights final : public WeightSource {
     std::uint64_t dense_bytes_ = 0;
     std::uint64_t bytes_done_ = 0;
     std::uint64_t bytes_total_ = 0;
+    std::mutex fingerprint_mutex_;
+    std::vector<Fingerprint> fingerprints_;  // (n_layers, n_experts), zeros: not known yet; empty before the first
 };
 
 }  // namespace

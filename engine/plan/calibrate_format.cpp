@@ -48,9 +48,13 @@ CostTable calibrate_format(Backend& device, CpuOperations& host, const FormatCal
         const Locked probe(device, bytes);
         if (cache.load(key(probe.pinned()), table)) return table;
     }
+    // For want of a device to share the work with, the CPU is often asked for a few tokens only.
+    const bool host_only = device.shares_host_memory();
+    const std::string short_key = key(false) + "|up to " + std::to_string(wanted.largest);
+    if (host_only && cache.load(short_key, table)) return table;
     if (measured != nullptr) *measured = true;
     DeviceBlock slot;
-    if (!device.shares_host_memory() && device.memory().available_bytes() >= bytes) {
+    if (!host_only && device.memory().available_bytes() >= bytes) {
         slot = device.memory().allocate(bytes, MemoryUse::kStaging, "measuring");
     }
     const auto n_samples = static_cast<std::int64_t>(std::clamp<std::uint64_t>(kSampleBytes / bytes, 2, kMostSamples));
@@ -69,7 +73,7 @@ CostTable calibrate_format(Backend& device, CpuOperations& host, const FormatCal
     request.largest = wanted.largest;
     request.budget_s = wanted.budget_s;
     table = calibrate(device, host, request, progress, std::move(stop));
-    if (slot) cache.store(key(memory.pinned()), table);
+    if (slot || host_only) cache.store(host_only ? short_key : key(memory.pinned()), table);
     return table;
 }
 

@@ -8,6 +8,7 @@
 
 #include "engine/device/backend.h"
 #include "engine/device/cpu_operations.h"
+#include "engine/plan/calibrate_host.h"
 #include "engine/plan/cost_model.h"
 
 namespace offstage::engine {
@@ -48,9 +49,10 @@ struct FormatCalibration {
 };
 
 // calibrate() of experts in one format, in memory that is page-locked where the system lets us, with a slot on the
-// device where that has room for one (else the CPU alone is measured, and nothing is kept). The device must be
-// reserve()d as calibrate() says. `measured` (may be nullptr): whether the cache had nothing. Throws as calibrate(),
-// and kOutOfMemory when RAM has no room for the samples.
+// device where that has room for one (else the CPU alone is measured, and nothing is kept). Where the device is the
+// CPU, what is measured is kept apart, for the same `largest` only. The device must be reserve()d as calibrate() says.
+// `measured` (may be nullptr): whether the cache had nothing. Throws as calibrate(), and kOutOfMemory when RAM has no
+// room for the samples.
 CostTable calibrate_format(Backend& device, CpuOperations& host, const FormatCalibration& wanted,
                            const CalibrationCache& cache, const std::function<void(double)>& progress,
                            std::stop_token stop, bool* measured = nullptr);
@@ -66,6 +68,9 @@ class CalibrationCache {
                            std::int64_t hidden_dim, std::int64_t ffn_dim, bool pinned = true);
     bool load(const std::string& key, CostTable& table) const;
     void store(const std::string& key, const CostTable& table) const;  // atomic; failing to write is no error
+    // Of quantizing, which no device has part in: by the CPU's name, its instruction set and hidden_dim.
+    bool load(const std::string& key, QuantizingSpeeds& speeds) const;
+    void store(const std::string& key, const QuantizingSpeeds& speeds) const;
 
   private:
     std::filesystem::path directory_;
@@ -77,5 +82,7 @@ std::filesystem::path cache_directory();
 // JSON of a table, both ways; parse throws Error naming the key.
 std::string to_json(const CostTable& table);
 CostTable parse_cost_table(std::string_view json, const std::string& source);
+std::string to_json(const QuantizingSpeeds& speeds);
+QuantizingSpeeds parse_quantizing_speeds(std::string_view json, const std::string& source);
 
 }  // namespace offstage::engine

@@ -108,8 +108,55 @@ std::string dump(const json& document) {
     return document.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
+constexpr double kFastest = 1e15;  // weights per second
+
+json to_document(const QuantizingSpeeds& speeds) {
+    json document = json::object();
+    for (std::size_t i = 0; i < speeds.size(); ++i) {
+        if (speeds[i] > 0) document[kernels::name_of(static_cast<kernels::WeightType>(i))] = speeds[i];
+    }
+    return document;
+}
+
+QuantizingSpeeds speeds_from_document(const json& document, const std::string& source) {
+    const JsonFields fields(document, source);
+    QuantizingSpeeds speeds{};
+    for (std::size_t i = 0; i < speeds.size(); ++i) {
+        speeds[i] = fields.number(kernels::name_of(static_cast<kernels::WeightType>(i)), 0, kFastest, 0.0);
+    }
+    return speeds;
+}
+
 std::filesystem::path file_of(const std::filesystem::path& directory, const std::string& key) {
     return directory / "calibration" / (hash_of(key) + ".json");
+}
+
+template <typename Take>
+bool load_document(const std::filesystem::path& directory, const std::string& key, const char* part, const Take& take) {
+    if (directory.empty()) return false;
+    try {
+        const std::filesystem::path file = file_of(directory, key);
+        const std::optional<std::string> text = read_small_file(file, kLargestFile);
+        if (!text) return false;
+        const std::string source = shown_path(file);
+        const json document = parse_json(*text, source, {.max_depth = 8, .max_values = 100'000});
+        const JsonFields fields(document, source);
+        if (fields.text("format") != "offstage-calibration" || fields.integer("version", 0, 1'000'000) != kVersion ||
+            fields.text("key") != key || fields.find(part) == nullptr) {
+            return false;
+        }
+        take(*fields.find(part), source);
+        return true;
+    } catch (const Error&) {
+        return false;
+    }
+}
+
+void store_document(const std::filesystem::path& directory, const std::string& key, const char* part, json content) {
+    if (directory.empty()) return;
+    const json document = {
+        {"format", "offstage-calibration"}, {"version", kVersion}, {"key", key}, {part, std::move(content)}};
+    write_file_atomically(file_of(directory, key), dump(document));
 }
 
 }  // namespace
@@ -134,31 +181,32 @@ std::string CalibrationCache::key(const Backend& device, const CpuOperations& ho
            std::to_string(hidden_dim) + "x" + std::to_string(ffn_dim) + (pinned ? "" : "|pageable");
 }
 
+std::string to_json(const QuantizingSpeeds& speeds) {
+    return dump(to_document(speeds));
+}
+
+QuantizingSpeeds parse_quantizing_speeds(std::string_view json_text, const std::string& source) {
+    return speeds_from_document(parse_json(json_text, source, {.max_depth = 4, .max_values = 1000}), source);
+}
+
 bool CalibrationCache::load(const std::string& key, CostTable& table) const {
-    if (directory_.empty()) return false;
-    try {
-        const std::filesystem::path file = file_of(directory_, key);
-        const std::optional<std::string> text = read_small_file(file, kLargestFile);
-        if (!text) return false;
-        const std::string source = shown_path(file);
-        const json document = parse_json(*text, source, {.max_depth = 8, .max_values = 100'000});
-        const JsonFields fields(document, source);
-        if (fields.text("format") != "offstage-calibration" || fields.integer("version", 0, 1'000'000) != kVersion ||
-            fields.text("key") != key || fields.find("table") == nullptr) {
-            return false;
-        }
-        table = from_document(*fields.find("table"), source);
-        return true;
-    } catch (const Error&) {
-        return false;
-    }
+    return load_document(directory_, key, "table", [&](const json& document, const std::string& source) {
+        table = from_document(document, source);
+    });
 }
 
 void CalibrationCache::store(const std::string& key, const CostTable& table) const {
-    if (directory_.empty()) return;
-    const json document = {
-        {"format", "offstage-calibration"}, {"version", kVersion}, {"key", key}, {"table", to_document(table)}};
-    write_file_atomically(file_of(directory_, key), dump(document));
+    store_document(directory_, key, "table", to_document(table));
+}
+
+bool CalibrationCache::load(const std::string& key, QuantizingSpeeds& speeds) const {
+    return load_document(directory_, key, "weights_per_s", [&](const json& document, const std::string& source) {
+        speeds = speeds_from_document(document, source);
+    });
+}
+
+void CalibrationCache::store(const std::string& key, const QuantizingSpeeds& speeds) const {
+    store_document(directory_, key, "weights_per_s", to_document(speeds));
 }
 
 std::filesystem::path cache_directory() {

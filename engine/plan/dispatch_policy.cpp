@@ -401,7 +401,7 @@ PolicyKind parse_policy(std::string_view name) {
         names += (names.empty() ? "" : ", ") + std::string(name_of(kind));
     }
     throw Error(ErrorKind::kInvalidInput,
-                "There is no dispatch policy \"" + std::string(name) + "\"; there are " + names + ".");
+                "There is no dispatch policy \"" + std::string(name) + "\"; there are auto, " + names + ".");
 }
 
 void Schedule::clear() {

@@ -16,7 +16,8 @@ const FormatDemand* find_format(const ModelDemand& demand, WeightType format) {
 
 }  // namespace
 
-Transition transition(const Plan& from, const Plan& to, const ModelDemand& demand, const CostModel* cost) {
+Transition transition(const Plan& from, const Plan& to, const ModelDemand& demand, const CostModel* cost,
+                      const QuantizingSpeeds* speeds) {
     assert(from.places.size() == to.places.size());
     const WeightType master = demand.formats.empty() ? WeightType::kBf16 : demand.formats.front().format;
     const auto has_ram_copy = [&](const Plan& plan, std::size_t i) {
@@ -31,7 +32,8 @@ Transition transition(const Plan& from, const Plan& to, const ModelDemand& deman
         const bool stays = format == old_format;
         const bool had = from.places[i] == Place::kDevice;
         const bool gets = to.places[i] == Place::kDevice;
-        if (gets && !(had && stays)) {
+        const bool anew = gets && !(had && stays);
+        if (anew) {
             ++sum.to_device;
             sum.bus_bytes += bytes;
             if (cost != nullptr) sum.bus_us += cost->weight_copy_us(format);
@@ -39,28 +41,34 @@ Transition transition(const Plan& from, const Plan& to, const ModelDemand& deman
         if (had && !(gets && stays)) ++sum.from_device;
         // A copy that leaves the device for RAM comes from there, over the bus, or from the master: the longer way is
         // counted.
-        if (has_ram_copy(to, i) && !(has_ram_copy(from, i) && stays)) {
+        const bool into_ram = has_ram_copy(to, i) && !(has_ram_copy(from, i) && stays);
+        if (into_ram) {
             ++sum.to_ram;
             sum.ram_bytes += bytes;
         }
         // Experts on disk are packed when they are called.
         if (!stays && to.places[i] != Place::kDisk && kernels::is_packed(format) && size != nullptr) {
             ++sum.quantized;
-            sum.quantized_weights += static_cast<double>(bytes) * 8 / size->bits_per_weight;
+            const double n_weights = static_cast<double>(bytes) * 8 / size->bits_per_weight;
+            sum.quantized_weights += n_weights;
+            const double weights_per_s = speeds != nullptr ? (*speeds)[static_cast<std::size_t>(format)] : 0;
+            if (weights_per_s > 0) sum.quantizing_us += n_weights / weights_per_s * 1e6;
+        }
+        // Another format is made from the master, which only the disk holds for certain.
+        if (cost != nullptr && (into_ram || (anew && !(has_ram_copy(from, i) && stays)))) {
+            sum.disk_us += cost->disk_read_us(stays ? format : master);
         }
     }
     return sum;
 }
 
-double seconds_of(const Transition& transition, double quantized_weights_per_s) {
-    const double quantizing_s =
-        quantized_weights_per_s > 0 ? transition.quantized_weights / quantized_weights_per_s : 0;
-    return transition.bus_us / 1e6 + quantizing_s;
+double seconds_of(const Transition& transition) {
+    return (transition.disk_us + transition.quantizing_us + transition.bus_us) / 1e6;
 }
 
-void add_transition(const Transition& transition, double quantized_weights_per_s, Forecast& forecast) {
+void add_transition(const Transition& transition, Forecast& forecast) {
     forecast.bytes_to_move = transition.bytes_to_move();
-    forecast.seconds_to_get_there = seconds_of(transition, quantized_weights_per_s);
+    forecast.seconds_to_get_there = seconds_of(transition);
 }
 
 }  // namespace offstage::engine

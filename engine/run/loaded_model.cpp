@@ -51,6 +51,11 @@ kernels::GemmMode resolve_mode(ComputeMode compute, kernels::WeightType type, ke
     return kernels::Gemm(pool).faster_mode();
 }
 
+CalibrationCache calibrations_of(const LoadRequest& request) {
+    return CalibrationCache(request.cache_directory.empty() ? cache_directory() / "calibration"
+                                                            : fs::path(request.cache_directory));
+}
+
 // Slots for experts on disk, as many and as large as the plan and what is in force want. Where RAM is full, copies that
 // the plan does not keep make room: those of experts that the device has, then, as the slots are there at once, others.
 void make_host_slots(ExpertStore& experts, ExpertSource& source, kernels::ThreadPool& pool, const Plan& plan,
@@ -301,10 +306,13 @@ Plan LoadedModel::plan_for(const ModelDemand& model, const Budget& budget,
 
 void LoadedModel::measure_costs(const LoadRequest& request, const LoadProgressFn& progress,
                                 const std::stop_token& stop) {
-    if (device_->shares_host_memory()) return;  // one place, nothing to decide
-    const CalibrationCache cache(request.cache_directory.empty() ? cache_directory() / "calibration"
-                                                                 : fs::path(request.cache_directory));
-    device_->reserve(Forward::step_shape(config_, source_->expert_type(), plan_.max_step, plan_.context));
+    const bool host_only = device_->shares_host_memory();
+    // One place: there is something to decide only between formats, and nothing is worth the time otherwise.
+    if (host_only && (request.dry || !request.quality.allows_fewer_bits())) return;
+    const CalibrationCache cache = calibrations_of(request);
+    if (!host_only) {
+        device_->reserve(Forward::step_shape(config_, source_->expert_type(), plan_.max_step, plan_.context));
+    }
     const auto told = [&](double done) {
         if (progress) progress({"Measuring this machine", static_cast<std::uint64_t>(done * 1000), 1000});
     };
@@ -314,22 +322,35 @@ void LoadedModel::measure_costs(const LoadRequest& request, const LoadProgressFn
     wanted.n_active = config_.n_active;
     wanted.largest = std::min<std::int64_t>(
         1024, static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(plan_.max_step))));
+    if (host_only) {  // what a format costs one token
+        wanted.largest = 2;
+        wanted.budget_s = 0.2;
+    }
     const auto measure = [&](kernels::WeightType format) {
         wanted.format = format;
         wanted.pack = [&](std::int64_t n, std::byte* block) { pack_sample(format, n, block); };
         return calibrate_format(*device_, *host_, wanted, cache, told, stop);
     };
     CostTable table = measure(source_->expert_type());
+    // An accounted host has no disk.
+    const bool has_disk = std::find(plan_.places.begin(), plan_.places.end(), Place::kDisk) != plan_.places.end();
+    if (has_disk && !request.dry && !device_->info().emulated_host) {
+        table.disk_read_us = measure_disk_read_us(*source_, config_.n_layers, config_.n_experts,
+                                                  expert_source_->expert_bytes(source_->expert_type()), *pool_, stop);
+    }
     // The dense part is bound as an expert is: by the device's memory for one token, by its arithmetic for many.
     CostModel bare(table);
     const double experts_in_dense = static_cast<double>(demand_.dense_bytes) /
                                     static_cast<double>(std::max<std::uint64_t>(1, demand_.expert_bytes));
+    const auto expert_us = [&](std::int64_t n) { return host_only ? bare.cpu_us(n) : bare.gpu_us(n); };
     if (table.dense_us == 0) {
-        table.dense_us = experts_in_dense * bare.gpu_us(1) + static_cast<double>(config_.n_layers) * table.sync_us;
+        table.dense_us = experts_in_dense * expert_us(1) + static_cast<double>(config_.n_layers) * table.sync_us;
     }
-    if (table.dense_us_per_token == 0) table.dense_us_per_token = experts_in_dense * bare.gpu_us(1024) / 1024;
+    if (table.dense_us_per_token == 0) table.dense_us_per_token = experts_in_dense * expert_us(1024) / 1024;
     cost_ = CostModel(table);
     cost_.set_master(source_->expert_type());
+    // A dry run never quantizes. Kept on disk, for who asks what a re-plan takes.
+    if (!request.dry) quantizing_speeds(config_.hidden_dim, cache, stop);
     for (const FormatDemand& format : demand_.formats) {
         cost_.set_expert_bytes(format.format, expert_source_->expert_bytes(format.format));
         const bool asked = request.quality.allows_fewer_bits() || request.quant.experts == format.format;
@@ -389,9 +410,13 @@ void LoadedModel::describe_formats(Plan& plan) const {
 }
 
 void LoadedModel::estimate_transition(const Plan& from, const Plan& to, ReplanPreview& preview) const {
-    const Transition change = transition(from, to, demand_, device_->shares_host_memory() ? nullptr : &cost_);
+    Transition change = transition(from, to, demand_, &cost_);
+    if (change.quantized > 0 && !request_.dry) {
+        const QuantizingSpeeds speeds = quantizing_speeds(config_.hidden_dim, calibrations_of(request_), {});
+        change = transition(from, to, demand_, &cost_, &speeds);
+    }
     Forecast figures;
-    add_transition(change, quantized_weights_per_s_, figures);
+    add_transition(change, figures);
     preview.bytes_to_move = figures.bytes_to_move;
     preview.seconds = figures.seconds_to_get_there;
 }

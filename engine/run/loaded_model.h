@@ -121,7 +121,6 @@ class LoadedModel {
     std::unique_ptr<QuantCache> quant_cache_;
     std::unique_ptr<ExpertSource> expert_source_;
     Sensitivity sensitivity_;
-    double quantized_weights_per_s_ = 0;
     kernels::GemmMode mode_ = kernels::GemmMode::kF32;
     std::unique_ptr<CpuOperations> host_;
     HostMemory host_memory_;

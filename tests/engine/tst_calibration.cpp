@@ -1,4 +1,5 @@
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -11,6 +12,8 @@
 #include "engine/device/cpu_backend.h"
 #include "engine/device/emulated_accelerator.h"
 #include "engine/error.h"
+#include "engine/model/cold_reads.h"
+#include "engine/model/weights.h"
 #include "engine/plan/calibration.h"
 #include "engine/plan/dispatch_policy.h"
 #include "kernels/thread_pool.h"
@@ -193,6 +196,51 @@ bool same(const CostTable& a, const CostTable& b) {
            a.cpu_slowdown == b.cpu_slowdown && a.copy_slowdown == b.copy_slowdown && a.dense_us == b.dense_us &&
            a.dense_us_per_token == b.dense_us_per_token && a.emulated == b.emulated;
 }
+
+// One format's samples: any bytes that are no denormals will do.
+struct FormatRequest {
+    FormatRequest() {
+        request.format = kernels::WeightType::kHqq4;
+        request.hidden_dim = kHidden;
+        request.ffn_dim = kFfn;
+        request.largest = 4;
+        request.pack = [this](std::int64_t, std::byte* block) {
+            std::memset(block, 0x35, kernels::expert_bytes(request.format, kHidden, kFfn));
+            ++n_packed;
+        };
+    }
+    FormatRequest(const FormatRequest&) = delete;
+    FormatRequest& operator=(const FormatRequest&) = delete;
+
+    FormatCalibration request;
+    int n_packed = 0;
+};
+
+// Remembers what was read of it, and whether that was cold.
+class Disk final : public WeightSource, public ColdExperts {
+  public:
+    kernels::WeightType expert_type() const override { return kernels::WeightType::kBf16; }
+    std::uint64_t dense_bytes() const override { return 0; }
+    void watch(BytesProgressFn, std::stop_token) override {}
+    void advance() override {}
+    DenseWeights load_dense(Arena&) override { return {}; }
+    void pack_expert(LayerIndex layer, ExpertIndex expert, std::byte*, kernels::ThreadPool&) override {
+        read.push_back(layer.value * 10 + expert.value);
+        all_cold = all_cold && cold_ == read.back();
+        cold_ = -1;
+    }
+    bool make_cold(LayerIndex layer, ExpertIndex expert) override {
+        cold_ = layer.value * 10 + expert.value;
+        return there;
+    }
+
+    std::vector<int> read;
+    bool all_cold = true;
+    bool there = true;
+
+  private:
+    int cold_ = -1;
+};
 
 // An environment variable as it was, at the end.
 class Variable {
@@ -378,6 +426,137 @@ class TestCalibration : public QObject {
         QCOMPARE(n, std::size_t{2});
     }
 
+    // ---- one format, kept or measured
+    void format_isMeasuredOnce_andKeptForPageLockedMemory() {
+        const QTemporaryDir folder;
+        const CalibrationCache cache(folder.path().toStdString());
+        Fixture f;
+        FormatRequest wanted;
+        bool measured = false;
+        const CostTable first = calibrate_format(f.device, f.operations, wanted.request, cache, {}, {}, &measured);
+        QVERIFY(measured && first.has_accelerator() && first.pinned);
+        QCOMPARE(first.weight_type, std::string("HQQ4"));
+        QCOMPARE(first.expert_bytes, std::uint64_t{kernels::expert_bytes(kernels::WeightType::kHqq4, kHidden, kFfn)});
+        QVERIFY(isNear(first.weight_copy_us, profile().copy_us(static_cast<double>(first.expert_bytes))));
+        QVERIFY(wanted.n_packed >= 2);
+        QCOMPARE(f.device.memory().usage().used_bytes, std::uint64_t{kExpertBytes});  // its slot went back
+        const int n_packed = wanted.n_packed;
+        const CostTable second = calibrate_format(f.device, f.operations, wanted.request, cache, {}, {}, &measured);
+        QVERIFY(!measured && same(first, second));
+        QCOMPARE(wanted.n_packed, n_packed);
+        // Copies from memory that is not page-locked are another matter, and so is another format.
+        CostTable none;
+        const auto kept = [&](kernels::WeightType format, bool pinned) {
+            return cache.load(CalibrationCache::key(f.device, f.operations, format, kHidden, kFfn, pinned), none);
+        };
+        QVERIFY(kept(kernels::WeightType::kHqq4, true));
+        QVERIFY(!kept(kernels::WeightType::kHqq4, false));
+        QVERIFY(!kept(kernels::WeightType::kBf16, true));
+    }
+
+    void format_withoutRoomForASlot_isOfTheCpuAlone_andNotKept() {
+        const QTemporaryDir folder;
+        const CalibrationCache cache(folder.path().toStdString());
+        Fixture f((kExpertBytes + 255) / 256 * 256 + 4096);
+        FormatRequest wanted;
+        for (int i = 0; i < 2; ++i) {
+            bool measured = false;
+            const CostTable t = calibrate_format(f.device, f.operations, wanted.request, cache, {}, {}, &measured);
+            QVERIFY(measured && !t.has_accelerator() && !t.cpu_expert.empty());
+        }
+    }
+
+    void format_onTheCpu_isKeptForAsManyTokensAsWereAsked() {
+        const QTemporaryDir folder;
+        const CalibrationCache cache(folder.path().toStdString());
+        Fixture f;
+        CpuBackend cpu(f.pool, kernels::GemmMode::kF32, std::uint64_t{16} << 20);
+        FormatRequest wanted;
+        const auto table = [&](std::int64_t largest, bool& measured) {
+            wanted.request.largest = largest;
+            return calibrate_format(cpu, f.operations, wanted.request, cache, {}, {}, &measured);
+        };
+        bool measured = false;
+        const CostTable two = table(2, measured);
+        QVERIFY(measured && two.cpu_expert.size() == 2);
+        QVERIFY(same(table(2, measured), two) && !measured);
+        QCOMPARE(table(4, measured).cpu_expert.size(), std::size_t{3});
+        QVERIFY(measured);
+        // What was measured with everything serves as well.
+        CostTable full = two;
+        full.cpu_expert = {{1, 5}, {2, 6}, {1024, 900}};
+        cache.store(CalibrationCache::key(cpu, f.operations, wanted.request.format, kHidden, kFfn, false), full);
+        QVERIFY(same(table(2, measured), full) && !measured);
+    }
+
+    // ---- quantizing and disks
+    void quantizing_isMeasuredOnce_perFormat() {
+        const QTemporaryDir folder;
+        const CalibrationCache cache(folder.path().toStdString());
+        const QuantizingSpeeds speeds = quantizing_speeds(kHidden, cache, {});
+        for (int i = 0; i < kernels::kWeightTypes; ++i) {
+            QCOMPARE(speeds[static_cast<std::size_t>(i)] > 0, kernels::is_packed(static_cast<kernels::WeightType>(i)));
+        }
+        // Twice the same to the last bit is kept, not measured.
+        QVERIFY(quantizing_speeds(kHidden, cache, {}) == speeds);
+        QVERIFY(quantizing_speeds(kHidden * 2, cache, {}) != speeds);
+        QVERIFY(quantizing_speeds(kHidden + 8, cache, {}) == QuantizingSpeeds{});  // cannot be packed
+        std::stop_source stop;
+        stop.request_stop();
+        QVERIFY(quantizing_speeds(kHidden, cache, stop.get_token()) == speeds);
+        QVERIFY_THROWS_EXCEPTION(Error, quantizing_speeds(kHidden, CalibrationCache(""), stop.get_token()));
+    }
+
+    void quantizingSpeeds_writtenAndParsed_areTheSame() {
+        QuantizingSpeeds speeds{};
+        speeds[static_cast<std::size_t>(kernels::WeightType::kHqq4)] = 1234567.125;
+        speeds[static_cast<std::size_t>(kernels::WeightType::kInt8)] = 0.1 + 0.2;
+        const std::string text = to_json(speeds);
+        QVERIFY(parse_quantizing_speeds(text, "s.json") == speeds);
+        QVERIFY(parse_quantizing_speeds("{}", "s.json") == QuantizingSpeeds{});
+        for (const char* damaged : {"", "[", "{\"HQQ4\": -1}", "{\"HQQ4\": 1e300}", "{\"HQQ4\": \"fast\"}"}) {
+            try {
+                parse_quantizing_speeds(damaged, "s.json");
+                QFAIL(damaged);
+            } catch (const Error& error) {
+                QVERIFY2(QString(error.what()).startsWith("s.json"), error.what());
+            }
+        }
+        // A table and speeds under one key are not taken for each other.
+        const QTemporaryDir folder;
+        const CalibrationCache cache(folder.path().toStdString());
+        cache.store("a", speeds);
+        QuantizingSpeeds found{};
+        CostTable table;
+        QVERIFY(cache.load("a", found) && found == speeds);
+        QVERIFY(!cache.load("a", table) && !cache.load("b", found));
+        cache.store("a", fullTable());
+        QVERIFY(!cache.load("a", found) && cache.load("a", table));
+    }
+
+    void disk_isReadColdEachTime_farApart() {
+        Disk disk;
+        kernels::ThreadPool pool(1);
+        QVERIFY(measure_disk_read_us(disk, 4, 10, 1000, pool, {}) > 0);
+        QVERIFY(!disk.read.empty() && disk.read.size() <= 5);
+        QVERIFY(disk.all_cold);
+        for (std::size_t i = 1; i < disk.read.size(); ++i) QCOMPARE(disk.read[i] - disk.read[i - 1], 8);
+        Disk small;
+        QVERIFY(measure_disk_read_us(small, 1, 2, 1000, pool, {}) > 0);
+        QVERIFY(small.read.size() <= 2 && small.all_cold);
+        // Weights that are drawn have no disk; RAM without room for an expert leaves it unknown.
+        Disk none;
+        none.there = false;
+        QCOMPARE(measure_disk_read_us(none, 4, 10, 1000, pool, {}), 0.0);
+        QCOMPARE(measure_disk_read_us(none, 4, 10, std::uint64_t{1} << 62, pool, {}), 0.0);
+        Disk large;
+        QCOMPARE(measure_disk_read_us(large, 4, 10, std::uint64_t{1} << 62, pool, {}), 0.0);
+        QVERIFY(none.read.empty() && large.read.empty());
+        std::stop_source stop;
+        stop.request_stop();
+        QVERIFY_THROWS_EXCEPTION(Error, measure_disk_read_us(disk, 4, 10, 1000, pool, stop.get_token()));
+    }
+
     // ---- JSON
     void table_writtenAndParsed_isTheSame() {
         const CostTable t = fullTable();
@@ -499,6 +678,9 @@ class TestCalibration : public QObject {
         QVERIFY2(base.find(" x2 ") != std::string::npos, base.c_str());
         QVERIFY(base != key(f.device, f.operations, kernels::WeightType::kF16, kFfn));
         QVERIFY(base != key(f.device, f.operations, kernels::WeightType::kBf16, kFfn + 1));
+        const std::string pageable =
+            CalibrationCache::key(f.device, f.operations, kernels::WeightType::kBf16, kHidden, kFfn, false);
+        QCOMPARE(pageable, base + "|pageable");
         kernels::ThreadPool three(3);
         CpuOperations more(three, kernels::GemmMode::kF32);
         QVERIFY(base != key(f.device, more, kernels::WeightType::kBf16, kFfn));

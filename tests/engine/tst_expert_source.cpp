@@ -3,6 +3,7 @@
 #include <thread>
 #include <vector>
 
+#include <QDir>
 #include <QTemporaryDir>
 #include <QtTest>
 
@@ -133,6 +134,33 @@ class TestExpertSource : public QObject {
             bool other = true;
             QVERIFY(packed(source, 1, 2, format, m.pool, &other) != one);
             QVERIFY(!other);
+        }
+    }
+
+    // What is read again and again, as experts on disk are, costs its packed bytes: the checkpoint, which is gone here,
+    // is not looked at.
+    void aKeptCopy_readAgain_leavesTheCheckpointAlone() {
+        const QTemporaryDir folder;
+        for (const QFileInfo& file : QDir(QString::fromStdString(test::demoModel())).entryInfoList(QDir::Files)) {
+            QVERIFY(QFile::copy(file.filePath(), folder.filePath(file.fileName())));
+        }
+        const QTemporaryDir kept;
+        QuantCache cache(kept.path().toStdString());
+        Model m(folder.path().toStdString());
+        ExpertSource source(m.config, *m.master, &cache);
+        const std::vector<std::byte> four = packed(source, 7, 7, WeightType::kHqq4, m.pool);
+        const std::vector<std::byte> two = packed(source, 7, 7, WeightType::kHqq2, m.pool);
+        QFile weights(folder.filePath(QStringLiteral("model.safetensors")));
+        QVERIFY(weights.setPermissions(QFile::ReadOwner | QFile::WriteOwner) && weights.resize(0));
+        for (int i = 0; i < 3; ++i) {
+            QVERIFY(packed(source, 7, 7, WeightType::kHqq4, m.pool) == four);
+            QVERIFY(packed(source, 7, 7, WeightType::kHqq2, m.pool) == two);
+        }
+        try {
+            packed(source, 0, 0, WeightType::kHqq4, m.pool);
+            QFAIL("no error");
+        } catch (const Error& error) {
+            QCOMPARE(error.kind(), ErrorKind::kInvalidModel);
         }
     }
 

@@ -57,7 +57,7 @@ class TestTransition : public QObject {
         const Transition t = transition(p, p, demand());
         QCOMPARE(t.bytes_to_move(), std::uint64_t{0});
         QCOMPARE(t.to_device + t.from_device + t.to_ram + t.quantized, 0);
-        QCOMPARE(seconds_of(t, 1e6), 0.0);
+        QCOMPARE(seconds_of(t), 0.0);
     }
 
     void transition_countsEveryCopyThatHasToBeMade() {
@@ -74,12 +74,36 @@ class TestTransition : public QObject {
         QCOMPARE(t.ram_bytes, std::uint64_t{16'000 + 4'000});
         QCOMPARE(t.quantized, 2);
         QCOMPARE(t.quantized_weights, 16'000.0);
-        QCOMPARE(seconds_of(t, 0), 1250e-6);
-        QCOMPARE(seconds_of(t, 8'000), 2 + 1250e-6);
+        QCOMPARE(seconds_of(t), 1250e-6);  // neither the disk nor quantizing is known
+    }
+
+    void transition_pricesReadingAndQuantizing() {
+        //                     stays    to RAM   up       requantized  disk, format  disk
+        const Plan from = plan({kDevice, kDevice, kRam, kDevice, kDisk, kDisk}, {kB, kB, kB, kB, kB, kH}, false);
+        const Plan to = plan({kDevice, kRam, kDevice, kDevice, kRam, kDevice}, {kB, kB, kB, kH, kH, kH}, false);
+        ModelDemand d = demand();
+        d.n_experts = 6;
+        CostTable table = costs().table();
+        table.disk_read_us = 500;
+        CostModel cost(table);
+        cost.set_expert_bytes(kH, 4'000);
+        QuantizingSpeeds speeds{};
+        speeds[static_cast<std::size_t>(kH)] = 8'000;
+        const Transition t = transition(from, to, d, &cost, &speeds);
+        // The second may come from the master, the fourth and fifth must, the sixth is kept in its format; the third
+        // lies in RAM.
+        QCOMPARE(t.disk_us, 3 * 500.0 + 125);
+        QCOMPARE(t.quantized_weights, 16'000.0);
+        QCOMPARE(t.quantizing_us, 2e6);
+        QCOMPARE(t.bus_us, 1000.0 + 250 + 250);
+        QCOMPARE(seconds_of(t), 2 + (1625 + 1500) / 1e6);
         Forecast f;
-        add_transition(t, 8'000, f);
-        QCOMPARE(f.bytes_to_move, std::uint64_t{40'000});
-        QCOMPARE(f.seconds_to_get_there, 2 + 1250e-6);
+        add_transition(t, f);
+        QCOMPARE(f.bytes_to_move, t.bytes_to_move());
+        QCOMPARE(f.seconds_to_get_there, seconds_of(t));
+        speeds[static_cast<std::size_t>(kH)] = 16'000;
+        QCOMPARE(transition(from, to, d, &cost, &speeds).quantizing_us, 1e6);
+        QCOMPARE(transition(from, to, d, &cost).quantizing_us, 0.0);
     }
 
     void transition_toDuplicates_makesCopiesInRam() {

@@ -23,7 +23,7 @@ namespace offstage::ui {
 
 namespace {
 
-constexpr quint64 kMore = 1'000'000'000;  // "+1 GB"
+constexpr quint64 kMore = quint64{1} << 30;  // "+1 GiB"
 
 enum Column { Name, Vram, Speed, Ttft, Hits, Resident, Columns };
 
@@ -314,9 +314,9 @@ void WhatIfPanel::show(const WhatIfResult& result) {
         m_curve->setEvents({{static_cast<double>(result.now->vram_bytes), tr("budget")}});
         const double gain = result.more->tokens_per_s - result.now->tokens_per_s;
         m_gain->setText(gain < 0.05
-                            ? tr("%1 with %2 of VRAM: 1 GB more would change nothing (forecast).")
+                            ? tr("%1 with %2 of VRAM: 1 GiB more would change nothing (forecast).")
                                   .arg(m_profile->currentText(), bytesText(result.now->vram_bytes))
-                            : tr("%1 with %2 of VRAM: 1 GB more would bring %3 tokens/s, from %4 to %5 (forecast).")
+                            : tr("%1 with %2 of VRAM: 1 GiB more would bring %3 tokens/s, from %4 to %5 (forecast).")
                                   .arg(m_profile->currentText(), bytesText(result.now->vram_bytes),
                                        QLocale().toString(gain, 'f', 1), speedText(result.now->tokens_per_s),
                                        speedText(result.more->tokens_per_s)));

@@ -1,0 +1,111 @@
+// What a migration and experts on disk cost, measured without a device.
+
+#include "engine/plan/calibrate_host.h"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <vector>
+
+#include "engine/device/hardware.h"
+#include "engine/device/host_buffer.h"
+#include "engine/error.h"
+#include "engine/model/cold_reads.h"
+#include "engine/model/weights.h"
+#include "engine/plan/calibration.h"
+#include "engine/quant/quantizer.h"
+#include "kernels/cpu_kernels.h"
+#include "kernels/packed.h"
+
+namespace offstage::engine {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using kernels::WeightType;
+
+constexpr std::int64_t kQuantizedWeights = std::int64_t{1} << 14;  // per sample: some milliseconds of HQQ
+constexpr int kQuantizedSamples = 3;
+constexpr std::int64_t kMostReads = 5;
+constexpr double kReadingSeconds = 0.25;
+
+double seconds_since(Clock::time_point begin) {
+    return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+double median(std::vector<double>& values) {
+    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+    std::nth_element(values.begin(), middle, values.end());
+    return *middle;
+}
+
+}  // namespace
+
+QuantizingSpeeds quantizing_speeds(std::int64_t hidden_dim, const CalibrationCache& cache, std::stop_token stop) {
+    QuantizingSpeeds speeds{};
+    if (hidden_dim <= 0 || hidden_dim % kernels::kPackedBlock != 0) return speeds;
+    const std::string key = "quantizing|" + detect_host().cpu_model + " " +
+                            std::string(kernels::name_of(kernels::cpu_kernels().instruction_set)) + "|version " +
+                            std::to_string(kQuantizerVersion) + "|rows of " + std::to_string(hidden_dim);
+    if (cache.load(key, speeds)) return speeds;
+
+    // Numbers like weights: near to normally distributed, none alike.
+    const std::int64_t n_rows = std::max<std::int64_t>(1, kQuantizedWeights / hidden_dim);
+    std::vector<kernels::Bf16> weights(static_cast<std::size_t>(n_rows * hidden_dim));
+    std::uint32_t state = 1;
+    const auto uniform = [&] {
+        state = state * 1664525u + 1013904223u;
+        return static_cast<float>(state >> 8) * 0x1p-24f - 0.5f;
+    };
+    for (kernels::Bf16& weight : weights) weight = kernels::to_bf16(0.04f * (uniform() + uniform() + uniform()));
+    const kernels::WeightView rows{weights.data(), WeightType::kBf16, n_rows, hidden_dim, hidden_dim};
+
+    kernels::ThreadPool one(1);
+    Quantizer quantizer(one);
+    std::vector<std::byte> out;
+    for (int i = 0; i < kernels::kWeightTypes; ++i) {
+        const auto format = static_cast<WeightType>(i);
+        if (!kernels::is_packed(format)) continue;
+        out.resize(static_cast<std::size_t>(n_rows) * kernels::row_bytes(format, hidden_dim));
+        std::vector<double> seconds;
+        for (int sample = 0; sample < kQuantizedSamples; ++sample) {
+            const auto begin = Clock::now();
+            quantizer.quantize(rows, format, out.data(), stop);
+            seconds.push_back(seconds_since(begin));
+        }
+        speeds[static_cast<std::size_t>(i)] = static_cast<double>(weights.size()) / std::max(median(seconds), 1e-9);
+    }
+    cache.store(key, speeds);
+    return speeds;
+}
+
+double measure_disk_read_us(WeightSource& master, std::int64_t n_layers, std::int64_t n_experts,
+                            std::uint64_t expert_bytes, kernels::ThreadPool& pool, const std::stop_token& stop) {
+    const std::int64_t n = n_layers * n_experts;
+    auto* const disk = dynamic_cast<ColdExperts*>(&master);
+    if (n <= 0 || disk == nullptr || !disk->make_cold(LayerIndex{0}, ExpertIndex{0})) return 0;
+    std::optional<HostBuffer> block;
+    try {
+        block.emplace(static_cast<std::size_t>(expert_bytes), "measuring");
+    } catch (const Error& error) {
+        if (error.kind() != ErrorKind::kOutOfMemory) throw;
+        return 0;
+    }
+    std::vector<double> us;
+    const auto begin = Clock::now();
+    const std::int64_t n_reads = std::min(n, kMostReads);
+    for (std::int64_t i = 0; i < n_reads; ++i) {
+        if (!us.empty() && seconds_since(begin) >= kReadingSeconds) break;
+        if (stop.stop_requested()) throw Error(ErrorKind::kCancelled, "Measuring the disk was cancelled.");
+        // Far apart, so that reading ahead for one does not bring the next.
+        const std::int64_t index = i * n / n_reads;
+        const LayerIndex layer{static_cast<std::int32_t>(index / n_experts)};
+        const ExpertIndex expert{static_cast<std::int32_t>(index % n_experts)};
+        disk->make_cold(layer, expert);
+        const auto start = Clock::now();
+        master.pack_expert(layer, expert, block->data(), pool);
+        us.push_back(seconds_since(start) * 1e6);
+    }
+    return median(us);
+}
+
+}  // namespace offstage::engine

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <stop_token>
+
+#include "kernels/thread_pool.h"
+#include "kernels/types.h"
+
+namespace offstage::engine {
+
+class CalibrationCache;
+class WeightSource;
+
+// How many weights one thread quantizes (HQQ) in a second, by format; 0: not measured.
+using QuantizingSpeeds = std::array<double, kernels::kWeightTypes>;
+
+// From the cache, or measured now on rows like a model's (some milliseconds per packed format) and kept. hidden_dim: a
+// multiple of kernels::kPackedBlock, else nothing is measured. Throws Error (kCancelled).
+QuantizingSpeeds quantizing_speeds(std::int64_t hidden_dim, const CalibrationCache& cache, std::stop_token stop);
+
+// One expert of the master from disk into RAM, packed and ready: the median of up to five, far apart in the model, each
+// made cold before; microseconds. 0 where the weights do not come from a disk, and where RAM has no room for one. The
+// first is read in any case, others while 0.25 s last. Throws Error (kCancelled; what WeightSource::pack_expert does).
+double measure_disk_read_us(WeightSource& master, std::int64_t n_layers, std::int64_t n_experts,
+                            std::uint64_t expert_bytes, kernels::ThreadPool& pool, const std::stop_token& stop);
+
+}  // namespace offstage::engine
