@@ -559,19 +559,20 @@ std::uint64_t LocalSession::post(const std::function<Order(std::uint64_t id)>& m
     return id;
 }
 
-void LocalSession::between_steps() {
+bool LocalSession::between_steps() {
     std::vector<Order> orders;
     {
         const std::lock_guard lock(orders_mutex_);
         orders.swap(orders_);
     }
     for (const Order& order : orders) order(*replanner_);
-    if (orders.empty() && !replanner_->moving()) return;
+    if (orders.empty() && !replanner_->moving()) return false;
     replanner_->between_steps(tokens_made_);
     const std::int64_t context = replanner_->in_force().context;
     if (context != cache_.capacity() && context >= cache_.size()) cache_.set_capacity(context);
     const std::lock_guard lock(orders_mutex_);
     reports_.assign(replanner_->reports().begin(), replanner_->reports().end());
+    return true;
 }
 
 std::size_t LocalSession::index_of(std::int64_t layer, std::int64_t expert) const {
@@ -663,15 +664,18 @@ std::vector<ReplanReport> LocalSession::replans() const {
 
 void LocalSession::advance(std::stop_token stop) {
     static_cast<void>(require_model());
-    between_steps();
+    const bool any = between_steps();
     while (replanner_->moving() && !stop.stop_requested()) {
         replanner_->finish(stop);
         between_steps();
         publish(Publish::kWhenDue);
     }
     between_steps();
-    const std::lock_guard lock(orders_mutex_);
-    reports_.assign(replanner_->reports().begin(), replanner_->reports().end());
+    {
+        const std::lock_guard lock(orders_mutex_);
+        reports_.assign(replanner_->reports().begin(), replanner_->reports().end());
+    }
+    if (any) publish(Publish::kNow);  // who looks next sees what is in force
 }
 
 void LocalSession::reset_conversation() {

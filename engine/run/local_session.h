@@ -81,7 +81,7 @@ class LocalSession final : public Session {
     // What other threads ask for, done by the engine's thread between two steps.
     using Order = std::function<void(Replanner&)>;
     std::uint64_t post(const std::function<Order(std::uint64_t id)>& make);
-    void between_steps();
+    bool between_steps();  // whether there was anything to do
     void trace_step(std::span<const Segment> segments);
     std::size_t index_of(std::int64_t layer, std::int64_t expert) const;
 

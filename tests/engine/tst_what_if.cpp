@@ -1,4 +1,4 @@
-// Forecasts over hardware: more VRAM is never slower, what fits not says so, profiles survive being written.
+// Forecasts over hardware: more VRAM holds more experts, what fits not says so, profiles survive being written.
 
 #include <QtTest>
 
@@ -23,7 +23,7 @@ class TestWhatIf : public QObject {
         m_model = std::make_unique<WhatIf>(request, LoadProgressFn{}, std::stop_token{});
     }
 
-    void moreVram_isNeverSlower() {
+    void moreVram_holdsMoreExperts() {
         const HardwareProfile profile = find_hardware_profile("rtx-3060-desktop");
         const std::vector<WhatIfRow> rows = m_model->curve(profile, 16, {});
         QCOMPARE(rows.size(), std::size_t{16});

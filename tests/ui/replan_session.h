@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "tests/ui/fake_session.h"
@@ -75,9 +76,22 @@ class ReplanSession : public engine::Session {
     }
     void request_preview(const engine::ReplanRequest&, engine::PreviewFn done) override {
         const std::lock_guard lock(m_stage->mutex);
-        ++m_stage->previews;
-        if (!m_stage->previewProblem.empty()) {
-            done(std::nullopt, m_stage->previewProblem);
+        m_waiting = std::move(done);
+    }
+    void answerPreview() {
+        engine::PreviewFn done;
+        std::string problem;
+        {
+            const std::lock_guard lock(m_stage->mutex);
+            if (!m_waiting) {
+                return;
+            }
+            done = std::exchange(m_waiting, {});
+            problem = m_stage->previewProblem;
+            ++m_stage->previews;
+        }
+        if (!problem.empty()) {
+            done(std::nullopt, problem);
             return;
         }
         engine::ReplanPreview preview;
@@ -116,6 +130,7 @@ class ReplanSession : public engine::Session {
         return m_reports;
     }
     void advance(std::stop_token) override {
+        answerPreview();
         const std::lock_guard lock(m_stage->mutex);
         if (m_reports.empty() || m_reports.back().state != engine::ReplanState::kMoving || !m_stage->finishes) {
             return;
@@ -141,6 +156,7 @@ class ReplanSession : public engine::Session {
     std::unique_ptr<engine::Session> m_inner;
     std::shared_ptr<ReplanStage> m_stage;
     std::vector<engine::ReplanReport> m_reports;
+    engine::PreviewFn m_waiting;  // answered on the thread that generates, as the engine does
     std::uint64_t m_vram = 0, m_ram = 0;
 };
 

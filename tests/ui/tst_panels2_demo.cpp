@@ -1,6 +1,7 @@
 // Budget, What if and the fit view on the real engine and the demo model, with an emulated GPU.
 
 #include <QComboBox>
+#include <QDoubleSpinBox>
 #include <QLineEdit>
 #include <QProgressBar>
 #include <QPushButton>

@@ -58,7 +58,7 @@ FitView::FitView(QWidget* parent)
     m_timer.setSingleShot(true);
     m_timer.setInterval(kDelayMs);
     connect(&m_timer, &QTimer::timeout, this, &FitView::ask);
-    connect(m_worker, &FitWorker::estimated, this, &FitView::show);
+    connect(m_worker, &FitWorker::estimated, this, &FitView::showEstimate);
     connect(m_worker, &FitWorker::failed, this, &FitView::showFailure);
     for (ValueSlider* slider : {m_vram, m_ram, m_context}) {
         connect(slider, &ValueSlider::changed, this, &FitView::choiceChanged);
@@ -115,6 +115,8 @@ void FitView::build() {
         m_quality->addItem(tr("All experts in %1").arg(formatText(format)), static_cast<int>(format));
     }
     m_qualityValue->setKeyboardTracking(false);
+    m_qualityValue->setAccessibleName(tr("Floor of quality"));
+    m_qualityValue->setToolTip(tr("No plan goes below this"));
     m_qualityValue->setAlignment(Qt::AlignRight);
     m_cache->setAccessibleName(tr("Cache policy"));
     m_cache->setToolTip(tr("Which experts that were copied on demand stay on the device"));
@@ -300,7 +302,7 @@ void FitView::ask() {
     m_worker->ask(request(), m_held);
 }
 
-void FitView::show(const engine::FitEstimate& estimate) {
+void FitView::showEstimate(const engine::FitEstimate& estimate) {
     m_asked = false;
     m_estimate = estimate;
     m_filling = true;

@@ -67,7 +67,7 @@ class FitView : public QWidget {
     void deviceChosen();
     void showQuality();
     void ask();
-    void show(const engine::FitEstimate& estimate);
+    void showEstimate(const engine::FitEstimate& estimate);
     void showFailure(const EngineFailure& failure);
     void showChanges();
     void setVerdict(const QString& text, bool good);

@@ -162,10 +162,11 @@ engine::GenerationRequest BenchmarkRunner::scenarioRequest() const {
 
 void BenchmarkRunner::start(const engine::GenerationRequest& request) {
     m_request = m_engine.generate(request);
-    m_lastRequest = m_request != 0 ? m_request : m_lastRequest;
     if (m_request == 0) {
         goBack(tr("The engine is busy; try again when the answer is written."));
+        return;
     }
+    m_own.insert(m_request);
 }
 
 void BenchmarkRunner::replan(const BudgetSetting& from, const BudgetSetting& to, const QString& what) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <QObject>
+#include <QSet>
 #include <QTimer>
 
 #include "ui/engine_controller.h"
@@ -40,7 +41,7 @@ class BenchmarkRunner : public QObject {
     void cancel();
     bool isRunning() const { return m_kind != Kind::None; }
     // This answer is the runner's, not the person's.
-    bool owns(RequestId id) const { return id != 0 && id == m_lastRequest; }
+    bool owns(RequestId id) const { return m_own.contains(id); }
 
   Q_SIGNALS:
     void progressed(int done, int all, const QString& what);
@@ -64,7 +65,7 @@ class BenchmarkRunner : public QObject {
     EngineController& m_engine;
     Kind m_kind = Kind::None;
     RequestId m_request = 0;      // that is being answered; 0: none
-    RequestId m_lastRequest = 0;  // also when its answer is there
+    QSet<RequestId> m_own;    // all that were asked for here
     quint64 m_replan = 0;
     QTimer m_timer;
     bool m_cancelled = false;

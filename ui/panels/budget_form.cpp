@@ -156,6 +156,8 @@ BudgetForm::BudgetForm(QWidget* parent)
         m_quality->addItem(tr("All experts in %1").arg(formatText(format)), static_cast<int>(format));
     }
     m_qualityValue->setKeyboardTracking(false);
+    m_qualityValue->setAccessibleName(tr("Floor of quality"));
+    m_qualityValue->setToolTip(tr("No plan goes below this"));
     m_qualityValue->setAlignment(Qt::AlignRight);
     m_vramReason->setWordWrap(true);
     m_vramReason->setTextFormat(Qt::PlainText);

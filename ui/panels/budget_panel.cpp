@@ -260,6 +260,7 @@ void BudgetPanel::askPreview() {
 
 void BudgetPanel::clearPreview(const QString& why) {
     m_preview->hide();
+    m_previewed.reset();
     m_problem->setText(why);
     m_problem->setVisible(!why.isEmpty());
     m_hint->setText(tr("Move a slider to see what it would change. Nothing happens before Apply."));
@@ -294,6 +295,7 @@ void BudgetPanel::showPreview(const engine::ReplanPreview& p, const QString& pro
     m_move->setText(move);
     m_problem->hide();
     m_hint->hide();
+    m_previewed = m_form->setting();  // a change since would have dropped this preview
     m_preview->show();
     refreshButtons();
 }
@@ -402,7 +404,8 @@ void BudgetPanel::refreshButtons() {
     m_progress->setVisible(moving);
     m_cancel->setVisible(moving);
     const bool changed = m_hasModel && !(m_form->setting() == m_inForce);
-    m_apply->setEnabled(changed && !moving && m_problem->isHidden());
+    // Nothing is applied that was not shown first.
+    m_apply->setEnabled(changed && !moving && m_previewed == m_form->setting());
     m_reset->setEnabled(changed && !moving);
     m_undo->setEnabled(m_hasModel && !m_history.empty() && !moving);
     m_undo->setToolTip(m_history.empty() ? tr("Go back to the budgets before; there are none yet")

@@ -83,7 +83,8 @@ class BudgetPanel : public Panel {
     QTimer m_progressTimer;
 
     BudgetSetting m_inForce;
-    std::vector<BudgetSetting> m_history;  // settings to go back to, the last on top
+    std::vector<BudgetSetting> m_history;      // settings to go back to, the last on top
+    std::optional<BudgetSetting> m_previewed;  // what the preview shows
     bool m_undoing = false;
     bool m_hasModel = false;
     bool m_hasLimits = false;

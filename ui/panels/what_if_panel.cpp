@@ -248,7 +248,7 @@ void WhatIfPanel::run() {
                 this,
                 [this, id, result] {
                     if (id == m_newest) {
-                        show(result);
+                        showResult(result);
                     }
                 },
                 Qt::QueuedConnection);
@@ -257,7 +257,7 @@ void WhatIfPanel::run() {
     refreshButtons();
 }
 
-void WhatIfPanel::show(const WhatIfResult& result) {
+void WhatIfPanel::showResult(const WhatIfResult& result) {
     m_running = false;
     refreshButtons();
     if (result.cancelled) {

@@ -57,7 +57,7 @@ class WhatIfPanel : public Panel {
   private:
     void fillProfiles();
     void run();
-    void show(const WhatIfResult& result);
+    void showResult(const WhatIfResult& result);
     void edit();
     void refreshButtons();
 
