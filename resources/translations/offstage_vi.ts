@@ -5,393 +5,393 @@
     <name>Axis</name>
     <message>
         <source>TB</source>
-        <translation type="unfinished"></translation>
+        <translation>TB</translation>
     </message>
     <message>
         <source>GB</source>
-        <translation type="unfinished"></translation>
+        <translation>GB</translation>
     </message>
     <message>
         <source>MB</source>
-        <translation type="unfinished"></translation>
+        <translation>MB</translation>
     </message>
     <message>
         <source>kB</source>
-        <translation type="unfinished"></translation>
+        <translation>kB</translation>
     </message>
     <message>
         <source>B</source>
-        <translation type="unfinished"></translation>
+        <translation>B</translation>
     </message>
     <message>
         <source>s</source>
-        <translation type="unfinished"></translation>
+        <translation>s</translation>
     </message>
     <message>
         <source>ms</source>
-        <translation type="unfinished"></translation>
+        <translation>ms</translation>
     </message>
     <message>
         <source>µs</source>
-        <translation type="unfinished"></translation>
+        <translation>µs</translation>
     </message>
     <message>
         <source>tokens/s</source>
-        <translation type="unfinished"></translation>
+        <translation>token/s</translation>
     </message>
     <message>
         <source>%1 (%2)</source>
         <comment>what an axis measures, and its unit</comment>
-        <translation type="unfinished"></translation>
+        <translation>%1 (%2)</translation>
     </message>
 </context>
 <context>
     <name>BenchmarkExport</name>
     <message>
         <source>run</source>
-        <translation type="unfinished"></translation>
+        <translation>lượt chạy</translation>
     </message>
     <message>
         <source>in</source>
-        <translation type="unfinished"></translation>
+        <translation>vào</translation>
     </message>
     <message>
         <source>out</source>
-        <translation type="unfinished"></translation>
+        <translation>ra</translation>
     </message>
     <message>
         <source>TTFT ms</source>
-        <translation type="unfinished"></translation>
+        <translation>TTFT (ms)</translation>
     </message>
     <message>
         <source>tokens/s</source>
-        <translation type="unfinished"></translation>
+        <translation>token/s</translation>
     </message>
     <message>
         <source>hit rate</source>
-        <translation type="unfinished"></translation>
+        <translation>tỷ lệ trúng</translation>
     </message>
     <message>
         <source>copied</source>
-        <translation type="unfinished"></translation>
+        <translation>đã sao chép</translation>
     </message>
     <message>
         <source>Benchmark of %1</source>
-        <translation type="unfinished"></translation>
+        <translation>Đo hiệu năng của %1</translation>
     </message>
     <message>
         <source>date</source>
-        <translation type="unfinished"></translation>
+        <translation>ngày</translation>
     </message>
     <message>
         <source>program</source>
-        <translation type="unfinished"></translation>
+        <translation>chương trình</translation>
     </message>
     <message>
         <source>computer</source>
-        <translation type="unfinished"></translation>
+        <translation>máy tính</translation>
     </message>
     <message>
         <source>%1, %2 cores, %3 RAM</source>
-        <translation type="unfinished"></translation>
+        <translation>%1, %2 nhân, RAM %3</translation>
     </message>
     <message>
         <source>device</source>
-        <translation type="unfinished"></translation>
+        <translation>thiết bị</translation>
     </message>
     <message>
         <source>timing</source>
-        <translation type="unfinished"></translation>
+        <translation>thời gian</translation>
     </message>
     <message>
         <source>the device is emulated: its times are worked out, not measured</source>
-        <translation type="unfinished"></translation>
+        <translation>thiết bị là giả lập: thời gian của nó được tính ra, không phải đo được</translation>
     </message>
     <message>
         <source>model</source>
-        <translation type="unfinished"></translation>
+        <translation>mô hình</translation>
     </message>
     <message>
         <source>budgets</source>
-        <translation type="unfinished"></translation>
+        <translation>hạn mức</translation>
     </message>
     <message>
         <source>ITL</source>
-        <translation type="unfinished"></translation>
+        <translation>ITL</translation>
     </message>
     <message>
         <source>each decode step of the engine, by the device&apos;s clock</source>
-        <translation type="unfinished"></translation>
+        <translation>mỗi bước giải mã của bộ máy, theo đồng hồ của thiết bị</translation>
     </message>
     <message>
         <source>Answers</source>
-        <translation type="unfinished"></translation>
+        <translation>Câu trả lời</translation>
     </message>
     <message>
         <source>Scenarios</source>
-        <translation type="unfinished"></translation>
+        <translation>Kịch bản</translation>
     </message>
     <message>
         <source>Two plans on one prompt</source>
-        <translation type="unfinished"></translation>
+        <translation>Hai phương án trên cùng một lời nhắc</translation>
     </message>
     <message>
         <source>A: %1</source>
-        <translation type="unfinished"></translation>
+        <translation>A: %1</translation>
     </message>
     <message>
         <source>B: %1</source>
-        <translation type="unfinished"></translation>
+        <translation>B: %1</translation>
     </message>
     <message>
         <source>The results could not be saved as %1: %2.</source>
-        <translation type="unfinished"></translation>
+        <translation>Không lưu được kết quả vào %1: %2.</translation>
     </message>
     <message>
         <source>A picture could not be saved as %1.</source>
-        <translation type="unfinished"></translation>
+        <translation>Không lưu được hình vào %1.</translation>
     </message>
 </context>
 <context>
     <name>BudgetSetting</name>
     <message>
         <source>VRAM %1</source>
-        <translation type="unfinished"></translation>
+        <translation>VRAM %1</translation>
     </message>
     <message>
         <source>RAM %1</source>
-        <translation type="unfinished"></translation>
+        <translation>RAM %1</translation>
     </message>
     <message>
         <source>context %1</source>
-        <translation type="unfinished"></translation>
+        <translation>ngữ cảnh %1</translation>
     </message>
     <message>
         <source>all experts in %1</source>
-        <translation type="unfinished"></translation>
+        <translation>mọi chuyên gia ở %1</translation>
     </message>
     <message>
         <source>at least %1 bits</source>
-        <translation type="unfinished"></translation>
+        <translation>ít nhất %1 bit</translation>
     </message>
     <message>
         <source>loss at most %1</source>
-        <translation type="unfinished"></translation>
+        <translation>tổn thất tối đa %1</translation>
     </message>
 </context>
 <context>
     <name>EventLog</name>
     <message>
         <source>Re-plan %1 is in force: %2 of %3 copies, %4 moved in %5; %6 experts on the device, %7 bits</source>
-        <translation type="unfinished"></translation>
+        <translation>Lần đổi phương án %1 đã có hiệu lực: %2/%3 bản sao, đã chuyển %4 trong %5; %6 chuyên gia trên thiết bị, %7 bit</translation>
     </message>
     <message>
         <source>Re-plan %1 was cancelled</source>
-        <translation type="unfinished"></translation>
+        <translation>Lần đổi phương án %1 đã bị hủy</translation>
     </message>
     <message>
         <source>Re-plan %1 gave way to a later one</source>
-        <translation type="unfinished"></translation>
+        <translation>Lần đổi phương án %1 đã nhường chỗ cho lần sau đó</translation>
     </message>
     <message>
         <source>Re-plan %1 could not be carried out</source>
-        <translation type="unfinished"></translation>
+        <translation>Không thực hiện được lần đổi phương án %1</translation>
     </message>
     <message>
         <source>model</source>
-        <translation type="unfinished"></translation>
+        <translation>mô hình</translation>
     </message>
     <message>
         <source>re-plan</source>
-        <translation type="unfinished"></translation>
+        <translation>đổi phương án</translation>
     </message>
     <message>
         <source>decision</source>
-        <translation type="unfinished"></translation>
+        <translation>quyết định</translation>
     </message>
     <message>
         <source>note</source>
-        <translation type="unfinished"></translation>
+        <translation>ghi chú</translation>
     </message>
     <message>
         <source>problem</source>
-        <translation type="unfinished"></translation>
+        <translation>sự cố</translation>
     </message>
     <message>
         <source>connection</source>
-        <translation type="unfinished"></translation>
+        <translation>kết nối</translation>
     </message>
 </context>
 <context>
     <name>Format</name>
     <message>
         <source>%1 ms</source>
-        <translation type="unfinished"></translation>
+        <translation>%1 ms</translation>
     </message>
     <message>
         <source>%1 s</source>
-        <translation type="unfinished"></translation>
+        <translation>%1 s</translation>
     </message>
     <message>
         <source>%1 B</source>
-        <translation type="unfinished"></translation>
+        <translation>%1 tỷ</translation>
     </message>
     <message>
         <source>%1 M</source>
-        <translation type="unfinished"></translation>
+        <translation>%1 triệu</translation>
     </message>
     <message>
         <source>CPU · 1 thread</source>
-        <translation type="unfinished"></translation>
+        <translation>CPU · 1 luồng</translation>
     </message>
     <message>
         <source>CPU · %1 threads</source>
-        <translation type="unfinished"></translation>
+        <translation>CPU · %1 luồng</translation>
     </message>
     <message>
         <source>%1 layers × %2 experts, %3 active</source>
-        <translation type="unfinished"></translation>
+        <translation>%1 lớp × %2 chuyên gia, %3 hoạt động</translation>
     </message>
     <message>
         <source>first token %1</source>
-        <translation type="unfinished"></translation>
+        <translation>token đầu tiên %1</translation>
     </message>
     <message>
         <source>%1 tokens/s</source>
-        <translation type="unfinished"></translation>
+        <translation>%1 token/s</translation>
     </message>
     <message>
         <source>%1 in</source>
-        <translation type="unfinished"></translation>
+        <translation>%1 token vào</translation>
     </message>
     <message>
         <source> (%1 reused)</source>
-        <translation type="unfinished"></translation>
+        <translation> (dùng lại %1)</translation>
     </message>
     <message>
         <source>, %1 out</source>
-        <translation type="unfinished"></translation>
+        <translation>, %1 ra</translation>
     </message>
     <message>
         <source>32 bit (F32)</source>
-        <translation type="unfinished"></translation>
+        <translation>32 bit (F32)</translation>
     </message>
     <message>
         <source>16 bit (F16)</source>
-        <translation type="unfinished"></translation>
+        <translation>16 bit (F16)</translation>
     </message>
     <message>
         <source>16 bit (BF16)</source>
-        <translation type="unfinished"></translation>
+        <translation>16 bit (BF16)</translation>
     </message>
     <message>
         <source>8 bit (INT8)</source>
-        <translation type="unfinished"></translation>
+        <translation>8 bit (INT8)</translation>
     </message>
     <message>
         <source>4 bit (HQQ)</source>
-        <translation type="unfinished"></translation>
+        <translation>4 bit (HQQ)</translation>
     </message>
     <message>
         <source>3 bit (HQQ)</source>
-        <translation type="unfinished"></translation>
+        <translation>3 bit (HQQ)</translation>
     </message>
     <message>
         <source>2 bit (HQQ)</source>
-        <translation type="unfinished"></translation>
+        <translation>2 bit (HQQ)</translation>
     </message>
     <message>
         <source>%1 (emulated) · %2 VRAM</source>
-        <translation type="unfinished"></translation>
+        <translation>%1 (giả lập) · VRAM %2</translation>
     </message>
     <message>
         <source>%1 · %2 VRAM</source>
-        <translation type="unfinished"></translation>
+        <translation>%1 · VRAM %2</translation>
     </message>
 </context>
 <context>
     <name>MemoryRow</name>
     <message>
         <source>dense weights</source>
-        <translation type="unfinished"></translation>
+        <translation>trọng số dày đặc</translation>
     </message>
     <message>
         <source>experts, %1</source>
-        <translation type="unfinished"></translation>
+        <translation>chuyên gia, %1</translation>
     </message>
     <message>
         <source>room for experts</source>
-        <translation type="unfinished"></translation>
+        <translation>chỗ cho chuyên gia</translation>
     </message>
     <message>
         <source>KV cache</source>
-        <translation type="unfinished"></translation>
+        <translation>bộ nhớ đệm KV</translation>
     </message>
     <message>
         <source>staging</source>
-        <translation type="unfinished"></translation>
+        <translation>vùng trung chuyển</translation>
     </message>
     <message>
         <source>workspace</source>
-        <translation type="unfinished"></translation>
+        <translation>vùng tính toán</translation>
     </message>
     <message>
         <source>other programs</source>
-        <translation type="unfinished"></translation>
+        <translation>chương trình khác</translation>
     </message>
 </context>
 <context>
     <name>Presets</name>
     <message>
         <source>Concise</source>
-        <translation type="unfinished"></translation>
+        <translation>Ngắn gọn</translation>
     </message>
     <message>
         <source>Answer in as few words as the question allows.</source>
-        <translation type="unfinished"></translation>
+        <translation>Hãy trả lời bằng ít từ nhất mà câu hỏi cho phép.</translation>
     </message>
     <message>
         <source>Teacher</source>
-        <translation type="unfinished"></translation>
+        <translation>Giáo viên</translation>
     </message>
     <message>
         <source>Explain step by step, with one example for each step, and end with a question that checks what was understood.</source>
-        <translation type="unfinished"></translation>
+        <translation>Hãy giải thích từng bước, mỗi bước kèm một ví dụ, và kết thúc bằng một câu hỏi để kiểm tra xem người đọc đã hiểu gì.</translation>
     </message>
     <message>
         <source>Programmer</source>
-        <translation type="unfinished"></translation>
+        <translation>Lập trình viên</translation>
     </message>
     <message>
         <source>Answer with code first, and then only what the code does not say. Name what could go wrong.</source>
-        <translation type="unfinished"></translation>
+        <translation>Hãy đưa mã trước, sau đó chỉ nói những gì mã chưa nói lên. Nêu rõ những chỗ có thể sai.</translation>
     </message>
 </context>
 <context>
     <name>Sampling</name>
     <message>
         <source>Precise</source>
-        <translation type="unfinished"></translation>
+        <translation>Chính xác</translation>
     </message>
     <message>
         <source>Always the most probable word: the same answer every time</source>
-        <translation type="unfinished"></translation>
+        <translation>Luôn chọn từ có xác suất cao nhất: lần nào cũng cùng một câu trả lời</translation>
     </message>
     <message>
         <source>Balanced</source>
-        <translation type="unfinished"></translation>
+        <translation>Cân bằng</translation>
     </message>
     <message>
         <source>A little variety, few surprises</source>
-        <translation type="unfinished"></translation>
+        <translation>Đa dạng một chút, ít bất ngờ</translation>
     </message>
     <message>
         <source>Creative</source>
-        <translation type="unfinished"></translation>
+        <translation>Sáng tạo</translation>
     </message>
     <message>
         <source>More variety; very improbable words stay out</source>
-        <translation type="unfinished"></translation>
+        <translation>Đa dạng hơn; các từ có xác suất rất thấp bị bỏ qua</translation>
     </message>
 </context>
 <context>
@@ -399,395 +399,397 @@
     <message>
         <source>Cannot write the picture %1.
 </source>
-        <translation type="unfinished"></translation>
+        <translation>Không ghi được hình %1.
+</translation>
     </message>
     <message>
         <source>Chat with Mixture-of-Experts models that do not fit into the GPU&apos;s memory.</source>
-        <translation type="unfinished"></translation>
+        <translation>Trò chuyện với các mô hình Mixture-of-Experts không vừa bộ nhớ của GPU.</translation>
     </message>
     <message>
         <source>Folder or file of a model; without it, the demo model.</source>
-        <translation type="unfinished"></translation>
+        <translation>Thư mục hoặc tệp của mô hình; nếu bỏ trống thì dùng mô hình minh họa.</translation>
     </message>
     <message>
         <source>Send this as soon as the model is ready.</source>
-        <translation type="unfinished"></translation>
+        <translation>Gửi nội dung này ngay khi mô hình sẵn sàng.</translation>
     </message>
     <message>
         <source>Colours: system, light or dark.</source>
-        <translation type="unfinished"></translation>
+        <translation>Màu sắc: system (theo hệ thống), light (sáng) hoặc dark (tối).</translation>
     </message>
     <message>
         <source>Wait for the answer, save a picture of the window to FILE, and quit.</source>
-        <translation type="unfinished"></translation>
+        <translation>Chờ câu trả lời, lưu hình cửa sổ vào FILE rồi thoát.</translation>
     </message>
     <message>
         <source>Size of the window, for example 1280x800.</source>
-        <translation type="unfinished"></translation>
+        <translation>Kích thước cửa sổ, ví dụ 1280x800.</translation>
     </message>
     <message>
         <source>Where the model runs: cpu, cuda, cuda:N or emulated:PROFILE, for example emulated:rtx-3060.</source>
-        <translation type="unfinished"></translation>
+        <translation>Nơi chạy mô hình: cpu, cuda, cuda:N hoặc emulated:PROFILE, ví dụ emulated:rtx-3060.</translation>
     </message>
     <message>
         <source>Budget of GPU memory, for example 8GiB.</source>
-        <translation type="unfinished"></translation>
+        <translation>Hạn mức bộ nhớ GPU, ví dụ 8GiB.</translation>
     </message>
     <message>
         <source>Language of the window: en, de or vi.</source>
-        <translation type="unfinished"></translation>
+        <translation>Ngôn ngữ của cửa sổ: en, de hoặc vi.</translation>
     </message>
 </context>
 <context>
     <name>offstage::ui::BarPlot</name>
     <message>
         <source>from %1</source>
-        <translation type="unfinished"></translation>
+        <translation>từ %1</translation>
     </message>
     <message>
         <source>%1 to %2</source>
-        <translation type="unfinished"></translation>
+        <translation>%1 đến %2</translation>
     </message>
     <message>
         <source>%1
 %2, %3 of all</source>
         <comment>bin; count, share</comment>
-        <translation type="unfinished"></translation>
+        <translation>%1
+%2, %3 của tất cả</translation>
     </message>
     <message>
         <source>%1: %2</source>
         <comment>series and value</comment>
-        <translation type="unfinished"></translation>
+        <translation>%1: %2</translation>
     </message>
     <message>
         <source>from</source>
-        <translation type="unfinished"></translation>
+        <translation>từ</translation>
     </message>
     <message>
         <source>to</source>
-        <translation type="unfinished"></translation>
+        <translation>đến</translation>
     </message>
 </context>
 <context>
     <name>offstage::ui::BenchmarkPanel</name>
     <message>
         <source>&amp;Cancel</source>
-        <translation type="unfinished"></translation>
+        <translation>Hủ&amp;y</translation>
     </message>
     <message>
         <source>&amp;Export…</source>
-        <translation type="unfinished"></translation>
+        <translation>X&amp;uất…</translation>
     </message>
     <message>
         <source>&amp;Pictures…</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Hình…</translation>
     </message>
     <message>
         <source>Open a model to measure its answers, to run scenarios and to compare plans.</source>
-        <translation type="unfinished"></translation>
+        <translation>Mở một mô hình để đo các câu trả lời, chạy kịch bản và so sánh phương án.</translation>
     </message>
     <message>
         <source>&amp;Answers</source>
-        <translation type="unfinished"></translation>
+        <translation>Câu t&amp;rả lời</translation>
     </message>
     <message>
         <source>S&amp;cenario</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Kịch bản</translation>
     </message>
     <message>
         <source>Two p&amp;lans</source>
-        <translation type="unfinished"></translation>
+        <translation>Hai &amp;phương án</translation>
     </message>
     <message>
         <source>Progress of the benchmark</source>
-        <translation type="unfinished"></translation>
+        <translation>Tiến độ đo hiệu năng</translation>
     </message>
     <message>
         <source>Stop the run; a plan that was changed for it is put back</source>
-        <translation type="unfinished"></translation>
+        <translation>Dừng lượt chạy; nếu phương án đã được đổi cho lượt này thì phương án cũ được khôi phục</translation>
     </message>
     <message>
         <source>Save all results with hardware, model, plan, budgets and seed, as CSV, JSON or Markdown</source>
-        <translation type="unfinished"></translation>
+        <translation>Lưu mọi kết quả kèm phần cứng, mô hình, phương án, hạn mức và seed, dưới dạng CSV, JSON hoặc Markdown</translation>
     </message>
     <message>
         <source>Save a picture of each panel as PNG</source>
-        <translation type="unfinished"></translation>
+        <translation>Lưu hình của từng bảng dưới dạng PNG</translation>
     </message>
     <message>
         <source>Answers of this session</source>
-        <translation type="unfinished"></translation>
+        <translation>Câu trả lời của phiên này</translation>
     </message>
     <message>
         <source>Time from one token to the next</source>
-        <translation type="unfinished"></translation>
+        <translation>Thời gian từ token này đến token kế tiếp</translation>
     </message>
     <message>
         <source>How many of the engine&apos;s decode steps took how long</source>
-        <translation type="unfinished"></translation>
+        <translation>Bao nhiêu bước giải mã của bộ máy mất bao lâu</translation>
     </message>
     <message>
         <source>Ask something: each answer is measured, and this shows how evenly its tokens came.</source>
-        <translation type="unfinished"></translation>
+        <translation>Hãy hỏi một điều gì đó: mỗi câu trả lời đều được đo, và đây sẽ cho thấy các token đến đều đặn ra sao.</translation>
     </message>
     <message>
         <source>Tokens of the prompt</source>
-        <translation type="unfinished"></translation>
+        <translation>Số token của lời nhắc</translation>
     </message>
     <message>
         <source>About so many: words are counted, and the table shows what it was</source>
-        <translation type="unfinished"></translation>
+        <translation>Khoảng chừng này: việc đếm dựa trên từ, còn bảng sẽ cho biết con số thật</translation>
     </message>
     <message>
         <source>Tokens of the answer</source>
-        <translation type="unfinished"></translation>
+        <translation>Số token của câu trả lời</translation>
     </message>
     <message>
         <source>At most so many</source>
-        <translation type="unfinished"></translation>
+        <translation>Nhiều nhất chừng này</translation>
     </message>
     <message>
         <source>Repeats</source>
-        <translation type="unfinished"></translation>
+        <translation>Số lần lặp</translation>
     </message>
     <message>
         <source>How often it is run</source>
-        <translation type="unfinished"></translation>
+        <translation>Chạy bao nhiêu lần</translation>
     </message>
     <message>
         <source>Seed</source>
-        <translation type="unfinished"></translation>
+        <translation>Seed</translation>
     </message>
     <message>
         <source>Of words and sampling, also for the comparison of two plans</source>
-        <translation type="unfinished"></translation>
+        <translation>Của các từ và của việc lấy mẫu, dùng cả khi so sánh hai phương án</translation>
     </message>
     <message>
         <source>&amp;Run</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Chạy</translation>
     </message>
     <message>
         <source>Run it through the loaded model; the conversation stays as it is</source>
-        <translation type="unfinished"></translation>
+        <translation>Chạy kịch bản bằng mô hình đã nạp; cuộc trò chuyện giữ nguyên</translation>
     </message>
     <message>
         <source>Pro&amp;mpt</source>
-        <translation type="unfinished"></translation>
+        <translation>Lời &amp;nhắc</translation>
     </message>
     <message>
         <source>Ans&amp;wer</source>
-        <translation type="unfinished"></translation>
+        <translation>Trả lờ&amp;i</translation>
     </message>
     <message>
         <source>Repea&amp;ts</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Lặp lại</translation>
     </message>
     <message>
         <source>See&amp;d</source>
-        <translation type="unfinished"></translation>
+        <translation>S&amp;eed</translation>
     </message>
     <message>
         <source>Scenario runs</source>
-        <translation type="unfinished"></translation>
+        <translation>Các lượt chạy kịch bản</translation>
     </message>
     <message>
         <source>Prompt for both plans</source>
-        <translation type="unfinished"></translation>
+        <translation>Lời nhắc cho cả hai phương án</translation>
     </message>
     <message>
         <source>Tokens of the answers</source>
-        <translation type="unfinished"></translation>
+        <translation>Số token của các câu trả lời</translation>
     </message>
     <message>
         <source>At most so many, for both plans</source>
-        <translation type="unfinished"></translation>
+        <translation>Nhiều nhất chừng này, cho cả hai phương án</translation>
     </message>
     <message>
         <source>Compare</source>
-        <translation type="unfinished"></translation>
+        <translation>So sánh</translation>
     </message>
     <message>
         <source>Plan A is what is in force. It answers, then plan B does, then plan A is put back. Both use the same seed</source>
-        <translation type="unfinished"></translation>
+        <translation>Phương án A là phương án đang có hiệu lực. A trả lời trước, rồi đến B, sau đó A được khôi phục. Cả hai dùng cùng một seed</translation>
     </message>
     <message>
         <source>At m&amp;ost</source>
-        <translation type="unfinished"></translation>
+        <translation>Tối đ&amp;a</translation>
     </message>
     <message>
         <source>tokens</source>
-        <translation type="unfinished"></translation>
+        <translation>token</translation>
     </message>
     <message>
         <source>Plan B (plan A is as it is now)</source>
-        <translation type="unfinished"></translation>
+        <translation>Phương án B (phương án A giữ như hiện nay)</translation>
     </message>
     <message>
         <source>One token: there is no time between tokens.</source>
-        <translation type="unfinished"></translation>
+        <translation>Chỉ một token: không có khoảng thời gian giữa các token.</translation>
     </message>
     <message>
         <source>ITL of %1 decode steps, by the device&apos;s clock: p50 %2 ms, p95 %3 ms, p99 %4 ms</source>
-        <translation type="unfinished"></translation>
+        <translation>ITL của %1 bước giải mã, theo đồng hồ của thiết bị: p50 %2 ms, p95 %3 ms, p99 %4 ms</translation>
     </message>
     <message>
         <source>from one token to the next</source>
-        <translation type="unfinished"></translation>
+        <translation>từ token này đến token kế tiếp</translation>
     </message>
     <message>
         <source>p50</source>
-        <translation type="unfinished"></translation>
+        <translation>p50</translation>
     </message>
     <message>
         <source>p95</source>
-        <translation type="unfinished"></translation>
+        <translation>p95</translation>
     </message>
     <message>
         <source>steps</source>
-        <translation type="unfinished"></translation>
+        <translation>số bước</translation>
     </message>
     <message>
         <source>%1, plan %2</source>
-        <translation type="unfinished"></translation>
+        <translation>%1, phương án %2</translation>
     </message>
     <message>
         <source>A</source>
-        <translation type="unfinished"></translation>
+        <translation>A</translation>
     </message>
     <message>
         <source>B</source>
-        <translation type="unfinished"></translation>
+        <translation>B</translation>
     </message>
     <message>
         <source>Plan A</source>
-        <translation type="unfinished"></translation>
+        <translation>Phương án A</translation>
     </message>
     <message>
         <source>Plan B</source>
-        <translation type="unfinished"></translation>
+        <translation>Phương án B</translation>
     </message>
     <message>
         <source>Budgets</source>
-        <translation type="unfinished"></translation>
+        <translation>Hạn mức</translation>
     </message>
     <message>
         <source>Tokens/s</source>
-        <translation type="unfinished"></translation>
+        <translation>Token/s</translation>
     </message>
     <message>
         <source>First token</source>
-        <translation type="unfinished"></translation>
+        <translation>Token đầu tiên</translation>
     </message>
     <message>
         <source>ITL p95</source>
-        <translation type="unfinished"></translation>
+        <translation>ITL p95</translation>
     </message>
     <message>
         <source>%1 ms</source>
-        <translation type="unfinished"></translation>
+        <translation>%1 ms</translation>
     </message>
     <message>
         <source>Hit rate</source>
-        <translation type="unfinished"></translation>
+        <translation>Tỷ lệ trúng</translation>
     </message>
     <message>
         <source>Copied</source>
-        <translation type="unfinished"></translation>
+        <translation>Đã sao chép</translation>
     </message>
     <message>
         <source>Mean bits</source>
-        <translation type="unfinished"></translation>
+        <translation>Số bit trung bình</translation>
     </message>
     <message>
         <source>Tokens</source>
-        <translation type="unfinished"></translation>
+        <translation>Token</translation>
     </message>
     <message>
         <source>Text</source>
-        <translation type="unfinished"></translation>
+        <translation>Văn bản</translation>
     </message>
     <message>
         <source>(the same)</source>
-        <translation type="unfinished"></translation>
+        <translation>(như nhau)</translation>
     </message>
     <message>
         <source>Save the results</source>
-        <translation type="unfinished"></translation>
+        <translation>Lưu kết quả</translation>
     </message>
     <message>
         <source>JSON (*.json)</source>
-        <translation type="unfinished"></translation>
+        <translation>JSON (*.json)</translation>
     </message>
     <message>
         <source>CSV (*.csv)</source>
-        <translation type="unfinished"></translation>
+        <translation>CSV (*.csv)</translation>
     </message>
     <message>
         <source>Markdown (*.md)</source>
-        <translation type="unfinished"></translation>
+        <translation>Markdown (*.md)</translation>
     </message>
     <message>
         <source>Saved as %1.</source>
-        <translation type="unfinished"></translation>
+        <translation>Đã lưu vào %1.</translation>
     </message>
     <message>
         <source>Folder for the pictures</source>
-        <translation type="unfinished"></translation>
+        <translation>Thư mục cho các hình</translation>
     </message>
 </context>
 <context>
     <name>offstage::ui::BenchmarkRunner</name>
     <message>
         <source>The run was interrupted.</source>
-        <translation type="unfinished"></translation>
+        <translation>Lượt chạy đã bị ngắt giữa chừng.</translation>
     </message>
     <message>
         <source>Another model was opened; the run has ended.</source>
-        <translation type="unfinished"></translation>
+        <translation>Một mô hình khác đã được mở; lượt chạy đã kết thúc.</translation>
     </message>
     <message>
         <source>Run %1 of %2</source>
-        <translation type="unfinished"></translation>
+        <translation>Lượt chạy %1/%2</translation>
     </message>
     <message>
         <source>Plan A answers</source>
-        <translation type="unfinished"></translation>
+        <translation>Phương án A đang trả lời</translation>
     </message>
     <message>
         <source>Going to plan B</source>
-        <translation type="unfinished"></translation>
+        <translation>Đang chuyển sang phương án B</translation>
     </message>
     <message>
         <source>Plan B answers</source>
-        <translation type="unfinished"></translation>
+        <translation>Phương án B đang trả lời</translation>
     </message>
     <message>
         <source>Going back to plan A</source>
-        <translation type="unfinished"></translation>
+        <translation>Đang quay về phương án A</translation>
     </message>
     <message>
         <source>The engine is busy; try again when the answer is written.</source>
-        <translation type="unfinished"></translation>
+        <translation>Bộ máy đang bận; hãy thử lại khi câu trả lời đã viết xong.</translation>
     </message>
     <message>
         <source>This engine cannot be re-planned now.</source>
-        <translation type="unfinished"></translation>
+        <translation>Hiện không thể đổi phương án của bộ máy này.</translation>
     </message>
     <message>
         <source>The plan before could not be put back: %1</source>
-        <translation type="unfinished"></translation>
+        <translation>Không khôi phục được phương án trước: %1</translation>
     </message>
     <message>
         <source>%1 in, %2 out</source>
-        <translation type="unfinished"></translation>
+        <translation>%1 token vào, %2 ra</translation>
     </message>
     <message>
         <source>plan A</source>
-        <translation type="unfinished"></translation>
+        <translation>phương án A</translation>
     </message>
     <message>
         <source>plan B</source>
-        <translation type="unfinished"></translation>
+        <translation>phương án B</translation>
     </message>
 </context>
 <context>
@@ -796,868 +798,871 @@
         <source>%1
 %2
 %3, %4 bits on average, seed %5</source>
-        <translation type="unfinished"></translation>
+        <translation>%1
+%2
+%3, trung bình %4 bit, seed %5</translation>
     </message>
     <message>
         <source>run</source>
-        <translation type="unfinished"></translation>
+        <translation>lượt chạy</translation>
     </message>
     <message>
         <source>in</source>
-        <translation type="unfinished"></translation>
+        <translation>vào</translation>
     </message>
     <message>
         <source>out</source>
-        <translation type="unfinished"></translation>
+        <translation>ra</translation>
     </message>
     <message>
         <source>TTFT ms</source>
-        <translation type="unfinished"></translation>
+        <translation>TTFT (ms)</translation>
     </message>
     <message>
         <source>tokens/s</source>
-        <translation type="unfinished"></translation>
+        <translation>token/s</translation>
     </message>
     <message>
         <source>p50 ms</source>
-        <translation type="unfinished"></translation>
+        <translation>p50 (ms)</translation>
     </message>
     <message>
         <source>p95 ms</source>
-        <translation type="unfinished"></translation>
+        <translation>p95 (ms)</translation>
     </message>
     <message>
         <source>p99 ms</source>
-        <translation type="unfinished"></translation>
+        <translation>p99 (ms)</translation>
     </message>
     <message>
         <source>hit rate</source>
-        <translation type="unfinished"></translation>
+        <translation>tỷ lệ trúng</translation>
     </message>
     <message>
         <source>copied</source>
-        <translation type="unfinished"></translation>
+        <translation>đã sao chép</translation>
     </message>
     <message>
         <source>The answer, or the scenario</source>
-        <translation type="unfinished"></translation>
+        <translation>Câu trả lời hoặc kịch bản</translation>
     </message>
     <message>
         <source>Tokens of the prompt</source>
-        <translation type="unfinished"></translation>
+        <translation>Số token của lời nhắc</translation>
     </message>
     <message>
         <source>Tokens of the answer</source>
-        <translation type="unfinished"></translation>
+        <translation>Số token của câu trả lời</translation>
     </message>
     <message>
         <source>Time to the first token</source>
-        <translation type="unfinished"></translation>
+        <translation>Thời gian đến token đầu tiên</translation>
     </message>
     <message>
         <source>Decode, after the first token</source>
-        <translation type="unfinished"></translation>
+        <translation>Giải mã, sau token đầu tiên</translation>
     </message>
     <message>
         <source>Time from one token to the next, median of the engine&apos;s decode steps</source>
-        <translation type="unfinished"></translation>
+        <translation>Thời gian từ token này đến token kế tiếp, trung vị các bước giải mã của bộ máy</translation>
     </message>
     <message>
         <source>95 of 100 steps take no longer</source>
-        <translation type="unfinished"></translation>
+        <translation>95 trên 100 bước không lâu hơn mức này</translation>
     </message>
     <message>
         <source>99 of 100 steps take no longer</source>
-        <translation type="unfinished"></translation>
+        <translation>99 trên 100 bước không lâu hơn mức này</translation>
     </message>
     <message>
         <source>Expert calls that found their expert on the accelerator</source>
-        <translation type="unfinished"></translation>
+        <translation>Số lần gọi chuyên gia mà chuyên gia đã có sẵn trên bộ tăng tốc</translation>
     </message>
     <message>
         <source>Weights copied to the accelerator</source>
-        <translation type="unfinished"></translation>
+        <translation>Trọng số đã sao chép sang bộ tăng tốc</translation>
     </message>
 </context>
 <context>
     <name>offstage::ui::BudgetForm</name>
     <message>
         <source>VRAM budget</source>
-        <translation type="unfinished"></translation>
+        <translation>Hạn mức VRAM</translation>
     </message>
     <message>
         <source>RAM budget</source>
-        <translation type="unfinished"></translation>
+        <translation>Hạn mức RAM</translation>
     </message>
     <message>
         <source>Context in tokens</source>
-        <translation type="unfinished"></translation>
+        <translation>Ngữ cảnh tính bằng token</translation>
     </message>
     <message>
         <source>Memory of the accelerator that Offstage may take, for everything: dense weights, experts, KV cache and workspace</source>
-        <translation type="unfinished"></translation>
+        <translation>Bộ nhớ của bộ tăng tốc mà Offstage được dùng cho mọi thứ: trọng số dày đặc, chuyên gia, bộ nhớ đệm KV và vùng tính toán</translation>
     </message>
     <message>
         <source>Memory of this computer that Offstage may take. Experts that find no room in it are read from disk when they are called</source>
-        <translation type="unfinished"></translation>
+        <translation>Bộ nhớ của máy tính này mà Offstage được dùng. Chuyên gia nào không còn chỗ sẽ được đọc từ đĩa khi được gọi</translation>
     </message>
     <message>
         <source>Tokens that a conversation can hold. Its KV cache takes room that experts could have</source>
-        <translation type="unfinished"></translation>
+        <translation>Số token mà một cuộc trò chuyện chứa được. Bộ nhớ đệm KV của nó chiếm chỗ mà các chuyên gia có thể dùng</translation>
     </message>
     <message>
         <source>Quality of the experts</source>
-        <translation type="unfinished"></translation>
+        <translation>Chất lượng của chuyên gia</translation>
     </message>
     <message>
         <source>Experts in fewer bits are smaller and faster, and say less exactly what the model was trained to say. Nothing of this changes unless you choose it</source>
-        <translation type="unfinished"></translation>
+        <translation>Chuyên gia ít bit hơn thì nhỏ và nhanh hơn, nhưng nói kém chính xác hơn so với những gì mô hình đã học. Điều này chỉ thay đổi khi bạn chọn</translation>
     </message>
     <message>
         <source>As in the checkpoint</source>
-        <translation type="unfinished"></translation>
+        <translation>Như trong checkpoint</translation>
     </message>
     <message>
         <source>Mean bits, at least</source>
-        <translation type="unfinished"></translation>
+        <translation>Số bit trung bình, tối thiểu</translation>
     </message>
     <message>
         <source>Predicted loss, at most</source>
-        <translation type="unfinished"></translation>
+        <translation>Tổn thất dự đoán, tối đa</translation>
     </message>
     <message>
         <source>All experts in %1</source>
-        <translation type="unfinished"></translation>
+        <translation>Mọi chuyên gia ở %1</translation>
     </message>
     <message>
         <source>&amp;VRAM</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;VRAM</translation>
     </message>
     <message>
         <source>&amp;RAM</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;RAM</translation>
     </message>
     <message>
         <source>Conte&amp;xt</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Ngữ cảnh</translation>
     </message>
     <message>
         <source>&amp;Quality</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Chất lượng</translation>
     </message>
     <message>
         <source>The model runs on the CPU, which has no memory of its own. RAM and context count.</source>
-        <translation type="unfinished"></translation>
+        <translation>Mô hình chạy trên CPU, vốn không có bộ nhớ riêng. Chỉ RAM và ngữ cảnh có ý nghĩa.</translation>
     </message>
     <message>
         <source>Mean bits per expert weight, at least</source>
-        <translation type="unfinished"></translation>
+        <translation>Số bit trung bình cho mỗi trọng số của chuyên gia, tối thiểu</translation>
     </message>
     <message>
         <source> bits</source>
-        <translation type="unfinished"></translation>
+        <translation> bit</translation>
     </message>
     <message>
         <source>Predicted loss in percent, at most</source>
-        <translation type="unfinished"></translation>
+        <translation>Tổn thất dự đoán tính bằng phần trăm, tối đa</translation>
     </message>
     <message>
         <source> %</source>
-        <translation type="unfinished"></translation>
+        <translation> %</translation>
     </message>
 </context>
 <context>
     <name>offstage::ui::BudgetPanel</name>
     <message>
         <source>none</source>
-        <translation type="unfinished"></translation>
+        <translation>không có</translation>
     </message>
     <message>
         <source>&amp;Apply</source>
-        <translation type="unfinished"></translation>
+        <translation>Á&amp;p dụng</translation>
     </message>
     <message>
         <source>&amp;Undo</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Hoàn tác</translation>
     </message>
     <message>
         <source>Re&amp;set</source>
-        <translation type="unfinished"></translation>
+        <translation>Đặt &amp;lại</translation>
     </message>
     <message>
         <source>&amp;Cancel</source>
-        <translation type="unfinished"></translation>
+        <translation>Hủ&amp;y</translation>
     </message>
     <message>
         <source>Open a model to see what its memory is spent on, and to change its budgets.</source>
-        <translation type="unfinished"></translation>
+        <translation>Mở một mô hình để xem bộ nhớ được dùng vào việc gì và để thay đổi hạn mức.</translation>
     </message>
     <message>
         <source>What memory is spent on</source>
-        <translation type="unfinished"></translation>
+        <translation>Bộ nhớ được dùng vào việc gì</translation>
     </message>
     <message>
         <source>VRAM and RAM, each divided into what holds it. Arrow keys move from part to part.</source>
-        <translation type="unfinished"></translation>
+        <translation>VRAM và RAM, mỗi loại chia theo thứ đang chiếm chỗ. Dùng các phím mũi tên để chuyển từ phần này sang phần khác.</translation>
     </message>
     <message>
         <source>Why this cannot be applied</source>
-        <translation type="unfinished"></translation>
+        <translation>Vì sao không áp dụng được</translation>
     </message>
     <message>
         <source>Move a slider to see what it would change. Nothing happens before Apply.</source>
-        <translation type="unfinished"></translation>
+        <translation>Kéo một thanh trượt để xem điều gì sẽ thay đổi. Chưa có gì xảy ra cho đến khi bạn nhấn “Áp dụng”.</translation>
     </message>
     <message>
         <source>Carry this out in the background; the conversation goes on meanwhile</source>
-        <translation type="unfinished"></translation>
+        <translation>Thực hiện thay đổi ở chế độ nền; cuộc trò chuyện vẫn tiếp tục</translation>
     </message>
     <message>
         <source>Go back to the budgets before</source>
-        <translation type="unfinished"></translation>
+        <translation>Quay lại hạn mức trước đó</translation>
     </message>
     <message>
         <source>Put the sliders back to what is in force</source>
-        <translation type="unfinished"></translation>
+        <translation>Đưa các thanh trượt về giá trị đang có hiệu lực</translation>
     </message>
     <message>
         <source>Stop moving experts and go back to the plan before</source>
-        <translation type="unfinished"></translation>
+        <translation>Dừng chuyển chuyên gia và quay lại phương án trước</translation>
     </message>
     <message>
         <source>Progress of the re-plan</source>
-        <translation type="unfinished"></translation>
+        <translation>Tiến độ đổi phương án</translation>
     </message>
     <message>
         <source>%1, now</source>
-        <translation type="unfinished"></translation>
+        <translation>%1, hiện tại</translation>
     </message>
     <message>
         <source>%1, after</source>
-        <translation type="unfinished"></translation>
+        <translation>%1, sau đó</translation>
     </message>
     <message>
         <source>now</source>
-        <translation type="unfinished"></translation>
+        <translation>hiện tại</translation>
     </message>
     <message>
         <source>after</source>
-        <translation type="unfinished"></translation>
+        <translation>sau đó</translation>
     </message>
     <message>
         <source>Tokens/s</source>
-        <translation type="unfinished"></translation>
+        <translation>Token/s</translation>
     </message>
     <message>
         <source>Forecast of both plans, worked out alike from measured costs</source>
-        <translation type="unfinished"></translation>
+        <translation>Dự báo cho cả hai phương án, tính theo cùng một cách từ các chi phí đã đo</translation>
     </message>
     <message>
         <source>First token</source>
-        <translation type="unfinished"></translation>
+        <translation>Token đầu tiên</translation>
     </message>
     <message>
         <source>Forecast time to the first token of a prompt of 512 tokens</source>
-        <translation type="unfinished"></translation>
+        <translation>Dự báo thời gian đến token đầu tiên của một lời nhắc dài 512 token</translation>
     </message>
     <message>
         <source>Hit rate</source>
-        <translation type="unfinished"></translation>
+        <translation>Tỷ lệ trúng</translation>
     </message>
     <message>
         <source>Share of expert calls that find their expert on the accelerator</source>
-        <translation type="unfinished"></translation>
+        <translation>Tỷ lệ số lần gọi mà chuyên gia đã có sẵn trên bộ tăng tốc</translation>
     </message>
     <message>
         <source>Mean bits</source>
-        <translation type="unfinished"></translation>
+        <translation>Số bit trung bình</translation>
     </message>
     <message>
         <source>Per expert weight</source>
-        <translation type="unfinished"></translation>
+        <translation>Cho mỗi trọng số của chuyên gia</translation>
     </message>
     <message>
         <source>Predicted loss</source>
-        <translation type="unfinished"></translation>
+        <translation>Tổn thất dự đoán</translation>
     </message>
     <message>
         <source>Squared relative error of the experts&apos; weights, weighed by how often each is used</source>
-        <translation type="unfinished"></translation>
+        <translation>Bình phương sai số tương đối của trọng số các chuyên gia, tính theo mức độ thường dùng của từng chuyên gia</translation>
     </message>
     <message>
         <source>Experts on the device</source>
-        <translation type="unfinished"></translation>
+        <translation>Chuyên gia trên thiết bị</translation>
     </message>
     <message>
         <source>Of all experts of all layers</source>
-        <translation type="unfinished"></translation>
+        <translation>Trên tổng số chuyên gia của mọi lớp</translation>
     </message>
     <message>
         <source>What has to be moved</source>
-        <translation type="unfinished"></translation>
+        <translation>Những gì phải chuyển</translation>
     </message>
     <message>
         <source>VRAM</source>
-        <translation type="unfinished"></translation>
+        <translation>VRAM</translation>
     </message>
     <message>
         <source>RAM</source>
-        <translation type="unfinished"></translation>
+        <translation>RAM</translation>
     </message>
     <message>
         <source>This engine cannot be re-planned now.</source>
-        <translation type="unfinished"></translation>
+        <translation>Hiện không thể đổi phương án của bộ máy này.</translation>
     </message>
     <message>
         <source>Working it out…</source>
-        <translation type="unfinished"></translation>
+        <translation>Đang tính…</translation>
     </message>
     <message>
         <source>%1 of %2</source>
-        <translation type="unfinished"></translation>
+        <translation>%1/%2</translation>
     </message>
     <message>
         <source>Nothing has to be moved.</source>
-        <translation type="unfinished"></translation>
+        <translation>Không phải chuyển gì.</translation>
     </message>
     <message>
         <source>%1 to move, about %2.</source>
-        <translation type="unfinished"></translation>
+        <translation>Phải chuyển %1, mất khoảng %2.</translation>
     </message>
     <message>
         <source>Waiting for the end of a step</source>
-        <translation type="unfinished"></translation>
+        <translation>Đang chờ hết một bước</translation>
     </message>
     <message>
         <source>%1 of %2 copies, %3 of %4</source>
-        <translation type="unfinished"></translation>
+        <translation>%1/%2 bản sao, %3 / %4</translation>
     </message>
     <message>
         <source>In force: nothing had to be moved.</source>
-        <translation type="unfinished"></translation>
+        <translation>Đã có hiệu lực: không phải chuyển gì.</translation>
     </message>
     <message>
         <source>In force: %1 moved in %2.</source>
-        <translation type="unfinished"></translation>
+        <translation>Đã có hiệu lực: đã chuyển %1 trong %2.</translation>
     </message>
     <message>
         <source>%1 experts on the device, %2 bits on average.</source>
-        <translation type="unfinished"></translation>
+        <translation>%1 chuyên gia trên thiết bị, trung bình %2 bit.</translation>
     </message>
     <message>
         <source>Cancelled: the plan before is in force again. %1 of %2 copies had been made.</source>
-        <translation type="unfinished"></translation>
+        <translation>Đã hủy: phương án trước có hiệu lực trở lại. %1/%2 bản sao đã được tạo.</translation>
     </message>
     <message>
         <source>Another change took its place.</source>
-        <translation type="unfinished"></translation>
+        <translation>Một thay đổi khác đã thế chỗ.</translation>
     </message>
     <message>
         <source>The change could not be made; the plan before is in force.</source>
-        <translation type="unfinished"></translation>
+        <translation>Không thực hiện được thay đổi; phương án trước vẫn có hiệu lực.</translation>
     </message>
     <message>
         <source>Go back to the budgets before; there are none yet</source>
-        <translation type="unfinished"></translation>
+        <translation>Quay lại hạn mức trước đó; hiện chưa có</translation>
     </message>
     <message>
         <source>Go back to %1</source>
-        <translation type="unfinished"></translation>
+        <translation>Quay lại %1</translation>
     </message>
 </context>
 <context>
     <name>offstage::ui::CacheComparison</name>
     <message>
         <source>LRU</source>
-        <translation type="unfinished"></translation>
+        <translation>LRU</translation>
     </message>
     <message>
         <source>LFU</source>
-        <translation type="unfinished"></translation>
+        <translation>LFU</translation>
     </message>
     <message>
         <source>Segmented LRU</source>
-        <translation type="unfinished"></translation>
+        <translation>LRU phân đoạn</translation>
     </message>
     <message>
         <source>Popularity, fixed</source>
-        <translation type="unfinished"></translation>
+        <translation>Theo độ phổ biến, cố định</translation>
     </message>
     <message>
         <source>LRU in each layer</source>
-        <translation type="unfinished"></translation>
+        <translation>LRU trong từng lớp</translation>
     </message>
     <message>
         <source>No cache</source>
-        <translation type="unfinished"></translation>
+        <translation>Không có bộ nhớ đệm</translation>
     </message>
     <message>
         <source>Best possible</source>
-        <translation type="unfinished"></translation>
+        <translation>Tốt nhất có thể</translation>
     </message>
 </context>
 <context>
     <name>offstage::ui::CachePanel</name>
     <message>
         <source>Layer whose hit rate is shown beside that of all</source>
-        <translation type="unfinished"></translation>
+        <translation>Lớp có tỷ lệ trúng được hiện cạnh tỷ lệ của mọi lớp</translation>
     </message>
     <message>
         <source>Each token</source>
-        <translation type="unfinished"></translation>
+        <translation>Từng token</translation>
     </message>
     <message>
         <source>Mean of %1 tokens</source>
-        <translation type="unfinished"></translation>
+        <translation>Trung bình %1 token</translation>
     </message>
     <message>
         <source>Over how many tokens lines are averaged</source>
-        <translation type="unfinished"></translation>
+        <translation>Các đường được lấy trung bình trên bao nhiêu token</translation>
     </message>
     <message>
         <source>hit rate</source>
-        <translation type="unfinished"></translation>
+        <translation>tỷ lệ trúng</translation>
     </message>
     <message>
         <source>all layers</source>
-        <translation type="unfinished"></translation>
+        <translation>mọi lớp</translation>
     </message>
     <message>
         <source>Hit rate over time</source>
-        <translation type="unfinished"></translation>
+        <translation>Tỷ lệ trúng theo thời gian</translation>
     </message>
     <message>
         <source>Share of (token, expert) pairs that found their expert on the device. A click selects the token.</source>
-        <translation type="unfinished"></translation>
+        <translation>Tỷ lệ các cặp (token, chuyên gia) mà chuyên gia đã có sẵn trên thiết bị. Nhấp chuột để chọn token.</translation>
     </message>
     <message>
         <source>prefetch</source>
-        <translation type="unfinished"></translation>
+        <translation>nạp trước</translation>
     </message>
     <message>
         <source>recall</source>
-        <translation type="unfinished"></translation>
+        <translation>độ phủ</translation>
     </message>
     <message>
         <source>precision</source>
-        <translation type="unfinished"></translation>
+        <translation>độ chính xác</translation>
     </message>
     <message>
         <source>Prefetch recall and precision over time</source>
-        <translation type="unfinished"></translation>
+        <translation>Độ phủ và độ chính xác của việc nạp trước theo thời gian</translation>
     </message>
     <message>
         <source>Recall: of the calls whose expert had no place on the device, those that a guess had brought in time.
 Precision: of the experts copied on a guess, those that were called.</source>
-        <translation type="unfinished"></translation>
+        <translation>Độ phủ: trong số lần gọi mà chuyên gia không có chỗ trên thiết bị, những lần được phỏng đoán nạp vào kịp lúc.
+Độ chính xác: trong số chuyên gia được sao chép theo phỏng đoán, những chuyên gia đã được gọi.</translation>
     </message>
     <message>
         <source>copied per token</source>
-        <translation type="unfinished"></translation>
+        <translation>sao chép mỗi token</translation>
     </message>
     <message>
         <source>Bytes moved per token</source>
-        <translation type="unfinished"></translation>
+        <translation>Số byte chuyển mỗi token</translation>
     </message>
     <message>
         <source>Bytes of weights that were copied to the device, by each token</source>
-        <translation type="unfinished"></translation>
+        <translation>Số byte trọng số đã sao chép sang thiết bị, theo từng token</translation>
     </message>
     <message>
         <source>exchanged per token</source>
-        <translation type="unfinished"></translation>
+        <translation>đổi chỗ mỗi token</translation>
     </message>
     <message>
         <source>experts exchanged per token</source>
-        <translation type="unfinished"></translation>
+        <translation>chuyên gia đổi chỗ mỗi token</translation>
     </message>
     <message>
         <source>Experts exchanged per token</source>
-        <translation type="unfinished"></translation>
+        <translation>Số chuyên gia đổi chỗ mỗi token</translation>
     </message>
     <message>
         <source>Experts that were admitted to the device, each in the place of one that was evicted</source>
-        <translation type="unfinished"></translation>
+        <translation>Chuyên gia được nhận vào thiết bị, mỗi chuyên gia thế chỗ cho một chuyên gia bị đẩy ra</translation>
     </message>
     <message>
         <source>step</source>
-        <translation type="unfinished"></translation>
+        <translation>bước</translation>
     </message>
     <message>
         <source>Write a prompt to see how many calls find their expert on the device.</source>
-        <translation type="unfinished"></translation>
+        <translation>Viết một lời nhắc để xem bao nhiêu lần gọi có chuyên gia sẵn trên thiết bị.</translation>
     </message>
     <message>
         <source>Write a prompt to see how good the guesses are.</source>
-        <translation type="unfinished"></translation>
+        <translation>Viết một lời nhắc để xem phỏng đoán tốt đến đâu.</translation>
     </message>
     <message>
         <source>Write a prompt to see how much is copied.</source>
-        <translation type="unfinished"></translation>
+        <translation>Viết một lời nhắc để xem phải sao chép bao nhiêu.</translation>
     </message>
     <message>
         <source>Write a prompt to see how many experts are exchanged.</source>
-        <translation type="unfinished"></translation>
+        <translation>Viết một lời nhắc để xem bao nhiêu chuyên gia được đổi chỗ.</translation>
     </message>
     <message>
         <source>Sums since the model was loaded</source>
-        <translation type="unfinished"></translation>
+        <translation>Tổng cộng từ khi nạp mô hình</translation>
     </message>
     <message>
         <source>Open a model and write a prompt to see how well its cache of experts works.</source>
-        <translation type="unfinished"></translation>
+        <translation>Mở một mô hình và viết một lời nhắc để xem bộ nhớ đệm chuyên gia của nó hoạt động tốt đến đâu.</translation>
     </message>
     <message>
         <source>Other policies on the same calls</source>
-        <translation type="unfinished"></translation>
+        <translation>Các chính sách khác trên cùng những lần gọi đó</translation>
     </message>
     <message>
         <source>&amp;Experts in the cache</source>
-        <translation type="unfinished"></translation>
+        <translation>Chuyên gia trong bộ nhớ đệ&amp;m</translation>
     </message>
     <message>
         <source>Experts in the cache</source>
-        <translation type="unfinished"></translation>
+        <translation>Chuyên gia trong bộ nhớ đệm</translation>
     </message>
     <message>
         <source>How many experts each policy may keep; at first as many as are on the device now</source>
-        <translation type="unfinished"></translation>
+        <translation>Mỗi chính sách được giữ bao nhiêu chuyên gia; ban đầu bằng số đang có trên thiết bị</translation>
     </message>
     <message>
         <source>Replays the recorded calls under each policy, without running the model</source>
-        <translation type="unfinished"></translation>
+        <translation>Phát lại các lần gọi đã ghi theo từng chính sách, không chạy mô hình</translation>
     </message>
     <message>
         <source>Progress of the comparison</source>
-        <translation type="unfinished"></translation>
+        <translation>Tiến độ so sánh</translation>
     </message>
     <message>
         <source>What was compared</source>
-        <translation type="unfinished"></translation>
+        <translation>Những gì đã được so sánh</translation>
     </message>
     <message>
         <source>Hit rate by cache policy</source>
-        <translation type="unfinished"></translation>
+        <translation>Tỷ lệ trúng theo chính sách bộ nhớ đệm</translation>
     </message>
     <message>
         <source>Policy</source>
-        <translation type="unfinished"></translation>
+        <translation>Chính sách</translation>
     </message>
     <message>
         <source>Hit rate</source>
-        <translation type="unfinished"></translation>
+        <translation>Tỷ lệ trúng</translation>
     </message>
     <message>
         <source>Answers</source>
-        <translation type="unfinished"></translation>
+        <translation>Câu trả lời</translation>
     </message>
     <message>
         <source>Copies</source>
-        <translation type="unfinished"></translation>
+        <translation>Bản sao</translation>
     </message>
     <message>
         <source>Share of calls that found their expert on the device</source>
-        <translation type="unfinished"></translation>
+        <translation>Tỷ lệ số lần gọi mà chuyên gia đã có sẵn trên thiết bị</translation>
     </message>
     <message>
         <source>The same of answers alone, without prompts</source>
-        <translation type="unfinished"></translation>
+        <translation>Như trên, nhưng chỉ tính câu trả lời, không tính lời nhắc</translation>
     </message>
     <message>
         <source>Experts copied to the device, per token</source>
-        <translation type="unfinished"></translation>
+        <translation>Số chuyên gia được sao chép sang thiết bị, mỗi token</translation>
     </message>
     <message>
         <source>Cache policies compared</source>
-        <translation type="unfinished"></translation>
+        <translation>So sánh các chính sách bộ nhớ đệm</translation>
     </message>
     <message>
         <source>All layers</source>
-        <translation type="unfinished"></translation>
+        <translation>Mọi lớp</translation>
     </message>
     <message>
         <source>All, and layer %1</source>
-        <translation type="unfinished"></translation>
+        <translation>Mọi lớp, và lớp %1</translation>
     </message>
     <message>
         <source>layer %1</source>
-        <translation type="unfinished"></translation>
+        <translation>lớp %1</translation>
     </message>
     <message>
         <source>prompt</source>
-        <translation type="unfinished"></translation>
+        <translation>lời nhắc</translation>
     </message>
     <message>
         <source>The model runs on the CPU: there is no accelerator whose memory would be a cache for experts. What a cache would do can be tried below.</source>
-        <translation type="unfinished"></translation>
+        <translation>Mô hình chạy trên CPU: không có bộ tăng tốc nào có bộ nhớ để làm bộ nhớ đệm cho chuyên gia. Bạn có thể thử bên dưới xem bộ nhớ đệm sẽ mang lại gì.</translation>
     </message>
     <message>
         <source>Since loading: hit rate %1; %2 copied; %3 experts exchanged</source>
-        <translation type="unfinished"></translation>
+        <translation>Từ khi nạp: tỷ lệ trúng %1; đã sao chép %2; %3 chuyên gia đổi chỗ</translation>
     </message>
     <message>
         <source>%1 of %2 guesses used</source>
-        <translation type="unfinished"></translation>
+        <translation>đã dùng %1/%2 phỏng đoán</translation>
     </message>
     <message>
         <source>no expert was copied on a guess</source>
-        <translation type="unfinished"></translation>
+        <translation>không có chuyên gia nào được sao chép theo phỏng đoán</translation>
     </message>
     <message>
         <source>Cancel</source>
-        <translation type="unfinished"></translation>
+        <translation>Hủy</translation>
     </message>
     <message>
         <source>Co&amp;mpare policies</source>
-        <translation type="unfinished"></translation>
+        <translation>S&amp;o sánh chính sách</translation>
     </message>
     <message>
         <source>LRU, LFU and others, beside the best that is possible, on the calls of this model that were recorded.</source>
-        <translation type="unfinished"></translation>
+        <translation>LRU, LFU và các chính sách khác, bên cạnh mức tốt nhất có thể, trên những lần gọi đã ghi của mô hình này.</translation>
     </message>
     <message>
         <source>Write a prompt first: policies are compared on its recorded calls.</source>
-        <translation type="unfinished"></translation>
+        <translation>Hãy viết một lời nhắc trước: các chính sách được so sánh trên những lần gọi đã ghi của nó.</translation>
     </message>
     <message>
         <source>No step is recorded whole; write a prompt and try again.</source>
-        <translation type="unfinished"></translation>
+        <translation>Chưa có bước nào được ghi trọn vẹn; hãy viết một lời nhắc rồi thử lại.</translation>
     </message>
     <message>
         <source>Replaying %1 steps …</source>
-        <translation type="unfinished"></translation>
+        <translation>Đang phát lại %1 bước…</translation>
     </message>
     <message>
         <source>%1 of %2 experts in the cache, %3 steps replayed; each policy begins with the experts planned for.</source>
-        <translation type="unfinished"></translation>
+        <translation>%1/%2 chuyên gia trong bộ nhớ đệm, đã phát lại %3 bước; mỗi chính sách bắt đầu với các chuyên gia của phương án.</translation>
     </message>
 </context>
 <context>
     <name>offstage::ui::ChatController</name>
     <message>
         <source>Waiting for the model to load…</source>
-        <translation type="unfinished"></translation>
+        <translation>Đang chờ nạp mô hình…</translation>
     </message>
     <message>
         <source>Reading the prompt…</source>
-        <translation type="unfinished"></translation>
+        <translation>Đang đọc lời nhắc…</translation>
     </message>
     <message>
         <source>Stopped</source>
-        <translation type="unfinished"></translation>
+        <translation>Đã dừng</translation>
     </message>
     <message>
         <source>Ended at the limit of %1 tokens (Sampling panel)</source>
-        <translation type="unfinished"></translation>
+        <translation>Kết thúc ở giới hạn %1 token (bảng “Lấy mẫu”)</translation>
     </message>
     <message>
         <source>The context is full: begin a new conversation, or ask for something shorter</source>
-        <translation type="unfinished"></translation>
+        <translation>Ngữ cảnh đã đầy: hãy bắt đầu một cuộc trò chuyện mới hoặc yêu cầu câu trả lời ngắn hơn</translation>
     </message>
     <message>
         <source>Not answered</source>
-        <translation type="unfinished"></translation>
+        <translation>Chưa được trả lời</translation>
     </message>
     <message>
         <source>This prompt cannot be answered</source>
-        <translation type="unfinished"></translation>
+        <translation>Không thể trả lời lời nhắc này</translation>
     </message>
     <message>
         <source>The answer could not be written</source>
-        <translation type="unfinished"></translation>
+        <translation>Không viết được câu trả lời</translation>
     </message>
     <message>
         <source>Not complete</source>
-        <translation type="unfinished"></translation>
+        <translation>Chưa trọn vẹn</translation>
     </message>
     <message>
         <source>The answer ended early</source>
-        <translation type="unfinished"></translation>
+        <translation>Câu trả lời kết thúc sớm</translation>
     </message>
     <message>
         <source>Number %1 in the queue</source>
-        <translation type="unfinished"></translation>
+        <translation>Thứ %1 trong hàng đợi</translation>
     </message>
 </context>
 <context>
     <name>offstage::ui::ChatPage</name>
     <message>
         <source>What shall we talk about?</source>
-        <translation type="unfinished"></translation>
+        <translation>Hôm nay chúng ta nói về chuyện gì?</translation>
     </message>
     <message>
         <source>%1 · %2 · %3 weights, %4 per token</source>
-        <translation type="unfinished"></translation>
+        <translation>%1 · %2 · %3 trọng số, %4 cho mỗi token</translation>
     </message>
     <message>
         <source>Raising the curtain…</source>
-        <translation type="unfinished"></translation>
+        <translation>Đang kéo màn…</translation>
     </message>
     <message>
         <source>The model is loading. You can write your message already.</source>
-        <translation type="unfinished"></translation>
+        <translation>Mô hình đang được nạp. Bạn có thể viết tin nhắn ngay từ bây giờ.</translation>
     </message>
     <message>
         <source>No model is open</source>
-        <translation type="unfinished"></translation>
+        <translation>Chưa mở mô hình nào</translation>
     </message>
     <message>
         <source>Open the folder of a Mixture-of-Experts model, or drop it on this window.</source>
-        <translation type="unfinished"></translation>
+        <translation>Hãy mở thư mục của một mô hình Mixture-of-Experts, hoặc thả thư mục đó vào cửa sổ này.</translation>
     </message>
 </context>
 <context>
     <name>offstage::ui::CommandPalette</name>
     <message>
         <source>Commands</source>
-        <translation type="unfinished"></translation>
+        <translation>Lệnh</translation>
     </message>
     <message>
         <source>Type a command</source>
-        <translation type="unfinished"></translation>
+        <translation>Gõ một lệnh</translation>
     </message>
     <message>
         <source>Command to look for</source>
-        <translation type="unfinished"></translation>
+        <translation>Lệnh cần tìm</translation>
     </message>
     <message>
         <source>Commands found</source>
-        <translation type="unfinished"></translation>
+        <translation>Các lệnh tìm thấy</translation>
     </message>
     <message>
         <source>No command is called so.</source>
-        <translation type="unfinished"></translation>
+        <translation>Không có lệnh nào tên như vậy.</translation>
     </message>
 </context>
 <context>
     <name>offstage::ui::ContextMeter</name>
     <message>
         <source>Context used: %1 tokens</source>
-        <translation type="unfinished"></translation>
+        <translation>Ngữ cảnh đã dùng: %1 token</translation>
     </message>
     <message>
         <source>Tokens of this conversation in the model&apos;s context: %1</source>
-        <translation type="unfinished"></translation>
+        <translation>Số token của cuộc trò chuyện này trong ngữ cảnh của mô hình: %1</translation>
     </message>
 </context>
 <context>
     <name>offstage::ui::ConversationList</name>
     <message>
         <source>Search all conversations</source>
-        <translation type="unfinished"></translation>
+        <translation>Tìm trong mọi cuộc trò chuyện</translation>
     </message>
     <message>
         <source>Archive</source>
-        <translation type="unfinished"></translation>
+        <translation>Lưu trữ</translation>
     </message>
     <message>
         <source>Show the archived conversations</source>
-        <translation type="unfinished"></translation>
+        <translation>Hiện các cuộc trò chuyện đã lưu trữ</translation>
     </message>
     <message>
         <source>Conversations</source>
-        <translation type="unfinished"></translation>
+        <translation>Cuộc trò chuyện</translation>
     </message>
     <message>
         <source>Undo</source>
-        <translation type="unfinished"></translation>
+        <translation>Hoàn tác</translation>
     </message>
     <message>
         <source>Close this notice</source>
-        <translation type="unfinished"></translation>
+        <translation>Đóng thông báo này</translation>
     </message>
     <message>
         <source>Answering…</source>
-        <translation type="unfinished"></translation>
+        <translation>Đang trả lời…</translation>
     </message>
     <message>
         <source>Number %1 in the queue</source>
-        <translation type="unfinished"></translation>
+        <translation>Thứ %1 trong hàng đợi</translation>
     </message>
     <message>
         <source>Nothing was found.</source>
-        <translation type="unfinished"></translation>
+        <translation>Không tìm thấy gì.</translation>
     </message>
     <message>
         <source>No conversation is archived.</source>
-        <translation type="unfinished"></translation>
+        <translation>Chưa có cuộc trò chuyện nào được lưu trữ.</translation>
     </message>
     <message>
         <source>Your conversations will be listed here.</source>
-        <translation type="unfinished"></translation>
+        <translation>Các cuộc trò chuyện của bạn sẽ hiện ở đây.</translation>
     </message>
     <message>
         <source>&amp;Rename</source>
-        <translation type="unfinished"></translation>
+        <translation>Đổi &amp;tên</translation>
     </message>
     <message>
         <source>Un&amp;pin</source>
-        <translation type="unfinished"></translation>
+        <translation>Bỏ &amp;ghim</translation>
     </message>
     <message>
         <source>&amp;Pin</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Ghim</translation>
     </message>
     <message>
         <source>Take out of the &amp;archive</source>
-        <translation type="unfinished"></translation>
+        <translation>Đưa ra khỏi &amp;lưu trữ</translation>
     </message>
     <message>
         <source>&amp;Archive</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Lưu trữ</translation>
     </message>
     <message>
         <source>&amp;Export…</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Xuất…</translation>
     </message>
     <message>
         <source>&amp;Delete</source>
-        <translation type="unfinished"></translation>
+        <translation>Xó&amp;a</translation>
     </message>
     <message>
         <source>&amp;New conversation</source>
-        <translation type="unfinished"></translation>
+        <translation>Cuộc trò chuyện &amp;mới</translation>
     </message>
     <message>
         <source>&amp;Import…</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Nhập…</translation>
     </message>
     <message>
         <source>“%1” was deleted</source>
-        <translation type="unfinished"></translation>
+        <translation>Đã xóa “%1”</translation>
     </message>
     <message>
         <source>Export the conversation</source>
-        <translation type="unfinished"></translation>
+        <translation>Xuất cuộc trò chuyện</translation>
     </message>
     <message>
         <source>JSON: the whole conversation (*.json)</source>
-        <translation type="unfinished"></translation>
+        <translation>JSON: toàn bộ cuộc trò chuyện (*.json)</translation>
     </message>
     <message>
         <source>Markdown: as it is shown (*.md)</source>
-        <translation type="unfinished"></translation>
+        <translation>Markdown: như đang hiển thị (*.md)</translation>
     </message>
     <message>
         <source>Import conversations</source>
-        <translation type="unfinished"></translation>
+        <translation>Nhập cuộc trò chuyện</translation>
     </message>
     <message>
         <source>Conversations (*.json)</source>
-        <translation type="unfinished"></translation>
+        <translation>Cuộc trò chuyện (*.json)</translation>
     </message>
     <message>
         <source>There is nothing to export.</source>
-        <translation type="unfinished"></translation>
+        <translation>Không có gì để xuất.</translation>
     </message>
     <message>
         <source>Saved as %1</source>
-        <translation type="unfinished"></translation>
+        <translation>Đã lưu vào %1</translation>
     </message>
     <message numerus="yes">
         <source>%n conversation(s) imported</source>
-        <translation type="unfinished">
-            <numerusform></numerusform>
+        <translation>
+            <numerusform>Đã nhập %n cuộc trò chuyện</numerusform>
         </translation>
     </message>
 </context>
@@ -1665,940 +1670,942 @@ Precision: of the experts copied on a guess, those that were called.</source>
     <name>offstage::ui::ConversationListModel</name>
     <message>
         <source>New conversation</source>
-        <translation type="unfinished"></translation>
+        <translation>Cuộc trò chuyện mới</translation>
     </message>
     <message>
         <source>Pinned · %1</source>
-        <translation type="unfinished"></translation>
+        <translation>Đã ghim · %1</translation>
     </message>
 </context>
 <context>
     <name>offstage::ui::ConversationModel</name>
     <message>
         <source>You</source>
-        <translation type="unfinished"></translation>
+        <translation>Bạn</translation>
     </message>
 </context>
 <context>
     <name>offstage::ui::ConversationView</name>
     <message>
         <source>Conversation</source>
-        <translation type="unfinished"></translation>
+        <translation>Cuộc trò chuyện</translation>
     </message>
     <message>
         <source>Go to the latest message</source>
-        <translation type="unfinished"></translation>
+        <translation>Đến tin nhắn mới nhất</translation>
     </message>
 </context>
 <context>
     <name>offstage::ui::DeviceChoices</name>
     <message numerus="yes">
         <source>%n core(s), %1 RAM</source>
-        <translation type="unfinished">
-            <numerusform></numerusform>
+        <translation>
+            <numerusform>%n nhân, RAM %1</numerusform>
         </translation>
     </message>
     <message>
         <source>%1, %2 free</source>
-        <translation type="unfinished"></translation>
+        <translation>%1, còn trống %2</translation>
     </message>
     <message>
         <source>; %1 (%2)</source>
-        <translation type="unfinished"></translation>
+        <translation>; %1 (%2)</translation>
     </message>
     <message>
         <source>; no GPU</source>
-        <translation type="unfinished"></translation>
+        <translation>; không có GPU</translation>
     </message>
     <message>
         <source>; no GPU (%1)</source>
-        <translation type="unfinished"></translation>
+        <translation>; không có GPU (%1)</translation>
     </message>
 </context>
 <context>
     <name>offstage::ui::DispatchPanel</name>
     <message>
         <source>Previous token of the answer</source>
-        <translation type="unfinished"></translation>
+        <translation>Token trước của câu trả lời</translation>
     </message>
     <message>
         <source>Next token of the answer</source>
-        <translation type="unfinished"></translation>
+        <translation>Token kế tiếp của câu trả lời</translation>
     </message>
     <message>
         <source>The token that is shown</source>
-        <translation type="unfinished"></translation>
+        <translation>Token đang được hiện</translation>
     </message>
     <message>
         <source>This token</source>
-        <translation type="unfinished"></translation>
+        <translation>Token này</translation>
     </message>
     <message>
         <source>Mean of the last %1 tokens</source>
-        <translation type="unfinished"></translation>
+        <translation>Trung bình %1 token gần nhất</translation>
     </message>
     <message>
         <source>Which tokens the bars are of</source>
-        <translation type="unfinished"></translation>
+        <translation>Các thanh là của những token nào</translation>
     </message>
     <message>
         <source>Which tokens the bars are of: the one that is shown, or the mean of the latest</source>
-        <translation type="unfinished"></translation>
+        <translation>Các thanh là của những token nào: token đang được hiện, hoặc trung bình các token gần nhất</translation>
     </message>
     <message>
         <source>Time</source>
-        <translation type="unfinished"></translation>
+        <translation>Thời gian</translation>
     </message>
     <message>
         <source>Tokens</source>
-        <translation type="unfinished"></translation>
+        <translation>Token</translation>
     </message>
     <message>
         <source>What the bars measure</source>
-        <translation type="unfinished"></translation>
+        <translation>Các thanh đo điều gì</translation>
     </message>
     <message>
         <source>Time: how long each side worked on the layer, all at once; beneath it what was predicted.
 Tokens: how many calls of experts each side served.</source>
-        <translation type="unfinished"></translation>
+        <translation>Thời gian: mỗi bên làm việc cho lớp đó bao lâu, tất cả cùng lúc; bên dưới là thời gian dự đoán.
+Token: mỗi bên phục vụ bao nhiêu lần gọi chuyên gia.</translation>
     </message>
     <message>
         <source>Where each layer&apos;s experts ran</source>
-        <translation type="unfinished"></translation>
+        <translation>Chuyên gia của từng lớp chạy ở đâu</translation>
     </message>
     <message>
         <source>dispatch by layer</source>
-        <translation type="unfinished"></translation>
+        <translation>phân công theo lớp</translation>
     </message>
     <message>
         <source>Timeline of one token</source>
-        <translation type="unfinished"></translation>
+        <translation>Dòng thời gian của một token</translation>
     </message>
     <message>
         <source>token timeline</source>
-        <translation type="unfinished"></translation>
+        <translation>dòng thời gian token</translation>
     </message>
     <message>
         <source>Durations are the device&apos;s; where a side begins within its layer is not known.
 Outlines are what was predicted. Wheel or + and - zoom, a click says why.</source>
-        <translation type="unfinished"></translation>
+        <translation>Thời lượng là của thiết bị; trong một lớp, không biết mỗi bên bắt đầu lúc nào.
+Đường viền là dự đoán. Con lăn chuột hoặc + và - để thu phóng, nhấp chuột để xem lý do.</translation>
     </message>
     <message>
         <source>Why experts ran where they ran</source>
-        <translation type="unfinished"></translation>
+        <translation>Vì sao các chuyên gia chạy ở nơi đó</translation>
     </message>
     <message>
         <source>Write a prompt to see where the experts of each layer run, and why.</source>
-        <translation type="unfinished"></translation>
+        <translation>Viết một lời nhắc để xem chuyên gia của từng lớp chạy ở đâu, và vì sao.</translation>
     </message>
     <message>
         <source>Token %1 of %2</source>
-        <translation type="unfinished"></translation>
+        <translation>Token %1/%2</translation>
     </message>
     <message>
         <source>Latest token</source>
-        <translation type="unfinished"></translation>
+        <translation>Token mới nhất</translation>
     </message>
     <message>
         <source>with the prompt&apos;s last %1 tokens</source>
-        <translation type="unfinished"></translation>
+        <translation>cùng %1 token cuối của lời nhắc</translation>
     </message>
     <message>
         <source>no longer kept, for want of memory</source>
-        <translation type="unfinished"></translation>
+        <translation>không còn được giữ vì thiếu bộ nhớ</translation>
     </message>
     <message>
         <source>not written down yet</source>
-        <translation type="unfinished"></translation>
+        <translation>chưa được ghi lại</translation>
     </message>
     <message>
         <source>Click a bar to read why its experts ran there: both costs of the choice.</source>
-        <translation type="unfinished"></translation>
+        <translation>Nhấp vào một thanh để đọc vì sao các chuyên gia của nó chạy ở đó: chi phí của cả hai lựa chọn.</translation>
     </message>
     <message>
         <source>GPU</source>
-        <translation type="unfinished"></translation>
+        <translation>GPU</translation>
     </message>
     <message>
         <source>copy</source>
-        <translation type="unfinished"></translation>
+        <translation>sao chép</translation>
     </message>
     <message>
         <source>CPU</source>
-        <translation type="unfinished"></translation>
+        <translation>CPU</translation>
     </message>
     <message>
         <source>experts</source>
-        <translation type="unfinished"></translation>
+        <translation>chuyên gia</translation>
     </message>
     <message>
         <source>%1 experts</source>
-        <translation type="unfinished"></translation>
+        <translation>%1 chuyên gia</translation>
     </message>
     <message>
         <source>expert %1</source>
-        <translation type="unfinished"></translation>
+        <translation>chuyên gia %1</translation>
     </message>
     <message>
         <source>experts %1</source>
-        <translation type="unfinished"></translation>
+        <translation>các chuyên gia %1</translation>
     </message>
     <message>
         <source>Expert %1 (%2)</source>
-        <translation type="unfinished"></translation>
+        <translation>Chuyên gia %1 (%2)</translation>
     </message>
     <message>
         <source>one token, %1</source>
-        <translation type="unfinished"></translation>
+        <translation>một token, %1</translation>
     </message>
     <message>
         <source>%1 tokens, %2</source>
-        <translation type="unfinished"></translation>
+        <translation>%1 token, %2</translation>
     </message>
     <message>
         <source>%1 was computed on the CPU: there is no accelerator to choose.</source>
-        <translation type="unfinished"></translation>
+        <translation>%1 được tính trên CPU: không có bộ tăng tốc để chọn.</translation>
     </message>
     <message>
         <source>%1 had been brought to the device ahead, on a guess: %2 to compute there, against %3 on the CPU.</source>
-        <translation type="unfinished"></translation>
+        <translation>%1 đã được đưa vào thiết bị từ trước theo phỏng đoán: tính ở đó mất %2, còn trên CPU mất %3.</translation>
     </message>
     <message>
         <source>%1 was on the device: %2 to compute there, against %3 on the CPU.</source>
-        <translation type="unfinished"></translation>
+        <translation>%1 đã ở trên thiết bị: tính ở đó mất %2, còn trên CPU mất %3.</translation>
     </message>
     <message>
         <source>%1 lay %2 and was brought to the device: %3 to copy and %4 to compute there, against %5 on the CPU.</source>
-        <translation type="unfinished"></translation>
+        <translation>%1 nằm %2 và được đưa vào thiết bị: sao chép mất %3 và tính ở đó mất %4, còn trên CPU mất %5.</translation>
     </message>
     <message>
         <source>The policy “transfer” copies whatever is missing.</source>
-        <translation type="unfinished"></translation>
+        <translation>Chính sách “transfer” sao chép mọi thứ còn thiếu.</translation>
     </message>
     <message>
         <source>Alone the CPU would be faster; beside its other work in this layer it is not.</source>
-        <translation type="unfinished"></translation>
+        <translation>Nếu chỉ một mình thì CPU nhanh hơn; cộng với việc khác của CPU trong lớp này thì không.</translation>
     </message>
     <message>
         <source>%1 lay %2 and was computed on the CPU: %3, against %4 to copy it and %5 to compute on the device.</source>
-        <translation type="unfinished"></translation>
+        <translation>%1 nằm %2 và được tính trên CPU: mất %3, còn sao chép mất %4 và tính trên thiết bị mất %5.</translation>
     </message>
     <message>
         <source>The policy “static” computes whatever is missing on the CPU.</source>
-        <translation type="unfinished"></translation>
+        <translation>Chính sách “static” tính trên CPU mọi thứ còn thiếu.</translation>
     </message>
     <message>
         <source>Alone the copy would be faster; side by side with the rest of the layer it is not.</source>
-        <translation type="unfinished"></translation>
+        <translation>Nếu chỉ một mình thì sao chép nhanh hơn; cùng lúc với phần còn lại của lớp thì không.</translation>
     </message>
     <message>
         <source>resident on the GPU</source>
-        <translation type="unfinished"></translation>
+        <translation>có sẵn trên GPU</translation>
     </message>
     <message>
         <source>copied</source>
-        <translation type="unfinished"></translation>
+        <translation>đã sao chép</translation>
     </message>
     <message>
         <source>layer %1</source>
-        <translation type="unfinished"></translation>
+        <translation>lớp %1</translation>
     </message>
     <message>
         <source>copying</source>
-        <translation type="unfinished"></translation>
+        <translation>sao chép</translation>
     </message>
     <message>
         <source>predicted</source>
-        <translation type="unfinished"></translation>
+        <translation>dự đoán</translation>
     </message>
     <message>
         <source>attention and router</source>
-        <translation type="unfinished"></translation>
+        <translation>attention và bộ định tuyến</translation>
     </message>
     <message>
         <source>experts on the GPU</source>
-        <translation type="unfinished"></translation>
+        <translation>chuyên gia trên GPU</translation>
     </message>
     <message>
         <source>experts copied</source>
-        <translation type="unfinished"></translation>
+        <translation>chuyên gia được sao chép</translation>
     </message>
     <message>
         <source>experts on the CPU</source>
-        <translation type="unfinished"></translation>
+        <translation>chuyên gia trên CPU</translation>
     </message>
     <message>
         <source>layer %1: attention and router</source>
-        <translation type="unfinished"></translation>
+        <translation>lớp %1: attention và bộ định tuyến</translation>
     </message>
     <message>
         <source>layer %1: </source>
-        <translation type="unfinished"></translation>
+        <translation>lớp %1: </translation>
     </message>
     <message>
         <source>by the emulated device&apos;s clock</source>
-        <translation type="unfinished"></translation>
+        <translation>theo đồng hồ của thiết bị giả lập</translation>
     </message>
     <message>
         <source>measured</source>
-        <translation type="unfinished"></translation>
+        <translation>đo được</translation>
     </message>
     <message>
         <source>Layer %1: %2 %3.</source>
         <comment>layer, time, how it is known</comment>
-        <translation type="unfinished"></translation>
+        <translation>Lớp %1: %2 %3.</translation>
     </message>
     <message>
         <source>Layer %1, %2: %3 %4, %5 predicted. Policy: %6.</source>
         <comment>layer, side, time, how it is known, time, name</comment>
-        <translation type="unfinished"></translation>
+        <translation>Lớp %1, %2: %3 %4, dự đoán %5. Chính sách: %6.</translation>
     </message>
     <message>
         <source>Layer %1: %2 %3, %4 predicted. Policy: %5.</source>
         <comment>layer, time, how it is known, time, name</comment>
-        <translation type="unfinished"></translation>
+        <translation>Lớp %1: %2 %3, dự đoán %4. Chính sách: %5.</translation>
     </message>
     <message>
         <source>Which experts these were is no longer known.</source>
-        <translation type="unfinished"></translation>
+        <translation>Không còn biết đó là những chuyên gia nào.</translation>
     </message>
 </context>
 <context>
     <name>offstage::ui::EmptyState</name>
     <message>
         <source>Open model…</source>
-        <translation type="unfinished"></translation>
+        <translation>Mở mô hình…</translation>
     </message>
     <message>
         <source>Open a model</source>
-        <translation type="unfinished"></translation>
+        <translation>Mở một mô hình</translation>
     </message>
 </context>
 <context>
     <name>offstage::ui::EngineWorker</name>
     <message>
         <source>There is not enough free memory for this.</source>
-        <translation type="unfinished"></translation>
+        <translation>Không đủ bộ nhớ trống cho việc này.</translation>
     </message>
     <message>
         <source>Something unexpected happened inside the engine.</source>
-        <translation type="unfinished"></translation>
+        <translation>Có điều bất ngờ đã xảy ra trong bộ máy.</translation>
     </message>
     <message>
         <source>Loading was cancelled.</source>
-        <translation type="unfinished"></translation>
+        <translation>Đã hủy việc nạp.</translation>
     </message>
 </context>
 <context>
     <name>offstage::ui::EventLog</name>
     <message>
         <source>Connection to %1: %2</source>
-        <translation type="unfinished"></translation>
+        <translation>Kết nối đến %1: %2</translation>
     </message>
     <message>
         <source>Loading %1</source>
-        <translation type="unfinished"></translation>
+        <translation>Đang nạp %1</translation>
     </message>
     <message>
         <source>%1 is loaded in %2</source>
-        <translation type="unfinished"></translation>
+        <translation>Đã nạp %1 trong %2</translation>
     </message>
     <message>
         <source>device %1, %2 of %3 experts on it, context %4</source>
-        <translation type="unfinished"></translation>
+        <translation>thiết bị %1, có %2/%3 chuyên gia trên đó, ngữ cảnh %4</translation>
     </message>
     <message>
         <source>%1: %2</source>
-        <translation type="unfinished"></translation>
+        <translation>%1: %2</translation>
     </message>
     <message>
         <source>Re-plan %1 was asked for</source>
-        <translation type="unfinished"></translation>
+        <translation>Đã yêu cầu đổi phương án lần %1</translation>
     </message>
     <message>
         <source>Time</source>
-        <translation type="unfinished"></translation>
+        <translation>Thời điểm</translation>
     </message>
     <message>
         <source>Kind</source>
-        <translation type="unfinished"></translation>
+        <translation>Loại</translation>
     </message>
     <message>
         <source>What happened</source>
-        <translation type="unfinished"></translation>
+        <translation>Điều đã xảy ra</translation>
     </message>
 </context>
 <context>
     <name>offstage::ui::ExpertActions</name>
     <message>
         <source>&amp;Unpin</source>
-        <translation type="unfinished"></translation>
+        <translation>Bỏ &amp;ghim</translation>
     </message>
     <message>
         <source>The cache may take its place on the device again</source>
-        <translation type="unfinished"></translation>
+        <translation>Bộ nhớ đệm lại được phép dùng chỗ của nó trên thiết bị</translation>
     </message>
     <message>
         <source>&amp;Pin to the device</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Ghim vào thiết bị</translation>
     </message>
     <message>
         <source>Brings it to the device and keeps it there, whatever the cache says</source>
-        <translation type="unfinished"></translation>
+        <translation>Đưa chuyên gia vào thiết bị và giữ ở đó, dù bộ nhớ đệm quyết định gì</translation>
     </message>
     <message>
         <source>&amp;Evict from the device</source>
-        <translation type="unfinished"></translation>
+        <translation>Đư&amp;a ra khỏi thiết bị</translation>
     </message>
     <message>
         <source>Lets it go; it stays in RAM or on disk</source>
-        <translation type="unfinished"></translation>
+        <translation>Nhường chỗ của chuyên gia; nó vẫn ở trong RAM hoặc trên đĩa</translation>
     </message>
     <message>
         <source>P&amp;recision</source>
-        <translation type="unfinished"></translation>
+        <translation>Định dạng &amp;số</translation>
     </message>
     <message>
         <source>&amp;%1 bit</source>
         <comment>precision of an expert</comment>
-        <translation type="unfinished"></translation>
+        <translation>&amp;%1 bit</translation>
     </message>
     <message>
         <source>Pinning layer %1, expert %2 …</source>
-        <translation type="unfinished"></translation>
+        <translation>Đang ghim lớp %1, chuyên gia %2…</translation>
     </message>
     <message>
         <source>Layer %1, expert %2 is pinned to the device.</source>
-        <translation type="unfinished"></translation>
+        <translation>Lớp %1, chuyên gia %2 đã được ghim vào thiết bị.</translation>
     </message>
     <message>
         <source>Unpinning layer %1, expert %2 …</source>
-        <translation type="unfinished"></translation>
+        <translation>Đang bỏ ghim lớp %1, chuyên gia %2…</translation>
     </message>
     <message>
         <source>Layer %1, expert %2 is no longer pinned.</source>
-        <translation type="unfinished"></translation>
+        <translation>Lớp %1, chuyên gia %2 không còn được ghim.</translation>
     </message>
     <message>
         <source>Taking layer %1, expert %2 off the device …</source>
-        <translation type="unfinished"></translation>
+        <translation>Đang đưa lớp %1, chuyên gia %2 ra khỏi thiết bị…</translation>
     </message>
     <message>
         <source>Layer %1, expert %2 has left the device.</source>
-        <translation type="unfinished"></translation>
+        <translation>Lớp %1, chuyên gia %2 đã rời thiết bị.</translation>
     </message>
     <message>
         <source>Changing layer %1, expert %2 to %3 bit …</source>
-        <translation type="unfinished"></translation>
+        <translation>Đang đổi lớp %1, chuyên gia %2 sang %3 bit…</translation>
     </message>
     <message>
         <source>Layer %1, expert %2 is kept in %3 bit.</source>
-        <translation type="unfinished"></translation>
+        <translation>Lớp %1, chuyên gia %2 được giữ ở %3 bit.</translation>
     </message>
     <message>
         <source>Experts cannot be changed at the moment: no model is loaded.</source>
-        <translation type="unfinished"></translation>
+        <translation>Lúc này không thể thay đổi chuyên gia: chưa nạp mô hình nào.</translation>
     </message>
     <message>
         <source>The change was cancelled; everything is as before.</source>
-        <translation type="unfinished"></translation>
+        <translation>Thay đổi đã bị hủy; mọi thứ vẫn như trước.</translation>
     </message>
     <message>
         <source>A later change took the place of this one.</source>
-        <translation type="unfinished"></translation>
+        <translation>Một thay đổi sau đó đã thế chỗ thay đổi này.</translation>
     </message>
     <message>
         <source>The change could not be made.</source>
-        <translation type="unfinished"></translation>
+        <translation>Không thực hiện được thay đổi.</translation>
     </message>
 </context>
 <context>
     <name>offstage::ui::ExpertsPanel</name>
     <message>
         <source>&amp;Show</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Hiện</translation>
     </message>
     <message>
         <source>layers</source>
-        <translation type="unfinished"></translation>
+        <translation>lớp</translation>
     </message>
     <message>
         <source>experts</source>
-        <translation type="unfinished"></translation>
+        <translation>chuyên gia</translation>
     </message>
     <message>
         <source>When the model reads or writes, this shows which experts its router calls.</source>
-        <translation type="unfinished"></translation>
+        <translation>Khi mô hình đọc hoặc viết, đây sẽ cho thấy bộ định tuyến của nó gọi những chuyên gia nào.</translation>
     </message>
     <message>
         <source>Expert heat map</source>
-        <translation type="unfinished"></translation>
+        <translation>Bản đồ nhiệt của chuyên gia</translation>
     </message>
     <message>
         <source>Numbers of the chosen expert</source>
-        <translation type="unfinished"></translation>
+        <translation>Số liệu của chuyên gia đã chọn</translation>
     </message>
     <message>
         <source>even use:</source>
-        <translation type="unfinished"></translation>
+        <translation>dùng đều:</translation>
     </message>
     <message>
         <source>Point at a cell for its numbers.</source>
-        <translation type="unfinished"></translation>
+        <translation>Trỏ vào một ô để xem số liệu.</translation>
     </message>
     <message>
         <source>%1 steps ago:</source>
-        <translation type="unfinished"></translation>
+        <translation>cách đây %1 bước:</translation>
     </message>
     <message>
         <source>on the device</source>
-        <translation type="unfinished"></translation>
+        <translation>trên thiết bị</translation>
     </message>
     <message>
         <source>G</source>
         <comment>glyph: on the GPU</comment>
-        <translation type="unfinished"></translation>
+        <translation>G</translation>
     </message>
     <message>
         <source>on the device, pinned</source>
-        <translation type="unfinished"></translation>
+        <translation>trên thiết bị, đã ghim</translation>
     </message>
     <message>
         <source>P</source>
         <comment>glyph: pinned</comment>
-        <translation type="unfinished"></translation>
+        <translation>P</translation>
     </message>
     <message>
         <source>in RAM</source>
-        <translation type="unfinished"></translation>
+        <translation>trong RAM</translation>
     </message>
     <message>
         <source>R</source>
         <comment>glyph: in RAM</comment>
-        <translation type="unfinished"></translation>
+        <translation>R</translation>
     </message>
     <message>
         <source>on disk</source>
-        <translation type="unfinished"></translation>
+        <translation>trên đĩa</translation>
     </message>
     <message>
         <source>D</source>
         <comment>glyph: on disk</comment>
-        <translation type="unfinished"></translation>
+        <translation>Đ</translation>
     </message>
     <message>
         <source>all experts:</source>
-        <translation type="unfinished"></translation>
+        <translation>mọi chuyên gia:</translation>
     </message>
     <message>
         <source>Frequency: last %1 tokens</source>
-        <translation type="unfinished"></translation>
+        <translation>Tần suất: %1 token gần nhất</translation>
     </message>
     <message>
         <source>Frequency: conversation</source>
-        <translation type="unfinished"></translation>
+        <translation>Tần suất: cuộc trò chuyện</translation>
     </message>
     <message>
         <source>Frequency: planned</source>
-        <translation type="unfinished"></translation>
+        <translation>Tần suất: theo phương án</translation>
     </message>
     <message>
         <source>Recency</source>
-        <translation type="unfinished"></translation>
+        <translation>Lần gọi gần nhất</translation>
     </message>
     <message>
         <source>Residency</source>
-        <translation type="unfinished"></translation>
+        <translation>Nơi lưu</translation>
     </message>
     <message>
         <source>Precision</source>
-        <translation type="unfinished"></translation>
+        <translation>Định dạng số</translation>
     </message>
     <message>
         <source>Hit rate</source>
-        <translation type="unfinished"></translation>
+        <translation>Tỷ lệ trúng</translation>
     </message>
     <message>
         <source>Share of the latest tokens, prompt and answer, that the router sent to each expert.</source>
-        <translation type="unfinished"></translation>
+        <translation>Tỷ lệ các token gần nhất, của lời nhắc và câu trả lời, mà bộ định tuyến gửi đến từng chuyên gia.</translation>
     </message>
     <message>
         <source>Share of all tokens of this conversation that the router sent to each expert.</source>
-        <translation type="unfinished"></translation>
+        <translation>Tỷ lệ mọi token của cuộc trò chuyện này mà bộ định tuyến gửi đến từng chuyên gia.</translation>
     </message>
     <message>
         <source>Share of tokens that the placement of experts was planned with.</source>
-        <translation type="unfinished"></translation>
+        <translation>Tỷ lệ token đã dùng khi lập phương án xếp chỗ cho chuyên gia.</translation>
     </message>
     <message>
         <source>How long ago each expert was called: 100 % in the last step, 0 % not within %1 steps.</source>
-        <translation type="unfinished"></translation>
+        <translation>Mỗi chuyên gia được gọi cách đây bao lâu: 100 % là ở bước vừa rồi, 0 % là không được gọi trong vòng %1 bước.</translation>
     </message>
     <message>
         <source>The fastest memory that holds a copy of each expert.</source>
-        <translation type="unfinished"></translation>
+        <translation>Bộ nhớ nhanh nhất đang giữ một bản của từng chuyên gia.</translation>
     </message>
     <message>
         <source>The number format in which each expert is kept.</source>
-        <translation type="unfinished"></translation>
+        <translation>Định dạng số dùng để lưu từng chuyên gia.</translation>
     </message>
     <message>
         <source>Share of each expert&apos;s tokens, since the model was loaded, that found it on the device.</source>
-        <translation type="unfinished"></translation>
+        <translation>Tỷ lệ token của từng chuyên gia, từ khi nạp mô hình, gặp chuyên gia đã có sẵn trên thiết bị.</translation>
     </message>
     <message>
         <source>Layer %1, expert %2</source>
-        <translation type="unfinished"></translation>
+        <translation>Lớp %1, chuyên gia %2</translation>
     </message>
     <message>
         <source>pinned</source>
-        <translation type="unfinished"></translation>
+        <translation>đã ghim</translation>
     </message>
     <message>
         <source>%1 of %2 tokens: %3 of this layer&apos;s tokens</source>
-        <translation type="unfinished"></translation>
+        <translation>%1/%2 token: %3 số token của lớp này</translation>
     </message>
     <message>
         <source>Even use would be %1</source>
-        <translation type="unfinished"></translation>
+        <translation>Nếu dùng đều thì là %1</translation>
     </message>
     <message>
         <source>planned: %1</source>
-        <translation type="unfinished"></translation>
+        <translation>theo phương án: %1</translation>
     </message>
     <message>
         <source>Planned: %1 of this layer&apos;s tokens</source>
-        <translation type="unfinished"></translation>
+        <translation>Theo phương án: %1 số token của lớp này</translation>
     </message>
     <message>
         <source>Not called since the model was loaded</source>
-        <translation type="unfinished"></translation>
+        <translation>Chưa được gọi từ khi nạp mô hình</translation>
     </message>
     <message>
         <source>Tokens since loading: %1</source>
-        <translation type="unfinished"></translation>
+        <translation>Số token từ khi nạp: %1</translation>
     </message>
     <message>
         <source>hit rate %1</source>
-        <translation type="unfinished"></translation>
+        <translation>tỷ lệ trúng %1</translation>
     </message>
     <message>
         <source>called in the last step</source>
-        <translation type="unfinished"></translation>
+        <translation>được gọi ở bước vừa rồi</translation>
     </message>
     <message>
         <source>called one step before the last</source>
-        <translation type="unfinished"></translation>
+        <translation>được gọi ở bước trước bước vừa rồi</translation>
     </message>
     <message>
         <source>called %1 steps before the last</source>
-        <translation type="unfinished"></translation>
+        <translation>được gọi %1 bước trước bước vừa rồi</translation>
     </message>
     <message>
         <source>&amp;Fade the idle</source>
-        <translation type="unfinished"></translation>
+        <translation>Làm &amp;mờ khi nhàn rỗi</translation>
     </message>
     <message>
         <source>What is shown of each expert</source>
-        <translation type="unfinished"></translation>
+        <translation>Điều được hiện cho từng chuyên gia</translation>
     </message>
     <message>
         <source>Shows experts that were not called lately in a faint colour</source>
-        <translation type="unfinished"></translation>
+        <translation>Hiện bằng màu nhạt các chuyên gia lâu chưa được gọi</translation>
     </message>
     <message>
         <source>Fade experts that were not called lately</source>
-        <translation type="unfinished"></translation>
+        <translation>Làm mờ các chuyên gia lâu chưa được gọi</translation>
     </message>
     <message>
         <source>Layers by experts. Arrow keys move from cell to cell, Return selects an expert, the menu key changes it.</source>
-        <translation type="unfinished"></translation>
+        <translation>Lớp theo chuyên gia. Các phím mũi tên chuyển từ ô này sang ô khác, phím Return chọn chuyên gia, phím menu để thay đổi.</translation>
     </message>
     <message>
         <source>C&amp;hange</source>
-        <translation type="unfinished"></translation>
+        <translation>Tha&amp;y đổi</translation>
     </message>
     <message>
         <source>Pin, evict or change the precision of the selected expert</source>
-        <translation type="unfinished"></translation>
+        <translation>Ghim, đưa ra hoặc đổi định dạng số của chuyên gia đã chọn</translation>
     </message>
     <message>
         <source>Change the selected expert</source>
-        <translation type="unfinished"></translation>
+        <translation>Thay đổi chuyên gia đã chọn</translation>
     </message>
     <message>
         <source>Open a model to see its experts.</source>
-        <translation type="unfinished"></translation>
+        <translation>Mở một mô hình để xem các chuyên gia của nó.</translation>
     </message>
     <message>
         <source>The experts were placed without knowing how popular they are.</source>
-        <translation type="unfinished"></translation>
+        <translation>Các chuyên gia được xếp chỗ mà chưa biết chuyên gia nào hay được dùng.</translation>
     </message>
     <message>
         <source>%1: %2</source>
         <comment>legend: kind of experts, how many</comment>
-        <translation type="unfinished"></translation>
+        <translation>%1: %2</translation>
     </message>
     <message>
         <source>The model runs on the CPU: there is no accelerator to bring experts to.</source>
-        <translation type="unfinished"></translation>
+        <translation>Mô hình chạy trên CPU: không có bộ tăng tốc để đưa chuyên gia vào.</translation>
     </message>
     <message>
         <source>Ringed: the experts that the selected token called.</source>
-        <translation type="unfinished"></translation>
+        <translation>Ô có viền: những chuyên gia mà token đã chọn gọi đến.</translation>
     </message>
     <message>
         <source>The selected token was written by the step that read the prompt, all its tokens at once: which of them called which expert is not known.</source>
-        <translation type="unfinished"></translation>
+        <translation>Token đã chọn được viết ở bước đọc lời nhắc, bước này xử lý mọi token cùng lúc: không biết token nào đã gọi chuyên gia nào.</translation>
     </message>
     <message>
         <source>Selected; no token in the chat called it</source>
-        <translation type="unfinished"></translation>
+        <translation>Đã chọn; không có token nào trong cuộc trò chuyện gọi đến chuyên gia này</translation>
     </message>
     <message>
         <source>Selected; underlined in the chat: %1 places</source>
-        <translation type="unfinished"></translation>
+        <translation>Đã chọn; được gạch chân trong cuộc trò chuyện: %1 chỗ</translation>
     </message>
 </context>
 <context>
     <name>offstage::ui::FindBar</name>
     <message>
         <source>Find in this conversation</source>
-        <translation type="unfinished"></translation>
+        <translation>Tìm trong cuộc trò chuyện này</translation>
     </message>
     <message>
         <source>Previous hit (Shift+Enter)</source>
-        <translation type="unfinished"></translation>
+        <translation>Kết quả trước (Shift+Enter)</translation>
     </message>
     <message>
         <source>Next hit (Enter)</source>
-        <translation type="unfinished"></translation>
+        <translation>Kết quả tiếp theo (Enter)</translation>
     </message>
     <message>
         <source>Close (Esc)</source>
-        <translation type="unfinished"></translation>
+        <translation>Đóng (Esc)</translation>
     </message>
     <message>
         <source>Not found</source>
-        <translation type="unfinished"></translation>
+        <translation>Không tìm thấy</translation>
     </message>
     <message>
         <source>%1 / %2</source>
-        <translation type="unfinished"></translation>
+        <translation>%1 / %2</translation>
     </message>
     <message>
         <source>Hit %1 of %2</source>
-        <translation type="unfinished"></translation>
+        <translation>Kết quả %1 trên %2</translation>
     </message>
 </context>
 <context>
     <name>offstage::ui::FitView</name>
     <message>
         <source>VRAM budget</source>
-        <translation type="unfinished"></translation>
+        <translation>Hạn mức VRAM</translation>
     </message>
     <message>
         <source>RAM budget</source>
-        <translation type="unfinished"></translation>
+        <translation>Hạn mức RAM</translation>
     </message>
     <message>
         <source>Context in tokens</source>
-        <translation type="unfinished"></translation>
+        <translation>Ngữ cảnh tính bằng token</translation>
     </message>
     <message>
         <source>What the model would take of each memory</source>
-        <translation type="unfinished"></translation>
+        <translation>Mô hình sẽ chiếm bao nhiêu ở từng bộ nhớ</translation>
     </message>
     <message>
         <source>Choose a model to see what it would take.</source>
-        <translation type="unfinished"></translation>
+        <translation>Chọn một mô hình để xem nó sẽ chiếm bao nhiêu bộ nhớ.</translation>
     </message>
     <message>
         <source>Whether the model fits</source>
-        <translation type="unfinished"></translation>
+        <translation>Mô hình có vừa hay không</translation>
     </message>
     <message>
         <source>Device</source>
-        <translation type="unfinished"></translation>
+        <translation>Thiết bị</translation>
     </message>
     <message>
         <source>What computes the attention and the experts that find room on it. Emulated devices take a part of this computer&apos;s memory and work out the time that the real one would take</source>
-        <translation type="unfinished"></translation>
+        <translation>Nơi tính attention và những chuyên gia có chỗ trên đó. Thiết bị giả lập dùng một phần bộ nhớ của máy tính này và tính ra thời gian mà thiết bị thật sẽ cần</translation>
     </message>
     <message>
         <source>Memory of the device that Offstage may take</source>
-        <translation type="unfinished"></translation>
+        <translation>Bộ nhớ của thiết bị mà Offstage được dùng</translation>
     </message>
     <message>
         <source>Memory of this computer that Offstage may take</source>
-        <translation type="unfinished"></translation>
+        <translation>Bộ nhớ của máy tính này mà Offstage được dùng</translation>
     </message>
     <message>
         <source>Tokens that a conversation can hold</source>
-        <translation type="unfinished"></translation>
+        <translation>Số token mà một cuộc trò chuyện chứa được</translation>
     </message>
     <message>
         <source>all there is</source>
-        <translation type="unfinished"></translation>
+        <translation>toàn bộ</translation>
     </message>
     <message>
         <source>what is free</source>
-        <translation type="unfinished"></translation>
+        <translation>phần còn trống</translation>
     </message>
     <message>
         <source>the model&apos;s own</source>
-        <translation type="unfinished"></translation>
+        <translation>theo mô hình</translation>
     </message>
     <message>
         <source>Format of the experts</source>
-        <translation type="unfinished"></translation>
+        <translation>Định dạng của chuyên gia</translation>
     </message>
     <message>
         <source>Fewer bits take less memory and are read faster, and say less exactly what the model was trained to say</source>
-        <translation type="unfinished"></translation>
+        <translation>Ít bit hơn thì tốn ít bộ nhớ và đọc nhanh hơn, nhưng nói kém chính xác hơn so với những gì mô hình đã học</translation>
     </message>
     <message>
         <source>As in the checkpoint</source>
-        <translation type="unfinished"></translation>
+        <translation>Như trong checkpoint</translation>
     </message>
     <message>
         <source>Mean bits, at least</source>
-        <translation type="unfinished"></translation>
+        <translation>Số bit trung bình, tối thiểu</translation>
     </message>
     <message>
         <source>Predicted loss, at most</source>
-        <translation type="unfinished"></translation>
+        <translation>Tổn thất dự đoán, tối đa</translation>
     </message>
     <message>
         <source>All experts in %1</source>
-        <translation type="unfinished"></translation>
+        <translation>Mọi chuyên gia ở %1</translation>
     </message>
     <message>
         <source>Cache policy</source>
-        <translation type="unfinished"></translation>
+        <translation>Chính sách bộ nhớ đệm</translation>
     </message>
     <message>
         <source>Which experts that were copied on demand stay on the device</source>
-        <translation type="unfinished"></translation>
+        <translation>Những chuyên gia nào được sao chép khi cần sẽ ở lại trên thiết bị</translation>
     </message>
     <message>
         <source>&amp;Device</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Thiết bị</translation>
     </message>
     <message>
         <source>&amp;VRAM</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;VRAM</translation>
     </message>
     <message>
         <source>&amp;RAM</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;RAM</translation>
     </message>
     <message>
         <source>Conte&amp;xt</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Ngữ cảnh</translation>
     </message>
     <message>
         <source>&amp;Experts</source>
-        <translation type="unfinished"></translation>
+        <translation>Chuyên &amp;gia</translation>
     </message>
     <message>
         <source>Cac&amp;he</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Bộ nhớ đệm</translation>
     </message>
     <message>
         <source>emulated: %1</source>
-        <translation type="unfinished"></translation>
+        <translation>giả lập: %1</translation>
     </message>
     <message>
         <source>The CPU has no memory of its own: RAM counts</source>
-        <translation type="unfinished"></translation>
+        <translation>CPU không có bộ nhớ riêng: chỉ RAM có ý nghĩa</translation>
     </message>
     <message>
         <source>Mean bits per expert weight, at least</source>
-        <translation type="unfinished"></translation>
+        <translation>Số bit trung bình cho mỗi trọng số của chuyên gia, tối thiểu</translation>
     </message>
     <message>
         <source> bits</source>
-        <translation type="unfinished"></translation>
+        <translation> bit</translation>
     </message>
     <message>
         <source>Predicted loss in percent, at most</source>
-        <translation type="unfinished"></translation>
+        <translation>Tổn thất dự đoán tính bằng phần trăm, tối đa</translation>
     </message>
     <message>
         <source> %</source>
-        <translation type="unfinished"></translation>
+        <translation> %</translation>
     </message>
     <message>
         <source>No model is chosen yet.</source>
-        <translation type="unfinished"></translation>
+        <translation>Chưa chọn mô hình nào.</translation>
     </message>
     <message>
         <source>VRAM</source>
-        <translation type="unfinished"></translation>
+        <translation>VRAM</translation>
     </message>
     <message>
         <source>RAM</source>
-        <translation type="unfinished"></translation>
+        <translation>RAM</translation>
     </message>
     <message>
         <source>Does not fit: %1 of %2 are missing.</source>
-        <translation type="unfinished"></translation>
+        <translation>Không vừa: thiếu %1 %2.</translation>
     </message>
     <message>
         <source>Does not fit.</source>
-        <translation type="unfinished"></translation>
+        <translation>Không vừa.</translation>
     </message>
     <message>
         <source>Fits: %1 of %2 experts in RAM, %3 tokens of context.</source>
-        <translation type="unfinished"></translation>
+        <translation>Vừa: %1/%2 chuyên gia trong RAM, ngữ cảnh %3 token.</translation>
     </message>
     <message>
         <source>Fits: %1 of %2 experts on the device, %3 tokens of context. About %4 of the expert calls will find theirs there.</source>
-        <translation type="unfinished"></translation>
+        <translation>Vừa: %1/%2 chuyên gia trên thiết bị, ngữ cảnh %3 token. Khoảng %4 số lần gọi sẽ có chuyên gia sẵn ở đó.</translation>
     </message>
     <message>
         <source>%1 experts stay on disk and are read when they are called.</source>
-        <translation type="unfinished"></translation>
+        <translation>%1 chuyên gia ở lại trên đĩa và được đọc khi được gọi.</translation>
     </message>
     <message>
         <source>The formats are chosen once their cost has been measured; until then the smallest allowed one is counted.</source>
-        <translation type="unfinished"></translation>
+        <translation>Định dạng được chọn sau khi đã đo chi phí của chúng; cho đến lúc đó, định dạng nhỏ nhất được phép sẽ được dùng để tính.</translation>
     </message>
     <message>
         <source>The device is emulated: its memory is part of this computer&apos;s RAM, and its times are worked out, not measured.</source>
-        <translation type="unfinished"></translation>
+        <translation>Thiết bị là giả lập: bộ nhớ của nó là một phần RAM của máy tính này, còn thời gian thì được tính ra, không phải đo được.</translation>
     </message>
     <message>
         <source>Fits with a context of %1 tokens</source>
-        <translation type="unfinished"></translation>
+        <translation>Vừa với ngữ cảnh %1 token</translation>
     </message>
     <message>
         <source>Fits with all VRAM that is free</source>
-        <translation type="unfinished"></translation>
+        <translation>Vừa với toàn bộ VRAM còn trống</translation>
     </message>
     <message>
         <source>Fits with %1 of VRAM</source>
-        <translation type="unfinished"></translation>
+        <translation>Vừa với VRAM %1</translation>
     </message>
     <message>
         <source>Fits with %1 of RAM</source>
-        <translation type="unfinished"></translation>
+        <translation>Vừa với RAM %1</translation>
     </message>
     <message>
         <source>Fits on the CPU</source>
-        <translation type="unfinished"></translation>
+        <translation>Vừa trên CPU</translation>
     </message>
     <message>
         <source>Choose this</source>
-        <translation type="unfinished"></translation>
+        <translation>Chọn phương án này</translation>
     </message>
 </context>
 <context>
     <name>offstage::ui::FitWorker</name>
     <message>
         <source>The model could not be looked at.</source>
-        <translation type="unfinished"></translation>
+        <translation>Không xem được mô hình.</translation>
     </message>
 </context>
 <context>
@@ -2606,124 +2613,124 @@ Outlines are what was predicted. Wheel or + and - zoom, a click says why.</sourc
     <message>
         <source>%1 %2, %3 %4: %5</source>
         <comment>heat map cell: title of rows, row, title of columns, column, value</comment>
-        <translation type="unfinished"></translation>
+        <translation>%1 %2, %3 %4: %5</translation>
     </message>
 </context>
 <context>
     <name>offstage::ui::HeatMapLegend</name>
     <message>
         <source>Colour scale: from 0 to %1; %2 %3</source>
-        <translation type="unfinished"></translation>
+        <translation>Thang màu: từ 0 đến %1; %2 %3</translation>
     </message>
     <message>
         <source>Colours: %1</source>
-        <translation type="unfinished"></translation>
+        <translation>Màu: %1</translation>
     </message>
 </context>
 <context>
     <name>offstage::ui::History</name>
     <message>
         <source>Conversations are not saved</source>
-        <translation type="unfinished"></translation>
+        <translation>Cuộc trò chuyện không được lưu</translation>
     </message>
     <message>
         <source>The folder %1 cannot be made.</source>
-        <translation type="unfinished"></translation>
+        <translation>Không tạo được thư mục %1.</translation>
     </message>
     <message>
         <source>The chat history is damaged.</source>
-        <translation type="unfinished"></translation>
+        <translation>Lịch sử trò chuyện bị hỏng.</translation>
     </message>
     <message>
         <source>The chat history was damaged</source>
-        <translation type="unfinished"></translation>
+        <translation>Lịch sử trò chuyện đã bị hỏng</translation>
     </message>
     <message numerus="yes">
         <source>A new one was begun with what could be read: %n message(s)</source>
-        <translation type="unfinished">
-            <numerusform></numerusform>
+        <translation>
+            <numerusform>Một lịch sử mới đã được tạo từ những gì còn đọc được: %n tin nhắn</numerusform>
         </translation>
     </message>
     <message numerus="yes">
         <source> in %n conversation(s).</source>
-        <translation type="unfinished">
-            <numerusform></numerusform>
+        <translation>
+            <numerusform> trong %n cuộc trò chuyện.</numerusform>
         </translation>
     </message>
     <message>
         <source>The damaged file is kept as %1</source>
-        <translation type="unfinished"></translation>
+        <translation>Tệp bị hỏng được giữ lại ở %1</translation>
     </message>
     <message>
         <source>The conversation could not be saved</source>
-        <translation type="unfinished"></translation>
+        <translation>Không lưu được cuộc trò chuyện</translation>
     </message>
     <message>
         <source>It is kept in memory, and saving is tried again every second.</source>
-        <translation type="unfinished"></translation>
+        <translation>Nội dung được giữ trong bộ nhớ, và việc lưu được thử lại mỗi giây.</translation>
     </message>
     <message>
         <source>Offstage was closed while this was being written</source>
-        <translation type="unfinished"></translation>
+        <translation>Offstage bị đóng khi đang viết nội dung này</translation>
     </message>
     <message>
         <source>The chat history could not be searched</source>
-        <translation type="unfinished"></translation>
+        <translation>Không tìm được trong lịch sử trò chuyện</translation>
     </message>
     <message>
         <source>“%1” cannot be opened</source>
-        <translation type="unfinished"></translation>
+        <translation>Không mở được “%1”</translation>
     </message>
 </context>
 <context>
     <name>offstage::ui::InputBar</name>
     <message>
         <source>Enter sends · Shift+Enter begins a new line</source>
-        <translation type="unfinished"></translation>
+        <translation>Enter để gửi · Shift+Enter để xuống dòng</translation>
     </message>
     <message>
         <source>The model is loading. Write on: your message is sent as soon as it is ready</source>
-        <translation type="unfinished"></translation>
+        <translation>Mô hình đang được nạp. Cứ viết tiếp: tin nhắn được gửi ngay khi mô hình sẵn sàng</translation>
     </message>
     <message>
         <source>Your message waits for the model. Esc takes it back</source>
-        <translation type="unfinished"></translation>
+        <translation>Tin nhắn đang chờ mô hình. Nhấn Esc để lấy lại</translation>
     </message>
     <message>
         <source>No model is open: open one (Ctrl+O), or drop its folder on this window</source>
-        <translation type="unfinished"></translation>
+        <translation>Chưa mở mô hình nào: hãy mở một mô hình (Ctrl+O), hoặc thả thư mục của nó vào cửa sổ này</translation>
     </message>
     <message>
         <source>Answering · Esc stops</source>
-        <translation type="unfinished"></translation>
+        <translation>Đang trả lời · Esc để dừng</translation>
     </message>
     <message>
         <source>Stopping…</source>
-        <translation type="unfinished"></translation>
+        <translation>Đang dừng…</translation>
     </message>
     <message>
         <source>Take the message back</source>
-        <translation type="unfinished"></translation>
+        <translation>Lấy lại tin nhắn</translation>
     </message>
     <message>
         <source>Stop</source>
-        <translation type="unfinished"></translation>
+        <translation>Dừng</translation>
     </message>
     <message>
         <source>Send</source>
-        <translation type="unfinished"></translation>
+        <translation>Gửi</translation>
     </message>
     <message>
         <source>Write something to send</source>
-        <translation type="unfinished"></translation>
+        <translation>Viết gì đó để gửi</translation>
     </message>
     <message>
         <source> (Esc)</source>
-        <translation type="unfinished"></translation>
+        <translation> (Esc)</translation>
     </message>
     <message>
         <source> (Enter)</source>
-        <translation type="unfinished"></translation>
+        <translation> (Enter)</translation>
     </message>
 </context>
 <context>
@@ -2731,1269 +2738,1274 @@ Outlines are what was predicted. Wheel or + and - zoom, a click says why.</sourc
     <message>
         <source>%1: %2</source>
         <comment>series and value</comment>
-        <translation type="unfinished"></translation>
+        <translation>%1: %2</translation>
     </message>
 </context>
 <context>
     <name>offstage::ui::LoadBanner</name>
     <message>
         <source>Cancel</source>
-        <translation type="unfinished"></translation>
+        <translation>Hủy</translation>
     </message>
     <message>
         <source>Loading a model</source>
-        <translation type="unfinished"></translation>
+        <translation>Đang nạp mô hình</translation>
     </message>
     <message>
         <source>Progress of loading</source>
-        <translation type="unfinished"></translation>
+        <translation>Tiến độ nạp</translation>
     </message>
     <message>
         <source>Cancel loading</source>
-        <translation type="unfinished"></translation>
+        <translation>Hủy việc nạp</translation>
     </message>
     <message>
         <source>Opening %1</source>
-        <translation type="unfinished"></translation>
+        <translation>Đang mở %1</translation>
     </message>
     <message>
         <source> · %1 of %2</source>
-        <translation type="unfinished"></translation>
+        <translation> · %1 / %2</translation>
     </message>
     <message>
         <source>Cancelling…</source>
-        <translation type="unfinished"></translation>
+        <translation>Đang hủy…</translation>
     </message>
 </context>
 <context>
     <name>offstage::ui::LogPanel</name>
     <message>
         <source>&amp;Save…</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Lưu…</translation>
     </message>
     <message>
         <source>Kind of events</source>
-        <translation type="unfinished"></translation>
+        <translation>Loại sự kiện</translation>
     </message>
     <message>
         <source>Show events of one kind only</source>
-        <translation type="unfinished"></translation>
+        <translation>Chỉ hiện sự kiện của một loại</translation>
     </message>
     <message>
         <source>All events</source>
-        <translation type="unfinished"></translation>
+        <translation>Mọi sự kiện</translation>
     </message>
     <message>
         <source>Search in the log</source>
-        <translation type="unfinished"></translation>
+        <translation>Tìm trong nhật ký</translation>
     </message>
     <message>
         <source>Search</source>
-        <translation type="unfinished"></translation>
+        <translation>Tìm kiếm</translation>
     </message>
     <message>
         <source>Show events that hold all of these words</source>
-        <translation type="unfinished"></translation>
+        <translation>Hiện các sự kiện chứa tất cả những từ này</translation>
     </message>
     <message>
         <source>Save what is shown, as text or as JSON</source>
-        <translation type="unfinished"></translation>
+        <translation>Lưu những gì đang hiện, dưới dạng văn bản hoặc JSON</translation>
     </message>
     <message>
         <source>Events</source>
-        <translation type="unfinished"></translation>
+        <translation>Sự kiện</translation>
     </message>
     <message>
         <source>&amp;Copy</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Sao chép</translation>
     </message>
     <message>
         <source>The chosen event</source>
-        <translation type="unfinished"></translation>
+        <translation>Sự kiện đã chọn</translation>
     </message>
     <message>
         <source>No outbound connections</source>
-        <translation type="unfinished"></translation>
+        <translation>Không có kết nối ra ngoài</translation>
     </message>
     <message numerus="yes">
         <source>%n outbound connection(s)</source>
-        <translation type="unfinished">
-            <numerusform></numerusform>
+        <translation>
+            <numerusform>%n kết nối ra ngoài</numerusform>
         </translation>
     </message>
     <message>
         <source>%1 of %2 events</source>
-        <translation type="unfinished"></translation>
+        <translation>%1/%2 sự kiện</translation>
     </message>
     <message>
         <source>%1 older ones were let go</source>
-        <translation type="unfinished"></translation>
+        <translation>đã bỏ %1 sự kiện cũ hơn</translation>
     </message>
     <message>
         <source>The log could not be saved as %1: %2.</source>
-        <translation type="unfinished"></translation>
+        <translation>Không lưu được nhật ký vào %1: %2.</translation>
     </message>
     <message>
         <source>Save the log</source>
-        <translation type="unfinished"></translation>
+        <translation>Lưu nhật ký</translation>
     </message>
     <message>
         <source>Text (*.txt)</source>
-        <translation type="unfinished"></translation>
+        <translation>Văn bản (*.txt)</translation>
     </message>
     <message>
         <source>JSON (*.json)</source>
-        <translation type="unfinished"></translation>
+        <translation>JSON (*.json)</translation>
     </message>
 </context>
 <context>
     <name>offstage::ui::MainWindow</name>
     <message>
         <source>Offstage</source>
-        <translation type="unfinished"></translation>
+        <translation>Offstage</translation>
     </message>
     <message>
         <source>Open the folder of a model</source>
-        <translation type="unfinished"></translation>
+        <translation>Mở thư mục của mô hình</translation>
     </message>
     <message>
         <source>Loading “%1” was cancelled</source>
-        <translation type="unfinished"></translation>
+        <translation>Đã hủy việc nạp “%1”</translation>
     </message>
     <message>
         <source>“%1” could not be opened</source>
-        <translation type="unfinished"></translation>
+        <translation>Không mở được “%1”</translation>
     </message>
     <message>
         <source>No model is open now.</source>
-        <translation type="unfinished"></translation>
+        <translation>Hiện không có mô hình nào đang mở.</translation>
     </message>
     <message>
         <source>Loading…</source>
-        <translation type="unfinished"></translation>
+        <translation>Đang nạp…</translation>
     </message>
     <message>
         <source>No model</source>
-        <translation type="unfinished"></translation>
+        <translation>Chưa có mô hình</translation>
     </message>
     <message>
         <source>%1 – Offstage</source>
-        <translation type="unfinished"></translation>
+        <translation>%1 – Offstage</translation>
     </message>
     <message>
         <source>Drop to open %1</source>
-        <translation type="unfinished"></translation>
+        <translation>Thả để mở %1</translation>
     </message>
     <message>
         <source>&amp;New conversation</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Cuộc trò chuyện mới</translation>
     </message>
     <message>
         <source>&amp;Open model…</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Mở mô hình…</translation>
     </message>
     <message>
         <source>&amp;Stop</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Dừng</translation>
     </message>
     <message>
         <source>Stop the answer (Esc)</source>
-        <translation type="unfinished"></translation>
+        <translation>Dừng câu trả lời (Esc)</translation>
     </message>
     <message>
         <source>&amp;Copy</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Sao chép</translation>
     </message>
     <message>
         <source>Copy the whole con&amp;versation</source>
-        <translation type="unfinished"></translation>
+        <translation>Sao chép &amp;cả cuộc trò chuyện</translation>
     </message>
     <message>
         <source>Ctrl+Shift+C</source>
-        <translation type="unfinished"></translation>
+        <translation>Ctrl+Shift+C</translation>
     </message>
     <message>
         <source>&amp;File</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Tệp</translation>
     </message>
     <message>
         <source>&amp;Recent models</source>
-        <translation type="unfinished"></translation>
+        <translation>Mô hình &amp;gần đây</translation>
     </message>
     <message>
         <source>&amp;Quit</source>
-        <translation type="unfinished"></translation>
+        <translation>Th&amp;oát</translation>
     </message>
     <message>
         <source>Ctrl+Q</source>
-        <translation type="unfinished"></translation>
+        <translation>Ctrl+Q</translation>
     </message>
     <message>
         <source>&amp;Edit</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Sửa</translation>
     </message>
     <message>
         <source>&amp;View</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Xem</translation>
     </message>
     <message>
         <source>&amp;Theme</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Giao diện</translation>
     </message>
     <message>
         <source>As the &amp;system</source>
-        <translation type="unfinished"></translation>
+        <translation>Theo &amp;hệ thống</translation>
     </message>
     <message>
         <source>&amp;Light</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Sáng</translation>
     </message>
     <message>
         <source>&amp;Dark</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Tối</translation>
     </message>
     <message>
         <source>&amp;Reset layout</source>
-        <translation type="unfinished"></translation>
+        <translation>Đặt &amp;lại bố cục</translation>
     </message>
     <message>
         <source>&amp;Help</source>
-        <translation type="unfinished"></translation>
+        <translation>Trợ &amp;giúp</translation>
     </message>
     <message>
         <source>&amp;About Offstage</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Giới thiệu về Offstage</translation>
     </message>
     <message>
         <source>Main tool bar</source>
-        <translation type="unfinished"></translation>
+        <translation>Thanh công cụ chính</translation>
     </message>
     <message>
         <source>Model</source>
-        <translation type="unfinished"></translation>
+        <translation>Mô hình</translation>
     </message>
     <message>
         <source>Hardware</source>
-        <translation type="unfinished"></translation>
+        <translation>Phần cứng</translation>
     </message>
     <message>
         <source>Experts</source>
-        <translation type="unfinished"></translation>
+        <translation>Chuyên gia</translation>
     </message>
     <message>
         <source>Sampling</source>
-        <translation type="unfinished"></translation>
+        <translation>Lấy mẫu</translation>
     </message>
     <message>
         <source>Show or hide the expert heat map</source>
-        <translation type="unfinished"></translation>
+        <translation>Hiện hoặc ẩn bản đồ nhiệt của chuyên gia</translation>
     </message>
     <message>
         <source>Demo model</source>
-        <translation type="unfinished"></translation>
+        <translation>Mô hình minh họa</translation>
     </message>
     <message>
         <source>%1 (missing)</source>
-        <translation type="unfinished"></translation>
+        <translation>%1 (không còn)</translation>
     </message>
     <message>
         <source>Clear the list</source>
-        <translation type="unfinished"></translation>
+        <translation>Xóa danh sách</translation>
     </message>
     <message>
         <source>About Offstage</source>
-        <translation type="unfinished"></translation>
+        <translation>Giới thiệu về Offstage</translation>
     </message>
     <message>
         <source>Offstage %1</source>
-        <translation type="unfinished"></translation>
+        <translation>Offstage %1</translation>
     </message>
     <message>
         <source>Chat with Mixture-of-Experts models that do not fit into the GPU&apos;s memory, and see which experts are called. Everything runs on this computer; nothing is sent anywhere.
 
 Apache License 2.0. Uses Qt %1 (LGPL) and cmark-gfm (BSD).</source>
-        <translation type="unfinished"></translation>
+        <translation>Trò chuyện với các mô hình Mixture-of-Experts không vừa bộ nhớ của GPU, và xem những chuyên gia nào được gọi. Mọi thứ chạy trên máy tính này; không có gì được gửi đi đâu cả.
+
+Giấy phép Apache 2.0. Dùng Qt %1 (LGPL) và cmark-gfm (BSD).</translation>
     </message>
     <message>
         <source>A picture of each panel is in %1.</source>
-        <translation type="unfinished"></translation>
+        <translation>Hình của từng bảng nằm trong %1.</translation>
     </message>
     <message>
         <source>Conversations</source>
-        <translation type="unfinished"></translation>
+        <translation>Cuộc trò chuyện</translation>
     </message>
     <message>
         <source>Show or hide the conversations</source>
-        <translation type="unfinished"></translation>
+        <translation>Hiện hoặc ẩn danh sách cuộc trò chuyện</translation>
     </message>
     <message>
         <source>Cache</source>
-        <translation type="unfinished"></translation>
+        <translation>Bộ nhớ đệm</translation>
     </message>
     <message>
         <source>Show or hide hit rates and copies</source>
-        <translation type="unfinished"></translation>
+        <translation>Hiện hoặc ẩn tỷ lệ trúng và số lần sao chép</translation>
     </message>
     <message>
         <source>Dispatch</source>
-        <translation type="unfinished"></translation>
+        <translation>Phân công</translation>
     </message>
     <message>
         <source>Show or hide what CPU, copies and GPU do in each layer</source>
-        <translation type="unfinished"></translation>
+        <translation>Hiện hoặc ẩn việc của CPU, sao chép và GPU trong từng lớp</translation>
     </message>
     <message>
         <source>Budget</source>
-        <translation type="unfinished"></translation>
+        <translation>Hạn mức</translation>
     </message>
     <message>
         <source>Show or hide the memory budgets</source>
-        <translation type="unfinished"></translation>
+        <translation>Hiện hoặc ẩn hạn mức bộ nhớ</translation>
     </message>
     <message>
         <source>What if</source>
-        <translation type="unfinished"></translation>
+        <translation>Giả định</translation>
     </message>
     <message>
         <source>Show or hide forecasts for other hardware</source>
-        <translation type="unfinished"></translation>
+        <translation>Hiện hoặc ẩn dự báo cho phần cứng khác</translation>
     </message>
     <message>
         <source>Benchmark</source>
-        <translation type="unfinished"></translation>
+        <translation>Hiệu năng</translation>
     </message>
     <message>
         <source>Show or hide what answers took</source>
-        <translation type="unfinished"></translation>
+        <translation>Hiện hoặc ẩn thời gian của các câu trả lời</translation>
     </message>
     <message>
         <source>Log</source>
-        <translation type="unfinished"></translation>
+        <translation>Nhật ký</translation>
     </message>
     <message>
         <source>Show or hide what happened</source>
-        <translation type="unfinished"></translation>
+        <translation>Hiện hoặc ẩn những gì đã xảy ra</translation>
     </message>
     <message>
         <source>Show or hide system prompt and sampling</source>
-        <translation type="unfinished"></translation>
+        <translation>Hiện hoặc ẩn lời nhắc hệ thống và cách lấy mẫu</translation>
     </message>
     <message>
         <source>This computer</source>
-        <translation type="unfinished"></translation>
+        <translation>Máy tính này</translation>
     </message>
     <message>
         <source>&amp;Emulated GPU (times are accounted)</source>
-        <translation type="unfinished"></translation>
+        <translation>GPU giả &amp;lập (thời gian được tính ra)</translation>
     </message>
     <message>
         <source>&amp;Try a small emulated GPU</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Thử một GPU giả lập nhỏ</translation>
     </message>
     <message>
         <source>16 MiB of GPU memory: the demo model does not fit, and experts come and go</source>
-        <translation type="unfinished"></translation>
+        <translation>16 MiB bộ nhớ GPU: mô hình minh họa không vừa, các chuyên gia phải ra vào</translation>
     </message>
     <message>
         <source>Where the model runs. Found here: %1</source>
-        <translation type="unfinished"></translation>
+        <translation>Nơi chạy mô hình. Tìm thấy ở đây: %1</translation>
     </message>
     <message>
         <source>Open with o&amp;ptions…</source>
-        <translation type="unfinished"></translation>
+        <translation>Mở với &amp;tùy chọn…</translation>
     </message>
     <message>
         <source>Ctrl+Shift+O</source>
-        <translation type="unfinished"></translation>
+        <translation>Ctrl+Shift+O</translation>
     </message>
     <message>
         <source>&amp;Find in this conversation…</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Tìm trong cuộc trò chuyện này…</translation>
     </message>
     <message>
         <source>&amp;Command palette…</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Bảng lệnh…</translation>
     </message>
     <message>
         <source>Ctrl+K</source>
-        <translation type="unfinished"></translation>
+        <translation>Ctrl+K</translation>
     </message>
     <message>
         <source>&amp;Language</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Ngôn ngữ</translation>
     </message>
     <message>
         <source>As the s&amp;ystem</source>
-        <translation type="unfinished"></translation>
+        <translation>Theo &amp;hệ thống</translation>
     </message>
     <message>
         <source>The language changes when Offstage starts again.</source>
-        <translation type="unfinished"></translation>
+        <translation>Ngôn ngữ sẽ thay đổi khi Offstage khởi động lại.</translation>
     </message>
     <message>
         <source>&amp;Hardware</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Phần cứng</translation>
     </message>
 </context>
 <context>
     <name>offstage::ui::MessageBody</name>
     <message>
         <source>Copy</source>
-        <translation type="unfinished"></translation>
+        <translation>Sao chép</translation>
     </message>
     <message>
         <source>Copy this code</source>
-        <translation type="unfinished"></translation>
+        <translation>Sao chép đoạn mã này</translation>
     </message>
     <message>
         <source>text</source>
-        <translation type="unfinished"></translation>
+        <translation>văn bản</translation>
     </message>
     <message>
         <source>&amp;Copy</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Sao chép</translation>
     </message>
     <message>
         <source>Copy the whole &amp;message</source>
-        <translation type="unfinished"></translation>
+        <translation>Sao chép cả &amp;tin nhắn</translation>
     </message>
     <message>
         <source>Copy the &amp;link</source>
-        <translation type="unfinished"></translation>
+        <translation>Sao chép &amp;liên kết</translation>
     </message>
     <message>
         <source>Select &amp;all</source>
-        <translation type="unfinished"></translation>
+        <translation>Chọn tất &amp;cả</translation>
     </message>
     <message>
         <source>&amp;Pick this token</source>
-        <translation type="unfinished"></translation>
+        <translation>Chọn token &amp;này</translation>
     </message>
 </context>
 <context>
     <name>offstage::ui::MessageEditor</name>
     <message>
         <source>Send as a new branch</source>
-        <translation type="unfinished"></translation>
+        <translation>Gửi thành nhánh mới</translation>
     </message>
     <message>
         <source>Leave</source>
-        <translation type="unfinished"></translation>
+        <translation>Giữ nguyên</translation>
     </message>
     <message>
         <source>Edit your message</source>
-        <translation type="unfinished"></translation>
+        <translation>Sửa tin nhắn của bạn</translation>
     </message>
     <message>
         <source>Ctrl+Enter sends it as a new branch, Esc leaves it as it was</source>
-        <translation type="unfinished"></translation>
+        <translation>Ctrl+Enter gửi thành một nhánh mới, Esc giữ nguyên như cũ</translation>
     </message>
     <message>
         <source>Ctrl+Enter</source>
-        <translation type="unfinished"></translation>
+        <translation>Ctrl+Enter</translation>
     </message>
     <message>
         <source>Leave the message as it was</source>
-        <translation type="unfinished"></translation>
+        <translation>Giữ tin nhắn như cũ</translation>
     </message>
     <message>
         <source>Esc</source>
-        <translation type="unfinished"></translation>
+        <translation>Esc</translation>
     </message>
     <message>
         <source>What was there stays, as a branch of its own.</source>
-        <translation type="unfinished"></translation>
+        <translation>Nội dung cũ vẫn còn, trong một nhánh riêng.</translation>
     </message>
 </context>
 <context>
     <name>offstage::ui::MessageWidget</name>
     <message>
         <source>Copy the whole message</source>
-        <translation type="unfinished"></translation>
+        <translation>Sao chép cả tin nhắn</translation>
     </message>
     <message>
         <source>Your message</source>
-        <translation type="unfinished"></translation>
+        <translation>Tin nhắn của bạn</translation>
     </message>
     <message>
         <source>Offstage</source>
-        <translation type="unfinished"></translation>
+        <translation>Offstage</translation>
     </message>
     <message>
         <source>Answer</source>
-        <translation type="unfinished"></translation>
+        <translation>Câu trả lời</translation>
     </message>
     <message>
         <source>Figures of this answer: %1</source>
-        <translation type="unfinished"></translation>
+        <translation>Số liệu của câu trả lời này: %1</translation>
     </message>
     <message>
         <source>%1
 Click for the timeline of its tokens</source>
-        <translation type="unfinished"></translation>
+        <translation>%1
+Nhấp để xem dòng thời gian các token của nó</translation>
     </message>
     <message>
         <source>Edit this message: a new branch</source>
-        <translation type="unfinished"></translation>
+        <translation>Sửa tin nhắn này: nhánh mới</translation>
     </message>
     <message>
         <source>Answer again: a new branch</source>
-        <translation type="unfinished"></translation>
+        <translation>Trả lời lại: nhánh mới</translation>
     </message>
     <message>
         <source>Continue this answer</source>
-        <translation type="unfinished"></translation>
+        <translation>Viết tiếp câu trả lời này</translation>
     </message>
     <message>
         <source>The branch before</source>
-        <translation type="unfinished"></translation>
+        <translation>Nhánh trước</translation>
     </message>
     <message>
         <source>The next branch</source>
-        <translation type="unfinished"></translation>
+        <translation>Nhánh tiếp theo</translation>
     </message>
     <message>
         <source>%1/%2</source>
-        <translation type="unfinished"></translation>
+        <translation>%1/%2</translation>
     </message>
     <message>
         <source>Branch %1 of %2</source>
-        <translation type="unfinished"></translation>
+        <translation>Nhánh %1 trên %2</translation>
     </message>
 </context>
 <context>
     <name>offstage::ui::OpenModelDialog</name>
     <message>
         <source>&amp;Open</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Mở</translation>
     </message>
     <message>
         <source>Open a model with options</source>
-        <translation type="unfinished"></translation>
+        <translation>Mở mô hình với tùy chọn</translation>
     </message>
     <message>
         <source>Folder of the model</source>
-        <translation type="unfinished"></translation>
+        <translation>Thư mục của mô hình</translation>
     </message>
     <message>
         <source>Folder with config.json and *.safetensors</source>
-        <translation type="unfinished"></translation>
+        <translation>Thư mục chứa config.json và *.safetensors</translation>
     </message>
     <message>
         <source>&amp;Model</source>
-        <translation type="unfinished"></translation>
+        <translation>Mô &amp;hình</translation>
     </message>
     <message>
         <source>&amp;Choose…</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Chọn…</translation>
     </message>
     <message>
         <source>Choose the folder of a model</source>
-        <translation type="unfinished"></translation>
+        <translation>Chọn thư mục của mô hình</translation>
     </message>
     <message>
         <source>Open the folder of a model</source>
-        <translation type="unfinished"></translation>
+        <translation>Mở thư mục của mô hình</translation>
     </message>
     <message>
         <source>Load the model so</source>
-        <translation type="unfinished"></translation>
+        <translation>Nạp mô hình theo cách này</translation>
     </message>
 </context>
 <context>
     <name>offstage::ui::Panel</name>
     <message>
         <source>What happened</source>
-        <translation type="unfinished"></translation>
+        <translation>Điều đã xảy ra</translation>
     </message>
     <message>
         <source>Emulated device</source>
-        <translation type="unfinished"></translation>
+        <translation>Thiết bị giả lập</translation>
     </message>
     <message>
         <source>emulated</source>
-        <translation type="unfinished"></translation>
+        <translation>giả lập</translation>
     </message>
     <message>
         <source>panels</source>
-        <translation type="unfinished"></translation>
+        <translation>bảng</translation>
     </message>
     <message>
         <source>What the panels cost</source>
-        <translation type="unfinished"></translation>
+        <translation>Chi phí của các bảng</translation>
     </message>
     <message>
         <source>emulated: %1</source>
-        <translation type="unfinished"></translation>
+        <translation>giả lập: %1</translation>
     </message>
     <message>
         <source>There is no such accelerator here: its memory is part of this computer&apos;s, and its times are worked out. They are no measurements.</source>
-        <translation type="unfinished"></translation>
+        <translation>Ở đây không có bộ tăng tốc này: bộ nhớ của nó là một phần bộ nhớ của máy tính này, còn thời gian thì được tính ra. Đó không phải là số đo.</translation>
     </message>
     <message>
         <source>panels: under %1 of a token</source>
-        <translation type="unfinished"></translation>
+        <translation>bảng: dưới %1 của một token</translation>
     </message>
     <message>
         <source>panels: %1 of a token</source>
-        <translation type="unfinished"></translation>
+        <translation>bảng: %1 của một token</translation>
     </message>
     <message>
         <source>Share of the answer&apos;s time that the engine spends on writing down what the panels show.
 Working out what this panel shows takes %1 ms each time, in the window&apos;s own thread.</source>
-        <translation type="unfinished"></translation>
+        <translation>Tỷ lệ thời gian của câu trả lời mà bộ máy dùng để ghi lại những gì các bảng hiển thị.
+Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồng riêng của cửa sổ.</translation>
     </message>
 </context>
 <context>
     <name>offstage::ui::PlotWidget</name>
     <message>
         <source>Picture copied</source>
-        <translation type="unfinished"></translation>
+        <translation>Đã sao chép hình</translation>
     </message>
     <message>
         <source>Numbers copied</source>
-        <translation type="unfinished"></translation>
+        <translation>Đã sao chép số liệu</translation>
     </message>
     <message>
         <source>%1 could not be written: %2</source>
-        <translation type="unfinished"></translation>
+        <translation>Không ghi được %1: %2</translation>
     </message>
     <message>
         <source>Saved</source>
-        <translation type="unfinished"></translation>
+        <translation>Đã lưu</translation>
     </message>
     <message>
         <source>plot</source>
-        <translation type="unfinished"></translation>
+        <translation>biểu đồ</translation>
     </message>
     <message>
         <source>Save picture</source>
-        <translation type="unfinished"></translation>
+        <translation>Lưu hình</translation>
     </message>
     <message>
         <source>Save numbers</source>
-        <translation type="unfinished"></translation>
+        <translation>Lưu số liệu</translation>
     </message>
     <message>
         <source>PNG picture (*.png)</source>
-        <translation type="unfinished"></translation>
+        <translation>Hình PNG (*.png)</translation>
     </message>
     <message>
         <source>Comma-separated values (*.csv)</source>
-        <translation type="unfinished"></translation>
+        <translation>Giá trị phân tách bằng dấu phẩy (*.csv)</translation>
     </message>
     <message>
         <source>Copy &amp;picture	Ctrl+C</source>
-        <translation type="unfinished"></translation>
+        <translation>Sao chép &amp;hình	Ctrl+C</translation>
     </message>
     <message>
         <source>&amp;Save picture…</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Lưu hình…</translation>
     </message>
     <message>
         <source>Copy &amp;numbers (CSV)	Ctrl+Shift+C</source>
-        <translation type="unfinished"></translation>
+        <translation>Sao chép &amp;số liệu (CSV)	Ctrl+Shift+C</translation>
     </message>
     <message>
         <source>Save n&amp;umbers (CSV)…</source>
-        <translation type="unfinished"></translation>
+        <translation>Lưu số liệ&amp;u (CSV)…</translation>
     </message>
     <message>
         <source>Show &amp;all	Home</source>
-        <translation type="unfinished"></translation>
+        <translation>Hiện &amp;tất cả	Home</translation>
     </message>
 </context>
 <context>
     <name>offstage::ui::PresetBar</name>
     <message>
         <source>Name of the preset</source>
-        <translation type="unfinished"></translation>
+        <translation>Tên mẫu</translation>
     </message>
     <message>
         <source>Save, rename or delete a preset</source>
-        <translation type="unfinished"></translation>
+        <translation>Lưu, đổi tên hoặc xóa một mẫu</translation>
     </message>
     <message>
         <source>&amp;Save as preset…</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Lưu thành mẫu…</translation>
     </message>
     <message>
         <source>&amp;Rename…</source>
-        <translation type="unfinished"></translation>
+        <translation>Đổi &amp;tên…</translation>
     </message>
     <message>
         <source>&amp;Delete</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Xóa</translation>
     </message>
 </context>
 <context>
     <name>offstage::ui::ProblemCard</name>
     <message>
         <source>Open another model…</source>
-        <translation type="unfinished"></translation>
+        <translation>Mở mô hình khác…</translation>
     </message>
     <message>
         <source>Back to the previous model</source>
-        <translation type="unfinished"></translation>
+        <translation>Quay lại mô hình trước</translation>
     </message>
     <message>
         <source>Open the demo model</source>
-        <translation type="unfinished"></translation>
+        <translation>Mở mô hình minh họa</translation>
     </message>
     <message>
         <source>Edit the prompt</source>
-        <translation type="unfinished"></translation>
+        <translation>Sửa lời nhắc</translation>
     </message>
     <message>
         <source>Try again</source>
-        <translation type="unfinished"></translation>
+        <translation>Thử lại</translation>
     </message>
     <message>
         <source>Details of the problem</source>
-        <translation type="unfinished"></translation>
+        <translation>Chi tiết của sự cố</translation>
     </message>
     <message>
         <source>Details</source>
-        <translation type="unfinished"></translation>
+        <translation>Chi tiết</translation>
     </message>
     <message>
         <source>Show the details of the problem</source>
-        <translation type="unfinished"></translation>
+        <translation>Hiện chi tiết của sự cố</translation>
     </message>
 </context>
 <context>
     <name>offstage::ui::ProfileEditor</name>
     <message>
         <source>Hardware profile</source>
-        <translation type="unfinished"></translation>
+        <translation>Hồ sơ phần cứng</translation>
     </message>
     <message>
         <source>%1, changed</source>
-        <translation type="unfinished"></translation>
+        <translation>%1, đã sửa</translation>
     </message>
     <message>
         <source>Name of the profile</source>
-        <translation type="unfinished"></translation>
+        <translation>Tên hồ sơ</translation>
     </message>
     <message>
         <source> GiB</source>
-        <translation type="unfinished"></translation>
+        <translation> GiB</translation>
     </message>
     <message>
         <source>Memory</source>
-        <translation type="unfinished"></translation>
+        <translation>Bộ nhớ</translation>
     </message>
     <message>
         <source>Of the GPU in all</source>
-        <translation type="unfinished"></translation>
+        <translation>Tổng bộ nhớ của GPU</translation>
     </message>
     <message>
         <source>Reserved</source>
-        <translation type="unfinished"></translation>
+        <translation>Dành riêng</translation>
     </message>
     <message>
         <source>Of the memory, what driver and display take</source>
-        <translation type="unfinished"></translation>
+        <translation>Phần bộ nhớ mà trình điều khiển và màn hình chiếm</translation>
     </message>
     <message>
         <source> GB/s</source>
-        <translation type="unfinished"></translation>
+        <translation> GB/s</translation>
     </message>
     <message>
         <source>Memory bandwidth</source>
-        <translation type="unfinished"></translation>
+        <translation>Băng thông bộ nhớ</translation>
     </message>
     <message>
         <source>As the datasheet has it</source>
-        <translation type="unfinished"></translation>
+        <translation>Như trong bảng thông số</translation>
     </message>
     <message>
         <source> TFLOP/s</source>
-        <translation type="unfinished"></translation>
+        <translation> TFLOP/s</translation>
     </message>
     <message>
         <source>Arithmetic</source>
-        <translation type="unfinished"></translation>
+        <translation>Năng lực tính</translation>
     </message>
     <message>
         <source>16-bit matrix products, dense, as the datasheet has it</source>
-        <translation type="unfinished"></translation>
+        <translation>Nhân ma trận 16 bit, dày đặc, như trong bảng thông số</translation>
     </message>
     <message>
         <source>Bus bandwidth</source>
-        <translation type="unfinished"></translation>
+        <translation>Băng thông bus</translation>
     </message>
     <message>
         <source>One direction</source>
-        <translation type="unfinished"></translation>
+        <translation>Một chiều</translation>
     </message>
     <message>
         <source> µs</source>
-        <translation type="unfinished"></translation>
+        <translation> µs</translation>
     </message>
     <message>
         <source>Launch</source>
-        <translation type="unfinished"></translation>
+        <translation>Khởi chạy</translation>
     </message>
     <message>
         <source>Per operation of the GPU</source>
-        <translation type="unfinished"></translation>
+        <translation>Cho mỗi phép toán của GPU</translation>
     </message>
     <message>
         <source>Meeting</source>
-        <translation type="unfinished"></translation>
+        <translation>Đồng bộ</translation>
     </message>
     <message>
         <source>Each time host and GPU wait for each other</source>
-        <translation type="unfinished"></translation>
+        <translation>Mỗi lần CPU và GPU chờ nhau</translation>
     </message>
     <message>
         <source>What is wrong with the profile</source>
-        <translation type="unfinished"></translation>
+        <translation>Hồ sơ sai ở đâu</translation>
     </message>
     <message>
         <source>&amp;Name</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Tên</translation>
     </message>
     <message>
         <source>&amp;Memory</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Bộ nhớ</translation>
     </message>
     <message>
         <source>&amp;Reserved</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Dành riêng</translation>
     </message>
     <message>
         <source>Memory &amp;bandwidth</source>
-        <translation type="unfinished"></translation>
+        <translation>Băng thông bộ &amp;nhớ</translation>
     </message>
     <message>
         <source>&amp;Arithmetic</source>
-        <translation type="unfinished"></translation>
+        <translation>Năng &amp;lực tính</translation>
     </message>
     <message>
         <source>B&amp;us</source>
-        <translation type="unfinished"></translation>
+        <translation>Băng thông b&amp;us</translation>
     </message>
     <message>
         <source>&amp;Launch</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Khởi chạy</translation>
     </message>
     <message>
         <source>M&amp;eeting</source>
-        <translation type="unfinished"></translation>
+        <translation>Đồn&amp;g bộ</translation>
     </message>
     <message>
         <source>The profile could not be saved as %1: %2.</source>
-        <translation type="unfinished"></translation>
+        <translation>Không lưu được hồ sơ vào %1: %2.</translation>
     </message>
 </context>
 <context>
     <name>offstage::ui::PromptEdit</name>
     <message>
         <source>Write a message</source>
-        <translation type="unfinished"></translation>
+        <translation>Viết tin nhắn</translation>
     </message>
     <message>
         <source>Message</source>
-        <translation type="unfinished"></translation>
+        <translation>Tin nhắn</translation>
     </message>
     <message>
         <source>Enter sends, Shift and Enter begins a new line</source>
-        <translation type="unfinished"></translation>
+        <translation>Enter để gửi, Shift và Enter để xuống dòng</translation>
     </message>
 </context>
 <context>
     <name>offstage::ui::QuietDocument</name>
     <message>
         <source> – picture not loaded]</source>
-        <translation type="unfinished"></translation>
+        <translation> – không tải hình]</translation>
     </message>
 </context>
 <context>
     <name>offstage::ui::SamplingPanel</name>
     <message>
         <source>0 · always the most probable</source>
-        <translation type="unfinished"></translation>
+        <translation>0 · luôn chọn từ có xác suất cao nhất</translation>
     </message>
     <message>
         <source>off</source>
-        <translation type="unfinished"></translation>
+        <translation>tắt</translation>
     </message>
     <message>
         <source>no limit</source>
-        <translation type="unfinished"></translation>
+        <translation>không giới hạn</translation>
     </message>
     <message>
         <source>a new one for each answer</source>
-        <translation type="unfinished"></translation>
+        <translation>mỗi câu trả lời một seed mới</translation>
     </message>
     <message>
         <source>Own settings</source>
-        <translation type="unfinished"></translation>
+        <translation>Thiết lập riêng</translation>
     </message>
     <message>
         <source>&amp;Preset</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Mẫu</translation>
     </message>
     <message>
         <source>A good set of values to begin with</source>
-        <translation type="unfinished"></translation>
+        <translation>Một bộ giá trị tốt để bắt đầu</translation>
     </message>
     <message>
         <source>&amp;Temperature</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Nhiệt độ</translation>
     </message>
     <message>
         <source>How adventurous: 0 always takes the most probable word, 1 takes words as often as the model believes in them</source>
-        <translation type="unfinished"></translation>
+        <translation>Mức độ phiêu lưu: 0 luôn chọn từ có xác suất cao nhất, 1 chọn từ đúng theo mức mô hình tin vào chúng</translation>
     </message>
     <message>
         <source>Top-&amp;k</source>
-        <translation type="unfinished"></translation>
+        <translation>Top-&amp;k</translation>
     </message>
     <message>
         <source>Only this many of the most probable words are considered</source>
-        <translation type="unfinished"></translation>
+        <translation>Chỉ xét chừng này từ có xác suất cao nhất</translation>
     </message>
     <message>
         <source>Top-p</source>
-        <translation type="unfinished"></translation>
+        <translation>Top-p</translation>
     </message>
     <message>
         <source>Only the most probable words that together have this probability are considered; 1 considers all</source>
-        <translation type="unfinished"></translation>
+        <translation>Chỉ xét các từ có xác suất cao nhất mà cộng lại đạt xác suất này; 1 là xét tất cả</translation>
     </message>
     <message>
         <source>&amp;Min-p</source>
-        <translation type="unfinished"></translation>
+        <translation>Min-&amp;p</translation>
     </message>
     <message>
         <source>Words less probable than this share of the most probable word are left out</source>
-        <translation type="unfinished"></translation>
+        <translation>Bỏ qua các từ có xác suất thấp hơn tỷ lệ này so với từ có xác suất cao nhất</translation>
     </message>
     <message>
         <source>&amp;Repetition penalty</source>
-        <translation type="unfinished"></translation>
+        <translation>Phạt &amp;lặp</translation>
     </message>
     <message>
         <source>Makes words that were just used less probable; 1 does nothing, much more than 1.2 hurts the language</source>
-        <translation type="unfinished"></translation>
+        <translation>Làm giảm xác suất của những từ vừa dùng; 1 là không tác động, cao hơn 1,2 nhiều sẽ làm hỏng câu văn</translation>
     </message>
     <message>
         <source>Penalty looks &amp;back</source>
-        <translation type="unfinished"></translation>
+        <translation>Phạt n&amp;hìn lại</translation>
     </message>
     <message>
         <source>How many of the latest tokens count as just used</source>
-        <translation type="unfinished"></translation>
+        <translation>Bao nhiêu token gần nhất được coi là vừa dùng</translation>
     </message>
     <message>
         <source>&amp;Seed</source>
-        <translation type="unfinished"></translation>
+        <translation>S&amp;eed</translation>
     </message>
     <message>
         <source>The same seed, prompt and settings give the same answer; empty or 0: a new seed each time</source>
-        <translation type="unfinished"></translation>
+        <translation>Cùng seed, lời nhắc và thiết lập cho cùng một câu trả lời; để trống hoặc 0: mỗi lần một seed mới</translation>
     </message>
     <message>
         <source>&amp;Longest answer</source>
-        <translation type="unfinished"></translation>
+        <translation>Trả lời &amp;dài nhất</translation>
     </message>
     <message>
         <source>An answer ends after this many tokens</source>
-        <translation type="unfinished"></translation>
+        <translation>Câu trả lời kết thúc sau chừng này token</translation>
     </message>
     <message>
         <source>Reset to Balanced</source>
-        <translation type="unfinished"></translation>
+        <translation>Đặt lại về “Cân bằng”</translation>
     </message>
     <message>
         <source>Your own mixture</source>
-        <translation type="unfinished"></translation>
+        <translation>Cách pha trộn của riêng bạn</translation>
     </message>
     <message>
         <source>1 · no beam search</source>
-        <translation type="unfinished"></translation>
+        <translation>1 · không tìm kiếm chùm</translation>
     </message>
     <message>
         <source>What every answer of this conversation should heed</source>
-        <translation type="unfinished"></translation>
+        <translation>Điều mà mọi câu trả lời trong cuộc trò chuyện này cần tuân theo</translation>
     </message>
     <message>
         <source>S&amp;ystem prompt</source>
-        <translation type="unfinished"></translation>
+        <translation>Lời nhắ&amp;c hệ thống</translation>
     </message>
     <message>
         <source>A system prompt to begin with</source>
-        <translation type="unfinished"></translation>
+        <translation>Một lời nhắc hệ thống để bắt đầu</translation>
     </message>
     <message>
         <source>System prompt</source>
-        <translation type="unfinished"></translation>
+        <translation>Lời nhắc hệ thống</translation>
     </message>
     <message>
         <source>Beam &amp;width</source>
-        <translation type="unfinished"></translation>
+        <translation>Độ &amp;rộng chùm</translation>
     </message>
     <message>
         <source>How many answers are followed side by side; the most probable one is shown, at once and without chance. Costs time and memory in proportion</source>
-        <translation type="unfinished"></translation>
+        <translation>Bao nhiêu câu trả lời được theo song song; câu có xác suất cao nhất được hiện trọn một lần, không có yếu tố ngẫu nhiên. Tốn thời gian và bộ nhớ theo tỷ lệ tương ứng</translation>
     </message>
     <message>
         <source>None</source>
-        <translation type="unfinished"></translation>
+        <translation>Không có</translation>
     </message>
     <message>
         <source>Own text</source>
-        <translation type="unfinished"></translation>
+        <translation>Văn bản riêng</translation>
     </message>
     <message>
         <source>A preset of yours</source>
-        <translation type="unfinished"></translation>
+        <translation>Một mẫu của bạn</translation>
     </message>
 </context>
 <context>
     <name>offstage::ui::StackedBar</name>
     <message>
         <source>free</source>
-        <translation type="unfinished"></translation>
+        <translation>trống</translation>
     </message>
     <message>
         <source>%1 of %2</source>
-        <translation type="unfinished"></translation>
+        <translation>%1 / %2</translation>
     </message>
     <message>
         <source> · budget %1</source>
-        <translation type="unfinished"></translation>
+        <translation> · hạn mức %1</translation>
     </message>
     <message>
         <source>%1
 %2: %3</source>
         <comment>row; part: size</comment>
-        <translation type="unfinished"></translation>
+        <translation>%1
+%2: %3</translation>
     </message>
     <message>
         <source>, %1 of %2</source>
-        <translation type="unfinished"></translation>
+        <translation>, trên %1 %2</translation>
     </message>
 </context>
 <context>
     <name>offstage::ui::StatusLine</name>
     <message>
         <source>What the engine does</source>
-        <translation type="unfinished"></translation>
+        <translation>Bộ máy đang làm gì</translation>
     </message>
     <message>
         <source>Speed</source>
-        <translation type="unfinished"></translation>
+        <translation>Tốc độ</translation>
     </message>
     <message>
         <source>Model</source>
-        <translation type="unfinished"></translation>
+        <translation>Mô hình</translation>
     </message>
     <message>
         <source>Tokens written per second, after the first token</source>
-        <translation type="unfinished"></translation>
+        <translation>Số token viết được mỗi giây, sau token đầu tiên</translation>
     </message>
     <message>
         <source>No model</source>
-        <translation type="unfinished"></translation>
+        <translation>Chưa có mô hình</translation>
     </message>
     <message>
         <source>Loading the model…</source>
-        <translation type="unfinished"></translation>
+        <translation>Đang nạp mô hình…</translation>
     </message>
     <message>
         <source>Ready</source>
-        <translation type="unfinished"></translation>
+        <translation>Sẵn sàng</translation>
     </message>
     <message>
         <source>Reading the prompt…</source>
-        <translation type="unfinished"></translation>
+        <translation>Đang đọc lời nhắc…</translation>
     </message>
     <message>
         <source>Stopping…</source>
-        <translation type="unfinished"></translation>
+        <translation>Đang dừng…</translation>
     </message>
     <message>
         <source>Writing</source>
-        <translation type="unfinished"></translation>
+        <translation>Đang viết</translation>
     </message>
     <message>
         <source>%1 tokens/s</source>
-        <translation type="unfinished"></translation>
+        <translation>%1 token/s</translation>
     </message>
 </context>
 <context>
     <name>offstage::ui::TimelinePlot</name>
     <message>
         <source>predicted</source>
-        <translation type="unfinished"></translation>
+        <translation>dự đoán</translation>
     </message>
     <message>
         <source>%1, predicted</source>
         <comment>lane</comment>
-        <translation type="unfinished"></translation>
+        <translation>%1, dự đoán</translation>
     </message>
     <message>
         <source>%1 from %2</source>
         <comment>duration, begin</comment>
-        <translation type="unfinished"></translation>
+        <translation>%1 từ %2</translation>
     </message>
 </context>
 <context>
     <name>offstage::ui::ValueSlider</name>
     <message>
         <source>%1, slider</source>
-        <translation type="unfinished"></translation>
+        <translation>%1, thanh trượt</translation>
     </message>
     <message>
         <source> GiB</source>
-        <translation type="unfinished"></translation>
+        <translation> GiB</translation>
     </message>
     <message>
         <source> MiB</source>
-        <translation type="unfinished"></translation>
+        <translation> MiB</translation>
     </message>
 </context>
 <context>
     <name>offstage::ui::WhatIfPanel</name>
     <message>
         <source>Forecasts</source>
-        <translation type="unfinished"></translation>
+        <translation>Dự báo</translation>
     </message>
     <message>
         <source>&amp;Forecast</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Dự báo</translation>
     </message>
     <message>
         <source>&amp;Cancel</source>
-        <translation type="unfinished"></translation>
+        <translation>Hủ&amp;y</translation>
     </message>
     <message>
         <source>&amp;Edit a copy…</source>
-        <translation type="unfinished"></translation>
+        <translation>Sửa &amp;bản sao…</translation>
     </message>
     <message>
         <source>Open a model to see how fast it would be on other hardware.</source>
-        <translation type="unfinished"></translation>
+        <translation>Mở một mô hình để xem nó sẽ chạy nhanh đến đâu trên phần cứng khác.</translation>
     </message>
     <message>
         <source>Forecasts from datasheets and this computer&apos;s measured CPU, not measurements. Experts count as they are in the checkpoint.</source>
-        <translation type="unfinished"></translation>
+        <translation>Dự báo từ bảng thông số và từ CPU đã đo của máy tính này, không phải số đo. Chuyên gia được tính như trong checkpoint.</translation>
     </message>
     <message>
         <source>GPU whose VRAM is varied</source>
-        <translation type="unfinished"></translation>
+        <translation>GPU có VRAM được thay đổi</translation>
     </message>
     <message>
         <source>The curve over VRAM is of this GPU</source>
-        <translation type="unfinished"></translation>
+        <translation>Đường cong theo VRAM là của GPU này</translation>
     </message>
     <message>
         <source>Work it out. Measures this computer&apos;s CPU for up to three seconds first</source>
-        <translation type="unfinished"></translation>
+        <translation>Tính dự báo. Trước đó CPU của máy tính này được đo trong tối đa ba giây</translation>
     </message>
     <message>
         <source>Stop working it out</source>
-        <translation type="unfinished"></translation>
+        <translation>Dừng tính dự báo</translation>
     </message>
     <message>
         <source>Make a profile of your own from the chosen one</source>
-        <translation type="unfinished"></translation>
+        <translation>Tạo hồ sơ của riêng bạn từ hồ sơ đã chọn</translation>
     </message>
     <message>
         <source>Progress of the forecast</source>
-        <translation type="unfinished"></translation>
+        <translation>Tiến độ dự báo</translation>
     </message>
     <message>
         <source>What more VRAM would bring</source>
-        <translation type="unfinished"></translation>
+        <translation>Thêm VRAM sẽ mang lại gì</translation>
     </message>
     <message>
         <source>Forecasts by GPU</source>
-        <translation type="unfinished"></translation>
+        <translation>Dự báo theo GPU</translation>
     </message>
     <message>
         <source>GPU</source>
-        <translation type="unfinished"></translation>
+        <translation>GPU</translation>
     </message>
     <message>
         <source>VRAM</source>
-        <translation type="unfinished"></translation>
+        <translation>VRAM</translation>
     </message>
     <message>
         <source>tokens/s</source>
-        <translation type="unfinished"></translation>
+        <translation>token/s</translation>
     </message>
     <message>
         <source>first token</source>
-        <translation type="unfinished"></translation>
+        <translation>token đầu tiên</translation>
     </message>
     <message>
         <source>hit rate</source>
-        <translation type="unfinished"></translation>
+        <translation>tỷ lệ trúng</translation>
     </message>
     <message>
         <source>experts on it</source>
-        <translation type="unfinished"></translation>
+        <translation>chuyên gia trên đó</translation>
     </message>
     <message>
         <source>Forecast tokens per second by GPU</source>
-        <translation type="unfinished"></translation>
+        <translation>Dự báo số token mỗi giây theo GPU</translation>
     </message>
     <message>
         <source>forecast</source>
-        <translation type="unfinished"></translation>
+        <translation>dự báo</translation>
     </message>
     <message>
         <source>Press Forecast to compare hardware.</source>
-        <translation type="unfinished"></translation>
+        <translation>Nhấn “Dự báo” để so sánh phần cứng.</translation>
     </message>
     <message>
         <source>Forecast tokens per second over VRAM</source>
-        <translation type="unfinished"></translation>
+        <translation>Dự báo số token mỗi giây theo VRAM</translation>
     </message>
     <message>
         <source>The speed over more and less VRAM.</source>
-        <translation type="unfinished"></translation>
+        <translation>Tốc độ khi có nhiều hoặc ít VRAM hơn.</translation>
     </message>
     <message>
         <source>Cancelled.</source>
-        <translation type="unfinished"></translation>
+        <translation>Đã hủy.</translation>
     </message>
     <message>
         <source>%1 of %2</source>
-        <translation type="unfinished"></translation>
+        <translation>%1/%2</translation>
     </message>
     <message>
         <source>does not fit</source>
-        <translation type="unfinished"></translation>
+        <translation>không vừa</translation>
     </message>
     <message>
         <source>%1, with the CPU of its own profile</source>
-        <translation type="unfinished"></translation>
+        <translation>%1, với CPU trong hồ sơ của chính nó</translation>
     </message>
     <message>
         <source>forecast tokens/s</source>
-        <translation type="unfinished"></translation>
+        <translation>dự báo token/s</translation>
     </message>
     <message>
         <source>forecast, %1</source>
-        <translation type="unfinished"></translation>
+        <translation>dự báo, %1</translation>
     </message>
     <message>
         <source>budget</source>
-        <translation type="unfinished"></translation>
+        <translation>hạn mức</translation>
     </message>
     <message>
         <source>%1 with %2 of VRAM: 1 GB more would change nothing (forecast).</source>
-        <translation type="unfinished"></translation>
+        <translation>%1 với VRAM %2: thêm 1 GB sẽ không thay đổi gì (dự báo).</translation>
     </message>
     <message>
         <source>%1 with %2 of VRAM: 1 GB more would bring %3 tokens/s, from %4 to %5 (forecast).</source>
-        <translation type="unfinished"></translation>
+        <translation>%1 với VRAM %2: thêm 1 GB sẽ tăng %3 token/s, từ %4 lên %5 (dự báo).</translation>
     </message>
 </context>
 </TS>
