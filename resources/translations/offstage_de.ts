@@ -4,22 +4,6 @@
 <context>
     <name>Axis</name>
     <message>
-        <source>TB</source>
-        <translation>TB</translation>
-    </message>
-    <message>
-        <source>GB</source>
-        <translation>GB</translation>
-    </message>
-    <message>
-        <source>MB</source>
-        <translation>MB</translation>
-    </message>
-    <message>
-        <source>kB</source>
-        <translation>kB</translation>
-    </message>
-    <message>
         <source>B</source>
         <translation>B</translation>
     </message>
@@ -43,6 +27,22 @@
         <source>%1 (%2)</source>
         <comment>what an axis measures, and its unit</comment>
         <translation>%1 (%2)</translation>
+    </message>
+    <message>
+        <source>TiB</source>
+        <translation>TiB</translation>
+    </message>
+    <message>
+        <source>GiB</source>
+        <translation>GiB</translation>
+    </message>
+    <message>
+        <source>MiB</source>
+        <translation>MiB</translation>
+    </message>
+    <message>
+        <source>KiB</source>
+        <translation>KiB</translation>
     </message>
 </context>
 <context>
@@ -338,6 +338,10 @@
     <message>
         <source>other programs</source>
         <translation>andere Programme</translation>
+    </message>
+    <message>
+        <source>%1, budget</source>
+        <translation>%1, Budget</translation>
     </message>
 </context>
 <context>
@@ -968,6 +972,14 @@
     <message>
         <source> %</source>
         <translation> %</translation>
+    </message>
+    <message>
+        <source>Floor of quality</source>
+        <translation>Untergrenze der Qualität</translation>
+    </message>
+    <message>
+        <source>No plan goes below this</source>
+        <translation>Kein Plan geht darunter</translation>
     </message>
 </context>
 <context>
@@ -1982,6 +1994,14 @@ Umrisse zeigen die Vorhersage. Mausrad oder + und - zoomen, ein Klick nennt den 
         <source>Open a model</source>
         <translation>Ein Modell öffnen</translation>
     </message>
+    <message>
+        <source>Try a small emulated GPU</source>
+        <translation>Kleine emulierte GPU ausprobieren</translation>
+    </message>
+    <message>
+        <source>Opens the model again on an emulated GPU whose memory is too small for it</source>
+        <translation>Öffnet das Modell neu auf einer emulierten GPU, deren Speicher dafür zu klein ist</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::EngineWorker</name>
@@ -2602,6 +2622,14 @@ Umrisse zeigen die Vorhersage. Mausrad oder + und - zoomen, ein Klick nennt den 
         <source>Choose this</source>
         <translation>So wählen</translation>
     </message>
+    <message>
+        <source>Floor of quality</source>
+        <translation>Untergrenze der Qualität</translation>
+    </message>
+    <message>
+        <source>No plan goes below this</source>
+        <translation>Kein Plan geht darunter</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::FitWorker</name>
@@ -3105,10 +3133,6 @@ Apache License 2.0. Verwendet Qt %1 (LGPL) und cmark-gfm (BSD).</translation>
         <translation>&amp;Kleine emulierte GPU ausprobieren</translation>
     </message>
     <message>
-        <source>16 MiB of GPU memory: the demo model does not fit, and experts come and go</source>
-        <translation>16 MiB GPU-Speicher: Das Demomodell passt nicht hinein, Experten kommen und gehen</translation>
-    </message>
-    <message>
         <source>Where the model runs. Found here: %1</source>
         <translation>Wo das Modell läuft. Hier gefunden: %1</translation>
     </message>
@@ -3147,6 +3171,18 @@ Apache License 2.0. Verwendet Qt %1 (LGPL) und cmark-gfm (BSD).</translation>
     <message>
         <source>&amp;Hardware</source>
         <translation>&amp;Hardware</translation>
+    </message>
+    <message>
+        <source>24 MiB of GPU memory: the demo model does not fit, and experts come and go</source>
+        <translation>24 MiB GPU-Speicher: Das Demomodell passt nicht hinein, Experten kommen und gehen</translation>
+    </message>
+    <message>
+        <source>Runs on %1: its times are accounted, not measured.</source>
+        <translation>Läuft auf %1: Die Zeiten sind berechnet, nicht gemessen.</translation>
+    </message>
+    <message>
+        <source>Runs on %1. Found here: %2.</source>
+        <translation>Läuft auf %1. Gefunden: %2.</translation>
     </message>
 </context>
 <context>
@@ -4005,12 +4041,12 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
         <translation>Budget</translation>
     </message>
     <message>
-        <source>%1 with %2 of VRAM: 1 GB more would change nothing (forecast).</source>
-        <translation>%1 mit %2 VRAM: 1 GB mehr würde nichts ändern (Prognose).</translation>
+        <source>%1 with %2 of VRAM: 1 GiB more would change nothing (forecast).</source>
+        <translation>%1 mit %2 VRAM: 1 GiB mehr würde nichts ändern (Prognose).</translation>
     </message>
     <message>
-        <source>%1 with %2 of VRAM: 1 GB more would bring %3 tokens/s, from %4 to %5 (forecast).</source>
-        <translation>%1 mit %2 VRAM: 1 GB mehr brächte %3 Tokens/s, von %4 auf %5 (Prognose).</translation>
+        <source>%1 with %2 of VRAM: 1 GiB more would bring %3 tokens/s, from %4 to %5 (forecast).</source>
+        <translation>%1 mit %2 VRAM: 1 GiB mehr brächte %3 Token/s, von %4 auf %5 (Prognose).</translation>
     </message>
 </context>
 </TS>

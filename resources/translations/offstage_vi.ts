@@ -4,22 +4,6 @@
 <context>
     <name>Axis</name>
     <message>
-        <source>TB</source>
-        <translation>TB</translation>
-    </message>
-    <message>
-        <source>GB</source>
-        <translation>GB</translation>
-    </message>
-    <message>
-        <source>MB</source>
-        <translation>MB</translation>
-    </message>
-    <message>
-        <source>kB</source>
-        <translation>kB</translation>
-    </message>
-    <message>
         <source>B</source>
         <translation>B</translation>
     </message>
@@ -43,6 +27,22 @@
         <source>%1 (%2)</source>
         <comment>what an axis measures, and its unit</comment>
         <translation>%1 (%2)</translation>
+    </message>
+    <message>
+        <source>TiB</source>
+        <translation>TiB</translation>
+    </message>
+    <message>
+        <source>GiB</source>
+        <translation>GiB</translation>
+    </message>
+    <message>
+        <source>MiB</source>
+        <translation>MiB</translation>
+    </message>
+    <message>
+        <source>KiB</source>
+        <translation>KiB</translation>
     </message>
 </context>
 <context>
@@ -338,6 +338,10 @@
     <message>
         <source>other programs</source>
         <translation>chương trình khác</translation>
+    </message>
+    <message>
+        <source>%1, budget</source>
+        <translation>%1, hạn mức</translation>
     </message>
 </context>
 <context>
@@ -968,6 +972,14 @@
     <message>
         <source> %</source>
         <translation> %</translation>
+    </message>
+    <message>
+        <source>Floor of quality</source>
+        <translation>Mức chất lượng tối thiểu</translation>
+    </message>
+    <message>
+        <source>No plan goes below this</source>
+        <translation>Không phương án nào xuống dưới mức này</translation>
     </message>
 </context>
 <context>
@@ -1980,6 +1992,14 @@ Outlines are what was predicted. Wheel or + and - zoom, a click says why.</sourc
         <source>Open a model</source>
         <translation>Mở một mô hình</translation>
     </message>
+    <message>
+        <source>Try a small emulated GPU</source>
+        <translation>Thử một GPU giả lập nhỏ</translation>
+    </message>
+    <message>
+        <source>Opens the model again on an emulated GPU whose memory is too small for it</source>
+        <translation>Mở lại mô hình trên một GPU giả lập có bộ nhớ quá nhỏ cho nó</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::EngineWorker</name>
@@ -2600,6 +2620,14 @@ Outlines are what was predicted. Wheel or + and - zoom, a click says why.</sourc
         <source>Choose this</source>
         <translation>Chọn phương án này</translation>
     </message>
+    <message>
+        <source>Floor of quality</source>
+        <translation>Mức chất lượng tối thiểu</translation>
+    </message>
+    <message>
+        <source>No plan goes below this</source>
+        <translation>Không phương án nào xuống dưới mức này</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::FitWorker</name>
@@ -3100,10 +3128,6 @@ Giấy phép Apache 2.0. Dùng Qt %1 (LGPL) và cmark-gfm (BSD).</translation>
         <translation>&amp;Thử một GPU giả lập nhỏ</translation>
     </message>
     <message>
-        <source>16 MiB of GPU memory: the demo model does not fit, and experts come and go</source>
-        <translation>16 MiB bộ nhớ GPU: mô hình minh họa không vừa, các chuyên gia phải ra vào</translation>
-    </message>
-    <message>
         <source>Where the model runs. Found here: %1</source>
         <translation>Nơi chạy mô hình. Tìm thấy ở đây: %1</translation>
     </message>
@@ -3142,6 +3166,18 @@ Giấy phép Apache 2.0. Dùng Qt %1 (LGPL) và cmark-gfm (BSD).</translation>
     <message>
         <source>&amp;Hardware</source>
         <translation>&amp;Phần cứng</translation>
+    </message>
+    <message>
+        <source>24 MiB of GPU memory: the demo model does not fit, and experts come and go</source>
+        <translation>24 MiB bộ nhớ GPU: mô hình mẫu không vừa, các chuyên gia đến rồi đi</translation>
+    </message>
+    <message>
+        <source>Runs on %1: its times are accounted, not measured.</source>
+        <translation>Chạy trên %1: thời gian được tính ra, không phải đo.</translation>
+    </message>
+    <message>
+        <source>Runs on %1. Found here: %2.</source>
+        <translation>Chạy trên %1. Tìm thấy ở đây: %2.</translation>
     </message>
 </context>
 <context>
@@ -4000,12 +4036,12 @@ Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồn
         <translation>hạn mức</translation>
     </message>
     <message>
-        <source>%1 with %2 of VRAM: 1 GB more would change nothing (forecast).</source>
-        <translation>%1 với VRAM %2: thêm 1 GB sẽ không thay đổi gì (dự báo).</translation>
+        <source>%1 with %2 of VRAM: 1 GiB more would change nothing (forecast).</source>
+        <translation>%1 với %2 VRAM: thêm 1 GiB sẽ không thay đổi gì (dự báo).</translation>
     </message>
     <message>
-        <source>%1 with %2 of VRAM: 1 GB more would bring %3 tokens/s, from %4 to %5 (forecast).</source>
-        <translation>%1 với VRAM %2: thêm 1 GB sẽ tăng %3 token/s, từ %4 lên %5 (dự báo).</translation>
+        <source>%1 with %2 of VRAM: 1 GiB more would bring %3 tokens/s, from %4 to %5 (forecast).</source>
+        <translation>%1 với %2 VRAM: thêm 1 GiB sẽ cho thêm %3 token/s, từ %4 lên %5 (dự báo).</translation>
     </message>
 </context>
 </TS>

@@ -1,0 +1,111 @@
+// The catalogues are whole: every text has its translation, with the places for figures and the lines of the source.
+// And the window speaks them.
+
+#include <QDockWidget>
+#include <QFile>
+#include <QRegularExpression>
+#include <QXmlStreamReader>
+
+#include "tests/ui/window_fixture.h"
+#include "ui/language.h"
+
+using namespace offstage::test;
+using namespace offstage::ui;
+
+namespace {
+
+struct Entry {
+    QString source;
+    QStringList translations;
+    bool finished = true;
+};
+
+QList<Entry> entriesOf(const QString& language) {
+    QFile file(QStringLiteral(OFFSTAGE_SOURCE_DIR "/resources/translations/offstage_%1.ts").arg(language));
+    if (!file.open(QIODevice::ReadOnly)) {
+        return {};
+    }
+    QXmlStreamReader xml(&file);
+    QList<Entry> entries;
+    while (!xml.atEnd()) {
+        xml.readNext();
+        if (!xml.isStartElement()) {
+            continue;
+        }
+        if (xml.name() == QStringLiteral("source")) {
+            entries.append(Entry{xml.readElementText(), {}, true});
+        } else if (xml.name() == QStringLiteral("translation") && !entries.isEmpty()) {
+            const QString type = xml.attributes().value(QStringLiteral("type")).toString();
+            entries.last().finished = type.isEmpty();
+            while (xml.readNext() != QXmlStreamReader::EndElement || xml.name() != QStringLiteral("translation")) {
+                if (xml.isCharacters() && !xml.isWhitespace()) {
+                    entries.last().translations.append(xml.text().toString());
+                }
+                if (xml.atEnd()) {
+                    break;
+                }
+            }
+        }
+    }
+    return entries;
+}
+
+QStringList placesIn(const QString& text) {
+    static const QRegularExpression place(QStringLiteral("%(L?[0-9]|n)"));
+    QStringList places;
+    for (auto match = place.globalMatch(text); match.hasNext();) {
+        places.append(match.next().captured());
+    }
+    places.sort();
+    return places;
+}
+
+}  // namespace
+
+class TestTranslations : public QObject {
+    Q_OBJECT
+
+  private Q_SLOTS:
+    void catalogue_isWhole_data() {
+        QTest::addColumn<QString>("language");
+        for (const Language& language : languages().mid(1)) {
+            QTest::newRow(qPrintable(language.code)) << language.code;
+        }
+    }
+    void catalogue_isWhole() {
+        QFETCH(QString, language);
+        const QList<Entry> entries = entriesOf(language);
+        QVERIFY(entries.size() > 500);
+        for (const Entry& entry : entries) {
+            QVERIFY2(entry.finished && !entry.translations.isEmpty(), qPrintable(entry.source));
+            for (const QString& translation : entry.translations) {
+                QVERIFY2(placesIn(translation) == placesIn(entry.source) ||
+                             placesIn(entry.source).contains(QStringLiteral("%n")),
+                         qPrintable(entry.source + QStringLiteral(" -> ") + translation));
+                QCOMPARE(translation.count(u'\n'), entry.source.count(u'\n'));
+            }
+        }
+    }
+
+    void choice_isNamed_thenKept_thenTheSystems() {
+        QSettings().remove(QStringLiteral("language"));
+        QCOMPARE(chosenLanguage(QStringLiteral("de_AT")), QStringLiteral("de"));
+        QCOMPARE(chosenLanguage(QStringLiteral("fr")), QStringLiteral("en"));
+        QSettings().setValue(QStringLiteral("language"), QStringLiteral("vi"));
+        QCOMPARE(chosenLanguage({}), QStringLiteral("vi"));
+        QCOMPARE(chosenLanguage(QStringLiteral("de")), QStringLiteral("de"));
+        QSettings().remove(QStringLiteral("language"));
+    }
+
+    // Last: a language stays for the rest of the program.
+    void window_speaksGerman() {
+        speak(*qApp, QStringLiteral("de"));
+        WindowFixture f;
+        QVERIFY(f.window->dock(QStringLiteral("experts")) != nullptr);
+        QCOMPARE(f.window->dock(QStringLiteral("experts"))->windowTitle(), QStringLiteral("Experten"));
+        QLocale::setDefault(QLocale::c());
+    }
+};
+
+OFFSTAGE_UI_TEST_MAIN(TestTranslations)
+#include "tst_translations.moc"
