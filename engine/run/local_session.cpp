@@ -566,10 +566,12 @@ bool LocalSession::between_steps() {
         orders.swap(orders_);
     }
     for (const Order& order : orders) order(*replanner_);
-    if (orders.empty() && !replanner_->moving()) return false;
-    replanner_->between_steps(tokens_made_);
+    const bool any = !orders.empty() || replanner_->moving();
+    if (any) replanner_->between_steps(tokens_made_);
+    // Also where the plan came into force outside of here, between two answers.
     const std::int64_t context = replanner_->in_force().context;
     if (context != cache_.capacity() && context >= cache_.size()) cache_.set_capacity(context);
+    if (!any) return false;
     const std::lock_guard lock(orders_mutex_);
     reports_.assign(replanner_->reports().begin(), replanner_->reports().end());
     return true;

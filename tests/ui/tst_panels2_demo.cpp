@@ -58,6 +58,7 @@ class TestPanels2Demo : public QObject {
         request.device = device;
         request.vram_bytes = vram;
         request.context = 512;
+        request.n_threads = 1;  // a pool of threads waits for the slowest, and tests run side by side
         request.cache_directory = request.quant_cache_directory = m_cache.path().toStdString();
         return request;
     }
