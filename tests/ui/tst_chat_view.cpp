@@ -233,9 +233,12 @@ class TestChatView : public QObject {
                 return s.model.messages()[static_cast<int>(random() % static_cast<unsigned>(n))].id;
             };
             switch (random() % 6) {
-                case 0:
-                    s.model.append(conversation(2)[static_cast<int>(random() % 2)]);
+                case 0: {
+                    Message added = conversation(2)[static_cast<int>(random() % 2)];
+                    added.id = 0;  // a new one
+                    s.model.append(added);
                     break;
+                }
                 case 1:
                     if (n > 20) {
                         s.model.remove(id());
