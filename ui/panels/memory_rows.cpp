@@ -17,6 +17,8 @@ struct Memory {
 // together in practice (the master's and those of quantized experts) keep apart.
 enum Category { Dense, KvCache, Staging, Workspace, Others, Spare, FirstFormat };
 
+constexpr quint64 kWorthShowing = 16;  // less than this part of a memory could not be seen beside the rest
+
 }  // namespace
 
 StackedBar::Row memoryRow(const QString& name, const engine::MemoryLedger& ledger) {
@@ -24,6 +26,13 @@ StackedBar::Row memoryRow(const QString& name, const engine::MemoryLedger& ledge
     row.name = name;
     row.total = static_cast<double>(ledger.total);
     row.budget = static_cast<double>(ledger.budget);
+    const quint64 taken = ledger.used() > 0 ? ledger.used() : ledger.budget;
+    const bool onlyPart = taken > 0 && taken < ledger.total / kWorthShowing;
+    if (onlyPart) {
+        const bool smallBudget = ledger.budget > 0 && ledger.budget < ledger.total / kWorthShowing;
+        row.name = Memory::tr("%1, of %2").arg(name, bytesText(ledger.total));
+        row.total = row.budget = smallBudget ? static_cast<double>(ledger.budget) : 0;
+    }
     const auto add = [&](const QString& part, quint64 bytes, int category) {
         if (bytes > 0) {
             row.parts.push_back({part, static_cast<double>(bytes), category});
@@ -38,7 +47,9 @@ StackedBar::Row memoryRow(const QString& name, const engine::MemoryLedger& ledge
     add(Memory::tr("KV cache"), ledger.kv_cache, KvCache);
     add(Memory::tr("staging"), ledger.staging, Staging);
     add(Memory::tr("workspace"), ledger.workspace, Workspace);
-    add(Memory::tr("other programs"), ledger.others, Others);
+    if (!onlyPart) {
+        add(Memory::tr("other programs"), ledger.others, Others);
+    }
     return row;
 }
 
