@@ -37,7 +37,7 @@ class DeviceChoices : public QObject {
 
     // A small one, so that the demo model does not fit: what "Try an emulated GPU" takes.
     static QString demonstrationDevice() { return QStringLiteral("emulated:rtx-3060-desktop"); }
-    static constexpr quint64 kDemonstrationVram = quint64{16} << 20;
+    static constexpr quint64 kDemonstrationVram = quint64{24} << 20;
 
   Q_SIGNALS:
     void changed();

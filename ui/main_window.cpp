@@ -15,13 +15,19 @@
 #include <QPlainTextEdit>
 #include <QSettings>
 #include <QStatusBar>
+#include <QTimer>
 #include <QUrl>
 
 #include "ui/chat/chat_page.h"
 #include "ui/chat/conversation_view.h"
+#include "ui/chat/empty_state.h"
 #include "ui/chat/input_bar.h"
 #include "ui/format.h"
+#include "ui/history/conversation_list.h"
 #include "ui/icons.h"
+#include "ui/load/open_model_dialog.h"
+#include "ui/panels/benchmark_export.h"
+#include "ui/panels/benchmark_panel.h"
 #include "ui/panels/experts_panel.h"
 #include "ui/settings/sampling_panel.h"
 #include "ui/status_line.h"
@@ -58,6 +64,7 @@ MainWindow::MainWindow(SessionFactory factory, const Options& options, QWidget* 
 
     connect(m_page, &ChatPage::openRequested, this, &MainWindow::chooseModel);
     connect(m_page, &ChatPage::actionChosen, this, &MainWindow::handle);
+    connect(&m_page->emptyState(), &EmptyState::emulatedRequested, this, &MainWindow::tryEmulatedGpu);
     connect(&m_engine, &EngineController::stateChanged, this, &MainWindow::refreshState);
     connect(&m_engine, &EngineController::loadFailed, this, &MainWindow::onLoadFailed);
     connect(&m_engine, &EngineController::modelLoaded, this, [this](const engine::ModelSummary& model) {
@@ -74,7 +81,7 @@ MainWindow::MainWindow(SessionFactory factory, const Options& options, QWidget* 
     setTheme(options.theme.value_or(themeFromName(settings.value(QStringLiteral("theme")).toString())));
     resize(1280, 800);
     restoreGeometry(settings.value(QStringLiteral("window/geometry")).toByteArray());
-    restoreState(settings.value(QStringLiteral("window/state")).toByteArray());
+    m_hasLayout = restoreState(settings.value(QStringLiteral("window/state")).toByteArray());
     refreshRecent();
     refreshState();
     m_page->input().setFocus();
@@ -108,11 +115,38 @@ void MainWindow::connectConversation() {
         m_page->view().underlineTokens(message, source);
     });
 
+    connect(&view, &ConversationView::tokenTimelineRequested, this, [this] { showPanel(QStringLiteral("dispatch")); });
+
+    connect(m_list, &ConversationList::newRequested, this, &MainWindow::newConversation);
+    connect(m_list, &ConversationList::opened, this, [this] { m_page->input().setFocus(); });
+    connect(&m_chat, &ChatController::currentChanged, this, &MainWindow::showConversation);
+    connect(&m_page->input().edit(), &QPlainTextEdit::textChanged, this,
+            [this] { m_chat.setDraft(m_page->input().edit().toPlainText()); });
     connect(m_sampling, &SamplingPanel::samplingChanged, &m_chat, &ChatController::setSampling);
+    connect(m_sampling, &SamplingPanel::systemPromptChanged, &m_chat, &ChatController::setSystemPrompt);
     m_chat.setSampling(m_sampling->sampling());
+    m_chat.setSystemPrompt(m_sampling->systemPrompt());
+    connect(m_benchmark, &BenchmarkPanel::picturesRequested, this, [this](const QString& folder) {
+        QString problem;
+        savePanelPictures(m_docks, folder, &problem);
+        statusBar()->showMessage(problem.isEmpty() ? tr("A picture of each panel is in %1.").arg(folder) : problem,
+                                 8000);
+    });
+    m_log.follow(m_engine);
     connect(&m_history, &History::noticed, &m_chat, &ChatController::reportProblem);
     for (const Problem& notice : m_history.notices()) {
         m_chat.reportProblem(notice);
+    }
+}
+
+// Another conversation: its settings and its draft take their places.
+void MainWindow::showConversation() {
+    m_sampling->setSampling(m_chat.sampling());
+    m_sampling->setSystemPrompt(m_chat.systemPrompt());
+    const QString draft = m_chat.draft();
+    if (m_page->input().edit().toPlainText() != draft) {
+        const QSignalBlocker quiet(&m_page->input().edit());
+        m_page->input().edit().setPlainText(draft);
     }
 }
 
@@ -199,7 +233,6 @@ void MainWindow::closeEvent(QCloseEvent* event) {
     settings.setValue(QStringLiteral("window/state"), saveState());
     // Gone for the person at once; the engine obeys the stop within a layer's time.
     hide();
-    m_chat.setDraft(m_page->input().edit().toPlainText());
     m_engine.shutdown();
     m_history.close();
     event->accept();
@@ -241,6 +274,14 @@ void MainWindow::dropEvent(QDropEvent* event) {
 void MainWindow::resizeEvent(QResizeEvent* event) {
     QMainWindow::resizeEvent(event);
     m_dropHint->setGeometry(rect());
+}
+
+void MainWindow::showEvent(QShowEvent* event) {
+    QMainWindow::showEvent(event);
+    if (!m_hasLayout) {
+        m_hasLayout = true;
+        QTimer::singleShot(0, this, &MainWindow::resizePanels);
+    }
 }
 
 void MainWindow::changeEvent(QEvent* event) {

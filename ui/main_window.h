@@ -8,6 +8,7 @@
 #include "ui/device_choice.h"
 #include "ui/engine_controller.h"
 #include "ui/history/history.h"
+#include "ui/panels/event_log.h"
 #include "ui/panels/selection.h"
 #include "ui/panels/token_log.h"
 #include "ui/recent_models.h"
@@ -18,7 +19,9 @@ class QToolButton;
 
 namespace offstage::ui {
 
+class BenchmarkPanel;
 class BudgetPanel;
+class ConversationList;
 class ChatPage;
 class CommandPalette;
 class DropHint;
@@ -61,6 +64,10 @@ class MainWindow : public QMainWindow {
     ChatPage& page() const { return *m_page; }
     // "experts", "budget", "sampling" ...; nullptr: no such panel.
     QDockWidget* dock(const QString& name) const;
+    void showPanel(const QString& name);
+    BenchmarkPanel& benchmarkPanel() const { return *m_benchmark; }
+    ConversationList& conversationList() const { return *m_list; }
+    EventLog& log() { return m_log; }
     BudgetPanel& budgetPanel() const { return *m_budget; }
     ExpertsPanel& expertsPanel() const { return *m_experts; }
     SamplingPanel& samplingPanel() const { return *m_sampling; }
@@ -70,6 +77,7 @@ class MainWindow : public QMainWindow {
   public Q_SLOTS:
     void newConversation();
     void chooseModel();
+    void openWithOptions();
     void resetLayout();
 
   protected:
@@ -79,6 +87,7 @@ class MainWindow : public QMainWindow {
     void dropEvent(QDropEvent* event) override;
     void resizeEvent(QResizeEvent* event) override;
     void changeEvent(QEvent* event) override;
+    void showEvent(QShowEvent* event) override;
 
   private:
     struct Actions {
@@ -88,12 +97,15 @@ class MainWindow : public QMainWindow {
         QAction* copy = nullptr;
         QAction* copyConversation = nullptr;
         QAction* palette = nullptr;
+        QAction* openWithOptions = nullptr;
+        QAction* find = nullptr;
     };
 
     void createActions();
     void createMenus();
     void createToolBar();
     void createDocks();
+    void resizePanels();
     QDockWidget* addDock(const QString& name, const QString& title, const QString& tip, QWidget* panel,
                          const QString& icon = {});
     static QString iconOf(const QDockWidget& dock);
@@ -102,6 +114,8 @@ class MainWindow : public QMainWindow {
     void refreshState();
     void refreshRecent();
     void connectConversation();
+    void open(const engine::LoadRequest& request);
+    void showConversation();
     void createHardwareMenu();
     void refreshHardwareMenu();
     void refreshHardware();
@@ -122,7 +136,11 @@ class MainWindow : public QMainWindow {
     SamplingPanel* m_sampling = nullptr;
     StatusLine* m_status = nullptr;
     BudgetPanel* m_budget = nullptr;
+    BenchmarkPanel* m_benchmark = nullptr;
+    ConversationList* m_list = nullptr;
+    EventLog m_log;
     QList<QDockWidget*> m_docks;  // in the menu's order
+    bool m_hasLayout = false;     // the person's own, or ours has been given its sizes
     QMenu* m_recentMenu = nullptr;
     QLabel* m_modelLabel = nullptr;
     QToolButton* m_hardware = nullptr;

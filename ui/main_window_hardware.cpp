@@ -5,7 +5,10 @@
 #include <QSettings>
 #include <QToolButton>
 
+#include "ui/chat/chat_page.h"
+#include "ui/chat/empty_state.h"
 #include "ui/format.h"
+#include "ui/load/open_model_dialog.h"
 #include "ui/main_window.h"
 
 namespace offstage::ui {
@@ -21,14 +24,36 @@ void MainWindow::openModel(const QString& model) {
         m_previousModel = m_openedModel;
         m_openedModel.clear();
     }
-    m_loadingModel = model;
     engine::LoadRequest request;
     request.model = model.toStdString();
     request.device = m_device.toStdString();
     request.vram_bytes = m_vramBytes;
-    request.paced = m_device.startsWith(QStringLiteral("emulated:"));
-    m_engine.openModel(request);
+    open(request);
+}
+
+void MainWindow::open(const engine::LoadRequest& request) {
+    m_loadingModel = QString::fromStdString(request.model);
+    engine::LoadRequest paced = request;
+    paced.paced = request.device.starts_with("emulated:");
+    m_engine.openModel(paced);
     refreshHardware();
+}
+
+void MainWindow::openWithOptions() {
+    auto* dialog = new OpenModelDialog(m_engine, this);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->setModel(m_openedModel);
+    connect(dialog, &QDialog::accepted, this, [this, dialog] {
+        const engine::LoadRequest request = dialog->request();
+        m_device = QString::fromStdString(request.device);
+        m_vramBytes = request.vram_bytes;
+        if (!m_openedModel.isEmpty()) {
+            m_previousModel = m_openedModel;
+            m_openedModel.clear();
+        }
+        open(request);
+    });
+    dialog->open();
 }
 
 void MainWindow::useDevice(const QString& device, quint64 vramBytes) {
@@ -94,7 +119,7 @@ void MainWindow::refreshHardwareMenu() {
         add(*emulated, choice);
     }
     m_hardwareMenu->addAction(tr("&Try a small emulated GPU"), this, &MainWindow::tryEmulatedGpu)
-        ->setToolTip(tr("16 MiB of GPU memory: the demo model does not fit, and experts come and go"));
+        ->setToolTip(tr("24 MiB of GPU memory: the demo model does not fit, and experts come and go"));
 }
 
 void MainWindow::refreshHardware() {
@@ -108,6 +133,11 @@ void MainWindow::refreshHardware() {
         text = m_device;
     }
     m_hardware->setText(text);
+    // A person without a GPU sees at once what was found, and how to see a GPU at work all the same.
+    const bool emulated = m_device.startsWith(QStringLiteral("emulated:"));
+    m_page->emptyState().setHardware(emulated ? tr("Runs on %1: its times are accounted, not measured.").arg(text)
+                                              : tr("Runs on %1. Found here: %2.").arg(text, m_devices.found()),
+                                     m_devices.looked() && !m_devices.hasGpu() && !emulated);
     m_hardware->setToolTip(tr("Where the model runs. Found here: %1").arg(m_devices.found()));
     for (QAction* action : m_hardwareMenu->findChildren<QAction*>()) {
         if (action->isCheckable()) {

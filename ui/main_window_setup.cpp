@@ -34,6 +34,9 @@ void MainWindow::createActions() {
     };
     m_actions.newConversation = action(tr("&New conversation"), QKeySequence::New, [this] { newConversation(); });
     m_actions.open = action(tr("&Open model…"), QKeySequence::Open, [this] { chooseModel(); });
+    m_actions.openWithOptions =
+        action(tr("Open with o&ptions…"), QKeySequence(tr("Ctrl+Shift+O")), [this] { openWithOptions(); });
+    m_actions.find = action(tr("&Find in this conversation…"), QKeySequence::Find, [this] { m_page->find(); });
     m_actions.stop = action(tr("&Stop"), QKeySequence(Qt::Key_Escape), [this] { m_chat.stop(); });
     m_actions.stop->setToolTip(tr("Stop the answer (Esc)"));
     connect(&m_chat, &ChatController::waitingChanged, this, &MainWindow::refreshState);
@@ -54,6 +57,7 @@ void MainWindow::createMenus() {
     QMenu* file = menuBar()->addMenu(tr("&File"));
     file->addAction(m_actions.newConversation);
     file->addAction(m_actions.open);
+    file->addAction(m_actions.openWithOptions);
     m_recentMenu = file->addMenu(tr("&Recent models"));
     m_recentMenu->setToolTipsVisible(true);
     // Asked anew each time: a disk may have come or gone.
@@ -67,6 +71,7 @@ void MainWindow::createMenus() {
     QMenu* edit = menuBar()->addMenu(tr("&Edit"));
     edit->addAction(m_actions.copy);
     edit->addAction(m_actions.copyConversation);
+    edit->addAction(m_actions.find);
     edit->addSeparator();
     edit->addAction(m_actions.stop);
 

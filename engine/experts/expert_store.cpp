@@ -58,7 +58,12 @@ ExpertStore::ExpertStore(const ModelConfig& config, ExpertSource& source, const 
         }
         staging_.reset(std::move(memory), largest, options.n_speculative);
     }
-    fill(plan);
+    try {
+        fill(plan);
+    } catch (...) {
+        wait_for_device();  // it may still read what is given back now
+        throw;
+    }
     if (!device.shares_host_memory() && pinned_bytes() < ram_.bytes()) {
         notes_.push_back("Only " + format_bytes(pinned_bytes()) + " of " + format_bytes(ram_.bytes()) +
                          " of experts in RAM are page-locked; copies of the others to the GPU are slower.");
@@ -66,8 +71,11 @@ ExpertStore::ExpertStore(const ModelConfig& config, ExpertSource& source, const 
 }
 
 ExpertStore::~ExpertStore() {
-    if (device_ == nullptr) return;
-    // Nothing may still read or write what is given back.
+    if (device_ != nullptr) wait_for_device();
+}
+
+// Nothing may still read or write what is given back.
+void ExpertStore::wait_for_device() {
     device_->host_wait(device_->record(DeviceEvent::Queue::kCopy));
     device_->host_wait(device_->record(DeviceEvent::Queue::kCompute));
 }

@@ -192,6 +192,7 @@ class ExpertStore {
     }
     void pack(std::size_t index, kernels::WeightType format, std::byte* block);
     void fill(const Plan& plan);
+    void wait_for_device();
     bool put_on_device(std::size_t entry, const std::byte* block);
     void take_place(std::size_t staging_slot, SlotHeap::Slot staged, std::size_t admitted, std::size_t victim);
     void bring_home();

@@ -18,6 +18,7 @@ void Migrator::begin(const Plan& plan) {
     progress_ = {};
     problem_.clear();
     changes_ = 0;
+    no_room_ = false;
     may_upload_ = true;
     const bool shared = device_.shares_host_memory();
     // Exchanges on their way end first: what they leave is what is compared with the plan.
@@ -134,6 +135,9 @@ void Migrator::finish_ready() {
 }
 
 void Migrator::pack_next() {
+    const auto waiting =
+        std::count_if(to_upload_.begin(), to_upload_.end(), [](const Task& task) { return task.packed; });
+    if (waiting >= kPackedAhead && !no_room_) return;
     while (!packing_.has_value() && !to_pack_.empty()) {
         Task task = to_pack_.back();
         to_pack_.pop_back();
@@ -176,6 +180,7 @@ void Migrator::upload_next(When when) {
             }
             uploading_ = task;
             may_upload_ = false;
+            no_room_ = false;
         } catch (const Error& error) {
             if (store_.settle()) {
                 to_upload_.insert(to_upload_.begin(), task);
@@ -194,6 +199,7 @@ void Migrator::upload_next(When when) {
                 to_upload_.insert(to_upload_.begin(), task);
                 continue;
             }
+            no_room_ = true;
             const bool waits = packing_.has_value() || !ready_.empty();
             const std::int64_t last_try = std::exchange(task.tried_at, changes_);
             if (last_try == changes_ && !waits && to_pack_.empty()) {

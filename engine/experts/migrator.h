@@ -53,6 +53,9 @@ class Migrator {
     void wait();
 
   private:
+    // Packed experts that wait for their turn on the way to the device, so that RAM holds no second copy of many.
+    static constexpr std::ptrdiff_t kPackedAhead = 2;
+
     struct Task {
         std::size_t expert = 0;
         kernels::WeightType format = kernels::WeightType::kBf16;
@@ -85,6 +88,7 @@ class Migrator {
     std::optional<Task> packing_, uploading_;
     std::vector<Task> ready_;  // wait for the end of a step
     bool may_upload_ = true;
+    bool no_room_ = false;  // for the last copy to the device that was tried: what is yet to be packed may make some
     std::int64_t changes_ = 0;  // counts everything that happened: nothing happening means being stuck
 };
 

@@ -210,7 +210,10 @@ void MoeLayer::submit_device(std::int64_t layer, const float* normalised, std::i
 }
 
 void MoeLayer::compute_copied(std::int64_t layer, std::size_t j, const float* normalised) {
-    if (n_started_ == j) refuse_copy(j);  // all before it have been computed, and yet there is no slot
+    if (n_started_ == j) {  // all before it have been computed, and yet there is no slot
+        refuse_copy(j);
+        ++n_started_;
+    }
     const Copied& copied = copied_[j];
     if (!copied.done.has_value()) return;  // refused: the CPU's now
     const Group& group = groups_[copied.group];
@@ -241,7 +244,11 @@ void MoeLayer::forget_unused(std::int64_t layer) {
 }
 
 void MoeLayer::start_copies(std::int64_t layer) {
-    while (n_started_ < copied_.size() && start_copy(layer, n_started_)) ++n_started_;
+    while (n_started_ < copied_.size()) {
+        const std::size_t j = n_started_;
+        if (!start_copy(layer, j)) return;
+        n_started_ = j + 1;  // refused ones count too
+    }
 }
 
 // False: every slot still waits to be computed with.
@@ -270,7 +277,6 @@ bool MoeLayer::start_copy(std::int64_t layer, std::size_t j) {
 }
 
 void MoeLayer::refuse_copy(std::size_t j) {
-    n_started_ = std::max(n_started_, j + 1);
     schedule_->assignments[copied_[j].group].way = Way::kCpu;
     host_groups_.push_back(copied_[j].group);
 }
@@ -384,6 +390,9 @@ void MoeLayer::copy_ahead(std::int64_t layer) {
     std::int64_t n_copied = 0;
     std::uint64_t largest = 0;
     for (const Assignment& a : schedule_->assignments) {
+        // Where the CPU takes a part, it already fills the time that the copies need; what would come ahead is decided
+        // before it is known what the CPU had better do.
+        if (a.way == Way::kCpu) return;
         if (a.way != Way::kCopy) continue;
         ++n_copied;
         largest = std::max(largest, experts_.expert_bytes(a.format));

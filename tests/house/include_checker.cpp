@@ -153,7 +153,8 @@ bool matches(const std::string& text, const char* pattern) {
 // What the window may know of the engine: the session façade and value types.
 constexpr const char* kEngineForUi =
     "engine/(run/session\\.h|run/sampler_settings\\.h|telemetry/[^/]+\\.h|error\\.h|text/chat_template\\.h"
-    "|model/indices\\.h|device/hardware\\.h)";
+    "|model/indices\\.h|device/hardware\\.h"
+    "|eval/cache_replay\\.h)";
 
 struct LibraryRule {
     const char* headers;     // which includes this is about

@@ -93,8 +93,8 @@ int main(int argc, char** argv) {
     sampling.sampler.seed = 11;
     window.chat().setSampling(sampling);
     ask(window, QStringLiteral("Tell me a story about a fox."));
+    ask(window, QStringLiteral("What is 47 + 38?"));
     ask(window, QStringLiteral("What is an expert?"));
-    ask(window, QStringLiteral("Show me a loop in Python."));
     if (wanted.isEmpty()) {
         saved = save(window, name(QStringLiteral("window"))) && saved;
     }

@@ -171,10 +171,11 @@ class TestChatView : public QObject {
         Shown s(conversation(30));
         s.bar().setValue(0);
         Shown::settle();
-        s.bar().setValue(s.bar().maximum());
+        s.view->scrollToEnd();
         Shown::settle();
-        s.view->messageWidget(20)->body().setFocus();
-        int last = s.view->messageWidget(20)->y();
+        QVERIFY(s.view->messageWidget(28));
+        s.view->messageWidget(28)->body().setFocus();
+        int last = s.view->messageWidget(28)->y() + s.bar().value();
         int moved = 0;
         for (int i = 0; i < 12 && s.view->isAncestorOf(QApplication::focusWidget()); ++i) {
             QTest::keyClick(QApplication::focusWidget(), Qt::Key_Tab);
@@ -187,7 +188,7 @@ class TestChatView : public QObject {
             last = y;
             ++moved;
         }
-        QVERIFY(moved >= 6);
+        QVERIFY(moved >= 4);
     }
 
     void selection_farAway_isKept() {
@@ -210,16 +211,17 @@ class TestChatView : public QObject {
         Shown::settle();
         const MessageId id = s.firstShown();
         const int top = s.topOf(id);
+        const int value = s.bar().value();
         const int maximum = s.bar().maximum();
         for (int i = 0; i < 40; ++i) {
             s.model.appendText(100, QStringLiteral("More text of the answer, a line of it.\n\n"));
         }
         QTRY_VERIFY(s.bar().maximum() > maximum + 200);
         QCOMPARE(s.topOf(id), top);
-        QCOMPARE(s.bar().value(), 300);
+        QCOMPARE(s.bar().value(), value);
         s.view->scrollToEnd();
         Shown::settle();
-        QTRY_VERIFY(s.view->messageWidget(100)->body().plainText().endsWith(QStringLiteral("a line of it.")));
+        QTRY_VERIFY(s.view->messageWidget(100)->body().plainText().trimmed().endsWith(QStringLiteral("a line of it.")));
     }
 
     void rows_changing_anyWay_areShownAsTheyAre() {
@@ -385,15 +387,29 @@ class TestChatView : public QObject {
         QCOMPARE(s.view->messageWidget(300)->grab().toImage(), plain);
     }
 
+    void closed_withTheFocusInside_endsQuietly() {
+        for (int i = 0; i < 3; ++i) {
+            Shown s(conversation(20));
+            s.view->messageWidget(20)->body().setFocus();
+            QVERIFY(s.view->isAncestorOf(QApplication::focusWidget()));
+            if (i == 1) {
+                s.model.reset(conversation(20));  // as many rows as before, and the focus in one that goes
+                Shown::settle();
+                QVERIFY(s.view->messageWidget(20));
+            }
+        }
+    }
+
     void wheel_overAMessage_scrollsTheConversation() {
         Shown s(conversation(100));
         const int before = s.bar().value();
         const QPointF at(400, 300);
         QWheelEvent wheel(at, s.view->viewport()->mapToGlobal(at), {}, {0, 120}, Qt::NoButton, Qt::NoModifier,
                           Qt::NoScrollPhase, false);
-        QApplication::sendEvent(
-            s.view->viewport()->childAt(at.toPoint()) ? s.view->viewport()->childAt(at.toPoint()) : s.view->viewport(),
-            &wheel);
+        // A message leaves it alone, so that it goes on to the viewport: Qt passes on only what a mouse has sent.
+        QApplication::sendEvent(&s.view->messageWidget(100)->body(), &wheel);
+        QVERIFY(!wheel.isAccepted());
+        QApplication::sendEvent(s.view->viewport(), &wheel);
         QVERIFY(s.bar().value() < before);
     }
 };

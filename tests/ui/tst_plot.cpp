@@ -56,11 +56,11 @@ class TestPlot : public QObject {
                  QStringList({QStringLiteral("0"), QStringLiteral("2"), QStringLiteral("4"), QStringLiteral("6"),
                               QStringLiteral("8"), QStringLiteral("10")}));
         QCOMPARE(
-            labelsOf(Axis({{}, Unit::Bytes}, 0, 1.5e9, 0, 100), 4),
+            labelsOf(Axis({{}, Unit::Bytes}, 0, 1.5 * 1024 * 1024 * 1024, 0, 100), 4),
             QStringList({QStringLiteral("0.0"), QStringLiteral("0.5"), QStringLiteral("1.0"), QStringLiteral("1.5")}));
         QCOMPARE(labelsOf(Axis({{}, Unit::Count}, 0, 2, 0, 100), 10),
                  QStringList({QStringLiteral("0"), QStringLiteral("1"), QStringLiteral("2")}));
-        QCOMPARE(Axis({QStringLiteral("copied"), Unit::Bytes}, 0, 2e9, 0, 1).caption(), QStringLiteral("copied (GB)"));
+        QCOMPARE(Axis({QStringLiteral("copied"), Unit::Bytes}, 0, 2e9, 0, 1).caption(), QStringLiteral("copied (GiB)"));
         // Zoomed to microseconds far from the origin, neighbours still differ.
         const QStringList deep = labelsOf(Axis({{}, Unit::Microseconds}, 1'234'567, 1'234'571, 0, 100), 5);
         QVERIFY(deep.size() >= 4);

@@ -63,11 +63,6 @@ ChatPage::ChatPage(EngineController& engine, ConversationModel& conversation, Ch
         connect(&m_conversation, signal, this, &ChatPage::refresh);
     }
     connect(&m_conversation, &QAbstractItemModel::modelReset, this, &ChatPage::refresh);
-    auto* findAction = new QAction(tr("&Find in this conversation"), this);
-    findAction->setShortcut(QKeySequence::Find);
-    findAction->setShortcutContext(Qt::WindowShortcut);
-    connect(findAction, &QAction::triggered, this, &ChatPage::find);
-    addAction(findAction);
     refresh();
     refreshEmptyState();
 }

@@ -27,6 +27,7 @@ class ChatPage : public QWidget {
     InputBar& input() const { return *m_input; }
     ConversationView& view() const { return *m_view; }
     FindBar& findBar() const { return *m_findBar; }
+    EmptyState& emptyState() const { return *m_empty; }
     LoadBanner& banner() const { return *m_banner; }
 
   public Q_SLOTS:

@@ -77,6 +77,11 @@ ConversationView::ConversationView(ConversationModel& model, QWidget* parent)
     rebuild();
 }
 
+ConversationView::~ConversationView() {
+    // The base closes the window, which moves the focus: by then the rows are gone.
+    disconnect(qApp, nullptr, this, nullptr);
+}
+
 MessageWidget* ConversationView::messageWidget(MessageId id) const {
     const int row = m_model.rowOf(id);
     return row < 0 || row >= m_rows.size() ? nullptr : qobject_cast<MessageWidget*>(m_rows[row].widget);
@@ -100,10 +105,11 @@ int ConversationView::documentCount() const {
 // ---- Rows
 
 void ConversationView::rebuild() {
-    for (Row& row : m_rows) {
+    // Hiding a widget may move the focus, and with it everything here: the rows are out of sight before.
+    QList<Row> before = std::exchange(m_rows, {});
+    for (Row& row : before) {
         release(row);
     }
-    m_rows.clear();
     m_unshown.clear();
     m_changed.clear();
     m_tokens.clear();
@@ -130,10 +136,9 @@ void ConversationView::removeRows(int first, int last) {
 }
 
 void ConversationView::release(Row& row) {
-    if (row.widget) {
-        row.widget->hide();
-        row.widget->deleteLater();  // the click that led here may come from inside it
-        row.widget = nullptr;
+    if (QWidget* widget = std::exchange(row.widget, nullptr)) {
+        widget->hide();
+        widget->deleteLater();  // the click that led here may come from inside it
     }
 }
 

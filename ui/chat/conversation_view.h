@@ -32,6 +32,7 @@ class ConversationView : public QAbstractScrollArea {
     using SourceRanges = QList<QPair<int, int>>;
 
     explicit ConversationView(ConversationModel& model, QWidget* parent = nullptr);
+    ~ConversationView() override;
 
     bool followsEnd() const { return m_follow; }
     MessageWidget* messageWidget(MessageId id) const;  // null: far from the viewport, or no such text

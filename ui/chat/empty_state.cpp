@@ -82,7 +82,9 @@ EmptyState::EmptyState(QWidget* parent)
       m_heading(new QLabel),
       m_explanation(new QLabel),
       m_open(nullptr),
-      m_chips(new QWidget) {
+      m_chips(new QWidget),
+      m_hardware(new QLabel),
+      m_emulated(nullptr) {
     setBackgroundRole(QPalette::Base);
     setAutoFillBackground(true);
     m_logo->setPixmap(programIcon().pixmap(64, 64));
@@ -98,6 +100,14 @@ EmptyState::EmptyState(QWidget* parent)
     connect(open, &QPushButton::clicked, this, &EmptyState::openRequested);
     m_open = open;
 
+    m_hardware->setAlignment(Qt::AlignHCenter);
+    m_hardware->setTextFormat(Qt::PlainText);
+    m_hardware->setWordWrap(true);
+    auto* emulated = new QPushButton(tr("Try a small emulated GPU"));
+    emulated->setToolTip(tr("Opens the model again on an emulated GPU whose memory is too small for it"));
+    connect(emulated, &QPushButton::clicked, this, &EmptyState::emulatedRequested);
+    m_emulated = emulated;
+
     auto* column = new QVBoxLayout;
     column->setSpacing(10);
     column->addStretch(3);
@@ -108,6 +118,9 @@ EmptyState::EmptyState(QWidget* parent)
     column->addWidget(m_open, 0, Qt::AlignHCenter);
     column->addSpacing(14);
     column->addWidget(m_chips);
+    column->addSpacing(10);
+    column->addWidget(m_hardware);
+    column->addWidget(m_emulated, 0, Qt::AlignHCenter);
     column->addStretch(4);
     new QGridLayout(m_chips);
     m_chips->layout()->setContentsMargins(0, 0, 0, 0);
@@ -123,6 +136,7 @@ EmptyState::EmptyState(QWidget* parent)
     row->addWidget(middle, 1000);
     row->addStretch(1);
     setOpenOffered(false);
+    setHardware({}, false);
     restyle();
 }
 
@@ -148,6 +162,16 @@ void EmptyState::setOpenOffered(bool offered) {
     m_open->setVisible(offered);
 }
 
+void EmptyState::setHardware(const QString& text, bool emulatedOffered) {
+    m_hardware->setText(text);
+    m_hardware->setVisible(!text.isEmpty());
+    m_emulated->setVisible(emulatedOffered);
+}
+
+QString EmptyState::hardware() const {
+    return m_hardware->text();
+}
+
 void EmptyState::changeEvent(QEvent* event) {
     QWidget::changeEvent(event);
     if (event->type() == QEvent::PaletteChange) {
@@ -161,6 +185,7 @@ void EmptyState::restyle() {
     large.setWeight(QFont::DemiBold);
     m_heading->setFont(large);
     m_explanation->setForegroundRole(QPalette::PlaceholderText);
+    m_hardware->setForegroundRole(QPalette::PlaceholderText);
 }
 
 }  // namespace offstage::ui

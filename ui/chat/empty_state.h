@@ -19,10 +19,14 @@ class EmptyState : public QWidget {
     void setHeading(const QString& heading, const QString& explanation);
     void setPrompts(const QList<SuggestedPrompt>& prompts);
     void setOpenOffered(bool offered);  // a button to open a model
+    // Where models run, and whether a GPU to try is offered.
+    void setHardware(const QString& text, bool emulatedOffered);
+    QString hardware() const;
 
   Q_SIGNALS:
     void promptChosen(const QString& prompt);
     void openRequested();
+    void emulatedRequested();
 
   protected:
     void changeEvent(QEvent* event) override;
@@ -35,6 +39,8 @@ class EmptyState : public QWidget {
     QLabel* m_explanation;
     QWidget* m_open;
     QWidget* m_chips;
+    QLabel* m_hardware;
+    QWidget* m_emulated;
 };
 
 }  // namespace offstage::ui

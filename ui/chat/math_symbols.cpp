@@ -210,8 +210,8 @@ constexpr Named kSymbols[] = {
     {"rbrack", u"]"},
     {"backslash", u"\\"},
     // Blanks
-    {"quad", u"  "},
-    {"qquad", u"  "},
+    {"quad", u"\u2003"},
+    {"qquad", u"\u2003\u2003"},
     {"enspace", u" "},
     {"space", u" "},
 };

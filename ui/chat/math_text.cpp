@@ -108,6 +108,23 @@ QString grouped(const QString& text) {
     return isAtom(text) || wrapped ? text : u'(' + text + u')';
 }
 
+// What stands under a root or below a fraction's bar binds tighter than a product: √(2π), not √2π.
+bool isSingle(QStringView text) {
+    const auto digit = [](QChar c) { return c.isDigit() || c == u'.'; };
+    if (std::all_of(text.begin(), text.end(), digit)) {
+        return true;
+    }
+    const qsizetype base = !text.isEmpty() && text.front().isHighSurrogate() ? 2 : 1;
+    const QStringView rest = text.mid(std::min(base, text.size()));
+    return std::all_of(rest.begin(), rest.end(), [](QChar c) {
+        return c.isMark() || c == u'′' || c.category() == QChar::Number_Other || c.category() == QChar::Letter_Modifier;
+    });
+}
+
+QString tightlyGrouped(const QString& text) {
+    return isSingle(text) ? text : isAtom(text) ? u'(' + text + u')' : grouped(text);
+}
+
 QString raised(const QString& text, bool up) {
     QString out;
     for (const QChar c : text) {
@@ -206,7 +223,7 @@ QString TexReader::environment(const QString& environmentName) {
     // Rows come apart at the line feeds that sequence() has made of "\\".
     QStringList rows = body.split(u'\n', Qt::SkipEmptyParts);
     for (QString& row : rows) {
-        row = row.simplified();
+        row = row.trimmed();
     }
     static const QHash<QString, QStringList> kBrackets{
         {QStringLiteral("pmatrix"), {QStringLiteral("("), QStringLiteral(")")}},
@@ -253,7 +270,7 @@ QString TexReader::command(QString& out) {
     if (which == u"frac" || which == u"dfrac" || which == u"tfrac" || which == u"cfrac") {
         const QString above = argument();
         const QString below = argument();
-        return grouped(above) + u'/' + grouped(below);
+        return grouped(above) + u'/' + tightlyGrouped(below);
     }
     if (which == u"binom" || which == u"dbinom" || which == u"tbinom") {
         const QString above = argument();
@@ -267,7 +284,7 @@ QString TexReader::command(QString& out) {
                              : degree == u"3"                   ? QStringLiteral("∛")
                              : degree == u"4"                   ? QStringLiteral("∜")
                                                                 : raised(degree, true) + u'√';
-        return sign + grouped(argument());
+        return sign + tightlyGrouped(argument());
     }
     if (which == u"left" || which == u"right" || which == u"middle") {
         skipBlanks();
@@ -381,7 +398,9 @@ QString TexReader::sequence(QStringView stop) {
         } else if (c == u'*') {
             out += u'∗';
         } else if (c == u'&') {
-            out += stop.contains(u"matrix") || stop.startsWith(u"array") ? QStringLiteral("  ") : QStringLiteral(" ");
+            // An em space parts a matrix's columns; aligned formulas are not parted.
+            const bool columns = stop.contains(u"matrix") || stop.startsWith(u"array");
+            out += columns ? QStringLiteral("\u2003") : QStringLiteral(" ");
         } else if (c == u'~' || c.isSpace()) {
             if (!out.isEmpty() && !out.back().isSpace()) {
                 out += u' ';
@@ -479,9 +498,11 @@ QString mathToText(QStringView tex, bool display) {
     QString out = TexReader(tex, display).all();
     QStringList lines = out.split(u'\n', Qt::SkipEmptyParts);
     for (QString& line : lines) {
-        while (line.contains(u"   ")) {
-            line.replace(QStringLiteral("   "), QStringLiteral("  "));
+        while (line.contains(u"  ")) {
+            line.replace(QStringLiteral("  "), QStringLiteral(" "));
         }
+        line.replace(QStringLiteral(" \u2003"), QStringLiteral("\u2003"));
+        line.replace(QStringLiteral("\u2003 "), QStringLiteral("\u2003"));
         while (line.endsWith(u' ')) {
             line.chop(1);
         }

@@ -286,58 +286,71 @@ int MessageWidget::layoutFor(int width, const LayoutWindow& window) {
     return y;
 }
 
-// The row below the text; as high with its buttons as without, so that hovering moves nothing.
+// The row below the text; as high with its buttons as without, so that hovering moves nothing. A prompt's buttons stand
+// beside its bubble, where there is always room for them.
 int MessageWidget::layOutFooter(int width, int y) {
-    const bool hasRow = isComplete() || !m_caption->isHidden();
-    if (!hasRow || m_editor) {
+    if (m_editor) {
+        return y;
+    }
+    const bool right = isPrompt();
+    const bool branches = m_branch && !m_branch->isHidden();
+    int x = right ? m_bubble.left() - 4 : 0;
+    if (right) {
+        for (QToolButton* button : {m_edit, m_copy}) {
+            if (button) {
+                x -= kButton;
+                button->setGeometry(x, m_bubble.bottom() - kButton - 4, kButton, kButton);
+            }
+        }
+    }
+    const bool hasRow = right ? branches || !m_caption->isHidden() : isComplete() || !m_caption->isHidden();
+    if (!hasRow) {
         return y;
     }
     y += m_body->source().isEmpty() ? 0 : kCaptionGap;
-    const bool right = isPrompt();
     QList<QWidget*> row;
-    if (m_branch && !m_branch->isHidden()) {
+    if (branches) {
         row << m_previous << m_branch << m_next;
     }
-    for (QToolButton* button : {m_copy, m_edit, m_again, m_continue}) {
+    for (QToolButton* button : {right ? nullptr : m_copy, m_again, m_continue}) {
         if (button && !button->isHidden()) {
             row << button;
         }
     }
     int used = 0;
-    for (QWidget* widget : row) {
-        used += widget == m_branch ? widget->sizeHint().width() + 4 : kButton;
+    const auto widthOf = [this](const QWidget* widget) {
+        return widget == m_branch ? widget->sizeHint().width() + 4 : kButton;
+    };
+    for (const QWidget* widget : row) {
+        used += widthOf(widget);
     }
-    int x = right ? width - used : -4;
+    x = right ? width - used : -4;
     for (QWidget* widget : row) {
-        const int w = widget == m_branch ? widget->sizeHint().width() + 4 : kButton;
-        widget->setGeometry(x, y, w, kButton);
-        x += w;
+        widget->setGeometry(x, y, widthOf(widget), kButton);
+        x += widthOf(widget);
     }
-    // Behind the buttons, always in the same place: what they may take is kept free.
-    const int buttons = isComplete() ? (right ? 2 : 3) * kButton + (m_branch && !m_branch->isHidden() ? 84 : 0) : 0;
-    const int free = std::max(60, width - std::max(used, buttons) - 6);
-    int bottom = y + (isComplete() ? kButton : 0);
+    // What buttons may take is kept free for them.
+    const int kept = right ? used : std::max(used, isComplete() ? 3 * kButton + (branches ? 84 : 0) : 0);
+    int free = std::max(0, width - kept - 8);
+    int bottom = y + (isComplete() || branches ? kButton : 0);
     if (m_figures && !m_figures->isHidden()) {
         const QString text = figuresText(*m_message.figures);
         const int natural = m_figures->fontMetrics().horizontalAdvance(text) + 14;
-        // Where it does not fit beside the buttons it gets a line of its own.
-        const bool own = natural > free;
-        const int w = std::min(natural, own ? width : free);
+        const bool besides = natural <= free;
+        const int w = std::min(natural, width);
         m_figures->setText(m_figures->fontMetrics().elidedText(text, Qt::ElideRight, w - 10));
-        m_figures->setGeometry(own ? -4 : std::max(used, buttons) + 2, own ? bottom : y, w, kButton);
-        bottom = own ? bottom + kButton : bottom;
+        m_figures->setGeometry(besides ? width - w : -4, besides ? y : bottom, w, kButton);
+        bottom += besides ? 0 : kButton;
+        free -= besides ? w + 8 : 0;
     }
     if (!m_caption->isHidden()) {
-        const bool besides = !m_figures || m_figures->isHidden();
         m_caption->setWordWrap(false);
         const int natural = m_caption->sizeHint().width();
-        const bool fits = besides && natural <= free;
         const int w = std::min(natural, width);
-        m_caption->setWordWrap(!fits && natural > w);
+        m_caption->setWordWrap(natural > w);
         const int h = m_caption->wordWrap() ? m_caption->heightForWidth(w) : m_caption->sizeHint().height();
-        if (fits) {
-            const int at =
-                right ? width - std::max(used, buttons) - natural - 2 : std::max(used, buttons) + (buttons > 0 ? 4 : 0);
+        if (natural <= free) {
+            const int at = right ? width - kept - natural - 2 : kept + (kept > 0 ? 4 : 0);
             m_caption->setGeometry(at, y + std::max(0, (kButton - h) / 2), natural, h);
             bottom = std::max(bottom, y + std::max(h, kButton));
         } else {
@@ -349,11 +362,12 @@ int MessageWidget::layOutFooter(int width, int y) {
 }
 
 MessageBody::Anchor MessageWidget::anchorAt(int y) const {
-    return m_editor ? MessageBody::Anchor{-1, y - m_body->y()} : m_body->anchorAt(y - m_body->y());
+    const MessageBody::Anchor anchor = m_body->anchorAt(y - m_body->y());
+    return m_editor || anchor.segment < 0 ? MessageBody::Anchor{-1, y} : anchor;
 }
 
 int MessageWidget::yOf(const MessageBody::Anchor& anchor) const {
-    return m_body->y() + m_body->yOf(anchor);
+    return anchor.segment < 0 ? anchor.offset : m_body->y() + m_body->yOf(anchor);
 }
 
 int MessageWidget::yOfSource(qsizetype offset) const {
@@ -368,7 +382,7 @@ int MessageWidget::estimatedHeight(const Message& message, int width, const QFon
     const double line = metrics.height() * 1.32;
     const int frame = prompt ? kBubblePadTop + kBubblePadBottom : metrics.height() + kAuthorGap;
     // A text's last lines are half empty; a paragraph's end brings a gap.
-    return frame + static_cast<int>(line * (1 + wrapped * 0.9 + breaks * 0.75)) + kCaptionGap + kButton;
+    return frame + static_cast<int>(line * (1 + wrapped * 0.9 + breaks * 0.75)) + (prompt ? 0 : kCaptionGap + kButton);
 }
 
 void MessageWidget::paintEvent(QPaintEvent*) {

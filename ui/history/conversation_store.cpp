@@ -260,9 +260,9 @@ QList<SearchHit> ConversationStore::search(const QString& typed, int limit) {
         "WHERE message_text MATCH ? AND deleted_by IS NULL ORDER BY message_text.rowid DESC LIMIT ?";
     static constexpr char kLiteral[] =
         "SELECT messages.id, conversation, kind, messages.created_ms, "
-        "substr(messages.text, max(1, instr(messages.text, ?1) - 40), 120) "
+        "substr(messages.text, max(1, instr(messages.text, ?) - 40), 120) "
         "FROM messages JOIN conversations ON conversations.id = conversation "
-        "WHERE instr(messages.text, ?1) > 0 AND deleted_by IS NULL ORDER BY messages.id DESC LIMIT ?2";
+        "WHERE instr(messages.text, ?) > 0 AND deleted_by IS NULL ORDER BY messages.id DESC LIMIT ?";
     const QString literal = typed.trimmed();
     if (literal.isEmpty()) {
         return {};
@@ -270,7 +270,10 @@ QList<SearchHit> ConversationStore::search(const QString& typed, int limit) {
     const QString words = fullTextQuery(typed);
     QSqlQuery& query = prepared(words.isEmpty() ? kLiteral : kWords);
     query.bindValue(0, words.isEmpty() ? literal : words);
-    query.bindValue(1, limit);
+    query.bindValue(1, words.isEmpty() ? QVariant(literal) : QVariant(limit));
+    if (words.isEmpty()) {
+        query.bindValue(2, limit);
+    }
     run(query);
     QList<SearchHit> hits;
     while (query.next()) {
@@ -366,8 +369,8 @@ void ConversationStore::apply(const Change& change, quint64 session) {
     const auto appendText = [&](const change::AppendText& c) {
         static constexpr char kStatement[] =
             "INSERT INTO journal (message, piece, text) "
-            "SELECT ?1, coalesce((SELECT max(piece) FROM journal WHERE message = ?1), 0) + 1, ?2";
-        bindAndRun(kStatement, {number(c.message), full(c.text)});
+            "SELECT ?, coalesce((SELECT max(piece) FROM journal WHERE message = ?), 0) + 1, ?";
+        bindAndRun(kStatement, {number(c.message), number(c.message), full(c.text)});
     };
     if (const auto* c = std::get_if<change::PutConversation>(&change)) {
         put(*c);

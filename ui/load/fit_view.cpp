@@ -77,6 +77,7 @@ FitView::FitView(QWidget* parent)
 FitView::~FitView() = default;
 
 void FitView::build() {
+    m_bars->setOwnScales(true);
     m_bars->setAccessibleName(tr("What the model would take of each memory"));
     m_bars->setEmptyText(tr("Choose a model to see what it would take."));
     m_bars->setFileName(QStringLiteral("fit"));

@@ -47,6 +47,7 @@ BudgetPanel::BudgetPanel(EngineController& engine, QWidget* parent)
       m_cancel(new QPushButton(tr("&Cancel"))),
       m_progress(new QProgressBar) {
     setEmptyText(tr("Open a model to see what its memory is spent on, and to change its budgets."));
+    m_bars->setOwnScales(true);
     m_bars->setAccessibleName(tr("What memory is spent on"));
     m_bars->setAccessibleDescription(
         tr("VRAM and RAM, each divided into what holds it. Arrow keys move from part to "

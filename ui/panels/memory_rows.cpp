@@ -23,15 +23,16 @@ constexpr quint64 kWorthShowing = 16;  // less than this part of a memory could 
 
 StackedBar::Row memoryRow(const QString& name, const engine::MemoryLedger& ledger) {
     StackedBar::Row row;
-    row.name = name;
-    row.total = static_cast<double>(ledger.total);
-    row.budget = static_cast<double>(ledger.budget);
-    const quint64 taken = ledger.used() > 0 ? ledger.used() : ledger.budget;
-    const bool onlyPart = taken > 0 && taken < ledger.total / kWorthShowing;
-    if (onlyPart) {
-        const bool smallBudget = ledger.budget > 0 && ledger.budget < ledger.total / kWorthShowing;
+    // A small budget in a large memory would be a hair: then the bar is the budget, and what others hold is left out.
+    const bool hair = ledger.budget > 0 && ledger.budget < ledger.total / 8;
+    row.name = hair ? Memory::tr("%1, budget").arg(name) : name;
+    row.total = static_cast<double>(hair ? ledger.budget : ledger.total);
+    row.budget = hair ? 0 : static_cast<double>(ledger.budget);
+    // So would be a small model in a large one: then only what it takes is shown.
+    const bool crumb = !hair && ledger.used() > 0 && ledger.used() < ledger.total / kWorthShowing;
+    if (crumb) {
         row.name = Memory::tr("%1, of %2").arg(name, bytesText(ledger.total));
-        row.total = row.budget = smallBudget ? static_cast<double>(ledger.budget) : 0;
+        row.total = row.budget = 0;
     }
     const auto add = [&](const QString& part, quint64 bytes, int category) {
         if (bytes > 0) {
@@ -47,7 +48,7 @@ StackedBar::Row memoryRow(const QString& name, const engine::MemoryLedger& ledge
     add(Memory::tr("KV cache"), ledger.kv_cache, KvCache);
     add(Memory::tr("staging"), ledger.staging, Staging);
     add(Memory::tr("workspace"), ledger.workspace, Workspace);
-    if (!onlyPart) {
+    if (!hair && !crumb) {
         add(Memory::tr("other programs"), ledger.others, Others);
     }
     return row;

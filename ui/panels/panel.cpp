@@ -79,6 +79,8 @@ Panel::Panel(EngineController& engine, QWidget* parent)
 
     m_badge->setTextFormat(Qt::PlainText);
     m_badge->setAccessibleName(tr("Emulated device"));
+    m_badge->setMinimumWidth(fontMetrics().horizontalAdvance(tr("emulated")) + 12);  // a long name is cut
+    m_cost->setMinimumWidth(fontMetrics().horizontalAdvance(tr("panels")));
     m_cost->setTextFormat(Qt::PlainText);
     m_cost->setForegroundRole(QPalette::PlaceholderText);
     m_cost->setAccessibleName(tr("What the panels cost"));
@@ -163,8 +165,11 @@ void Panel::refreshBadge() {
     if (!model || !model->emulated) {
         return;
     }
-    m_badge->setText(tr("emulated: %1").arg(QString::fromStdString(model->device_name)));
+    // The engine may say so in the name, too.
+    const QString name = QString::fromStdString(model->device_name).remove(QStringLiteral(" (emulated)"));
+    m_badge->setText(tr("emulated: %1").arg(name));
     m_badge->setToolTip(
+        m_badge->text() + u'\n' +
         tr("There is no such accelerator here: its memory is part of this computer's, and its times are worked out. "
            "They are no measurements."));
 }

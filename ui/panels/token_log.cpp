@@ -207,6 +207,17 @@ std::optional<LoggedToken> TokenLog::tokenAt(MessageId message, int offset) cons
     return *after;
 }
 
+std::optional<LoggedToken> TokenLog::tokenOfStep(StepId id) const {
+    for (const auto& tokens : m_tokens) {
+        const auto found =
+            std::partition_point(tokens.begin(), tokens.end(), [id](const LoggedToken& t) { return t.step < id; });
+        if (found != tokens.end() && found->step == id) {
+            return *found;
+        }
+    }
+    return std::nullopt;
+}
+
 std::optional<LoggedToken> TokenLog::lastToken() const {
     const int count = tokenCount(m_lastMessage);
     return count == 0 ? std::nullopt : token(m_lastMessage, count - 1);

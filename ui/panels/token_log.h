@@ -80,6 +80,8 @@ class TokenLog : public QObject {
     std::optional<LoggedToken> token(MessageId message, int index) const;
     // The token that wrote the character at this place of the message's text.
     std::optional<LoggedToken> tokenAt(MessageId message, int offset) const;
+    // The first token that this step wrote.
+    std::optional<LoggedToken> tokenOfStep(StepId id) const;
     // The latest token of all answers.
     std::optional<LoggedToken> lastToken() const;
 

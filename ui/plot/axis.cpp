@@ -51,17 +51,19 @@ QString withUnit(const QString& text, const QString& unit) {
 UnitScale unitScaleFor(Unit unit, double largest) {
     const double size = std::isfinite(largest) ? std::abs(largest) : 0;
     switch (unit) {
-        case Unit::Bytes:
-            if (size >= 1e12) {
-                return {1e12, Text::tr("TB")};
+        case Unit::Bytes: {
+            constexpr double kKib = 1024;
+            if (size >= kKib * kKib * kKib * kKib) {
+                return {kKib * kKib * kKib * kKib, Text::tr("TiB")};
             }
-            if (size >= 1e9) {
-                return {1e9, Text::tr("GB")};
+            if (size >= kKib * kKib * kKib) {
+                return {kKib * kKib * kKib, Text::tr("GiB")};
             }
-            if (size >= 1e6) {
-                return {1e6, Text::tr("MB")};
+            if (size >= kKib * kKib) {
+                return {kKib * kKib, Text::tr("MiB")};
             }
-            return size >= 1e3 ? UnitScale{1e3, Text::tr("kB")} : UnitScale{1, Text::tr("B")};
+            return size >= kKib ? UnitScale{kKib, Text::tr("KiB")} : UnitScale{1, Text::tr("B")};
+        }
         case Unit::Microseconds:
             if (size >= 1e6) {
                 return {1e6, Text::tr("s")};
@@ -173,7 +175,9 @@ std::vector<Tick> Axis::ticks(int most) const {
         }
         return ticks;
     }
-    double step = niceStep(m_hi - m_lo, most);
+    // Bytes go by powers of 1024: what is nice is nice in the unit that is shown.
+    const double unit = m_spec.unit == Unit::Bytes ? scale.divisor : 1;
+    double step = unit * niceStep((m_hi - m_lo) / unit, most);
     if (m_spec.unit == Unit::Count) {
         step = std::max(1.0, step);
     }

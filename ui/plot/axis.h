@@ -10,7 +10,7 @@ namespace offstage::ui {
 enum class Unit {
     Plain,            // a number without a name
     Count,            // whole things: tokens, experts; no tick between two of them
-    Bytes,            // bytes; shown in kB, MB, GB (powers of ten, as everywhere in the program)
+    Bytes,            // bytes; shown in KiB, MiB, GiB, as budgets are given
     TokensPerSecond,  // tokens/s
     Microseconds,     // us; shown in us, ms or s
     Share,            // 0..1; shown in percent
@@ -19,11 +19,11 @@ enum class Unit {
 // The multiple of a unit in which the numbers of one axis are written.
 struct UnitScale {
     double divisor = 1;
-    QString name;  // "GB", "ms", "tokens/s"; empty for Plain and Count
+    QString name;  // "GiB", "ms", "tokens/s"; empty for Plain and Count
 };
 UnitScale unitScaleFor(Unit unit, double largest);
 
-// One value as a person reads it, with its unit: "1.25 GB", "340 µs", "37.5 tokens/s", "12.5 %". NaN is a dash.
+// One value as a person reads it, with its unit: "1.25 GiB", "340 µs", "37.5 tokens/s", "12.5 %". NaN is a dash.
 QString valueText(Unit unit, double value);
 
 struct Tick {
@@ -55,7 +55,7 @@ class Axis {
     std::vector<Tick> ticks(int most) const;
     // A value of this axis, with its unit, as exact as one pixel is.
     QString textAt(double value) const;
-    // Title and unit, as written at the end of the axis: "copied (GB)", "ms".
+    // Title and unit, as written at the end of the axis: "copied (GiB)", "ms".
     QString caption() const;
 
   private:

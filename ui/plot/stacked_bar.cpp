@@ -16,6 +16,8 @@ namespace {
 constexpr int kSide = 6;
 constexpr int kBar = 26;
 constexpr int kAfterBar = 12;
+constexpr int kThinBar = 11;  // of compact rows
+constexpr int kAfterThinBar = 4;
 
 }  // namespace
 
@@ -49,6 +51,17 @@ void StackedBar::setUnit(Unit unit) {
     markStale(Layer::Frame);
 }
 
+void StackedBar::setCompact(bool compact) {
+    m_compact = compact;
+    updateGeometry();
+    markStale(Layer::Frame);
+}
+
+void StackedBar::setOwnScales(bool own) {
+    m_ownScales = own;
+    markStale(Layer::Frame);
+}
+
 void StackedBar::setFreeName(const QString& name) {
     m_freeName = name;
     markStale(Layer::Frame);
@@ -62,18 +75,43 @@ double StackedBar::used(const Row& row) const {
     return sum;
 }
 
+double StackedBar::endOf(const Row& row) const {
+    const double end = std::max({row.total, row.budget, used(row)});
+    return end > 0 ? end : 1;
+}
+
 double StackedBar::end() const {
     double end = 0;
     for (const Row& row : m_rows) {
-        end = std::max({end, row.total, row.budget, used(row)});
+        end = std::max(end, endOf(row));
     }
     return end > 0 ? end : 1;
+}
+
+double StackedBar::pixelOf(int row, double size) const {
+    return m_ownScales ? m_area.left() + size / endOf(rowAt(row)) * m_area.width() : m_x.pixelOf(size);
 }
 
 // ---------------------------------------------------------------- places
 
 int StackedBar::rowHeight() const {
-    return fontMetrics().height() + 3 + kBar + kAfterBar;
+    return m_compact ? std::max(kThinBar + kAfterThinBar, fontMetrics().height() - 1) : aboveBar() + kBar + kAfterBar;
+}
+
+int StackedBar::barHeight() const {
+    return m_compact ? kThinBar : kBar;
+}
+
+int StackedBar::aboveBar() const {
+    return m_compact ? 0 : fontMetrics().height() + 3;
+}
+
+int StackedBar::namesWidth() const {
+    int widest = 0;
+    for (const Row& row : m_rows) {
+        widest = m_compact ? std::max(widest, fontMetrics().horizontalAdvance(row.name)) : 0;
+    }
+    return widest > 0 ? widest + 8 : 0;
 }
 
 int StackedBar::contentHeight(int width) const {
@@ -95,9 +133,11 @@ QSize StackedBar::minimumSizeHint() const {
 
 void StackedBar::layOut() {
     // Only the bars themselves, without the line above the first.
-    const int top = kSide + fontMetrics().height() + 3;
-    const int high = static_cast<int>(m_rows.size()) * rowHeight() - fontMetrics().height() - 3;
-    m_area = QRect(kSide, top, std::max(20, width() - 2 * kSide - 4), std::max(kBar, high - kAfterBar + 4));
+    const int left = kSide + namesWidth();
+    const int top = kSide + aboveBar();
+    const int high = static_cast<int>(m_rows.size()) * rowHeight() - aboveBar();
+    m_area = QRect(left, top, std::max(20, width() - left - kSide - 4),
+                   std::max(barHeight(), high - (m_compact ? 0 : kAfterBar - 4)));
     m_x = Axis({QString(), m_unit, false}, 0, end(), m_area.left(), m_area.right() + 1);
 }
 
@@ -121,9 +161,9 @@ QRectF StackedBar::rectOf(PartIndex index) {
     if (to <= from) {
         return {};
     }
-    const double left = m_x.pixelOf(from);
-    return {left, static_cast<double>(m_area.top() + index.row * rowHeight()), m_x.pixelOf(to) - left,
-            static_cast<double>(kBar)};
+    const double left = pixelOf(index.row, from);
+    return {left, static_cast<double>(m_area.top() + index.row * rowHeight()), pixelOf(index.row, to) - left,
+            static_cast<double>(barHeight())};
 }
 
 std::optional<StackedBar::PartIndex> StackedBar::partAt(QPoint at) {
@@ -179,11 +219,20 @@ std::vector<LegendEntry> StackedBar::legend() const {
 void StackedBar::paintFrame(QPainter& painter) {
     const Colours colours = Colours::of(palette());
     const QFontMetrics metrics = fontMetrics();
-    paintBottomAxis(painter, m_x, m_area);
+    if (!m_ownScales) {
+        paintBottomAxis(painter, m_x, m_area);
+    }
     const int below = m_area.bottom() + metrics.height() + 10;
     paintLegend(painter, QRect(kSide, below, width() - 2 * kSide, height() - below), legend(), palette());
     for (int i = 0; i < static_cast<int>(m_rows.size()); ++i) {
         const Row& row = rowAt(i);
+        if (m_compact) {
+            painter.setPen(row.predicted ? colours.muted : colours.text);
+            painter.drawText(QRect(kSide, m_area.top() + i * rowHeight() + (kThinBar - metrics.height()) / 2,
+                                   m_area.left() - kSide - 8, metrics.height()),
+                             Qt::AlignRight | Qt::AlignVCenter, row.name);
+            continue;
+        }
         const QRect line(kSide, m_area.top() + i * rowHeight() - metrics.height() - 3, width() - 2 * kSide,
                          metrics.height());
         QString sum = row.total > 0 ? tr("%1 of %2").arg(valueText(m_unit, used(row)), valueText(m_unit, row.total))
@@ -221,11 +270,20 @@ void StackedBar::paintData(QPainter& painter) {
             const QColor colour = seriesColour(held.category, palette());
             // A hairline of the ground between parts; never so that a thin part vanishes.
             const QRectF inner = rect.width() > 3 ? rect.adjusted(0, 0, -1, 0) : rect;
+            if (row.predicted) {
+                painter.setPen(QPen(colour, 1));
+                painter.setBrush(Qt::NoBrush);
+                painter.drawRect(inner.adjusted(0.5, 0.5, -0.5, -0.5));
+                continue;
+            }
             painter.fillRect(inner, patternBrush(colour, patternOf(held.category)));
+            if (m_compact) {
+                continue;
+            }
             writeUpon(painter, inner, held.name, valueText(m_unit, held.size), inkOn(colour), colour);
         }
         if (row.budget > 0) {
-            const double x = std::floor(m_x.pixelOf(row.budget));
+            const double x = std::floor(pixelOf(i, row.budget));
             const double top = m_area.top() + i * rowHeight();
             painter.fillRect(QRectF(x - 2, top - 4, 4, kBar + 8), palette().color(QPalette::Window));
             painter.fillRect(QRectF(x - 1, top - 4, 2, kBar + 8), colours.text);
@@ -233,8 +291,8 @@ void StackedBar::paintData(QPainter& painter) {
         }
         if (row.total > 0 && used(row) > row.total) {
             // What does not fit is framed.
-            const double from = m_x.pixelOf(row.total);
-            const QRectF beyond(from, m_area.top() + i * rowHeight(), m_x.pixelOf(used(row)) - from, kBar);
+            const double from = pixelOf(i, row.total);
+            const QRectF beyond(from, m_area.top() + i * rowHeight(), pixelOf(i, used(row)) - from, kBar);
             painter.setPen(QPen(colours.problem, 2));
             painter.setBrush(Qt::NoBrush);
             painter.drawRect(beyond.adjusted(0, -2, -1, 2));

@@ -6,7 +6,8 @@
 
 namespace offstage::ui {
 
-// One horizontal bar per row, of named parts with sizes in bytes: what holds a memory. All rows share one scale.
+// One horizontal bar per row, of named parts with sizes in bytes: what holds a memory. All rows share one scale, unless
+// told.
 class StackedBar : public PlotWidget {
     Q_OBJECT
 
@@ -20,8 +21,9 @@ class StackedBar : public PlotWidget {
     struct Row {
         QString name;
         std::vector<Part> parts;
-        double total = 0;   // of the memory; what the parts leave is shown as free. 0: not known
-        double budget = 0;  // a marker line; 0: none
+        double total = 0;        // of the memory; what the parts leave is shown as free. 0: not known
+        double budget = 0;       // a marker line; 0: none
+        bool predicted = false;  // drawn as outlines
         bool operator==(const Row&) const = default;
     };
     struct PartIndex {
@@ -36,6 +38,10 @@ class StackedBar : public PlotWidget {
     void setRows(std::vector<Row> rows);
     const std::vector<Row>& rows() const { return m_rows; }
     void setUnit(Unit unit);
+    // Many thin rows, with their names to the left of them and no texts upon them.
+    void setCompact(bool compact);
+    // Every row fills the width, whatever its size: for memories of very different sizes. There is no axis then.
+    void setOwnScales(bool own);
     // What the free part is called in the legend and the reading; "free" unless told.
     void setFreeName(const QString& name);
 
@@ -69,15 +75,22 @@ class StackedBar : public PlotWidget {
     void writeUpon(QPainter& painter, const QRectF& rect, const QString& name, const QString& size, const QColor& ink,
                    const QColor& ground = {}) const;
     double end() const;
+    double endOf(const Row& row) const;
+    double pixelOf(int row, double size) const;
     double used(const Row& row) const;
     std::vector<LegendEntry> legend() const;
     void setCurrent(std::optional<PartIndex> part);
     QString textOf(PartIndex part) const;
     int contentHeight(int width) const;
     int rowHeight() const;
+    int barHeight() const;
+    int aboveBar() const;
+    int namesWidth() const;  // left of the bars
 
     std::vector<Row> m_rows;
     Unit m_unit = Unit::Bytes;
+    bool m_compact = false;
+    bool m_ownScales = false;
     QString m_freeName;
     Axis m_x;
     QRect m_area;  // of all bars

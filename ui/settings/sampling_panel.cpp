@@ -1,15 +1,18 @@
 #include "ui/settings/sampling_panel.h"
 
-#include <QComboBox>
 #include <QDoubleSpinBox>
 #include <QFormLayout>
 #include <QLabel>
 #include <QLineEdit>
+#include <QPlainTextEdit>
 #include <QPushButton>
 #include <QRegularExpressionValidator>
 #include <QSettings>
 #include <QSpinBox>
 #include <QVBoxLayout>
+
+#include "engine/run/session.h"
+#include "ui/settings/preset_bar.h"
 
 namespace offstage::ui {
 
@@ -36,7 +39,9 @@ QSpinBox* count(int high, const QString& offText) {
 
 SamplingPanel::SamplingPanel(QWidget* parent)
     : QWidget(parent),
-      m_preset(new QComboBox),
+      m_promptPreset(new PresetBar),
+      m_prompt(new QPlainTextEdit),
+      m_preset(new PresetBar),
       m_explanation(new QLabel),
       m_temperature(number(0, 2, 0.05, tr("0 · always the most probable"))),
       m_topK(count(1000, tr("off"))),
@@ -45,17 +50,18 @@ SamplingPanel::SamplingPanel(QWidget* parent)
       m_repeatPenalty(number(1, 2, 0.01, tr("off"))),
       m_repeatWindow(count(4096, tr("off"))),
       m_seed(new QLineEdit),
-      m_maxTokens(count(1'000'000, tr("no limit"))) {
+      m_maxTokens(count(1'000'000, tr("no limit"))),
+      m_beamWidth(count(engine::kLargestBeamWidth, {})) {
+    m_beamWidth->setMinimum(1);
+    m_beamWidth->setSpecialValueText(tr("1 · no beam search"));
+    m_prompt->setPlaceholderText(tr("What every answer of this conversation should heed"));
+    m_prompt->setTabChangesFocus(true);
+    m_prompt->setFixedHeight(m_prompt->fontMetrics().lineSpacing() * 4 + 14);
     m_maxTokens->setSingleStep(64);
     m_seed->setPlaceholderText(tr("a new one for each answer"));
     m_seed->setValidator(new QRegularExpressionValidator(QRegularExpression(QStringLiteral("[0-9]{0,19}")), m_seed));
     m_explanation->setWordWrap(true);
     m_explanation->setForegroundRole(QPalette::PlaceholderText);
-    for (const SamplingPreset& preset : samplingPresets()) {
-        m_preset->addItem(preset.name);
-    }
-    m_preset->addItem(tr("Own settings"));
-
     auto* form = new QFormLayout;
     form->setRowWrapPolicy(QFormLayout::DontWrapRows);
     form->setFieldGrowthPolicy(QFormLayout::AllNonFixedFieldsGrow);
@@ -71,6 +77,9 @@ SamplingPanel::SamplingPanel(QWidget* parent)
         // A text with a mnemonic is measured with kerning and drawn without.
         label->setMinimumWidth(label->sizeHint().width() + 4);
     };
+    row(tr("S&ystem prompt"), m_promptPreset, tr("A system prompt to begin with"));
+    form->addRow(m_prompt);
+    m_prompt->setAccessibleName(tr("System prompt"));
     row(tr("&Preset"), m_preset, tr("A good set of values to begin with"));
     form->addRow(m_explanation);
     row(tr("&Temperature"), m_temperature,
@@ -87,6 +96,10 @@ SamplingPanel::SamplingPanel(QWidget* parent)
         tr("The same seed, prompt and settings give the same answer; empty or 0: a new seed each time"));
     row(tr("&Longest answer"), m_maxTokens, tr("An answer ends after this many tokens"));
 
+    row(tr("Beam &width"), m_beamWidth,
+        tr("How many answers are followed side by side; the most probable one is shown, at once and without chance. "
+           "Costs time and memory in proportion"));
+
     auto* resetButton = new QPushButton(tr("Reset to Balanced"));
     resetButton->setAccessibleName(resetButton->text());
     auto* column = new QVBoxLayout(this);
@@ -100,8 +113,26 @@ SamplingPanel::SamplingPanel(QWidget* parent)
     setSampling(readSampling(settings));
 
     connect(resetButton, &QPushButton::clicked, this, &SamplingPanel::reset);
-    connect(m_preset, &QComboBox::activated, this, [this](int index) {
-        const QList<SamplingPreset> presets = samplingPresets();
+    connectPresets();
+    for (QDoubleSpinBox* box : {m_temperature, m_topP, m_minP, m_repeatPenalty}) {
+        connect(box, &QDoubleSpinBox::valueChanged, this, &SamplingPanel::edited);
+    }
+    for (QSpinBox* box : {m_topK, m_repeatWindow, m_maxTokens, m_beamWidth}) {
+        connect(box, &QSpinBox::valueChanged, this, &SamplingPanel::edited);
+    }
+    connect(m_seed, &QLineEdit::textChanged, this, &SamplingPanel::edited);
+    connect(m_prompt, &QPlainTextEdit::textChanged, this, &SamplingPanel::promptEdited);
+}
+
+void SamplingPanel::connectPresets() {
+    QSettings settings;
+    m_ownPresets = readOwnSamplingPresets(settings);
+    m_ownPrompts = readOwnSystemPromptPresets(settings);
+    refreshPreset();
+    setSystemPrompt(settings.value(QStringLiteral("sampling/systemPrompt")).toString());
+
+    connect(m_preset, &PresetBar::chosen, this, [this](int index) {
+        const QList<SamplingPreset> presets = allPresets();
         if (index < presets.size()) {
             // A preset is about the choice of words: seed and length stay the person's.
             Sampling chosen = presets[index].sampling;
@@ -113,13 +144,102 @@ SamplingPanel::SamplingPanel(QWidget* parent)
             refreshPreset();
         }
     });
-    for (QDoubleSpinBox* box : {m_temperature, m_topP, m_minP, m_repeatPenalty}) {
-        connect(box, &QDoubleSpinBox::valueChanged, this, &SamplingPanel::edited);
+    connect(m_promptPreset, &PresetBar::chosen, this, [this](int index) {
+        const QList<SystemPromptPreset> presets = allPromptPresets();
+        if (index < presets.size()) {
+            m_prompt->setPlainText(presets[index].text);
+        } else if (promptPresetOf(systemPrompt()) >= 0) {
+            m_prompt->clear();  // "None"
+        } else {
+            refreshPromptPreset();  // "Own text" stays
+        }
+    });
+    const auto own = [this](auto& presets, auto make, auto write, PresetBar* bar, auto refresh) {
+        const auto keep = [this, &presets, write, refresh] {
+            QSettings kept;
+            write(kept, presets);
+            (this->*refresh)();
+        };
+        connect(bar, &PresetBar::saved, this, [&presets, make, keep](const QString& name) {
+            presets.removeIf([&name](const auto& each) { return each.name == name; });
+            presets.append(make(name));
+            keep();
+        });
+        connect(bar, &PresetBar::renamed, this, [&presets, keep](int index, const QString& name) {
+            presets[index].name = name;
+            keep();
+        });
+        connect(bar, &PresetBar::deleted, this, [&presets, keep](int index) {
+            presets.removeAt(index);
+            keep();
+        });
+    };
+    own(
+        m_ownPresets,
+        [this](const QString& name) {
+            return SamplingPreset{name, {}, sampling()};
+        },
+        writeOwnSamplingPresets, m_preset, &SamplingPanel::refreshPreset);
+    own(
+        m_ownPrompts,
+        [this](const QString& name) {
+            return SystemPromptPreset{name, systemPrompt()};
+        },
+        writeOwnSystemPromptPresets, m_promptPreset, &SamplingPanel::refreshPromptPreset);
+}
+
+QList<SamplingPreset> SamplingPanel::allPresets() const {
+    return samplingPresets() + m_ownPresets;
+}
+
+QList<SystemPromptPreset> SamplingPanel::allPromptPresets() const {
+    return systemPromptPresets() + m_ownPrompts;
+}
+
+QString SamplingPanel::systemPrompt() const {
+    return m_prompt->toPlainText();
+}
+
+void SamplingPanel::setSystemPrompt(const QString& prompt) {
+    m_filling = true;
+    if (prompt != systemPrompt()) {
+        m_prompt->setPlainText(prompt);
     }
-    for (QSpinBox* box : {m_topK, m_repeatWindow, m_maxTokens}) {
-        connect(box, &QSpinBox::valueChanged, this, &SamplingPanel::edited);
+    m_filling = false;
+    refreshPromptPreset();
+}
+
+void SamplingPanel::promptEdited() {
+    if (m_filling) {
+        return;
     }
-    connect(m_seed, &QLineEdit::textChanged, this, &SamplingPanel::edited);
+    QSettings().setValue(QStringLiteral("sampling/systemPrompt"), systemPrompt());
+    refreshPromptPreset();
+    Q_EMIT systemPromptChanged(systemPrompt());
+}
+
+qsizetype SamplingPanel::promptPresetOf(const QString& prompt) const {
+    const QList<SystemPromptPreset> all = allPromptPresets();
+    qsizetype match = -1;
+    for (qsizetype i = 0; i < all.size(); ++i) {
+        match = all[i].text == prompt ? i : match;
+    }
+    return match;
+}
+
+void SamplingPanel::refreshPromptPreset() {
+    const auto names = [](const QList<SystemPromptPreset>& presets) {
+        QStringList out;
+        for (const SystemPromptPreset& preset : presets) {
+            out += preset.name;
+        }
+        return out;
+    };
+    const QString now = systemPrompt();
+    const qsizetype match = promptPresetOf(now);
+    m_promptPreset->setNames(names(systemPromptPresets()), names(m_ownPrompts),
+                             match >= 0 || now.trimmed().isEmpty() ? tr("None") : tr("Own text"));
+    m_promptPreset->setCurrent(match);
 }
 
 Sampling SamplingPanel::sampling() const {
@@ -132,6 +252,7 @@ Sampling SamplingPanel::sampling() const {
     s.sampler.repeat_window = m_repeatWindow->value();
     s.sampler.seed = m_seed->text().toULongLong();
     s.maxTokens = m_maxTokens->value();
+    s.beamWidth = m_beamWidth->value();
     return s;
 }
 
@@ -145,6 +266,7 @@ void SamplingPanel::setSampling(const Sampling& s) {
     m_repeatWindow->setValue(s.sampler.repeat_window);
     m_seed->setText(s.sampler.seed == 0 ? QString() : QString::number(s.sampler.seed));
     m_maxTokens->setValue(s.maxTokens);
+    m_beamWidth->setValue(s.beamWidth);
     m_filling = false;
     refreshPreset();
 }
@@ -166,10 +288,18 @@ void SamplingPanel::edited() {
 }
 
 void SamplingPanel::refreshPreset() {
+    const auto names = [](const QList<SamplingPreset>& presets) {
+        QStringList out;
+        for (const SamplingPreset& preset : presets) {
+            out += preset.name;
+        }
+        return out;
+    };
+    m_preset->setNames(names(samplingPresets()), names(m_ownPresets), tr("Own settings"));
     const Sampling now = sampling();
-    const QList<SamplingPreset> presets = samplingPresets();
-    int match = static_cast<int>(presets.size());
-    for (int i = 0; i < presets.size(); ++i) {
+    const QList<SamplingPreset> presets = allPresets();
+    qsizetype match = -1;
+    for (qsizetype i = 0; i < presets.size(); ++i) {
         Sampling preset = presets[i].sampling;
         preset.sampler.seed = now.sampler.seed;
         preset.maxTokens = now.maxTokens;
@@ -177,8 +307,9 @@ void SamplingPanel::refreshPreset() {
             match = i;
         }
     }
-    m_preset->setCurrentIndex(match);
-    m_explanation->setText(match < presets.size() ? presets[match].explanation : tr("Your own mixture"));
+    m_preset->setCurrent(match);
+    const QString explanation = match < 0 ? tr("Your own mixture") : presets[match].explanation;
+    m_explanation->setText(explanation.isEmpty() ? tr("A preset of yours") : explanation);
 }
 
 }  // namespace offstage::ui

@@ -2,17 +2,20 @@
 
 #include <QWidget>
 
-#include "ui/settings/sampling.h"
+#include "ui/settings/presets.h"
 
-class QComboBox;
 class QDoubleSpinBox;
 class QLabel;
 class QLineEdit;
+class QPlainTextEdit;
 class QSpinBox;
 
 namespace offstage::ui {
 
-// The sampler's settings in plain words, with presets. Kept in QSettings; the next answer uses them.
+class PresetBar;
+
+// The system prompt and the sampler's settings in plain words, with presets: those of the conversation that is shown,
+// and of the next new one. What the person chose last is kept in QSettings; the next answer uses it.
 class SamplingPanel : public QWidget {
     Q_OBJECT
 
@@ -21,18 +24,33 @@ class SamplingPanel : public QWidget {
 
     Sampling sampling() const;
     void setSampling(const Sampling& sampling);
+    QString systemPrompt() const;
+    void setSystemPrompt(const QString& prompt);
+    PresetBar& samplingPresetBar() const { return *m_preset; }
+    PresetBar& promptPresetBar() const { return *m_promptPreset; }
+    QPlainTextEdit& promptEdit() const { return *m_prompt; }
 
   public Q_SLOTS:
     void reset();
 
   Q_SIGNALS:
+    // By the person, not by setSampling() and setSystemPrompt().
     void samplingChanged(const offstage::ui::Sampling& sampling);
+    void systemPromptChanged(const QString& prompt);
 
   private:
+    void connectPresets();
     void edited();
+    void promptEdited();
     void refreshPreset();
+    void refreshPromptPreset();
+    qsizetype promptPresetOf(const QString& prompt) const;  // -1: none
+    QList<SamplingPreset> allPresets() const;
+    QList<SystemPromptPreset> allPromptPresets() const;
 
-    QComboBox* m_preset;
+    PresetBar* m_promptPreset;
+    QPlainTextEdit* m_prompt;
+    PresetBar* m_preset;
     QLabel* m_explanation;
     QDoubleSpinBox* m_temperature;
     QSpinBox* m_topK;
@@ -42,6 +60,9 @@ class SamplingPanel : public QWidget {
     QSpinBox* m_repeatWindow;
     QLineEdit* m_seed;
     QSpinBox* m_maxTokens;
+    QSpinBox* m_beamWidth;
+    QList<SamplingPreset> m_ownPresets;
+    QList<SystemPromptPreset> m_ownPrompts;
     bool m_filling = false;
 };
 

@@ -1,0 +1,317 @@
+// The list of conversations, files, and presets: what a person does with them.
+#include <QAbstractItemModelTester>
+#include <QComboBox>
+#include <QLineEdit>
+#include <QListView>
+#include <QPlainTextEdit>
+#include <QSignalSpy>
+#include <QTest>
+#include <QToolButton>
+
+#include "tests/ui/history_fixture.h"
+#include "tests/ui/window_fixture.h"
+#include "ui/history/conversation_files.h"
+#include "ui/history/conversation_list.h"
+#include "ui/history/conversation_list_model.h"
+#include "ui/settings/preset_bar.h"
+#include "ui/settings/sampling_panel.h"
+
+using namespace offstage::ui;
+namespace test = offstage::test;
+
+namespace {
+
+struct Fixture {
+    Fixture() {
+        history.open(folder.path());
+        chat = std::make_unique<ChatController>(engine, model, history);
+        list = std::make_unique<ConversationList>(*chat);
+        list->resize(280, 480);
+        list->show();
+    }
+    ConversationId talk(const QString& asked, const QString& answered) {
+        const ConversationId id = history.create({}, {});
+        const MessageId prompt = history.add(id, test::prompt(asked));
+        history.add(id, test::answer(answered, prompt));
+        return id;
+    }
+    QStringList titles() const {
+        QStringList out;
+        for (int row = 0; row < list->model().rowCount(); ++row) {
+            out += list->model().index(row).data().toString();
+        }
+        return out;
+    }
+    void select(ConversationId id) {
+        list->view().setCurrentIndex(list->model().index(list->model().rowOf(id)));
+        list->view().setFocus();
+    }
+
+    test::HistoryFolder folder;
+    EngineController engine{[] { return test::makeFakeSession(std::make_shared<test::Stage>()); }};
+    ConversationModel model;
+    History history;
+    std::unique_ptr<ChatController> chat;
+    std::unique_ptr<ConversationList> list;
+};
+
+}  // namespace
+
+class TestHistoryList : public QObject {
+    Q_OBJECT
+
+  private Q_SLOTS:
+    void init() { QSettings().clear(); }
+
+    void list_pinnedThenNewest() {
+        Fixture f;
+        QAbstractItemModelTester tester(&f.list->model(), QAbstractItemModelTester::FailureReportingMode::QtTest);
+        const ConversationId a = f.talk(QStringLiteral("apple"), QStringLiteral("x"));
+        const ConversationId b = f.talk(QStringLiteral("banana"), QStringLiteral("x"));
+        const ConversationId c = f.talk(QStringLiteral("cherry"), QStringLiteral("x"));
+        QCOMPARE(f.titles(),
+                 QStringList({QStringLiteral("cherry"), QStringLiteral("banana"), QStringLiteral("apple")}));
+        f.history.setPinned(a, true);
+        QCOMPARE(f.titles(),
+                 QStringList({QStringLiteral("apple"), QStringLiteral("cherry"), QStringLiteral("banana")}));
+        f.history.setArchived(c, true);
+        QCOMPARE(f.titles(), QStringList({QStringLiteral("apple"), QStringLiteral("banana")}));
+        QTest::mouseClick(&f.list->archivedButton(), Qt::LeftButton);
+        QCOMPARE(f.titles(), QStringList({QStringLiteral("cherry")}));
+        QTest::mouseClick(&f.list->archivedButton(), Qt::LeftButton);
+        f.history.setPinned(a, false);
+        QCOMPARE(f.titles(), QStringList({QStringLiteral("banana"), QStringLiteral("apple")}));
+        f.history.remove(b);
+        QCOMPARE(f.titles(), QStringList({QStringLiteral("apple")}));
+        f.history.undoRemove(b);
+        QCOMPARE(f.titles(), QStringList({QStringLiteral("banana"), QStringLiteral("apple")}));
+    }
+
+    void keyboard_opensRenamesDeletesAndUndoes() {
+        Fixture f;
+        const ConversationId a = f.talk(QStringLiteral("apple"), QStringLiteral("x"));
+        f.talk(QStringLiteral("banana"), QStringLiteral("x"));
+        f.select(a);
+        QTest::keyClick(&f.list->view(), Qt::Key_Return);
+        QCOMPARE(f.chat->current(), a);
+        QCOMPARE(f.model.rowCount(), 2);
+        QTest::keyClick(&f.list->view(), Qt::Key_F2);
+        auto* editor = f.list->view().findChild<QLineEdit*>();
+        QVERIFY(editor);
+        QCOMPARE(editor->text(), QStringLiteral("apple"));
+        editor->setText(QStringLiteral("Apple pie"));
+        QTest::keyClick(editor, Qt::Key_Return);
+        QTRY_COMPARE(f.history.info(a).title, QStringLiteral("Apple pie"));
+        f.list->view().setFocus();
+        QTest::keyClick(&f.list->view(), Qt::Key_Delete);
+        QVERIFY(!f.history.contains(a));
+        QVERIFY(f.list->notice().contains(QStringLiteral("Apple pie")));
+        QVERIFY(f.chat->current() != a);
+        QTest::mouseClick(&f.list->undoButton(), Qt::LeftButton);
+        QVERIFY(f.history.contains(a));
+        QCOMPARE(f.chat->current(), a);
+        QVERIFY(f.list->notice().isEmpty());
+    }
+
+    void search_listsHits_andOpensThem() {
+        Fixture f;
+        const ConversationId a =
+            f.talk(QStringLiteral("About fruit"), QStringLiteral("Pears and quinces are related."));
+        f.talk(QStringLiteral("quinces?"), QStringLiteral("A fruit."));
+        QVERIFY(f.history.flush());
+        QTest::keyClicks(&f.list->searchField(), QStringLiteral("quin"));
+        QTRY_COMPARE(f.list->model().rowCount(), 3);  // a title, its prompt, and the answer of the other
+        int row = -1;
+        for (int i = 0; i < 3; ++i) {
+            row = f.list->model().index(i).data(ConversationListModel::ConversationRole).toULongLong() == a ? i : row;
+        }
+        QVERIFY(row >= 0);
+        const QModelIndex hit = f.list->model().index(row);
+        QVERIFY(hit.data(ConversationListModel::SecondLineRole).toString().contains(QStringLiteral("quinces")));
+        QCOMPARE(hit.data(ConversationListModel::MarksRole).toList().size(), 1);
+        QSignalSpy opened(f.list.get(), &ConversationList::opened);
+        QTest::mouseClick(f.list->view().viewport(), Qt::LeftButton, {}, f.list->view().visualRect(hit).center());
+        QCOMPARE(opened.size(), 1);
+        QCOMPARE(f.chat->current(), a);
+        QTest::keyClick(&f.list->searchField(), Qt::Key_Escape);
+        QTRY_COMPARE(f.list->model().rowCount(), 2);
+    }
+
+    // ---------------------------------------------------------------- files
+
+    void json_roundTrip_keepsTheWholeTree() {
+        Fixture f;
+        const ConversationId id = f.talk(QStringLiteral("a"), QStringLiteral("one"));
+        const MessageId prompt = f.history.open(id)->path()[0].id;
+        Message second = test::answer(QStringLiteral("uno"), prompt, Message::State::Stopped);
+        second.figures = AnswerFigures{0.5, 10, 20, 5, 30};
+        second.note = QStringLiteral("Stopped");
+        f.history.add(id, second);
+        f.history.setTitle(id, QStringLiteral("Título"));
+        f.history.setPinned(id, true);
+        Sampling sampling;
+        sampling.sampler.temperature = 0.3f;
+        sampling.sampler.seed = 18446744073709551615ull;
+        f.history.setSampling(id, sampling);
+        f.history.setSystemPrompt(id, QStringLiteral("Be brief."));
+        const QString file = f.folder.folder.filePath(QStringLiteral("out.json"));
+        f.list->exportTo(file, 0);
+        QVERIFY(f.list->notice().contains(QStringLiteral("out.json")));
+        f.list->importFrom(file);
+        QCOMPARE(f.history.conversations().size(), 2);  // never over the old one
+        const ConversationId copy = f.chat->current();
+        QVERIFY(copy != id);
+        const StoredConversation before = f.history.stored(id);
+        const StoredConversation after = f.history.stored(copy);
+        QCOMPARE(after.info.title, before.info.title);
+        QVERIFY(after.info.sampling == sampling);
+        QVERIFY(after.info.pinned);
+        QCOMPARE(after.info.systemPrompt, before.info.systemPrompt);
+        QCOMPARE(after.messages.size(), 3);
+        QCOMPARE(conversationsToJson({after}), conversationsToJson({before}));
+        QCOMPARE(f.model.messages().last().text, QStringLiteral("uno"));
+        QCOMPARE(f.model.messages().last().branches, 2);
+        QVERIFY(f.history.close());
+        History again;
+        QVERIFY(again.open(f.folder.path()));
+        QCOMPARE(conversationsToJson({again.stored(copy)}), conversationsToJson({before}));
+    }
+
+    void markdown_hasThePathShown() {
+        Fixture f;
+        const ConversationId id = f.talk(QStringLiteral("asked"), QStringLiteral("answered"));
+        f.history.setSystemPrompt(id, QStringLiteral("Be brief."));
+        const QString file = f.folder.folder.filePath(QStringLiteral("out.md"));
+        f.list->exportTo(file, id);
+        QFile in(file);
+        QVERIFY(in.open(QIODevice::ReadOnly));
+        QCOMPARE(
+            QString::fromUtf8(in.readAll()),
+            QStringLiteral("# asked\n\n> System prompt: Be brief.\n\n## You\n\nasked\n\n## fake-moe\n\nanswered\n\n"));
+        f.list->exportTo(f.folder.folder.filePath(QStringLiteral("no/such/folder/out.md")), id);
+        QVERIFY(f.list->notice().contains(QStringLiteral("cannot be written")));
+    }
+
+    void import_badFiles_nameTheField_data() {
+        QTest::addColumn<QByteArray>("json");
+        QTest::addColumn<QString>("named");
+        const auto conversation = [](const char* inner) {
+            return QByteArray(R"({"format":"offstage.conversation","version":1,"conversations":[{)") + inner + "}]}";
+        };
+        const auto message = [&conversation](const char* inner) {
+            return conversation(
+                (QByteArray(R"("messages":[{"number":1,"parent":0,"kind":"prompt","text":"a"},{)") + inner + "}]")
+                    .constData());
+        };
+        QTest::newRow("not JSON") << QByteArray("{\"format\": ") << QStringLiteral("not JSON");
+        QTest::newRow("empty") << QByteArray() << QStringLiteral("not JSON");
+        QTest::newRow("a list") << QByteArray("[1]") << QStringLiteral("an object was expected");
+        QTest::newRow("format") << QByteArray(R"({"format":"x"})") << QStringLiteral("format is \"x\"");
+        QTest::newRow("version") << QByteArray(R"({"format":"offstage.conversation","version":2})")
+                                 << QStringLiteral("version is 2");
+        QTest::newRow("no list") << QByteArray(R"({"format":"offstage.conversation","version":1})")
+                                 << QStringLiteral("conversations is missing");
+        QTest::newRow("title") << conversation(R"("title":7,"messages":[])")
+                               << QStringLiteral("conversations[0].title is 7");
+        QTest::newRow("no messages") << conversation(R"("title":"x")")
+                                     << QStringLiteral("conversations[0].messages is missing");
+        QTest::newRow("active") << conversation(R"("active":3,"messages":[])")
+                                << QStringLiteral("conversations[0].active is 3");
+        QTest::newRow("sampler") << conversation(R"("sampler":{"temperature":9},"messages":[])")
+                                 << QStringLiteral("conversations[0].sampler.temperature is 9");
+        QTest::newRow("number") << message(R"("number":3,"parent":0,"kind":"answer","text":"b")")
+                                << QStringLiteral("conversations[0].messages[1].number is 3");
+        QTest::newRow("own parent") << message(R"("number":2,"parent":2,"kind":"answer","text":"b")")
+                                    << QStringLiteral("conversations[0].messages[1].parent is 2");
+        QTest::newRow("half a parent") << message(R"("number":2,"parent":0.5,"kind":"answer","text":"b")")
+                                       << QStringLiteral("messages[1].parent is 0.5");
+        QTest::newRow("kind") << message(R"("number":2,"parent":1,"kind":"song","text":"b")")
+                              << QStringLiteral("messages[1].kind is \"song\"");
+        QTest::newRow("state") << message(R"("number":2,"parent":1,"kind":"answer","state":"streaming","text":"b")")
+                               << QStringLiteral("messages[1].state is \"streaming\"");
+        QTest::newRow("text") << message(R"("number":2,"parent":1,"kind":"answer","text":null)")
+                              << QStringLiteral("messages[1].text is null");
+        QTest::newRow("figures") << message(
+                                        R"("number":2,"parent":1,"kind":"answer","text":"b","figures":{"ttft_s":"x"})")
+                                 << QStringLiteral("messages[1].figures.ttft_s is \"x\"");
+    }
+    void import_badFiles_nameTheField() {
+        QFETCH(QByteArray, json);
+        QFETCH(QString, named);
+        const ImportedConversations read = conversationsFromJson(json, QStringLiteral("chat.json"));
+        QVERIFY(read.conversations.isEmpty());
+        QVERIFY2(read.error.contains(named), qPrintable(read.error));
+        QVERIFY(read.error.startsWith(QStringLiteral("chat.json: ")));
+    }
+
+    void import_leastFile_isEnough() {
+        const ImportedConversations read = conversationsFromJson(
+            R"({"format":"offstage.conversation","version":1,"later":[],"conversations":[
+                {"messages":[{"number":1,"parent":0,"kind":"prompt","text":"a","unknown":1}]}]})",
+            QStringLiteral("chat.json"));
+        QCOMPARE(read.error, QString());
+        QCOMPARE(read.conversations.size(), 1);
+        QCOMPARE(read.conversations[0].messages[0].text, QStringLiteral("a"));
+    }
+
+    // ---------------------------------------------------------------- presets
+
+    void presets_saveRenameDelete() {
+        SamplingPanel panel;
+        panel.show();
+        Sampling own;
+        own.sampler.temperature = 0.33f;
+        panel.setSampling(own);
+        PresetBar& bar = panel.samplingPresetBar();
+        QCOMPARE(bar.current(), qsizetype(-1));
+        QVERIFY(!bar.deleteAction().isEnabled());
+        bar.saveAction().trigger();
+        QTest::keyClicks(&bar.nameEdit(), QStringLiteral("Mine"));
+        QTest::keyClick(&bar.nameEdit(), Qt::Key_Return);
+        QCOMPARE(bar.box().currentText(), QStringLiteral("Mine"));
+        bar.renameAction().trigger();
+        QTest::keyClicks(&bar.nameEdit(), QStringLiteral("My own"));
+        QTest::keyClick(&bar.nameEdit(), Qt::Key_Return);
+        {
+            SamplingPanel later;
+            QVERIFY(later.samplingPresetBar().box().findText(QStringLiteral("My own")) > 0);
+            QVERIFY(later.samplingPresetBar().box().findText(QStringLiteral("Mine")) < 0);
+        }
+        // Chosen again, it is what it was.
+        panel.reset();
+        QVERIFY(panel.sampling() == defaultSampling());
+        const int index = bar.box().findText(QStringLiteral("My own"));
+        bar.box().setCurrentIndex(index);
+        Q_EMIT bar.box().activated(index);
+        QCOMPARE(panel.sampling().sampler.temperature, 0.33f);
+        bar.deleteAction().trigger();
+        QVERIFY(bar.box().findText(QStringLiteral("My own")) < 0);
+        QCOMPARE(panel.sampling().sampler.temperature, 0.33f);  // the values stay
+        bar.saveAction().trigger();
+        QTest::keyClicks(&bar.nameEdit(), QStringLiteral("no"));
+        QTest::keyClick(&bar.nameEdit(), Qt::Key_Escape);
+        QVERIFY(bar.box().findText(QStringLiteral("no")) < 0);
+    }
+
+    void systemPrompt_presets_andText() {
+        SamplingPanel panel;
+        QSignalSpy changed(&panel, &SamplingPanel::systemPromptChanged);
+        PresetBar& bar = panel.promptPresetBar();
+        Q_EMIT bar.chosen(1);
+        QCOMPARE(changed.size(), 1);
+        QCOMPARE(panel.systemPrompt(), systemPromptPresets()[1].text);
+        QCOMPARE(bar.current(), qsizetype(1));
+        panel.promptEdit().appendPlainText(QStringLiteral("And rhyme."));
+        QCOMPARE(bar.current(), qsizetype(-1));
+        const QString own = panel.systemPrompt();
+        Q_EMIT bar.chosen(3);  // "Own text": nothing is lost
+        QCOMPARE(panel.systemPrompt(), own);
+        const auto before = changed.size();
+        panel.setSystemPrompt(QStringLiteral("another conversation's"));
+        QCOMPARE(changed.size(), before);
+        QCOMPARE(SamplingPanel().systemPrompt(), own);
+    }
+};
+
+OFFSTAGE_UI_TEST_MAIN(TestHistoryList)
+#include "tst_history_list.moc"

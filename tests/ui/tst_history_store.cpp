@@ -1,0 +1,486 @@
+// The history's database: what is kept, found, migrated, and what damage costs.
+#include <QElapsedTimer>
+#include <QFile>
+#include <QTest>
+
+#include "tests/ui/history_fixture.h"
+#include "tests/ui/window_fixture.h"
+#include "ui/history/conversation_store.h"
+#include "ui/history/history_error.h"
+#include "ui/history/history_schema.h"
+#include "ui/history/history_writer.h"
+
+using namespace offstage::ui;
+using offstage::test::answer;
+using offstage::test::HistoryFolder;
+using offstage::test::prompt;
+using offstage::test::Sql;
+
+namespace {
+
+ConversationInfo someInfo(ConversationId id, const QString& title) {
+    ConversationInfo info;
+    info.id = id;
+    info.title = title;
+    info.createdMs = info.changedMs = static_cast<qint64>(id);
+    return info;
+}
+
+Change message(ConversationId conversation, MessageId id, MessageId parent, const QString& text) {
+    Message m = id % 2 == 1 ? prompt(text, parent) : answer(text, parent);
+    m.id = id;
+    m.createdMs = static_cast<qint64>(id);
+    return change::PutMessage{conversation, m};
+}
+
+}  // namespace
+
+class TestHistoryStore : public QObject {
+    Q_OBJECT
+
+  private Q_SLOTS:
+    void everyField_survivesTheRoundTrip() {
+        HistoryFolder f;
+        ConversationInfo info = someInfo(7, QStringLiteral("Títle “ü” 東京"));
+        info.titleByPerson = info.pinned = info.archived = true;
+        info.model = QStringLiteral("m");
+        info.systemPrompt = QStringLiteral("Be\nbrief.");
+        info.sampling.sampler.temperature = 0.3f;
+        info.sampling.sampler.seed = 18446744073709551615ull;
+        info.sampling.beamWidth = 4;
+        info.activeLeaf = 9;
+        info.draft = QStringLiteral("half a thou");
+        Message m = answer(QStringLiteral("text"), 8);
+        m.id = 9;
+        m.state = Message::State::Failed;
+        m.note = QStringLiteral("note");
+        m.createdMs = 1'700'000'000'123;
+        m.figures = AnswerFigures{0.25, 12.5, 100, 50, 75};
+        {
+            ConversationStore store(f.file());
+            store.commit({change::PutConversation{info}, change::PutMessage{7, m}}, 1);
+        }
+        ConversationStore store(f.file());
+        const StoredConversation got = store.load(7);
+        QVERIFY(got.info == info);
+        QCOMPARE(got.messages.size(), 1);
+        const Message& back = got.messages.first();
+        QCOMPARE(back.id, m.id);
+        QCOMPARE(back.parent, m.parent);
+        QVERIFY(back.kind == m.kind && back.state == m.state);
+        QCOMPARE(back.text, m.text);
+        QCOMPARE(back.author, m.author);
+        QCOMPARE(back.note, m.note);
+        QCOMPARE(back.createdMs, m.createdMs);
+        QVERIFY(back.figures);
+        QCOMPARE(back.figures->ttftSeconds, 0.25);
+        QCOMPARE(back.figures->tokensPerSecond, 12.5);
+        QCOMPARE(back.figures->tokensIn, 100);
+        QCOMPARE(back.figures->tokensReused, 50);
+        QCOMPARE(back.figures->tokensOut, 75);
+        QCOMPARE(store.largestId(), MessageId(9));
+    }
+
+    void file_isWhatItShouldBe() {
+        HistoryFolder f;
+        ConversationStore store(f.file());
+        Sql sql(f.file());
+        QCOMPARE(sql(QStringLiteral("PRAGMA journal_mode")).toString(), QStringLiteral("wal"));
+        QCOMPARE(sql(QStringLiteral("PRAGMA application_id")).toInt(), kHistoryApplicationId);
+        QCOMPARE(sql(QStringLiteral("PRAGMA user_version")).toInt(), historyMigrations().back().to);
+        QVERIFY(store.faults().isEmpty());
+    }
+
+    void commit_oneBadChange_changesNothing() {
+        HistoryFolder f;
+        ConversationStore store(f.file());
+        QVERIFY_EXCEPTION_THROWN(store.commit({change::PutConversation{someInfo(1, QStringLiteral("a"))},
+                                               message(99, 3, 0, QStringLiteral("of no conversation"))},
+                                              1),
+                                 HistoryError);
+        QVERIFY(store.conversations().isEmpty());
+        store.commit({change::PutConversation{someInfo(1, QStringLiteral("a"))}}, 1);
+        QCOMPARE(store.conversations().size(), 1);
+    }
+
+    void journal_isReadAndFolded() {
+        HistoryFolder f;
+        ConversationStore store(f.file());
+        Message m = answer(QStringLiteral("begin"), 0, Message::State::Streaming);
+        m.id = 2;
+        store.commit({change::PutConversation{someInfo(1, QStringLiteral("a"))}, change::PutMessage{1, m}}, 5);
+        store.commit({change::AppendText{2, QStringLiteral(" middle")}}, 5);
+        store.commit({change::AppendText{2, QStringLiteral(" end")}}, 5);
+        QCOMPARE(store.load(1).messages.first().text, QStringLiteral("begin middle end"));
+        Sql sql(f.file());
+        QCOMPARE(sql(QStringLiteral("SELECT text FROM messages")).toString(), QStringLiteral("begin"));
+        QCOMPARE(store.settle(5, QStringLiteral("cut")), 1);
+        const Message settled = store.load(1).messages.first();
+        QCOMPARE(settled.text, QStringLiteral("begin middle end"));
+        QVERIFY(settled.state == Message::State::Stopped);
+        QCOMPARE(settled.note, QStringLiteral("cut"));
+        QCOMPARE(sql(QStringLiteral("SELECT count(*) FROM journal")).toInt(), 0);
+        QCOMPARE(store.settle(5, QStringLiteral("cut")), 0);
+    }
+
+    // ---------------------------------------------------------------- search
+
+    void search_findsWords_data() {
+        QTest::addColumn<QString>("typed");
+        QTest::addColumn<int>("hits");
+        QTest::newRow("word") << QStringLiteral("expert") << 2;
+        QTest::newRow("beginning of a word") << QStringLiteral("exp") << 2;
+        QTest::newRow("other case") << QStringLiteral("EXPERT") << 2;
+        QTest::newRow("without its accents") << QStringLiteral("cafe") << 1;
+        QTest::newRow("both words") << QStringLiteral("router expert") << 1;
+        QTest::newRow("words side by side") << QStringLiteral("\"gate router\"") << 1;
+        QTest::newRow("not side by side") << QStringLiteral("\"router gate\"") << 0;
+        QTest::newRow("nothing like it") << QStringLiteral("zebra") << 0;
+        QTest::newRow("nothing") << QString() << 0;
+        QTest::newRow("blanks") << QStringLiteral("   ") << 0;
+        // None of these is FTS5 syntax, or means there what a person means.
+        QTest::newRow("open quote") << QStringLiteral("\"gate router") << 1;
+        QTest::newRow("lone quote") << QStringLiteral("\"") << 1;
+        QTest::newRow("operator") << QStringLiteral("AND") << 1;
+        QTest::newRow("not") << QStringLiteral("NOT zebra") << 0;
+        QTest::newRow("brackets") << QStringLiteral("f(x)") << 1;
+        QTest::newRow("column filter") << QStringLiteral("text:expert") << 0;
+        QTest::newRow("star") << QStringLiteral("*") << 1;
+        QTest::newRow("sign") << QStringLiteral("++") << 1;
+        QTest::newRow("caret") << QStringLiteral("^") << 0;
+        QTest::newRow("injection") << QStringLiteral("'; DROP TABLE messages; --") << 0;
+        QTest::newRow("percent") << QStringLiteral("%") << 0;
+        QTest::newRow("a control character") << QStringLiteral("\u0002") << 0;
+    }
+    void search_findsWords() {
+        QFETCH(QString, typed);
+        QFETCH(int, hits);
+        HistoryFolder f;
+        ConversationStore store(f.file());
+        store.commit({change::PutConversation{someInfo(1, QStringLiteral("a"))},
+                      message(1, 3, 0, QStringLiteral("Which expert does the gate router choose?")),
+                      message(1, 4, 3, QStringLiteral("One of eight experts and a café.")),
+                      message(1, 5, 4, QStringLiteral("f(x) = x * x, in C++ a \"lambda\""))},
+                     1);
+        QCOMPARE(store.search(typed).size(), hits);
+        QCOMPARE(store.load(1).messages.size(), 3);
+    }
+
+    void search_marksWhatItFound() {
+        HistoryFolder f;
+        ConversationStore store(f.file());
+        const QString filler = QStringLiteral("many other words stand here ").repeated(20);
+        store.commit({change::PutConversation{someInfo(1, QStringLiteral("a"))},
+                      message(1, 3, 0, filler + QStringLiteral("the\nRouter of the routers ") + filler)},
+                     1);
+        const QList<SearchHit> hits = store.search(QStringLiteral("router"));
+        QCOMPARE(hits.size(), 1);
+        QCOMPARE(hits[0].conversation, ConversationId(1));
+        QCOMPARE(hits[0].message, MessageId(3));
+        QVERIFY(hits[0].snippet.size() < 200);
+        QVERIFY(!hits[0].snippet.contains(u'\n'));
+        QCOMPARE(hits[0].marks.size(), 2);
+        QCOMPARE(hits[0].snippet.mid(hits[0].marks[0].first, hits[0].marks[0].second), QStringLiteral("Router"));
+        QCOMPARE(hits[0].snippet.mid(hits[0].marks[1].first, hits[0].marks[1].second), QStringLiteral("routers"));
+    }
+
+    void search_followsEditsAndRemovals() {
+        HistoryFolder f;
+        ConversationStore store(f.file());
+        store.commit({change::PutConversation{someInfo(1, QStringLiteral("a"))},
+                      change::PutConversation{someInfo(2, QStringLiteral("b"))},
+                      message(1, 3, 0, QStringLiteral("apple")), message(2, 5, 0, QStringLiteral("apple pie"))},
+                     1);
+        QCOMPARE(store.search(QStringLiteral("apple")).size(), 2);
+        QCOMPARE(store.search(QStringLiteral("apple")).first().message, MessageId(5));  // newest first
+        store.commit({message(1, 3, 0, QStringLiteral("pear"))}, 1);
+        QCOMPARE(store.search(QStringLiteral("apple")).size(), 1);
+        QCOMPARE(store.search(QStringLiteral("pear")).size(), 1);
+        store.commit({change::SetDeleted{2, true}}, 1);
+        QCOMPARE(store.search(QStringLiteral("apple")).size(), 0);
+        store.commit({change::SetDeleted{2, false}}, 1);
+        QCOMPARE(store.search(QStringLiteral("apple")).size(), 1);
+        store.commit({change::SetDeleted{2, true}}, 1);
+        store.removeDeleted();  // session 1 is not on the list
+        QCOMPARE(store.conversations().size(), 1);
+        Sql sql(f.file());
+        QCOMPARE(sql(QStringLiteral("SELECT count(*) FROM messages")).toInt(), 1);
+        QCOMPARE(sql(QStringLiteral("SELECT count(*) FROM message_text WHERE message_text MATCH 'pie'")).toInt(), 0);
+        // The index's own check: it throws when index and table differ.
+        QVERIFY(!sql(QStringLiteral("INSERT INTO message_text(message_text, rank) VALUES ('integrity-check', 1)"))
+                     .toString()
+                     .startsWith(QStringLiteral("error")));
+    }
+
+    // ---------------------------------------------------------------- versions
+
+    void migrate_olderFile_isBroughtForward() {
+        HistoryFolder f;
+        // What the real first version looked like is the first step; a later version adds to it.
+        const auto first = historyMigrations().front();
+        const Migration steps[] = {
+            first,
+            {first.to + 1,
+             {QStringLiteral("ALTER TABLE conversations ADD COLUMN colour TEXT NOT NULL DEFAULT 'none'"),
+              QStringLiteral("UPDATE conversations SET colour = 'red' WHERE pinned = 1")}},
+            {first.to + 2, {QStringLiteral("CREATE TABLE labels (id INTEGER PRIMARY KEY, name TEXT)")}},
+        };
+        Sql sql(f.file());
+        migrate(sql.database(), std::span(steps).first(1));
+        QCOMPARE(sql(QStringLiteral("PRAGMA user_version")).toInt(), first.to);
+        sql(
+            QStringLiteral("INSERT INTO conversations (id, title, pinned, created_ms, changed_ms) "
+                           "VALUES (1, 'old', 1, 0, 0)"));
+        migrate(sql.database(), steps);
+        QCOMPARE(sql(QStringLiteral("PRAGMA user_version")).toInt(), first.to + 2);
+        QCOMPARE(sql(QStringLiteral("SELECT colour FROM conversations WHERE title = 'old'")).toString(),
+                 QStringLiteral("red"));
+        QCOMPARE(sql(QStringLiteral("SELECT count(*) FROM labels")).toInt(), 0);
+        migrate(sql.database(), steps);  // nothing left to do
+        QCOMPARE(sql(QStringLiteral("PRAGMA user_version")).toInt(), first.to + 2);
+    }
+
+    void migrate_failingHalfway_changesNothing() {
+        HistoryFolder f;
+        const auto first = historyMigrations().front();
+        const Migration steps[] = {
+            first,
+            {first.to + 1,
+             {QStringLiteral("ALTER TABLE conversations ADD COLUMN colour TEXT"), QStringLiteral("NOT SQL")}},
+        };
+        Sql sql(f.file());
+        migrate(sql.database(), std::span(steps).first(1));
+        QVERIFY_EXCEPTION_THROWN(migrate(sql.database(), steps), HistoryError);
+        QCOMPARE(sql(QStringLiteral("PRAGMA user_version")).toInt(), first.to);
+        QVERIFY(sql(QStringLiteral("SELECT colour FROM conversations")).toString().startsWith(QStringLiteral("err")));
+        ConversationStore store(f.file());  // still a good file of the first version
+        QVERIFY(store.conversations().isEmpty());
+    }
+
+    void newerFile_isLeftAlone() {
+        HistoryFolder f;
+        {
+            Sql sql(f.file());
+            migrate(sql.database(), historyMigrations());
+            sql(QStringLiteral("PRAGMA user_version = 4711"));
+        }
+        History history;
+        QVERIFY(!history.open(f.path()));
+        QCOMPARE(history.notices().size(), 1);
+        QVERIFY(history.notices().first().sentence.contains(QStringLiteral("4711")));
+        QCOMPARE(Sql(f.file())(QStringLiteral("PRAGMA user_version")).toInt(), 4711);
+        // The program goes on, in memory.
+        const ConversationId id = history.create({}, {});
+        QVERIFY(history.add(id, prompt(QStringLiteral("hello"))) != 0);
+        QVERIFY(history.close());
+    }
+
+    // ---------------------------------------------------------------- damage
+
+    void damagedRow_hidesOneMessage_data() {
+        QTest::addColumn<QString>("spoil");
+        QTest::newRow("kind") << QStringLiteral("UPDATE messages SET kind = 'song' WHERE id = 4");
+        QTest::newRow("state") << QStringLiteral("UPDATE messages SET state = '' WHERE id = 4");
+        QTest::newRow("text") << QStringLiteral("UPDATE messages SET text = x'ff00' WHERE id = 4");
+        QTest::newRow("parent") << QStringLiteral("UPDATE messages SET kind = 'x', parent = 12345 WHERE id = 4");
+        QTest::newRow("cycle") << QStringLiteral("UPDATE messages SET kind = 'x', parent = 6 WHERE id = 4");
+    }
+    void damagedRow_hidesOneMessage() {
+        QFETCH(QString, spoil);
+        HistoryFolder f;
+        {
+            ConversationStore store(f.file());
+            store.commit({change::PutConversation{someInfo(1, QStringLiteral("a"))},
+                          message(1, 3, 0, QStringLiteral("one")), message(1, 4, 3, QStringLiteral("two")),
+                          message(1, 5, 4, QStringLiteral("three")), message(1, 6, 5, QStringLiteral("four"))},
+                         1);
+        }
+        QCOMPARE(Sql(f.file())(spoil).toString(), QString());
+        History history;
+        QVERIFY(history.open(f.path()));
+        const ConversationTree* tree = history.open(1);
+        QVERIFY(tree);
+        const QList<Message> path = tree->path();
+        QCOMPARE(path.size(), 4);
+        QCOMPARE(path[0].text, QStringLiteral("one"));
+        QVERIFY(path[1].kind == Message::Kind::Problem);
+        QVERIFY(path[1].problem.title.contains(QStringLiteral("damaged")));
+        QCOMPARE(path[2].text, QStringLiteral("three"));
+        QCOMPARE(path[3].text, QStringLiteral("four"));
+    }
+
+    void damagedFile_isSetAside_data() {
+        QTest::addColumn<QString>("damage");
+        QTest::newRow("not a database") << QStringLiteral("text");
+        QTest::newRow("the header is gone") << QStringLiteral("header");
+        QTest::newRow("another program's") << QStringLiteral("foreign");
+    }
+    void damagedFile_isSetAside() {
+        QFETCH(QString, damage);
+        HistoryFolder f;
+        if (damage == QStringLiteral("foreign")) {
+            Sql(f.file())(QStringLiteral("CREATE TABLE songs (id INTEGER)"));
+        } else {
+            QFile file(f.file());
+            QVERIFY(file.open(QIODevice::WriteOnly));
+            file.write(damage == QStringLiteral("text") ? QByteArray("no database at all ").repeated(400)
+                                                        : QByteArray(8192, '\0').replace(0, 4, "SQLi"));
+        }
+        History history;
+        QVERIFY(history.open(f.path()));
+        QCOMPARE(history.notices().size(), 1);
+        const QStringList aside =
+            QDir(f.path()).entryList({QStringLiteral("conversations.damaged-*.sqlite")}, QDir::Files);
+        QCOMPARE(aside.size(), 1);
+        QVERIFY(history.notices().first().detail.contains(aside.first()));
+        const ConversationId id = history.create({}, {});
+        history.add(id, prompt(QStringLiteral("works")));
+        QVERIFY(history.close());
+        History again;
+        QVERIFY(again.open(f.path()));
+        QCOMPARE(again.conversations().size(), 1);
+        QVERIFY(again.notices().isEmpty());
+    }
+
+    void damagedPages_whatCanBeRead_isTakenOver() {
+        HistoryFolder f;
+        {
+            ConversationStore store(f.file());
+            for (ConversationId c = 1; c <= 20; ++c) {
+                QList<Change> changes = {change::PutConversation{someInfo(c, QStringLiteral("title %1").arg(c))}};
+                for (MessageId m = 1; m <= 20; ++m) {
+                    changes.append(message(c, c * 100 + m, m == 1 ? 0 : c * 100 + m - 1,
+                                           QStringLiteral("message %1 ").arg(c * 100 + m).repeated(20)));
+                }
+                store.commit(changes, 1);
+            }
+            store.addSession(77);  // a program that never closed: the file is checked at the next start
+        }
+        Sql(f.file())(QStringLiteral("PRAGMA wal_checkpoint(TRUNCATE)"));
+        {
+            // A leaf page in the middle of the messages is overwritten.
+            QFile file(f.file());
+            QVERIFY(file.open(QIODevice::ReadWrite));
+            const QByteArray all = file.readAll();
+            const qsizetype at = all.indexOf("message 1010 ");
+            QVERIFY(at > 0);
+            file.seek(at / 4096 * 4096);
+            file.write(QByteArray(4096, '\xA5'));
+        }
+        History history;
+        QVERIFY(history.open(f.path()));
+        QCOMPARE(history.notices().size(), 1);
+        QCOMPARE(history.conversations().size(), 20);
+        qsizetype messages = 0;
+        for (const ConversationInfo& info : history.conversations()) {
+            const StoredConversation stored = history.stored(info.id);
+            messages += stored.messages.size();
+            for (const Message& m : stored.messages) {
+                QCOMPARE(m.text, QStringLiteral("message %1 ").arg(m.id).repeated(20));
+            }
+        }
+        qInfo("%lld of 400 messages were read around one overwritten page", static_cast<long long>(messages));
+        QVERIFY(messages >= 360 && messages < 400);
+        QVERIFY(!history.search(QStringLiteral("2020")).isEmpty());
+    }
+
+    // ---------------------------------------------------------------- several programs
+
+    void secondProgram_opensAndWrites() {
+        HistoryFolder f;
+        History first;
+        History second;
+        QVERIFY(first.open(f.path()));
+        QVERIFY(second.open(f.path()));
+        QVERIFY(first.notices().isEmpty() && second.notices().isEmpty());
+        const ConversationId a = first.create({}, {});
+        const ConversationId b = second.create({}, {});
+        MessageId lastA = 0;
+        MessageId lastB = 0;
+        for (int i = 0; i < 20; ++i) {
+            lastA = first.add(a, prompt(QStringLiteral("a %1").arg(i), lastA));
+            lastB = second.add(b, prompt(QStringLiteral("b %1").arg(i), lastB));
+        }
+        // An answer that the first is still writing is not touched by a third that starts meanwhile.
+        const MessageId streaming = first.add(a, answer({}, lastA, Message::State::Streaming));
+        first.appendText(a, streaming, QStringLiteral("so far"));
+        QVERIFY(first.flush() && second.flush());
+        History third;
+        QVERIFY(third.open(f.path()));
+        QCOMPARE(third.conversations().size(), 2);
+        QCOMPARE(third.open(a)->path().size(), 21);
+        QCOMPARE(third.open(a)->path().last().text, QStringLiteral("so far"));
+        QVERIFY(third.open(a)->path().last().state == Message::State::Streaming);
+        QCOMPARE(third.open(b)->path().size(), 20);
+        QVERIFY(third.close() && second.close() && first.close());
+        QCOMPARE(Sql(f.file())(QStringLiteral("PRAGMA integrity_check")).toString(), QStringLiteral("ok"));
+        QCOMPARE(Sql(f.file())(QStringLiteral("SELECT count(*) FROM sessions")).toInt(), 0);
+    }
+
+    void writer_diskThatRefuses_triesAgain() {
+        HistoryFolder f;
+        { ConversationStore create(f.file()); }
+        Sql other(f.file());
+        QVERIFY(!other(QStringLiteral("PRAGMA busy_timeout = 0")).toString().startsWith(QStringLiteral("error")));
+        HistoryWriter writer(f.file(), 1);
+        // A change that breaks a rule takes no other with it, and is told.
+        QStringList complaints;
+        connect(&writer, &HistoryWriter::troubled, this, [&](const QString& s) { complaints += s; });
+        writer.write(message(99, 3, 0, QStringLiteral("of no conversation")));
+        writer.write(change::PutConversation{someInfo(1, QStringLiteral("good"))});
+        writer.write(message(1, 5, 0, QStringLiteral("good too")));
+        QTRY_COMPARE(complaints.size(), 1);
+        QVERIFY(writer.flush(std::chrono::seconds(5)));
+        QCOMPARE(other(QStringLiteral("SELECT count(*) FROM messages")).toInt(), 1);
+        // Somebody else's long transaction: the change is there once that ends.
+        QCOMPARE(other(QStringLiteral("BEGIN IMMEDIATE")).toString(), QString());
+        writer.write(message(1, 7, 5, QStringLiteral("later")));
+        QVERIFY(!writer.flush(std::chrono::milliseconds(50)));
+        QCOMPARE(other(QStringLiteral("COMMIT")).toString(), QString());
+        QVERIFY(writer.flush(std::chrono::seconds(10)));
+        QCOMPARE(other(QStringLiteral("SELECT count(*) FROM messages")).toInt(), 2);
+        QVERIFY(writer.close());
+    }
+
+    // ---------------------------------------------------------------- size
+
+    void tenThousandMessages_open() {
+        HistoryFolder f;
+        {
+            ConversationStore store(f.file());
+            QList<Change> changes = {change::PutConversation{someInfo(1, QStringLiteral("long"))}};
+            for (MessageId m = 1; m <= 10'000; ++m) {
+                Message each = m % 2 ? prompt(QStringLiteral("What is %1?").arg(m), m - 1)
+                                     : answer(QStringLiteral("An answer of several words. ").repeated(20), m - 1);
+                each.id = m;
+                if (m % 2 == 0) {
+                    each.figures = AnswerFigures{0.1, 20, 10, 5, 40};
+                }
+                changes.append(change::PutMessage{1, each});
+            }
+            store.commit(changes, 1);
+        }
+        QElapsedTimer timer;
+        timer.start();
+        History history;
+        QVERIFY(history.open(f.path()));
+        const double opened = static_cast<double>(timer.nsecsElapsed()) / 1e6;
+        timer.restart();
+        const ConversationTree* tree = history.open(1);
+        QVERIFY(tree);
+        const double loaded = static_cast<double>(timer.nsecsElapsed()) / 1e6;
+        const QList<Message> path = tree->path();
+        const double walked = static_cast<double>(timer.nsecsElapsed()) / 1e6;
+        QCOMPARE(path.size(), 10'000);
+        QCOMPARE(path.last().figures->tokensOut, 40);
+        timer.restart();
+        const auto hits = history.search(QStringLiteral("several wor"));
+        const double searched = static_cast<double>(timer.nsecsElapsed()) / 1e6;
+        QCOMPARE(hits.size(), 200);
+        qInfo("file %.1f ms; 10,000 messages read in %.1f ms, path after %.1f ms; search with 5,000 matches %.1f ms",
+              opened, loaded, walked, searched);
+    }
+};
+
+OFFSTAGE_UI_TEST_MAIN(TestHistoryStore)
+#include "tst_history_store.moc"

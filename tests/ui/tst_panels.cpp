@@ -1,0 +1,611 @@
+// Experts, Cache and Dispatch: what they show of the scripted engine, what they change, how they are linked.
+#include <QComboBox>
+#include <QMenu>
+#include <QProgressBar>
+#include <QPushButton>
+#include <QSignalSpy>
+#include <QSpinBox>
+#include <QTableWidget>
+#include <QTest>
+#include <QToolButton>
+
+#include "tests/ui/window_fixture.h"
+#include "ui/engine_controller.h"
+#include "ui/panels/cache_panel.h"
+#include "ui/panels/dispatch_panel.h"
+#include "ui/panels/expert_actions.h"
+#include "ui/panels/experts_panel.h"
+#include "ui/panels/selection.h"
+#include "ui/panels/snapshot_poller.h"
+#include "ui/theme.h"
+
+using namespace offstage;
+using namespace offstage::ui;
+using State = EngineController::State;
+
+namespace {
+
+constexpr MessageId kMessage = 42;
+
+// The panels on the scripted engine, without the rest of the window.
+struct Bench {
+    explicit Bench(const test::Script& script) {
+        stage->setScript(script);
+        engine = std::make_unique<EngineController>([s = stage] { return makeFakeSession(s); });
+        log = std::make_unique<TokenLog>(*engine);
+        selection = std::make_unique<Selection>(*log);
+        experts = std::make_unique<ExpertsPanel>(*engine);
+        experts->setSelection(*selection);
+        cache = std::make_unique<CachePanel>(*engine, *selection);
+        dispatch = std::make_unique<DispatchPanel>(*engine, *selection);
+        for (QWidget* panel : panels()) {
+            panel->resize(360, 900);
+            panel->show();
+        }
+        QObject::connect(engine.get(), &EngineController::streamed, log.get(),
+                         [this](quint64, const StreamedText& piece) {
+                             log->addTokens(kMessage, static_cast<int>(text.size()), piece);
+                             text += piece.text;
+                         });
+    }
+
+    std::vector<Panel*> panels() const { return {experts.get(), cache.get(), dispatch.get()}; }
+
+    void load() {
+        engine->openModel({});
+        QTRY_COMPARE(engine->state(), State::Ready);
+    }
+    void answer() {
+        engine::GenerationRequest request;
+        request.messages = {{engine::Role::kUser, "tell me"}};
+        QSignalSpy answered(engine.get(), &EngineController::answered);
+        engine->generate(request);
+        QTRY_COMPARE(answered.size(), 1);
+        QTRY_COMPARE(engine->state(), State::Ready);
+        for (Panel* panel : panels()) {
+            QTRY_COMPARE(panel->snapshot().revision, engine->snapshot()->revision);
+        }
+    }
+
+    std::shared_ptr<test::Stage> stage = std::make_shared<test::Stage>();
+    QString text;
+    std::unique_ptr<EngineController> engine;
+    std::unique_ptr<TokenLog> log;
+    std::unique_ptr<Selection> selection;
+    std::unique_ptr<ExpertsPanel> experts;
+    std::unique_ptr<CachePanel> cache;
+    std::unique_ptr<DispatchPanel> dispatch;
+};
+
+test::Script onDevice() {
+    test::Script script;
+    script.residents = 20;
+    script.emulated = true;
+    script.answer = test::longAnswer(120);
+    return script;
+}
+
+test::Script onCpu() {
+    test::Script script;
+    script.answer = test::longAnswer(60);
+    return script;
+}
+
+// Pictures for people: OFFSTAGE_PICTURES names the folder.
+void takePicture(QWidget& widget, const QString& name) {
+    const QString folder = qEnvironmentVariable("OFFSTAGE_PICTURES");
+    if (!folder.isEmpty()) {
+        QVERIFY(widget.grab().save(folder + u'/' + name + QStringLiteral(".png")));
+    }
+}
+
+}  // namespace
+
+class TestPanels : public QObject {
+    Q_OBJECT
+
+  private Q_SLOTS:
+    void panels_beforeTheFirstModel_sayWhatToDo() {
+        Bench b(onDevice());
+        for (Panel* panel : b.panels()) {
+            QVERIFY(!panel->emptyText().isEmpty());
+            QVERIFY(panel->badge().isEmpty());
+            QVERIFY(panel->cost().isEmpty());
+        }
+    }
+
+    void panels_onEmulatedDevice_sayThatAndTheirCost() {
+        Bench b(onDevice());
+        b.load();
+        b.answer();
+        for (Panel* panel : b.panels()) {
+            QVERIFY2(panel->badge().contains(QStringLiteral("emulated")), qPrintable(panel->badge()));
+            QVERIFY(panel->badge().contains(QStringLiteral("Fake GPU")));
+            QVERIFY2(panel->cost().contains(QStringLiteral("0.2 %")), qPrintable(panel->cost()));
+            QVERIFY(panel->emptyText().isEmpty());
+        }
+        test::Script real = onDevice();
+        real.emulated = false;
+        b.stage->setScript(real);
+        b.load();
+        for (Panel* panel : b.panels()) {
+            QVERIFY(panel->badge().isEmpty());
+        }
+    }
+
+    void panels_hidden_doNotLook() {
+        Bench b(onDevice());
+        b.load();
+        for (Panel* panel : b.panels()) {
+            panel->hide();
+            QTRY_VERIFY(!panel->poller().isPolling());
+        }
+        const int polls = b.cache->poller().pollCount();
+        const int painted = b.cache->hits().renderCount();
+        engine::GenerationRequest request;
+        request.messages = {{engine::Role::kUser, "tell me"}};
+        QSignalSpy answered(b.engine.get(), &EngineController::answered);
+        b.engine->generate(request);
+        QTRY_COMPARE(answered.size(), 1);
+        QCOMPARE(b.cache->poller().pollCount(), polls);
+        QCOMPARE(b.cache->hits().renderCount(), painted);
+        QCOMPARE(b.cache->hits().points(0).size(), size_t(0));
+        b.cache->show();  // and then it has all that it missed
+        QTRY_COMPARE(b.cache->hits().points(0).size(), b.log->steps().size() - 1);
+    }
+
+    // ---------------------------------------------------------------- experts
+
+    void experts_channels_showTheSnapshot() {
+        Bench b(onDevice());
+        b.load();
+        b.answer();
+        const engine::Snapshot& s = b.experts->snapshot();
+        for (int i = 0; i < kExpertChannels; ++i) {
+            const auto channel = static_cast<ExpertChannel>(i);
+            b.experts->setChannel(channel);
+            QCOMPARE(b.experts->map().rows(), 8);
+            QCOMPARE(b.experts->map().columns(), 8);
+            QCOMPARE(b.experts->map().isCategorical(),
+                     channel == ExpertChannel::Residency || channel == ExpertChannel::Precision);
+        }
+        b.experts->setChannel(ExpertChannel::HitRate);
+        for (int row = 0; row < 8; ++row) {
+            for (int column = 0; column < 8; ++column) {
+                const auto at = static_cast<size_t>(row * 8 + column);
+                const auto& use = s.experts.uses[at];
+                const double expected =
+                    use.tokens ? static_cast<double>(use.resident_tokens) / static_cast<double>(use.tokens) : 0;
+                QCOMPARE(b.experts->map().valueAt({row, column}), expected);
+            }
+        }
+        b.experts->setChannel(ExpertChannel::Residency);
+        const ExpertCells cells = expertCells(ExpertChannel::Residency, s, {}, true);
+        QCOMPARE(cells.counts, (std::vector<int>{20, 0, 44, 0}));
+        QVERIFY2(b.experts->legend().accessibleName().contains(QStringLiteral("44")),
+                 qPrintable(b.experts->legend().accessibleName()));
+    }
+
+    void experts_readout_hasEveryNumber() {
+        Bench b(onDevice());
+        b.load();
+        b.answer();
+        b.experts->setChannel(ExpertChannel::Conversation);
+        QTest::mouseMove(&b.experts->map(), b.experts->map().rectOf({1, 0}).center());
+        const QLocale locale;
+        const engine::Snapshot& s = b.experts->snapshot();
+        const auto& use = s.experts.uses[8];
+        QTRY_VERIFY(b.experts->readout().contains(QStringLiteral("Layer 1, expert 0")));
+        for (const QString& part :
+             {QStringLiteral("on the device"), QStringLiteral("16 bit (BF16)"),
+              locale.toString(static_cast<qulonglong>(s.conversation_counts[8])), QStringLiteral("planned"),
+              QStringLiteral("hit rate 100.0 %"), locale.toString(static_cast<qulonglong>(use.tokens))}) {
+            QVERIFY2(b.experts->readout().contains(part), qPrintable(b.experts->readout()));
+        }
+    }
+
+    void experts_onCpu_speakOfRamOnly() {
+        Bench b(onCpu());
+        b.load();
+        b.answer();
+        b.experts->setChannel(ExpertChannel::Residency);
+        QCOMPARE(b.experts->map().categories().size(), size_t(2));
+        QVERIFY(b.experts->readout().contains(QStringLiteral("no accelerator")));
+        QMenu menu;
+        b.experts->actions().fill(menu, {0, 0}, {});
+        QVERIFY(!menu.actions().at(0)->isEnabled());
+        QVERIFY(!menu.actions().at(1)->isEnabled());
+        QVERIFY(menu.actions().at(2)->menu()->isEnabled());  // fewer bits help there, too
+    }
+
+    void experts_click_selectsAndUnderlines() {
+        Bench b(onDevice());
+        b.load();
+        b.answer();
+        QSignalSpy underlined(b.selection.get(), &Selection::underlined);
+        const ExpertId expert = b.log->expertsOf(*b.log->token(kMessage, 5)).front();
+        auto& map = b.experts->map();
+        QTest::mouseClick(&map, Qt::LeftButton, {}, map.rectOf({expert.layer, expert.expert}).center());
+        QCOMPARE(b.selection->expert(), expert);
+        QVERIFY(map.selected() == (HeatMap::Cell{expert.layer, expert.expert}));
+        QCOMPARE(underlined.size(), 1);
+        const TextRange token = b.log->token(kMessage, 5)->text;
+        const auto ranges = underlined.back().at(1).value<QList<TextRange>>();
+        QVERIFY(std::any_of(ranges.begin(), ranges.end(), [&](const TextRange& range) {
+            return range.begin <= token.begin && token.end <= range.end;
+        }));
+        QVERIFY(b.experts->changeButton().isEnabled());
+        QVERIFY(b.experts->readout().contains(QStringLiteral("underlined")));
+        QTest::mouseClick(&map, Qt::LeftButton, {}, map.rectOf({expert.layer, expert.expert}).center());
+        QVERIFY(!b.selection->expert());
+        QVERIFY(underlined.back().at(1).value<QList<TextRange>>().isEmpty());
+        QVERIFY(!b.experts->changeButton().isEnabled());
+    }
+
+    void experts_selectedToken_ringsItsExperts() {
+        Bench b(onDevice());
+        b.load();
+        b.answer();
+        QVERIFY(b.selection->selectToken(kMessage, 7));
+        const auto& rings = b.experts->map().highlighted();
+        QCOMPARE(rings.size(), size_t(16));
+        for (const ExpertId& expert : b.log->expertsOf(*b.log->token(kMessage, 7))) {
+            QVERIFY(std::find(rings.begin(), rings.end(), HeatMap::Cell{expert.layer, expert.expert}) != rings.end());
+        }
+        QVERIFY(b.selection->selectToken(kMessage, 0));  // the prompt's step wrote it
+        QVERIFY(b.experts->map().highlighted().empty());
+        QVERIFY(b.experts->readout().contains(QStringLiteral("not known")));
+        b.selection->clearToken();
+        QVERIFY(b.experts->map().highlighted().empty());
+    }
+
+    void experts_menu_changesOneExpert() {
+        Bench b(onDevice());
+        b.load();
+        b.answer();
+        b.experts->setChannel(ExpertChannel::Residency);
+        b.selection->selectExpert({3, 7});
+        QMenu* menu = b.experts->changeButton().menu();
+        const auto trigger = [&](int action, int format) {
+            Q_EMIT menu->aboutToShow();
+            QAction* chosen = menu->actions().at(action);
+            (format < 0 ? chosen : chosen->menu()->actions().at(format))->trigger();
+        };
+        trigger(0, -1);
+        QTRY_VERIFY2(b.experts->notice().contains(QStringLiteral("is pinned")), qPrintable(b.experts->notice()));
+        QTRY_COMPARE(b.experts->snapshot().experts.pinned[31], std::uint8_t(1));
+        trigger(2, 2);
+        QTRY_VERIFY(b.experts->notice().contains(QStringLiteral("4 bit")));
+        QTRY_COMPARE(b.experts->snapshot().experts.format[31], static_cast<std::uint8_t>(kernels::WeightType::kHqq4));
+        trigger(1, -1);
+        QTRY_VERIFY(b.experts->notice().contains(QStringLiteral("left the device")));
+        QTRY_COMPARE(b.experts->snapshot().experts.place[31], std::uint8_t(1));
+        QVERIFY(!b.experts->actions().isWatching());
+    }
+
+    void experts_changeThatFails_saysWhy() {
+        test::Script script = onDevice();
+        script.expertProblem = "There is no room on the device for another pinned expert.";
+        Bench b(script);
+        b.experts->actions().pin({0, 7}, true);  // no model yet
+        QVERIFY(b.experts->notice().contains(QStringLiteral("no model")));
+        b.load();
+        b.experts->actions().pin({0, 7}, true);
+        QTRY_COMPARE(b.experts->notice(), QString::fromStdString(script.expertProblem));
+        b.load();
+        QVERIFY(b.experts->notice().isEmpty());
+    }
+
+    // ---------------------------------------------------------------- cache
+
+    void cache_lines_areOfEachToken() {
+        Bench b(onDevice());
+        b.load();
+        b.cache->setMeanOf(1);
+        b.answer();
+        b.cache->setLayer(2);
+        const auto& hits = b.cache->hits();
+        QCOMPARE(hits.seriesCount(), 2);
+        std::size_t point = 0;
+        for (const LoggedStep& step : b.log->steps()) {
+            if (step.isPrompt()) {
+                continue;
+            }
+            double all = 0, resident = 0, layer = 0, layerResident = 0, bytes = 0;
+            for (const auto& event : step.layers) {
+                bytes += static_cast<double>(event.bytes_copied);
+                for (const auto& a : step.assignmentsOf(event)) {
+                    all += 1;
+                    resident += a.way == 0;
+                    layer += event.layer == 2;
+                    layerResident += event.layer == 2 && a.way == 0;
+                }
+            }
+            QCOMPARE(hits.points(0)[point].x(), static_cast<double>(step.id));
+            QCOMPARE(hits.points(0)[point].y(), resident / all);
+            QCOMPARE(hits.points(1)[point].y(), layerResident / layer);
+            QCOMPARE(b.cache->bytes().points(0)[point].y(), bytes);
+            ++point;
+        }
+        QCOMPARE(hits.points(0).size(), point);
+        QVERIFY(point > 100);
+    }
+
+    void cache_prefetch_isWorkedOutOfTheSums() {
+        Bench b(onDevice());
+        b.load();
+        engine::Snapshot s = *b.engine->snapshot();
+        s.totals = {};
+        s.totals.decode_steps = 10;
+        b.cache->setSnapshot(s);
+        const std::size_t n = b.cache->prefetch().points(0).size();
+        s.experts.step = 30;
+        s.totals.decode_steps = 20;
+        s.totals.guessed_copies = 40;
+        s.totals.used_guesses = 10;
+        s.totals.copied_calls = 20;
+        s.totals.cpu_calls = 10;
+        s.totals.admissions = 5;
+        b.cache->setSnapshot(s);
+        const auto& lines = b.cache->prefetch();
+        QCOMPARE(lines.points(0).size(), n + 1);
+        QCOMPARE(lines.points(0)[n], QPointF(30, 0.25));  // 10 of 10 + 20 + 10
+        QCOMPARE(lines.points(1)[n], QPointF(30, 0.25));  // 10 of 40
+        QCOMPARE(b.cache->exchanges().points(0)[n], QPointF(30, 0.5));
+        s.totals.decode_steps = 21;
+        s.experts.step = 31;
+        b.cache->setSnapshot(s);  // no guesses: no share of them
+        QVERIFY(std::isnan(lines.points(0)[n + 1].y()) && std::isnan(lines.points(1)[n + 1].y()));
+    }
+
+    void cache_policies_areReplayed() {
+        Bench b(onDevice());
+        b.load();
+        QVERIFY(!b.cache->compareButton().isEnabled());  // nothing is recorded yet
+        b.answer();
+        QCOMPARE(b.cache->slotsBox().value(), 20);
+        b.cache->compareButton().click();
+        QTRY_VERIFY(b.cache->table().isVisible());
+        QCOMPARE(b.cache->table().rowCount(), 6);
+        std::vector<double> rates;
+        for (int row = 0; row < 6; ++row) {
+            rates.push_back(QLocale().toDouble(b.cache->table().item(row, 1)->text().chopped(2)));
+        }
+        QCOMPARE(rates[4], 0.0);  // no cache
+        for (const double rate : rates) {
+            QVERIFY(rate <= rates[5]);  // nothing is better than the best
+        }
+        QVERIFY(rates[5] > 0);
+        // The scripted placement keeps the lowest numbers, as it was planned: what a fixed cache has, it had.
+        engine::CacheCalls calls = cacheCallsOf(*b.log, 8, 8);
+        QCOMPARE(calls.layers.size(), b.log->steps().size() * 8);
+        QVERIFY(b.cache->comparisonText().contains(QStringLiteral("20 of 64")));
+        QCOMPARE(b.cache->policies().groupCount(), 6);
+        b.cache->slotsBox().setValue(64);
+        b.cache->compareButton().click();
+        QTRY_COMPARE(b.cache->table().item(0, 1)->text().chopped(2).toDouble(), 100.0);
+    }
+
+    void cache_comparisonCancelled_leavesNothing() {
+        engine::CacheCalls calls;
+        calls.n_layers = 32;
+        calls.n_experts = 64;
+        constexpr int kSteps = 8000;
+        for (int step = 0; step < kSteps; ++step) {
+            for (int layer = 0; layer < 32; ++layer) {
+                calls.layers.push_back({layer, true, calls.calls.size(), 2, static_cast<size_t>(step), 1});
+                const int e = (step * 7 + layer * 13) % 63;
+                calls.calls.push_back({{layer, e}, 1});
+                calls.calls.push_back({{layer, e + 1}, 1});
+            }
+        }
+        calls.n_tokens = kSteps;
+        CacheComparison comparison;
+        QSignalSpy finished(&comparison, &CacheComparison::finished);
+        comparison.start(calls, engine::Popularity::uniform(32, 64, 2), 1000);
+        QTRY_VERIFY(comparison.progress() > 0);
+        QVERIFY(comparison.progress() < 0.9);
+        comparison.cancel();
+        QTRY_COMPARE(finished.size(), 1);
+        QVERIFY(finished.back().at(0).value<std::vector<PolicyResult>>().empty());
+        QVERIFY(!comparison.isRunning());
+        comparison.start(calls, engine::Popularity::uniform(32, 64, 2), 1000);
+        // And one that is destroyed while it runs ends with it.
+    }
+
+    void cache_onCpu_saysThereIsNone() {
+        Bench b(onCpu());
+        b.load();
+        b.answer();
+        QVERIFY(!b.cache->hits().isVisible());
+        QVERIFY(b.cache->compareButton().isEnabled());
+        QCOMPARE(b.cache->slotsBox().value(), 32);
+    }
+
+    void cache_click_selectsTheToken() {
+        Bench b(onDevice());
+        b.load();
+        b.answer();
+        const auto token = b.log->token(kMessage, 30);
+        Q_EMIT b.cache->hits().clicked(static_cast<double>(token->step));
+        QVERIFY(b.selection->token());
+        QCOMPARE(b.selection->token()->index, 30);
+    }
+
+    // ---------------------------------------------------------------- dispatch
+
+    void dispatch_bars_areOfTheSelectedToken() {
+        Bench b(onDevice());
+        b.load();
+        b.answer();
+        QVERIFY(b.selection->selectToken(kMessage, 9));
+        b.dispatch->setMeanOf(0);
+        b.dispatch->setAmount(DispatchPanel::Amount::Time);
+        const LoggedStep* step = b.log->step(b.log->token(kMessage, 9)->step);
+        QCOMPARE(b.dispatch->bars().rows().size(), size_t(16));  // measured and predicted
+        for (const auto& event : step->layers) {
+            const auto& row = b.dispatch->bars().rows()[static_cast<size_t>(2 * event.layer)];
+            QCOMPARE(row.parts[0].size, double{event.gpu_us});
+            QCOMPARE(row.parts[1].size, double{event.copy_us});
+            QCOMPARE(row.parts[2].size, double{event.cpu_us});
+            const auto& predicted = b.dispatch->bars().rows()[static_cast<size_t>(2 * event.layer + 1)];
+            QVERIFY(predicted.predicted);
+            QCOMPARE(predicted.parts[0].size, double{event.predicted_gpu_us});
+        }
+        b.dispatch->setAmount(DispatchPanel::Amount::Tokens);
+        QCOMPARE(b.dispatch->bars().rows().size(), size_t(8));
+        for (const auto& row : b.dispatch->bars().rows()) {
+            QCOMPARE(row.parts[0].size + row.parts[1].size + row.parts[2].size, 2.0);
+        }
+        b.dispatch->setMeanOf(16);
+        for (const auto& row : b.dispatch->bars().rows()) {
+            QCOMPARE(row.parts[0].size + row.parts[1].size + row.parts[2].size, 2.0);
+        }
+    }
+
+    void dispatch_timeline_hasOneBarPerLayerAndLane() {
+        Bench b(onDevice());
+        b.load();
+        b.answer();
+        QVERIFY(b.selection->selectToken(kMessage, 9));
+        const LoggedStep* step = b.log->step(b.log->token(kMessage, 9)->step);
+        QSet<QPair<qint64, bool>> seen;
+        double end = 0;
+        for (const auto& span : b.dispatch->timeline().spans()) {
+            const auto key = qMakePair(span.id, span.predicted);
+            QVERIFY(!seen.contains(key));
+            seen.insert(key);
+            const auto& event = step->layers[static_cast<size_t>(layerOfSpan(span.id))];
+            const double lasts = span.end_us - span.begin_us;
+            const auto is = [&](float us) { return std::abs(lasts - double{us}) < 1e-3; };
+            switch (kindOfSpan(span.id)) {
+                case SpanKind::Attention:
+                    QVERIFY(is(event.attention_us) && span.lane == 2);
+                    break;
+                case SpanKind::Gpu:
+                    QVERIFY(is(span.predicted ? event.predicted_gpu_us : event.gpu_us) && span.lane == 2);
+                    break;
+                case SpanKind::Copy:
+                    QVERIFY(is(span.predicted ? event.predicted_copy_us : event.copy_us) && span.lane == 1);
+                    break;
+                case SpanKind::Cpu:
+                    QVERIFY(is(span.predicted ? event.predicted_cpu_us : event.cpu_us) && span.lane == 0);
+                    break;
+            }
+            end = span.predicted ? end : std::max(end, span.end_us);
+        }
+        QVERIFY(end <= durationOf(*step) + 1e-3);
+        QVERIFY(seen.size() > 24);
+    }
+
+    void dispatch_why_namesBothCosts() {
+        Bench b(onDevice());
+        b.load();
+        b.answer();
+        QVERIFY(b.selection->selectToken(kMessage, 9));
+        const LoggedStep* step = b.log->step(b.log->token(kMessage, 9)->step);
+        int resident = 0, copied = 0, onCpu = 0;
+        for (const auto& event : step->layers) {
+            for (const auto& a : step->assignmentsOf(event)) {
+                const Side side = a.way == 0 ? Side::Gpu : a.way == 1 ? Side::Copy : Side::Cpu;
+                Q_EMIT b.dispatch->timeline().spanClicked(spanId(event.layer, side == Side::Gpu    ? SpanKind::Gpu
+                                                                              : side == Side::Copy ? SpanKind::Copy
+                                                                                                   : SpanKind::Cpu));
+                const QString why = b.dispatch->why();
+                QVERIFY2(why.contains(QStringLiteral("Expert %1 ").arg(a.expert)), qPrintable(why));
+                QVERIFY(why.contains(valueText(Unit::Microseconds, 120)));
+                QVERIFY(why.contains(valueText(Unit::Microseconds, 15)));
+                if (side != Side::Gpu) {
+                    QVERIFY(why.contains(valueText(Unit::Microseconds, 90)));
+                }
+                if (side == Side::Cpu) {
+                    QVERIFY2(why.contains(QStringLiteral("Alone the copy would be faster")), qPrintable(why));
+                }
+                ++(side == Side::Gpu ? resident : side == Side::Copy ? copied : onCpu);
+            }
+        }
+        QVERIFY(resident > 0 && copied > 0 && onCpu > 0);
+        QVERIFY(!b.dispatch->why().contains(QStringLiteral("measured")));  // by an emulated device nothing is
+        QVERIFY(whyText(*step, 0, std::nullopt).contains(QStringLiteral("measured")));
+    }
+
+    void dispatch_buttons_walkThroughTheAnswer() {
+        Bench b(onDevice());
+        b.load();
+        b.answer();
+        QVERIFY(b.dispatch->tokenText().contains(QStringLiteral("Latest")));
+        QVERIFY(b.selection->selectToken(kMessage, 1));
+        b.dispatch->previousButton().click();
+        QCOMPARE(b.selection->token()->index, 0);
+        QVERIFY(!b.dispatch->previousButton().isEnabled());
+        QVERIFY2(b.dispatch->tokenText().contains(QStringLiteral("prompt")), qPrintable(b.dispatch->tokenText()));
+        b.dispatch->nextButton().click();
+        b.dispatch->nextButton().click();
+        QCOMPARE(b.selection->token()->index, 2);
+        QVERIFY(b.dispatch->tokenText().contains(QStringLiteral("Token 3 of")));
+    }
+
+    void dispatch_onCpu_hasOneLane() {
+        Bench b(onCpu());
+        b.load();
+        b.answer();
+        for (const auto& span : b.dispatch->timeline().spans()) {
+            QVERIFY(span.lane == 0 && !span.predicted);
+        }
+        QVERIFY(!b.dispatch->timeline().spans().empty());
+        b.dispatch->explain(0, std::nullopt);
+        QVERIFY2(b.dispatch->why().contains(QStringLiteral("no accelerator")), qPrintable(b.dispatch->why()));
+    }
+
+    // ---------------------------------------------------------------- all
+
+    void controls_haveNames() {
+        Bench b(onDevice());
+        b.load();
+        b.answer();
+        for (Panel* panel : b.panels()) {
+            for (QWidget* child : panel->findChildren<QWidget*>()) {
+                if (child->focusPolicy() == Qt::NoFocus || child->window() != panel ||
+                    child->objectName().startsWith(QStringLiteral("qt_"))) {
+                    continue;
+                }
+                auto* button = qobject_cast<QAbstractButton*>(child);
+                QVERIFY2(!child->accessibleName().isEmpty() || (button && !button->text().isEmpty()),
+                         child->metaObject()->className());
+            }
+        }
+    }
+
+    void pictures_inBothThemes_differ() {
+        for (const Theme theme : {Theme::Light, Theme::Dark}) {
+            applyTheme(*qApp, theme);
+            Bench b(onDevice());
+            b.load();
+            b.answer();
+            b.selection->selectToken(kMessage, 9);
+            b.selection->selectExpert({2, 1});
+            b.experts->setChannel(ExpertChannel::Residency);
+            b.dispatch->explain(1, std::nullopt);
+            b.cache->compareButton().click();
+            QTRY_VERIFY(b.cache->table().isVisible());
+            for (const int width : {360, 900}) {
+                for (Panel* panel : b.panels()) {
+                    panel->resize(width, panel == b.cache.get() ? 1500 : 820);
+                    const QString name =
+                        QStringLiteral("%1_%2_%3")
+                            .arg(QString::fromLatin1(panel->metaObject()->className()).section(u':', -1), nameOf(theme))
+                            .arg(width);
+                    QCoreApplication::processEvents();
+                    QCOMPARE(panel->width(), width);
+                    const QImage image = panel->grab().toImage();
+                    QCOMPARE(qGray(image.pixel(2, 2)) < 128, theme == Theme::Dark);
+                    takePicture(*panel, name);
+                }
+            }
+        }
+        applyTheme(*qApp, Theme::Light);
+    }
+};
+
+OFFSTAGE_UI_TEST_MAIN(TestPanels)
+#include "tst_panels.moc"

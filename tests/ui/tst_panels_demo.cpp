@@ -1,0 +1,145 @@
+// The panels on the real engine: the demo model on an emulated device too small for its experts.
+#include <QFile>
+#include <QSignalSpy>
+#include <QTest>
+
+#include "tests/ui/window_fixture.h"
+#include "ui/engine_controller.h"
+#include "ui/panels/cache_panel.h"
+#include "ui/panels/dispatch_panel.h"
+#include "ui/panels/expert_actions.h"
+#include "ui/panels/experts_panel.h"
+#include "ui/panels/selection.h"
+
+using namespace offstage;
+using namespace offstage::ui;
+using State = EngineController::State;
+
+class TestPanelsDemo : public QObject {
+    Q_OBJECT
+
+    static constexpr MessageId kMessage = 1;
+    std::unique_ptr<EngineController> m_engine;
+    std::unique_ptr<TokenLog> m_log;
+    std::unique_ptr<Selection> m_selection;
+    std::unique_ptr<ExpertsPanel> m_experts;
+    std::unique_ptr<CachePanel> m_cache;
+    std::unique_ptr<DispatchPanel> m_dispatch;
+    QString m_text;
+
+  private Q_SLOTS:
+    void initTestCase() {
+        const QString model = QStringLiteral(OFFSTAGE_SOURCE_DIR "/resources/demo-model");
+        if (!QFile::exists(model + QStringLiteral("/model.safetensors"))) {
+            QSKIP("the demo model is not in this tree");
+        }
+        m_engine = std::make_unique<EngineController>([] { return engine::Session::create(); });
+        m_log = std::make_unique<TokenLog>(*m_engine);
+        m_selection = std::make_unique<Selection>(*m_log);
+        m_experts = std::make_unique<ExpertsPanel>(*m_engine);
+        m_experts->setSelection(*m_selection);
+        m_cache = std::make_unique<CachePanel>(*m_engine, *m_selection);
+        m_dispatch = std::make_unique<DispatchPanel>(*m_engine, *m_selection);
+        for (QWidget* panel : std::initializer_list<QWidget*>{m_experts.get(), m_cache.get(), m_dispatch.get()}) {
+            panel->resize(360, 1000);
+            panel->show();
+        }
+        connect(m_engine.get(), &EngineController::streamed, this, [this](quint64, const StreamedText& piece) {
+            m_log->addTokens(kMessage, static_cast<int>(m_text.size()), piece);
+            m_text += piece.text;
+        });
+        engine::LoadRequest request;
+        request.model = model.toStdString();
+        request.device = "emulated:rtx-3060-desktop";
+        request.vram_bytes = 16U << 20;
+        request.context = 512;
+        m_engine->openModel(request);
+        QTRY_COMPARE_WITH_TIMEOUT(m_engine->state(), State::Ready, 60'000);
+        engine::GenerationRequest question;
+        question.messages = {{engine::Role::kUser, "What is a mixture of experts?"}};
+        question.sampler.temperature = 0;
+        question.max_tokens = 60;
+        QSignalSpy answered(m_engine.get(), &EngineController::answered);
+        m_engine->generate(question);
+        QTRY_COMPARE_WITH_TIMEOUT(answered.size(), 1, 60'000);
+        QTRY_COMPARE(m_engine->state(), State::Ready);
+        QTRY_COMPARE(m_dispatch->snapshot().revision, m_engine->snapshot()->revision);
+    }
+
+    void everyToken_hasItsLayersAndExperts() {
+        const int count = m_log->tokenCount(kMessage);
+        QVERIFY(count >= 10);
+        QCOMPARE(m_log->lostEvents(), quint64(0));
+        const auto& model = *m_engine->model();
+        for (int i = 0; i < count; ++i) {
+            const LoggedStep* step = m_log->step(m_log->token(kMessage, i)->step);
+            QVERIFY(step != nullptr);
+            QCOMPARE(static_cast<std::int64_t>(step->layers.size()), model.n_layers);
+            if (i > 0) {
+                QCOMPARE(static_cast<std::int64_t>(m_log->expertsOf(*m_log->token(kMessage, i)).size()),
+                         model.n_layers * model.n_active);
+            }
+        }
+    }
+
+    void expertAndToken_leadToEachOther() {
+        const int middle = m_log->tokenCount(kMessage) / 2;
+        QVERIFY(m_selection->selectToken(kMessage, middle));
+        const auto experts = m_selection->expertsOfToken();
+        QCOMPARE(m_experts->map().highlighted().size(), experts.size());
+        const TextRange text = m_log->token(kMessage, middle)->text;
+        for (const ExpertId& expert : experts) {
+            const auto ranges = m_log->textOf(expert).value(kMessage);
+            QVERIFY(text.begin == text.end || std::any_of(ranges.begin(), ranges.end(), [&](const TextRange& range) {
+                        return range.begin <= text.begin && text.end <= range.end;
+                    }));
+        }
+        QVERIFY(!m_dispatch->timeline().spans().empty());
+        m_dispatch->explain(0, std::nullopt);
+        QVERIFY2(m_dispatch->why().contains(QStringLiteral("Expert ")), qPrintable(m_dispatch->why()));
+        QVERIFY(m_dispatch->badge().contains(QStringLiteral("emulated")));
+        QCOMPARE(m_dispatch->width(), 360);  // long names do not widen it
+    }
+
+    void cache_agreesWithTheEngine() {
+        std::uint64_t tokens = 0, resident = 0;
+        for (const LoggedStep& step : m_log->steps()) {
+            for (const auto& event : step.layers) {
+                for (const auto& a : step.assignmentsOf(event)) {
+                    tokens += a.n_tokens;
+                    resident += static_cast<engine::Way>(a.way) == engine::Way::kResident ? a.n_tokens : 0;
+                }
+            }
+        }
+        const engine::DispatchTotals& totals = m_cache->snapshot().totals;
+        QCOMPARE(tokens, totals.routed_tokens);
+        QCOMPARE(resident, totals.resident_tokens);
+        QVERIFY(m_cache->hits().points(0).size() + 2 >= static_cast<size_t>(m_log->tokenCount(kMessage)));
+        QVERIFY(!m_cache->cost().isEmpty());
+    }
+
+    void expert_givenFewerBits_isShown() {
+        m_experts->setChannel(ExpertChannel::Precision);
+        m_experts->actions().setFormat({1, 2}, kernels::WeightType::kHqq4);
+        QTRY_VERIFY_WITH_TIMEOUT(!m_experts->actions().isWatching(), 30'000);
+        QVERIFY2(m_experts->notice().contains(QStringLiteral("4 bit")), qPrintable(m_experts->notice()));
+        const auto at = static_cast<size_t>(m_engine->model()->n_experts + 2);
+        QTRY_COMPARE(m_experts->snapshot().experts.format[at], static_cast<std::uint8_t>(kernels::WeightType::kHqq4));
+    }
+
+    void pictures() {
+        const QString folder = qEnvironmentVariable("OFFSTAGE_PICTURES");
+        if (folder.isEmpty()) {
+            QSKIP("OFFSTAGE_PICTURES names no folder to keep pictures in");
+        }
+        m_experts->setChannel(ExpertChannel::Residency);
+        m_selection->selectToken(kMessage, 9);
+        QCoreApplication::processEvents();
+        QVERIFY(m_experts->grab().save(folder + QStringLiteral("/demo_experts.png")));
+        QVERIFY(m_cache->grab().save(folder + QStringLiteral("/demo_cache.png")));
+        QVERIFY(m_dispatch->grab().save(folder + QStringLiteral("/demo_dispatch.png")));
+    }
+};
+
+OFFSTAGE_UI_TEST_MAIN(TestPanelsDemo)
+#include "tst_panels_demo.moc"

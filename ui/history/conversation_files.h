@@ -1,0 +1,53 @@
+#pragma once
+// Conversations as files.
+//
+// JSON, "offstage.conversation" version 1, UTF-8:
+//   {
+//     "format": "offstage.conversation", "version": 1,
+//     "program": "offstage 0.1.0",                  optional
+//     "conversations": [{
+//       "title": text, "pinned": bool, "archived": bool,
+//       "created_ms": number, "changed_ms": number, since 1970, UTC
+//       "model": text, "system_prompt": text,
+//       "sampler": {...},                           history_json.h
+//       "active": number,                           of the message where the shown path ends; 0: the newest
+//       "messages": [{                              the whole tree, parents before children
+//         "number": number,                         1, 2, 3 ... in this order
+//         "parent": number,                         0 for a first message, else that of an earlier one
+//         "kind": "prompt" | "answer",
+//         "state": "done" | "stopped" | "failed",   optional: "done"
+//         "text": text,
+//         "author": text, "note": text,             optional
+//         "created_ms": number,                     optional
+//         "figures": {...}                          optional; history_json.h
+//       }]
+//     }]
+//   }
+// All fields of a conversation but "messages" are optional. Fields not named here are ignored, so that a later program
+// can add to them without another version.
+
+#include <QByteArray>
+#include <QString>
+
+#include "ui/history/history_values.h"
+
+namespace offstage::ui {
+
+QByteArray conversationsToJson(const QList<StoredConversation>& conversations);
+
+struct ImportedConversations {
+    QList<StoredConversation> conversations;  // ids are numbers of the file; History::insert() gives new ones
+    QString error;  // names the file, the field and what was expected; empty: none. Then there are no conversations.
+};
+// `name`: of the file, for the error.
+ImportedConversations conversationsFromJson(const QByteArray& json, const QString& name);
+// Files above 1 GiB are refused.
+ImportedConversations readConversations(const QString& file);
+
+// The path that is shown, with a heading for each message; the system prompt first, where there is one.
+QString conversationToMarkdown(const StoredConversation& conversation);
+
+// Atomically: the file is the old one or the new one. Empty: done; else what went wrong.
+QString writeFile(const QString& file, const QByteArray& content);
+
+}  // namespace offstage::ui

@@ -1,0 +1,317 @@
+#include "ui/history/conversation_list.h"
+
+#include <QDir>
+#include <QFileDialog>
+#include <QHBoxLayout>
+#include <QKeyEvent>
+#include <QLabel>
+#include <QLineEdit>
+#include <QListView>
+#include <QMenu>
+#include <QSettings>
+#include <QTimer>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include "ui/history/conversation_delegate.h"
+#include "ui/history/conversation_files.h"
+#include "ui/history/conversation_list_model.h"
+
+namespace offstage::ui {
+
+namespace {
+
+constexpr int kTypingPauseMs = 120;  // a search for each key of a fast typist would be wasted
+
+}  // namespace
+
+ConversationList::ConversationList(ChatController& chat, QWidget* parent)
+    : QWidget(parent),
+      m_chat(chat),
+      m_model(new ConversationListModel(chat.conversations(), this)),
+      m_search(new QLineEdit),
+      m_archived(new QToolButton),
+      m_view(new QListView),
+      m_empty(new QLabel),
+      m_bar(new QWidget),
+      m_notice(new QLabel),
+      m_undo(new QToolButton) {
+    m_search->setPlaceholderText(tr("Search all conversations"));
+    m_search->setAccessibleName(m_search->placeholderText());
+    m_search->setClearButtonEnabled(true);
+    m_search->installEventFilter(this);
+    m_archived->setText(tr("Archive"));
+    m_archived->setCheckable(true);
+    m_archived->setAutoRaise(true);
+    m_archived->setToolTip(tr("Show the archived conversations"));
+    m_archived->setFocusPolicy(Qt::TabFocus);
+    auto* top = new QHBoxLayout;
+    top->setContentsMargins(8, 8, 8, 4);
+    top->setSpacing(4);
+    top->addWidget(m_search, 1);
+    top->addWidget(m_archived);
+
+    m_view->setModel(m_model);
+    m_view->setItemDelegate(new ConversationDelegate(m_view));
+    m_view->setAccessibleName(tr("Conversations"));
+    m_view->setUniformItemSizes(true);
+    m_view->setFrameShape(QFrame::NoFrame);
+    m_view->setEditTriggers(QAbstractItemView::EditKeyPressed);
+    m_view->setContextMenuPolicy(Qt::CustomContextMenu);
+    m_view->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    m_view->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
+    m_view->installEventFilter(this);
+    m_empty->setWordWrap(true);
+    m_empty->setAlignment(Qt::AlignHCenter | Qt::AlignTop);
+    m_empty->setForegroundRole(QPalette::PlaceholderText);
+    m_empty->setContentsMargins(16, 24, 16, 0);
+    m_empty->setAttribute(Qt::WA_TransparentForMouseEvents);
+    auto* over = new QVBoxLayout(m_view->viewport());
+    over->setContentsMargins(0, 0, 0, 0);
+    over->addWidget(m_empty);
+    over->addStretch();
+
+    m_notice->setWordWrap(true);
+    m_notice->setTextFormat(Qt::PlainText);
+    m_undo->setText(tr("Undo"));
+    auto* close = new QToolButton;
+    close->setText(QStringLiteral("✕"));
+    close->setAutoRaise(true);
+    close->setAccessibleName(tr("Close this notice"));
+    auto* bar = new QHBoxLayout(m_bar);
+    bar->setContentsMargins(12, 6, 8, 8);
+    bar->addWidget(m_notice, 1);
+    bar->addWidget(m_undo);
+    bar->addWidget(close);
+    m_bar->hide();
+
+    auto* column = new QVBoxLayout(this);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    column->addLayout(top);
+    column->addWidget(m_view, 1);
+    column->addWidget(m_bar);
+
+    auto* pause = new QTimer(this);
+    pause->setSingleShot(true);
+    pause->setInterval(kTypingPauseMs);
+    connect(m_search, &QLineEdit::textChanged, pause, qOverload<>(&QTimer::start));
+    connect(pause, &QTimer::timeout, this, [this] { m_model->setQuery(m_search->text()); });
+    connect(m_archived, &QToolButton::toggled, m_model, &ConversationListModel::setShowArchived);
+    connect(m_view, &QListView::clicked, this, &ConversationList::openIndex);
+    connect(m_view, &QWidget::customContextMenuRequested, this, &ConversationList::showMenu);
+    connect(m_undo, &QToolButton::clicked, this, &ConversationList::undoRemove);
+    connect(close, &QToolButton::clicked, m_bar, &QWidget::hide);
+    connect(&m_chat, &ChatController::currentChanged, this, &ConversationList::refreshSelection);
+    connect(&m_chat, &ChatController::queueChanged, this, &ConversationList::refreshActivities);
+    connect(&m_chat, &ChatController::waitingChanged, this, &ConversationList::refreshActivities);
+    for (const auto signal : {&QAbstractItemModel::rowsInserted, &QAbstractItemModel::rowsRemoved}) {
+        connect(m_model, signal, this, [this] {
+            refreshEmptyText();
+            refreshSelection();
+        });
+    }
+    connect(m_model, &QAbstractItemModel::modelReset, this, [this] {
+        refreshEmptyText();
+        refreshSelection();
+    });
+    refreshEmptyText();
+    refreshSelection();
+}
+
+QString ConversationList::notice() const {
+    return m_bar->isHidden() ? QString() : m_notice->text();
+}
+
+void ConversationList::say(const QString& text, bool offerUndo) {
+    m_notice->setText(text);
+    m_undo->setVisible(offerUndo);
+    m_bar->show();
+}
+
+ConversationId ConversationList::currentId() const {
+    return m_view->currentIndex().data(ConversationListModel::ConversationRole).toULongLong();
+}
+
+void ConversationList::refreshSelection() {
+    if (m_model->isSearching()) {
+        return;  // the person is on the way through the hits
+    }
+    const int row = m_model->rowOf(m_chat.current());
+    if (row >= 0) {
+        m_view->setCurrentIndex(m_model->index(row));
+    } else {
+        m_view->clearSelection();
+        m_view->setCurrentIndex({});
+    }
+}
+
+void ConversationList::refreshActivities() {
+    QHash<ConversationId, QString> activities;
+    int place = 0;
+    for (const ChatController::Queued& each : m_chat.queue()) {
+        ++place;
+        activities.insert(each.conversation, each.running ? tr("Answering…") : tr("Number %1 in the queue").arg(place));
+    }
+    m_model->setActivities(activities);
+}
+
+void ConversationList::refreshEmptyText() {
+    m_empty->setVisible(m_model->rowCount() == 0);
+    m_empty->setText(m_model->isSearching()     ? tr("Nothing was found.")
+                     : m_model->showsArchived() ? tr("No conversation is archived.")
+                                                : tr("Your conversations will be listed here."));
+}
+
+void ConversationList::openIndex(const QModelIndex& index) {
+    const ConversationId id = index.data(ConversationListModel::ConversationRole).toULongLong();
+    const MessageId message = index.data(ConversationListModel::MessageRole).toULongLong();
+    if (id != 0 && (id != m_chat.current() || message != 0) && m_chat.openConversation(id, message)) {
+        Q_EMIT opened();
+    }
+}
+
+void ConversationList::showMenu(const QPoint& at) {
+    const QModelIndex index = m_view->indexAt(at);
+    auto* menu = new QMenu(this);
+    menu->setAttribute(Qt::WA_DeleteOnClose);
+    if (index.isValid()) {
+        m_view->setCurrentIndex(index);
+        History& history = m_chat.conversations();
+        const ConversationId id = currentId();
+        const ConversationInfo info = history.info(id);
+        menu->addAction(tr("&Rename"), this, [this, index = QPersistentModelIndex(index)] { m_view->edit(index); });
+        menu->addAction(info.pinned ? tr("Un&pin") : tr("&Pin"), this,
+                        [&history, id, info] { history.setPinned(id, !info.pinned); });
+        menu->addAction(info.archived ? tr("Take out of the &archive") : tr("&Archive"), this,
+                        [&history, id, info] { history.setArchived(id, !info.archived); });
+        menu->addAction(tr("&Export…"), this, &ConversationList::chooseExport);
+        menu->addAction(tr("&Delete"), this, &ConversationList::removeCurrent);
+        menu->addSeparator();
+    }
+    menu->addAction(tr("&New conversation"), this, &ConversationList::newRequested);
+    menu->addAction(tr("&Import…"), this, &ConversationList::chooseImport);
+    menu->popup(m_view->viewport()->mapToGlobal(at));
+}
+
+void ConversationList::removeCurrent() {
+    const ConversationId id = currentId();
+    if (id == 0) {
+        return;
+    }
+    m_removed = id;
+    const QString title = m_view->currentIndex().data().toString();
+    m_chat.conversations().remove(id);
+    say(tr("“%1” was deleted").arg(title), true);
+}
+
+void ConversationList::undoRemove() {
+    if (m_removed != 0) {
+        const ConversationId id = std::exchange(m_removed, 0);
+        m_chat.conversations().undoRemove(id);
+        m_bar->hide();
+        m_chat.openConversation(id);
+    }
+}
+
+void ConversationList::chooseExport() {
+    const ConversationId id = currentId() != 0 ? currentId() : m_chat.current();
+    auto* dialog = new QFileDialog(this, tr("Export the conversation"));
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->setAcceptMode(QFileDialog::AcceptSave);
+    dialog->setNameFilters({tr("JSON: the whole conversation (*.json)"), tr("Markdown: as it is shown (*.md)")});
+    dialog->setDefaultSuffix(QStringLiteral("json"));
+    connect(dialog, &QFileDialog::filterSelected, dialog, [dialog](const QString& filter) {
+        dialog->setDefaultSuffix(filter.contains(QStringLiteral("*.md")) ? QStringLiteral("md")
+                                                                         : QStringLiteral("json"));
+    });
+    dialog->setDirectory(QSettings().value(QStringLiteral("lastExportFolder"), QDir::homePath()).toString());
+    connect(dialog, &QFileDialog::fileSelected, this, [this, id](const QString& file) {
+        QSettings().setValue(QStringLiteral("lastExportFolder"), QFileInfo(file).path());
+        exportTo(file, id);
+    });
+    dialog->open();
+}
+
+void ConversationList::chooseImport() {
+    auto* dialog = new QFileDialog(this, tr("Import conversations"));
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->setNameFilter(tr("Conversations (*.json)"));
+    dialog->setDirectory(QSettings().value(QStringLiteral("lastExportFolder"), QDir::homePath()).toString());
+    connect(dialog, &QFileDialog::fileSelected, this, &ConversationList::importFrom);
+    dialog->open();
+}
+
+void ConversationList::exportTo(const QString& file, ConversationId id) {
+    History& history = m_chat.conversations();
+    QList<StoredConversation> chosen;
+    for (const ConversationInfo& info : history.conversations()) {
+        if (id == 0 || info.id == id) {
+            chosen.append(history.stored(info.id));
+        }
+    }
+    const bool markdown = file.endsWith(QStringLiteral(".md"), Qt::CaseInsensitive);
+    QByteArray content;
+    if (markdown) {
+        for (const StoredConversation& each : std::as_const(chosen)) {
+            content += conversationToMarkdown(each).toUtf8();
+        }
+    } else {
+        content = conversationsToJson(chosen);
+    }
+    const QString error = chosen.isEmpty() ? tr("There is nothing to export.") : writeFile(file, content);
+    say(error.isEmpty() ? tr("Saved as %1").arg(QDir::toNativeSeparators(file)) : error);
+}
+
+void ConversationList::importFrom(const QString& file) {
+    const ImportedConversations read = readConversations(file);
+    if (!read.error.isEmpty()) {
+        say(read.error);
+        return;
+    }
+    ConversationId last = 0;
+    for (const StoredConversation& conversation : read.conversations) {
+        last = m_chat.conversations().insert(conversation);
+    }
+    say(tr("%n conversation(s) imported", nullptr, static_cast<int>(read.conversations.size())));
+    if (last != 0) {
+        m_chat.openConversation(last);
+    }
+}
+
+bool ConversationList::eventFilter(QObject* watched, QEvent* event) {
+    if (event->type() == QEvent::ShortcutOverride && watched == m_search && !m_search->text().isEmpty() &&
+        static_cast<QKeyEvent*>(event)->key() == Qt::Key_Escape) {
+        event->accept();  // ends the search, not the answer
+        return true;
+    }
+    if (event->type() == QEvent::KeyPress) {
+        const auto* key = static_cast<QKeyEvent*>(event);
+        if (watched == m_search && key->key() == Qt::Key_Escape) {
+            m_search->clear();
+            return true;
+        }
+        if (watched == m_search && (key->key() == Qt::Key_Down || key->key() == Qt::Key_Return)) {
+            m_view->setFocus();
+            if (!m_view->currentIndex().isValid()) {
+                m_view->setCurrentIndex(m_model->index(0));
+            }
+            return true;
+        }
+        if (watched == m_view && (key->key() == Qt::Key_Return || key->key() == Qt::Key_Enter)) {
+            openIndex(m_view->currentIndex());
+            return true;
+        }
+        if (watched == m_view && key->key() == Qt::Key_Delete) {
+            removeCurrent();
+            return true;
+        }
+        if (watched == m_view && key->matches(QKeySequence::Undo)) {
+            undoRemove();
+            return true;
+        }
+    }
+    return QWidget::eventFilter(watched, event);
+}
+
+}  // namespace offstage::ui

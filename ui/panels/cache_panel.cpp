@@ -1,0 +1,493 @@
+#include "ui/panels/cache_panel.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <QComboBox>
+#include <QHBoxLayout>
+#include <QHeaderView>
+#include <QLabel>
+#include <QLocale>
+#include <QProgressBar>
+#include <QPushButton>
+#include <QScopedValueRollback>
+#include <QSignalBlocker>
+#include <QSpinBox>
+#include <QTableWidget>
+#include <QVBoxLayout>
+
+#include "ui/engine_controller.h"
+#include "ui/panels/selection.h"
+
+namespace offstage::ui {
+
+namespace {
+
+constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
+constexpr int kAllLine = 0, kLayerLine = 1;
+constexpr int kRecallLine = 0, kPrecisionLine = 1;
+
+struct StepFigures {
+    std::uint64_t tokens = 0, resident = 0, bytes = 0;
+    double hitRate() const {
+        return tokens > 0 ? static_cast<double>(resident) / static_cast<double>(tokens) : kNothing;
+    }
+};
+
+// Of one layer, or of all (-1).
+StepFigures figuresOf(const LoggedStep& step, int layer) {
+    StepFigures figures;
+    for (const engine::LayerEvent& event : step.layers) {
+        if (layer >= 0 && event.layer != layer) {
+            continue;
+        }
+        figures.bytes += event.bytes_copied;
+        for (std::size_t i = 0; i < event.n_assignments; ++i) {
+            const engine::AssignmentEvent& a = step.assignments[event.first_assignment + i];
+            figures.tokens += a.n_tokens;
+            figures.resident += static_cast<engine::Way>(a.way) == engine::Way::kResident ? a.n_tokens : 0;
+        }
+    }
+    return figures;
+}
+
+double shareOf(std::uint64_t part, std::uint64_t whole) {
+    return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : kNothing;
+}
+
+}  // namespace
+
+void CachePanel::RunningMean::reset(int length) {
+    m_values.clear();
+    m_next = 0;
+    m_length = static_cast<std::size_t>(std::max(1, length));
+}
+
+double CachePanel::RunningMean::add(double value) {
+    if (!std::isfinite(value)) {
+        return kNothing;
+    }
+    if (m_values.size() < m_length) {
+        m_values.push_back(value);
+    } else {
+        m_values[m_next] = value;
+        m_next = (m_next + 1) % m_length;
+    }
+    double sum = 0;
+    for (const double v : m_values) {
+        sum += v;
+    }
+    return sum / static_cast<double>(m_values.size());
+}
+
+CachePanel::CachePanel(EngineController& engine, Selection& selection, QWidget* parent)
+    : Panel(engine, parent),
+      m_selection(selection),
+      m_layer(new QComboBox),
+      m_mean(new QComboBox),
+      m_hits(new LinePlot),
+      m_prefetch(new LinePlot),
+      m_bytes(new LinePlot),
+      m_exchanges(new LinePlot),
+      m_sums(new QLabel),
+      m_slots(new QSpinBox),
+      m_compare(new QPushButton),
+      m_progress(new QProgressBar),
+      m_comparison(new QLabel),
+      m_policies(new BarPlot),
+      m_table(new QTableWidget),
+      m_replays(new CacheComparison(this)) {
+    m_layer->setAccessibleName(tr("Layer whose hit rate is shown beside that of all"));
+    m_layer->setToolTip(m_layer->accessibleName());
+    for (const int tokens : {1, 16, 64}) {
+        m_mean->addItem(tokens == 1 ? tr("Each token") : tr("Mean of %1 tokens").arg(tokens), tokens);
+    }
+    m_mean->setCurrentIndex(1);
+    m_mean->setAccessibleName(tr("Over how many tokens lines are averaged"));
+    m_mean->setToolTip(m_mean->accessibleName());
+
+    m_hits->setPercentMode(tr("hit rate"));
+    m_hits->addSeries(tr("all layers"));
+    m_hits->setAccessibleName(tr("Hit rate over time"));
+    m_hits->setToolTip(
+        tr("Share of (token, expert) pairs that found their expert on the device. A click selects the "
+           "token."));
+    m_prefetch->setPercentMode(tr("prefetch"));
+    m_prefetch->addSeries(tr("recall"));
+    m_prefetch->addSeries(tr("precision"));
+    m_prefetch->setAccessibleName(tr("Prefetch recall and precision over time"));
+    m_prefetch->setToolTip(
+        tr("Recall: of the calls whose expert had no place on the device, those that a guess had "
+           "brought in time.\nPrecision: of the experts copied on a guess, those that were "
+           "called."));
+    m_bytes->addSeries(tr("copied per token"));
+    m_bytes->setYAxis({tr("copied per token"), Unit::Bytes, false});
+    m_bytes->setAccessibleName(tr("Bytes moved per token"));
+    m_bytes->setToolTip(tr("Bytes of weights that were copied to the device, by each token"));
+    m_exchanges->addSeries(tr("exchanged per token"));
+    m_exchanges->setYAxis({tr("experts exchanged per token"), Unit::Plain, false});
+    m_exchanges->setAccessibleName(tr("Experts exchanged per token"));
+    m_exchanges->setToolTip(tr("Experts that were admitted to the device, each in the place of one that was evicted"));
+    for (LinePlot* plot : {m_hits, m_prefetch, m_bytes, m_exchanges}) {
+        plot->setCapacity(kPoints);
+        plot->setXAxis({tr("step"), Unit::Count, false});
+        plot->setMinimumHeight(130);
+        plot->setFileName(plot->accessibleName());
+    }
+    m_hits->setEmptyText(tr("Write a prompt to see how many calls find their expert on the device."));
+    m_prefetch->setEmptyText(tr("Write a prompt to see how good the guesses are."));
+    m_bytes->setEmptyText(tr("Write a prompt to see how much is copied."));
+    m_exchanges->setEmptyText(tr("Write a prompt to see how many experts are exchanged."));
+    m_sums->setTextFormat(Qt::PlainText);
+    m_sums->setWordWrap(true);
+    m_sums->setAccessibleName(tr("Sums since the model was loaded"));
+
+    auto* choices = new QHBoxLayout;
+    choices->addWidget(m_layer, 1);
+    choices->addWidget(m_mean, 1);
+    body().addLayout(choices);
+    body().addWidget(m_hits);
+    body().addWidget(m_sums);
+    body().addWidget(m_prefetch);
+    body().addWidget(m_bytes);
+    body().addWidget(m_exchanges);
+    body().addWidget(makeComparison());
+    body().addStretch(1);
+    setEmptyText(tr("Open a model and write a prompt to see how well its cache of experts works."));
+
+    connect(m_layer, &QComboBox::currentIndexChanged, this, &CachePanel::startAgain);
+    connect(m_mean, &QComboBox::currentIndexChanged, this, &CachePanel::startAgain);
+    connect(&m_selection.log(), &TokenLog::stepsAdded, this, [this] {
+        if (isVisible()) {
+            catchUp();
+        }
+    });
+    connect(m_hits, &LinePlot::clicked, this, [this](double x) {
+        if (const auto token = m_selection.log().tokenOfStep(m_selection.log().firstOfPresentModel() +
+                                                             static_cast<StepId>(std::max(0.0, x)))) {
+            m_selection.selectToken(token->message, token->index);
+        }
+    });
+    connect(m_compare, &QPushButton::clicked, this, &CachePanel::compareOrCancel);
+    connect(m_replays, &CacheComparison::finished, this, &CachePanel::showResults);
+    m_progressTimer.setInterval(50);
+    connect(&m_progressTimer, &QTimer::timeout, this,
+            [this] { m_progress->setValue(static_cast<int>(1000 * m_replays->progress())); });
+    linkCrosshairs();
+    modelChanged();
+}
+
+CachePanel::~CachePanel() = default;
+
+QWidget* CachePanel::makeComparison() {
+    auto* box = new QWidget;
+    auto* column = new QVBoxLayout(box);
+    column->setContentsMargins(0, 8, 0, 0);
+    auto* title = new QLabel(tr("Other policies on the same calls"));
+    QFont bold = title->font();
+    bold.setBold(true);
+    title->setFont(bold);
+    auto* label = new QLabel(tr("&Experts in the cache"));
+    label->setBuddy(m_slots);
+    m_slots->setAccessibleName(tr("Experts in the cache"));
+    m_slots->setToolTip(tr("How many experts each policy may keep; at first as many as are on the device now"));
+    m_slots->setRange(0, 0);
+    m_compare->setToolTip(tr("Replays the recorded calls under each policy, without running the model"));
+    m_progress->setRange(0, 1000);
+    m_progress->setTextVisible(false);
+    m_progress->setAccessibleName(tr("Progress of the comparison"));
+    m_progress->hide();
+    m_comparison->setTextFormat(Qt::PlainText);
+    m_comparison->setWordWrap(true);
+    m_comparison->setForegroundRole(QPalette::PlaceholderText);
+    m_comparison->setAccessibleName(tr("What was compared"));
+    m_policies->setOrientation(Qt::Horizontal);
+    m_policies->setValueAxis({tr("hit rate"), Unit::Share, false});
+    m_policies->setAccessibleName(tr("Hit rate by cache policy"));
+    m_policies->setFileName(m_policies->accessibleName());
+    m_policies->hide();
+    m_table->setColumnCount(4);
+    m_table->setHorizontalHeaderLabels({tr("Policy"), tr("Hit rate"), tr("Answers"), tr("Copies")});
+    m_table->horizontalHeaderItem(1)->setToolTip(tr("Share of calls that found their expert on the device"));
+    m_table->horizontalHeaderItem(2)->setToolTip(tr("The same of answers alone, without prompts"));
+    m_table->horizontalHeaderItem(3)->setToolTip(tr("Experts copied to the device, per token"));
+    m_table->verticalHeader()->hide();
+    m_table->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
+    m_table->horizontalHeader()->setSectionResizeMode(0, QHeaderView::Stretch);
+    m_table->setEditTriggers(QAbstractItemView::NoEditTriggers);
+    m_table->setSelectionBehavior(QAbstractItemView::SelectRows);
+    m_table->setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    m_table->setTabKeyNavigation(false);
+    m_table->setAccessibleName(tr("Cache policies compared"));
+    m_table->hide();
+
+    auto* row = new QHBoxLayout;
+    row->addWidget(label);
+    row->addWidget(m_slots);
+    row->addStretch(1);
+    row->addWidget(m_compare);
+    column->addWidget(title);
+    column->addLayout(row);
+    column->addWidget(m_progress);
+    column->addWidget(m_comparison);
+    column->addWidget(m_policies);
+    column->addWidget(m_table);
+    return box;
+}
+
+// All lines are over the engine's steps: what is pointed at in one is pointed at in all.
+void CachePanel::linkCrosshairs() {
+    const std::array plots = {m_hits, m_prefetch, m_bytes, m_exchanges};
+    for (LinePlot* plot : plots) {
+        connect(plot, &LinePlot::crosshairMoved, this, [this, plots, plot] {
+            if (m_linking) {
+                return;
+            }
+            const QScopedValueRollback<bool> linking(m_linking, true);
+            for (LinePlot* other : plots) {
+                if (other != plot) {
+                    other->setCrosshair(plot->crosshair());
+                }
+            }
+        });
+    }
+}
+
+void CachePanel::setLayer(int layer) {
+    m_layer->setCurrentIndex(std::max(0, m_layer->findData(layer)));
+}
+
+void CachePanel::setMeanOf(int tokens) {
+    m_mean->setCurrentIndex(std::max(0, m_mean->findData(tokens)));
+}
+
+QString CachePanel::comparisonText() const {
+    return m_comparison->text();
+}
+
+bool CachePanel::hasAccelerator() const {
+    return engine().model() && engine().model()->device != "cpu";
+}
+
+void CachePanel::modelChanged() {
+    const auto& model = engine().model();
+    {
+        const QSignalBlocker blocker(m_layer);
+        m_layer->clear();
+        m_layer->addItem(tr("All layers"), -1);
+        for (int layer = 0; model && layer < static_cast<int>(model->n_layers); ++layer) {
+            m_layer->addItem(tr("All, and layer %1").arg(layer), layer);
+        }
+    }
+    m_replays->cancel();
+    m_policies->hide();
+    m_table->hide();
+    const int experts = model ? static_cast<int>(model->n_layers * model->n_experts) : 0;
+    m_slots->setRange(0, experts);
+    m_slots->setValue(hasAccelerator() ? static_cast<int>(model->resident_experts) : experts / 2);
+    m_anyTotals = false;
+    m_prefetch->clearPoints();
+    m_exchanges->clearPoints();
+    startAgain();
+    setEmpty(!model);
+}
+
+// Draws all lines of single tokens anew.
+void CachePanel::startAgain() {
+    m_nextStep = m_selection.log().firstOfPresentModel();
+    for (RunningMean& mean : m_means) {
+        mean.reset(m_mean->currentData().toInt());
+    }
+    m_prompts.clear();
+    m_hits->removeAllSeries();
+    m_hits->addSeries(tr("all layers"));
+    if (const int layer = m_layer->currentData().toInt(); layer >= 0) {
+        m_hits->addSeries(tr("layer %1").arg(layer));
+    }
+    m_bytes->clearPoints();
+    catchUp();
+}
+
+void CachePanel::showEvent(QShowEvent* event) {
+    Panel::showEvent(event);
+    catchUp();
+}
+
+void CachePanel::catchUp() {
+    const TokenLog& log = m_selection.log();
+    const auto& steps = log.steps();
+    auto step =
+        std::partition_point(steps.begin(), steps.end(), [this](const LoggedStep& s) { return s.id < m_nextStep; });
+    for (; step != steps.end(); ++step) {
+        // The newest may not be whole yet.
+        if (step + 1 == steps.end() && engine().isAnswering()) {
+            break;
+        }
+        addStep(*step);
+        m_nextStep = step->id + 1;
+    }
+    refreshControls();
+}
+
+void CachePanel::addStep(const LoggedStep& step) {
+    const auto x = static_cast<double>(step.id - m_selection.log().firstOfPresentModel());
+    if (step.isPrompt()) {
+        m_prompts.push_back({x, tr("prompt")});
+        if (m_prompts.size() > static_cast<std::size_t>(kPromptMarks)) {
+            m_prompts.erase(m_prompts.begin());
+        }
+        m_hits->setEvents(m_prompts);
+        return;
+    }
+    const StepFigures all = figuresOf(step, -1);
+    if (hasAccelerator()) {
+        m_hits->append(kAllLine, x, m_means[0].add(all.hitRate()));
+        if (m_hits->seriesCount() > kLayerLine) {
+            m_hits->append(kLayerLine, x, m_means[1].add(figuresOf(step, m_layer->currentData().toInt()).hitRate()));
+        }
+        m_bytes->append(0, x, m_means[2].add(static_cast<double>(all.bytes)));
+    }
+}
+
+void CachePanel::showSnapshot(const engine::Snapshot& snapshot) {
+    addTotals(snapshot);
+    catchUp();
+}
+
+// Guesses and exchanges are counted in sums only: a point is the mean of the tokens since the one before.
+void CachePanel::addTotals(const engine::Snapshot& snapshot) {
+    const engine::DispatchTotals& now = snapshot.totals;
+    const engine::DispatchTotals& then = m_totals;
+    if (m_anyTotals && now.decode_steps == then.decode_steps) {
+        if (now.steps != then.steps) {
+            m_totals = now;  // a prompt's are not mixed into the answer's
+        }
+        return;
+    }
+    if (m_anyTotals && now.decode_steps > then.decode_steps && hasAccelerator()) {
+        const auto x = static_cast<double>(snapshot.experts.step);
+        const std::uint64_t used = now.used_guesses - then.used_guesses;
+        const std::uint64_t guessed = now.guessed_copies - then.guessed_copies;
+        const std::uint64_t missed = now.copied_calls - then.copied_calls + now.cpu_calls - then.cpu_calls + used;
+        // A guess may be used in the step after the one that it is counted in.
+        m_prefetch->append(kRecallLine, x, guessed > 0 ? shareOf(used, missed) : kNothing);
+        m_prefetch->append(kPrecisionLine, x, std::min(shareOf(used, guessed), 1.0));
+        m_exchanges->append(0, x,
+                            static_cast<double>(now.admissions - then.admissions) /
+                                static_cast<double>(now.decode_steps - then.decode_steps));
+    }
+    m_totals = now;
+    m_anyTotals = true;
+}
+
+void CachePanel::refreshControls() {
+    const bool accelerator = hasAccelerator();
+    for (LinePlot* plot : {m_hits, m_prefetch, m_bytes, m_exchanges}) {
+        plot->setVisible(accelerator);
+    }
+    m_layer->setEnabled(accelerator);
+    m_mean->setEnabled(accelerator);
+    const engine::DispatchTotals& totals = snapshot().totals;
+    const QLocale locale;
+    if (!accelerator) {
+        m_sums->setText(
+            tr("The model runs on the CPU: there is no accelerator whose memory would be a cache for experts. What a "
+               "cache would do can be tried below."));
+    } else if (totals.routed_tokens > 0) {
+        QString text =
+            tr("Since loading: hit rate %1; %2 copied; %3 experts exchanged")
+                .arg(percentText(totals.hit_rate()), valueText(Unit::Bytes, static_cast<double>(totals.bytes_copied)),
+                     locale.toString(static_cast<qulonglong>(totals.admissions)));
+        text += QStringLiteral("; ") + (totals.guessed_copies > 0
+                                            ? tr("%1 of %2 guesses used")
+                                                  .arg(locale.toString(static_cast<qulonglong>(totals.used_guesses)),
+                                                       locale.toString(static_cast<qulonglong>(totals.guessed_copies)))
+                                            : tr("no expert was copied on a guess"));
+        m_sums->setText(text);
+    } else {
+        m_sums->clear();
+    }
+    m_sums->setVisible(!m_sums->text().isEmpty());
+    const bool any =
+        !m_selection.log().steps().empty() && m_selection.log().isOfPresentModel(m_selection.log().steps().back().id);
+    const bool running = m_replays->isRunning();
+    m_compare->setText(running ? tr("Cancel") : tr("Co&mpare policies"));
+    m_compare->setEnabled(running || (any && engine().model()));
+    m_slots->setEnabled(!running);
+    m_progress->setVisible(running);
+    if (!running && m_table->isHidden()) {
+        m_comparison->setText(any ? tr("LRU, LFU and others, beside the best that is possible, on the calls of this "
+                                       "model that were recorded.")
+                                  : tr("Write a prompt first: policies are compared on its recorded calls."));
+    }
+}
+
+void CachePanel::compareOrCancel() {
+    if (m_replays->isRunning()) {
+        m_replays->cancel();
+        return;
+    }
+    const auto& model = engine().model();
+    if (!model) {
+        return;
+    }
+    m_selection.log().poll();
+    engine::CacheCalls calls =
+        cacheCallsOf(m_selection.log(), static_cast<int>(model->n_layers), static_cast<int>(model->n_experts));
+    if (calls.calls.empty()) {
+        say(tr("No step is recorded whole; write a prompt and try again."), Notice::Problem);
+        return;
+    }
+    say({});
+    auto popularity = engine::Popularity::uniform(model->n_layers, model->n_experts, model->n_active);
+    const std::vector<float> planned = engine().plannedPopularity();
+    if (planned.size() == popularity.counts.size()) {
+        std::copy(planned.begin(), planned.end(), popularity.counts.begin());
+        popularity.n_tokens = 1;  // shares, as of one token
+    }
+    m_replayedSteps = static_cast<std::int64_t>(calls.layers.size()) / std::max<std::int64_t>(1, calls.n_layers);
+    m_comparison->setText(tr("Replaying %1 steps …").arg(QLocale().toString(qlonglong{m_replayedSteps})));
+    m_replays->start(std::move(calls), std::move(popularity), m_slots->value());
+    m_progress->setValue(0);
+    m_progressTimer.start();
+    refreshControls();
+}
+
+void CachePanel::showResults(const std::vector<PolicyResult>& results) {
+    m_progressTimer.stop();
+    m_policies->setVisible(!results.empty());
+    m_table->setVisible(!results.empty());
+    if (!results.empty()) {
+        QStringList names;
+        std::vector<double> rates;
+        m_table->setRowCount(static_cast<int>(results.size()));
+        const QLocale locale;
+        for (int row = 0; row < static_cast<int>(results.size()); ++row) {
+            const PolicyResult& policy = results[static_cast<std::size_t>(row)];
+            const engine::ReplayResult& r = policy.result;
+            names << policy.name;
+            rates.push_back(r.all.rate());
+            const double tokens = static_cast<double>(std::max<std::int64_t>(1, m_replayedSteps));
+            const QString cells[] = {policy.name, percentText(r.all.rate()),
+                                     r.decode.calls > 0 ? percentText(r.decode.rate()) : QStringLiteral("–"),
+                                     locale.toString(static_cast<double>(r.copies()) / tokens, 'f', 1)};
+            for (int column = 0; column < 4; ++column) {
+                auto* item = new QTableWidgetItem(cells[column]);
+                item->setTextAlignment((column == 0 ? Qt::AlignLeft : Qt::AlignRight) | Qt::AlignVCenter);
+                m_table->setItem(row, column, item);
+            }
+        }
+        m_policies->setGroups(names, {{tr("hit rate"), rates, false}});
+        m_table->resizeRowsToContents();
+        m_table->setFixedHeight(m_table->horizontalHeader()->height() + m_table->verticalHeader()->length() +
+                                2 * m_table->frameWidth());
+        m_comparison->setText(
+            tr("%1 of %2 experts in the cache, %3 steps replayed; each policy begins with the experts planned for.")
+                .arg(locale.toString(qlonglong{results.front().result.n_slots}), locale.toString(m_slots->maximum()),
+                     locale.toString(qlonglong{m_replayedSteps})));
+    }
+    refreshControls();
+}
+
+}  // namespace offstage::ui

@@ -1,0 +1,104 @@
+#pragma once
+
+#include <array>
+
+#include <QTimer>
+
+#include "ui/panels/cache_comparison.h"
+#include "ui/panels/panel.h"
+#include "ui/plot/bar_plot.h"
+#include "ui/plot/line_plot.h"
+
+class QComboBox;
+class QProgressBar;
+class QPushButton;
+class QSpinBox;
+class QTableWidget;
+
+namespace offstage::ui {
+
+class Selection;
+struct LoggedStep;
+
+// How well the device's experts serve the tokens: hit rate, what prefetching brings, bytes moved and experts exchanged,
+// token by token; and what other cache policies would have made of the same calls.
+class CachePanel : public Panel {
+    Q_OBJECT
+
+  public:
+    // The selection must outlive the panel.
+    CachePanel(EngineController& engine, Selection& selection, QWidget* parent = nullptr);
+    ~CachePanel() override;
+
+    static constexpr std::size_t kPoints = 20'000;  // kept of each line
+    static constexpr int kPromptMarks = 50;
+
+    void setLayer(int layer);  // whose hit rate is shown beside that of all; -1: none
+    void setMeanOf(int tokens);
+
+    LinePlot& hits() const { return *m_hits; }
+    LinePlot& prefetch() const { return *m_prefetch; }
+    LinePlot& bytes() const { return *m_bytes; }
+    LinePlot& exchanges() const { return *m_exchanges; }
+    BarPlot& policies() const { return *m_policies; }
+    QTableWidget& table() const { return *m_table; }
+    QSpinBox& slotsBox() const { return *m_slots; }
+    QPushButton& compareButton() const { return *m_compare; }
+    QString comparisonText() const;
+
+  protected:
+    void showSnapshot(const engine::Snapshot& snapshot) override;
+    void modelChanged() override;
+    void showEvent(QShowEvent* event) override;
+
+  private:
+    bool hasAccelerator() const;
+    QWidget* makeComparison();
+    void linkCrosshairs();
+    void startAgain();
+    void catchUp();
+    void addStep(const LoggedStep& step);
+    void addTotals(const engine::Snapshot& snapshot);
+    void refreshControls();
+    void compareOrCancel();
+    void showResults(const std::vector<PolicyResult>& results);
+
+    // Mean of the last values, token by token; NaN where a token has none.
+    class RunningMean {
+      public:
+        void reset(int length);
+        double add(double value);
+
+      private:
+        std::vector<double> m_values;
+        std::size_t m_next = 0;
+        std::size_t m_length = 1;
+    };
+
+    Selection& m_selection;
+    QComboBox* m_layer;
+    QComboBox* m_mean;
+    LinePlot* m_hits;
+    LinePlot* m_prefetch;
+    LinePlot* m_bytes;
+    LinePlot* m_exchanges;
+    QLabel* m_sums;
+    QSpinBox* m_slots;
+    QPushButton* m_compare;
+    QProgressBar* m_progress;
+    QLabel* m_comparison;
+    BarPlot* m_policies;
+    QTableWidget* m_table;
+    CacheComparison* m_replays;
+    QTimer m_progressTimer;
+
+    quint64 m_nextStep = 0;              // StepId of the first step that is not drawn yet
+    std::array<RunningMean, 3> m_means;  // of all layers, of the layer, of bytes
+    std::vector<PlotMark> m_prompts;
+    engine::DispatchTotals m_totals;  // at the last point of their lines
+    bool m_anyTotals = false;
+    std::int64_t m_replayedSteps = 0;
+    bool m_linking = false;
+};
+
+}  // namespace offstage::ui

@@ -1,0 +1,252 @@
+#include "ui/panels/dispatch_panel.h"
+
+#include <algorithm>
+
+#include <QComboBox>
+#include <QHBoxLayout>
+#include <QLabel>
+#include <QLocale>
+#include <QToolButton>
+#include <QVBoxLayout>
+
+#include "ui/engine_controller.h"
+#include "ui/panels/selection.h"
+
+namespace offstage::ui {
+
+DispatchPanel::DispatchPanel(EngineController& engine, Selection& selection, QWidget* parent)
+    : Panel(engine, parent),
+      m_selection(selection),
+      m_previous(new QToolButton),
+      m_next(new QToolButton),
+      m_token(new QLabel),
+      m_which(new QComboBox),
+      m_amount(new QComboBox),
+      m_bars(new StackedBar),
+      m_timeline(new TimelinePlot),
+      m_why(new QLabel) {
+    m_previous->setArrowType(Qt::LeftArrow);
+    m_previous->setToolTip(tr("Previous token of the answer"));
+    m_previous->setAccessibleName(m_previous->toolTip());
+    m_next->setArrowType(Qt::RightArrow);
+    m_next->setToolTip(tr("Next token of the answer"));
+    m_next->setAccessibleName(m_next->toolTip());
+    for (QToolButton* button : {m_previous, m_next}) {
+        button->setFocusPolicy(Qt::StrongFocus);
+        button->setAutoRepeat(true);
+    }
+    m_token->setTextFormat(Qt::PlainText);
+    m_token->setAccessibleName(tr("The token that is shown"));
+    m_token->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Preferred);
+
+    m_which->addItem(tr("This token"), 0);
+    for (const int tokens : {16, 64, 256}) {
+        m_which->addItem(tr("Mean of the last %1 tokens").arg(tokens), tokens);
+    }
+    m_which->setAccessibleName(tr("Which tokens the bars are of"));
+    m_which->setToolTip(tr("Which tokens the bars are of: the one that is shown, or the mean of the latest"));
+    m_amount->addItem(tr("Time"));
+    m_amount->addItem(tr("Tokens"));
+    m_amount->setAccessibleName(tr("What the bars measure"));
+    m_amount->setToolTip(
+        tr("Time: how long each side worked on the layer, all at once; beneath it what was predicted.\n"
+           "Tokens: how many calls of experts each side served."));
+
+    m_bars->setCompact(true);
+    m_bars->setAccessibleName(tr("Where each layer's experts ran"));
+    m_bars->setFileName(tr("dispatch by layer"));
+    m_timeline->setAccessibleName(tr("Timeline of one token"));
+    m_timeline->setFileName(tr("token timeline"));
+    m_timeline->setCategories(spanCategories());
+    m_timeline->setMinimumHeight(150);
+    m_timeline->setToolTip(
+        tr("Durations are the device's; where a side begins within its layer is not known.\nOutlines are what "
+           "was predicted. Wheel or + and - zoom, a click says why."));
+    m_why->setTextFormat(Qt::PlainText);
+    m_why->setWordWrap(true);
+    m_why->setAlignment(Qt::AlignTop | Qt::AlignLeft);
+    m_why->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+    m_why->setMinimumHeight(3 * fontMetrics().lineSpacing());
+    m_why->setAccessibleName(tr("Why experts ran where they ran"));
+
+    auto* tokenRow = new QHBoxLayout;
+    tokenRow->addWidget(m_previous);
+    tokenRow->addWidget(m_next);
+    tokenRow->addWidget(m_token, 1);
+    auto* choices = new QHBoxLayout;
+    choices->addWidget(m_which, 1);
+    choices->addWidget(m_amount);
+    body().addLayout(tokenRow);
+    body().addWidget(m_timeline);
+    body().addWidget(m_why);
+    body().addLayout(choices);
+    body().addWidget(m_bars);
+    body().addStretch(1);
+    setEmptyText(tr("Write a prompt to see where the experts of each layer run, and why."));
+
+    connect(m_previous, &QToolButton::clicked, this, [this] { m_selection.stepToken(-1); });
+    connect(m_next, &QToolButton::clicked, this, [this] { m_selection.stepToken(1); });
+    connect(m_which, &QComboBox::currentIndexChanged, this, &DispatchPanel::refreshBars);
+    connect(m_amount, &QComboBox::currentIndexChanged, this, &DispatchPanel::refreshBars);
+    connect(m_timeline, &TimelinePlot::spanClicked, this, [this](qint64 id) {
+        const SpanKind kind = kindOfSpan(id);
+        explain(layerOfSpan(id), kind == SpanKind::Gpu    ? std::optional(Side::Gpu)
+                                 : kind == SpanKind::Copy ? std::optional(Side::Copy)
+                                 : kind == SpanKind::Cpu  ? std::optional(Side::Cpu)
+                                                          : std::nullopt);
+    });
+    connect(m_bars, &StackedBar::partClicked, this, [this](int row, int part) {
+        const int layer = amount() == Amount::Time ? layerOfTimeRow(m_means, row) : layerOfTokenRow(m_means, row);
+        explain(layer, part == StackedBar::kFree ? std::nullopt : std::optional(static_cast<Side>(part)));
+    });
+    connect(&m_selection, &Selection::tokenChanged, this, &DispatchPanel::refresh);
+    connect(&m_selection.log(), &TokenLog::stepsAdded, this, &DispatchPanel::logChanged);
+    refresh();
+}
+
+void DispatchPanel::setAmount(Amount amount) {
+    m_amount->setCurrentIndex(amount == Amount::Time ? 0 : 1);
+}
+
+DispatchPanel::Amount DispatchPanel::amount() const {
+    return m_amount->currentIndex() == 0 ? Amount::Time : Amount::Tokens;
+}
+
+void DispatchPanel::setMeanOf(int tokens) {
+    m_which->setCurrentIndex(std::max(0, m_which->findData(tokens)));
+}
+
+int DispatchPanel::meanOf() const {
+    return m_which->currentData().toInt();
+}
+
+QString DispatchPanel::tokenText() const {
+    return m_token->text();
+}
+
+QString DispatchPanel::why() const {
+    return m_why->text();
+}
+
+void DispatchPanel::modelChanged() {
+    m_whyLayer = -1;
+    refresh();
+}
+
+void DispatchPanel::showEvent(QShowEvent* event) {
+    Panel::showEvent(event);
+    refresh();
+}
+
+void DispatchPanel::logChanged() {
+    if (isVisible()) {
+        refresh();
+    }
+}
+
+bool DispatchPanel::hasAccelerator() const {
+    return engine().model() && engine().model()->device != "cpu";
+}
+
+const LoggedStep* DispatchPanel::shownStep() const {
+    const TokenLog& log = m_selection.log();
+    if (m_selection.token()) {
+        return log.step(m_selection.token()->step);
+    }
+    // The newest may not be whole yet.
+    const auto& steps = log.steps();
+    for (auto step = steps.rbegin(); step != steps.rend() && log.isOfPresentModel(step->id); ++step) {
+        if (!step->isPrompt() && (step != steps.rbegin() || !engine().isAnswering())) {
+            return &*step;
+        }
+    }
+    return steps.empty() || !log.isOfPresentModel(steps.back().id) ? nullptr : &steps.back();
+}
+
+void DispatchPanel::refresh() {
+    setEmpty(shownStep() == nullptr && !m_selection.token());
+    refreshToken();
+    refreshTimeline();
+    refreshBars();
+}
+
+void DispatchPanel::refreshToken() {
+    m_previous->setEnabled(m_selection.canStepToken(-1));
+    m_next->setEnabled(m_selection.canStepToken(1));
+    const LoggedStep* step = shownStep();
+    const QLocale locale;
+    QString text;
+    if (const auto& token = m_selection.token()) {
+        text =
+            tr("Token %1 of %2")
+                .arg(locale.toString(token->index + 1), locale.toString(m_selection.log().tokenCount(token->message)));
+    } else {
+        text = tr("Latest token");
+    }
+    if (step != nullptr) {
+        text += QStringLiteral(" · ") + valueText(Unit::Microseconds, durationOf(*step));
+        if (step->isPrompt() && step->tokens() > 1) {
+            text += QStringLiteral(" · ") + tr("with the prompt's last %1 tokens").arg(locale.toString(step->tokens()));
+        }
+    } else if (m_selection.token()) {
+        text += QStringLiteral(" · ") + (m_selection.log().droppedSteps() > 0 ? tr("no longer kept, for want of memory")
+                                                                              : tr("not written down yet"));
+    }
+    m_token->setText(text);
+    m_token->setToolTip(text);
+}
+
+void DispatchPanel::refreshTimeline() {
+    const LoggedStep* step = shownStep();
+    const StepId id = step != nullptr ? step->id : ~StepId{0};
+    const std::size_t layers = step != nullptr ? step->layers.size() : 0;
+    if (id != m_timelineStep || layers != m_timelineLayers) {
+        m_timelineStep = id;
+        m_timelineLayers = layers;
+        m_timeline->setLanes(laneNames(hasAccelerator()));
+        m_timeline->setSpans(step != nullptr ? spansOf(*step, hasAccelerator()) : std::vector<TimelinePlot::Span>{});
+    }
+    refreshWhy();
+}
+
+void DispatchPanel::refreshBars() {
+    std::vector<const LoggedStep*> steps;
+    if (meanOf() == 0) {
+        if (const LoggedStep* step = shownStep()) {
+            steps.push_back(step);
+        }
+    } else {
+        const TokenLog& log = m_selection.log();
+        const auto& all = log.steps();
+        for (auto step = all.rbegin();
+             step != all.rend() && log.isOfPresentModel(step->id) && static_cast<int>(steps.size()) < meanOf();
+             ++step) {
+            if (!step->isPrompt()) {
+                steps.push_back(&*step);
+            }
+        }
+    }
+    const int layers = engine().model() ? static_cast<int>(engine().model()->n_layers) : 0;
+    m_means = layerMeans(steps, layers);
+    const bool time = amount() == Amount::Time;
+    m_bars->setUnit(time ? Unit::Microseconds : Unit::Plain);
+    m_bars->setRows(time ? timeRows(m_means) : tokenRows(m_means));
+}
+
+void DispatchPanel::explain(int layer, std::optional<Side> side) {
+    m_whyLayer = layer;
+    m_whySide = side;
+    refreshWhy();
+}
+
+void DispatchPanel::refreshWhy() {
+    const LoggedStep* step = shownStep();
+    const bool emulated = engine().model() && engine().model()->emulated;
+    const QString text =
+        m_whyLayer >= 0 && step != nullptr ? whyText(*step, m_whyLayer, m_whySide, emulated) : QString();
+    m_why->setForegroundRole(text.isEmpty() ? QPalette::PlaceholderText : QPalette::WindowText);
+    m_why->setText(text.isEmpty() ? tr("Click a bar to read why its experts ran there: both costs of the choice.")
+                                  : text);
+}
+
+}  // namespace offstage::ui

@@ -1,0 +1,68 @@
+#pragma once
+
+#include "ui/panels/dispatch_view.h"
+#include "ui/panels/panel.h"
+
+class QComboBox;
+class QToolButton;
+
+namespace offstage::ui {
+
+class Selection;
+
+// Where the experts of each layer ran: on the GPU, copied to it, on the CPU; measured beside predicted; of the selected
+// token, or the mean of the latest ones. Beneath it one token's timeline. A click on a bar says why it is there.
+class DispatchPanel : public Panel {
+    Q_OBJECT
+
+  public:
+    // The selection must outlive the panel.
+    DispatchPanel(EngineController& engine, Selection& selection, QWidget* parent = nullptr);
+
+    enum class Amount { Time, Tokens };
+    void setAmount(Amount amount);
+    // The mean of so many of the latest tokens in the bars; 0: the selected token alone.
+    void setMeanOf(int tokens);
+    void explain(int layer, std::optional<Side> side);
+
+    StackedBar& bars() const { return *m_bars; }
+    TimelinePlot& timeline() const { return *m_timeline; }
+    QToolButton& previousButton() const { return *m_previous; }
+    QToolButton& nextButton() const { return *m_next; }
+    QString tokenText() const;
+    QString why() const;
+
+  protected:
+    void modelChanged() override;
+    void showEvent(QShowEvent* event) override;
+
+  private:
+    // The selected token's step; without one that of the latest step that wrote a token.
+    const LoggedStep* shownStep() const;
+    bool hasAccelerator() const;
+    void logChanged();
+    void refresh();
+    void refreshBars();
+    void refreshTimeline();
+    void refreshToken();
+    void refreshWhy();
+    Amount amount() const;
+    int meanOf() const;
+
+    Selection& m_selection;
+    QToolButton* m_previous;
+    QToolButton* m_next;
+    QLabel* m_token;
+    QComboBox* m_which;
+    QComboBox* m_amount;
+    StackedBar* m_bars;
+    TimelinePlot* m_timeline;
+    QLabel* m_why;
+    std::vector<LayerMeans> m_means;
+    StepId m_timelineStep = ~StepId{0};
+    std::size_t m_timelineLayers = 0;
+    int m_whyLayer = -1;  // -1: nothing is explained
+    std::optional<Side> m_whySide;
+};
+
+}  // namespace offstage::ui

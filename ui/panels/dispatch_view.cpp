@@ -1,0 +1,299 @@
+#include "ui/panels/dispatch_view.h"
+
+#include <algorithm>
+
+#include <QCoreApplication>
+#include <QStringList>
+
+#include "ui/format.h"
+#include "ui/panels/expert_channels.h"
+
+namespace offstage::ui {
+
+namespace {
+
+using engine::AssignmentEvent;
+using engine::LayerEvent;
+using engine::Place;
+using engine::Way;
+
+struct Text {
+    Q_DECLARE_TR_FUNCTIONS(offstage::ui::DispatchPanel)
+};
+
+constexpr int kCpuLane = 0, kCopyLane = 1, kGpuLane = 2;
+
+Side sideOf(const AssignmentEvent& assignment) {
+    return static_cast<Way>(assignment.way) == Way::kResident ? Side::Gpu
+           : static_cast<Way>(assignment.way) == Way::kCopy   ? Side::Copy
+                                                              : Side::Cpu;
+}
+
+// Colour and pattern of a side: the same in the bars and in the timeline, where attention has the first.
+int categoryOf(std::size_t side) {
+    return 1 + static_cast<int>(side);
+}
+
+QString us(double value) {
+    return valueText(Unit::Microseconds, value);
+}
+
+QString sideName(Side side) {
+    switch (side) {
+        case Side::Gpu:
+            return Text::tr("GPU");
+        case Side::Copy:
+            return Text::tr("copy");
+        case Side::Cpu:
+            return Text::tr("CPU");
+    }
+    return {};
+}
+
+// "experts 2, 5"; a prompt's many are counted.
+QString expertsText(const std::vector<AssignmentEvent>& assignments, bool (*belongs)(Side)) {
+    QStringList experts;
+    for (const AssignmentEvent& a : assignments) {
+        if (belongs(sideOf(a))) {
+            experts << QString::number(a.expert);
+        }
+    }
+    if (experts.isEmpty()) {
+        return Text::tr("experts");
+    }
+    constexpr int kMostNamed = 8;
+    if (experts.size() > kMostNamed) {
+        return Text::tr("%1 experts").arg(experts.size());
+    }
+    return experts.size() == 1 ? Text::tr("expert %1").arg(experts.front())
+                               : Text::tr("experts %1").arg(experts.join(QStringLiteral(", ")));
+}
+
+QString sentenceOf(const AssignmentEvent& a, engine::PolicyKind policy) {
+    const QString who =
+        Text::tr("Expert %1 (%2)")
+            .arg(a.expert)
+            .arg(a.n_tokens == 1 ? Text::tr("one token, %1").arg(formatText(static_cast<kernels::WeightType>(a.format)))
+                                 : Text::tr("%1 tokens, %2")
+                                       .arg(a.n_tokens)
+                                       .arg(formatText(static_cast<kernels::WeightType>(a.format))));
+    const bool chosen = a.cpu_us > 0 || a.gpu_us > 0;
+    const QString cpu = us(double{a.cpu_us}), gpu = us(double{a.gpu_us}), copy = us(double{a.copy_us});
+    if (!chosen) {
+        return Text::tr("%1 was computed on the CPU: there is no accelerator to choose.").arg(who);
+    }
+    const bool copyIsShorter = a.copy_us + a.gpu_us < a.cpu_us;
+    switch (static_cast<Way>(a.way)) {
+        case Way::kResident:
+            return a.copy_us > 0
+                       ? Text::tr(
+                             "%1 had been brought to the device ahead, on a guess: %2 to compute there, against %3 "
+                             "on the CPU.")
+                             .arg(who, gpu, cpu)
+                       : Text::tr("%1 was on the device: %2 to compute there, against %3 on the CPU.")
+                             .arg(who, gpu, cpu);
+        case Way::kCopy: {
+            const QString text = Text::tr(
+                                     "%1 lay %2 and was brought to the device: %3 to copy and %4 to compute there, "
+                                     "against %5 on the CPU.")
+                                     .arg(who, placeText(a.place), copy, gpu, cpu);
+            return copyIsShorter ? text
+                   : policy == engine::PolicyKind::kTransfer
+                       ? text + u' ' + Text::tr("The policy “transfer” copies whatever is missing.")
+                       : text + u' ' +
+                             Text::tr("Alone the CPU would be faster; beside its other work in this layer it is not.");
+        }
+        case Way::kCpu: {
+            const QString text =
+                Text::tr(
+                    "%1 lay %2 and was computed on the CPU: %3, against %4 to copy it and %5 to compute on the "
+                    "device.")
+                    .arg(who, placeText(a.place), cpu, copy, gpu);
+            return !copyIsShorter ? text
+                   : policy == engine::PolicyKind::kStatic
+                       ? text + u' ' + Text::tr("The policy “static” computes whatever is missing on the CPU.")
+                       : text + u' ' +
+                             Text::tr(
+                                 "Alone the copy would be faster; side by side with the rest of the layer it is "
+                                 "not.");
+        }
+    }
+    return {};
+}
+
+}  // namespace
+
+std::vector<LayerMeans> layerMeans(const std::vector<const LoggedStep*>& steps, int layers) {
+    std::vector<LayerMeans> means(static_cast<std::size_t>(std::max(0, layers)));
+    for (std::size_t i = 0; i < means.size(); ++i) {
+        means[i].layer = static_cast<int>(i);
+    }
+    for (const LoggedStep* step : steps) {
+        for (const LayerEvent& event : step->layers) {
+            if (event.layer < 0 || event.layer >= layers) {
+                continue;
+            }
+            LayerMeans& mean = means[static_cast<std::size_t>(event.layer)];
+            ++mean.steps;
+            for (std::size_t i = 0; i < event.n_assignments; ++i) {
+                const AssignmentEvent& a = step->assignments[event.first_assignment + i];
+                mean.tokens[static_cast<std::size_t>(sideOf(a))] += a.n_tokens;
+            }
+            const float measured[] = {event.gpu_us, event.copy_us, event.cpu_us};
+            const float predicted[] = {event.predicted_gpu_us, event.predicted_copy_us, event.predicted_cpu_us};
+            for (std::size_t side = 0; side < kSides; ++side) {
+                mean.us[side] += double{measured[side]};
+                mean.predicted_us[side] += double{predicted[side]};
+            }
+        }
+    }
+    std::erase_if(means, [](const LayerMeans& mean) { return mean.steps == 0; });
+    for (LayerMeans& mean : means) {
+        for (auto* sums : {&mean.tokens, &mean.us, &mean.predicted_us}) {
+            for (double& sum : *sums) {
+                sum /= mean.steps;
+            }
+        }
+    }
+    return means;
+}
+
+std::vector<StackedBar::Row> tokenRows(const std::vector<LayerMeans>& means) {
+    const QString names[] = {Text::tr("resident on the GPU"), Text::tr("copied"), Text::tr("CPU")};
+    std::vector<StackedBar::Row> rows;
+    for (const LayerMeans& mean : means) {
+        StackedBar::Row row;
+        row.name = Text::tr("layer %1").arg(mean.layer);
+        for (std::size_t side = 0; side < kSides; ++side) {
+            row.parts.push_back({names[side], mean.tokens[side], categoryOf(side)});
+        }
+        rows.push_back(std::move(row));
+    }
+    return rows;
+}
+
+std::vector<StackedBar::Row> timeRows(const std::vector<LayerMeans>& means) {
+    const QString names[] = {Text::tr("GPU"), Text::tr("copying"), Text::tr("CPU")};
+    std::vector<StackedBar::Row> rows;
+    for (const LayerMeans& mean : means) {
+        for (const bool predicted : {false, true}) {
+            StackedBar::Row row;
+            row.predicted = predicted;
+            row.name = predicted ? Text::tr("predicted") : Text::tr("layer %1").arg(mean.layer);
+            for (std::size_t side = 0; side < kSides; ++side) {
+                row.parts.push_back(
+                    {names[side], predicted ? mean.predicted_us[side] : mean.us[side], categoryOf(side)});
+            }
+            rows.push_back(std::move(row));
+        }
+    }
+    return rows;
+}
+
+int layerOfTokenRow(const std::vector<LayerMeans>& means, int row) {
+    return row >= 0 && row < static_cast<int>(means.size()) ? means[static_cast<std::size_t>(row)].layer : -1;
+}
+
+int layerOfTimeRow(const std::vector<LayerMeans>& means, int row) {
+    return row < 0 ? -1 : layerOfTokenRow(means, row / 2);
+}
+
+QStringList laneNames(bool accelerator) {
+    return accelerator ? QStringList{Text::tr("CPU"), Text::tr("copy"), Text::tr("GPU")} : QStringList{Text::tr("CPU")};
+}
+
+QStringList spanCategories() {
+    return {Text::tr("attention and router"), Text::tr("experts on the GPU"), Text::tr("experts copied"),
+            Text::tr("experts on the CPU")};
+}
+
+std::vector<TimelinePlot::Span> spansOf(const LoggedStep& step, bool accelerator) {
+    std::vector<TimelinePlot::Span> spans;
+    double begin_us = 0;
+    for (const LayerEvent& event : step.layers) {
+        const auto assignments = step.assignmentsOf(event);
+        const auto add = [&](int lane, SpanKind kind, double at_us, float lasts_us, const QString& label,
+                             bool predicted) {
+            if (lasts_us > 0) {
+                spans.push_back({accelerator ? lane : kCpuLane, at_us, at_us + double{lasts_us}, label,
+                                 static_cast<int>(kind), spanId(event.layer, kind), predicted});
+            }
+        };
+        add(kGpuLane, SpanKind::Attention, begin_us, event.attention_us,
+            Text::tr("layer %1: attention and router").arg(event.layer), false);
+        begin_us += double{event.attention_us};
+        const QString layer = Text::tr("layer %1: ").arg(event.layer);
+        const QString onGpu = layer + expertsText(assignments, [](Side side) { return side != Side::Cpu; });
+        const QString copied = layer + expertsText(assignments, [](Side side) { return side == Side::Copy; });
+        const QString onCpu = layer + expertsText(assignments, [](Side side) { return side == Side::Cpu; });
+        const bool waits = std::none_of(assignments.begin(), assignments.end(),
+                                        [](const AssignmentEvent& a) { return sideOf(a) == Side::Gpu; });
+        const auto gpuBegin = [&](float layer_us, float gpu_us) {
+            return begin_us + (waits ? std::max(0.0, double{layer_us} - double{gpu_us}) : 0);
+        };
+        add(kCpuLane, SpanKind::Cpu, begin_us, event.cpu_us, onCpu, false);
+        add(kCopyLane, SpanKind::Copy, begin_us, event.copy_us, copied, false);
+        add(kGpuLane, SpanKind::Gpu, gpuBegin(event.layer_us, event.gpu_us), event.gpu_us, onGpu, false);
+        if (accelerator) {  // on the CPU alone nothing is chosen, so nothing is predicted
+            add(kCpuLane, SpanKind::Cpu, begin_us, event.predicted_cpu_us, onCpu, true);
+            add(kCopyLane, SpanKind::Copy, begin_us, event.predicted_copy_us, copied, true);
+            add(kGpuLane, SpanKind::Gpu, gpuBegin(event.predicted_layer_us, event.predicted_gpu_us),
+                event.predicted_gpu_us, onGpu, true);
+        }
+        begin_us += double{event.layer_us};
+    }
+    return spans;
+}
+
+double durationOf(const LoggedStep& step) {
+    double sum_us = 0;
+    for (const LayerEvent& event : step.layers) {
+        sum_us += double{event.attention_us} + double{event.layer_us};
+    }
+    return sum_us;
+}
+
+QString whyText(const LoggedStep& step, int layer, std::optional<Side> side, bool emulated) {
+    const auto event =
+        std::find_if(step.layers.begin(), step.layers.end(), [layer](const LayerEvent& e) { return e.layer == layer; });
+    if (event == step.layers.end()) {
+        return {};
+    }
+    const auto assignments = step.assignmentsOf(*event);
+    const auto policy = static_cast<engine::PolicyKind>(event->policy);
+    const bool chosen = std::any_of(assignments.begin(), assignments.end(),
+                                    [](const AssignmentEvent& a) { return a.cpu_us > 0 || a.gpu_us > 0; });
+    QStringList lines;
+    const QString name = QString::fromUtf8(engine::name_of(policy).data());
+    const QString how = emulated ? Text::tr("by the emulated device's clock") : Text::tr("measured");
+    if (!chosen) {
+        lines << Text::tr("Layer %1: %2 %3.", "layer, time, how it is known")
+                     .arg(layer)
+                     .arg(us(double{event->layer_us}), how);
+    } else if (side) {
+        const float measured[] = {event->gpu_us, event->copy_us, event->cpu_us};
+        const float predicted[] = {event->predicted_gpu_us, event->predicted_copy_us, event->predicted_cpu_us};
+        const auto at = static_cast<std::size_t>(*side);
+        lines << Text::tr("Layer %1, %2: %3 %4, %5 predicted. Policy: %6.",
+                          "layer, side, time, how it is known, time, name")
+                     .arg(layer)
+                     .arg(sideName(*side), us(double{measured[at]}), how, us(double{predicted[at]}), name);
+    } else {
+        lines << Text::tr("Layer %1: %2 %3, %4 predicted. Policy: %5.", "layer, time, how it is known, time, name")
+                     .arg(layer)
+                     .arg(us(double{event->layer_us}), how, us(double{event->predicted_layer_us}), name);
+    }
+    if (assignments.empty()) {
+        lines << Text::tr("Which experts these were is no longer known.");
+    }
+    for (const AssignmentEvent& a : assignments) {
+        const Side where = sideOf(a);
+        // The GPU computes what was copied, too.
+        if (!side || where == *side || (*side == Side::Gpu && where == Side::Copy)) {
+            lines << sentenceOf(a, policy);
+        }
+    }
+    return lines.join(u'\n');
+}
+
+}  // namespace offstage::ui

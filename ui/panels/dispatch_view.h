@@ -1,0 +1,62 @@
+#pragma once
+// What the dispatch panel says of steps: bars by layer, the spans of a timeline, and why an expert ran where it ran.
+
+#include <array>
+#include <vector>
+
+#include <QString>
+
+#include "engine/run/session.h"
+#include "ui/panels/token_log.h"
+#include "ui/plot/stacked_bar.h"
+#include "ui/plot/timeline_plot.h"
+
+namespace offstage::ui {
+
+// The sides of a layer's work, as indices: of TimelinePlot's lanes turned round, and of the sums below.
+enum class Side { Gpu, Copy, Cpu };
+inline constexpr int kSides = 3;
+
+// Means over steps of one layer.
+struct LayerMeans {
+    int layer = 0;
+    int steps = 0;
+    std::array<double, kSides> tokens{};  // resident on the GPU, copied to it, on the CPU: (token, expert) pairs
+    std::array<double, kSides> us{};      // each side's work: GPU, copy, CPU
+    std::array<double, kSides> predicted_us{};
+};
+std::vector<LayerMeans> layerMeans(const std::vector<const LoggedStep*>& steps, int layers);
+
+// Rows for the bars: tokens, or microseconds with a predicted row under each measured one.
+std::vector<StackedBar::Row> tokenRows(const std::vector<LayerMeans>& means);
+std::vector<StackedBar::Row> timeRows(const std::vector<LayerMeans>& means);
+// The layer that a row of these stands for.
+int layerOfTokenRow(const std::vector<LayerMeans>& means, int row);
+int layerOfTimeRow(const std::vector<LayerMeans>& means, int row);
+
+// A span's id: what it stands for.
+enum class SpanKind { Attention, Gpu, Copy, Cpu };
+inline qint64 spanId(int layer, SpanKind kind) {
+    return qint64{layer} * 4 + static_cast<int>(kind);
+}
+inline int layerOfSpan(qint64 id) {
+    return static_cast<int>(id / 4);
+}
+inline SpanKind kindOfSpan(qint64 id) {
+    return static_cast<SpanKind>(id % 4);
+}
+// The lanes of a timeline, CPU first; on a model without an accelerator there is only that one.
+QStringList laneNames(bool accelerator);
+QStringList spanCategories();
+// The layers of a step one after the other, one span per layer and lane. Durations are measured; where a side's work
+// begins within its layer is not, and is drawn at the layer's beginning, the GPU's at its end where it waits for
+// copies.
+std::vector<TimelinePlot::Span> spansOf(const LoggedStep& step, bool accelerator);
+// From the first layer's begin to the last one's end.
+double durationOf(const LoggedStep& step);
+
+// Why this layer's experts ran where they ran: both costs of each choice. `side` leaves the others out; `emulated`: the
+// times are an emulated device's, and not called measured.
+QString whyText(const LoggedStep& step, int layer, std::optional<Side> side, bool emulated = false);
+
+}  // namespace offstage::ui

@@ -1,0 +1,115 @@
+#include "ui/settings/preset_bar.h"
+
+#include <QAction>
+#include <QComboBox>
+#include <QHBoxLayout>
+#include <QKeyEvent>
+#include <QLineEdit>
+#include <QMenu>
+#include <QSignalBlocker>
+#include <QStackedLayout>
+#include <QToolButton>
+
+namespace offstage::ui {
+
+PresetBar::PresetBar(QWidget* parent)
+    : QWidget(parent),
+      m_stack(new QStackedLayout),
+      m_box(new QComboBox),
+      m_name(new QLineEdit),
+      m_menu(new QToolButton) {
+    m_name->setPlaceholderText(tr("Name of the preset"));
+    m_name->setAccessibleName(m_name->placeholderText());
+    m_name->setMaxLength(60);
+    m_name->installEventFilter(this);
+    m_stack->addWidget(m_box);
+    m_stack->addWidget(m_name);
+    m_menu->setText(QStringLiteral("⋯"));
+    m_menu->setAccessibleName(tr("Save, rename or delete a preset"));
+    m_menu->setToolTip(m_menu->accessibleName());
+    m_menu->setAutoRaise(true);
+    m_menu->setFocusPolicy(Qt::TabFocus);
+    m_menu->setPopupMode(QToolButton::InstantPopup);
+    m_menu->setStyleSheet(QStringLiteral("QToolButton::menu-indicator { image: none; }"));
+    auto* menu = new QMenu(m_menu);
+    m_save = menu->addAction(tr("&Save as preset…"), this, [this] { askForName({}, false); });
+    m_rename = menu->addAction(tr("&Rename…"), this, [this] { askForName(m_box->currentText(), true); });
+    m_delete =
+        menu->addAction(tr("&Delete"), this, [this] { Q_EMIT deleted(static_cast<int>(current() - m_nBuiltIn)); });
+    m_menu->setMenu(menu);
+    auto* row = new QHBoxLayout(this);
+    row->setContentsMargins(0, 0, 0, 0);
+    row->setSpacing(4);
+    row->addLayout(m_stack, 1);
+    row->addWidget(m_menu);
+    setFocusProxy(m_box);
+    connect(m_box, &QComboBox::activated, this, [this](int index) {
+        refresh();
+        Q_EMIT chosen(index);
+    });
+    connect(m_name, &QLineEdit::returnPressed, this, &PresetBar::takeName);
+}
+
+void PresetBar::setNames(const QStringList& builtIn, const QStringList& own, const QString& none) {
+    const QSignalBlocker quiet(m_box);
+    m_box->clear();
+    m_box->addItems(builtIn);
+    m_box->addItems(own);
+    m_box->addItem(none);
+    m_nBuiltIn = builtIn.size();
+    refresh();
+}
+
+void PresetBar::setCurrent(qsizetype index) {
+    m_box->setCurrentIndex(index < 0 ? m_box->count() - 1 : static_cast<int>(index));
+    refresh();
+}
+
+qsizetype PresetBar::current() const {
+    const int index = m_box->currentIndex();
+    return index == m_box->count() - 1 ? -1 : index;
+}
+
+void PresetBar::refresh() {
+    const bool own = current() >= m_nBuiltIn;
+    m_rename->setEnabled(own);
+    m_delete->setEnabled(own);
+}
+
+void PresetBar::askForName(const QString& suggestion, bool renaming) {
+    m_renaming = renaming;
+    m_name->setText(suggestion);
+    m_name->selectAll();
+    m_stack->setCurrentWidget(m_name);
+    m_name->setFocus();
+}
+
+void PresetBar::takeName() {
+    const QString name = m_name->text().simplified();
+    if (name.isEmpty()) {
+        return;
+    }
+    m_stack->setCurrentWidget(m_box);
+    m_box->setFocus();
+    if (m_renaming) {
+        Q_EMIT renamed(static_cast<int>(current() - m_nBuiltIn), name);
+    } else {
+        Q_EMIT saved(name);
+    }
+}
+
+bool PresetBar::eventFilter(QObject* watched, QEvent* event) {
+    // Esc would otherwise stop the answer, which is the window's meaning of it.
+    const bool key = event->type() == QEvent::KeyPress || event->type() == QEvent::ShortcutOverride;
+    if (watched == m_name && key && static_cast<QKeyEvent*>(event)->key() == Qt::Key_Escape) {
+        event->accept();
+        if (event->type() == QEvent::KeyPress) {
+            m_stack->setCurrentWidget(m_box);
+            m_box->setFocus();
+        }
+        return true;
+    }
+    return QWidget::eventFilter(watched, event);
+}
+
+}  // namespace offstage::ui

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <QWidget>
+
+class QAction;
+class QComboBox;
+class QLineEdit;
+class QStackedLayout;
+class QToolButton;
+
+namespace offstage::ui {
+
+// A choice of presets, the built-in ones first, and a menu to save, rename and delete one's own. A name is asked for in
+// place: Return takes it, Esc leaves all as it was. Knows names only; what they stand for is the owner's.
+class PresetBar : public QWidget {
+    Q_OBJECT
+
+  public:
+    explicit PresetBar(QWidget* parent = nullptr);
+
+    // `none`: what is shown when no preset fits.
+    void setNames(const QStringList& builtIn, const QStringList& own, const QString& none);
+    void setCurrent(qsizetype index);  // among all names, the built-in ones first; -1: none fits
+    qsizetype current() const;
+    QComboBox& box() const { return *m_box; }
+    QLineEdit& nameEdit() const { return *m_name; }
+    QAction& saveAction() const { return *m_save; }
+    QAction& renameAction() const { return *m_rename; }
+    QAction& deleteAction() const { return *m_delete; }
+
+  Q_SIGNALS:
+    void chosen(int index);
+    // As a preset of one's own; one of this name is replaced.
+    void saved(const QString& name);
+    void renamed(int ownIndex, const QString& name);
+    void deleted(int ownIndex);
+
+  protected:
+    bool eventFilter(QObject* watched, QEvent* event) override;
+
+  private:
+    void askForName(const QString& suggestion, bool renaming);
+    void takeName();
+    void refresh();
+
+    QStackedLayout* m_stack;
+    QComboBox* m_box;
+    QLineEdit* m_name;
+    QToolButton* m_menu;
+    QAction* m_save;
+    QAction* m_rename;
+    QAction* m_delete;
+    qsizetype m_nBuiltIn = 0;
+    bool m_renaming = false;
+};
+
+}  // namespace offstage::ui
