@@ -1,5 +1,7 @@
 #include "ui/main_window.h"
 
+#include <algorithm>
+
 #include <QAction>
 #include <QApplication>
 #include <QCloseEvent>
@@ -79,6 +81,7 @@ MainWindow::MainWindow(SessionFactory factory, const Options& options, QWidget* 
 
     QSettings settings;
     setTheme(options.theme.value_or(themeFromName(settings.value(QStringLiteral("theme")).toString())));
+    setTextSize(settings.value(QStringLiteral("textSize"), 0).toInt());
     resize(1280, 800);
     restoreGeometry(settings.value(QStringLiteral("window/geometry")).toByteArray());
     m_hasLayout = restoreState(settings.value(QStringLiteral("window/state")).toByteArray());
@@ -176,6 +179,9 @@ void MainWindow::chooseModel() {
 
 void MainWindow::handle(ProblemAction action) {
     switch (action) {
+        case ProblemAction::OpenWithOptions:
+            openWithOptions();
+            break;
         case ProblemAction::OpenModel:
             chooseModel();
             break;
@@ -196,6 +202,9 @@ void MainWindow::handle(ProblemAction action) {
 
 void MainWindow::onLoadFailed(const QString& model, const EngineFailure& failure) {
     Problem problem;
+    if (failure.kind == engine::ErrorKind::kOutOfMemory) {
+        problem.actions.append(ProblemAction::OpenWithOptions);
+    }
     problem.actions.append(ProblemAction::OpenModel);
     if (!m_previousModel.isEmpty() && m_previousModel != model) {
         problem.actions.append(ProblemAction::OpenPreviousModel);
@@ -225,6 +234,12 @@ void MainWindow::setTheme(Theme theme) {
     m_theme = theme;
     applyTheme(*qApp, theme);
     refreshIcons();
+}
+
+void MainWindow::setTextSize(int steps) {
+    m_textSize = std::clamp(steps, kTextSmallest, kTextLargest);
+    QSettings().setValue(QStringLiteral("textSize"), m_textSize);
+    applyTextSize(*qApp, m_textSize);
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {

@@ -110,6 +110,7 @@ class MainWindow : public QMainWindow {
                          const QString& icon = {});
     static QString iconOf(const QDockWidget& dock);
     void setTheme(Theme theme);
+    void setTextSize(int steps);
     void refreshIcons();
     void refreshState();
     void refreshRecent();
@@ -152,6 +153,7 @@ class MainWindow : public QMainWindow {
     DropHint* m_dropHint = nullptr;
     Actions m_actions;
     Theme m_theme = Theme::System;
+    int m_textSize = 0;       // steps from the desktop's
     QString m_openedModel;    // the one that works
     QString m_loadingModel;   // the one being opened
     QString m_previousModel;  // the one before a load that failed

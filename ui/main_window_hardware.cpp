@@ -42,7 +42,7 @@ void MainWindow::open(const engine::LoadRequest& request) {
 void MainWindow::openWithOptions() {
     auto* dialog = new OpenModelDialog(m_engine, this);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
-    dialog->setModel(m_openedModel);
+    dialog->setModel(m_openedModel.isEmpty() ? m_loadingModel : m_openedModel);
     connect(dialog, &QDialog::accepted, this, [this, dialog] {
         const engine::LoadRequest request = dialog->request();
         m_device = QString::fromStdString(request.device);

@@ -100,6 +100,10 @@ void MainWindow::createMenus() {
     view->addSeparator();
     view->addAction(tr("&Reset layout"), this, &MainWindow::resetLayout);
 
+    QMenu* text = view->addMenu(tr("Te&xt size"));
+    text->addAction(tr("&Larger"), this, [this] { setTextSize(m_textSize + 1); })->setShortcut(QKeySequence::ZoomIn);
+    text->addAction(tr("&Smaller"), this, [this] { setTextSize(m_textSize - 1); })->setShortcut(QKeySequence::ZoomOut);
+    text->addAction(tr("&As the system"), this, [this] { setTextSize(0); })->setShortcut(QKeySequence(tr("Ctrl+0")));
     QMenu* language = view->addMenu(tr("&Language"));
     auto* spoken = new QActionGroup(this);
     const QString kept = QSettings().value(QStringLiteral("language")).toString();

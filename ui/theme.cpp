@@ -1,5 +1,7 @@
 #include "ui/theme.h"
 
+#include <algorithm>
+
 #include <QApplication>
 #include <QStyle>
 #include <QStyleFactory>
@@ -83,6 +85,18 @@ void applyTheme(QApplication& app, Theme theme) {
     }
     const bool dark = theme == Theme::Dark || (theme == Theme::System && app.property(kKey).toBool());
     app.setPalette(paletteOf(dark ? kDark : kLight));
+}
+
+void applyTextSize(QApplication& app, int steps) {
+    static const char kKey[] = "offstageDesktopPointSize";
+    QFont font = QApplication::font();
+    if (!app.property(kKey).isValid()) {
+        app.setProperty(kKey, font.pointSizeF());
+    }
+    font.setPointSizeF(app.property(kKey).toDouble() + std::clamp(steps, kTextSmallest, kTextLargest));
+    if (font != QApplication::font()) {
+        QApplication::setFont(font);
+    }
 }
 
 bool isDark(const QPalette& palette) {

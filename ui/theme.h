@@ -16,6 +16,11 @@ QString nameOf(Theme theme);
 // Fusion style with our light or dark palette, or the palette the desktop gave at the start.
 void applyTheme(QApplication& app, Theme theme);
 
+// Steps of one point above the size that the desktop gave at the start, kTextSmallest .. kTextLargest.
+inline constexpr int kTextSmallest = -2;
+inline constexpr int kTextLargest = 8;
+void applyTextSize(QApplication& app, int steps);
+
 bool isDark(const QPalette& palette);
 
 // Colours beyond QPalette's roles, derived from it: read again on PaletteChange.

@@ -22,7 +22,7 @@ struct AnswerFigures {
 };
 
 // What an error card offers.
-enum class ProblemAction { OpenModel, OpenPreviousModel, OpenDemoModel, EditPrompt, TryAgain };
+enum class ProblemAction { OpenWithOptions, OpenModel, OpenPreviousModel, OpenDemoModel, EditPrompt, TryAgain };
 
 struct Problem {
     QString title;

@@ -18,6 +18,8 @@ namespace offstage::ui {
 
 QString textOf(ProblemAction action) {
     switch (action) {
+        case ProblemAction::OpenWithOptions:
+            return ProblemCard::tr("See what would fit…");
         case ProblemAction::OpenModel:
             return ProblemCard::tr("Open another model…");
         case ProblemAction::OpenPreviousModel:

@@ -5,6 +5,7 @@
 
 #include <QComboBox>
 #include <QDoubleSpinBox>
+#include <QEvent>
 #include <QGridLayout>
 #include <QHBoxLayout>
 #include <QLabel>
@@ -309,8 +310,8 @@ void FitView::showEstimate(const engine::FitEstimate& estimate) {
     if (estimate.vram_available > 0) {
         // No further than is of use, once that is known.
         const quint64 ofUse = 2 * (estimate.vram.used() + estimate.ram.used()) + 128 * kMiB;
-        const quint64 most =
-            estimate.fits ? std::min<quint64>(estimate.vram_available, ofUse) : estimate.vram_available;
+        const quint64 needed = estimate.fits ? ofUse : 2 * (estimate.vram.budget + estimate.short_by) + 128 * kMiB;
+        const quint64 most = std::min<quint64>(estimate.vram_available, needed);
         m_vram->setByteRange(0, std::max<quint64>(most, m_vram->bytes()));
     }
     if (estimate.ram_available > 0) {
@@ -421,10 +422,18 @@ void FitView::showChanges() {
 
 void FitView::setVerdict(const QString& text, bool good) {
     m_verdict->setText(text);
+    m_isGood = good;
     const Colours colours = Colours::of(palette());
     m_verdict->setStyleSheet(QStringLiteral("QLabel { background: %1; border-left: 3px solid %2; }")
                                  .arg((good ? colours.raised : colours.problemSurface).name(),
                                       (good ? colours.accent : colours.problem).name()));
+}
+
+void FitView::changeEvent(QEvent* event) {
+    QWidget::changeEvent(event);
+    if (event->type() == QEvent::PaletteChange) {
+        setVerdict(m_verdict->text(), m_isGood);
+    }
 }
 
 }  // namespace offstage::ui

@@ -71,6 +71,7 @@ class FitView : public QWidget {
     void showFailure(const EngineFailure& failure);
     void showChanges();
     void setVerdict(const QString& text, bool good);
+    void changeEvent(QEvent* event) override;
 
     QString m_model;
     engine::LoadRequest m_base;  // what the controls do not show
@@ -79,6 +80,7 @@ class FitView : public QWidget {
     DeviceChoices m_devices;
     bool m_asked = false;
     bool m_filling = false;
+    bool m_isGood = false;
 
     QComboBox* m_device;
     ValueSlider* m_vram;

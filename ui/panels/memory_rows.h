@@ -6,7 +6,8 @@
 namespace offstage::ui {
 
 // One memory as a bar: dense weights, experts by format, KV cache, staging, workspace, other programs. Parts of one
-// kind look alike in all bars of the program.
+// kind look alike in all bars of the program. Of a memory of which the model takes next to nothing only that little is
+// shown, up to the budget where that is small too, and the row's name says so.
 StackedBar::Row memoryRow(const QString& name, const engine::MemoryLedger& ledger);
 
 }  // namespace offstage::ui

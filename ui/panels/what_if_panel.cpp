@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <QComboBox>
+#include <QFileInfo>
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QLabel>
@@ -36,6 +37,11 @@ QTableWidgetItem* item(const QString& text, bool number = true) {
 
 QString speedText(double tokensPerSecond) {
     return QLocale().toString(tokensPerSecond, 'f', tokensPerSecond < 100 ? 1 : 0);
+}
+
+QString ttftText(double seconds) {
+    return seconds < 0.01 ? WhatIfPanel::tr("%1 ms").arg(QLocale().toString(1e3 * seconds, 'f', 2))
+                          : secondsText(seconds);
 }
 
 // All that is worked out for one press of the button; on the panel's own thread.
@@ -115,8 +121,10 @@ WhatIfPanel::WhatIfPanel(EngineController& engine, QWidget* parent)
     m_table->setShowGrid(false);
     m_table->setMinimumHeight(7 * fontMetrics().lineSpacing());
     for (int column = 0; column < Columns; ++column) {
-        m_table->setColumnWidth(column, fontMetrics().averageCharWidth() * (column == Name ? 22 : 11));
+        m_table->setColumnWidth(column, fontMetrics().averageCharWidth() * 11);
     }
+    m_table->horizontalHeader()->setMinimumSectionSize(fontMetrics().averageCharWidth() * 8);
+    m_table->horizontalHeader()->setSectionResizeMode(Name, QHeaderView::Stretch);
     m_bars->setAccessibleName(tr("Forecast tokens per second by GPU"));
     m_bars->setOrientation(Qt::Horizontal);
     m_bars->setValueAxis({tr("forecast"), Unit::TokensPerSecond});
@@ -171,7 +179,15 @@ void WhatIfPanel::fillProfiles() {
     const auto add = [this](const QString& name) {
         try {
             const engine::HardwareProfile profile = engine::find_hardware_profile(name.toStdString());
-            m_profile->addItem(QString::fromStdString(profile.name), name);
+            const QString shown = QString::fromStdString(profile.name);
+            // Two profiles of one GPU differ in its host or its bus: their ids tell them apart.
+            const int same = m_profile->findText(shown);
+            if (same >= 0) {
+                m_profile->setItemText(
+                    same, tr("%1 (%2)").arg(shown, QFileInfo(m_profile->itemData(same).toString()).baseName()));
+            }
+            const bool taken = same >= 0 || m_profile->findText(shown + QStringLiteral(" ("), Qt::MatchStartsWith) >= 0;
+            m_profile->addItem(taken ? tr("%1 (%2)").arg(shown, QFileInfo(name).baseName()) : shown, name);
         } catch (const engine::Error&) {
             // a file that is none: nothing to choose
         }
@@ -274,12 +290,12 @@ void WhatIfPanel::showResult(const WhatIfResult& result) {
     int row = 0;
     int emphasised = -1;
     for (const engine::WhatIfRow& r : result.rows) {
-        const QString name = QString::fromStdString(r.name);
+        const QString name = m_profile->itemText(row);  // asked for in the list's order
         m_table->setItem(row, Name, item(name, false));
         m_table->setItem(row, Vram, item(bytesText(r.vram_bytes)));
         if (r.failure.empty()) {
             m_table->setItem(row, Speed, item(speedText(r.tokens_per_s)));
-            m_table->setItem(row, Ttft, item(secondsText(r.ttft_s)));
+            m_table->setItem(row, Ttft, item(ttftText(r.ttft_s)));
             m_table->setItem(row, Hits, item(percentText(r.hit_rate)));
             m_table->setItem(row, Resident, item(tr("%1 of %2").arg(r.resident).arg(r.total)));
             names << name;
@@ -317,9 +333,8 @@ void WhatIfPanel::showResult(const WhatIfResult& result) {
                             ? tr("%1 with %2 of VRAM: 1 GiB more would change nothing (forecast).")
                                   .arg(m_profile->currentText(), bytesText(result.now->vram_bytes))
                             : tr("%1 with %2 of VRAM: 1 GiB more would bring %3 tokens/s, from %4 to %5 (forecast).")
-                                  .arg(m_profile->currentText(), bytesText(result.now->vram_bytes),
-                                       QLocale().toString(gain, 'f', 1), speedText(result.now->tokens_per_s),
-                                       speedText(result.more->tokens_per_s)));
+                                  .arg(m_profile->currentText(), bytesText(result.now->vram_bytes), speedText(gain),
+                                       speedText(result.now->tokens_per_s), speedText(result.more->tokens_per_s)));
     } else {
         m_curve->setEvents({});
         m_gain->setText(result.now ? QString::fromStdString(result.now->failure) : QString());
