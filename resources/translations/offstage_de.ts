@@ -343,6 +343,10 @@
         <source>%1, budget</source>
         <translation>%1, Budget</translation>
     </message>
+    <message>
+        <source>%1, of %2</source>
+        <translation type="unfinished"></translation>
+    </message>
 </context>
 <context>
     <name>Presets</name>
@@ -3184,6 +3188,26 @@ Apache License 2.0. Verwendet Qt %1 (LGPL) und cmark-gfm (BSD).</translation>
         <source>Runs on %1. Found here: %2.</source>
         <translation>Läuft auf %1. Gefunden: %2.</translation>
     </message>
+    <message>
+        <source>Te&amp;xt size</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>&amp;Larger</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>&amp;Smaller</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>&amp;As the system</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Ctrl+0</source>
+        <translation type="unfinished"></translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::MessageBody</name>
@@ -3511,6 +3535,10 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
     <message>
         <source>Show the details of the problem</source>
         <translation>Einzelheiten des Problems zeigen</translation>
+    </message>
+    <message>
+        <source>See what would fit…</source>
+        <translation type="unfinished"></translation>
     </message>
 </context>
 <context>
@@ -4047,6 +4075,14 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
     <message>
         <source>%1 with %2 of VRAM: 1 GiB more would bring %3 tokens/s, from %4 to %5 (forecast).</source>
         <translation>%1 mit %2 VRAM: 1 GiB mehr brächte %3 Token/s, von %4 auf %5 (Prognose).</translation>
+    </message>
+    <message>
+        <source>%1 ms</source>
+        <translation type="unfinished">%1 ms</translation>
+    </message>
+    <message>
+        <source>%1 (%2)</source>
+        <translation type="unfinished">%1 (%2)</translation>
     </message>
 </context>
 </TS>

@@ -343,6 +343,10 @@
         <source>%1, budget</source>
         <translation>%1, hạn mức</translation>
     </message>
+    <message>
+        <source>%1, of %2</source>
+        <translation type="unfinished"></translation>
+    </message>
 </context>
 <context>
     <name>Presets</name>
@@ -3179,6 +3183,26 @@ Giấy phép Apache 2.0. Dùng Qt %1 (LGPL) và cmark-gfm (BSD).</translation>
         <source>Runs on %1. Found here: %2.</source>
         <translation>Chạy trên %1. Tìm thấy ở đây: %2.</translation>
     </message>
+    <message>
+        <source>Te&amp;xt size</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>&amp;Larger</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>&amp;Smaller</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>&amp;As the system</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <source>Ctrl+0</source>
+        <translation type="unfinished"></translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::MessageBody</name>
@@ -3506,6 +3530,10 @@ Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồn
     <message>
         <source>Show the details of the problem</source>
         <translation>Hiện chi tiết của sự cố</translation>
+    </message>
+    <message>
+        <source>See what would fit…</source>
+        <translation type="unfinished"></translation>
     </message>
 </context>
 <context>
@@ -4042,6 +4070,14 @@ Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồn
     <message>
         <source>%1 with %2 of VRAM: 1 GiB more would bring %3 tokens/s, from %4 to %5 (forecast).</source>
         <translation>%1 với %2 VRAM: thêm 1 GiB sẽ cho thêm %3 token/s, từ %4 lên %5 (dự báo).</translation>
+    </message>
+    <message>
+        <source>%1 ms</source>
+        <translation type="unfinished">%1 ms</translation>
+    </message>
+    <message>
+        <source>%1 (%2)</source>
+        <translation type="unfinished">%1 (%2)</translation>
     </message>
 </context>
 </TS>

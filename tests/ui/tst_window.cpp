@@ -2,10 +2,12 @@
 #include <random>
 
 #include <QAbstractItemModelTester>
+#include <QAction>
 #include <QClipboard>
 #include <QDropEvent>
 #include <QElapsedTimer>
 #include <QLabel>
+#include <QLineEdit>
 #include <QMenu>
 #include <QMimeData>
 #include <QPlainTextEdit>
@@ -19,10 +21,12 @@
 
 #include "tests/ui/window_fixture.h"
 #include "ui/chat/conversation_view.h"
+#include "ui/chat/empty_state.h"
 #include "ui/chat/message_body.h"
 #include "ui/chat/message_widget.h"
 #include "ui/chat/problem_card.h"
 #include "ui/chat/suggested_prompts.h"
+#include "ui/load/open_model_dialog.h"
 #include "ui/load_banner.h"
 #include "ui/settings/sampling_panel.h"
 #include "ui/status_line.h"
@@ -61,6 +65,62 @@ class TestWindow : public QObject {
     }
 
   private Q_SLOTS:
+    void shortMemory_cardLeadsToWhatWouldFit() {
+        Script script;
+        script.loadError = engine::Error(engine::ErrorKind::kOutOfMemory, "The model needs 3 GiB more.");
+        WindowFixture f(script);
+        f.window->openModel(QStringLiteral("/models/large"));
+        QTRY_COMPARE(f.last().kind, Message::Kind::Problem);
+        QCOMPARE(f.last().problem.actions.first(), ProblemAction::OpenWithOptions);
+        Q_EMIT f.window->page().actionChosen(ProblemAction::OpenWithOptions);
+        auto* dialog = f.window->findChild<OpenModelDialog*>();
+        QVERIFY(dialog != nullptr);
+        QCOMPARE(dialog->path().text(), QStringLiteral("/models/large"));
+        dialog->reject();
+    }
+
+    void textSize_growsAndGoesBack() {
+        WindowFixture f;
+        const double before = QApplication::font().pointSizeF();
+        const auto trigger = [&](const QString& text) {
+            for (QAction* action : f.window->findChildren<QAction*>()) {
+                if (action->text() == text) {
+                    action->trigger();
+                    return;
+                }
+            }
+            QFAIL("no such action");
+        };
+        trigger(QStringLiteral("&Larger"));
+        trigger(QStringLiteral("&Larger"));
+        QCOMPARE(QApplication::font().pointSizeF(), before + 2);
+        QVERIFY(f.window->page().input().edit().font().pointSizeF() > before);
+        for (int i = 0; i < 20; ++i) {
+            trigger(QStringLiteral("&Smaller"));
+        }
+        QCOMPARE(QApplication::font().pointSizeF(), before + kTextSmallest);
+        trigger(QStringLiteral("&As the system"));
+        QCOMPARE(QApplication::font().pointSizeF(), before);
+    }
+
+    void startingWithoutAGpu_namesTheHardware_andOffersAnEmulatedOne() {
+        WindowFixture f({}, QStringLiteral("/models/demo"));
+        f.openAndWait(QStringLiteral("/models/demo"));
+        QTRY_VERIFY(f.window->devices().looked());
+        if (f.window->devices().hasGpu()) {
+            QSKIP("this machine has a GPU");
+        }
+        QVERIFY(f.window->page().emptyState().hardware().contains(f.window->devices().found()));
+        Q_EMIT f.window->page().emptyState().emulatedRequested();
+        QTRY_COMPARE(f.stage->loads().size(), std::size_t{2});
+        QCOMPARE(QString::fromStdString(f.stage->loads().back().device), DeviceChoices::demonstrationDevice());
+        QCOMPARE(f.stage->loads().back().vram_bytes, std::uint64_t{DeviceChoices::kDemonstrationVram});
+        QVERIFY(f.stage->loads().back().paced);
+        QTRY_COMPARE(f.state(), State::Ready);
+        QSettings().remove(QStringLiteral("device"));
+        QSettings().remove(QStringLiteral("vram"));
+    }
+
     void init() { QSettings().clear(); }
 
     void enter_sends_shiftEnterBreaksTheLine() {
