@@ -309,8 +309,8 @@ class TestReplanBounds : public QObject, ReplanSetup {
             const auto formats = play.model.experts().formats();
             return std::count(formats.begin(), formats.end(), WeightType::kBf16);
         };
-        QTRY_VERIFY_WITH_TIMEOUT((play.replanner.between_steps(0), in_old_format() <= 54), 60000);
-        QVERIFY(agrees());
+        // Soon: experts are packed ahead of their way to the device.
+        QTRY_VERIFY_WITH_TIMEOUT((play.replanner.between_steps(0), in_old_format() <= 62), 60000);
         QVERIFY(in_old_format() > 0 && play.replanner.moving());
         QVERIFY(copy.cutShort());
         for (int step = 0; step < 12 && play.replanner.moving(); ++step) {
@@ -319,7 +319,11 @@ class TestReplanBounds : public QObject, ReplanSetup {
         }
         play.replanner.finish({});
         const ReplanReport& report = play.replanner.reports().back();
-        QCOMPARE(report.state, ReplanState::kFailed);
+        QVERIFY2(report.state == ReplanState::kFailed,
+                 qPrintable(QStringLiteral("%1 of %2 visible, %3 in the old format")
+                                .arg(report.visible)
+                                .arg(report.requested)
+                                .arg(in_old_format())));
         QVERIFY2(QString::fromStdString(report.problem).contains(QStringLiteral("model.safetensors")),
                  report.problem.c_str());
         QVERIFY(in_old_format() > 0 && in_old_format() < 64);
