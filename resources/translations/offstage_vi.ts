@@ -345,7 +345,7 @@
     </message>
     <message>
         <source>%1, of %2</source>
-        <translation type="unfinished"></translation>
+        <translation>%1, trên tổng %2</translation>
     </message>
 </context>
 <context>
@@ -3185,23 +3185,23 @@ Giấy phép Apache 2.0. Dùng Qt %1 (LGPL) và cmark-gfm (BSD).</translation>
     </message>
     <message>
         <source>Te&amp;xt size</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Cỡ chữ</translation>
     </message>
     <message>
         <source>&amp;Larger</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Lớn hơn</translation>
     </message>
     <message>
         <source>&amp;Smaller</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Nhỏ hơn</translation>
     </message>
     <message>
         <source>&amp;As the system</source>
-        <translation type="unfinished"></translation>
+        <translation>&amp;Theo hệ thống</translation>
     </message>
     <message>
         <source>Ctrl+0</source>
-        <translation type="unfinished"></translation>
+        <translation>Ctrl+0</translation>
     </message>
 </context>
 <context>
@@ -3533,7 +3533,7 @@ Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồn
     </message>
     <message>
         <source>See what would fit…</source>
-        <translation type="unfinished"></translation>
+        <translation>Xem cấu hình nào vừa…</translation>
     </message>
 </context>
 <context>
@@ -4073,11 +4073,11 @@ Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồn
     </message>
     <message>
         <source>%1 ms</source>
-        <translation type="unfinished">%1 ms</translation>
+        <translation>%1 ms</translation>
     </message>
     <message>
         <source>%1 (%2)</source>
-        <translation type="unfinished">%1 (%2)</translation>
+        <translation>%1 (%2)</translation>
     </message>
 </context>
 </TS>
