@@ -150,11 +150,12 @@ bool matches(const std::string& text, const char* pattern) {
     return whole.match(QString::fromStdString(text)).hasMatch();
 }
 
-// What the window may know of the engine: the session façade and value types.
+// What the window may know of the engine: the session façade, value types, and what is worked out from such values
+// without a session (does it fit, what if, other cache policies, percentiles).
 constexpr const char* kEngineForUi =
     "engine/(run/session\\.h|run/sampler_settings\\.h|telemetry/[^/]+\\.h|error\\.h|text/chat_template\\.h"
-    "|model/indices\\.h|device/hardware\\.h"
-    "|eval/cache_replay\\.h)";
+    "|model/indices\\.h|device/hardware\\.h|device/hardware_profile\\.h"
+    "|eval/(cache_replay|fit_estimate|what_if|statistics)\\.h)";
 
 struct LibraryRule {
     const char* headers;     // which includes this is about
