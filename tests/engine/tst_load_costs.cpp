@@ -12,6 +12,12 @@ using namespace offstage::engine;
 using namespace offstage::test;
 using offstage::kernels::WeightType;
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kSanitized = true;
+#else
+constexpr bool kSanitized = false;
+#endif
+
 namespace {
 
 std::int64_t count(const Plan& plan, Place place) {
@@ -97,7 +103,9 @@ class TestLoadCosts : public QObject, ReplanSetup {
         QVERIFY(plan.predicted_loss > 0);
         QVERIFY(play.model.cost().has_table(WeightType::kHqq4));
         QVERIFY(play.model.ram().usage().high_water_bytes <= request.ram_bytes);
-        if (n_experts > 20) {
+        // Speeds are measured. Under sanitizers arithmetic is so slow beside the disk that some plain weights may be
+        // left there.
+        if (n_experts > 20 && !kSanitized) {
             QCOMPARE(count(plan, Place::kRam), 64);
         } else {
             // What is left of the budget would not hold one more.
