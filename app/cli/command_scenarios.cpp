@@ -5,7 +5,7 @@
 #include "engine/eval/loaded_step_model.h"
 #include "engine/eval/model_shape.h"
 #include "engine/eval/scenario_report.h"
-#include "engine/eval/statistics.h"
+#include "engine/statistics.h"
 #include "kernels/machine_limits.h"
 
 namespace offstage::cli {

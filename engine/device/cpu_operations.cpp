@@ -8,6 +8,8 @@
 #include <cstring>
 #include <vector>
 
+#include "engine/as_size.h"
+
 namespace offstage::engine {
 namespace {
 
@@ -18,10 +20,6 @@ constexpr std::int64_t kSerialFloats = 1 << 16;  // sums shorter than this are n
 constexpr std::int64_t kNeuronGrain = 8;         // what the one-pass kernel takes together
 constexpr std::int64_t kSmallestChunk = 32;      // neurons
 constexpr std::array<float, CpuOperations::kFewTokens> kOnes = {1, 1, 1, 1, 1, 1, 1, 1};
-
-std::size_t as_size(std::int64_t n) {
-    return static_cast<std::size_t>(n);
-}
 
 template <typename Value>
 Value* room(std::vector<Value>& buffer, std::int64_t n) {

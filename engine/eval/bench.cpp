@@ -9,7 +9,7 @@
 
 #include "engine/error.h"
 #include "engine/eval/loaded_step_model.h"
-#include "engine/eval/statistics.h"
+#include "engine/statistics.h"
 #include "kernels/machine_limits.h"
 
 namespace offstage::engine {
@@ -41,7 +41,8 @@ class Bench {
         : model_(model), steps_(model), request_(request), log_(log) {
         // The weights themselves are read where they are larger than any cache; a small model needs a buffer beside it.
         const auto slabs = model.experts().ram();
-        const auto large = std::find_if(slabs.begin(), slabs.end(), [](auto slab) { return slab.size() >= kProbeBytes; });
+        const auto large =
+            std::find_if(slabs.begin(), slabs.end(), [](auto slab) { return slab.size() >= kProbeBytes; });
         if (large != slabs.end()) {
             probe_ = std::make_unique<kernels::ReadBandwidthProbe>(model.pool(), large->first(kProbeBytes));
         } else {

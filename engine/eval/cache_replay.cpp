@@ -6,12 +6,10 @@
 #include <set>
 #include <utility>
 
+#include "engine/as_size.h"
+
 namespace offstage::engine {
 namespace {
-
-std::size_t as_size(std::int64_t n) {
-    return static_cast<std::size_t>(n);
-}
 
 std::size_t index_of(const CacheCalls& calls, ExpertKey key) {
     return as_size(key.layer * calls.n_experts + key.expert);

@@ -1,6 +1,7 @@
 #include "engine/eval/print.h"
 
 #include <array>
+#include <cmath>
 #include <cstdarg>
 #include <cstdio>
 
@@ -13,6 +14,10 @@ std::string print(const char* format, ...) {
     std::vsnprintf(text.data(), text.size(), format, arguments);
     va_end(arguments);
     return text.data();
+}
+
+double rounded(double share) {
+    return std::round(share * 1e6) / 1e6;
 }
 
 }  // namespace offstage::engine

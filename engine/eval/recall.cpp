@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "engine/as_size.h"
 #include "engine/error.h"
 #include "engine/eval/loaded_step_model.h"
 #include "engine/json.h"
@@ -12,10 +13,6 @@ namespace offstage::engine {
 namespace {
 
 constexpr std::size_t kLongestText = std::size_t{16} << 20;
-
-std::size_t as_size(std::int64_t n) {
-    return static_cast<std::size_t>(n);
-}
 
 double mean_of(std::span<const double> values) {
     return values.empty() ? 0 : std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());

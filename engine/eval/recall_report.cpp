@@ -13,10 +13,6 @@ namespace {
 
 using nlohmann::ordered_json;
 
-double rounded(double share) {
-    return std::round(share * 1e6) / 1e6;
-}
-
 ordered_json shares(std::span<const double> values) {
     ordered_json list = ordered_json::array();
     for (const double value : values) list.push_back(value < 0 ? ordered_json(nullptr) : ordered_json(rounded(value)));

@@ -12,10 +12,6 @@ namespace {
 
 using nlohmann::ordered_json;
 
-double rounded(double share) {
-    return std::round(share * 1e6) / 1e6;
-}
-
 std::string shape(std::int64_t n_layers, std::int64_t n_experts, std::int64_t n_active) {
     return std::to_string(n_layers) + " layers of " + std::to_string(n_experts) + " experts, " +
            std::to_string(n_active) + " active";

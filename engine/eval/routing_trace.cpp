@@ -6,6 +6,7 @@
 
 #include "engine/error.h"
 #include "engine/json.h"
+#include "engine/model/shape_limits.h"
 #include "engine/text/text_file.h"
 
 namespace offstage::engine {
@@ -15,8 +16,6 @@ using nlohmann::json;
 
 constexpr std::size_t kLargestFile = std::size_t{1} << 30;
 constexpr std::size_t kLongestLine = std::size_t{4} << 20;
-constexpr std::int64_t kMostLayers = 4096;
-constexpr std::int64_t kMostExperts = 65536;
 constexpr std::int64_t kMostActive = 1024;
 constexpr std::int64_t kMostDistances = 64;
 // Ids of one token: its line stays below the longest.

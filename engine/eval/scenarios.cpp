@@ -6,7 +6,7 @@
 
 #include "engine/error.h"
 #include "engine/eval/print.h"
-#include "engine/eval/statistics.h"
+#include "engine/statistics.h"
 #include "kernels/types.h"
 
 namespace offstage::engine {

@@ -9,6 +9,7 @@
 #include "engine/error.h"
 #include "engine/json.h"
 #include "engine/model/file.h"
+#include "engine/model/shape_limits.h"
 
 namespace offstage::engine {
 namespace {
@@ -27,7 +28,6 @@ constexpr std::int64_t kMaxFfn = std::int64_t{1} << 24;
 constexpr std::int64_t kMaxLayers = std::int64_t{1} << 16;
 constexpr std::int64_t kMaxHeads = std::int64_t{1} << 16;
 constexpr std::int64_t kMaxHeadDim = std::int64_t{1} << 16;
-constexpr std::int64_t kMaxExperts = std::int64_t{1} << 16;
 constexpr std::int64_t kMaxContext = std::numeric_limits<std::int32_t>::max();
 // With at most 4 bytes per weight every byte count stays below 2^62.
 constexpr double kMaxWeights = 0x1p60;
@@ -191,7 +191,7 @@ void read_shapes(const JsonFields& fields, const std::string& source, ModelConfi
                                              std::to_string(config.n_heads) + "), or a \"head_dim\" beside it");
         }
     }
-    config.n_experts = fields.integer("num_local_experts", 1, kMaxExperts);
+    config.n_experts = fields.integer("num_local_experts", 1, kMostExperts);
     config.n_active = fields.integer("num_experts_per_tok", 1, config.n_experts);
     config.max_context = fields.integer("max_position_embeddings", 1, kMaxContext);
     config.sliding_window = fields.has_value("sliding_window") ? fields.integer("sliding_window", 1, kMaxContext) : 0;

@@ -8,12 +8,12 @@
 #include <limits>
 
 #include "engine/error.h"
+#include "engine/model/shape_limits.h"
 
 namespace offstage::engine {
 namespace {
 
 constexpr std::string_view kPrefix = "synthetic:";
-constexpr std::int64_t kMaxLayers = 4096;
 
 ModelConfig mixtral_shape(std::int64_t n_layers, std::int64_t hidden_dim, std::int64_t ffn_dim, std::int64_t n_heads,
                           std::int64_t n_kv_heads, std::int64_t n_experts, std::int64_t n_active) {
@@ -221,7 +221,7 @@ SyntheticModel parse_synthetic(std::string_view text) {
         const std::string_view key = option.substr(0, equals);
         const std::string_view value = equals == std::string_view::npos ? "" : option.substr(equals + 1);
         if (key == "layers") {
-            model.config.n_layers = static_cast<std::int64_t>(parse_number(value, "layers", 1, kMaxLayers));
+            model.config.n_layers = static_cast<std::int64_t>(parse_number(value, "layers", 1, kMostLayers));
         } else if (key == "active") {
             model.config.n_active = static_cast<std::int64_t>(
                 parse_number(value, "active", 1, static_cast<std::uint64_t>(model.config.n_experts)));

@@ -14,6 +14,7 @@
 #include "engine/model/weights.h"
 #include "engine/plan/calibration.h"
 #include "engine/quant/quantizer.h"
+#include "engine/statistics.h"
 #include "kernels/cpu_kernels.h"
 #include "kernels/packed.h"
 
@@ -30,12 +31,6 @@ constexpr double kReadingSeconds = 0.25;
 
 double seconds_since(Clock::time_point begin) {
     return std::chrono::duration<double>(Clock::now() - begin).count();
-}
-
-double median(std::vector<double>& values) {
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    return *middle;
 }
 
 }  // namespace

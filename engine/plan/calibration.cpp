@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "engine/error.h"
+#include "engine/statistics.h"
 
 namespace offstage::engine {
 namespace {
@@ -18,12 +19,6 @@ constexpr int kMostSamples = 5;
 constexpr std::int64_t kLayerWise = 64;  // up to this many tokens an expert is timed among a token's n_active
 constexpr int kMostCopies = 32;
 constexpr int kMostRepeats = 64;
-
-double median(std::vector<double> values) {
-    std::sort(values.begin(), values.end());
-    const std::size_t middle = values.size() / 2;
-    return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
 
 // Real time spent, against what a part of the calibration may take.
 class Allowance {

@@ -6,17 +6,12 @@
 #include <cstdio>
 #include <utility>
 
+#include "engine/statistics.h"
+
 namespace offstage::engine {
 namespace {
 
 constexpr std::size_t kMostVerdicts = 64;
-
-double median(std::vector<double>& values) {
-    const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-    std::nth_element(values.begin(), middle, values.end());
-    if (values.size() % 2 == 1) return *middle;
-    return (*middle + *std::max_element(values.begin(), middle)) / 2;
-}
 
 std::string milliseconds(double us) {
     std::array<char, 32> text{};

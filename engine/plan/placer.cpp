@@ -20,7 +20,7 @@ constexpr std::int64_t kUsualStep = 512;
 constexpr std::int64_t kLargestStep = 4096;
 constexpr std::int64_t kSmallestStep = 64;
 constexpr std::int64_t kLongestContext = std::int64_t{1} << 40;
-constexpr std::int64_t kMostExperts = std::int64_t{1} << 26;
+constexpr std::int64_t kMostExpertsOfAll = std::int64_t{1} << 26;
 
 std::uint64_t narrow(Wide bytes) {
     constexpr auto kMost = std::numeric_limits<std::uint64_t>::max();
@@ -316,8 +316,8 @@ void check_demand(const ModelDemand& demand, const Budget& budget, const Popular
     const auto require = [](bool ok, const char* what) {
         if (!ok) throw Error(ErrorKind::kInvalidInput, std::string("No plan can be made: ") + what);
     };
-    require(demand.n_layers > 0 && demand.n_experts > 0 && demand.n_layers <= kMostExperts &&
-                demand.n_experts <= kMostExperts / demand.n_layers,
+    require(demand.n_layers > 0 && demand.n_experts > 0 && demand.n_layers <= kMostExpertsOfAll &&
+                demand.n_experts <= kMostExpertsOfAll / demand.n_layers,
             "the model's number of experts is out of range.");
     require(demand.n_active > 0 && demand.n_active <= demand.n_experts,
             "the model's number of active experts is out of range.");

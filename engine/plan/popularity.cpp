@@ -6,6 +6,7 @@
 
 #include "engine/error.h"
 #include "engine/json.h"
+#include "engine/model/shape_limits.h"
 #include "engine/plan/atomic_file.h"
 #include "engine/text/text_file.h"
 
@@ -15,8 +16,6 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kLargestFile = std::size_t{16} << 20;
-constexpr std::int64_t kMostLayers = 4096;
-constexpr std::int64_t kMostExperts = 65536;
 // Sums of a layer stay exact enough, and far from infinity.
 constexpr double kLargestCount = 1e15;
 

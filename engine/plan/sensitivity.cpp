@@ -6,6 +6,7 @@
 
 #include "engine/error.h"
 #include "engine/json.h"
+#include "engine/model/shape_limits.h"
 #include "engine/plan/atomic_file.h"
 #include "engine/quant/weight_format.h"
 #include "engine/text/text_file.h"
@@ -17,8 +18,6 @@ using kernels::WeightType;
 using nlohmann::json;
 
 constexpr std::size_t kLargestFile = std::size_t{64} << 20;
-constexpr std::int64_t kMostLayers = 4096;
-constexpr std::int64_t kMostExperts = 65536;
 // An error of 1 is that of leaving the weights out; some more is what a bad format may do.
 constexpr double kLargestError = 10;
 

@@ -5,14 +5,12 @@
 #include <cassert>
 #include <cmath>
 
+#include "engine/as_size.h"
+
 namespace offstage::engine {
 namespace {
 
 constexpr std::int64_t kLogitsRows = 32;  // rows of logits made at a time
-
-std::size_t as_size(std::int64_t n) {
-    return static_cast<std::size_t>(n);
-}
 
 std::int64_t qkv_dim(const ModelConfig& c) {
     return (c.n_heads + 2 * c.n_kv_heads) * c.head_dim;

@@ -4,6 +4,8 @@
 #include <cassert>
 #include <chrono>
 
+#include "engine/as_size.h"
+
 namespace offstage::engine {
 
 using Queue = DeviceEvent::Queue;
@@ -14,10 +16,6 @@ using Clock = std::chrono::steady_clock;
 
 double microseconds_since(Clock::time_point start) {
     return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
-}
-
-std::size_t as_size(std::int64_t n) {
-    return static_cast<std::size_t>(n);
 }
 
 }  // namespace

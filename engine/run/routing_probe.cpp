@@ -4,15 +4,9 @@
 #include <cassert>
 #include <utility>
 
+#include "engine/as_size.h"
+
 namespace offstage::engine {
-namespace {
-
-std::size_t as_size(std::int64_t n) {
-    return static_cast<std::size_t>(n);
-}
-
-}  // namespace
-
 RoutingProbe::RoutingProbe(const ModelConfig& config, Backend& device, std::vector<std::int64_t> distances,
                            std::int64_t n_guesses, std::int64_t max_step)
     : config_(config), device_(device), distances_(std::move(distances)), n_guesses_(n_guesses) {

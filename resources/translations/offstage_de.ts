@@ -180,6 +180,89 @@
     </message>
 </context>
 <context>
+    <name>ConversationFiles</name>
+    <message>
+        <source>missing</source>
+        <translation>nicht vorhanden</translation>
+    </message>
+    <message>
+        <source>a list</source>
+        <translation>eine Liste</translation>
+    </message>
+    <message>
+        <source>an object</source>
+        <translation>ein Objekt</translation>
+    </message>
+    <message>
+        <source>%1: %2 is %3; an object was expected.</source>
+        <translation>%1: %2 ist %3; erwartet wurde ein Objekt.</translation>
+    </message>
+    <message>
+        <source>%1: %2 is %3; %4 was expected.</source>
+        <translation>%1: %2 ist %3; erwartet wurde %4.</translation>
+    </message>
+    <message>
+        <source>a text</source>
+        <translation>ein Text</translation>
+    </message>
+    <message>
+        <source>true or false</source>
+        <translation>true oder false</translation>
+    </message>
+    <message>
+        <source>a time in milliseconds</source>
+        <translation>eine Zeit in Millisekunden</translation>
+    </message>
+    <message>
+        <source>%1, its place in the list,</source>
+        <translation>%1, der Platz in der Liste,</translation>
+    </message>
+    <message>
+        <source>0, or the number of an earlier message,</source>
+        <translation>0 oder die Nummer einer früheren Nachricht</translation>
+    </message>
+    <message>
+        <source>a number</source>
+        <translation>eine Zahl</translation>
+    </message>
+    <message>
+        <source>a value in the range of this setting</source>
+        <translation>ein Wert im Bereich dieser Einstellung</translation>
+    </message>
+    <message>
+        <source>0, or the number of a message,</source>
+        <translation>0 oder die Nummer einer Nachricht</translation>
+    </message>
+    <message>
+        <source>%1: this is not JSON (%2 at byte %3).</source>
+        <translation>%1: Das ist kein JSON (%2 bei Byte %3).</translation>
+    </message>
+    <message>
+        <source>a version up to %1</source>
+        <translation>eine Version bis %1</translation>
+    </message>
+    <message>
+        <source>%1 cannot be read: %2.</source>
+        <translation>%1 kann nicht gelesen werden: %2.</translation>
+    </message>
+    <message>
+        <source>%1 is too large: %2 bytes; up to %3 are read.</source>
+        <translation>%1 ist zu groß: %2 Byte; gelesen werden bis zu %3.</translation>
+    </message>
+    <message>
+        <source>System prompt</source>
+        <translation>Systemprompt</translation>
+    </message>
+    <message>
+        <source>You</source>
+        <translation>Sie</translation>
+    </message>
+    <message>
+        <source>%1 cannot be written: %2.</source>
+        <translation>%1 kann nicht geschrieben werden: %2.</translation>
+    </message>
+</context>
+<context>
     <name>EventLog</name>
     <message>
         <source>Re-plan %1 is in force: %2 of %3 copies, %4 moved in %5; %6 experts on the device, %7 bits</source>
@@ -307,6 +390,53 @@
     <message>
         <source>%1 · %2 VRAM</source>
         <translation>%1 · %2 VRAM</translation>
+    </message>
+</context>
+<context>
+    <name>History</name>
+    <message>
+        <source>One message is damaged</source>
+        <translation>Eine Nachricht ist beschädigt</translation>
+    </message>
+    <message>
+        <source>It could not be read from the chat history and is not shown.</source>
+        <translation>Sie konnte aus dem Verlauf nicht gelesen werden und wird nicht gezeigt.</translation>
+    </message>
+    <message>
+        <source>The chat history needs Qt&apos;s SQLite driver, which is not installed.</source>
+        <translation>Der Verlauf braucht Qts SQLite-Treiber, der nicht installiert ist.</translation>
+    </message>
+    <message>
+        <source>This conversation is no longer there.</source>
+        <translation>Diese Unterhaltung gibt es nicht mehr.</translation>
+    </message>
+    <message>
+        <source>The chat history %1 is damaged (%2).</source>
+        <translation>Der Verlauf %1 ist beschädigt (%2).</translation>
+    </message>
+    <message>
+        <source>The chat history %1 is in use by another program (%2).</source>
+        <translation>Der Verlauf %1 wird von einem anderen Programm benutzt (%2).</translation>
+    </message>
+    <message>
+        <source>There is no space left for the chat history %1 (%2).</source>
+        <translation>Für den Verlauf %1 ist kein Platz mehr (%2).</translation>
+    </message>
+    <message>
+        <source>The chat history %1 cannot be read or written (%2).</source>
+        <translation>Der Verlauf %1 kann nicht gelesen oder geschrieben werden (%2).</translation>
+    </message>
+    <message>
+        <source>The chat history %1 did not take a change (%2).</source>
+        <translation>Der Verlauf %1 hat eine Änderung nicht angenommen (%2).</translation>
+    </message>
+    <message>
+        <source>%1 is a database of another program, not a chat history.</source>
+        <translation>%1 ist die Datenbank eines anderen Programms, kein Verlauf.</translation>
+    </message>
+    <message>
+        <source>The chat history %1 was written by a newer version of Offstage (format %2; this one reads formats up to %3).</source>
+        <translation>Der Verlauf %1 wurde von einer neueren Version von Offstage geschrieben (Format %2; diese liest Formate bis %3).</translation>
     </message>
 </context>
 <context>

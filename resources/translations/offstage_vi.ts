@@ -180,6 +180,89 @@
     </message>
 </context>
 <context>
+    <name>ConversationFiles</name>
+    <message>
+        <source>missing</source>
+        <translation>không có</translation>
+    </message>
+    <message>
+        <source>a list</source>
+        <translation>một danh sách</translation>
+    </message>
+    <message>
+        <source>an object</source>
+        <translation>một đối tượng</translation>
+    </message>
+    <message>
+        <source>%1: %2 is %3; an object was expected.</source>
+        <translation>%1: %2 là %3; cần một đối tượng.</translation>
+    </message>
+    <message>
+        <source>%1: %2 is %3; %4 was expected.</source>
+        <translation>%1: %2 là %3; cần %4.</translation>
+    </message>
+    <message>
+        <source>a text</source>
+        <translation>một văn bản</translation>
+    </message>
+    <message>
+        <source>true or false</source>
+        <translation>true hoặc false</translation>
+    </message>
+    <message>
+        <source>a time in milliseconds</source>
+        <translation>thời gian tính bằng mili giây</translation>
+    </message>
+    <message>
+        <source>%1, its place in the list,</source>
+        <translation>%1, vị trí của nó trong danh sách,</translation>
+    </message>
+    <message>
+        <source>0, or the number of an earlier message,</source>
+        <translation>0 hoặc số của một tin nhắn trước đó</translation>
+    </message>
+    <message>
+        <source>a number</source>
+        <translation>một số</translation>
+    </message>
+    <message>
+        <source>a value in the range of this setting</source>
+        <translation>giá trị trong phạm vi của thiết lập này</translation>
+    </message>
+    <message>
+        <source>0, or the number of a message,</source>
+        <translation>0 hoặc số của một tin nhắn</translation>
+    </message>
+    <message>
+        <source>%1: this is not JSON (%2 at byte %3).</source>
+        <translation>%1: đây không phải JSON (%2 tại byte %3).</translation>
+    </message>
+    <message>
+        <source>a version up to %1</source>
+        <translation>phiên bản tối đa %1</translation>
+    </message>
+    <message>
+        <source>%1 cannot be read: %2.</source>
+        <translation>Không đọc được %1: %2.</translation>
+    </message>
+    <message>
+        <source>%1 is too large: %2 bytes; up to %3 are read.</source>
+        <translation>%1 quá lớn: %2 byte; chỉ đọc tối đa %3.</translation>
+    </message>
+    <message>
+        <source>System prompt</source>
+        <translation>Lời nhắc hệ thống</translation>
+    </message>
+    <message>
+        <source>You</source>
+        <translation>Bạn</translation>
+    </message>
+    <message>
+        <source>%1 cannot be written: %2.</source>
+        <translation>Không ghi được %1: %2.</translation>
+    </message>
+</context>
+<context>
     <name>EventLog</name>
     <message>
         <source>Re-plan %1 is in force: %2 of %3 copies, %4 moved in %5; %6 experts on the device, %7 bits</source>
@@ -307,6 +390,53 @@
     <message>
         <source>%1 · %2 VRAM</source>
         <translation>%1 · VRAM %2</translation>
+    </message>
+</context>
+<context>
+    <name>History</name>
+    <message>
+        <source>One message is damaged</source>
+        <translation>Một tin nhắn bị hỏng</translation>
+    </message>
+    <message>
+        <source>It could not be read from the chat history and is not shown.</source>
+        <translation>Không đọc được tin nhắn này từ lịch sử trò chuyện nên không hiển thị.</translation>
+    </message>
+    <message>
+        <source>The chat history needs Qt&apos;s SQLite driver, which is not installed.</source>
+        <translation>Lịch sử trò chuyện cần trình điều khiển SQLite của Qt, hiện chưa được cài đặt.</translation>
+    </message>
+    <message>
+        <source>This conversation is no longer there.</source>
+        <translation>Cuộc trò chuyện này không còn nữa.</translation>
+    </message>
+    <message>
+        <source>The chat history %1 is damaged (%2).</source>
+        <translation>Lịch sử trò chuyện %1 bị hỏng (%2).</translation>
+    </message>
+    <message>
+        <source>The chat history %1 is in use by another program (%2).</source>
+        <translation>Lịch sử trò chuyện %1 đang được chương trình khác sử dụng (%2).</translation>
+    </message>
+    <message>
+        <source>There is no space left for the chat history %1 (%2).</source>
+        <translation>Không còn chỗ trống cho lịch sử trò chuyện %1 (%2).</translation>
+    </message>
+    <message>
+        <source>The chat history %1 cannot be read or written (%2).</source>
+        <translation>Không đọc hoặc ghi được lịch sử trò chuyện %1 (%2).</translation>
+    </message>
+    <message>
+        <source>The chat history %1 did not take a change (%2).</source>
+        <translation>Lịch sử trò chuyện %1 không nhận thay đổi (%2).</translation>
+    </message>
+    <message>
+        <source>%1 is a database of another program, not a chat history.</source>
+        <translation>%1 là cơ sở dữ liệu của chương trình khác, không phải lịch sử trò chuyện.</translation>
+    </message>
+    <message>
+        <source>The chat history %1 was written by a newer version of Offstage (format %2; this one reads formats up to %3).</source>
+        <translation>Lịch sử trò chuyện %1 do phiên bản Offstage mới hơn ghi (định dạng %2; bản này đọc đến định dạng %3).</translation>
     </message>
 </context>
 <context>

@@ -94,7 +94,7 @@ class TestWindow : public QObject {
         trigger(QStringLiteral("&Larger"));
         trigger(QStringLiteral("&Larger"));
         QCOMPARE(QApplication::font().pointSizeF(), before + 2);
-        QVERIFY(f.window->page().input().edit().font().pointSizeF() > before);
+        QTRY_VERIFY(f.window->page().input().edit().font().pointSizeF() > before);
         for (int i = 0; i < 20; ++i) {
             trigger(QStringLiteral("&Smaller"));
         }
@@ -586,7 +586,7 @@ class TestWindow : public QObject {
 
     void scrolledUp_staysThere() {
         Script script;
-        script.answer = test::longAnswer(3000);
+        script.answer = test::longAnswer(60'000);
         script.tokensPerSecond = 3000;
         WindowFixture f(script);
         f.openAndWait();
@@ -601,6 +601,7 @@ class TestWindow : public QObject {
         QTRY_VERIFY(bar->maximum() > before + 300);
         QCOMPARE(bar->value(), 100);
         view.scrollToEnd();
+        f.window->chat().stop();
         QTRY_COMPARE(f.state(), State::Ready);
         QTRY_COMPARE(bar->value(), bar->maximum());
     }

@@ -12,7 +12,7 @@ namespace {
 
 constexpr qsizetype kLongestInline = 600;
 constexpr qsizetype kLongestDisplay = 4000;
-constexpr int kDeepest = 40;
+constexpr int kDeepestFormula = 40;
 
 bool isEscaped(QStringView text, qsizetype at) {
     qsizetype slashes = 0;
@@ -175,7 +175,7 @@ QString TexReader::rawArgument() {
 
 QString TexReader::argument() {
     skipBlanks();
-    if (m_at >= m_text.size() || m_depth >= kDeepest) {
+    if (m_at >= m_text.size() || m_depth >= kDeepestFormula) {
         return {};
     }
     const QChar c = m_text[m_at];
@@ -218,7 +218,7 @@ QString TexReader::environment(const QString& environmentName) {
         rawArgument();  // the columns' alignment
     }
     ++m_depth;
-    const QString body = m_depth < kDeepest ? sequence(environmentName).trimmed() : QString();
+    const QString body = m_depth < kDeepestFormula ? sequence(environmentName).trimmed() : QString();
     --m_depth;
     // Rows come apart at the line feeds that sequence() has made of "\\".
     QStringList rows = body.split(u'\n', Qt::SkipEmptyParts);
@@ -383,7 +383,7 @@ QString TexReader::sequence(QStringView stop) {
         }
         if (c == u'{') {
             out += argument();
-            if (m_depth >= kDeepest) {
+            if (m_depth >= kDeepestFormula) {
                 ++m_at;
             }
             continue;

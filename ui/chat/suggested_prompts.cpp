@@ -12,7 +12,7 @@ namespace offstage::ui {
 namespace {
 
 constexpr qint64 kMostBytes = 64 * 1024;
-constexpr qsizetype kMost = 16;
+constexpr qsizetype kMostPrompts = 16;
 constexpr qsizetype kLongest = 400;  // characters of one prompt
 
 }  // namespace
@@ -32,7 +32,7 @@ QList<SuggestedPrompt> readSuggestedPrompts(const QString& model) {
         if (!prompt.domain.isEmpty()) {
             prompt.domain[0] = prompt.domain[0].toUpper();
         }
-        if (!prompt.prompt.isEmpty() && prompt.prompt.size() <= kLongest && prompts.size() < kMost) {
+        if (!prompt.prompt.isEmpty() && prompt.prompt.size() <= kLongest && prompts.size() < kMostPrompts) {
             prompts.append(prompt);
         }
     }

@@ -10,7 +10,7 @@ namespace {
 
 // Plane 15 is for private use: its characters mean nothing to the parser and never come from a keyboard.
 constexpr char32_t kFirst = 0xF0000;
-constexpr qsizetype kMost = 0xFFFD;
+constexpr qsizetype kMostFormulas = 0xFFFD;
 
 bool isPlane15(QChar c) {
     return c.unicode() >= 0xDB80 && c.unicode() <= 0xDBBF;
@@ -28,7 +28,7 @@ ProtectedText::ProtectedText(const MarkdownSegment& segment) : m_segment(segment
     }
     qsizetype from = 0;
     for (const MathSpan& span : findMath(text)) {
-        if (m_formulas.size() >= kMost) {
+        if (m_formulas.size() >= kMostFormulas) {
             break;
         }
         m_text += QStringView(text).mid(from, span.begin - from);

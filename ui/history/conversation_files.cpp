@@ -21,14 +21,14 @@ constexpr qint64 kMaxFileBytes = qint64{1} << 30;
 const QLatin1String kFormat("offstage.conversation");
 constexpr int kVersion = 1;
 
-QString text(const char* source) {
-    return QCoreApplication::translate("ConversationFiles", source);
-}
+struct FilesText {
+    Q_DECLARE_TR_FUNCTIONS(ConversationFiles)
+};
 
 QString numberOrText(const QJsonValue& value) {
     switch (value.type()) {
         case QJsonValue::Undefined:
-            return text("missing");
+            return FilesText::tr("missing");
         case QJsonValue::Null:
             return QStringLiteral("null");
         case QJsonValue::Bool:
@@ -38,9 +38,9 @@ QString numberOrText(const QJsonValue& value) {
         case QJsonValue::String:
             return u'"' + value.toString().left(40) + u'"';
         case QJsonValue::Array:
-            return text("a list");
+            return FilesText::tr("a list");
         case QJsonValue::Object:
-            return text("an object");
+            return FilesText::tr("an object");
     }
     return {};
 }
@@ -55,14 +55,15 @@ class Reader {
   public:
     Reader(const QJsonValue& value, QString file, QString place) : m_file(std::move(file)), m_place(std::move(place)) {
         if (!value.isObject()) {
-            throw Fault{text("%1: %2 is %3; an object was expected.").arg(m_file, m_place, numberOrText(value))};
+            throw Fault{
+                FilesText::tr("%1: %2 is %3; an object was expected.").arg(m_file, m_place, numberOrText(value))};
         }
         m_object = value.toObject();
     }
 
     [[noreturn]] void fail(const char* field, const QString& expected) const {
         const QString place = m_place.isEmpty() ? QString::fromLatin1(field) : m_place + u'.' + QLatin1String(field);
-        throw Fault{text("%1: %2 is %3; %4 was expected.")
+        throw Fault{FilesText::tr("%1: %2 is %3; %4 was expected.")
                         .arg(m_file, place, numberOrText(m_object[QLatin1String(field)]), expected)};
     }
     QJsonValue operator[](const char* field) const { return m_object[QLatin1String(field)]; }
@@ -73,13 +74,13 @@ class Reader {
             return {};
         }
         if (!(*this)[field].isString()) {
-            fail(field, text("a text"));
+            fail(field, FilesText::tr("a text"));
         }
         return (*this)[field].toString();
     }
     bool boolean(const char* field) const {
         if (has(field) && !(*this)[field].isBool()) {
-            fail(field, text("true or false"));
+            fail(field, FilesText::tr("true or false"));
         }
         return (*this)[field].toBool();
     }
@@ -94,11 +95,11 @@ class Reader {
         return static_cast<qint64>(value);
     }
     qint64 time(const char* field) const {
-        return whole(field, 0, qint64{1} << 53, false, text("a time in milliseconds"));
+        return whole(field, 0, qint64{1} << 53, false, FilesText::tr("a time in milliseconds"));
     }
     QJsonArray list(const char* field) const {
         if (!(*this)[field].isArray()) {
-            fail(field, text("a list"));
+            fail(field, FilesText::tr("a list"));
         }
         return (*this)[field].toArray();
     }
@@ -118,9 +119,9 @@ class Reader {
 Message readMessage(const Reader& in, qsizetype number) {
     Message m;
     m.id = static_cast<MessageId>(
-        in.whole("number", number, number, true, text("%1, its place in the list,").arg(number)));
+        in.whole("number", number, number, true, FilesText::tr("%1, its place in the list,").arg(number)));
     m.parent = static_cast<MessageId>(
-        in.whole("parent", 0, number - 1, true, text("0, or the number of an earlier message,")));
+        in.whole("parent", 0, number - 1, true, FilesText::tr("0, or the number of an earlier message,")));
     const auto kind = messageKind(in.string("kind", true));
     if (!kind || *kind == Message::Kind::Problem) {
         in.fail("kind", QStringLiteral("\"prompt\" / \"answer\""));
@@ -139,13 +140,13 @@ Message readMessage(const Reader& in, qsizetype number) {
     m.createdMs = in.time("created_ms");
     if (in.has("figures")) {
         if (!in["figures"].isObject()) {
-            in.fail("figures", text("an object"));
+            in.fail("figures", FilesText::tr("an object"));
         }
         const QJsonObject figures = in["figures"].toObject();
         for (auto it = figures.begin(); it != figures.end(); ++it) {
             if (!it->isDouble()) {
                 Reader(figures, in.file(), in.placeOf("figures"))
-                    .fail(it.key().toLatin1().constData(), text("a number"));
+                    .fail(it.key().toLatin1().constData(), FilesText::tr("a number"));
             }
         }
         m.figures = figuresFrom(figures);
@@ -168,15 +169,15 @@ StoredConversation readConversation(const Reader& in) {
         QString complaint;
         out.info.sampling = samplingFrom(in["sampler"].toObject(), &complaint);
         if (!complaint.isEmpty()) {
-            sampler.fail(complaint.toLatin1().constData(), text("a value in the range of this setting"));
+            sampler.fail(complaint.toLatin1().constData(), FilesText::tr("a value in the range of this setting"));
         }
     }
     const QJsonArray messages = in.list("messages");
     for (qsizetype i = 0; i < messages.size(); ++i) {
         out.messages.append(readMessage(Reader(messages[i], in.file(), in.placeOf("messages", i)), i + 1));
     }
-    out.info.activeLeaf =
-        static_cast<MessageId>(in.whole("active", 0, messages.size(), false, text("0, or the number of a message,")));
+    out.info.activeLeaf = static_cast<MessageId>(
+        in.whole("active", 0, messages.size(), false, FilesText::tr("0, or the number of a message,")));
     return out;
 }
 
@@ -237,7 +238,8 @@ ImportedConversations conversationsFromJson(const QByteArray& json, const QStrin
     QJsonParseError syntax;
     const QJsonDocument document = QJsonDocument::fromJson(json, &syntax);
     if (syntax.error != QJsonParseError::NoError) {
-        out.error = text("%1: this is not JSON (%2 at byte %3).").arg(name, syntax.errorString()).arg(syntax.offset);
+        out.error =
+            FilesText::tr("%1: this is not JSON (%2 at byte %3).").arg(name, syntax.errorString()).arg(syntax.offset);
         return out;
     }
     try {
@@ -246,7 +248,7 @@ ImportedConversations conversationsFromJson(const QByteArray& json, const QStrin
         if (file["format"].toString() != kFormat) {
             file.fail("format", u'"' + QString(kFormat) + u'"');
         }
-        file.whole("version", 1, kVersion, true, text("a version up to %1").arg(kVersion));
+        file.whole("version", 1, kVersion, true, FilesText::tr("a version up to %1").arg(kVersion));
         const QJsonArray list = file.list("conversations");
         QList<StoredConversation> read;
         for (qsizetype i = 0; i < list.size(); ++i) {
@@ -263,10 +265,12 @@ ImportedConversations readConversations(const QString& file) {
     const QString name = QFileInfo(file).fileName();
     QFile in(file);
     if (!in.open(QIODevice::ReadOnly)) {
-        return {{}, text("%1 cannot be read: %2.").arg(name, in.errorString())};
+        return {{}, FilesText::tr("%1 cannot be read: %2.").arg(name, in.errorString())};
     }
     if (in.size() > kMaxFileBytes) {
-        return {{}, text("%1 is too large: %2 bytes; up to %3 are read.").arg(name).arg(in.size()).arg(kMaxFileBytes)};
+        return {
+            {},
+            FilesText::tr("%1 is too large: %2 bytes; up to %3 are read.").arg(name).arg(in.size()).arg(kMaxFileBytes)};
     }
     return conversationsFromJson(in.readAll(), name);
 }
@@ -277,14 +281,14 @@ QString conversationToMarkdown(const StoredConversation& conversation) {
     QString out = QStringLiteral("# %1\n\n").arg(conversation.info.title);
     if (!conversation.info.systemPrompt.trimmed().isEmpty()) {
         out += QStringLiteral("> %1: %2\n\n")
-                   .arg(text("System prompt"),
+                   .arg(FilesText::tr("System prompt"),
                         conversation.info.systemPrompt.trimmed().replace(u'\n', QStringLiteral("\n> ")));
     }
     for (const Message& message : tree.path()) {
         if (message.kind == Message::Kind::Problem || message.text.isEmpty()) {
             continue;
         }
-        const QString who = message.kind == Message::Kind::Prompt ? text("You") : message.author;
+        const QString who = message.kind == Message::Kind::Prompt ? FilesText::tr("You") : message.author;
         out += QStringLiteral("## %1\n\n%2\n\n").arg(who, message.text.trimmed());
     }
     return out;
@@ -293,7 +297,7 @@ QString conversationToMarkdown(const StoredConversation& conversation) {
 QString writeFile(const QString& file, const QByteArray& content) {
     QSaveFile out(file);
     if (!out.open(QIODevice::WriteOnly) || out.write(content) != content.size() || !out.commit()) {
-        return text("%1 cannot be written: %2.").arg(QFileInfo(file).fileName(), out.errorString());
+        return FilesText::tr("%1 cannot be written: %2.").arg(QFileInfo(file).fileName(), out.errorString());
     }
     return {};
 }

@@ -23,10 +23,6 @@ constexpr int kBusyTimeoutMs = 5000;
 constexpr QChar kMarkBegin(2);
 constexpr QChar kMarkEnd(3);
 
-QString text(const char* source) {
-    return QCoreApplication::translate("History", source);
-}
-
 QString compact(const QJsonObject& json) {
     return QString::fromUtf8(QJsonDocument(json).toJson(QJsonDocument::Compact));
 }
@@ -45,8 +41,8 @@ Message damagedMessage(MessageId id, const QVariant& parent) {
     message.parent = parent.toULongLong();
     message.kind = Message::Kind::Problem;
     message.state = Message::State::Failed;
-    message.problem.title = text("One message is damaged");
-    message.problem.sentence = text("It could not be read from the chat history and is not shown.");
+    message.problem.title = HistoryText::tr("One message is damaged");
+    message.problem.sentence = HistoryText::tr("It could not be read from the chat history and is not shown.");
     return message;
 }
 
@@ -115,7 +111,7 @@ ConversationStore::ConversationStore(const QString& file) : m_file(file) {
         m_database.setConnectOptions(QStringLiteral("QSQLITE_BUSY_TIMEOUT=%1").arg(kBusyTimeoutMs));
         if (!m_database.isValid()) {
             throw HistoryError(HistoryError::Kind::Unavailable,
-                               text("The chat history needs Qt's SQLite driver, which is not installed."));
+                               HistoryText::tr("The chat history needs Qt's SQLite driver, which is not installed."));
         }
         if (!m_database.open()) {
             throwHistoryError(m_database.lastError(), file);
@@ -196,7 +192,7 @@ StoredConversation ConversationStore::load(ConversationId id) {
         }
     }
     if (out.info.id == 0) {
-        throw HistoryError(HistoryError::Kind::Refused, text("This conversation is no longer there."));
+        throw HistoryError(HistoryError::Kind::Refused, HistoryText::tr("This conversation is no longer there."));
     }
     // Of an answer that another running program is writing now, what it has journaled.
     QHash<MessageId, QString> journal;

@@ -11,10 +11,6 @@ namespace offstage::ui {
 
 namespace {
 
-QString text(const char* source) {
-    return QCoreApplication::translate("History", source);
-}
-
 int number(QSqlDatabase& database, const QString& statement) {
     QSqlQuery query(database);
     if (!query.exec(statement) || !query.next()) {
@@ -79,24 +75,24 @@ void throwHistoryError(const QSqlError& error, const QString& file) {
     switch (known ? code : 0) {
         case 11:  // SQLITE_CORRUPT
         case 26:  // SQLITE_NOTADB
-            throw HistoryError(Kind::Damaged, text("The chat history %1 is damaged (%2).").arg(name, said));
+            throw HistoryError(Kind::Damaged, HistoryText::tr("The chat history %1 is damaged (%2).").arg(name, said));
         case 5:  // SQLITE_BUSY
         case 6:  // SQLITE_LOCKED
-            throw HistoryError(Kind::Unavailable,
-                               text("The chat history %1 is in use by another program (%2).").arg(name, said));
+            throw HistoryError(
+                Kind::Unavailable,
+                HistoryText::tr("The chat history %1 is in use by another program (%2).").arg(name, said));
         case 13:  // SQLITE_FULL
             throw HistoryError(Kind::Unavailable,
-                               text("There is no space left for the chat history %1 (%2).").arg(name, said));
+                               HistoryText::tr("There is no space left for the chat history %1 (%2).").arg(name, said));
         case 3:   // SQLITE_PERM
         case 8:   // SQLITE_READONLY
         case 10:  // SQLITE_IOERR
         case 14:  // SQLITE_CANTOPEN
             throw HistoryError(Kind::Unavailable,
-                               text("The chat history %1 cannot be read or written (%2).").arg(name, said));
+                               HistoryText::tr("The chat history %1 cannot be read or written (%2).").arg(name, said));
         default:
-            throw HistoryError(
-                Kind::Refused,
-                text("The chat history %1 did not take a change (%2).").arg(name, said + error.driverText()));
+            throw HistoryError(Kind::Refused, HistoryText::tr("The chat history %1 did not take a change (%2).")
+                                                  .arg(name, said + error.driverText()));
     }
 }
 
@@ -117,16 +113,17 @@ void migrate(QSqlDatabase& database, std::span<const Migration> steps) {
         const QString name = QFileInfo(database.databaseName()).fileName();
         if (application != kHistoryApplicationId && (tables > 0 || version > 0)) {
             throw HistoryError(HistoryError::Kind::Foreign,
-                               text("%1 is a database of another program, not a chat history.").arg(name));
+                               HistoryText::tr("%1 is a database of another program, not a chat history.").arg(name));
         }
         const int newest = steps.empty() ? 0 : steps.back().to;
         if (version > newest) {
-            throw HistoryError(HistoryError::Kind::Newer,
-                               text("The chat history %1 was written by a newer version of Offstage (format %2; this "
-                                    "one reads formats up to %3).")
-                                   .arg(name)
-                                   .arg(version)
-                                   .arg(newest));
+            throw HistoryError(
+                HistoryError::Kind::Newer,
+                HistoryText::tr("The chat history %1 was written by a newer version of Offstage (format %2; this "
+                                "one reads formats up to %3).")
+                    .arg(name)
+                    .arg(version)
+                    .arg(newest));
         }
         for (const Migration& step : steps) {
             if (step.to <= version) {

@@ -3,11 +3,17 @@
 
 #include <span>
 
+#include <QCoreApplication>
 #include <QSqlDatabase>
 #include <QSqlQuery>
 #include <QStringList>
 
 namespace offstage::ui {
+
+// The history's sentences, for lupdate.
+struct HistoryText {
+    Q_DECLARE_TR_FUNCTIONS(History)
+};
 
 // PRAGMA application_id: "OFFS".
 inline constexpr int kHistoryApplicationId = 0x4F464653;

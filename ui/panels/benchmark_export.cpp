@@ -14,7 +14,7 @@
 #include <QSaveFile>
 
 #include "engine/device/hardware.h"
-#include "engine/eval/statistics.h"
+#include "engine/statistics.h"
 #include "ui/format.h"
 
 namespace offstage::ui {

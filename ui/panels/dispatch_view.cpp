@@ -17,7 +17,7 @@ using engine::LayerEvent;
 using engine::Place;
 using engine::Way;
 
-struct Text {
+struct DispatchText {
     Q_DECLARE_TR_FUNCTIONS(offstage::ui::DispatchPanel)
 };
 
@@ -41,11 +41,11 @@ QString us(double value) {
 QString sideName(Side side) {
     switch (side) {
         case Side::Gpu:
-            return Text::tr("GPU");
+            return DispatchText::tr("GPU");
         case Side::Copy:
-            return Text::tr("copy");
+            return DispatchText::tr("copy");
         case Side::Cpu:
-            return Text::tr("CPU");
+            return DispatchText::tr("CPU");
     }
     return {};
 }
@@ -59,61 +59,63 @@ QString expertsText(const std::vector<AssignmentEvent>& assignments, bool (*belo
         }
     }
     if (experts.isEmpty()) {
-        return Text::tr("experts");
+        return DispatchText::tr("experts");
     }
     constexpr int kMostNamed = 8;
     if (experts.size() > kMostNamed) {
-        return Text::tr("%1 experts").arg(experts.size());
+        return DispatchText::tr("%1 experts").arg(experts.size());
     }
-    return experts.size() == 1 ? Text::tr("expert %1").arg(experts.front())
-                               : Text::tr("experts %1").arg(experts.join(QStringLiteral(", ")));
+    return experts.size() == 1 ? DispatchText::tr("expert %1").arg(experts.front())
+                               : DispatchText::tr("experts %1").arg(experts.join(QStringLiteral(", ")));
 }
 
 QString sentenceOf(const AssignmentEvent& a, engine::PolicyKind policy) {
     const QString who =
-        Text::tr("Expert %1 (%2)")
+        DispatchText::tr("Expert %1 (%2)")
             .arg(a.expert)
-            .arg(a.n_tokens == 1 ? Text::tr("one token, %1").arg(formatText(static_cast<kernels::WeightType>(a.format)))
-                                 : Text::tr("%1 tokens, %2")
-                                       .arg(a.n_tokens)
-                                       .arg(formatText(static_cast<kernels::WeightType>(a.format))));
+            .arg(a.n_tokens == 1
+                     ? DispatchText::tr("one token, %1").arg(formatText(static_cast<kernels::WeightType>(a.format)))
+                     : DispatchText::tr("%1 tokens, %2")
+                           .arg(a.n_tokens)
+                           .arg(formatText(static_cast<kernels::WeightType>(a.format))));
     const bool chosen = a.cpu_us > 0 || a.gpu_us > 0;
     const QString cpu = us(double{a.cpu_us}), gpu = us(double{a.gpu_us}), copy = us(double{a.copy_us});
     if (!chosen) {
-        return Text::tr("%1 was computed on the CPU: there is no accelerator to choose.").arg(who);
+        return DispatchText::tr("%1 was computed on the CPU: there is no accelerator to choose.").arg(who);
     }
     const bool copyIsShorter = a.copy_us + a.gpu_us < a.cpu_us;
     switch (static_cast<Way>(a.way)) {
         case Way::kResident:
             return a.copy_us > 0
-                       ? Text::tr(
+                       ? DispatchText::tr(
                              "%1 had been brought to the device ahead, on a guess: %2 to compute there, against %3 "
                              "on the CPU.")
                              .arg(who, gpu, cpu)
-                       : Text::tr("%1 was on the device: %2 to compute there, against %3 on the CPU.")
+                       : DispatchText::tr("%1 was on the device: %2 to compute there, against %3 on the CPU.")
                              .arg(who, gpu, cpu);
         case Way::kCopy: {
-            const QString text = Text::tr(
+            const QString text = DispatchText::tr(
                                      "%1 lay %2 and was brought to the device: %3 to copy and %4 to compute there, "
                                      "against %5 on the CPU.")
                                      .arg(who, placeText(a.place), copy, gpu, cpu);
             return copyIsShorter ? text
                    : policy == engine::PolicyKind::kTransfer
-                       ? text + u' ' + Text::tr("The policy “transfer” copies whatever is missing.")
+                       ? text + u' ' + DispatchText::tr("The policy “transfer” copies whatever is missing.")
                        : text + u' ' +
-                             Text::tr("Alone the CPU would be faster; beside its other work in this layer it is not.");
+                             DispatchText::tr(
+                                 "Alone the CPU would be faster; beside its other work in this layer it is not.");
         }
         case Way::kCpu: {
             const QString text =
-                Text::tr(
+                DispatchText::tr(
                     "%1 lay %2 and was computed on the CPU: %3, against %4 to copy it and %5 to compute on the "
                     "device.")
                     .arg(who, placeText(a.place), cpu, copy, gpu);
             return !copyIsShorter ? text
                    : policy == engine::PolicyKind::kStatic
-                       ? text + u' ' + Text::tr("The policy “static” computes whatever is missing on the CPU.")
+                       ? text + u' ' + DispatchText::tr("The policy “static” computes whatever is missing on the CPU.")
                        : text + u' ' +
-                             Text::tr(
+                             DispatchText::tr(
                                  "Alone the copy would be faster; side by side with the rest of the layer it is "
                                  "not.");
         }
@@ -159,11 +161,12 @@ std::vector<LayerMeans> layerMeans(const std::vector<const LoggedStep*>& steps, 
 }
 
 std::vector<StackedBar::Row> tokenRows(const std::vector<LayerMeans>& means) {
-    const QString names[] = {Text::tr("resident on the GPU"), Text::tr("copied"), Text::tr("CPU")};
+    const QString names[] = {DispatchText::tr("resident on the GPU"), DispatchText::tr("copied"),
+                             DispatchText::tr("CPU")};
     std::vector<StackedBar::Row> rows;
     for (const LayerMeans& mean : means) {
         StackedBar::Row row;
-        row.name = Text::tr("layer %1").arg(mean.layer);
+        row.name = DispatchText::tr("layer %1").arg(mean.layer);
         for (std::size_t side = 0; side < kSides; ++side) {
             row.parts.push_back({names[side], mean.tokens[side], categoryOf(side)});
         }
@@ -173,13 +176,13 @@ std::vector<StackedBar::Row> tokenRows(const std::vector<LayerMeans>& means) {
 }
 
 std::vector<StackedBar::Row> timeRows(const std::vector<LayerMeans>& means) {
-    const QString names[] = {Text::tr("GPU"), Text::tr("copying"), Text::tr("CPU")};
+    const QString names[] = {DispatchText::tr("GPU"), DispatchText::tr("copying"), DispatchText::tr("CPU")};
     std::vector<StackedBar::Row> rows;
     for (const LayerMeans& mean : means) {
         for (const bool predicted : {false, true}) {
             StackedBar::Row row;
             row.predicted = predicted;
-            row.name = predicted ? Text::tr("predicted") : Text::tr("layer %1").arg(mean.layer);
+            row.name = predicted ? DispatchText::tr("predicted") : DispatchText::tr("layer %1").arg(mean.layer);
             for (std::size_t side = 0; side < kSides; ++side) {
                 row.parts.push_back(
                     {names[side], predicted ? mean.predicted_us[side] : mean.us[side], categoryOf(side)});
@@ -199,12 +202,13 @@ int layerOfTimeRow(const std::vector<LayerMeans>& means, int row) {
 }
 
 QStringList laneNames(bool accelerator) {
-    return accelerator ? QStringList{Text::tr("CPU"), Text::tr("copy"), Text::tr("GPU")} : QStringList{Text::tr("CPU")};
+    return accelerator ? QStringList{DispatchText::tr("CPU"), DispatchText::tr("copy"), DispatchText::tr("GPU")}
+                       : QStringList{DispatchText::tr("CPU")};
 }
 
 QStringList spanCategories() {
-    return {Text::tr("attention and router"), Text::tr("experts on the GPU"), Text::tr("experts copied"),
-            Text::tr("experts on the CPU")};
+    return {DispatchText::tr("attention and router"), DispatchText::tr("experts on the GPU"),
+            DispatchText::tr("experts copied"), DispatchText::tr("experts on the CPU")};
 }
 
 std::vector<TimelinePlot::Span> spansOf(const LoggedStep& step, bool accelerator) {
@@ -220,9 +224,9 @@ std::vector<TimelinePlot::Span> spansOf(const LoggedStep& step, bool accelerator
             }
         };
         add(kGpuLane, SpanKind::Attention, begin_us, event.attention_us,
-            Text::tr("layer %1: attention and router").arg(event.layer), false);
+            DispatchText::tr("layer %1: attention and router").arg(event.layer), false);
         begin_us += double{event.attention_us};
-        const QString layer = Text::tr("layer %1: ").arg(event.layer);
+        const QString layer = DispatchText::tr("layer %1: ").arg(event.layer);
         const QString onGpu = layer + expertsText(assignments, [](Side side) { return side != Side::Cpu; });
         const QString copied = layer + expertsText(assignments, [](Side side) { return side == Side::Copy; });
         const QString onCpu = layer + expertsText(assignments, [](Side side) { return side == Side::Cpu; });
@@ -265,26 +269,27 @@ QString whyText(const LoggedStep& step, int layer, std::optional<Side> side, boo
                                     [](const AssignmentEvent& a) { return a.cpu_us > 0 || a.gpu_us > 0; });
     QStringList lines;
     const QString name = QString::fromUtf8(engine::name_of(policy).data());
-    const QString how = emulated ? Text::tr("by the emulated device's clock") : Text::tr("measured");
+    const QString how = emulated ? DispatchText::tr("by the emulated device's clock") : DispatchText::tr("measured");
     if (!chosen) {
-        lines << Text::tr("Layer %1: %2 %3.", "layer, time, how it is known")
+        lines << DispatchText::tr("Layer %1: %2 %3.", "layer, time, how it is known")
                      .arg(layer)
                      .arg(us(double{event->layer_us}), how);
     } else if (side) {
         const float measured[] = {event->gpu_us, event->copy_us, event->cpu_us};
         const float predicted[] = {event->predicted_gpu_us, event->predicted_copy_us, event->predicted_cpu_us};
         const auto at = static_cast<std::size_t>(*side);
-        lines << Text::tr("Layer %1, %2: %3 %4, %5 predicted. Policy: %6.",
-                          "layer, side, time, how it is known, time, name")
+        lines << DispatchText::tr("Layer %1, %2: %3 %4, %5 predicted. Policy: %6.",
+                                  "layer, side, time, how it is known, time, name")
                      .arg(layer)
                      .arg(sideName(*side), us(double{measured[at]}), how, us(double{predicted[at]}), name);
     } else {
-        lines << Text::tr("Layer %1: %2 %3, %4 predicted. Policy: %5.", "layer, time, how it is known, time, name")
+        lines << DispatchText::tr("Layer %1: %2 %3, %4 predicted. Policy: %5.",
+                                  "layer, time, how it is known, time, name")
                      .arg(layer)
                      .arg(us(double{event->layer_us}), how, us(double{event->predicted_layer_us}), name);
     }
     if (assignments.empty()) {
-        lines << Text::tr("Which experts these were is no longer known.");
+        lines << DispatchText::tr("Which experts these were is no longer known.");
     }
     for (const AssignmentEvent& a : assignments) {
         const Side where = sideOf(a);

@@ -16,7 +16,7 @@ namespace {
 using engine::Place;
 using engine::Snapshot;
 
-struct Text {
+struct ChannelText {
     Q_DECLARE_TR_FUNCTIONS(offstage::ui::ExpertsPanel)
 };
 
@@ -45,7 +45,7 @@ void fillShares(ExpertCells& cells, const Snapshot& snapshot, const Counts& coun
         cells.values.push_back(static_cast<double>(count) / whole);
     }
     cells.mark = evenShare(snapshot);
-    cells.markText = Text::tr("even use:");
+    cells.markText = ChannelText::tr("even use:");
     cells.top = std::max(*std::max_element(cells.values.begin(), cells.values.end()), cells.mark);
 }
 
@@ -53,7 +53,7 @@ void fillRecency(ExpertCells& cells, const Snapshot& snapshot) {
     cells.values = recencyOf(snapshot);
     cells.top = 1;
     cells.mark = 0.5;
-    cells.markText = Text::tr("%1 steps ago:").arg(kRecencySteps / 2);
+    cells.markText = ChannelText::tr("%1 steps ago:").arg(kRecencySteps / 2);
 }
 
 void fillResidency(ExpertCells& cells, const Snapshot& snapshot, bool ownMemory) {
@@ -64,14 +64,17 @@ void fillResidency(ExpertCells& cells, const Snapshot& snapshot, bool ownMemory)
     std::vector<std::uint8_t> indexOf;  // by 2 * place + pinned
     if (ownMemory) {
         cells.categories = {
-            Category{Text::tr("on the device"), Text::tr("G", "glyph: on the GPU"), 0, Pattern::Solid},
-            Category{Text::tr("on the device, pinned"), Text::tr("P", "glyph: pinned"), 1, Pattern::Solid},
-            Category{Text::tr("in RAM"), Text::tr("R", "glyph: in RAM"), Category::kQuiet, Pattern::Solid},
-            Category{Text::tr("on disk"), Text::tr("D", "glyph: on disk"), 5, Pattern::Diagonal}};
+            Category{ChannelText::tr("on the device"), ChannelText::tr("G", "glyph: on the GPU"), 0, Pattern::Solid},
+            Category{ChannelText::tr("on the device, pinned"), ChannelText::tr("P", "glyph: pinned"), 1,
+                     Pattern::Solid},
+            Category{ChannelText::tr("in RAM"), ChannelText::tr("R", "glyph: in RAM"), Category::kQuiet,
+                     Pattern::Solid},
+            Category{ChannelText::tr("on disk"), ChannelText::tr("D", "glyph: on disk"), 5, Pattern::Diagonal}};
         indexOf = {0, 1, 2, 2, 3, 3};
     } else {
-        cells.categories = {Category{Text::tr("in RAM"), Text::tr("R", "glyph: in RAM"), 0, Pattern::Solid},
-                            Category{Text::tr("on disk"), Text::tr("D", "glyph: on disk"), 5, Pattern::Diagonal}};
+        cells.categories = {
+            Category{ChannelText::tr("in RAM"), ChannelText::tr("R", "glyph: in RAM"), 0, Pattern::Solid},
+            Category{ChannelText::tr("on disk"), ChannelText::tr("D", "glyph: on disk"), 5, Pattern::Diagonal}};
         indexOf = {0, 0, 0, 0, 1, 1};
     }
     cells.counts.assign(cells.categories.size(), 0);
@@ -128,7 +131,7 @@ void fillHitRate(ExpertCells& cells, const Snapshot& snapshot) {
     }
     cells.top = 1;
     cells.mark = tokens > 0 ? static_cast<double>(resident) / static_cast<double>(tokens) : 0;
-    cells.markText = Text::tr("all experts:");
+    cells.markText = ChannelText::tr("all experts:");
 }
 
 }  // namespace
@@ -136,19 +139,19 @@ void fillHitRate(ExpertCells& cells, const Snapshot& snapshot) {
 QString channelName(ExpertChannel channel) {
     switch (channel) {
         case ExpertChannel::Window:
-            return Text::tr("Frequency: last %1 tokens").arg(engine::kRoutingWindow);
+            return ChannelText::tr("Frequency: last %1 tokens").arg(engine::kRoutingWindow);
         case ExpertChannel::Conversation:
-            return Text::tr("Frequency: conversation");
+            return ChannelText::tr("Frequency: conversation");
         case ExpertChannel::Profile:
-            return Text::tr("Frequency: planned");
+            return ChannelText::tr("Frequency: planned");
         case ExpertChannel::Recency:
-            return Text::tr("Recency");
+            return ChannelText::tr("Recency");
         case ExpertChannel::Residency:
-            return Text::tr("Residency");
+            return ChannelText::tr("Residency");
         case ExpertChannel::Precision:
-            return Text::tr("Precision");
+            return ChannelText::tr("Precision");
         case ExpertChannel::HitRate:
-            return Text::tr("Hit rate");
+            return ChannelText::tr("Hit rate");
     }
     return {};
 }
@@ -156,20 +159,23 @@ QString channelName(ExpertChannel channel) {
 QString channelExplanation(ExpertChannel channel) {
     switch (channel) {
         case ExpertChannel::Window:
-            return Text::tr("Share of the latest tokens, prompt and answer, that the router sent to each expert.");
+            return ChannelText::tr(
+                "Share of the latest tokens, prompt and answer, that the router sent to each expert.");
         case ExpertChannel::Conversation:
-            return Text::tr("Share of all tokens of this conversation that the router sent to each expert.");
+            return ChannelText::tr("Share of all tokens of this conversation that the router sent to each expert.");
         case ExpertChannel::Profile:
-            return Text::tr("Share of tokens that the placement of experts was planned with.");
+            return ChannelText::tr("Share of tokens that the placement of experts was planned with.");
         case ExpertChannel::Recency:
-            return Text::tr("How long ago each expert was called: 100 % in the last step, 0 % not within %1 steps.")
+            return ChannelText::tr(
+                       "How long ago each expert was called: 100 % in the last step, 0 % not within %1 steps.")
                 .arg(kRecencySteps);
         case ExpertChannel::Residency:
-            return Text::tr("The fastest memory that holds a copy of each expert.");
+            return ChannelText::tr("The fastest memory that holds a copy of each expert.");
         case ExpertChannel::Precision:
-            return Text::tr("The number format in which each expert is kept.");
+            return ChannelText::tr("The number format in which each expert is kept.");
         case ExpertChannel::HitRate:
-            return Text::tr("Share of each expert's tokens, since the model was loaded, that found it on the device.");
+            return ChannelText::tr(
+                "Share of each expert's tokens, since the model was loaded, that found it on the device.");
     }
     return {};
 }
@@ -227,11 +233,11 @@ ExpertCells expertCells(ExpertChannel channel, const Snapshot& snapshot, const s
 QString placeText(std::uint8_t place) {
     switch (static_cast<Place>(place)) {
         case Place::kDevice:
-            return Text::tr("on the device");
+            return ChannelText::tr("on the device");
         case Place::kRam:
-            return Text::tr("in RAM");
+            return ChannelText::tr("in RAM");
         case Place::kDisk:
-            return Text::tr("on disk");
+            return ChannelText::tr("on disk");
     }
     return {};
 }
@@ -264,13 +270,13 @@ QString expertText(ExpertChannel channel, const Snapshot& snapshot, const std::v
     }
     const QLocale locale;
     QStringList lines;
-    QString first = Text::tr("Layer %1, expert %2").arg(cell.row).arg(cell.column);
+    QString first = ChannelText::tr("Layer %1, expert %2").arg(cell.row).arg(cell.column);
     const bool known = hasStates(snapshot);
     if (known) {
         const engine::ExpertStates& states = snapshot.experts;
         first += QStringLiteral(" · ") + placeText(states.place[at]);
         if (states.pinned[at] != 0) {
-            first += QStringLiteral(", ") + Text::tr("pinned");
+            first += QStringLiteral(", ") + ChannelText::tr("pinned");
         }
         first += QStringLiteral(" · ") + formatText(static_cast<kernels::WeightType>(states.format[at]));
     }
@@ -280,35 +286,35 @@ QString expertText(ExpertChannel channel, const Snapshot& snapshot, const std::v
     const std::size_t counted = conversation ? snapshot.conversation_counts.size() : snapshot.window_counts.size();
     if (seen > 0 && at < counted) {
         const auto tokens = conversation ? snapshot.conversation_counts[at] : snapshot.window_counts[at];
-        lines << Text::tr("%1 of %2 tokens: %3 of this layer's tokens")
+        lines << ChannelText::tr("%1 of %2 tokens: %3 of this layer's tokens")
                      .arg(locale.toString(static_cast<qulonglong>(tokens)), locale.toString(qlonglong{seen}),
                           percentText(static_cast<double>(tokens) / static_cast<double>(seen)));
-        QString even = Text::tr("Even use would be %1").arg(percentText(evenShare(snapshot)));
+        QString even = ChannelText::tr("Even use would be %1").arg(percentText(evenShare(snapshot)));
         if (at < planned.size()) {
-            even += QStringLiteral("; ") + Text::tr("planned: %1").arg(percentText(double{planned[at]}));
+            even += QStringLiteral("; ") + ChannelText::tr("planned: %1").arg(percentText(double{planned[at]}));
         }
         lines << even;
     } else if (at < planned.size()) {
-        lines << Text::tr("Planned: %1 of this layer's tokens").arg(percentText(double{planned[at]}));
+        lines << ChannelText::tr("Planned: %1 of this layer's tokens").arg(percentText(double{planned[at]}));
     }
     if (known) {
         const engine::ExpertUse& use = snapshot.experts.uses[at];
         if (use.tokens == 0) {
-            lines << Text::tr("Not called since the model was loaded");
+            lines << ChannelText::tr("Not called since the model was loaded");
         } else {
             const std::uint64_t age = snapshot.experts.step - std::min(snapshot.experts.step, use.last_step);
             QString calls =
-                Text::tr("Tokens since loading: %1").arg(locale.toString(static_cast<qulonglong>(use.tokens)));
+                ChannelText::tr("Tokens since loading: %1").arg(locale.toString(static_cast<qulonglong>(use.tokens)));
             if (ownMemory) {
                 calls +=
                     QStringLiteral(", ") +
-                    Text::tr("hit rate %1")
+                    ChannelText::tr("hit rate %1")
                         .arg(percentText(static_cast<double>(use.resident_tokens) / static_cast<double>(use.tokens)));
             }
             lines << calls + QStringLiteral("; ") +
-                         (age == 0   ? Text::tr("called in the last step")
-                          : age == 1 ? Text::tr("called one step before the last")
-                                     : Text::tr("called %1 steps before the last")
+                         (age == 0   ? ChannelText::tr("called in the last step")
+                          : age == 1 ? ChannelText::tr("called one step before the last")
+                                     : ChannelText::tr("called %1 steps before the last")
                                            .arg(locale.toString(static_cast<qulonglong>(age))));
         }
     }

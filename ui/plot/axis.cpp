@@ -11,7 +11,7 @@ namespace offstage::ui {
 
 namespace {
 
-struct Text {
+struct AxisText {
     Q_DECLARE_TR_FUNCTIONS(Axis)
 };
 
@@ -54,23 +54,23 @@ UnitScale unitScaleFor(Unit unit, double largest) {
         case Unit::Bytes: {
             constexpr double kKib = 1024;
             if (size >= kKib * kKib * kKib * kKib) {
-                return {kKib * kKib * kKib * kKib, Text::tr("TiB")};
+                return {kKib * kKib * kKib * kKib, AxisText::tr("TiB")};
             }
             if (size >= kKib * kKib * kKib) {
-                return {kKib * kKib * kKib, Text::tr("GiB")};
+                return {kKib * kKib * kKib, AxisText::tr("GiB")};
             }
             if (size >= kKib * kKib) {
-                return {kKib * kKib, Text::tr("MiB")};
+                return {kKib * kKib, AxisText::tr("MiB")};
             }
-            return size >= kKib ? UnitScale{kKib, Text::tr("KiB")} : UnitScale{1, Text::tr("B")};
+            return size >= kKib ? UnitScale{kKib, AxisText::tr("KiB")} : UnitScale{1, AxisText::tr("B")};
         }
         case Unit::Microseconds:
             if (size >= 1e6) {
-                return {1e6, Text::tr("s")};
+                return {1e6, AxisText::tr("s")};
             }
-            return size >= 1e3 ? UnitScale{1e3, Text::tr("ms")} : UnitScale{1, Text::tr("µs")};
+            return size >= 1e3 ? UnitScale{1e3, AxisText::tr("ms")} : UnitScale{1, AxisText::tr("µs")};
         case Unit::TokensPerSecond:
-            return {1, Text::tr("tokens/s")};
+            return {1, AxisText::tr("tokens/s")};
         case Unit::Share:
             return {0.01, QStringLiteral("%")};
         case Unit::Plain:
@@ -214,7 +214,7 @@ QString Axis::caption() const {
     if (m_spec.title.isEmpty() || unit.isEmpty()) {
         return m_spec.title.isEmpty() ? unit : m_spec.title;
     }
-    return Text::tr("%1 (%2)", "what an axis measures, and its unit").arg(m_spec.title, unit);
+    return AxisText::tr("%1 (%2)", "what an axis measures, and its unit").arg(m_spec.title, unit);
 }
 
 void ZoomRange::setFull(Range full) {

@@ -10,8 +10,8 @@ namespace offstage::ui {
 
 namespace {
 
-constexpr int kBar = 12;   // height of the coloured bar
-constexpr int kSide = 22;  // half a label stands out at each end
+constexpr int kBar = 12;         // height of the coloured bar
+constexpr int kLegendSide = 22;  // half a label stands out at each end
 
 QString percent(double share) {
     const double value = 100 * share;
@@ -96,7 +96,7 @@ void HeatMapLegend::paintScale(QPainter& painter) const {
     const Colours colours = Colours::of(palette());
     const ColorScale scale(isDark(palette()) ? ColorScale::Ground::Dark : ColorScale::Ground::Light);
     const int line = fontMetrics().height();
-    const QRect bar(kSide, line + 6, std::max(40, width() - 2 * kSide), kBar);
+    const QRect bar(kLegendSide, line + 6, std::max(40, width() - 2 * kLegendSide), kBar);
     for (int x = 0; x < bar.width(); ++x) {
         painter.fillRect(bar.left() + x, bar.top(), 1, bar.height(), QColor(scale.at(x / (bar.width() - 1.0))));
     }

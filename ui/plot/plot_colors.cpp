@@ -15,10 +15,10 @@ namespace offstage::ui {
 namespace {
 
 // Blue, orange, bluish green, vermillion, sky blue, reddish purple, grey.
-constexpr std::array<QRgb, kSeriesColours> kOnLight = {0xff005b96, 0xffb37a00, 0xff008f68, 0xffc85200,
-                                                       0xff3590c6, 0xffae5588, 0xff69707d};
-constexpr std::array<QRgb, kSeriesColours> kOnDark = {0xff3b8bd0, 0xffe6a11a, 0xff1fb58a, 0xffe8743b,
-                                                      0xff8fd0f7, 0xffdb8fb9, 0xffa3abb8};
+constexpr std::array<QRgb, kSeriesColours> kSeriesOnLight = {0xff005b96, 0xffb37a00, 0xff008f68, 0xffc85200,
+                                                             0xff3590c6, 0xffae5588, 0xff69707d};
+constexpr std::array<QRgb, kSeriesColours> kSeriesOnDark = {0xff3b8bd0, 0xffe6a11a, 0xff1fb58a, 0xffe8743b,
+                                                            0xff8fd0f7, 0xffdb8fb9, 0xffa3abb8};
 
 double linear(double channel) {
     return channel <= 0.04045 ? channel / 12.92 : std::pow((channel + 0.055) / 1.055, 2.4);
@@ -57,7 +57,7 @@ int flow(const QFontMetrics& metrics, const std::vector<LegendEntry>& entries, i
 
 QColor seriesColour(int index, const QPalette& palette) {
     const auto at = static_cast<size_t>(((index % kSeriesColours) + kSeriesColours) % kSeriesColours);
-    return isDark(palette) ? kOnDark[at] : kOnLight[at];
+    return isDark(palette) ? kSeriesOnDark[at] : kSeriesOnLight[at];
 }
 
 double contrastOf(const QColor& a, const QColor& b) {

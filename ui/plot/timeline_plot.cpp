@@ -13,7 +13,7 @@ namespace offstage::ui {
 
 namespace {
 
-constexpr int kSide = 6;
+constexpr int kTimelineSide = 6;
 constexpr double kSmallestView_us = 1;
 
 }  // namespace
@@ -99,10 +99,11 @@ void TimelinePlot::layOut() {
     for (const QString& lane : m_lanes) {
         widest = std::max(widest, metrics.horizontalAdvance(lane));
     }
-    const int left = kSide + std::min(widest, width() / 4) + 8;
-    const int top = kSide + legendHeight(metrics, legend(), width() - 2 * kSide) + 3;
-    const int bottom = height() - kSide - metrics.height() - 4;
-    m_area = QRect(QPoint(left, top), QPoint(std::max(left + 10, width() - kSide - 4), std::max(top + 10, bottom)));
+    const int left = kTimelineSide + std::min(widest, width() / 4) + 8;
+    const int top = kTimelineSide + legendHeight(metrics, legend(), width() - 2 * kTimelineSide) + 3;
+    const int bottom = height() - kTimelineSide - metrics.height() - 4;
+    m_area =
+        QRect(QPoint(left, top), QPoint(std::max(left + 10, width() - kTimelineSide - 4), std::max(top + 10, bottom)));
     const Range view = m_zoom.view();
     m_x = Axis({QString(), Unit::Microseconds, false}, view.lo, view.hi, m_area.left(), m_area.right() + 1);
 }
@@ -187,14 +188,14 @@ std::vector<LegendEntry> TimelinePlot::legend() const {
 void TimelinePlot::paintFrame(QPainter& painter) {
     const Colours colours = Colours::of(palette());
     const QFontMetrics metrics = fontMetrics();
-    paintLegend(painter, QRect(kSide, 3, width() - 2 * kSide, m_area.top()), legend(), palette());
+    paintLegend(painter, QRect(kTimelineSide, 3, width() - 2 * kTimelineSide, m_area.top()), legend(), palette());
     for (int lane = 0; lane < m_lanes.size(); ++lane) {
         const QRectF measured = trackRect(lane, false);
         const double bottom = m_hasPredicted ? trackRect(lane, true).bottom() : measured.bottom();
         painter.fillRect(QRectF(measured.topLeft(), QPointF(measured.right(), bottom)),
                          mixed(palette().color(QPalette::Window), colours.text, 0.05));
         painter.setPen(colours.text);
-        const QRect name(kSide, static_cast<int>(measured.top()), m_area.left() - kSide - 6,
+        const QRect name(kTimelineSide, static_cast<int>(measured.top()), m_area.left() - kTimelineSide - 6,
                          static_cast<int>(bottom - measured.top()));
         painter.drawText(name, Qt::AlignLeft | Qt::AlignVCenter,
                          metrics.elidedText(m_lanes[lane], Qt::ElideRight, name.width()));

@@ -15,9 +15,9 @@ namespace {
 const QString kSampling = QStringLiteral("presets/sampling");
 const QString kSystemPrompts = QStringLiteral("presets/systemPrompts");
 
-QString text(const char* source) {
-    return QCoreApplication::translate("Presets", source);
-}
+struct PresetsText {
+    Q_DECLARE_TR_FUNCTIONS(Presets)
+};
 
 QJsonArray readList(QSettings& settings, const QString& key) {
     return QJsonDocument::fromJson(settings.value(key).toByteArray()).array();
@@ -31,16 +31,13 @@ void writeList(QSettings& settings, const QString& key, const QJsonArray& list) 
 
 QList<SystemPromptPreset> systemPromptPresets() {
     return {
-        {text(QT_TRANSLATE_NOOP("Presets", "Concise")),
-         text(QT_TRANSLATE_NOOP("Presets", "Answer in as few words as the question allows."))},
-        {text(QT_TRANSLATE_NOOP("Presets", "Teacher")),
-         text(QT_TRANSLATE_NOOP("Presets",
-                                "Explain step by step, with one example for each step, and end with a "
-                                "question that checks what was understood."))},
-        {text(QT_TRANSLATE_NOOP("Presets", "Programmer")),
-         text(QT_TRANSLATE_NOOP("Presets",
-                                "Answer with code first, and then only what the code does not say. Name "
-                                "what could go wrong."))},
+        {PresetsText::tr("Concise"), PresetsText::tr("Answer in as few words as the question allows.")},
+        {PresetsText::tr("Teacher"),
+         PresetsText::tr("Explain step by step, with one example for each step, and end with a "
+                         "question that checks what was understood.")},
+        {PresetsText::tr("Programmer"),
+         PresetsText::tr("Answer with code first, and then only what the code does not say. Name "
+                         "what could go wrong.")},
     };
 }
 

@@ -9,9 +9,9 @@ namespace offstage::ui {
 
 namespace {
 
-QString text(const char* source) {
-    return QCoreApplication::translate("Sampling", source);
-}
+struct SamplingText {
+    Q_DECLARE_TR_FUNCTIONS(Sampling)
+};
 
 template <typename T>
 T bounded(const QVariant& stored, T fallback, T low, T high) {
@@ -38,12 +38,10 @@ QList<SamplingPreset> samplingPresets() {
     creative.sampler.top_p = 1.0f;
     creative.sampler.min_p = 0.05f;
     return {
-        {text(QT_TRANSLATE_NOOP("Sampling", "Precise")),
-         text(QT_TRANSLATE_NOOP("Sampling", "Always the most probable word: the same answer every time")), precise},
-        {text(QT_TRANSLATE_NOOP("Sampling", "Balanced")),
-         text(QT_TRANSLATE_NOOP("Sampling", "A little variety, few surprises")), defaultSampling()},
-        {text(QT_TRANSLATE_NOOP("Sampling", "Creative")),
-         text(QT_TRANSLATE_NOOP("Sampling", "More variety; very improbable words stay out")), creative},
+        {SamplingText::tr("Precise"), SamplingText::tr("Always the most probable word: the same answer every time"),
+         precise},
+        {SamplingText::tr("Balanced"), SamplingText::tr("A little variety, few surprises"), defaultSampling()},
+        {SamplingText::tr("Creative"), SamplingText::tr("More variety; very improbable words stay out"), creative},
     };
 }
 

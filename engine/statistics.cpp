@@ -1,4 +1,4 @@
-#include "engine/eval/statistics.h"
+#include "engine/statistics.h"
 
 #include <algorithm>
 #include <cmath>

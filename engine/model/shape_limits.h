@@ -1,0 +1,12 @@
+#pragma once
+// Upper limits of a model's shape, as its files may name it: far above any model, and far below where a product of two of
+// them would overflow.
+
+#include <cstdint>
+
+namespace offstage::engine {
+
+inline constexpr std::int64_t kMostLayers = 4096;
+inline constexpr std::int64_t kMostExperts = 65536;  // of one layer
+
+}  // namespace offstage::engine
