@@ -70,6 +70,26 @@ struct CudaStep {
     CudaAttentionShape attention;
 };
 
+// Packs rows on a GPU beside the work of its context: a queue of its own whose kernels give way to the context's. One
+// thread, which may be another than the context's. Its failures are its own; after one nothing more is started.
+class CudaQuantizer {
+  public:
+    virtual ~CudaQuantizer() = default;  // waits for what was started
+
+    static constexpr int kSlots = 2;  // pieces on their way at once
+
+    // Plain rows of pinned host memory, one after the other, become packed rows (kernels/packed.h) in pinned host
+    // memory: the same bytes as the CPU's kernels/quantize.h makes, HQQ or INT8. device_rows and device_out, 8-byte
+    // aligned, and both places on the host belong to the slot until finish(). The weights must be finite and within
+    // kLargestPackedWeight; nobody checks. False: not these rows - packed already, n_cols not a multiple of
+    // kPackedBlock or beyond 96,000 or so, device_out not aligned - or a failure; nothing is in the slot then.
+    virtual bool start(int slot, const WeightView& host_rows, WeightType format, void* device_rows, void* device_out,
+                       void* host_out) = 0;
+    // Waits for the slot's piece. False: a failure; host_out is worthless.
+    virtual bool finish(int slot) = 0;
+    virtual const std::string& failure() const = 0;  // a sentence; empty: none
+};
+
 // All functions are called from one thread, but allocate() and release(), which any thread may call. Nothing throws but
 // std::bad_alloc. A failure is kept, and stays until clear_failure(); what was computed since is then worthless.
 // Pointers are the device's unless named `host`. Activations are float32, rows contiguous.
@@ -141,11 +161,8 @@ class CudaContext {
     virtual void combine(const float* rows, const std::int32_t* row_of, const float* weights, std::int64_t n,
                          std::int64_t n_active, std::int64_t hidden_dim, float* x) = 0;
 
-    // Packs plain rows (kernels/packed.h) as the CPU's kernels/quantize.h does, to the same bytes: HQQ, or INT8.
-    // out: n_rows rows of row_bytes(format, n_cols), 8-byte aligned, one after the other. The weights must be finite
-    // and within kLargestPackedWeight; nobody checks. False (no failure): not for these rows - packed already, n_cols
-    // not a multiple of kPackedBlock or beyond 96,000 or so, out not aligned - and nothing was started.
-    virtual bool quantize(const WeightView& rows, WeightType format, void* out) = 0;
+    // Packing beside all that: nullptr (no failure) where the driver refuses a third queue. It must not outlive this.
+    virtual std::unique_ptr<CudaQuantizer> open_quantizer() = 0;
 };
 
 enum class CudaOpenProblem : std::uint8_t { kNone, kUnsupported, kOutOfMemory };

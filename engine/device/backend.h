@@ -10,6 +10,7 @@
 #include <string>
 
 #include "engine/device/arena.h"
+#include "engine/device/row_quantizer.h"
 #include "engine/model/indices.h"
 #include "kernels/cpu_kernels.h"
 #include "kernels/types.h"
@@ -171,16 +172,12 @@ class Backend {
     virtual void combine(const float* rows, const std::int32_t* row_of, const float* weights, std::int64_t n,
                          std::int64_t n_active, std::int64_t hidden_dim, float* x) = 0;
 
-    // Packs plain rows into `format`, as the Quantizer does: the weights finite, out 8-byte aligned, n_rows rows one
-    // after the other. False: this device does not quantize, or not these rows (kernels/cuda_context.h); nothing was
-    // started.
-    virtual bool quantize(const kernels::WeightView& rows, kernels::WeightType format, void* out) {
-        static_cast<void>(rows), static_cast<void>(format), static_cast<void>(out);
-        return false;
-    }
+    // Packs rows for the host, beside the two queues; there once reserve() was called, until the next reserve() for
+    // larger rows. nullptr: this device does not, or not such rows.
+    virtual RowQuantizer* row_quantizer() { return nullptr; }
 
-    // Bytes of scratch memory (MemoryUse::kWorkspace) that the operations take for steps of up to n tokens; allocated
-    // by reserve(), which throws Error (kOutOfMemory) and then keeps what it had.
+    // Bytes of scratch memory (MemoryUse::kWorkspace) that the operations take for steps of up to n tokens, and
+    // row_quantizer(); allocated by reserve(), which throws Error (kOutOfMemory) and then keeps what it had.
     struct StepShape {
         std::int64_t n_tokens = 1;
         std::int64_t hidden_dim = 0;

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/device/cuda_row_quantizer.h"
 #include "engine/device/host_buffer.h"
 #include "engine/error.h"
 
@@ -172,18 +173,20 @@ class CudaBackend final : public Backend {
                  std::int64_t n_active, std::int64_t hidden_dim, float* x) override {
         context_->combine(rows, row_of, weights, n, n_active, hidden_dim, x);
     }
-    bool quantize(const kernels::WeightView& rows, kernels::WeightType format, void* out) override {
-        return context_->quantize(rows, format, out);
-    }
+    RowQuantizer* row_quantizer() override { return row_quantizer_.get(); }
 
     std::uint64_t scratch_bytes(const StepShape& shape) const override {
-        return context_->scratch_bytes(step_of(shape));
+        return context_->scratch_bytes(step_of(shape)) + quantizer_bytes(shape);
     }
     void reserve(const StepShape& shape) override;
     void fail_copy(int n) override { fail_in_ = n; }
 
   private:
     bool copy_fails() { return fail_in_ > 0 && --fail_in_ == 0; }
+    // An expert's rows are the longest and the most.
+    static std::uint64_t quantizer_bytes(const StepShape& shape) {
+        return CudaRowQuantizer::device_bytes(3 * shape.ffn_dim, shape.hidden_dim);
+    }
     // Memory is given back below: nothing may still work on it.
     void finish() {
         host_wait(record(DeviceEvent::Queue::kCompute));
@@ -201,6 +204,8 @@ class CudaBackend final : public Backend {
     CudaMemory source_;
     Arena arena_;
     DeviceBlock scratch_;
+    std::unique_ptr<CudaRowQuantizer> row_quantizer_;
+    std::uint64_t quantizer_bytes_ = 0;           // that it was last tried with
     std::vector<kernels::CudaSegment> segments_;  // kept, so that a step allocates nothing
     std::vector<kernels::CudaExpertCall> calls_;
     int fail_in_ = 0;
@@ -229,7 +234,13 @@ void CudaBackend::experts(std::span<const ExpertCall> calls, const float* inputs
 }
 
 void CudaBackend::reserve(const StepShape& shape) {
-    const auto bytes = static_cast<std::size_t>(scratch_bytes(shape));
+    if (quantizer_bytes(shape) > quantizer_bytes_) {
+        row_quantizer_.reset();
+        row_quantizer_ = CudaRowQuantizer::open(
+            *context_, arena_.allocate(quantizer_bytes(shape), MemoryUse::kWorkspace, "packing experts"));
+        quantizer_bytes_ = quantizer_bytes(shape);
+    }
+    const auto bytes = static_cast<std::size_t>(context_->scratch_bytes(step_of(shape)));
     const std::size_t had = scratch_.size();
     if (bytes <= had) return;
     finish();

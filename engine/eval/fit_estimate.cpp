@@ -173,7 +173,7 @@ const FitEstimator::DeviceFacts& FitEstimator::facts_of(const LoadRequest& reque
         // Its scratch memory is asked for now: it does not stay open.
         std::map<std::int64_t, std::uint64_t> scratch;
         const kernels::WeightType type = source_for(request).expert_type();
-        for (const std::int64_t n : {1, 512, 1024, 2048, 4096}) {
+        for (const std::int64_t n : kSampledSteps) {
             scratch[n] = device->scratch_bytes(Forward::step_shape(config_, type, n, config_.max_context));
         }
         facts->scratch_bytes = [scratch](const Backend::StepShape& shape) {

@@ -25,7 +25,9 @@ using Clock = std::chrono::steady_clock;
 using kernels::WeightType;
 
 constexpr std::int64_t kQuantizedWeights = std::int64_t{1} << 14;  // per sample: some milliseconds of HQQ
-constexpr int kQuantizedSamples = 3;
+constexpr std::int64_t kHelpedWeights = std::int64_t{1} << 22;     // several pieces on their way to a device
+constexpr double kQuantizedSeconds = 0.004;
+constexpr std::size_t kQuantizedSamples = 3;
 constexpr std::int64_t kMostReads = 5;
 constexpr double kReadingSeconds = 0.25;
 
@@ -35,39 +37,49 @@ double seconds_since(Clock::time_point begin) {
 
 }  // namespace
 
-QuantizingSpeeds quantizing_speeds(std::int64_t hidden_dim, const CalibrationCache& cache, std::stop_token stop) {
+QuantizingSpeeds quantizing_speeds(std::int64_t hidden_dim, const CalibrationCache& cache, std::stop_token stop,
+                                   RowQuantizer* helper, const std::string& device) {
     QuantizingSpeeds speeds{};
     if (hidden_dim <= 0 || hidden_dim % kernels::kPackedBlock != 0) return speeds;
     const std::string key = "quantizing|" + detect_host().cpu_model + " " +
                             std::string(kernels::name_of(kernels::cpu_kernels().instruction_set)) + "|version " +
-                            std::to_string(kQuantizerVersion) + "|rows of " + std::to_string(hidden_dim);
+                            std::to_string(kQuantizerVersion) + "|rows of " + std::to_string(hidden_dim) +
+                            (helper != nullptr ? "|with " + device : "");
     if (cache.load(key, speeds)) return speeds;
 
     // Numbers like weights: near to normally distributed, none alike.
-    const std::int64_t n_rows = std::max<std::int64_t>(1, kQuantizedWeights / hidden_dim);
-    std::vector<kernels::Bf16> weights(static_cast<std::size_t>(n_rows * hidden_dim));
+    const std::int64_t most_rows =
+        std::max<std::int64_t>(1, (helper != nullptr ? kHelpedWeights : kQuantizedWeights) / hidden_dim);
+    std::vector<kernels::Bf16> weights(static_cast<std::size_t>(most_rows * hidden_dim));
     std::uint32_t state = 1;
     const auto uniform = [&] {
         state = state * 1664525u + 1013904223u;
         return static_cast<float>(state >> 8) * 0x1p-24f - 0.5f;
     };
     for (kernels::Bf16& weight : weights) weight = kernels::to_bf16(0.04f * (uniform() + uniform() + uniform()));
-    const kernels::WeightView rows{weights.data(), WeightType::kBf16, n_rows, hidden_dim, hidden_dim};
-
     kernels::ThreadPool one(1);
-    Quantizer quantizer(one);
+    Quantizer quantizer(one, QuantMethod::kHqq, helper);
     std::vector<std::byte> out;
     for (int i = 0; i < kernels::kWeightTypes; ++i) {
         const auto format = static_cast<WeightType>(i);
         if (!kernels::is_packed(format)) continue;
-        out.resize(static_cast<std::size_t>(n_rows) * kernels::row_bytes(format, hidden_dim));
-        std::vector<double> seconds;
-        for (int sample = 0; sample < kQuantizedSamples; ++sample) {
+        out.resize(static_cast<std::size_t>(most_rows) * kernels::row_bytes(format, hidden_dim));
+        std::vector<double> speed;
+        // A device takes its time to begin: more and more rows, until that no longer counts.
+        for (std::int64_t n_rows = std::max<std::int64_t>(1, kQuantizedWeights / hidden_dim);;) {
+            n_rows = std::min(n_rows, most_rows);
+            const kernels::WeightView rows{weights.data(), WeightType::kBf16, n_rows, hidden_dim, hidden_dim};
             const auto begin = Clock::now();
             quantizer.quantize(rows, format, out.data(), stop);
-            seconds.push_back(seconds_since(begin));
+            const double seconds = seconds_since(begin);
+            if (seconds < kQuantizedSeconds && n_rows < most_rows) {
+                n_rows *= 4;
+                continue;
+            }
+            speed.push_back(static_cast<double>(n_rows * hidden_dim) / std::max(seconds, 1e-9));
+            if (speed.size() == kQuantizedSamples) break;
         }
-        speeds[static_cast<std::size_t>(i)] = static_cast<double>(weights.size()) / std::max(median(seconds), 1e-9);
+        speeds[static_cast<std::size_t>(i)] = median(speed);
     }
     cache.store(key, speeds);
     return speeds;

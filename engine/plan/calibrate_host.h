@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <stop_token>
+#include <string>
 
 #include "kernels/thread_pool.h"
 #include "kernels/types.h"
@@ -10,14 +11,18 @@
 namespace offstage::engine {
 
 class CalibrationCache;
+class RowQuantizer;
 class WeightSource;
 
-// How many weights one thread quantizes (HQQ) in a second, by format; 0: not measured.
+// How many weights one thread quantizes (HQQ) in a second, with the device's help where there is some, by format; 0:
+// not measured.
 using QuantizingSpeeds = std::array<double, kernels::kWeightTypes>;
 
 // From the cache, or measured now on rows like a model's (some milliseconds per packed format) and kept. hidden_dim: a
-// multiple of kernels::kPackedBlock, else nothing is measured. Throws Error (kCancelled).
-QuantizingSpeeds quantizing_speeds(std::int64_t hidden_dim, const CalibrationCache& cache, std::stop_token stop);
+// multiple of kernels::kPackedBlock, else nothing is measured. helper: of the device with this fingerprint, or nullptr.
+// Throws Error (kCancelled).
+QuantizingSpeeds quantizing_speeds(std::int64_t hidden_dim, const CalibrationCache& cache, std::stop_token stop,
+                                   RowQuantizer* helper = nullptr, const std::string& device = {});
 
 // One expert of the master from disk into RAM, packed and ready: the median of up to five, far apart in the model, each
 // made cold before; microseconds. 0 where the weights do not come from a disk, and where RAM has no room for one. The

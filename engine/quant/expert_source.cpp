@@ -54,7 +54,13 @@ ExpertSource::Packed ExpertSource::pack(LayerIndex layer, ExpertIndex expert, We
         if (cache->load(key, {block, key.block_bytes()}, error, pool)) return {error.relative(), true};
     }
     const kernels::WeightView rows{scratch.data(), master_type(), key.n_rows, key.n_cols, key.n_cols};
-    error = Quantizer(pool, method_).quantize(rows, format, block, stop);
+    {
+        std::unique_lock helping(helping_, std::defer_lock);
+        const bool helped = helper_ != nullptr && helping.try_lock();
+        Quantizer quantizer(pool, method_, helped ? helper_ : nullptr);
+        error = quantizer.quantize(rows, format, block, stop);
+        if (quantizer.n_helped() == rows.n_rows) ++n_helped_;
+    }
     if (cache != nullptr) cache->store(key, {block, key.block_bytes()}, error, pool);
     return {error.relative(), false};
 }

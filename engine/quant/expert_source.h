@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -29,6 +30,10 @@ class ExpertSource {
 
     // Before anything is packed. With another method than HQQ nothing is kept on disk.
     void set_method(QuantMethod method) { method_ = method; }
+    // Before anything is packed: who quantizes in the processor's place, for one expert at a time; others are quantized
+    // beside it. nullptr: nobody. It must outlive this object's last pack().
+    void set_helper(RowQuantizer* helper) { helper_ = helper; }
+    std::int64_t n_helped() const { return n_helped_; }  // experts that the helper quantized. Any thread
 
     kernels::WeightType master_type() const { return master_.expert_type(); }
     std::uint64_t expert_bytes(kernels::WeightType format) const;
@@ -73,6 +78,9 @@ class ExpertSource {
     WeightSource& master_;
     QuantCache* cache_;
     QuantMethod method_ = QuantMethod::kHqq;
+    RowQuantizer* helper_ = nullptr;
+    std::mutex helping_;  // held while helper_ works
+    std::atomic<std::int64_t> n_helped_{0};
     std::mutex mutex_;
     std::vector<std::unique_ptr<std::byte[]>> spare_;  // guarded by mutex_
 };

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cmath>
 #include <cstring>
+#include <optional>
 #include <vector>
 
 #include "engine/error.h"
@@ -29,7 +30,81 @@ QuantError& QuantError::operator+=(const QuantError& other) {
     return *this;
 }
 
-Quantizer::Quantizer(kernels::ThreadPool& pool, QuantMethod method) : pool_(pool), method_(method) {}
+Quantizer::Quantizer(kernels::ThreadPool& pool, QuantMethod method, RowQuantizer* helper)
+    : pool_(pool), method_(method), helper_(method == QuantMethod::kHqq ? helper : nullptr) {}
+
+// Two pieces are on their way: while the device has one, the pool looks at the weights of the next and at what became
+// of the one before. False: the device cannot, or what it made is wrong; n_helped_ rows are right all the same.
+bool Quantizer::quantize_with_help(const kernels::WeightView& rows, WeightType format, std::byte* out,
+                                   std::vector<QuantError>& errors, const std::stop_token& stop) {
+    const std::int64_t n_cols = rows.n_cols;
+    const std::int64_t most = helper_->rows_per_piece(n_cols, rows.type, format);
+    if (most <= 0) return false;
+    const kernels::CpuKernels& k = kernels::cpu_kernels();
+    const kernels::QuantizeKernels& q = kernels::quantize_kernels(k.instruction_set);
+    const std::size_t row_bytes = kernels::row_bytes(format, n_cols);
+    const auto width = static_cast<std::size_t>(n_cols);
+    const auto scratch_floats = static_cast<std::size_t>(kernels::quantize_scratch_floats(format, n_cols));
+    std::vector<std::vector<float>> buffers(static_cast<std::size_t>(pool_.n_threads()));
+    for (auto& buffer : buffers) buffer.resize(2 * width + scratch_floats);
+    std::vector<std::byte> own_row(row_bytes);
+
+    const auto in_range = [&](std::int64_t first, std::int64_t n) {
+        std::atomic<bool> valid{true};
+        pool_.parallel_dynamic(n, [&](std::int64_t i, int thread) {
+            float* row = buffers[static_cast<std::size_t>(thread)].data();
+            k.widen(rows.row(first + i), rows.type, n_cols, row);
+            if (!(q.largest(row, n_cols) <= kernels::kLargestPackedWeight)) valid = false;
+            errors[static_cast<std::size_t>(first + i)].weights = q.sum_of_squares(row, n_cols);
+        });
+        return valid.load();
+    };
+    const auto take = [&](std::int64_t first, std::int64_t n, const std::byte* packed) {
+        if (packed == nullptr) return false;
+        float* row = buffers.front().data();
+        k.widen(rows.row(first), rows.type, n_cols, row);
+        q.pack_row(format, true, row, n_cols, row + 2 * width, own_row.data());
+        if (std::memcmp(own_row.data(), packed, row_bytes) != 0) return false;
+        std::memcpy(out + static_cast<std::size_t>(first) * row_bytes, packed, static_cast<std::size_t>(n) * row_bytes);
+        pool_.parallel_dynamic(n, [&](std::int64_t i, int thread) {
+            float* plain = buffers[static_cast<std::size_t>(thread)].data();
+            float* read = plain + width;
+            k.widen(rows.row(first + i), rows.type, n_cols, plain);
+            k.widen(out + static_cast<std::size_t>(first + i) * row_bytes, format, n_cols, read);
+            for (std::size_t c = 0; c < width; ++c) plain[c] -= read[c];
+            errors[static_cast<std::size_t>(first + i)].squared = q.sum_of_squares(plain, n_cols);
+        });
+        n_helped_ = first + n;
+        return true;
+    };
+
+    struct Piece {
+        std::int64_t first = 0, n = 0;
+        int slot = 0;
+    };
+    std::optional<Piece> before;
+    bool ok = true;
+    for (std::int64_t first = 0; ok && (first < rows.n_rows || before.has_value()); first += most) {
+        std::optional<Piece> now;
+        if (first < rows.n_rows) {
+            now = Piece{first, std::min(most, rows.n_rows - first),
+                        static_cast<int>(first / most % RowQuantizer::kSlots)};
+            const bool go_on = !stop.stop_requested();
+            if (!go_on || !in_range(now->first, now->n)) {
+                if (before.has_value()) helper_->finish(before->slot);
+                if (!go_on) throw Error(ErrorKind::kCancelled, "Quantizing was cancelled.");
+                return false;  // the pool finds it again, and says so
+            }
+            const kernels::WeightView piece{rows.row(now->first), rows.type, now->n, n_cols, rows.row_stride};
+            ok = helper_->start(now->slot, piece, format);
+            if (!ok) now.reset();
+        }
+        if (before.has_value()) ok = take(before->first, before->n, helper_->finish(before->slot)) && ok;
+        if (!ok && now.has_value()) helper_->finish(now->slot);
+        before = now;
+    }
+    return ok;
+}
 
 QuantError Quantizer::quantize(const kernels::WeightView& rows, WeightType format, std::byte* out,
                                const std::stop_token& stop) {
@@ -44,6 +119,14 @@ QuantError Quantizer::quantize(const kernels::WeightView& rows, WeightType forma
                         "; packed rows are made of plain weights, " + "a multiple of 64 in each.");
     }
     if (rows.n_rows <= 0 || n_cols <= 0) return {};
+    std::vector<QuantError> errors(static_cast<std::size_t>(rows.n_rows));
+    const auto sum = [&] {
+        QuantError total;  // in the rows' order: the same for any number of threads
+        for (const QuantError& error : errors) total += error;
+        return total;
+    };
+    n_helped_ = 0;
+    if (helper_ != nullptr && packs && quantize_with_help(rows, format, out, errors, stop)) return sum();
 
     const kernels::CpuKernels& k = kernels::cpu_kernels();
     const kernels::QuantizeKernels& q = kernels::quantize_kernels(k.instruction_set);
@@ -52,19 +135,19 @@ QuantError Quantizer::quantize(const kernels::WeightView& rows, WeightType forma
     // Allocated here, because pieces must not throw.
     std::vector<std::vector<float>> buffers(static_cast<std::size_t>(pool_.n_threads()));
     for (auto& buffer : buffers) buffer.resize(static_cast<std::size_t>(n_cols) + scratch_floats);
-    std::vector<QuantError> errors(static_cast<std::size_t>(rows.n_rows));
     std::atomic<bool> cancelled{false};
     std::atomic<bool> invalid{false};
 
+    const std::int64_t begin = n_helped_;
     const std::int64_t chunk = std::max<std::int64_t>(1, kChunkWeights / n_cols);
-    pool_.parallel_dynamic((rows.n_rows + chunk - 1) / chunk, [&](std::int64_t piece, int thread) {
+    pool_.parallel_dynamic((rows.n_rows - begin + chunk - 1) / chunk, [&](std::int64_t piece, int thread) {
         if (cancelled || invalid) return;
         if (stop.stop_requested()) {
             cancelled = true;
             return;
         }
         float* row = buffers[static_cast<std::size_t>(thread)].data();
-        for (std::int64_t r = piece * chunk; r < std::min(rows.n_rows, (piece + 1) * chunk); ++r) {
+        for (std::int64_t r = begin + piece * chunk; r < std::min(rows.n_rows, begin + (piece + 1) * chunk); ++r) {
             std::byte* target = out + static_cast<std::size_t>(r) * row_bytes;
             if (copies) {
                 std::memcpy(target, rows.row(r), row_bytes);
@@ -94,9 +177,7 @@ QuantError Quantizer::quantize(const kernels::WeightView& rows, WeightType forma
         throw Error(ErrorKind::kInvalidModel,
                     "A weight is infinite, not a number or beyond 1e15; such a tensor cannot be quantized.");
     }
-    QuantError total;  // in the rows' order: the same for any number of threads
-    for (const QuantError& error : errors) total += error;
-    return total;
+    return sum();
 }
 
 }  // namespace offstage::engine

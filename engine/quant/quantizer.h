@@ -3,7 +3,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <stop_token>
+#include <vector>
 
+#include "engine/device/row_quantizer.h"
 #include "kernels/thread_pool.h"
 #include "kernels/types.h"
 
@@ -29,7 +31,11 @@ struct QuantError {
 // may have a Quantizer each; pools are not shared.
 class Quantizer {
   public:
-    explicit Quantizer(kernels::ThreadPool& pool, QuantMethod method = QuantMethod::kHqq);
+    // `helper`: a device that packs in the place of the pool's threads, which then check what it made - the range of
+    // the weights before, a row of each piece byte by byte and the error of all after. Where it cannot or fails, or a
+    // row is another than theirs, they do all the work. nullptr: none. It must outlive this object.
+    explicit Quantizer(kernels::ThreadPool& pool, QuantMethod method = QuantMethod::kHqq,
+                       RowQuantizer* helper = nullptr);
 
     // rows: of a plain type, n_cols a multiple of kernels::kPackedBlock where `format` is packed. out: n_rows rows of
     // kernels::row_bytes(format, n_cols), one after the other. The error is that of the packed rows themselves, as
@@ -38,9 +44,17 @@ class Quantizer {
     QuantError quantize(const kernels::WeightView& rows, kernels::WeightType format, std::byte* out,
                         const std::stop_token& stop = {});
 
+    // What of the last call the helper packed, in rows.
+    std::int64_t n_helped() const { return n_helped_; }
+
   private:
+    bool quantize_with_help(const kernels::WeightView& rows, kernels::WeightType format, std::byte* out,
+                            std::vector<QuantError>& errors, const std::stop_token& stop);
+
     kernels::ThreadPool& pool_;
     QuantMethod method_;
+    RowQuantizer* helper_;
+    std::int64_t n_helped_ = 0;
 };
 
 }  // namespace offstage::engine

@@ -312,6 +312,7 @@ void LoadedModel::measure_costs(const LoadRequest& request, const LoadProgressFn
     const CalibrationCache cache = calibrations_of(request);
     if (!host_only) {
         device_->reserve(Forward::step_shape(config_, source_->expert_type(), plan_.max_step, plan_.context));
+        expert_source_->set_helper(device_->row_quantizer());
     }
     const auto told = [&](double done) {
         if (progress) progress({"Measuring this machine", static_cast<std::uint64_t>(done * 1000), 1000});
@@ -349,8 +350,11 @@ void LoadedModel::measure_costs(const LoadRequest& request, const LoadProgressFn
     if (table.dense_us_per_token == 0) table.dense_us_per_token = experts_in_dense * expert_us(1024) / 1024;
     cost_ = CostModel(table);
     cost_.set_master(source_->expert_type());
-    // A dry run never quantizes. Kept on disk, for who asks what a re-plan takes.
-    if (!request.dry) quantizing_speeds(config_.hidden_dim, cache, stop);
+    // For who asks what a re-plan takes. A dry run never quantizes.
+    if (!request.dry) {
+        quantizing_speeds_ =
+            quantizing_speeds(config_.hidden_dim, cache, stop, device_->row_quantizer(), device_->info().fingerprint);
+    }
     for (const FormatDemand& format : demand_.formats) {
         cost_.set_expert_bytes(format.format, expert_source_->expert_bytes(format.format));
         const bool asked = request.quality.allows_fewer_bits() || request.quant.experts == format.format;
@@ -412,7 +416,9 @@ void LoadedModel::describe_formats(Plan& plan) const {
 void LoadedModel::estimate_transition(const Plan& from, const Plan& to, ReplanPreview& preview) const {
     Transition change = transition(from, to, demand_, &cost_);
     if (change.quantized > 0 && !request_.dry) {
-        const QuantizingSpeeds speeds = quantizing_speeds(config_.hidden_dim, calibrations_of(request_), {});
+        const QuantizingSpeeds speeds = quantizing_speeds_.has_value()
+                                            ? *quantizing_speeds_
+                                            : quantizing_speeds(config_.hidden_dim, calibrations_of(request_), {});
         change = transition(from, to, demand_, &cost_, &speeds);
     }
     Forecast figures;

@@ -10,6 +10,7 @@
 #include "engine/experts/expert_store.h"
 #include "engine/model/model_config.h"
 #include "engine/model/weights.h"
+#include "engine/plan/calibrate_host.h"
 #include "engine/plan/cost_model.h"
 #include "engine/plan/placement_learner.h"
 #include "engine/plan/planner.h"
@@ -136,6 +137,7 @@ class LoadedModel {
     DeviceWeights weights_;
     std::unique_ptr<ExpertStore> experts_;
     CostModel cost_;
+    std::optional<QuantizingSpeeds> quantizing_speeds_;  // measured at load
     std::unique_ptr<KvPool> kv_;
     std::unique_ptr<Dispatcher> dispatcher_;
     std::unique_ptr<Forward> forward_;

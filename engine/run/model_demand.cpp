@@ -42,21 +42,21 @@ ModelDemand demand_of(const ModelConfig& config, kernels::WeightType type, std::
     demand.shares_host_memory = device.kind == DeviceKind::kCpu;
 
     const std::int64_t context = config.max_context;
-    std::uint64_t scratch_one = 0;
+    // The line of the largest steps' slope that no step passes.
+    std::uint64_t scratch_fixed = 0;
     std::uint64_t scratch_slope = 0;
     if (scratch_bytes) {
         const auto at = [&](std::int64_t n) { return scratch_bytes(Forward::step_shape(config, type, n, context)); };
-        scratch_one = at(1);
-        for (const std::int64_t n : {512, 1024, 2048, 4096}) {
-            const std::uint64_t bytes = at(n);
-            if (bytes > scratch_one) {
-                scratch_slope = std::max(scratch_slope, (bytes - scratch_one) / static_cast<std::uint64_t>(n - 1) + 1);
-            }
+        const std::uint64_t small = at(512), large = at(4096);
+        scratch_slope = (std::max(small, large) - small) / (4096 - 512) + 1;
+        for (const std::int64_t n : kSampledSteps) {
+            const std::uint64_t along = scratch_slope * static_cast<std::uint64_t>(n);
+            scratch_fixed = std::max(scratch_fixed, std::max(at(n), along) - along);
         }
     }
     // The KV pool's spare blocks count as workspace.
     demand.workspace_fixed_bytes =
-        Forward::workspace_bytes(config, context) + scratch_one +
+        Forward::workspace_bytes(config, context) + scratch_fixed +
         static_cast<std::uint64_t>(KvPool::kSpareBlocks * kernels::kKvBlockTokens) * demand.kv_bytes_per_token;
     demand.workspace_bytes_per_token = Forward::workspace_bytes_per_token(config) + scratch_slope;
     return demand;

@@ -1,4 +1,5 @@
 #include <cuda_runtime.h>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -62,6 +63,81 @@ class Ring {
     std::vector<Event> events_;
     std::uint64_t last_ = 0;
 };
+
+// What a token waits for goes first wherever there is a choice.
+cudaError_t create_stream(Stream& stream, bool goes_first) {
+    int least = 0;
+    int greatest = 0;
+    const cudaError_t status = cudaDeviceGetStreamPriorityRange(&least, &greatest);
+    if (status != cudaSuccess) return status;
+    return cudaStreamCreateWithPriority(stream.out(), cudaStreamNonBlocking, goes_first ? greatest : least);
+}
+
+class QuantizingQueue final : public CudaQuantizer {
+  public:
+    explicit QuantizingQueue(int ordinal) : ordinal_(ordinal) {}
+    ~QuantizingQueue() override;
+    bool open(int compute_major);
+
+    bool start(int slot, const WeightView& host_rows, WeightType format, void* device_rows, void* device_out,
+               void* host_out) override;
+    bool finish(int slot) override;
+    const std::string& failure() const override { return worker_.failure.text(); }
+
+  private:
+    bool use_device() {
+        if (cudaSetDevice(ordinal_) == cudaSuccess) return true;
+        (void)cudaGetLastError();
+        worker_.failure.set("The GPU cannot be selected any more.");
+        return false;
+    }
+
+    const int ordinal_;
+    Stream stream_;
+    Event done_[kSlots];
+    Worker worker_;
+};
+
+QuantizingQueue::~QuantizingQueue() {
+    if (stream_.get() == nullptr || cudaSetDevice(ordinal_) != cudaSuccess) return;
+    (void)cudaStreamSynchronize(stream_.get());
+    (void)cudaGetLastError();
+}
+
+bool QuantizingQueue::open(int compute_major) {
+    if (!use_device()) return false;
+    cudaError_t status = create_stream(stream_, false);
+    for (Event& event : done_) {
+        if (status == cudaSuccess) status = cudaEventCreate(event.out());
+    }
+    worker_.stream = stream_.get();
+    worker_.compute_major = compute_major;
+    if (status != cudaSuccess) (void)cudaGetLastError();
+    return status == cudaSuccess;
+}
+
+bool QuantizingQueue::start(int slot, const WeightView& host_rows, WeightType format, void* device_rows,
+                            void* device_out, void* host_out) {
+    if (!worker_.failure.none() || is_packed(host_rows.type) || !is_packed(format) || !use_device()) return false;
+    const auto plain_bytes =
+        static_cast<std::size_t>(host_rows.n_rows * host_rows.n_cols) * bytes_per_weight(host_rows.type);
+    const auto packed_bytes = static_cast<std::size_t>(host_rows.n_rows) * row_bytes(format, host_rows.n_cols);
+    const WeightView rows{device_rows, host_rows.type, host_rows.n_rows, host_rows.n_cols, host_rows.n_cols};
+    const auto check = [&](cudaError_t status) { return worker_.failure.check(status, "Quantizing on the GPU"); };
+    if (!can_quantize(rows, format, device_out)) return false;
+    if (!check(cudaMemcpyAsync(device_rows, host_rows.data, plain_bytes, cudaMemcpyHostToDevice, stream_.get()))) {
+        return false;
+    }
+    cuda::quantize(worker_, rows, format, device_out);
+    return worker_.failure.none() &&
+           check(cudaMemcpyAsync(host_out, device_out, packed_bytes, cudaMemcpyDeviceToHost, stream_.get())) &&
+           check(cudaEventRecord(done_[slot].get(), stream_.get()));
+}
+
+bool QuantizingQueue::finish(int slot) {
+    return worker_.failure.none() && use_device() &&
+           worker_.failure.check(cudaEventSynchronize(done_[slot].get()), "Quantizing on the GPU");
+}
 
 class Context final : public CudaContext {
   public:
@@ -132,9 +208,7 @@ class Context final : public CudaContext {
                  std::int64_t n_active, std::int64_t hidden_dim, float* x) override {
         if (begin_operation()) cuda::combine(worker_, rows, row_of, weights, n, n_active, hidden_dim, x);
     }
-    bool quantize(const WeightView& rows, WeightType format, void* out) override {
-        return begin_operation() && cuda::quantize(worker_, rows, format, out);
-    }
+    std::unique_ptr<CudaQuantizer> open_quantizer() override;
 
   private:
     // CUDA's current device belongs to a thread, and the arena allocates on any.
@@ -211,8 +285,8 @@ bool Context::open(CudaOpening& opening) {
 
     // Here the driver makes a context, which itself takes memory.
     status = cudaSetDevice(ordinal);
-    if (status == cudaSuccess) status = cudaStreamCreateWithFlags(compute_.out(), cudaStreamNonBlocking);
-    if (status == cudaSuccess) status = cudaStreamCreateWithFlags(copy_.out(), cudaStreamNonBlocking);
+    if (status == cudaSuccess) status = create_stream(compute_, true);
+    if (status == cudaSuccess) status = create_stream(copy_, true);
     if (status == cudaSuccess) status = compute_points_.open();
     if (status == cudaSuccess) status = copy_points_.open();
     is_open_ = status == cudaSuccess;
@@ -248,6 +322,12 @@ Context::~Context() {
         (void)cudaStreamSynchronize(compute_.get());
         (void)cudaGetLastError();
     }
+}
+
+std::unique_ptr<CudaQuantizer> Context::open_quantizer() {
+    auto queue = std::make_unique<QuantizingQueue>(facts_.ordinal);
+    if (!queue->open(facts_.compute_major)) return nullptr;
+    return queue;
 }
 
 bool Context::clear_failure() {

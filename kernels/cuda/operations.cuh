@@ -129,7 +129,8 @@ void experts(Worker& worker, const CudaExpertShape& shape, const CudaExpertCall*
              const float* inputs, const std::int32_t* row_token, float* out);
 
 // quantize.cu
-bool quantize(Worker& worker, const WeightView& rows, WeightType format, void* out);
+bool can_quantize(const WeightView& rows, WeightType format, const void* out);
+void quantize(Worker& worker, const WeightView& rows, WeightType format, void* out);  // precondition: can_quantize()
 
 // Calls body with a null pointer of the plain type that `type` means.
 template <typename Body>

@@ -374,18 +374,19 @@ void start(Worker& worker, const WeightView& rows, const Layout& layout, void* o
 
 }  // namespace
 
-bool quantize(Worker& worker, const WeightView& rows, WeightType format, void* out) {
+bool can_quantize(const WeightView& rows, WeightType format, const void* out) {
     if (is_packed(rows.type) || !is_packed(format) || rows.n_cols <= 0 || rows.n_cols % kPackedBlock != 0) return false;
-    if (reinterpret_cast<std::uintptr_t>(out) % 8 != 0) return false;
+    if (rows.n_rows <= 0 || reinterpret_cast<std::uintptr_t>(out) % 8 != 0) return false;
+    return format == WeightType::kInt8 || shared_bytes(layout_of(format, rows.n_cols)) <= kMostShared;
+}
+
+void quantize(Worker& worker, const WeightView& rows, WeightType format, void* out) {
     const Layout layout = layout_of(format, rows.n_cols);
-    if (format != WeightType::kInt8 && shared_bytes(layout) > kMostShared) return false;
-    if (rows.n_rows <= 0) return true;
     with_packed_type(format, [&](auto packed) {
         with_type(rows.type, [&](auto* pointer) {
             start<decltype(packed)::value, ValueOf<decltype(pointer)>>(worker, rows, layout, out);
         });
     });
-    return true;
 }
 
 }  // namespace offstage::kernels::cuda

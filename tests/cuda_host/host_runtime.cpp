@@ -419,9 +419,18 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaM
     return cudaSuccess;
 }
 
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
+cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
     const std::lock_guard lock(host().mutex);
-    const cudaError_t status = begin("cudaStreamCreateWithFlags");
+    *least = 0;
+    *greatest = -2;
+    return begin("cudaDeviceGetStreamPriorityRange");
+}
+
+// Streams are threads here, and all alike; only a priority that there is not is an error.
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned, int priority) {
+    const std::lock_guard lock(host().mutex);
+    const cudaError_t status = begin("cudaStreamCreateWithPriority");
+    if (priority < -2 || priority > 0) return answer(cudaErrorInvalidValue);
     if (status != cudaSuccess) return status;
     *stream = new HostStream;
     host().streams.insert(*stream);

@@ -1,12 +1,15 @@
 // The CUDA backend on a real GPU: the checks that every device passes, and what a CPU cannot show. Skipped, with the
 // reason, where there is none.
 
+#include <cmath>
 #include <memory>
+#include <vector>
 
 #include <QTest>
 
 #include "backend_parity.h"
 #include "engine/device/cuda_backend.h"
+#include "engine/quant/quantizer.h"
 #include "kernels/cuda_devices.h"
 
 using namespace offstage;
@@ -32,6 +35,8 @@ class TestCudaBackend : public QObject {
     void keeps_the_contract_data();
     void keeps_the_contract();
     void same_bits_in_every_run();
+    void quantizes_to_the_cpus_bytes_data();
+    void quantizes_to_the_cpus_bytes();
     void memory_beyond_the_device_is_refused();
 };
 
@@ -83,6 +88,39 @@ void TestCudaBackend::same_bits_in_every_run() {
     for (int run = 0; run < 20; ++run) {
         QVERIFY(parity::same_bits<float>(experts.run(shares, inputs, 0).rows, first));
     }
+    QVERIFY2(backend->ok(), backend->failure().c_str());
+}
+
+void TestCudaBackend::quantizes_to_the_cpus_bytes_data() {
+    QTest::addColumn<int>("format");
+    for (const kernels::WeightType format : parity::kPackedTypes) {
+        QTest::addRow("%s", kernels::name_of(format)) << static_cast<int>(format);
+    }
+}
+
+void TestCudaBackend::quantizes_to_the_cpus_bytes() {
+    SKIP_WITHOUT_GPU();
+    QFETCH(int, format);
+    const auto to = static_cast<kernels::WeightType>(format);
+    constexpr std::int64_t kCols = 4096, kRows = 1000;  // four pieces
+    const std::unique_ptr<Backend> backend = open();
+    Backend::StepShape step = parity::largest_step();
+    step.hidden_dim = kCols;
+    step.ffn_dim = 8 * kRows;
+    backend->reserve(step);
+    std::vector<kernels::Bf16> weights;
+    for (const float value : parity::random_floats(kRows * kCols, 5, 0.03f)) {
+        weights.push_back(kernels::to_bf16(value * value * value * 4000.0f + value));
+    }
+    const kernels::WeightView rows{weights.data(), kernels::WeightType::kBf16, kRows, kCols, kCols};
+    kernels::ThreadPool pool(4);
+    std::vector<std::byte> want(kRows * kernels::row_bytes(to, kCols)), got(want.size());
+    const QuantError error = Quantizer(pool).quantize(rows, to, want.data());
+    Quantizer helped(pool, QuantMethod::kHqq, backend->row_quantizer());
+    const QuantError found = helped.quantize(rows, to, got.data());
+    QCOMPARE(helped.n_helped(), kRows);
+    QVERIFY(got == want);
+    QVERIFY(std::abs(found.relative() / error.relative() - 1) < 1e-6);
     QVERIFY2(backend->ok(), backend->failure().c_str());
 }
 

@@ -9,6 +9,7 @@
 #include "engine/device/cuda_backend.h"
 #include "engine/error.h"
 #include "engine/run/local_session.h"
+#include "engine/run/replanner.h"
 #include "tests/cuda_host/cuda_host.h"
 #include "tests/engine/test_models.h"
 
@@ -77,7 +78,7 @@ class TestCudaModelOnHost : public QObject {
     void answers_areThoseOfTheCpu_data() {
         QTest::addColumn<QString>("policy");
         QTest::addColumn<int>("megabytes");
-        QTest::newRow("every expert copied") << QStringLiteral("transfer") << 44;
+        QTest::newRow("every expert copied") << QStringLiteral("transfer") << 45;
         QTest::newRow("copied or resident") << QStringLiteral("transfer") << 50;
         QTest::newRow("resident or on the CPU") << QStringLiteral("static") << 50;
         QTest::newRow("all resident") << QStringLiteral("static") << 80;
@@ -107,8 +108,43 @@ class TestCudaModelOnHost : public QObject {
         QVERIFY2(problems().isEmpty(), qPrintable(problems()));
     }
 
+    // The GPU packs what a re-plan asks for, and the answers are those of a CPU that packed by itself.
+    void replannedFormats_arePackedByTheGpu() {
+        const auto in_int8 = [&](LoadedModel& model) {
+            Replanner replanner(model);
+            for (const std::size_t expert : {3u, 17u}) {
+                replanner.set_format(expert, expert, kernels::WeightType::kInt8, 0);
+                replanner.finish({});
+                QCOMPARE(replanner.reports().back().problem, std::string());
+                QVERIFY(replanner.reports().back().state == ReplanState::kDone);
+                QVERIFY(model.experts().format(expert) == kernels::WeightType::kInt8);
+            }
+        };
+        LoadRequest request;
+        request.model = demoModel();
+        request.context = 256;
+        request.quant_cache_directory = cache_.filePath("quantized by the CPU").toStdString();
+        LoadedModel cpu(request, LoadedModel::Text::kNotNeeded, {}, {});
+        in_int8(cpu);
+        QCOMPARE(cpu.source().n_helped(), 0);
+        const Greedy expected = greedy(cpu, prompts_[0]);
+
+        const LoadRequest on_gpu = onHostLayer(QStringLiteral("static"), 80);
+        auto gpu =
+            std::make_unique<LoadedModel>(on_gpu, LoadedModel::Text::kNotNeeded, LoadProgressFn{}, std::stop_token{});
+        in_int8(*gpu);
+        QCOMPARE(gpu->source().n_helped(), 2);
+        const Greedy got = greedy(*gpu, prompts_[0]);
+        QCOMPARE(got.tokens, expected.tokens);
+        for (std::size_t t = 0; t < got.logits.size(); ++t) {
+            QVERIFY(relativeError(got.logits[t], expected.logits[t]) < 2e-2);
+        }
+        gpu.reset();
+        QVERIFY2(problems().isEmpty(), qPrintable(problems()));
+    }
+
     void pinningRefused_isSaidAndHarmless() {
-        LoadRequest request = onHostLayer(QStringLiteral("transfer"), 44);
+        LoadRequest request = onHostLayer(QStringLiteral("transfer"), 45);
         int said = 0;  // when it was the experts' memory, not some buffer
         for (int nth = 1; nth <= 2 * kPrompts; ++nth) {
             cuda_host::reset();
@@ -134,6 +170,7 @@ class TestCudaModelOnHost : public QObject {
         request.dispatch = parse_dispatch(policy.toStdString());
         request.vram_bytes = static_cast<std::uint64_t>(megabytes) << 20;
         request.cache_directory = cache_.path().toStdString();
+        request.quant_cache_directory = cache_.filePath("quantized").toStdString();
         request.opens_device = [](std::uint64_t budget) {
             return make_cuda_backend(kernels::open_cuda_context_on_host(0), 0, budget);
         };

@@ -26,6 +26,21 @@ std::unique_ptr<Backend> open_on_host(std::uint64_t budget = kBudget) {
     return make_cuda_backend(kernels::open_cuda_context_on_host(0), 0, budget);
 }
 
+// A step of a model whose experts have 3,000 rows of so many weights.
+Backend::StepShape quantizing_step(std::int64_t n_cols) {
+    Backend::StepShape shape = parity::largest_step();
+    shape.n_tokens = 1;
+    shape.hidden_dim = n_cols;
+    shape.ffn_dim = 1000;
+    return shape;
+}
+
+std::unique_ptr<Backend> open_for_quantizing(std::int64_t n_cols = 8192 + 192) {
+    std::unique_ptr<Backend> backend = open_on_host();
+    backend->reserve(quantizing_step(n_cols));
+    return backend;
+}
+
 QString problems() {
     QString all;
     for (const std::string& problem : cuda_host::problems()) all += QString::fromStdString(problem) + "; ";
@@ -55,9 +70,9 @@ bool run_a_step(Backend& backend) {
         const DeviceBlock x = memory.allocate(kRows * kHidden * 4, MemoryUse::kWorkspace, "inputs");
         const DeviceBlock y = memory.allocate(kRows * kHidden * 4, MemoryUse::kWorkspace, "outputs");
         const DeviceBlock indices = memory.allocate(kRows * 4, MemoryUse::kWorkspace, "tokens");
-        const kernels::WeightView plain{weights.data(), kernels::WeightType::kF32, 3 * kFfn, kHidden, kHidden};
-        const DeviceBlock packed = memory.allocate(kernels::expert_bytes(kernels::WeightType::kHqq3, kHidden, kFfn),
-                                                   MemoryUse::kExperts, "packed weights");
+        const kernels::WeightView plain{host.data(), kernels::WeightType::kF32, 3 * kFfn, kHidden, kHidden};
+        std::vector<std::byte> fewer(kernels::expert_bytes(kernels::WeightType::kHqq3, kHidden, kFfn));
+        const DeviceBlock packed = memory.allocate(fewer.size(), MemoryUse::kExperts, "packed weights");
         bool copied = false;
         const auto copy = backend.copy_weights(weights.data(), host.data(), host.size() * 4, {});
         if (copy.has_value()) {
@@ -71,7 +86,11 @@ bool run_a_step(Backend& backend) {
         backend.experts(calls, x.as<float>(), indices.as<std::int32_t>(), y.as<float>());
         backend.multiply({weights.data(), kernels::WeightType::kF32, 16, kHidden, kHidden}, x.as<float>(), kRows,
                          y.as<float>());
-        backend.quantize(plain, kernels::WeightType::kHqq3, packed.data());
+        // Whatever fails, the packed bytes are there: the processor makes them then.
+        kernels::ThreadPool one(1);
+        Quantizer(one, QuantMethod::kHqq, backend.ok() ? backend.row_quantizer() : nullptr)
+            .quantize(plain, kernels::WeightType::kHqq3, fewer.data());
+        backend.upload(packed.data(), fewer.data(), fewer.size());
         const kernels::ExpertView fewer_bits{packed.data(), kernels::WeightType::kHqq3, kHidden, kFfn};
         const ExpertCall packed_calls[] = {{fewer_bits, 0, 2}, {fewer_bits, 2, kRows - 2}};
         backend.experts(packed_calls, x.as<float>(), indices.as<std::int32_t>(), y.as<float>());
@@ -132,6 +151,7 @@ class TestCudaOnHost : public QObject {
     void quantizes_to_the_cpus_bytes_data();
     void quantizes_to_the_cpus_bytes();
     void what_cannot_be_quantized_is_refused();
+    void quantizing_fails_over_to_the_cpu();
     void same_bits_in_any_order_of_threads();
     void tickets_long_past_have_happened();
 
@@ -282,7 +302,7 @@ void TestCudaOnHost::nth_failure_leaves_a_device_that_works_data() {
     QTest::addColumn<QString>("function");
     for (const char* function :
          {"cudaMalloc", "cudaMemcpyAsync", "cudaLaunchKernel", "cudaEventRecord", "cudaStreamWaitEvent",
-          "cudaEventSynchronize", "cudaSetDevice", "cudaStreamCreateWithFlags", "cudaEventCreate",
+          "cudaEventSynchronize", "cudaSetDevice", "cudaStreamCreateWithPriority", "cudaEventCreate",
           "cudaStreamSynchronize", "cublasCreate", "cublasSetStream", "cublasGemmEx", "cudaMemGetInfo"}) {
         QTest::addRow("%s", function) << QString(function);
     }
@@ -415,7 +435,7 @@ void TestCudaOnHost::quantizes_to_the_cpus_bytes() {
     const auto from = static_cast<kernels::WeightType>(type);
     const auto to = static_cast<kernels::WeightType>(format);
     constexpr std::int64_t kRows = 5;
-    const std::unique_ptr<Backend> backend = open_on_host();
+    const std::unique_ptr<Backend> backend = open_for_quantizing();
     // One block; several; more groups than threads and several super groups.
     for (const std::int64_t n_cols : {64, 320, 8192 + 192}) {
         std::vector<float> values = parity::random_floats(kRows * n_cols, 3, 0.03f);
@@ -447,11 +467,14 @@ void TestCudaOnHost::quantizes_to_the_cpus_bytes() {
         std::vector<std::byte> want(kRows * kernels::row_bytes(to, n_cols));
         Quantizer(pool_).quantize({plain.data(), from, kRows, n_cols, stride}, to, want.data());
 
-        const parity::OnDevice<std::byte> rows(*backend, plain);
-        const parity::OnDevice<std::byte> out(*backend, std::vector<std::byte>(want.size(), std::byte{0xee}));
-        QVERIFY(backend->quantize({rows.data(), from, kRows, n_cols, stride}, to, out.data()));
-        const std::vector<std::byte> got = out.download();
-        QVERIFY2(backend->ok(), backend->failure().c_str());
+        RowQuantizer* const quantizer = backend->row_quantizer();
+        QVERIFY(quantizer != nullptr);
+        QVERIFY(quantizer->rows_per_piece(n_cols, from, to) >= kRows);
+        const int slot = n_cols == 320;  // the other one
+        QVERIFY(quantizer->start(slot, {plain.data(), from, kRows, n_cols, stride}, to));
+        const std::byte* packed = quantizer->finish(slot);
+        QVERIFY(packed != nullptr);
+        const std::vector<std::byte> got(packed, packed + want.size());
         const auto apart = std::mismatch(got.begin(), got.end(), want.begin());
         QVERIFY2(apart.first == got.end(), qPrintable(QStringLiteral("byte %1 of %2, rows of %3")
                                                           .arg(apart.first - got.begin())
@@ -462,18 +485,70 @@ void TestCudaOnHost::quantizes_to_the_cpus_bytes() {
 
 void TestCudaOnHost::what_cannot_be_quantized_is_refused() {
     using kernels::WeightType;
-    const std::unique_ptr<Backend> backend = open_on_host();
-    const parity::OnDevice<std::byte> rows(*backend, std::vector<std::byte>(1 << 16));
-    const parity::OnDevice<std::byte> out(*backend, std::vector<std::byte>(1 << 16));
+    const std::unique_ptr<Backend> backend = open_for_quantizing();
+    RowQuantizer& quantizer = *backend->row_quantizer();
+    const std::vector<std::byte> rows(1 << 16);
     const int launches = cuda_host::calls_of("cudaLaunchKernel");
-    QVERIFY(!backend->quantize({rows.data(), WeightType::kF32, 2, 72, 72}, WeightType::kHqq4, out.data()));
-    QVERIFY(!backend->quantize({rows.data(), WeightType::kF32, 2, 64, 64}, WeightType::kBf16, out.data()));
-    QVERIFY(!backend->quantize({rows.data(), WeightType::kInt8, 2, 64, 64}, WeightType::kHqq2, out.data()));
-    QVERIFY(!backend->quantize({rows.data(), WeightType::kF32, 2, 64, 64}, WeightType::kHqq2, out.data() + 4));
-    QVERIFY(!backend->quantize({rows.data(), WeightType::kBf16, 1, 1 << 20, 1 << 20}, WeightType::kHqq2, out.data()));
+    QCOMPARE(quantizer.rows_per_piece(72, WeightType::kF32, WeightType::kHqq4), 0);
+    QCOMPARE(quantizer.rows_per_piece(64, WeightType::kF32, WeightType::kBf16), 0);
+    QCOMPARE(quantizer.rows_per_piece(64, WeightType::kInt8, WeightType::kHqq2), 0);
+    QCOMPARE(quantizer.rows_per_piece(1 << 20, WeightType::kBf16, WeightType::kHqq2), 0);  // no row of it has room
+    QVERIFY(!quantizer.start(0, {rows.data(), WeightType::kF32, 2, 72, 72}, WeightType::kHqq4));
+    QVERIFY(!quantizer.start(0, {rows.data(), WeightType::kF32, 2, 64, 64}, WeightType::kBf16));
+    QVERIFY(!quantizer.start(0, {rows.data(), WeightType::kInt8, 2, 64, 64}, WeightType::kHqq2));
     QCOMPARE(cuda_host::calls_of("cudaLaunchKernel"), launches);
     QVERIFY(backend->ok());
-    QVERIFY(!cpu_.quantize({rows.host().data(), WeightType::kF32, 2, 64, 64}, WeightType::kHqq4, nullptr));
+    QVERIFY(cpu_.row_quantizer() == nullptr);
+    // A model whose rows no format takes gives no memory away for it.
+    Backend::StepShape odd = parity::largest_step();
+    odd.hidden_dim = 72;
+    const std::unique_ptr<Backend> other = open_on_host();
+    other->reserve(odd);
+    QVERIFY(other->row_quantizer() == nullptr);
+}
+
+// By way of the program's own quantizer: many pieces in turn, and what the device cannot do is done by the threads.
+void TestCudaOnHost::quantizing_fails_over_to_the_cpu() {
+    using kernels::WeightType;
+    constexpr std::int64_t kCols = 64 * 256, kRows = 200;  // 64 rows a piece
+    std::vector<float> values = parity::random_floats(kRows * kCols, 9, 0.03f);
+    const kernels::WeightView rows{values.data(), WeightType::kF32, kRows, kCols, kCols};
+    std::vector<std::byte> want(kRows * kernels::row_bytes(WeightType::kInt8, kCols));
+    const QuantError error = Quantizer(pool_).quantize(rows, WeightType::kInt8, want.data());
+    const auto same = [&](Backend& backend, std::int64_t n_helped) {
+        std::vector<std::byte> out(want.size());
+        Quantizer quantizer(pool_, QuantMethod::kHqq, backend.row_quantizer());
+        const QuantError found = quantizer.quantize(rows, WeightType::kInt8, out.data());
+        QCOMPARE(quantizer.n_helped(), n_helped);
+        QVERIFY(out == want);
+        QVERIFY(std::abs(found.relative() / error.relative() - 1) < 1e-6);
+    };
+    for (const char* function : {"cudaMemcpyAsync", "cudaLaunchKernel", "cudaEventRecord", "cudaEventSynchronize"}) {
+        std::unique_ptr<Backend> backend = open_for_quantizing(kCols);
+        QCOMPARE(backend->row_quantizer()->rows_per_piece(kCols, WeightType::kF32, WeightType::kInt8), 64);
+        same(*backend, kRows);
+        // The third piece fails: two are there, or one where that of the second is not known.
+        cuda_host::fail_call(function, function[4] == 'M' ? 5 : 3);
+        std::vector<std::byte> out(want.size());
+        Quantizer quantizer(pool_, QuantMethod::kHqq, backend->row_quantizer());
+        quantizer.quantize(rows, WeightType::kInt8, out.data());
+        QVERIFY2(quantizer.n_helped() > 0 && quantizer.n_helped() < kRows, function);
+        QVERIFY(out == want);
+        cuda_host::fail_call(function, 0);
+        same(*backend, 0);       // not again
+        QVERIFY(backend->ok());  // tokens go on
+        backend.reset();
+        QCOMPARE(problems(), QString());
+    }
+    // Without a third queue, or pages that stay.
+    for (const char* function : {"cudaStreamCreateWithPriority", "cudaHostRegister"}) {
+        const std::unique_ptr<Backend> backend = open_on_host();
+        cuda_host::fail_call(function, 1);
+        backend->reserve(quantizing_step(kCols));
+        cuda_host::fail_call(function, 0);
+        QVERIFY(backend->row_quantizer() == nullptr);
+        same(*backend, 0);
+    }
 }
 
 // Sums must not depend on which block or thread comes first.

@@ -76,6 +76,39 @@ std::vector<float> unpack(const std::vector<std::byte>& bytes, WeightType format
     return values;
 }
 
+// A device for rows: does what the threads do, as told otherwise for one piece.
+class ScriptedHelper final : public RowQuantizer {
+  public:
+    enum class Piece { kRight, kRefused, kFailed, kWrongFirstRow };
+    explicit ScriptedHelper(Piece odd = Piece::kRight, int which = 0) : odd_(odd), which_(which) {}
+    int pieces = 0;
+
+    std::int64_t rows_per_piece(std::int64_t, WeightType, WeightType) const override { return 3; }
+    bool start(int slot, const kernels::WeightView& rows, WeightType format) override {
+        const bool odd = pieces++ == which_;
+        if (odd && odd_ == Piece::kRefused) return false;
+        std::vector<std::byte>& place = slots_[static_cast<std::size_t>(slot)];
+        if (!place.empty()) qFatal("a slot was used twice");
+        place = quantize(rows, format).bytes;
+        if (odd && odd_ == Piece::kWrongFirstRow) place[5] ^= std::byte{1};
+        failed_[static_cast<std::size_t>(slot)] = odd && odd_ == Piece::kFailed;
+        return true;
+    }
+    const std::byte* finish(int slot) override {
+        taken_ = std::move(slots_[static_cast<std::size_t>(slot)]);
+        slots_[static_cast<std::size_t>(slot)].clear();
+        if (taken_.empty()) qFatal("nothing was in the slot");
+        return failed_[static_cast<std::size_t>(slot)] ? nullptr : taken_.data();
+    }
+    bool idle() const { return slots_[0].empty() && slots_[1].empty(); }
+
+  private:
+    const Piece odd_;
+    const int which_;
+    std::vector<std::byte> slots_[kSlots], taken_;
+    bool failed_[kSlots] = {};
+};
+
 const QJsonObject& golden() {
     static const QJsonObject object = test::readJson(test::sourcePath("tests/engine/data/hqq_golden.json"));
     return object;
@@ -300,6 +333,57 @@ class TestQuantizer : public QObject {
         } catch (const Error& error) {
             QCOMPARE(error.kind(), ErrorKind::kCancelled);
         }
+    }
+
+    // Whatever the device does, the rows are those of the threads; and nothing of it is left on its way.
+    void helper_packs_andWhereItFailsTheThreadsDo() {
+        using Piece = ScriptedHelper::Piece;
+        const std::vector<float> weights = draw(5, 11, 320, "bell", 0.02f);
+        const kernels::WeightView rows = viewOf(weights, 320);
+        for (const WeightType format : kPacked) {
+            const Result want = quantize(rows, format);
+            for (const Piece odd : {Piece::kRight, Piece::kRefused, Piece::kFailed, Piece::kWrongFirstRow}) {
+                for (int which = 0; which < 4; ++which) {
+                    ScriptedHelper helper(odd, which);
+                    kernels::ThreadPool pool(2);
+                    Quantizer quantizer(pool, QuantMethod::kHqq, &helper);
+                    std::vector<std::byte> out(want.bytes.size());
+                    const QuantError error = quantizer.quantize(rows, format, out.data());
+                    QVERIFY(out == want.bytes);
+                    QVERIFY(std::abs(error.relative() / want.error.relative() - 1) < 1e-6);
+                    QVERIFY(helper.idle());
+                    if (odd == Piece::kRight) {
+                        QCOMPARE(quantizer.n_helped(), 11);
+                        QCOMPARE(helper.pieces, 4);
+                    } else {
+                        QVERIFY(quantizer.n_helped() <= which * 3);
+                        QVERIFY(which < 2 || quantizer.n_helped() > 0);
+                    }
+                }
+            }
+        }
+        // Rounding to nearest is nobody's but the threads'.
+        ScriptedHelper unused;
+        kernels::ThreadPool pool(2);
+        std::vector<std::byte> out(quantize(rows, WeightType::kHqq4).bytes.size());
+        Quantizer(pool, QuantMethod::kNearest, &unused).quantize(rows, WeightType::kHqq4, out.data());
+        QCOMPARE(unused.pieces, 0);
+    }
+
+    void helper_infiniteWeightOrStop_endAsWithoutIt() {
+        std::vector<float> weights = draw(6, 10, 64, "bell", 0.02f);
+        weights[64 * 7 + 3] = std::numeric_limits<float>::infinity();
+        ScriptedHelper helper;
+        kernels::ThreadPool pool(1);
+        std::vector<std::byte> out(10 * kernels::row_bytes(WeightType::kHqq2, 64));
+        Quantizer quantizer(pool, QuantMethod::kHqq, &helper);
+        QVERIFY_THROWS_EXCEPTION(Error, quantizer.quantize(viewOf(weights, 64), WeightType::kHqq2, out.data()));
+        QVERIFY(helper.idle());
+        std::stop_source stop;
+        stop.request_stop();
+        QVERIFY_THROWS_EXCEPTION(
+            Error, quantizer.quantize(viewOf(weights, 64), WeightType::kHqq2, out.data(), stop.get_token()));
+        QVERIFY(helper.idle());
     }
 };
 

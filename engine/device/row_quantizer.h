@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/types.h"
+
+namespace offstage::engine {
+
+// A device that packs rows of weights for the host (see Quantizer), in a queue of its own that gives way to what tokens
+// wait for. One thread at a time, which may be another than the engine's. Nothing throws.
+class RowQuantizer {
+  public:
+    virtual ~RowQuantizer() = default;
+
+    static constexpr int kSlots = 2;  // pieces on their way at once
+
+    // Rows that a piece may have; 0: such rows are not for this device.
+    virtual std::int64_t rows_per_piece(std::int64_t n_cols, kernels::WeightType from,
+                                        kernels::WeightType format) const = 0;
+    // Begins with a piece; `rows`, in any memory of the host, may go when this returns. HQQ, or INT8; the weights must
+    // be finite and within kernels::kLargestPackedWeight. False: the slot stays empty, and it is not worth trying
+    // again.
+    virtual bool start(int slot, const kernels::WeightView& rows, kernels::WeightType format) = 0;
+    // Waits. The packed rows, one after the other, until the slot's next piece; nullptr: the device failed.
+    virtual const std::byte* finish(int slot) = 0;
+};
+
+}  // namespace offstage::engine
