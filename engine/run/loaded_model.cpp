@@ -51,9 +51,8 @@ kernels::GemmMode resolve_mode(ComputeMode compute, kernels::WeightType type, ke
     return kernels::Gemm(pool).faster_mode();
 }
 
-CalibrationCache calibrations_of(const LoadRequest& request) {
-    return CalibrationCache(request.cache_directory.empty() ? cache_directory() / "calibration"
-                                                            : fs::path(request.cache_directory));
+fs::path calibration_folder(const LoadRequest& request) {
+    return request.cache_directory.empty() ? cache_directory() / "calibration" : fs::path(request.cache_directory);
 }
 
 // Slots for experts on disk, as many and as large as the plan and what is in force want. Where RAM is full, copies that
@@ -166,10 +165,10 @@ LoadedModel::LoadedModel(const LoadRequest& request, Text text, const LoadProgre
     source_->watch({}, {});
 
     kv_ = std::make_unique<KvPool>(config_, kv_room(plan_), *device_, *ram_);
-    dispatcher_ = std::make_unique<Dispatcher>(cost_, request.dispatch);
+    dispatcher_ = std::make_unique<Dispatcher>(basis_.cost, request.dispatch);
     forward_ = std::make_unique<Forward>(config_, weights_, *experts_, *device_, *host_, *dispatcher_, plan_.max_step,
                                          plan_.context);
-    cache_policy_ = make_cache_policy(request.cache, popularity_);
+    cache_policy_ = make_cache_policy(request.cache, basis_.popularity);
     if (!device_->shares_host_memory()) {
         forward_->moe().set_cache(cache_policy_.get());
         forward_->moe().set_prefetch(request.prefetch);
@@ -179,7 +178,7 @@ LoadedModel::LoadedModel(const LoadRequest& request, Text text, const LoadProgre
     ram_->fail_allocation(0);
     device_->fail_copy(0);
     if (request.learn_placement && !device_->shares_host_memory() && request.popularity_file.empty() &&
-        popularity_.n_tokens == 0) {
+        basis_.popularity.n_tokens == 0) {
         learn_placement();
     }
     describe(request);
@@ -215,8 +214,9 @@ void LoadedModel::open_source(const LoadRequest& request, Text text) {
 
 void LoadedModel::open_devices(const LoadRequest& request) {
     if (request.dry) {
-        device_ = open_dry_device(request.device, request.vram_bytes, *host_,
-                                  PositionRouting(popularity_, 1, {request.dry_repeat, request.dry_guess_recall}));
+        device_ =
+            open_dry_device(request.device, request.vram_bytes, *host_,
+                            PositionRouting(basis_.popularity, 1, {request.dry_repeat, request.dry_guess_recall}));
         const std::uint64_t ram = request.ram_bytes > 0 ? request.ram_bytes : std::uint64_t{1} << 42;
         own_ram_ = std::make_unique<Arena>("RAM", addresses_, ram);
         ram_ = own_ram_.get();
@@ -245,7 +245,7 @@ void LoadedModel::open_devices(const LoadRequest& request) {
 }
 
 void LoadedModel::load_popularity(const LoadRequest& request) {
-    popularity_ = Popularity::uniform(config_.n_layers, config_.n_experts, config_.n_active);
+    basis_.popularity = Popularity::uniform(config_.n_layers, config_.n_experts, config_.n_active);
     fs::path file = request.popularity_file;
     if (file.empty()) {
         if (directory_.empty() || !fs::exists(directory_ / "expert_popularity.json")) return;
@@ -259,17 +259,22 @@ void LoadedModel::load_popularity(const LoadRequest& request) {
                                                   std::to_string(config_.n_experts) +
                                                   "; make a profile of this model (offstage-cli profile).");
     }
-    popularity_ = std::move(read);
-    popularity_.n_active = config_.n_active;  // shares are of this model's calls
+    basis_.popularity = std::move(read);
+    basis_.popularity.n_active = config_.n_active;  // shares are of this model's calls
 }
 
 void LoadedModel::make_plans(const LoadRequest& request) {
-    demand_ = demand_of(config_, source_->expert_type(), dense_bytes(), device_->info(),
-                        [&](const Backend::StepShape& shape) { return device_->scratch_bytes(shape); });
-    demand_.kv_may_lie_in_ram = !device_->shares_host_memory();
+    basis_.master = source_->expert_type();
+    basis_.hidden_dim = config_.hidden_dim;
+    basis_.decode = request.dispatch.decode;
+    basis_.dry = request.dry;
+    basis_.calibrations = calibration_folder(request).string();
+    basis_.demand = demand_of(config_, source_->expert_type(), dense_bytes(), device_->info(),
+                              [&](const Backend::StepShape& shape) { return device_->scratch_bytes(shape); });
+    basis_.demand.kv_may_lie_in_ram = !device_->shares_host_memory();
     // Two slots for copies on demand, and as many as may be guessed at once.
-    if (request.prefetch != PrefetchMode::kOff) demand_.staging_slots = 2 + MoeLayer::kMostGuessedCopies;
-    if (request.context > 0) demand_.max_context = std::max(demand_.max_context, request.context);
+    if (request.prefetch != PrefetchMode::kOff) basis_.demand.staging_slots = 2 + MoeLayer::kMostGuessedCopies;
+    if (request.context > 0) basis_.demand.max_context = std::max(basis_.demand.max_context, request.context);
     Budget& budget = budget_;
     budget.context = request.context;
     budget.quality = request.quality;
@@ -280,28 +285,15 @@ void LoadedModel::make_plans(const LoadRequest& request) {
         const std::uint64_t available =
             with_headroom(static_cast<std::uint64_t>(std::max<std::int64_t>(0, memory_size().available_bytes)));
         budget.vram_bytes = std::min(budget.vram_bytes, available);
-        plan_ = plan_for(demand_, budget, request.quant.experts);
+        plan_ = basis_.plan_for(basis_.demand, budget, request.quant.experts);
         const std::uint64_t left = available - std::min(available, plan_.vram_bytes());
         if (budget.ram_bytes > left) {
             budget.ram_bytes = std::max<std::uint64_t>(left, 1);  // 0 would mean no limit
-            plan_ = plan_for(demand_, budget, request.quant.experts);
+            plan_ = basis_.plan_for(basis_.demand, budget, request.quant.experts);
         }
         return;
     }
-    plan_ = plan_for(demand_, budget, request.quant.experts);
-}
-
-Plan LoadedModel::plan_for(const ModelDemand& model, const Budget& budget,
-                           std::optional<kernels::WeightType> uniform) const {
-    const PlacementKind kind =
-        request_.dispatch.decode == PolicyKind::kLayers ? PlacementKind::kLayers : PlacementKind::kPopular;
-    Budget wanted = budget;
-    wanted.uniform = uniform;
-    PlanCosts costs;
-    costs.sensitivity = &sensitivity_;
-    costs.decode = request_.dispatch.decode;
-    if (cost_.table().expert_bytes > 0) costs.cost = &cost_;
-    return make_plan(model, wanted, popularity_, kind, costs);
+    plan_ = basis_.plan_for(basis_.demand, budget, request.quant.experts);
 }
 
 void LoadedModel::measure_costs(const LoadRequest& request, const LoadProgressFn& progress,
@@ -309,7 +301,7 @@ void LoadedModel::measure_costs(const LoadRequest& request, const LoadProgressFn
     const bool host_only = device_->shares_host_memory();
     // One place: there is something to decide only between formats, and nothing is worth the time otherwise.
     if (host_only && (request.dry || !request.quality.allows_fewer_bits())) return;
-    const CalibrationCache cache = calibrations_of(request);
+    const CalibrationCache cache(calibration_folder(request));
     if (!host_only) {
         device_->reserve(Forward::step_shape(config_, source_->expert_type(), plan_.max_step, plan_.context));
         expert_source_->set_helper(device_->row_quantizer());
@@ -341,90 +333,27 @@ void LoadedModel::measure_costs(const LoadRequest& request, const LoadProgressFn
     }
     // The dense part is bound as an expert is: by the device's memory for one token, by its arithmetic for many.
     CostModel bare(table);
-    const double experts_in_dense = static_cast<double>(demand_.dense_bytes) /
-                                    static_cast<double>(std::max<std::uint64_t>(1, demand_.expert_bytes));
+    const double experts_in_dense = static_cast<double>(basis_.demand.dense_bytes) /
+                                    static_cast<double>(std::max<std::uint64_t>(1, basis_.demand.expert_bytes));
     const auto expert_us = [&](std::int64_t n) { return host_only ? bare.cpu_us(n) : bare.gpu_us(n); };
     if (table.dense_us == 0) {
         table.dense_us = experts_in_dense * expert_us(1) + static_cast<double>(config_.n_layers) * table.sync_us;
     }
     if (table.dense_us_per_token == 0) table.dense_us_per_token = experts_in_dense * expert_us(1024) / 1024;
-    cost_ = CostModel(table);
-    cost_.set_master(source_->expert_type());
+    basis_.cost = CostModel(table);
+    basis_.cost.set_master(source_->expert_type());
     // For who asks what a re-plan takes. A dry run never quantizes.
     if (!request.dry) {
-        quantizing_speeds_ =
+        basis_.quantizing_speeds =
             quantizing_speeds(config_.hidden_dim, cache, stop, device_->row_quantizer(), device_->info().fingerprint);
     }
-    for (const FormatDemand& format : demand_.formats) {
-        cost_.set_expert_bytes(format.format, expert_source_->expert_bytes(format.format));
+    for (const FormatDemand& format : basis_.demand.formats) {
+        basis_.cost.set_expert_bytes(format.format, expert_source_->expert_bytes(format.format));
         const bool asked = request.quality.allows_fewer_bits() || request.quant.experts == format.format;
-        if (asked && format.format != source_->expert_type()) cost_.set_table(format.format, measure(format.format));
+        if (asked && format.format != source_->expert_type())
+            basis_.cost.set_table(format.format, measure(format.format));
     }
-    if (request.quality.allows_fewer_bits()) plan_ = plan_for(demand_, budget_, std::nullopt);
-}
-
-void LoadedModel::check_budget(const Budget& budget) const {
-    if (!device_->shares_host_memory() && budget.vram_bytes > 0) {
-        const std::uint64_t most = device_->info().available_bytes;
-        if (budget.vram_bytes > most) {
-            throw Error(ErrorKind::kInvalidInput, "The VRAM budget is " + format_bytes(budget.vram_bytes) + ", but " +
-                                                      device_->info().name + " has " + format_bytes(most) +
-                                                      " to give; lower it.");
-        }
-    }
-    if (budget.ram_bytes > 0 && !request_.dry) {
-        const auto available = static_cast<std::uint64_t>(std::max<std::int64_t>(0, memory_size().available_bytes));
-        const std::uint64_t most = available + ram_->usage().used_bytes;
-        if (budget.ram_bytes > std::max(most, ram_->usage().budget_bytes)) {
-            throw Error(ErrorKind::kInvalidInput, "The RAM budget is " + format_bytes(budget.ram_bytes) +
-                                                      ", but only " + format_bytes(most) + " are there; lower it.");
-        }
-    }
-}
-
-Plan LoadedModel::replan_for(const Budget& budget, std::optional<kernels::WeightType> uniform,
-                             std::int64_t context) const {
-    ModelDemand demand = demand_;
-    // The workspace is that of the steps the model was loaded with.
-    demand.workspace_fixed_bytes = plan_.workspace_bytes;
-    demand.workspace_bytes_per_token = 0;
-    Budget wanted = budget;
-    if (wanted.context == 0) wanted.context = context;
-    demand.max_context = std::max(demand.max_context, wanted.context);
-    Plan plan = plan_for(demand, wanted, uniform);
-    plan.max_step = plan_.max_step;
-    return plan;
-}
-
-void LoadedModel::describe_formats(Plan& plan) const {
-    double bits = 0;
-    for (std::size_t i = 0; i < plan.places.size(); ++i) {
-        const kernels::WeightType format = plan.formats.empty() ? source_->expert_type() : plan.formats[i];
-        const auto found = std::find_if(demand_.formats.begin(), demand_.formats.end(),
-                                        [&](const FormatDemand& f) { return f.format == format; });
-        bits += found != demand_.formats.end() ? found->bits_per_weight : 16;
-    }
-    plan.mean_bits = bits / static_cast<double>(plan.places.size());
-    plan.predicted_loss = 0;
-    for (std::size_t i = 0; i < plan.places.size(); ++i) {
-        const auto n = static_cast<std::int64_t>(i);
-        plan.predicted_loss += sensitivity_.loss(plan.format(i, source_->expert_type()), n / config_.n_experts,
-                                                 n % config_.n_experts, popularity_);
-    }
-}
-
-void LoadedModel::estimate_transition(const Plan& from, const Plan& to, ReplanPreview& preview) const {
-    Transition change = transition(from, to, demand_, &cost_);
-    if (change.quantized > 0 && !request_.dry) {
-        const QuantizingSpeeds speeds = quantizing_speeds_.has_value()
-                                            ? *quantizing_speeds_
-                                            : quantizing_speeds(config_.hidden_dim, calibrations_of(request_), {});
-        change = transition(from, to, demand_, &cost_, &speeds);
-    }
-    Forecast figures;
-    add_transition(change, figures);
-    preview.bytes_to_move = figures.bytes_to_move;
-    preview.seconds = figures.seconds_to_get_there;
+    if (request.quality.allows_fewer_bits()) plan_ = basis_.plan_for(basis_.demand, budget_, std::nullopt);
 }
 
 std::uint64_t LoadedModel::largest_expert_of(const Plan& plan) const {
@@ -513,19 +442,19 @@ void LoadedModel::put_in_force(const Plan& plan, const Budget& budget) {
 // normally distributed weights.
 void LoadedModel::load_sensitivity(const LoadRequest& request, const LoadProgressFn& progress,
                                    const std::stop_token& stop) {
-    sensitivity_ = Sensitivity::typical(config_.n_layers, config_.n_experts);
+    basis_.sensitivity = Sensitivity::typical(config_.n_layers, config_.n_experts);
     if (request.dry) return;
     const auto fingerprint = source_->model_fingerprint();
     const SensitivityCache cache(request.cache_directory.empty() ? cache_directory()
                                                                  : fs::path(request.cache_directory));
     if (fingerprint) {
         if (auto kept = cache.load(*fingerprint, config_)) {
-            sensitivity_ = std::move(*kept);
+            basis_.sensitivity = std::move(*kept);
             return;
         }
     }
     if (!request.quality.allows_fewer_bits()) return;
-    sensitivity_ = measure_sensitivity(
+    basis_.sensitivity = measure_sensitivity(
         config_, *source_, *pool_,
         [&](std::int64_t done, std::int64_t all) {
             if (!progress) return;
@@ -533,7 +462,7 @@ void LoadedModel::load_sensitivity(const LoadRequest& request, const LoadProgres
                 {"Measuring what fewer bits cost", static_cast<std::uint64_t>(done), static_cast<std::uint64_t>(all)});
         },
         stop);
-    if (fingerprint) cache.store(*fingerprint, summary_.name, sensitivity_);
+    if (fingerprint) cache.store(*fingerprint, summary_.name, basis_.sensitivity);
 }
 
 // Some expert in the format; what it says does not matter for what it costs, so that rounding to nearest will do.
@@ -620,8 +549,8 @@ void LoadedModel::describe(const LoadRequest& request) {
     summary_.ram_budget_bytes = ram_->usage().budget_bytes;
     summary_.pinned_bytes = experts_->pinned_bytes();
     experts_->residency(resident_);
-    summary_.expected_hit_rate = expected_hit_rate(popularity_, resident_);
-    if (popularity_.n_tokens > 0) summary_.popularity = popularity_.source;
+    summary_.expected_hit_rate = expected_hit_rate(basis_.popularity, resident_);
+    if (basis_.popularity.n_tokens > 0) summary_.popularity = basis_.popularity.source;
     if (!plan_.note.empty()) summary_.notes.push_back(plan_.note);
     for (const std::string& note : experts_->notes()) summary_.notes.push_back(note);
     if (std::string note = expert_source_->take_cache_problem(); !note.empty()) summary_.notes.push_back(note);

@@ -10,7 +10,6 @@
 #include "engine/experts/expert_store.h"
 #include "engine/model/model_config.h"
 #include "engine/model/weights.h"
-#include "engine/plan/calibrate_host.h"
 #include "engine/plan/cost_model.h"
 #include "engine/plan/placement_learner.h"
 #include "engine/plan/planner.h"
@@ -23,6 +22,7 @@
 #include "engine/run/forward.h"
 #include "engine/run/kv_pool.h"
 #include "engine/run/model_demand.h"
+#include "engine/run/plan_basis.h"
 #include "engine/run/session.h"
 #include "engine/text/chat_template.h"
 #include "engine/text/tokenizer.h"
@@ -52,10 +52,11 @@ class LoadedModel {
     Backend& device() { return *device_; }
     CpuOperations& host() { return *host_; }
     Arena& ram() { return *ram_; }
-    const ModelDemand& demand() const { return demand_; }
+    const PlanBasis& basis() const { return basis_; }
+    const ModelDemand& demand() const { return basis_.demand; }
     const Plan& plan() const { return plan_; }
-    const Popularity& popularity() const { return popularity_; }
-    CostModel& cost() { return cost_; }
+    const Popularity& popularity() const { return basis_.popularity; }
+    CostModel& cost() { return basis_.cost; }
     Dispatcher& dispatcher() { return *dispatcher_; }
     ExpertStore& experts() { return *experts_; }
     KvPool& kv() { return *kv_; }
@@ -64,20 +65,11 @@ class LoadedModel {
     const LoadRequest& request() const { return request_; }
     CachePolicy& cache_policy() { return *cache_policy_; }
 
-    // A plan for these budgets. `uniform`: all experts in this format; else Budget::quality decides. Throws Error.
-    Plan plan_for(const ModelDemand& model, const Budget& budget, std::optional<kernels::WeightType> uniform) const;
     Budget budget() const { return budget_; }  // as loaded
 
     // An empty one that holds up to plan().context tokens. Must not outlive the model.
     KvSequence new_sequence() { return KvSequence(*kv_, plan_.context); }
     // ---- for re-plans (Replanner)
-    // Throws Error (kInvalidInput) when the machine has not got so much.
-    void check_budget(const Budget& budget) const;
-    // A plan beside which the steps' workspace stays as it is. context 0 in the budget: this one.
-    Plan replan_for(const Budget& budget, std::optional<kernels::WeightType> uniform, std::int64_t context) const;
-    // Mean bits and predicted loss of the plan's formats.
-    void describe_formats(Plan& plan) const;
-    void estimate_transition(const Plan& from, const Plan& to, ReplanPreview& preview) const;
     // Before experts are moved towards a plan: what must be larger meanwhile is. Throws Error; then nothing changed.
     void make_room_for(const Plan& plan, const Budget& budget);
     // The KV cache goes towards the plan's by about one expert's bytes a call. True when it is there. Throws Error;
@@ -121,7 +113,6 @@ class LoadedModel {
     std::unique_ptr<WeightSource> source_;
     std::unique_ptr<QuantCache> quant_cache_;
     std::unique_ptr<ExpertSource> expert_source_;
-    Sensitivity sensitivity_;
     kernels::GemmMode mode_ = kernels::GemmMode::kF32;
     std::unique_ptr<CpuOperations> host_;
     HostMemory host_memory_;
@@ -129,15 +120,12 @@ class LoadedModel {
     std::unique_ptr<Backend> device_;
     std::unique_ptr<Arena> own_ram_;  // where the device has a memory of its own
     Arena* ram_ = nullptr;
-    Popularity popularity_;
-    ModelDemand demand_;
+    PlanBasis basis_;
     Budget budget_;
     Plan plan_;
     std::unique_ptr<CachePolicy> cache_policy_;
     DeviceWeights weights_;
     std::unique_ptr<ExpertStore> experts_;
-    CostModel cost_;
-    std::optional<QuantizingSpeeds> quantizing_speeds_;  // measured at load
     std::unique_ptr<KvPool> kv_;
     std::unique_ptr<Dispatcher> dispatcher_;
     std::unique_ptr<Forward> forward_;

@@ -79,6 +79,8 @@ ModelSummary LocalSession::load(const LoadRequest& request, const LoadProgressFn
     model_ = std::make_unique<LoadedModel>(request, LoadedModel::Text::kWanted, progress, stop);
     cache_ = model_->new_sequence();
     replanner_ = std::make_unique<Replanner>(*model_);
+    planning_ = std::make_unique<PlanningThread>();
+    plan_awaited_ = false;
     replanner_->set_tokens_in_use([this] { return cache_.size(); });
     model_->forward().set_between_layers([this] { replanner_->between_layers(); });
     {
@@ -98,6 +100,7 @@ ModelSummary LocalSession::load(const LoadRequest& request, const LoadProgressFn
 
 void LocalSession::unload() {
     cache_ = KvSequence();
+    planning_.reset();
     replanner_.reset();
     {
         const std::lock_guard lock(orders_mutex_);
@@ -533,7 +536,7 @@ void LocalSession::report(GenerationResult& result) const {
     }
     Plan now = replanner_->in_force();
     now.formats = model_->experts().formats();
-    model_->describe_formats(now);
+    model_->basis().describe_formats(now);
     report.mean_bits = now.mean_bits;
 }
 
@@ -559,15 +562,46 @@ std::uint64_t LocalSession::post(const std::function<Order(std::uint64_t id)>& m
     return id;
 }
 
-bool LocalSession::between_steps() {
-    std::vector<Order> orders;
-    {
-        const std::lock_guard lock(orders_mutex_);
-        orders.swap(orders_);
+void LocalSession::plan_elsewhere(std::uint64_t id, const ReplanRequest& request, PreviewFn preview) {
+    plan_awaited_ |= !preview;
+    planning_->start({id, std::move(preview), request, replanner_->draft()});
+}
+
+bool LocalSession::take_plans() {
+    bool any = false;
+    while (auto result = planning_->poll()) {
+        any = true;
+        if (result->preview) {
+            result->preview(result->previewed, result->problem);
+            continue;
+        }
+        plan_awaited_ = false;
+        if (result->target.has_value()) {
+            replanner_->begin(result->id, std::move(*result->target), tokens_made_);
+        } else {
+            replanner_->refuse(result->id, result->problem, tokens_made_);
+        }
     }
-    for (const Order& order : orders) order(*replanner_);
-    const bool any = !orders.empty() || replanner_->moving();
-    if (any) replanner_->between_steps(tokens_made_);
+    return any;
+}
+
+bool LocalSession::between_steps() {
+    bool any = take_plans();
+    while (!plan_awaited_) {
+        Order next;
+        {
+            const std::lock_guard lock(orders_mutex_);
+            if (orders_.empty()) break;
+            next = std::move(orders_.front());
+            orders_.pop_front();
+        }
+        next(*replanner_);
+        any = true;
+    }
+    if (replanner_->moving()) {
+        replanner_->between_steps(tokens_made_);
+        any = true;
+    }
     // Also where the plan came into force outside of here, between two answers.
     const std::int64_t context = replanner_->in_force().context;
     if (context != cache_.capacity() && context >= cache_.size()) cache_.set_capacity(context);
@@ -609,16 +643,7 @@ std::vector<float> LocalSession::planned_popularity() const {
 
 void LocalSession::request_preview(const ReplanRequest& request, PreviewFn done) {
     post([&](std::uint64_t) {
-        return [request, done = std::move(done)](Replanner& replanner) {
-            std::optional<ReplanPreview> preview;
-            std::string problem;
-            try {
-                preview = replanner.preview(request);
-            } catch (const Error& error) {
-                problem = error.what();
-            }
-            done(preview, problem);
-        };
+        return [this, request, done = std::move(done)](Replanner&) { plan_elsewhere(0, request, done); };
     });
 }
 
@@ -628,9 +653,7 @@ ReplanPreview LocalSession::preview(const ReplanRequest& request) {
 }
 
 std::uint64_t LocalSession::replan(const ReplanRequest& request) {
-    return post([&](std::uint64_t id) {
-        return [this, id, request](Replanner& replanner) { replanner.begin(id, request, tokens_made_); };
-    });
+    return post([&](std::uint64_t id) { return [this, id, request](Replanner&) { plan_elsewhere(id, request, {}); }; });
 }
 
 void LocalSession::cancel_replan() {
@@ -666,10 +689,15 @@ std::vector<ReplanReport> LocalSession::replans() const {
 
 void LocalSession::advance(std::stop_token stop) {
     static_cast<void>(require_model());
-    const bool any = between_steps();
-    while (replanner_->moving() && !stop.stop_requested()) {
-        replanner_->finish(stop);
-        between_steps();
+    bool any = between_steps();
+    while ((planning_->busy() || replanner_->moving()) && !stop.stop_requested()) {
+        // First what a plan may make needless.
+        if (planning_->busy()) {
+            planning_->wait(stop);
+        } else {
+            replanner_->finish(stop);
+        }
+        any |= between_steps();
         publish(Publish::kWhenDue);
     }
     between_steps();

@@ -10,6 +10,7 @@
 #include "engine/eval/routing_trace.h"
 #include "engine/run/kv_pool.h"
 #include "engine/run/loaded_model.h"
+#include "engine/run/planning_thread.h"
 #include "engine/run/replanner.h"
 #include "engine/run/sampler.h"
 #include "engine/run/session.h"
@@ -78,19 +79,24 @@ class LocalSession final : public Session {
 
     std::unique_ptr<TraceWriter> trace_;  // of the answer being made
     std::vector<double> steps_us_;        // of its decode steps
-    // What other threads ask for, done by the engine's thread between two steps.
+    // What other threads ask for, done by the engine's thread between two steps, in order: behind a re-plan that is
+    // still being planned the others wait.
     using Order = std::function<void(Replanner&)>;
     std::uint64_t post(const std::function<Order(std::uint64_t id)>& make);
     bool between_steps();  // whether there was anything to do
+    void plan_elsewhere(std::uint64_t id, const ReplanRequest& request, PreviewFn preview);
+    bool take_plans();  // that are made; whether there were any
     void trace_step(std::span<const Segment> segments);
     std::size_t index_of(std::int64_t layer, std::int64_t expert) const;
 
     std::unique_ptr<LoadedModel> model_;
     std::unique_ptr<Replanner> replanner_;
+    std::unique_ptr<PlanningThread> planning_;
+    bool plan_awaited_ = false;  // of a re-plan
     std::int64_t tokens_made_ = 0;
 
     mutable std::mutex orders_mutex_;  // never held while anything is computed
-    std::vector<Order> orders_;
+    std::deque<Order> orders_;
     std::uint64_t last_id_ = 0;
     std::vector<ReplanReport> reports_;          // a copy for other threads
     std::int64_t n_layers_ = 0, n_experts_ = 0;  // of the loaded model, for other threads

@@ -4,13 +4,11 @@
 #include <utility>
 
 #include "engine/error.h"
-#include "engine/plan/forecast.h"
 
 namespace offstage::engine {
 namespace {
 
 constexpr std::size_t kMostReports = 256;
-constexpr std::int64_t kPreviewPrompt = 512;  // tokens
 
 }  // namespace
 
@@ -39,57 +37,35 @@ Replanner::Replanner(LoadedModel& model)
       budget_(model.budget()),
       uniform_(model.request().quant.experts) {}
 
-Replanner::Target Replanner::target_of(const ReplanRequest& request) const {
-    if (request.quality.has_value() && request.experts.has_value()) {
-        throw Error(ErrorKind::kInvalidInput,
-                    "A re-plan names one format for all experts and a floor of quality as well; choose one of them.");
-    }
-    // What is asked for later adds to what is on its way.
-    Target target = moving_ && !going_back_.has_value() ? target_ : Target{in_force_, budget_, uniform_};
-    const bool shared = model_.device().shares_host_memory();
-    if (request.vram_bytes.has_value()) {
-        if (shared) {
-            throw Error(ErrorKind::kInvalidInput, "A VRAM budget was given, but the device is the CPU; name RAM.");
-        }
-        target.budget.vram_bytes = *request.vram_bytes;
-    }
-    if (request.ram_bytes.has_value()) target.budget.ram_bytes = *request.ram_bytes;
-    if (request.context.has_value()) {
-        const std::int64_t used = tokens_in_use_ ? tokens_in_use_() : 0;
-        if (*request.context < used || *request.context > kLargestContext || *request.context < 1) {
-            throw Error(ErrorKind::kInvalidInput, "A context of " + std::to_string(*request.context) +
-                                                      " tokens is not possible: the conversation holds " +
-                                                      std::to_string(used) + ", and the most is " +
-                                                      std::to_string(kLargestContext) + ".");
-        }
-        target.budget.context = *request.context;
-    }
-    if (request.quality.has_value()) {
-        target.budget.quality = *request.quality;
-        target.uniform.reset();
-    }
-    if (request.experts.has_value()) {
-        target.budget.quality = {};
-        target.uniform = request.experts;
-    }
-    model_.check_budget(target.budget);
-    target.plan = model_.replan_for(target.budget, target.uniform, in_force_.context);
-    honour_pins(target.plan);
-    return target;
+// What is asked for later adds to what is on its way.
+PlanTarget Replanner::base() const {
+    return moving_ && !going_back_.has_value() ? target_ : PlanTarget{in_force_, budget_, uniform_};
 }
 
-// An expert that a person keeps on the device takes the place of the least popular one of its size.
-void Replanner::honour_pins(Plan& plan) const {
-    ExpertStore& store = model_.experts();
-    const auto format = [&](std::size_t i) { return plan.formats.empty() ? store.master_type() : plan.formats[i]; };
-    for (std::size_t i = 0; i < store.size(); ++i) {
-        if (!store.is_pinned(i) || plan.places[i] == Place::kDevice) continue;
-        const auto least = least_popular([&](std::size_t j) {
-            return plan.places[j] == Place::kDevice && !store.is_pinned(j) &&
-                   store.expert_bytes(format(j)) >= store.expert_bytes(format(i));
-        });
-        if (least.has_value()) std::swap(plan.places[i], plan.places[*least]);
-    }
+std::vector<std::uint8_t> Replanner::pinned() const {
+    const ExpertStore& store = model_.experts();
+    std::vector<std::uint8_t> pinned(store.size());
+    for (std::size_t i = 0; i < pinned.size(); ++i) pinned[i] = store.is_pinned(i);
+    return pinned;
+}
+
+PlanDraft Replanner::draft() const {
+    const DispatchSettings& dispatch = model_.dispatcher().settings();
+    const ArenaUsage ram = model_.ram().usage();
+    PlanDraft draft;
+    draft.basis = model_.basis();
+    draft.base = base();
+    draft.in_force = in_force_;
+    draft.now = plan_as_it_is();
+    draft.pinned = pinned();
+    draft.prefill = dispatch.prefill;
+    draft.decode = dispatch.decode;
+    draft.tokens_in_use = tokens_in_use_ ? tokens_in_use_() : 0;
+    draft.device = model_.device().info().name;
+    draft.device_bytes = model_.device().info().available_bytes;
+    draft.ram_used_bytes = ram.used_bytes;
+    draft.ram_budget_bytes = ram.budget_bytes;
+    return draft;
 }
 
 std::optional<std::size_t> Replanner::least_popular(const std::function<bool(std::size_t)>& among) const {
@@ -131,86 +107,78 @@ void Replanner::make_fit(Plan& plan, const Budget& budget, std::size_t wanted) c
     }
 }
 
-ReplanPreview Replanner::preview(const ReplanRequest& request) {
-    ReplanPreview preview;
-    preview.plan = target_of(request).plan;
-    const Plan now = plan_as_it_is();
-    const DispatchSettings& dispatch = model_.dispatcher().settings();
-    const auto forecast_of = [&](const Plan& plan) {
-        return forecast(plan, model_.demand(), model_.popularity(), model_.cost(), dispatch.prefill, dispatch.decode,
-                        kPreviewPrompt);
-    };
-    const Forecast before = forecast_of(now);
-    const Forecast after = forecast_of(preview.plan);
-    preview.tokens_per_s_before = before.decode_tokens_per_s;
-    preview.tokens_per_s_after = after.decode_tokens_per_s;
-    preview.ttft_s_before = before.ttft_s;
-    preview.ttft_s_after = after.ttft_s;
-    preview.hit_rate_before = before.hit_rate;
-    preview.hit_rate_after = after.hit_rate;
-    preview.mean_bits_before = now.mean_bits;
-    preview.mean_bits_after = preview.plan.mean_bits;
-    preview.predicted_loss_before = now.predicted_loss;
-    preview.predicted_loss_after = preview.plan.predicted_loss;
-    model_.estimate_transition(now, preview.plan, preview);
-    return preview;
-}
-
 // The plan with the places and formats that are in force this moment.
 Plan Replanner::plan_as_it_is() const {
     Plan plan = in_force_;
     const ExpertStore& store = model_.experts();
     const bool shared = model_.device().shares_host_memory();
     for (std::size_t i = 0; i < store.size(); ++i) {
-        plan.places[i] = !shared && store.belongs_on_device(i) ? Place::kDevice : store.in_ram(i) ? Place::kRam : Place::kDisk;
+        plan.places[i] = !shared && store.belongs_on_device(i) ? Place::kDevice
+                         : store.in_ram(i)                     ? Place::kRam
+                                                               : Place::kDisk;
     }
     plan.formats = store.formats();
-    model_.describe_formats(plan);
+    model_.basis().describe_formats(plan);
     return plan;
 }
 
 void Replanner::begin(std::uint64_t id, const ReplanRequest& request, std::int64_t at_token) {
-    Target target;
+    PlanTarget target;
     try {
-        target = target_of(request);
+        target = draft().plan(request);
     } catch (const Error& error) {
-        ReplanReport failed;
-        failed.id = id;
-        failed.at_token = failed.in_force_at_token = at_token;
-        failed.state = ReplanState::kFailed;
-        failed.problem = error.what();
-        // Before the one that is under way, which stays the last.
-        reports_.insert(moving_ ? reports_.end() - 1 : reports_.end(), std::move(failed));
-        return;
+        return refuse(id, error.what(), at_token);
+    }
+    begin(id, std::move(target), at_token);
+}
+
+void Replanner::begin(std::uint64_t id, PlanTarget target, std::int64_t at_token) {
+    // The conversation went on while the plan was made.
+    const std::int64_t used = tokens_in_use_ ? tokens_in_use_() : 0;
+    if (target.plan.context < used) {
+        return refuse(id,
+                      "The conversation has outgrown a context of " + std::to_string(target.plan.context) +
+                          " tokens: it holds " + std::to_string(used) + ".",
+                      at_token);
     }
     start(id, std::move(target), at_token);
 }
 
+void Replanner::refuse(std::uint64_t id, const std::string& problem, std::int64_t at_token) {
+    ReplanReport failed;
+    failed.id = id;
+    failed.at_token = failed.in_force_at_token = at_token;
+    failed.state = ReplanState::kFailed;
+    failed.problem = problem;
+    // Before the one that is under way, which stays the last.
+    reports_.insert(moving_ ? reports_.end() - 1 : reports_.end(), std::move(failed));
+}
+
 void Replanner::pin(std::uint64_t id, std::size_t expert, bool pinned, std::int64_t at_token) {
     model_.experts().set_pinned(expert, pinned);
-    Target target = moving_ && !going_back_.has_value() ? target_ : Target{plan_as_it_is(), budget_, uniform_};
-    if (pinned) honour_pins(target.plan);
+    PlanTarget target = moving_ && !going_back_.has_value() ? target_ : PlanTarget{plan_as_it_is(), budget_, uniform_};
+    if (pinned) honour_pins(model_.basis(), this->pinned(), target.plan);
     start(id, std::move(target), at_token);
 }
 
 void Replanner::evict(std::uint64_t id, std::size_t expert, std::int64_t at_token) {
     model_.experts().set_pinned(expert, false);
-    Target target = moving_ && !going_back_.has_value() ? target_ : Target{plan_as_it_is(), budget_, uniform_};
+    PlanTarget target = moving_ && !going_back_.has_value() ? target_ : PlanTarget{plan_as_it_is(), budget_, uniform_};
     // Without a copy in RAM it goes to where the plan's duplicates do not: RAM takes it.
     if (target.plan.places[expert] == Place::kDevice) target.plan.places[expert] = Place::kRam;
     start(id, std::move(target), at_token);
 }
 
 void Replanner::set_format(std::uint64_t id, std::size_t expert, kernels::WeightType format, std::int64_t at_token) {
-    Target target = moving_ && !going_back_.has_value() ? target_ : Target{plan_as_it_is(), budget_, uniform_};
+    PlanTarget target = moving_ && !going_back_.has_value() ? target_ : PlanTarget{plan_as_it_is(), budget_, uniform_};
     if (target.plan.formats.empty()) target.plan.formats = model_.experts().formats();
     target.plan.formats[expert] = format;
     make_fit(target.plan, target.budget, expert);
-    model_.describe_formats(target.plan);
+    model_.basis().describe_formats(target.plan);
     start(id, std::move(target), at_token);
 }
 
-void Replanner::start(std::uint64_t id, Target target, std::int64_t at_token) {
+void Replanner::start(std::uint64_t id, PlanTarget target, std::int64_t at_token) {
     if (moving_) end(going_back_.value_or(ReplanState::kSuperseded), problem_);
     target_ = std::move(target);
     ReplanReport fresh;

@@ -10,6 +10,7 @@
 
 #include "engine/experts/migrator.h"
 #include "engine/run/loaded_model.h"
+#include "engine/run/plan_draft.h"
 #include "engine/run/replan.h"
 
 namespace offstage::engine {
@@ -27,11 +28,16 @@ class Replanner {
     // How many tokens conversations hold: no context may be shorter.
     void set_tokens_in_use(std::function<std::int64_t()> tokens) { tokens_in_use_ = std::move(tokens); }
 
+    // All that plans depend on, as of now: whoever must not wait plans with it elsewhere.
+    PlanDraft draft() const;
     // What the request would lead to. Throws Error where no plan can be made.
-    ReplanPreview preview(const ReplanRequest& request);
+    ReplanPreview preview(const ReplanRequest& request) const { return draft().preview(request); }
 
     // Between two steps. Requests that cannot be planned end as kFailed at once.
     void begin(std::uint64_t id, const ReplanRequest& request, std::int64_t at_token);
+    // The same, planned already.
+    void begin(std::uint64_t id, PlanTarget target, std::int64_t at_token);
+    void refuse(std::uint64_t id, const std::string& problem, std::int64_t at_token);
     void pin(std::uint64_t id, std::size_t expert, bool pinned, std::int64_t at_token);
     void evict(std::uint64_t id, std::size_t expert, std::int64_t at_token);
     void set_format(std::uint64_t id, std::size_t expert, kernels::WeightType format, std::int64_t at_token);
@@ -49,16 +55,10 @@ class Replanner {
     const Plan& in_force() const { return in_force_; }
 
   private:
-    struct Target {
-        Plan plan;
-        Budget budget;
-        std::optional<kernels::WeightType> uniform;
-    };
-
-    Target target_of(const ReplanRequest& request) const;
-    void start(std::uint64_t id, Target target, std::int64_t at_token);
+    PlanTarget base() const;  // what a request adds to
+    void start(std::uint64_t id, PlanTarget target, std::int64_t at_token);
     void start_moving();
-    void honour_pins(Plan& plan) const;
+    std::vector<std::uint8_t> pinned() const;
     void make_fit(Plan& plan, const Budget& budget, std::size_t wanted) const;
     std::optional<std::size_t> least_popular(const std::function<bool(std::size_t)>& among) const;
     void advance(Migrator::When when);
@@ -76,7 +76,7 @@ class Replanner {
     Plan in_force_;
     Budget budget_;  // in force
     std::optional<kernels::WeightType> uniform_;
-    Target target_;
+    PlanTarget target_;
     std::function<std::int64_t()> tokens_in_use_;
     // While moving: blocks of the KV cache leave the device to make room, experts move, the KV cache becomes the
     // plan's.

@@ -242,11 +242,12 @@ class Session {
     // What a request would lead to: an answer of the moment, by the thread that calls generate(). Throws Error where no
     // plan can be made.
     virtual ReplanPreview preview(const ReplanRequest& request);
-    // The same for any thread: `done` is called once, at the end of the running step or in advance(), on the thread
-    // that calls generate(); or never, when the model goes first.
+    // The same for any thread, planned beside the steps from the end of the running one on: `done` is called once, at
+    // the end of a later step or in advance(), on the thread that calls generate(); or never, when the model goes
+    // first.
     virtual void request_preview(const ReplanRequest& request, PreviewFn done);
-    // Carries the request out in the background, from the end of the running step on; while no answer is made,
-    // advance() does. A request that is under way is superseded. Returns its number; reports go by it.
+    // Plans and carries the request out in the background, from the end of the running step on; while no answer is
+    // made, advance() does. A request that is under way is superseded. Returns its number; reports go by it.
     virtual std::uint64_t replan(const ReplanRequest& request);
     virtual void cancel_replan();  // goes back to the plan before
     // One expert: keeps it on the device whatever the cache says, or lets it go; gives it a format of its own.

@@ -1,0 +1,72 @@
+#include "engine/run/plan_basis.h"
+
+#include <algorithm>
+
+#include "engine/plan/calibration.h"
+#include "engine/plan/forecast.h"
+#include "engine/plan/transition.h"
+
+namespace offstage::engine {
+
+Plan PlanBasis::plan_for(const ModelDemand& model, const Budget& budget,
+                         std::optional<kernels::WeightType> uniform) const {
+    const PlacementKind kind = decode == PolicyKind::kLayers ? PlacementKind::kLayers : PlacementKind::kPopular;
+    Budget wanted = budget;
+    wanted.uniform = uniform;
+    PlanCosts costs;
+    costs.sensitivity = &sensitivity;
+    costs.decode = decode;
+    if (cost.table().expert_bytes > 0) costs.cost = &cost;
+    return make_plan(model, wanted, popularity, kind, costs);
+}
+
+Plan PlanBasis::replan_for(const Plan& in_force, const Budget& budget,
+                           std::optional<kernels::WeightType> uniform) const {
+    ModelDemand model = demand;
+    // The workspace is that of the steps the model was loaded with.
+    model.workspace_fixed_bytes = in_force.workspace_bytes;
+    model.workspace_bytes_per_token = 0;
+    Budget wanted = budget;
+    if (wanted.context == 0) wanted.context = in_force.context;
+    model.max_context = std::max(model.max_context, wanted.context);
+    Plan plan = plan_for(model, wanted, uniform);
+    plan.max_step = in_force.max_step;
+    return plan;
+}
+
+void PlanBasis::describe_formats(Plan& plan) const {
+    double bits = 0;
+    plan.predicted_loss = 0;
+    for (std::size_t i = 0; i < plan.places.size(); ++i) {
+        const kernels::WeightType format = plan.format(i, master);
+        const auto found = std::find_if(demand.formats.begin(), demand.formats.end(),
+                                        [&](const FormatDemand& f) { return f.format == format; });
+        bits += found != demand.formats.end() ? found->bits_per_weight : 16;
+        const auto n = static_cast<std::int64_t>(i);
+        plan.predicted_loss += sensitivity.loss(format, n / demand.n_experts, n % demand.n_experts, popularity);
+    }
+    plan.mean_bits = bits / static_cast<double>(plan.places.size());
+}
+
+void PlanBasis::estimate_transition(const Plan& from, const Plan& to, ReplanPreview& preview) const {
+    Transition change = transition(from, to, demand, &cost);
+    if (change.quantized > 0 && !dry) {
+        const QuantizingSpeeds speeds = quantizing_speeds.has_value()
+                                            ? *quantizing_speeds
+                                            : engine::quantizing_speeds(hidden_dim, CalibrationCache(calibrations), {});
+        change = transition(from, to, demand, &cost, &speeds);
+    }
+    Forecast figures;
+    add_transition(change, figures);
+    preview.bytes_to_move = figures.bytes_to_move;
+    preview.seconds = figures.seconds_to_get_there;
+}
+
+std::uint64_t PlanBasis::expert_bytes(kernels::WeightType format) const {
+    for (const FormatDemand& known : demand.formats) {
+        if (known.format == format) return known.expert_bytes;
+    }
+    return demand.expert_bytes;
+}
+
+}  // namespace offstage::engine

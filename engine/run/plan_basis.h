@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "engine/plan/calibrate_host.h"
+#include "engine/plan/cost_model.h"
+#include "engine/plan/planner.h"
+#include "engine/plan/policy_kind.h"
+#include "engine/plan/popularity.h"
+#include "engine/plan/sensitivity.h"
+#include "engine/run/replan.h"
+#include "kernels/types.h"
+
+namespace offstage::engine {
+
+// All that plans of a loaded model depend on: a value, so that any thread may plan with a copy of its own while tokens
+// are being made (tens of kilobytes to some megabytes). A plan takes milliseconds to tenths of a second.
+struct PlanBasis {
+    ModelDemand demand;
+    Popularity popularity;
+    Sensitivity sensitivity;
+    CostModel cost;                                     // without a table: not measured
+    std::optional<QuantizingSpeeds> quantizing_speeds;  // measured at load
+    kernels::WeightType master = kernels::WeightType::kBf16;
+    std::int64_t hidden_dim = 0;
+    PolicyKind decode = PolicyKind::kBalanced;
+    bool dry = false;
+    std::string calibrations;  // folder where measured speeds are kept; empty: nowhere
+
+    // A plan for these budgets. `uniform`: all experts in this format; else Budget::quality decides. Throws Error.
+    Plan plan_for(const ModelDemand& model, const Budget& budget, std::optional<kernels::WeightType> uniform) const;
+    // A plan beside which the workspace of this one's steps stays as it is. context 0 in the budget: this one's.
+    Plan replan_for(const Plan& in_force, const Budget& budget, std::optional<kernels::WeightType> uniform) const;
+    // Mean bits and predicted loss of the plan's formats.
+    void describe_formats(Plan& plan) const;
+    void estimate_transition(const Plan& from, const Plan& to, ReplanPreview& preview) const;
+
+    double share(std::size_t expert) const {  // of its layer's calls
+        const auto n = static_cast<std::int64_t>(expert);
+        return popularity.share(n / demand.n_experts, n % demand.n_experts);
+    }
+    std::uint64_t expert_bytes(kernels::WeightType format) const;  // as arenas count
+};
+
+}  // namespace offstage::engine

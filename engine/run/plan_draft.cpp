@@ -1,0 +1,119 @@
+#include "engine/run/plan_draft.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/device/hardware.h"
+#include "engine/device/host_buffer.h"
+#include "engine/error.h"
+#include "engine/plan/forecast.h"
+#include "engine/run/loaded_model.h"
+
+namespace offstage::engine {
+namespace {
+
+constexpr std::int64_t kPreviewPrompt = 512;  // tokens
+
+}  // namespace
+
+PlanTarget PlanDraft::plan(const ReplanRequest& request) const {
+    if (request.quality.has_value() && request.experts.has_value()) {
+        throw Error(ErrorKind::kInvalidInput,
+                    "A re-plan names one format for all experts and a floor of quality as well; choose one of them.");
+    }
+    PlanTarget target = base;
+    if (request.vram_bytes.has_value()) {
+        if (basis.demand.shares_host_memory) {
+            throw Error(ErrorKind::kInvalidInput, "A VRAM budget was given, but the device is the CPU; name RAM.");
+        }
+        target.budget.vram_bytes = *request.vram_bytes;
+    }
+    if (request.ram_bytes.has_value()) target.budget.ram_bytes = *request.ram_bytes;
+    if (request.context.has_value()) {
+        if (*request.context < tokens_in_use || *request.context > kLargestContext || *request.context < 1) {
+            throw Error(ErrorKind::kInvalidInput, "A context of " + std::to_string(*request.context) +
+                                                      " tokens is not possible: the conversation holds " +
+                                                      std::to_string(tokens_in_use) + ", and the most is " +
+                                                      std::to_string(kLargestContext) + ".");
+        }
+        target.budget.context = *request.context;
+    }
+    if (request.quality.has_value()) {
+        target.budget.quality = *request.quality;
+        target.uniform.reset();
+    }
+    if (request.experts.has_value()) {
+        target.budget.quality = {};
+        target.uniform = request.experts;
+    }
+    check(target.budget);
+    target.plan = basis.replan_for(in_force, target.budget, target.uniform);
+    honour_pins(basis, pinned, target.plan);
+    return target;
+}
+
+void PlanDraft::check(const Budget& budget) const {
+    if (!basis.demand.shares_host_memory && budget.vram_bytes > device_bytes) {
+        throw Error(ErrorKind::kInvalidInput, "The VRAM budget is " + format_bytes(budget.vram_bytes) + ", but " +
+                                                  device + " has " + format_bytes(device_bytes) +
+                                                  " to give; lower it.");
+    }
+    if (budget.ram_bytes > 0 && !basis.dry) {
+        const auto available = static_cast<std::uint64_t>(std::max<std::int64_t>(0, memory_size().available_bytes));
+        const std::uint64_t most = available + ram_used_bytes;
+        if (budget.ram_bytes > std::max(most, ram_budget_bytes)) {
+            throw Error(ErrorKind::kInvalidInput, "The RAM budget is " + format_bytes(budget.ram_bytes) +
+                                                      ", but only " + format_bytes(most) + " are there; lower it.");
+        }
+    }
+}
+
+ReplanPreview PlanDraft::preview(const ReplanRequest& request) const {
+    ReplanPreview preview;
+    preview.plan = plan(request).plan;
+    const auto forecast_of = [&](const Plan& which) {
+        return forecast(which, basis.demand, basis.popularity, basis.cost, prefill, decode, kPreviewPrompt);
+    };
+    const Forecast before = forecast_of(now);
+    const Forecast after = forecast_of(preview.plan);
+    preview.tokens_per_s_before = before.decode_tokens_per_s;
+    preview.tokens_per_s_after = after.decode_tokens_per_s;
+    preview.ttft_s_before = before.ttft_s;
+    preview.ttft_s_after = after.ttft_s;
+    preview.hit_rate_before = before.hit_rate;
+    preview.hit_rate_after = after.hit_rate;
+    preview.mean_bits_before = now.mean_bits;
+    preview.mean_bits_after = preview.plan.mean_bits;
+    preview.predicted_loss_before = now.predicted_loss;
+    preview.predicted_loss_after = preview.plan.predicted_loss;
+    basis.estimate_transition(now, preview.plan, preview);
+    return preview;
+}
+
+void honour_pins(const PlanBasis& basis, const std::vector<std::uint8_t>& pinned, Plan& plan) {
+    const auto bytes = [&](std::size_t i) { return basis.expert_bytes(plan.format(i, basis.master)); };
+    const auto least = [&](std::uint64_t least_bytes) {
+        std::optional<std::size_t> found;
+        for (std::size_t j = 0; j < plan.places.size(); ++j) {
+            if (plan.places[j] != Place::kDevice || pinned[j] != 0 || bytes(j) < least_bytes) continue;
+            if (!found.has_value() || basis.share(j) < basis.share(*found)) found = j;
+        }
+        return found;
+    };
+    bool formats_changed = false;
+    for (std::size_t i = 0; i < plan.places.size(); ++i) {
+        if (pinned[i] == 0 || plan.places[i] == Place::kDevice) continue;
+        std::optional<std::size_t> other = least(bytes(i));
+        if (!other.has_value()) {
+            // All that lie there are in fewer bits: so is this one then, and the other in its.
+            other = least(0);
+            if (!other.has_value()) continue;
+            std::swap(plan.formats[i], plan.formats[*other]);
+            formats_changed = true;
+        }
+        std::swap(plan.places[i], plan.places[*other]);
+    }
+    if (formats_changed) basis.describe_formats(plan);
+}
+
+}  // namespace offstage::engine

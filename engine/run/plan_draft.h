@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/run/plan_basis.h"
+#include "engine/run/replan.h"
+
+namespace offstage::engine {
+
+// What a re-plan leads to.
+struct PlanTarget {
+    Plan plan;
+    Budget budget;
+    std::optional<kernels::WeightType> uniform;  // all experts in this format
+};
+
+// The state of a loaded model as of one moment, all that an answer to a ReplanRequest depends on: a value, taken
+// between two steps, with which any thread plans while the model goes on.
+struct PlanDraft {
+    PlanBasis basis;
+    PlanTarget base;                             // what the request adds to: what is on its way, or in force
+    Plan in_force;                               // the last to be so as a whole
+    Plan now;                                    // with the places and formats of this moment
+    std::vector<std::uint8_t> pinned;            // by a person, (n_layers, n_experts)
+    PolicyKind prefill = PolicyKind::kBalanced;  // of forecasts
+    PolicyKind decode = PolicyKind::kBalanced;
+    std::int64_t tokens_in_use = 0;  // no context may be shorter
+    std::string device;              // its name
+    std::uint64_t device_bytes = 0;  // that it has to give
+    std::uint64_t ram_used_bytes = 0, ram_budget_bytes = 0;
+
+    // Throws Error where no plan can be made: kInvalidInput, kOutOfMemory.
+    PlanTarget plan(const ReplanRequest& request) const;
+    ReplanPreview preview(const ReplanRequest& request) const;
+
+  private:
+    void check(const Budget& budget) const;
+};
+
+// An expert that a person keeps on the device takes the place of the least popular one that is no smaller; where there
+// is none, it takes that one's format as well.
+void honour_pins(const PlanBasis& basis, const std::vector<std::uint8_t>& pinned, Plan& plan);
+
+}  // namespace offstage::engine

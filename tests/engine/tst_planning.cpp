@@ -1,0 +1,185 @@
+// Plans that are made beside the steps: from a value, on a thread of its own, in order.
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include <QTemporaryDir>
+#include <QtTest>
+
+#include "engine/error.h"
+#include "engine/run/local_session.h"
+#include "engine/run/planning_thread.h"
+#include "tests/engine/replan_play.h"
+
+using namespace offstage;
+using namespace offstage::engine;
+using namespace offstage::test;
+
+namespace {
+
+// 3,840 experts whose shapes alone are there: planning such a model takes tens of milliseconds.
+LoadRequest largeModel(const QTemporaryDir& cache) {
+    LoadRequest request;
+    request.model = "synthetic:fine?layers=60";
+    request.dry = true;
+    request.device = "emulated:rtx-3060-desktop";
+    request.vram_bytes = std::uint64_t{4} << 30;
+    request.context = 2048;
+    request.cache_directory = cache.path().toStdString();
+    return request;
+}
+
+ReplanRequest vram(std::uint64_t mib) {
+    ReplanRequest request;
+    request.vram_bytes = mib << 20;
+    return request;
+}
+
+}  // namespace
+
+class TestPlanning : public QObject {
+    Q_OBJECT
+
+  private Q_SLOTS:
+    void draft_isAValue_thatPlansAsTheModelDoes() {
+        QTemporaryDir cache;
+        Play play(largeModel(cache));
+        const auto microseconds = [](auto&& body) {
+            const auto begin = std::chrono::steady_clock::now();
+            body();
+            return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
+        };
+        play.replanner.pin(1, 700, true, 0);
+        play.replanner.finish({});
+        PlanDraft draft;
+        std::vector<double> taking, planning;
+        PlanTarget target;
+        ReplanRequest request = vram(3000);
+        request.quality = QualityFloor{.min_mean_bits = 5};
+        for (int i = 0; i < 5; ++i) {
+            taking.push_back(microseconds([&] { draft = play.replanner.draft(); }));
+            planning.push_back(microseconds([&] { target = draft.plan(request); }));
+        }
+        std::sort(taking.begin(), taking.end());
+        std::sort(planning.begin(), planning.end());
+        qInfo("3,840 experts: the draft takes %.0f us, the plan %.0f us", taking[2], planning[2]);
+
+        const ReplanPreview before = play.replanner.preview(request);
+        // The model goes on; the draft is of the moment when it was taken.
+        play.replanner.begin(2, vram(1500), 0);
+        play.replanner.finish({});
+        QVERIFY(play.replanner.reports().back().state == ReplanState::kDone);
+        ReplanPreview elsewhere;
+        std::thread([&] { elsewhere = draft.preview(request); }).join();
+        QVERIFY(elsewhere.plan.places == before.plan.places && elsewhere.plan.formats == before.plan.formats);
+        QCOMPARE(elsewhere.bytes_to_move, before.bytes_to_move);
+        QCOMPARE(elsewhere.tokens_per_s_before, before.tokens_per_s_before);
+        QVERIFY(target.plan.places == before.plan.places);
+        QVERIFY(target.plan.places[700] == Place::kDevice);  // pinned
+        QVERIFY(play.replanner.preview(request).tokens_per_s_before != before.tokens_per_s_before);
+    }
+
+    void results_comeInOrder_withSentencesForWhatCannotBe() {
+        QTemporaryDir cache;
+        Play play(largeModel(cache));
+        PlanningThread planning;
+        QVERIFY(!planning.busy() && !planning.poll().has_value());
+        planning.wait({});  // nothing to wait for
+        const std::thread::id here = std::this_thread::get_id();
+        std::vector<std::string> told;
+        const auto tell = [&](const std::optional<ReplanPreview>& preview, const std::string& problem) {
+            QVERIFY(std::this_thread::get_id() == here);
+            told.push_back(preview.has_value() ? "preview" : problem);
+        };
+        const PlanDraft draft = play.replanner.draft();
+        planning.start({1, {}, vram(3000), draft});
+        planning.start({0, tell, vram(2000), draft});
+        planning.start({2, {}, vram(1), draft});
+        planning.start({0, tell, vram(1 << 20), draft});
+        std::vector<PlanningThread::Result> results;
+        while (planning.busy()) {
+            planning.wait({});
+            results.push_back(std::move(planning.poll().value()));
+        }
+        QCOMPARE(results.size(), std::size_t{4});
+        QVERIFY(results[0].id == 1 && results[0].target.has_value() && results[0].problem.empty());
+        QVERIFY(results[0].target->plan.places == draft.plan(vram(3000)).plan.places);
+        QVERIFY(results[1].previewed.has_value() && results[1].preview);
+        QVERIFY(results[2].id == 2 && !results[2].target.has_value());
+        QVERIFY(results[2].problem.find("VRAM") != std::string::npos);
+        QVERIFY(!results[3].previewed.has_value());
+        for (const auto& result : results) {
+            if (result.preview) result.preview(result.previewed, result.problem);
+        }
+        QCOMPARE(told.size(), std::size_t{2});
+        QCOMPARE(told[0], std::string("preview"));
+        QVERIFY(told[1].find("to give; lower it") != std::string::npos);
+    }
+
+    void wait_endsWithAStop_andTheThreadWithItsOwner() {
+        QTemporaryDir cache;
+        Play play(largeModel(cache));
+        ReplanRequest request = vram(3000);
+        request.quality = QualityFloor{.min_mean_bits = 5};
+        const PlanDraft draft = play.replanner.draft();
+        for (int i = 0; i < 20; ++i) {
+            PlanningThread planning;
+            for (int n = 0; n < 10; ++n) planning.start({0, {}, request, draft});
+            std::stop_source stop;
+            stop.request_stop();
+            planning.wait(stop.get_token());
+            QVERIFY(planning.busy());
+        }
+    }
+
+    // Steps go on while a plan is made; what is asked for after a re-plan waits for it, and comes in the same order.
+    void session_ordersKeepTheirOrder() {
+        LocalSession session;
+        LoadRequest load;
+        load.model = demoModel();
+        load.context = 1024;
+        load.device = "emulated:rtx-3060";
+        load.vram_bytes = 16u << 20;
+        load.n_threads = 1;
+        session.load(load, {}, {});
+        // With room for all, an expert that is let go is the only one that is not there.
+        const std::uint64_t first = session.replan(vram(64));
+        const std::uint64_t second = session.evict_expert(2, 3);
+        int previews = 0;
+        session.request_preview(vram(24), [&](const auto& preview, const std::string&) {
+            QVERIFY(preview.has_value());
+            ++previews;
+        });
+        GenerationRequest request;
+        request.messages = {{Role::kUser, "Tell me about a fox."}};
+        request.max_tokens = 300;
+        request.sampler.temperature = 0;
+        const GenerationResult disturbed = session.generate(request, {}, {});
+        session.advance({});
+        QCOMPARE(previews, 1);
+        const std::vector<ReplanReport> reports = session.replans();
+        QCOMPARE(reports.size(), std::size_t{2});
+        QCOMPARE(reports[0].id, first);
+        QCOMPARE(reports[1].id, second);
+        QVERIFY(reports[1].state == ReplanState::kDone);
+        const Snapshot snapshot = session.snapshot();
+        QCOMPARE(std::count(snapshot.experts.place.begin(), snapshot.experts.place.end(), std::uint8_t{0}), 63);
+        // A model that goes takes its plans along.
+        session.replan(vram(32));
+        session.request_preview(vram(24), [&](const auto&, const std::string&) { ++previews; });
+        session.advance(std::stop_token());
+        session.request_preview(vram(24), [&](const auto&, const std::string&) { ++previews; });
+        session.unload();
+        QCOMPARE(previews, 2);
+        session.load(load, {}, {});
+        session.reset_conversation();
+        QCOMPARE(session.generate(request, {}, {}).text, disturbed.text);
+        session.advance({});
+        QCOMPARE(previews, 2);
+        QVERIFY(session.replans().empty());
+    }
+};
+
+QTEST_GUILESS_MAIN(TestPlanning)
+#include "tst_planning.moc"
