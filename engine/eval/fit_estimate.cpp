@@ -18,6 +18,7 @@
 #include "engine/run/device_weights.h"
 #include "engine/run/forward.h"
 #include "engine/run/kv_pool.h"
+#include "engine/run/load_plan.h"
 #include "engine/run/loaded_model.h"
 #include "engine/run/model_demand.h"
 #include "engine/run/moe_layer.h"
@@ -39,11 +40,6 @@ bool is_cpu(const LoadRequest& request) {
 
 std::uint64_t free_ram() {
     return static_cast<std::uint64_t>(std::max<std::int64_t>(0, memory_size().available_bytes));
-}
-
-// As LoadedModel takes of what is free.
-std::uint64_t with_headroom(std::uint64_t available) {
-    return available - available / 10;
 }
 
 // Norms and gates are kept apart, in float32, and not in the arena while they are in RAM.
@@ -233,23 +229,11 @@ ModelDemand FitEstimator::demand_for(const LoadRequest& request, const Room& roo
     if (request.quant.dense) {
         dense = quantized_dense_bytes(config_, dense, source.expert_type(), *request.quant.dense);
     }
-    ModelDemand demand = demand_of(config_, source.expert_type(), dense, room.facts->info, room.facts->scratch_bytes);
-    demand.kv_may_lie_in_ram = !room.facts->shares_host_memory;
-    if (request.prefetch != PrefetchMode::kOff) demand.staging_slots = 2 + MoeLayer::kMostGuessedCopies;
-    if (request.context > 0) demand.max_context = std::max(demand.max_context, request.context);
-    return demand;
+    return demand_of_load(request, config_, source.expert_type(), dense, room.facts->info, room.facts->scratch_bytes);
 }
 
 FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& held) {
-    if (request.quant.experts.has_value() && request.quality.allows_fewer_bits()) {
-        throw Error(ErrorKind::kInvalidInput,
-                    "One format for all experts was asked for and a floor of quality as well; choose one of them.");
-    }
-    if (request.context < 0 || request.context > kLargestContext) {
-        throw Error(ErrorKind::kInvalidInput, "The context is " + std::to_string(request.context) +
-                                                  " tokens; expected 1 to " + std::to_string(kLargestContext) +
-                                                  ", or 0 for the model's own.");
-    }
+    check_request(request);
     const WeightSource& source = source_for(request);
     auto counted = popularity_.find(request.popularity_file);
     if (counted == popularity_.end()) {
@@ -295,18 +279,10 @@ FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& hel
             request.dispatch.decode == PolicyKind::kLayers ? PlacementKind::kLayers : PlacementKind::kPopular;
         return make_plan(demand, wanted, popularity, kind);
     };
-    // As LoadedModel::make_plans: an emulated device's memory and the host's are one.
     const auto plan_in = [&](Budget budget, std::optional<kernels::WeightType> uniform) {
         if (device.kind != DeviceKind::kEmulated || request.dry) return plan_with(budget, uniform);
-        const std::uint64_t available = with_headroom(room.ram_available);
-        budget.vram_bytes = std::min(budget.vram_bytes, available);
-        Plan plan = plan_with(budget, uniform);
-        const std::uint64_t left = available - std::min(available, plan.vram_bytes());
-        if (budget.ram_bytes > left) {
-            budget.ram_bytes = std::max<std::uint64_t>(left, 1);
-            plan = plan_with(budget, uniform);
-        }
-        return plan;
+        return plan_in_one_memory(budget, room.ram_available,
+                                  [&](const Budget& within) { return plan_with(within, uniform); });
     };
 
     Budget budget;

@@ -16,6 +16,7 @@
 #include "engine/plan/sensitivity_measurement.h"
 #include "engine/plan/transition.h"
 #include "engine/quant/quantize_dense.h"
+#include "engine/run/load_plan.h"
 
 namespace offstage::engine {
 namespace {
@@ -35,12 +36,6 @@ BytesProgressFn throttled(const LoadProgressFn& progress, std::string stage) {
         last = now;
         progress({stage, done, total});
     };
-}
-
-// Of the free memory, what a model takes unless the person names a budget: the system and other programs go on living,
-// and checkpoints of models that do not fit are read through what is left.
-std::uint64_t with_headroom(std::uint64_t available_bytes) {
-    return available_bytes - available_bytes / 10;
 }
 
 kernels::GemmMode resolve_mode(ComputeMode compute, kernels::WeightType type, kernels::ThreadPool& pool) {
@@ -124,15 +119,7 @@ LoadedModel::LoadedModel(const LoadRequest& request, Text text, const LoadProgre
                          const std::stop_token& stop) {
     const auto start = Clock::now();
     request_ = request;
-    if (request.quant.experts.has_value() && request.quality.allows_fewer_bits()) {
-        throw Error(ErrorKind::kInvalidInput,
-                    "One format for all experts was asked for and a floor of quality as well; choose one of them.");
-    }
-    if (request.context < 0 || request.context > kLargestContext) {
-        throw Error(ErrorKind::kInvalidInput, "The context is " + std::to_string(request.context) +
-                                                  " tokens; expected 1 to " + std::to_string(kLargestContext) +
-                                                  ", or 0 for the model's own.");
-    }
+    check_request(request);
     pool_ = std::make_unique<kernels::ThreadPool>(request.n_threads);
     open_source(request, text);
     expert_source_->set_method(request.quant.method);
@@ -269,28 +256,18 @@ void LoadedModel::make_plans(const LoadRequest& request) {
     basis_.decode = request.dispatch.decode;
     basis_.dry = request.dry;
     basis_.calibrations = calibration_folder(request).string();
-    basis_.demand = demand_of(config_, source_->expert_type(), dense_bytes(), device_->info(),
-                              [&](const Backend::StepShape& shape) { return device_->scratch_bytes(shape); });
-    basis_.demand.kv_may_lie_in_ram = !device_->shares_host_memory();
-    // Two slots for copies on demand, and as many as may be guessed at once.
-    if (request.prefetch != PrefetchMode::kOff) basis_.demand.staging_slots = 2 + MoeLayer::kMostGuessedCopies;
-    if (request.context > 0) basis_.demand.max_context = std::max(basis_.demand.max_context, request.context);
+    basis_.demand = demand_of_load(request, config_, source_->expert_type(), dense_bytes(), device_->info(),
+                                   [&](const Backend::StepShape& shape) { return device_->scratch_bytes(shape); });
     Budget& budget = budget_;
     budget.context = request.context;
     budget.quality = request.quality;
     budget.ram_bytes = ram_->usage().budget_bytes;
     budget.vram_bytes = device_->memory().usage().budget_bytes;
     if (device_->info().kind == DeviceKind::kEmulated && !request.dry) {
-        // Both memories are this machine's: what the device takes is not there for the host.
-        const std::uint64_t available =
-            with_headroom(static_cast<std::uint64_t>(std::max<std::int64_t>(0, memory_size().available_bytes)));
-        budget.vram_bytes = std::min(budget.vram_bytes, available);
-        plan_ = basis_.plan_for(basis_.demand, budget, request.quant.experts);
-        const std::uint64_t left = available - std::min(available, plan_.vram_bytes());
-        if (budget.ram_bytes > left) {
-            budget.ram_bytes = std::max<std::uint64_t>(left, 1);  // 0 would mean no limit
-            plan_ = basis_.plan_for(basis_.demand, budget, request.quant.experts);
-        }
+        const auto available = static_cast<std::uint64_t>(std::max<std::int64_t>(0, memory_size().available_bytes));
+        plan_ = plan_in_one_memory(budget, available, [&](const Budget& within) {
+            return basis_.plan_for(basis_.demand, within, request.quant.experts);
+        });
         return;
     }
     plan_ = basis_.plan_for(basis_.demand, budget, request.quant.experts);

@@ -140,7 +140,4 @@ class LoadedModel {
 // *.safetensors). Throws Error (kNotFound, kUnsupported).
 std::filesystem::path model_directory(const std::string& model);
 
-// Largest context that may be asked for: the KV cache's size stays far from the end of 64 bits.
-inline constexpr std::int64_t kLargestContext = std::int64_t{1} << 24;
-
 }  // namespace offstage::engine

@@ -7,7 +7,7 @@
 #include "engine/device/host_buffer.h"
 #include "engine/error.h"
 #include "engine/plan/forecast.h"
-#include "engine/run/loaded_model.h"
+#include "engine/run/load_plan.h"
 
 namespace offstage::engine {
 namespace {

@@ -6,6 +6,7 @@
 #include "engine/run/loaded_model.h"
 #include "engine/run/session.h"
 #include "tests/engine/test_models.h"
+#include "tests/sanitized.h"
 
 using namespace offstage::engine;
 using namespace offstage::test;
@@ -102,7 +103,9 @@ class TestDemoModel : public QObject {
     void greedyAnswers_areIdenticalToTransformers() {
         QFETCH(int, compute);
         const auto model = openDemo(static_cast<ComputeMode>(compute));
+        int n = 0;
         for (const QJsonValue& golden : goldenCases()) {
+            if (kSanitized && n++ % 5 != 0) continue;
             const auto expected = tokensOf(golden[QLatin1String("greedy")].toArray());
             QCOMPARE(expected.size(), std::size_t(64));
             QCOMPARE(greedy(*model, tokensOf(golden[QLatin1String("tokens")].toArray()), 64), expected);

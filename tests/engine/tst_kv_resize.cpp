@@ -11,6 +11,7 @@
 #include "engine/run/loaded_model.h"
 #include "tests/cuda_host/cuda_host.h"
 #include "tests/engine/test_models.h"
+#include "tests/sanitized.h"
 
 using namespace offstage;
 using namespace offstage::engine;
@@ -19,11 +20,7 @@ using namespace offstage::test;
 namespace {
 
 // Every CUDA thread is a fiber on the host layer, and sanitizers slow it tenfold once more.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr int kTokensOnHostLayer = 6;
-#else
-constexpr int kTokensOnHostLayer = 10;
-#endif
+constexpr int kTokensOnHostLayer = test::kSanitized ? 6 : 10;
 constexpr int kTokens = 300;
 constexpr std::int64_t kContext = 512;  // longer than the tiny models say: positions go on all the same
 

@@ -10,6 +10,7 @@
 #include "engine/eval/logits.h"
 #include "engine/run/local_session.h"
 #include "tests/engine/test_models.h"
+#include "tests/sanitized.h"
 
 using namespace offstage::engine;
 using namespace offstage::test;
@@ -17,11 +18,7 @@ using namespace offstage::test;
 namespace {
 
 // Fault sweeps try every place; where sanitizers slow everything, later ones in strides.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr int kStride = 9;
-#else
-constexpr int kStride = 1;
-#endif
+constexpr int kStride = kSanitized ? 9 : 1;
 
 QStringList policies() {
     return {QStringLiteral("auto"),     QStringLiteral("threshold"), QStringLiteral("balanced"),

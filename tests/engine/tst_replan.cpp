@@ -9,6 +9,7 @@
 #include "engine/error.h"
 #include "engine/run/local_session.h"
 #include "tests/engine/replan_play.h"
+#include "tests/sanitized.h"
 
 using namespace offstage::engine;
 using namespace offstage::test;
@@ -16,15 +17,9 @@ using offstage::kernels::WeightType;
 
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr int kTokens = 150;
-constexpr int kReplans = 12;
-constexpr int kFaultStride = 7;
-#else
-constexpr int kTokens = 2000;
-constexpr int kReplans = 100;
-constexpr int kFaultStride = 1;
-#endif
+constexpr int kTokens = kSanitized ? 150 : 2000;
+constexpr int kReplans = kSanitized ? 12 : 100;
+constexpr int kFaultStride = kSanitized ? 7 : 1;
 
 }  // namespace
 

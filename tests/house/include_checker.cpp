@@ -155,7 +155,7 @@ bool matches(const std::string& text, const char* pattern) {
 constexpr const char* kEngineForUi =
     "engine/(run/session\\.h|run/sampler_settings\\.h|telemetry/[^/]+\\.h|error\\.h|text/chat_template\\.h"
     "|model/indices\\.h|device/hardware\\.h|device/hardware_profile\\.h"
-    "|eval/(cache_replay|fit_estimate|what_if|statistics)\\.h)";
+    "|eval/(cache_replay|fit_estimate|what_if)\\.h|statistics\\.h)";
 
 struct LibraryRule {
     const char* headers;     // which includes this is about

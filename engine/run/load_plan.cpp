@@ -1,0 +1,50 @@
+#include "engine/run/load_plan.h"
+
+#include <algorithm>
+
+#include "engine/error.h"
+#include "engine/run/model_demand.h"
+#include "engine/run/moe_layer.h"
+
+namespace offstage::engine {
+
+void check_request(const LoadRequest& request) {
+    if (request.quant.experts.has_value() && request.quality.allows_fewer_bits()) {
+        throw Error(ErrorKind::kInvalidInput,
+                    "One format for all experts was asked for and a floor of quality as well; choose one of them.");
+    }
+    if (request.context < 0 || request.context > kLargestContext) {
+        throw Error(ErrorKind::kInvalidInput, "The context is " + std::to_string(request.context) +
+                                                  " tokens; expected 1 to " + std::to_string(kLargestContext) +
+                                                  ", or 0 for the model's own.");
+    }
+}
+
+std::uint64_t with_headroom(std::uint64_t available_bytes) {
+    return available_bytes - available_bytes / 10;
+}
+
+ModelDemand demand_of_load(const LoadRequest& request, const ModelConfig& config, kernels::WeightType type,
+                           std::uint64_t dense_bytes, const DeviceInfo& device,
+                           const std::function<std::uint64_t(const Backend::StepShape&)>& scratch_bytes) {
+    ModelDemand demand = demand_of(config, type, dense_bytes, device, scratch_bytes);
+    demand.kv_may_lie_in_ram = device.kind != DeviceKind::kCpu;
+    // Two slots for copies on demand, and as many as may be guessed at once.
+    if (request.prefetch != PrefetchMode::kOff) demand.staging_slots = 2 + MoeLayer::kMostGuessedCopies;
+    if (request.context > 0) demand.max_context = std::max(demand.max_context, request.context);
+    return demand;
+}
+
+Plan plan_in_one_memory(Budget& budget, std::uint64_t ram_available, const std::function<Plan(const Budget&)>& plan) {
+    const std::uint64_t available = with_headroom(ram_available);
+    budget.vram_bytes = std::min(budget.vram_bytes, available);
+    Plan made = plan(budget);
+    const std::uint64_t left = available - std::min(available, made.vram_bytes());
+    if (budget.ram_bytes > left) {
+        budget.ram_bytes = std::max<std::uint64_t>(left, 1);  // 0 would mean no limit
+        made = plan(budget);
+    }
+    return made;
+}
+
+}  // namespace offstage::engine

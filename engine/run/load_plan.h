@@ -1,0 +1,33 @@
+#pragma once
+// What a load and its estimate (engine/eval/fit_estimate.h) must agree on.
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+#include "engine/device/backend.h"
+#include "engine/model/model_config.h"
+#include "engine/plan/planner.h"
+#include "engine/run/session.h"
+
+namespace offstage::engine {
+
+// Largest context that may be asked for: the KV cache's size stays far from the end of 64 bits.
+inline constexpr std::int64_t kLargestContext = std::int64_t{1} << 24;
+
+// Throws Error (kInvalidInput) for what no model could be loaded with.
+void check_request(const LoadRequest& request);
+
+// Of free memory, what a plan may take: the system and other programs go on needing some.
+std::uint64_t with_headroom(std::uint64_t available_bytes);
+
+// What the model asks for as the request wants it; the others as demand_of().
+ModelDemand demand_of_load(const LoadRequest& request, const ModelConfig& config, kernels::WeightType type,
+                           std::uint64_t dense_bytes, const DeviceInfo& device,
+                           const std::function<std::uint64_t(const Backend::StepShape&)>& scratch_bytes);
+
+// An emulated device's memory is the machine's own: what it takes is not there for the host. Lowers the budget
+// accordingly; `plan` makes a plan for a budget. ram_available: bytes of the machine that are free.
+Plan plan_in_one_memory(Budget& budget, std::uint64_t ram_available, const std::function<Plan(const Budget&)>& plan);
+
+}  // namespace offstage::engine

@@ -1,0 +1,206 @@
+// The window with its panels open, on the real engine: what a person steers while the answer is being written, and what
+// becomes of panels when the model changes or the window goes.
+#include <QAction>
+#include <QDockWidget>
+#include <QFile>
+#include <QPushButton>
+#include <QSlider>
+#include <QTest>
+
+#include "tests/ui/window_fixture.h"
+#include "ui/chat/conversation_view.h"
+#include "ui/panels/benchmark_panel.h"
+#include "ui/panels/budget_panel.h"
+#include "ui/panels/dispatch_panel.h"
+#include "ui/panels/event_log.h"
+#include "ui/panels/expert_actions.h"
+#include "ui/panels/experts_panel.h"
+#include "ui/panels/selection.h"
+#include "ui/plot/stacked_bar.h"
+#include "ui/settings/sampling_panel.h"
+#include "ui/widgets/value_slider.h"
+
+using namespace offstage;
+using namespace offstage::ui;
+using State = EngineController::State;
+
+namespace {
+
+constexpr quint64 kMiB = quint64{1} << 20;
+const char* const kPanels[] = {"experts", "budget", "dispatch", "cache", "whatIf", "benchmark", "log", "sampling"};
+
+}  // namespace
+
+class TestWindowPanels : public QObject {
+    Q_OBJECT
+
+    QString m_model;
+    std::unique_ptr<MainWindow> m_window;
+
+    BudgetPanel& budget() const { return m_window->budgetPanel(); }
+    ExpertsPanel& experts() const { return m_window->expertsPanel(); }
+    Message last() const {
+        const auto& all = m_window->conversation().messages();
+        return all.isEmpty() ? Message{} : all.last();
+    }
+    void ask(const QString& text) {
+        auto& edit = m_window->page().input().edit();
+        edit.setPlainText(text);
+        QTest::keyClick(&edit, Qt::Key_Return);
+    }
+    // An answer that goes on for a while.
+    void askAtLength() {
+        Sampling sampling;
+        sampling.sampler.seed = 3;
+        sampling.sampler.temperature = 3.0f;  // seldom comes to an end by itself
+        sampling.sampler.top_k = 0;
+        sampling.sampler.top_p = 1.0f;
+        sampling.maxTokens = 1500;
+        m_window->samplingPanel().setSampling(sampling);
+        ask(QStringLiteral("Tell me a long story about a fox who finds a lantern."));
+        QTRY_VERIFY_WITH_TIMEOUT(last().kind == Message::Kind::Answer && last().text.size() > 20, 20'000);
+    }
+    void waitForTheAnswer() {
+        QTRY_VERIFY_WITH_TIMEOUT(last().state == Message::State::Done || last().state == Message::State::Stopped,
+                                 60'000);
+        QTRY_COMPARE_WITH_TIMEOUT(m_window->engine().state(), State::Ready, 20'000);
+    }
+    // By the handle, in steps, as a hand does it. share: 0 .. 1 of the slider's way.
+    static void drag(QSlider& slider, double share) {
+        const auto at = [&](double part) {
+            return QPoint(8 + static_cast<int>(part * (slider.width() - 16)), slider.height() / 2);
+        };
+        const double range = std::max(1, slider.maximum() - slider.minimum());
+        const double from = (slider.value() - slider.minimum()) / range;
+        QTest::mousePress(&slider, Qt::LeftButton, {}, at(from));
+        for (int i = 1; i <= 5; ++i) {
+            const QPoint to = at(from + (share - from) * i / 5);
+            QMouseEvent move(QEvent::MouseMove, to, slider.mapToGlobal(to), Qt::NoButton, Qt::LeftButton,
+                             Qt::NoModifier);
+            QApplication::sendEvent(&slider, &move);
+        }
+        QTest::mouseRelease(&slider, Qt::LeftButton, {}, at(share));
+    }
+    int residents() const {
+        const auto& place = experts().snapshot().experts.place;
+        return static_cast<int>(std::count(place.begin(), place.end(), std::uint8_t{0}));
+    }
+
+  private Q_SLOTS:
+    void initTestCase() {
+        m_model = QStringLiteral(OFFSTAGE_SOURCE_DIR "/resources/demo-model");
+        if (!QFile::exists(m_model + QStringLiteral("/model.safetensors"))) {
+            QSKIP("the demo model is not in this tree");
+        }
+    }
+    void init() {
+        QSettings().clear();
+        MainWindow::Options options;
+        options.theme = Theme::Light;
+        options.device = QStringLiteral("emulated:rtx-3060-desktop");
+        options.vramBytes = 24 * kMiB;
+        m_window = std::make_unique<MainWindow>([] { return engine::Session::create(); }, options);
+        m_window->resize(1280, 900);
+        m_window->show();
+        for (const char* name : kPanels) {
+            QDockWidget* dock = m_window->dock(QString::fromLatin1(name));
+            QVERIFY2(dock != nullptr, name);
+            if (!dock->isVisible()) {
+                dock->toggleViewAction()->trigger();  // as the menu and the tool bar do
+            }
+            QVERIFY2(!dock->isHidden(), name);
+        }
+        m_window->openModel(m_model);
+        QTRY_COMPARE_WITH_TIMEOUT(m_window->engine().state(), State::Ready, 60'000);
+    }
+    void cleanup() { m_window.reset(); }
+
+    void slider_draggedInMidStream_movesExpertsWhileTheAnswerGoesOn() {
+        askAtLength();
+        m_window->showPanel(QStringLiteral("experts"));
+        QTRY_VERIFY(residents() > 0);
+        const int before = residents();
+        m_window->showPanel(QStringLiteral("budget"));
+        auto* slider = budget().form().vram().findChild<QSlider*>();
+        QVERIFY(slider != nullptr);
+        const quint64 from = budget().form().vram().bytes();
+        QCOMPARE(from, 24 * kMiB);
+        drag(*slider, 1.0);
+        QVERIFY(budget().form().vram().bytes() > from);
+        QTRY_VERIFY_WITH_TIMEOUT(!budget().previewText().isEmpty(), 20'000);
+        QVERIFY(budget().previewText().contains(QStringLiteral("to move")));
+        const qsizetype written = last().text.size();
+        QTest::mouseClick(&budget().applyButton(), Qt::LeftButton);
+        QTRY_VERIFY_WITH_TIMEOUT(budget().notice().contains(QStringLiteral("In force")), 40'000);
+        m_window->showPanel(QStringLiteral("experts"));
+        QTRY_VERIFY_WITH_TIMEOUT(residents() > before, 10'000);
+        QTRY_VERIFY(last().text.size() > written);
+        m_window->chat().stop();
+        waitForTheAnswer();
+        QVERIFY(m_window->log().size() > 2);
+        QVERIFY(m_window->benchmarkPanel().answers().rowCount() > 0);
+    }
+
+    void expert_clicked_underlinesItsTokens_andAToken_ringsItsExperts() {
+        askAtLength();
+        m_window->chat().stop();
+        waitForTheAnswer();
+        m_window->showPanel(QStringLiteral("experts"));
+        TokenLog& log = m_window->tokenLog();
+        const MessageId message = last().id;
+        QTRY_VERIFY(log.tokenCount(message) > 3);
+        const auto called = log.expertsOf(*log.token(message, 2));
+        QVERIFY(!called.empty());
+        HeatMap& map = experts().map();
+        QTRY_VERIFY(map.rows() == 8);
+        QTest::mouseClick(&map, Qt::LeftButton, {}, map.rectOf({called[0].layer, called[0].expert}).center());
+        QVERIFY(m_window->selection().expert().has_value());
+        QVERIFY(m_window->selection().textOfExpert().contains(message));
+        QVERIFY(m_window->selection().selectToken(message, 2));
+        QCOMPARE(map.highlighted().size(), called.size());
+    }
+
+    void expert_givenFewerBitsInMidStream_isTakenOver() {
+        askAtLength();
+        experts().actions().setFormat({1, 2}, kernels::WeightType::kHqq4);
+        QTRY_VERIFY_WITH_TIMEOUT(!experts().actions().isWatching(), 30'000);
+        QVERIFY2(experts().notice().contains(QStringLiteral("4 bit")), qPrintable(experts().notice()));
+        m_window->chat().stop();
+        waitForTheAnswer();
+    }
+
+    void model_openedAgainInMidStream_panelsStartAnew() {
+        askAtLength();
+        m_window->openModel(m_model);
+        QTRY_COMPARE_WITH_TIMEOUT(m_window->engine().state(), State::Ready, 60'000);
+        QVERIFY(last().state == Message::State::Stopped);
+        ask(QStringLiteral("What is a cache hit?"));
+        waitForTheAnswer();
+        QCOMPARE(last().state, Message::State::Done);
+        m_window->showPanel(QStringLiteral("experts"));
+        QTRY_VERIFY(residents() > 0);
+    }
+
+    void replan_underWay_whenTheWindowCloses_nothingHangs() {
+        askAtLength();
+        m_window->showPanel(QStringLiteral("budget"));
+        budget().form().vram().spin().setValue(48);
+        QTRY_VERIFY_WITH_TIMEOUT(budget().applyButton().isEnabled(), 20'000);
+        QTest::mouseClick(&budget().applyButton(), Qt::LeftButton);
+        QVERIFY(m_window->close());
+    }
+
+    void tooLittle_isSaidInThePanel_andTheAnswerGoesOn() {
+        askAtLength();
+        m_window->showPanel(QStringLiteral("budget"));
+        budget().form().vram().spin().setValue(2);
+        QTRY_VERIFY_WITH_TIMEOUT(budget().problem().contains(QStringLiteral("does not fit")), 20'000);
+        QVERIFY(!budget().applyButton().isEnabled());
+        m_window->chat().stop();
+        waitForTheAnswer();
+        QVERIFY(last().kind == Message::Kind::Answer);
+    }
+};
+
+OFFSTAGE_UI_TEST_MAIN(TestWindowPanels)
+#include "tst_window_panels.moc"
