@@ -14,8 +14,8 @@ class EngineController;
 class SnapshotPoller;
 
 // What all live panels share: a body that scrolls where it has too little room, a sentence in its place while there is
-// nothing to see, a line for what went well or wrong, and a footer that says what the panels cost and whether the
-// device is emulated. Looks at the engine only while it can be seen. GUI thread only.
+// nothing to see, a line for what went well or wrong, and a footer that says what the panels cost or that the device is
+// emulated. Looks at the engine only while it can be seen. GUI thread only.
 class Panel : public QWidget {
     Q_OBJECT
 
@@ -32,7 +32,7 @@ class Panel : public QWidget {
     // As a person reads them; empty where nothing is shown.
     QString emptyText() const;  // while it stands in the body's place
     QString badge() const;      // "emulated: RTX 3060"
-    QString cost() const;       // "panels: 0.2 % of a token"
+    QString cost() const;       // "panels: 0.2 % of a token"; nothing on emulated devices, whose tokens are not timed
     QString notice() const;
 
     QSize sizeHint() const override;
