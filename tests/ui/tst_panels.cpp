@@ -145,6 +145,23 @@ class TestPanels : public QObject {
         }
     }
 
+    // Which would tell every child of a label; text alone changes.
+    void panels_whileAnswering_changeNoPalette() {
+        Bench b(onDevice());
+        b.load();
+        b.answer();
+        std::vector<std::unique_ptr<test::EventCount>> palettes;
+        for (Panel* panel : b.panels()) {
+            for (QLabel* label : panel->findChildren<QLabel*>()) {
+                palettes.push_back(std::make_unique<test::EventCount>(*label, QEvent::PaletteChange));
+            }
+        }
+        b.answer();
+        for (const auto& count : palettes) {
+            QCOMPARE(count->count(), 0);
+        }
+    }
+
     void panels_hidden_doNotLook() {
         Bench b(onDevice());
         b.load();

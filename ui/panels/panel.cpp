@@ -143,6 +143,13 @@ void Panel::setEmpty(bool empty) {
     m_stack->setCurrentIndex(empty ? 1 : 0);
 }
 
+void Panel::setMuted(QWidget& label, bool muted) {
+    const QPalette::ColorRole role = muted ? QPalette::PlaceholderText : QPalette::WindowText;
+    if (label.foregroundRole() != role) {
+        label.setForegroundRole(role);
+    }
+}
+
 void Panel::say(const QString& text, Notice kind) {
     m_noticeKind = kind;
     m_notice->setText(text);

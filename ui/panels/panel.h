@@ -45,6 +45,9 @@ class Panel : public QWidget {
     // The sentence that stands in the body's place while setEmpty(true): "Write a prompt to see ...".
     void setEmptyText(const QString& text);
     void setEmpty(bool empty);
+    // The colour of what is said while there is nothing to read. Costs nothing where it stays as it is; a role that is
+    // set tells the widget and its children of a new palette.
+    static void setMuted(QWidget& label, bool muted);
     // A line above the footer; an empty text takes it away.
     void say(const QString& text, Notice kind = Notice::Plain);
 
