@@ -43,17 +43,17 @@ QString chosenLanguage(const QString& named) {
 
 void speak(QApplication& app, const QString& code) {
     initTranslations();
-    if (code == QStringLiteral("en")) {
+    auto* own = new QTranslator(&app);
+    if (own->load(QStringLiteral(":/i18n/offstage_%1.qm").arg(code))) {
+        QApplication::installTranslator(own);
+    }
+    if (code == QStringLiteral("en")) {  // its catalogue holds singulars and plurals, the sources the rest
         return;
     }
     // The system's locale keeps its customs where it is of the same language: Austria writes German.
     const QLocale system = QLocale::system();
     const QLocale locale(code);
     QLocale::setDefault(system.language() == locale.language() ? system : locale);
-    auto* own = new QTranslator(&app);
-    if (own->load(QStringLiteral(":/i18n/offstage_%1.qm").arg(code))) {
-        QApplication::installTranslator(own);
-    }
     auto* qt = new QTranslator(&app);
     if (qt->load(QStringLiteral("qtbase_%1").arg(code), QLibraryInfo::path(QLibraryInfo::TranslationsPath))) {
         QApplication::installTranslator(qt);

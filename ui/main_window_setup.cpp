@@ -161,7 +161,7 @@ void MainWindow::createToolBar() {
     bar->addAction(m_actions.stop);
     for (QAction* action : bar->actions()) {
         if (auto* button = qobject_cast<QToolButton*>(bar->widgetForAction(action))) {
-            button->setAccessibleName(QString(action->text()).remove(u'&').remove(u'…'));
+            button->setAccessibleName(QString(action->text()).remove(u'&').remove(u'…').trimmed());
             button->setFocusPolicy(Qt::TabFocus);
         }
     }

@@ -105,7 +105,7 @@
     </message>
     <message>
         <source>the device is emulated: its times are worked out, not measured</source>
-        <translation>das Gerät ist emuliert; seine Zeiten sind berechnet, nicht gemessen</translation>
+        <translation>das Gerät ist emuliert; seine Zeiten sind errechnet, nicht gemessen</translation>
     </message>
     <message>
         <source>model</source>
@@ -616,11 +616,11 @@
     </message>
     <message>
         <source>&amp;Export…</source>
-        <translation>&amp;Exportieren…</translation>
+        <translation>&amp;Exportieren&#xa0;…</translation>
     </message>
     <message>
         <source>&amp;Pictures…</source>
-        <translation>Bi&amp;lder…</translation>
+        <translation>Bi&amp;lder&#xa0;…</translation>
     </message>
     <message>
         <source>Open a model to measure its answers, to run scenarios and to compare plans.</source>
@@ -1260,7 +1260,7 @@
     </message>
     <message>
         <source>Working it out…</source>
-        <translation>Wird berechnet…</translation>
+        <translation>Wird berechnet&#xa0;…</translation>
     </message>
     <message>
         <source>%1 of %2</source>
@@ -1575,8 +1575,8 @@ Precision: Anteil der auf Verdacht kopierten Experten, die dann aufgerufen wurde
         <translation>Kein Schritt ist vollständig aufgezeichnet; bitte einen Prompt schreiben und erneut versuchen.</translation>
     </message>
     <message>
-        <source>Replaying %1 steps …</source>
-        <translation>%1 Schritte werden nachgespielt…</translation>
+        <source>Replaying %1 steps…</source>
+        <translation>%1 Schritte werden nachgespielt&#xa0;…</translation>
     </message>
     <message>
         <source>%1 of %2 experts in the cache, %3 steps replayed; each policy begins with the experts planned for.</source>
@@ -1587,11 +1587,11 @@ Precision: Anteil der auf Verdacht kopierten Experten, die dann aufgerufen wurde
     <name>offstage::ui::ChatController</name>
     <message>
         <source>Waiting for the model to load…</source>
-        <translation>Das Modell wird noch geladen…</translation>
+        <translation>Das Modell wird noch geladen&#xa0;…</translation>
     </message>
     <message>
         <source>Reading the prompt…</source>
-        <translation>Prompt wird gelesen…</translation>
+        <translation>Prompt wird gelesen&#xa0;…</translation>
     </message>
     <message>
         <source>Stopped</source>
@@ -1642,7 +1642,7 @@ Precision: Anteil der auf Verdacht kopierten Experten, die dann aufgerufen wurde
     </message>
     <message>
         <source>Raising the curtain…</source>
-        <translation>Der Vorhang hebt sich…</translation>
+        <translation>Der Vorhang hebt sich&#xa0;…</translation>
     </message>
     <message>
         <source>The model is loading. You can write your message already.</source>
@@ -1676,8 +1676,8 @@ Precision: Anteil der auf Verdacht kopierten Experten, die dann aufgerufen wurde
         <translation>Gefundene Befehle</translation>
     </message>
     <message>
-        <source>No command is called so.</source>
-        <translation>Kein Befehl heißt so.</translation>
+        <source>No command has this name.</source>
+        <translation>Kein Befehl trägt diesen Namen.</translation>
     </message>
 </context>
 <context>
@@ -1719,7 +1719,7 @@ Precision: Anteil der auf Verdacht kopierten Experten, die dann aufgerufen wurde
     </message>
     <message>
         <source>Answering…</source>
-        <translation>Antwortet…</translation>
+        <translation>Antwortet&#xa0;…</translation>
     </message>
     <message>
         <source>Number %1 in the queue</source>
@@ -1759,7 +1759,7 @@ Precision: Anteil der auf Verdacht kopierten Experten, die dann aufgerufen wurde
     </message>
     <message>
         <source>&amp;Export…</source>
-        <translation>&amp;Exportieren…</translation>
+        <translation>&amp;Exportieren&#xa0;…</translation>
     </message>
     <message>
         <source>&amp;Delete</source>
@@ -1771,7 +1771,7 @@ Precision: Anteil der auf Verdacht kopierten Experten, die dann aufgerufen wurde
     </message>
     <message>
         <source>&amp;Import…</source>
-        <translation>&amp;Importieren…</translation>
+        <translation>&amp;Importieren&#xa0;…</translation>
     </message>
     <message>
         <source>“%1” was deleted</source>
@@ -2122,7 +2122,7 @@ Umrisse zeigen die Vorhersage. Mausrad oder + und - zoomen, ein Klick nennt den 
     <name>offstage::ui::EmptyState</name>
     <message>
         <source>Open model…</source>
-        <translation>Modell öffnen…</translation>
+        <translation>Modell öffnen&#xa0;…</translation>
     </message>
     <message>
         <source>Open a model</source>
@@ -2227,32 +2227,32 @@ Umrisse zeigen die Vorhersage. Mausrad oder + und - zoomen, ein Klick nennt den 
         <translation>&amp;%1 Bit</translation>
     </message>
     <message>
-        <source>Pinning layer %1, expert %2 …</source>
-        <translation>Schicht %1, Experte %2 wird fixiert…</translation>
+        <source>Pinning layer %1, expert %2…</source>
+        <translation>Schicht %1, Experte %2 wird fixiert&#xa0;…</translation>
     </message>
     <message>
         <source>Layer %1, expert %2 is pinned to the device.</source>
         <translation>Schicht %1, Experte %2 ist auf dem Gerät fixiert.</translation>
     </message>
     <message>
-        <source>Unpinning layer %1, expert %2 …</source>
-        <translation>Fixierung von Schicht %1, Experte %2 wird aufgehoben…</translation>
+        <source>Unpinning layer %1, expert %2…</source>
+        <translation>Fixierung von Schicht %1, Experte %2 wird aufgehoben&#xa0;…</translation>
     </message>
     <message>
         <source>Layer %1, expert %2 is no longer pinned.</source>
         <translation>Schicht %1, Experte %2 ist nicht mehr fixiert.</translation>
     </message>
     <message>
-        <source>Taking layer %1, expert %2 off the device …</source>
-        <translation>Schicht %1, Experte %2 wird vom Gerät genommen…</translation>
+        <source>Taking layer %1, expert %2 off the device…</source>
+        <translation>Schicht %1, Experte %2 wird vom Gerät genommen&#xa0;…</translation>
     </message>
     <message>
         <source>Layer %1, expert %2 has left the device.</source>
         <translation>Schicht %1, Experte %2 hat das Gerät verlassen.</translation>
     </message>
     <message>
-        <source>Changing layer %1, expert %2 to %3 bit …</source>
-        <translation>Schicht %1, Experte %2 wird auf %3 Bit geändert…</translation>
+        <source>Changing layer %1, expert %2 to %3 bit…</source>
+        <translation>Schicht %1, Experte %2 wird auf %3 Bit geändert&#xa0;…</translation>
     </message>
     <message>
         <source>Layer %1, expert %2 is kept in %3 bit.</source>
@@ -2730,7 +2730,7 @@ Umrisse zeigen die Vorhersage. Mausrad oder + und - zoomen, ein Klick nennt den 
     </message>
     <message>
         <source>The device is emulated: its memory is part of this computer&apos;s RAM, and its times are worked out, not measured.</source>
-        <translation>Das Gerät ist emuliert: Sein Speicher ist Teil des RAM dieses Computers, und seine Zeiten sind berechnet, nicht gemessen.</translation>
+        <translation>Das Gerät ist emuliert: Sein Speicher ist Teil des RAM dieses Computers, und seine Zeiten sind errechnet, nicht gemessen.</translation>
     </message>
     <message>
         <source>Fits with a context of %1 tokens</source>
@@ -2872,7 +2872,7 @@ Umrisse zeigen die Vorhersage. Mausrad oder + und - zoomen, ein Klick nennt den 
     </message>
     <message>
         <source>Stopping…</source>
-        <translation>Wird angehalten…</translation>
+        <translation>Wird angehalten&#xa0;…</translation>
     </message>
     <message>
         <source>Take the message back</source>
@@ -2935,14 +2935,14 @@ Umrisse zeigen die Vorhersage. Mausrad oder + und - zoomen, ein Klick nennt den 
     </message>
     <message>
         <source>Cancelling…</source>
-        <translation>Wird abgebrochen…</translation>
+        <translation>Wird abgebrochen&#xa0;…</translation>
     </message>
 </context>
 <context>
     <name>offstage::ui::LogPanel</name>
     <message>
         <source>&amp;Save…</source>
-        <translation>&amp;Speichern…</translation>
+        <translation>&amp;Speichern&#xa0;…</translation>
     </message>
     <message>
         <source>Kind of events</source>
@@ -3044,7 +3044,7 @@ Umrisse zeigen die Vorhersage. Mausrad oder + und - zoomen, ein Klick nennt den 
     </message>
     <message>
         <source>Loading…</source>
-        <translation>Wird geladen…</translation>
+        <translation>Wird geladen&#xa0;…</translation>
     </message>
     <message>
         <source>No model</source>
@@ -3064,7 +3064,7 @@ Umrisse zeigen die Vorhersage. Mausrad oder + und - zoomen, ein Klick nennt den 
     </message>
     <message>
         <source>&amp;Open model…</source>
-        <translation>Modell ö&amp;ffnen…</translation>
+        <translation>Modell ö&amp;ffnen&#xa0;…</translation>
     </message>
     <message>
         <source>&amp;Stop</source>
@@ -3260,7 +3260,7 @@ Apache License 2.0. Verwendet Qt %1 (LGPL) und cmark-gfm (BSD).</translation>
     </message>
     <message>
         <source>&amp;Emulated GPU (times are accounted)</source>
-        <translation>&amp;Emulierte GPU (Zeiten werden berechnet)</translation>
+        <translation>&amp;Emulierte GPU (Zeiten sind errechnet)</translation>
     </message>
     <message>
         <source>&amp;Try a small emulated GPU</source>
@@ -3272,7 +3272,7 @@ Apache License 2.0. Verwendet Qt %1 (LGPL) und cmark-gfm (BSD).</translation>
     </message>
     <message>
         <source>Open with o&amp;ptions…</source>
-        <translation>Mit O&amp;ptionen öffnen…</translation>
+        <translation>Mit O&amp;ptionen öffnen&#xa0;…</translation>
     </message>
     <message>
         <source>Ctrl+Shift+O</source>
@@ -3280,11 +3280,11 @@ Apache License 2.0. Verwendet Qt %1 (LGPL) und cmark-gfm (BSD).</translation>
     </message>
     <message>
         <source>&amp;Find in this conversation…</source>
-        <translation>In dieser Unterhaltung &amp;suchen…</translation>
+        <translation>In dieser Unterhaltung &amp;suchen&#xa0;…</translation>
     </message>
     <message>
         <source>&amp;Command palette…</source>
-        <translation>&amp;Befehlspalette…</translation>
+        <translation>&amp;Befehlspalette&#xa0;…</translation>
     </message>
     <message>
         <source>Ctrl+K</source>
@@ -3312,7 +3312,7 @@ Apache License 2.0. Verwendet Qt %1 (LGPL) und cmark-gfm (BSD).</translation>
     </message>
     <message>
         <source>Runs on %1: its times are accounted, not measured.</source>
-        <translation>Läuft auf %1: Die Zeiten sind berechnet, nicht gemessen.</translation>
+        <translation>Läuft auf %1: Die Zeiten sind errechnet, nicht gemessen.</translation>
     </message>
     <message>
         <source>Runs on %1. Found here: %2.</source>
@@ -3490,7 +3490,7 @@ Ein Klick zeigt den Zeitverlauf ihrer Tokens</translation>
     </message>
     <message>
         <source>&amp;Choose…</source>
-        <translation>&amp;Wählen…</translation>
+        <translation>&amp;Wählen&#xa0;…</translation>
     </message>
     <message>
         <source>Choose the folder of a model</source>
@@ -3501,8 +3501,8 @@ Ein Klick zeigt den Zeitverlauf ihrer Tokens</translation>
         <translation>Ordner eines Modells öffnen</translation>
     </message>
     <message>
-        <source>Load the model so</source>
-        <translation>Das Modell so laden</translation>
+        <source>Load the model this way</source>
+        <translation>Das Modell auf diese Weise laden</translation>
     </message>
 </context>
 <context>
@@ -3533,7 +3533,7 @@ Ein Klick zeigt den Zeitverlauf ihrer Tokens</translation>
     </message>
     <message>
         <source>There is no such accelerator here: its memory is part of this computer&apos;s, and its times are worked out. They are no measurements.</source>
-        <translation>Diesen Beschleuniger gibt es hier nicht: Sein Speicher ist Teil des Speichers dieses Computers, und seine Zeiten sind berechnet. Es sind keine Messungen.</translation>
+        <translation>Diesen Beschleuniger gibt es hier nicht: Sein Speicher ist Teil des Speichers dieses Computers, und seine Zeiten sind errechnet. Es sind keine Messungen.</translation>
     </message>
     <message>
         <source>panels: under %1 of a token</source>
@@ -3594,7 +3594,7 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
     </message>
     <message>
         <source>&amp;Save picture…</source>
-        <translation>Bild &amp;speichern…</translation>
+        <translation>Bild &amp;speichern&#xa0;…</translation>
     </message>
     <message>
         <source>Copy &amp;numbers (CSV)	Ctrl+Shift+C</source>
@@ -3602,7 +3602,7 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
     </message>
     <message>
         <source>Save n&amp;umbers (CSV)…</source>
-        <translation>Za&amp;hlen speichern (CSV)…</translation>
+        <translation>Za&amp;hlen speichern (CSV)&#xa0;…</translation>
     </message>
     <message>
         <source>Show &amp;all	Home</source>
@@ -3621,11 +3621,11 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
     </message>
     <message>
         <source>&amp;Save as preset…</source>
-        <translation>Als Voreinstellung &amp;speichern…</translation>
+        <translation>Als Voreinstellung &amp;speichern&#xa0;…</translation>
     </message>
     <message>
         <source>&amp;Rename…</source>
-        <translation>&amp;Umbenennen…</translation>
+        <translation>&amp;Umbenennen&#xa0;…</translation>
     </message>
     <message>
         <source>&amp;Delete</source>
@@ -3636,7 +3636,7 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
     <name>offstage::ui::ProblemCard</name>
     <message>
         <source>Open another model…</source>
-        <translation>Anderes Modell öffnen…</translation>
+        <translation>Anderes Modell öffnen&#xa0;…</translation>
     </message>
     <message>
         <source>Back to the previous model</source>
@@ -3668,7 +3668,7 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
     </message>
     <message>
         <source>See what would fit…</source>
-        <translation>Zeigen, was passen würde…</translation>
+        <translation>Zeigen, was passen würde&#xa0;…</translation>
     </message>
 </context>
 <context>
@@ -3750,7 +3750,7 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
         <translation>Je Operation der GPU</translation>
     </message>
     <message>
-        <source>Meeting</source>
+        <source>Synchronisation</source>
         <translation>Synchronisation</translation>
     </message>
     <message>
@@ -4013,7 +4013,7 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
     </message>
     <message>
         <source>Loading the model…</source>
-        <translation>Modell wird geladen…</translation>
+        <translation>Modell wird geladen&#xa0;…</translation>
     </message>
     <message>
         <source>Ready</source>
@@ -4021,11 +4021,11 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
     </message>
     <message>
         <source>Reading the prompt…</source>
-        <translation>Prompt wird gelesen…</translation>
+        <translation>Prompt wird gelesen&#xa0;…</translation>
     </message>
     <message>
         <source>Stopping…</source>
-        <translation>Wird angehalten…</translation>
+        <translation>Wird angehalten&#xa0;…</translation>
     </message>
     <message>
         <source>Writing</source>
@@ -4084,7 +4084,7 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
     </message>
     <message>
         <source>&amp;Edit a copy…</source>
-        <translation>&amp;Kopie bearbeiten…</translation>
+        <translation>&amp;Kopie bearbeiten&#xa0;…</translation>
     </message>
     <message>
         <source>Open a model to see how fast it would be on other hardware.</source>

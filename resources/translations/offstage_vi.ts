@@ -1575,7 +1575,7 @@ Precision: of the experts copied on a guess, those that were called.</source>
         <translation>Chưa có bước nào được ghi trọn vẹn; hãy viết một lời nhắc rồi thử lại.</translation>
     </message>
     <message>
-        <source>Replaying %1 steps …</source>
+        <source>Replaying %1 steps…</source>
         <translation>Đang phát lại %1 bước…</translation>
     </message>
     <message>
@@ -1676,8 +1676,8 @@ Precision: of the experts copied on a guess, those that were called.</source>
         <translation>Các lệnh tìm thấy</translation>
     </message>
     <message>
-        <source>No command is called so.</source>
-        <translation>Không có lệnh nào tên như vậy.</translation>
+        <source>No command has this name.</source>
+        <translation>Không có lệnh nào mang tên này.</translation>
     </message>
 </context>
 <context>
@@ -2225,7 +2225,7 @@ Outlines are what was predicted. Wheel or + and - zoom, a click says why.</sourc
         <translation>&amp;%1 bit</translation>
     </message>
     <message>
-        <source>Pinning layer %1, expert %2 …</source>
+        <source>Pinning layer %1, expert %2…</source>
         <translation>Đang ghim lớp %1, chuyên gia %2…</translation>
     </message>
     <message>
@@ -2233,7 +2233,7 @@ Outlines are what was predicted. Wheel or + and - zoom, a click says why.</sourc
         <translation>Lớp %1, chuyên gia %2 đã được ghim vào thiết bị.</translation>
     </message>
     <message>
-        <source>Unpinning layer %1, expert %2 …</source>
+        <source>Unpinning layer %1, expert %2…</source>
         <translation>Đang bỏ ghim lớp %1, chuyên gia %2…</translation>
     </message>
     <message>
@@ -2241,7 +2241,7 @@ Outlines are what was predicted. Wheel or + and - zoom, a click says why.</sourc
         <translation>Lớp %1, chuyên gia %2 không còn được ghim.</translation>
     </message>
     <message>
-        <source>Taking layer %1, expert %2 off the device …</source>
+        <source>Taking layer %1, expert %2 off the device…</source>
         <translation>Đang đưa lớp %1, chuyên gia %2 ra khỏi thiết bị…</translation>
     </message>
     <message>
@@ -2249,7 +2249,7 @@ Outlines are what was predicted. Wheel or + and - zoom, a click says why.</sourc
         <translation>Lớp %1, chuyên gia %2 đã rời thiết bị.</translation>
     </message>
     <message>
-        <source>Changing layer %1, expert %2 to %3 bit …</source>
+        <source>Changing layer %1, expert %2 to %3 bit…</source>
         <translation>Đang đổi lớp %1, chuyên gia %2 sang %3 bit…</translation>
     </message>
     <message>
@@ -3496,7 +3496,7 @@ Nhấp để xem dòng thời gian các token của nó</translation>
         <translation>Mở thư mục của mô hình</translation>
     </message>
     <message>
-        <source>Load the model so</source>
+        <source>Load the model this way</source>
         <translation>Nạp mô hình theo cách này</translation>
     </message>
 </context>
@@ -3745,7 +3745,7 @@ Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồn
         <translation>Cho mỗi phép toán của GPU</translation>
     </message>
     <message>
-        <source>Meeting</source>
+        <source>Synchronisation</source>
         <translation>Đồng bộ</translation>
     </message>
     <message>

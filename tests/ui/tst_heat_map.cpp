@@ -201,11 +201,24 @@ class TestHeatMap : public QObject {
     }
 
     void poller_intervals_areBounded() {
-        QVERIFY(SnapshotPoller::kBusyIntervalMs >= 33);
+        QVERIFY(SnapshotPoller::kLivelyIntervalMs >= 33);
         QVERIFY(SnapshotPoller::kQuietIntervalMs >= 200);
-        test::WindowFixture f;
+        test::Script script;
+        script.tokensPerSecond = 200;
+        script.answer = std::string(4000, 'a');
+        test::WindowFixture f(script);
         f.openAndWait();
-        QTRY_COMPARE(f.window->expertsPanel().poller().intervalMs(), SnapshotPoller::kQuietIntervalMs);
+        const SnapshotPoller& poller = f.window->expertsPanel().poller();
+        QTRY_COMPARE(poller.intervalMs(), SnapshotPoller::kQuietIntervalMs);
+        QWidget read;  // not lively
+        read.show();
+        const SnapshotPoller other(f.window->engine(), read);
+        f.ask(QStringLiteral("hi"));
+        QTRY_VERIFY(f.last().text.size() > 20);
+        QCOMPARE(other.intervalMs(), SnapshotPoller::kQuietIntervalMs);
+        if (QGuiApplication::applicationState() == Qt::ApplicationActive) {
+            QCOMPARE(poller.intervalMs(), SnapshotPoller::kLivelyIntervalMs);
+        }
     }
 };
 

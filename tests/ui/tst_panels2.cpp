@@ -250,6 +250,37 @@ class TestPanels2 : public QObject {
         QVERIFY(slider.spin().suffix().contains(QStringLiteral("MiB")));
     }
 
+    void slider_toldTheSameRange_movesNothing() {
+        ValueSlider slider(QStringLiteral("VRAM"));
+        slider.setByteRange(0, 16 * kGiB);
+        slider.show();
+        QCoreApplication::processEvents();
+        const test::EventCount layouts(slider, QEvent::LayoutRequest);
+        slider.setByteRange(0, 16 * kGiB);
+        QCoreApplication::processEvents();
+        QCOMPARE(layouts.count(), 0);
+        slider.setByteRange(0, 1600 * kGiB);
+        QCoreApplication::processEvents();
+        QCOMPARE(layouts.count(), 1);
+        QCOMPARE(slider.highest(), static_cast<double>(1600 * kGiB));
+    }
+
+    void form_leastContext_risesInSteps() {
+        BudgetForm form;
+        engine::ModelSummary model;
+        model.context = model.max_context = 4096;
+        engine::Snapshot snapshot;
+        snapshot.context_size = 4096;
+        for (const auto& [used, least] : {std::pair{0, 64.0}, {1, 256.0}, {256, 256.0}, {257, 512.0}}) {
+            snapshot.context_used = used;
+            form.setLimits(model, snapshot);
+            QCOMPARE(form.context().spin().minimum(), least);
+        }
+        snapshot.context_size = 400;  // not above what is in force
+        form.setLimits(model, snapshot);
+        QCOMPARE(form.context().spin().minimum(), 400.0);
+    }
+
     // ---- log
     void log_isAModelAndStaysBounded() {
         EventLog few;

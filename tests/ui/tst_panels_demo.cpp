@@ -115,7 +115,8 @@ class TestPanelsDemo : public QObject {
         QCOMPARE(tokens, totals.routed_tokens);
         QCOMPARE(resident, totals.resident_tokens);
         QVERIFY(m_cache->hits().points(0).size() + 2 >= static_cast<size_t>(m_log->tokenCount(kMessage)));
-        QVERIFY(!m_cache->cost().isEmpty());
+        QVERIFY(totals.routed_tokens > 0);
+        QVERIFY2(m_cache->cost().isEmpty(), qPrintable(m_cache->cost()));  // emulated: its tokens are not timed
     }
 
     void expert_givenFewerBits_isShown() {

@@ -247,6 +247,27 @@ class TestPlot : public QObject {
         QVERIFY(plot.csv().contains(QStringLiteral("VRAM,\"experts, 4 bit\",5000000000\r\n")));
     }
 
+    void bar_sizesAlone_moveNoNeighbour() {
+        QWidget window;
+        auto* column = new QVBoxLayout(&window);
+        auto* plot = new StackedBar;
+        column->addWidget(plot);
+        fill(*plot);
+        window.show();
+        QCoreApplication::processEvents();
+        const offstage::test::EventCount layouts(window, QEvent::LayoutRequest);
+        const auto part = [](double size) { return StackedBar::Part{QStringLiteral("dense weights"), size, 0}; };
+        plot->setRows({{QStringLiteral("RAM"), {part(1)}}});
+        QCoreApplication::processEvents();
+        QCOMPARE(layouts.count(), 1);
+        plot->setRows({{QStringLiteral("RAM"), {part(2)}}});
+        QCoreApplication::processEvents();
+        QCOMPARE(layouts.count(), 1);
+        plot->setRows({{QStringLiteral("RAM"), {part(2)}}, {QStringLiteral("VRAM"), {part(1)}}});
+        QCoreApplication::processEvents();
+        QCOMPARE(layouts.count(), 2);
+    }
+
     void histogram_countsEverything() {
         const Histogram whole = histogramOf(std::vector<double>{1, 1.5, 2, 9.9, std::nan("")}, 10);
         QCOMPARE(std::accumulate(whole.counts.begin(), whole.counts.end(), 0.0), 4.0);

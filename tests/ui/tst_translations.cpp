@@ -18,6 +18,7 @@ struct Entry {
     QString source;
     QStringList translations;
     bool finished = true;
+    bool counts = false;  // has a form for each number
 };
 
 QList<Entry> entriesOf(const QString& language) {
@@ -27,13 +28,16 @@ QList<Entry> entriesOf(const QString& language) {
     }
     QXmlStreamReader xml(&file);
     QList<Entry> entries;
+    bool counts = false;
     while (!xml.atEnd()) {
         xml.readNext();
         if (!xml.isStartElement()) {
             continue;
         }
-        if (xml.name() == QStringLiteral("source")) {
-            entries.append(Entry{xml.readElementText(), {}, true});
+        if (xml.name() == QStringLiteral("message")) {
+            counts = xml.attributes().value(QStringLiteral("numerus")) == QStringLiteral("yes");
+        } else if (xml.name() == QStringLiteral("source")) {
+            entries.append(Entry{xml.readElementText(), {}, true, counts});
         } else if (xml.name() == QStringLiteral("translation") && !entries.isEmpty()) {
             const QString type = xml.attributes().value(QStringLiteral("type")).toString();
             entries.last().finished = type.isEmpty();
@@ -87,6 +91,39 @@ class TestTranslations : public QObject {
         }
     }
 
+    // The sources are English but for their numbers: "%n message(s)".
+    void english_hasOneAndMany_ofWhateverCounts() {
+        QStringList counted, english;
+        for (const Entry& entry : entriesOf(QStringLiteral("de"))) {
+            if (entry.counts) {
+                counted.append(entry.source);
+            }
+        }
+        for (const Entry& entry : entriesOf(QStringLiteral("en"))) {
+            QVERIFY2(entry.counts && entry.finished, qPrintable(entry.source));
+            QCOMPARE(entry.translations.size(), 2);
+            for (const QString& translation : entry.translations) {
+                QCOMPARE(placesIn(translation), placesIn(entry.source));
+                QVERIFY2(!translation.contains(QStringLiteral("(s)")), qPrintable(translation));
+            }
+            english.append(entry.source);
+        }
+        counted.sort();
+        english.sort();
+        QVERIFY(!counted.isEmpty());
+        QCOMPARE(english, counted);
+    }
+
+    // A word left out is not a part of the word before it.
+    void german_hasABlankBeforeAnEllipsis() {
+        static const QRegularExpression joined(QStringLiteral("[^ \u00a0(]…"));
+        for (const Entry& entry : entriesOf(QStringLiteral("de"))) {
+            for (const QString& translation : entry.translations) {
+                QVERIFY2(!joined.match(translation).hasMatch(), qPrintable(translation));
+            }
+        }
+    }
+
     void choice_isNamed_thenKept_thenTheSystems() {
         QSettings().remove(QStringLiteral("language"));
         QCOMPARE(chosenLanguage(QStringLiteral("de_AT")), QStringLiteral("de"));
@@ -95,6 +132,15 @@ class TestTranslations : public QObject {
         QCOMPARE(chosenLanguage({}), QStringLiteral("vi"));
         QCOMPARE(chosenLanguage(QStringLiteral("de")), QStringLiteral("de"));
         QSettings().remove(QStringLiteral("language"));
+    }
+
+    void window_countsInEnglish() {
+        const auto connections = [](int n) {
+            return QCoreApplication::translate("offstage::ui::LogPanel", "%n outbound connection(s)", nullptr, n);
+        };
+        speak(*qApp, QStringLiteral("en"));
+        QCOMPARE(connections(1), QStringLiteral("1 outbound connection"));
+        QCOMPARE(connections(2), QStringLiteral("2 outbound connections"));
     }
 
     // Last: a language stays for the rest of the program.

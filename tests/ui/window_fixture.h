@@ -37,6 +37,23 @@ class WindowFixture {
     std::unique_ptr<ui::MainWindow> window;
 };
 
+// How many events of a type an object was sent since this was made.
+class EventCount : public QObject {
+  public:
+    EventCount(QObject& watched, QEvent::Type type) : m_type(type) { watched.installEventFilter(this); }
+    int count() const { return m_count; }
+
+  protected:
+    bool eventFilter(QObject* watched, QEvent* event) override {
+        m_count += event->type() == m_type ? 1 : 0;
+        return QObject::eventFilter(watched, event);
+    }
+
+  private:
+    QEvent::Type m_type;
+    int m_count = 0;
+};
+
 // Runs a test object headless, with settings that touch nobody's.
 int runHeadless(int argc, char** argv, const std::function<int(int, char**)>& run);
 

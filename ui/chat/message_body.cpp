@@ -167,9 +167,9 @@ QTextDocument& MessageBody::documentOf(size_t index) {
 void MessageBody::renderPart(size_t index) {
     Part& part = m_parts[index];
     ++m_renderCount;
-    if (!part.document) {
-        part.document = std::make_unique<QuietDocument>();
-    }
+    // A new one each time: a document that has a layout lays itself out for its new text, for its table's width and for
+    // its own width, one after the other; a new one once, when all are known.
+    part.document = std::make_unique<QuietDocument>();
     if (part.plain) {
         renderPlain(part.segment.text, m_style, *part.document);
         part.map = SourceMap::ofLines(part.segment);

@@ -104,7 +104,7 @@ void OpenModelDialog::choose() {
 // Opening what does not fit would end in the same sentence after a long wait.
 void OpenModelDialog::refresh() {
     m_open->setEnabled(m_view->fits());
-    m_open->setToolTip(m_view->fits() ? tr("Load the model so") : m_view->verdict());
+    m_open->setToolTip(m_view->fits() ? tr("Load the model this way") : m_view->verdict());
 }
 
 }  // namespace offstage::ui

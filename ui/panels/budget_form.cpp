@@ -27,6 +27,7 @@ struct Setting {
 constexpr quint64 kLeastBytes = quint64{1} << 20;
 constexpr quint64 kRoomBeside = quint64{128} << 20;  // KV cache and workspace, generously
 constexpr double kLeastContext = 64;
+constexpr double kContextStep = 256;
 constexpr double kUsualBits = 4.5;
 constexpr double kUsualLoss = 0.01;
 
@@ -142,7 +143,7 @@ BudgetForm::BudgetForm(QWidget* parent)
         tr("Memory of this computer that Offstage may take. Experts that find no room in it are read "
            "from disk when they are called"));
     m_context->setToolTip(tr("Tokens that a conversation can hold. Its KV cache takes room that experts could have"));
-    m_context->setRange(kLeastContext, 1e6, 256, 0);
+    m_context->setRange(kLeastContext, 1e6, kContextStep, 0);
     m_quality->setAccessibleName(tr("Quality of the experts"));
     m_quality->setToolTip(
         tr("Experts in fewer bits are smaller and faster, and say less exactly what the model was trained to say. "
@@ -229,7 +230,10 @@ void BudgetForm::setLimits(const engine::ModelSummary& model, const engine::Snap
                           kLeastBytes));
     const double longest = static_cast<double>(std::max(model.max_context, model.context));
     const double least = std::max(1.0, std::min(kLeastContext, longest));
-    m_context->setRange(std::max(least, static_cast<double>(snapshot.context_used)), longest, 256, 0);
+    // In steps, so that it moves seldom while an answer is written; never beyond what is there.
+    const double used = std::min(kContextStep * std::ceil(static_cast<double>(snapshot.context_used) / kContextStep),
+                                 static_cast<double>(std::max(snapshot.context_used, snapshot.context_size)));
+    m_context->setRange(std::max(least, used), longest, kContextStep, 0);
     setSetting(kept);
 }
 
@@ -254,6 +258,9 @@ BudgetSetting BudgetForm::setting() const {
 }
 
 void BudgetForm::setSetting(const BudgetSetting& setting) {
+    if (setting == this->setting()) {
+        return;
+    }
     m_vram->setBytes(setting.vramBytes);
     m_ram->setBytes(setting.ramBytes);
     m_context->setValue(static_cast<double>(setting.context));

@@ -447,7 +447,7 @@ void CachePanel::compareOrCancel() {
         popularity.n_tokens = 1;  // shares, as of one token
     }
     m_replayedSteps = static_cast<std::int64_t>(calls.layers.size()) / std::max<std::int64_t>(1, calls.n_layers);
-    m_comparison->setText(tr("Replaying %1 steps …").arg(QLocale().toString(qlonglong{m_replayedSteps})));
+    m_comparison->setText(tr("Replaying %1 steps…").arg(QLocale().toString(qlonglong{m_replayedSteps})));
     m_replays->start(std::move(calls), std::move(popularity), m_slots->value());
     m_progress->setValue(0);
     m_progressTimer.start();

@@ -244,7 +244,7 @@ void DispatchPanel::refreshWhy() {
     const bool emulated = engine().model() && engine().model()->emulated;
     const QString text =
         m_whyLayer >= 0 && step != nullptr ? whyText(*step, m_whyLayer, m_whySide, emulated) : QString();
-    m_why->setForegroundRole(text.isEmpty() ? QPalette::PlaceholderText : QPalette::WindowText);
+    setMuted(*m_why, text.isEmpty());
     m_why->setText(text.isEmpty() ? tr("Click a bar to read why its experts ran there: both costs of the choice.")
                                   : text);
 }

@@ -68,23 +68,23 @@ void ExpertActions::fill(QMenu& menu, ExpertId expert, const State& state) {
 void ExpertActions::pin(ExpertId expert, bool pinned) {
     const quint64 id = m_engine.pinExpert(expert.layer, expert.expert, pinned);
     if (pinned) {
-        watch(id, tr("Pinning layer %1, expert %2 …").arg(expert.layer).arg(expert.expert),
+        watch(id, tr("Pinning layer %1, expert %2…").arg(expert.layer).arg(expert.expert),
               tr("Layer %1, expert %2 is pinned to the device.").arg(expert.layer).arg(expert.expert));
     } else {
-        watch(id, tr("Unpinning layer %1, expert %2 …").arg(expert.layer).arg(expert.expert),
+        watch(id, tr("Unpinning layer %1, expert %2…").arg(expert.layer).arg(expert.expert),
               tr("Layer %1, expert %2 is no longer pinned.").arg(expert.layer).arg(expert.expert));
     }
 }
 
 void ExpertActions::evict(ExpertId expert) {
     watch(m_engine.evictExpert(expert.layer, expert.expert),
-          tr("Taking layer %1, expert %2 off the device …").arg(expert.layer).arg(expert.expert),
+          tr("Taking layer %1, expert %2 off the device…").arg(expert.layer).arg(expert.expert),
           tr("Layer %1, expert %2 has left the device.").arg(expert.layer).arg(expert.expert));
 }
 
 void ExpertActions::setFormat(ExpertId expert, kernels::WeightType format) {
     watch(m_engine.setExpertFormat(expert.layer, expert.expert, format),
-          tr("Changing layer %1, expert %2 to %3 bit …").arg(expert.layer).arg(expert.expert).arg(bitsOf(format)),
+          tr("Changing layer %1, expert %2 to %3 bit…").arg(expert.layer).arg(expert.expert).arg(bitsOf(format)),
           tr("Layer %1, expert %2 is kept in %3 bit.").arg(expert.layer).arg(expert.expert).arg(bitsOf(format)));
 }
 

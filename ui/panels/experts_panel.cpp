@@ -14,6 +14,7 @@
 #include "ui/engine_controller.h"
 #include "ui/panels/expert_actions.h"
 #include "ui/panels/selection.h"
+#include "ui/panels/snapshot_poller.h"
 
 namespace offstage::ui {
 
@@ -81,6 +82,7 @@ ExpertsPanel::ExpertsPanel(EngineController& engine, QWidget* parent)
     body().addLayout(bottom);
     body().addStretch(1);
     setEmptyText(tr("Open a model to see its experts."));
+    poller().setLively(true);
 
     connect(m_channel, &QComboBox::currentIndexChanged, this, &ExpertsPanel::refresh);
     connect(m_fading, &QCheckBox::toggled, this, &ExpertsPanel::refresh);
@@ -218,7 +220,7 @@ QString ExpertsPanel::restText() const {
 void ExpertsPanel::refreshReadout() {
     const auto cell = m_map->current() ? m_map->current() : m_map->selected();
     const bool onMap = m_map->rows() > 0;
-    m_readout->setForegroundRole(onMap && cell ? QPalette::WindowText : QPalette::PlaceholderText);
+    setMuted(*m_readout, !onMap || !cell);
     if (!onMap) {
         m_readout->clear();
         return;

@@ -100,6 +100,7 @@ Panel::Panel(EngineController& engine, QWidget* parent)
     m_poller = new SnapshotPoller(engine, *this);
     connect(m_poller, &SnapshotPoller::changed, this, &Panel::take);
     const auto changed = [this] {
+        m_cost->clear();  // of the model before
         refreshBadge();
         modelChanged();
     };
@@ -142,6 +143,13 @@ void Panel::setEmpty(bool empty) {
     m_stack->setCurrentIndex(empty ? 1 : 0);
 }
 
+void Panel::setMuted(QWidget& label, bool muted) {
+    const QPalette::ColorRole role = muted ? QPalette::PlaceholderText : QPalette::WindowText;
+    if (label.foregroundRole() != role) {
+        label.setForegroundRole(role);
+    }
+}
+
 void Panel::say(const QString& text, Notice kind) {
     m_noticeKind = kind;
     m_notice->setText(text);
@@ -175,11 +183,16 @@ void Panel::refreshBadge() {
 }
 
 void Panel::refreshCost() {
-    const bool known = m_snapshot.answer_us > 0;
-    const double share = known ? m_snapshot.telemetry_us / m_snapshot.answer_us : 0;
-    m_cost->setText(!known         ? QString()
-                    : share < 5e-4 ? tr("panels: under %1 of a token").arg(percentText(1e-3))
-                                   : tr("panels: %1 of a token").arg(percentText(share)));
+    // An emulated device's time is worked out, and writing events down is measured: the one is no share of the other.
+    const bool emulated = m_engine.model() && m_engine.model()->emulated;
+    if (emulated || m_snapshot.answer_us <= 0) {
+        m_cost->clear();
+        m_cost->setToolTip({});
+        return;
+    }
+    const double share = m_snapshot.telemetry_us / m_snapshot.answer_us;
+    m_cost->setText(share < 5e-4 ? tr("panels: under %1 of a token").arg(percentText(1e-3))
+                                 : tr("panels: %1 of a token").arg(percentText(share)));
     m_cost->setToolTip(
         tr("Share of the answer's time that the engine spends on writing down what the panels show.\nWorking out what "
            "this panel shows takes %1 ms each time, in the window's own thread.")

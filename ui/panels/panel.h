@@ -14,8 +14,8 @@ class EngineController;
 class SnapshotPoller;
 
 // What all live panels share: a body that scrolls where it has too little room, a sentence in its place while there is
-// nothing to see, a line for what went well or wrong, and a footer that says what the panels cost and whether the
-// device is emulated. Looks at the engine only while it can be seen. GUI thread only.
+// nothing to see, a line for what went well or wrong, and a footer that says what the panels cost or that the device is
+// emulated. Looks at the engine only while it can be seen. GUI thread only.
 class Panel : public QWidget {
     Q_OBJECT
 
@@ -32,7 +32,7 @@ class Panel : public QWidget {
     // As a person reads them; empty where nothing is shown.
     QString emptyText() const;  // while it stands in the body's place
     QString badge() const;      // "emulated: RTX 3060"
-    QString cost() const;       // "panels: 0.2 % of a token"
+    QString cost() const;       // "panels: 0.2 % of a token"; nothing on emulated devices, whose tokens are not timed
     QString notice() const;
 
     QSize sizeHint() const override;
@@ -45,6 +45,9 @@ class Panel : public QWidget {
     // The sentence that stands in the body's place while setEmpty(true): "Write a prompt to see ...".
     void setEmptyText(const QString& text);
     void setEmpty(bool empty);
+    // The colour of what is said while there is nothing to read. Costs nothing where it stays as it is; a role that is
+    // set tells the widget and its children of a new palette.
+    static void setMuted(QWidget& label, bool muted);
     // A line above the footer; an empty text takes it away.
     void say(const QString& text, Notice kind = Notice::Plain);
 

@@ -51,7 +51,7 @@ ProfileEditor::ProfileEditor(const engine::HardwareProfile& profile, QWidget* pa
                          tr("16-bit matrix products, dense, as the datasheet has it"));
     m_bus = numberBox(profile.bus_gbps, 0.01, 1e5, 2, tr(" GB/s"), tr("Bus bandwidth"), tr("One direction"));
     m_launch = numberBox(profile.launch_us, 0, 1e6, 2, tr(" µs"), tr("Launch"), tr("Per operation of the GPU"));
-    m_sync = numberBox(profile.sync_us, 0, 1e6, 2, tr(" µs"), tr("Meeting"),
+    m_sync = numberBox(profile.sync_us, 0, 1e6, 2, tr(" µs"), tr("Synchronisation"),
                        tr("Each time host and GPU wait for each other"));
     m_problem->setWordWrap(true);
     m_problem->setTextFormat(Qt::PlainText);

@@ -15,6 +15,11 @@ SnapshotPoller::SnapshotPoller(EngineController& engine, QWidget& panel)
     schedule();
 }
 
+void SnapshotPoller::setLively(bool lively) {
+    m_lively = lively;
+    schedule();
+}
+
 bool SnapshotPoller::eventFilter(QObject* watched, QEvent* event) {
     if (event->type() == QEvent::Show || event->type() == QEvent::Hide) {
         // After the event: isVisible() tells the new state then.
@@ -29,7 +34,7 @@ void SnapshotPoller::schedule() {
         return;
     }
     const bool focused = QGuiApplication::applicationState() == Qt::ApplicationActive;
-    const int interval = m_engine.isAnswering() && focused ? kBusyIntervalMs : kQuietIntervalMs;
+    const int interval = m_lively && m_engine.isAnswering() && focused ? kLivelyIntervalMs : kQuietIntervalMs;
     if (!m_timer.isActive() || m_timer.interval() != interval) {
         m_timer.start(interval);
         poll();

@@ -9,18 +9,20 @@ class QWidget;
 
 namespace offstage::ui {
 
-// Takes a snapshot of the engine for one panel: at most 30 times a second while the panel shows and an answer is being
-// written, 5 times a second while nothing runs or another window has the focus, never while the panel is hidden.
-// Says so only when the revision has changed.
+// Takes a snapshot of the engine for one panel, 5 times a second: numbers and curves that change faster cannot be read,
+// and each look costs a layout and a painting that the engine's threads have to wait for where cores are few. A lively
+// panel, whose picture is watched rather than read, looks 15 times a second while an answer is being written and the
+// window has the focus. Never while the panel is hidden. Says so only when the revision has changed.
 class SnapshotPoller : public QObject {
     Q_OBJECT
 
   public:
-    static constexpr int kBusyIntervalMs = 34;
+    static constexpr int kLivelyIntervalMs = 66;
     static constexpr int kQuietIntervalMs = 200;
 
     SnapshotPoller(EngineController& engine, QWidget& panel);
 
+    void setLively(bool lively);
     int pollCount() const { return m_pollCount; }
     bool isPolling() const { return m_timer.isActive(); }
     int intervalMs() const { return m_timer.interval(); }
@@ -40,6 +42,7 @@ class SnapshotPoller : public QObject {
     QTimer m_timer;
     quint64 m_revision = 0;
     bool m_any = false;
+    bool m_lively = false;
     int m_pollCount = 0;
 };
 

@@ -36,19 +36,25 @@ void StackedBar::setRows(std::vector<Row> rows) {
     if (rows == m_rows) {
         return;
     }
+    const QStringList namesBefore = legendTexts();
+    const std::size_t rowsBefore = m_rows.size();
     m_rows = std::move(rows);
     if (m_current && (m_current->row >= static_cast<int>(m_rows.size()) ||
                       m_current->part >= static_cast<int>(rowAt(m_current->row).parts.size()))) {
         m_current.reset();
     }
     setReading(m_current ? textOf(*m_current) : QString());
-    updateGeometry();
+    if (m_rows.size() != rowsBefore || legendTexts() != namesBefore) {  // the height follows from these alone
+        updateGeometry();
+    }
     markStale(Layer::Frame);
 }
 
 void StackedBar::setUnit(Unit unit) {
-    m_unit = unit;
-    markStale(Layer::Frame);
+    if (unit != m_unit) {
+        m_unit = unit;
+        markStale(Layer::Frame);
+    }
 }
 
 void StackedBar::setCompact(bool compact) {
@@ -214,6 +220,14 @@ std::vector<LegendEntry> StackedBar::legend() const {
         entries.push_back(std::move(entry));
     }
     return entries;
+}
+
+QStringList StackedBar::legendTexts() const {
+    QStringList texts;
+    for (const LegendEntry& entry : legend()) {
+        texts << entry.text;
+    }
+    return texts;
 }
 
 void StackedBar::paintFrame(QPainter& painter) {

@@ -79,6 +79,7 @@ class StackedBar : public PlotWidget {
     double pixelOf(int row, double size) const;
     double used(const Row& row) const;
     std::vector<LegendEntry> legend() const;
+    QStringList legendTexts() const;
     void setCurrent(std::optional<PartIndex> part);
     QString textOf(PartIndex part) const;
     int contentHeight(int width) const;

@@ -128,7 +128,7 @@ void CommandPalette::filter() {
     if (m_list->count() > 0) {
         m_list->setCurrentRow(0);
     } else {
-        auto* none = new QListWidgetItem(tr("No command is called so."), m_list);
+        auto* none = new QListWidgetItem(tr("No command has this name."), m_list);
         none->setFlags(Qt::NoItemFlags);
     }
 }

@@ -22,13 +22,13 @@ ContextMeter::ContextMeter(QWidget* parent) : QWidget(parent) {
 }
 
 void ContextMeter::setUsed(qint64 used, qint64 size) {
-    const QSize before = sizeHint();
+    const bool resized = size != m_size;  // the number of tokens used does not count
     m_used = used;
     m_size = size;
     setAccessibleName(tr("Context used: %1 tokens").arg(text()));
     setToolTip(tr("Tokens of this conversation in the model's context: %1").arg(text()));
     setVisible(size > 0);
-    if (sizeHint() != before) {
+    if (resized) {
         updateGeometry();
     }
     update();

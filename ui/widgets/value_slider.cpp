@@ -43,6 +43,11 @@ ValueSlider::ValueSlider(const QString& name, QWidget* parent)
 }
 
 void ValueSlider::setRange(double lo, double hi, double step, int decimals) {
+    const Limits limits{m_unit, lo, hi, step, decimals};
+    if (limits == m_limits) {
+        return;
+    }
+    m_limits = limits;
     const double kept = value();
     const QSignalBlocker quiet(m_spin);
     m_spin->setDecimals(decimals);
@@ -55,7 +60,7 @@ void ValueSlider::setByteRange(quint64 lo, quint64 hi) {
     const double kept = value();
     const bool large = static_cast<double>(hi) >= 8 * kGiB;
     m_unit = large ? kGiB : kMiB;
-    m_spin->setSuffix(large ? tr(" GiB") : tr(" MiB"));
+    setSuffix(large ? tr(" GiB") : tr(" MiB"));
     const bool small = static_cast<double>(hi) < 256 * kMiB;
     setRange(static_cast<double>(lo), static_cast<double>(hi),
              large   ? kGiB / 4
@@ -66,7 +71,9 @@ void ValueSlider::setByteRange(quint64 lo, quint64 hi) {
 }
 
 void ValueSlider::setSuffix(const QString& suffix) {
-    m_spin->setSuffix(suffix);
+    if (m_spin->suffix() != suffix) {
+        m_spin->setSuffix(suffix);
+    }
 }
 
 void ValueSlider::setLowestText(const QString& text) {

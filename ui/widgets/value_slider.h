@@ -42,6 +42,13 @@ class ValueSlider : public QWidget {
 
     QSlider* m_slider;
     QDoubleSpinBox* m_spin;
+    // What the spin box was told last: telling it again would lay its neighbours out anew.
+    struct Limits {
+        double unit = 0, lo = 0, hi = 0, step = 0;
+        int decimals = 0;
+        bool operator==(const Limits&) const = default;
+    };
+    Limits m_limits;
     double m_unit = 1;         // of the spin box, in units of value()
     double m_exact = 0;        // what setValue() was given, while the spin box shows it rounded
     double m_shownExact = -1;  // the spin box's value that stands for m_exact

@@ -1,0 +1,51 @@
+<?xml version="1.0" encoding="utf-8"?>
+<!DOCTYPE TS>
+<TS version="2.1" language="en" sourcelanguage="en">
+<context>
+    <name>offstage::ui::ConversationList</name>
+    <message numerus="yes">
+        <source>%n conversation(s) imported</source>
+        <translation>
+            <numerusform>%n conversation imported</numerusform>
+            <numerusform>%n conversations imported</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::DeviceChoices</name>
+    <message numerus="yes">
+        <source>%n core(s), %1 RAM</source>
+        <translation>
+            <numerusform>%n core, %1 RAM</numerusform>
+            <numerusform>%n cores, %1 RAM</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::History</name>
+    <message numerus="yes">
+        <source>A new one was begun with what could be read: %n message(s)</source>
+        <translation>
+            <numerusform>A new one was begun with what could be read: %n message</numerusform>
+            <numerusform>A new one was begun with what could be read: %n messages</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source> in %n conversation(s).</source>
+        <translation>
+            <numerusform> in %n conversation.</numerusform>
+            <numerusform> in %n conversations.</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::LogPanel</name>
+    <message numerus="yes">
+        <source>%n outbound connection(s)</source>
+        <translation>
+            <numerusform>%n outbound connection</numerusform>
+            <numerusform>%n outbound connections</numerusform>
+        </translation>
+    </message>
+</context>
+</TS>
