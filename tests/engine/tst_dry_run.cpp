@@ -26,6 +26,7 @@ LoadRequest request(bool dry, const QString& policy, const QTemporaryDir& cache)
     wanted.context = 512;
     wanted.dispatch = parse_dispatch(policy.toStdString());
     wanted.cache_directory = cache.filePath(dry ? QStringLiteral("dry") : QStringLiteral("real")).toStdString();
+    wanted.compute = ComputeMode::kF32;  // "auto" measures which is faster, and may find otherwise the next time
     wanted.dry = dry;
     return wanted;
 }
