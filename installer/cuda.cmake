@@ -17,14 +17,14 @@ if(OFFSTAGE_NVCC OR CMAKE_CUDA_COMPILER OR DEFINED ENV{CUDACXX})
   if(OFFSTAGE_NVCC AND NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
     set(ENV{CUDACXX} "${OFFSTAGE_NVCC}")  # a variable would keep check_language from checking
   endif()
-  # Code for the GPU in this machine. Without one: for the oldest generation and one more, and PTX, from which the driver
-  # makes code for any later one when it first starts. Each generation is minutes of work; packages, which go to all
-  # kinds of machines, are built with -DCMAKE_CUDA_ARCHITECTURES=all-major.
+  # Code for the GPU in this machine. Without one: for the oldest generation, and PTX of sm_80, from which the driver
+  # makes code for that one and any later when it first starts. Each generation is minutes of work; packages, which go
+  # to all kinds of machines, are built with -DCMAKE_CUDA_ARCHITECTURES=all-major.
   if(NOT DEFINED CMAKE_CUDA_ARCHITECTURES)
     if(EXISTS /dev/nvidia0)
       set(CMAKE_CUDA_ARCHITECTURES native)
     else()
-      set(CMAKE_CUDA_ARCHITECTURES 75 80-real)
+      set(CMAKE_CUDA_ARCHITECTURES 75-real 80-virtual)
     endif()
   endif()
   include(CheckLanguage)
