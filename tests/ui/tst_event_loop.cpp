@@ -36,13 +36,14 @@ class LoopProbe {
 
     void report(const char* what) {
         m_timer.stop();
+        const auto longest = std::max_element(m_cpuGaps.begin(), m_cpuGaps.end()) - m_cpuGaps.begin();
         std::sort(m_cpuGaps.begin(), m_cpuGaps.end());
         std::sort(m_wallGaps.begin(), m_wallGaps.end());
         qInfo(
             "%-10s %5zu turns; CPU between turns: median %.2f, 99 %% %.2f, longest %.2f ms; wall: median %.2f, "
-            "99 %% %.2f, longest %.2f ms",
+            "99 %% %.2f, longest %.2f ms; CPU of the next longest %.2f, %.2f, %.2f, the longest was turn %td",
             what, m_cpuGaps.size(), at(m_cpuGaps, 0.5), at(m_cpuGaps, 0.99), at(m_cpuGaps, 1), at(m_wallGaps, 0.5),
-            at(m_wallGaps, 0.99), at(m_wallGaps, 1));
+            at(m_wallGaps, 0.99), at(m_wallGaps, 1), longestBut(1), longestBut(2), longestBut(3), longest);
     }
     // After report(): the longest but `n`; a single one may hold a page fault or a cold cache.
     double longestBut(size_t n) const { return m_cpuGaps.size() > n ? m_cpuGaps[m_cpuGaps.size() - 1 - n] : 0; }

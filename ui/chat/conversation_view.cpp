@@ -21,7 +21,10 @@ namespace {
 constexpr int kSideMargin = 24;
 constexpr int kTopMargin = 24;
 constexpr int kRowGap = 26;
-constexpr qsizetype kSlice = 1024;  // characters rendered in one turn; 30 times a second
+// Characters rendered in one turn, 30 times a second: fewer where what they make of it is dear (a table's rows).
+constexpr qsizetype kSlice = 1024;
+constexpr qsizetype kLeastSlice = 192;
+constexpr double kTurnMs = 7;  // that a turn may take
 constexpr qint64 kLongestIntervalMs = 200;
 constexpr int kNearEnd = 12;  // pixels from the end that still count as the end
 constexpr int kAround = 400;  // pixels beyond the viewport that are laid out, so that small steps find it done
@@ -157,7 +160,7 @@ void ConversationView::rowsChanged(int first, int last, const QList<int>& roles)
             continue;
         }
         const QString unshown = m_unshown.value(message.id);
-        if (unshown.size() > kSlice) {
+        if (unshown.size() > m_slice) {
             m_changed.insert(message.id);  // shown when its text is: flush()
             continue;
         }
@@ -194,7 +197,7 @@ void ConversationView::flush() {
         QString& unshown = m_unshown[id];
         if (widget) {
             // A slice: text that came faster than it can be shown does not make one long turn of the loop.
-            qsizetype length = std::min(kSlice, unshown.size());
+            qsizetype length = std::min(m_slice, unshown.size());
             length -= length < unshown.size() && unshown[length - 1].isHighSurrogate() ? 1 : 0;
             widget->appendText(unshown.first(length));
             unshown.remove(0, length);
@@ -211,7 +214,11 @@ void ConversationView::flush() {
         }
     }
     arrange();
-    m_flushCostMs = m_sinceFlush.elapsed();
+    const double cost = static_cast<double>(m_sinceFlush.nsecsElapsed()) * 1e-6;
+    m_flushCostMs = static_cast<qint64>(cost);
+    m_slice = cost > kTurnMs
+                  ? std::max(kLeastSlice, static_cast<qsizetype>(static_cast<double>(m_slice) * kTurnMs / cost))
+                  : std::min(kSlice, m_slice + m_slice / 4);
     m_sinceFlush.start();
     if (!m_unshown.isEmpty()) {
         startFlushTimer();

@@ -113,6 +113,7 @@ class ConversationView : public QAbstractScrollArea {
     QTimer m_flushTimer;
     QElapsedTimer m_sinceFlush;
     qint64 m_flushCostMs = 0;
+    qsizetype m_slice = 1024;             // characters that the next flush shows of each message
     QHash<MessageId, QString> m_unshown;  // streamed, not yet rendered
     QSet<MessageId> m_changed;            // besides their text, when that is shown
     QHash<MessageId, SourceRanges> m_found;
