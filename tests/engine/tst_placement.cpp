@@ -398,7 +398,8 @@ class TestPlacement : public QObject {
             QCOMPARE(session.generate(generation, {}, {}).tokens, expected);
         }
         // Refused weight copies go to the CPU and nobody notices; refused activations end the answer.
-        QVERIFY2(errors > 0 && unharmed > 20, qPrintable(QStringLiteral("%1 %2").arg(errors).arg(unharmed)));
+        QVERIFY2(errors > 0 && unharmed > (kSanitized ? 5 : 20),
+                 qPrintable(QStringLiteral("%1 %2").arg(errors).arg(unharmed)));
     }
 
   private:
