@@ -236,6 +236,7 @@ void CudaBackend::experts(std::span<const ExpertCall> calls, const float* inputs
 void CudaBackend::reserve(const StepShape& shape) {
     if (quantizer_bytes(shape) > quantizer_bytes_) {
         row_quantizer_.reset();
+        quantizer_bytes_ = 0;  // tried again, should there be no room now
         row_quantizer_ = CudaRowQuantizer::open(
             *context_, arena_.allocate(quantizer_bytes(shape), MemoryUse::kWorkspace, "packing experts"));
         quantizer_bytes_ = quantizer_bytes(shape);

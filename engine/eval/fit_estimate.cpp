@@ -21,7 +21,6 @@
 #include "engine/run/load_plan.h"
 #include "engine/run/loaded_model.h"
 #include "engine/run/model_demand.h"
-#include "engine/run/moe_layer.h"
 #include "engine/text/chat_template.h"
 #include "engine/text/tokenizer.h"
 

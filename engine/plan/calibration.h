@@ -68,7 +68,7 @@ class CalibrationCache {
                            std::int64_t hidden_dim, std::int64_t ffn_dim, bool pinned = true);
     bool load(const std::string& key, CostTable& table) const;
     void store(const std::string& key, const CostTable& table) const;  // atomic; failing to write is no error
-    // Of quantizing, which no device has part in: by the CPU's name, its instruction set and hidden_dim.
+    // Of quantizing: by the CPU's name, its instruction set, hidden_dim and the device that helps, if one does.
     bool load(const std::string& key, QuantizingSpeeds& speeds) const;
     void store(const std::string& key, const QuantizingSpeeds& speeds) const;
 

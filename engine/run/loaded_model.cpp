@@ -14,7 +14,6 @@
 #include "engine/plan/calibration.h"
 #include "engine/plan/routing_draw.h"
 #include "engine/plan/sensitivity_measurement.h"
-#include "engine/plan/transition.h"
 #include "engine/quant/quantize_dense.h"
 #include "engine/run/load_plan.h"
 

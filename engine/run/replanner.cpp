@@ -38,8 +38,8 @@ Replanner::Replanner(LoadedModel& model)
       uniform_(model.request().quant.experts) {}
 
 // What is asked for later adds to what is on its way.
-PlanTarget Replanner::base() const {
-    return moving_ && !going_back_.has_value() ? target_ : PlanTarget{in_force_, budget_, uniform_};
+PlanTarget Replanner::base(Plan else_from) const {
+    return moving_ && !going_back_.has_value() ? target_ : PlanTarget{std::move(else_from), budget_, uniform_};
 }
 
 std::vector<std::uint8_t> Replanner::pinned() const {
@@ -54,7 +54,7 @@ PlanDraft Replanner::draft() const {
     const ArenaUsage ram = model_.ram().usage();
     PlanDraft draft;
     draft.basis = model_.basis();
-    draft.base = base();
+    draft.base = base(in_force_);
     draft.in_force = in_force_;
     draft.now = plan_as_it_is();
     draft.pinned = pinned();
@@ -156,21 +156,21 @@ void Replanner::refuse(std::uint64_t id, const std::string& problem, std::int64_
 
 void Replanner::pin(std::uint64_t id, std::size_t expert, bool pinned, std::int64_t at_token) {
     model_.experts().set_pinned(expert, pinned);
-    PlanTarget target = moving_ && !going_back_.has_value() ? target_ : PlanTarget{plan_as_it_is(), budget_, uniform_};
+    PlanTarget target = base(plan_as_it_is());
     if (pinned) honour_pins(model_.basis(), this->pinned(), target.plan);
     start(id, std::move(target), at_token);
 }
 
 void Replanner::evict(std::uint64_t id, std::size_t expert, std::int64_t at_token) {
     model_.experts().set_pinned(expert, false);
-    PlanTarget target = moving_ && !going_back_.has_value() ? target_ : PlanTarget{plan_as_it_is(), budget_, uniform_};
+    PlanTarget target = base(plan_as_it_is());
     // Without a copy in RAM it goes to where the plan's duplicates do not: RAM takes it.
     if (target.plan.places[expert] == Place::kDevice) target.plan.places[expert] = Place::kRam;
     start(id, std::move(target), at_token);
 }
 
 void Replanner::set_format(std::uint64_t id, std::size_t expert, kernels::WeightType format, std::int64_t at_token) {
-    PlanTarget target = moving_ && !going_back_.has_value() ? target_ : PlanTarget{plan_as_it_is(), budget_, uniform_};
+    PlanTarget target = base(plan_as_it_is());
     if (target.plan.formats.empty()) target.plan.formats = model_.experts().formats();
     target.plan.formats[expert] = format;
     make_fit(target.plan, target.budget, expert);

@@ -55,7 +55,7 @@ class Replanner {
     const Plan& in_force() const { return in_force_; }
 
   private:
-    PlanTarget base() const;  // what a request adds to
+    PlanTarget base(Plan else_from) const;  // what a request adds to: what is on its way, else this plan
     void start(std::uint64_t id, PlanTarget target, std::int64_t at_token);
     void start_moving();
     std::vector<std::uint8_t> pinned() const;

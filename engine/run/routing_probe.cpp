@@ -7,6 +7,7 @@
 #include "engine/as_size.h"
 
 namespace offstage::engine {
+
 RoutingProbe::RoutingProbe(const ModelConfig& config, Backend& device, std::vector<std::int64_t> distances,
                            std::int64_t n_guesses, std::int64_t max_step)
     : config_(config), device_(device), distances_(std::move(distances)), n_guesses_(n_guesses) {

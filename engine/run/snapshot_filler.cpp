@@ -54,6 +54,7 @@ void SnapshotFiller::fill(LoadedModel& model, Snapshot& snapshot) {
     snapshot.decisions = dispatcher.decisions();
     Plan formats;
     formats.formats = experts.formats();
+    formats.places.resize(experts.size());
     model.basis().describe_formats(formats);
     snapshot.mean_bits = formats.mean_bits;
     fill_memories(model, snapshot);

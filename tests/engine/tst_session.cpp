@@ -199,6 +199,7 @@ class TestSession : public QObject {
         const Snapshot snapshot = m_session->snapshot();
         QCOMPARE(snapshot.experts.place.size(), static_cast<std::size_t>(model.total_experts));
         QVERIFY(snapshot.totals.routed_tokens > 0);
+        QCOMPARE(snapshot.mean_bits, 16.0);
         QVERIFY(snapshot.vram.budget == load.vram_bytes && snapshot.vram.used() <= snapshot.vram.budget);
         QVERIFY(snapshot.vram.experts[static_cast<std::size_t>(offstage::kernels::WeightType::kBf16)] > 0);
         QCOMPARE(m_session->planned_popularity().size(), snapshot.experts.place.size());
