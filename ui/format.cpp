@@ -92,13 +92,18 @@ QString modelText(const engine::ModelSummary& model) {
     return Format::tr("%1 layers × %2 experts, %3 active").arg(model.n_layers).arg(model.n_experts).arg(model.n_active);
 }
 
+QString tokenSpeedText(double tokensPerSecond, bool emulated) {
+    const QString number = QLocale().toString(tokensPerSecond, 'f', 1);
+    return emulated ? Format::tr("%1 tokens/s (emulated)").arg(number) : Format::tr("%1 tokens/s").arg(number);
+}
+
 QString figuresText(const AnswerFigures& figures) {
     QStringList parts;
     if (figures.ttftSeconds > 0) {
         parts << Format::tr("first token %1").arg(secondsText(figures.ttftSeconds));
     }
     if (figures.tokensPerSecond > 0) {
-        parts << Format::tr("%1 tokens/s").arg(QLocale().toString(figures.tokensPerSecond, 'f', 1));
+        parts << tokenSpeedText(figures.tokensPerSecond, figures.emulated);
     }
     QString in = Format::tr("%1 in").arg(QLocale().toString(figures.tokensIn));
     if (figures.tokensReused > 0) {

@@ -14,6 +14,7 @@ QString secondsText(double seconds);                      // "120 ms", "1.4 s"
 QString countText(qint64 count);                          // "46.7 B", "12 M", "1,234"
 QString hardwareText(const engine::ModelSummary& model);  // "CPU · 2 threads · AVX-512 bf16"
 QString modelText(const engine::ModelSummary& model);     // "8 layers × 8 experts, 2 active"
+QString tokenSpeedText(double tokensPerSecond, bool emulated);  // "37.5 tokens/s", "37.5 tokens/s (emulated)"
 QString figuresText(const AnswerFigures& figures);        // "first token 120 ms · 37.5 tokens/s · 34 in, 120 out"
 // Folder or file name; a "synthetic:" source as it is.
 QString modelNameOf(const QString& source);

@@ -48,9 +48,11 @@ void LoadBanner::start(const QString& model) {
 void LoadBanner::setProgress(const engine::LoadProgress& progress) {
     QString stage = QString::fromStdString(progress.stage);
     if (progress.bytes_total > 0) {
-        stage += tr(" · %1 of %2").arg(bytesText(progress.bytes_done), bytesText(progress.bytes_total));
         constexpr int kSteps = 1000;
         const double share = static_cast<double>(progress.bytes_done) / static_cast<double>(progress.bytes_total);
+        stage += progress.counts_bytes
+                     ? tr(" · %1 of %2").arg(bytesText(progress.bytes_done), bytesText(progress.bytes_total))
+                     : QStringLiteral(" · %1 %").arg(static_cast<int>(100 * share));
         m_bar->setRange(0, kSteps);
         m_bar->setValue(static_cast<int>(share * kSteps));
     } else {

@@ -102,13 +102,13 @@ void StatusLine::onStreamed(const StreamedText& piece) {
     }
     m_context->setUsed(m_contextAtFirstToken + piece.tokens, m_engine.model()->context);
     if (piece.tokensPerSecond > 0) {
-        m_speed->setText(tr("%1 tokens/s").arg(QLocale().toString(piece.tokensPerSecond, 'f', 1)));
+        m_speed->setText(tokenSpeedText(piece.tokensPerSecond, m_engine.model()->emulated));
     }
 }
 
 void StatusLine::onAnswered(const engine::GenerationResult& result) {
     if (result.decode_tokens_per_s > 0) {
-        m_speed->setText(tr("%1 tokens/s").arg(QLocale().toString(result.decode_tokens_per_s, 'f', 1)));
+        m_speed->setText(tokenSpeedText(result.decode_tokens_per_s, m_engine.model() && m_engine.model()->emulated));
     }
     readContext();
 }

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstdio>
 #include <iostream>
 #include <unistd.h>
@@ -47,8 +48,13 @@ engine::LoadProgressFn progress_on_terminal() {
         const bool done = progress.bytes_done >= progress.bytes_total;
         std::cerr << "\r\x1b[K";
         if (!done) {
-            std::cerr << progress.stage << ": " << engine::format_bytes(progress.bytes_done) << " of "
-                      << engine::format_bytes(progress.bytes_total);
+            std::cerr << progress.stage << ": ";
+            if (progress.counts_bytes) {
+                std::cerr << engine::format_bytes(progress.bytes_done) << " of "
+                          << engine::format_bytes(progress.bytes_total);
+            } else {
+                std::cerr << 100 * progress.bytes_done / std::max<std::uint64_t>(1, progress.bytes_total) << " %";
+            }
         }
         std::cerr << std::flush;
     };

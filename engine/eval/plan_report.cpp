@@ -122,7 +122,7 @@ class DrawnExperts {
 std::function<void(double)> measuring(const LoadProgressFn& progress) {
     if (!progress) return {};
     return [&progress](double done) {
-        progress({"Measuring this machine", static_cast<std::uint64_t>(done * 1000), 1000});
+        progress({"Measuring this machine", static_cast<std::uint64_t>(done * 1000), 1000, false});
     };
 }
 

@@ -80,6 +80,9 @@ void Dispatcher::finish_layer(std::int32_t layer, const Schedule& schedule, std:
     event.predicted_cpu_us = static_cast<float>(schedule.cpu_us);
     event.predicted_layer_us = static_cast<float>(schedule.makespan_us);
     event.bytes_copied = times.bytes_copied;
+    event.guessed_copies = times.guessed_copies;
+    event.used_guesses = times.used_guesses;
+    event.admissions = times.admissions;
 
     assignment_events_.clear();
     double gpu_tokens = 0, cpu_tokens = 0;

@@ -22,6 +22,7 @@ struct LayerTimes {
     double gpu_us = 0, copy_us = 0, cpu_us = 0;
     double layer_us = 0;
     std::uint64_t bytes_copied = 0;
+    std::uint16_t guessed_copies = 0, used_guesses = 0, admissions = 0;  // as in LayerEvent
 };
 
 // Decides what each expert of a layer does, by policy and cost model; hears what it took, corrects the cost model,
@@ -34,13 +35,10 @@ class Dispatcher {
     void set_policy(const DispatchSettings& settings);
     const DispatchSettings& settings() const { return settings_; }
     const CostModel& cost() const { return cost_; }
-    // Speculative loading: whether this step may, and what came of it.
+    // Speculative loading: whether this step may.
     void set_prefetch(PrefetchMode mode);
     bool prefetches() const;
     bool prefetches_regardless() const { return prefetch_ == PrefetchMode::kAlways; }
-    void count_guessed_copy() { recorder_->count_guessed_copy(); }
-    void count_used_guess() { recorder_->count_used_guess(); }
-    void count_admission() { recorder_->count_admission(); }
 
     // The policy in force for decode steps, and for prefill.
     PolicyKind decode_policy() const;

@@ -283,7 +283,7 @@ void LoadedModel::measure_costs(const LoadRequest& request, const LoadProgressFn
         expert_source_->set_helper(device_->row_quantizer());
     }
     const auto told = [&](double done) {
-        if (progress) progress({"Measuring this machine", static_cast<std::uint64_t>(done * 1000), 1000});
+        if (progress) progress({"Measuring this machine", static_cast<std::uint64_t>(done * 1000), 1000, false});
     };
     FormatCalibration wanted;
     wanted.hidden_dim = config_.hidden_dim;

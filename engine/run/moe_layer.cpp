@@ -79,6 +79,7 @@ void MoeLayer::run(std::int64_t layer, const float* gate, const float* next_gate
     pending_.routed = routed;
     pending_.cpu_us = 0;
     pending_.bytes_copied = 0;
+    pending_.guessed_copies = pending_.used_guesses = pending_.admissions = 0;
     pending_.used_copy = false;
 
     submit_device(layer, normalised, n_tokens);
@@ -372,7 +373,7 @@ void MoeLayer::copy_guesses(std::int64_t layer) {
         slot.content = slot.expert;
         experts_.hold(layer + 1, expert, *copied);
         pending_.bytes_copied += bytes;
-        dispatcher_.count_guessed_copy();
+        ++pending_.guessed_copies;
         slack -= copy_us;
         ++n_copies;
     }
@@ -462,9 +463,7 @@ void MoeLayer::lend_places(std::int64_t layer, std::int64_t n_copied, std::uint6
 
 // What was brought for this layer may stay, in the place of another.
 void MoeLayer::keep_copies(std::int64_t layer) {
-    if (!prefill_) {
-        for (std::size_t i = 0; i < arrived_.size(); ++i) dispatcher_.count_used_guess();
-    }
+    if (!prefill_) pending_.used_guesses = static_cast<std::uint16_t>(arrived_.size());
     if (cache_ == nullptr) return;
     for (const ExpertLoad& load : loads_) cache_->used({static_cast<std::int32_t>(layer), load.expert}, load.n_tokens);
     // A prompt wants nearly all experts once: what the answers need stays.
@@ -484,7 +483,7 @@ void MoeLayer::keep_copy(std::int64_t layer, std::size_t group, std::size_t slot
     if (victim < 0) victim = find_victim(layer, admitted, false);
     if (victim < 0) return;
     const ExpertKey& key = residents_[as_size(victim)];
-    if (experts_.admit(slot, admitted, experts_.index(key.layer, key.expert))) dispatcher_.count_admission();
+    if (experts_.admit(slot, admitted, experts_.index(key.layer, key.expert))) ++pending_.admissions;
 }
 
 // The index into residents_ of the expert that gives its place to `admitted`; -1: none does.
@@ -531,6 +530,9 @@ void MoeLayer::finish() {
     if (pending_.used_copy) times.copy_us = device_.elapsed_us(pending_.copy_begin, pending_.copy_end);
     times.cpu_us = pending_.cpu_us;
     times.bytes_copied = pending_.bytes_copied;
+    times.guessed_copies = pending_.guessed_copies;
+    times.used_guesses = pending_.used_guesses;
+    times.admissions = pending_.admissions;
     dispatcher_.finish_layer(pending_.layer, pending_schedule_, pending_loads_, times);
     dispatcher_.add_overhead(microseconds_since(start));
 }

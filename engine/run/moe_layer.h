@@ -96,6 +96,7 @@ class MoeLayer {
         bool used_copy = false;
         double cpu_us = 0;
         std::uint64_t bytes_copied = 0;
+        std::uint16_t guessed_copies = 0, used_guesses = 0, admissions = 0;  // as in LayerEvent
     };
 
     void fetch_inputs(const float* normalised, std::int64_t n_tokens);

@@ -86,6 +86,7 @@ struct LoadProgress {
     std::string stage;  // for the person, e.g. "Packing experts"
     std::uint64_t bytes_done = 0;
     std::uint64_t bytes_total = 0;
+    bool counts_bytes = true;  // false: the two only tell the share that is done
 };
 
 struct ModelSummary {

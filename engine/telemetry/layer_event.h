@@ -20,6 +20,9 @@ struct LayerEvent {
     float layer_us = 0;                         // the experts' part, all sides
     float predicted_gpu_us = 0, predicted_copy_us = 0, predicted_cpu_us = 0, predicted_layer_us = 0;
     std::uint64_t bytes_copied = 0;  // weights
+    // Experts of the next layer that were copied before anybody asked (speculative loading); of this layer's calls,
+    // those whose guessed copy was whole; copies that took a resident's place.
+    std::uint16_t guessed_copies = 0, used_guesses = 0, admissions = 0;
 };
 
 // Where an expert of a layer and step ran.

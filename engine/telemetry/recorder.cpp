@@ -64,6 +64,9 @@ void Recorder::record(const LayerEvent& event, const AssignmentEvent* assignment
         ++n_events_;
     }
     sums.bytes_copied = event.bytes_copied;
+    sums.guessed_copies = event.guessed_copies;
+    sums.used_guesses = event.used_guesses;
+    sums.admissions = event.admissions;
     sums.gpu_us = static_cast<double>(event.gpu_us);
     sums.copy_us = static_cast<double>(event.copy_us);
     sums.cpu_us = static_cast<double>(event.cpu_us);

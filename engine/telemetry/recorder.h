@@ -34,10 +34,6 @@ class Recorder {
     bool has_assignments(std::uint64_t i) const;
     const AssignmentEvent& assignment(std::uint64_t i, std::size_t n) const;
 
-    void count_guessed_copy() { ++totals_.guessed_copies, ++all_.guessed_copies; }
-    void count_used_guess() { ++totals_.used_guesses, ++all_.used_guesses; }
-    void count_admission() { ++totals_.admissions, ++all_.admissions; }
-
     const DispatchTotals& totals() const { return totals_; }
     void reset_totals();
     // Since the model was loaded, whatever was reset.

@@ -17,6 +17,9 @@ class TestRecorder : public QObject {
         event.step = 4;
         event.bytes_copied = 100;
         event.gpu_us = 2;
+        event.guessed_copies = 4;
+        event.used_guesses = 3;
+        event.admissions = 2;
         const AssignmentEvent assignments[] = {{0, 0, 0, 0, 3}, {1, 1, 1, 0, 2}, {2, 2, 1, 0, 5}};
         recorder.record(event, assignments, 3);
         recorder.add_step(12.5, true);
@@ -28,6 +31,9 @@ class TestRecorder : public QObject {
         QCOMPARE(totals.cpu_calls, std::uint64_t{1});
         QCOMPARE(totals.hit_rate(), 0.3);
         QCOMPARE(totals.bytes_copied, std::uint64_t{100});
+        QCOMPARE(totals.guessed_copies, std::uint64_t{4});
+        QCOMPARE(totals.used_guesses, std::uint64_t{3});
+        QCOMPARE(totals.admissions, std::uint64_t{2});
         QCOMPARE(totals.steps, std::uint64_t{2});
         QCOMPARE(totals.decode_steps, std::uint64_t{1});
         QCOMPARE(totals.steps_us, 20.0);

@@ -335,9 +335,13 @@ class FakeSession : public engine::Session {
                 totals.cpu_calls += a.way == 2;
                 totals.routed_tokens += a.n_tokens;
                 totals.resident_tokens += a.way == 0 ? a.n_tokens : 0;
-                totals.guessed_copies += a.way == 0 ? 2 : 0;
-                totals.used_guesses += a.way == 0;
-                totals.admissions += a.way == 1;
+                if (a.way == 0) {
+                    event.guessed_copies = static_cast<std::uint16_t>(event.guessed_copies + 2);
+                    ++event.used_guesses;
+                }
+                if (a.way == 1) {
+                    ++event.admissions;
+                }
                 states.uses[cell].tokens += a.n_tokens;
                 states.uses[cell].resident_tokens += a.way == 0 ? a.n_tokens : 0;
                 states.uses[cell].last_step = event.step;
@@ -348,6 +352,9 @@ class FakeSession : public engine::Session {
             event.predicted_cpu_us = event.cpu_us * 1.1F;
             event.predicted_layer_us = event.layer_us * 1.05F;
             totals.bytes_copied += event.bytes_copied;
+            totals.guessed_copies += event.guessed_copies;
+            totals.used_guesses += event.used_guesses;
+            totals.admissions += event.admissions;
             step_us += static_cast<double>(event.attention_us + event.layer_us);
             m_events.push_back(event);
         }

@@ -16,6 +16,7 @@ struct ReplanStage {
     std::string previewProblem;  // empty: there is a preview
     bool finishes = true;        // false: a re-plan stays under way until it is cancelled or this turns true
     std::string failure;         // of a re-plan; empty: it is done
+    std::string note;            // of one that is done
     int previews = 0;
     std::vector<engine::ReplanRequest> requests;
 };
@@ -150,6 +151,7 @@ class ReplanSession : public engine::Session {
         report.seconds = 1.5;
         report.resident_experts = 24;
         report.mean_bits = 16;
+        report.note = m_stage->note;
     }
 
   private:

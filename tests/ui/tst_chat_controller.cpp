@@ -7,6 +7,7 @@
 #include "tests/ui/history_fixture.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/chat/chat_controller.h"
+#include "ui/format.h"
 
 using namespace offstage;
 using namespace offstage::ui;
@@ -190,6 +191,40 @@ class TestChatController : public QObject {
         QCOMPARE(QString::fromStdString(request.messages.back().content), begun);
         QVERIFY(f.agrees());
         QVERIFY(!f.chat->canContinue(f.model.messages()[0].id));
+    }
+
+    void continueAnswer_goesOnPastTheLimitOfTokens() {
+        Fixture f;
+        QVERIFY(f.load());
+        Sampling sampling = f.chat->sampling();
+        sampling.maxTokens = 3;
+        f.chat->setSampling(sampling);
+        QVERIFY(f.chat->send(QStringLiteral("a")));
+        QVERIFY(f.settled());
+        QVERIFY(f.last().state == State::Stopped);  // its button goes on, as after Stop
+        QVERIFY2(f.last().note.contains(QStringLiteral("limit of 3 tokens")), qPrintable(f.last().note));
+        const QString begun = f.last().text;
+        f.answerWith("!");
+        QVERIFY(f.chat->continueAnswer(f.last().id));
+        QVERIFY(f.settled());
+        QCOMPARE(f.last().text, begun + QStringLiteral("!"));
+        QVERIFY(f.last().state == State::Done);
+    }
+
+    void figures_ofAnEmulatedDevice_sayThatTheyAre() {
+        test::Script script;
+        script.residents = 20;
+        script.emulated = true;
+        Fixture f({}, script);
+        QVERIFY(f.load());
+        QVERIFY(f.chat->send(QStringLiteral("a")));
+        QVERIFY(f.settled());
+        QVERIFY(f.last().figures->emulated);
+        AnswerFigures figures;
+        figures.tokensPerSecond = 12.5;
+        QVERIFY(!figuresText(figures).contains(QStringLiteral("emulated")));
+        figures.emulated = true;
+        QVERIFY(figuresText(figures).contains(QStringLiteral("12.5 tokens/s (emulated)")));
     }
 
     // ---------------------------------------------------------------- several conversations, one engine

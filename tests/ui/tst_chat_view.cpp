@@ -362,6 +362,53 @@ class TestChatView : public QObject {
         QCOMPARE(find.count(), 0);
     }
 
+    void find_readsAnswersAsTheyAreShown_data() {
+        QTest::addColumn<QString>("text");
+        QTest::addColumn<QString>("wanted");
+        QTest::addColumn<QStringList>("hits");
+        const auto row = [](const char* name, const char* text, const char* wanted, QStringList hits) {
+            QTest::newRow(name) << QString::fromUtf8(text) << QString::fromUtf8(wanted) << hits;
+        };
+        row("bold", "a **bold** word", "bold word", {QStringLiteral("bold** word")});
+        row("bold and italic", "*an* **odd**, `code` end", "an odd, code end",
+            {QStringLiteral("an* **odd**, `code` end")});
+        row("half a word", "**F**iddler", "fiddler", {QStringLiteral("F**iddler")});
+        row("a link's text", "see [the *guide*](http://a.example/x) now", "the guide now",
+            {QStringLiteral("the *guide*](http://a.example/x) now")});
+        row("not its address", "see [guide](http://a.example/guide)", "guide", {QStringLiteral("guide")});
+        row("a bare address", "see http://a.example/guide", "guide", {QStringLiteral("guide")});
+        row("across lines", "one\ntwo", "one two", {QStringLiteral("one\ntwo")});
+        row("names as written", "snake_case and a*b", "snakecase", {});
+        row("marks that are meant", "snake_case", "snake_case", {QStringLiteral("snake_case")});
+        row("an escape", "1\\. begin", "1. begin", {QStringLiteral("1\\. begin")});
+        row("an expression", "(a+b) [c] .*", "(a+b) [c] .*", {QStringLiteral("(a+b) [c] .*")});
+        row("other letters", "Ein **Übermaß** an 😀 Text", "übermaß an 😀", {QStringLiteral("Übermaß** an 😀")});
+    }
+
+    void find_readsAnswersAsTheyAreShown() {
+        QFETCH(QString, text);
+        QFETCH(QString, wanted);
+        QFETCH(QStringList, hits);
+        ConversationModel model;
+        Message answer;
+        answer.id = 1;
+        answer.kind = Message::Kind::Answer;
+        answer.text = text;
+        Message prompt = answer;  // shown as it is written
+        prompt.id = 2;
+        prompt.kind = Message::Kind::Prompt;
+        model.reset({answer});
+        ConversationFind find(model);
+        find.setText(wanted);
+        QStringList found;
+        for (const ConversationFind::Hit& hit : find.hits()) {
+            found << text.mid(hit.range.first, hit.range.second - hit.range.first);
+        }
+        QCOMPARE(found, hits);
+        model.reset({prompt});
+        QTRY_VERIFY(find.count() == text.count(wanted, Qt::CaseInsensitive));
+    }
+
     void find_inTheWindow_opensWithItsShortcut() {
         test::WindowFixture f;
         f.openAndWait();

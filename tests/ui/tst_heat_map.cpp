@@ -1,6 +1,7 @@
 // The colour scale, the heat map and the experts panel.
 #include <QSignalSpy>
 #include <QTest>
+#include <QWheelEvent>
 
 #include "tests/ui/window_fixture.h"
 #include "ui/engine_controller.h"
@@ -127,6 +128,72 @@ class TestHeatMap : public QObject {
         QTest::mouseMove(&map, map.rectOf({1, 1}).center());
         map.grab();
         QCOMPARE(map.renderCount(), painted);
+    }
+
+    void columns_zoomByWheelDragAndKeys() {
+        HeatMap map;
+        std::vector<double> values(4 * 128);
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            values[i] = static_cast<double>(i % 128) / 128;
+        }
+        map.setValues(4, 128, values, 1);
+        map.resize(600, 200);
+        map.show();
+        QCOMPARE(map.shownColumns().count(), 128);
+        const HeatMap::Cell under{1, 96};
+        const auto turn = [&map](QPoint at, int notches) {
+            QWheelEvent event(at, map.mapToGlobal(at), {}, {0, 120 * notches}, Qt::NoButton, Qt::NoModifier,
+                              Qt::NoScrollPhase, false);
+            QCoreApplication::sendEvent(&map, &event);
+            return event.isAccepted();
+        };
+        QVERIFY(turn(map.rectOf(under).center(), 4));
+        const HeatMap::Columns zoomed = map.shownColumns();
+        QCOMPARE(zoomed.count(), 52);                                           // 128 * 0.8^4
+        QVERIFY(zoomed.contains(96) && zoomed.begin > 50 && zoomed.end < 128);  // what the mouse is at stays
+        QVERIFY(map.rectOf({0, zoomed.begin - 1}).isNull() && map.rectOf({0, zoomed.end}).isNull());
+        const QImage image = map.grab().toImage();
+        for (int column = zoomed.begin; column < zoomed.end; ++column) {
+            const QPoint centre = map.rectOf({3, column}).center();
+            QVERIFY(map.cellAt(centre) == (HeatMap::Cell{3, column}));
+            QCOMPARE(image.pixel(centre), map.colourOf({3, column}));
+        }
+        QVERIFY(!map.cellAt(map.rectOf({3, zoomed.end - 1}).center() + QPoint(12, 0)));
+        QCOMPARE(map.csv().count(u'\n'), 4 * 128 + 1);  // all of them, as before
+
+        // Dragged to the right, what lies left comes into sight; nothing is selected by that.
+        const QPoint from = map.rectOf({2, 96}).center();
+        const int width = map.rectOf({0, 96}).x() - map.rectOf({0, 95}).x();
+        QTest::mousePress(&map, Qt::LeftButton, {}, from);
+        QTest::mouseMove(&map, from + QPoint(12 * width, 0));
+        QTest::mouseRelease(&map, Qt::LeftButton, {}, from + QPoint(12 * width, 0));
+        QCOMPARE(map.shownColumns().begin, zoomed.begin - 12);
+        QCOMPARE(map.shownColumns().count(), 52);
+        QVERIFY(!map.selected());
+
+        // The arrow keys bring what they reach into sight.
+        map.setFocus();
+        QTest::mouseMove(&map, map.rectOf({0, map.shownColumns().begin}).center());
+        const int begin = map.shownColumns().begin;
+        QTest::keyClick(&map, Qt::Key_Left);
+        QCOMPARE(map.shownColumns().begin, begin - 1);
+        QTest::keyClick(&map, Qt::Key_End);
+        QVERIFY(map.current()->column == 127 && map.shownColumns().contains(127));
+        QTest::keyClick(&map, Qt::Key_Plus);
+        QVERIFY(map.shownColumns().count() < 52 && map.shownColumns().contains(127));
+        for (int i = 0; i < 20; ++i) {
+            QTest::keyClick(&map, Qt::Key_Plus);
+        }
+        QCOMPARE(map.shownColumns().count(), HeatMap::kFewestShown);
+        const QPoint last = map.rectOf({0, 127}).center();
+        QTest::mouseDClick(&map, Qt::LeftButton, {}, last);
+        QTest::mouseRelease(&map, Qt::LeftButton, {}, last);
+        QCOMPARE(map.shownColumns().count(), 128);
+        QVERIFY(!turn(map.rectOf(under).center(), -1));  // whole already: the panel may scroll
+
+        map.setValues(2, 8, std::vector<double>(16, 0.5), 1);  // few: the wheel is the panel's
+        QCOMPARE(map.shownColumns().count(), 8);
+        QVERIFY(!turn(map.rectOf({1, 3}).center(), 4));
     }
 
     void map_arrowKeys_moveTheCell() {

@@ -64,7 +64,7 @@ class TestHistoryStore : public QObject {
         m.state = Message::State::Failed;
         m.note = QStringLiteral("note");
         m.createdMs = 1'700'000'000'123;
-        m.figures = AnswerFigures{0.25, 12.5, 100, 50, 75};
+        m.figures = AnswerFigures{0.25, 12.5, 100, 50, 75, true};
         {
             ConversationStore store(f.file());
             store.commit({change::PutConversation{info}, change::PutMessage{7, m}}, 1);
@@ -87,6 +87,7 @@ class TestHistoryStore : public QObject {
         QCOMPARE(back.figures->tokensIn, 100);
         QCOMPARE(back.figures->tokensReused, 50);
         QCOMPARE(back.figures->tokensOut, 75);
+        QVERIFY(back.figures->emulated);
         QCOMPARE(store.largestId(), MessageId(9));
     }
 

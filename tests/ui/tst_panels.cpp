@@ -360,31 +360,59 @@ class TestPanels : public QObject {
         QVERIFY(point > 100);
     }
 
-    void cache_prefetch_isWorkedOutOfTheSums() {
+    void cache_prefetch_isOfEachToken() {
         Bench b(onDevice());
         b.load();
-        engine::Snapshot s = *b.engine->snapshot();
-        s.totals = {};
-        s.totals.decode_steps = 10;
-        b.cache->setSnapshot(s);
-        const std::size_t n = b.cache->prefetch().points(0).size();
-        s.experts.step = 30;
-        s.totals.decode_steps = 20;
-        s.totals.guessed_copies = 40;
-        s.totals.used_guesses = 10;
-        s.totals.copied_calls = 20;
-        s.totals.cpu_calls = 10;
-        s.totals.admissions = 5;
-        b.cache->setSnapshot(s);
+        b.cache->setMeanOf(1);
+        b.answer();
         const auto& lines = b.cache->prefetch();
-        QCOMPARE(lines.points(0).size(), n + 1);
-        QCOMPARE(lines.points(0)[n], QPointF(30, 0.25));  // 10 of 10 + 20 + 10
-        QCOMPARE(lines.points(1)[n], QPointF(30, 0.25));  // 10 of 40
-        QCOMPARE(b.cache->exchanges().points(0)[n], QPointF(30, 0.5));
-        s.totals.decode_steps = 21;
-        s.experts.step = 31;
-        b.cache->setSnapshot(s);  // no guesses: no share of them
-        QVERIFY(std::isnan(lines.points(0)[n + 1].y()) && std::isnan(lines.points(1)[n + 1].y()));
+        std::size_t point = 0;
+        for (const LoggedStep& step : b.log->steps()) {
+            if (step.isPrompt()) {
+                continue;
+            }
+            double used = 0, guessed = 0, missed = 0, admissions = 0;
+            for (const auto& event : step.layers) {
+                used += event.used_guesses;
+                guessed += event.guessed_copies;
+                admissions += event.admissions;
+                for (const auto& a : step.assignmentsOf(event)) {
+                    missed += a.way != 0;
+                }
+            }
+            const QPointF recall = lines.points(0)[point], precision = lines.points(1)[point];
+            QCOMPARE(recall.x(), static_cast<double>(step.id));
+            if (guessed > 0) {
+                QCOMPARE(recall.y(), used / (missed + used));
+                QCOMPARE(precision.y(), used / guessed);
+            } else {  // no guesses: no share of them
+                QVERIFY(std::isnan(recall.y()) && std::isnan(precision.y()));
+            }
+            QCOMPARE(b.cache->exchanges().points(0)[point].y(), admissions);
+            ++point;
+        }
+        QVERIFY(point > 100);
+        QCOMPARE(lines.points(0).size(), point);
+        // Over many tokens: the share of the sums.
+        b.cache->setMeanOf(64);
+        QCOMPARE(lines.points(0).size(), point);
+        QCOMPARE(lines.points(1)[point - 1].y(), 0.5);  // two guesses for each that is used
+    }
+
+    void cache_openedAfterTheAnswer_drawsAllOfIt() {
+        Bench b(onDevice());
+        b.load();
+        b.cache->hide();
+        engine::GenerationRequest request;
+        request.messages = {{engine::Role::kUser, "tell me"}};
+        QSignalSpy answered(b.engine.get(), &EngineController::answered);
+        b.engine->generate(request);
+        QTRY_COMPARE(answered.size(), 1);
+        QTRY_COMPARE(b.engine->state(), State::Ready);
+        QCOMPARE(b.cache->exchanges().points(0).size(), std::size_t{0});
+        b.cache->show();
+        QTRY_VERIFY(b.cache->exchanges().points(0).size() > 100);
+        QCOMPARE(b.cache->prefetch().points(0).size(), b.cache->hits().points(0).size());
     }
 
     void cache_policies_areReplayed() {

@@ -6,11 +6,13 @@
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
+#include <QLabel>
 #include <QLineEdit>
 #include <QMainWindow>
 #include <QPlainTextEdit>
 #include <QProgressBar>
 #include <QPushButton>
+#include <QSet>
 #include <QSignalSpy>
 #include <QSpinBox>
 #include <QTableView>
@@ -19,9 +21,11 @@
 #include "tests/ui/replan_session.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/format.h"
+#include "ui/load_banner.h"
 #include "ui/panels/benchmark_panel.h"
 #include "ui/panels/budget_panel.h"
 #include "ui/panels/log_panel.h"
+#include "ui/panels/memory_rows.h"
 #include "ui/plot/bar_plot.h"
 #include "ui/plot/stacked_bar.h"
 #include "ui/theme.h"
@@ -250,6 +254,66 @@ class TestPanels2 : public QObject {
         QVERIFY(slider.spin().suffix().contains(QStringLiteral("MiB")));
     }
 
+    // A limit that is no round number of what the spin box shows is kept to the byte, whoever goes there.
+    void slider_atItsLimits_isExact() {
+        ValueSlider slider(QStringLiteral("VRAM"));
+        const quint64 lo = 20'012'345, hi = 140'067'891;
+        slider.setByteRange(lo, hi);
+        slider.setBytes(hi);
+        QCOMPARE(slider.bytes(), hi);
+        slider.slider().setValue(slider.slider().minimum());
+        QCOMPARE(slider.bytes(), lo);
+        slider.slider().setValue(slider.slider().maximum());
+        QCOMPARE(slider.bytes(), hi);
+        QCOMPARE(slider.highest(), static_cast<double>(hi));
+    }
+
+    void memoryRow_whatIsLarge_hasAColourOfItsOwn() {
+        engine::MemoryLedger ledger;
+        ledger.total = 64 * kGiB;
+        ledger.budget = 40 * kGiB;
+        ledger.dense = ledger.kv_cache = ledger.staging = ledger.workspace = ledger.experts_spare = ledger.others =
+            kGiB;
+        ledger.experts.fill(kGiB);
+        const StackedBar::Row row = memoryRow(QStringLiteral("VRAM"), ledger);
+        QCOMPARE(row.parts.size(), std::size_t{6 + kernels::kWeightTypes});
+        for (const auto& a : row.parts) {
+            for (const auto& b : row.parts) {
+                if (&a != &b) {
+                    QVERIFY2(a.category != b.category, qPrintable(a.name + QStringLiteral(" / ") + b.name));
+                }
+            }
+        }
+        ledger = {};
+        ledger.total = 64 * kGiB;
+        ledger.budget = 40 * kGiB;
+        ledger.dense = ledger.kv_cache = 8 * kGiB;
+        for (const auto type : {kernels::WeightType::kBf16, kernels::WeightType::kInt8, kernels::WeightType::kHqq4,
+                                kernels::WeightType::kHqq3}) {
+            ledger.experts[static_cast<std::size_t>(type)] = 4 * kGiB;
+        }
+        QSet<QRgb> colours;
+        for (const auto& part : memoryRow(QStringLiteral("VRAM"), ledger).parts) {
+            colours.insert(seriesColour(part.category, QPalette()).rgb());
+        }
+        QCOMPARE(colours.size(), 6);
+    }
+
+    void banner_measuring_countsNoBytes() {
+        LoadBanner banner;
+        const auto stage = [&banner] {
+            QStringList texts;
+            for (const QLabel* label : banner.findChildren<QLabel*>()) {
+                texts << label->text();
+            }
+            return texts.join(u'|');
+        };
+        banner.setProgress({"Reading", 512 * 1024, 1024 * 1024});
+        QVERIFY2(stage().contains(QStringLiteral("512.0 KiB of 1.0 MiB")), qPrintable(stage()));
+        banner.setProgress({"Measuring", 250, 1000, false});
+        QVERIFY2(stage().contains(QStringLiteral("Measuring · 25 %")), qPrintable(stage()));
+    }
+
     void slider_toldTheSameRange_movesNothing() {
         ValueSlider slider(QStringLiteral("VRAM"));
         slider.setByteRange(0, 16 * kGiB);
@@ -343,6 +407,12 @@ class TestPanels2 : public QObject {
         bench.engine.replan(request);
         QTRY_COMPARE(log.size(), 4);  // asked for, in force
         QVERIFY(log.at(3).text.contains(QStringLiteral("in force")));
+        bench.with([](ReplanStage& s) { s.note = "The cache rests."; });
+        bench.engine.replan(request);
+        QTRY_COMPARE(log.size(), 7);
+        QCOMPARE(log.at(6).kind, LogKind::Note);
+        QCOMPARE(log.at(6).text, QStringLiteral("The cache rests."));
+        bench.with([](ReplanStage& s) { s.note.clear(); });
         Script failing;
         failing.loadError = engine::Error(engine::ErrorKind::kOutOfMemory, "RAM is short.", "12 bytes");
         bench.stage->setScript(failing);

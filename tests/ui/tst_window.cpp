@@ -468,7 +468,7 @@ class TestWindow : public QObject {
         spin->setValue(spin->value() + 1);  // as a person would: announces the whole
         spin->setValue(spin->value() - 1);
         f.ask(QStringLiteral("hi"));
-        QTRY_COMPARE(f.last().state, Message::State::Done);
+        QTRY_COMPARE(f.last().state, Message::State::Stopped);
         const auto request = f.stage->requests().back();
         QCOMPARE(request.sampler.temperature, 0.25f);
         QCOMPARE(request.sampler.top_k, 7);

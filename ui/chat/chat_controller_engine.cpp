@@ -206,11 +206,18 @@ void ChatController::onAnswered(RequestId id, const engine::GenerationResult& re
         if (m.text != text) {
             m.text = text;  // the engine's word is the last one
         }
-        m.state = result.finish == engine::FinishReason::kStopped ? Message::State::Stopped : Message::State::Done;
+        // What met the limit can go on, as what was stopped.
+        const bool cutShort =
+            result.finish == engine::FinishReason::kStopped || result.finish == engine::FinishReason::kMaxTokens;
+        m.state = cutShort ? Message::State::Stopped : Message::State::Done;
         m.note = noteFor(*job, result);
         const qint64 before = job->ask == Ask::Continue && m.figures ? m.figures->tokensOut : 0;
-        m.figures = AnswerFigures{result.ttft_s, result.decode_tokens_per_s, result.prompt_tokens, result.reused_tokens,
-                                  before + static_cast<qint64>(result.tokens.size())};
+        m.figures = AnswerFigures{result.ttft_s,
+                                  result.decode_tokens_per_s,
+                                  result.prompt_tokens,
+                                  result.reused_tokens,
+                                  before + static_cast<qint64>(result.tokens.size()),
+                                  m_engine.model() && m_engine.model()->emulated};
     });
     showMessage(job->conversation, job->answer);
     Q_EMIT waitingChanged();

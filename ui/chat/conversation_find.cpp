@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <QRegularExpression>
 #include <QStringMatcher>
 
 namespace offstage::ui {
@@ -10,6 +11,72 @@ namespace {
 
 constexpr int kAgainMs = 250;
 constexpr qsizetype kMostHits = 20'000;
+constexpr qsizetype kLongestPattern = 300;  // longer texts are looked for as they are
+
+using Found = QList<QPair<int, int>>;
+
+// What stands in an answer's source between two characters that are shown side by side.
+QString marksBetween(QChar before, QChar after) {
+    // Inside a word only marks that come in pairs: "a*b" and "snake_case" are shown as they are written.
+    return before.isLetterOrNumber() && after.isLetterOrNumber()
+               ? QStringLiteral("(?:\\*\\*|`)?")
+               : QStringLiteral("(?:[*_`~\\\\]|!?\\[|\\]\\([^)\\n]*\\))*?");
+}
+
+QRegularExpression patternFor(const QString& text) {
+    QString pattern;
+    for (qsizetype i = 0; i < text.size(); ++i) {
+        const QChar c = text[i];
+        if (i > 0 && !c.isLowSurrogate()) {
+            pattern += marksBetween(text[i - 1], c);
+        }
+        // A line of the source may end where a blank is shown.
+        if (c.isSpace()) {
+            pattern += QStringLiteral("\\s+");
+        } else if (c.isSurrogate()) {
+            pattern += c;  // half of a character: the whole of it needs no escape
+        } else {
+            pattern += QRegularExpression::escape(QStringView(&c, 1));
+        }
+    }
+    return QRegularExpression(pattern, QRegularExpression::CaseInsensitiveOption);
+}
+
+Found addressesIn(const QString& text) {
+    static const QRegularExpression address(QStringLiteral("\\]\\([^)\\n]*\\)"));
+    Found out;
+    if (text.contains(QLatin1String("]("))) {
+        for (auto it = address.globalMatch(text); it.hasNext();) {
+            const QRegularExpressionMatch match = it.next();
+            out.append({static_cast<int>(match.capturedStart()), static_cast<int>(match.capturedEnd())});
+        }
+    }
+    return out;
+}
+
+void findShown(const QString& text, const QRegularExpression& pattern, qsizetype most, Found& found) {
+    for (auto it = pattern.globalMatch(text); found.size() < most && it.hasNext();) {
+        const QRegularExpressionMatch match = it.next();
+        found.append({static_cast<int>(match.capturedStart()), static_cast<int>(match.capturedEnd())});
+    }
+    if (found.isEmpty()) {
+        return;
+    }
+    const Found addresses = addressesIn(text);
+    found.removeIf([&addresses](const QPair<int, int>& hit) {
+        return std::any_of(addresses.begin(), addresses.end(), [&hit](const QPair<int, int>& address) {
+            return hit.first >= address.first && hit.second <= address.second;
+        });
+    });
+}
+
+void findWritten(const QString& text, const QStringMatcher& matcher, qsizetype most, Found& found) {
+    qsizetype at = 0;
+    while (found.size() < most && (at = matcher.indexIn(text, at)) >= 0) {
+        found.append({static_cast<int>(at), static_cast<int>(at + matcher.pattern().size())});
+        at += matcher.pattern().size();
+    }
+}
 
 }  // namespace
 
@@ -42,15 +109,23 @@ void ConversationFind::search() {
     const Hit before = m_current >= 0 && m_current < m_hits.size() ? m_hits[m_current] : Hit{};
     QList<Hit> hits;
     if (!m_text.isEmpty()) {
-        const QStringMatcher matcher(m_text, Qt::CaseInsensitive);
+        const QStringMatcher written(m_text, Qt::CaseInsensitive);
+        const QRegularExpression shown = m_text.size() > kLongestPattern ? QRegularExpression() : patternFor(m_text);
+        const bool reads = !shown.pattern().isEmpty() && shown.isValid();
+        Found found;
         for (const Message& message : m_model.messages()) {
             if (message.kind == Message::Kind::Problem) {
                 continue;
             }
-            qsizetype at = 0;
-            while (hits.size() < kMostHits && (at = matcher.indexIn(message.text, at)) >= 0) {
-                hits.append({message.id, {static_cast<int>(at), static_cast<int>(at + m_text.size())}});
-                at += m_text.size();
+            found.clear();
+            const qsizetype most = kMostHits - hits.size();
+            if (reads && message.kind == Message::Kind::Answer) {
+                findShown(message.text, shown, most, found);
+            } else {
+                findWritten(message.text, written, most, found);
+            }
+            for (const QPair<int, int>& range : std::as_const(found)) {
+                hits.append({message.id, range});
             }
         }
     }

@@ -9,7 +9,8 @@
 namespace offstage::ui {
 
 // Looks for a text in all messages of a conversation, whatever their case: in what the model holds, so that it makes no
-// difference which of them are shown. Follows the conversation while it grows.
+// difference which of them are shown. Answers are read as they are shown: marks of Markdown between the characters
+// count for nothing, and addresses of links are passed over. Follows the conversation while it grows.
 class ConversationFind : public QObject {
     Q_OBJECT
 

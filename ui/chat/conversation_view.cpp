@@ -22,13 +22,35 @@ constexpr int kSideMargin = 24;
 constexpr int kTopMargin = 24;
 constexpr int kRowGap = 26;
 // Characters rendered in one turn, 30 times a second: fewer where what they make of it is dear (a table's rows).
-constexpr qsizetype kSlice = 1024;
+constexpr qsizetype kSlice = 768;
 constexpr qsizetype kLeastSlice = 192;
-constexpr double kTurnMs = 7;  // that a turn may take
+constexpr double kTurnMs = 5;     // that a turn may take, painting apart
+constexpr double kPiecesMs = 3;   // after which a turn begins no further piece
+constexpr int kPieceRows = 8;     // of a table in one piece: as many as a segment of it has
+constexpr qsizetype kMuch = 256;  // characters in a turn that are painted in the next one
 constexpr qint64 kLongestIntervalMs = 200;
 constexpr int kNearEnd = 12;  // pixels from the end that still count as the end
 constexpr int kAround = 400;  // pixels beyond the viewport that are laid out, so that small steps find it done
 constexpr int kPasses = 4;    // of laying out, until nothing in the viewport is an estimate
+
+// Where to cut what a turn begins with: behind a paragraph, or some rows of a table, so that a piece is rendered once
+// and as a whole.
+qsizetype pieceOf(QStringView text) {
+    int rows = 0;
+    qsizetype from = 0;
+    while (true) {
+        const qsizetype end = text.indexOf(u'\n', from);
+        if (end < 0) {
+            return text.size();
+        }
+        const QStringView line = text.mid(from, end - from).trimmed();
+        rows = line.startsWith(u'|') ? rows + 1 : 0;
+        from = end + 1;
+        if ((line.isEmpty() && from > 1) || rows == kPieceRows) {
+            return from;
+        }
+    }
+}
 
 }  // namespace
 
@@ -53,6 +75,9 @@ ConversationView::ConversationView(ConversationModel& model, QWidget* parent)
 
     m_flushTimer.setSingleShot(true);
     connect(&m_flushTimer, &QTimer::timeout, this, &ConversationView::flush);
+    m_paintTimer.setSingleShot(true);
+    m_paintTimer.setInterval(0);
+    connect(&m_paintTimer, &QTimer::timeout, this, [this] { viewport()->setUpdatesEnabled(true); });
     connect(verticalScrollBar(), &QScrollBar::rangeChanged, this, [this](int low, int high) {
         verticalScrollBar()->setEnabled(high > low);  // drawn without a handle where there is nothing to scroll
     });
@@ -187,6 +212,23 @@ void ConversationView::startFlushTimer() {
     m_flushTimer.start(static_cast<int>(std::max<qint64>(0, interval - since)));
 }
 
+// A slice: text that came faster than it can be shown does not make one long turn of the loop.
+void ConversationView::showSome(MessageWidget& widget, QString& unshown) {
+    qsizetype left = std::min(m_slice, unshown.size());
+    left -= left < unshown.size() && unshown[left - 1].isHighSurrogate() ? 1 : 0;
+    if (left > kMuch) {
+        // Painting what is new takes as long as rendering it: whatever waits in the loop comes between the two.
+        viewport()->setUpdatesEnabled(false);
+        m_paintTimer.start();
+    }
+    do {
+        const qsizetype length = pieceOf(QStringView(unshown).first(left));
+        widget.appendText(unshown.first(length));
+        unshown.remove(0, length);
+        left -= length;
+    } while (left > 0 && static_cast<double>(m_sinceFlush.nsecsElapsed()) * 1e-6 < kPiecesMs);
+}
+
 void ConversationView::flush() {
     m_sinceFlush.start();
     ++m_flushCount;
@@ -196,11 +238,7 @@ void ConversationView::flush() {
         MessageWidget* widget = messageWidget(id);
         QString& unshown = m_unshown[id];
         if (widget) {
-            // A slice: text that came faster than it can be shown does not make one long turn of the loop.
-            qsizetype length = std::min(m_slice, unshown.size());
-            length -= length < unshown.size() && unshown[length - 1].isHighSurrogate() ? 1 : 0;
-            widget->appendText(unshown.first(length));
-            unshown.remove(0, length);
+            showSome(*widget, unshown);
         } else if (const int row = m_model.rowOf(id); row >= 0) {
             m_rows[row].measuredFor = -1;  // longer than it was
             m_rows[row].height = 0;

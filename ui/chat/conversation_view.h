@@ -88,6 +88,7 @@ class ConversationView : public QAbstractScrollArea {
     void textAppended(int row, const QString& text);
     void startFlushTimer();
     void flush();
+    void showSome(MessageWidget& widget, QString& unshown);
     void arrange();
     void arrangeLater();
     void rebuild();
@@ -111,9 +112,10 @@ class ConversationView : public QAbstractScrollArea {
     QList<int> m_tops;  // of each row, and the end of the last
     QToolButton* m_toEnd;
     QTimer m_flushTimer;
+    QTimer m_paintTimer;  // runs while what was rendered waits to be painted
     QElapsedTimer m_sinceFlush;
     qint64 m_flushCostMs = 0;
-    qsizetype m_slice = 1024;             // characters that the next flush shows of each message
+    qsizetype m_slice = 768;              // characters that the next flush shows of each message
     QHash<MessageId, QString> m_unshown;  // streamed, not yet rendered
     QSet<MessageId> m_changed;            // besides their text, when that is shown
     QHash<MessageId, SourceRanges> m_found;

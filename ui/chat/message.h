@@ -19,6 +19,7 @@ struct AnswerFigures {
     qint64 tokensIn = 0;
     qint64 tokensReused = 0;  // of tokensIn, found in the KV cache
     qint64 tokensOut = 0;
+    bool emulated = false;  // times are an emulated device's: worked out, not measured
 };
 
 // What an error card offers.
@@ -37,7 +38,7 @@ struct Message {
         Done,
         Waiting,  // an answer whose model is still loading, or whose prompt is being read
         Streaming,
-        Stopped,  // by the person, or because the model or the conversation was changed
+        Stopped,  // by the person, at the limit of tokens, or because the model or the conversation was changed
         Failed,   // an answer that ended in a problem; a prompt that was never answered
     };
 

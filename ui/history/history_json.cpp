@@ -45,7 +45,8 @@ QJsonObject toJson(const AnswerFigures& figures) {
             {QStringLiteral("tokens_per_s"), figures.tokensPerSecond},
             {QStringLiteral("tokens_in"), figures.tokensIn},
             {QStringLiteral("tokens_reused"), figures.tokensReused},
-            {QStringLiteral("tokens_out"), figures.tokensOut}};
+            {QStringLiteral("tokens_out"), figures.tokensOut},
+            {QStringLiteral("emulated"), figures.emulated ? 1 : 0}};
 }
 
 AnswerFigures figuresFrom(const QJsonObject& json) {
@@ -55,6 +56,7 @@ AnswerFigures figuresFrom(const QJsonObject& json) {
     figures.tokensIn = json[QLatin1String("tokens_in")].toInteger();
     figures.tokensReused = json[QLatin1String("tokens_reused")].toInteger();
     figures.tokensOut = json[QLatin1String("tokens_out")].toInteger();
+    figures.emulated = json[QLatin1String("emulated")].toInteger() != 0;
     return figures;
 }
 

@@ -17,7 +17,8 @@ QString nameOf(Message::State state);
 std::optional<Message::Kind> messageKind(const QString& name);
 std::optional<Message::State> messageState(const QString& name);
 
-// {"ttft_s", "tokens_per_s", "tokens_in", "tokens_reused", "tokens_out"}: numbers.
+// {"ttft_s", "tokens_per_s", "tokens_in", "tokens_reused", "tokens_out", "emulated"}: numbers; emulated: 1 where the
+// times are those of an emulated device.
 QJsonObject toJson(const AnswerFigures& figures);
 AnswerFigures figuresFrom(const QJsonObject& json);  // what is not a number is 0
 

@@ -23,6 +23,7 @@
 
 #include "engine/eval/fit_estimate.h"
 #include "ui/format.h"
+#include "ui/panels/tiles.h"
 #include "ui/plot/bar_plot.h"
 
 namespace offstage::ui {
@@ -30,6 +31,7 @@ namespace offstage::ui {
 namespace {
 
 constexpr int kBins = 30;
+constexpr int kNarrowestTile = 420;
 
 QSpinBox* spinBox(const QString& name, const QString& tip, int lo, int hi, int value) {
     auto* box = new QSpinBox;
@@ -41,6 +43,25 @@ QSpinBox* spinBox(const QString& name, const QString& tip, int lo, int hi, int v
     box->setAlignment(Qt::AlignRight);
     return box;
 }
+
+// The first column takes what the others leave, and never less than it needs.
+class RunsView : public QTableView {
+  public:
+    explicit RunsView(int firstColumn) : m_firstColumn(firstColumn) {}
+
+  protected:
+    void resizeEvent(QResizeEvent* event) override {
+        QTableView::resizeEvent(event);
+        int others = 0;
+        for (int column = 1; column < model()->columnCount(); ++column) {
+            others += columnWidth(column);
+        }
+        setColumnWidth(0, std::max(m_firstColumn, viewport()->width() - others));
+    }
+
+  private:
+    int m_firstColumn;
+};
 
 QLabel* plainLabel() {
     auto* label = new QLabel;
@@ -138,7 +159,8 @@ BenchmarkPanel::BenchmarkPanel(EngineController& engine, QWidget* parent)
 }
 
 QTableView* BenchmarkPanel::makeTable(BenchmarkTable& table, const QString& name) {
-    auto* view = new QTableView;
+    const int labelWidth = fontMetrics().averageCharWidth() * 18;
+    auto* view = new RunsView(labelWidth);
     view->setModel(&table);
     view->setAccessibleName(name);
     view->setSelectionBehavior(QAbstractItemView::SelectRows);
@@ -153,7 +175,7 @@ QTableView* BenchmarkPanel::makeTable(BenchmarkTable& table, const QString& name
     for (int column = 0; column < BenchmarkTable::Columns; ++column) {
         const QString head = table.headerData(column, Qt::Horizontal, Qt::DisplayRole).toString();
         view->setColumnWidth(column, column == BenchmarkTable::Label
-                                         ? fontMetrics().averageCharWidth() * 18
+                                         ? labelWidth
                                          : std::max(fontMetrics().horizontalAdvance(head),
                                                     fontMetrics().horizontalAdvance(QStringLiteral("000.0 MB"))) +
                                                14);
@@ -173,9 +195,11 @@ QWidget* BenchmarkPanel::buildAnswers() {
     m_histogram->setFileName(QStringLiteral("itl"));
     m_histogram->setMinimumHeight(150);
     m_summary->setForegroundRole(QPalette::PlaceholderText);
-    column->addWidget(m_answersView, 1);
+    auto* tiles = new Tiles(kNarrowestTile);
+    tiles->add(m_answersView);
+    tiles->add(m_histogram);
+    column->addWidget(tiles, 1);
     column->addWidget(m_summary);
-    column->addWidget(m_histogram, 1);
     return page;
 }
 

@@ -64,7 +64,7 @@ class BenchmarkRunner : public QObject {
 
     EngineController& m_engine;
     Kind m_kind = Kind::None;
-    RequestId m_request = 0;      // that is being answered; 0: none
+    RequestId m_request = 0;  // that is being answered; 0: none
     QSet<RequestId> m_own;    // all that were asked for here
     quint64 m_replan = 0;
     QTimer m_timer;

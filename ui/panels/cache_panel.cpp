@@ -19,17 +19,21 @@
 
 #include "ui/engine_controller.h"
 #include "ui/panels/selection.h"
+#include "ui/panels/tiles.h"
 
 namespace offstage::ui {
 
 namespace {
 
 constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
+constexpr int kNarrowestPlot = 300;
 constexpr int kAllLine = 0, kLayerLine = 1;
 constexpr int kRecallLine = 0, kPrecisionLine = 1;
 
 struct StepFigures {
     std::uint64_t tokens = 0, resident = 0, bytes = 0;
+    std::uint64_t missed = 0;  // calls whose expert had no place on the device, guessed in time or not
+    std::uint64_t guessed = 0, used = 0, admissions = 0;
     double hitRate() const {
         return tokens > 0 ? static_cast<double>(resident) / static_cast<double>(tokens) : kNothing;
     }
@@ -43,17 +47,23 @@ StepFigures figuresOf(const LoggedStep& step, int layer) {
             continue;
         }
         figures.bytes += event.bytes_copied;
+        figures.guessed += event.guessed_copies;
+        figures.used += event.used_guesses;
+        figures.admissions += event.admissions;
+        figures.missed += event.used_guesses;
         for (std::size_t i = 0; i < event.n_assignments; ++i) {
             const engine::AssignmentEvent& a = step.assignments[event.first_assignment + i];
             figures.tokens += a.n_tokens;
-            figures.resident += static_cast<engine::Way>(a.way) == engine::Way::kResident ? a.n_tokens : 0;
+            const bool resident = static_cast<engine::Way>(a.way) == engine::Way::kResident;
+            figures.resident += resident ? a.n_tokens : 0;
+            figures.missed += resident ? 0 : 1;
         }
     }
     return figures;
 }
 
-double shareOf(std::uint64_t part, std::uint64_t whole) {
-    return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : kNothing;
+double shareOf(double part, double whole) {
+    return whole > 0 ? std::min(part / whole, 1.0) : kNothing;
 }
 
 }  // namespace
@@ -147,11 +157,12 @@ CachePanel::CachePanel(EngineController& engine, Selection& selection, QWidget* 
     choices->addWidget(m_layer, 1);
     choices->addWidget(m_mean, 1);
     body().addLayout(choices);
-    body().addWidget(m_hits);
     body().addWidget(m_sums);
-    body().addWidget(m_prefetch);
-    body().addWidget(m_bytes);
-    body().addWidget(m_exchanges);
+    auto* plots = new Tiles(kNarrowestPlot);
+    for (LinePlot* plot : {m_hits, m_prefetch, m_bytes, m_exchanges}) {
+        plots->add(plot);
+    }
+    body().addWidget(plots);
     body().addWidget(makeComparison());
     body().addStretch(1);
     setEmptyText(tr("Open a model and write a prompt to see how well its cache of experts works."));
@@ -286,9 +297,6 @@ void CachePanel::modelChanged() {
     const int experts = model ? static_cast<int>(model->n_layers * model->n_experts) : 0;
     m_slots->setRange(0, experts);
     m_slots->setValue(hasAccelerator() ? static_cast<int>(model->resident_experts) : experts / 2);
-    m_anyTotals = false;
-    m_prefetch->clearPoints();
-    m_exchanges->clearPoints();
     startAgain();
     setEmpty(!model);
 }
@@ -296,8 +304,9 @@ void CachePanel::modelChanged() {
 // Draws all lines of single tokens anew.
 void CachePanel::startAgain() {
     m_nextStep = m_selection.log().firstOfPresentModel();
-    for (RunningMean& mean : m_means) {
-        mean.reset(m_mean->currentData().toInt());
+    for (RunningMean* mean : {&m_means.hits, &m_means.layerHits, &m_means.bytes, &m_means.missed, &m_means.guessed,
+                              &m_means.used, &m_means.admissions}) {
+        mean->reset(m_mean->currentData().toInt());
     }
     m_prompts.clear();
     m_hits->removeAllSeries();
@@ -305,7 +314,9 @@ void CachePanel::startAgain() {
     if (const int layer = m_layer->currentData().toInt(); layer >= 0) {
         m_hits->addSeries(tr("layer %1").arg(layer));
     }
-    m_bytes->clearPoints();
+    for (LinePlot* plot : {m_prefetch, m_bytes, m_exchanges}) {
+        plot->clearPoints();
+    }
     catchUp();
 }
 
@@ -342,43 +353,24 @@ void CachePanel::addStep(const LoggedStep& step) {
     }
     const StepFigures all = figuresOf(step, -1);
     if (hasAccelerator()) {
-        m_hits->append(kAllLine, x, m_means[0].add(all.hitRate()));
+        m_hits->append(kAllLine, x, m_means.hits.add(all.hitRate()));
         if (m_hits->seriesCount() > kLayerLine) {
-            m_hits->append(kLayerLine, x, m_means[1].add(figuresOf(step, m_layer->currentData().toInt()).hitRate()));
+            m_hits->append(kLayerLine, x,
+                           m_means.layerHits.add(figuresOf(step, m_layer->currentData().toInt()).hitRate()));
         }
-        m_bytes->append(0, x, m_means[2].add(static_cast<double>(all.bytes)));
-    }
-}
-
-void CachePanel::showSnapshot(const engine::Snapshot& snapshot) {
-    addTotals(snapshot);
-    catchUp();
-}
-
-// Guesses and exchanges are counted in sums only: a point is the mean of the tokens since the one before.
-void CachePanel::addTotals(const engine::Snapshot& snapshot) {
-    const engine::DispatchTotals& now = snapshot.totals;
-    const engine::DispatchTotals& then = m_totals;
-    if (m_anyTotals && now.decode_steps == then.decode_steps) {
-        if (now.steps != then.steps) {
-            m_totals = now;  // a prompt's are not mixed into the answer's
-        }
-        return;
-    }
-    if (m_anyTotals && now.decode_steps > then.decode_steps && hasAccelerator()) {
-        const auto x = static_cast<double>(snapshot.experts.step);
-        const std::uint64_t used = now.used_guesses - then.used_guesses;
-        const std::uint64_t guessed = now.guessed_copies - then.guessed_copies;
-        const std::uint64_t missed = now.copied_calls - then.copied_calls + now.cpu_calls - then.cpu_calls + used;
-        // A guess may be used in the step after the one that it is counted in.
+        m_bytes->append(0, x, m_means.bytes.add(static_cast<double>(all.bytes)));
+        m_exchanges->append(0, x, m_means.admissions.add(static_cast<double>(all.admissions)));
+        // Shares of sums, not means of shares: a token with one guess would count as much as one with ten.
+        const double missed = m_means.missed.add(static_cast<double>(all.missed));
+        const double guessed = m_means.guessed.add(static_cast<double>(all.guessed));
+        const double used = m_means.used.add(static_cast<double>(all.used));
         m_prefetch->append(kRecallLine, x, guessed > 0 ? shareOf(used, missed) : kNothing);
-        m_prefetch->append(kPrecisionLine, x, std::min(shareOf(used, guessed), 1.0));
-        m_exchanges->append(0, x,
-                            static_cast<double>(now.admissions - then.admissions) /
-                                static_cast<double>(now.decode_steps - then.decode_steps));
+        m_prefetch->append(kPrecisionLine, x, shareOf(used, guessed));
     }
-    m_totals = now;
-    m_anyTotals = true;
+}
+
+void CachePanel::showSnapshot(const engine::Snapshot&) {
+    catchUp();
 }
 
 void CachePanel::refreshControls() {

@@ -58,7 +58,6 @@ class CachePanel : public Panel {
     void startAgain();
     void catchUp();
     void addStep(const LoggedStep& step);
-    void addTotals(const engine::Snapshot& snapshot);
     void refreshControls();
     void compareOrCancel();
     void showResults(const std::vector<PolicyResult>& results);
@@ -92,11 +91,11 @@ class CachePanel : public Panel {
     CacheComparison* m_replays;
     QTimer m_progressTimer;
 
-    quint64 m_nextStep = 0;              // StepId of the first step that is not drawn yet
-    std::array<RunningMean, 3> m_means;  // of all layers, of the layer, of bytes
+    quint64 m_nextStep = 0;  // StepId of the first step that is not drawn yet
+    struct Means {
+        RunningMean hits, layerHits, bytes, missed, guessed, used, admissions;
+    } m_means;
     std::vector<PlotMark> m_prompts;
-    engine::DispatchTotals m_totals;  // at the last point of their lines
-    bool m_anyTotals = false;
     std::int64_t m_replayedSteps = 0;
     bool m_linking = false;
 };

@@ -155,6 +155,9 @@ void EventLog::readReports(EngineController& engine) {
         }
         const bool failed = report.state == engine::ReplanState::kFailed;
         append(failed ? LogKind::Problem : LogKind::Replan, replanText(report), QString::fromStdString(report.problem));
+        if (!report.note.empty()) {
+            append(LogKind::Note, QString::fromStdString(report.note));
+        }
     }
 }
 

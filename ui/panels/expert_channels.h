@@ -50,7 +50,7 @@ ExpertCells expertCells(ExpertChannel channel, const engine::Snapshot& snapshot,
 // 0..1, (n_layers, n_experts): 1 is called by the last step. Empty where it is not known.
 std::vector<double> recencyOf(const engine::Snapshot& snapshot);
 
-QString placeText(std::uint8_t place);           // "on the device"
+QString placeText(std::uint8_t place);  // "on the device"
 int bitsOf(kernels::WeightType format);
 
 // The numbers of one expert, as lines of text.

@@ -1,5 +1,7 @@
 #include "ui/panels/memory_rows.h"
 
+#include <array>
+
 #include <QCoreApplication>
 
 #include "ui/format.h"
@@ -13,9 +15,14 @@ struct Memory {
     Q_DECLARE_TR_FUNCTIONS(MemoryRow)
 };
 
-// Categories: colours go round after seven, patterns with another period would be needed then; formats that are seen
-// together in practice (the master's and those of quantized experts) keep apart.
-enum Category { Dense, KvCache, Staging, Workspace, Others, Spare, FirstFormat };
+// Categories: colours go round after seven, with other patterns. What is large has a colour of its own; what is small,
+// or rarely seen beside its namesake, shares one.
+enum Category { Dense = 0, KvCache = 1, Others = 6, Staging = 10, Workspace = 12, Spare = 13 };
+
+int categoryOfFormat(std::size_t format) {
+    static constexpr std::array<int, kernels::kWeightTypes> kCategories = {16, 9, 2, 3, 5, 4, 11};
+    return kCategories[format];
+}
 
 constexpr quint64 kWorthShowing = 16;  // less than this part of a memory could not be seen beside the rest
 
@@ -42,7 +49,7 @@ StackedBar::Row memoryRow(const QString& name, const engine::MemoryLedger& ledge
     add(Memory::tr("dense weights"), ledger.dense, Dense);
     for (std::size_t i = 0; i < ledger.experts.size(); ++i) {
         add(Memory::tr("experts, %1").arg(formatText(static_cast<kernels::WeightType>(i))), ledger.experts[i],
-            FirstFormat + static_cast<int>(i));
+            categoryOfFormat(i));
     }
     add(Memory::tr("room for experts"), ledger.experts_spare, Spare);
     add(Memory::tr("KV cache"), ledger.kv_cache, KvCache);

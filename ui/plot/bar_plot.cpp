@@ -424,8 +424,8 @@ void BarPlot::click(Qt::MouseButton button) {
 
 QString BarPlot::csv() const {
     if (m_isHistogram) {
-        QString text = csvLine({csvHeading({tr("from"), m_binSpec.unit, false}, QStringLiteral("from")),
-                                csvHeading({tr("to"), m_binSpec.unit, false}, QStringLiteral("to")),
+        QString text = csvLine({csvHeading({QStringLiteral("from"), m_binSpec.unit, false}, {}),
+                                csvHeading({QStringLiteral("to"), m_binSpec.unit, false}, {}),
                                 csvHeading(m_valueSpec, QStringLiteral("count"))});
         for (int bin = 0; bin < groupCount(); ++bin) {
             const double from = m_histogram.lo + bin * m_histogram.width;

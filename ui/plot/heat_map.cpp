@@ -49,6 +49,7 @@ QRgb faded(QRgb colour, QRgb ground, double shareOfGround) {
 }  // namespace
 
 HeatMap::HeatMap(QWidget* parent) : PlotWidget(parent), m_scale(scaleFor(palette())) {
+    m_zoom.setSmallestSpan(kFewestShown);
     findCategoryColours();
 }
 
@@ -60,6 +61,8 @@ void HeatMap::setShape(int rows, int columns) {
     }
     m_rows = rows;
     m_columns = columns;
+    m_zoom.reset();
+    m_zoom.setFull({0, static_cast<double>(std::max(1, columns))});
     std::erase_if(m_highlighted, [this](Cell cell) { return !isInside(cell); });
     setCurrent(std::nullopt);
     setSelected(std::nullopt);
@@ -227,12 +230,15 @@ HeatMap::Geometry HeatMap::geometryNow() const {
         return g;
     }
     g.left = leftLabels();
+    g.columns = shownColumns();
     g.top = kMargin + 2 * fontMetrics().height() + 4;
     const int high = std::max(1, (height() - g.top - kMargin) / m_rows);
-    g.cell = cellWidth();
+    g.cell = cellWidth(g.columns.count());
     g.height = std::min(high, kLargestCell);
     // Near enough to squares where there is room for both.
-    g.cell = std::min(g.cell, std::max(g.height * 2, 2));
+    if (!m_zoom.isZoomed()) {
+        g.cell = std::min(g.cell, std::max(g.height * 2, 2));
+    }
     g.height = std::min(g.height, tallestCell(g.cell));
     const int smaller = std::min(g.cell, g.height);
     g.gap = smaller >= 14 ? 2 : smaller >= 6 ? 1 : 0;
@@ -241,7 +247,10 @@ HeatMap::Geometry HeatMap::geometryNow() const {
 
 QRect HeatMap::rectOf(Cell cell) const {
     const Geometry g = geometryNow();
-    return {g.left + cell.column * g.cell, g.top + cell.row * g.height, std::max(1, g.cell - g.gap),
+    if (!g.columns.contains(cell.column)) {
+        return {};
+    }
+    return {g.xOf(cell.column), g.top + cell.row * g.height, std::max(1, g.cell - g.gap),
             std::max(1, g.height - g.gap)};
 }
 
@@ -250,8 +259,39 @@ std::optional<HeatMap::Cell> HeatMap::cellAt(QPoint at) const {
     if (g.cell == 0 || at.x() < g.left || at.y() < g.top) {
         return std::nullopt;
     }
-    const Cell cell{(at.y() - g.top) / g.height, (at.x() - g.left) / g.cell};
-    return isInside(cell) ? std::optional(cell) : std::nullopt;
+    const Cell cell{(at.y() - g.top) / g.height, g.columns.begin + (at.x() - g.left) / g.cell};
+    return isInside(cell) && g.columns.contains(cell.column) ? std::optional(cell) : std::nullopt;
+}
+
+HeatMap::Columns HeatMap::shownColumns() const {
+    const Range view = m_zoom.view();
+    const int count = std::clamp(static_cast<int>(std::lround(view.hi - view.lo)), 1, std::max(1, m_columns));
+    const int begin = std::clamp(static_cast<int>(std::lround(view.lo)), 0, std::max(0, m_columns - count));
+    return {begin, std::min(m_columns, begin + count)};
+}
+
+void HeatMap::showColumns(int begin, int end) {
+    if (zoomRange() != nullptr && m_zoom.show({static_cast<double>(begin), static_cast<double>(end)})) {
+        markStale(Layer::Frame);
+        Q_EMIT viewChanged();
+    }
+}
+
+Axis HeatMap::zoomAxis() const {
+    const Geometry g = geometryNow();
+    return {{},
+            static_cast<double>(g.columns.begin),
+            static_cast<double>(g.columns.end),
+            static_cast<double>(g.left),
+            static_cast<double>(g.left + g.width())};
+}
+
+void HeatMap::zoomChanged() {
+    markStale(Layer::Frame);
+}
+
+std::optional<double> HeatMap::keyZoomCentre() const {
+    return m_current ? std::optional(m_current->column + 0.5) : std::nullopt;
 }
 
 QSize HeatMap::sizeHint() const {
@@ -266,11 +306,11 @@ QSize HeatMap::minimumSizeHint() const {
 void HeatMap::limitHeight() {
     // No taller than the cells of this width can be: what follows below stays near.
     const int labels = kMargin * 2 + 2 * fontMetrics().height() + 4;
-    setMaximumHeight(m_rows > 0 ? labels + m_rows * tallestCell(cellWidth()) : QWIDGETSIZE_MAX);
+    setMaximumHeight(m_rows > 0 ? labels + m_rows * tallestCell(cellWidth(m_columns)) : QWIDGETSIZE_MAX);
 }
 
-int HeatMap::cellWidth() const {
-    return std::clamp((width() - leftLabels() - kMargin) / std::max(1, m_columns), 1, kLargestCell);
+int HeatMap::cellWidth(int columns) const {
+    return std::clamp((width() - leftLabels() - kMargin) / std::max(1, columns), 1, kLargestCell);
 }
 
 int HeatMap::leftLabels() const {
@@ -319,8 +359,15 @@ void HeatMap::pointAt(std::optional<QPoint> at) {
 }
 
 void HeatMap::step(int right, int down) {
-    const Cell from = m_current.value_or(Cell{});
-    setCurrent(Cell{std::clamp(from.row + down, 0, m_rows - 1), std::clamp(from.column + right, 0, m_columns - 1)});
+    const Columns shown = shownColumns();
+    const Cell from = m_current.value_or(Cell{0, shown.begin});
+    const Cell to{std::clamp(from.row + down, 0, m_rows - 1), std::clamp(from.column + right, 0, m_columns - 1)};
+    if (to.column < shown.begin) {
+        showColumns(to.column, to.column + shown.count());
+    } else if (to.column >= shown.end) {
+        showColumns(to.column + 1 - shown.count(), to.column + 1);
+    }
+    setCurrent(to);
 }
 
 void HeatMap::click(Qt::MouseButton button) {
@@ -366,7 +413,7 @@ void HeatMap::keyPressEvent(QKeyEvent* event) {
 void HeatMap::focusInEvent(QFocusEvent* event) {
     PlotWidget::focusInEvent(event);
     if (pointedByKey() && !m_current && !isEmpty()) {
-        setCurrent(Cell{});
+        setCurrent(Cell{0, shownColumns().begin});
     }
 }
 
@@ -378,8 +425,9 @@ void HeatMap::paintFrame(QPainter& painter) {
     painter.setPen(Colours::of(palette()).muted);
     const int widest = fontMetrics().horizontalAdvance(QString::number(m_columns - 1));
     const int columnStep = labelStep(g.cell, widest + 8);
-    for (int column = 0; column < m_columns; column += columnStep) {
-        const int x = g.left + column * g.cell + (g.cell - g.gap) / 2;
+    const int firstLabel = (g.columns.begin + columnStep - 1) / columnStep * columnStep;
+    for (int column = firstLabel; column < g.columns.end; column += columnStep) {
+        const int x = g.xOf(column) + (g.cell - g.gap) / 2;
         painter.drawText(QRect(x - 40, g.top - line - 3, 80, line), Qt::AlignHCenter | Qt::AlignVCenter,
                          QString::number(column));
     }
@@ -389,8 +437,14 @@ void HeatMap::paintFrame(QPainter& painter) {
         painter.drawText(QRect(0, y - line / 2, g.left - 6, line), Qt::AlignRight | Qt::AlignVCenter,
                          QString::number(row));
     }
-    painter.drawText(QRect(g.left, 0, std::max(m_columns * g.cell, 80), line), Qt::AlignLeft | Qt::AlignVCenter,
-                     m_columnTitle);
+    const QString title = m_zoom.isZoomed()
+                              ? tr("%1 %2–%3 of %4", "title of columns, those that are shown, their number")
+                                    .arg(m_columnTitle)
+                                    .arg(g.columns.begin)
+                                    .arg(g.columns.end - 1)
+                                    .arg(m_columns)
+                              : m_columnTitle;
+    painter.drawText(QRect(g.left, 0, std::max(g.width(), 160), line), Qt::AlignLeft | Qt::AlignVCenter, title);
     painter.save();
     painter.translate(0, g.top + m_rows * g.height);
     painter.rotate(-90);
@@ -403,7 +457,7 @@ void HeatMap::paintData(QPainter& painter) {
     const Geometry g = geometryNow();
     const double ratio = painter.device()->devicePixelRatioF();
     const auto pixel = [ratio](int layout) { return static_cast<int>(std::lround(layout * ratio)); };
-    QImage image(pixel(m_columns * g.cell), pixel(m_rows * g.height), QImage::Format_ARGB32_Premultiplied);
+    QImage image(pixel(g.width()), pixel(m_rows * g.height), QImage::Format_ARGB32_Premultiplied);
     image.setDevicePixelRatio(ratio);
     image.fill(Qt::transparent);
     const int high = std::max(1, g.height - g.gap);
@@ -414,7 +468,7 @@ void HeatMap::paintData(QPainter& painter) {
     std::vector<Pattern> patterns(static_cast<size_t>(m_columns));
     for (int row = 0; row < m_rows; ++row) {
         bool hatched = false;
-        for (int column = 0; column < m_columns; ++column) {
+        for (int column = g.columns.begin; column < g.columns.end; ++column) {
             const auto at = static_cast<size_t>(column);
             colours[at] = colourOf({row, column});
             const Category* category = categoryOf({row, column});
@@ -434,10 +488,11 @@ void HeatMap::paintData(QPainter& painter) {
                 std::copy_n(reinterpret_cast<const QRgb*>(image.constScanLine(top)), image.width(), line);
                 continue;
             }
-            for (int column = 0; column < m_columns; ++column) {
+            for (int column = g.columns.begin; column < g.columns.end; ++column) {
                 const auto at = static_cast<size_t>(column);
-                const int left = pixel(column * g.cell);
-                const int right = std::min(image.width(), std::max(left + 1, pixel(column * g.cell + wide)));
+                const int x0 = (column - g.columns.begin) * g.cell;
+                const int left = pixel(x0);
+                const int right = std::min(image.width(), std::max(left + 1, pixel(x0 + wide)));
                 if (patterns[at] == Pattern::Solid) {
                     std::fill(line + left, line + right, colours[at]);
                 } else {
@@ -478,7 +533,7 @@ void HeatMap::paintGlyphs(QPainter& painter, const Geometry& g) {
     painter.setFont(glyphFont);
     QRgb penFor = 0;
     for (int row = 0; row < m_rows; ++row) {
-        for (int column = 0; column < m_columns; ++column) {
+        for (int column = g.columns.begin; column < g.columns.end; ++column) {
             const size_t kind = m_kinds[indexOf({row, column})];
             if (kind >= glyphs.size() || m_categories[kind].glyph.isEmpty()) {
                 continue;
@@ -490,8 +545,7 @@ void HeatMap::paintGlyphs(QPainter& painter, const Geometry& g) {
                 painter.setPen(m_categories[kind].colour == Category::kQuiet ? mixed(QColor(colour), ink, 0.55) : ink);
                 penFor = colour;
             }
-            painter.drawStaticText(QPointF(g.left + column * g.cell, g.top + row * g.height) + offsets[kind],
-                                   glyphs[kind]);
+            painter.drawStaticText(QPointF(g.xOf(column), g.top + row * g.height) + offsets[kind], glyphs[kind]);
         }
     }
     painter.restore();
@@ -500,6 +554,9 @@ void HeatMap::paintGlyphs(QPainter& painter, const Geometry& g) {
 void HeatMap::ring(QPainter& painter, Cell cell, const QColor& colour, int width) const {
     // At least seven pixels wide, that the ring of a cell of one pixel is seen; a halo, that it is seen on any colour.
     QRect inner = rectOf(cell);
+    if (inner.isNull()) {
+        return;  // zoomed out of sight
+    }
     const int lackX = std::max(0, 5 - inner.width());
     const int lackY = std::max(0, 5 - inner.height());
     inner.adjust(-(lackX / 2 + 1), -(lackY / 2 + 1), (lackX + 1) / 2, (lackY + 1) / 2);
@@ -517,7 +574,7 @@ void HeatMap::paintOver(QPainter& painter) {
     if (!m_highlighted.empty()) {
         // The others step back.
         const Geometry g = geometryNow();
-        QRegion others(g.left, g.top, m_columns * g.cell, m_rows * g.height);
+        QRegion others(g.left, g.top, g.width(), m_rows * g.height);
         for (const Cell& cell : m_highlighted) {
             others -= rectOf(cell);
         }
@@ -533,7 +590,7 @@ void HeatMap::paintOver(QPainter& painter) {
     if (m_selected) {
         ring(painter, *m_selected, colours.accent, 2);
     }
-    if (m_current) {
+    if (m_current && !rectOf(*m_current).isNull()) {
         // Two rings: one of them stands out on every colour.
         const QRect cell = rectOf(*m_current);
         painter.setPen(QPen(palette().color(QPalette::Window), 1));

@@ -12,7 +12,8 @@ namespace offstage::ui {
 
 // Rows x columns of cells of whole pixels: shares on a colour scale, or categories with colours, hatching and glyphs.
 // One cell may be current: under the mouse, or chosen with the arrow keys; one selected, by a click; any number ringed.
-// Beyond the keys of every plot: Home and End go along the row, page keys along the column.
+// Of many columns a part can be looked at: zoomed and panned as other plots; the arrow keys bring what they reach into
+// sight. Beyond the keys of every plot: Home and End go along the row, page keys along the column.
 class HeatMap : public PlotWidget {
     Q_OBJECT
 
@@ -32,6 +33,10 @@ class HeatMap : public PlotWidget {
         Pattern pattern = Pattern::Solid;
         bool operator==(const Category&) const = default;
     };
+
+    // With fewer columns there is nothing to zoom: cells are large enough, and the wheel belongs to the panel around.
+    static constexpr int kZoomedColumns = 17;
+    static constexpr int kFewestShown = 8;
 
     explicit HeatMap(QWidget* parent = nullptr);
 
@@ -56,8 +61,15 @@ class HeatMap : public PlotWidget {
     bool isCategorical() const { return !m_kinds.empty(); }
     // Of a categorical map, the index of the category.
     double valueAt(Cell cell) const;
+    struct Columns {
+        int begin = 0, end = 0;
+        int count() const { return end - begin; }
+        bool contains(int column) const { return column >= begin && column < end; }
+    };
+    Columns shownColumns() const;
+    void showColumns(int begin, int end);
     std::optional<Cell> cellAt(QPoint at) const;
-    QRect rectOf(Cell cell) const;
+    QRect rectOf(Cell cell) const;  // null: its column is zoomed out of sight
     std::optional<Cell> current() const { return m_current; }
     std::optional<Cell> selected() const { return m_selected; }
     void setSelected(std::optional<Cell> cell);
@@ -81,6 +93,10 @@ class HeatMap : public PlotWidget {
 
   protected:
     bool isEmpty() const override { return m_rows == 0 || m_columns == 0; }
+    ZoomRange* zoomRange() override { return m_columns >= kZoomedColumns ? &m_zoom : nullptr; }
+    Axis zoomAxis() const override;
+    void zoomChanged() override;
+    std::optional<double> keyZoomCentre() const override;
     void paintFrame(QPainter& painter) override;
     void paintData(QPainter& painter) override;
     void paintOver(QPainter& painter) override;
@@ -99,11 +115,14 @@ class HeatMap : public PlotWidget {
         int left = 0, top = 0;     // of the first cell
         int cell = 0, height = 0;  // pixels from one cell to the next
         int gap = 0;
+        Columns columns;
+        int xOf(int column) const { return left + (column - columns.begin) * cell; }
+        int width() const { return columns.count() * cell; }
     };
 
     Geometry geometryNow() const;
     int leftLabels() const;
-    int cellWidth() const;
+    int cellWidth(int columns) const;
     void limitHeight();
     void setShape(int rows, int columns);
     void setCurrent(std::optional<Cell> cell);
@@ -136,6 +155,7 @@ class HeatMap : public PlotWidget {
     std::optional<Cell> m_current;
     std::optional<Cell> m_selected;
     ColorScale m_scale;
+    ZoomRange m_zoom;  // over columns
 };
 
 // The scale beside its numbers, with one value marked (the uniform share); or the categories by name.

@@ -82,7 +82,11 @@ void ValueSlider::setLowestText(const QString& text) {
 
 double ValueSlider::value() const {
     // Rounding for the eye must not make a change of what nobody touched.
-    return m_spin->value() == m_shownExact ? m_exact : m_spin->value() * m_unit;
+    const double shown = m_spin->value();
+    if (shown == m_shownExact) {
+        return m_exact;
+    }
+    return shown >= m_spin->maximum() ? highest() : shown <= m_spin->minimum() ? m_limits.lo : shown * m_unit;
 }
 
 quint64 ValueSlider::bytes() const {
@@ -94,7 +98,7 @@ void ValueSlider::setValue(double value) {
         const QSignalBlocker quiet(m_spin);
         m_spin->setValue(value / m_unit);
     }
-    m_exact = std::clamp(value, m_spin->minimum() * m_unit, m_spin->maximum() * m_unit);
+    m_exact = std::clamp(value, m_limits.lo, std::max(m_limits.lo, m_limits.hi));
     m_shownExact = m_spin->value();
     spinToSlider();
 }
@@ -104,7 +108,7 @@ void ValueSlider::setBytes(quint64 bytes) {
 }
 
 double ValueSlider::highest() const {
-    return m_spin->maximum() * m_unit;
+    return std::max(m_limits.lo, m_limits.hi);
 }
 
 void ValueSlider::spinToSlider() {

@@ -1,0 +1,76 @@
+#include "ui/panels/tiles.h"
+
+#include <algorithm>
+
+#include <QEvent>
+#include <QGridLayout>
+
+namespace offstage::ui {
+
+namespace {
+
+// Rows that are as full as they can be: four of which three would fit stand two and two.
+int columnsFor(int tiles, int fitting) {
+    if (fitting >= tiles || tiles == 0) {
+        return std::max(1, tiles);
+    }
+    const int rows = (tiles + fitting - 1) / fitting;
+    return (tiles + rows - 1) / rows;
+}
+
+}  // namespace
+
+Tiles::Tiles(int narrowest, QWidget* parent) : QWidget(parent), m_narrowest(narrowest), m_grid(new QGridLayout(this)) {
+    m_grid->setContentsMargins(0, 0, 0, 0);
+    m_grid->setSpacing(8);
+}
+
+void Tiles::add(QWidget* tile) {
+    m_tiles.append(tile);
+    tile->installEventFilter(this);
+    arrange();
+}
+
+void Tiles::resizeEvent(QResizeEvent* event) {
+    QWidget::resizeEvent(event);
+    arrange();
+}
+
+bool Tiles::eventFilter(QObject* watched, QEvent* event) {
+    if (event->type() == QEvent::ShowToParent || event->type() == QEvent::HideToParent) {
+        arrange();
+    }
+    return QWidget::eventFilter(watched, event);
+}
+
+void Tiles::arrange() {
+    QList<QWidget*> shown;
+    for (QWidget* tile : std::as_const(m_tiles)) {
+        if (tile->parentWidget() != this || !tile->isHidden()) {
+            shown.append(tile);
+        }
+    }
+    const int gap = m_grid->spacing();
+    const int fitting = std::max(1, (width() + gap) / (m_narrowest + gap));
+    const int columns = columnsFor(static_cast<int>(shown.size()), fitting);
+    if (columns == m_columns && shown == m_shown) {
+        return;
+    }
+    for (QWidget* tile : std::as_const(m_shown)) {
+        m_grid->removeWidget(tile);
+    }
+    for (int column = 0; column < std::max(columns, m_columns); ++column) {
+        m_grid->setColumnStretch(column, column < columns ? 1 : 0);
+    }
+    const int rows = (static_cast<int>(shown.size()) + columns - 1) / columns;
+    for (int row = 0; row < std::max(rows, m_grid->rowCount()); ++row) {
+        m_grid->setRowStretch(row, row < rows ? 1 : 0);
+    }
+    m_columns = columns;
+    m_shown = shown;
+    for (int i = 0; i < shown.size(); ++i) {
+        m_grid->addWidget(shown[i], i / columns, i % columns);
+    }
+}
+
+}  // namespace offstage::ui

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <QWidget>
+
+class QGridLayout;
+
+namespace offstage::ui {
+
+// Widgets one below the other where there is little width, and side by side, row by row, where there is more: a panel
+// in a wide dock shows its plots together. All in a row are equally wide and high. Hidden ones take no place. GUI
+// thread only.
+class Tiles : public QWidget {
+    Q_OBJECT
+
+  public:
+    // No tile is made narrower than this to stand beside another.
+    explicit Tiles(int narrowest, QWidget* parent = nullptr);
+
+    void add(QWidget* tile);
+    int columns() const { return m_columns; }
+
+  protected:
+    void resizeEvent(QResizeEvent* event) override;
+    bool eventFilter(QObject* watched, QEvent* event) override;
+
+  private:
+    void arrange();
+
+    int m_narrowest;
+    int m_columns = 0;
+    QList<QWidget*> m_tiles;
+    QList<QWidget*> m_shown;  // as they stand in the grid
+    QGridLayout* m_grid;
+};
+
+}  // namespace offstage::ui
