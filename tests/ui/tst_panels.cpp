@@ -415,6 +415,25 @@ class TestPanels : public QObject {
         QCOMPARE(b.cache->prefetch().points(0).size(), b.cache->hits().points(0).size());
     }
 
+    void cache_wideDock_showsItsPlotsSideBySide() {
+        Bench b(onDevice());
+        b.load();
+        const auto place = [&b](const QWidget& plot) { return plot.mapTo(b.cache.get(), QPoint()); };
+        b.cache->resize(360, 900);
+        QTRY_VERIFY(place(b.cache->prefetch()).y() > place(b.cache->hits()).y());
+        QCOMPARE(place(b.cache->prefetch()).x(), place(b.cache->hits()).x());
+        b.cache->resize(800, 900);  // two and two
+        QTRY_COMPARE(place(b.cache->prefetch()).y(), place(b.cache->hits()).y());
+        QVERIFY(place(b.cache->prefetch()).x() > place(b.cache->hits()).x());
+        QVERIFY(place(b.cache->bytes()).y() > place(b.cache->hits()).y());
+        QTRY_COMPARE(b.cache->hits().width(), b.cache->prefetch().width());
+        b.cache->resize(1100, 900);  // three would fit: four are two and two all the same
+        QTRY_VERIFY(b.cache->hits().width() > 450);
+        QCOMPARE(place(b.cache->exchanges()).y(), place(b.cache->bytes()).y());
+        b.cache->resize(1400, 900);
+        QTRY_COMPARE(place(b.cache->exchanges()).y(), place(b.cache->hits()).y());
+    }
+
     void cache_policies_areReplayed() {
         Bench b(onDevice());
         b.load();
