@@ -432,6 +432,9 @@ class TestPanels : public QObject {
         QCOMPARE(place(b.cache->exchanges()).y(), place(b.cache->bytes()).y());
         b.cache->resize(1400, 900);
         QTRY_COMPARE(place(b.cache->exchanges()).y(), place(b.cache->hits()).y());
+        b.cache->resize(340, 900);  // and back: what stands side by side keeps no dock wide
+        QCOMPARE(b.cache->width(), 340);
+        QTRY_COMPARE(place(b.cache->exchanges()).x(), place(b.cache->hits()).x());
     }
 
     void cache_policies_areReplayed() {

@@ -26,7 +26,8 @@ namespace offstage::ui {
 namespace {
 
 constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
-constexpr int kNarrowestPlot = 300;
+constexpr int kNarrowestPlot = 300, kTallestPlot = 340;
+constexpr int kWidestChoice = 320;
 constexpr int kAllLine = 0, kLayerLine = 1;
 constexpr int kRecallLine = 0, kPrecisionLine = 1;
 
@@ -143,6 +144,7 @@ CachePanel::CachePanel(EngineController& engine, Selection& selection, QWidget* 
         plot->setCapacity(kPoints);
         plot->setXAxis({tr("step"), Unit::Count, false});
         plot->setMinimumHeight(130);
+        plot->setMaximumHeight(kTallestPlot);
         plot->setFileName(plot->accessibleName());
     }
     m_hits->setEmptyText(tr("Write a prompt to see how many calls find their expert on the device."));
@@ -156,13 +158,17 @@ CachePanel::CachePanel(EngineController& engine, Selection& selection, QWidget* 
     auto* choices = new QHBoxLayout;
     choices->addWidget(m_layer, 1);
     choices->addWidget(m_mean, 1);
+    for (QComboBox* choice : {m_layer, m_mean}) {
+        choice->setMaximumWidth(kWidestChoice);
+    }
+    choices->addStretch(0);
     body().addLayout(choices);
     body().addWidget(m_sums);
     auto* plots = new Tiles(kNarrowestPlot);
     for (LinePlot* plot : {m_hits, m_prefetch, m_bytes, m_exchanges}) {
         plots->add(plot);
     }
-    body().addWidget(plots);
+    body().addWidget(plots, 100);
     body().addWidget(makeComparison());
     body().addStretch(1);
     setEmptyText(tr("Open a model and write a prompt to see how well its cache of experts works."));

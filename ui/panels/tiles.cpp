@@ -31,6 +31,14 @@ void Tiles::add(QWidget* tile) {
     arrange();
 }
 
+QSize Tiles::minimumSizeHint() const {
+    int width = 0;
+    for (const QWidget* tile : m_shown) {
+        width = std::max({width, tile->minimumSizeHint().width(), tile->minimumWidth()});
+    }
+    return {width, QWidget::minimumSizeHint().height()};
+}
+
 void Tiles::resizeEvent(QResizeEvent* event) {
     QWidget::resizeEvent(event);
     arrange();
@@ -71,6 +79,12 @@ void Tiles::arrange() {
     for (int i = 0; i < shown.size(); ++i) {
         m_grid->addWidget(shown[i], i / columns, i % columns);
     }
+    // Where no tile may grow further, what is around them takes the room.
+    int tallest = 0;
+    for (const QWidget* tile : std::as_const(shown)) {
+        tallest = std::max(tallest, tile->maximumHeight());
+    }
+    setMaximumHeight(tallest < QWIDGETSIZE_MAX ? rows * (tallest + gap) - gap : QWIDGETSIZE_MAX);
 }
 
 }  // namespace offstage::ui

@@ -19,6 +19,8 @@ class Tiles : public QWidget {
     void add(QWidget* tile);
     int columns() const { return m_columns; }
 
+    QSize minimumSizeHint() const override;  // as wide as one tile: they can always stand one below the other
+
   protected:
     void resizeEvent(QResizeEvent* event) override;
     bool eventFilter(QObject* watched, QEvent* event) override;
