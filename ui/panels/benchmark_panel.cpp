@@ -89,6 +89,15 @@ BenchmarkPanel::BenchmarkPanel(EngineController& engine, QWidget* parent)
     m_tabs->addTab(buildAnswers(), tr("&Answers"));
     m_tabs->addTab(buildScenario(), tr("S&cenario"));
     m_tabs->addTab(buildCompare(), tr("Two p&lans"));
+    // Only the page that shows asks for room: a low dock need not scroll for the highest one.
+    const auto fitPages = [this] {
+        for (int page = 0; page < m_tabs->count(); ++page) {
+            m_tabs->widget(page)->setSizePolicy(
+                QSizePolicy::Preferred, page == m_tabs->currentIndex() ? QSizePolicy::Preferred : QSizePolicy::Ignored);
+        }
+    };
+    connect(m_tabs, &QTabWidget::currentChanged, this, fitPages);
+    fitPages();
     body().addWidget(m_tabs, 1);
 
     m_progress->setAccessibleName(tr("Progress of the benchmark"));

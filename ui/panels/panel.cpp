@@ -22,6 +22,15 @@ namespace {
 
 constexpr int kMargin = 12;
 
+// In a low dock plots shrink to what they need before anything scrolls: a scroll area asks for the height at a width,
+// and a layout answers with the one it would like.
+class BodyContent : public QWidget {
+  public:
+    int heightForWidth(int width) const override {
+        return layout()->hasHeightForWidth() ? layout()->minimumHeightForWidth(width) : -1;
+    }
+};
+
 // Scrolls up and down only: its content is asked to fit the width.
 class BodyArea : public QScrollArea {
   public:
@@ -55,7 +64,7 @@ Panel::Panel(EngineController& engine, QWidget* parent)
       m_badge(new QLabel),
       m_cost(new QLabel),
       m_poller(nullptr) {
-    auto* content = new QWidget;
+    auto* content = new BodyContent;
     m_body = new QVBoxLayout(content);
     m_body->setContentsMargins(kMargin, 10, kMargin, 6);
     m_body->setSpacing(8);
