@@ -70,6 +70,8 @@ class ConversationView : public QAbstractScrollArea {
     bool focusNextPrevChild(bool next) override;
 
   private:
+    static constexpr int kLayoutPasses = 4;  // of laying out, until nothing in the viewport is an estimate
+
     struct Row {
         int height = 0;
         int measuredFor = -1;       // the column's width; -1: an estimate
