@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "ui/engine_text.h"
 #include "ui/engine_worker.h"
 
 namespace offstage::ui {
@@ -33,7 +34,7 @@ EngineController::EngineController(SessionFactory factory, QObject* parent)
     connect(m_worker, &EngineWorker::previewed, this,
             [this](RequestId id, const engine::ReplanPreview& preview, const QString& problem) {
                 if (id == m_previewId) {
-                    Q_EMIT previewed(id, preview, problem);
+                    Q_EMIT previewed(id, preview, engineText(problem));
                 }
             });
     connect(m_worker, &EngineWorker::answered, this, &EngineController::onAnswered);
@@ -268,7 +269,7 @@ void EngineController::onLoadFailed(RequestId id, const EngineFailure& failure) 
     }
     m_loadId = 0;
     setState(State::NoModel);
-    Q_EMIT loadFailed(m_loadingModel, failure);
+    Q_EMIT loadFailed(m_loadingModel, {failure.kind, engineText(failure.sentence), failure.detail});
 }
 
 void EngineController::onAnswered(RequestId id, const engine::GenerationResult& result) {
@@ -286,7 +287,7 @@ void EngineController::onAnswerFailed(RequestId id, const EngineFailure& failure
     }
     m_generateId = 0;
     setState(State::Ready);
-    Q_EMIT answerFailed(id, failure);
+    Q_EMIT answerFailed(id, {failure.kind, engineText(failure.sentence), failure.detail});
 }
 
 }  // namespace offstage::ui

@@ -68,6 +68,7 @@ class EngineController : public QObject {
     void loadStarted(const QString& model);
     void loadProgressed(const offstage::engine::LoadProgress& progress);
     void modelLoaded(const offstage::engine::ModelSummary& model);
+    // Failures and problems come with the sentence in the window's language.
     void loadFailed(const QString& model, const offstage::ui::EngineFailure& failure);
     void streamed(quint64 id, const offstage::ui::StreamedText& piece);
     void answered(quint64 id, const offstage::engine::GenerationResult& result);

@@ -5,6 +5,7 @@
 #include <QProgressBar>
 #include <QPushButton>
 
+#include "ui/engine_text.h"
 #include "ui/format.h"
 
 namespace offstage::ui {
@@ -46,7 +47,7 @@ void LoadBanner::start(const QString& model) {
 }
 
 void LoadBanner::setProgress(const engine::LoadProgress& progress) {
-    QString stage = QString::fromStdString(progress.stage);
+    QString stage = engineText(progress.stage);
     if (progress.bytes_total > 0) {
         constexpr int kSteps = 1000;
         const double share = static_cast<double>(progress.bytes_done) / static_cast<double>(progress.bytes_total);

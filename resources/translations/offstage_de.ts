@@ -263,6 +263,1773 @@
     </message>
 </context>
 <context>
+    <name>EngineText</name>
+    <message>
+        <source>%1: holds more than %2 JSON values; expected fewer</source>
+        <translation>%1: enthält mehr als %2 JSON-Werte; erwartet: weniger</translation>
+    </message>
+    <message>
+        <source>%1: JSON nested deeper than %2 levels</source>
+        <translation>%1: JSON ist tiefer als %2 Ebenen verschachtelt</translation>
+    </message>
+    <message>
+        <source>%1: key %2 appears twice in one object; expected each key once</source>
+        <translation>%1: Der Schlüssel %2 kommt in einem Objekt zweimal vor; erwartet: jeder Schlüssel einmal</translation>
+    </message>
+    <message>
+        <source>%1: not valid JSON: a NUL byte at byte %2; expected text in UTF-8</source>
+        <translation>%1: kein gültiges JSON: ein NUL-Byte an Byte %2; erwartet: Text in UTF-8</translation>
+    </message>
+    <message>
+        <source>%1: not valid JSON at byte %2; expected JSON in UTF-8</source>
+        <translation>%1: kein gültiges JSON an Byte %2; erwartet: JSON in UTF-8</translation>
+    </message>
+    <message>
+        <source>%1: not valid JSON: a number out of range; expected numbers that fit 64 bits</source>
+        <translation>%1: kein gültiges JSON: eine Zahl außerhalb des Bereichs; erwartet: Zahlen, die in 64 Bit passen</translation>
+    </message>
+    <message>
+        <source>%1: the file is %2; expected a JSON object</source>
+        <translation>%1: Die Datei ist %2; erwartet: ein JSON-Objekt</translation>
+    </message>
+    <message>
+        <source>%1: %2 is %3; expected a JSON object</source>
+        <translation>%1: %2 ist %3; erwartet: ein JSON-Objekt</translation>
+    </message>
+    <message>
+        <source>%1: &quot;%2&quot; is missing; expected %3</source>
+        <translation>%1: &quot;%2&quot; fehlt; erwartet: %3</translation>
+    </message>
+    <message>
+        <source>%1: &quot;%2&quot; is %3; expected %4</source>
+        <translation>%1: &quot;%2&quot; ist %3; erwartet: %4</translation>
+    </message>
+    <message>
+        <source>a number from %1 to %2</source>
+        <translation>eine Zahl von %1 bis %2</translation>
+    </message>
+    <message>
+        <source>an integer from %1 to %2</source>
+        <translation>eine ganze Zahl von %1 bis %2</translation>
+    </message>
+    <message>
+        <source>true or false</source>
+        <translation>true oder false</translation>
+    </message>
+    <message>
+        <source>a text</source>
+        <translation>ein Text</translation>
+    </message>
+    <message>
+        <source>a list of %1</source>
+        <translation>eine Liste von %1</translation>
+    </message>
+    <message>
+        <source>an object</source>
+        <translation>ein Objekt</translation>
+    </message>
+    <message>
+        <source>something else</source>
+        <translation>etwas anderes</translation>
+    </message>
+    <message>
+        <source>%1: cannot be opened: %2</source>
+        <translation>%1: lässt sich nicht öffnen: %2</translation>
+    </message>
+    <message>
+        <source>%1: cannot be read: %2</source>
+        <translation>%1: lässt sich nicht lesen: %2</translation>
+    </message>
+    <message>
+        <source>%1: cannot be mapped: %2</source>
+        <translation>%1: lässt sich nicht in den Speicher abbilden: %2</translation>
+    </message>
+    <message>
+        <source>%1: cannot be examined: %2</source>
+        <translation>%1: lässt sich nicht untersuchen: %2</translation>
+    </message>
+    <message>
+        <source>%1: cannot be listed: %2</source>
+        <translation>%1: lässt sich nicht auflisten: %2</translation>
+    </message>
+    <message>
+        <source>%1: cannot be read.</source>
+        <translation>%1: lässt sich nicht lesen.</translation>
+    </message>
+    <message>
+        <source>%1: is a folder; expected a file</source>
+        <translation>%1: ist ein Ordner; erwartet: eine Datei</translation>
+    </message>
+    <message>
+        <source>%1: is not a regular file; expected a file</source>
+        <translation>%1: ist keine gewöhnliche Datei; erwartet: eine Datei</translation>
+    </message>
+    <message>
+        <source>%1: has %2 bytes; expected at most %3</source>
+        <translation>%1: hat %2 Bytes; erwartet: höchstens %3</translation>
+    </message>
+    <message>
+        <source>%1: cannot be read: it has %2 bytes now and had %3 when it was opened; put the file back as it was.</source>
+        <translation>%1: lässt sich nicht lesen: Die Datei hat jetzt %2 Bytes und hatte %3, als sie geöffnet wurde; bitte die Datei wiederherstellen, wie sie war.</translation>
+    </message>
+    <message>
+        <source>%1: cannot be read: %2 at byte %3 or soon after it.</source>
+        <translation>%1: lässt sich nicht lesen: %2 an Byte %3 oder kurz danach.</translation>
+    </message>
+    <message>
+        <source>%1 cannot be read: %2.</source>
+        <translation>%1 lässt sich nicht lesen: %2.</translation>
+    </message>
+    <message>
+        <source>%1 is not a file.</source>
+        <translation>%1 ist keine Datei.</translation>
+    </message>
+    <message>
+        <source>%1 cannot be opened.</source>
+        <translation>%1 lässt sich nicht öffnen.</translation>
+    </message>
+    <message>
+        <source>%1 is larger than %2 bytes, the most that is read of such a file.</source>
+        <translation>%1 ist größer als %2 Bytes; mehr wird von einer solchen Datei nicht gelesen.</translation>
+    </message>
+    <message>
+        <source>%1 could not be read to its end.</source>
+        <translation>%1 ließ sich nicht bis zum Ende lesen.</translation>
+    </message>
+    <message>
+        <source>%1 is not valid JSON.</source>
+        <translation>%1 ist kein gültiges JSON.</translation>
+    </message>
+    <message>
+        <source>%1 must hold a JSON object.</source>
+        <translation>%1 muss ein JSON-Objekt enthalten.</translation>
+    </message>
+    <message>
+        <source>There is no model at %1; expected a folder with config.json.</source>
+        <translation>Unter %1 ist kein Modell; erwartet: ein Ordner mit config.json.</translation>
+    </message>
+    <message>
+        <source>%1 is a GGUF file, which Offstage does not read yet; expected a folder with config.json and *.safetensors.</source>
+        <translation>%1 ist eine GGUF-Datei, die Offstage noch nicht liest; erwartet: ein Ordner mit config.json und *.safetensors.</translation>
+    </message>
+    <message>
+        <source>%1 is no model file; expected a folder with config.json, or its config.json or *.safetensors.</source>
+        <translation>%1 ist keine Modelldatei; erwartet: ein Ordner mit config.json, oder dessen config.json oder *.safetensors.</translation>
+    </message>
+    <message>
+        <source>%1: no such folder; expected a model&apos;s folder with config.json, the tokenizer&apos;s files, and model.safetensors or model.safetensors.index.json with its shards</source>
+        <translation>%1: kein solcher Ordner; erwartet: der Ordner eines Modells mit config.json, den Dateien des Tokenizers und model.safetensors oder model.safetensors.index.json mit seinen Teildateien</translation>
+    </message>
+    <message>
+        <source>%1: is a file; expected the model&apos;s folder, with config.json, the tokenizer&apos;s files, and model.safetensors or model.safetensors.index.json with its shards</source>
+        <translation>%1: ist eine Datei; erwartet: der Ordner des Modells, mit config.json, den Dateien des Tokenizers und model.safetensors oder model.safetensors.index.json mit seinen Teildateien</translation>
+    </message>
+    <message>
+        <source>%1: config.json is missing; expected a model&apos;s folder with config.json, the tokenizer&apos;s files, and model.safetensors or model.safetensors.index.json with its shards</source>
+        <translation>%1: config.json fehlt; erwartet: der Ordner eines Modells mit config.json, den Dateien des Tokenizers und model.safetensors oder model.safetensors.index.json mit seinen Teildateien</translation>
+    </message>
+    <message>
+        <source>%1: config.json is missing; expected a model&apos;s folder with config.json, the tokenizer&apos;s files, and model.safetensors or model.safetensors.index.json with its shards (%2 is there, a format that Offstage does not read)</source>
+        <translation>%1: config.json fehlt; erwartet: der Ordner eines Modells mit config.json, den Dateien des Tokenizers und model.safetensors oder model.safetensors.index.json mit seinen Teildateien (%2 ist vorhanden, ein Format, das Offstage nicht liest)</translation>
+    </message>
+    <message>
+        <source>a list with one name, [&quot;%1&quot;]</source>
+        <translation>eine Liste mit einem Namen, [&quot;%1&quot;]</translation>
+    </message>
+    <message>
+        <source>&quot;mixtral&quot;, because &quot;architectures&quot; says %1</source>
+        <translation>&quot;mixtral&quot;, weil &quot;architectures&quot; %1 nennt</translation>
+    </message>
+    <message>
+        <source>%1: &quot;model_type&quot; %2 is not supported; supported: &quot;mixtral&quot;</source>
+        <translation>%1: &quot;model_type&quot; %2 wird nicht unterstützt; unterstützt: &quot;mixtral&quot;</translation>
+    </message>
+    <message>
+        <source>%1: architecture %2 is not supported; supported: %3</source>
+        <translation>%1: Die Architektur %2 wird nicht unterstützt; unterstützt: %3</translation>
+    </message>
+    <message>
+        <source>%1: &quot;%2&quot; is %3, which is not supported; expected %4</source>
+        <translation>%1: &quot;%2&quot; ist %3; das wird nicht unterstützt; erwartet: %4</translation>
+    </message>
+    <message>
+        <source>a quantized checkpoint</source>
+        <translation>ein quantisierter Checkpoint</translation>
+    </message>
+    <message>
+        <source>the weights as they were published, in BF16, F16 or F32</source>
+        <translation>die Gewichte, wie sie veröffentlicht wurden, in BF16, F16 oder F32</translation>
+    </message>
+    <message>
+        <source>%1: &quot;%2&quot; asks for rope type %3, which is not supported; expected &quot;default&quot;</source>
+        <translation>%1: &quot;%2&quot; verlangt den Rope-Typ %3; das wird nicht unterstützt; erwartet: &quot;default&quot;</translation>
+    </message>
+    <message>
+        <source>%1: &quot;%2.partial_rotary_factor&quot; is %3, which is not supported; expected 1</source>
+        <translation>%1: &quot;%2.partial_rotary_factor&quot; ist %3; das wird nicht unterstützt; erwartet: 1</translation>
+    </message>
+    <message>
+        <source>%1: &quot;%2.%3 is an object: rotary positions that differ between layers are not supported; expected one set for all layers</source>
+        <translation>%1: &quot;%2.%3 ist ein Objekt: Rotationspositionen, die sich je Schicht unterscheiden, werden nicht unterstützt; erwartet: ein Satz für alle Schichten</translation>
+    </message>
+    <message>
+        <source>a token id from 0 to %1, a list of such ids, or null</source>
+        <translation>eine Token-ID von 0 bis %1, eine Liste solcher IDs, oder null</translation>
+    </message>
+    <message>
+        <source>a token id from 0 to %1, a list of such ids, or null, but the list holds %2</source>
+        <translation>eine Token-ID von 0 bis %1, eine Liste solcher IDs, oder null; die Liste enthält aber %2</translation>
+    </message>
+    <message>
+        <source>one token id, or null</source>
+        <translation>eine Token-ID, oder null</translation>
+    </message>
+    <message>
+        <source>a divisor of &quot;num_attention_heads&quot; (%1); without the key it is %2</source>
+        <translation>ein Teiler von &quot;num_attention_heads&quot; (%1); ohne den Schlüssel gilt %2</translation>
+    </message>
+    <message>
+        <source>an even number, for rotary positions</source>
+        <translation>eine gerade Zahl, für Rotationspositionen</translation>
+    </message>
+    <message>
+        <source>an even multiple of &quot;num_attention_heads&quot; (%1), or a &quot;head_dim&quot; beside it</source>
+        <translation>ein gerades Vielfaches von &quot;num_attention_heads&quot; (%1), oder ein &quot;head_dim&quot; daneben</translation>
+    </message>
+    <message>
+        <source>%1: &quot;num_hidden_layers&quot;, &quot;num_local_experts&quot;, &quot;hidden_size&quot; and &quot;intermediate_size&quot; together make more than 2^60 weights; expected a model that fits a machine</source>
+        <translation>%1: &quot;num_hidden_layers&quot;, &quot;num_local_experts&quot;, &quot;hidden_size&quot; und &quot;intermediate_size&quot; ergeben zusammen mehr als 2^60 Gewichte; erwartet: ein Modell, das in einen Rechner passt</translation>
+    </message>
+    <message>
+        <source>The synthetic model&apos;s %1 is &quot;%2&quot;; expected a whole number from %3 to %4.</source>
+        <translation>Beim synthetischen Modell ist %1 &quot;%2&quot;; erwartet: eine ganze Zahl von %3 bis %4.</translation>
+    </message>
+    <message>
+        <source>There is no synthetic model &quot;%1&quot;; expected mixtral-8x7b, mixtral-mini or fine.</source>
+        <translation>Es gibt kein synthetisches Modell &quot;%1&quot;; erwartet: mixtral-8x7b, mixtral-mini oder fine.</translation>
+    </message>
+    <message>
+        <source>A synthetic model has no option &quot;%1&quot;; expected layers=N, active=A or seed=S.</source>
+        <translation>Ein synthetisches Modell hat keine Option &quot;%1&quot;; erwartet: layers=N, active=A oder seed=S.</translation>
+    </message>
+    <message>
+        <source>%1: holds no weights; expected model.safetensors, or model.safetensors.index.json with its shards, or one *.safetensors file</source>
+        <translation>%1: enthält keine Gewichte; erwartet: model.safetensors, oder model.safetensors.index.json mit seinen Teildateien, oder eine einzige *.safetensors-Datei</translation>
+    </message>
+    <message>
+        <source>%1: holds %2 *.safetensors files (%3 ...) and no model.safetensors.index.json; expected model.safetensors, or model.safetensors.index.json with its shards, or one *.safetensors file</source>
+        <translation>%1: enthält %2 *.safetensors-Dateien (%3 ...) und kein model.safetensors.index.json; erwartet: model.safetensors, oder model.safetensors.index.json mit seinen Teildateien, oder eine einzige *.safetensors-Datei</translation>
+    </message>
+    <message>
+        <source>%1: no such file or folder; expected a model&apos;s folder or a *.safetensors file</source>
+        <translation>%1: keine solche Datei, kein solcher Ordner; erwartet: der Ordner eines Modells oder eine *.safetensors-Datei</translation>
+    </message>
+    <message>
+        <source>%1: not enough memory for the list of its tensors</source>
+        <translation>%1: nicht genug Speicher für die Liste seiner Tensoren</translation>
+    </message>
+    <message>
+        <source>%1: tensor %2 is missing; expected it with shape %3</source>
+        <translation>%1: Der Tensor %2 fehlt; erwartet mit der Form %3</translation>
+    </message>
+    <message>
+        <source>%1: tensor %2 has shape %3; expected %4</source>
+        <translation>%1: Der Tensor %2 hat die Form %3; erwartet: %4</translation>
+    </message>
+    <message>
+        <source>%1: tensor %2 has dtype %3; expected BF16, F16 or F32</source>
+        <translation>%1: Der Tensor %2 hat den Datentyp %3; erwartet: BF16, F16 oder F32</translation>
+    </message>
+    <message>
+        <source>%1: tensor %2 does not begin at a multiple of %3 bytes; expected an aligned file, as current writers make</source>
+        <translation>%1: Der Tensor %2 beginnt nicht an einem Vielfachen von %3 Bytes; erwartet: eine ausgerichtete Datei, wie heutige Programme sie schreiben</translation>
+    </message>
+    <message>
+        <source>%1: became shorter while it was opened; expected a file that nobody writes to</source>
+        <translation>%1: wurde kürzer, während sie geöffnet wurde; erwartet: eine Datei, in die niemand schreibt</translation>
+    </message>
+    <message>
+        <source>%1: tensor %2 is missing; expected it here, because %3 says so</source>
+        <translation>%1: Der Tensor %2 fehlt; erwartet hier, weil %3 es so angibt</translation>
+    </message>
+    <message>
+        <source>%1: tensor %2 is missing; expected it here, because %3 says so (and %4 more)</source>
+        <translation>%1: Der Tensor %2 fehlt; erwartet hier, weil %3 es so angibt (und %4 weitere)</translation>
+    </message>
+    <message>
+        <source>%1: is missing; expected it, because %2 names it for tensor %3 (%4 in all)</source>
+        <translation>%1: fehlt; erwartet, weil %2 die Datei für den Tensor %3 nennt (%4 insgesamt)</translation>
+    </message>
+    <message>
+        <source>an object that gives the file of each tensor</source>
+        <translation>ein Objekt, das die Datei jedes Tensors angibt</translation>
+    </message>
+    <message>
+        <source>%1: &quot;weight_map&quot;: the file of tensor %2 is %3; expected the name of a file in the same folder</source>
+        <translation>%1: &quot;weight_map&quot;: Die Datei des Tensors %2 ist %3; erwartet: der Name einer Datei im selben Ordner</translation>
+    </message>
+    <message>
+        <source>%1: has %2 bytes; expected a safetensors file, which begins with 8 bytes for the header&apos;s length</source>
+        <translation>%1: hat %2 Bytes; erwartet: eine safetensors-Datei, die mit 8 Bytes für die Länge des Kopfes beginnt</translation>
+    </message>
+    <message>
+        <source>%1: says that its header has %2 bytes; expected a safetensors header of at most %3</source>
+        <translation>%1: gibt für den Kopf %2 Bytes an; erwartet: ein safetensors-Kopf von höchstens %3</translation>
+    </message>
+    <message>
+        <source>%1 (it looks like a Git LFS pointer: fetch the file itself, &quot;git lfs pull&quot;)</source>
+        <translation>%1 (es sieht nach einem Git-LFS-Verweis aus: die Datei selbst holen, &quot;git lfs pull&quot;)</translation>
+    </message>
+    <message>
+        <source>%1 (it looks like a GGUF file)</source>
+        <translation>%1 (es sieht nach einer GGUF-Datei aus)</translation>
+    </message>
+    <message>
+        <source>%1 (it looks like a PyTorch or zip file)</source>
+        <translation>%1 (es sieht nach einer PyTorch- oder zip-Datei aus)</translation>
+    </message>
+    <message>
+        <source>%1 (it looks like a web page)</source>
+        <translation>%1 (es sieht nach einer Webseite aus)</translation>
+    </message>
+    <message>
+        <source>%1: is truncated: its header promises %2 bytes after the first 8, but only %3 are there; expected the whole file</source>
+        <translation>%1: ist abgeschnitten: Der Kopf kündigt nach den ersten 8 Bytes %2 an, es sind aber nur %3 da; erwartet: die ganze Datei</translation>
+    </message>
+    <message>
+        <source>%1: is truncated: its header promises %2 bytes of tensors, but only %3 are there; expected the whole file</source>
+        <translation>%1: ist abgeschnitten: Der Kopf kündigt %2 Bytes an Tensoren an, es sind aber nur %3 da; erwartet: die ganze Datei</translation>
+    </message>
+    <message>
+        <source>%1: is truncated: its header promises %2 bytes of tensors, but only %3 are there; expected the whole file (the last tensor is %4)</source>
+        <translation>%1: ist abgeschnitten: Der Kopf kündigt %2 Bytes an Tensoren an, es sind aber nur %3 da; erwartet: die ganze Datei (der letzte Tensor ist %4)</translation>
+    </message>
+    <message>
+        <source>%1: has %2 bytes after its header; expected the %3 bytes that its tensors take</source>
+        <translation>%1: hat nach dem Kopf %2 Bytes; erwartet: die %3 Bytes, die die Tensoren belegen</translation>
+    </message>
+    <message>
+        <source>%1: the safetensors header begins with %2; expected &quot;{&quot;</source>
+        <translation>%1: Der safetensors-Kopf beginnt mit %2; erwartet: &quot;{&quot;</translation>
+    </message>
+    <message>
+        <source>%1: the safetensors header is not valid JSON: a NUL byte at byte %2 of the header; expected JSON in UTF-8</source>
+        <translation>%1: Der safetensors-Kopf ist kein gültiges JSON: ein NUL-Byte an Byte %2 des Kopfes; erwartet: JSON in UTF-8</translation>
+    </message>
+    <message>
+        <source>%1: the safetensors header is not valid JSON at byte %2 of the header; expected JSON in UTF-8</source>
+        <translation>%1: Der safetensors-Kopf ist kein gültiges JSON an Byte %2 des Kopfes; erwartet: JSON in UTF-8</translation>
+    </message>
+    <message>
+        <source>%1: the safetensors header is %2; expected a JSON object of tensors</source>
+        <translation>%1: Der safetensors-Kopf ist %2; erwartet: ein JSON-Objekt aus Tensoren</translation>
+    </message>
+    <message>
+        <source>%1: &quot;__metadata__&quot; appears twice; expected once</source>
+        <translation>%1: &quot;__metadata__&quot; kommt zweimal vor; erwartet: einmal</translation>
+    </message>
+    <message>
+        <source>%1: &quot;__metadata__&quot; has the key %2 twice; expected once</source>
+        <translation>%1: &quot;__metadata__&quot; enthält den Schlüssel %2 zweimal; erwartet: einmal</translation>
+    </message>
+    <message>
+        <source>%1: &quot;__metadata__&quot; is %2; expected an object of texts</source>
+        <translation>%1: &quot;__metadata__&quot; ist %2; erwartet: ein Objekt aus Texten</translation>
+    </message>
+    <message>
+        <source>%1: &quot;__metadata__&quot;: key %2 is %3; expected a text</source>
+        <translation>%1: &quot;__metadata__&quot;: Der Schlüssel %2 ist %3; erwartet: ein Text</translation>
+    </message>
+    <message>
+        <source>%1: tensor %2 appears twice; expected each name once</source>
+        <translation>%1: Der Tensor %2 kommt zweimal vor; erwartet: jeder Name einmal</translation>
+    </message>
+    <message>
+        <source>%1: tensor %2 has %3 twice; expected once</source>
+        <translation>%1: Der Tensor %2 hat %3 zweimal; erwartet: einmal</translation>
+    </message>
+    <message>
+        <source>%1: tensor %2: dtype %3 is not known; expected one of the safetensors format, such as &quot;BF16&quot;, &quot;F16&quot; or &quot;F32&quot;</source>
+        <translation>%1: Tensor %2: Der Datentyp %3 ist nicht bekannt; erwartet: einer des safetensors-Formats, etwa &quot;BF16&quot;, &quot;F16&quot; oder &quot;F32&quot;</translation>
+    </message>
+    <message>
+        <source>%1: tensor %2 has a field %3; expected only &quot;dtype&quot;, &quot;shape&quot; and &quot;data_offsets&quot;</source>
+        <translation>%1: Der Tensor %2 hat ein Feld %3; erwartet: nur &quot;dtype&quot;, &quot;shape&quot; und &quot;data_offsets&quot;</translation>
+    </message>
+    <message>
+        <source>%1: tensor %2 has no &quot;dtype&quot;; expected one, such as &quot;BF16&quot;</source>
+        <translation>%1: Der Tensor %2 hat kein &quot;dtype&quot;; erwartet: eines, etwa &quot;BF16&quot;</translation>
+    </message>
+    <message>
+        <source>%1: tensor %2 has no &quot;shape&quot;; expected a list of integers</source>
+        <translation>%1: Der Tensor %2 hat keine &quot;shape&quot;; erwartet: eine Liste ganzer Zahlen</translation>
+    </message>
+    <message>
+        <source>%1: tensor %2 has no &quot;data_offsets&quot;; expected [begin, end]</source>
+        <translation>%1: Der Tensor %2 hat keine &quot;data_offsets&quot;; erwartet: [Anfang, Ende]</translation>
+    </message>
+    <message>
+        <source>%1: tensor %2 is %3; expected an object with &quot;dtype&quot;, &quot;shape&quot; and &quot;data_offsets&quot;</source>
+        <translation>%1: Der Tensor %2 ist %3; erwartet: ein Objekt mit &quot;dtype&quot;, &quot;shape&quot; und &quot;data_offsets&quot;</translation>
+    </message>
+    <message>
+        <source>%1: tensor %2 &quot;dtype&quot; is %3; expected a text such as &quot;BF16&quot;</source>
+        <translation>%1: Tensor %2: &quot;dtype&quot; ist %3; erwartet: ein Text wie &quot;BF16&quot;</translation>
+    </message>
+    <message>
+        <source>%1: tensor %2 &quot;shape&quot; is %3; expected a list of integers</source>
+        <translation>%1: Tensor %2: &quot;shape&quot; ist %3; erwartet: eine Liste ganzer Zahlen</translation>
+    </message>
+    <message>
+        <source>%1: tensor %2 &quot;shape&quot; holds %3; expected integers from 0 to 2^63-1</source>
+        <translation>%1: Tensor %2: &quot;shape&quot; enthält %3; erwartet: ganze Zahlen von 0 bis 2^63-1</translation>
+    </message>
+    <message>
+        <source>%1: tensor %2 &quot;data_offsets&quot; is or holds %3; expected a list of 2 integers from 0 to 2^64-1</source>
+        <translation>%1: Tensor %2: &quot;data_offsets&quot; ist oder enthält %3; erwartet: eine Liste von 2 ganzen Zahlen von 0 bis 2^64-1</translation>
+    </message>
+    <message>
+        <source>%1: tensor %2 has more than %3 dimensions; expected fewer</source>
+        <translation>%1: Der Tensor %2 hat mehr als %3 Dimensionen; erwartet: weniger</translation>
+    </message>
+    <message>
+        <source>%1: tensor %2 has &quot;data_offsets&quot; [%3, %4]; expected an end that is not before the begin</source>
+        <translation>%1: Der Tensor %2 hat &quot;data_offsets&quot; [%3, %4]; erwartet: ein Ende, das nicht vor dem Anfang liegt</translation>
+    </message>
+    <message>
+        <source>%1: tensor %2 has shape %3; expected one whose bytes fit 64 bits</source>
+        <translation>%1: Der Tensor %2 hat die Form %3; erwartet: eine, deren Bytes in 64 Bit passen</translation>
+    </message>
+    <message>
+        <source>%1: tensor %2 has shape %3 and dtype %4; expected a whole number of bytes</source>
+        <translation>%1: Der Tensor %2 hat die Form %3 und den Datentyp %4; erwartet: eine ganze Zahl von Bytes</translation>
+    </message>
+    <message>
+        <source>%1: tensor %2 has %3 bytes by its &quot;data_offsets&quot;; expected %4 by its shape %5 and dtype %6</source>
+        <translation>%1: Der Tensor %2 hat nach seinen &quot;data_offsets&quot; %3 Bytes; erwartet: %4 nach seiner Form %5 und dem Datentyp %6</translation>
+    </message>
+    <message>
+        <source>%1: tensor %2 overlaps the one before it: its data begins at %3; expected %4</source>
+        <translation>%1: Der Tensor %2 überlappt den vorigen: Seine Daten beginnen an %3; erwartet: %4</translation>
+    </message>
+    <message>
+        <source>%1: tensor %2 leaves a hole: its data begins at %3; expected %4</source>
+        <translation>%1: Der Tensor %2 lässt eine Lücke: Seine Daten beginnen an %3; erwartet: %4</translation>
+    </message>
+    <message>
+        <source>binary data</source>
+        <translation>Binärdaten</translation>
+    </message>
+    <message>
+        <source>a list</source>
+        <translation>eine Liste</translation>
+    </message>
+    <message>
+        <source>a list of more than 2</source>
+        <translation>eine Liste von mehr als 2</translation>
+    </message>
+    <message>
+        <source>%1 bytes</source>
+        <translation>%1 Bytes</translation>
+    </message>
+    <message>
+        <source>%1 bytes (%2)</source>
+        <translation>%1 Bytes (%2)</translation>
+    </message>
+    <message>
+        <source>%1 has no room for %2: %3 were asked for, %4 are left of the budget of %5.</source>
+        <translation>%1 hat keinen Platz für: %2. Angefordert: %3; vom Budget von %5 sind noch %4 übrig.</translation>
+    </message>
+    <message>
+        <source>%1 has no room for %2: %3 were asked for, but the device itself has no more (%4 are left of the budget of %5).</source>
+        <translation>%1 hat keinen Platz für: %2. Angefordert: %3; das Gerät selbst hat aber nichts mehr frei (vom Budget von %5 sind noch %4 übrig).</translation>
+    </message>
+    <message>
+        <source>%1 has no room for copies on demand: %2</source>
+        <translation>%1 hat keinen Platz für Kopien bei Bedarf: %2</translation>
+    </message>
+    <message>
+        <source>A budget of %1 is too small for %2: %3 are in use.</source>
+        <translation>Ein Budget von %1 ist zu klein für %2: %3 sind belegt.</translation>
+    </message>
+    <message>
+        <source>There is no memory for %1: %2 were asked for. Close other programs or choose a smaller model.</source>
+        <translation>Es fehlt Speicher für: %1. Angefordert: %2. Bitte andere Programme schließen oder ein kleineres Modell wählen.</translation>
+    </message>
+    <message>
+        <source>an expert</source>
+        <translation>ein Experte</translation>
+    </message>
+    <message>
+        <source>experts on their way</source>
+        <translation>Experten auf dem Weg</translation>
+    </message>
+    <message>
+        <source>experts read from disk</source>
+        <translation>vom Datenträger gelesene Experten</translation>
+    </message>
+    <message>
+        <source>packing experts</source>
+        <translation>das Packen von Experten</translation>
+    </message>
+    <message>
+        <source>the dense weights</source>
+        <translation>die dichten Gewichte</translation>
+    </message>
+    <message>
+        <source>the embedding</source>
+        <translation>das Embedding</translation>
+    </message>
+    <message>
+        <source>the output head</source>
+        <translation>die Ausgabeschicht</translation>
+    </message>
+    <message>
+        <source>attention</source>
+        <translation>Attention</translation>
+    </message>
+    <message>
+        <source>attention in fewer bits</source>
+        <translation>Attention in weniger Bits</translation>
+    </message>
+    <message>
+        <source>routing</source>
+        <translation>Routing</translation>
+    </message>
+    <message>
+        <source>guesses</source>
+        <translation>Vorhersagen</translation>
+    </message>
+    <message>
+        <source>activations</source>
+        <translation>Aktivierungen</translation>
+    </message>
+    <message>
+        <source>queries, keys and values</source>
+        <translation>Queries, Keys und Values</translation>
+    </message>
+    <message>
+        <source>the experts&apos; inputs</source>
+        <translation>die Eingaben der Experten</translation>
+    </message>
+    <message>
+        <source>the experts&apos; outputs</source>
+        <translation>die Ausgaben der Experten</translation>
+    </message>
+    <message>
+        <source>a step&apos;s inputs</source>
+        <translation>die Eingaben eines Schritts</translation>
+    </message>
+    <message>
+        <source>the scratch memory of a step</source>
+        <translation>der Arbeitsspeicher eines Schritts</translation>
+    </message>
+    <message>
+        <source>the KV cache (%1 there in all)</source>
+        <translation>der KV-Cache (dort insgesamt %1)</translation>
+    </message>
+    <message>
+        <source>calibration</source>
+        <translation>Kalibrierung</translation>
+    </message>
+    <message>
+        <source>measuring</source>
+        <translation>das Messen</translation>
+    </message>
+    <message>
+        <source>buffers on the way to the GPU&apos;s quantizer</source>
+        <translation>Puffer auf dem Weg zum Quantisierer der GPU</translation>
+    </message>
+    <message>
+        <source>There is no device %1; expected cpu, cuda, cuda:N or emulated:PROFILE.</source>
+        <translation>Es gibt kein Gerät %1; erwartet: cpu, cuda, cuda:N oder emulated:PROFILE.</translation>
+    </message>
+    <message>
+        <source>A budget of %1 is more than this machine has to give: %2, %3 less.</source>
+        <translation>Ein Budget von %1 ist mehr, als dieser Computer geben kann: %2, das sind %3 weniger.</translation>
+    </message>
+    <message>
+        <source>A budget of %1 is more than the %2 has to give: %3, %4 less.</source>
+        <translation>Ein Budget von %1 ist mehr, als das Gerät %2 geben kann: %3, das sind %4 weniger.</translation>
+    </message>
+    <message>
+        <source>A budget of %1 is more than %2 has to give: %3, %4 less.</source>
+        <translation>Ein Budget von %1 ist mehr, als %2 geben kann: %3, das sind %4 weniger.</translation>
+    </message>
+    <message>
+        <source>%1 has %2 in all, less than the %3 asked for.</source>
+        <translation>%1 hat insgesamt %2, weniger als die verlangten %3.</translation>
+    </message>
+    <message>
+        <source>%1 has %2 free, less than the %3 asked for.</source>
+        <translation>Auf %1 sind %2 frei, weniger als die verlangten %3.</translation>
+    </message>
+    <message>
+        <source>The device %1 cannot be opened: %2.</source>
+        <translation>Das Gerät %1 lässt sich nicht öffnen: %2.</translation>
+    </message>
+    <message>
+        <source>this Offstage was built without CUDA</source>
+        <translation>dieses Offstage wurde ohne CUDA gebaut</translation>
+    </message>
+    <message>
+        <source>this machine shows %1 NVIDIA GPU(s), counted from 0</source>
+        <translation>dieser Computer zeigt %1 NVIDIA-GPU(s), gezählt ab 0</translation>
+    </message>
+    <message>
+        <source>it is not described: %1</source>
+        <translation>es wird nicht beschrieben: %1</translation>
+    </message>
+    <message>
+        <source>%1 has compute capability %2.%3, and 7.5 is the least that Offstage serves</source>
+        <translation>%1 hat die Compute Capability %2.%3, und Offstage braucht mindestens 7.5</translation>
+    </message>
+    <message>
+        <source>%1 does not open: %2</source>
+        <translation>%1 lässt sich nicht öffnen: %2</translation>
+    </message>
+    <message>
+        <source>no NVIDIA driver is loaded</source>
+        <translation>kein NVIDIA-Treiber ist geladen</translation>
+    </message>
+    <message>
+        <source>the NVIDIA driver serves CUDA %1, and this Offstage was built with %2</source>
+        <translation>der NVIDIA-Treiber unterstützt CUDA %1, und dieses Offstage wurde mit %2 gebaut</translation>
+    </message>
+    <message>
+        <source>the NVIDIA driver shows no GPU</source>
+        <translation>der NVIDIA-Treiber zeigt keine GPU</translation>
+    </message>
+    <message>
+        <source>the NVIDIA driver reports: %1</source>
+        <translation>der NVIDIA-Treiber meldet: %1</translation>
+    </message>
+    <message>
+        <source>the NVIDIA driver does not describe its GPUs</source>
+        <translation>der NVIDIA-Treiber beschreibt seine GPUs nicht</translation>
+    </message>
+    <message>
+        <source>The GPU cannot be selected any more.</source>
+        <translation>Die GPU lässt sich nicht mehr auswählen.</translation>
+    </message>
+    <message>
+        <source>The GPU answers no more: %1.</source>
+        <translation>Die GPU antwortet nicht mehr: %1.</translation>
+    </message>
+    <message>
+        <source>The attention kernels serve head dimensions that 4 divides, up to 256; this model has %1.</source>
+        <translation>Die Attention-Kernel unterstützen Kopfdimensionen, die durch 4 teilbar sind, bis 256; dieses Modell hat %1.</translation>
+    </message>
+    <message>
+        <source>The router&apos;s kernel serves up to 4096 experts, all different.</source>
+        <translation>Der Router-Kernel unterstützt bis zu 4096 Experten, alle verschieden.</translation>
+    </message>
+    <message>
+        <source>%1 failed while it computed: %2 The next answer may succeed.</source>
+        <translation>%1 ist beim Rechnen gescheitert: %2 Die nächste Antwort kann gelingen.</translation>
+    </message>
+    <message>
+        <source>%1 failed while it computed: %2 Load the model again, or choose another device.</source>
+        <translation>%1 ist beim Rechnen gescheitert: %2 Bitte das Modell neu laden oder ein anderes Gerät wählen.</translation>
+    </message>
+    <message>
+        <source>Copying the dense weights to %1 failed: %2</source>
+        <translation>Die dichten Gewichte ließen sich nicht auf %1 kopieren: %2</translation>
+    </message>
+    <message>
+        <source>Copying the experts to %1 failed: %2</source>
+        <translation>Die Experten ließen sich nicht auf %1 kopieren: %2</translation>
+    </message>
+    <message>
+        <source>There is no hardware profile %1.</source>
+        <translation>Es gibt kein Hardwareprofil %1.</translation>
+    </message>
+    <message>
+        <source>There is no hardware profile %1; none was found in %2.</source>
+        <translation>Es gibt kein Hardwareprofil %1; in %2 wurde keines gefunden.</translation>
+    </message>
+    <message>
+        <source>There is no hardware profile %1; there are %2, or name a .json file.</source>
+        <translation>Es gibt kein Hardwareprofil %1; es gibt %2; auch eine .json-Datei lässt sich nennen.</translation>
+    </message>
+    <message>
+        <source>There is no hardware profile to make forecasts with; expected one in %1.</source>
+        <translation>Es gibt kein Hardwareprofil, mit dem sich Prognosen machen lassen; erwartet: eines in %1.</translation>
+    </message>
+    <message>
+        <source>%1: %2 is no key of a hardware profile; expected one of %3</source>
+        <translation>%1: %2 ist kein Schlüssel eines Hardwareprofils; erwartet: einer von %3</translation>
+    </message>
+    <message>
+        <source>%1: larger than 1 MiB; expected a hardware profile</source>
+        <translation>%1: größer als 1 MiB; erwartet: ein Hardwareprofil</translation>
+    </message>
+    <message>
+        <source>a text that is not empty</source>
+        <translation>ein Text, der nicht leer ist</translation>
+    </message>
+    <message>
+        <source>at least what the CPU reads alone (read_gbps)</source>
+        <translation>mindestens, was die CPU allein liest (read_gbps)</translation>
+    </message>
+    <message>
+        <source>Drawing weights</source>
+        <translation>Gewichte werden erzeugt</translation>
+    </message>
+    <message>
+        <source>Packing weights</source>
+        <translation>Gewichte werden gepackt</translation>
+    </message>
+    <message>
+        <source>Measuring this machine</source>
+        <translation>Dieser Computer wird gemessen</translation>
+    </message>
+    <message>
+        <source>Measuring what fewer bits cost</source>
+        <translation>Was weniger Bits kosten, wird gemessen</translation>
+    </message>
+    <message>
+        <source>Loading was cancelled.</source>
+        <translation>Das Laden wurde abgebrochen.</translation>
+    </message>
+    <message>
+        <source>Packing an expert was cancelled.</source>
+        <translation>Das Packen eines Experten wurde abgebrochen.</translation>
+    </message>
+    <message>
+        <source>Quantizing was cancelled.</source>
+        <translation>Das Quantisieren wurde abgebrochen.</translation>
+    </message>
+    <message>
+        <source>Measuring the disk was cancelled.</source>
+        <translation>Das Messen des Datenträgers wurde abgebrochen.</translation>
+    </message>
+    <message>
+        <source>Measuring the quantization was cancelled.</source>
+        <translation>Das Messen der Quantisierung wurde abgebrochen.</translation>
+    </message>
+    <message>
+        <source>The calibration was cancelled.</source>
+        <translation>Die Kalibrierung wurde abgebrochen.</translation>
+    </message>
+    <message>
+        <source>%1 failed while it was being calibrated: %2</source>
+        <translation>%1 ist bei der Kalibrierung gescheitert: %2</translation>
+    </message>
+    <message>
+        <source>%1 refused to copy an expert while it was being calibrated.</source>
+        <translation>%1 hat bei der Kalibrierung die Kopie eines Experten verweigert.</translation>
+    </message>
+    <message>
+        <source>There is no memory for the calibration&apos;s activations.</source>
+        <translation>Es fehlt Speicher für die Aktivierungen der Kalibrierung.</translation>
+    </message>
+    <message>
+        <source>%1 needs %2 of memory, but only %3 are free: %4 too little. Close other programs or choose a smaller model.</source>
+        <translation>%1: Dafür sind %2 Speicher nötig, frei sind aber nur %3: %4 zu wenig. Bitte andere Programme schließen oder ein kleineres Modell wählen.</translation>
+    </message>
+    <message>
+        <source>A VRAM budget was given, but the device is the CPU; name a GPU as the device, or limit RAM.</source>
+        <translation>Es wurde ein VRAM-Budget angegeben, das Gerät ist aber die CPU; bitte eine GPU als Gerät nennen oder das RAM begrenzen.</translation>
+    </message>
+    <message>
+        <source>A VRAM budget was given, but the device is the CPU; name RAM.</source>
+        <translation>Es wurde ein VRAM-Budget angegeben, das Gerät ist aber die CPU; bitte ein RAM-Budget nennen.</translation>
+    </message>
+    <message>
+        <source>The RAM budget is %1, but only %2 are free; lower it.</source>
+        <translation>Das RAM-Budget ist %1, frei sind aber nur %2; bitte verringern.</translation>
+    </message>
+    <message>
+        <source>The RAM budget is %1, but only %2 are there; lower it.</source>
+        <translation>Das RAM-Budget ist %1, vorhanden sind aber nur %2; bitte verringern.</translation>
+    </message>
+    <message>
+        <source>The VRAM budget is %1, but %2 has %3 to give; lower it.</source>
+        <translation>Das VRAM-Budget ist %1, %2 kann aber nur %3 geben; bitte verringern.</translation>
+    </message>
+    <message>
+        <source>The context is %1 tokens; expected 1 to %2, or 0 for the model&apos;s own.</source>
+        <translation>Der Kontext ist %1 Tokens; erwartet: 1 bis %2, oder 0 für den des Modells.</translation>
+    </message>
+    <message>
+        <source>One format for all experts was asked for and a floor of quality as well; choose one of them.</source>
+        <translation>Es wurden ein Format für alle Experten und zugleich eine Mindestqualität verlangt; bitte eines davon wählen.</translation>
+    </message>
+    <message>
+        <source>A re-plan names one format for all experts and a floor of quality as well; choose one of them.</source>
+        <translation>Eine Neuplanung nennt ein Format für alle Experten und zugleich eine Mindestqualität; bitte eines davon wählen.</translation>
+    </message>
+    <message>
+        <source>Experts can have one format for all or a floor of quality, not both; expected one of them.</source>
+        <translation>Experten können ein gemeinsames Format oder eine Mindestqualität haben, nicht beides; erwartet: eines davon.</translation>
+    </message>
+    <message>
+        <source>The experts of this model cannot be kept in %1; expected one of %2.</source>
+        <translation>Die Experten dieses Modells lassen sich nicht in %1 halten; erwartet: eines von %2.</translation>
+    </message>
+    <message>
+        <source>No format of this model has %1 bits per weight; expected a floor of at most %2.</source>
+        <translation>Kein Format dieses Modells hat %1 Bit je Gewicht; erwartet: eine Untergrenze von höchstens %2.</translation>
+    </message>
+    <message>
+        <source>This model&apos;s experts cannot be %1: that needs rows of a multiple of 64 weights, and theirs have %2.</source>
+        <translation>Die Experten dieses Modells können nicht %1 sein: Dazu müssen Zeilen ein Vielfaches von 64 Gewichten haben, ihre haben %2.</translation>
+    </message>
+    <message>
+        <source>Dense weights cannot be %1; expected BF16, INT8 or HQQ4.</source>
+        <translation>Dichte Gewichte können nicht %1 sein; erwartet: BF16, INT8 oder HQQ4.</translation>
+    </message>
+    <message>
+        <source>Rows of %1 %2 weights cannot become %3; packed rows are made of plain weights, a multiple of 64 in each.</source>
+        <translation>Zeilen aus %1 Gewichten in %2 können nicht %3 werden; gepackte Zeilen entstehen aus einfachen Gewichten, je Zeile ein Vielfaches von 64.</translation>
+    </message>
+    <message>
+        <source>A weight is infinite, not a number or beyond 1e15; such a tensor cannot be quantized.</source>
+        <translation>Ein Gewicht ist unendlich, keine Zahl oder größer als 1e15; ein solcher Tensor lässt sich nicht quantisieren.</translation>
+    </message>
+    <message>
+        <source>There is no memory for an expert in the checkpoint&apos;s format while it is quantized.</source>
+        <translation>Es fehlt Speicher für einen Experten im Format des Checkpoints, während er quantisiert wird.</translation>
+    </message>
+    <message>
+        <source>There is no memory for an expert while its quantization is measured.</source>
+        <translation>Es fehlt Speicher für einen Experten, während seine Quantisierung gemessen wird.</translation>
+    </message>
+    <message>
+        <source>Quantized experts could not be kept in %1 (%2), so they will be quantized anew when they are wanted again.</source>
+        <translation>Quantisierte Experten ließen sich nicht in %1 aufbewahren (%2); sie werden neu quantisiert, wenn sie wieder gebraucht werden.</translation>
+    </message>
+    <message>
+        <source>one is larger than all that may be kept</source>
+        <translation>einer ist größer als alles, was aufbewahrt werden darf</translation>
+    </message>
+    <message>
+        <source>%1: there is no such popularity profile</source>
+        <translation>%1: Ein solches Popularitätsprofil gibt es nicht</translation>
+    </message>
+    <message>
+        <source>%1: the file is %2 bytes long; expected at most 16 MiB</source>
+        <translation>%1: Die Datei ist %2 Bytes lang; erwartet: höchstens 16 MiB</translation>
+    </message>
+    <message>
+        <source>%1: &quot;counts&quot;[%2] is %3; expected %4</source>
+        <translation>%1: &quot;counts&quot;[%2] ist %3; erwartet: %4</translation>
+    </message>
+    <message>
+        <source>%1: &quot;counts&quot;[%2][%3] is %4; expected %5</source>
+        <translation>%1: &quot;counts&quot;[%2][%3] ist %4; erwartet: %5</translation>
+    </message>
+    <message>
+        <source>a list of %1 lists</source>
+        <translation>eine Liste von %1 Listen</translation>
+    </message>
+    <message>
+        <source>a list of %1 numbers</source>
+        <translation>eine Liste von %1 Zahlen</translation>
+    </message>
+    <message>
+        <source>a number from 0 to 1e15</source>
+        <translation>eine Zahl von 0 bis 1e15</translation>
+    </message>
+    <message>
+        <source>a list whose largest number is more than 1 / n_active of its sum</source>
+        <translation>eine Liste, deren größte Zahl mehr als 1 / n_active ihrer Summe ist</translation>
+    </message>
+    <message>
+        <source>counts of tokens that choose n_active different experts each</source>
+        <translation>Zählungen von Tokens, die je n_active verschiedene Experten wählen</translation>
+    </message>
+    <message>
+        <source>%1 counts %2 layers of %3 experts, but %4 has %5 of %6; make a profile of this model (offstage-cli profile).</source>
+        <translation>%1 zählt %2 Schichten mit je %3 Experten, %4 hat aber %5 mit je %6; bitte ein Profil dieses Modells anlegen (offstage-cli profile).</translation>
+    </message>
+    <message>
+        <source>The popularity profile is of %1 layers of %2 experts, the model has %3 of %4; expected a profile of this model.</source>
+        <translation>Das Popularitätsprofil hat %1 Schichten mit je %2 Experten, das Modell %3 mit je %4; erwartet: ein Profil dieses Modells.</translation>
+    </message>
+    <message>
+        <source>No plan can be made: the model&apos;s number of experts is out of range.</source>
+        <translation>Es lässt sich kein Plan machen: Die Zahl der Experten des Modells liegt außerhalb des Bereichs.</translation>
+    </message>
+    <message>
+        <source>No plan can be made: the model&apos;s number of active experts is out of range.</source>
+        <translation>Es lässt sich kein Plan machen: Die Zahl der aktiven Experten des Modells liegt außerhalb des Bereichs.</translation>
+    </message>
+    <message>
+        <source>No plan can be made: the model&apos;s experts have no size.</source>
+        <translation>Es lässt sich kein Plan machen: Die Experten des Modells haben keine Größe.</translation>
+    </message>
+    <message>
+        <source>No plan can be made: a format&apos;s experts have no size.</source>
+        <translation>Es lässt sich kein Plan machen: Die Experten eines Formats haben keine Größe.</translation>
+    </message>
+    <message>
+        <source>No plan can be made: the model&apos;s formats are too many.</source>
+        <translation>Es lässt sich kein Plan machen: Das Modell hat zu viele Formate.</translation>
+    </message>
+    <message>
+        <source>No plan can be made: the context is out of range.</source>
+        <translation>Es lässt sich kein Plan machen: Der Kontext liegt außerhalb des Bereichs.</translation>
+    </message>
+    <message>
+        <source>Memory is short: prompts are read in steps of %1 tokens.</source>
+        <translation>Der Speicher ist knapp: Prompts werden in Schritten von %1 Tokens gelesen.</translation>
+    </message>
+    <message>
+        <source>The context is %1 tokens instead of %2, so that more experts fit in %3; a named context is kept.</source>
+        <translation>Der Kontext ist %1 statt %2 Tokens, damit mehr Experten in %3 passen; ein ausdrücklich genannter Kontext wird eingehalten.</translation>
+    </message>
+    <message>
+        <source>VRAM is short: of the context of %1 tokens %2 have their keys and values there; %3 of them lie in RAM.</source>
+        <translation>VRAM ist knapp: Vom Kontext von %1 Tokens haben dort %2 ihre Keys und Values; %3 davon liegen im RAM.</translation>
+    </message>
+    <message>
+        <source>RAM is short: %1 experts are read from disk whenever they are needed.</source>
+        <translation>RAM ist knapp: %1 Experten werden bei jedem Bedarf vom Datenträger gelesen.</translation>
+    </message>
+    <message>
+        <source>No room is left to copy experts on demand: those not on the device run on the CPU.</source>
+        <translation>Es bleibt kein Platz, um Experten bei Bedarf zu kopieren: Die nicht auf dem Gerät liegen, laufen auf der CPU.</translation>
+    </message>
+    <message>
+        <source>The model does not fit in %1 of %2: dense weights (%3), the KV cache of %4 tokens (%5) and workspace (%6) need %7, %8 bytes more.</source>
+        <translation>Das Modell passt nicht in %1 %2: Dichte Gewichte (%3), der KV-Cache für %4 Tokens (%5) und der Arbeitspuffer (%6) brauchen %7, das sind %8 Bytes mehr.</translation>
+    </message>
+    <message>
+        <source>The model does not fit in %1 of %2: dense weights and room for experts from disk (%3), the KV cache of %4 tokens (%5) and workspace (%6) need %7, %8 bytes more.</source>
+        <translation>Das Modell passt nicht in %1 %2: Dichte Gewichte und Platz für Experten vom Datenträger (%3), der KV-Cache für %4 Tokens (%5) und der Arbeitspuffer (%6) brauchen %7, das sind %8 Bytes mehr.</translation>
+    </message>
+    <message>
+        <source>A context of %1 tokens would fit.</source>
+        <translation>Ein Kontext von %1 Tokens würde passen.</translation>
+    </message>
+    <message>
+        <source>The model does not fit in %1 of RAM: %2 are needed even with the experts on disk, %3 bytes more.</source>
+        <translation>Das Modell passt nicht in %1 RAM: Selbst mit den Experten auf dem Datenträger sind %2 nötig, das sind %3 Bytes mehr.</translation>
+    </message>
+    <message>
+        <source>The dense weights pass through RAM while the model is loaded: they take %1, and the RAM budget is %2, %3 bytes too little.</source>
+        <translation>Die dichten Gewichte gehen beim Laden durch das RAM: Sie belegen %1, und das RAM-Budget ist %2, das sind %3 Bytes zu wenig.</translation>
+    </message>
+    <message>
+        <source>Only %1 of %2 of experts in RAM are page-locked; copies of the others to the GPU are slower.</source>
+        <translation>Nur %1 von %2 an Experten im RAM sind seitenfest; die übrigen werden langsamer auf die GPU kopiert.</translation>
+    </message>
+    <message>
+        <source>%1 took %2 experts; %3 more were planned and found no room.</source>
+        <translation>%1 hat %2 Experten aufgenommen; %3 weitere waren geplant und fanden keinen Platz.</translation>
+    </message>
+    <message>
+        <source>%1 has less memory free than planned, and RAM has no room for the experts left over; close other programs or lower the VRAM budget.</source>
+        <translation>%1 hat weniger freien Speicher als geplant, und im RAM ist kein Platz für die übrigen Experten; bitte andere Programme schließen oder das VRAM-Budget verringern.</translation>
+    </message>
+    <message>
+        <source>RAM has no room for an expert that is on disk; raise the RAM budget.</source>
+        <translation>Im RAM ist kein Platz für einen Experten, der auf dem Datenträger liegt; bitte das RAM-Budget erhöhen.</translation>
+    </message>
+    <message>
+        <source>No model is loaded; open one first.</source>
+        <translation>Es ist kein Modell geladen; bitte zuerst eines öffnen.</translation>
+    </message>
+    <message>
+        <source>The %1 message is not UTF-8 text: byte %2 starts no character.</source>
+        <translation>Die Nachricht der Rolle %1 ist kein UTF-8-Text: Byte %2 beginnt kein Zeichen.</translation>
+    </message>
+    <message>
+        <source>The model %1 has no tokenizer, so it cannot read or write text.</source>
+        <translation>Das Modell %1 hat keinen Tokenizer und kann daher keinen Text lesen oder schreiben.</translation>
+    </message>
+    <message>
+        <source>The model %1 has no chat template (tokenizer_config.json, &quot;chat_template&quot;); it can only continue a raw prompt.</source>
+        <translation>Das Modell %1 hat keine Chat-Vorlage (tokenizer_config.json, &quot;chat_template&quot;); es kann nur einen rohen Prompt fortsetzen.</translation>
+    </message>
+    <message>
+        <source>There is no answer to go on with: the last message is not the assistant&apos;s.</source>
+        <translation>Es gibt keine Antwort zum Fortsetzen: Die letzte Nachricht ist nicht vom Assistenten.</translation>
+    </message>
+    <message>
+        <source>The prompt is empty; expected at least one token.</source>
+        <translation>Der Prompt ist leer; erwartet: mindestens ein Token.</translation>
+    </message>
+    <message>
+        <source>The prompt has %1 tokens, but the context of %2 holds %3 and the answer needs room too; shorten it or start a new conversation.</source>
+        <translation>Der Prompt hat %1 Tokens, der Kontext von %2 fasst aber %3, und auch die Antwort braucht Platz; bitte kürzen oder eine neue Unterhaltung beginnen.</translation>
+    </message>
+    <message>
+        <source>The model %1 computed no usable probabilities (all are not a number); its weights seem to be damaged.</source>
+        <translation>Das Modell %1 hat keine brauchbaren Wahrscheinlichkeiten berechnet (alle sind keine Zahl); seine Gewichte scheinen beschädigt zu sein.</translation>
+    </message>
+    <message>
+        <source>n_answers is %1; expected 1 to %2.</source>
+        <translation>n_answers ist %1; erwartet: 1 bis %2.</translation>
+    </message>
+    <message>
+        <source>Beam search and several drawn answers exclude each other; set one of them to 1.</source>
+        <translation>Beam-Search und mehrere gezogene Antworten schließen einander aus; bitte eines davon auf 1 setzen.</translation>
+    </message>
+    <message>
+        <source>The beam width is %1; expected 1 to %2.</source>
+        <translation>Die Beam-Breite ist %1; erwartet: 1 bis %2.</translation>
+    </message>
+    <message>
+        <source>The length penalty is %1; expected -100 to 100.</source>
+        <translation>Die Längenstrafe ist %1; erwartet: -100 bis 100.</translation>
+    </message>
+    <message>
+        <source>The sampler&apos;s %1 must be %2, but it is %3.</source>
+        <translation>Beim Sampler muss %1 %2 sein, ist aber %3.</translation>
+    </message>
+    <message>
+        <source>between %1 and %2</source>
+        <translation>zwischen %1 und %2</translation>
+    </message>
+    <message>
+        <source>0 (off) or more</source>
+        <translation>0 (aus) oder mehr</translation>
+    </message>
+    <message>
+        <source>0 or more</source>
+        <translation>0 oder mehr</translation>
+    </message>
+    <message>
+        <source>A KV cache of %1 tokens is too small: %2 are in use, in blocks of %3.</source>
+        <translation>Ein KV-Cache für %1 Tokens ist zu klein: %2 sind belegt, in Blöcken von %3.</translation>
+    </message>
+    <message>
+        <source>The KV cache keeps its size: %1</source>
+        <translation>Der KV-Cache behält seine Größe: %1</translation>
+    </message>
+    <message>
+        <source>The system page-locks no more RAM for %1, so the device cannot read it.</source>
+        <translation>Das System macht kein weiteres RAM seitenfest; das Gerät kann Folgendes nicht lesen: %1.</translation>
+    </message>
+    <message>
+        <source>A context of %1 tokens is too small: the conversation holds %2 already.</source>
+        <translation>Ein Kontext von %1 Tokens ist zu klein: Die Unterhaltung hat schon %2.</translation>
+    </message>
+    <message>
+        <source>A context of %1 tokens is not possible: the conversation holds %2, and the most is %3.</source>
+        <translation>Ein Kontext von %1 Tokens ist nicht möglich: Die Unterhaltung hat %2, und höchstens sind %3 möglich.</translation>
+    </message>
+    <message>
+        <source>The conversation has outgrown a context of %1 tokens: it holds %2.</source>
+        <translation>Die Unterhaltung ist über einen Kontext von %1 Tokens hinausgewachsen: Sie hat %2.</translation>
+    </message>
+    <message>
+        <source>There is no expert %1 in layer %2 of the loaded model; it has %3 layers of %4.</source>
+        <translation>In Schicht %2 des geladenen Modells gibt es keinen Experten %1; es hat %3 Schichten mit je %4.</translation>
+    </message>
+    <message>
+        <source>%1 keeps its budget: %2 are needed with everything in its place, but only %3 were allowed.</source>
+        <translation>%1 behält das bisherige Budget: Mit allem an seinem Platz sind %2 nötig, erlaubt wären aber nur %3.</translation>
+    </message>
+    <message>
+        <source>%1 refused a copy of an expert.</source>
+        <translation>%1 hat die Kopie eines Experten verweigert.</translation>
+    </message>
+    <message>
+        <source>Going back failed as well: %1</source>
+        <translation>Auch die Rückkehr ist gescheitert: %1</translation>
+    </message>
+    <message>
+        <source>This session&apos;s budgets do not move.</source>
+        <translation>Die Budgets dieser Sitzung lassen sich nicht ändern.</translation>
+    </message>
+    <message>
+        <source>%1 is kept: %2 ms per token against %3 with %4 (%5 tokens each)</source>
+        <translation>„%1“ bleibt: %2 ms je Token gegenüber %3 ms bei „%4“ (je %5 Tokens)</translation>
+    </message>
+    <message>
+        <source>%1 is used from now on: %2 ms per token against %3 with %4 (%5 tokens each)</source>
+        <translation>Von nun an „%1“: %2 ms je Token gegenüber %3 ms bei „%4“ (je %5 Tokens)</translation>
+    </message>
+    <message>
+        <source>speculative loading</source>
+        <translation>spekulatives Laden</translation>
+    </message>
+    <message>
+        <source>no speculative loading</source>
+        <translation>kein spekulatives Laden</translation>
+    </message>
+    <message>
+        <source>%1 has %2 but no tokenizer.model (sentencepiece), which is expected here: byte-level BPE tokenizers are not supported yet.</source>
+        <translation>%1 enthält %2, aber kein tokenizer.model (sentencepiece), das hier erwartet wird: Byte-BPE-Tokenizer werden noch nicht unterstützt.</translation>
+    </message>
+    <message>
+        <source>%1 is missing: a sentencepiece tokenizer is expected there.</source>
+        <translation>%1 fehlt: Dort wird ein sentencepiece-Tokenizer erwartet.</translation>
+    </message>
+    <message>
+        <source>%1 is no valid sentencepiece model.</source>
+        <translation>%1 ist kein gültiges sentencepiece-Modell.</translation>
+    </message>
+    <message>
+        <source>%1 is no valid sentencepiece model: %2.</source>
+        <translation>%1 ist kein gültiges sentencepiece-Modell: %2.</translation>
+    </message>
+    <message>
+        <source>a bad field number</source>
+        <translation>eine falsche Feldnummer</translation>
+    </message>
+    <message>
+        <source>it ends in the middle of a record</source>
+        <translation>es endet mitten in einem Datensatz</translation>
+    </message>
+    <message>
+        <source>a record of an unknown kind</source>
+        <translation>ein Datensatz unbekannter Art</translation>
+    </message>
+    <message>
+        <source>it ends in the middle of a number</source>
+        <translation>es endet mitten in einer Zahl</translation>
+    </message>
+    <message>
+        <source>a number of more than ten bytes</source>
+        <translation>eine Zahl von mehr als zehn Bytes</translation>
+    </message>
+    <message>
+        <source>the field %1 is of the wrong kind</source>
+        <translation>das Feld %1 ist von der falschen Art</translation>
+    </message>
+    <message>
+        <source>the field %1 is given twice</source>
+        <translation>das Feld %1 kommt zweimal vor</translation>
+    </message>
+    <message>
+        <source>the field %1 is too long</source>
+        <translation>das Feld %1 ist zu lang</translation>
+    </message>
+    <message>
+        <source>the field %1 is no UTF-8 text</source>
+        <translation>das Feld %1 ist kein UTF-8-Text</translation>
+    </message>
+    <message>
+        <source>trainer_spec&apos;s token names</source>
+        <translation>Token-Namen von trainer_spec</translation>
+    </message>
+    <message>
+        <source>its normaliser map is cut short</source>
+        <translation>seine Normalisierungstabelle ist abgeschnitten</translation>
+    </message>
+    <message>
+        <source>its normaliser map has an impossible size</source>
+        <translation>seine Normalisierungstabelle hat eine unmögliche Größe</translation>
+    </message>
+    <message>
+        <source>its normaliser map is too large</source>
+        <translation>seine Normalisierungstabelle ist zu groß</translation>
+    </message>
+    <message>
+        <source>its normaliser map nests too many rules</source>
+        <translation>seine Normalisierungstabelle verschachtelt zu viele Regeln</translation>
+    </message>
+    <message>
+        <source>its normaliser map runs in a circle</source>
+        <translation>seine Normalisierungstabelle läuft im Kreis</translation>
+    </message>
+    <message>
+        <source>its normaliser map points outside of itself</source>
+        <translation>seine Normalisierungstabelle zeigt über sich hinaus</translation>
+    </message>
+    <message>
+        <source>its normaliser map holds text that is no UTF-8</source>
+        <translation>seine Normalisierungstabelle enthält Text, der kein UTF-8 ist</translation>
+    </message>
+    <message>
+        <source>its normaliser map holds too long a replacement</source>
+        <translation>seine Normalisierungstabelle enthält eine zu lange Ersetzung</translation>
+    </message>
+    <message>
+        <source>piece %1 has a score that is no number</source>
+        <translation>Teilstück %1 hat eine Bewertung, die keine Zahl ist</translation>
+    </message>
+    <message>
+        <source>piece %1 is of an unknown type</source>
+        <translation>Teilstück %1 ist von unbekanntem Typ</translation>
+    </message>
+    <message>
+        <source>piece %1 is empty</source>
+        <translation>Teilstück %1 ist leer</translation>
+    </message>
+    <message>
+        <source>piece %1</source>
+        <translation>Teilstück %1</translation>
+    </message>
+    <message>
+        <source>more than %1 user-defined pieces begin with one another</source>
+        <translation>mehr als %1 selbst definierte Teilstücke beginnen miteinander</translation>
+    </message>
+    <message>
+        <source>it holds no pieces</source>
+        <translation>es enthält keine Teilstücke</translation>
+    </message>
+    <message>
+        <source>%1 has the model_type %2; 1 (unigram), 2 (BPE), 3 (word) and 4 (char) are known.</source>
+        <translation>%1 hat den model_type %2; bekannt sind 1 (unigram), 2 (BPE), 3 (word) und 4 (char).</translation>
+    </message>
+    <message>
+        <source>%1 holds more pieces than the model&apos;s vocab_size of %2.</source>
+        <translation>%1 enthält mehr Teilstücke als die vocab_size des Modells von %2.</translation>
+    </message>
+    <message>
+        <source>%1 rewrites its output (denormalizer_spec), which is not supported.</source>
+        <translation>%1 schreibt seine Ausgabe um (denormalizer_spec); das wird nicht unterstützt.</translation>
+    </message>
+    <message>
+        <source>%1: an added token&apos;s id is larger than any vocabulary.</source>
+        <translation>%1: Die ID eines hinzugefügten Tokens ist größer als jedes Vokabular.</translation>
+    </message>
+    <message>
+        <source>The tokenizer&apos;s %1 &quot;%2&quot; is neither a piece of %3 nor an added token.</source>
+        <translation>%1 &quot;%2&quot; des Tokenizers ist weder ein Teilstück von %3 noch ein hinzugefügtes Token.</translation>
+    </message>
+    <message>
+        <source>%1: the field %2 must be %3.</source>
+        <translation>%1: Feld %2; erwartet: %3.</translation>
+    </message>
+    <message>
+        <source>a string, an object with &quot;content&quot;, or null</source>
+        <translation>ein Text, ein Objekt mit &quot;content&quot;, oder null</translation>
+    </message>
+    <message>
+        <source>an id from 0 to %1 (the model&apos;s vocab_size less one), not %2</source>
+        <translation>eine ID von 0 bis %1 (vocab_size des Modells minus eins), nicht %2</translation>
+    </message>
+    <message>
+        <source>a text of 1 to %1 bytes</source>
+        <translation>ein Text von 1 bis %1 Bytes</translation>
+    </message>
+    <message>
+        <source>given once; &quot;%1&quot; is given twice</source>
+        <translation>einmalige Angabe; &quot;%1&quot; kommt zweimal vor</translation>
+    </message>
+    <message>
+        <source>given once; the id is given twice</source>
+        <translation>einmalige Angabe; die ID kommt zweimal vor</translation>
+    </message>
+    <message>
+        <source>named by a token id</source>
+        <translation>eine Token-ID als Name</translation>
+    </message>
+    <message>
+        <source>an object with a string &quot;content&quot;</source>
+        <translation>ein Objekt mit einem Text &quot;content&quot;</translation>
+    </message>
+    <message>
+        <source>a token id</source>
+        <translation>eine Token-ID</translation>
+    </message>
+    <message>
+        <source>The text is longer than %1 MiB.</source>
+        <translation>Der Text ist länger als %1 MiB.</translation>
+    </message>
+    <message>
+        <source>The text is not valid UTF-8 at byte %1.</source>
+        <translation>Der Text ist an Byte %1 kein gültiges UTF-8.</translation>
+    </message>
+    <message>
+        <source>The text cannot be tokenized.</source>
+        <translation>Der Text lässt sich nicht in Tokens zerlegen.</translation>
+    </message>
+    <message>
+        <source>A message is not valid UTF-8 at byte %1.</source>
+        <translation>Eine Nachricht ist an Byte %1 kein gültiges UTF-8.</translation>
+    </message>
+    <message>
+        <source>The bos token is not valid UTF-8 at byte %1.</source>
+        <translation>Das bos-Token ist an Byte %1 kein gültiges UTF-8.</translation>
+    </message>
+    <message>
+        <source>The eos token is not valid UTF-8 at byte %1.</source>
+        <translation>Das eos-Token ist an Byte %1 kein gültiges UTF-8.</translation>
+    </message>
+    <message>
+        <source>The conversation is longer than 16 MiB.</source>
+        <translation>Die Unterhaltung ist länger als 16 MiB.</translation>
+    </message>
+    <message>
+        <source>%1: the field chat_template must be a string, or a list with an entry named &quot;default&quot;.</source>
+        <translation>%1: Das Feld chat_template muss ein Text sein, oder eine Liste mit einem Eintrag namens &quot;default&quot;.</translation>
+    </message>
+    <message>
+        <source>%1: the chat template is not valid UTF-8 at byte %2.</source>
+        <translation>%1: Die Chat-Vorlage ist an Byte %2 kein gültiges UTF-8.</translation>
+    </message>
+    <message>
+        <source>%1, line %2: the chat template has %3.</source>
+        <translation>%1, Zeile %2: Fehler in der Chat-Vorlage: %3.</translation>
+    </message>
+    <message>
+        <source>%1, line %2: the chat template uses %3, which is not supported.</source>
+        <translation>%1, Zeile %2: Die Chat-Vorlage verwendet etwas, das nicht unterstützt wird: %3.</translation>
+    </message>
+    <message>
+        <source>%1, line %2: the chat template failed: %3.</source>
+        <translation>%1, Zeile %2: Die Chat-Vorlage ist gescheitert: %3.</translation>
+    </message>
+    <message>
+        <source>%1, line %2: no memory for the chat template&apos;s text.</source>
+        <translation>%1, Zeile %2: Es fehlt Speicher für den Text der Chat-Vorlage.</translation>
+    </message>
+    <message>
+        <source>a comment that does not end</source>
+        <translation>ein Kommentar, der nicht endet</translation>
+    </message>
+    <message>
+        <source>a tag that does not end</source>
+        <translation>ein Tag, das nicht endet</translation>
+    </message>
+    <message>
+        <source>a string that does not end</source>
+        <translation>eine Zeichenkette, die nicht endet</translation>
+    </message>
+    <message>
+        <source>a broken \%1 escape</source>
+        <translation>eine fehlerhafte \%1-Sequenz</translation>
+    </message>
+    <message>
+        <source>an escape that is no character</source>
+        <translation>eine Sequenz, die kein Zeichen ist</translation>
+    </message>
+    <message>
+        <source>a \N escape</source>
+        <translation>eine \N-Sequenz</translation>
+    </message>
+    <message>
+        <source>the number %1</source>
+        <translation>die Zahl %1</translation>
+    </message>
+    <message>
+        <source>a number followed by a letter</source>
+        <translation>eine Zahl, auf die ein Buchstabe folgt</translation>
+    </message>
+    <message>
+        <source>an unexpected character &apos;%1&apos;</source>
+        <translation>ein unerwartetes Zeichen &apos;%1&apos;</translation>
+    </message>
+    <message>
+        <source>an unexpected &apos;%1&apos;</source>
+        <translation>ein unerwartetes &apos;%1&apos;</translation>
+    </message>
+    <message>
+        <source>%1 bytes, more than the %2 allowed</source>
+        <translation>%1 Bytes, mehr als die erlaubten %2</translation>
+    </message>
+    <message>
+        <source>the end of the template</source>
+        <translation>das Ende der Vorlage</translation>
+    </message>
+    <message>
+        <source>a string</source>
+        <translation>eine Zeichenkette</translation>
+    </message>
+    <message>
+        <source>the end of the tag</source>
+        <translation>das Ende des Tags</translation>
+    </message>
+    <message>
+        <source>a tag</source>
+        <translation>ein Tag</translation>
+    </message>
+    <message>
+        <source>%1 where %2 is expected</source>
+        <translation>%1, wo %2 erwartet wird</translation>
+    </message>
+    <message>
+        <source>%1 where a name is expected</source>
+        <translation>%1, wo ein Name erwartet wird</translation>
+    </message>
+    <message>
+        <source>%1 where a value is expected</source>
+        <translation>%1, wo ein Wert erwartet wird</translation>
+    </message>
+    <message>
+        <source>%1 where a tag&apos;s name is expected</source>
+        <translation>%1, wo der Name eines Tags erwartet wird</translation>
+    </message>
+    <message>
+        <source>%1 where it does not belong</source>
+        <translation>%1 an falscher Stelle</translation>
+    </message>
+    <message>
+        <source>no {% %1 %}</source>
+        <translation>kein {% %1 %}</translation>
+    </message>
+    <message>
+        <source>the tag &apos;%1&apos;</source>
+        <translation>das Tag &apos;%1&apos;</translation>
+    </message>
+    <message>
+        <source>a recursive loop</source>
+        <translation>eine rekursive Schleife</translation>
+    </message>
+    <message>
+        <source>an assignment to &apos;%1&apos;</source>
+        <translation>eine Zuweisung an &apos;%1&apos;</translation>
+    </message>
+    <message>
+        <source>a filter on a set block</source>
+        <translation>ein Filter an einem set-Block</translation>
+    </message>
+    <message>
+        <source>a set block with more than one name</source>
+        <translation>ein set-Block mit mehr als einem Namen</translation>
+    </message>
+    <message>
+        <source>&apos;%1&apos; outside of a loop</source>
+        <translation>&apos;%1&apos; außerhalb einer Schleife</translation>
+    </message>
+    <message>
+        <source>an expression of more than %1 steps inside one another</source>
+        <translation>ein Ausdruck aus mehr als %1 ineinander liegenden Schritten</translation>
+    </message>
+    <message>
+        <source>more than %1 levels of nesting</source>
+        <translation>mehr als %1 Ebenen der Verschachtelung</translation>
+    </message>
+    <message>
+        <source>a subscript of more than one part</source>
+        <translation>ein Index aus mehr als einem Teil</translation>
+    </message>
+    <message>
+        <source>unpacked arguments</source>
+        <translation>entpackte Argumente</translation>
+    </message>
+    <message>
+        <source>an argument behind a named one</source>
+        <translation>ein Argument hinter einem benannten</translation>
+    </message>
+    <message>
+        <source>a call of a filter&apos;s result</source>
+        <translation>ein Aufruf des Ergebnisses eines Filters</translation>
+    </message>
+    <message>
+        <source>it is nested too deeply</source>
+        <translation>sie ist zu tief verschachtelt</translation>
+    </message>
+    <message>
+        <source>it takes more than %1 steps</source>
+        <translation>sie braucht mehr als %1 Schritte</translation>
+    </message>
+    <message>
+        <source>it makes more than %1 MiB of text</source>
+        <translation>sie erzeugt mehr als %1 MiB Text</translation>
+    </message>
+    <message>
+        <source>its text is longer than %1 MiB</source>
+        <translation>ihr Text ist länger als %1 MiB</translation>
+    </message>
+    <message>
+        <source>it defines more than %1 macros</source>
+        <translation>sie definiert mehr als %1 Makros</translation>
+    </message>
+    <message>
+        <source>%1 with %2 arguments</source>
+        <translation>%1 mit %2 Argumenten</translation>
+    </message>
+    <message>
+        <source>%1 with an argument &apos;%2&apos;</source>
+        <translation>%1 mit einem Argument &apos;%2&apos;</translation>
+    </message>
+    <message>
+        <source>%1 values are assigned to %2 names</source>
+        <translation>%1 Werte werden %2 Namen zugewiesen</translation>
+    </message>
+    <message>
+        <source>&apos;%1&apos; is no namespace, so no attribute of it can be set</source>
+        <translation>&apos;%1&apos; ist kein Namensraum, daher lässt sich kein Attribut davon setzen</translation>
+    </message>
+    <message>
+        <source>the method &apos;%1&apos; as a value</source>
+        <translation>die Methode &apos;%1&apos; als Wert</translation>
+    </message>
+    <message>
+        <source>the method &apos;%1&apos; of a text</source>
+        <translation>die Methode &apos;%1&apos; eines Textes</translation>
+    </message>
+    <message>
+        <source>the method &apos;%1&apos; of a dict</source>
+        <translation>die Methode &apos;%1&apos; eines dict</translation>
+    </message>
+    <message>
+        <source>the method &apos;%1&apos; of a list</source>
+        <translation>die Methode &apos;%1&apos; einer Liste</translation>
+    </message>
+    <message>
+        <source>the method &apos;%1&apos; of a value of type %2</source>
+        <translation>die Methode &apos;%1&apos; eines Wertes vom Typ %2</translation>
+    </message>
+    <message>
+        <source>a sign before a value of type %1</source>
+        <translation>ein Vorzeichen vor einem Wert vom Typ %1</translation>
+    </message>
+    <message>
+        <source>a dict&apos;s key of type %1</source>
+        <translation>ein dict-Schlüssel vom Typ %1</translation>
+    </message>
+    <message>
+        <source>a slice&apos;s bound of type %1</source>
+        <translation>eine Ausschnittsgrenze vom Typ %1</translation>
+    </message>
+    <message>
+        <source>a slice of a value of type %1</source>
+        <translation>ein Ausschnitt eines Wertes vom Typ %1</translation>
+    </message>
+    <message>
+        <source>a slice with a step of 0</source>
+        <translation>ein Ausschnitt mit der Schrittweite 0</translation>
+    </message>
+    <message>
+        <source>a number is too large</source>
+        <translation>eine Zahl ist zu groß</translation>
+    </message>
+    <message>
+        <source>a division by zero</source>
+        <translation>eine Division durch null</translation>
+    </message>
+    <message>
+        <source>a repetition is too long</source>
+        <translation>eine Wiederholung ist zu lang</translation>
+    </message>
+    <message>
+        <source>%1 without an argument</source>
+        <translation>%1 ohne Argument</translation>
+    </message>
+    <message>
+        <source>range of a value of type %1</source>
+        <translation>range eines Wertes vom Typ %1</translation>
+    </message>
+    <message>
+        <source>range with a step of 0</source>
+        <translation>range mit der Schrittweite 0</translation>
+    </message>
+    <message>
+        <source>range of more than %1 numbers</source>
+        <translation>range von mehr als %1 Zahlen</translation>
+    </message>
+    <message>
+        <source>namespace with more than one value</source>
+        <translation>namespace mit mehr als einem Wert</translation>
+    </message>
+    <message>
+        <source>namespace of a value of type %1</source>
+        <translation>namespace eines Wertes vom Typ %1</translation>
+    </message>
+    <message>
+        <source>a namespace&apos;s name of another type than str</source>
+        <translation>ein Name im Namensraum, der nicht vom Typ str ist</translation>
+    </message>
+    <message>
+        <source>text formatting with %</source>
+        <translation>Textformatierung mit %</translation>
+    </message>
+    <message>
+        <source>&apos;%1&apos; is undefined</source>
+        <translation>&apos;%1&apos; ist nicht definiert</translation>
+    </message>
+    <message>
+        <source>an undefined value is used</source>
+        <translation>ein nicht definierter Wert wird verwendet</translation>
+    </message>
+    <message>
+        <source>&apos;%1&apos; between values of type %2 and %3</source>
+        <translation>&apos;%1&apos; zwischen Werten vom Typ %2 und %3</translation>
+    </message>
+    <message>
+        <source>the function &apos;%1&apos;</source>
+        <translation>die Funktion &apos;%1&apos;</translation>
+    </message>
+    <message>
+        <source>a value of type %1 is called</source>
+        <translation>ein Wert vom Typ %1 wird aufgerufen</translation>
+    </message>
+    <message>
+        <source>the macro &apos;%1&apos; takes fewer arguments</source>
+        <translation>das Makro &apos;%1&apos; nimmt weniger Argumente</translation>
+    </message>
+    <message>
+        <source>the macro &apos;%1&apos; takes no argument &apos;%2&apos;</source>
+        <translation>das Makro &apos;%1&apos; nimmt kein Argument &apos;%2&apos;</translation>
+    </message>
+    <message>
+        <source>&apos;%1&apos; is no function, but it is called</source>
+        <translation>&apos;%1&apos; ist keine Funktion, wird aber aufgerufen</translation>
+    </message>
+    <message>
+        <source>%1 takes a text, not a value of type %2</source>
+        <translation>%1 nimmt einen Text, keinen Wert vom Typ %2</translation>
+    </message>
+    <message>
+        <source>%1 takes a number, not a value of type %2</source>
+        <translation>%1 nimmt eine Zahl, keinen Wert vom Typ %2</translation>
+    </message>
+    <message>
+        <source>split at an empty text</source>
+        <translation>split an einem leeren Text</translation>
+    </message>
+    <message>
+        <source>%1 of letters beyond ASCII</source>
+        <translation>%1 von Buchstaben außerhalb von ASCII</translation>
+    </message>
+    <message>
+        <source>get without a key</source>
+        <translation>get ohne Schlüssel</translation>
+    </message>
+    <message>
+        <source>index of a value that is not in the list</source>
+        <translation>index eines Wertes, der nicht in der Liste ist</translation>
+    </message>
+    <message>
+        <source>cycle without a value</source>
+        <translation>cycle ohne Wert</translation>
+    </message>
+    <message>
+        <source>a value of type %1 is looked for in a text</source>
+        <translation>ein Wert vom Typ %1 wird in einem Text gesucht</translation>
+    </message>
+    <message>
+        <source>&apos;in&apos; with a value of type %1</source>
+        <translation>&apos;in&apos; mit einem Wert vom Typ %1</translation>
+    </message>
+    <message>
+        <source>a value of type %1 has no items</source>
+        <translation>ein Wert vom Typ %1 hat keine Elemente</translation>
+    </message>
+    <message>
+        <source>a value of type %1 cannot be ordered with one of type %2</source>
+        <translation>ein Wert vom Typ %1 lässt sich nicht mit einem vom Typ %2 ordnen</translation>
+    </message>
+    <message>
+        <source>a namespace inside another value</source>
+        <translation>ein Namensraum in einem anderen Wert</translation>
+    </message>
+    <message>
+        <source>a function used as a value</source>
+        <translation>eine Funktion als Wert</translation>
+    </message>
+    <message>
+        <source>a list or dict is too large</source>
+        <translation>eine Liste oder ein dict ist zu groß</translation>
+    </message>
+    <message>
+        <source>lists and dicts are nested more than %1 deep</source>
+        <translation>Listen und dicts sind mehr als %1 Ebenen tief verschachtelt</translation>
+    </message>
+    <message>
+        <source>a letter case filter</source>
+        <translation>ein Filter für Groß- und Kleinschreibung</translation>
+    </message>
+    <message>
+        <source>the length of a generator</source>
+        <translation>die Länge eines Generators</translation>
+    </message>
+    <message>
+        <source>the length of a value of type %1</source>
+        <translation>die Länge eines Wertes vom Typ %1</translation>
+    </message>
+    <message>
+        <source>tojson with ensure_ascii</source>
+        <translation>tojson mit ensure_ascii</translation>
+    </message>
+    <message>
+        <source>tojson with such an indent</source>
+        <translation>tojson mit einer solchen Einrückung</translation>
+    </message>
+    <message>
+        <source>tojson: a value of type generator</source>
+        <translation>tojson: ein Wert vom Typ generator</translation>
+    </message>
+    <message>
+        <source>tojson: a key of type %1</source>
+        <translation>tojson: ein Schlüssel vom Typ %1</translation>
+    </message>
+    <message>
+        <source>tojson: a value of type %1</source>
+        <translation>tojson: ein Wert vom Typ %1</translation>
+    </message>
+    <message>
+        <source>replace needs two texts</source>
+        <translation>replace braucht zwei Texte</translation>
+    </message>
+    <message>
+        <source>replace with a count that is no number</source>
+        <translation>replace mit einer Anzahl, die keine Zahl ist</translation>
+    </message>
+    <message>
+        <source>int of an undefined value</source>
+        <translation>int eines nicht definierten Wertes</translation>
+    </message>
+    <message>
+        <source>float of an undefined value</source>
+        <translation>float eines nicht definierten Wertes</translation>
+    </message>
+    <message>
+        <source>items of a value of type %1</source>
+        <translation>items eines Wertes vom Typ %1</translation>
+    </message>
+    <message>
+        <source>abs of a value of type %1</source>
+        <translation>abs eines Wertes vom Typ %1</translation>
+    </message>
+    <message>
+        <source>a filter of lists with named arguments</source>
+        <translation>ein Listenfilter mit benannten Argumenten</translation>
+    </message>
+    <message>
+        <source>selectattr without an attribute</source>
+        <translation>selectattr ohne Attribut</translation>
+    </message>
+    <message>
+        <source>a test&apos;s name of type %1</source>
+        <translation>der Name eines Tests vom Typ %1</translation>
+    </message>
+    <message>
+        <source>map without a filter or an attribute</source>
+        <translation>map ohne Filter oder Attribut</translation>
+    </message>
+    <message>
+        <source>a filter&apos;s name of type %1</source>
+        <translation>der Name eines Filters vom Typ %1</translation>
+    </message>
+    <message>
+        <source>map of map</source>
+        <translation>map von map</translation>
+    </message>
+    <message>
+        <source>the filter &apos;%1&apos;</source>
+        <translation>der Filter &apos;%1&apos;</translation>
+    </message>
+    <message>
+        <source>the test &apos;%1&apos;</source>
+        <translation>der Test &apos;%1&apos;</translation>
+    </message>
+    <message>
+        <source>the test &apos;%1&apos; without a value</source>
+        <translation>der Test &apos;%1&apos; ohne Wert</translation>
+    </message>
+    <message>
+        <source>the test &apos;%1&apos; of a value of type %2</source>
+        <translation>der Test &apos;%1&apos; eines Wertes vom Typ %2</translation>
+    </message>
+    <message>
+        <source>the test &apos;divisibleby&apos; without a number to divide by</source>
+        <translation>der Test &apos;divisibleby&apos; ohne eine Zahl als Teiler</translation>
+    </message>
+    <message>
+        <source>printing a generator</source>
+        <translation>die Ausgabe eines Generators</translation>
+    </message>
+    <message>
+        <source>printing a %1</source>
+        <translation>die Ausgabe eines Wertes vom Typ %1</translation>
+    </message>
+    <message>
+        <source>%1 (emulated)</source>
+        <translation>%1 (emuliert)</translation>
+    </message>
+</context>
+<context>
     <name>EventLog</name>
     <message>
         <source>Re-plan %1 is in force: %2 of %3 copies, %4 moved in %5; %6 experts on the device, %7 bits</source>

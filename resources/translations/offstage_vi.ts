@@ -263,6 +263,1773 @@
     </message>
 </context>
 <context>
+    <name>EngineText</name>
+    <message>
+        <source>%1: holds more than %2 JSON values; expected fewer</source>
+        <translation>%1: chứa hơn %2 giá trị JSON; cần ít hơn</translation>
+    </message>
+    <message>
+        <source>%1: JSON nested deeper than %2 levels</source>
+        <translation>%1: JSON lồng nhau sâu hơn %2 cấp</translation>
+    </message>
+    <message>
+        <source>%1: key %2 appears twice in one object; expected each key once</source>
+        <translation>%1: khóa %2 xuất hiện hai lần trong một đối tượng; mỗi khóa chỉ được có một lần</translation>
+    </message>
+    <message>
+        <source>%1: not valid JSON: a NUL byte at byte %2; expected text in UTF-8</source>
+        <translation>%1: không phải JSON hợp lệ: có byte NUL tại byte %2; cần văn bản UTF-8</translation>
+    </message>
+    <message>
+        <source>%1: not valid JSON at byte %2; expected JSON in UTF-8</source>
+        <translation>%1: không phải JSON hợp lệ tại byte %2; cần JSON ở dạng UTF-8</translation>
+    </message>
+    <message>
+        <source>%1: not valid JSON: a number out of range; expected numbers that fit 64 bits</source>
+        <translation>%1: không phải JSON hợp lệ: có số vượt phạm vi; cần các số vừa 64 bit</translation>
+    </message>
+    <message>
+        <source>%1: the file is %2; expected a JSON object</source>
+        <translation>%1: tệp là %2; cần một đối tượng JSON</translation>
+    </message>
+    <message>
+        <source>%1: %2 is %3; expected a JSON object</source>
+        <translation>%1: %2 là %3; cần một đối tượng JSON</translation>
+    </message>
+    <message>
+        <source>%1: &quot;%2&quot; is missing; expected %3</source>
+        <translation>%1: thiếu &quot;%2&quot;; cần %3</translation>
+    </message>
+    <message>
+        <source>%1: &quot;%2&quot; is %3; expected %4</source>
+        <translation>%1: &quot;%2&quot; là %3; cần %4</translation>
+    </message>
+    <message>
+        <source>a number from %1 to %2</source>
+        <translation>một số từ %1 đến %2</translation>
+    </message>
+    <message>
+        <source>an integer from %1 to %2</source>
+        <translation>một số nguyên từ %1 đến %2</translation>
+    </message>
+    <message>
+        <source>true or false</source>
+        <translation>true hoặc false</translation>
+    </message>
+    <message>
+        <source>a text</source>
+        <translation>một đoạn văn bản</translation>
+    </message>
+    <message>
+        <source>a list of %1</source>
+        <translation>một danh sách gồm %1</translation>
+    </message>
+    <message>
+        <source>an object</source>
+        <translation>một đối tượng</translation>
+    </message>
+    <message>
+        <source>something else</source>
+        <translation>một thứ khác</translation>
+    </message>
+    <message>
+        <source>%1: cannot be opened: %2</source>
+        <translation>%1: không mở được: %2</translation>
+    </message>
+    <message>
+        <source>%1: cannot be read: %2</source>
+        <translation>%1: không đọc được: %2</translation>
+    </message>
+    <message>
+        <source>%1: cannot be mapped: %2</source>
+        <translation>%1: không ánh xạ được vào bộ nhớ: %2</translation>
+    </message>
+    <message>
+        <source>%1: cannot be examined: %2</source>
+        <translation>%1: không kiểm tra được: %2</translation>
+    </message>
+    <message>
+        <source>%1: cannot be listed: %2</source>
+        <translation>%1: không liệt kê được: %2</translation>
+    </message>
+    <message>
+        <source>%1: cannot be read.</source>
+        <translation>%1: không đọc được.</translation>
+    </message>
+    <message>
+        <source>%1: is a folder; expected a file</source>
+        <translation>%1: là một thư mục; cần một tệp</translation>
+    </message>
+    <message>
+        <source>%1: is not a regular file; expected a file</source>
+        <translation>%1: không phải tệp thông thường; cần một tệp</translation>
+    </message>
+    <message>
+        <source>%1: has %2 bytes; expected at most %3</source>
+        <translation>%1: có %2 byte; chỉ được tối đa %3</translation>
+    </message>
+    <message>
+        <source>%1: cannot be read: it has %2 bytes now and had %3 when it was opened; put the file back as it was.</source>
+        <translation>%1: không đọc được: tệp hiện có %2 byte, còn khi mở có %3 byte; hãy khôi phục tệp như cũ.</translation>
+    </message>
+    <message>
+        <source>%1: cannot be read: %2 at byte %3 or soon after it.</source>
+        <translation>%1: không đọc được: %2 tại byte %3 hoặc ngay sau đó.</translation>
+    </message>
+    <message>
+        <source>%1 cannot be read: %2.</source>
+        <translation>Không đọc được %1: %2.</translation>
+    </message>
+    <message>
+        <source>%1 is not a file.</source>
+        <translation>%1 không phải là tệp.</translation>
+    </message>
+    <message>
+        <source>%1 cannot be opened.</source>
+        <translation>Không mở được %1.</translation>
+    </message>
+    <message>
+        <source>%1 is larger than %2 bytes, the most that is read of such a file.</source>
+        <translation>%1 lớn hơn %2 byte, mức tối đa được đọc của loại tệp này.</translation>
+    </message>
+    <message>
+        <source>%1 could not be read to its end.</source>
+        <translation>Không đọc được %1 đến hết.</translation>
+    </message>
+    <message>
+        <source>%1 is not valid JSON.</source>
+        <translation>%1 không phải JSON hợp lệ.</translation>
+    </message>
+    <message>
+        <source>%1 must hold a JSON object.</source>
+        <translation>%1 phải chứa một đối tượng JSON.</translation>
+    </message>
+    <message>
+        <source>There is no model at %1; expected a folder with config.json.</source>
+        <translation>Không có mô hình tại %1; cần một thư mục có config.json.</translation>
+    </message>
+    <message>
+        <source>%1 is a GGUF file, which Offstage does not read yet; expected a folder with config.json and *.safetensors.</source>
+        <translation>%1 là tệp GGUF, Offstage chưa đọc được loại này; cần một thư mục có config.json và *.safetensors.</translation>
+    </message>
+    <message>
+        <source>%1 is no model file; expected a folder with config.json, or its config.json or *.safetensors.</source>
+        <translation>%1 không phải tệp mô hình; cần một thư mục có config.json, hoặc tệp config.json hay *.safetensors trong đó.</translation>
+    </message>
+    <message>
+        <source>%1: no such folder; expected a model&apos;s folder with config.json, the tokenizer&apos;s files, and model.safetensors or model.safetensors.index.json with its shards</source>
+        <translation>%1: không có thư mục này; cần thư mục của mô hình với config.json, các tệp của bộ tách token, và model.safetensors hoặc model.safetensors.index.json cùng các tệp phần</translation>
+    </message>
+    <message>
+        <source>%1: is a file; expected the model&apos;s folder, with config.json, the tokenizer&apos;s files, and model.safetensors or model.safetensors.index.json with its shards</source>
+        <translation>%1: là một tệp; cần thư mục của mô hình, với config.json, các tệp của bộ tách token, và model.safetensors hoặc model.safetensors.index.json cùng các tệp phần</translation>
+    </message>
+    <message>
+        <source>%1: config.json is missing; expected a model&apos;s folder with config.json, the tokenizer&apos;s files, and model.safetensors or model.safetensors.index.json with its shards</source>
+        <translation>%1: thiếu config.json; cần thư mục của mô hình với config.json, các tệp của bộ tách token, và model.safetensors hoặc model.safetensors.index.json cùng các tệp phần</translation>
+    </message>
+    <message>
+        <source>%1: config.json is missing; expected a model&apos;s folder with config.json, the tokenizer&apos;s files, and model.safetensors or model.safetensors.index.json with its shards (%2 is there, a format that Offstage does not read)</source>
+        <translation>%1: thiếu config.json; cần thư mục của mô hình với config.json, các tệp của bộ tách token, và model.safetensors hoặc model.safetensors.index.json cùng các tệp phần (có %2, một định dạng mà Offstage không đọc)</translation>
+    </message>
+    <message>
+        <source>a list with one name, [&quot;%1&quot;]</source>
+        <translation>một danh sách có một tên, [&quot;%1&quot;]</translation>
+    </message>
+    <message>
+        <source>&quot;mixtral&quot;, because &quot;architectures&quot; says %1</source>
+        <translation>&quot;mixtral&quot;, vì &quot;architectures&quot; ghi %1</translation>
+    </message>
+    <message>
+        <source>%1: &quot;model_type&quot; %2 is not supported; supported: &quot;mixtral&quot;</source>
+        <translation>%1: &quot;model_type&quot; %2 không được hỗ trợ; được hỗ trợ: &quot;mixtral&quot;</translation>
+    </message>
+    <message>
+        <source>%1: architecture %2 is not supported; supported: %3</source>
+        <translation>%1: kiến trúc %2 không được hỗ trợ; được hỗ trợ: %3</translation>
+    </message>
+    <message>
+        <source>%1: &quot;%2&quot; is %3, which is not supported; expected %4</source>
+        <translation>%1: &quot;%2&quot; là %3, không được hỗ trợ; cần %4</translation>
+    </message>
+    <message>
+        <source>a quantized checkpoint</source>
+        <translation>checkpoint đã lượng tử hóa</translation>
+    </message>
+    <message>
+        <source>the weights as they were published, in BF16, F16 or F32</source>
+        <translation>trọng số như khi được công bố, ở dạng BF16, F16 hoặc F32</translation>
+    </message>
+    <message>
+        <source>%1: &quot;%2&quot; asks for rope type %3, which is not supported; expected &quot;default&quot;</source>
+        <translation>%1: &quot;%2&quot; yêu cầu kiểu rope %3, không được hỗ trợ; cần &quot;default&quot;</translation>
+    </message>
+    <message>
+        <source>%1: &quot;%2.partial_rotary_factor&quot; is %3, which is not supported; expected 1</source>
+        <translation>%1: &quot;%2.partial_rotary_factor&quot; là %3, không được hỗ trợ; cần 1</translation>
+    </message>
+    <message>
+        <source>%1: &quot;%2.%3 is an object: rotary positions that differ between layers are not supported; expected one set for all layers</source>
+        <translation>%1: &quot;%2.%3 là một đối tượng: vị trí xoay khác nhau giữa các lớp không được hỗ trợ; cần một bộ chung cho mọi lớp</translation>
+    </message>
+    <message>
+        <source>a token id from 0 to %1, a list of such ids, or null</source>
+        <translation>một mã token từ 0 đến %1, một danh sách các mã đó, hoặc null</translation>
+    </message>
+    <message>
+        <source>a token id from 0 to %1, a list of such ids, or null, but the list holds %2</source>
+        <translation>một mã token từ 0 đến %1, một danh sách các mã đó, hoặc null, nhưng danh sách chứa %2</translation>
+    </message>
+    <message>
+        <source>one token id, or null</source>
+        <translation>một mã token, hoặc null</translation>
+    </message>
+    <message>
+        <source>a divisor of &quot;num_attention_heads&quot; (%1); without the key it is %2</source>
+        <translation>một ước số của &quot;num_attention_heads&quot; (%1); nếu không có khóa này thì là %2</translation>
+    </message>
+    <message>
+        <source>an even number, for rotary positions</source>
+        <translation>một số chẵn, cho vị trí xoay</translation>
+    </message>
+    <message>
+        <source>an even multiple of &quot;num_attention_heads&quot; (%1), or a &quot;head_dim&quot; beside it</source>
+        <translation>một bội số chẵn của &quot;num_attention_heads&quot; (%1), hoặc có thêm &quot;head_dim&quot;</translation>
+    </message>
+    <message>
+        <source>%1: &quot;num_hidden_layers&quot;, &quot;num_local_experts&quot;, &quot;hidden_size&quot; and &quot;intermediate_size&quot; together make more than 2^60 weights; expected a model that fits a machine</source>
+        <translation>%1: &quot;num_hidden_layers&quot;, &quot;num_local_experts&quot;, &quot;hidden_size&quot; và &quot;intermediate_size&quot; cộng lại cho hơn 2^60 trọng số; cần một mô hình vừa với máy tính</translation>
+    </message>
+    <message>
+        <source>The synthetic model&apos;s %1 is &quot;%2&quot;; expected a whole number from %3 to %4.</source>
+        <translation>Ở mô hình tổng hợp, %1 là &quot;%2&quot;; cần một số nguyên từ %3 đến %4.</translation>
+    </message>
+    <message>
+        <source>There is no synthetic model &quot;%1&quot;; expected mixtral-8x7b, mixtral-mini or fine.</source>
+        <translation>Không có mô hình tổng hợp &quot;%1&quot;; cần mixtral-8x7b, mixtral-mini hoặc fine.</translation>
+    </message>
+    <message>
+        <source>A synthetic model has no option &quot;%1&quot;; expected layers=N, active=A or seed=S.</source>
+        <translation>Mô hình tổng hợp không có tùy chọn &quot;%1&quot;; cần layers=N, active=A hoặc seed=S.</translation>
+    </message>
+    <message>
+        <source>%1: holds no weights; expected model.safetensors, or model.safetensors.index.json with its shards, or one *.safetensors file</source>
+        <translation>%1: không chứa trọng số nào; cần có model.safetensors, hoặc model.safetensors.index.json cùng các tệp phần, hoặc một tệp *.safetensors</translation>
+    </message>
+    <message>
+        <source>%1: holds %2 *.safetensors files (%3 ...) and no model.safetensors.index.json; expected model.safetensors, or model.safetensors.index.json with its shards, or one *.safetensors file</source>
+        <translation>%1: chứa %2 tệp *.safetensors (%3 ...) nhưng không có model.safetensors.index.json; cần có model.safetensors, hoặc model.safetensors.index.json cùng các tệp phần, hoặc một tệp *.safetensors</translation>
+    </message>
+    <message>
+        <source>%1: no such file or folder; expected a model&apos;s folder or a *.safetensors file</source>
+        <translation>%1: không có tệp hay thư mục này; cần thư mục của mô hình hoặc một tệp *.safetensors</translation>
+    </message>
+    <message>
+        <source>%1: not enough memory for the list of its tensors</source>
+        <translation>%1: không đủ bộ nhớ cho danh sách tensor của tệp</translation>
+    </message>
+    <message>
+        <source>%1: tensor %2 is missing; expected it with shape %3</source>
+        <translation>%1: thiếu tensor %2; cần tensor này với kích thước %3</translation>
+    </message>
+    <message>
+        <source>%1: tensor %2 has shape %3; expected %4</source>
+        <translation>%1: tensor %2 có kích thước %3; cần %4</translation>
+    </message>
+    <message>
+        <source>%1: tensor %2 has dtype %3; expected BF16, F16 or F32</source>
+        <translation>%1: tensor %2 có kiểu dữ liệu %3; cần BF16, F16 hoặc F32</translation>
+    </message>
+    <message>
+        <source>%1: tensor %2 does not begin at a multiple of %3 bytes; expected an aligned file, as current writers make</source>
+        <translation>%1: tensor %2 không bắt đầu tại bội số của %3 byte; cần một tệp được căn chỉnh như các chương trình hiện nay ghi ra</translation>
+    </message>
+    <message>
+        <source>%1: became shorter while it was opened; expected a file that nobody writes to</source>
+        <translation>%1: bị ngắn đi trong lúc mở; cần một tệp không có ai đang ghi</translation>
+    </message>
+    <message>
+        <source>%1: tensor %2 is missing; expected it here, because %3 says so</source>
+        <translation>%1: thiếu tensor %2; tensor này phải ở đây vì %3 ghi như vậy</translation>
+    </message>
+    <message>
+        <source>%1: tensor %2 is missing; expected it here, because %3 says so (and %4 more)</source>
+        <translation>%1: thiếu tensor %2; tensor này phải ở đây vì %3 ghi như vậy (và thiếu thêm %4)</translation>
+    </message>
+    <message>
+        <source>%1: is missing; expected it, because %2 names it for tensor %3 (%4 in all)</source>
+        <translation>%1: không có; cần tệp này vì %2 ghi nó cho tensor %3 (tổng cộng %4)</translation>
+    </message>
+    <message>
+        <source>an object that gives the file of each tensor</source>
+        <translation>một đối tượng cho biết tệp của từng tensor</translation>
+    </message>
+    <message>
+        <source>%1: &quot;weight_map&quot;: the file of tensor %2 is %3; expected the name of a file in the same folder</source>
+        <translation>%1: &quot;weight_map&quot;: tệp của tensor %2 là %3; cần tên của một tệp trong cùng thư mục</translation>
+    </message>
+    <message>
+        <source>%1: has %2 bytes; expected a safetensors file, which begins with 8 bytes for the header&apos;s length</source>
+        <translation>%1: có %2 byte; cần một tệp safetensors, bắt đầu bằng 8 byte cho độ dài phần đầu</translation>
+    </message>
+    <message>
+        <source>%1: says that its header has %2 bytes; expected a safetensors header of at most %3</source>
+        <translation>%1: ghi rằng phần đầu có %2 byte; cần phần đầu safetensors tối đa %3</translation>
+    </message>
+    <message>
+        <source>%1 (it looks like a Git LFS pointer: fetch the file itself, &quot;git lfs pull&quot;)</source>
+        <translation>%1 (trông giống con trỏ Git LFS: hãy tải chính tệp đó, &quot;git lfs pull&quot;)</translation>
+    </message>
+    <message>
+        <source>%1 (it looks like a GGUF file)</source>
+        <translation>%1 (trông giống tệp GGUF)</translation>
+    </message>
+    <message>
+        <source>%1 (it looks like a PyTorch or zip file)</source>
+        <translation>%1 (trông giống tệp PyTorch hoặc zip)</translation>
+    </message>
+    <message>
+        <source>%1 (it looks like a web page)</source>
+        <translation>%1 (trông giống một trang web)</translation>
+    </message>
+    <message>
+        <source>%1: is truncated: its header promises %2 bytes after the first 8, but only %3 are there; expected the whole file</source>
+        <translation>%1: bị cắt cụt: phần đầu ghi có %2 byte sau 8 byte đầu tiên, nhưng chỉ có %3; cần toàn bộ tệp</translation>
+    </message>
+    <message>
+        <source>%1: is truncated: its header promises %2 bytes of tensors, but only %3 are there; expected the whole file</source>
+        <translation>%1: bị cắt cụt: phần đầu ghi có %2 byte tensor, nhưng chỉ có %3; cần toàn bộ tệp</translation>
+    </message>
+    <message>
+        <source>%1: is truncated: its header promises %2 bytes of tensors, but only %3 are there; expected the whole file (the last tensor is %4)</source>
+        <translation>%1: bị cắt cụt: phần đầu ghi có %2 byte tensor, nhưng chỉ có %3; cần toàn bộ tệp (tensor cuối là %4)</translation>
+    </message>
+    <message>
+        <source>%1: has %2 bytes after its header; expected the %3 bytes that its tensors take</source>
+        <translation>%1: có %2 byte sau phần đầu; cần đúng %3 byte của các tensor</translation>
+    </message>
+    <message>
+        <source>%1: the safetensors header begins with %2; expected &quot;{&quot;</source>
+        <translation>%1: phần đầu safetensors bắt đầu bằng %2; cần &quot;{&quot;</translation>
+    </message>
+    <message>
+        <source>%1: the safetensors header is not valid JSON: a NUL byte at byte %2 of the header; expected JSON in UTF-8</source>
+        <translation>%1: phần đầu safetensors không phải JSON hợp lệ: có byte NUL tại byte %2 của phần đầu; cần JSON ở dạng UTF-8</translation>
+    </message>
+    <message>
+        <source>%1: the safetensors header is not valid JSON at byte %2 of the header; expected JSON in UTF-8</source>
+        <translation>%1: phần đầu safetensors không phải JSON hợp lệ tại byte %2 của phần đầu; cần JSON ở dạng UTF-8</translation>
+    </message>
+    <message>
+        <source>%1: the safetensors header is %2; expected a JSON object of tensors</source>
+        <translation>%1: phần đầu safetensors là %2; cần một đối tượng JSON gồm các tensor</translation>
+    </message>
+    <message>
+        <source>%1: &quot;__metadata__&quot; appears twice; expected once</source>
+        <translation>%1: &quot;__metadata__&quot; xuất hiện hai lần; chỉ được một lần</translation>
+    </message>
+    <message>
+        <source>%1: &quot;__metadata__&quot; has the key %2 twice; expected once</source>
+        <translation>%1: &quot;__metadata__&quot; có khóa %2 hai lần; chỉ được một lần</translation>
+    </message>
+    <message>
+        <source>%1: &quot;__metadata__&quot; is %2; expected an object of texts</source>
+        <translation>%1: &quot;__metadata__&quot; là %2; cần một đối tượng gồm các đoạn văn bản</translation>
+    </message>
+    <message>
+        <source>%1: &quot;__metadata__&quot;: key %2 is %3; expected a text</source>
+        <translation>%1: &quot;__metadata__&quot;: khóa %2 là %3; cần một đoạn văn bản</translation>
+    </message>
+    <message>
+        <source>%1: tensor %2 appears twice; expected each name once</source>
+        <translation>%1: tensor %2 xuất hiện hai lần; mỗi tên chỉ được một lần</translation>
+    </message>
+    <message>
+        <source>%1: tensor %2 has %3 twice; expected once</source>
+        <translation>%1: tensor %2 có %3 hai lần; chỉ được một lần</translation>
+    </message>
+    <message>
+        <source>%1: tensor %2: dtype %3 is not known; expected one of the safetensors format, such as &quot;BF16&quot;, &quot;F16&quot; or &quot;F32&quot;</source>
+        <translation>%1: tensor %2: không biết kiểu dữ liệu %3; cần một kiểu của định dạng safetensors, như &quot;BF16&quot;, &quot;F16&quot; hoặc &quot;F32&quot;</translation>
+    </message>
+    <message>
+        <source>%1: tensor %2 has a field %3; expected only &quot;dtype&quot;, &quot;shape&quot; and &quot;data_offsets&quot;</source>
+        <translation>%1: tensor %2 có trường %3; chỉ được có &quot;dtype&quot;, &quot;shape&quot; và &quot;data_offsets&quot;</translation>
+    </message>
+    <message>
+        <source>%1: tensor %2 has no &quot;dtype&quot;; expected one, such as &quot;BF16&quot;</source>
+        <translation>%1: tensor %2 không có &quot;dtype&quot;; cần có, như &quot;BF16&quot;</translation>
+    </message>
+    <message>
+        <source>%1: tensor %2 has no &quot;shape&quot;; expected a list of integers</source>
+        <translation>%1: tensor %2 không có &quot;shape&quot;; cần một danh sách số nguyên</translation>
+    </message>
+    <message>
+        <source>%1: tensor %2 has no &quot;data_offsets&quot;; expected [begin, end]</source>
+        <translation>%1: tensor %2 không có &quot;data_offsets&quot;; cần [đầu, cuối]</translation>
+    </message>
+    <message>
+        <source>%1: tensor %2 is %3; expected an object with &quot;dtype&quot;, &quot;shape&quot; and &quot;data_offsets&quot;</source>
+        <translation>%1: tensor %2 là %3; cần một đối tượng có &quot;dtype&quot;, &quot;shape&quot; và &quot;data_offsets&quot;</translation>
+    </message>
+    <message>
+        <source>%1: tensor %2 &quot;dtype&quot; is %3; expected a text such as &quot;BF16&quot;</source>
+        <translation>%1: tensor %2: &quot;dtype&quot; là %3; cần một đoạn văn bản như &quot;BF16&quot;</translation>
+    </message>
+    <message>
+        <source>%1: tensor %2 &quot;shape&quot; is %3; expected a list of integers</source>
+        <translation>%1: tensor %2: &quot;shape&quot; là %3; cần một danh sách số nguyên</translation>
+    </message>
+    <message>
+        <source>%1: tensor %2 &quot;shape&quot; holds %3; expected integers from 0 to 2^63-1</source>
+        <translation>%1: tensor %2: &quot;shape&quot; chứa %3; cần các số nguyên từ 0 đến 2^63-1</translation>
+    </message>
+    <message>
+        <source>%1: tensor %2 &quot;data_offsets&quot; is or holds %3; expected a list of 2 integers from 0 to 2^64-1</source>
+        <translation>%1: tensor %2: &quot;data_offsets&quot; là hoặc chứa %3; cần một danh sách 2 số nguyên từ 0 đến 2^64-1</translation>
+    </message>
+    <message>
+        <source>%1: tensor %2 has more than %3 dimensions; expected fewer</source>
+        <translation>%1: tensor %2 có hơn %3 chiều; cần ít hơn</translation>
+    </message>
+    <message>
+        <source>%1: tensor %2 has &quot;data_offsets&quot; [%3, %4]; expected an end that is not before the begin</source>
+        <translation>%1: tensor %2 có &quot;data_offsets&quot; [%3, %4]; điểm cuối không được nằm trước điểm đầu</translation>
+    </message>
+    <message>
+        <source>%1: tensor %2 has shape %3; expected one whose bytes fit 64 bits</source>
+        <translation>%1: tensor %2 có kích thước %3; cần kích thước có số byte vừa 64 bit</translation>
+    </message>
+    <message>
+        <source>%1: tensor %2 has shape %3 and dtype %4; expected a whole number of bytes</source>
+        <translation>%1: tensor %2 có kích thước %3 và kiểu dữ liệu %4; cần một số byte nguyên</translation>
+    </message>
+    <message>
+        <source>%1: tensor %2 has %3 bytes by its &quot;data_offsets&quot;; expected %4 by its shape %5 and dtype %6</source>
+        <translation>%1: tensor %2 có %3 byte theo &quot;data_offsets&quot;; cần %4 theo kích thước %5 và kiểu dữ liệu %6</translation>
+    </message>
+    <message>
+        <source>%1: tensor %2 overlaps the one before it: its data begins at %3; expected %4</source>
+        <translation>%1: tensor %2 chồng lên tensor trước: dữ liệu bắt đầu tại %3; cần %4</translation>
+    </message>
+    <message>
+        <source>%1: tensor %2 leaves a hole: its data begins at %3; expected %4</source>
+        <translation>%1: tensor %2 để lại khoảng trống: dữ liệu bắt đầu tại %3; cần %4</translation>
+    </message>
+    <message>
+        <source>binary data</source>
+        <translation>dữ liệu nhị phân</translation>
+    </message>
+    <message>
+        <source>a list</source>
+        <translation>một danh sách</translation>
+    </message>
+    <message>
+        <source>a list of more than 2</source>
+        <translation>một danh sách có hơn 2 phần tử</translation>
+    </message>
+    <message>
+        <source>%1 bytes</source>
+        <translation>%1 byte</translation>
+    </message>
+    <message>
+        <source>%1 bytes (%2)</source>
+        <translation>%1 byte (%2)</translation>
+    </message>
+    <message>
+        <source>%1 has no room for %2: %3 were asked for, %4 are left of the budget of %5.</source>
+        <translation>%1 không còn chỗ cho %2: yêu cầu %3, còn lại %4 trong hạn mức %5.</translation>
+    </message>
+    <message>
+        <source>%1 has no room for %2: %3 were asked for, but the device itself has no more (%4 are left of the budget of %5).</source>
+        <translation>%1 không còn chỗ cho %2: yêu cầu %3, nhưng bản thân thiết bị đã hết chỗ (còn lại %4 trong hạn mức %5).</translation>
+    </message>
+    <message>
+        <source>%1 has no room for copies on demand: %2</source>
+        <translation>%1 không còn chỗ cho các bản sao khi cần: %2</translation>
+    </message>
+    <message>
+        <source>A budget of %1 is too small for %2: %3 are in use.</source>
+        <translation>Hạn mức %1 quá nhỏ cho %2: đang dùng %3.</translation>
+    </message>
+    <message>
+        <source>There is no memory for %1: %2 were asked for. Close other programs or choose a smaller model.</source>
+        <translation>Không có bộ nhớ cho %1: yêu cầu %2. Hãy đóng các chương trình khác hoặc chọn mô hình nhỏ hơn.</translation>
+    </message>
+    <message>
+        <source>an expert</source>
+        <translation>một chuyên gia</translation>
+    </message>
+    <message>
+        <source>experts on their way</source>
+        <translation>các chuyên gia đang được chuyển</translation>
+    </message>
+    <message>
+        <source>experts read from disk</source>
+        <translation>các chuyên gia đọc từ đĩa</translation>
+    </message>
+    <message>
+        <source>packing experts</source>
+        <translation>việc đóng gói chuyên gia</translation>
+    </message>
+    <message>
+        <source>the dense weights</source>
+        <translation>trọng số dày đặc</translation>
+    </message>
+    <message>
+        <source>the embedding</source>
+        <translation>lớp nhúng</translation>
+    </message>
+    <message>
+        <source>the output head</source>
+        <translation>lớp đầu ra</translation>
+    </message>
+    <message>
+        <source>attention</source>
+        <translation>attention</translation>
+    </message>
+    <message>
+        <source>attention in fewer bits</source>
+        <translation>attention với ít bit hơn</translation>
+    </message>
+    <message>
+        <source>routing</source>
+        <translation>định tuyến</translation>
+    </message>
+    <message>
+        <source>guesses</source>
+        <translation>các phỏng đoán</translation>
+    </message>
+    <message>
+        <source>activations</source>
+        <translation>các giá trị kích hoạt</translation>
+    </message>
+    <message>
+        <source>queries, keys and values</source>
+        <translation>query, key và value</translation>
+    </message>
+    <message>
+        <source>the experts&apos; inputs</source>
+        <translation>đầu vào của các chuyên gia</translation>
+    </message>
+    <message>
+        <source>the experts&apos; outputs</source>
+        <translation>đầu ra của các chuyên gia</translation>
+    </message>
+    <message>
+        <source>a step&apos;s inputs</source>
+        <translation>đầu vào của một bước</translation>
+    </message>
+    <message>
+        <source>the scratch memory of a step</source>
+        <translation>bộ nhớ tạm của một bước</translation>
+    </message>
+    <message>
+        <source>the KV cache (%1 there in all)</source>
+        <translation>bộ nhớ đệm KV (tổng cộng %1 ở đó)</translation>
+    </message>
+    <message>
+        <source>calibration</source>
+        <translation>việc hiệu chuẩn</translation>
+    </message>
+    <message>
+        <source>measuring</source>
+        <translation>việc đo</translation>
+    </message>
+    <message>
+        <source>buffers on the way to the GPU&apos;s quantizer</source>
+        <translation>vùng đệm trên đường đến bộ lượng tử hóa của GPU</translation>
+    </message>
+    <message>
+        <source>There is no device %1; expected cpu, cuda, cuda:N or emulated:PROFILE.</source>
+        <translation>Không có thiết bị %1; cần cpu, cuda, cuda:N hoặc emulated:PROFILE.</translation>
+    </message>
+    <message>
+        <source>A budget of %1 is more than this machine has to give: %2, %3 less.</source>
+        <translation>Hạn mức %1 vượt quá mức máy tính này có thể cấp: %2, ít hơn %3.</translation>
+    </message>
+    <message>
+        <source>A budget of %1 is more than the %2 has to give: %3, %4 less.</source>
+        <translation>Hạn mức %1 vượt quá mức %2 có thể cấp: %3, ít hơn %4.</translation>
+    </message>
+    <message>
+        <source>A budget of %1 is more than %2 has to give: %3, %4 less.</source>
+        <translation>Hạn mức %1 vượt quá mức %2 có thể cấp: %3, ít hơn %4.</translation>
+    </message>
+    <message>
+        <source>%1 has %2 in all, less than the %3 asked for.</source>
+        <translation>%1 có tổng cộng %2, ít hơn %3 được yêu cầu.</translation>
+    </message>
+    <message>
+        <source>%1 has %2 free, less than the %3 asked for.</source>
+        <translation>%1 còn trống %2, ít hơn %3 được yêu cầu.</translation>
+    </message>
+    <message>
+        <source>The device %1 cannot be opened: %2.</source>
+        <translation>Không mở được thiết bị %1: %2.</translation>
+    </message>
+    <message>
+        <source>this Offstage was built without CUDA</source>
+        <translation>bản Offstage này được dựng không có CUDA</translation>
+    </message>
+    <message>
+        <source>this machine shows %1 NVIDIA GPU(s), counted from 0</source>
+        <translation>máy tính này có %1 GPU NVIDIA, đếm từ 0</translation>
+    </message>
+    <message>
+        <source>it is not described: %1</source>
+        <translation>thiết bị không được mô tả: %1</translation>
+    </message>
+    <message>
+        <source>%1 has compute capability %2.%3, and 7.5 is the least that Offstage serves</source>
+        <translation>%1 có compute capability %2.%3, còn Offstage cần ít nhất 7.5</translation>
+    </message>
+    <message>
+        <source>%1 does not open: %2</source>
+        <translation>%1 không mở được: %2</translation>
+    </message>
+    <message>
+        <source>no NVIDIA driver is loaded</source>
+        <translation>chưa nạp trình điều khiển NVIDIA</translation>
+    </message>
+    <message>
+        <source>the NVIDIA driver serves CUDA %1, and this Offstage was built with %2</source>
+        <translation>trình điều khiển NVIDIA hỗ trợ CUDA %1, còn bản Offstage này được dựng với %2</translation>
+    </message>
+    <message>
+        <source>the NVIDIA driver shows no GPU</source>
+        <translation>trình điều khiển NVIDIA không thấy GPU nào</translation>
+    </message>
+    <message>
+        <source>the NVIDIA driver reports: %1</source>
+        <translation>trình điều khiển NVIDIA báo: %1</translation>
+    </message>
+    <message>
+        <source>the NVIDIA driver does not describe its GPUs</source>
+        <translation>trình điều khiển NVIDIA không mô tả các GPU của nó</translation>
+    </message>
+    <message>
+        <source>The GPU cannot be selected any more.</source>
+        <translation>Không chọn được GPU nữa.</translation>
+    </message>
+    <message>
+        <source>The GPU answers no more: %1.</source>
+        <translation>GPU không còn phản hồi: %1.</translation>
+    </message>
+    <message>
+        <source>The attention kernels serve head dimensions that 4 divides, up to 256; this model has %1.</source>
+        <translation>Phần tính attention hỗ trợ số chiều mỗi đầu chia hết cho 4, tối đa 256; mô hình này có %1.</translation>
+    </message>
+    <message>
+        <source>The router&apos;s kernel serves up to 4096 experts, all different.</source>
+        <translation>Phần tính của bộ định tuyến hỗ trợ tối đa 4096 chuyên gia, tất cả khác nhau.</translation>
+    </message>
+    <message>
+        <source>%1 failed while it computed: %2 The next answer may succeed.</source>
+        <translation>%1 gặp lỗi khi đang tính: %2 Câu trả lời tiếp theo có thể thành công.</translation>
+    </message>
+    <message>
+        <source>%1 failed while it computed: %2 Load the model again, or choose another device.</source>
+        <translation>%1 gặp lỗi khi đang tính: %2 Hãy nạp lại mô hình hoặc chọn thiết bị khác.</translation>
+    </message>
+    <message>
+        <source>Copying the dense weights to %1 failed: %2</source>
+        <translation>Không sao chép được trọng số dày đặc sang %1: %2</translation>
+    </message>
+    <message>
+        <source>Copying the experts to %1 failed: %2</source>
+        <translation>Không sao chép được các chuyên gia sang %1: %2</translation>
+    </message>
+    <message>
+        <source>There is no hardware profile %1.</source>
+        <translation>Không có hồ sơ phần cứng %1.</translation>
+    </message>
+    <message>
+        <source>There is no hardware profile %1; none was found in %2.</source>
+        <translation>Không có hồ sơ phần cứng %1; không tìm thấy hồ sơ nào trong %2.</translation>
+    </message>
+    <message>
+        <source>There is no hardware profile %1; there are %2, or name a .json file.</source>
+        <translation>Không có hồ sơ phần cứng %1; hiện có %2, hoặc hãy nêu tên một tệp .json.</translation>
+    </message>
+    <message>
+        <source>There is no hardware profile to make forecasts with; expected one in %1.</source>
+        <translation>Không có hồ sơ phần cứng nào để dự báo; cần một hồ sơ trong %1.</translation>
+    </message>
+    <message>
+        <source>%1: %2 is no key of a hardware profile; expected one of %3</source>
+        <translation>%1: %2 không phải khóa của hồ sơ phần cứng; cần một trong %3</translation>
+    </message>
+    <message>
+        <source>%1: larger than 1 MiB; expected a hardware profile</source>
+        <translation>%1: lớn hơn 1 MiB; cần một hồ sơ phần cứng</translation>
+    </message>
+    <message>
+        <source>a text that is not empty</source>
+        <translation>một đoạn văn bản không rỗng</translation>
+    </message>
+    <message>
+        <source>at least what the CPU reads alone (read_gbps)</source>
+        <translation>ít nhất bằng tốc độ CPU đọc một mình (read_gbps)</translation>
+    </message>
+    <message>
+        <source>Drawing weights</source>
+        <translation>Đang tạo trọng số</translation>
+    </message>
+    <message>
+        <source>Packing weights</source>
+        <translation>Đang đóng gói trọng số</translation>
+    </message>
+    <message>
+        <source>Measuring this machine</source>
+        <translation>Đang đo máy tính này</translation>
+    </message>
+    <message>
+        <source>Measuring what fewer bits cost</source>
+        <translation>Đang đo cái giá của việc dùng ít bit hơn</translation>
+    </message>
+    <message>
+        <source>Loading was cancelled.</source>
+        <translation>Đã hủy việc nạp.</translation>
+    </message>
+    <message>
+        <source>Packing an expert was cancelled.</source>
+        <translation>Đã hủy việc đóng gói một chuyên gia.</translation>
+    </message>
+    <message>
+        <source>Quantizing was cancelled.</source>
+        <translation>Đã hủy việc lượng tử hóa.</translation>
+    </message>
+    <message>
+        <source>Measuring the disk was cancelled.</source>
+        <translation>Đã hủy việc đo đĩa.</translation>
+    </message>
+    <message>
+        <source>Measuring the quantization was cancelled.</source>
+        <translation>Đã hủy việc đo lượng tử hóa.</translation>
+    </message>
+    <message>
+        <source>The calibration was cancelled.</source>
+        <translation>Đã hủy việc hiệu chuẩn.</translation>
+    </message>
+    <message>
+        <source>%1 failed while it was being calibrated: %2</source>
+        <translation>%1 gặp lỗi khi đang hiệu chuẩn: %2</translation>
+    </message>
+    <message>
+        <source>%1 refused to copy an expert while it was being calibrated.</source>
+        <translation>%1 từ chối sao chép một chuyên gia khi đang hiệu chuẩn.</translation>
+    </message>
+    <message>
+        <source>There is no memory for the calibration&apos;s activations.</source>
+        <translation>Không có bộ nhớ cho các giá trị kích hoạt khi hiệu chuẩn.</translation>
+    </message>
+    <message>
+        <source>%1 needs %2 of memory, but only %3 are free: %4 too little. Close other programs or choose a smaller model.</source>
+        <translation>%1 cần %2 bộ nhớ, nhưng chỉ còn trống %3: thiếu %4. Hãy đóng các chương trình khác hoặc chọn mô hình nhỏ hơn.</translation>
+    </message>
+    <message>
+        <source>A VRAM budget was given, but the device is the CPU; name a GPU as the device, or limit RAM.</source>
+        <translation>Có đặt hạn mức VRAM nhưng thiết bị là CPU; hãy chọn GPU làm thiết bị, hoặc giới hạn RAM.</translation>
+    </message>
+    <message>
+        <source>A VRAM budget was given, but the device is the CPU; name RAM.</source>
+        <translation>Có đặt hạn mức VRAM nhưng thiết bị là CPU; hãy đặt hạn mức RAM.</translation>
+    </message>
+    <message>
+        <source>The RAM budget is %1, but only %2 are free; lower it.</source>
+        <translation>Hạn mức RAM là %1, nhưng chỉ còn trống %2; hãy giảm hạn mức.</translation>
+    </message>
+    <message>
+        <source>The RAM budget is %1, but only %2 are there; lower it.</source>
+        <translation>Hạn mức RAM là %1, nhưng chỉ có %2; hãy giảm hạn mức.</translation>
+    </message>
+    <message>
+        <source>The VRAM budget is %1, but %2 has %3 to give; lower it.</source>
+        <translation>Hạn mức VRAM là %1, nhưng %2 chỉ cấp được %3; hãy giảm hạn mức.</translation>
+    </message>
+    <message>
+        <source>The context is %1 tokens; expected 1 to %2, or 0 for the model&apos;s own.</source>
+        <translation>Ngữ cảnh là %1 token; cần từ 1 đến %2, hoặc 0 để dùng ngữ cảnh của mô hình.</translation>
+    </message>
+    <message>
+        <source>One format for all experts was asked for and a floor of quality as well; choose one of them.</source>
+        <translation>Bạn yêu cầu cả một định dạng cho mọi chuyên gia lẫn một mức chất lượng tối thiểu; hãy chọn một trong hai.</translation>
+    </message>
+    <message>
+        <source>A re-plan names one format for all experts and a floor of quality as well; choose one of them.</source>
+        <translation>Lần đổi phương án nêu cả một định dạng cho mọi chuyên gia lẫn một mức chất lượng tối thiểu; hãy chọn một trong hai.</translation>
+    </message>
+    <message>
+        <source>Experts can have one format for all or a floor of quality, not both; expected one of them.</source>
+        <translation>Các chuyên gia có thể dùng một định dạng chung hoặc một mức chất lượng tối thiểu, không thể cả hai; cần một trong hai.</translation>
+    </message>
+    <message>
+        <source>The experts of this model cannot be kept in %1; expected one of %2.</source>
+        <translation>Không thể lưu các chuyên gia của mô hình này ở dạng %1; cần một trong %2.</translation>
+    </message>
+    <message>
+        <source>No format of this model has %1 bits per weight; expected a floor of at most %2.</source>
+        <translation>Không định dạng nào của mô hình này có %1 bit mỗi trọng số; mức tối thiểu chỉ được đến %2.</translation>
+    </message>
+    <message>
+        <source>This model&apos;s experts cannot be %1: that needs rows of a multiple of 64 weights, and theirs have %2.</source>
+        <translation>Các chuyên gia của mô hình này không thể ở dạng %1: dạng đó cần mỗi hàng là bội số của 64 trọng số, còn hàng của chúng có %2.</translation>
+    </message>
+    <message>
+        <source>Dense weights cannot be %1; expected BF16, INT8 or HQQ4.</source>
+        <translation>Trọng số dày đặc không thể ở dạng %1; cần BF16, INT8 hoặc HQQ4.</translation>
+    </message>
+    <message>
+        <source>Rows of %1 %2 weights cannot become %3; packed rows are made of plain weights, a multiple of 64 in each.</source>
+        <translation>Hàng gồm %1 trọng số %2 không thể chuyển thành %3; hàng đóng gói được tạo từ trọng số thường, mỗi hàng là bội số của 64.</translation>
+    </message>
+    <message>
+        <source>A weight is infinite, not a number or beyond 1e15; such a tensor cannot be quantized.</source>
+        <translation>Có trọng số vô hạn, không phải là số hoặc vượt quá 1e15; không thể lượng tử hóa tensor như vậy.</translation>
+    </message>
+    <message>
+        <source>There is no memory for an expert in the checkpoint&apos;s format while it is quantized.</source>
+        <translation>Không có bộ nhớ cho một chuyên gia ở định dạng của checkpoint trong lúc lượng tử hóa.</translation>
+    </message>
+    <message>
+        <source>There is no memory for an expert while its quantization is measured.</source>
+        <translation>Không có bộ nhớ cho một chuyên gia trong lúc đo việc lượng tử hóa nó.</translation>
+    </message>
+    <message>
+        <source>Quantized experts could not be kept in %1 (%2), so they will be quantized anew when they are wanted again.</source>
+        <translation>Không lưu được các chuyên gia đã lượng tử hóa vào %1 (%2), nên chúng sẽ được lượng tử hóa lại khi cần.</translation>
+    </message>
+    <message>
+        <source>one is larger than all that may be kept</source>
+        <translation>một chuyên gia lớn hơn toàn bộ dung lượng được phép lưu</translation>
+    </message>
+    <message>
+        <source>%1: there is no such popularity profile</source>
+        <translation>%1: không có hồ sơ độ phổ biến này</translation>
+    </message>
+    <message>
+        <source>%1: the file is %2 bytes long; expected at most 16 MiB</source>
+        <translation>%1: tệp dài %2 byte; chỉ được tối đa 16 MiB</translation>
+    </message>
+    <message>
+        <source>%1: &quot;counts&quot;[%2] is %3; expected %4</source>
+        <translation>%1: &quot;counts&quot;[%2] là %3; cần %4</translation>
+    </message>
+    <message>
+        <source>%1: &quot;counts&quot;[%2][%3] is %4; expected %5</source>
+        <translation>%1: &quot;counts&quot;[%2][%3] là %4; cần %5</translation>
+    </message>
+    <message>
+        <source>a list of %1 lists</source>
+        <translation>một danh sách gồm %1 danh sách</translation>
+    </message>
+    <message>
+        <source>a list of %1 numbers</source>
+        <translation>một danh sách gồm %1 số</translation>
+    </message>
+    <message>
+        <source>a number from 0 to 1e15</source>
+        <translation>một số từ 0 đến 1e15</translation>
+    </message>
+    <message>
+        <source>a list whose largest number is more than 1 / n_active of its sum</source>
+        <translation>một danh sách có số lớn nhất hơn 1 / n_active của tổng</translation>
+    </message>
+    <message>
+        <source>counts of tokens that choose n_active different experts each</source>
+        <translation>số đếm của các token, mỗi token chọn n_active chuyên gia khác nhau</translation>
+    </message>
+    <message>
+        <source>%1 counts %2 layers of %3 experts, but %4 has %5 of %6; make a profile of this model (offstage-cli profile).</source>
+        <translation>%1 đếm %2 lớp, mỗi lớp %3 chuyên gia, nhưng %4 có %5 lớp, mỗi lớp %6; hãy tạo hồ sơ cho mô hình này (offstage-cli profile).</translation>
+    </message>
+    <message>
+        <source>The popularity profile is of %1 layers of %2 experts, the model has %3 of %4; expected a profile of this model.</source>
+        <translation>Hồ sơ độ phổ biến có %1 lớp, mỗi lớp %2 chuyên gia, còn mô hình có %3 lớp, mỗi lớp %4; cần hồ sơ của mô hình này.</translation>
+    </message>
+    <message>
+        <source>No plan can be made: the model&apos;s number of experts is out of range.</source>
+        <translation>Không lập được phương án: số chuyên gia của mô hình vượt phạm vi.</translation>
+    </message>
+    <message>
+        <source>No plan can be made: the model&apos;s number of active experts is out of range.</source>
+        <translation>Không lập được phương án: số chuyên gia hoạt động của mô hình vượt phạm vi.</translation>
+    </message>
+    <message>
+        <source>No plan can be made: the model&apos;s experts have no size.</source>
+        <translation>Không lập được phương án: các chuyên gia của mô hình không có kích thước.</translation>
+    </message>
+    <message>
+        <source>No plan can be made: a format&apos;s experts have no size.</source>
+        <translation>Không lập được phương án: các chuyên gia của một định dạng không có kích thước.</translation>
+    </message>
+    <message>
+        <source>No plan can be made: the model&apos;s formats are too many.</source>
+        <translation>Không lập được phương án: mô hình có quá nhiều định dạng.</translation>
+    </message>
+    <message>
+        <source>No plan can be made: the context is out of range.</source>
+        <translation>Không lập được phương án: ngữ cảnh vượt phạm vi.</translation>
+    </message>
+    <message>
+        <source>Memory is short: prompts are read in steps of %1 tokens.</source>
+        <translation>Thiếu bộ nhớ: lời nhắc được đọc theo từng bước %1 token.</translation>
+    </message>
+    <message>
+        <source>The context is %1 tokens instead of %2, so that more experts fit in %3; a named context is kept.</source>
+        <translation>Ngữ cảnh là %1 token thay vì %2, để vừa thêm chuyên gia trong %3; ngữ cảnh do bạn đặt thì được giữ nguyên.</translation>
+    </message>
+    <message>
+        <source>VRAM is short: of the context of %1 tokens %2 have their keys and values there; %3 of them lie in RAM.</source>
+        <translation>Thiếu VRAM: trong ngữ cảnh %1 token, %2 token có key và value ở đó; %3 của chúng nằm trong RAM.</translation>
+    </message>
+    <message>
+        <source>RAM is short: %1 experts are read from disk whenever they are needed.</source>
+        <translation>Thiếu RAM: %1 chuyên gia được đọc từ đĩa mỗi khi cần.</translation>
+    </message>
+    <message>
+        <source>No room is left to copy experts on demand: those not on the device run on the CPU.</source>
+        <translation>Không còn chỗ để sao chép chuyên gia khi cần: chuyên gia nào không có trên thiết bị sẽ chạy trên CPU.</translation>
+    </message>
+    <message>
+        <source>The model does not fit in %1 of %2: dense weights (%3), the KV cache of %4 tokens (%5) and workspace (%6) need %7, %8 bytes more.</source>
+        <translation>Mô hình không vừa %1 %2: trọng số dày đặc (%3), bộ nhớ đệm KV cho %4 token (%5) và vùng tính toán (%6) cần %7, nhiều hơn %8 byte.</translation>
+    </message>
+    <message>
+        <source>The model does not fit in %1 of %2: dense weights and room for experts from disk (%3), the KV cache of %4 tokens (%5) and workspace (%6) need %7, %8 bytes more.</source>
+        <translation>Mô hình không vừa %1 %2: trọng số dày đặc và chỗ cho chuyên gia từ đĩa (%3), bộ nhớ đệm KV cho %4 token (%5) và vùng tính toán (%6) cần %7, nhiều hơn %8 byte.</translation>
+    </message>
+    <message>
+        <source>A context of %1 tokens would fit.</source>
+        <translation>Ngữ cảnh %1 token sẽ vừa.</translation>
+    </message>
+    <message>
+        <source>The model does not fit in %1 of RAM: %2 are needed even with the experts on disk, %3 bytes more.</source>
+        <translation>Mô hình không vừa %1 RAM: dù để chuyên gia trên đĩa vẫn cần %2, nhiều hơn %3 byte.</translation>
+    </message>
+    <message>
+        <source>The dense weights pass through RAM while the model is loaded: they take %1, and the RAM budget is %2, %3 bytes too little.</source>
+        <translation>Trọng số dày đặc đi qua RAM khi nạp mô hình: chúng chiếm %1, còn hạn mức RAM là %2, thiếu %3 byte.</translation>
+    </message>
+    <message>
+        <source>Only %1 of %2 of experts in RAM are page-locked; copies of the others to the GPU are slower.</source>
+        <translation>Chỉ %1 trong %2 chuyên gia ở RAM được khóa trang; các chuyên gia còn lại được sao chép sang GPU chậm hơn.</translation>
+    </message>
+    <message>
+        <source>%1 took %2 experts; %3 more were planned and found no room.</source>
+        <translation>%1 đã nhận %2 chuyên gia; thêm %3 chuyên gia trong phương án không còn chỗ.</translation>
+    </message>
+    <message>
+        <source>%1 has less memory free than planned, and RAM has no room for the experts left over; close other programs or lower the VRAM budget.</source>
+        <translation>%1 còn trống ít bộ nhớ hơn dự kiến, và RAM không có chỗ cho các chuyên gia còn lại; hãy đóng các chương trình khác hoặc giảm hạn mức VRAM.</translation>
+    </message>
+    <message>
+        <source>RAM has no room for an expert that is on disk; raise the RAM budget.</source>
+        <translation>RAM không có chỗ cho một chuyên gia đang ở trên đĩa; hãy tăng hạn mức RAM.</translation>
+    </message>
+    <message>
+        <source>No model is loaded; open one first.</source>
+        <translation>Chưa nạp mô hình nào; hãy mở một mô hình trước.</translation>
+    </message>
+    <message>
+        <source>The %1 message is not UTF-8 text: byte %2 starts no character.</source>
+        <translation>Tin nhắn của vai %1 không phải văn bản UTF-8: byte %2 không bắt đầu ký tự nào.</translation>
+    </message>
+    <message>
+        <source>The model %1 has no tokenizer, so it cannot read or write text.</source>
+        <translation>Mô hình %1 không có bộ tách token nên không đọc hay viết văn bản được.</translation>
+    </message>
+    <message>
+        <source>The model %1 has no chat template (tokenizer_config.json, &quot;chat_template&quot;); it can only continue a raw prompt.</source>
+        <translation>Mô hình %1 không có mẫu trò chuyện (tokenizer_config.json, &quot;chat_template&quot;); nó chỉ viết tiếp được lời nhắc thô.</translation>
+    </message>
+    <message>
+        <source>There is no answer to go on with: the last message is not the assistant&apos;s.</source>
+        <translation>Không có câu trả lời nào để viết tiếp: tin nhắn cuối không phải của trợ lý.</translation>
+    </message>
+    <message>
+        <source>The prompt is empty; expected at least one token.</source>
+        <translation>Lời nhắc trống; cần ít nhất một token.</translation>
+    </message>
+    <message>
+        <source>The prompt has %1 tokens, but the context of %2 holds %3 and the answer needs room too; shorten it or start a new conversation.</source>
+        <translation>Lời nhắc có %1 token, nhưng ngữ cảnh của %2 chỉ chứa %3 và câu trả lời cũng cần chỗ; hãy rút ngắn hoặc bắt đầu cuộc trò chuyện mới.</translation>
+    </message>
+    <message>
+        <source>The model %1 computed no usable probabilities (all are not a number); its weights seem to be damaged.</source>
+        <translation>Mô hình %1 không tính ra xác suất dùng được (tất cả đều không phải là số); có vẻ trọng số của nó bị hỏng.</translation>
+    </message>
+    <message>
+        <source>n_answers is %1; expected 1 to %2.</source>
+        <translation>n_answers là %1; cần từ 1 đến %2.</translation>
+    </message>
+    <message>
+        <source>Beam search and several drawn answers exclude each other; set one of them to 1.</source>
+        <translation>Không thể vừa tìm kiếm chùm vừa lấy nhiều câu trả lời; hãy đặt một trong hai thành 1.</translation>
+    </message>
+    <message>
+        <source>The beam width is %1; expected 1 to %2.</source>
+        <translation>Độ rộng chùm là %1; cần từ 1 đến %2.</translation>
+    </message>
+    <message>
+        <source>The length penalty is %1; expected -100 to 100.</source>
+        <translation>Hệ số phạt độ dài là %1; cần từ -100 đến 100.</translation>
+    </message>
+    <message>
+        <source>The sampler&apos;s %1 must be %2, but it is %3.</source>
+        <translation>Trong cách lấy mẫu, %1 phải %2, nhưng lại là %3.</translation>
+    </message>
+    <message>
+        <source>between %1 and %2</source>
+        <translation>nằm giữa %1 và %2</translation>
+    </message>
+    <message>
+        <source>0 (off) or more</source>
+        <translation>bằng 0 (tắt) hoặc lớn hơn</translation>
+    </message>
+    <message>
+        <source>0 or more</source>
+        <translation>bằng 0 hoặc lớn hơn</translation>
+    </message>
+    <message>
+        <source>A KV cache of %1 tokens is too small: %2 are in use, in blocks of %3.</source>
+        <translation>Bộ nhớ đệm KV cho %1 token là quá nhỏ: đang dùng %2, theo từng khối %3.</translation>
+    </message>
+    <message>
+        <source>The KV cache keeps its size: %1</source>
+        <translation>Bộ nhớ đệm KV giữ nguyên kích thước: %1</translation>
+    </message>
+    <message>
+        <source>The system page-locks no more RAM for %1, so the device cannot read it.</source>
+        <translation>Hệ thống không khóa trang thêm RAM cho %1, nên thiết bị không đọc được.</translation>
+    </message>
+    <message>
+        <source>A context of %1 tokens is too small: the conversation holds %2 already.</source>
+        <translation>Ngữ cảnh %1 token là quá nhỏ: cuộc trò chuyện đã có %2.</translation>
+    </message>
+    <message>
+        <source>A context of %1 tokens is not possible: the conversation holds %2, and the most is %3.</source>
+        <translation>Không thể dùng ngữ cảnh %1 token: cuộc trò chuyện có %2, và tối đa là %3.</translation>
+    </message>
+    <message>
+        <source>The conversation has outgrown a context of %1 tokens: it holds %2.</source>
+        <translation>Cuộc trò chuyện đã vượt ngữ cảnh %1 token: nó có %2.</translation>
+    </message>
+    <message>
+        <source>There is no expert %1 in layer %2 of the loaded model; it has %3 layers of %4.</source>
+        <translation>Không có chuyên gia %1 ở lớp %2 của mô hình đã nạp; mô hình có %3 lớp, mỗi lớp %4.</translation>
+    </message>
+    <message>
+        <source>%1 keeps its budget: %2 are needed with everything in its place, but only %3 were allowed.</source>
+        <translation>%1 giữ nguyên hạn mức: khi mọi thứ vào chỗ thì cần %2, nhưng chỉ cho phép %3.</translation>
+    </message>
+    <message>
+        <source>%1 refused a copy of an expert.</source>
+        <translation>%1 từ chối sao chép một chuyên gia.</translation>
+    </message>
+    <message>
+        <source>Going back failed as well: %1</source>
+        <translation>Quay lại cũng không thành công: %1</translation>
+    </message>
+    <message>
+        <source>This session&apos;s budgets do not move.</source>
+        <translation>Không thể thay đổi hạn mức của phiên này.</translation>
+    </message>
+    <message>
+        <source>%1 is kept: %2 ms per token against %3 with %4 (%5 tokens each)</source>
+        <translation>Giữ %1: %2 ms mỗi token so với %3 ms với %4 (mỗi bên %5 token)</translation>
+    </message>
+    <message>
+        <source>%1 is used from now on: %2 ms per token against %3 with %4 (%5 tokens each)</source>
+        <translation>Từ nay dùng %1: %2 ms mỗi token so với %3 ms với %4 (mỗi bên %5 token)</translation>
+    </message>
+    <message>
+        <source>speculative loading</source>
+        <translation>nạp phỏng đoán</translation>
+    </message>
+    <message>
+        <source>no speculative loading</source>
+        <translation>không nạp phỏng đoán</translation>
+    </message>
+    <message>
+        <source>%1 has %2 but no tokenizer.model (sentencepiece), which is expected here: byte-level BPE tokenizers are not supported yet.</source>
+        <translation>%1 có %2 nhưng không có tokenizer.model (sentencepiece) như cần ở đây: bộ tách token BPE mức byte chưa được hỗ trợ.</translation>
+    </message>
+    <message>
+        <source>%1 is missing: a sentencepiece tokenizer is expected there.</source>
+        <translation>Thiếu %1: cần bộ tách token sentencepiece ở đó.</translation>
+    </message>
+    <message>
+        <source>%1 is no valid sentencepiece model.</source>
+        <translation>%1 không phải mô hình sentencepiece hợp lệ.</translation>
+    </message>
+    <message>
+        <source>%1 is no valid sentencepiece model: %2.</source>
+        <translation>%1 không phải mô hình sentencepiece hợp lệ: %2.</translation>
+    </message>
+    <message>
+        <source>a bad field number</source>
+        <translation>số trường sai</translation>
+    </message>
+    <message>
+        <source>it ends in the middle of a record</source>
+        <translation>kết thúc giữa chừng một bản ghi</translation>
+    </message>
+    <message>
+        <source>a record of an unknown kind</source>
+        <translation>có bản ghi thuộc loại không biết</translation>
+    </message>
+    <message>
+        <source>it ends in the middle of a number</source>
+        <translation>kết thúc giữa chừng một số</translation>
+    </message>
+    <message>
+        <source>a number of more than ten bytes</source>
+        <translation>có số dài hơn mười byte</translation>
+    </message>
+    <message>
+        <source>the field %1 is of the wrong kind</source>
+        <translation>trường %1 sai loại</translation>
+    </message>
+    <message>
+        <source>the field %1 is given twice</source>
+        <translation>trường %1 xuất hiện hai lần</translation>
+    </message>
+    <message>
+        <source>the field %1 is too long</source>
+        <translation>trường %1 quá dài</translation>
+    </message>
+    <message>
+        <source>the field %1 is no UTF-8 text</source>
+        <translation>trường %1 không phải văn bản UTF-8</translation>
+    </message>
+    <message>
+        <source>trainer_spec&apos;s token names</source>
+        <translation>tên token của trainer_spec</translation>
+    </message>
+    <message>
+        <source>its normaliser map is cut short</source>
+        <translation>bảng chuẩn hóa bị cắt cụt</translation>
+    </message>
+    <message>
+        <source>its normaliser map has an impossible size</source>
+        <translation>bảng chuẩn hóa có kích thước không thể có</translation>
+    </message>
+    <message>
+        <source>its normaliser map is too large</source>
+        <translation>bảng chuẩn hóa quá lớn</translation>
+    </message>
+    <message>
+        <source>its normaliser map nests too many rules</source>
+        <translation>bảng chuẩn hóa lồng quá nhiều quy tắc</translation>
+    </message>
+    <message>
+        <source>its normaliser map runs in a circle</source>
+        <translation>bảng chuẩn hóa chạy vòng tròn</translation>
+    </message>
+    <message>
+        <source>its normaliser map points outside of itself</source>
+        <translation>bảng chuẩn hóa trỏ ra ngoài chính nó</translation>
+    </message>
+    <message>
+        <source>its normaliser map holds text that is no UTF-8</source>
+        <translation>bảng chuẩn hóa chứa văn bản không phải UTF-8</translation>
+    </message>
+    <message>
+        <source>its normaliser map holds too long a replacement</source>
+        <translation>bảng chuẩn hóa chứa đoạn thay thế quá dài</translation>
+    </message>
+    <message>
+        <source>piece %1 has a score that is no number</source>
+        <translation>mảnh %1 có điểm không phải là số</translation>
+    </message>
+    <message>
+        <source>piece %1 is of an unknown type</source>
+        <translation>mảnh %1 thuộc kiểu không biết</translation>
+    </message>
+    <message>
+        <source>piece %1 is empty</source>
+        <translation>mảnh %1 trống</translation>
+    </message>
+    <message>
+        <source>piece %1</source>
+        <translation>mảnh %1</translation>
+    </message>
+    <message>
+        <source>more than %1 user-defined pieces begin with one another</source>
+        <translation>hơn %1 mảnh do người dùng định nghĩa bắt đầu bằng nhau</translation>
+    </message>
+    <message>
+        <source>it holds no pieces</source>
+        <translation>không chứa mảnh nào</translation>
+    </message>
+    <message>
+        <source>%1 has the model_type %2; 1 (unigram), 2 (BPE), 3 (word) and 4 (char) are known.</source>
+        <translation>%1 có model_type %2; chỉ biết 1 (unigram), 2 (BPE), 3 (word) và 4 (char).</translation>
+    </message>
+    <message>
+        <source>%1 holds more pieces than the model&apos;s vocab_size of %2.</source>
+        <translation>%1 chứa nhiều mảnh hơn vocab_size %2 của mô hình.</translation>
+    </message>
+    <message>
+        <source>%1 rewrites its output (denormalizer_spec), which is not supported.</source>
+        <translation>%1 viết lại đầu ra (denormalizer_spec), điều này không được hỗ trợ.</translation>
+    </message>
+    <message>
+        <source>%1: an added token&apos;s id is larger than any vocabulary.</source>
+        <translation>%1: mã của một token bổ sung lớn hơn mọi bộ từ vựng.</translation>
+    </message>
+    <message>
+        <source>The tokenizer&apos;s %1 &quot;%2&quot; is neither a piece of %3 nor an added token.</source>
+        <translation>%1 &quot;%2&quot; của bộ tách token không phải mảnh của %3, cũng không phải token bổ sung.</translation>
+    </message>
+    <message>
+        <source>%1: the field %2 must be %3.</source>
+        <translation>%1: trường %2 phải là %3.</translation>
+    </message>
+    <message>
+        <source>a string, an object with &quot;content&quot;, or null</source>
+        <translation>một chuỗi, một đối tượng có &quot;content&quot;, hoặc null</translation>
+    </message>
+    <message>
+        <source>an id from 0 to %1 (the model&apos;s vocab_size less one), not %2</source>
+        <translation>một mã từ 0 đến %1 (vocab_size của mô hình trừ một), không phải %2</translation>
+    </message>
+    <message>
+        <source>a text of 1 to %1 bytes</source>
+        <translation>một đoạn văn bản dài từ 1 đến %1 byte</translation>
+    </message>
+    <message>
+        <source>given once; &quot;%1&quot; is given twice</source>
+        <translation>duy nhất; &quot;%1&quot; xuất hiện hai lần</translation>
+    </message>
+    <message>
+        <source>given once; the id is given twice</source>
+        <translation>duy nhất; mã này xuất hiện hai lần</translation>
+    </message>
+    <message>
+        <source>named by a token id</source>
+        <translation>tên là một mã token</translation>
+    </message>
+    <message>
+        <source>an object with a string &quot;content&quot;</source>
+        <translation>một đối tượng có chuỗi &quot;content&quot;</translation>
+    </message>
+    <message>
+        <source>a token id</source>
+        <translation>một mã token</translation>
+    </message>
+    <message>
+        <source>The text is longer than %1 MiB.</source>
+        <translation>Văn bản dài hơn %1 MiB.</translation>
+    </message>
+    <message>
+        <source>The text is not valid UTF-8 at byte %1.</source>
+        <translation>Văn bản không phải UTF-8 hợp lệ tại byte %1.</translation>
+    </message>
+    <message>
+        <source>The text cannot be tokenized.</source>
+        <translation>Không tách được văn bản thành token.</translation>
+    </message>
+    <message>
+        <source>A message is not valid UTF-8 at byte %1.</source>
+        <translation>Một tin nhắn không phải UTF-8 hợp lệ tại byte %1.</translation>
+    </message>
+    <message>
+        <source>The bos token is not valid UTF-8 at byte %1.</source>
+        <translation>Token bos không phải UTF-8 hợp lệ tại byte %1.</translation>
+    </message>
+    <message>
+        <source>The eos token is not valid UTF-8 at byte %1.</source>
+        <translation>Token eos không phải UTF-8 hợp lệ tại byte %1.</translation>
+    </message>
+    <message>
+        <source>The conversation is longer than 16 MiB.</source>
+        <translation>Cuộc trò chuyện dài hơn 16 MiB.</translation>
+    </message>
+    <message>
+        <source>%1: the field chat_template must be a string, or a list with an entry named &quot;default&quot;.</source>
+        <translation>%1: trường chat_template phải là một chuỗi, hoặc một danh sách có mục tên &quot;default&quot;.</translation>
+    </message>
+    <message>
+        <source>%1: the chat template is not valid UTF-8 at byte %2.</source>
+        <translation>%1: mẫu trò chuyện không phải UTF-8 hợp lệ tại byte %2.</translation>
+    </message>
+    <message>
+        <source>%1, line %2: the chat template has %3.</source>
+        <translation>%1, dòng %2: mẫu trò chuyện có lỗi: %3.</translation>
+    </message>
+    <message>
+        <source>%1, line %2: the chat template uses %3, which is not supported.</source>
+        <translation>%1, dòng %2: mẫu trò chuyện dùng phần không được hỗ trợ: %3.</translation>
+    </message>
+    <message>
+        <source>%1, line %2: the chat template failed: %3.</source>
+        <translation>%1, dòng %2: mẫu trò chuyện gặp lỗi: %3.</translation>
+    </message>
+    <message>
+        <source>%1, line %2: no memory for the chat template&apos;s text.</source>
+        <translation>%1, dòng %2: không có bộ nhớ cho văn bản của mẫu trò chuyện.</translation>
+    </message>
+    <message>
+        <source>a comment that does not end</source>
+        <translation>chú thích không kết thúc</translation>
+    </message>
+    <message>
+        <source>a tag that does not end</source>
+        <translation>thẻ không kết thúc</translation>
+    </message>
+    <message>
+        <source>a string that does not end</source>
+        <translation>chuỗi không kết thúc</translation>
+    </message>
+    <message>
+        <source>a broken \%1 escape</source>
+        <translation>chuỗi thoát \%1 bị lỗi</translation>
+    </message>
+    <message>
+        <source>an escape that is no character</source>
+        <translation>chuỗi thoát không phải ký tự</translation>
+    </message>
+    <message>
+        <source>a \N escape</source>
+        <translation>chuỗi thoát \N</translation>
+    </message>
+    <message>
+        <source>the number %1</source>
+        <translation>số %1</translation>
+    </message>
+    <message>
+        <source>a number followed by a letter</source>
+        <translation>số có chữ cái theo sau</translation>
+    </message>
+    <message>
+        <source>an unexpected character &apos;%1&apos;</source>
+        <translation>ký tự không mong đợi &apos;%1&apos;</translation>
+    </message>
+    <message>
+        <source>an unexpected &apos;%1&apos;</source>
+        <translation>&apos;%1&apos; không mong đợi</translation>
+    </message>
+    <message>
+        <source>%1 bytes, more than the %2 allowed</source>
+        <translation>%1 byte, hơn mức cho phép là %2</translation>
+    </message>
+    <message>
+        <source>the end of the template</source>
+        <translation>điểm cuối của mẫu</translation>
+    </message>
+    <message>
+        <source>a string</source>
+        <translation>một chuỗi</translation>
+    </message>
+    <message>
+        <source>the end of the tag</source>
+        <translation>điểm cuối của thẻ</translation>
+    </message>
+    <message>
+        <source>a tag</source>
+        <translation>một thẻ</translation>
+    </message>
+    <message>
+        <source>%1 where %2 is expected</source>
+        <translation>%1 ở chỗ cần %2</translation>
+    </message>
+    <message>
+        <source>%1 where a name is expected</source>
+        <translation>%1 ở chỗ cần một tên</translation>
+    </message>
+    <message>
+        <source>%1 where a value is expected</source>
+        <translation>%1 ở chỗ cần một giá trị</translation>
+    </message>
+    <message>
+        <source>%1 where a tag&apos;s name is expected</source>
+        <translation>%1 ở chỗ cần tên thẻ</translation>
+    </message>
+    <message>
+        <source>%1 where it does not belong</source>
+        <translation>%1 ở sai chỗ</translation>
+    </message>
+    <message>
+        <source>no {% %1 %}</source>
+        <translation>thiếu {% %1 %}</translation>
+    </message>
+    <message>
+        <source>the tag &apos;%1&apos;</source>
+        <translation>thẻ &apos;%1&apos;</translation>
+    </message>
+    <message>
+        <source>a recursive loop</source>
+        <translation>vòng lặp đệ quy</translation>
+    </message>
+    <message>
+        <source>an assignment to &apos;%1&apos;</source>
+        <translation>phép gán cho &apos;%1&apos;</translation>
+    </message>
+    <message>
+        <source>a filter on a set block</source>
+        <translation>bộ lọc trên khối set</translation>
+    </message>
+    <message>
+        <source>a set block with more than one name</source>
+        <translation>khối set có nhiều hơn một tên</translation>
+    </message>
+    <message>
+        <source>&apos;%1&apos; outside of a loop</source>
+        <translation>&apos;%1&apos; ở ngoài vòng lặp</translation>
+    </message>
+    <message>
+        <source>an expression of more than %1 steps inside one another</source>
+        <translation>biểu thức có hơn %1 bước lồng nhau</translation>
+    </message>
+    <message>
+        <source>more than %1 levels of nesting</source>
+        <translation>hơn %1 cấp lồng nhau</translation>
+    </message>
+    <message>
+        <source>a subscript of more than one part</source>
+        <translation>chỉ số gồm nhiều phần</translation>
+    </message>
+    <message>
+        <source>unpacked arguments</source>
+        <translation>các đối số được mở gói</translation>
+    </message>
+    <message>
+        <source>an argument behind a named one</source>
+        <translation>đối số đứng sau đối số có tên</translation>
+    </message>
+    <message>
+        <source>a call of a filter&apos;s result</source>
+        <translation>lời gọi kết quả của bộ lọc</translation>
+    </message>
+    <message>
+        <source>it is nested too deeply</source>
+        <translation>lồng nhau quá sâu</translation>
+    </message>
+    <message>
+        <source>it takes more than %1 steps</source>
+        <translation>cần hơn %1 bước</translation>
+    </message>
+    <message>
+        <source>it makes more than %1 MiB of text</source>
+        <translation>tạo ra hơn %1 MiB văn bản</translation>
+    </message>
+    <message>
+        <source>its text is longer than %1 MiB</source>
+        <translation>văn bản của nó dài hơn %1 MiB</translation>
+    </message>
+    <message>
+        <source>it defines more than %1 macros</source>
+        <translation>định nghĩa hơn %1 macro</translation>
+    </message>
+    <message>
+        <source>%1 with %2 arguments</source>
+        <translation>%1 với %2 đối số</translation>
+    </message>
+    <message>
+        <source>%1 with an argument &apos;%2&apos;</source>
+        <translation>%1 với đối số &apos;%2&apos;</translation>
+    </message>
+    <message>
+        <source>%1 values are assigned to %2 names</source>
+        <translation>gán %1 giá trị cho %2 tên</translation>
+    </message>
+    <message>
+        <source>&apos;%1&apos; is no namespace, so no attribute of it can be set</source>
+        <translation>&apos;%1&apos; không phải không gian tên nên không đặt được thuộc tính của nó</translation>
+    </message>
+    <message>
+        <source>the method &apos;%1&apos; as a value</source>
+        <translation>phương thức &apos;%1&apos; dùng làm giá trị</translation>
+    </message>
+    <message>
+        <source>the method &apos;%1&apos; of a text</source>
+        <translation>phương thức &apos;%1&apos; của văn bản</translation>
+    </message>
+    <message>
+        <source>the method &apos;%1&apos; of a dict</source>
+        <translation>phương thức &apos;%1&apos; của dict</translation>
+    </message>
+    <message>
+        <source>the method &apos;%1&apos; of a list</source>
+        <translation>phương thức &apos;%1&apos; của danh sách</translation>
+    </message>
+    <message>
+        <source>the method &apos;%1&apos; of a value of type %2</source>
+        <translation>phương thức &apos;%1&apos; của giá trị kiểu %2</translation>
+    </message>
+    <message>
+        <source>a sign before a value of type %1</source>
+        <translation>dấu đứng trước giá trị kiểu %1</translation>
+    </message>
+    <message>
+        <source>a dict&apos;s key of type %1</source>
+        <translation>khóa của dict thuộc kiểu %1</translation>
+    </message>
+    <message>
+        <source>a slice&apos;s bound of type %1</source>
+        <translation>giới hạn đoạn cắt thuộc kiểu %1</translation>
+    </message>
+    <message>
+        <source>a slice of a value of type %1</source>
+        <translation>đoạn cắt của giá trị kiểu %1</translation>
+    </message>
+    <message>
+        <source>a slice with a step of 0</source>
+        <translation>đoạn cắt với bước 0</translation>
+    </message>
+    <message>
+        <source>a number is too large</source>
+        <translation>có số quá lớn</translation>
+    </message>
+    <message>
+        <source>a division by zero</source>
+        <translation>phép chia cho không</translation>
+    </message>
+    <message>
+        <source>a repetition is too long</source>
+        <translation>phép lặp quá dài</translation>
+    </message>
+    <message>
+        <source>%1 without an argument</source>
+        <translation>%1 không có đối số</translation>
+    </message>
+    <message>
+        <source>range of a value of type %1</source>
+        <translation>range của giá trị kiểu %1</translation>
+    </message>
+    <message>
+        <source>range with a step of 0</source>
+        <translation>range với bước 0</translation>
+    </message>
+    <message>
+        <source>range of more than %1 numbers</source>
+        <translation>range gồm hơn %1 số</translation>
+    </message>
+    <message>
+        <source>namespace with more than one value</source>
+        <translation>namespace với nhiều hơn một giá trị</translation>
+    </message>
+    <message>
+        <source>namespace of a value of type %1</source>
+        <translation>namespace của giá trị kiểu %1</translation>
+    </message>
+    <message>
+        <source>a namespace&apos;s name of another type than str</source>
+        <translation>tên trong không gian tên thuộc kiểu khác str</translation>
+    </message>
+    <message>
+        <source>text formatting with %</source>
+        <translation>định dạng văn bản bằng %</translation>
+    </message>
+    <message>
+        <source>&apos;%1&apos; is undefined</source>
+        <translation>&apos;%1&apos; chưa được định nghĩa</translation>
+    </message>
+    <message>
+        <source>an undefined value is used</source>
+        <translation>dùng một giá trị chưa được định nghĩa</translation>
+    </message>
+    <message>
+        <source>&apos;%1&apos; between values of type %2 and %3</source>
+        <translation>&apos;%1&apos; giữa các giá trị kiểu %2 và %3</translation>
+    </message>
+    <message>
+        <source>the function &apos;%1&apos;</source>
+        <translation>hàm &apos;%1&apos;</translation>
+    </message>
+    <message>
+        <source>a value of type %1 is called</source>
+        <translation>gọi một giá trị kiểu %1</translation>
+    </message>
+    <message>
+        <source>the macro &apos;%1&apos; takes fewer arguments</source>
+        <translation>macro &apos;%1&apos; nhận ít đối số hơn</translation>
+    </message>
+    <message>
+        <source>the macro &apos;%1&apos; takes no argument &apos;%2&apos;</source>
+        <translation>macro &apos;%1&apos; không nhận đối số &apos;%2&apos;</translation>
+    </message>
+    <message>
+        <source>&apos;%1&apos; is no function, but it is called</source>
+        <translation>&apos;%1&apos; không phải hàm nhưng lại được gọi</translation>
+    </message>
+    <message>
+        <source>%1 takes a text, not a value of type %2</source>
+        <translation>%1 nhận văn bản, không nhận giá trị kiểu %2</translation>
+    </message>
+    <message>
+        <source>%1 takes a number, not a value of type %2</source>
+        <translation>%1 nhận một số, không nhận giá trị kiểu %2</translation>
+    </message>
+    <message>
+        <source>split at an empty text</source>
+        <translation>split tại văn bản trống</translation>
+    </message>
+    <message>
+        <source>%1 of letters beyond ASCII</source>
+        <translation>%1 của các chữ cái ngoài ASCII</translation>
+    </message>
+    <message>
+        <source>get without a key</source>
+        <translation>get không có khóa</translation>
+    </message>
+    <message>
+        <source>index of a value that is not in the list</source>
+        <translation>index của giá trị không có trong danh sách</translation>
+    </message>
+    <message>
+        <source>cycle without a value</source>
+        <translation>cycle không có giá trị</translation>
+    </message>
+    <message>
+        <source>a value of type %1 is looked for in a text</source>
+        <translation>tìm giá trị kiểu %1 trong văn bản</translation>
+    </message>
+    <message>
+        <source>&apos;in&apos; with a value of type %1</source>
+        <translation>&apos;in&apos; với giá trị kiểu %1</translation>
+    </message>
+    <message>
+        <source>a value of type %1 has no items</source>
+        <translation>giá trị kiểu %1 không có phần tử</translation>
+    </message>
+    <message>
+        <source>a value of type %1 cannot be ordered with one of type %2</source>
+        <translation>không so sánh thứ tự được giá trị kiểu %1 với kiểu %2</translation>
+    </message>
+    <message>
+        <source>a namespace inside another value</source>
+        <translation>không gian tên nằm trong một giá trị khác</translation>
+    </message>
+    <message>
+        <source>a function used as a value</source>
+        <translation>hàm dùng làm giá trị</translation>
+    </message>
+    <message>
+        <source>a list or dict is too large</source>
+        <translation>một danh sách hoặc dict quá lớn</translation>
+    </message>
+    <message>
+        <source>lists and dicts are nested more than %1 deep</source>
+        <translation>danh sách và dict lồng nhau sâu hơn %1 cấp</translation>
+    </message>
+    <message>
+        <source>a letter case filter</source>
+        <translation>bộ lọc chữ hoa chữ thường</translation>
+    </message>
+    <message>
+        <source>the length of a generator</source>
+        <translation>độ dài của generator</translation>
+    </message>
+    <message>
+        <source>the length of a value of type %1</source>
+        <translation>độ dài của giá trị kiểu %1</translation>
+    </message>
+    <message>
+        <source>tojson with ensure_ascii</source>
+        <translation>tojson với ensure_ascii</translation>
+    </message>
+    <message>
+        <source>tojson with such an indent</source>
+        <translation>tojson với độ thụt dòng như vậy</translation>
+    </message>
+    <message>
+        <source>tojson: a value of type generator</source>
+        <translation>tojson: giá trị kiểu generator</translation>
+    </message>
+    <message>
+        <source>tojson: a key of type %1</source>
+        <translation>tojson: khóa kiểu %1</translation>
+    </message>
+    <message>
+        <source>tojson: a value of type %1</source>
+        <translation>tojson: giá trị kiểu %1</translation>
+    </message>
+    <message>
+        <source>replace needs two texts</source>
+        <translation>replace cần hai đoạn văn bản</translation>
+    </message>
+    <message>
+        <source>replace with a count that is no number</source>
+        <translation>replace với số lần không phải là số</translation>
+    </message>
+    <message>
+        <source>int of an undefined value</source>
+        <translation>int của một giá trị chưa được định nghĩa</translation>
+    </message>
+    <message>
+        <source>float of an undefined value</source>
+        <translation>float của một giá trị chưa được định nghĩa</translation>
+    </message>
+    <message>
+        <source>items of a value of type %1</source>
+        <translation>items của giá trị kiểu %1</translation>
+    </message>
+    <message>
+        <source>abs of a value of type %1</source>
+        <translation>abs của giá trị kiểu %1</translation>
+    </message>
+    <message>
+        <source>a filter of lists with named arguments</source>
+        <translation>bộ lọc danh sách với đối số có tên</translation>
+    </message>
+    <message>
+        <source>selectattr without an attribute</source>
+        <translation>selectattr không có thuộc tính</translation>
+    </message>
+    <message>
+        <source>a test&apos;s name of type %1</source>
+        <translation>tên phép thử thuộc kiểu %1</translation>
+    </message>
+    <message>
+        <source>map without a filter or an attribute</source>
+        <translation>map không có bộ lọc hay thuộc tính</translation>
+    </message>
+    <message>
+        <source>a filter&apos;s name of type %1</source>
+        <translation>tên bộ lọc thuộc kiểu %1</translation>
+    </message>
+    <message>
+        <source>map of map</source>
+        <translation>map của map</translation>
+    </message>
+    <message>
+        <source>the filter &apos;%1&apos;</source>
+        <translation>bộ lọc &apos;%1&apos;</translation>
+    </message>
+    <message>
+        <source>the test &apos;%1&apos;</source>
+        <translation>phép thử &apos;%1&apos;</translation>
+    </message>
+    <message>
+        <source>the test &apos;%1&apos; without a value</source>
+        <translation>phép thử &apos;%1&apos; không có giá trị</translation>
+    </message>
+    <message>
+        <source>the test &apos;%1&apos; of a value of type %2</source>
+        <translation>phép thử &apos;%1&apos; của giá trị kiểu %2</translation>
+    </message>
+    <message>
+        <source>the test &apos;divisibleby&apos; without a number to divide by</source>
+        <translation>phép thử &apos;divisibleby&apos; không có số để chia</translation>
+    </message>
+    <message>
+        <source>printing a generator</source>
+        <translation>in ra một generator</translation>
+    </message>
+    <message>
+        <source>printing a %1</source>
+        <translation>in ra một %1</translation>
+    </message>
+    <message>
+        <source>%1 (emulated)</source>
+        <translation>%1 (giả lập)</translation>
+    </message>
+</context>
+<context>
     <name>EventLog</name>
     <message>
         <source>Re-plan %1 is in force: %2 of %3 copies, %4 moved in %5; %6 experts on the device, %7 bits</source>

@@ -14,6 +14,7 @@
 #include <QSignalBlocker>
 #include <QVBoxLayout>
 
+#include "ui/engine_text.h"
 #include "ui/format.h"
 #include "ui/load/fit_worker.h"
 #include "ui/panels/budget_form.h"
@@ -337,7 +338,7 @@ void FitView::showEstimate(const engine::FitEstimate& estimate) {
         text = estimate.short_by > 0
                    ? tr("Does not fit: %1 of %2 are missing.").arg(bytesText(estimate.short_by), memory)
                    : tr("Does not fit.");
-        m_detail->setText(QString::fromStdString(estimate.problem));
+        m_detail->setText(engineText(estimate.problem));
     } else {
         const bool cpu = estimate.vram.total == 0;
         const qint64 all = estimate.n_layers * estimate.n_experts;
@@ -365,7 +366,7 @@ void FitView::showEstimate(const engine::FitEstimate& estimate) {
                 "out, not measured.");
         }
         for (const std::string& note : estimate.notes) {
-            more << QString::fromStdString(note);
+            more << engineText(note);
         }
         m_detail->setText(more.join(u' '));
     }
@@ -380,7 +381,7 @@ void FitView::showFailure(const EngineFailure& failure) {
     m_estimate.reset();
     m_bars->setRows({});
     m_detail->hide();
-    setVerdict(failure.sentence, false);
+    setVerdict(engineText(failure.sentence), false);
     showChanges();
     Q_EMIT changed();
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ui/engine_text.h"
 #include "ui/format.h"
 
 namespace offstage::ui {
@@ -192,13 +193,12 @@ void BenchmarkRunner::watchReplan() {
     const bool done = found->state == State::kDone;
     if (m_step == Step::Back) {
         m_bInForce = !done;
-        end(done ? m_problem
-                 : tr("The plan before could not be put back: %1").arg(QString::fromStdString(found->problem)));
+        end(done ? m_problem : tr("The plan before could not be put back: %1").arg(engineText(found->problem)));
         return;
     }
     m_bInForce = done;
     if (!done) {
-        end(m_cancelled ? QString() : QString::fromStdString(found->problem));
+        end(m_cancelled ? QString() : engineText(found->problem));
         return;
     }
     m_result.b.residentExperts = found->resident_experts;

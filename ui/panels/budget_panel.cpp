@@ -11,6 +11,7 @@
 #include <QPushButton>
 #include <QVBoxLayout>
 
+#include "ui/engine_text.h"
 #include "ui/format.h"
 #include "ui/panels/memory_rows.h"
 #include "ui/plot/stacked_bar.h"
@@ -290,7 +291,7 @@ void BudgetPanel::showPreview(const engine::ReplanPreview& p, const QString& pro
                        ? tr("Nothing has to be moved.")
                        : tr("%1 to move, about %2.").arg(bytesText(p.bytes_to_move), secondsText(p.seconds));
     if (!p.plan.note.empty()) {
-        move += u' ' + QString::fromStdString(p.plan.note);
+        move += u' ' + engineText(p.plan.note);
     }
     m_move->setText(move);
     m_problem->hide();
@@ -357,7 +358,7 @@ void BudgetPanel::finish(const engine::ReplanReport& report) {
     using State = engine::ReplanState;
     m_replanId = 0;
     m_progressTimer.stop();
-    const QString why = QString::fromStdString(report.problem);
+    const QString why = engineText(report.problem);
     switch (report.state) {
         case State::kDone: {
             if (m_undoing) {

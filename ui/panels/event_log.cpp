@@ -9,6 +9,7 @@
 #include <QTimer>
 
 #include "ui/engine_controller.h"
+#include "ui/engine_text.h"
 #include "ui/format.h"
 
 namespace offstage::ui {
@@ -116,7 +117,7 @@ void EventLog::follow(EngineController& engine) {
                    .arg(model.total_experts)
                    .arg(model.context));
         for (const std::string& note : model.notes) {
-            append(LogKind::Note, QString::fromStdString(note));
+            append(LogKind::Note, engineText(note));
         }
     });
     connect(&engine, &EngineController::loadFailed, this, [this](const QString& model, const EngineFailure& failure) {
@@ -154,9 +155,9 @@ void EventLog::readReports(EngineController& engine) {
             continue;
         }
         const bool failed = report.state == engine::ReplanState::kFailed;
-        append(failed ? LogKind::Problem : LogKind::Replan, replanText(report), QString::fromStdString(report.problem));
+        append(failed ? LogKind::Problem : LogKind::Replan, replanText(report), engineText(report.problem));
         if (!report.note.empty()) {
-            append(LogKind::Note, QString::fromStdString(report.note));
+            append(LogKind::Note, engineText(report.note));
         }
     }
 }
@@ -169,7 +170,7 @@ void EventLog::readDecisions(EngineController& engine) {
     // The engine keeps the newest; where it has let old ones go, all that is there is new.
     const auto& decisions = snapshot->decisions;
     for (std::size_t i = m_decisions <= decisions.size() ? m_decisions : 0; i < decisions.size(); ++i) {
-        append(LogKind::Decision, QString::fromStdString(decisions[i]));
+        append(LogKind::Decision, engineText(decisions[i]));
     }
     m_decisions = decisions.size();
 }

@@ -4,6 +4,7 @@
 
 #include <QMenu>
 
+#include "ui/engine_text.h"
 #include "ui/panels/expert_channels.h"
 
 namespace offstage::ui {
@@ -116,7 +117,7 @@ void ExpertActions::look() {
     }
     m_watched = 0;
     m_timer.stop();
-    const QString problem = QString::fromStdString(report->problem);
+    const QString problem = engineText(report->problem);
     switch (report->state) {
         case engine::ReplanState::kDone:
             Q_EMIT said(problem.isEmpty() ? m_done : m_done + u' ' + problem, false);

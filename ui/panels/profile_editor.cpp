@@ -14,6 +14,7 @@
 
 #include "engine/error.h"
 #include "engine/eval/what_if.h"
+#include "ui/engine_text.h"
 
 namespace offstage::ui {
 
@@ -135,7 +136,7 @@ void ProfileEditor::save() {
         }
         why = tr("The profile could not be saved as %1: %2.").arg(path, file.errorString());
     } catch (const engine::Error& error) {
-        why = QString::fromUtf8(error.what());
+        why = engineText(QString::fromUtf8(error.what()));
     }
     m_problem->setText(why);
     m_problem->show();

@@ -15,6 +15,7 @@
 
 #include "engine/error.h"
 #include "ui/engine_controller.h"
+#include "ui/engine_text.h"
 #include "ui/format.h"
 #include "ui/panels/profile_editor.h"
 #include "ui/plot/bar_plot.h"
@@ -250,7 +251,7 @@ void WhatIfPanel::run() {
                 if (id == m_newest && p.bytes_total > 0) {
                     m_progress->setRange(0, static_cast<int>(p.bytes_total));
                     m_progress->setValue(static_cast<int>(p.bytes_done));
-                    m_progress->setFormat(QString::fromStdString(p.stage));
+                    m_progress->setFormat(engineText(p.stage));
                 }
             },
             Qt::QueuedConnection);
@@ -281,7 +282,7 @@ void WhatIfPanel::showResult(const WhatIfResult& result) {
         return;
     }
     if (!result.problem.isEmpty()) {
-        say(result.problem, Notice::Problem);
+        say(engineText(result.problem), Notice::Problem);
         return;
     }
     m_table->setRowCount(static_cast<int>(result.rows.size()));
@@ -305,7 +306,7 @@ void WhatIfPanel::showResult(const WhatIfResult& result) {
             }
         } else {
             m_table->setItem(row, Speed, item(tr("does not fit"), false));
-            m_table->item(row, Speed)->setToolTip(QString::fromStdString(r.failure));
+            m_table->item(row, Speed)->setToolTip(engineText(r.failure));
         }
         if (r.own_host) {
             m_table->item(row, Name)->setToolTip(tr("%1, with the CPU of its own profile").arg(name));
@@ -337,7 +338,7 @@ void WhatIfPanel::showResult(const WhatIfResult& result) {
                                        speedText(result.now->tokens_per_s), speedText(result.more->tokens_per_s)));
     } else {
         m_curve->setEvents({});
-        m_gain->setText(result.now ? QString::fromStdString(result.now->failure) : QString());
+        m_gain->setText(result.now ? engineText(result.now->failure) : QString());
     }
 }
 
@@ -353,7 +354,7 @@ void WhatIfPanel::edit() {
         });
         editor->open();
     } catch (const engine::Error& error) {
-        say(QString::fromUtf8(error.what()), Notice::Problem);
+        say(engineText(QString::fromUtf8(error.what())), Notice::Problem);
     }
 }
 
