@@ -2158,6 +2158,10 @@
         <source>%1 · %2 VRAM</source>
         <translation>%1 · %2 VRAM</translation>
     </message>
+    <message>
+        <source>%1 tokens/s (emulated)</source>
+        <translation>%1 Tokens/s (emuliert)</translation>
+    </message>
 </context>
 <context>
     <name>History</name>
@@ -2365,14 +2369,6 @@
         <source>%1: %2</source>
         <comment>series and value</comment>
         <translation>%1: %2</translation>
-    </message>
-    <message>
-        <source>from</source>
-        <translation>von</translation>
-    </message>
-    <message>
-        <source>to</source>
-        <translation>bis</translation>
     </message>
 </context>
 <context>
@@ -4546,6 +4542,11 @@ Umrisse zeigen die Vorhersage. Mausrad oder + und - zoomen, ein Klick nennt den 
         <comment>heat map cell: title of rows, row, title of columns, column, value</comment>
         <translation>%1 %2, %3 %4: %5</translation>
     </message>
+    <message>
+        <source>%1 %2–%3 of %4</source>
+        <comment>title of columns, those that are shown, their number</comment>
+        <translation>%1 %2–%3 von %4</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::HeatMapLegend</name>
@@ -5797,10 +5798,6 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
     <message>
         <source>Writing</source>
         <translation>Schreibt</translation>
-    </message>
-    <message>
-        <source>%1 tokens/s</source>
-        <translation>%1 Tokens/s</translation>
     </message>
 </context>
 <context>

@@ -2158,6 +2158,10 @@
         <source>%1 · %2 VRAM</source>
         <translation>%1 · VRAM %2</translation>
     </message>
+    <message>
+        <source>%1 tokens/s (emulated)</source>
+        <translation>%1 token/s (mô phỏng)</translation>
+    </message>
 </context>
 <context>
     <name>History</name>
@@ -2365,14 +2369,6 @@
         <source>%1: %2</source>
         <comment>series and value</comment>
         <translation>%1: %2</translation>
-    </message>
-    <message>
-        <source>from</source>
-        <translation>từ</translation>
-    </message>
-    <message>
-        <source>to</source>
-        <translation>đến</translation>
     </message>
 </context>
 <context>
@@ -4544,6 +4540,11 @@ Outlines are what was predicted. Wheel or + and - zoom, a click says why.</sourc
         <comment>heat map cell: title of rows, row, title of columns, column, value</comment>
         <translation>%1 %2, %3 %4: %5</translation>
     </message>
+    <message>
+        <source>%1 %2–%3 of %4</source>
+        <comment>title of columns, those that are shown, their number</comment>
+        <translation>%1 %2–%3 trên %4</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::HeatMapLegend</name>
@@ -5792,10 +5793,6 @@ Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồn
     <message>
         <source>Writing</source>
         <translation>Đang viết</translation>
-    </message>
-    <message>
-        <source>%1 tokens/s</source>
-        <translation>%1 token/s</translation>
     </message>
 </context>
 <context>
