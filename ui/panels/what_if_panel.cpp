@@ -59,7 +59,7 @@ WhatIfResult workOut(const engine::LoadRequest& request, const QStringList& prof
             progress({WhatIfPanel::tr("Forecasts").toStdString(), result.rows.size(),
                       static_cast<std::uint64_t>(profiles.size())});
             if (name == chosen) {
-                result.curve = model.curve(profile, WhatIfPanel::kCurvePoints, stop);
+                result.curve = model.curve(profile, WhatIfPanel::kCurvePoints, {}, stop);
                 const quint64 at = budget > 0 ? budget : profile.memory_bytes - profile.reserved_bytes;
                 result.now = model.on(profile, at);
                 result.more = model.on(profile, at + kMore);
