@@ -301,9 +301,13 @@ class TestPanels2Demo : public QObject {
         QCOMPARE(panel.bars().groupCount(), 0);
         QCOMPARE(panel.machineTable().item(8, 1)->text(), QStringLiteral("not possible"));
         QVERIFY(QLocale().toDouble(panel.machineTable().item(7, 1)->text()) > 0);
+        QCOMPARE(panel.table().columnSpan(0, 2), panel.table().columnCount() - 2);  // the words have room
+        panel.tabs().setCurrentIndex(2);
+        picture(panel, QStringLiteral("what-if-nine"));
         panel.machines().setValue(8);
         finish(panel);
         QVERIFY(panel.bars().groupCount() > 5);
+        QCOMPARE(panel.table().columnSpan(0, 2), 1);
     }
 
     void whatIf_cancelledChange_leavesWhatWasShown() {

@@ -50,11 +50,12 @@ QString machinesOf(qint64 count, const QString& name) {
     return count > 1 ? WhatIfPanel::tr("%1 × %2").arg(count).arg(name) : name;
 }
 
-QTableWidgetItem* failureItem(const engine::WhatIfRow& row) {
-    QTableWidgetItem* cell =
-        item(row.lacks_memory ? WhatIfPanel::tr("does not fit") : WhatIfPanel::tr("not possible"), false);
-    cell->setToolTip(QString::fromStdString(row.failure));
-    return cell;
+// Over all of the row from this column on.
+void showFailure(QTableWidget& table, int row, int column, const engine::WhatIfRow& forecast) {
+    auto* cell = item(forecast.lacks_memory ? WhatIfPanel::tr("does not fit") : WhatIfPanel::tr("not possible"), false);
+    cell->setToolTip(QString::fromStdString(forecast.failure));
+    table.setItem(row, column, cell);
+    table.setSpan(row, column, 1, table.columnCount() - column);
 }
 
 QTableWidget* forecastTable(const QStringList& headers, const QString& name) {
@@ -75,7 +76,6 @@ QTableWidget* forecastTable(const QStringList& headers, const QString& name) {
     for (int column = 0; column < table->columnCount(); ++column) {
         table->setColumnWidth(column, metrics.averageCharWidth() * 11);
     }
-    table->horizontalHeader()->setSectionResizeMode(0, QHeaderView::Stretch);
     return table;
 }
 
@@ -203,6 +203,7 @@ QWidget* WhatIfPanel::buildGpus() {
     m_table =
         forecastTable({tr("GPU"), tr("VRAM"), tr("tokens/s"), tr("first token"), tr("hit rate"), tr("experts on it")},
                       tr("Forecasts by GPU"));
+    m_table->horizontalHeader()->setSectionResizeMode(Name, QHeaderView::Stretch);
     m_table->horizontalHeaderItem(Vram)->setToolTip(tr("Of each machine"));
     m_bars->setAccessibleName(tr("Forecast tokens per second by GPU"));
     m_bars->setOrientation(Qt::Horizontal);
@@ -236,6 +237,8 @@ QWidget* WhatIfPanel::buildMachines() {
     m_machineTable =
         forecastTable({tr("machines"), tr("tokens/s"), tr("first token"), tr("hit rate"), tr("busiest"), tr("network")},
                       tr("Forecasts by number of machines"));
+    m_machineTable->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
+    m_machineTable->horizontalHeader()->setStretchLastSection(true);
     m_machineTable->horizontalHeaderItem(Busiest)->setToolTip(
         tr("A token's experts of one layer on the machine that has most of them, on average"));
     m_machineTable->horizontalHeaderItem(NetworkShare)
@@ -388,6 +391,7 @@ void WhatIfPanel::showResult(const WhatIfResult& result) {
 }
 
 void WhatIfPanel::showGpus(const WhatIfResult& result) {
+    m_table->clearSpans();
     m_table->setRowCount(static_cast<int>(result.rows.size()));
     QStringList names;
     std::vector<double> speeds;
@@ -411,7 +415,7 @@ void WhatIfPanel::showGpus(const WhatIfResult& result) {
                 emphasised = static_cast<int>(speeds.size()) - 1;
             }
         } else {
-            m_table->setItem(row, Speed, failureItem(r));
+            showFailure(*m_table, row, Speed, r);
         }
         if (r.own_host) {
             m_table->item(row, Name)->setToolTip(tr("%1, with the CPU of its own profile").arg(name));
@@ -455,6 +459,7 @@ void WhatIfPanel::showMachines(const WhatIfResult& result) {
     const WhatIfChoice& choice = result.choice;
     const QString name = choice.names[choice.chosen];
     const QString network = QString::fromStdString(choice.cluster.network.name);
+    m_machineTable->clearSpans();
     m_machineTable->setRowCount(static_cast<int>(result.machines.size()));
     std::vector<double> x, y;
     const engine::WhatIfRow* fastest = nullptr;
@@ -477,7 +482,7 @@ void WhatIfPanel::showMachines(const WhatIfResult& result) {
                 fastest = &r;
             }
         } else {
-            m_machineTable->setItem(row, MachineSpeed, failureItem(r));
+            showFailure(*m_machineTable, row, MachineSpeed, r);
             failure = failure.isEmpty() ? QString::fromStdString(r.failure) : failure;
         }
         ++row;
