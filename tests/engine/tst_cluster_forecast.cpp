@@ -285,6 +285,15 @@ class TestClusterForecast : public QObject {
         }
     }
 
+    // Each goes to whoever has less to do: 5 + 2 against 4 + 3, not 5 + 3 against 4 + 2.
+    void popularExperts_goApart() {
+        const ModelDemand d = demandOf(2, 4, 1);
+        Popularity p = Popularity::uniform(2, 4, 1);
+        p.counts = {5, 4, 3, 2, 2, 3, 4, 5};
+        const std::vector<std::int32_t> owners = deal_experts(d, p, 2);
+        QCOMPARE(owners, (std::vector<std::int32_t>{0, 1, 1, 0, 0, 1, 1, 0}));
+    }
+
     // Every machine has the budget for itself: two hold about twice what one does, and each only its own.
     void machines_placeTheirOwnExpertsInTheirOwnVram() {
         const ModelDemand d = demandOf(6, 9, 2);
@@ -331,6 +340,11 @@ class TestClusterForecast : public QObject {
         QVERIFY(on_disk(1) > 0);
         QVERIFY(on_disk(2) < on_disk(1));
         QCOMPARE(on_disk(4), std::int64_t{0});
+        // Room for those that come from disk: no more than a machine can be asked for at once.
+        budget.ram_bytes = 8 * kExpertBytes;
+        const ModelDemand busy = demandOf(6, 8, 4);
+        for (const Plan& machine : make_cluster_plan(busy, budget, p, PlacementKind::kPopular, 4).machines)
+            QCOMPARE(machine.host_staging_slots, std::int64_t{2});
     }
 
     void wholeLayers_areWholeOnEachMachine() {

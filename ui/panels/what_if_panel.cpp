@@ -238,7 +238,6 @@ QWidget* WhatIfPanel::buildMachines() {
         forecastTable({tr("machines"), tr("tokens/s"), tr("first token"), tr("hit rate"), tr("busiest"), tr("network")},
                       tr("Forecasts by number of machines"));
     m_machineTable->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
-    m_machineTable->horizontalHeader()->setStretchLastSection(true);
     m_machineTable->horizontalHeaderItem(Busiest)->setToolTip(
         tr("A token's experts of one layer on the machine that has most of them, on average"));
     m_machineTable->horizontalHeaderItem(NetworkShare)
