@@ -338,6 +338,11 @@ constexpr const char* kEngineSentences[] = {
                       "%1 has less memory free than planned, and RAM has no room for the experts left over; close "
                       "other programs or lower the VRAM budget."),
     QT_TRANSLATE_NOOP("EngineText", "RAM has no room for an expert that is on disk; raise the RAM budget."),
+    // ---- Several machines
+    QT_TRANSLATE_NOOP("EngineText",
+                      "The experts cannot be dealt out to %1 machines: a layer has %2, and each machine needs one of "
+                      "them; expected 1 to %3 machines."),
+    QT_TRANSLATE_NOOP("EngineText", "There is no network \"%1\"; there are %2."),
     // ---- Answers and changes of the plan
     QT_TRANSLATE_NOOP("EngineText", "No model is loaded; open one first."),
     QT_TRANSLATE_NOOP("EngineText", "The %1 message is not UTF-8 text: byte %2 starts no character."),

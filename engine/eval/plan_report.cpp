@@ -36,7 +36,7 @@ kernels::GemmMode mode_of(ComputeMode compute, kernels::WeightType type, kernels
     return type == kernels::WeightType::kF32 ? kernels::GemmMode::kF32 : kernels::Gemm(pool).faster_mode();
 }
 
-bool is_cpu(const LoadRequest& request) {
+bool runs_on_cpu(const LoadRequest& request) {
     return request.device.empty() || request.device == "cpu";
 }
 
@@ -46,7 +46,7 @@ std::uint64_t ram_budget(const LoadRequest& request) {
 }
 
 Machine open_machine(const LoadRequest& request, const ModelShape& shape) {
-    if (is_cpu(request) && request.vram_bytes > 0) {
+    if (runs_on_cpu(request) && request.vram_bytes > 0) {
         throw Error(ErrorKind::kInvalidInput,
                     "A VRAM budget was given, but the device is the CPU; name a GPU as the device, or limit RAM.");
     }
@@ -58,8 +58,8 @@ Machine open_machine(const LoadRequest& request, const ModelShape& shape) {
                        : shape.type;
     machine.host =
         std::make_unique<CpuOperations>(*machine.pool, mode_of(request.compute, machine.type, *machine.pool));
-    machine.device = open_device(is_cpu(request) ? "cpu" : request.device,
-                                 is_cpu(request) ? ram_budget(request) : request.vram_bytes, *machine.host);
+    machine.device = open_device(runs_on_cpu(request) ? "cpu" : request.device,
+                                 runs_on_cpu(request) ? ram_budget(request) : request.vram_bytes, *machine.host);
     return machine;
 }
 

@@ -24,7 +24,7 @@ std::span<const double> lru_of(const RecallReport& report, std::int64_t layer) {
         .subspan(static_cast<std::size_t>(layer * report.n_experts), static_cast<std::size_t>(report.n_experts));
 }
 
-std::string cell(double share) {
+std::string share_cell(double share) {
     return share < 0 ? "      -" : print("%7.1f", 100 * share);
 }
 
@@ -74,7 +74,7 @@ std::string to_text(const RecallReport& report) {
     const auto row = [&](const std::string& name, std::span<const double> values) {
         text += print("\n%7s", name.c_str());
         for (std::int64_t k = step; k <= report.n_experts; k += step)
-            text += cell(values[static_cast<std::size_t>(k - 1)]);
+            text += share_cell(values[static_cast<std::size_t>(k - 1)]);
     };
     for (std::int64_t layer = 0; layer < report.n_layers; ++layer) row(std::to_string(layer), lru_of(report, layer));
     row("mean", report.lru_mean);
@@ -85,10 +85,10 @@ std::string to_text(const RecallReport& report) {
     for (const auto& ahead : report.ahead) text += print("%7lld", static_cast<long long>(ahead.n_guesses));
     for (std::int64_t layer = 0; layer < report.n_layers; ++layer) {
         text += print("\n%7lld", static_cast<long long>(layer));
-        for (const auto& ahead : report.ahead) text += cell(ahead.layers[static_cast<std::size_t>(layer)]);
+        for (const auto& ahead : report.ahead) text += share_cell(ahead.layers[static_cast<std::size_t>(layer)]);
     }
     text += "\n   mean";
-    for (const auto& ahead : report.ahead) text += cell(ahead.mean);
+    for (const auto& ahead : report.ahead) text += share_cell(ahead.mean);
     return text + "\n";
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "engine/cluster/cluster_forecast.h"
 #include "engine/error.h"
 
 namespace offstage::engine {
@@ -40,11 +41,12 @@ WhatIf::WhatIf(const LoadRequest& request, const LoadProgressFn& progress, const
     if (type_ == kernels::WeightType::kF32 && request.compute == ComputeMode::kBf16) type_ = kernels::WeightType::kBf16;
 }
 
-WhatIfRow WhatIf::on(const HardwareProfile& profile, std::uint64_t vram_bytes) const {
+WhatIfRow WhatIf::on(const HardwareProfile& profile, std::uint64_t vram_bytes, const Cluster& cluster) const {
     const ModelConfig& config = base_.shape.config;
     WhatIfRow row;
     row.id = profile.id;
     row.name = profile.name;
+    row.n_machines = cluster.n_machines;
     row.memory_bytes = profile.memory_bytes;
     row.vram_bytes = vram_bytes > 0 ? vram_bytes : profile.memory_bytes - profile.reserved_bytes;
     row.own_host = profile.host.has_value();
@@ -67,41 +69,56 @@ WhatIfRow WhatIf::on(const HardwareProfile& profile, std::uint64_t vram_bytes) c
     const PlacementKind kind =
         dispatch.decode == PolicyKind::kLayers ? PlacementKind::kLayers : PlacementKind::kPopular;
     try {
-        const Plan plan = make_plan(base_.demand, budget, base_.popularity, kind);
-        const Forecast told =
-            forecast(plan, base_.demand, base_.popularity, cost, dispatch.prefill, dispatch.decode, kPromptTokens);
+        const ClusterPlan plan = make_cluster_plan(base_.demand, budget, base_.popularity, kind, cluster.n_machines);
+        const double exchange_bytes = static_cast<double>(config.n_active * config.hidden_dim) * sizeof(float);
+        const ClusterForecast told = forecast_cluster(plan, base_.demand, base_.popularity, cost, cluster.network,
+                                                      exchange_bytes, dispatch.prefill, dispatch.decode, kPromptTokens);
         row.resident = plan.n_resident();
-        row.tokens_per_s = told.decode_tokens_per_s;
-        row.ttft_s = told.ttft_s;
-        row.hit_rate = told.hit_rate;
-        row.bytes_per_token = told.bytes_per_token;
+        row.tokens_per_s = told.whole.decode_tokens_per_s;
+        row.ttft_s = told.whole.ttft_s;
+        row.hit_rate = told.whole.hit_rate;
+        row.bytes_per_token = told.whole.bytes_per_token;
+        row.busiest_experts = told.busiest_experts;
+        row.network_share = told.network_us * row.tokens_per_s / 1e6;
     } catch (const Error& error) {
-        if (error.kind() != ErrorKind::kOutOfMemory) throw;
+        // Too little memory, or more machines than experts: the request itself was checked when this was made.
+        if (error.kind() != ErrorKind::kOutOfMemory && error.kind() != ErrorKind::kInvalidInput) throw;
         row.failure = error.what();
+        row.lacks_memory = error.kind() == ErrorKind::kOutOfMemory;
     }
     return row;
 }
 
-std::uint64_t WhatIf::enough_vram_bytes() const {
+std::uint64_t WhatIf::enough_vram_bytes(std::int64_t n_machines) const {
     const ModelDemand& demand = base_.demand;
     const std::int64_t context = base_.plan.context;
+    const std::int64_t n = std::max<std::int64_t>(1, n_machines);
+    const std::int64_t n_experts = (demand.n_experts + n - 1) / n;  // of a layer, on one machine
     const std::uint64_t all = demand.dense_bytes +
-                              demand.expert_bytes * static_cast<std::uint64_t>(demand.n_layers * demand.n_experts) +
+                              demand.expert_bytes * static_cast<std::uint64_t>(demand.n_layers * n_experts) +
                               demand.kv_bytes_per_token * static_cast<std::uint64_t>(context) +
                               demand.workspace_fixed_bytes + demand.workspace_bytes_per_token * 512;
     return (all + kMiB - 1) / kMiB * kMiB;
 }
 
-std::vector<WhatIfRow> WhatIf::curve(const HardwareProfile& profile, int n, const std::stop_token& stop) const {
-    const std::uint64_t most = enough_vram_bytes();
+std::vector<WhatIfRow> WhatIf::curve(const HardwareProfile& profile, int n, const Cluster& cluster,
+                                     const std::stop_token& stop) const {
+    const std::uint64_t most = enough_vram_bytes(cluster.n_machines);
     const std::uint64_t least = base_.demand.dense_bytes;
     std::vector<WhatIfRow> rows;
     for (int i = 0; i < n && !stop.stop_requested(); ++i) {
         const double share = n > 1 ? static_cast<double>(i) / (n - 1) : 1;
         const auto bytes =
             least + static_cast<std::uint64_t>(share * static_cast<double>(most - std::min(most, least)));
-        rows.push_back(on(profile, std::max<std::uint64_t>(bytes, 1)));
+        rows.push_back(on(profile, std::max<std::uint64_t>(bytes, 1), cluster));
     }
+    return rows;
+}
+
+std::vector<WhatIfRow> WhatIf::machines(const HardwareProfile& profile, const Network& network, std::int64_t most,
+                                        const std::stop_token& stop) const {
+    std::vector<WhatIfRow> rows;
+    for (std::int64_t n = 1; n <= most && !stop.stop_requested(); ++n) rows.push_back(on(profile, 0, {n, network}));
     return rows;
 }
 

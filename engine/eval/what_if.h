@@ -5,29 +5,35 @@
 #include <string>
 #include <vector>
 
+#include "engine/cluster/network.h"
 #include "engine/device/hardware_profile.h"
 #include "engine/eval/plan_report.h"
 
 namespace offstage::engine {
 
-// A model on a GPU that is not there: a forecast, never a measurement.
+// A model on a GPU that is not there, or on several machines with one each: a forecast, never a measurement.
 struct WhatIfRow {
     std::string id;    // of the profile
     std::string name;  // "GeForce RTX 3060"
-    std::uint64_t memory_bytes = 0;
-    std::uint64_t vram_bytes = 0;          // the budget
+    std::int64_t n_machines = 1;
+    std::uint64_t memory_bytes = 0;        // of each machine
+    std::uint64_t vram_bytes = 0;          // the budget, of each machine
     std::string failure;                   // why the model does not run there; all below is 0 then
+    bool lacks_memory = false;             // the failure is one of memory; else there are more machines than experts
     std::int64_t resident = 0, total = 0;  // experts
     double tokens_per_s = 0;
     double ttft_s = 0;  // of a prompt of WhatIf::kPromptTokens
     double hit_rate = 0;
     double bytes_per_token = 0;  // weights copied
+    double busiest_experts = 0;  // a token's experts of one layer on the machine that has most of them
+    double network_share = 0;    // of a decoded token's time
     bool own_host = false;       // the CPU's part is the profile's too; else it is this computer's, measured
 };
 
-// Forecasts of one model over many GPUs and sizes of VRAM. What this computer's CPU takes for an expert is measured
-// once (up to three seconds) for profiles that describe no host; everything else is arithmetic. Experts count as they
-// are in the checkpoint. One thread.
+// Forecasts of one model over many GPUs, sizes of VRAM and numbers of machines (engine/cluster/cluster_forecast). What
+// this computer's CPU takes for an expert is measured once (up to three seconds), when this is made, for profiles that
+// describe no host; everything else is arithmetic. Experts count as they are in the checkpoint, and their outputs go
+// over the network in 32 bits, as they are computed. One thread.
 class WhatIf {
   public:
     static constexpr std::int64_t kPromptTokens = 512;
@@ -36,12 +42,17 @@ class WhatIf {
     // plan_model().
     WhatIf(const LoadRequest& request, const LoadProgressFn& progress, const std::stop_token& stop);
 
-    // vram_bytes 0: all that the profile leaves; above its memory: as if it had so much.
-    WhatIfRow on(const HardwareProfile& profile, std::uint64_t vram_bytes = 0) const;
-    // With which all experts fit, rounded up to whole MiB: beyond it VRAM changes nothing.
-    std::uint64_t enough_vram_bytes() const;
+    // vram_bytes 0: all that the profile leaves; above its memory: as if it had so much. Machines that are more than a
+    // layer has experts are a failure of the row.
+    WhatIfRow on(const HardwareProfile& profile, std::uint64_t vram_bytes = 0, const Cluster& cluster = {}) const;
+    // With which all experts fit on so many machines, rounded up to whole MiB: beyond it VRAM changes nothing.
+    std::uint64_t enough_vram_bytes(std::int64_t n_machines = 1) const;
     // Smallest budget first, n of them evenly from what the dense part needs to enough_vram_bytes().
-    std::vector<WhatIfRow> curve(const HardwareProfile& profile, int n, const std::stop_token& stop) const;
+    std::vector<WhatIfRow> curve(const HardwareProfile& profile, int n, const Cluster& cluster,
+                                 const std::stop_token& stop) const;
+    // 1 to most machines with all VRAM that the profile leaves.
+    std::vector<WhatIfRow> machines(const HardwareProfile& profile, const Network& network, std::int64_t most,
+                                    const std::stop_token& stop) const;
 
   private:
     LoadRequest request_;

@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kLargestFile = std::size_t{1} << 20;
+constexpr std::size_t kLargestCalibrationFile = std::size_t{1} << 20;
 constexpr std::size_t kMostPoints = 1024;
 constexpr std::int64_t kMostTokens = std::int64_t{1} << 40;
 constexpr double kLongestUs = 1e12;
@@ -136,7 +136,7 @@ bool load_document(const std::filesystem::path& directory, const std::string& ke
     if (directory.empty()) return false;
     try {
         const std::filesystem::path file = file_of(directory, key);
-        const std::optional<std::string> text = read_small_file(file, kLargestFile);
+        const std::optional<std::string> text = read_small_file(file, kLargestCalibrationFile);
         if (!text) return false;
         const std::string source = shown_path(file);
         const json document = parse_json(*text, source, {.max_depth = 8, .max_values = 100'000});

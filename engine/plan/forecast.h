@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -68,6 +69,11 @@ class DecodeSample {
         double copied_bytes = 0;
     };
     Figures play(const Plan& plan, DecodeCosts& times) const;
+
+    std::int64_t n_tokens() const { return static_cast<std::int64_t>(experts_.size()) / n_layers_; }
+    std::span<const std::int32_t> chosen(std::int64_t token, std::int64_t layer) const {
+        return experts_[static_cast<std::size_t>(token * n_layers_ + layer)];
+    }
 
   private:
     std::int64_t n_layers_ = 0, n_experts_ = 0;

@@ -47,6 +47,8 @@ class Placer {
         largest_step_ = std::min(kLargestStep, least_context_);  // a longer one might never be filled
         usual_step_ = std::min(kUsualStep, largest_step_);
         smallest_step_ = std::min(kSmallestStep, usual_step_);
+        const auto all = static_cast<std::size_t>(demand.n_layers * demand.n_experts);
+        n_all_ = choice.order == nullptr ? all : choice.order->size();
     }
 
     Plan make() {
@@ -101,10 +103,10 @@ class Placer {
         const auto format = [&](std::size_t expert) -> const FormatDemand& {
             return formats[choice_.formats.empty() ? choice_.uniform : choice_.formats[expert]];
         };
-        bytes_up_to_.reserve(plan_.places.size() + 1);
+        bytes_up_to_.reserve(n_all_ + 1);
         bytes_up_to_.push_back(0);
         double bits = 0;
-        for (std::size_t rank = 0; rank < plan_.places.size(); ++rank) {
+        for (std::size_t rank = 0; rank < n_all_; ++rank) {
             const FormatDemand& f = format(ranked(rank));
             bytes_up_to_.push_back(bytes_up_to_.back() + f.expert_bytes);
             slot_bytes_ = std::max<Wide>(slot_bytes_, f.expert_bytes);
@@ -112,8 +114,8 @@ class Placer {
         }
         plan_.slot_bytes = narrow(slot_bytes_);
         // All alike are exactly what they are, whatever the rounding of their sum.
-        plan_.mean_bits = choice_.formats.empty() ? formats[choice_.uniform].bits_per_weight
-                                                  : bits / static_cast<double>(plan_.places.size());
+        plan_.mean_bits =
+            choice_.formats.empty() ? formats[choice_.uniform].bits_per_weight : bits / static_cast<double>(n_all_);
         if (demand_.formats.empty()) return;
         plan_.formats.reserve(plan_.places.size());
         for (std::size_t i = 0; i < plan_.places.size(); ++i) plan_.formats.push_back(format(i).format);
@@ -138,8 +140,6 @@ class Placer {
             if (!on_device || !spill_context(bytes, fixed)) fail(bytes, fixed, place);
             return 0;
         }
-        const std::size_t n_all = plan_.places.size();
-
         plan_.context = least_context_;
         plan_.max_step = usual_step_;
         std::size_t n = 0;
@@ -152,7 +152,7 @@ class Placer {
         } else {
             const Wide rest = bytes - base;
             if (rest - workspace_bytes(usual_step_) >= bytes_of_all()) {
-                n = n_all;
+                n = n_all_;
                 left = rest - workspace_bytes(usual_step_) - bytes_of_all();
             } else {
                 // A tenth of the memory may go into the workspace, since a longer step copies experts less often. The
@@ -186,7 +186,7 @@ class Placer {
                                     "; a named context is kept.");
             }
         }
-        if (on_device && n < n_all) {
+        if (on_device && n < n_all_) {
             plan_.max_step = largest_step_in(workspace_bytes(plan_.max_step) + left);
         }
         plan_.kv_bytes = narrow(kv_bytes(plan_.context));
@@ -234,20 +234,29 @@ class Placer {
     // ---- accelerator: VRAM, then RAM, then disk
     void place_on_device() {
         std::size_t n = divide(limit(budget_.vram_bytes), demand_.dense_bytes, true, "VRAM");
-        if (n < plan_.places.size()) {
+        if (n < n_all_) {
             if (plan_.staging_slots == 0)
                 add_note(plan_, "No room is left to copy experts on demand: those not on the device run on the CPU.");
-            if (kind_ == PlacementKind::kLayers) n -= n % static_cast<std::size_t>(demand_.n_experts);
+            if (kind_ == PlacementKind::kLayers) n = in_whole_layers(n);
         }
         plan_.expert_bytes = narrow(bytes_up_to_[n]);
         n_resident_ = n;
         for (std::size_t rank = 0; rank < n; ++rank) plan_.places[ranked(rank)] = Place::kDevice;
     }
 
+    // As many of the first n as make whole layers.
+    std::size_t in_whole_layers(std::size_t n) const {
+        const auto layer = [this](std::size_t rank) {
+            return ranked(rank) / static_cast<std::size_t>(demand_.n_experts);
+        };
+        while (n > 0 && n < n_all_ && layer(n) == layer(n - 1)) --n;
+        return n;
+    }
+
     void place_in_ram() {
         const Wide bytes = limit(budget_.ram_bytes);
         const Wide fixed = Wide{demand_.host_fixed_bytes} + plan_.kv_host_bytes;
-        std::size_t n = plan_.places.size() - n_resident_;
+        std::size_t n = n_all_ - n_resident_;
         if (fixed + bytes_of_all() <= bytes) {
             plan_.ram_bytes = narrow(fixed + bytes_of_all());
         } else {
@@ -269,7 +278,7 @@ class Placer {
             fixed += static_cast<Wide>(demand_.n_active) * slot_bytes_;
         }
         const std::size_t n = divide(bytes, fixed, false, "RAM");
-        if (n < plan_.places.size()) note_disk(plan_.places.size() - n);
+        if (n < n_all_) note_disk(n_all_ - n);
         plan_.ram_bytes = narrow(fixed + plan_.kv_bytes + plan_.workspace_bytes + bytes_up_to_[n]);
         for (std::size_t rank = 0; rank < n; ++rank) plan_.places[ranked(rank)] = Place::kRam;
     }
@@ -277,8 +286,8 @@ class Placer {
     // How many of the experts that are not on the device get a place in RAM beside `taken`. When not all do, room for a
     // token's experts is kept for those that come from disk.
     std::size_t place_with_disk(Wide bytes, Wide taken) {
-        const std::size_t n_wanted = plan_.places.size() - n_resident_;
-        if (taken + bytes_between(n_resident_, plan_.places.size()) <= bytes) return n_wanted;
+        const std::size_t n_wanted = n_all_ - n_resident_;
+        if (taken + bytes_between(n_resident_, n_all_) <= bytes) return n_wanted;
         const Wide least = taken + static_cast<Wide>(demand_.n_active) * slot_bytes_;
         if (least > bytes) {
             throw Error(ErrorKind::kOutOfMemory, "The model does not fit in " + in_words(bytes) + " of RAM: " +
@@ -306,6 +315,7 @@ class Placer {
     std::vector<std::size_t> own_order_;  // where the choice has none
     std::vector<Wide> bytes_up_to_;       // [k]: of the first k experts in their order
     Wide slot_bytes_ = 0;
+    std::size_t n_all_ = 0;  // experts to be placed
     std::size_t n_resident_ = 0;
     Plan plan_;
 };

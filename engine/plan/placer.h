@@ -13,7 +13,9 @@ struct FormatChoice {
     std::vector<std::uint8_t>
         formats;  // (n_layers, n_experts), indices into ModelDemand::formats; empty: all `uniform`
     std::uint8_t uniform = 0;
-    const std::vector<std::size_t>* order = nullptr;  // all experts; nullptr: placement_order()
+    // Experts to be placed, those that it leaves out are somebody else's (Place::kDisk, no bytes); nullptr: all, in
+    // placement_order().
+    const std::vector<std::size_t>* order = nullptr;
 };
 
 // The formats that a demand allows, its master's first; never empty (a demand without formats allows what it is in, of

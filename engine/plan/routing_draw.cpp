@@ -1,6 +1,7 @@
 #include "engine/plan/routing_draw.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace offstage::engine {
 namespace {
@@ -20,11 +21,44 @@ double unit(std::uint64_t bits) {
 // A hundred tokens of the same choice in a row are as good as never: no need to look back further.
 constexpr std::int64_t kLongestRepeat = 100;
 
+constexpr std::int64_t kDrawnTokens = 64;  // of more their number is drawn, not each one's choice
+
 bool contains(const std::int32_t* experts, std::int64_t n, std::int32_t expert) {
     return std::find(experts, experts + n, expert) != experts + n;
 }
 
 }  // namespace
+
+RoutingDraw::RoutingDraw(const Popularity& popularity, std::uint64_t seed)
+    : experts_(popularity), random_(seed), counts_(static_cast<std::size_t>(popularity.n_experts)) {}
+
+const std::vector<std::int32_t>& RoutingDraw::draw(std::int64_t layer, std::int64_t n_tokens) {
+    const double* shares = experts_.shares(layer);
+    std::fill(counts_.begin(), counts_.end(), 0);
+    if (n_tokens > kDrawnTokens) {
+        const auto n = static_cast<double>(n_tokens);
+        for (std::size_t e = 0; e < counts_.size(); ++e) {
+            const double p = shares[e];
+            const double count = std::round(n * p + std::sqrt(n * p * (1 - p)) * normal());
+            counts_[e] = static_cast<std::int32_t>(std::clamp(count, 0.0, n));
+        }
+        return counts_;
+    }
+    for (std::int64_t token = 0; token < n_tokens; ++token) {
+        experts_.draw(layer, random_, [&](int expert) { ++counts_[static_cast<std::size_t>(expert)]; });
+    }
+    return counts_;
+}
+
+// Of our own: the standard's distributions differ between libraries, and forecasts must not.
+double RoutingDraw::uniform() {
+    return unit(random_());
+}
+
+double RoutingDraw::normal() {
+    const double radius = std::sqrt(-2 * std::log(1 - uniform()));
+    return radius * std::cos(6.283185307179586 * uniform());
+}
 
 void PositionRouting::choose(std::int64_t layer, std::int64_t position, std::int64_t row, std::int32_t* experts) {
     std::uint64_t state = seed_;

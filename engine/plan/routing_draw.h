@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <numeric>
+#include <random>
 #include <utility>
 #include <vector>
 
@@ -50,6 +51,23 @@ class ExpertDraw {
     std::int64_t n_experts_, n_active_;
     std::vector<double> shares_;
     std::vector<int> order_;
+};
+
+// Draws how many of a layer's tokens each expert gets; one stream of random numbers, the same everywhere.
+class RoutingDraw {
+  public:
+    RoutingDraw(const Popularity& popularity, std::uint64_t seed);
+
+    // (n_experts); valid until the next call. Of more than 64 tokens the counts come from their normal approximation.
+    const std::vector<std::int32_t>& draw(std::int64_t layer, std::int64_t n_tokens);
+
+  private:
+    double uniform();
+    double normal();
+
+    ExpertDraw experts_;
+    std::mt19937_64 random_;
+    std::vector<std::int32_t> counts_;
 };
 
 // The experts of a token as a function of layer, position and row alone: two runs over the same positions meet the same

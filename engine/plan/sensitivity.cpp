@@ -17,7 +17,7 @@ namespace {
 using kernels::WeightType;
 using nlohmann::json;
 
-constexpr std::size_t kLargestFile = std::size_t{64} << 20;
+constexpr std::size_t kLargestSensitivityFile = std::size_t{64} << 20;
 // An error of 1 is that of leaving the weights out; some more is what a bad format may do.
 constexpr double kLargestError = 10;
 
@@ -53,7 +53,7 @@ void read_errors(const json& rows, const std::string& name, const std::string& s
     }
 }
 
-std::string quoted(const std::string& text) {
+std::string in_json(const std::string& text) {
     return json(text).dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
@@ -86,7 +86,7 @@ double Sensitivity::loss(WeightType format, std::int64_t layer, std::int64_t exp
 }
 
 Sensitivity parse_sensitivity(std::string_view text, const std::string& source) {
-    if (text.size() > kLargestFile) {
+    if (text.size() > kLargestSensitivityFile) {
         throw Error(ErrorKind::kInvalidModel,
                     source + ": the file is " + std::to_string(text.size()) + " bytes long; expected at most 64 MiB");
     }
@@ -116,14 +116,14 @@ Sensitivity parse_sensitivity(std::string_view text, const std::string& source) 
 }
 
 Sensitivity read_sensitivity(const std::filesystem::path& file) {
-    const std::optional<std::string> text = read_small_file(file, kLargestFile);
+    const std::optional<std::string> text = read_small_file(file, kLargestSensitivityFile);
     if (!text) throw Error(ErrorKind::kNotFound, shown_path(file) + ": there is no such table of sensitivities");
     return parse_sensitivity(*text, shown_path(file));
 }
 
 std::string to_json(const Sensitivity& sensitivity, const std::string& model) {
-    std::string text = "{\n  \"format\": \"offstage-sensitivity\",\n  \"version\": 1,\n  \"model\": " + quoted(model) +
-                       ",\n  \"source\": " + quoted(sensitivity.source) +
+    std::string text = "{\n  \"format\": \"offstage-sensitivity\",\n  \"version\": 1,\n  \"model\": " + in_json(model) +
+                       ",\n  \"source\": " + in_json(sensitivity.source) +
                        ",\n  \"n_layers\": " + std::to_string(sensitivity.n_layers) +
                        ",\n  \"n_experts\": " + std::to_string(sensitivity.n_experts) + ",\n  \"errors\": {";
     bool first = true;

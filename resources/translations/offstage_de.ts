@@ -2028,6 +2028,14 @@
         <source>%1 (emulated)</source>
         <translation>%1 (emuliert)</translation>
     </message>
+    <message>
+        <source>The experts cannot be dealt out to %1 machines: a layer has %2, and each machine needs one of them; expected 1 to %3 machines.</source>
+        <translation>Die Experten lassen sich nicht auf %1 Rechner verteilen: Eine Schicht hat %2, und jeder Rechner braucht einen davon; erwartet: 1 bis %3 Rechner.</translation>
+    </message>
+    <message>
+        <source>There is no network &quot;%1&quot;; there are %2.</source>
+        <translation>Es gibt kein Netz &quot;%1&quot;; es gibt %2.</translation>
+    </message>
 </context>
 <context>
     <name>EventLog</name>
@@ -5859,14 +5867,6 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
         <translation>Prognosen aus Datenblättern und der gemessenen CPU dieses Computers, keine Messungen. Experten zählen so, wie sie im Checkpoint stehen.</translation>
     </message>
     <message>
-        <source>GPU whose VRAM is varied</source>
-        <translation>GPU, deren VRAM variiert wird</translation>
-    </message>
-    <message>
-        <source>The curve over VRAM is of this GPU</source>
-        <translation>Die Kurve über dem VRAM gilt für diese GPU</translation>
-    </message>
-    <message>
         <source>Work it out. Measures this computer&apos;s CPU for up to three seconds first</source>
         <translation>Berechnen. Misst zuvor bis zu drei Sekunden lang die CPU dieses Computers</translation>
     </message>
@@ -5977,6 +5977,124 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
     <message>
         <source>%1 (%2)</source>
         <translation>%1 (%2)</translation>
+    </message>
+    <message>
+        <source>%1 × %2</source>
+        <translation>%1 × %2</translation>
+    </message>
+    <message>
+        <source>not possible</source>
+        <translation>nicht möglich</translation>
+    </message>
+    <message>
+        <source>&amp;GPUs</source>
+        <translation>&amp;GPUs</translation>
+    </message>
+    <message>
+        <source>&amp;VRAM</source>
+        <translation>&amp;VRAM</translation>
+    </message>
+    <message>
+        <source>&amp;Machines</source>
+        <translation>&amp;Rechner</translation>
+    </message>
+    <message>
+        <source>GPU whose VRAM and machines are varied</source>
+        <translation>GPU, deren VRAM und Rechnerzahl verändert werden</translation>
+    </message>
+    <message>
+        <source>The forecasts over VRAM and over machines are of this GPU</source>
+        <translation>Die Vorhersagen über VRAM und Rechnerzahl gelten für diese GPU</translation>
+    </message>
+    <message>
+        <source>Number of machines</source>
+        <translation>Anzahl der Rechner</translation>
+    </message>
+    <message>
+        <source>So many computers like this one, with one GPU each, share the experts of every layer among them.
+A layer is done when the slowest of them is, and their results have gone over the network.</source>
+        <translation>So viele Rechner wie dieser, mit je einer GPU, teilen sich die Experten jeder Schicht.
+Eine Schicht ist fertig, wenn der langsamste es ist und die Ergebnisse über das Netz gegangen sind.</translation>
+    </message>
+    <message>
+        <source>Network between the machines</source>
+        <translation>Netz zwischen den Rechnern</translation>
+    </message>
+    <message>
+        <source>%1 GB/s, %2 µs a message</source>
+        <translation>%1 GB/s, %2 µs je Nachricht</translation>
+    </message>
+    <message>
+        <source>Mac&amp;hines</source>
+        <translation>Rec&amp;hner</translation>
+    </message>
+    <message>
+        <source>Of each machine</source>
+        <translation>Je Rechner</translation>
+    </message>
+    <message>
+        <source>What more machines would bring</source>
+        <translation>Was mehr Rechner brächten</translation>
+    </message>
+    <message>
+        <source>machines</source>
+        <translation>Rechner</translation>
+    </message>
+    <message>
+        <source>busiest</source>
+        <translation>meistbeschäftigt</translation>
+    </message>
+    <message>
+        <source>network</source>
+        <translation>Netz</translation>
+    </message>
+    <message>
+        <source>Forecasts by number of machines</source>
+        <translation>Vorhersagen nach Rechnerzahl</translation>
+    </message>
+    <message>
+        <source>A token&apos;s experts of one layer on the machine that has most of them, on average</source>
+        <translation>Experten eines Tokens in einer Schicht auf dem Rechner, der die meisten davon hat, im Mittel</translation>
+    </message>
+    <message>
+        <source>Share of a token&apos;s time that the network takes</source>
+        <translation>Anteil des Netzes an der Zeit eines Tokens</translation>
+    </message>
+    <message>
+        <source>Forecast tokens per second over the number of machines</source>
+        <translation>Vorhergesagte Token pro Sekunde über der Rechnerzahl</translation>
+    </message>
+    <message>
+        <source>The speed over the number of machines.</source>
+        <translation>Die Geschwindigkeit über der Rechnerzahl.</translation>
+    </message>
+    <message>
+        <source>Cancelled. What is shown was worked out before.</source>
+        <translation>Abgebrochen. Was zu sehen ist, wurde vorher berechnet.</translation>
+    </message>
+    <message>
+        <source>forecast, %1 over %2</source>
+        <translation>Vorhersage, %1 über %2</translation>
+    </message>
+    <message>
+        <source>chosen</source>
+        <translation>gewählt</translation>
+    </message>
+    <message>
+        <source>%1 over %2: more machines would not be faster than one, with %3 tokens/s (forecast).</source>
+        <translation>%1 über %2: Mehr Rechner wären nicht schneller als einer mit %3 Token/s (Vorhersage).</translation>
+    </message>
+    <message>
+        <source>%1 over %2: fastest with %3 machines, %4 tokens/s (forecast).</source>
+        <translation>%1 über %2: am schnellsten mit %3 Rechnern, %4 Token/s (Vorhersage).</translation>
+    </message>
+    <message>
+        <source>What the machines send their results over after every layer</source>
+        <translation>Worüber die Rechner nach jeder Schicht ihre Ergebnisse senden</translation>
+    </message>
+    <message>
+        <source>One machine needs no network</source>
+        <translation>Ein einzelner Rechner braucht kein Netz</translation>
     </message>
 </context>
 </TS>

@@ -2028,6 +2028,14 @@
         <source>%1 (emulated)</source>
         <translation>%1 (giả lập)</translation>
     </message>
+    <message>
+        <source>The experts cannot be dealt out to %1 machines: a layer has %2, and each machine needs one of them; expected 1 to %3 machines.</source>
+        <translation>Không thể chia chuyên gia cho %1 máy: một lớp có %2, và mỗi máy cần một chuyên gia; cần từ 1 đến %3 máy.</translation>
+    </message>
+    <message>
+        <source>There is no network &quot;%1&quot;; there are %2.</source>
+        <translation>Không có mạng &quot;%1&quot;; hiện có %2.</translation>
+    </message>
 </context>
 <context>
     <name>EventLog</name>
@@ -5854,14 +5862,6 @@ Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồn
         <translation>Dự báo từ bảng thông số và từ CPU đã đo của máy tính này, không phải số đo. Chuyên gia được tính như trong checkpoint.</translation>
     </message>
     <message>
-        <source>GPU whose VRAM is varied</source>
-        <translation>GPU có VRAM được thay đổi</translation>
-    </message>
-    <message>
-        <source>The curve over VRAM is of this GPU</source>
-        <translation>Đường cong theo VRAM là của GPU này</translation>
-    </message>
-    <message>
         <source>Work it out. Measures this computer&apos;s CPU for up to three seconds first</source>
         <translation>Tính dự báo. Trước đó CPU của máy tính này được đo trong tối đa ba giây</translation>
     </message>
@@ -5972,6 +5972,124 @@ Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồn
     <message>
         <source>%1 (%2)</source>
         <translation>%1 (%2)</translation>
+    </message>
+    <message>
+        <source>%1 × %2</source>
+        <translation>%1 × %2</translation>
+    </message>
+    <message>
+        <source>not possible</source>
+        <translation>không thể</translation>
+    </message>
+    <message>
+        <source>&amp;GPUs</source>
+        <translation>&amp;GPU</translation>
+    </message>
+    <message>
+        <source>&amp;VRAM</source>
+        <translation>&amp;VRAM</translation>
+    </message>
+    <message>
+        <source>&amp;Machines</source>
+        <translation>&amp;Máy</translation>
+    </message>
+    <message>
+        <source>GPU whose VRAM and machines are varied</source>
+        <translation>GPU được thay đổi VRAM và số máy</translation>
+    </message>
+    <message>
+        <source>The forecasts over VRAM and over machines are of this GPU</source>
+        <translation>Các dự báo theo VRAM và theo số máy là của GPU này</translation>
+    </message>
+    <message>
+        <source>Number of machines</source>
+        <translation>Số máy</translation>
+    </message>
+    <message>
+        <source>So many computers like this one, with one GPU each, share the experts of every layer among them.
+A layer is done when the slowest of them is, and their results have gone over the network.</source>
+        <translation>Ngần ấy máy như máy này, mỗi máy một GPU, chia nhau các chuyên gia của mỗi lớp.
+Một lớp xong khi máy chậm nhất xong và kết quả đã truyền qua mạng.</translation>
+    </message>
+    <message>
+        <source>Network between the machines</source>
+        <translation>Mạng giữa các máy</translation>
+    </message>
+    <message>
+        <source>%1 GB/s, %2 µs a message</source>
+        <translation>%1 GB/s, %2 µs mỗi thông điệp</translation>
+    </message>
+    <message>
+        <source>Mac&amp;hines</source>
+        <translation>Số m&amp;áy</translation>
+    </message>
+    <message>
+        <source>Of each machine</source>
+        <translation>Của mỗi máy</translation>
+    </message>
+    <message>
+        <source>What more machines would bring</source>
+        <translation>Thêm máy sẽ được gì</translation>
+    </message>
+    <message>
+        <source>machines</source>
+        <translation>số máy</translation>
+    </message>
+    <message>
+        <source>busiest</source>
+        <translation>bận nhất</translation>
+    </message>
+    <message>
+        <source>network</source>
+        <translation>mạng</translation>
+    </message>
+    <message>
+        <source>Forecasts by number of machines</source>
+        <translation>Dự báo theo số máy</translation>
+    </message>
+    <message>
+        <source>A token&apos;s experts of one layer on the machine that has most of them, on average</source>
+        <translation>Số chuyên gia của một token trong một lớp trên máy có nhiều nhất, tính trung bình</translation>
+    </message>
+    <message>
+        <source>Share of a token&apos;s time that the network takes</source>
+        <translation>Phần thời gian của một token dành cho mạng</translation>
+    </message>
+    <message>
+        <source>Forecast tokens per second over the number of machines</source>
+        <translation>Số token mỗi giây dự báo theo số máy</translation>
+    </message>
+    <message>
+        <source>The speed over the number of machines.</source>
+        <translation>Tốc độ theo số máy.</translation>
+    </message>
+    <message>
+        <source>Cancelled. What is shown was worked out before.</source>
+        <translation>Đã hủy. Những gì đang hiện được tính từ trước.</translation>
+    </message>
+    <message>
+        <source>forecast, %1 over %2</source>
+        <translation>dự báo, %1 qua %2</translation>
+    </message>
+    <message>
+        <source>chosen</source>
+        <translation>đã chọn</translation>
+    </message>
+    <message>
+        <source>%1 over %2: more machines would not be faster than one, with %3 tokens/s (forecast).</source>
+        <translation>%1 qua %2: thêm máy không nhanh hơn một máy với %3 token/s (dự báo).</translation>
+    </message>
+    <message>
+        <source>%1 over %2: fastest with %3 machines, %4 tokens/s (forecast).</source>
+        <translation>%1 qua %2: nhanh nhất với %3 máy, %4 token/s (dự báo).</translation>
+    </message>
+    <message>
+        <source>What the machines send their results over after every layer</source>
+        <translation>Mạng mà các máy gửi kết quả qua sau mỗi lớp</translation>
+    </message>
+    <message>
+        <source>One machine needs no network</source>
+        <translation>Một máy thì không cần mạng</translation>
     </message>
 </context>
 </TS>

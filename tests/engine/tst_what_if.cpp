@@ -1,4 +1,5 @@
-// Forecasts over hardware: more VRAM holds more experts, what fits not says so, profiles survive being written.
+// Forecasts over hardware: more VRAM holds more experts, machines share them, what fits not says so, profiles survive
+// being written.
 
 #include <QtTest>
 
@@ -25,9 +26,9 @@ class TestWhatIf : public QObject {
 
     void moreVram_holdsMoreExperts() {
         const HardwareProfile profile = find_hardware_profile("rtx-3060-desktop");
-        const std::vector<WhatIfRow> rows = m_model->curve(profile, 16, {});
+        const std::vector<WhatIfRow> rows = m_model->curve(profile, 16, {}, {});
         QCOMPARE(rows.size(), std::size_t{16});
-        QVERIFY(!rows.front().failure.empty());  // not even the KV cache has room
+        QVERIFY(rows.front().lacks_memory && !rows.front().failure.empty());  // not even the KV cache has room
         QVERIFY(rows.back().failure.empty());
         QCOMPARE(rows.back().resident, rows.back().total);
         QCOMPARE(rows.back().hit_rate, 1.0);
@@ -61,6 +62,58 @@ class TestWhatIf : public QObject {
         QCOMPARE(a.vram_bytes, std::uint64_t{16u << 20});
     }
 
+    void oneMachine_knowsNoNetwork() {
+        const HardwareProfile profile = find_hardware_profile("rtx-3060-desktop");
+        const WhatIfRow alone = m_model->on(profile, 16u << 20);
+        for (const Network& network : network_presets()) {
+            const WhatIfRow row = m_model->on(profile, 16u << 20, {1, network});
+            QCOMPARE(row.tokens_per_s, alone.tokens_per_s);
+            QCOMPARE(row.ttft_s, alone.ttft_s);
+            QCOMPARE(row.network_share, 0.0);
+        }
+        QCOMPARE(alone.busiest_experts, 2.0);  // of two active ones
+    }
+
+    // The demo model has 8 experts in a layer: beyond 8 machines there is nothing to deal out.
+    void machines_shareExpertsAndPayForTheNetwork() {
+        const HardwareProfile profile = find_hardware_profile("rtx-3060-desktop");
+        const std::vector<WhatIfRow> rows = m_model->machines(profile, find_network("10gbe"), 9, {});
+        QCOMPARE(rows.size(), std::size_t{9});
+        QCOMPARE(rows.front().tokens_per_s, m_model->on(profile).tokens_per_s);
+        QCOMPARE(rows.front().ttft_s, m_model->on(profile).ttft_s);
+        for (std::size_t i = 0; i < 8; ++i) {
+            QCOMPARE(rows[i].n_machines, static_cast<std::int64_t>(i) + 1);
+            QVERIFY2(rows[i].failure.empty(), rows[i].failure.c_str());
+            QCOMPARE(rows[i].resident, rows[i].total);
+            if (i == 0) continue;
+            QVERIFY(rows[i].busiest_experts < 2 && rows[i].busiest_experts >= 1);
+            // 8 layers, a millisecond each: a model as small as this one waits for little else.
+            QVERIFY(rows[i].network_share > 0.5 && rows[i].network_share < 1);
+            QVERIFY(rows[i].tokens_per_s < 125);
+        }
+        QVERIFY(rows[8].failure.find("9 machines") != std::string::npos);
+        QVERIFY(rows[8].failure.find("1 to 8") != std::string::npos);
+        QVERIFY(!rows[8].lacks_memory);
+        QCOMPARE(rows[8].tokens_per_s, 0.0);
+    }
+
+    // Two machines have room for twice the experts of one.
+    void machines_needLessVramEach() {
+        const HardwareProfile profile = find_hardware_profile("rtx-3060-desktop");
+        const Cluster two{2, find_network("infiniband")};
+        const std::uint64_t enough = m_model->enough_vram_bytes(2);
+        QVERIFY(enough < m_model->enough_vram_bytes());
+        const WhatIfRow apart = m_model->on(profile, enough, two);
+        QCOMPARE(apart.resident, apart.total);
+        const WhatIfRow alone = m_model->on(profile, enough);
+        QVERIFY(alone.resident < alone.total);
+        QVERIFY(apart.hit_rate > alone.hit_rate);
+        const std::vector<WhatIfRow> curve = m_model->curve(profile, 5, two, {});
+        QCOMPARE(curve.back().vram_bytes, enough);
+        QCOMPARE(curve.back().tokens_per_s, apart.tokens_per_s);
+        QCOMPARE(curve.back().n_machines, std::int64_t{2});
+    }
+
     void profiles_surviveBeingWritten() {
         for (const std::string& id : hardware_profile_ids()) {
             const HardwareProfile profile = find_hardware_profile(id);
@@ -75,7 +128,8 @@ class TestWhatIf : public QObject {
     void stopRequest_endsIt() {
         std::stop_source stop;
         stop.request_stop();
-        QVERIFY(m_model->curve(find_hardware_profile("t4"), 16, stop.get_token()).empty());
+        QVERIFY(m_model->curve(find_hardware_profile("t4"), 16, {}, stop.get_token()).empty());
+        QVERIFY(m_model->machines(find_hardware_profile("t4"), find_network("10gbe"), 4, stop.get_token()).empty());
         LoadRequest request;
         request.model = demoModel();
         QVERIFY_EXCEPTION_THROWN(WhatIf(request, LoadProgressFn{}, stop.get_token()), Error);

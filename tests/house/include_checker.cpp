@@ -151,10 +151,10 @@ bool matches(const std::string& text, const char* pattern) {
 }
 
 // What the window may know of the engine: the session façade, value types, and what is worked out from such values
-// without a session (does it fit, what if, other cache policies, percentiles).
+// without a session (does it fit, what if, other cache policies, percentiles), and the networks that forecasts know.
 constexpr const char* kEngineForUi =
     "engine/(run/session\\.h|run/sampler_settings\\.h|telemetry/[^/]+\\.h|error\\.h|text/chat_template\\.h"
-    "|model/indices\\.h|device/hardware\\.h|device/hardware_profile\\.h"
+    "|model/indices\\.h|device/hardware\\.h|device/hardware_profile\\.h|cluster/network\\.h"
     "|eval/(cache_replay|fit_estimate|what_if)\\.h|statistics\\.h)";
 
 struct LibraryRule {

@@ -6,6 +6,8 @@
 #include <QProgressBar>
 #include <QPushButton>
 #include <QSignalSpy>
+#include <QSpinBox>
+#include <QTabWidget>
 #include <QTableWidget>
 
 #include "tests/ui/window_fixture.h"
@@ -66,6 +68,7 @@ class TestPanels2Demo : public QObject {
         m_engine->openModel(request);
         QTRY_COMPARE_WITH_TIMEOUT(m_engine->state(), EngineController::State::Ready, 20'000);
     }
+    static void finish(WhatIfPanel& panel) { QTRY_VERIFY_WITH_TIMEOUT(!panel.isRunning(), 20'000); }
 
   private Q_SLOTS:
     void initTestCase() {
@@ -177,7 +180,162 @@ class TestPanels2Demo : public QObject {
         QVERIFY(panel.bars().groupCount() > 5);
         QVERIFY(panel.gainText().contains(QStringLiteral("forecast")));
         QVERIFY(panel.curve().seriesCount() == 1);
-        picture(panel, QStringLiteral("what-if"));
+        QCOMPARE(panel.machineTable().rowCount(), 16);
+        QCOMPARE(panel.machineCurve().points(0).size(), std::size_t{8});  // a machine for each expert of a layer
+        QVERIFY(panel.machinesText().contains(QStringLiteral("forecast")));
+        QCOMPARE(panel.measurements(), 1);
+        QCOMPARE(panel.tabs().count(), 3);
+        for (int i = 0; i < panel.tabs().count(); ++i) {
+            panel.tabs().setCurrentIndex(i);
+            picture(panel, QStringLiteral("what-if-%1").arg(i));
+        }
+    }
+
+    void whatIf_controlsHaveNames() {
+        WhatIfPanel panel(*m_engine);
+        const QList<QWidget*> controls = {&panel.profile(),      &panel.machines(),    &panel.network(),
+                                          &panel.table(),        &panel.bars(),        &panel.curve(),
+                                          &panel.machineTable(), &panel.machineCurve()};
+        QStringList names;
+        for (const QWidget* control : controls) {
+            QVERIFY(!control->accessibleName().isEmpty());
+            names << control->accessibleName();
+        }
+        QCOMPARE(names.removeDuplicates(), 0);
+        for (const QWidget* control :
+             {static_cast<QWidget*>(&panel.machines()), static_cast<QWidget*>(&panel.network()),
+              static_cast<QWidget*>(&panel.runButton())}) {
+            QVERIFY(!control->toolTip().isEmpty());
+        }
+        QCOMPARE(panel.machines().minimum(), 1);
+        QCOMPARE(panel.machines().maximum(), 16);
+        QCOMPARE(panel.network().count(), 4);
+    }
+
+    // Machines and network change what is shown by themselves, and this computer is measured once.
+    void whatIf_machinesAndNetwork_areForecastAnewByThemselves() {
+        WhatIfPanel panel(*m_engine);
+        panel.show();
+        open(request("emulated:rtx-3060-desktop", 16 * kMiB));
+        const int chosen = panel.profile().currentIndex();
+        const auto name = [&] { return panel.table().item(chosen, 0)->text(); };
+        const auto speedOfTwo = [&] { return QLocale().toDouble(panel.machineTable().item(1, 1)->text()); };
+        // Nobody asked yet.
+        QVERIFY(!panel.network().isEnabled());
+        QTest::keyClick(&panel.machines(), Qt::Key_Up);
+        QVERIFY(panel.network().isEnabled());
+        QVERIFY(!panel.isRunning());
+        QTest::keyClick(&panel.machines(), Qt::Key_Down);
+        QVERIFY(!panel.network().isEnabled());
+        QTest::mouseClick(&panel.runButton(), Qt::LeftButton);
+        finish(panel);
+        const QString alone = name();
+        const QString speedAlone = panel.table().item(chosen, 2)->text();
+        QCOMPARE(panel.machineTable().item(0, 1)->text(), speedAlone);
+        const double overTcp = speedOfTwo();
+
+        QTest::keyClick(&panel.machines(), Qt::Key_Up);
+        QVERIFY(panel.isRunning());
+        QVERIFY(!panel.runButton().isEnabled());
+        finish(panel);
+        QCOMPARE(name(), QStringLiteral("2 × ") + alone);
+        QCOMPARE(panel.table().item(chosen, 2)->text(), panel.machineTable().item(1, 1)->text());
+        QVERIFY(panel.gainText().startsWith(QStringLiteral("2 × ")));
+        QCOMPARE(panel.machineTable().currentRow(), 1);
+        QCOMPARE(speedOfTwo(), overTcp);
+
+        QTest::keyClick(&panel.network(), Qt::Key_End);  // the fastest
+        QVERIFY(panel.isRunning());
+        finish(panel);
+        QVERIFY(speedOfTwo() > 2 * overTcp);
+        QVERIFY(panel.machinesText().contains(QStringLiteral("InfiniBand")));
+
+        QTest::keyClick(&panel.machines(), Qt::Key_Down);
+        finish(panel);
+        QCOMPARE(name(), alone);
+        QCOMPARE(panel.table().item(chosen, 2)->text(), speedAlone);
+        QCOMPARE(panel.measurements(), 1);
+        panel.profile().setCurrentIndex(chosen == 0 ? 1 : 0);
+        QVERIFY(panel.isRunning());
+        finish(panel);
+        QVERIFY(panel.machinesText().startsWith(panel.profile().currentText()));
+        QCOMPARE(panel.measurements(), 1);
+        // Another model is measured anew, when it is asked for.
+        open(request("emulated:rtx-3060-desktop", 24 * kMiB));
+        QCOMPARE(panel.machineTable().rowCount(), 0);
+        panel.machines().setValue(3);
+        QVERIFY(!panel.isRunning());
+        QTest::mouseClick(&panel.runButton(), Qt::LeftButton);
+        finish(panel);
+        QCOMPARE(panel.measurements(), 2);
+    }
+
+    void whatIf_quickChanges_showOnlyTheLast() {
+        WhatIfPanel panel(*m_engine);
+        panel.show();
+        open(request("emulated:rtx-3060-desktop", 16 * kMiB));
+        QTest::mouseClick(&panel.runButton(), Qt::LeftButton);
+        QStringList shown;  // as the first row's name, in turn
+        connect(&panel.table(), &QTableWidget::itemChanged, this, [&shown](const QTableWidgetItem* item) {
+            if (item->row() == 0 && item->column() == 0 && (shown.isEmpty() || shown.last() != item->text())) {
+                shown << item->text();
+            }
+        });
+        // While the first is worked out: nothing more is heard of it.
+        panel.machines().setValue(2);
+        panel.machines().setValue(3);
+        panel.network().setCurrentIndex(2);
+        panel.machines().setValue(4);
+        finish(panel);
+        QCOMPARE(shown, QStringList(QStringLiteral("4 × ") + panel.profile().itemText(0)));
+        QCOMPARE(panel.machineTable().currentRow(), 3);
+        QVERIFY(panel.machinesText().contains(panel.network().currentText()));
+    }
+
+    void whatIf_moreMachinesThanExperts_saysSo() {
+        WhatIfPanel panel(*m_engine);
+        panel.show();
+        open(request("emulated:rtx-3060-desktop", 16 * kMiB));
+        panel.machines().setValue(9);
+        QTest::mouseClick(&panel.runButton(), Qt::LeftButton);
+        finish(panel);
+        QCOMPARE(panel.table().item(0, 2)->text(), QStringLiteral("not possible"));
+        QVERIFY(panel.table().item(0, 2)->toolTip().contains(QStringLiteral("9 machines")));
+        QVERIFY(panel.gainText().contains(QStringLiteral("9 machines")));
+        QCOMPARE(panel.bars().groupCount(), 0);
+        QCOMPARE(panel.machineTable().item(8, 1)->text(), QStringLiteral("not possible"));
+        QVERIFY(QLocale().toDouble(panel.machineTable().item(7, 1)->text()) > 0);
+        QCOMPARE(panel.table().columnSpan(0, 2), panel.table().columnCount() - 2);  // the words have room
+        panel.tabs().setCurrentIndex(2);
+        picture(panel, QStringLiteral("what-if-nine"));
+        panel.machines().setValue(8);
+        finish(panel);
+        QVERIFY(panel.bars().groupCount() > 5);
+        QCOMPARE(panel.table().columnSpan(0, 2), 1);
+    }
+
+    void whatIf_cancelledChange_leavesWhatWasShown() {
+        WhatIfPanel panel(*m_engine);
+        panel.show();
+        open(request("emulated:rtx-3060-desktop", 16 * kMiB));
+        QTest::mouseClick(&panel.runButton(), Qt::LeftButton);
+        finish(panel);
+        const QString name = panel.table().item(0, 0)->text();
+        panel.machines().setValue(2);
+        QVERIFY(panel.cancelButton().isVisible());
+        QTest::mouseClick(&panel.cancelButton(), Qt::LeftButton);
+        QVERIFY(!panel.isRunning());
+        QVERIFY(panel.notice().contains(QStringLiteral("before")));
+        QCOMPARE(panel.table().item(0, 0)->text(), name);
+        // From here on only the button asks.
+        panel.machines().setValue(3);
+        QVERIFY(!panel.isRunning());
+        QTest::mouseClick(&panel.runButton(), Qt::LeftButton);
+        QVERIFY(panel.isRunning());
+        finish(panel);
+        QCOMPARE(panel.notice(), QString());
+        QCOMPARE(panel.table().item(0, 0)->text(), QStringLiteral("3 × ") + name);
+        QCOMPARE(panel.measurements(), 1);
     }
 
     void profile_isCheckedSavedAndListed() {

@@ -10,6 +10,8 @@
 #include <QLocale>
 #include <QProgressBar>
 #include <QPushButton>
+#include <QSpinBox>
+#include <QTabWidget>
 #include <QTableWidget>
 #include <QVBoxLayout>
 
@@ -25,9 +27,8 @@ namespace offstage::ui {
 
 namespace {
 
-constexpr quint64 kMore = quint64{1} << 30;  // "+1 GiB"
-
 enum Column { Name, Vram, Speed, Ttft, Hits, Resident, Columns };
+enum MachineColumn { Count, MachineSpeed, MachineTtft, MachineHits, Busiest, NetworkShare, MachineColumns };
 
 QTableWidgetItem* item(const QString& text, bool number = true) {
     auto* cell = new QTableWidgetItem(text);
@@ -36,7 +37,7 @@ QTableWidgetItem* item(const QString& text, bool number = true) {
     return cell;
 }
 
-QString speedText(double tokensPerSecond) {
+QString rateText(double tokensPerSecond) {
     return QLocale().toString(tokensPerSecond, 'f', tokensPerSecond < 100 ? 1 : 0);
 }
 
@@ -45,35 +46,53 @@ QString ttftText(double seconds) {
                           : secondsText(seconds);
 }
 
-// All that is worked out for one press of the button; on the panel's own thread.
-WhatIfResult workOut(const engine::LoadRequest& request, const QStringList& profiles, const QString& chosen,
-                     quint64 budget, const engine::LoadProgressFn& progress, const std::stop_token& stop) {
-    WhatIfResult result;
-    try {
-        const engine::WhatIf model(request, progress, stop);
-        for (const QString& name : profiles) {
-            if (stop.stop_requested()) {
-                break;
-            }
-            const engine::HardwareProfile profile = engine::find_hardware_profile(name.toStdString());
-            result.rows.push_back(model.on(profile));
-            progress({WhatIfPanel::tr("Forecasts").toStdString(), result.rows.size(),
-                      static_cast<std::uint64_t>(profiles.size())});
-            if (name == chosen) {
-                result.curve = model.curve(profile, WhatIfPanel::kCurvePoints, stop);
-                const quint64 at = budget > 0 ? budget : profile.memory_bytes - profile.reserved_bytes;
-                result.now = model.on(profile, at);
-                result.more = model.on(profile, at + kMore);
-            }
-        }
-        result.cancelled = stop.stop_requested();
-    } catch (const engine::Error& error) {
-        result.cancelled = error.kind() == engine::ErrorKind::kCancelled;
-        result.problem = QString::fromUtf8(error.what());
-    } catch (const std::exception& error) {
-        result.problem = QString::fromUtf8(error.what());
+// "2 × GeForce RTX 3060"
+QString machinesOf(qint64 count, const QString& name) {
+    return count > 1 ? WhatIfPanel::tr("%1 × %2").arg(count).arg(name) : name;
+}
+
+// Over all of the row from this column on.
+void showFailure(QTableWidget& table, int row, int column, const engine::WhatIfRow& forecast) {
+    auto* cell = item(forecast.lacks_memory ? WhatIfPanel::tr("does not fit") : WhatIfPanel::tr("not possible"), false);
+    cell->setToolTip(engineText(forecast.failure));
+    table.setItem(row, column, cell);
+    table.setSpan(row, column, 1, table.columnCount() - column);
+}
+
+QTableWidget* forecastTable(const QStringList& headers, const QString& name) {
+    auto* table = new QTableWidget(0, static_cast<int>(headers.size()));
+    const QFontMetrics metrics = table->fontMetrics();
+    table->setAccessibleName(name);
+    table->setHorizontalHeaderLabels(headers);
+    table->verticalHeader()->hide();
+    table->verticalHeader()->setDefaultSectionSize(metrics.lineSpacing() + 6);
+    table->setEditTriggers(QAbstractItemView::NoEditTriggers);
+    table->setSelectionBehavior(QAbstractItemView::SelectRows);
+    table->setSelectionMode(QAbstractItemView::SingleSelection);
+    table->setTabKeyNavigation(false);
+    table->setAlternatingRowColors(true);
+    table->setShowGrid(false);
+    table->setMinimumHeight(7 * metrics.lineSpacing());
+    table->horizontalHeader()->setMinimumSectionSize(metrics.averageCharWidth() * 8);
+    for (int column = 0; column < table->columnCount(); ++column) {
+        table->setColumnWidth(column, metrics.averageCharWidth() * 11);
     }
-    return result;
+    return table;
+}
+
+QLabel* sentence(const QString& name) {
+    auto* label = new QLabel;
+    label->setWordWrap(true);
+    label->setTextFormat(Qt::PlainText);
+    label->setAccessibleName(name);
+    return label;
+}
+
+// A page of the tabs, or a part above them: one widget each, so that they can be laid out anew.
+QVBoxLayout* columnOf(QWidget* page) {
+    auto* column = new QVBoxLayout(page);
+    column->setContentsMargins(0, 8, 0, 0);
+    return column;
 }
 
 }  // namespace
@@ -81,15 +100,17 @@ WhatIfResult workOut(const engine::LoadRequest& request, const QStringList& prof
 WhatIfPanel::WhatIfPanel(EngineController& engine, QWidget* parent)
     : Panel(engine, parent),
       m_profile(new QComboBox),
+      m_machines(new QSpinBox),
+      m_network(new QComboBox),
       m_run(new QPushButton(tr("&Forecast"))),
       m_cancel(new QPushButton(tr("&Cancel"))),
       m_edit(new QPushButton(tr("&Edit a copy…"))),
       m_progress(new QProgressBar),
-      m_table(new QTableWidget(0, Columns)),
+      m_tabs(new QTabWidget),
       m_bars(new BarPlot),
       m_curve(new LinePlot),
-      m_gain(new QLabel),
-      m_there(new QObject) {
+      m_machineCurve(new LinePlot),
+      m_worker(new WhatIfWorker(this)) {
     setEmptyText(tr("Open a model to see how fast it would be on other hardware."));
     auto* claim =
         new QLabel(tr("Forecasts from datasheets and this computer's measured CPU, not measurements. Experts "
@@ -97,81 +118,151 @@ WhatIfPanel::WhatIfPanel(EngineController& engine, QWidget* parent)
     claim->setWordWrap(true);
     claim->setTextFormat(Qt::PlainText);
     claim->setForegroundRole(QPalette::PlaceholderText);
-    m_profile->setAccessibleName(tr("GPU whose VRAM is varied"));
-    m_profile->setToolTip(tr("The curve over VRAM is of this GPU"));
+    m_tabs->setDocumentMode(true);
+    m_tabs->addTab(buildGpus(), tr("&GPUs"));
+    m_tabs->addTab(buildVram(), tr("&VRAM"));
+    m_tabs->addTab(buildMachines(), tr("&Machines"));
+    body().addWidget(buildChoice());
+    body().addWidget(buildRunning());
+    body().addWidget(claim);
+    body().addWidget(m_tabs, 1);
+
+    m_delay.setSingleShot(true);
+    m_delay.setInterval(kDelayMs);
+    connect(&m_delay, &QTimer::timeout, this, &WhatIfPanel::run);
+    connect(m_worker, &WhatIfWorker::progressed, this, [this](const QString& stage, int done, int total) {
+        m_progress->setRange(0, total);
+        m_progress->setValue(done);
+        m_progress->setFormat(stage.isEmpty() ? tr("Forecasts") : engineText(stage));
+    });
+    connect(m_worker, &WhatIfWorker::answered, this, &WhatIfPanel::showResult);
+    connect(m_run, &QPushButton::clicked, this, &WhatIfPanel::run);
+    connect(m_cancel, &QPushButton::clicked, this, &WhatIfPanel::cancel);
+    connect(m_edit, &QPushButton::clicked, this, &WhatIfPanel::edit);
+    fillProfiles();
+    connect(m_profile, &QComboBox::currentIndexChanged, this, &WhatIfPanel::choiceChanged);
+    connect(m_machines, &QSpinBox::valueChanged, this, &WhatIfPanel::choiceChanged);
+    connect(m_network, &QComboBox::currentIndexChanged, this, &WhatIfPanel::choiceChanged);
+    modelChanged();
+}
+
+QWidget* WhatIfPanel::buildChoice() {
+    m_profile->setAccessibleName(tr("GPU whose VRAM and machines are varied"));
+    m_profile->setToolTip(tr("The forecasts over VRAM and over machines are of this GPU"));
     m_profile->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
     m_profile->setMinimumContentsLength(12);
-    m_run->setToolTip(tr("Work it out. Measures this computer's CPU for up to three seconds first"));
-    m_cancel->setToolTip(tr("Stop working it out"));
     m_edit->setToolTip(tr("Make a profile of your own from the chosen one"));
-    m_progress->setAccessibleName(tr("Progress of the forecast"));
-    m_gain->setWordWrap(true);
-    m_gain->setTextFormat(Qt::PlainText);
-    m_gain->setAccessibleName(tr("What more VRAM would bring"));
-
-    m_table->setAccessibleName(tr("Forecasts by GPU"));
-    m_table->setHorizontalHeaderLabels(
-        {tr("GPU"), tr("VRAM"), tr("tokens/s"), tr("first token"), tr("hit rate"), tr("experts on it")});
-    m_table->verticalHeader()->hide();
-    m_table->verticalHeader()->setDefaultSectionSize(fontMetrics().lineSpacing() + 6);
-    m_table->setEditTriggers(QAbstractItemView::NoEditTriggers);
-    m_table->setSelectionBehavior(QAbstractItemView::SelectRows);
-    m_table->setSelectionMode(QAbstractItemView::SingleSelection);
-    m_table->setTabKeyNavigation(false);
-    m_table->setAlternatingRowColors(true);
-    m_table->setShowGrid(false);
-    m_table->setMinimumHeight(7 * fontMetrics().lineSpacing());
-    for (int column = 0; column < Columns; ++column) {
-        m_table->setColumnWidth(column, fontMetrics().averageCharWidth() * 11);
+    m_run->setToolTip(tr("Work it out. Measures this computer's CPU for up to three seconds first"));
+    m_machines->setRange(1, WhatIfWorker::kMostMachines);
+    m_machines->setAccessibleName(tr("Number of machines"));
+    m_machines->setToolTip(
+        tr("So many computers like this one, with one GPU each, share the experts of every layer among them.\n"
+           "A layer is done when the slowest of them is, and their results have gone over the network."));
+    m_network->setAccessibleName(tr("Network between the machines"));
+    m_network->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    m_network->setMinimumContentsLength(10);
+    for (const engine::Network& network : engine::network_presets()) {
+        m_network->addItem(QString::fromStdString(network.name), QString::fromStdString(network.id));
+        m_network->setItemData(
+            m_network->count() - 1,
+            tr("%1 GB/s, %2 µs a message")
+                .arg(QLocale().toString(network.gbps, 'g', 4), QLocale().toString(network.latency_us, 'g', 4)),
+            Qt::ToolTipRole);
     }
-    m_table->horizontalHeader()->setMinimumSectionSize(fontMetrics().averageCharWidth() * 8);
+    m_network->setCurrentIndex(m_network->findData(QStringLiteral("10gbe")));
+    auto* label = new QLabel(tr("Mac&hines"));
+    label->setBuddy(m_machines);
+
+    auto* part = new QWidget;
+    auto* rows = columnOf(part);
+    rows->setContentsMargins(0, 0, 0, 0);
+    auto* top = new QHBoxLayout;
+    top->addWidget(m_profile, 1);
+    top->addWidget(m_edit);
+    top->addWidget(m_run);
+    auto* below = new QHBoxLayout;
+    below->addWidget(label);
+    below->addWidget(m_machines);
+    below->addWidget(m_network, 1);
+    rows->addLayout(top);
+    rows->addLayout(below);
+    return part;
+}
+
+QWidget* WhatIfPanel::buildRunning() {
+    m_cancel->setToolTip(tr("Stop working it out"));
+    m_progress->setAccessibleName(tr("Progress of the forecast"));
+    auto* part = new QWidget;
+    auto* row = new QHBoxLayout(part);
+    row->setContentsMargins(0, 0, 0, 0);
+    row->addWidget(m_progress, 1);
+    row->addWidget(m_cancel);
+    return part;
+}
+
+QWidget* WhatIfPanel::buildGpus() {
+    m_table =
+        forecastTable({tr("GPU"), tr("VRAM"), tr("tokens/s"), tr("first token"), tr("hit rate"), tr("experts on it")},
+                      tr("Forecasts by GPU"));
     m_table->horizontalHeader()->setSectionResizeMode(Name, QHeaderView::Stretch);
+    m_table->horizontalHeaderItem(Vram)->setToolTip(tr("Of each machine"));
     m_bars->setAccessibleName(tr("Forecast tokens per second by GPU"));
     m_bars->setOrientation(Qt::Horizontal);
     m_bars->setValueAxis({tr("forecast"), Unit::TokensPerSecond});
     m_bars->setEmptyText(tr("Press Forecast to compare hardware."));
     m_bars->setFileName(QStringLiteral("what-if"));
+    auto* page = new QWidget;
+    auto* column = columnOf(page);
+    column->addWidget(m_table, 1);
+    column->addWidget(m_bars, 1);
+    return page;
+}
+
+QWidget* WhatIfPanel::buildVram() {
+    m_gain = sentence(tr("What more VRAM would bring"));
     m_curve->setAccessibleName(tr("Forecast tokens per second over VRAM"));
     m_curve->setXAxis({tr("VRAM"), Unit::Bytes});
     m_curve->setYAxis({tr("forecast"), Unit::TokensPerSecond});
     m_curve->setEmptyText(tr("The speed over more and less VRAM."));
     m_curve->setFileName(QStringLiteral("what-if-vram"));
     m_curve->setMinimumHeight(160);
-
-    auto* top = new QHBoxLayout;
-    top->addWidget(m_profile, 1);
-    top->addWidget(m_edit);
-    top->addWidget(m_run);
-    auto* running = new QHBoxLayout;
-    running->addWidget(m_progress, 1);
-    running->addWidget(m_cancel);
-    body().addLayout(top);
-    body().addLayout(running);
-    body().addWidget(claim);
-    body().addWidget(m_table, 2);
-    body().addWidget(m_bars, 2);
-    body().addWidget(m_gain);
-    body().addWidget(m_curve, 2);
-
-    m_there->moveToThread(&m_thread);
-    connect(&m_thread, &QThread::finished, m_there, &QObject::deleteLater);
-    m_thread.setObjectName(QStringLiteral("what if"));
-    m_thread.start();
-    connect(m_run, &QPushButton::clicked, this, &WhatIfPanel::run);
-    connect(m_cancel, &QPushButton::clicked, this, [this] { m_stop.request_stop(); });
-    connect(m_edit, &QPushButton::clicked, this, &WhatIfPanel::edit);
-    fillProfiles();
-    modelChanged();
+    auto* page = new QWidget;
+    auto* column = columnOf(page);
+    column->addWidget(m_gain);
+    column->addWidget(m_curve, 1);
+    return page;
 }
 
-WhatIfPanel::~WhatIfPanel() {
-    m_stop.request_stop();
-    m_thread.quit();
-    m_thread.wait();
+QWidget* WhatIfPanel::buildMachines() {
+    m_machinesText = sentence(tr("What more machines would bring"));
+    m_machineTable =
+        forecastTable({tr("machines"), tr("tokens/s"), tr("first token"), tr("hit rate"), tr("busiest"), tr("network")},
+                      tr("Forecasts by number of machines"));
+    m_machineTable->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
+    m_machineTable->horizontalHeaderItem(Busiest)->setToolTip(
+        tr("A token's experts of one layer on the machine that has most of them, on average"));
+    m_machineTable->horizontalHeaderItem(NetworkShare)
+        ->setToolTip(tr("Share of a token's time that the network takes"));
+    m_machineCurve->setAccessibleName(tr("Forecast tokens per second over the number of machines"));
+    m_machineCurve->setXAxis({tr("machines"), Unit::Count});
+    m_machineCurve->setYAxis({tr("forecast"), Unit::TokensPerSecond});
+    m_machineCurve->setEmptyText(tr("The speed over the number of machines."));
+    m_machineCurve->setFileName(QStringLiteral("what-if-machines"));
+    m_machineCurve->setMinimumHeight(160);
+    auto* page = new QWidget;
+    auto* column = columnOf(page);
+    column->addWidget(m_machinesText);
+    column->addWidget(m_machineTable, 1);
+    column->addWidget(m_machineCurve, 1);
+    return page;
 }
 
 QString WhatIfPanel::gainText() const {
     return m_gain->text();
+}
+
+QString WhatIfPanel::machinesText() const {
+    return m_machinesText->text();
 }
 
 void WhatIfPanel::fillProfiles() {
@@ -203,14 +294,18 @@ void WhatIfPanel::fillProfiles() {
 }
 
 void WhatIfPanel::modelChanged() {
-    m_stop.request_stop();
-    ++m_newest;
-    m_running = false;
+    m_worker->giveUp();
+    m_delay.stop();
+    m_asked = false;
+    ++m_model;
     setEmpty(!engine().model());
     m_table->setRowCount(0);
     m_bars->clear();
     m_curve->removeAllSeries();
     m_gain->clear();
+    m_machineTable->setRowCount(0);
+    m_machineCurve->removeAllSeries();
+    m_machinesText->clear();
     say({});
     if (engine().model() && engine().model()->emulated) {
         const QString device = QString::fromStdString(engine().loadRequest().device).section(u':', 1);
@@ -222,91 +317,105 @@ void WhatIfPanel::modelChanged() {
     refreshButtons();
 }
 
+// Before the first forecast nobody has asked for one.
+void WhatIfPanel::choiceChanged() {
+    if (m_asked) {
+        m_worker->giveUp();
+        m_delay.start();
+        m_progress->setRange(0, 0);
+        say({});
+    }
+    refreshButtons();
+}
+
+WhatIfChoice WhatIfPanel::choice() const {
+    WhatIfChoice choice;
+    for (int i = 0; i < m_profile->count(); ++i) {
+        choice.profiles << m_profile->itemData(i).toString();
+        choice.names << m_profile->itemText(i);
+    }
+    choice.chosen = m_profile->currentIndex();
+    choice.cluster = {m_machines->value(), engine::find_network(m_network->currentData().toString().toStdString())};
+    // Today's budget, where the chosen GPU is the one that runs.
+    if (engine().model()->emulated &&
+        "emulated:" + m_profile->currentData().toString().toStdString() == engine().loadRequest().device) {
+        const auto snapshot = engine().snapshot();
+        choice.budget =
+            snapshot && snapshot->vram.budget > 0 ? snapshot->vram.budget : engine().model()->vram_budget_bytes;
+    }
+    return choice;
+}
+
 void WhatIfPanel::run() {
-    if (m_running || !engine().model()) {
+    m_delay.stop();
+    if (m_worker->isRunning() || !engine().model()) {
         return;
     }
-    m_running = true;
-    m_stop = std::stop_source();
-    const quint64 id = ++m_newest;
+    m_asked = true;
     say({});
     m_progress->setRange(0, 0);
-    QStringList profiles;
-    for (int i = 0; i < m_profile->count(); ++i) {
-        profiles << m_profile->itemData(i).toString();
-    }
-    const QString chosen = m_profile->currentData().toString();
-    // Today's budget, where the chosen GPU is the one that runs.
-    quint64 budget = 0;
-    if (engine().model()->emulated && "emulated:" + chosen.toStdString() == engine().loadRequest().device) {
-        const auto snapshot = engine().snapshot();
-        budget = snapshot && snapshot->vram.budget > 0 ? snapshot->vram.budget : engine().model()->vram_budget_bytes;
-    }
     engine::LoadRequest request = engine().loadRequest();
     request.context = engine().model()->context;
-    const auto progress = [this, id](const engine::LoadProgress& p) {
-        QMetaObject::invokeMethod(
-            this,
-            [this, id, p] {
-                if (id == m_newest && p.bytes_total > 0) {
-                    m_progress->setRange(0, static_cast<int>(p.bytes_total));
-                    m_progress->setValue(static_cast<int>(p.bytes_done));
-                    m_progress->setFormat(engineText(p.stage));
-                }
-            },
-            Qt::QueuedConnection);
-    };
-    // The destructor joins the thread: `this` is there while it works.
-    QMetaObject::invokeMethod(
-        m_there,
-        [this, id, request, profiles, chosen, budget, progress, stop = m_stop.get_token()] {
-            const WhatIfResult result = workOut(request, profiles, chosen, budget, progress, stop);
-            QMetaObject::invokeMethod(
-                this,
-                [this, id, result] {
-                    if (id == m_newest) {
-                        showResult(result);
-                    }
-                },
-                Qt::QueuedConnection);
-        },
-        Qt::QueuedConnection);
+    m_worker->ask(request, m_model, choice());
+    refreshButtons();
+}
+
+void WhatIfPanel::cancel() {
+    if (m_delay.isActive()) {
+        m_delay.stop();
+        sayCancelled();
+    } else {
+        m_worker->cancel();
+    }
+}
+
+void WhatIfPanel::sayCancelled() {
+    m_asked = false;
+    say(m_table->rowCount() == 0 ? tr("Cancelled.") : tr("Cancelled. What is shown was worked out before."));
     refreshButtons();
 }
 
 void WhatIfPanel::showResult(const WhatIfResult& result) {
-    m_running = false;
     refreshButtons();
     if (result.cancelled) {
-        say(tr("Cancelled."));
+        sayCancelled();
         return;
     }
     if (!result.problem.isEmpty()) {
         say(engineText(result.problem), Notice::Problem);
         return;
     }
+    showGpus(result);
+    showVram(result);
+    showMachines(result);
+}
+
+void WhatIfPanel::showGpus(const WhatIfResult& result) {
+    m_table->clearSpans();
     m_table->setRowCount(static_cast<int>(result.rows.size()));
     QStringList names;
     std::vector<double> speeds;
     int row = 0;
     int emphasised = -1;
     for (const engine::WhatIfRow& r : result.rows) {
-        const QString name = m_profile->itemText(row);  // asked for in the list's order
+        const QString name = machinesOf(r.n_machines, result.choice.names[row]);
         m_table->setItem(row, Name, item(name, false));
         m_table->setItem(row, Vram, item(bytesText(r.vram_bytes)));
+        for (int column = Speed; column < Columns; ++column) {
+            m_table->setItem(row, column, item({}));
+        }
         if (r.failure.empty()) {
-            m_table->setItem(row, Speed, item(speedText(r.tokens_per_s)));
+            m_table->setItem(row, Speed, item(rateText(r.tokens_per_s)));
             m_table->setItem(row, Ttft, item(ttftText(r.ttft_s)));
             m_table->setItem(row, Hits, item(percentText(r.hit_rate)));
             m_table->setItem(row, Resident, item(tr("%1 of %2").arg(r.resident).arg(r.total)));
             names << name;
             speeds.push_back(r.tokens_per_s);
-            if (row == m_profile->currentIndex()) {
+            if (row == result.choice.chosen) {
                 emphasised = static_cast<int>(speeds.size()) - 1;
             }
         } else {
-            m_table->setItem(row, Speed, item(tr("does not fit"), false));
-            m_table->item(row, Speed)->setToolTip(engineText(r.failure));
+            showFailure(*m_table, row, Speed, r);
         }
         if (r.own_host) {
             m_table->item(row, Name)->setToolTip(tr("%1, with the CPU of its own profile").arg(name));
@@ -316,9 +425,13 @@ void WhatIfPanel::showResult(const WhatIfResult& result) {
     m_bars->setGroups(names, {{tr("forecast tokens/s"), speeds, true}});
     m_bars->setEmphasised(emphasised);
     m_bars->setMinimumHeight(static_cast<int>(names.size()) * (fontMetrics().lineSpacing() + 4) + 50);
+}
 
+void WhatIfPanel::showVram(const WhatIfResult& result) {
+    const WhatIfChoice& choice = result.choice;
+    const QString name = machinesOf(choice.cluster.n_machines, choice.names[choice.chosen]);
     m_curve->removeAllSeries();
-    const int series = m_curve->addSeries(tr("forecast, %1").arg(m_profile->currentText()), LinePlot::Line::Dashed);
+    const int series = m_curve->addSeries(tr("forecast, %1").arg(name), LinePlot::Line::Dashed);
     std::vector<double> x, y;
     for (const engine::WhatIfRow& r : result.curve) {
         if (r.failure.empty()) {
@@ -332,13 +445,63 @@ void WhatIfPanel::showResult(const WhatIfResult& result) {
         const double gain = result.more->tokens_per_s - result.now->tokens_per_s;
         m_gain->setText(gain < 0.05
                             ? tr("%1 with %2 of VRAM: 1 GiB more would change nothing (forecast).")
-                                  .arg(m_profile->currentText(), bytesText(result.now->vram_bytes))
+                                  .arg(name, bytesText(result.now->vram_bytes))
                             : tr("%1 with %2 of VRAM: 1 GiB more would bring %3 tokens/s, from %4 to %5 (forecast).")
-                                  .arg(m_profile->currentText(), bytesText(result.now->vram_bytes), speedText(gain),
-                                       speedText(result.now->tokens_per_s), speedText(result.more->tokens_per_s)));
+                                  .arg(name, bytesText(result.now->vram_bytes), rateText(gain),
+                                       rateText(result.now->tokens_per_s), rateText(result.more->tokens_per_s)));
     } else {
         m_curve->setEvents({});
         m_gain->setText(result.now ? engineText(result.now->failure) : QString());
+    }
+}
+
+void WhatIfPanel::showMachines(const WhatIfResult& result) {
+    const WhatIfChoice& choice = result.choice;
+    const QString name = choice.names[choice.chosen];
+    const QString network = QString::fromStdString(choice.cluster.network.name);
+    m_machineTable->clearSpans();
+    m_machineTable->setRowCount(static_cast<int>(result.machines.size()));
+    std::vector<double> x, y;
+    const engine::WhatIfRow* fastest = nullptr;
+    QString failure;  // the first
+    int row = 0;
+    for (const engine::WhatIfRow& r : result.machines) {
+        m_machineTable->setItem(row, Count, item(QLocale().toString(static_cast<qint64>(r.n_machines))));
+        for (int column = MachineSpeed; column < MachineColumns; ++column) {
+            m_machineTable->setItem(row, column, item({}));
+        }
+        if (r.failure.empty()) {
+            m_machineTable->setItem(row, MachineSpeed, item(rateText(r.tokens_per_s)));
+            m_machineTable->setItem(row, MachineTtft, item(ttftText(r.ttft_s)));
+            m_machineTable->setItem(row, MachineHits, item(percentText(r.hit_rate)));
+            m_machineTable->setItem(row, Busiest, item(QLocale().toString(r.busiest_experts, 'f', 2)));
+            m_machineTable->setItem(row, NetworkShare, item(percentText(r.network_share)));
+            x.push_back(static_cast<double>(r.n_machines));
+            y.push_back(r.tokens_per_s);
+            if (fastest == nullptr || r.tokens_per_s > fastest->tokens_per_s) {
+                fastest = &r;
+            }
+        } else {
+            showFailure(*m_machineTable, row, MachineSpeed, r);
+            failure = failure.isEmpty() ? engineText(r.failure) : failure;
+        }
+        ++row;
+    }
+    m_machineTable->selectRow(static_cast<int>(choice.cluster.n_machines) - 1);
+    m_machineCurve->removeAllSeries();
+    const int series = m_machineCurve->addSeries(tr("forecast, %1 over %2").arg(name, network), LinePlot::Line::Dashed);
+    m_machineCurve->setPoints(series, x, y);
+    m_machineCurve->setEvents({{static_cast<double>(choice.cluster.n_machines), tr("chosen")}});
+    if (fastest == nullptr) {
+        m_machinesText->setText(failure);
+    } else if (fastest->n_machines == 1) {
+        m_machinesText->setText(
+            tr("%1 over %2: more machines would not be faster than one, with %3 tokens/s (forecast).")
+                .arg(name, network, rateText(fastest->tokens_per_s)));
+    } else {
+        m_machinesText->setText(tr("%1 over %2: fastest with %3 machines, %4 tokens/s (forecast).")
+                                    .arg(name, network, QLocale().toString(static_cast<qint64>(fastest->n_machines)),
+                                         rateText(fastest->tokens_per_s)));
     }
 }
 
@@ -359,9 +522,12 @@ void WhatIfPanel::edit() {
 }
 
 void WhatIfPanel::refreshButtons() {
-    m_run->setEnabled(!m_running && engine().model().has_value());
-    m_progress->setVisible(m_running);
-    m_cancel->setVisible(m_running);
+    m_run->setEnabled(!isRunning() && engine().model().has_value());
+    m_progress->setVisible(isRunning());
+    m_cancel->setVisible(isRunning());
+    m_network->setEnabled(m_machines->value() > 1);
+    m_network->setToolTip(m_network->isEnabled() ? tr("What the machines send their results over after every layer")
+                                                 : tr("One machine needs no network"));
 }
 
 }  // namespace offstage::ui

@@ -1,18 +1,15 @@
 #pragma once
 
-#include <memory>
-#include <optional>
-#include <stop_token>
-#include <vector>
+#include <QTimer>
 
-#include <QThread>
-
-#include "engine/eval/what_if.h"
 #include "ui/panels/panel.h"
+#include "ui/panels/what_if_worker.h"
 
 class QComboBox;
 class QProgressBar;
 class QPushButton;
+class QSpinBox;
+class QTabWidget;
 class QTableWidget;
 
 namespace offstage::ui {
@@ -20,61 +17,76 @@ namespace offstage::ui {
 class BarPlot;
 class LinePlot;
 
-// What a WhatIf told, all at once.
-struct WhatIfResult {
-    std::vector<engine::WhatIfRow> rows;    // one per profile
-    std::vector<engine::WhatIfRow> curve;   // over VRAM, of the chosen profile
-    std::optional<engine::WhatIfRow> now;   // the chosen profile with the marked budget,
-    std::optional<engine::WhatIfRow> more;  // and with 1 GB more
-    QString problem;
-    bool cancelled = false;
-};
-
-// Tokens/s and TTFT of the loaded model on GPUs that are not here, and over more VRAM. Always a forecast, and it says
-// so. Worked out on a thread of its own when asked for. GUI thread only.
+// Tokens/s and TTFT of the loaded model on GPUs that are not here, over more VRAM, and on several machines. Always a
+// forecast, and it says so. Worked out on a thread of its own when asked for; from then on whenever the choice changes,
+// until that is cancelled. GUI thread only.
 class WhatIfPanel : public Panel {
     Q_OBJECT
 
   public:
-    static constexpr int kCurvePoints = 24;
+    static constexpr int kDelayMs = 250;  // after the last change of the choice
 
     explicit WhatIfPanel(EngineController& engine, QWidget* parent = nullptr);
-    ~WhatIfPanel() override;
 
     QTableWidget& table() const { return *m_table; }
     BarPlot& bars() const { return *m_bars; }
     LinePlot& curve() const { return *m_curve; }
+    QTableWidget& machineTable() const { return *m_machineTable; }
+    LinePlot& machineCurve() const { return *m_machineCurve; }
+    QTabWidget& tabs() const { return *m_tabs; }
     QComboBox& profile() const { return *m_profile; }
+    QSpinBox& machines() const { return *m_machines; }
+    QComboBox& network() const { return *m_network; }
     QPushButton& runButton() const { return *m_run; }
     QPushButton& cancelButton() const { return *m_cancel; }
     QPushButton& editButton() const { return *m_edit; }
-    bool isRunning() const { return m_running; }
-    QString gainText() const;  // what 1 GB more would bring
+    // At work, or about to be.
+    bool isRunning() const { return m_worker->isRunning() || m_delay.isActive(); }
+    int measurements() const { return m_worker->measurements(); }
+    QString gainText() const;      // what 1 GiB more would bring
+    QString machinesText() const;  // what more machines would bring
 
   protected:
     void modelChanged() override;
 
   private:
+    QWidget* buildChoice();
+    QWidget* buildRunning();
+    QWidget* buildGpus();
+    QWidget* buildVram();
+    QWidget* buildMachines();
     void fillProfiles();
+    void choiceChanged();
+    WhatIfChoice choice() const;
     void run();
+    void cancel();
+    void sayCancelled();
     void showResult(const WhatIfResult& result);
+    void showGpus(const WhatIfResult& result);
+    void showVram(const WhatIfResult& result);
+    void showMachines(const WhatIfResult& result);
     void edit();
     void refreshButtons();
 
     QComboBox* m_profile;
+    QSpinBox* m_machines;
+    QComboBox* m_network;
     QPushButton* m_run;
     QPushButton* m_cancel;
     QPushButton* m_edit;
     QProgressBar* m_progress;
+    QTabWidget* m_tabs;
     QTableWidget* m_table;
     BarPlot* m_bars;
     LinePlot* m_curve;
     QLabel* m_gain;
-    QThread m_thread;
-    QObject* m_there;
-    std::stop_source m_stop;
-    bool m_running = false;
-    quint64 m_newest = 0;
+    QTableWidget* m_machineTable;
+    LinePlot* m_machineCurve;
+    QLabel* m_machinesText;
+    WhatIfWorker* m_worker;
+    QTimer m_delay;
+    quint64 m_model = 0;   // counts models
+    bool m_asked = false;  // for this model, and not cancelled since
 };
 
 }  // namespace offstage::ui

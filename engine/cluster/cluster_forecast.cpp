@@ -1,0 +1,118 @@
+#include "engine/cluster/cluster_forecast.h"
+
+#include <algorithm>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "engine/plan/prompt_steps.h"
+#include "engine/plan/routing_draw.h"
+
+namespace offstage::engine {
+namespace {
+
+// Plays decoded tokens on all machines at once.
+class ClusterDecode {
+  public:
+    struct Figures {
+        double us = 0;  // busiest machine, all layers, one token
+        double copied_bytes = 0;
+        double busiest_experts = 0;  // per layer
+    };
+
+    ClusterDecode(const ClusterPlan& plan, const ModelDemand& demand, const CostModel& cost, PolicyKind policy)
+        : plan_(plan), n_layers_(demand.n_layers), keys_(plan.machines.size()) {
+        for (std::size_t m = 0; m < plan.machines.size(); ++m) times_.emplace_back(demand, cost, policy);
+        const kernels::WeightType master = times_.front().master();
+        for (std::size_t i = 0; i < plan.owners.size(); ++i) {
+            const Plan& owner = plan.machines[static_cast<std::size_t>(plan.owners[i])];
+            codes_ += DecodeCosts::code(owner.places[i], owner.format(i, master));
+        }
+    }
+
+    Figures play(const DecodeSample& sample) {
+        Figures sum;
+        for (std::int64_t token = 0; token < sample.n_tokens(); ++token) {
+            for (std::int64_t layer = 0; layer < n_layers_; ++layer) add(sample.chosen(token, layer), layer, sum);
+        }
+        const auto n = static_cast<double>(sample.n_tokens());
+        return {sum.us / n, sum.copied_bytes / n, sum.busiest_experts / (n * static_cast<double>(n_layers_))};
+    }
+
+  private:
+    void add(std::span<const std::int32_t> chosen, std::int64_t layer, Figures& sum) {
+        const auto first = static_cast<std::size_t>(layer * plan_.n_experts);
+        for (std::string& key : keys_) key.clear();
+        for (const std::int32_t expert : chosen) {
+            const std::size_t at = first + static_cast<std::size_t>(expert);
+            keys_[static_cast<std::size_t>(plan_.owners[at])] += codes_[at];
+        }
+        double slowest_us = 0;
+        std::size_t most = 0;
+        for (std::size_t m = 0; m < keys_.size(); ++m) {
+            if (keys_[m].empty()) continue;
+            std::sort(keys_[m].begin(), keys_[m].end());
+            const DecodeCosts::Figures figures = times_[m].of(keys_[m], plan_.machines[m].staging_slots);
+            slowest_us = std::max(slowest_us, figures.us);
+            most = std::max(most, keys_[m].size());
+            sum.copied_bytes += figures.copied_bytes;
+        }
+        sum.us += slowest_us;
+        sum.busiest_experts += static_cast<double>(most);
+    }
+
+    const ClusterPlan& plan_;
+    const std::int64_t n_layers_;
+    std::string codes_;              // (n_layers, n_experts), with the owner
+    std::deque<DecodeCosts> times_;  // one per machine, for each may have another number of staging slots
+    std::vector<std::string> keys_;
+};
+
+}  // namespace
+
+ClusterForecast forecast_cluster(const ClusterPlan& plan, const ModelDemand& demand, const Popularity& popularity,
+                                 const CostModel& cost, const Network& network, double exchange_bytes,
+                                 PolicyKind prefill, PolicyKind decode, std::int64_t prompt_tokens,
+                                 std::uint64_t seed) {
+    const auto n_layers = static_cast<double>(demand.n_layers);
+    const auto exchange_us = [&](std::int64_t n_tokens) {
+        return plan.n_machines() > 1 ? network.all_reduce_us(exchange_bytes * static_cast<double>(n_tokens)) : 0;
+    };
+    ClusterForecast result;
+    Forecast& whole = result.whole;
+    whole.hit_rate = plan.expected_hit_rate();
+    whole.prompt_tokens = prompt_tokens;
+    whole.mean_bits = plan.machines.front().mean_bits;
+    whole.predicted_loss = plan.machines.front().predicted_loss;
+    RoutingDraw routing(popularity, seed);
+
+    const ClusterDecode::Figures token = ClusterDecode(plan, demand, cost, decode).play(DecodeSample(demand, routing));
+    result.busiest_experts = token.busiest_experts;
+    result.network_us = n_layers * exchange_us(1);
+    const double token_us = token.us + cost.table().dense_us + result.network_us;
+    whole.decode_layer_us = token.us / n_layers;
+    whole.bytes_per_token = token.copied_bytes;
+    if (token_us > 0) whole.decode_tokens_per_s = 1e6 / token_us;
+
+    StepCosts steps(demand, cost, prefill);
+    const auto step_us = [&](std::int64_t n_tokens) {
+        double us = 0;
+        for (std::int64_t layer = 0; layer < demand.n_layers; ++layer) {
+            const std::vector<std::int32_t>& counts = routing.draw(layer, n_tokens);
+            double slowest_us = 0;
+            for (std::int32_t m = 0; m < plan.n_machines(); ++m) {
+                slowest_us = std::max(slowest_us, steps.of(plan.machines[static_cast<std::size_t>(m)], layer, counts,
+                                                           plan.owners_of(layer), m));
+            }
+            us += slowest_us + exchange_us(n_tokens);
+        }
+        return us;
+    };
+    const double us = cost.table().dense_us_per_token * static_cast<double>(prompt_tokens) +
+                      prompt_steps_us(prompt_tokens, plan.max_step(), step_us);
+    whole.ttft_s = us / 1e6;
+    if (us > 0) whole.prefill_tokens_per_s = static_cast<double>(prompt_tokens) / whole.ttft_s;
+    return result;
+}
+
+}  // namespace offstage::engine

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+
+#include "engine/cluster/cluster_plan.h"
+#include "engine/cluster/network.h"
+#include "engine/plan/forecast.h"
+
+namespace offstage::engine {
+
+struct ClusterForecast {
+    // decode_layer_us: of the machine that is done last. bytes_per_token and hit_rate: of all machines together.
+    Forecast whole;
+    double busiest_experts = 0;  // a token's experts of one layer on the machine that has most of them, mean
+    double network_us = 0;       // of one decoded token, all layers
+};
+
+// forecast() for experts on several machines, after the performance model of "Towards Building Private LLMs" (RACS '24,
+// equation 1): each machine does the dense part, then its own share of the experts; a layer is done when the busiest
+// machine is, and when the experts' outputs have gone round (one message's latency, and exchange_bytes per token,
+// ModelDemand::n_active times hidden_dim numbers in the paper's table 1). Each layer's busiest machine is found token
+// by token, with the routings that forecast() draws; so E, "executed experts per node and layer", is an outcome here.
+// Experts lie on one machine each: the paper's spare copies on three and more machines, which level the load, are not
+// counted. One machine has no network, and gets exactly what forecast() says.
+ClusterForecast forecast_cluster(const ClusterPlan& plan, const ModelDemand& demand, const Popularity& popularity,
+                                 const CostModel& cost, const Network& network, double exchange_bytes,
+                                 PolicyKind prefill, PolicyKind decode, std::int64_t prompt_tokens,
+                                 std::uint64_t seed = 1);
+
+}  // namespace offstage::engine

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+namespace offstage::engine {
+
+// What joins machines: a forecast's figures, never a measurement of a network that is here.
+struct Network {
+    std::string id;         // "10gbe"
+    std::string name;       // "10 Gbit Ethernet"
+    double gbps = 0;        // one direction, 1e9 bytes per second
+    double latency_us = 0;  // one message, software at both ends included where the source has it
+    std::string source;     // where the figures come from, for the person
+
+    // Every machine gets the others' part of `bytes` and sends its own meanwhile.
+    double all_reduce_us(double bytes) const { return latency_us + bytes / (gbps * 1e3); }
+};
+
+// Slowest first.
+std::span<const Network> network_presets();
+// Throws Error (kNotFound lists those there are).
+const Network& find_network(const std::string& id);
+
+// So many machines that are alike, each joined to each of the others.
+struct Cluster {
+    std::int64_t n_machines = 1;
+    Network network = find_network("10gbe");  // of no account where there is one machine
+};
+
+}  // namespace offstage::engine

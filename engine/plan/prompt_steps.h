@@ -1,0 +1,53 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "engine/plan/dispatch_policy.h"
+#include "engine/plan/planner.h"
+
+namespace offstage::engine {
+
+// What the experts of a demand are in when nothing else is said of them.
+kernels::WeightType master_format(const ModelDemand& demand, const CostModel& cost);
+
+// What one layer's experts take in a step of many tokens. The referents must outlive this object. One thread.
+class StepCosts {
+  public:
+    StepCosts(const ModelDemand& demand, const CostModel& cost, PolicyKind policy);
+
+    // Microseconds. counts: (n_experts), the tokens of each. owners: (n_experts), who has each of them; only those of
+    // `owner` count. Empty: all do.
+    double of(const Plan& plan, std::int64_t layer, std::span<const std::int32_t> counts,
+              std::span<const std::int32_t> owners = {}, std::int32_t owner = 0);
+
+  private:
+    const CostModel& cost_;
+    const PolicyKind policy_;
+    const kernels::WeightType master_;
+    std::vector<ExpertLoad> loads_;
+    Schedule schedule_;
+};
+
+// Microseconds of a prompt that is read in steps of at most max_step tokens; step_us(n_tokens) is called for each step
+// that is played, full ones first. They cost about the same: a few are played, the others taken alike.
+template <typename StepUs>
+double prompt_steps_us(std::int64_t prompt_tokens, std::int64_t max_step, StepUs&& step_us) {
+    constexpr std::int64_t kPlayed = 4;
+    const std::int64_t step_tokens = std::max<std::int64_t>(1, max_step);
+    const std::int64_t full_steps = prompt_tokens / step_tokens;
+    const std::int64_t rest = prompt_tokens % step_tokens;
+    double us = 0;
+    if (full_steps > 0) {
+        const std::int64_t n = std::min(full_steps, kPlayed);
+        double full_us = 0;
+        for (std::int64_t i = 0; i < n; ++i) full_us += step_us(step_tokens);
+        us += full_us / static_cast<double>(n) * static_cast<double>(full_steps);
+    }
+    if (rest > 0) us += step_us(rest);
+    return us;
+}
+
+}  // namespace offstage::engine

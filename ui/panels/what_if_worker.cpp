@@ -1,0 +1,117 @@
+#include "ui/panels/what_if_worker.h"
+
+#include <functional>
+
+#include "engine/error.h"
+
+namespace offstage::ui {
+
+namespace {
+
+constexpr quint64 kGainBytes = quint64{1} << 30;
+
+using StepDone = std::function<void()>;
+
+void answer(const engine::WhatIf& model, const WhatIfChoice& choice, WhatIfResult& result, const StepDone& stepDone,
+            const std::stop_token& stop) {
+    for (int i = 0; i < choice.profiles.size() && !stop.stop_requested(); ++i) {
+        const engine::HardwareProfile profile = engine::find_hardware_profile(choice.profiles[i].toStdString());
+        result.rows.push_back(model.on(profile, 0, choice.cluster));
+        stepDone();
+        if (i != choice.chosen) {
+            continue;
+        }
+        result.curve = model.curve(profile, WhatIfWorker::kCurvePoints, choice.cluster, stop);
+        stepDone();
+        result.machines = model.machines(profile, choice.cluster.network, WhatIfWorker::kMostMachines, stop);
+        stepDone();
+        const quint64 at = choice.budget > 0 ? choice.budget : profile.memory_bytes - profile.reserved_bytes;
+        result.now = model.on(profile, at, choice.cluster);
+        result.more = model.on(profile, at + kGainBytes, choice.cluster);
+    }
+}
+
+}  // namespace
+
+struct WhatIfWorker::Kept {
+    std::unique_ptr<engine::WhatIf> model;
+    quint64 number = 0;
+    std::int64_t context = 0;
+};
+
+WhatIfWorker::WhatIfWorker(QObject* parent) : QObject(parent), m_there(new QObject), m_kept(std::make_shared<Kept>()) {
+    m_there->moveToThread(&m_thread);
+    connect(&m_thread, &QThread::finished, m_there, &QObject::deleteLater);
+    m_thread.setObjectName(QStringLiteral("what if"));
+    m_thread.start();
+}
+
+WhatIfWorker::~WhatIfWorker() {
+    m_stop.request_stop();
+    m_thread.quit();
+    m_thread.wait();
+}
+
+void WhatIfWorker::ask(const engine::LoadRequest& request, quint64 model, const WhatIfChoice& choice) {
+    m_stop.request_stop();
+    m_stop = std::stop_source();
+    m_running = true;
+    const quint64 id = ++m_newest;
+    // The destructor joins the thread: `this` is there while it works.
+    const auto here = [this](auto what) { QMetaObject::invokeMethod(this, what, Qt::QueuedConnection); };
+    const auto progress = [this, id, here](const QString& stage, int done, int total) {
+        here([this, id, stage, done, total] {
+            if (id == m_newest && total > 0) {
+                Q_EMIT progressed(stage, done, total);
+            }
+        });
+    };
+    const auto work = [this, id, here, progress, request, model, choice, kept = m_kept, stop = m_stop.get_token()] {
+        WhatIfResult result;
+        result.choice = choice;
+        try {
+            if (!kept->model || kept->number != model || kept->context != request.context) {
+                kept->model.reset();
+                kept->model = std::make_unique<engine::WhatIf>(
+                    request,
+                    [&progress](const engine::LoadProgress& p) {
+                        progress(QString::fromStdString(p.stage), static_cast<int>(p.bytes_done),
+                                 static_cast<int>(p.bytes_total));
+                    },
+                    stop);
+                kept->number = model;
+                kept->context = request.context;
+                here([this] { ++m_measurements; });
+            }
+            int done = 0;
+            const int all = static_cast<int>(choice.profiles.size()) + 2;
+            answer(
+                *kept->model, choice, result, [&] { progress({}, ++done, all); }, stop);
+            result.cancelled = stop.stop_requested();
+        } catch (const engine::Error& error) {
+            result.cancelled = error.kind() == engine::ErrorKind::kCancelled;
+            result.problem = QString::fromUtf8(error.what());
+        } catch (const std::exception& error) {
+            result.problem = QString::fromUtf8(error.what());
+        }
+        here([this, id, result] {
+            if (id == m_newest) {
+                m_running = false;
+                Q_EMIT answered(result);
+            }
+        });
+    };
+    QMetaObject::invokeMethod(m_there, work, Qt::QueuedConnection);
+}
+
+void WhatIfWorker::cancel() {
+    m_stop.request_stop();
+}
+
+void WhatIfWorker::giveUp() {
+    m_stop.request_stop();
+    ++m_newest;
+    m_running = false;
+}
+
+}  // namespace offstage::ui
