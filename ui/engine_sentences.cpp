@@ -343,6 +343,13 @@ constexpr const char* kEngineSentences[] = {
                       "The experts cannot be dealt out to %1 machines: a layer has %2, and each machine needs one of "
                       "them; expected 1 to %3 machines."),
     QT_TRANSLATE_NOOP("EngineText", "There is no network \"%1\"; there are %2."),
+    QT_TRANSLATE_NOOP("EngineText", "1 Gbit Ethernet"),
+    QT_TRANSLATE_NOOP("EngineText", "10 Gbit Ethernet"),
+    QT_TRANSLATE_NOOP("EngineText", "RoCEv2, 25 Gbit"),
+    QT_TRANSLATE_NOOP("EngineText", "InfiniBand, 200 Gbit"),
+    QT_TRANSLATE_NOOP("EngineText", "line rate; 1 ms a message over TCP, as measured on 10 Gbit Ethernet"),
+    QT_TRANSLATE_NOOP("EngineText", "line rate; 1 ms a message over TCP, measured on a cluster of four"),
+    QT_TRANSLATE_NOOP("EngineText", "line rate and latency as the network card's maker gives them"),
     // ---- Answers and changes of the plan
     QT_TRANSLATE_NOOP("EngineText", "No model is loaded; open one first."),
     QT_TRANSLATE_NOOP("EngineText", "The %1 message is not UTF-8 text: byte %2 starts no character."),

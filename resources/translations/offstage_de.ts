@@ -798,7 +798,7 @@
     </message>
     <message>
         <source>guesses</source>
-        <translation>Vorhersagen</translation>
+        <translation>Prognosen</translation>
     </message>
     <message>
         <source>activations</source>
@@ -2030,11 +2030,39 @@
     </message>
     <message>
         <source>The experts cannot be dealt out to %1 machines: a layer has %2, and each machine needs one of them; expected 1 to %3 machines.</source>
-        <translation>Die Experten lassen sich nicht auf %1 Rechner verteilen: Eine Schicht hat %2, und jeder Rechner braucht einen davon; erwartet: 1 bis %3 Rechner.</translation>
+        <translation>Die Experten lassen sich nicht auf %1 Computer verteilen: Eine Schicht hat %2, und jeder Computer braucht einen davon; erwartet: 1 bis %3 Computer.</translation>
     </message>
     <message>
         <source>There is no network &quot;%1&quot;; there are %2.</source>
         <translation>Es gibt kein Netz &quot;%1&quot;; es gibt %2.</translation>
+    </message>
+    <message>
+        <source>1 Gbit Ethernet</source>
+        <translation>1-Gbit-Ethernet</translation>
+    </message>
+    <message>
+        <source>10 Gbit Ethernet</source>
+        <translation>10-Gbit-Ethernet</translation>
+    </message>
+    <message>
+        <source>RoCEv2, 25 Gbit</source>
+        <translation>RoCEv2, 25 Gbit</translation>
+    </message>
+    <message>
+        <source>InfiniBand, 200 Gbit</source>
+        <translation>InfiniBand, 200 Gbit</translation>
+    </message>
+    <message>
+        <source>line rate; 1 ms a message over TCP, as measured on 10 Gbit Ethernet</source>
+        <translation>Leitungsrate; 1 ms je Nachricht über TCP, wie auf 10-Gbit-Ethernet gemessen</translation>
+    </message>
+    <message>
+        <source>line rate; 1 ms a message over TCP, measured on a cluster of four</source>
+        <translation>Leitungsrate; 1 ms je Nachricht über TCP, gemessen auf einem Cluster aus vieren</translation>
+    </message>
+    <message>
+        <source>line rate and latency as the network card&apos;s maker gives them</source>
+        <translation>Leitungsrate und Latenz nach Angabe des Herstellers der Netzwerkkarte</translation>
     </message>
 </context>
 <context>
@@ -5996,29 +6024,29 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
     </message>
     <message>
         <source>&amp;Machines</source>
-        <translation>&amp;Rechner</translation>
+        <translation>&amp;Computer</translation>
     </message>
     <message>
         <source>GPU whose VRAM and machines are varied</source>
-        <translation>GPU, deren VRAM und Rechnerzahl verändert werden</translation>
+        <translation>GPU, deren VRAM und Zahl der Computer verändert werden</translation>
     </message>
     <message>
         <source>The forecasts over VRAM and over machines are of this GPU</source>
-        <translation>Die Vorhersagen über VRAM und Rechnerzahl gelten für diese GPU</translation>
+        <translation>Die Prognosen über VRAM und Zahl der Computer gelten für diese GPU</translation>
     </message>
     <message>
         <source>Number of machines</source>
-        <translation>Anzahl der Rechner</translation>
+        <translation>Zahl der Computer</translation>
     </message>
     <message>
         <source>So many computers like this one, with one GPU each, share the experts of every layer among them.
 A layer is done when the slowest of them is, and their results have gone over the network.</source>
-        <translation>So viele Rechner wie dieser, mit je einer GPU, teilen sich die Experten jeder Schicht.
+        <translation>So viele Computer wie dieser, mit je einer GPU, teilen sich die Experten jeder Schicht.
 Eine Schicht ist fertig, wenn der langsamste es ist und die Ergebnisse über das Netz gegangen sind.</translation>
     </message>
     <message>
         <source>Network between the machines</source>
-        <translation>Netz zwischen den Rechnern</translation>
+        <translation>Netz zwischen den Computern</translation>
     </message>
     <message>
         <source>%1 GB/s, %2 µs a message</source>
@@ -6026,19 +6054,19 @@ Eine Schicht ist fertig, wenn der langsamste es ist und die Ergebnisse über das
     </message>
     <message>
         <source>Mac&amp;hines</source>
-        <translation>Rec&amp;hner</translation>
+        <translation>Co&amp;mputer</translation>
     </message>
     <message>
         <source>Of each machine</source>
-        <translation>Je Rechner</translation>
+        <translation>Je Computer</translation>
     </message>
     <message>
         <source>What more machines would bring</source>
-        <translation>Was mehr Rechner brächten</translation>
+        <translation>Was mehr Computer brächten</translation>
     </message>
     <message>
         <source>machines</source>
-        <translation>Rechner</translation>
+        <translation>Computer</translation>
     </message>
     <message>
         <source>busiest</source>
@@ -6050,11 +6078,11 @@ Eine Schicht ist fertig, wenn der langsamste es ist und die Ergebnisse über das
     </message>
     <message>
         <source>Forecasts by number of machines</source>
-        <translation>Vorhersagen nach Rechnerzahl</translation>
+        <translation>Prognosen nach Zahl der Computer</translation>
     </message>
     <message>
         <source>A token&apos;s experts of one layer on the machine that has most of them, on average</source>
-        <translation>Experten eines Tokens in einer Schicht auf dem Rechner, der die meisten davon hat, im Mittel</translation>
+        <translation>Experten eines Tokens in einer Schicht auf dem Computer, der die meisten davon hat, im Mittel</translation>
     </message>
     <message>
         <source>Share of a token&apos;s time that the network takes</source>
@@ -6062,11 +6090,11 @@ Eine Schicht ist fertig, wenn der langsamste es ist und die Ergebnisse über das
     </message>
     <message>
         <source>Forecast tokens per second over the number of machines</source>
-        <translation>Vorhergesagte Token pro Sekunde über der Rechnerzahl</translation>
+        <translation>Prognose der Tokens pro Sekunde über der Zahl der Computer</translation>
     </message>
     <message>
         <source>The speed over the number of machines.</source>
-        <translation>Die Geschwindigkeit über der Rechnerzahl.</translation>
+        <translation>Die Geschwindigkeit über der Zahl der Computer.</translation>
     </message>
     <message>
         <source>Cancelled. What is shown was worked out before.</source>
@@ -6074,7 +6102,7 @@ Eine Schicht ist fertig, wenn der langsamste es ist und die Ergebnisse über das
     </message>
     <message>
         <source>forecast, %1 over %2</source>
-        <translation>Vorhersage, %1 über %2</translation>
+        <translation>Prognose, %1 über %2</translation>
     </message>
     <message>
         <source>chosen</source>
@@ -6082,19 +6110,19 @@ Eine Schicht ist fertig, wenn der langsamste es ist und die Ergebnisse über das
     </message>
     <message>
         <source>%1 over %2: more machines would not be faster than one, with %3 tokens/s (forecast).</source>
-        <translation>%1 über %2: Mehr Rechner wären nicht schneller als einer mit %3 Token/s (Vorhersage).</translation>
+        <translation>%1 über %2: Mehr Computer wären nicht schneller als einer mit %3 Tokens/s (Prognose).</translation>
     </message>
     <message>
         <source>%1 over %2: fastest with %3 machines, %4 tokens/s (forecast).</source>
-        <translation>%1 über %2: am schnellsten mit %3 Rechnern, %4 Token/s (Vorhersage).</translation>
+        <translation>%1 über %2: am schnellsten mit %3 Computern, %4 Tokens/s (Prognose).</translation>
     </message>
     <message>
         <source>What the machines send their results over after every layer</source>
-        <translation>Worüber die Rechner nach jeder Schicht ihre Ergebnisse senden</translation>
+        <translation>Worüber die Computer nach jeder Schicht ihre Ergebnisse senden</translation>
     </message>
     <message>
         <source>One machine needs no network</source>
-        <translation>Ein einzelner Rechner braucht kein Netz</translation>
+        <translation>Ein einzelner Computer braucht kein Netz</translation>
     </message>
 </context>
 </TS>

@@ -2036,6 +2036,34 @@
         <source>There is no network &quot;%1&quot;; there are %2.</source>
         <translation>Không có mạng &quot;%1&quot;; hiện có %2.</translation>
     </message>
+    <message>
+        <source>1 Gbit Ethernet</source>
+        <translation>Ethernet 1 Gbit</translation>
+    </message>
+    <message>
+        <source>10 Gbit Ethernet</source>
+        <translation>Ethernet 10 Gbit</translation>
+    </message>
+    <message>
+        <source>RoCEv2, 25 Gbit</source>
+        <translation>RoCEv2, 25 Gbit</translation>
+    </message>
+    <message>
+        <source>InfiniBand, 200 Gbit</source>
+        <translation>InfiniBand, 200 Gbit</translation>
+    </message>
+    <message>
+        <source>line rate; 1 ms a message over TCP, as measured on 10 Gbit Ethernet</source>
+        <translation>tốc độ đường truyền; 1 ms mỗi thông điệp qua TCP, như đo được trên Ethernet 10 Gbit</translation>
+    </message>
+    <message>
+        <source>line rate; 1 ms a message over TCP, measured on a cluster of four</source>
+        <translation>tốc độ đường truyền; 1 ms mỗi thông điệp qua TCP, đo trên một cụm bốn máy</translation>
+    </message>
+    <message>
+        <source>line rate and latency as the network card&apos;s maker gives them</source>
+        <translation>tốc độ đường truyền và độ trễ theo công bố của nhà sản xuất card mạng</translation>
+    </message>
 </context>
 <context>
     <name>EventLog</name>

@@ -9,6 +9,7 @@
 #include <QDockWidget>
 #include <QElapsedTimer>
 #include <QEventLoop>
+#include <QPushButton>
 #include <QSettings>
 #include <QStandardPaths>
 #include <QTemporaryDir>
@@ -17,6 +18,7 @@
 #include "ui/chat/chat_page.h"
 #include "ui/language.h"
 #include "ui/main_window.h"
+#include "ui/panels/what_if_panel.h"
 
 using namespace offstage;
 using namespace offstage::ui;
@@ -118,6 +120,10 @@ int main(int argc, char** argv) {
         window.resizeDocks({dock}, {below ? window.height() / 2 : window.width() * 2 / 5},
                            below ? Qt::Vertical : Qt::Horizontal);
         pass(300);
+        if (auto* whatIf = dock->findChild<WhatIfPanel*>()) {
+            whatIf->runButton().click();
+            waitUntil([&] { return !whatIf->isRunning(); });
+        }
         saved = save(window, name(panel)) && saved;
     }
     return saved ? 0 : 1;

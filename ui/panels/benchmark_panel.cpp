@@ -23,6 +23,7 @@
 
 #include "engine/eval/fit_estimate.h"
 #include "ui/format.h"
+#include "ui/panels/first_column.h"
 #include "ui/panels/tiles.h"
 #include "ui/plot/bar_plot.h"
 
@@ -43,25 +44,6 @@ QSpinBox* spinBox(const QString& name, const QString& tip, int lo, int hi, int v
     box->setAlignment(Qt::AlignRight);
     return box;
 }
-
-// The first column takes what the others leave, and never less than it needs.
-class RunsView : public QTableView {
-  public:
-    explicit RunsView(int firstColumn) : m_firstColumn(firstColumn) {}
-
-  protected:
-    void resizeEvent(QResizeEvent* event) override {
-        QTableView::resizeEvent(event);
-        int others = 0;
-        for (int column = 1; column < model()->columnCount(); ++column) {
-            others += columnWidth(column);
-        }
-        setColumnWidth(0, std::max(m_firstColumn, viewport()->width() - others));
-    }
-
-  private:
-    int m_firstColumn;
-};
 
 QLabel* plainLabel() {
     auto* label = new QLabel;
@@ -89,15 +71,7 @@ BenchmarkPanel::BenchmarkPanel(EngineController& engine, QWidget* parent)
     m_tabs->addTab(buildAnswers(), tr("&Answers"));
     m_tabs->addTab(buildScenario(), tr("S&cenario"));
     m_tabs->addTab(buildCompare(), tr("Two p&lans"));
-    // Only the page that shows asks for room: a low dock need not scroll for the highest one.
-    const auto fitPages = [this] {
-        for (int page = 0; page < m_tabs->count(); ++page) {
-            m_tabs->widget(page)->setSizePolicy(
-                QSizePolicy::Preferred, page == m_tabs->currentIndex() ? QSizePolicy::Preferred : QSizePolicy::Ignored);
-        }
-    };
-    connect(m_tabs, &QTabWidget::currentChanged, this, fitPages);
-    fitPages();
+    fitToPage(*m_tabs);
     body().addWidget(m_tabs, 1);
 
     m_progress->setAccessibleName(tr("Progress of the benchmark"));
@@ -169,8 +143,9 @@ BenchmarkPanel::BenchmarkPanel(EngineController& engine, QWidget* parent)
 
 QTableView* BenchmarkPanel::makeTable(BenchmarkTable& table, const QString& name) {
     const int labelWidth = fontMetrics().averageCharWidth() * 18;
-    auto* view = new RunsView(labelWidth);
+    auto* view = new QTableView;
     view->setModel(&table);
+    new FirstColumn(*view, labelWidth);
     view->setAccessibleName(name);
     view->setSelectionBehavior(QAbstractItemView::SelectRows);
     view->setSelectionMode(QAbstractItemView::SingleSelection);

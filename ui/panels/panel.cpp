@@ -10,6 +10,7 @@
 #include <QScrollArea>
 #include <QScrollBar>
 #include <QStackedWidget>
+#include <QTabWidget>
 #include <QVBoxLayout>
 
 #include "ui/engine_controller.h"
@@ -157,6 +158,18 @@ void Panel::setMuted(QWidget& label, bool muted) {
     if (label.foregroundRole() != role) {
         label.setForegroundRole(role);
     }
+}
+
+void Panel::fitToPage(QTabWidget& tabs) {
+    const auto fit = [&tabs] {
+        for (int page = 0; page < tabs.count(); ++page) {
+            const bool shows = page == tabs.currentIndex();
+            tabs.widget(page)->setSizePolicy(QSizePolicy::Preferred,
+                                             shows ? QSizePolicy::Preferred : QSizePolicy::Ignored);
+        }
+    };
+    connect(&tabs, &QTabWidget::currentChanged, &tabs, fit);
+    fit();
 }
 
 void Panel::say(const QString& text, Notice kind) {

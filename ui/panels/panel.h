@@ -6,6 +6,7 @@
 
 class QLabel;
 class QStackedWidget;
+class QTabWidget;
 class QVBoxLayout;
 
 namespace offstage::ui {
@@ -48,6 +49,8 @@ class Panel : public QWidget {
     // The colour of what is said while there is nothing to read. Costs nothing where it stays as it is; a role that is
     // set tells the widget and its children of a new palette.
     static void setMuted(QWidget& label, bool muted);
+    // Only the page that shows asks for room: a low dock need not scroll for the highest one.
+    static void fitToPage(QTabWidget& tabs);
     // A line above the footer; an empty text takes it away.
     void say(const QString& text, Notice kind = Notice::Plain);
 

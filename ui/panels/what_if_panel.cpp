@@ -19,13 +19,17 @@
 #include "ui/engine_controller.h"
 #include "ui/engine_text.h"
 #include "ui/format.h"
+#include "ui/panels/first_column.h"
 #include "ui/panels/profile_editor.h"
+#include "ui/panels/tiles.h"
 #include "ui/plot/bar_plot.h"
 #include "ui/plot/line_plot.h"
 
 namespace offstage::ui {
 
 namespace {
+
+constexpr int kNarrowestPart = 420;
 
 enum Column { Name, Vram, Speed, Ttft, Hits, Resident, Columns };
 enum MachineColumn { Count, MachineSpeed, MachineTtft, MachineHits, Busiest, NetworkShare, MachineColumns };
@@ -75,7 +79,8 @@ QTableWidget* forecastTable(const QStringList& headers, const QString& name) {
     table->setMinimumHeight(7 * metrics.lineSpacing());
     table->horizontalHeader()->setMinimumSectionSize(metrics.averageCharWidth() * 8);
     for (int column = 0; column < table->columnCount(); ++column) {
-        table->setColumnWidth(column, metrics.averageCharWidth() * 11);
+        table->setColumnWidth(
+            column, std::max(metrics.averageCharWidth() * 11, metrics.horizontalAdvance(headers[column]) + 16));
     }
     return table;
 }
@@ -86,6 +91,14 @@ QLabel* sentence(const QString& name) {
     label->setTextFormat(Qt::PlainText);
     label->setAccessibleName(name);
     return label;
+}
+
+// Where the dock is wide enough; else one below the other.
+Tiles* sideBySide(QWidget* table, QWidget* plot) {
+    auto* tiles = new Tiles(kNarrowestPart);
+    tiles->add(table);
+    tiles->add(plot);
+    return tiles;
 }
 
 // A page of the tabs, or a part above them: one widget each, so that they can be laid out anew.
@@ -125,6 +138,7 @@ WhatIfPanel::WhatIfPanel(EngineController& engine, QWidget* parent)
     body().addWidget(buildChoice());
     body().addWidget(buildRunning());
     body().addWidget(claim);
+    fitToPage(*m_tabs);
     body().addWidget(m_tabs, 1);
 
     m_delay.setSingleShot(true);
@@ -162,11 +176,12 @@ QWidget* WhatIfPanel::buildChoice() {
     m_network->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
     m_network->setMinimumContentsLength(10);
     for (const engine::Network& network : engine::network_presets()) {
-        m_network->addItem(QString::fromStdString(network.name), QString::fromStdString(network.id));
+        m_network->addItem(engineText(network.name), QString::fromStdString(network.id));
         m_network->setItemData(
             m_network->count() - 1,
             tr("%1 GB/s, %2 µs a message")
-                .arg(QLocale().toString(network.gbps, 'g', 4), QLocale().toString(network.latency_us, 'g', 4)),
+                    .arg(QLocale().toString(network.gbps, 'g', 4), QLocale().toString(network.latency_us, 'g', 4)) +
+                u'\n' + engineText(network.source),
             Qt::ToolTipRole);
     }
     m_network->setCurrentIndex(m_network->findData(QStringLiteral("10gbe")));
@@ -204,7 +219,7 @@ QWidget* WhatIfPanel::buildGpus() {
     m_table =
         forecastTable({tr("GPU"), tr("VRAM"), tr("tokens/s"), tr("first token"), tr("hit rate"), tr("experts on it")},
                       tr("Forecasts by GPU"));
-    m_table->horizontalHeader()->setSectionResizeMode(Name, QHeaderView::Stretch);
+    new FirstColumn(*m_table, 18 * fontMetrics().averageCharWidth());
     m_table->horizontalHeaderItem(Vram)->setToolTip(tr("Of each machine"));
     m_bars->setAccessibleName(tr("Forecast tokens per second by GPU"));
     m_bars->setOrientation(Qt::Horizontal);
@@ -213,8 +228,7 @@ QWidget* WhatIfPanel::buildGpus() {
     m_bars->setFileName(QStringLiteral("what-if"));
     auto* page = new QWidget;
     auto* column = columnOf(page);
-    column->addWidget(m_table, 1);
-    column->addWidget(m_bars, 1);
+    column->addWidget(sideBySide(m_table, m_bars), 1);
     return page;
 }
 
@@ -252,8 +266,7 @@ QWidget* WhatIfPanel::buildMachines() {
     auto* page = new QWidget;
     auto* column = columnOf(page);
     column->addWidget(m_machinesText);
-    column->addWidget(m_machineTable, 1);
-    column->addWidget(m_machineCurve, 1);
+    column->addWidget(sideBySide(m_machineTable, m_machineCurve), 1);
     return page;
 }
 
@@ -458,7 +471,7 @@ void WhatIfPanel::showVram(const WhatIfResult& result) {
 void WhatIfPanel::showMachines(const WhatIfResult& result) {
     const WhatIfChoice& choice = result.choice;
     const QString name = choice.names[choice.chosen];
-    const QString network = QString::fromStdString(choice.cluster.network.name);
+    const QString network = engineText(choice.cluster.network.name);
     m_machineTable->clearSpans();
     m_machineTable->setRowCount(static_cast<int>(result.machines.size()));
     std::vector<double> x, y;

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <QObject>
+
+class QTableView;
+
+namespace offstage::ui {
+
+// Gives a table's first column what the others leave of its width, and never less than `least` pixels: where there is
+// too little room for all the table scrolls. Lives as long as the table. GUI thread only.
+class FirstColumn : public QObject {
+    Q_OBJECT
+
+  public:
+    FirstColumn(QTableView& table, int least);
+
+  protected:
+    bool eventFilter(QObject* watched, QEvent* event) override;
+
+  private:
+    QTableView& m_table;
+    int m_least;
+};
+
+}  // namespace offstage::ui
