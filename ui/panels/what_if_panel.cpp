@@ -188,20 +188,19 @@ QWidget* WhatIfPanel::buildChoice() {
     auto* label = new QLabel(tr("Mac&hines"));
     label->setBuddy(m_machines);
 
-    auto* part = new QWidget;
-    auto* rows = columnOf(part);
-    rows->setContentsMargins(0, 0, 0, 0);
-    auto* top = new QHBoxLayout;
-    top->addWidget(m_profile, 1);
-    top->addWidget(m_edit);
-    top->addWidget(m_run);
-    auto* below = new QHBoxLayout;
-    below->addWidget(label);
-    below->addWidget(m_machines);
-    below->addWidget(m_network, 1);
-    rows->addLayout(top);
-    rows->addLayout(below);
-    return part;
+    const auto rowOf = [](std::initializer_list<QWidget*> widgets, const QWidget* widest) {
+        auto* part = new QWidget;
+        auto* row = new QHBoxLayout(part);
+        row->setContentsMargins(0, 0, 0, 0);
+        for (QWidget* widget : widgets) {
+            row->addWidget(widget, widget == widest ? 1 : 0);
+        }
+        return part;
+    };
+    auto* rows = new Tiles(kNarrowestPart);
+    rows->add(rowOf({m_profile, m_edit, m_run}, m_profile));
+    rows->add(rowOf({label, m_machines, m_network}, m_network));
+    return rows;
 }
 
 QWidget* WhatIfPanel::buildRunning() {
