@@ -17,7 +17,7 @@ namespace {
 // Long enough for the routing to see contexts, short enough that attention stays cheap.
 constexpr std::int64_t kWindow = 2048;
 
-std::string read_text(const std::string& path) {
+std::string read_profile_text(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
     std::string text(std::istreambuf_iterator<char>(file), {});
     if (file.bad() || !file.is_open()) {
@@ -29,7 +29,7 @@ std::string read_text(const std::string& path) {
 }  // namespace
 
 int run_profile(const ProfileOptions& options) {
-    const std::string text = read_text(options.text);
+    const std::string text = read_profile_text(options.text);
     engine::LoadRequest request = load_request(options.model);
     const engine::ModelShape shape = engine::read_model_shape(options.model.model);
     if (request.context == 0) request.context = std::min(kWindow, shape.config.max_context);

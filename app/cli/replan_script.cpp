@@ -16,9 +16,9 @@ using Json = nlohmann::json;
 
 constexpr std::size_t kMostLines = 100'000;
 
-class LineReader {
+class ScriptReader {
   public:
-    LineReader(const std::string& file, std::size_t line) : place_(file + ", line " + std::to_string(line)) {}
+    ScriptReader(const std::string& file, std::size_t line) : place_(file + ", line " + std::to_string(line)) {}
 
     [[noreturn]] void fail(const std::string& what) const {
         throw Error(ErrorKind::kInvalidInput, place_ + ": " + what);
@@ -114,7 +114,7 @@ std::vector<ReplanOrder> read_replan_script(const std::string& file) {
     std::string text;
     for (std::size_t line = 1; std::getline(stream, text); ++line) {
         if (text.find_first_not_of(" \t\r") == std::string::npos) continue;
-        const LineReader reader(file, line);
+        const ScriptReader reader(file, line);
         if (orders.size() == kMostLines) reader.fail("the script is too long.");
         orders.push_back(reader.read(text));
         if (orders.size() > 1 && orders.back().at_token < orders[orders.size() - 2].at_token) {

@@ -14,7 +14,7 @@
 namespace offstage::engine {
 namespace {
 
-constexpr std::uintmax_t kLargestFile = std::uintmax_t{1} << 20;
+constexpr std::uintmax_t kLargestProfile = std::uintmax_t{1} << 20;
 constexpr std::int64_t kLargestMemory = std::int64_t{1} << 50;
 // Far beyond any machine, and far from where sums of times would lose their precision.
 constexpr double kSmallestRate = 1e-6;
@@ -148,7 +148,7 @@ HardwareProfile find_hardware_profile(const std::string& name) {
                                      : "there are " + all + ", or name a .json file") +
                         ".");
     }
-    if (std::filesystem::file_size(path, error) > kLargestFile || error) {
+    if (std::filesystem::file_size(path, error) > kLargestProfile || error) {
         throw Error(ErrorKind::kInvalidInput, path.string() + ": larger than 1 MiB; expected a hardware profile");
     }
     std::ifstream in(path, std::ios::binary);

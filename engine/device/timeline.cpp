@@ -7,7 +7,7 @@
 namespace offstage::engine {
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr double kNeverHappens = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
@@ -57,8 +57,8 @@ void Timeline::end_finished() {
 double Timeline::next_end_us(double copy_rate) {
     const Entry* compute = running(Queue::kCompute);
     const Entry* copy = running(Queue::kCopy);
-    return std::min(compute == nullptr ? kNever : compute->left_us,
-                    copy == nullptr ? kNever : copy->left_us / copy_rate);
+    return std::min(compute == nullptr ? kNeverHappens : compute->left_us,
+                    copy == nullptr ? kNeverHappens : copy->left_us / copy_rate);
 }
 
 // `us` must not reach beyond the next end. What ends then is left with exactly nothing, whatever rounding says.
@@ -98,7 +98,7 @@ double Timeline::host_work(double us, double rate) {
 void Timeline::wait(DeviceEvent event) {
     while (!has_happened(event)) {
         const double part = next_end_us(1);
-        if (part == kNever) {
+        if (part == kNeverHappens) {
             assert(false && "an event that nobody has submitted");
             return;
         }

@@ -29,7 +29,7 @@ namespace {
 
 constexpr std::string_view kEmulated = "emulated:";
 
-std::uint64_t rounded_up(std::uint64_t bytes) {
+std::uint64_t rounded_up_bytes(std::uint64_t bytes) {
     return (bytes + 255) / 256 * 256;
 }
 
@@ -53,7 +53,7 @@ std::uint64_t packing_bytes(const ModelConfig& config, kernels::WeightType forma
     const auto kv_rows = static_cast<std::uint64_t>(config.n_kv_heads * config.head_dim);
     const auto bytes = [&](std::uint64_t rows, std::int64_t columns) {
         if (kernels::is_packed(format) && columns % kernels::kPackedBlock != 0) return std::uint64_t{0};
-        return rounded_up(rows * kernels::row_bytes(format, columns));
+        return rounded_up_bytes(rows * kernels::row_bytes(format, columns));
     };
     return std::max(bytes(q_rows + 2 * kv_rows, config.hidden_dim),
                     bytes(static_cast<std::uint64_t>(config.hidden_dim), static_cast<std::int64_t>(q_rows)));

@@ -14,13 +14,13 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kLargestFile = std::size_t{1} << 30;
+constexpr std::size_t kLargestTrace = std::size_t{1} << 30;
 constexpr std::size_t kLongestLine = std::size_t{4} << 20;
 constexpr std::int64_t kMostActive = 1024;
 constexpr std::int64_t kMostDistances = 64;
 // Ids of one token: its line stays below the longest.
 constexpr std::size_t kMostIds = std::size_t{1} << 18;
-constexpr std::int64_t kLargestCount = std::int64_t{1} << 48;
+constexpr std::int64_t kLargestTraceCount = std::int64_t{1} << 48;
 
 constexpr std::string_view name_of(TokenKind kind) {
     return kind == TokenKind::kPrompt ? "prompt" : "decode";
@@ -82,8 +82,8 @@ void read_token(std::string_view line, const std::string& where, RoutingTrace& t
     const json document = parse_json(line, where, {.max_depth = 4, .max_values = kMostIds + 100});
     const JsonFields fields(document, where);
     TracedToken token;
-    token.step = fields.integer("step", trace.tokens.empty() ? 0 : trace.tokens.back().step, kLargestCount);
-    token.position = fields.integer("position", 0, kLargestCount);
+    token.step = fields.integer("step", trace.tokens.empty() ? 0 : trace.tokens.back().step, kLargestTraceCount);
+    token.position = fields.integer("position", 0, kLargestTraceCount);
     const std::string kind = fields.text("kind");
     if (kind != name_of(TokenKind::kPrompt) && kind != name_of(TokenKind::kDecode)) {
         fields.reject("kind", "\"prompt\" or \"decode\"");
@@ -145,7 +145,7 @@ RoutingTrace parse_trace(std::string_view text, const std::string& source) {
 }
 
 RoutingTrace read_trace(const std::filesystem::path& file) {
-    const std::optional<std::string> text = read_small_file(file, kLargestFile);
+    const std::optional<std::string> text = read_small_file(file, kLargestTrace);
     if (!text) throw Error(ErrorKind::kNotFound, shown_path(file) + ": there is no such routing trace");
     return parse_trace(*text, shown_path(file));
 }

@@ -11,7 +11,7 @@
 namespace offstage::engine {
 namespace {
 
-constexpr std::array<std::string_view, kCacheKinds.size()> kNames = {"static", "lru-layer", "lru", "lfu", "slru"};
+constexpr std::array<std::string_view, kCacheKinds.size()> kCacheNames = {"static", "lru-layer", "lru", "lfu", "slru"};
 
 class Static final : public CachePolicy {
   public:
@@ -211,7 +211,7 @@ class Slru final : public CachePolicy {
 }  // namespace
 
 std::string_view name_of(CacheKind kind) {
-    return kNames[static_cast<std::size_t>(kind)];
+    return kCacheNames[static_cast<std::size_t>(kind)];
 }
 
 CacheKind parse_cache_kind(std::string_view name) {

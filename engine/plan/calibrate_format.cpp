@@ -7,7 +7,7 @@ namespace offstage::engine {
 namespace {
 
 // Samples together larger than the caches, where that takes no more than a few.
-constexpr std::uint64_t kSampleBytes = std::uint64_t{512} << 20;
+constexpr std::uint64_t kFormatSampleBytes = std::uint64_t{512} << 20;
 constexpr std::uint64_t kMostFormatSamples = 16;
 
 // Host memory, page-locked where the system lets us.
@@ -58,7 +58,7 @@ CostTable calibrate_format(Backend& device, CpuOperations& host, const FormatCal
         slot = device.memory().allocate(bytes, MemoryUse::kStaging, "measuring");
     }
     const auto n_samples =
-        static_cast<std::int64_t>(std::clamp<std::uint64_t>(kSampleBytes / bytes, 2, kMostFormatSamples));
+        static_cast<std::int64_t>(std::clamp<std::uint64_t>(kFormatSampleBytes / bytes, 2, kMostFormatSamples));
     Locked memory(device, static_cast<std::size_t>(n_samples) * bytes);
     std::vector<kernels::ExpertView> samples;
     for (std::int64_t i = 0; i < n_samples; ++i) {

@@ -18,7 +18,7 @@ constexpr std::size_t kLargestCalibrationFile = std::size_t{1} << 20;
 constexpr std::size_t kMostPoints = 1024;
 constexpr std::int64_t kMostTokens = std::int64_t{1} << 40;
 constexpr double kLongestUs = 1e12;
-constexpr int kVersion = 1;
+constexpr int kCostTableVersion = 1;
 
 // FNV-1a. Only names files: the key inside decides.
 std::string hash_of(std::string_view text) {
@@ -141,8 +141,9 @@ bool load_document(const std::filesystem::path& directory, const std::string& ke
         const std::string source = shown_path(file);
         const json document = parse_json(*text, source, {.max_depth = 8, .max_values = 100'000});
         const JsonFields fields(document, source);
-        if (fields.text("format") != "offstage-calibration" || fields.integer("version", 0, 1'000'000) != kVersion ||
-            fields.text("key") != key || fields.find(part) == nullptr) {
+        if (fields.text("format") != "offstage-calibration" ||
+            fields.integer("version", 0, 1'000'000) != kCostTableVersion || fields.text("key") != key ||
+            fields.find(part) == nullptr) {
             return false;
         }
         take(*fields.find(part), source);
@@ -155,7 +156,7 @@ bool load_document(const std::filesystem::path& directory, const std::string& ke
 void store_document(const std::filesystem::path& directory, const std::string& key, const char* part, json content) {
     if (directory.empty()) return;
     const json document = {
-        {"format", "offstage-calibration"}, {"version", kVersion}, {"key", key}, {part, std::move(content)}};
+        {"format", "offstage-calibration"}, {"version", kCostTableVersion}, {"key", key}, {part, std::move(content)}};
     write_file_atomically(file_of(directory, key), dump(document));
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kMostVerdicts = 64;
 
-std::string milliseconds(double us) {
+std::string as_milliseconds(double us) {
     std::array<char, 32> text{};
     std::snprintf(text.data(), text.size(), us < 10'000 ? "%.2f" : "%.1f", us / 1000);
     return text.data();
@@ -58,8 +58,8 @@ void LiveComparison::record(double step_us, bool differ) {
     verdict.favourite_kept = wins;
     verdict.reason = (wins ? favourite_ : challenger_) +
                      (wins == favourite_kept_ ? " is kept: " : " is used from now on: ") +
-                     milliseconds(std::min(verdict.favourite_us, verdict.challenger_us)) + " ms per token against " +
-                     milliseconds(std::max(verdict.favourite_us, verdict.challenger_us)) + " with " +
+                     as_milliseconds(std::min(verdict.favourite_us, verdict.challenger_us)) + " ms per token against " +
+                     as_milliseconds(std::max(verdict.favourite_us, verdict.challenger_us)) + " with " +
                      (wins ? challenger_ : favourite_) + " (" + std::to_string(kWindow * kWindows) + " tokens each)";
     favourite_kept_ = wins;
     if (verdicts_.size() == kMostVerdicts) verdicts_.erase(verdicts_.begin());

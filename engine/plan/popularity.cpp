@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kLargestFile = std::size_t{16} << 20;
+constexpr std::size_t kLargestPopularityFile = std::size_t{16} << 20;
 // Sums of a layer stay exact enough, and far from infinity.
 constexpr double kLargestCount = 1e15;
 
@@ -114,7 +114,7 @@ double expected_hit_rate(const Popularity& popularity, std::span<const std::uint
 }
 
 Popularity parse_popularity(std::string_view text, const std::string& source) {
-    if (text.size() > kLargestFile) {
+    if (text.size() > kLargestPopularityFile) {
         reject(source, "the file", std::to_string(text.size()) + " bytes long", "at most 16 MiB");
     }
     const json document = parse_json(text, source, {.max_depth = 8});
@@ -140,7 +140,7 @@ Popularity parse_popularity(std::string_view text, const std::string& source) {
 }
 
 Popularity read_popularity(const std::filesystem::path& file) {
-    const std::optional<std::string> text = read_small_file(file, kLargestFile);
+    const std::optional<std::string> text = read_small_file(file, kLargestPopularityFile);
     if (!text) throw Error(ErrorKind::kNotFound, shown_path(file) + ": there is no such popularity profile");
     return parse_popularity(*text, shown_path(file));
 }

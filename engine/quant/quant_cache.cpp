@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::array<char, 8> kMagic = {'O', 'F', 'F', 'Q', 'U', 'A', 'N', 'T'};
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kQuantFileVersion = 1;
 constexpr std::size_t kHeaderBytes = 128;
 constexpr std::size_t kSealedBytes = 96;  // what the header's own fingerprint covers
 constexpr std::string_view kSuffix = ".quant";
@@ -34,7 +34,7 @@ static_assert(std::endian::native == std::endian::little, "the header is copied 
 
 struct Header {
     std::array<char, 8> magic = kMagic;
-    std::uint32_t version = kVersion;
+    std::uint32_t version = kQuantFileVersion;
     std::uint32_t quantizer = kQuantizerVersion;
     Fingerprint source;
     std::uint64_t format = 0;
@@ -131,7 +131,7 @@ std::string QuantKey::file_name() const {
     const std::array<Fingerprint, 3> parts = {
         source, Fingerprint{static_cast<std::uint64_t>(n_rows), static_cast<std::uint64_t>(n_cols)},
         Fingerprint{static_cast<std::uint64_t>(format), kQuantizerVersion}};
-    return combine(parts, kVersion).text() + std::string(kSuffix);
+    return combine(parts, kQuantFileVersion).text() + std::string(kSuffix);
 }
 
 bool read_quant_header(std::span<const std::byte> bytes, std::uint64_t file_bytes, const QuantKey& key,
@@ -139,7 +139,8 @@ bool read_quant_header(std::span<const std::byte> bytes, std::uint64_t file_byte
     if (bytes.size() < kHeaderBytes) return false;
     Header header;
     std::memcpy(static_cast<void*>(&header), bytes.data(), kHeaderBytes);
-    if (header.magic != kMagic || header.version != kVersion || header.quantizer != kQuantizerVersion) return false;
+    if (header.magic != kMagic || header.version != kQuantFileVersion || header.quantizer != kQuantizerVersion)
+        return false;
     if (header.seal != seal_of(header) || header.zero != std::array<std::uint64_t, 2>{}) return false;
     if (header.source != key.source || header.format != static_cast<std::uint64_t>(key.format) ||
         header.n_rows != key.n_rows || header.n_cols != key.n_cols || header.block_bytes != key.block_bytes()) {

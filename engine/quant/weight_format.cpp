@@ -15,13 +15,13 @@ struct Name {
     WeightType type;
     std::string_view name;
 };
-constexpr std::array<Name, kernels::kWeightTypes> kNames = {{{WeightType::kF32, "f32"},
-                                                             {WeightType::kF16, "f16"},
-                                                             {WeightType::kBf16, "bf16"},
-                                                             {WeightType::kInt8, "int8"},
-                                                             {WeightType::kHqq4, "hqq4"},
-                                                             {WeightType::kHqq3, "hqq3"},
-                                                             {WeightType::kHqq2, "hqq2"}}};
+constexpr std::array<Name, kernels::kWeightTypes> kFormatNames = {{{WeightType::kF32, "f32"},
+                                                                   {WeightType::kF16, "f16"},
+                                                                   {WeightType::kBf16, "bf16"},
+                                                                   {WeightType::kInt8, "int8"},
+                                                                   {WeightType::kHqq4, "hqq4"},
+                                                                   {WeightType::kHqq3, "hqq3"},
+                                                                   {WeightType::kHqq2, "hqq2"}}};
 
 constexpr std::array<std::pair<std::string_view, WeightType>, 3> kDenseBits = {
     {{"16", WeightType::kBf16}, {"8", WeightType::kInt8}, {"4", WeightType::kHqq4}}};
@@ -42,12 +42,12 @@ WeightType dense_type(std::string_view bits) {
 }  // namespace
 
 WeightType parse_format(std::string_view name) {
-    for (const Name& entry : kNames) {
+    for (const Name& entry : kFormatNames) {
         if (entry.name == name) return entry.type;
     }
     std::string expected;
-    for (const Name& entry : kNames) {
-        if (!expected.empty()) expected += &entry == &kNames.back() ? " or " : ", ";
+    for (const Name& entry : kFormatNames) {
+        if (!expected.empty()) expected += &entry == &kFormatNames.back() ? " or " : ", ";
         expected += entry.name;
     }
     throw Error(ErrorKind::kInvalidInput,
@@ -55,7 +55,7 @@ WeightType parse_format(std::string_view name) {
 }
 
 std::string_view format_name(WeightType format) {
-    for (const Name& entry : kNames) {
+    for (const Name& entry : kFormatNames) {
         if (entry.type == format) return entry.name;
     }
     return "?";

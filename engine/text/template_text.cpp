@@ -106,23 +106,23 @@ std::uint32_t upper_of(std::uint32_t c) {
     }
 }
 
-enum class Case { kLower, kUpper, kTitle };
+enum class LetterCase { kLower, kUpper, kTitle };
 
-void append_cased(std::string& out, std::string_view text, std::size_t at, std::size_t n, Case wanted) {
+void append_cased(std::string& out, std::string_view text, std::size_t at, std::size_t n, LetterCase wanted) {
     const std::uint32_t c = decode(text, at, n);
-    if (c == 0xDF && wanted != Case::kLower) {
-        out += wanted == Case::kUpper ? "SS" : "Ss";
+    if (c == 0xDF && wanted != LetterCase::kLower) {
+        out += wanted == LetterCase::kUpper ? "SS" : "Ss";
         return;
     }
-    if (c == 0x149 && wanted != Case::kLower) {
+    if (c == 0x149 && wanted != LetterCase::kLower) {
         out += "\xCA\xBCN";
         return;
     }
-    if (c == 0x130 && wanted == Case::kLower) {
+    if (c == 0x130 && wanted == LetterCase::kLower) {
         out += "i\xCC\x87";
         return;
     }
-    const std::uint32_t changed = wanted == Case::kLower ? lower_of(c) : upper_of(c);
+    const std::uint32_t changed = wanted == LetterCase::kLower ? lower_of(c) : upper_of(c);
     if (changed == c) {
         out += text.substr(at, n);
     } else {
@@ -132,7 +132,7 @@ void append_cased(std::string& out, std::string_view text, std::size_t at, std::
 
 // `is_first(at)`: whether the character there takes a capital.
 template <typename IsFirst>
-std::string map_case(std::string_view text, Case first, Case other, IsFirst is_first) {
+std::string map_case(std::string_view text, LetterCase first, LetterCase other, IsFirst is_first) {
     std::string out;
     out.reserve(text.size());
     for (std::size_t at = 0; at < text.size();) {
@@ -146,20 +146,20 @@ std::string map_case(std::string_view text, Case first, Case other, IsFirst is_f
 }  // namespace
 
 std::string to_lower(std::string_view text) {
-    return map_case(text, Case::kLower, Case::kLower, [](std::size_t, std::size_t) { return true; });
+    return map_case(text, LetterCase::kLower, LetterCase::kLower, [](std::size_t, std::size_t) { return true; });
 }
 
 std::string to_upper(std::string_view text) {
-    return map_case(text, Case::kUpper, Case::kUpper, [](std::size_t, std::size_t) { return true; });
+    return map_case(text, LetterCase::kUpper, LetterCase::kUpper, [](std::size_t, std::size_t) { return true; });
 }
 
 std::string to_capitalized(std::string_view text) {
-    return map_case(text, Case::kTitle, Case::kLower, [](std::size_t at, std::size_t) { return at == 0; });
+    return map_case(text, LetterCase::kTitle, LetterCase::kLower, [](std::size_t at, std::size_t) { return at == 0; });
 }
 
 std::string to_title(std::string_view text) {
     bool after_letter = false;
-    return map_case(text, Case::kTitle, Case::kLower, [&](std::size_t at, std::size_t n) {
+    return map_case(text, LetterCase::kTitle, LetterCase::kLower, [&](std::size_t at, std::size_t n) {
         const std::uint32_t c = decode(text, at, n);
         const bool is_letter = c == 0xDF || lower_of(c) != c || upper_of(c) != c;
         const bool first = !after_letter;
@@ -170,7 +170,7 @@ std::string to_title(std::string_view text) {
 
 std::string to_title_words(std::string_view text) {
     bool at_word = true;
-    return map_case(text, Case::kUpper, Case::kLower, [&](std::size_t at, std::size_t) {
+    return map_case(text, LetterCase::kUpper, LetterCase::kLower, [&](std::size_t at, std::size_t) {
         const bool separates =
             space_bytes(text, at) > 0 || std::string_view("-({[<").find(text[at]) != std::string_view::npos;
         const bool first = at_word && !separates;

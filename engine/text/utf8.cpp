@@ -5,7 +5,7 @@
 namespace offstage::engine {
 namespace {
 
-constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
+constexpr std::string_view kReplacementCharacter = "\xEF\xBF\xBD";
 
 enum class Step { kWhole, kIncomplete, kInvalid };
 
@@ -58,7 +58,7 @@ std::string Utf8Stream::push(std::string_view bytes) {
         if (s.step == Step::kWhole) {
             shown.append(pending_, at, s.n_bytes);
         } else {
-            shown += kReplacement;  // one for each byte, as sentencepiece and Tokenizer::decode() do
+            shown += kReplacementCharacter;  // one for each byte, as sentencepiece and Tokenizer::decode() do
         }
         at += s.n_bytes;
     }
@@ -68,7 +68,7 @@ std::string Utf8Stream::push(std::string_view bytes) {
 
 std::string Utf8Stream::finish() {
     std::string shown;
-    for (std::size_t i = 0; i < pending_.size(); ++i) shown += kReplacement;
+    for (std::size_t i = 0; i < pending_.size(); ++i) shown += kReplacementCharacter;
     pending_.clear();
     return shown;
 }

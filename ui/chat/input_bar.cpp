@@ -22,7 +22,7 @@ namespace offstage::ui {
 namespace {
 
 constexpr int kMostLines = 8;
-constexpr int kMargin = 24;  // as the conversation's
+constexpr int kBarMargin = 24;  // as the conversation's
 
 }  // namespace
 
@@ -95,7 +95,7 @@ InputBar::InputBar(QWidget* parent)
     inside->addWidget(m_edit, 1, Qt::AlignVCenter);
     inside->addWidget(m_button, 0, Qt::AlignBottom);
     auto* column = new QVBoxLayout(this);
-    column->setContentsMargins(kMargin, 8, kMargin, 8);
+    column->setContentsMargins(kBarMargin, 8, kBarMargin, 8);
     column->setSpacing(4);
     column->addWidget(m_box);
     column->addWidget(m_hint);
@@ -222,7 +222,7 @@ void InputBar::resizeEvent(QResizeEvent* event) {
     QFrame::resizeEvent(event);
     // As wide as the conversation's column.
     const int available = width() - ConversationView::kScrollBarWidth;
-    const int side = std::max(kMargin, (available - ConversationView::kWidestColumn) / 2);
+    const int side = std::max(kBarMargin, (available - ConversationView::kWidestColumn) / 2);
     layout()->setContentsMargins(side, 8, side + ConversationView::kScrollBarWidth, 8);
 }
 

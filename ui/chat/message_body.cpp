@@ -21,7 +21,7 @@ namespace offstage::ui {
 
 namespace {
 
-constexpr int kGap = 12;  // between segments
+constexpr int kSegmentGap = 12;  // between segments
 constexpr int kCodePadding = 12;
 constexpr int kCodeHeader = 30;
 constexpr double kCorner = 8;
@@ -371,7 +371,7 @@ int MessageBody::layoutFor(int width, const LayoutWindow& window) {
         const int inset = code ? kCodePadding : 0;
         const int textWidth = std::max(40, width - 2 * inset);
         int textHeight = estimatedHeight(m_parts[i], textWidth);
-        if (y + textHeight + kCodeHeader + kGap >= window.top && y <= window.bottom) {
+        if (y + textHeight + kCodeHeader + kSegmentGap >= window.top && y <= window.bottom) {
             layOutPart(i, textWidth);
             textHeight = m_parts[i].textHeight;
         } else if (y + textHeight < window.top - kKeepAround || y - kKeepAround > window.bottom) {
@@ -380,7 +380,7 @@ int MessageBody::layoutFor(int width, const LayoutWindow& window) {
         Part& part = m_parts[i];
         const bool joins = part.segment.continued;
         if (i > 0 && !joins) {
-            y += kGap;
+            y += kSegmentGap;
         } else if (joins && !code && !part.plain) {
             y -= kTableSeam;
         }
@@ -455,7 +455,7 @@ int MessageBody::yOf(const Anchor& anchor) const {
         return anchor.offset;
     }
     const QRect box = m_parts[static_cast<size_t>(anchor.segment)].box;
-    return box.top() + std::min(anchor.offset, std::max(0, box.height() + kGap));
+    return box.top() + std::min(anchor.offset, std::max(0, box.height() + kSegmentGap));
 }
 
 int MessageBody::yOfSource(qsizetype offset) const {

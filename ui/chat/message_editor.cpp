@@ -18,7 +18,7 @@ namespace offstage::ui {
 
 namespace {
 
-constexpr int kMostLines = 14;
+constexpr int kMostEditedLines = 14;
 constexpr int kFewestLines = 2;
 constexpr int kPadding = 12;
 
@@ -65,10 +65,11 @@ int MessageEditor::heightAt(int width) const {
     const QFontMetricsF metrics(m_edit->font());
     const double available = std::max(60, width - 2 * kPadding - 24);
     int lines = 0;
-    for (QTextBlock block = m_edit->document()->begin(); block.isValid() && lines < kMostLines; block = block.next()) {
+    for (QTextBlock block = m_edit->document()->begin(); block.isValid() && lines < kMostEditedLines;
+         block = block.next()) {
         lines += 1 + static_cast<int>(metrics.horizontalAdvance(block.text().left(4000)) / available);
     }
-    lines = std::clamp(lines, kFewestLines, kMostLines);
+    lines = std::clamp(lines, kFewestLines, kMostEditedLines);
     return static_cast<int>(std::ceil(lines * metrics.lineSpacing())) + 3 * kPadding + 12 + m_send->sizeHint().height();
 }
 

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int kMarginX = 12;
 constexpr int kMarginY = 7;
-constexpr int kGap = 2;
+constexpr int kTextGap = 2;
 
 QFont smaller(QFont font) {
     font.setPointSizeF(font.pointSizeF() * 0.9);
@@ -89,14 +89,15 @@ void ConversationDelegate::paint(QPainter* painter, const QStyleOptionViewItem& 
     const QFont small = smaller(option.font);
     painter->setFont(small);
     painter->setPen(weak);
-    paintMarked(*painter, QRect(inner.left(), first.bottom() + 1 + kGap, inner.width(), QFontMetrics(small).height()),
+    paintMarked(*painter,
+                QRect(inner.left(), first.bottom() + 1 + kTextGap, inner.width(), QFontMetrics(small).height()),
                 index.data(ConversationListModel::SecondLineRole).toString(),
                 index.data(ConversationListModel::MarksRole).toList(), small);
     painter->restore();
 }
 
 QSize ConversationDelegate::sizeHint(const QStyleOptionViewItem& option, const QModelIndex&) const {
-    const int height = QFontMetrics(option.font).height() + kGap + QFontMetrics(smaller(option.font)).height();
+    const int height = QFontMetrics(option.font).height() + kTextGap + QFontMetrics(smaller(option.font)).height();
     return {120, height + 2 * kMarginY};
 }
 

@@ -28,7 +28,7 @@ namespace offstage::ui {
 
 namespace {
 
-constexpr quint64 kMiB = quint64{1} << 20;
+constexpr quint64 kBytesPerMiB = quint64{1} << 20;
 constexpr quint64 kPlenty = quint64{64} << 30;  // until the machine is known
 
 enum Quality { Off, MeanBits, Loss, FirstFormat };
@@ -310,8 +310,9 @@ void FitView::showEstimate(const engine::FitEstimate& estimate) {
     m_filling = true;
     if (estimate.vram_available > 0) {
         // No further than is of use, once that is known.
-        const quint64 ofUse = 2 * (estimate.vram.used() + estimate.ram.used()) + 128 * kMiB;
-        const quint64 needed = estimate.fits ? ofUse : 2 * (estimate.vram.budget + estimate.short_by) + 128 * kMiB;
+        const quint64 ofUse = 2 * (estimate.vram.used() + estimate.ram.used()) + 128 * kBytesPerMiB;
+        const quint64 needed =
+            estimate.fits ? ofUse : 2 * (estimate.vram.budget + estimate.short_by) + 128 * kBytesPerMiB;
         const quint64 most = std::min<quint64>(estimate.vram_available, needed);
         m_vram->setByteRange(0, std::max<quint64>(most, m_vram->bytes()));
     }

@@ -20,12 +20,12 @@ namespace offstage::ui {
 
 namespace {
 
-QString number(double value, int decimals) {
+QString budgetNumber(double value, int decimals) {
     return QLocale().toString(value, 'f', decimals);
 }
 
 QString speedText(double tokensPerSecond) {
-    return number(tokensPerSecond, tokensPerSecond < 100 ? 1 : 0);
+    return budgetNumber(tokensPerSecond, tokensPerSecond < 100 ? 1 : 0);
 }
 
 QString lossText(double loss) {
@@ -281,7 +281,7 @@ void BudgetPanel::showPreview(const engine::ReplanPreview& p, const QString& pro
     set(m_speed, speedText(p.tokens_per_s_before), speedText(p.tokens_per_s_after));
     set(m_ttft, secondsText(p.ttft_s_before), secondsText(p.ttft_s_after));
     set(m_hits, percentText(p.hit_rate_before), percentText(p.hit_rate_after));
-    set(m_bits, number(p.mean_bits_before, 2), number(p.mean_bits_after, 2));
+    set(m_bits, budgetNumber(p.mean_bits_before, 2), budgetNumber(p.mean_bits_after, 2));
     set(m_loss, lossText(p.predicted_loss_before), lossText(p.predicted_loss_after));
     const auto& places = snapshot().experts.place;
     const auto onDevice = std::count(places.begin(), places.end(), static_cast<std::uint8_t>(engine::Place::kDevice));
@@ -379,7 +379,7 @@ void BudgetPanel::finish(const engine::ReplanReport& report) {
             say(moved + u' ' +
                 tr("%1 experts on the device, %2 bits on average.")
                     .arg(report.resident_experts)
-                    .arg(number(report.mean_bits, 2)));
+                    .arg(budgetNumber(report.mean_bits, 2)));
             break;
         }
         case State::kCancelled:

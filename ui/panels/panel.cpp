@@ -21,7 +21,7 @@ namespace offstage::ui {
 
 namespace {
 
-constexpr int kMargin = 12;
+constexpr int kPanelMargin = 12;
 
 // In a low dock plots shrink to what they need before anything scrolls: a scroll area asks for the height at a width,
 // and a layout answers with the one it would like.
@@ -67,7 +67,7 @@ Panel::Panel(EngineController& engine, QWidget* parent)
       m_poller(nullptr) {
     auto* content = new BodyContent;
     m_body = new QVBoxLayout(content);
-    m_body->setContentsMargins(kMargin, 10, kMargin, 6);
+    m_body->setContentsMargins(kPanelMargin, 10, kPanelMargin, 6);
     m_body->setSpacing(8);
     auto* area = new BodyArea;
     area->setWidget(content);
@@ -76,14 +76,14 @@ Panel::Panel(EngineController& engine, QWidget* parent)
     m_empty->setAlignment(Qt::AlignCenter);
     m_empty->setWordWrap(true);
     m_empty->setTextFormat(Qt::PlainText);
-    m_empty->setMargin(2 * kMargin);
+    m_empty->setMargin(2 * kPanelMargin);
     m_empty->setForegroundRole(QPalette::PlaceholderText);
     m_stack->addWidget(area);
     m_stack->addWidget(m_empty);
 
     m_notice->setTextFormat(Qt::PlainText);
     m_notice->setWordWrap(true);
-    m_notice->setContentsMargins(kMargin, 5, kMargin, 5);
+    m_notice->setContentsMargins(kPanelMargin, 5, kPanelMargin, 5);
     m_notice->setAccessibleName(tr("What happened"));
     m_notice->hide();
 
@@ -95,7 +95,7 @@ Panel::Panel(EngineController& engine, QWidget* parent)
     m_cost->setForegroundRole(QPalette::PlaceholderText);
     m_cost->setAccessibleName(tr("What the panels cost"));
     auto* footer = new QHBoxLayout;
-    footer->setContentsMargins(kMargin, 2, kMargin, 6);
+    footer->setContentsMargins(kPanelMargin, 2, kPanelMargin, 6);
     footer->addWidget(m_badge);
     footer->addStretch(1);
     footer->addWidget(m_cost);

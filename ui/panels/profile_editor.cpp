@@ -20,7 +20,7 @@ namespace offstage::ui {
 
 namespace {
 
-constexpr double kGiB = 1024.0 * 1024.0 * 1024.0;
+constexpr double kProfileGiB = 1024.0 * 1024.0 * 1024.0;
 
 QDoubleSpinBox* numberBox(double value, double lo, double hi, int decimals, const QString& suffix, const QString& name,
                           const QString& tip) {
@@ -42,10 +42,10 @@ ProfileEditor::ProfileEditor(const engine::HardwareProfile& profile, QWidget* pa
     setWindowTitle(tr("Hardware profile"));
     m_name->setText(tr("%1, changed").arg(QString::fromStdString(profile.name)));
     m_name->setAccessibleName(tr("Name of the profile"));
-    m_memory = numberBox(static_cast<double>(profile.memory_bytes) / kGiB, 0.01, 1e6, 2, tr(" GiB"), tr("Memory"),
-                         tr("Of the GPU in all"));
-    m_reserved = numberBox(static_cast<double>(profile.reserved_bytes) / kGiB, 0, 1e6, 2, tr(" GiB"), tr("Reserved"),
-                           tr("Of the memory, what driver and display take"));
+    m_memory = numberBox(static_cast<double>(profile.memory_bytes) / kProfileGiB, 0.01, 1e6, 2, tr(" GiB"),
+                         tr("Memory"), tr("Of the GPU in all"));
+    m_reserved = numberBox(static_cast<double>(profile.reserved_bytes) / kProfileGiB, 0, 1e6, 2, tr(" GiB"),
+                           tr("Reserved"), tr("Of the memory, what driver and display take"));
     m_bandwidth =
         numberBox(profile.memory_gbps, 0.1, 1e6, 1, tr(" GB/s"), tr("Memory bandwidth"), tr("As the datasheet has it"));
     m_tflops = numberBox(profile.tflops, 0.01, 1e6, 2, tr(" TFLOP/s"), tr("Arithmetic"),
@@ -101,8 +101,8 @@ QStringList ProfileEditor::own() {
 engine::HardwareProfile ProfileEditor::profile() const {
     engine::HardwareProfile profile = m_base;
     profile.name = m_name->text().trimmed().toStdString();
-    profile.memory_bytes = static_cast<std::uint64_t>(m_memory->value() * kGiB);
-    profile.reserved_bytes = static_cast<std::uint64_t>(m_reserved->value() * kGiB);
+    profile.memory_bytes = static_cast<std::uint64_t>(m_memory->value() * kProfileGiB);
+    profile.reserved_bytes = static_cast<std::uint64_t>(m_reserved->value() * kProfileGiB);
     profile.memory_gbps = m_bandwidth->value();
     profile.tflops = m_tflops->value();
     profile.bus_gbps = m_bus->value();

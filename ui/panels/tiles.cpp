@@ -85,6 +85,8 @@ void Tiles::arrange() {
         tallest = std::max(tallest, tile->maximumHeight());
     }
     setMaximumHeight(tallest < QWIDGETSIZE_MAX ? rows * (tallest + gap) - gap : QWIDGETSIZE_MAX);
+    m_grid->activate();
+    updateGeometry();
 }
 
 }  // namespace offstage::ui

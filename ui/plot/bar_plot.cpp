@@ -12,7 +12,7 @@ namespace offstage::ui {
 
 namespace {
 
-constexpr int kSide = 6;
+constexpr int kSideRoom = 6;
 constexpr double kGroupShare = 0.78;  // of a group's room that is bars
 
 }  // namespace
@@ -166,31 +166,31 @@ void BarPlot::layOut() {
     if (m_valueSpec.logarithmic && highest > 0) {
         range = {std::pow(10, std::floor(std::log10(lowest) - 1e-9)), std::pow(10, std::ceil(std::log10(highest)))};
     }
-    const int legendHigh = seriesCount() > 1 ? legendHeight(metrics, legend(), width() - 2 * kSide) : 0;
-    const int bottom = height() - kSide - metrics.height() - 4;
+    const int legendHigh = seriesCount() > 1 ? legendHeight(metrics, legend(), width() - 2 * kSideRoom) : 0;
+    const int bottom = height() - kSideRoom - metrics.height() - 4;
     if (lies()) {
         int widest = 0;
         for (const QString& group : m_groups) {
             widest = std::max(widest, metrics.horizontalAdvance(group));
         }
-        const int left = kSide + std::min(widest + 2, width() * 2 / 5) + 8;
-        const int right = width() - kSide - m_widestValue - 8;
-        m_area = QRect(QPoint(left, kSide + legendHigh), QPoint(std::max(left + 10, right), std::max(20, bottom)));
+        const int left = kSideRoom + std::min(widest + 2, width() * 2 / 5) + 8;
+        const int right = width() - kSideRoom - m_widestValue - 8;
+        m_area = QRect(QPoint(left, kSideRoom + legendHigh), QPoint(std::max(left + 10, right), std::max(20, bottom)));
         m_values = Axis(m_valueSpec, range.lo, range.hi, m_area.left(), m_area.right() + 1);
         return;
     }
     const bool captioned = m_valueSpec.unit == Unit::Share
                                ? !m_valueSpec.title.isEmpty()
                                : !Axis(m_valueSpec, range.lo, range.hi, 0, 1).caption().isEmpty();
-    const int top = kSide + legendHigh + (captioned ? metrics.height() + 2 : 2) + metrics.height() / 2;
+    const int top = kSideRoom + legendHigh + (captioned ? metrics.height() + 2 : 2) + metrics.height() / 2;
     m_ticks = Axis(m_valueSpec, range.lo, range.hi, bottom, top)
                   .ticks(std::max(2, (bottom - top) / (2 * metrics.height() + 6)));
     int widest = 0;
     for (const Tick& tick : m_ticks) {
         widest = std::max(widest, metrics.horizontalAdvance(tick.label));
     }
-    const int left = kSide + widest + 7;
-    m_area = QRect(QPoint(left, top), QPoint(std::max(left + 10, width() - kSide - 8), std::max(top + 10, bottom)));
+    const int left = kSideRoom + widest + 7;
+    m_area = QRect(QPoint(left, top), QPoint(std::max(left + 10, width() - kSideRoom - 8), std::max(top + 10, bottom)));
     m_values = Axis(m_valueSpec, range.lo, range.hi, m_area.bottom() + 1, m_area.top());
     m_bins = Axis(m_binSpec, m_histogram.lo, m_histogram.lo + m_histogram.width * groupCount(), m_area.left(),
                   m_area.right() + 1);
@@ -250,14 +250,14 @@ void BarPlot::paintFrame(QPainter& painter) {
     const QFontMetrics metrics = fontMetrics();
     const int line = metrics.height();
     if (seriesCount() > 1) {
-        paintLegend(painter, QRect(kSide, 2, width() - 2 * kSide, m_area.top()), legend(), palette());
+        paintLegend(painter, QRect(kSideRoom, 2, width() - 2 * kSideRoom, m_area.top()), legend(), palette());
     }
     const double room = static_cast<double>(lies() ? m_area.height() : m_area.width()) / groupCount();
     if (lies()) {
         paintBottomAxis(painter, m_values, m_area);
     } else {
         painter.setPen(colours.muted);
-        painter.drawText(QRect(kSide, m_area.top() - line - line / 2 - 3, width() - 2 * kSide, line),
+        painter.drawText(QRect(kSideRoom, m_area.top() - line - line / 2 - 3, width() - 2 * kSideRoom, line),
                          Qt::AlignLeft | Qt::AlignVCenter,
                          m_valueSpec.unit == Unit::Share ? m_valueSpec.title : m_values.caption());
         for (const Tick& tick : m_ticks) {
@@ -276,7 +276,7 @@ void BarPlot::paintFrame(QPainter& painter) {
     const int every = lies() ? 1 : std::max(1, static_cast<int>(std::ceil(24 / room)));
     for (int group = 0; group < groupCount(); group += every) {
         const double from = group * room;
-        const QRectF box = lies() ? QRectF(kSide, m_area.top() + from, m_area.left() - kSide - 6, room)
+        const QRectF box = lies() ? QRectF(kSideRoom, m_area.top() + from, m_area.left() - kSideRoom - 6, room)
                                   : QRectF(m_area.left() + from - 2, m_area.bottom() + 4, room * every - 2, line);
         QFont named = font();
         named.setBold(group == m_emphasised);

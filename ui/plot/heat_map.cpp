@@ -17,7 +17,7 @@ namespace offstage::ui {
 namespace {
 
 constexpr int kLargestCell = 44;
-constexpr int kMargin = 2;
+constexpr int kMapMargin = 2;
 constexpr int kSmallestHatched = 6;
 constexpr double kMostFaded = 0.82;  // share of the ground in a cell of no brightness
 
@@ -231,8 +231,8 @@ HeatMap::Geometry HeatMap::geometryNow() const {
     }
     g.left = leftLabels();
     g.columns = shownColumns();
-    g.top = kMargin + 2 * fontMetrics().height() + 4;
-    const int high = std::max(1, (height() - g.top - kMargin) / m_rows);
+    g.top = kMapMargin + 2 * fontMetrics().height() + 4;
+    const int high = std::max(1, (height() - g.top - kMapMargin) / m_rows);
     g.cell = cellWidth(g.columns.count());
     g.height = std::min(high, kLargestCell);
     // Near enough to squares where there is room for both.
@@ -305,17 +305,17 @@ QSize HeatMap::minimumSizeHint() const {
 
 void HeatMap::limitHeight() {
     // No taller than the cells of this width can be: what follows below stays near.
-    const int labels = kMargin * 2 + 2 * fontMetrics().height() + 4;
+    const int labels = kMapMargin * 2 + 2 * fontMetrics().height() + 4;
     setMaximumHeight(m_rows > 0 ? labels + m_rows * tallestCell(cellWidth(m_columns)) : QWIDGETSIZE_MAX);
 }
 
 int HeatMap::cellWidth(int columns) const {
-    return std::clamp((width() - leftLabels() - kMargin) / std::max(1, columns), 1, kLargestCell);
+    return std::clamp((width() - leftLabels() - kMapMargin) / std::max(1, columns), 1, kLargestCell);
 }
 
 int HeatMap::leftLabels() const {
     // Row numbers, and the rows' title, which stands upright.
-    return kMargin + fontMetrics().horizontalAdvance(QString::number(std::max(0, m_rows - 1))) + 8 +
+    return kMapMargin + fontMetrics().horizontalAdvance(QString::number(std::max(0, m_rows - 1))) + 8 +
            fontMetrics().height();
 }
 

@@ -10,7 +10,7 @@ namespace offstage::ui {
 
 namespace {
 
-constexpr int kBar = 12;         // height of the coloured bar
+constexpr int kScaleBar = 12;    // height of the coloured bar
 constexpr int kLegendSide = 22;  // half a label stands out at each end
 
 QString percent(double share) {
@@ -71,7 +71,7 @@ std::vector<LegendEntry> HeatMapLegend::entries() const {
 }
 
 int HeatMapLegend::heightForWidth(int width) const {
-    return m_categories.empty() ? 2 * fontMetrics().height() + kBar + 14
+    return m_categories.empty() ? 2 * fontMetrics().height() + kScaleBar + 14
                                 : legendHeight(fontMetrics(), entries(), width) + 4;
 }
 
@@ -96,7 +96,7 @@ void HeatMapLegend::paintScale(QPainter& painter) const {
     const Colours colours = Colours::of(palette());
     const ColorScale scale(isDark(palette()) ? ColorScale::Ground::Dark : ColorScale::Ground::Light);
     const int line = fontMetrics().height();
-    const QRect bar(kLegendSide, line + 6, std::max(40, width() - 2 * kLegendSide), kBar);
+    const QRect bar(kLegendSide, line + 6, std::max(40, width() - 2 * kLegendSide), kScaleBar);
     for (int x = 0; x < bar.width(); ++x) {
         painter.fillRect(bar.left() + x, bar.top(), 1, bar.height(), QColor(scale.at(x / (bar.width() - 1.0))));
     }

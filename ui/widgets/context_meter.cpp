@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kBarWidth = 56;
 constexpr int kBarHeight = 6;
-constexpr int kGap = 8;
+constexpr int kMeterGap = 8;
 constexpr double kNearlyFull = 0.9;
 
 }  // namespace
@@ -41,7 +41,7 @@ QString ContextMeter::text() const {
 QSize ContextMeter::sizeHint() const {
     // As wide as a full one: numbers that grow move nothing.
     const QString full = QStringLiteral("%1 / %1").arg(m_size);
-    return {fontMetrics().horizontalAdvance(full) + kGap + kBarWidth + 4, fontMetrics().height() + 4};
+    return {fontMetrics().horizontalAdvance(full) + kMeterGap + kBarWidth + 4, fontMetrics().height() + 4};
 }
 
 void ContextMeter::paintEvent(QPaintEvent*) {
@@ -58,7 +58,8 @@ void ContextMeter::paintEvent(QPaintEvent*) {
         painter.drawRoundedRect(QRectF(bar.topLeft(), QSizeF(share * kBarWidth, kBarHeight)), 3, 3);
     }
     painter.setPen(palette().color(QPalette::WindowText));
-    painter.drawText(QRect(0, 0, width() - kBarWidth - kGap - 2, height()), Qt::AlignRight | Qt::AlignVCenter, text());
+    painter.drawText(QRect(0, 0, width() - kBarWidth - kMeterGap - 2, height()), Qt::AlignRight | Qt::AlignVCenter,
+                     text());
 }
 
 }  // namespace offstage::ui
