@@ -29,7 +29,7 @@ namespace offstage::ui {
 
 namespace {
 
-constexpr int kNarrowestPart = 420;
+constexpr int kNarrowestPart = 420, kNarrowestForecast = 560;
 
 enum Column { Name, Vram, Speed, Ttft, Hits, Resident, Columns };
 enum MachineColumn { Count, MachineSpeed, MachineTtft, MachineHits, Busiest, NetworkShare, MachineColumns };
@@ -95,7 +95,7 @@ QLabel* sentence(const QString& name) {
 
 // Where the dock is wide enough; else one below the other.
 Tiles* sideBySide(QWidget* table, QWidget* plot) {
-    auto* tiles = new Tiles(kNarrowestPart);
+    auto* tiles = new Tiles(kNarrowestForecast);
     tiles->add(table);
     tiles->add(plot);
     return tiles;
