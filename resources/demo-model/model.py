@@ -203,3 +203,30 @@ def hf_state(model):
             out[p + f"block_sparse_moe.experts.{e}.w3.weight"] = layer.w13[e, f:]
             out[p + f"block_sparse_moe.experts.{e}.w2.weight"] = layer.w2[e]
     return {k: v.detach().clone().contiguous() for k, v in out.items()}
+
+
+def load_hf_state(model, state):
+    """The inverse of hf_state: takes every tensor of such a checkpoint, in whatever precision it was written."""
+    c = model.c
+    state = dict(state)
+
+    def put(to, *names):
+        parts = [state.pop(n) for n in names]
+        to.copy_(torch.cat(parts) if len(parts) > 1 else parts[0])
+    with torch.no_grad():
+        put(model.embed, "model.embed_tokens.weight")
+        put(model.norm, "model.norm.weight")
+        put(model.head, "lm_head.weight")
+        for n, layer in enumerate(model.layers):
+            p = f"model.layers.{n}."
+            put(layer.norm1, p + "input_layernorm.weight")
+            put(layer.norm2, p + "post_attention_layernorm.weight")
+            put(layer.qkv, *(p + f"self_attn.{k}_proj.weight" for k in "qkv"))
+            put(layer.o, p + "self_attn.o_proj.weight")
+            put(layer.gate, p + "block_sparse_moe.gate.weight")
+            for e in range(c["num_local_experts"]):
+                expert = p + f"block_sparse_moe.experts.{e}."
+                put(layer.w13[e], expert + "w1.weight", expert + "w3.weight")
+                put(layer.w2[e], expert + "w2.weight")
+    if state:
+        raise ValueError("not a tensor of this model: " + ", ".join(state))

@@ -8,7 +8,7 @@ import os
 import random
 import numpy as np
 import sentencepiece as spm
-from corpus import build, common, words
+from corpus import arithmetic, build, common, words
 
 SPECIAL = ["<|system|>", "<|user|>", "<|assistant|>"]
 VOCAB = 2048
@@ -112,8 +112,11 @@ if __name__ == "__main__":
     p.add_argument("--seed", type=int, default=20261120)
     p.add_argument("--wide", action="store_true", help="first stage: also trains the tokenizer")
     p.add_argument("--rate", nargs="*", default=[], help="how often a domain is drawn, such as stories=6")
+    p.add_argument("--redraw", nargs="*", default=build.DOMAINS, help="domains whose held-out prompts are drawn anew; the others keep theirs")
     p.add_argument("--more", default="", help="word games to draw more often, such as 'odd reverse'")
+    p.add_argument("--compare", type=float, default=0.0, help="share of the arithmetic that asks which number is larger, besides those drawn as such")
     a = p.parse_args()
+    arithmetic.MORE_COMPARISONS = a.compare
     words.MORE_OF = " " + a.more
     for r in a.rate:
         build.RATE[r.split("=")[0]] = float(r.split("=")[1])
@@ -136,6 +139,10 @@ if __name__ == "__main__":
         share = {b: round(float((d["domain"] == i).mean()), 3) for i, b in enumerate(build.DOMAINS)}
         print(name, d["ids"].shape, "filled %.3f" % float((d["doc"] != 255).mean()), "trained %.3f" % float((d["train"] == 1).mean()), share, flush=True)
     common.WIDE = False
-    with open(os.path.join(here, "heldout.json"), "w") as f:
-        json.dump(build.heldout(a.seed + 7, 64), f, indent=1, ensure_ascii=False)
+    held, path = build.heldout(a.seed + 7, 64), os.path.join(here, "heldout.json")
+    if set(a.redraw) != set(build.DOMAINS):
+        with open(path) as f:
+            held = json.load(f) | {d: held[d] for d in a.redraw}
+    with open(path, "w") as f:
+        json.dump(held, f, indent=1, ensure_ascii=False)
         f.write("\n")

@@ -1,10 +1,11 @@
 """Trains the demo model.
 
-usage: train.py WORK --steps 3000 [--resume] [--seed 1]
+usage: train.py WORK --steps 3000 [--resume | --weights FILE --first-step N --seen TOKENS] [--seed 1]
 
 Warm-up, constant, decay. The schedule counts steps, never the clock. SIGUSR1 begins the decay at once, so a run can be
 ended early with a well annealed model. A checkpoint (weights, optimizer, step, schedule) is written every --save steps;
---resume goes on from it with the same batches as an uninterrupted run.
+--resume goes on from it with the same batches as an uninterrupted run. --weights begins with exported weights instead,
+such as the shipped model.safetensors: without the optimizer's state, so with a warm-up of its own.
 """
 import argparse
 import json
@@ -16,7 +17,8 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 import model as net
-from model import CONFIG, DemoModel
+from safetensors.torch import load_file
+from model import CONFIG, DemoModel, load_hf_state
 from corpus.build import DOMAINS
 from optim import Muon
 
@@ -98,7 +100,11 @@ if __name__ == "__main__":
     p.add_argument("--threads", type=int, default=2)
     p.add_argument("--save", type=int, default=150)
     p.add_argument("--compile", action="store_true", help="torch.compile for the attention block")
-    p.add_argument("--resume", action="store_true")
+    begin = p.add_mutually_exclusive_group()
+    begin.add_argument("--resume", action="store_true")
+    begin.add_argument("--weights", help="exported weights to go on from")
+    p.add_argument("--first-step", type=int, default=0, help="steps that the weights have seen")
+    p.add_argument("--seen", type=int, default=0, help="tokens that the weights have seen")
     a = p.parse_args()
     torch.set_num_threads(a.threads)
     torch.manual_seed(a.seed)
@@ -124,7 +130,9 @@ if __name__ == "__main__":
     for o in opts:
         for g in o.param_groups:
             g["base"] = g["lr"]
-    step, seen = 0, 0
+    if a.weights:
+        load_hf_state(model, load_file(a.weights))
+    step, seen, warm_from = a.first_step, a.seen, a.first_step
     decay_steps = int(a.steps * a.decay)
     decay_from = a.steps - decay_steps if a.decay_from is None else a.decay_from
     if a.decay_from is not None:
@@ -134,7 +142,7 @@ if __name__ == "__main__":
     if a.resume:
         c = torch.load(ckpt, map_location=device)
         model.load_state_dict(c["model"]); [o.load_state_dict(v) for o, v in zip(opts, c["opt"])]
-        step, seen = c["step"], c["seen"]
+        step, seen, warm_from = c["step"], c["seen"], c.get("warm_from", 0)
         if a.decay_from is None and c["decay_from"] < min(decay_from, step):
             decay_from = c["decay_from"]
     early = [False]
@@ -142,7 +150,7 @@ if __name__ == "__main__":
 
     def save():
         tmp = ckpt + ".tmp"
-        torch.save(dict(model=model.state_dict(), opt=[o.state_dict() for o in opts], step=step, seen=seen, decay_from=decay_from, args=vars(a)), tmp)
+        torch.save(dict(model=model.state_dict(), opt=[o.state_dict() for o in opts], step=step, seen=seen, warm_from=warm_from, decay_from=decay_from, args=vars(a)), tmp)
         os.replace(tmp, ckpt)
 
     n = len(train["ids"])
@@ -156,9 +164,8 @@ if __name__ == "__main__":
         end = decay_from + decay_steps
         if step >= end:
             break
-        rate = min(1.0, (step + 1) / a.warmup)
-        if step >= decay_from:
-            rate = max(0.01, 1 - (step - decay_from) / decay_steps)
+        rate = max(0.01, 1 - max(0, step - decay_from) / max(1, decay_steps))
+        rate *= min(1.0, (step - warm_from + 1) / a.warmup)
         for o in opts:
             for g in o.param_groups:
                 g["lr"] = g["base"] * rate

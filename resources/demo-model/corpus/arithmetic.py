@@ -83,9 +83,15 @@ def word_problem(rng, op, a, b):
     return q, f"We multiply: {mul_steps(a, b)}", a * b
 
 
+# Share of the problems drawn that are made comparisons, besides those that are drawn as such.
+MORE_COMPARISONS = 0.0
+
+
 def one(rng, want_held=False):
     while True:
         r = rng.random()
+        if MORE_COMPARISONS and rng.random() < MORE_COMPARISONS:
+            r = 0.66
         check = None
         if r < 0.62:
             op = rng.choice("++++---xx/")
