@@ -9,16 +9,16 @@ class QWidget;
 
 namespace offstage::ui {
 
-// Takes a snapshot of the engine for one panel, 5 times a second: numbers and curves that change faster cannot be read,
+// Takes a snapshot of the engine for one panel, 4 times a second: numbers and curves that change faster cannot be read,
 // and each look costs a layout and a painting that the engine's threads have to wait for where cores are few. A lively
-// panel, whose picture is watched rather than read, looks 15 times a second while an answer is being written and the
+// panel, whose picture is watched rather than read, looks 10 times a second while an answer is being written and the
 // window has the focus. Never while the panel is hidden. Says so only when the revision has changed.
 class SnapshotPoller : public QObject {
     Q_OBJECT
 
   public:
-    static constexpr int kLivelyIntervalMs = 66;
-    static constexpr int kQuietIntervalMs = 200;
+    static constexpr int kLivelyIntervalMs = 100;
+    static constexpr int kQuietIntervalMs = 250;
 
     SnapshotPoller(EngineController& engine, QWidget& panel);
 

@@ -84,7 +84,7 @@ void Tiles::arrange() {
     for (const QWidget* tile : std::as_const(shown)) {
         tallest = std::max(tallest, tile->maximumHeight());
     }
-    setMaximumHeight(tallest < QWIDGETSIZE_MAX ? rows * (tallest + gap) - gap : QWIDGETSIZE_MAX);
+    setMaximumHeight(rows > 0 && tallest < QWIDGETSIZE_MAX ? rows * (tallest + gap) - gap : QWIDGETSIZE_MAX);
     m_grid->activate();
     updateGeometry();
 }

@@ -53,7 +53,7 @@ struct ExpertId {
 };
 
 // Which token of which answer was written by which step, and what the layers did then: kept while the program runs,
-// the latest of it, within a bound of memory. Looks at the engine 5 times a second while an answer is written, and once
+// the latest of it, within a bound of memory. Looks at the engine 4 times a second while an answer is written, and once
 // when it is done. GUI thread only.
 //
 // A step that computed several tokens at once (a prompt's) does not say which of them called which expert: it belongs
@@ -63,7 +63,7 @@ class TokenLog : public QObject {
 
   public:
     static constexpr std::size_t kLimitBytes = std::size_t{128} << 20;
-    static constexpr int kIntervalMs = 200;
+    static constexpr int kIntervalMs = 250;
 
     explicit TokenLog(EngineController& engine, std::size_t limitBytes = kLimitBytes, QObject* parent = nullptr);
 
