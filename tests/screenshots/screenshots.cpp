@@ -67,19 +67,21 @@ int main(int argc, char** argv) {
         std::fprintf(stderr, "usage: screenshots FOLDER THEME WxH LANGUAGE [PANEL ...]\n");
         return 2;
     }
-    const QDir folder(arguments[1]);
+    const QDir folder(QDir(arguments[1]).absolutePath());
     const QString theme = arguments[2], size = arguments[3], language = arguments[4];
     const QStringList wanted = arguments.mid(5);
     speak(app, chosenLanguage(language));
 
     MainWindow::Options options;
-    options.demoModel = QStringLiteral(OFFSTAGE_SOURCE_DIR "/resources/demo-model");
+    QDir::setCurrent(QStringLiteral(OFFSTAGE_SOURCE_DIR));
+    options.demoModel = QStringLiteral("resources/demo-model");  // pictures show no folder of this computer
     options.theme = themeFromName(theme);
     options.device = DeviceChoices::demonstrationDevice();
     options.vramBytes = DeviceChoices::kDemonstrationVram;
     options.historyFolder = settings.path();
     MainWindow window([] { return engine::Session::create(); }, options);
-    window.resize(size.section(u'x', 0, 0).toInt(), size.section(u'x', 1).toInt());
+    const QSize whole(size.section(u'x', 0, 0).toInt(), size.section(u'x', 1).toInt());
+    window.resize(whole);
     window.show();
     window.openModel(options.demoModel);
     waitUntil([&] { return window.engine().state() == EngineController::State::Ready; });
@@ -120,6 +122,7 @@ int main(int argc, char** argv) {
         window.resizeDocks({dock}, {below ? window.height() / 2 : window.width() * 2 / 5},
                            below ? Qt::Vertical : Qt::Horizontal);
         pass(300);
+        window.resize(whole);  // while all docks were shown it may have had to grow
         if (auto* whatIf = dock->findChild<WhatIfPanel*>()) {
             whatIf->runButton().click();
             waitUntil([&] { return !whatIf->isRunning(); });

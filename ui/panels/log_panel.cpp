@@ -1,5 +1,7 @@
 #include "ui/panels/log_panel.h"
 
+#include <algorithm>
+
 #include <QAction>
 #include <QApplication>
 #include <QClipboard>
@@ -53,7 +55,11 @@ LogPanel::LogPanel(EventLog& log, QWidget* parent)
     m_table->verticalHeader()->setDefaultSectionSize(fontMetrics().lineSpacing() + 6);
     m_table->horizontalHeader()->setSectionResizeMode(EventLog::Text, QHeaderView::Stretch);
     m_table->setColumnWidth(EventLog::Time, fontMetrics().horizontalAdvance(QStringLiteral("00:00:00.000")) + 16);
-    m_table->setColumnWidth(EventLog::Kind, fontMetrics().horizontalAdvance(QStringLiteral("connection")) + 16);
+    int widest = 0;
+    for (int kind = 0; kind < kLogKinds; ++kind) {
+        widest = std::max(widest, fontMetrics().horizontalAdvance(nameOf(static_cast<LogKind>(kind))));
+    }
+    m_table->setColumnWidth(EventLog::Kind, widest + 16);
     auto* copy = new QAction(tr("&Copy"), m_table);
     copy->setShortcut(QKeySequence::Copy);
     copy->setShortcutContext(Qt::WidgetShortcut);
