@@ -20,6 +20,7 @@ namespace {
 
 constexpr int kMostTextsKept = 512;
 constexpr int kDeepestNesting = 5;        // of sentences inside one another or behind one another
+constexpr int kMostTries = 300;          // of finding a sentence's template: real ones take far fewer
 constexpr qsizetype kLongestText = 2000;  // the engine's are shorter; a chat template may say what it likes
 
 QString translationOf(const char* sentence) {
@@ -110,7 +111,7 @@ class EngineTranslator {
         if (m_kept.size() >= kMostTextsKept) {
             m_kept.clear();
         }
-        return *m_kept.insert(english, english.size() > kLongestText ? english : read(english, 0).text);
+        return *m_kept.insert(english, english.size() > kLongestText ? english : translated(english));
     }
 
   private:
@@ -119,11 +120,18 @@ class EngineTranslator {
         qsizetype known = 0;  // letters of the English that were found in templates
     };
 
+    QString translated(const QString& english) {
+        m_triesLeft = kMostTries;
+        const Reading reading = read(english, 0);
+        // A file's name that looks like many sentences could be read in too many ways.
+        return m_triesLeft > 0 ? reading.text : english;
+    }
+
     // Of all ways to read a text the one that knows most of it: a long template may also fit a sentence with another
     // inside, or two that follow one another, but knows less of them.
-    Reading read(const QString& english, int depth) const {
+    Reading read(const QString& english, int depth) {
         Reading best{withDecimalPoint(english), 0};
-        if (depth > kDeepestNesting) {
+        if (depth > kDeepestNesting || m_triesLeft <= 0) {
             return best;
         }
         const auto offer = [&best](Reading other) {
@@ -151,8 +159,11 @@ class EngineTranslator {
     }
 
     // By one template; nothing known where none fits.
-    Reading sentence(const QString& english, int depth) const {
+    Reading sentence(const QString& english, int depth) {
         Reading best;
+        if (--m_triesLeft <= 0) {
+            return best;
+        }
         for (const SentencePattern& pattern : m_patterns) {
             auto parts = pattern.partsOf(english);
             if (!parts) {
@@ -194,6 +205,7 @@ class EngineTranslator {
 
     std::vector<SentencePattern> m_patterns;  // those that say most first
     QHash<QString, QString> m_kept;
+    int m_triesLeft = 0;
     QString m_spoken;  // the first sentence in the language that m_kept is in
 };
 

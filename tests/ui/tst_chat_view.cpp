@@ -409,6 +409,28 @@ class TestChatView : public QObject {
         QTRY_VERIFY(find.count() == text.count(wanted, Qt::CaseInsensitive));
     }
 
+    // Marks without an end must not make the search look through the whole text from each of them.
+    void find_inAnswersOfMarksAlone_ends() {
+        ConversationModel model;
+        QList<Message> answers;
+        for (const char* piece : {"a](", "a*", "a[", "a` ", "](", "a\\n"}) {
+            Message answer;
+            answer.id = answers.size() + 1;
+            answer.kind = Message::Kind::Answer;
+            answer.text = QString::fromLatin1(piece).repeated(100'000);
+            answers << answer;
+        }
+        model.reset(answers);
+        ConversationFind find(model);
+        QElapsedTimer clock;
+        clock.start();
+        for (const char* wanted : {"a b", "a ab", "needle", "](x", "a a"}) {
+            find.setText(QString::fromLatin1(wanted));
+        }
+        qInfo("five searches of %d answers took %lld ms", model.rowCount(), clock.elapsed());
+        QVERIFY(find.count() > 0);
+    }
+
     void find_inTheWindow_opensWithItsShortcut() {
         test::WindowFixture f;
         f.openAndWait();

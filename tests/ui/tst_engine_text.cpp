@@ -5,6 +5,7 @@
 #include <functional>
 
 #include <QDir>
+#include <QElapsedTimer>
 #include <QFile>
 #include <QLabel>
 #include <QRegularExpression>
@@ -143,6 +144,27 @@ class TestEngineText : public QObject {
     void english_isLeftAsItIs() {
         const QString sentence = QStringLiteral("No model is loaded; open one first.");
         QCOMPARE(engineText(sentence), sentence);
+    }
+
+    // A file's name may be anything, and an error repeats it: no text takes long, however much it looks like sentences.
+    void hostileText_ends_data() {
+        QTest::addColumn<QString>("piece");
+        QTest::newRow("colons") << QStringLiteral("a: b: ");
+        QTest::newRow("sentences") << QStringLiteral("A. B. ");
+        QTest::newRow("fields") << QStringLiteral("x: \"y\" is z; expected an object. ");
+        QTest::newRow("files") << QStringLiteral("f: cannot be opened: ");
+        QTest::newRow("values") << QStringLiteral("a number from 1 to ");
+    }
+
+    void hostileText_ends() {
+        QFETCH(QString, piece);
+        const Speaks german(QStringLiteral("de"));
+        QVERIFY(german.works());
+        const QString text = piece.repeated(1990 / static_cast<int>(piece.size()));
+        QElapsedTimer clock;
+        clock.start();
+        QVERIFY(!engineText(text).isEmpty());
+        qInfo("%.1f ms", static_cast<double>(clock.nsecsElapsed()) / 1e6);
     }
 
     void sentence_isSaidInBothLanguages_data() {

@@ -20,7 +20,7 @@ QString marksBetween(QChar before, QChar after) {
     // Inside a word only marks that come in pairs: "a*b" and "snake_case" are shown as they are written.
     return before.isLetterOrNumber() && after.isLetterOrNumber()
                ? QStringLiteral("(?:\\*\\*|`)?")
-               : QStringLiteral("(?:[*_`~\\\\]|!?\\[|\\]\\([^)\\n]*\\))*?");
+               : QStringLiteral("(?:[*_`~\\\\]|!?\\[|\\]\\([^)\\n]{0,500}\\))*?");
 }
 
 QRegularExpression patternFor(const QString& text) {
@@ -43,7 +43,7 @@ QRegularExpression patternFor(const QString& text) {
 }
 
 Found addressesIn(const QString& text) {
-    static const QRegularExpression address(QStringLiteral("\\]\\([^)\\n]*\\)"));
+    static const QRegularExpression address(QStringLiteral("\\]\\([^)\\n]{0,500}\\)"));
     Found out;
     if (text.contains(QLatin1String("]("))) {
         for (auto it = address.globalMatch(text); it.hasNext();) {
