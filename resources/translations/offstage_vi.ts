@@ -2196,7 +2196,7 @@
     </message>
     <message>
         <source>%1 tokens/s (emulated)</source>
-        <translation>%1 token/s (mô phỏng)</translation>
+        <translation>%1 token/s (giả lập)</translation>
     </message>
 </context>
 <context>
