@@ -148,9 +148,11 @@ class TestHistoryCrash : public QObject {
             for (qsizetype p = 0; p < pieces.size(); ++p) {
                 QCOMPARE(pieces[p], QString::number(p));
             }
-            const bool isLast = i + 1 == path.size();
-            QVERIFY(m.state == (isLast ? Message::State::Stopped : Message::State::Done));
-            if (isLast) {
+            // The end may have come between an answer's end and the next prompt: then the last answer is done.
+            const bool isDone = m.state == Message::State::Done && pieces.size() == qsizetype(kPiecesPerAnswer);
+            const bool cutShort = i + 1 == path.size() && !isDone;
+            QVERIFY(m.state == (cutShort ? Message::State::Stopped : Message::State::Done));
+            if (cutShort) {
                 QVERIFY(m.note.contains(QStringLiteral("closed")));
             } else {
                 QCOMPARE(pieces.size(), qsizetype(kPiecesPerAnswer));
