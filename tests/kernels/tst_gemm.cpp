@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 #include <QTest>
@@ -42,7 +41,7 @@ class TestGemm : public QObject {
     void many_token_counts_in_a_row_stay_correct_data();
     void many_token_counts_in_a_row_stay_correct();
     void no_tokens_writes_nothing();
-    void faster_mode_is_quick_and_remembered();
+    void faster_mode_is_decided_once();
     void library_version_is_known();
 };
 
@@ -167,7 +166,7 @@ void TestGemm::no_tokens_writes_nothing() {
     for (const float value : y) QCOMPARE(value, 5.0f);
 }
 
-void TestGemm::faster_mode_is_quick_and_remembered() {
+void TestGemm::faster_mode_is_decided_once() {
     ThreadPool pool;
     Gemm gemm(pool);
     QElapsedTimer timer;
@@ -175,13 +174,8 @@ void TestGemm::faster_mode_is_quick_and_remembered() {
     const GemmMode mode = gemm.faster_mode();
     qInfo("%s, decided in %lld ms", name_of(mode).data(), static_cast<long long>(timer.elapsed()));
     Gemm other(pool);
-    qint64 quickest_ns = std::numeric_limits<qint64>::max();  // of several: other load may interrupt one
-    for (int i = 0; i < 20; ++i) {
-        timer.restart();
-        QCOMPARE(other.faster_mode(), mode);
-        quickest_ns = std::min(quickest_ns, timer.nsecsElapsed());
-    }
-    QVERIFY2(quickest_ns < 100'000, "a second question must not measure again");
+    for (int i = 0; i < 20; ++i)
+        QCOMPARE(other.faster_mode(), mode);  // measured anew it would flip where both are near
 }
 
 void TestGemm::library_version_is_known() {

@@ -167,10 +167,9 @@ void TestThreadPool::stays_usable_when_cores_are_oversubscribed() {
         const auto start = std::chrono::steady_clock::now();
         for (int round = 0; round < 50; ++round) pool.run([&](int) { ++calls; });
         const auto taken = std::chrono::steady_clock::now() - start;
-        // A scheduler's time slice is a few milliseconds; a pool that spun without end would need one per thread and
-        // round.
+        // Reported, not judged. A scheduler's time slice is a few milliseconds; a pool that spun without end would need
+        // one per thread and round.
         qInfo("%.2f ms per operation", std::chrono::duration<double, std::milli>(taken).count() / 50);
-        QVERIFY(taken < std::chrono::seconds(10));
     }
     stop = true;
     for (std::thread& thread : load) thread.join();

@@ -12,16 +12,20 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+bool isStopped(const Stage& stage, const std::stop_token& stop) {
+    return stop.stop_requested() && !stage.deafToStop;
+}
+
 // Sleeps in steps of a "layer", and looks at the token after each.
-bool sleepUnlessStopped(Clock::time_point until, int layerMs, const std::stop_token& stop) {
+bool sleepUnlessStopped(Clock::time_point until, int layerMs, const Stage& stage, const std::stop_token& stop) {
     const auto layer = std::chrono::milliseconds(std::max(1, layerMs));
     while (Clock::now() < until) {
-        if (stop.stop_requested()) {
+        if (isStopped(stage, stop)) {
             return false;
         }
         std::this_thread::sleep_until(std::min(until, Clock::now() + layer));
     }
-    return !stop.stop_requested();
+    return !isStopped(stage, stop);
 }
 
 // Whole UTF-8 characters of about n bytes.
@@ -64,7 +68,7 @@ class FakeSession : public engine::Session {
                 }
             }
             if (!sleepUnlessStopped(begin + std::chrono::milliseconds(script.loadMs * (step + 1) / script.loadSteps),
-                                    script.layerMs, stop)) {
+                                    script.layerMs, *m_stage, stop)) {
                 throw engine::Error(engine::ErrorKind::kCancelled, "Loading was cancelled.");
             }
         }
@@ -140,7 +144,8 @@ class FakeSession : public engine::Session {
             throw std::bad_alloc();
         }
         const auto begin = Clock::now();
-        const bool read = sleepUnlessStopped(begin + std::chrono::milliseconds(script.promptMs), script.layerMs, stop);
+        const bool read =
+            sleepUnlessStopped(begin + std::chrono::milliseconds(script.promptMs), script.layerMs, *m_stage, stop);
         resetTimes();
         route(result.prompt_tokens, true);
         const std::vector<std::string> tokens = tokensOf(script.answer, std::max<std::size_t>(1, script.bytesPerToken));
@@ -161,9 +166,9 @@ class FakeSession : public engine::Session {
             if (script.tokensPerSecond > 0) {
                 const auto due = first + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(
                                              static_cast<double>(i) / script.tokensPerSecond));
-                sleepUnlessStopped(due, script.layerMs, stop);
+                sleepUnlessStopped(due, script.layerMs, *m_stage, stop);
             }
-            if (stop.stop_requested()) {
+            if (isStopped(*m_stage, stop)) {
                 result.finish = engine::FinishReason::kStopped;
                 break;
             }

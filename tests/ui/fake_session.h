@@ -49,6 +49,7 @@ class Stage {
     std::atomic<int> resets = 0;
     std::atomic<int> sessionsAlive = 0;
     std::atomic<bool> generating = false;
+    std::atomic<bool> deafToStop = false;  // while this is set, a request to stop is not looked at
 
   private:
     mutable std::mutex m_mutex;

@@ -228,11 +228,14 @@ void ConversationView::flush() {
     ++m_flushCount;
     m_arrangeQueued = true;  // what the messages ask for happens below, once
     const QList<MessageId> ids = m_unshown.keys();
+    qint64 rendered = 0;
     for (const MessageId id : ids) {
         MessageWidget* widget = messageWidget(id);
         QString& unshown = m_unshown[id];
         if (widget) {
+            const qint64 before = widget->body().renderedCharacters();
             showSome(*widget, unshown);
+            rendered += widget->body().renderedCharacters() - before;
         } else if (const int row = m_model.rowOf(id); row >= 0) {
             m_rows[row].measuredFor = -1;  // longer than it was
             m_rows[row].height = 0;
@@ -245,6 +248,7 @@ void ConversationView::flush() {
             }
         }
     }
+    m_mostRenderedAtOnce = std::max(m_mostRenderedAtOnce, rendered);
     arrange();
     const double cost = static_cast<double>(m_sinceFlush.nsecsElapsed()) * 1e-6;
     m_flushCostMs = static_cast<qint64>(cost);

@@ -37,6 +37,8 @@ class ConversationView : public QAbstractScrollArea {
     bool followsEnd() const { return m_follow; }
     MessageWidget* messageWidget(MessageId id) const;  // null: far from the viewport, or no such text
     int flushCount() const { return m_flushCount; }
+    // The most characters that one turn of the loop has rendered while text streamed, those rendered again included.
+    qint64 mostRenderedAtOnce() const { return m_mostRenderedAtOnce; }
     int widgetCount() const;
     int documentCount() const;
 
@@ -129,6 +131,7 @@ class ConversationView : public QAbstractScrollArea {
     bool m_arranging = false;
     bool m_arrangeQueued = false;
     int m_flushCount = 0;
+    qint64 m_mostRenderedAtOnce = 0;
 };
 
 }  // namespace offstage::ui

@@ -139,6 +139,7 @@ void MessageBody::setPart(size_t index, const MarkdownSegment& segment) {
     part.segment = segment;
     if (sameCode && part.document && !before.isEmpty() && now.startsWith(before)) {
         ++m_renderCount;
+        m_renderedCharacters += now.size() - before.size();
         QTextCursor end(part.document.get());
         const int firstLine = part.document->blockCount() - 1;
         end.beginEditBlock();
@@ -167,6 +168,7 @@ QTextDocument& MessageBody::documentOf(size_t index) {
 void MessageBody::renderPart(size_t index) {
     Part& part = m_parts[index];
     ++m_renderCount;
+    m_renderedCharacters += part.segment.text.size();
     // A new one each time: a document that has a layout lays itself out for its new text, for its table's width and for
     // its own width, one after the other; a new one once, when all are known.
     part.document = std::make_unique<QuietDocument>();

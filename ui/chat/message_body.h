@@ -71,6 +71,7 @@ class MessageBody : public QWidget {
 
     std::vector<MarkdownSegment> segments() const;
     int renderCount() const { return m_renderCount; }
+    qint64 renderedCharacters() const { return m_renderedCharacters; }  // those rendered again counted again
     int documentCount() const;
     bool isBusy() const;  // holds a selection, or the mouse: not to be taken away
 
@@ -160,6 +161,7 @@ class MessageBody : public QWidget {
     int m_width = -1;
     int m_height = 0;
     int m_renderCount = 0;
+    qint64 m_renderedCharacters = 0;
 };
 
 }  // namespace offstage::ui

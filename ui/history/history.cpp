@@ -98,6 +98,7 @@ bool History::open(const QString& folder) {
         return false;
     }
     m_writer = std::make_unique<HistoryWriter>(file, m_session);
+    connect(m_writer.get(), &HistoryWriter::committed, this, &History::saved);
     connect(m_writer.get(), &HistoryWriter::troubled, this, [this](const QString& sentence) {
         notice(tr("The conversation could not be saved"),
                sentence + u' ' + tr("It is kept in memory, and saving is tried again every second."));
@@ -138,6 +139,10 @@ void History::beginSession() {
 
 bool History::flush() {
     return !m_writer || m_writer->flush(kFlushWait);
+}
+
+quint64 History::changeCount() const {
+    return m_writer ? m_writer->changesGiven() : 0;
 }
 
 bool History::close() {

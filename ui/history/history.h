@@ -32,6 +32,8 @@ class History : public QObject {
     bool close();
     // Waits until what was changed so far is on the disk.
     bool flush();
+    // Changes so far, and saved(n): the first n of them are on the disk.
+    quint64 changeCount() const;
     bool isStored() const { return m_writer != nullptr; }
     // What open() has to say to the person.
     QList<Problem> notices() const { return m_notices; }
@@ -87,6 +89,7 @@ class History : public QObject {
     void changed(quint64 conversation);  // its info
     void removed(quint64 conversation);
     void noticed(const offstage::ui::Problem& problem);
+    void saved(quint64 changes);
 
   private:
     struct Entry {

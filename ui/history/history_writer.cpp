@@ -46,6 +46,7 @@ HistoryWriter::~HistoryWriter() {
 void HistoryWriter::write(Change change) {
     {
         const std::lock_guard lock(m_mutex);
+        ++m_given;
         if (m_waiting.isEmpty()) {
             m_firstWaiting = Clock::now();
         }
@@ -55,6 +56,11 @@ void HistoryWriter::write(Change change) {
         gather(std::move(change));
     }
     m_work.notify_one();
+}
+
+quint64 HistoryWriter::changesGiven() const {
+    const std::lock_guard lock(m_mutex);
+    return m_given;
 }
 
 // With m_mutex held. What only adds to, or replaces, a change that still waits becomes one with it.
@@ -108,6 +114,7 @@ void HistoryWriter::run() {
     std::unique_lock lock(m_mutex);
     while (waitForWork(lock)) {
         QList<Change> changes = std::exchange(m_waiting, {});
+        const quint64 given = m_given;
         m_urgent = false;
         m_busy = true;
         lock.unlock();
@@ -138,6 +145,9 @@ void HistoryWriter::run() {
             Q_EMIT recovered();
         }
         inTrouble = !trouble.isEmpty();
+        if (!keep) {
+            Q_EMIT committed(given);
+        }
         lock.lock();
         m_busy = false;
         if (keep) {

@@ -25,12 +25,15 @@ class HistoryWriter : public QThread {
 
     // Any thread; returns at once.
     void write(Change change);
+    quint64 changesGiven() const;  // to write() so far
     // Waits until all that was given so far is committed. False: it is not, after this time.
     bool flush(std::chrono::milliseconds timeout);
     // Commits what is left and ends the thread. False: something could not be written. Idempotent.
     bool close();
 
   Q_SIGNALS:
+    // On the writer's thread: the first so many changes are on the disk, but for those that break a rule.
+    void committed(quint64 changes);
     // Once for each spell of trouble; nothing is lost yet.
     void troubled(const QString& sentence);
     void recovered();
@@ -44,10 +47,11 @@ class HistoryWriter : public QThread {
 
     const QString m_file;
     const quint64 m_session;
-    std::mutex m_mutex;
+    mutable std::mutex m_mutex;
     std::condition_variable m_work;
     std::condition_variable m_written;
     QList<Change> m_waiting;
+    quint64 m_given = 0;
     std::chrono::steady_clock::time_point m_firstWaiting;
     bool m_urgent = false;
     bool m_busy = false;

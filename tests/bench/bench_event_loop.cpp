@@ -1,0 +1,229 @@
+// How long the window's thread is busy at a stretch while an answer of 20,000 tokens with tables and code streams,
+// beside the same window idle: the longest turn of the event loop of each run, by the thread's CPU time and by the wall
+// clock, and the median of the runs. Then how soon Stop answers, and, with --kinds, the same of long texts of one kind.
+// A frame of a 60 Hz screen, the limit to keep to, is 16.7 ms.
+//
+//   QT_QPA_PLATFORM=offscreen bench_event_loop [--runs N] [--kinds]
+#include <algorithm>
+#include <cstdio>
+#include <ctime>
+#include <utility>
+#include <vector>
+
+#include <QElapsedTimer>
+#include <QEventLoop>
+#include <QTimer>
+
+#include "tests/ui/window_fixture.h"
+#include "ui/chat/conversation_view.h"
+
+using namespace offstage;
+using namespace offstage::ui;
+
+namespace {
+
+constexpr int kSettleMs = 300;
+constexpr int kIdleMs = 2000;
+constexpr int kResizeMs = 1500;
+
+double threadCpuMs() {
+    timespec t{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return 1000.0 * static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) / 1e6;
+}
+
+double share(std::vector<double> values, double at) {
+    std::sort(values.begin(), values.end());
+    return values.empty() ? 0 : values[static_cast<std::size_t>(at * static_cast<double>(values.size() - 1))];
+}
+
+double median(const std::vector<double>& values) {
+    return share(values, 0.5);
+}
+
+// A timer of 1 ms that notes, at each turn, the time since the last one: by the wall clock, which counts what other
+// programs took from us too, and in this thread's CPU time, which does not, and is 0 while the loop waits. (What a
+// virtual machine's host takes counts in both.)
+class LoopProbe {
+  public:
+    LoopProbe() {
+        QObject::connect(&m_timer, &QTimer::timeout, [this] { turn(); });
+        m_timer.setTimerType(Qt::PreciseTimer);
+        m_cpuBefore = threadCpuMs();
+        m_clock.start();
+        m_timer.start(1);
+    }
+
+    void report(const char* what) {
+        m_timer.stop();
+        std::printf(
+            "  %-10s %5zu turns; CPU: median %.2f, 99 %% %.2f, longest %.2f ms; wall: 99 %% %.2f, longest %.2f ms\n",
+            what, m_cpu.size(), median(m_cpu), share(m_cpu, 0.99), longestCpu(), share(m_wall, 0.99), longestWall());
+        std::fflush(stdout);
+    }
+    double longestCpu() const { return share(m_cpu, 1); }
+    double longestWall() const { return share(m_wall, 1); }
+
+  private:
+    void turn() {
+        const double cpu = threadCpuMs();
+        m_cpu.push_back(cpu - std::exchange(m_cpuBefore, cpu));
+        m_wall.push_back(static_cast<double>(m_clock.nsecsElapsed()) / 1e6);
+        m_clock.start();
+    }
+
+    QTimer m_timer;
+    double m_cpuBefore = 0;
+    QElapsedTimer m_clock;
+    std::vector<double> m_cpu;
+    std::vector<double> m_wall;
+};
+
+struct Longest {
+    std::vector<double> cpu, wall;
+    void add(const LoopProbe& probe) {
+        cpu.push_back(probe.longestCpu());
+        wall.push_back(probe.longestWall());
+    }
+    void report(const char* what) const {
+        std::printf("longest turn, %s, median of %zu: CPU %.1f ms, wall %.1f ms\n", what, cpu.size(), median(cpu),
+                    median(wall));
+    }
+};
+
+// exec(), not processEvents(): the loop sleeps and wakes as it does for a person.
+void turnFor(int ms) {
+    QEventLoop loop;
+    QTimer::singleShot(ms, &loop, &QEventLoop::quit);
+    loop.exec();
+}
+
+void turnUntil(test::WindowFixture& f, EngineController::State state) {
+    QEventLoop loop;
+    QObject::connect(&f.window->engine(), &EngineController::stateChanged, &loop, [&] {
+        if (f.state() == state) {
+            loop.quit();
+        }
+    });
+    if (f.state() != state) {
+        loop.exec();
+    }
+}
+
+void openModel(test::WindowFixture& f) {
+    f.window->resize(1280, 800);
+    f.window->openModel(QStringLiteral("/models/fake-moe"));
+    turnUntil(f, EngineController::State::Ready);
+    turnFor(kSettleMs);
+}
+
+void answer(test::WindowFixture& f) {
+    f.pressEnter();
+    turnUntil(f, EngineController::State::Generating);
+    turnUntil(f, EngineController::State::Ready);
+    turnFor(100);  // what came last is shown too
+}
+
+void longAnswer(int runs) {
+    test::Script script;
+    script.answer = test::longAnswer(20'000);
+    script.tokensPerSecond = 4000;
+    script.context = 100'000;
+    Longest idle, streaming;
+    for (int run = 0; run < runs; ++run) {
+        test::WindowFixture f(script);
+        openModel(f);
+        {
+            LoopProbe probe;
+            turnFor(kIdleMs);
+            probe.report("idle");
+            idle.add(probe);
+        }
+        f.type(QStringLiteral("a long answer, please"));
+        turnFor(100);
+        {
+            LoopProbe probe;
+            answer(f);
+            probe.report("streaming");
+            streaming.add(probe);
+        }
+        const auto& view = f.window->page().view();
+        const Message last = f.last();
+        std::printf("  %lld tokens at %.0f per second, %d paints of text; %d documents alive\n",
+                    last.figures ? static_cast<long long>(last.figures->tokensOut) : 0LL,
+                    last.figures ? last.figures->tokensPerSecond : 0.0, view.flushCount(), view.documentCount());
+        // A narrower window lays the long answer out anew.
+        LoopProbe probe;
+        f.window->resize(900, 700);
+        turnFor(kResizeMs);
+        probe.report("resized");
+    }
+    idle.report("idle");
+    streaming.report("streaming 20,000 tokens");
+}
+
+void oneKind(const char* name, const QString& head, const QString& piece, int runs) {
+    test::Script script;
+    script.answer = (head + piece.repeated(60'000 / piece.size())).toStdString();
+    script.bytesPerToken = 16;
+    script.tokensPerSecond = 1500;
+    script.context = 100'000;
+    Longest longest;
+    for (int run = 0; run < runs; ++run) {
+        test::WindowFixture f(script);
+        openModel(f);
+        f.type(QStringLiteral("go"));
+        turnFor(100);
+        LoopProbe probe;
+        answer(f);
+        probe.report(name);
+        longest.add(probe);
+    }
+    longest.report(name);
+}
+
+// Of the scripted engine, which looks at a request to stop every 5 ms, as an engine does after each layer.
+void stopping(int presses) {
+    test::Script script;
+    script.answer = std::string(40'000, 'x');
+    script.tokensPerSecond = 100;
+    script.layerMs = 5;
+    test::WindowFixture f(script);
+    openModel(f);
+    std::vector<double> pressed, ended;
+    for (int i = 0; i < presses; ++i) {
+        f.type(QStringLiteral("hi"));
+        f.pressEnter();
+        turnUntil(f, EngineController::State::Generating);
+        turnFor(kSettleMs);
+        QElapsedTimer clock;
+        clock.start();
+        QTest::keyClick(&f.window->page().input().edit(), Qt::Key_Escape);
+        pressed.push_back(static_cast<double>(clock.nsecsElapsed()) / 1e6);
+        turnUntil(f, EngineController::State::Ready);
+        ended.push_back(static_cast<double>(clock.nsecsElapsed()) / 1e6);
+    }
+    std::printf("Stop, median of %d: the key takes %.2f ms, the answer has ended after %.1f ms (longest %.1f)\n",
+                presses, median(pressed), median(ended), share(ended, 1));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    return test::runHeadless(argc, argv, [](int, char**) {
+        const QStringList arguments = QApplication::arguments();
+        const qsizetype at = arguments.indexOf(QStringLiteral("--runs"));
+        const int runs = std::max(1, at < 0 ? 7 : arguments.value(at + 1).toInt());
+        longAnswer(runs);
+        stopping(9);
+        if (arguments.contains(QStringLiteral("--kinds"))) {
+            oneKind("table", QStringLiteral("| a | b | c |\n|---|---|---|\n"),
+                    QStringLiteral("| cell | another *cell* | third |\n"), runs);
+            oneKind("code", QStringLiteral("```\n"), QStringLiteral("for (int i = 0; i < n; ++i) { sum += a[i]; }\n"),
+                    runs);
+            oneKind("one line", {}, QStringLiteral("words without an end and without a line "), runs);
+            oneKind("list", {}, QStringLiteral("- a point of a list that does not end\n"), runs);
+        }
+        return 0;
+    });
+}
