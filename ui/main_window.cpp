@@ -97,7 +97,16 @@ MainWindow::~MainWindow() {
 
 void MainWindow::connectConversation() {
     ConversationView& view = m_page->view();
-    connect(&view, &ConversationView::promptEdited, &m_chat, &ChatController::editPrompt);
+    connect(&view, &ConversationView::promptEdited, this, [this](MessageId id, const QString& text) {
+        if (m_chat.editPrompt(id, text)) {
+            m_page->view().finishEditing(id);
+        } else {
+            m_page->view().refuseEdit(id,
+                                      m_engine.state() == EngineController::State::NoModel
+                                          ? tr("No model is open. Your text stays here.")
+                                          : tr("An answer is on its way. Your text stays here: send it after that."));
+        }
+    });
     connect(&view, &ConversationView::regenerateRequested, &m_chat, &ChatController::regenerate);
     connect(&view, &ConversationView::continueRequested, &m_chat, &ChatController::continueAnswer);
     connect(&view, &ConversationView::branchRequested, this, [this](MessageId id, int branch) {
@@ -135,6 +144,8 @@ void MainWindow::connectConversation() {
         statusBar()->showMessage(problem.isEmpty() ? tr("A picture of each panel is in %1.").arg(folder) : problem,
                                  8000);
     });
+    connect(&m_benchmark->runner(), &BenchmarkRunner::began, &m_chat, [this] { m_chat.setHeld(true); });
+    connect(&m_benchmark->runner(), &BenchmarkRunner::ended, &m_chat, [this] { m_chat.setHeld(false); });
     m_log.follow(m_engine);
     connect(&m_history, &History::noticed, &m_chat, &ChatController::reportProblem);
     for (const Problem& notice : m_history.notices()) {

@@ -31,22 +31,22 @@ bool LiveComparison::uses_favourite() const {
     return comparing_ ? window_ % 2 == 0 : favourite_kept_;
 }
 
-void LiveComparison::record(double step_us, bool differ) {
+bool LiveComparison::record(double step_us, bool differ) {
     ++steps_;
-    if (!differ || !(step_us > 0) || !std::isfinite(step_us)) return;
+    if (!differ || !(step_us > 0) || !std::isfinite(step_us)) return false;
     if (!comparing_) {
-        if (steps_ < next_comparison_) return;
+        if (steps_ < next_comparison_) return false;
         // This step ran as decided before; the comparison begins with the next one.
         comparing_ = true;
         window_ = in_window_ = 0;
         favourite_steps_.clear();
         challenger_steps_.clear();
-        return;
+        return false;
     }
     (window_ % 2 == 0 ? favourite_steps_ : challenger_steps_).push_back(step_us);
-    if (++in_window_ < kWindow) return;
+    if (++in_window_ < kWindow) return false;
     in_window_ = 0;
-    if (++window_ < 2 * kWindows) return;
+    if (++window_ < 2 * kWindows) return false;
 
     comparing_ = false;
     next_comparison_ = steps_ + kEvery;
@@ -64,6 +64,7 @@ void LiveComparison::record(double step_us, bool differ) {
     favourite_kept_ = wins;
     if (verdicts_.size() == kMostVerdicts) verdicts_.erase(verdicts_.begin());
     verdicts_.push_back(std::move(verdict));
+    return true;
 }
 
 }  // namespace offstage::engine

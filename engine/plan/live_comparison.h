@@ -21,7 +21,8 @@ class LiveComparison {
     bool uses_favourite() const;  // in the next decode step
     // What the step took, and whether the two ways differed in it at all: while they do not, there is nothing to
     // compare and the favourite stays.
-    void record(double step_us, bool differ);
+    // True: this step has brought a verdict, the last of verdicts().
+    bool record(double step_us, bool differ);
     bool comparing() const { return comparing_; }
 
     struct Verdict {

@@ -5,6 +5,8 @@
 namespace offstage::engine {
 namespace {
 
+constexpr std::size_t kMostDecisions = 64;
+
 bool same_ways(const Schedule& a, const Schedule& b) {
     return std::equal(a.assignments.begin(), a.assignments.end(), b.assignments.begin(), b.assignments.end(),
                       [](const Assignment& x, const Assignment& y) { return x.expert == y.expert && x.way == y.way; });
@@ -115,26 +117,21 @@ void Dispatcher::end_step(double step_us) {
     if (!prefill_) {
         // One comparison at a time, or each would see the other's steps.
         const bool loading_compared = prefetch_choice_.has_value() && prefetch_choice_->comparing();
-        if (choice_.has_value() && !loading_compared) choice_->record(step_us, differ_);
+        if (choice_.has_value() && !loading_compared && choice_->record(step_us, differ_)) note(*choice_);
         if (prefetch_choice_.has_value() && !(choice_.has_value() && choice_->comparing())) {
             const std::uint64_t copies = recorder_->totals().guessed_copies;
             if (prefetch_choice_->uses_favourite()) guesses_copied_ = copies != guessed_copies_before_;
             guessed_copies_before_ = copies;
-            prefetch_choice_->record(step_us, guesses_copied_);
+            if (prefetch_choice_->record(step_us, guesses_copied_)) note(*prefetch_choice_);
         }
     }
     ++step_;
 }
 
-std::vector<std::string> Dispatcher::decisions() const {
-    std::vector<std::string> reasons;
-    if (choice_.has_value()) {
-        for (const LiveComparison::Verdict& verdict : choice_->verdicts()) reasons.push_back(verdict.reason);
-    }
-    if (prefetch_choice_.has_value()) {
-        for (const LiveComparison::Verdict& verdict : prefetch_choice_->verdicts()) reasons.push_back(verdict.reason);
-    }
-    return reasons;
+void Dispatcher::note(const LiveComparison& comparison) {
+    if (decisions_.size() == kMostDecisions) decisions_.pop_front();
+    decisions_.push_back(comparison.verdicts().back().reason);
+    ++n_decisions_;
 }
 
 }  // namespace offstage::engine

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
@@ -60,15 +61,20 @@ class Dispatcher {
     const Recorder& recorder() const { return *recorder_; }
     // For readers on other threads, who may outlive this object.
     std::shared_ptr<const Recorder> shared_recorder() const { return recorder_; }
-    // Live comparisons so far, newest last; empty where none was made.
-    std::vector<std::string> decisions() const;
+    // What live comparisons decided, in the order in which they did: the last 64 of n_decisions().
+    const std::deque<std::string>& decisions() const { return decisions_; }
+    std::uint64_t n_decisions() const { return n_decisions_; }
 
   private:
+    void note(const LiveComparison& comparison);
+
     CostModel& cost_;
     DispatchSettings settings_;
     std::optional<LiveComparison> choice_;
     PrefetchMode prefetch_ = PrefetchMode::kOff;
     std::optional<LiveComparison> prefetch_choice_;
+    std::deque<std::string> decisions_;
+    std::uint64_t n_decisions_ = 0;
     bool guesses_copied_ = false;  // in the last step that was allowed to
     std::uint64_t guessed_copies_before_ = 0;
     std::shared_ptr<Recorder> recorder_ = std::make_shared<Recorder>();

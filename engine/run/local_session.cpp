@@ -523,7 +523,8 @@ void LocalSession::report(GenerationResult& result) const {
         report.dispatch_overhead = model_->dispatcher().recorder().overhead_us() / totals.steps_us;
     }
     report.decode_policy = name_of(model_->dispatcher().decode_policy());
-    report.decisions = model_->dispatcher().decisions();
+    const auto& decisions = model_->dispatcher().decisions();
+    report.decisions.assign(decisions.begin(), decisions.end());
     report.guessed_copies = totals.guessed_copies;
     report.used_guesses = totals.used_guesses;
     report.admissions = totals.admissions;

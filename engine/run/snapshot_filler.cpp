@@ -51,7 +51,8 @@ void SnapshotFiller::fill(LoadedModel& model, Snapshot& snapshot) {
     snapshot.answer_us = dispatcher.recorder().totals().steps_us;
     snapshot.n_events = dispatcher.recorder().n_events();
     snapshot.decode_policy = name_of(dispatcher.decode_policy());
-    snapshot.decisions = dispatcher.decisions();
+    snapshot.decisions.assign(dispatcher.decisions().begin(), dispatcher.decisions().end());
+    snapshot.n_decisions = dispatcher.n_decisions();
     Plan formats;
     formats.formats = experts.formats();
     formats.places.resize(experts.size());

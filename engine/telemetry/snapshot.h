@@ -61,7 +61,8 @@ struct Snapshot {
     std::uint64_t n_events = 0;  // recorded since the model was loaded (Session::layer_events)
     MemoryLedger vram, ram;
     std::string decode_policy;           // in force
-    std::vector<std::string> decisions;  // of live comparisons, newest last
+    std::vector<std::string> decisions;  // of live comparisons, newest last: the last 64
+    std::uint64_t n_decisions = 0;       // since the model was loaded
     double mean_bits = 0;                // per expert weight
 };
 

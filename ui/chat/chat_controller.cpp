@@ -27,7 +27,12 @@ void ChatController::connectAll() {
     connect(&m_engine, &EngineController::answered, this, &ChatController::onAnswered);
     connect(&m_engine, &EngineController::answerFailed, this, &ChatController::onAnswerFailed);
     connect(&m_engine, &EngineController::answerInterrupted, this, &ChatController::onInterrupted);
-    connect(&m_engine, &EngineController::stateChanged, this, &ChatController::renumberQueue);
+    connect(&m_engine, &EngineController::stateChanged, this, [this](EngineController::State state) {
+        renumberQueue();
+        if (state == EngineController::State::Ready) {
+            startNextSoon();  // what was answered may have been somebody else's
+        }
+    });
     connect(&m_history, &History::removed, this, &ChatController::onRemoved);
     m_current = m_history.create(m_systemPrompt, m_sampling);
 }
@@ -62,7 +67,7 @@ void ChatController::newConversation() {
     m_problems.remove(m_current);
     const bool empty = shown && shown->size() == 0 && m_history.contains(m_current);
     showConversation(empty ? m_current : m_history.create(m_systemPrompt, m_sampling));
-    if (!m_running) {
+    if (!m_running && !m_held && m_engine.state() == EngineController::State::Ready) {
         m_engine.resetConversation();
         m_engineConversation = m_current;
     }

@@ -71,6 +71,8 @@ class ChatController : public QObject {
     QList<Queued> queue() const;  // the running answer first
     // Takes a waiting answer out of the queue; its prompt goes back to the input box or to the draft.
     void withdraw(MessageId answer);
+    // While something else has the engine for itself (a benchmark), nothing begins; prompts wait.
+    void setHeld(bool held);
     bool isAnswering() const { return m_running && m_running->conversation == m_current; }
     bool hasWaitingPrompt() const { return queuedFor(m_current) >= 0; }
 
@@ -137,6 +139,7 @@ class ChatController : public QObject {
     QHash<ConversationId, QList<Message>> m_problems;
     QList<Job> m_queue;
     std::optional<Job> m_running;
+    bool m_held = false;
     RequestId m_request = 0;
     QString m_begun;  // what the running answer had before it was continued
 };

@@ -37,12 +37,16 @@ void ChatController::enqueue(const Job& job) {
 
 // Every waiting answer says what it waits for.
 void ChatController::renumberQueue() {
-    const bool loading = m_engine.state() == EngineController::State::Loading;
+    using State = EngineController::State;
+    const State state = m_engine.state();
+    const bool loading = state == State::Loading;
+    const bool elsewhere = m_held || (!m_running && (state == State::Generating || state == State::Stopping));
     qsizetype place = m_running ? 2 : 1;
     for (const Job& job : std::as_const(m_queue)) {
-        const QString note = place > 1 ? tr("Number %1 in the queue").arg(place)
-                             : loading ? tr("Waiting for the model to load…")
-                                       : tr("Reading the prompt…");
+        const QString note = place > 1   ? tr("Number %1 in the queue").arg(place)
+                             : loading   ? tr("Waiting for the model to load…")
+                             : elsewhere ? tr("Waiting for the benchmark to end…")
+                                         : tr("Reading the prompt…");
         ++place;
         const ConversationTree* all = m_history.open(job.conversation);
         const Message* answer = all ? all->find(job.answer) : nullptr;
@@ -54,13 +58,19 @@ void ChatController::renumberQueue() {
     Q_EMIT queueChanged();
 }
 
+void ChatController::setHeld(bool held) {
+    m_held = held;
+    renumberQueue();
+    startNextSoon();
+}
+
 void ChatController::startNextSoon() {
     // Later: whoever else listens to the engine hears of the end of this answer before the next one begins.
     QMetaObject::invokeMethod(this, &ChatController::startNext, Qt::QueuedConnection);
 }
 
 void ChatController::startNext() {
-    if (m_running || m_queue.isEmpty() || m_engine.state() != EngineController::State::Ready) {
+    if (m_running || m_held || m_queue.isEmpty() || m_engine.state() != EngineController::State::Ready) {
         return;
     }
     const Job job = m_queue.takeFirst();

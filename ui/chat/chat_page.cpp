@@ -92,8 +92,8 @@ void ChatPage::refresh() {
         case State::Stopping:
             if (m_chat.isAnswering()) {
                 m_input->setMode(state == State::Generating ? InputBar::Mode::Busy : InputBar::Mode::Stopping);
-            } else {  // the answer belongs to another conversation
-                m_input->setMode(m_chat.hasWaitingPrompt() ? InputBar::Mode::Queued : InputBar::Mode::Queue);
+            } else {  // the answer belongs to another conversation, or to a benchmark
+                m_input->setMode(m_chat.hasWaitingPrompt() ? InputBar::Mode::Queued : InputBar::Mode::QueueBehind);
             }
             break;
     }

@@ -6,9 +6,11 @@
 #include <QApplication>
 #include <QEvent>
 #include <QKeyEvent>
+#include <QPlainTextEdit>
 #include <QScrollBar>
 #include <QToolButton>
 
+#include "ui/chat/message_editor.h"
 #include "ui/chat/message_widget.h"
 #include "ui/chat/problem_card.h"
 #include "ui/icons.h"
@@ -137,7 +139,16 @@ void ConversationView::rebuild() {
     m_tokens.clear();
     m_follow = true;
     m_rows.resize(m_model.rowCount());
+    MessageId editing = 0;
+    for (auto edit = m_openEdits.cbegin(); edit != m_openEdits.cend(); ++edit) {
+        if (edit->focused && m_model.rowOf(edit.key()) >= 0) {
+            editing = edit.key();
+        }
+    }
     arrange();
+    if (editing != 0) {
+        startEditing(editing);
+    }
 }
 
 void ConversationView::insertRows(int first, int last) {
@@ -159,6 +170,11 @@ void ConversationView::removeRows(int first, int last) {
 
 void ConversationView::release(Row& row) {
     if (QWidget* widget = std::exchange(row.widget, nullptr)) {
+        const auto* message = qobject_cast<MessageWidget*>(widget);
+        if (const MessageEditor* editor = message ? message->editor() : nullptr) {
+            const QPlainTextEdit& edit = editor->edit();
+            m_openEdits[message->messageId()] = {edit.toPlainText(), edit.textCursor().position(), edit.hasFocus()};
+        }
         widget->hide();
         widget->deleteLater();  // the click that led here may come from inside it
     }
@@ -280,6 +296,15 @@ QWidget* ConversationView::makeWidget(int row) {
     connect(widget, &MessageWidget::tokenTimelineRequested, this, &ConversationView::tokenTimelineRequested);
     connect(widget, &MessageWidget::tokenPicked, this, &ConversationView::tokenPicked);
     showMarks(*widget);
+    if (m_openEdits.contains(message.id)) {
+        const OpenEdit edit = m_openEdits.take(message.id);
+        widget->openEditor(edit.text);
+        if (MessageEditor* editor = widget->editor()) {
+            QTextCursor cursor = editor->edit().textCursor();
+            cursor.setPosition(edit.position);
+            editor->edit().setTextCursor(cursor);
+        }
+    }
     return widget;
 }
 
@@ -354,6 +379,20 @@ void ConversationView::startEditing(MessageId id) {
     showSource(id, 0);
     if (MessageWidget* widget = messageWidget(id)) {
         widget->startEditing();
+    }
+}
+
+void ConversationView::finishEditing(MessageId id) {
+    m_openEdits.remove(id);
+    if (MessageWidget* widget = messageWidget(id)) {
+        widget->stopEditing();
+    }
+}
+
+void ConversationView::refuseEdit(MessageId id, const QString& reason) {
+    MessageWidget* widget = messageWidget(id);
+    if (MessageEditor* editor = widget ? widget->editor() : nullptr) {
+        editor->refuse(reason);
     }
 }
 

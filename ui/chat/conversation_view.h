@@ -50,6 +50,9 @@ class ConversationView : public QAbstractScrollArea {
     // Brings a place of a message's source into the viewport, if it is not there yet.
     void showSource(MessageId id, int offset);
     void startEditing(MessageId id);  // a prompt, in its place
+    // What promptEdited() brought was taken, or was not: then the text stays where it is, with the reason.
+    void finishEditing(MessageId id);
+    void refuseEdit(MessageId id, const QString& reason);
 
   public Q_SLOTS:
     void scrollToEnd();
@@ -74,6 +77,12 @@ class ConversationView : public QAbstractScrollArea {
   private:
     static constexpr int kLayoutPasses = 4;  // of laying out, until nothing in the viewport is an estimate
 
+    // A prompt that was being edited when its widget went: the editor comes back with it.
+    struct OpenEdit {
+        QString text;
+        int position = 0;
+        bool focused = false;
+    };
     struct Row {
         int height = 0;
         int measuredFor = -1;       // the column's width; -1: an estimate
@@ -126,6 +135,7 @@ class ConversationView : public QAbstractScrollArea {
     MessageId m_currentFoundIn = 0;
     QPair<int, int> m_currentFound;
     QHash<MessageId, SourceRanges> m_tokens;
+    QHash<MessageId, OpenEdit> m_openEdits;
     int m_width = -1;  // of the column, in the last layout
     bool m_follow = true;
     bool m_arranging = false;

@@ -119,7 +119,7 @@ QString InputBar::hint() const {
 }
 
 void InputBar::send() {
-    if (m_mode == Mode::Send || m_mode == Mode::Queue) {
+    if (m_mode == Mode::Send || m_mode == Mode::Queue || m_mode == Mode::QueueBehind) {
         const QString prompt = text();
         if (!prompt.trimmed().isEmpty()) {
             Q_EMIT sendRequested(prompt);
@@ -145,6 +145,9 @@ void InputBar::refresh() {
             break;
         case Mode::Queue:
             hint = tr("The model is loading. Write on: your message is sent as soon as it is ready");
+            break;
+        case Mode::QueueBehind:
+            hint = tr("The model is busy with something else. Write on: your message is sent when that is done");
             break;
         case Mode::Queued:
             hint = tr("Your message waits for the model. Esc takes it back");

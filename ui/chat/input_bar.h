@@ -37,9 +37,10 @@ class InputBar : public QFrame {
 
   public:
     enum class Mode {
-        Send,    // a prompt can be sent
-        Queue,   // a prompt can be sent; it waits for the model
-        Queued,  // one waits already
+        Send,         // a prompt can be sent
+        Queue,        // a prompt can be sent; it waits for the model to load,
+        QueueBehind,  // or until what the engine does for others is done
+        Queued,       // one waits already
         NoModel,
         Busy,  // an answer is written: the button stops it
         Stopping,

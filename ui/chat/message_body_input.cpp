@@ -241,22 +241,24 @@ void MessageBody::pickWord(bool forward) {
 }
 
 void MessageBody::contextMenuEvent(QContextMenuEvent* event) {
-    QMenu menu(this);
-    QAction* copy = menu.addAction(tr("&Copy"), this, &MessageBody::copySelection);
+    // Opened, not waited for: while it is open the message may be taken away, and the menu goes with it.
+    auto* menu = new QMenu(this);
+    menu->setAttribute(Qt::WA_DeleteOnClose);
+    QAction* copy = menu->addAction(tr("&Copy"), this, &MessageBody::copySelection);
     copy->setEnabled(!selectedText().isEmpty());
-    menu.addAction(tr("Copy the whole &message"), this, [this] { QGuiApplication::clipboard()->setText(m_source); });
+    menu->addAction(tr("Copy the whole &message"), this, [this] { QGuiApplication::clipboard()->setText(m_source); });
     if (!m_isPlain) {
         const qsizetype source = sourceAt(event->pos());
-        QAction* pick = menu.addAction(tr("&Pick this token"), this, [this, source] { Q_EMIT tokenPicked(source); });
+        QAction* pick = menu->addAction(tr("&Pick this token"), this, [this, source] { Q_EMIT tokenPicked(source); });
         pick->setEnabled(source >= 0);
     }
     const QString anchor = formatAt(event->pos()).anchorHref();
     if (!anchor.isEmpty()) {
-        menu.addAction(tr("Copy the &link"), this, [anchor] { QGuiApplication::clipboard()->setText(anchor); });
+        menu->addAction(tr("Copy the &link"), this, [anchor] { QGuiApplication::clipboard()->setText(anchor); });
     }
-    menu.addSeparator();
-    menu.addAction(tr("Select &all"), this, &MessageBody::selectAll);
-    menu.exec(event->globalPos());
+    menu->addSeparator();
+    menu->addAction(tr("Select &all"), this, &MessageBody::selectAll);
+    menu->popup(event->globalPos());
 }
 
 void MessageBody::focusInEvent(QFocusEvent* event) {

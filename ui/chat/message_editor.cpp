@@ -28,7 +28,8 @@ MessageEditor::MessageEditor(const QString& text, QWidget* parent)
     : QFrame(parent),
       m_edit(new QPlainTextEdit(text, this)),
       m_send(new QPushButton(tr("Send as a new branch"), this)),
-      m_leave(new QPushButton(tr("Leave"), this)) {
+      m_leave(new QPushButton(tr("Leave"), this)),
+      m_hint(new QLabel(this)) {
     m_edit->setFrameShape(QFrame::NoFrame);
     m_edit->setAccessibleName(tr("Edit your message"));
     m_edit->setAccessibleDescription(tr("Ctrl+Enter sends it as a new branch, Esc leaves it as it was"));
@@ -41,12 +42,13 @@ MessageEditor::MessageEditor(const QString& text, QWidget* parent)
     m_send->setDefault(true);
     m_leave->setAccessibleName(tr("Leave the message as it was"));
     m_leave->setToolTip(tr("Esc"));
-    auto* hint = new QLabel(tr("What was there stays, as a branch of its own."), this);
-    hint->setForegroundRole(QPalette::PlaceholderText);
-    hint->setWordWrap(true);
+    m_hint->setText(tr("What was there stays, as a branch of its own."));
+    m_hint->setTextFormat(Qt::PlainText);
+    m_hint->setForegroundRole(QPalette::PlaceholderText);
+    m_hint->setWordWrap(true);
 
     auto* buttons = new QHBoxLayout;
-    buttons->addWidget(hint, 1);
+    buttons->addWidget(m_hint, 1);
     buttons->addWidget(m_leave);
     buttons->addWidget(m_send);
     auto* column = new QVBoxLayout(this);
@@ -59,6 +61,15 @@ MessageEditor::MessageEditor(const QString& text, QWidget* parent)
         m_send->setEnabled(!m_edit->toPlainText().trimmed().isEmpty());
         Q_EMIT heightChanged();
     });
+}
+
+void MessageEditor::refuse(const QString& reason) {
+    m_hint->setText(reason);
+    m_hint->setForegroundRole(QPalette::Link);
+}
+
+QString MessageEditor::hint() const {
+    return m_hint->text();
 }
 
 int MessageEditor::heightAt(int width) const {

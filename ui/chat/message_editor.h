@@ -2,6 +2,7 @@
 
 #include <QFrame>
 
+class QLabel;
 class QPlainTextEdit;
 class QPushButton;
 
@@ -16,6 +17,9 @@ class MessageEditor : public QFrame {
 
     QPlainTextEdit& edit() const { return *m_edit; }
     int heightAt(int width) const;
+    // It cannot be sent now: the reason stands where the hint stood.
+    void refuse(const QString& reason);
+    QString hint() const;
 
   Q_SIGNALS:
     void accepted(const QString& text);
@@ -32,6 +36,7 @@ class MessageEditor : public QFrame {
     QPlainTextEdit* m_edit;
     QPushButton* m_send;
     QPushButton* m_leave;
+    QLabel* m_hint;
 };
 
 }  // namespace offstage::ui

@@ -212,16 +212,26 @@ void MessageWidget::setFocusInside(bool inside) {
 }
 
 void MessageWidget::startEditing() {
+    if (!m_editor) {
+        openEditor(m_message.text);
+    }
+    if (m_editor) {
+        m_editor->edit().setFocus();
+    }
+}
+
+void MessageWidget::openEditor(const QString& text) {
     if (!isPrompt() || m_editor) {
         return;
     }
-    m_editor = new MessageEditor(m_message.text, this);
+    m_editor = new MessageEditor(text, this);
     connect(m_editor, &MessageEditor::left, this, &MessageWidget::stopEditing);
     connect(m_editor, &MessageEditor::heightChanged, this, &MessageWidget::heightChanged);
-    connect(m_editor, &MessageEditor::accepted, this, [this](const QString& text) {
-        stopEditing();
-        if (text != m_message.text) {
-            Q_EMIT promptEdited(m_message.id, text);
+    connect(m_editor, &MessageEditor::accepted, this, [this](const QString& now) {
+        if (now == m_message.text) {
+            stopEditing();
+        } else {
+            Q_EMIT promptEdited(m_message.id, now);  // who takes it closes the editor
         }
     });
     m_body->hide();
@@ -230,7 +240,6 @@ void MessageWidget::startEditing() {
     refreshActions();
     update();
     Q_EMIT heightChanged();
-    m_editor->edit().setFocus();
 }
 
 void MessageWidget::stopEditing() {

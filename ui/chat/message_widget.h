@@ -30,6 +30,7 @@ class MessageWidget : public QWidget {
     void setIsLast(bool last);
     void setFocusInside(bool inside);
     void startEditing();
+    void openEditor(const QString& text);  // leaves the focus where it is
     void stopEditing();
     bool isBusy() const { return m_editor || m_body->isBusy() || m_focusInside; }
 

@@ -292,7 +292,9 @@ void FitView::choiceChanged() {
         return;
     }
     if (m_model.isEmpty()) {
+        m_timer.stop();
         setVerdict(tr("No model is chosen yet."), false);
+        Q_EMIT changed();
         return;
     }
     m_timer.start();

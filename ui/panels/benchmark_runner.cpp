@@ -76,6 +76,7 @@ bool BenchmarkRunner::runScenario(const Scenario& scenario) {
     m_scenario = scenario;
     m_done = 0;
     m_cancelled = false;
+    Q_EMIT began();
     next();
     return true;
 }
@@ -91,6 +92,7 @@ bool BenchmarkRunner::runComparison(const Comparison& comparison) {
     m_bInForce = false;
     m_cancelled = false;
     m_problem.clear();
+    Q_EMIT began();
     next();
     return true;
 }
@@ -212,6 +214,8 @@ void BenchmarkRunner::watchReplan() {
 
 void BenchmarkRunner::onAnswered(const engine::GenerationResult& result) {
     m_request = 0;
+    // Stop ends the run wherever it was pressed: half an answer is no result.
+    m_cancelled = m_cancelled || result.finish == engine::FinishReason::kStopped;
     if (m_cancelled) {
         goBack({});
         return;

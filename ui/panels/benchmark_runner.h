@@ -44,6 +44,7 @@ class BenchmarkRunner : public QObject {
     bool owns(RequestId id) const { return m_own.contains(id); }
 
   Q_SIGNALS:
+    void began();
     void progressed(int done, int all, const QString& what);
     void runFinished(const offstage::ui::BenchmarkRun& run);  // one of a scenario
     void compared(const offstage::ui::BenchmarkComparison& comparison);

@@ -167,12 +167,13 @@ void EventLog::readDecisions(EngineController& engine) {
     if (!snapshot) {
         return;
     }
-    // The engine keeps the newest; where it has let old ones go, all that is there is new.
+    // The engine keeps the newest and counts them all.
     const auto& decisions = snapshot->decisions;
-    for (std::size_t i = m_decisions <= decisions.size() ? m_decisions : 0; i < decisions.size(); ++i) {
+    const quint64 fresh = snapshot->n_decisions - std::min<quint64>(m_decisions, snapshot->n_decisions);
+    for (std::size_t i = decisions.size() - std::min<std::size_t>(fresh, decisions.size()); i < decisions.size(); ++i) {
         append(LogKind::Decision, engineText(decisions[i]));
     }
-    m_decisions = decisions.size();
+    m_decisions = snapshot->n_decisions;
 }
 
 int EventLog::rowCount(const QModelIndex& parent) const {

@@ -65,7 +65,7 @@ class EventLog : public QAbstractTableModel {
     int m_connections = 0;
     qint64 m_dropped = 0;
     std::set<quint64> m_reported;  // re-plans whose end has been written down
-    std::size_t m_decisions = 0;
+    quint64 m_decisions = 0;       // of those the engine made, that are written down
 };
 
 // Shows the kinds and the words that are asked for.

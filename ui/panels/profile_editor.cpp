@@ -122,7 +122,11 @@ void ProfileEditor::save() {
     while (id.startsWith(u'-')) {
         id.remove(0, 1);
     }
-    const QString path = folder() + u'/' + (id.isEmpty() ? QStringLiteral("profile") : id) + QStringLiteral(".json");
+    const QString stem = folder() + u'/' + (id.isEmpty() ? QStringLiteral("profile") : id);
+    QString path = stem + QStringLiteral(".json");
+    for (int n = 2; QFile::exists(path); ++n) {  // another profile's: it stays
+        path = stem + QStringLiteral("-%1.json").arg(n);
+    }
     const std::string json = engine::to_json(profile());
     QString why;
     try {

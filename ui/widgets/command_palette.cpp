@@ -163,7 +163,9 @@ bool CommandPalette::eventFilter(QObject* watched, QEvent* event) {
         return false;
     }
     if (event->type() == QEvent::FocusOut) {
-        hide();
+        if (static_cast<QFocusEvent*>(event)->reason() != Qt::PopupFocusReason) {  // its own menu's
+            hide();
+        }
         return false;
     }
     if (event->type() != QEvent::KeyPress) {
