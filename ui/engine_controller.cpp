@@ -37,6 +37,7 @@ EngineController::EngineController(SessionFactory factory, QObject* parent)
                     Q_EMIT previewed(id, preview, engineText(problem));
                 }
             });
+    connect(m_worker, &EngineWorker::tokensCounted, this, &EngineController::tokensCounted);
     connect(m_worker, &EngineWorker::answered, this, &EngineController::onAnswered);
     connect(m_worker, &EngineWorker::answerFailed, this, &EngineController::onAnswerFailed);
 
@@ -125,6 +126,16 @@ void EngineController::resetConversation() {
     if (m_state == State::Generating || m_state == State::Stopping) {
         setState(State::Ready);
     }
+}
+
+RequestId EngineController::countTokens(const std::vector<engine::ChatMessage>& messages) {
+    if (!m_worker) {
+        return 0;
+    }
+    const RequestId id = ++m_lastId;
+    QMetaObject::invokeMethod(
+        m_worker, [worker = m_worker, id, messages] { worker->countTokens(id, messages); }, Qt::QueuedConnection);
+    return id;
 }
 
 void EngineController::interruptAnswer() {

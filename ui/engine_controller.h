@@ -42,6 +42,9 @@ class EngineController : public QObject {
     // Ends a running answer for the window at once (answerInterrupted), and lets the engine forget the conversation.
     void resetConversation();
 
+    // tokensCounted() follows: what these messages would take of the context.
+    RequestId countTokens(const std::vector<engine::ChatMessage>& messages);
+
     // A copied value; nothing before the first load.
     std::optional<engine::Snapshot> snapshot() const;
     // See engine::Session; empty before the first load.
@@ -74,6 +77,7 @@ class EngineController : public QObject {
     void answered(quint64 id, const offstage::engine::GenerationResult& result);
     void answerFailed(quint64 id, const offstage::ui::EngineFailure& failure);
     void answerInterrupted(quint64 id);
+    void tokensCounted(quint64 id, qint64 tokens);  // -1: the model has nothing to count them with
     // problem: empty, or a sentence that says why there is no preview.
     void previewed(quint64 id, const offstage::engine::ReplanPreview& preview, const QString& problem);
     // A re-plan was asked for, by whomever: panels begin to look at replans().

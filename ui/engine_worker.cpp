@@ -126,6 +126,16 @@ void EngineWorker::advance(const std::stop_token& stop) {
     }
 }
 
+void EngineWorker::countTokens(RequestId id, const std::vector<engine::ChatMessage>& messages) {
+    qint64 tokens = -1;
+    try {
+        tokens = m_session && m_session->is_loaded() ? m_session->count_tokens(messages) : -1;
+    } catch (...) {
+        // A model without a tokenizer or a template: nothing to count with.
+    }
+    Q_EMIT tokensCounted(id, tokens);
+}
+
 void EngineWorker::resetConversation() {
     if (!m_session) {
         return;

@@ -22,6 +22,7 @@ class EngineWorker : public QObject {
     void load(RequestId id, const engine::LoadRequest& request, const std::stop_token& stop);
     void generate(RequestId id, const engine::GenerationRequest& request, const std::stop_token& stop);
     void resetConversation();
+    void countTokens(RequestId id, const std::vector<engine::ChatMessage>& messages);
     // Goes on moving experts between two answers, until all is done or a stop is requested.
     void advance(const std::stop_token& stop);
 
@@ -36,6 +37,7 @@ class EngineWorker : public QObject {
     void streamed(quint64 id, const offstage::ui::StreamedText& piece);
     void answered(quint64 id, const offstage::engine::GenerationResult& result);
     void answerFailed(quint64 id, const offstage::ui::EngineFailure& failure);
+    void tokensCounted(quint64 id, qint64 tokens);
     void previewed(quint64 id, const offstage::engine::ReplanPreview& preview, const QString& problem);
 
   private:

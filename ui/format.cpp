@@ -76,11 +76,10 @@ QString countText(qint64 count) {
 
 QString hardwareText(const engine::ModelSummary& model) {
     if (!model.device.empty() && model.device != "cpu") {
-        const QString name = QString::fromStdString(model.device_name);
+        const QString name = QString::fromStdString(model.device_name).remove(QStringLiteral(" (emulated)"));
         const QString vram = bytesText(model.vram_budget_bytes);
-        return model.emulated && !name.contains(QStringLiteral("emulated"))
-                   ? Format::tr("%1 (emulated) · %2 VRAM").arg(name, vram)
-                   : Format::tr("%1 · %2 VRAM").arg(name, vram);
+        return model.emulated ? Format::tr("%1 (emulated) · %2 VRAM").arg(name, vram)
+                              : Format::tr("%1 · %2 VRAM").arg(name, vram);
     }
     QString text =
         model.n_threads == 1 ? Format::tr("CPU · 1 thread") : Format::tr("CPU · %1 threads").arg(model.n_threads);

@@ -10,6 +10,7 @@
 #include <QDragEnterEvent>
 #include <QFileDialog>
 #include <QFileInfo>
+#include <QKeyEvent>
 #include <QLabel>
 #include <QMenu>
 #include <QMenuBar>
@@ -24,9 +25,11 @@
 #include "ui/chat/conversation_view.h"
 #include "ui/chat/empty_state.h"
 #include "ui/chat/input_bar.h"
+#include "ui/context_counter.h"
 #include "ui/format.h"
 #include "ui/history/conversation_list.h"
 #include "ui/icons.h"
+#include "ui/kept_budget.h"
 #include "ui/load/open_model_dialog.h"
 #include "ui/panels/benchmark_export.h"
 #include "ui/panels/benchmark_panel.h"
@@ -100,6 +103,7 @@ void MainWindow::connectConversation() {
     connect(&view, &ConversationView::promptEdited, this, [this](MessageId id, const QString& text) {
         if (m_chat.editPrompt(id, text)) {
             m_page->view().finishEditing(id);
+            m_page->input().setFocus();
         } else {
             m_page->view().refuseEdit(id,
                                       m_engine.state() == EngineController::State::NoModel
@@ -107,8 +111,14 @@ void MainWindow::connectConversation() {
                                           : tr("An answer is on its way. Your text stays here: send it after that."));
         }
     });
-    connect(&view, &ConversationView::regenerateRequested, &m_chat, &ChatController::regenerate);
-    connect(&view, &ConversationView::continueRequested, &m_chat, &ChatController::continueAnswer);
+    connect(&view, &ConversationView::regenerateRequested, this, [this](MessageId id) {
+        m_chat.regenerate(id);
+        m_page->input().setFocus();  // what is typed next is a message
+    });
+    connect(&view, &ConversationView::continueRequested, this, [this](MessageId id) {
+        m_chat.continueAnswer(id);
+        m_page->input().setFocus();
+    });
     connect(&view, &ConversationView::branchRequested, this, [this](MessageId id, int branch) {
         if (const Message* message = m_conversation.find(id)) {
             m_chat.switchBranch(id, branch - message->branch);
@@ -117,8 +127,18 @@ void MainWindow::connectConversation() {
 
     connect(&m_chat, &ChatController::answerExtended, &m_tokens, &TokenLog::addTokens);
     connect(&view, &ConversationView::tokenPicked, &m_selection, &Selection::selectTokenAt);
-    connect(&view, &ConversationView::tokenTimelineRequested, this,
-            [this](MessageId id) { m_selection.selectToken(id, m_tokens.tokenCount(id) - 1); });
+    connect(&view, &ConversationView::tokenTimelineRequested, this, [this](MessageId id) {
+        if (m_selection.selectToken(id, m_tokens.tokenCount(id) - 1)) {
+            showPanel(QStringLiteral("dispatch"));
+        } else {
+            statusBar()->showMessage(tr("The timeline of this answer is no longer kept: it was written before Offstage "
+                                        "was started, or long ago."),
+                                     8000);
+        }
+    });
+    connect(&m_selection, &Selection::tokenMarked, this, [this](quint64 message, const TextRange& range) {
+        m_page->view().markPickedToken(message, {range.begin, range.end});
+    });
     connect(&m_selection, &Selection::underlined, this, [this](quint64 message, const QList<TextRange>& ranges) {
         ConversationView::SourceRanges source;
         for (const TextRange& range : ranges) {
@@ -126,8 +146,6 @@ void MainWindow::connectConversation() {
         }
         m_page->view().underlineTokens(message, source);
     });
-
-    connect(&view, &ConversationView::tokenTimelineRequested, this, [this] { showPanel(QStringLiteral("dispatch")); });
 
     connect(m_list, &ConversationList::newRequested, this, &MainWindow::newConversation);
     connect(m_list, &ConversationList::opened, this, [this] { m_page->input().setFocus(); });
@@ -146,7 +164,14 @@ void MainWindow::connectConversation() {
     });
     connect(&m_benchmark->runner(), &BenchmarkRunner::began, &m_chat, [this] { m_chat.setHeld(true); });
     connect(&m_benchmark->runner(), &BenchmarkRunner::ended, &m_chat, [this] { m_chat.setHeld(false); });
+    auto* counter = new ContextCounter(m_engine, m_chat, m_page->input().edit(), this);
+    connect(counter, &ContextCounter::counted, m_status, &StatusLine::setContextUsed);
+    const auto follow = [this] { m_status->setFollowsAnswer(m_chat.isAnswering()); };
+    connect(&m_chat, &ChatController::waitingChanged, m_status, follow);
+    connect(&m_chat, &ChatController::currentChanged, m_status, follow);
     m_log.follow(m_engine);
+    connect(&m_log, &EventLog::appended, this, &MainWindow::keepBudget);
+    connect(&m_engine, &EngineController::loadStarted, this, [this] { m_lastReplanKept = 0; });
     connect(&m_history, &History::noticed, &m_chat, &ChatController::reportProblem);
     for (const Problem& notice : m_history.notices()) {
         m_chat.reportProblem(notice);
@@ -212,6 +237,9 @@ void MainWindow::handle(ProblemAction action) {
 }
 
 void MainWindow::onLoadFailed(const QString& model, const EngineFailure& failure) {
+    if (failure.kind == engine::ErrorKind::kOutOfMemory) {
+        KeptBudget::forget(model, m_device);  // it fitted once
+    }
     Problem problem;
     if (failure.kind == engine::ErrorKind::kOutOfMemory) {
         problem.actions.append(ProblemAction::OpenWithOptions);
@@ -262,6 +290,20 @@ void MainWindow::closeEvent(QCloseEvent* event) {
     m_engine.shutdown();
     m_history.close();
     event->accept();
+}
+
+// What nobody else wants of the keyboard is the beginning of a message.
+void MainWindow::keyPressEvent(QKeyEvent* event) {
+    const QString text = event->text();
+    const bool types = !text.isEmpty() && text.front().isPrint() && !text.front().isSpace() &&
+                       (event->modifiers() & (Qt::ControlModifier | Qt::AltModifier | Qt::MetaModifier)) == 0;
+    QWidget& edit = m_page->input().edit();
+    if (types && edit.isEnabled() && !edit.hasFocus()) {
+        edit.setFocus();
+        QCoreApplication::sendEvent(&edit, event);
+        return;
+    }
+    QMainWindow::keyPressEvent(event);
 }
 
 QString modelPathIn(const QMimeData* mime) {

@@ -81,6 +81,7 @@ class MainWindow : public QMainWindow {
     void resetLayout();
 
   protected:
+    void keyPressEvent(QKeyEvent* event) override;
     void closeEvent(QCloseEvent* event) override;
     void dragEnterEvent(QDragEnterEvent* event) override;
     void dragLeaveEvent(QDragLeaveEvent* event) override;
@@ -119,6 +120,7 @@ class MainWindow : public QMainWindow {
     void showConversation();
     void createHardwareMenu();
     void refreshHardwareMenu();
+    void keepBudget();
     void refreshHardware();
     void handle(ProblemAction action);
     void onLoadFailed(const QString& model, const EngineFailure& failure);
@@ -135,6 +137,7 @@ class MainWindow : public QMainWindow {
     ChatPage* m_page = nullptr;
     ExpertsPanel* m_experts = nullptr;
     SamplingPanel* m_sampling = nullptr;
+    quint64 m_lastReplanKept = 0;  // of the model that is open
     StatusLine* m_status = nullptr;
     BudgetPanel* m_budget = nullptr;
     BenchmarkPanel* m_benchmark = nullptr;

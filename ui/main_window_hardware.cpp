@@ -8,8 +8,11 @@
 #include "ui/chat/chat_page.h"
 #include "ui/chat/empty_state.h"
 #include "ui/format.h"
+#include "ui/kept_budget.h"
 #include "ui/load/open_model_dialog.h"
 #include "ui/main_window.h"
+#include "ui/panels/benchmark_panel.h"
+#include "ui/panels/budget_form.h"
 
 namespace offstage::ui {
 namespace {
@@ -28,6 +31,9 @@ void MainWindow::openModel(const QString& model) {
     request.model = model.toStdString();
     request.device = m_device.toStdString();
     request.vram_bytes = m_vramBytes;
+    if (m_options.device.isEmpty()) {  // what was asked for on the command line stands
+        KeptBudget::applyTo(request);
+    }
     open(request);
 }
 
@@ -47,6 +53,7 @@ void MainWindow::openWithOptions() {
         const engine::LoadRequest request = dialog->request();
         m_device = QString::fromStdString(request.device);
         m_vramBytes = request.vram_bytes;
+        KeptBudget::forget(QString::fromStdString(request.model), m_device);
         if (!m_openedModel.isEmpty()) {
             m_previousModel = m_openedModel;
             m_openedModel.clear();
@@ -63,6 +70,9 @@ void MainWindow::useDevice(const QString& device, quint64 vramBytes) {
     settings.setValue(kDeviceKey, m_device);
     settings.setValue(kVramKey, m_vramBytes);
     const QString model = !m_openedModel.isEmpty() ? m_openedModel : m_loadingModel;
+    if (vramBytes > 0) {
+        KeptBudget::forget(model, m_device);
+    }
     if (model.isEmpty()) {
         refreshHardware();
     } else {
@@ -122,11 +132,49 @@ void MainWindow::refreshHardwareMenu() {
         ->setToolTip(tr("24 MiB of GPU memory: the demo model does not fit, and experts come and go"));
 }
 
+// What the person has set of the budget since the model was opened, as it is in force now.
+void MainWindow::keepBudget() {
+    quint64 newest = 0;
+    for (const engine::ReplanReport& report : m_engine.replans()) {
+        newest = report.state == engine::ReplanState::kDone ? std::max(newest, quint64{report.id}) : newest;
+    }
+    if (newest > m_lastReplanKept && !m_benchmark->runner().isRunning()) {
+        m_lastReplanKept = newest;
+        const BudgetSetting now = settingInForce(m_engine);
+        engine::ReplanRequest set;
+        for (const auto& [id, request] : m_engine.replanRequests()) {
+            if (id > newest || m_benchmark->runner().ownsReplan(id)) {
+                continue;
+            }
+            if (request.vram_bytes) {
+                set.vram_bytes = now.vramBytes;
+            }
+            if (request.ram_bytes) {
+                set.ram_bytes = now.ramBytes;
+            }
+            if (request.context) {
+                set.context = now.context;
+            }
+            if (request.quality || request.experts) {
+                set.experts = now.experts;
+                set.quality = now.experts ? std::nullopt : std::optional(now.quality);
+            }
+        }
+        const engine::LoadRequest& load = m_engine.loadRequest();
+        KeptBudget::keep(QString::fromStdString(load.model), QString::fromStdString(load.device), set);
+    }
+    refreshHardware();
+}
+
 void MainWindow::refreshHardware() {
     const auto& model = m_engine.model();
     QString text;
     if (model) {
-        text = hardwareText(*model);
+        engine::ModelSummary now = *model;
+        if (const auto snapshot = m_engine.snapshot(); snapshot && snapshot->vram.budget > 0) {
+            now.vram_budget_bytes = snapshot->vram.budget;
+        }
+        text = hardwareText(now);
     } else if (const DeviceChoice* choice = m_devices.find(m_device)) {
         text = choice->name;
     } else {

@@ -35,14 +35,13 @@ StatusLine::StatusLine(EngineController& engine, QStatusBar& bar)
     connect(&m_engine, &EngineController::stateChanged, this, &StatusLine::refreshState);
     connect(&m_engine, &EngineController::modelLoaded, this, [this] {
         m_speed->clear();
-        readContext();
+        setContextUsed(0);
         refreshState();
     });
     connect(&m_engine, &EngineController::streamed, this,
             [this](RequestId, const StreamedText& piece) { onStreamed(piece); });
     connect(&m_engine, &EngineController::answered, this,
             [this](RequestId, const engine::GenerationResult& result) { onAnswered(result); });
-    connect(&m_engine, &EngineController::answerFailed, this, &StatusLine::readContext);
     refreshState();
 }
 
@@ -83,10 +82,9 @@ void StatusLine::refreshState() {
     }
 }
 
-void StatusLine::readContext() {
-    // One copied value per answer's begin and end; in between the tokens are counted.
-    if (const auto snapshot = m_engine.snapshot(); snapshot && m_engine.model()) {
-        m_context->setUsed(snapshot->context_used, m_engine.model()->context);
+void StatusLine::setContextUsed(qint64 tokens) {
+    if (m_engine.model()) {
+        m_context->setUsed(tokens, m_engine.model()->context);
     }
 }
 
@@ -100,7 +98,9 @@ void StatusLine::onStreamed(const StreamedText& piece) {
         const auto snapshot = m_engine.snapshot();
         m_contextAtFirstToken = snapshot ? snapshot->context_used - piece.tokens : 0;
     }
-    m_context->setUsed(m_contextAtFirstToken + piece.tokens, m_engine.model()->context);
+    if (m_followsAnswer) {
+        setContextUsed(m_contextAtFirstToken + piece.tokens);
+    }
     if (piece.tokensPerSecond > 0) {
         m_speed->setText(tokenSpeedText(piece.tokensPerSecond, m_engine.model()->emulated));
     }
@@ -110,7 +110,6 @@ void StatusLine::onAnswered(const engine::GenerationResult& result) {
     if (result.decode_tokens_per_s > 0) {
         m_speed->setText(tokenSpeedText(result.decode_tokens_per_s, m_engine.model() && m_engine.model()->emulated));
     }
-    readContext();
 }
 
 }  // namespace offstage::ui

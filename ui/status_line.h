@@ -18,13 +18,17 @@ class StatusLine : public QObject {
   public:
     StatusLine(EngineController& engine, QStatusBar& bar);
 
+    // Of the conversation shown, with what is being typed.
+    void setContextUsed(qint64 tokens);
+    // Whether the answer that is being written belongs to the conversation shown, and fills its context.
+    void setFollowsAnswer(bool follows) { m_followsAnswer = follows; }
+
     QString stateText() const;
     QString speedText() const;
     QString contextText() const;
 
   private:
     void refreshState();
-    void readContext();
     void onStreamed(const StreamedText& piece);
     void onAnswered(const engine::GenerationResult& result);
 
@@ -35,6 +39,7 @@ class StatusLine : public QObject {
     ContextMeter* m_context;
     qint64 m_contextAtFirstToken = 0;
     bool m_first = true;
+    bool m_followsAnswer = false;
 };
 
 }  // namespace offstage::ui

@@ -38,7 +38,7 @@ class TestLiveComparison : public QObject {
         std::vector<bool> used;
         for (int i = 0; i < kComparison + 1; ++i) {
             used.push_back(choice.uses_favourite());
-            choice.record(1000, true);
+            QCOMPARE(choice.record(1000, true), i == kComparison);  // the step that brings the verdict
         }
         QCOMPARE(bool(used[0]), kFavourite);
         for (int i = 0; i < kComparison; ++i) {

@@ -143,6 +143,9 @@ class FakeSession : public engine::Session {
         if (script.generateThrowsBadAlloc) {
             throw std::bad_alloc();
         }
+        while (m_stage->heldBack && !isStopped(*m_stage, stop)) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
         const auto begin = Clock::now();
         const bool read =
             sleepUnlessStopped(begin + std::chrono::milliseconds(script.promptMs), script.layerMs, *m_stage, stop);
@@ -182,6 +185,7 @@ class FakeSession : public engine::Session {
             onDelta({tokens[i], result.tokens.back(), n + 1, result.decode_tokens_per_s, m_step.load()});
             route(1, false);  // what it says is the next token: the prompt's step wrote the first one
         }
+        decide(script.decisions);
         return result;
     }
 
@@ -269,6 +273,18 @@ class FakeSession : public engine::Session {
         m_step = 0;
         m_anyStep = false;
         m_snapshot.mean_bits = 16;
+    }
+
+    void decide(const std::vector<std::string>& decisions) {
+        constexpr std::size_t kKept = 4;
+        const std::lock_guard lock(m_mutex);
+        for (const std::string& decision : decisions) {
+            ++m_snapshot.n_decisions;
+            m_snapshot.decisions.push_back(decision);
+            if (m_snapshot.decisions.size() > kKept) {
+                m_snapshot.decisions.erase(m_snapshot.decisions.begin());
+            }
+        }
     }
 
     void resetTimes() {

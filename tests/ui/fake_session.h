@@ -32,6 +32,7 @@ struct Script {
     // An accelerator with room for so many experts, the lowest numbers of each layer first; 0: the model is on the CPU.
     std::int64_t residents = 0;
     bool emulated = false;
+    std::vector<std::string> decisions;  // of live comparisons, made by each answer; the snapshot keeps the last four
     std::string expertProblem;  // why pinning, evicting and other formats do not go; empty: they go
 };
 
@@ -49,6 +50,7 @@ class Stage {
     std::atomic<int> resets = 0;
     std::atomic<int> sessionsAlive = 0;
     std::atomic<bool> generating = false;
+    std::atomic<bool> heldBack = false;    // while this is set, no answer begins
     std::atomic<bool> deafToStop = false;  // while this is set, a request to stop is not looked at
 
   private:

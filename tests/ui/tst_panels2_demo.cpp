@@ -153,6 +153,17 @@ class TestPanels2Demo : public QObject {
         open(dialog.request());
     }
 
+    void fit_emptiedPath_cannotBeOpened() {
+        OpenModelDialog dialog(*m_engine);
+        dialog.show();
+        dialog.view().setRequest(request("emulated:rtx-3060-desktop", 16 * kMiB));
+        QTRY_VERIFY_WITH_TIMEOUT(dialog.view().fits(), 10'000);
+        QVERIFY(dialog.openButton().isEnabled());
+        dialog.setModel({});
+        QVERIFY(!dialog.view().fits());
+        QVERIFY(!dialog.openButton().isEnabled());
+    }
+
     void fit_ofNoModelSaysSo() {
         OpenModelDialog dialog(*m_engine);
         dialog.show();
@@ -353,6 +364,20 @@ class TestPanels2Demo : public QObject {
             WhatIfPanel panel(*m_engine);
             QVERIFY(panel.profile().findData(editor.savedPath()) >= 0);
             QFile::remove(editor.savedPath());
+        }
+        // Two of one name, and names that no file can have: each is kept.
+        QSet<QString> paths;
+        for (const QString& name :
+             {QStringLiteral("Twice"), QStringLiteral("Twice"), QStringLiteral("Моя карта"), QStringLiteral("显卡")}) {
+            ProfileEditor editor(profile);
+            editor.name().setText(name);
+            editor.save();
+            QCOMPARE(editor.problem(), QString());
+            paths.insert(editor.savedPath());
+        }
+        QCOMPARE(paths.size(), 4);
+        for (const QString& path : std::as_const(paths)) {
+            QFile::remove(path);
         }
         ProfileEditor nameless(profile);
         nameless.name().setText(QStringLiteral("  "));

@@ -50,13 +50,17 @@ ChatPage::ChatPage(EngineController& engine, ConversationModel& conversation, Ch
     connect(&m_chat, &ChatController::waitingChanged, this, &ChatPage::refresh);
     connect(&m_chat, &ChatController::promptReturned, m_input, &InputBar::returnPrompt);
     connect(&m_chat, &ChatController::promptOffered, m_input, &InputBar::offerPrompt);
+    connect(m_findBar, &FindBar::left, m_input, [this] { m_input->setFocus(); });
     connect(m_input, &InputBar::stopRequested, &m_chat, &ChatController::stop);
     connect(m_input, &InputBar::sendRequested, this, [this](const QString& prompt) {
         if (m_chat.send(prompt)) {
             m_input->clear();
         }
     });
-    connect(m_empty, &EmptyState::promptChosen, this, [this](const QString& prompt) { m_chat.send(prompt); });
+    connect(m_empty, &EmptyState::promptChosen, this, [this](const QString& prompt) {
+        m_chat.send(prompt);
+        m_input->setFocus();
+    });
     connect(m_empty, &EmptyState::openRequested, this, &ChatPage::openRequested);
     connect(m_view, &ConversationView::actionChosen, this, &ChatPage::actionChosen);
     for (const auto signal : {&QAbstractItemModel::rowsInserted, &QAbstractItemModel::rowsRemoved}) {

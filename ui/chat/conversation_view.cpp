@@ -316,6 +316,24 @@ void ConversationView::showMarks(MessageWidget& widget) const {
     widget.body().setMarks(TextMark::FoundCurrent,
                            id == m_currentFoundIn ? SourceRanges{m_currentFound} : SourceRanges());
     widget.body().setMarks(TextMark::Token, m_tokens.value(id));
+    widget.body().setMarks(TextMark::PickedToken, id == m_pickedIn ? SourceRanges{m_picked} : SourceRanges());
+}
+
+void ConversationView::markPickedToken(MessageId id, QPair<int, int> range) {
+    const bool none = range.first >= range.second;
+    if (none && id != m_pickedIn) {
+        return;
+    }
+    const MessageId before = std::exchange(m_pickedIn, none ? 0 : id);
+    m_picked = range;
+    for (const MessageId changed : {before, id}) {
+        if (MessageWidget* widget = messageWidget(changed)) {
+            showMarks(*widget);
+        }
+    }
+    if (!none) {
+        showSource(id, range.first);
+    }
 }
 
 void ConversationView::underlineTokens(MessageId id, const SourceRanges& ranges) {

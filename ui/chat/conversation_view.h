@@ -44,6 +44,8 @@ class ConversationView : public QAbstractScrollArea {
 
     // Underlines what these ranges of the source show as; the ranges in order. An empty list takes the line away.
     void underlineTokens(MessageId id, const SourceRanges& ranges);
+    // The one token that is looked at; an empty range: none in this message.
+    void markPickedToken(MessageId id, QPair<int, int> range);
     // What a search has found, by message; `current` stands out.
     void setFound(const QHash<MessageId, SourceRanges>& found);
     void setCurrentFound(MessageId id, QPair<int, int> range);
@@ -135,6 +137,8 @@ class ConversationView : public QAbstractScrollArea {
     MessageId m_currentFoundIn = 0;
     QPair<int, int> m_currentFound;
     QHash<MessageId, SourceRanges> m_tokens;
+    MessageId m_pickedIn = 0;
+    QPair<int, int> m_picked;
     QHash<MessageId, OpenEdit> m_openEdits;
     int m_width = -1;  // of the column, in the last layout
     bool m_follow = true;

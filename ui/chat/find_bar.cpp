@@ -85,7 +85,7 @@ void FindBar::start() {
 void FindBar::leave() {
     hide();
     m_find.setText({});
-    m_view.setFocus(Qt::OtherFocusReason);
+    Q_EMIT left();
 }
 
 void FindBar::refresh() {

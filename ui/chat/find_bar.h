@@ -24,6 +24,9 @@ class FindBar : public QFrame {
     void start();
     void leave();
 
+  Q_SIGNALS:
+    void left();
+
   protected:
     void changeEvent(QEvent* event) override;
     bool eventFilter(QObject* watched, QEvent* event) override;

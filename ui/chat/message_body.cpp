@@ -499,7 +499,10 @@ void MessageBody::addMarks(const Part& part, QList<QAbstractTextDocumentLayout::
         }
         const auto mark = static_cast<TextMark>(kind);
         QAbstractTextDocumentLayout::Selection chosen;
-        if (mark == TextMark::Token) {
+        if (mark == TextMark::PickedToken) {
+            chosen.format.setBackground(m_style.colours.accent);
+            chosen.format.setForeground(m_style.colours.surface);
+        } else if (mark == TextMark::Token) {
             QColor tint = m_style.colours.accent;
             tint.setAlphaF(m_style.dark ? 0.22F : 0.13F);
             chosen.format.setBackground(tint);

@@ -28,7 +28,7 @@ struct LayoutWindow {
 };
 
 // What is drawn over the text, by places in its source.
-enum class TextMark { Found, FoundCurrent, Token };
+enum class TextMark { Found, FoundCurrent, Token, PickedToken };
 
 // The text of one message: selectable, copyable, painted only where it shows. Markdown is kept as segments; those in
 // the window have a document each, which is laid out once; those far from it have a height and nothing else. Only what
@@ -67,6 +67,7 @@ class MessageBody : public QWidget {
 
     // Places [first, second) in the source, in order. Exact in paragraphs, code and lists; a formula is marked whole.
     void setMarks(TextMark mark, const QList<QPair<int, int>>& sourceRanges);
+    const QList<QPair<int, int>>& marks(TextMark mark) const { return m_marks[static_cast<size_t>(mark)]; }
     qsizetype sourceAt(QPoint at) const;  // -1: none
 
     std::vector<MarkdownSegment> segments() const;
@@ -152,7 +153,7 @@ class MessageBody : public QWidget {
     double m_lineHeight = 20;  // of prose, for estimates
     double m_codeLineHeight = 18;
     double m_characterWidth = 8;
-    std::array<QList<QPair<int, int>>, 3> m_marks;
+    std::array<QList<QPair<int, int>>, 4> m_marks;
     LayoutWindow m_window;
     Place m_anchor;
     Place m_caret;

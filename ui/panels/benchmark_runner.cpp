@@ -62,6 +62,7 @@ BenchmarkRunner::BenchmarkRunner(EngineController& engine, QObject* parent) : QO
     });
     // Another model: there is no plan to go back to.
     connect(&engine, &EngineController::loadStarted, this, [this] {
+        m_ownReplans.clear();
         if (isRunning()) {
             end(tr("Another model was opened; the run has ended."));
         }
@@ -175,6 +176,7 @@ void BenchmarkRunner::start(const engine::GenerationRequest& request) {
 void BenchmarkRunner::replan(const BudgetSetting& from, const BudgetSetting& to, const QString& what) {
     Q_EMIT progressed(m_step == Step::ToB ? 1 : 3, 4, what);
     m_replan = m_engine.replan(changeBetween(from, to));
+    m_ownReplans.insert(m_replan);
     if (m_replan == 0) {
         end(tr("This engine cannot be re-planned now."));
         return;

@@ -42,6 +42,7 @@ class BenchmarkRunner : public QObject {
     bool isRunning() const { return m_kind != Kind::None; }
     // This answer is the runner's, not the person's.
     bool owns(RequestId id) const { return m_own.contains(id); }
+    bool ownsReplan(quint64 id) const { return m_ownReplans.contains(id); }
 
   Q_SIGNALS:
     void began();
@@ -68,6 +69,7 @@ class BenchmarkRunner : public QObject {
     RequestId m_request = 0;  // that is being answered; 0: none
     QSet<RequestId> m_own;    // all that were asked for here
     quint64 m_replan = 0;
+    QSet<quint64> m_ownReplans;  // of the model that is open
     QTimer m_timer;
     bool m_cancelled = false;
     QString m_problem;

@@ -102,7 +102,7 @@ ExpertsPanel::ExpertsPanel(EngineController& engine, QWidget* parent)
 
 void ExpertsPanel::setSelection(Selection& selection) {
     m_selection = &selection;
-    connect(m_selection, &Selection::tokenChanged, this, &ExpertsPanel::refreshRings);
+    connect(m_selection, &Selection::tokenChanged, this, &ExpertsPanel::refresh);
     connect(m_selection, &Selection::expertChanged, this, [this] {
         const auto& expert = m_selection->expert();
         m_map->setSelected(expert ? std::optional(HeatMap::Cell{expert->layer, expert->expert}) : std::nullopt);
@@ -159,7 +159,14 @@ void ExpertsPanel::refresh() {
     m_fading->setVisible(!cells.kinds.empty());
     m_legend->setVisible(!cells.isEmpty());
     m_channel->setToolTip(channelExplanation(channel()));
-    if (cells.isEmpty()) {
+    const auto& model = engine().model();
+    if (cells.isEmpty() && model && picksToken()) {
+        // Nothing is counted now, but which experts the picked token called is known.
+        const auto layers = static_cast<int>(model->n_layers), experts = static_cast<int>(model->n_experts);
+        m_map->setValueUnit(channelName(channel()), Unit::Share);
+        m_map->setValues(layers, experts, std::vector<double>(static_cast<std::size_t>(layers) * experts), 1);
+        m_map->setBrightness({});
+    } else if (cells.isEmpty()) {
         m_map->setEmptyText(channel() == ExpertChannel::Profile
                                 ? tr("The experts were placed without knowing how popular they are.")
                                 : tr("When the model reads or writes, this shows which experts its router calls."));
@@ -186,10 +193,15 @@ void ExpertsPanel::refresh() {
     refreshRings();
 }
 
+// A token of the model that is open now.
+bool ExpertsPanel::picksToken() const {
+    return m_selection != nullptr && m_selection->token() &&
+           m_selection->log().isOfPresentModel(m_selection->token()->step);
+}
+
 void ExpertsPanel::refreshRings() {
     std::vector<HeatMap::Cell> rings;
-    if (m_selection != nullptr && m_selection->token() &&
-        m_selection->log().isOfPresentModel(m_selection->token()->step)) {
+    if (picksToken()) {
         for (const ExpertId& expert : m_selection->expertsOfToken()) {
             rings.push_back({expert.layer, expert.expert});
         }

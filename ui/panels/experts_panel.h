@@ -45,6 +45,7 @@ class ExpertsPanel : public Panel {
     bool hasOwnMemory() const;
     void refresh();
     void refreshReadout();
+    bool picksToken() const;
     void refreshRings();
     void click(HeatMap::Cell cell, Qt::MouseButton button);
     void fillMenu(QMenu& menu, HeatMap::Cell cell);

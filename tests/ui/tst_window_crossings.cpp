@@ -1,0 +1,340 @@
+// The window where two things meet: a menu and a conversation that is rebuilt, a benchmark and a prompt, an edit and an
+// answer, the keyboard and whatever has the focus.
+#include <QAction>
+#include <QContextMenuEvent>
+#include <QDockWidget>
+#include <QLineEdit>
+#include <QListView>
+#include <QMenu>
+#include <QPlainTextEdit>
+#include <QSignalSpy>
+#include <QStatusBar>
+#include <QTest>
+#include <QToolButton>
+
+#include "tests/ui/history_fixture.h"
+#include "tests/ui/window_fixture.h"
+#include "ui/chat/conversation_view.h"
+#include "ui/chat/empty_state.h"
+#include "ui/chat/find_bar.h"
+#include "ui/chat/message_editor.h"
+#include "ui/chat/message_widget.h"
+#include "ui/panels/benchmark_panel.h"
+#include "ui/panels/event_log.h"
+#include "ui/panels/experts_panel.h"
+#include "ui/status_line.h"
+#include "ui/widgets/command_palette.h"
+
+using namespace offstage;
+using namespace offstage::ui;
+using test::Script;
+using test::WindowFixture;
+using State = EngineController::State;
+
+class TestWindowCrossings : public QObject {
+    Q_OBJECT
+
+    static Script endless() {
+        Script script;
+        script.answer = std::string(400'000, 'x');
+        script.tokensPerSecond = 100;
+        return script;
+    }
+    static Script failing() {
+        Script script;
+        script.generateError = engine::Error(engine::ErrorKind::kOutOfMemory, "No room.");
+        return script;
+    }
+    static void askAndWait(WindowFixture& f, const QString& prompt) {
+        f.ask(prompt);
+        QTRY_COMPARE(f.last().state, Message::State::Done);
+        QTRY_COMPARE(f.state(), State::Ready);
+    }
+    static MessageWidget* widgetOf(WindowFixture& f, int row) {
+        return f.window->page().view().messageWidget(f.messages()[row].id);
+    }
+    static bool boxHasFocus(WindowFixture& f) { return f.window->page().input().edit().hasFocus(); }
+
+  private Q_SLOTS:
+    void menu_ofAMessageThatGoes_goesWithIt() {
+        WindowFixture f;
+        f.openAndWait();
+        askAndWait(f, QStringLiteral("first"));
+        f.stage->setScript(failing());
+        f.stage->heldBack = true;
+        f.ask(QStringLiteral("second"));
+        QTRY_VERIFY(f.stage->generating);
+        MessageBody& body = widgetOf(f, 1)->body();
+        QContextMenuEvent event(QContextMenuEvent::Mouse, {10, 10}, body.mapToGlobal(QPoint(10, 10)));
+        QApplication::sendEvent(&body, &event);
+        const QPointer<QWidget> menu = QApplication::activePopupWidget();
+        QVERIFY(menu);
+        f.stage->heldBack = false;
+        QTRY_COMPARE(f.last().kind, Message::Kind::Problem);  // the conversation was built anew meanwhile
+        QTRY_VERIFY(!menu);
+        QTRY_COMPARE(f.state(), State::Ready);
+    }
+
+    void prompt_duringABenchmark_isAnsweredAfterIt() {
+        WindowFixture f;
+        f.openAndWait();
+        f.stage->setScript(endless());
+        BenchmarkRunner& runner = f.window->benchmarkPanel().runner();
+        BenchmarkRunner::Scenario scenario;
+        scenario.repeats = 2;
+        QVERIFY(runner.runScenario(scenario));
+        QTRY_VERIFY(f.stage->generating);
+        QCOMPARE(f.window->page().input().mode(), InputBar::Mode::QueueBehind);
+        QVERIFY(!f.window->page().input().hint().contains(QStringLiteral("loading")));
+        f.ask(QStringLiteral("hello"));
+        QCOMPARE(f.last().state, Message::State::Waiting);
+        QVERIFY2(f.last().note.contains(QStringLiteral("benchmark")), qPrintable(f.last().note));
+        f.stage->setScript({});
+        runner.cancel();
+        QTRY_VERIFY(!runner.isRunning());
+        QTRY_COMPARE(f.last().state, Message::State::Done);
+        QCOMPARE(f.last().text, QString::fromStdString(Script{}.answer));
+    }
+
+    void stop_duringABenchmark_endsItWithoutARow() {
+        WindowFixture f;
+        f.openAndWait();
+        f.stage->setScript(endless());
+        BenchmarkRunner& runner = f.window->benchmarkPanel().runner();
+        QSignalSpy ended(&runner, &BenchmarkRunner::ended);
+        QSignalSpy rows(&runner, &BenchmarkRunner::runFinished);
+        QVERIFY(runner.runScenario({}));
+        QTRY_VERIFY(f.stage->generating);
+        QTest::keyClick(f.window.get(), Qt::Key_Escape);
+        QTRY_COMPARE(ended.size(), 1);
+        QCOMPARE(ended[0][0].toString(), QString());
+        QCOMPARE(rows.size(), 0);
+    }
+
+    void newConversation_duringABenchmark_leavesItAlone() {
+        WindowFixture f;
+        f.openAndWait();
+        f.stage->setScript(endless());
+        BenchmarkRunner& runner = f.window->benchmarkPanel().runner();
+        QVERIFY(runner.runScenario({}));
+        QTRY_VERIFY(f.stage->generating);
+        f.window->newConversation();
+        QCoreApplication::processEvents();
+        QVERIFY(runner.isRunning());
+        QCOMPARE(f.state(), State::Generating);
+        runner.cancel();
+        QTRY_VERIFY(!runner.isRunning());
+    }
+
+    void edit_thatCannotBeSentNow_staysWithTheReason() {
+        WindowFixture f;
+        f.openAndWait();
+        askAndWait(f, QStringLiteral("first"));
+        f.stage->setScript(endless());
+        f.ask(QStringLiteral("second"));
+        QTRY_COMPARE(f.last().state, Message::State::Streaming);
+        MessageWidget* prompt = widgetOf(f, 0);
+        prompt->startEditing();
+        prompt->editor()->edit().setPlainText(QStringLiteral("a careful rewrite"));
+        const QString hint = prompt->editor()->hint();
+        QTest::keyClick(&prompt->editor()->edit(), Qt::Key_Return, Qt::ControlModifier);
+        QVERIFY(prompt->editor());
+        QCOMPARE(prompt->editor()->edit().toPlainText(), QStringLiteral("a careful rewrite"));
+        QVERIFY(prompt->editor()->hint() != hint);
+        f.window->chat().stop();
+        QTRY_COMPARE(f.state(), State::Ready);
+        f.stage->setScript({});
+        QTest::keyClick(&prompt->editor()->edit(), Qt::Key_Return, Qt::ControlModifier);
+        QTRY_COMPARE(f.messages().size(), 2);
+        QCOMPARE(f.messages()[0].text, QStringLiteral("a careful rewrite"));
+        QCOMPARE(f.messages()[0].branches, 2);
+        QVERIFY(!widgetOf(f, 0)->editor());
+        QVERIFY(boxHasFocus(f));
+        // The branch before is as it was, and nothing is being edited there.
+        QTRY_COMPARE(f.state(), State::Ready);
+        QVERIFY(f.window->chat().switchBranch(f.messages()[0].id, -1));
+        QCOMPARE(f.messages()[0].text, QStringLiteral("first"));
+        QVERIFY(!widgetOf(f, 0)->editor());
+    }
+
+    void edit_openWhileTheConversationIsRebuilt_staysOpen() {
+        WindowFixture f;
+        f.openAndWait();
+        askAndWait(f, QStringLiteral("first"));
+        f.stage->setScript(failing());
+        f.stage->heldBack = true;
+        f.ask(QStringLiteral("second"));
+        QTRY_VERIFY(f.stage->generating);
+        widgetOf(f, 0)->startEditing();
+        widgetOf(f, 0)->editor()->edit().setPlainText(QStringLiteral("typing a rewrite"));
+        f.stage->heldBack = false;
+        QTRY_COMPARE(f.last().kind, Message::Kind::Problem);
+        MessageEditor* editor = widgetOf(f, 0)->editor();
+        QVERIFY(editor);
+        QCOMPARE(editor->edit().toPlainText(), QStringLiteral("typing a rewrite"));
+        QVERIFY(editor->edit().hasFocus());
+        QTest::keyClick(&editor->edit(), Qt::Key_Escape);
+        QVERIFY(!widgetOf(f, 0)->editor());
+        f.window->newConversation();
+        f.window->chat().openConversation(f.window->history().conversations().first().id);
+        QVERIFY(!widgetOf(f, 0)->editor());
+    }
+
+    void palette_withItsMenuOpen_stays() {
+        WindowFixture f;
+        CommandPalette& palette = f.window->commandPalette();
+        palette.open();
+        QTest::keyClicks(&palette.input(), QStringLiteral("lay"));
+        QFocusEvent byMenu(QEvent::FocusOut, Qt::PopupFocusReason);
+        QApplication::sendEvent(&palette.input(), &byMenu);
+        QVERIFY(palette.isVisible());
+        QFocusEvent byTab(QEvent::FocusOut, Qt::TabFocusReason);
+        QApplication::sendEvent(&palette.input(), &byTab);
+        QVERIFY(!palette.isVisible());
+    }
+
+    void focus_returnsToTheMessageBox() {
+        WindowFixture f;
+        f.openAndWait();
+        Q_EMIT f.window->page().emptyState().promptChosen(QStringLiteral("suggested"));
+        QTRY_COMPARE(f.last().state, Message::State::Done);
+        QTRY_COMPARE(f.state(), State::Ready);
+        QVERIFY(boxHasFocus(f));
+        f.window->page().view().setFocus();
+        Q_EMIT f.window->page().view().regenerateRequested(f.last().id);
+        QVERIFY(boxHasFocus(f));
+        QTRY_COMPARE(f.last().state, Message::State::Done);
+        QTRY_COMPARE(f.state(), State::Ready);
+        f.window->page().find();
+        QVERIFY(!boxHasFocus(f));
+        QTest::keyClick(&f.window->page().findBar().edit(), Qt::Key_Escape);
+        QVERIFY(boxHasFocus(f));
+    }
+
+    void typing_wherever_beginsAMessage() {
+        WindowFixture f;
+        f.openAndWait();
+        askAndWait(f, QStringLiteral("hi"));
+        MessageBody& body = widgetOf(f, 1)->body();
+        body.setFocus();
+        QTest::keyClicks(&body, QStringLiteral("n"));
+        QVERIFY(boxHasFocus(f));
+        QTest::keyClicks(QApplication::focusWidget(), QStringLiteral("ext question"));
+        QCOMPARE(f.window->page().input().text(), QStringLiteral("next question"));
+        body.setFocus();
+        QTest::keyClick(&body, Qt::Key_Space);  // no letter: not a message's beginning
+        QTest::keyClick(&body, Qt::Key_A, Qt::AltModifier);
+        QCOMPARE(f.window->page().input().text(), QStringLiteral("next question"));
+    }
+
+    void context_countsTheConversationShownAndTheDraft() {
+        WindowFixture f;
+        f.openAndWait();
+        const auto shows = [&f](int tokens) {
+            return f.window->statusLine().contextText() == QStringLiteral("%1 / 2048").arg(tokens);
+        };
+        const auto asTokens = [](qsizetype characters) { return 3 + static_cast<int>(characters / 4); };
+        f.type(QStringLiteral("a draft of forty characters, as it stands"));
+        QTRY_VERIFY2(shows(asTokens(41)), qPrintable(f.window->statusLine().contextText()));
+        f.pressEnter();
+        QTRY_COMPARE(f.last().state, Message::State::Done);
+        const int conversation = asTokens(41) + asTokens(qsizetype(Script{}.answer.size()));
+        QTRY_VERIFY2(shows(conversation), qPrintable(f.window->statusLine().contextText()));
+        const ConversationId first = f.window->chat().current();
+        f.window->newConversation();
+        QTRY_VERIFY(shows(0));
+        f.window->chat().openConversation(first);
+        QTRY_VERIFY(shows(conversation));
+        f.type(QStringLiteral("and more"));
+        QTRY_VERIFY(shows(conversation + asTokens(8)));
+        // Of what a benchmark computes nothing belongs to the conversation.
+        f.stage->setScript(endless());
+        BenchmarkRunner& runner = f.window->benchmarkPanel().runner();
+        QVERIFY(runner.runScenario({}));
+        QSignalSpy streamed(&f.window->engine(), &EngineController::streamed);
+        QTRY_VERIFY(!streamed.isEmpty());
+        QVERIFY(shows(conversation + asTokens(8)));
+        runner.cancel();
+        QTRY_VERIFY(!runner.isRunning());
+    }
+
+    void figures_ofAnOldAnswer_doNotShowAnother() {
+        test::HistoryFolder folder;
+        ConversationId old = 0;
+        {
+            WindowFixture f({}, {}, folder.path());
+            f.openAndWait();
+            askAndWait(f, QStringLiteral("before the restart"));
+            old = f.window->chat().current();
+        }
+        WindowFixture f({}, {}, folder.path());
+        f.openAndWait();
+        askAndWait(f, QStringLiteral("after it"));
+        f.window->chat().openConversation(old);
+        Q_EMIT f.window->page().view().tokenTimelineRequested(f.last().id);
+        QVERIFY(!f.window->dock(QStringLiteral("dispatch"))->isVisible());
+        QVERIFY(f.window->statusBar()->currentMessage().contains(QStringLiteral("no longer kept")));
+    }
+
+    void token_picked_isMarkedInTheChatAndInTheHeatMap() {
+        WindowFixture f;
+        f.openAndWait();
+        askAndWait(f, QStringLiteral("hi"));
+        const ConversationId first = f.window->chat().current();
+        const MessageId answer = f.last().id;
+        f.window->showPanel(QStringLiteral("experts"));
+        Selection& selection = f.window->selection();
+        QVERIFY(selection.selectTokenAt(answer, 10));
+        const TextRange at = selection.token()->text;
+        const auto marks = [&] {
+            const auto* widget = f.window->page().view().messageWidget(answer);
+            return widget ? widget->body().marks(TextMark::PickedToken) : QList<QPair<int, int>>();
+        };
+        QCOMPARE(marks(), (QList<QPair<int, int>>{{at.begin, at.end}}));
+        // Elsewhere nothing is counted yet; the token and its experts are still what is looked at.
+        f.window->newConversation();
+        QTRY_VERIFY(f.window->expertsPanel().map().rows() == 8 &&
+                    !f.window->expertsPanel().map().highlighted().empty());
+        f.window->chat().openConversation(first);
+        QCOMPARE(marks(), (QList<QPair<int, int>>{{at.begin, at.end}}));
+        QVERIFY(selection.stepToken(1));
+        QCOMPARE(marks(), (QList<QPair<int, int>>{{selection.token()->text.begin, selection.token()->text.end}}));
+        selection.clearToken();
+        QVERIFY(marks().isEmpty());
+    }
+
+    void decisions_areLoggedOnceAndInOrder() {
+        Script script;
+        script.decisions = {"balanced is kept"};
+        WindowFixture f(script);
+        f.openAndWait();
+        const auto logged = [&f] {
+            QStringList texts;
+            for (int i = 0; i < f.window->log().size(); ++i) {
+                if (f.window->log().at(i).kind == LogKind::Decision) {
+                    texts << f.window->log().at(i).text;
+                }
+            }
+            return texts;
+        };
+        askAndWait(f, QStringLiteral("one"));
+        QStringList all{QStringLiteral("balanced is kept")};
+        QCOMPARE(logged(), all);
+        askAndWait(f, QStringLiteral("two"));
+        all << QStringLiteral("balanced is kept");
+        QCOMPARE(logged(), all);
+        // More than the engine keeps: what it has let go is not made up.
+        script.decisions = {"a", "b", "c", "d", "e"};
+        f.stage->setScript(script);
+        askAndWait(f, QStringLiteral("three"));
+        all << QStringLiteral("b") << QStringLiteral("c") << QStringLiteral("d") << QStringLiteral("e");
+        QCOMPARE(logged(), all);
+        script.decisions = {};
+        f.stage->setScript(script);
+        askAndWait(f, QStringLiteral("four"));
+        QCOMPARE(logged(), all);
+    }
+};
+
+OFFSTAGE_UI_TEST_MAIN(TestWindowCrossings)
+#include "tst_window_crossings.moc"
