@@ -1,10 +1,9 @@
 #include "ui/kept_budget.h"
 
+#include <exception>
+
 #include <QCryptographicHash>
 #include <QSettings>
-
-#include "engine/error.h"
-#include "engine/quant/weight_format.h"
 
 namespace offstage::ui {
 
@@ -76,7 +75,7 @@ void KeptBudget::applyTo(engine::LoadRequest& request) {
             const auto kept = engine::parse_quant("experts=" + settings.value(kExperts).toString().toStdString());
             request.quant.experts = kept.experts;
             request.quality = {};
-        } catch (const engine::Error&) {
+        } catch (const std::exception&) {
             // Written by another version: as in the checkpoint.
         }
     }

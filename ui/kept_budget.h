@@ -2,7 +2,6 @@
 
 #include <QString>
 
-#include "engine/run/replan.h"
 #include "engine/run/session.h"
 
 namespace offstage::ui {

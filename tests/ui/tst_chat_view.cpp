@@ -328,6 +328,10 @@ class TestChatView : public QObject {
         QTest::keyClick(&widget->editor()->edit(), Qt::Key_Return, Qt::ControlModifier);
         QCOMPARE(edited.size(), 1);
         QCOMPARE(edited[0][1].toString(), s.model.find(3)->text + QStringLiteral(" now"));
+        QVERIFY(widget->editor());  // until somebody has taken it
+        s.view->refuseEdit(3, QStringLiteral("not now"));
+        QCOMPARE(widget->editor()->hint(), QStringLiteral("not now"));
+        s.view->finishEditing(3);
         QVERIFY(!widget->editor());
         s.view->startEditing(3);
         s.bar().setValue(0);

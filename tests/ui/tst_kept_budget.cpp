@@ -1,0 +1,100 @@
+// A budget that was set while the model ran is there at the next start, on the real engine.
+#include <QFile>
+#include <QSettings>
+#include <QTest>
+
+#include "tests/ui/window_fixture.h"
+#include "ui/kept_budget.h"
+#include "ui/panels/benchmark_panel.h"
+#include "ui/panels/budget_form.h"
+
+using namespace offstage;
+using namespace offstage::ui;
+using State = EngineController::State;
+
+class TestKeptBudget : public QObject {
+    Q_OBJECT
+
+    static constexpr quint64 kMiB = quint64{1} << 20;
+
+    static engine::LoadRequest requestFor(const std::string& model, const std::string& device) {
+        engine::LoadRequest request;
+        request.model = model;
+        request.device = device;
+        KeptBudget::applyTo(request);
+        return request;
+    }
+
+  private Q_SLOTS:
+    void cleanup() { QSettings().clear(); }
+
+    void changes_addUp_andAreOfOneModelOnOneDevice() {
+        const QString model = QStringLiteral("/models/ä b/moe"), device = QStringLiteral("cuda:0");
+        engine::ReplanRequest vram, quality, format;
+        vram.vram_bytes = 100 * kMiB;
+        vram.context = 4096;
+        quality.quality = engine::QualityFloor{.min_mean_bits = 4.5};
+        format.experts = kernels::WeightType::kHqq3;
+        KeptBudget::keep(model, device, vram);
+        KeptBudget::keep(model, device, quality);
+        engine::LoadRequest now = requestFor(model.toStdString(), "cuda:0");
+        QCOMPARE(quint64{now.vram_bytes}, 100 * kMiB);
+        QCOMPARE(now.context, std::int64_t{4096});
+        QCOMPARE(now.quality.min_mean_bits, 4.5);
+        QCOMPARE(quint64{now.ram_bytes}, quint64{0});
+        QVERIFY(!now.quant.experts);
+        KeptBudget::keep(model, device, format);  // takes the place of the floor
+        now = requestFor(model.toStdString(), "cuda:0");
+        QVERIFY(now.quant.experts == kernels::WeightType::kHqq3);
+        QCOMPARE(now.quality.min_mean_bits, 0.0);
+        QCOMPARE(quint64{now.vram_bytes}, 100 * kMiB);
+        QCOMPARE(quint64{requestFor("/models/other", "cuda:0").vram_bytes}, quint64{0});
+        QCOMPARE(quint64{requestFor(model.toStdString(), "cpu").vram_bytes}, quint64{0});
+        KeptBudget::forget(model, device);
+        QCOMPARE(quint64{requestFor(model.toStdString(), "cuda:0").vram_bytes}, quint64{0});
+    }
+
+    void budget_setWhileItRan_isThereAtTheNextStart() {
+        const QString model = QStringLiteral(OFFSTAGE_SOURCE_DIR "/resources/demo-model");
+        MainWindow::Options options;
+        options.theme = Theme::Light;
+        const auto begin = [&options] {
+            auto window = std::make_unique<MainWindow>([] { return engine::Session::create(); }, options);
+            window->show();
+            return window;
+        };
+        QSettings().setValue(QStringLiteral("device"), QStringLiteral("emulated:rtx-3060-desktop"));
+        QSettings().setValue(QStringLiteral("vram"), 24 * kMiB);
+        {
+            const auto window = begin();
+            window->openModel(model);
+            QTRY_COMPARE_WITH_TIMEOUT(window->engine().state(), State::Ready, 60'000);
+            QCOMPARE(settingInForce(window->engine()).vramBytes, 24 * kMiB);
+            engine::ReplanRequest request;
+            request.vram_bytes = 40 * kMiB;
+            QVERIFY(window->engine().replan(request) != 0);
+            const auto hardware = [&window] {
+                const auto all = window->findChildren<QToolButton*>();
+                return std::any_of(all.begin(), all.end(), [](const QToolButton* button) {
+                    return button->text().contains(QStringLiteral("40.0 MiB"));
+                });
+            };
+            QTRY_VERIFY_WITH_TIMEOUT(hardware(), 60'000);
+        }
+        {
+            const auto window = begin();
+            window->openModel(model);
+            QTRY_COMPARE_WITH_TIMEOUT(window->engine().state(), State::Ready, 60'000);
+            QCOMPARE(settingInForce(window->engine()).vramBytes, 40 * kMiB);
+        }
+        options.device = QStringLiteral("emulated:rtx-3060-desktop");  // said on the command line
+        options.vramBytes = 20 * kMiB;
+        const auto window = begin();
+        window->openModel(model);
+        QTRY_COMPARE_WITH_TIMEOUT(window->engine().state(), State::Ready, 60'000);
+        QCOMPARE(settingInForce(window->engine()).vramBytes, 20 * kMiB);
+    }
+};
+
+OFFSTAGE_UI_TEST_MAIN(TestKeptBudget)
+#include "tst_kept_budget.moc"
