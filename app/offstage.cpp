@@ -88,6 +88,7 @@ CommandLine parse(const QApplication& app) {
         line.window.theme = offstage::ui::themeFromName(chosen);
     }
     line.window.demoModel = findDemoModel();
+    line.window.looksAtFilesFirst = true;
     line.window.historyFolder = QStandardPaths::writableLocation(QStandardPaths::AppDataLocation);
     line.window.device = parser.value(device);
     if (parser.isSet(vram)) {

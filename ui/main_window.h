@@ -27,6 +27,7 @@ class CommandPalette;
 class DropHint;
 class ExpertsPanel;
 class SamplingPanel;
+class FitWorker;
 class StatusLine;
 
 class MainWindow : public QMainWindow {
@@ -39,6 +40,7 @@ class MainWindow : public QMainWindow {
         std::optional<Theme> theme;  // overrides the one kept in the settings
         QString device;              // engine::LoadRequest::device; empty: the one kept in the settings, else the best
         quint64 vramBytes = 0;       // budget on that device; 0: all that it has to give
+        bool looksAtFilesFirst = false;  // before the model that is open makes room for another
     };
 
     MainWindow(SessionFactory factory, const Options& options, QWidget* parent = nullptr);
@@ -117,6 +119,7 @@ class MainWindow : public QMainWindow {
     void refreshRecent();
     void connectConversation();
     void open(const engine::LoadRequest& request);
+    void load(const engine::LoadRequest& request);
     void showConversation();
     void createHardwareMenu();
     void refreshHardwareMenu();
@@ -137,6 +140,8 @@ class MainWindow : public QMainWindow {
     ChatPage* m_page = nullptr;
     ExpertsPanel* m_experts = nullptr;
     SamplingPanel* m_sampling = nullptr;
+    FitWorker* m_looker = nullptr;  // made when first needed
+    engine::LoadRequest m_lookedAt;
     quint64 m_lastReplanKept = 0;  // of the model that is open
     StatusLine* m_status = nullptr;
     BudgetPanel* m_budget = nullptr;

@@ -7,8 +7,10 @@
 
 #include "ui/chat/chat_page.h"
 #include "ui/chat/empty_state.h"
+#include "ui/engine_text.h"
 #include "ui/format.h"
 #include "ui/kept_budget.h"
+#include "ui/load/fit_worker.h"
 #include "ui/load/open_model_dialog.h"
 #include "ui/main_window.h"
 #include "ui/panels/benchmark_panel.h"
@@ -23,10 +25,6 @@ const QString kVramKey = QStringLiteral("vram");
 }  // namespace
 
 void MainWindow::openModel(const QString& model) {
-    if (!m_openedModel.isEmpty()) {
-        m_previousModel = m_openedModel;
-        m_openedModel.clear();
-    }
     engine::LoadRequest request;
     request.model = model.toStdString();
     request.device = m_device.toStdString();
@@ -37,7 +35,39 @@ void MainWindow::openModel(const QString& model) {
     open(request);
 }
 
+// The model that is open goes only for one whose files can be read.
 void MainWindow::open(const engine::LoadRequest& request) {
+    if (!m_options.looksAtFilesFirst || !m_engine.model()) {
+        load(request);
+        return;
+    }
+    if (!m_looker) {
+        m_looker = new FitWorker(this);
+        connect(m_looker, &FitWorker::estimated, this, [this] {
+            statusBar()->clearMessage();
+            load(m_lookedAt);
+        });
+        connect(m_looker, &FitWorker::failed, this, [this](const EngineFailure& failure) {
+            statusBar()->clearMessage();
+            Problem problem;
+            problem.title = tr("“%1” could not be opened").arg(modelNameOf(QString::fromStdString(m_lookedAt.model)));
+            problem.sentence = engineText(failure.sentence) + u'\n' + tr("The model that is open stays open.");
+            problem.detail = failure.detail;
+            problem.actions = {ProblemAction::OpenModel};
+            m_chat.reportProblem(problem);
+        });
+    }
+    m_lookedAt = request;
+    statusBar()->showMessage(
+        tr("Looking at the files of “%1”…").arg(modelNameOf(QString::fromStdString(request.model))));
+    m_looker->ask(request, heldBy(m_engine));
+}
+
+void MainWindow::load(const engine::LoadRequest& request) {
+    if (!m_openedModel.isEmpty()) {
+        m_previousModel = m_openedModel;
+        m_openedModel.clear();
+    }
     m_loadingModel = QString::fromStdString(request.model);
     engine::LoadRequest paced = request;
     paced.paced = request.device.starts_with("emulated:");
@@ -54,10 +84,6 @@ void MainWindow::openWithOptions() {
         m_device = QString::fromStdString(request.device);
         m_vramBytes = request.vram_bytes;
         KeptBudget::forget(QString::fromStdString(request.model), m_device);
-        if (!m_openedModel.isEmpty()) {
-            m_previousModel = m_openedModel;
-            m_openedModel.clear();
-        }
         open(request);
     });
     dialog->open();

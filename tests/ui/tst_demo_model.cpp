@@ -24,6 +24,7 @@ class TestDemoModel : public QObject {
         MainWindow::Options options;
         options.demoModel = m_model;
         options.theme = Theme::Light;
+        options.looksAtFilesFirst = true;
         m_window = std::make_unique<MainWindow>([] { return engine::Session::create(); }, options);
         m_window->show();
     }
@@ -115,6 +116,37 @@ class TestDemoModel : public QObject {
         QVERIFY(last().problem.actions.contains(ProblemAction::OpenDemoModel));
         m_window->openModel(m_model);
         QTRY_COMPARE_WITH_TIMEOUT(m_window->engine().state(), State::Ready, 20'000);
+    }
+
+    void load_brokenFile_leavesTheModelThatIsOpen() {
+        QTemporaryDir folder;
+        for (const char* name : {"config.json", "tokenizer.model", "tokenizer_config.json"}) {
+            QFile::copy(m_model + u'/' + QLatin1String(name), folder.filePath(QLatin1String(name)));
+        }
+        QFile whole(m_model + QStringLiteral("/model.safetensors")),
+            half(folder.filePath(QStringLiteral("model.safetensors")));
+        QVERIFY(whole.open(QIODevice::ReadOnly) && half.open(QIODevice::WriteOnly));
+        half.write(whole.read(whole.size() / 2));
+        half.close();
+        begin();
+        m_window->openModel(m_model);
+        QTRY_COMPARE_WITH_TIMEOUT(m_window->engine().state(), State::Ready, 20'000);
+        ask(QStringLiteral("What is an expert?"));
+        QTRY_VERIFY_WITH_TIMEOUT(last().figures.has_value(), 60'000);
+        QSignalSpy loads(&m_window->engine(), &EngineController::loadStarted);
+        m_window->openModel(folder.path());
+        QTRY_COMPARE_WITH_TIMEOUT(last().kind, Message::Kind::Problem, 20'000);
+        QVERIFY2(last().problem.sentence.contains(QStringLiteral("model.safetensors")),
+                 qPrintable(last().problem.sentence));
+        QVERIFY(last().problem.sentence.contains(QStringLiteral("stays open")));
+        QCOMPARE(m_window->engine().state(), State::Ready);
+        QVERIFY(m_window->engine().model() && loads.isEmpty());
+        ask(QStringLiteral("What is a cache hit?"));
+        QTRY_VERIFY_WITH_TIMEOUT(last().figures.has_value(), 60'000);
+        QVERIFY(last().figures->tokensReused > 0);  // the conversation is as it was
+        m_window->useDevice(QStringLiteral("emulated:rtx-3060-desktop"), quint64{24} << 20);
+        QTRY_COMPARE_WITH_TIMEOUT(loads.size(), 1, 20'000);
+        QTRY_COMPARE_WITH_TIMEOUT(m_window->engine().state(), State::Ready, 60'000);
     }
 };
 
