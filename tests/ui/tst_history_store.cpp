@@ -427,6 +427,64 @@ class TestHistoryStore : public QObject {
         QCOMPARE(Sql(f.file())(QStringLiteral("SELECT count(*) FROM sessions")).toInt(), 0);
     }
 
+    void deletedElsewhere_goneOnWith_isThereAgain() {
+        HistoryFolder f;
+        ConversationId goneOnWith = 0;
+        ConversationId left = 0;
+        MessageId last = 0;
+        {
+            History before;
+            QVERIFY(before.open(f.path()));
+            goneOnWith = before.create({}, {});
+            last = before.add(goneOnWith, prompt(QStringLiteral("one")));
+            left = before.create({}, {});
+            before.add(left, prompt(QStringLiteral("two")));
+            QVERIFY(before.close());
+        }
+        {
+            History first;
+            History second;
+            QVERIFY(first.open(f.path()) && second.open(f.path()));
+            QVERIFY(second.open(goneOnWith) && second.open(left));
+            first.remove(goneOnWith);
+            first.remove(left);
+            QVERIFY(first.close());
+            // A third one, that starts now, takes nothing away from under the second.
+            History third;
+            QVERIFY(third.open(f.path()));
+            QCOMPARE(third.conversations().size(), 0);
+            QVERIFY(third.close());
+            last = second.add(goneOnWith, prompt(QStringLiteral("newer"), last));
+            second.setPinned(left, true);  // no reason to bring it back
+            QVERIFY(second.close());
+        }
+        History after;
+        QVERIFY(after.open(f.path()));
+        QCOMPARE(after.conversations().size(), 1);
+        const ConversationTree* tree = after.open(goneOnWith);
+        QVERIFY(tree);
+        QCOMPARE(tree->path().size(), 2);
+        QCOMPARE(tree->path().last().text, QStringLiteral("newer"));
+        QCOMPARE(Sql(f.file())(QStringLiteral("SELECT count(*) FROM messages")).toInt(), 2);
+    }
+
+    void deletedHere_itsAnswerComing_staysDeleted() {
+        HistoryFolder f;
+        {
+            History history;
+            QVERIFY(history.open(f.path()));
+            const ConversationId id = history.create({}, {});
+            const MessageId asked = history.add(id, prompt(QStringLiteral("one")));
+            history.remove(id);
+            history.add(id, answer(QStringLiteral("late"), asked));
+            QVERIFY(history.close());
+        }
+        History again;
+        QVERIFY(again.open(f.path()));
+        QCOMPARE(again.conversations().size(), 0);
+        QCOMPARE(Sql(f.file())(QStringLiteral("SELECT count(*) FROM messages")).toInt(), 0);
+    }
+
     void writer_diskThatRefuses_triesAgain() {
         HistoryFolder f;
         { ConversationStore create(f.file()); }

@@ -355,7 +355,12 @@ void ConversationStore::apply(const Change& change, quint64 session) {
             "ON CONFLICT (id) DO UPDATE SET kind = excluded.kind, state = excluded.state, text = excluded.text, "
             "author = excluded.author, note = excluded.note, figures = excluded.figures, session = excluded.session";
         static constexpr char kFold[] = "DELETE FROM journal WHERE message = ?";
+        // A conversation that another program deleted, and that this one goes on with, is there again.
+        static constexpr char kBringBack[] =
+            "UPDATE conversations SET deleted_by = NULL WHERE id = ? AND deleted_by IS NOT NULL AND deleted_by <> ? "
+            "AND NOT EXISTS (SELECT 1 FROM messages WHERE id = ?)";
         const Message& m = c.message;
+        bindAndRun(kBringBack, {number(c.conversation), number(session), number(m.id)});
         bindAndRun(kStatement, {number(m.id), number(c.conversation), number(m.parent), nameOf(m.kind), nameOf(m.state),
                                 full(m.text), full(m.author), full(m.note),
                                 m.figures ? QVariant(compact(toJson(*m.figures))) : QVariant(), m.createdMs,
@@ -407,10 +412,11 @@ void ConversationStore::removeSession(quint64 session) {
 
 void ConversationStore::removeDeleted() {
     execute(m_database, QStringLiteral("DELETE FROM conversations WHERE deleted_by IS NOT NULL "
-                                       "AND deleted_by NOT IN (SELECT id FROM sessions)"));
+                                       "AND NOT EXISTS (SELECT 1 FROM sessions)"));
     // Nothing was ever said in these.
     execute(m_database, QStringLiteral("DELETE FROM conversations WHERE trim(draft) = '' "
-                                       "AND id NOT IN (SELECT conversation FROM messages)"));
+                                       "AND id NOT IN (SELECT conversation FROM messages) "
+                                       "AND NOT EXISTS (SELECT 1 FROM sessions)"));
 }
 
 int ConversationStore::settle(quint64 deadSession, const QString& note) {

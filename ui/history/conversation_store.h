@@ -40,7 +40,8 @@ class ConversationStore {
     // Answers that a program left incomplete when it went become Stopped, with what was journaled and `note`. Returns
     // their number.
     int settle(quint64 deadSession, const QString& note);
-    // What was deleted by programs that are gone, and can no longer be taken back.
+    // What was deleted and can no longer be taken back, and what is empty. Nothing while a program is on the list of
+    // sessions: it may have such a conversation open, and go on with it.
     void removeDeleted();
     QList<quint64> sessions();
     void addSession(quint64 session);
