@@ -485,6 +485,22 @@ class TestHistoryStore : public QObject {
         QCOMPARE(Sql(f.file())(QStringLiteral("SELECT count(*) FROM messages")).toInt(), 0);
     }
 
+    void firstPromptTakenBack_theNextGivesTheTitle() {
+        History history;
+        const ConversationId id = history.create({}, {});
+        history.removeMessage(id, history.add(id, prompt(QStringLiteral("Wrong question"))));
+        QCOMPARE(history.info(id).title, QString());
+        const MessageId first = history.add(id, prompt(QStringLiteral("What is a router?")));
+        QCOMPARE(history.info(id).title, QStringLiteral("What is a router?"));
+        history.removeMessage(id, history.add(id, answer({}, first)));
+        QCOMPARE(history.info(id).title, QStringLiteral("What is a router?"));
+        // A name that the person gave stays.
+        history.setTitle(id, QStringLiteral("Routers"));
+        history.removeMessage(id, first);
+        history.add(id, prompt(QStringLiteral("Another")));
+        QCOMPARE(history.info(id).title, QStringLiteral("Routers"));
+    }
+
     void writer_diskThatRefuses_triesAgain() {
         HistoryFolder f;
         { ConversationStore create(f.file()); }

@@ -413,6 +413,9 @@ void History::removeMessage(ConversationId id, MessageId message) {
     }
     e->tree->remove(message);
     e->info.activeLeaf = e->tree->leaf();
+    if (e->tree->size() == 0 && !e->info.titleByPerson) {
+        e->info.title.clear();  // it was made from what is gone; the next prompt gives another
+    }
     for (auto it = doomed.crbegin(); m_writer && it != doomed.crend(); ++it) {
         m_writer->write(change::RemoveMessage{*it});
     }
