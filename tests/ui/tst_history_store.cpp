@@ -42,6 +42,17 @@ Change message(ConversationId conversation, MessageId id, MessageId parent, cons
     return change::PutMessage{conversation, m};
 }
 
+// The page of the database file on which this text stands first is no page any more.
+void overwritePageOf(const QString& name, const char* text) {
+    constexpr qint64 kPageBytes = 4096;
+    QFile file(name);
+    QVERIFY(file.open(QIODevice::ReadWrite));
+    const qsizetype at = file.readAll().indexOf(text);
+    QVERIFY(at >= 0);
+    file.seek(at / kPageBytes * kPageBytes);
+    file.write(QByteArray(kPageBytes, '\xA5'));
+}
+
 }  // namespace
 
 class TestHistoryStore : public QObject {
@@ -367,16 +378,7 @@ class TestHistoryStore : public QObject {
             store.addSession(77);  // a program that never closed: the file is checked at the next start
         }
         Sql(f.file())(QStringLiteral("PRAGMA wal_checkpoint(TRUNCATE)"));
-        {
-            // A leaf page in the middle of the messages is overwritten.
-            QFile file(f.file());
-            QVERIFY(file.open(QIODevice::ReadWrite));
-            const QByteArray all = file.readAll();
-            const qsizetype at = all.indexOf("message 1010 ");
-            QVERIFY(at > 0);
-            file.seek(at / 4096 * 4096);
-            file.write(QByteArray(4096, '\xA5'));
-        }
+        overwritePageOf(f.file(), "message 1010 ");
         History history;
         QVERIFY(history.open(f.path()));
         QCOMPARE(history.notices().size(), 1);
@@ -392,6 +394,43 @@ class TestHistoryStore : public QObject {
         qInfo("%lld of 400 messages were read around one overwritten page", static_cast<long long>(messages));
         QVERIFY(messages >= 360 && messages < 400);
         QVERIFY(!history.search(QStringLiteral("2020")).isEmpty());
+    }
+
+    void damagedPages_streamedAnswerIsKept_deletedStaysDeleted() {
+        HistoryFolder f;
+        {
+            ConversationStore store(f.file());
+            QList<Change> changes = {change::PutConversation{someInfo(1, QStringLiteral("kept"))}};
+            for (MessageId m = 1; m <= 400; ++m) {
+                changes.append(message(1, m, m - 1, QStringLiteral("message %1 ").arg(m).repeated(20)));
+            }
+            Message streaming = answer(QStringLiteral("begin"), 399, Message::State::Streaming);
+            streaming.id = 402;
+            changes.append(change::PutMessage{1, streaming});
+            changes.append(change::PutConversation{someInfo(2, QStringLiteral("deleted"))});
+            changes.append(message(2, 501, 0, QStringLiteral("deleted too")));
+            store.addSession(77);
+            store.commit(changes, 77);
+            for (const char* piece : {" one", " two", " three", " four"}) {
+                store.commit({change::AppendText{402, QString::fromLatin1(piece)}}, 77);
+            }
+            store.commit({change::SetDeleted{2, true}}, 77);
+        }
+        Sql(f.file())(QStringLiteral("DELETE FROM journal WHERE piece = 3"));
+        Sql(f.file())(QStringLiteral("PRAGMA wal_checkpoint(TRUNCATE)"));
+        overwritePageOf(f.file(), "message 101 ");
+        History history;
+        QVERIFY(history.open(f.path()));
+        QCOMPARE(history.notices().size(), 1);
+        QCOMPARE(history.conversations().size(), 1);
+        QCOMPARE(history.conversations().first().title, QStringLiteral("kept"));
+        QVERIFY(history.search(QStringLiteral("deleted")).isEmpty());
+        const ConversationTree* tree = history.open(1);
+        QVERIFY(tree);
+        const Message* streamed = tree->find(402);
+        QVERIFY(streamed);
+        QCOMPARE(streamed->text, QStringLiteral("begin one two […]  four"));
+        QVERIFY(streamed->state == Message::State::Stopped);
     }
 
     // ---------------------------------------------------------------- several programs
