@@ -433,6 +433,100 @@ class TestHistoryStore : public QObject {
         QVERIFY(streamed->state == Message::State::Stopped);
     }
 
+    void sqliteCode_isOfAKind_data() {
+        using Kind = HistoryError::Kind;
+        QTest::addColumn<QString>("code");
+        QTest::addColumn<int>("kind");
+        const auto row = [](const char* name, const char* code, Kind kind) {
+            QTest::newRow(name) << QString::fromLatin1(code) << static_cast<int>(kind);
+        };
+        row("corrupt", "11", Kind::Damaged);
+        row("corrupt index", "779", Kind::Damaged);
+        row("not a database", "26", Kind::Damaged);
+        row("busy", "5", Kind::Unavailable);
+        row("full", "13", Kind::Unavailable);
+        row("failing disk", "778", Kind::Unavailable);
+        row("no memory", "7", Kind::Unavailable);
+        row("no memory for a page", "3082", Kind::Unavailable);
+        row("locking protocol", "15", Kind::Unavailable);
+        row("interrupted", "9", Kind::Unavailable);
+        row("foreign key", "787", Kind::Refused);
+        row("too big", "18", Kind::Refused);
+        row("no such table", "1", Kind::Refused);
+        row("no code", "", Kind::Refused);
+    }
+    void sqliteCode_isOfAKind() {
+        QFETCH(QString, code);
+        QFETCH(int, kind);
+        const QSqlError error(QString(), QStringLiteral("said"), QSqlError::StatementError, code);
+        try {
+            throwHistoryError(error, QStringLiteral("conversations.sqlite"));
+        } catch (const HistoryError& thrown) {
+            QCOMPARE(static_cast<int>(thrown.kind()), kind);
+            QVERIFY(thrown.sentence().contains(QStringLiteral("said")));
+        }
+    }
+
+    void wholeFile_thatRefusesAChange_isLeftAlone() {
+        HistoryFolder f;
+        {
+            ConversationStore store(f.file());
+            store.commit({change::PutConversation{someInfo(1, QStringLiteral("a"))},
+                          message(1, 3, 0, QStringLiteral("one")), change::SetDeleted{1, true}},
+                         1);
+        }
+        // The file is whole, but what is deleted cannot be removed from it.
+        Sql(f.file())(QStringLiteral(
+            "CREATE TRIGGER stays BEFORE DELETE ON conversations BEGIN SELECT RAISE(ABORT, 'stays'); END"));
+        History history;
+        QVERIFY(!history.open(f.path()));
+        QCOMPARE(history.notices().size(), 1);
+        QVERIFY(history.notices().first().sentence.contains(QStringLiteral("stays")));
+        QCOMPARE(QDir(f.path()).entryList({QStringLiteral("*damaged*")}).size(), 0);
+        QCOMPARE(Sql(f.file())(QStringLiteral("SELECT count(*) FROM messages")).toInt(), 1);
+    }
+
+    void damagedFile_openElsewhere_isLeftAlone_data() {
+        QTest::addColumn<bool>("header");
+        QTest::newRow("a page") << false;
+        QTest::newRow("the header") << true;
+    }
+    void damagedFile_openElsewhere_isLeftAlone() {
+        QFETCH(bool, header);
+        HistoryFolder f;
+        const auto asides = [&f] { return QDir(f.path()).entryList({QStringLiteral("*.damaged-*.sqlite")}).size(); };
+        {
+            History living;
+            QVERIFY(living.open(f.path()));
+            const ConversationId id = living.create({}, {});
+            MessageId last = 0;
+            for (int i = 0; i < 200; ++i) {
+                last = living.add(id, prompt(QStringLiteral("message %1 ").arg(i).repeated(20), last));
+            }
+            QVERIFY(living.flush());
+            // A program that never closed: the file is checked at the next start.
+            Sql(f.file())(QStringLiteral("INSERT INTO sessions VALUES (77, 0)"));
+            Sql(f.file())(QStringLiteral("PRAGMA wal_checkpoint(TRUNCATE)"));
+            overwritePageOf(f.file(), header ? "SQLite format 3" : "message 50 ");
+            History second;
+            QVERIFY(!second.open(f.path()));
+            QCOMPARE(second.notices().size(), 1);
+            QVERIFY(second.notices().first().sentence.contains(QStringLiteral("Another Offstage")));
+            QCOMPARE(asides(), 0);
+            QVERIFY(second.add(second.create({}, {}), prompt(QStringLiteral("in memory"))) != 0);
+            QVERIFY(second.close());
+            if (!header) {
+                living.add(living.create({}, {}), prompt(QStringLiteral("afterwards")));
+                QVERIFY(living.flush());
+            }
+        }
+        // Alone with it: now it is set aside, and what the other wrote is taken over.
+        History after;
+        QVERIFY(after.open(f.path()));
+        QCOMPARE(asides(), 1);
+        QCOMPARE(after.search(QStringLiteral("afterwards")).isEmpty(), header);
+    }
+
     // ---------------------------------------------------------------- several programs
 
     void secondProgram_opensAndWrites() {

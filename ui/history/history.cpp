@@ -20,6 +20,21 @@ constexpr int kOpeningWaitMs = 10'000;
 constexpr std::chrono::seconds kFlushWait{10};
 constexpr qsizetype kTitleLength = 48;
 
+// Its lock can be had: the program is no longer alive.
+bool hasEnded(const QString& sessionLock) {
+    QLockFile lock(sessionLock);
+    lock.setStaleLockTime(0);
+    return lock.tryLock(0);
+}
+
+// Asks the locks: the file's own list of sessions may be what is damaged.
+bool isOpenElsewhere(const QString& folder) {
+    const QDir dir(folder);
+    const QStringList locks = dir.entryList({QStringLiteral("session-*.lock")}, QDir::Files);
+    return std::any_of(locks.begin(), locks.end(),
+                       [&dir](const QString& name) { return !hasEnded(dir.filePath(name)); });
+}
+
 }  // namespace
 
 QString titleFrom(const QString& prompt) {
@@ -58,7 +73,7 @@ bool History::open(const QString& folder) {
     }
     // Programs that start together look at the file one after the other.
     QLockFile opening(QDir(folder).filePath(QStringLiteral("opening.lock")));
-    opening.tryLock(kOpeningWaitMs);
+    const bool alone = opening.tryLock(kOpeningWaitMs);
     const QString file = QDir(folder).filePath(QStringLiteral("conversations.sqlite"));
     QString damagedFile;
     for (int attempt = 0; !m_store; ++attempt) {
@@ -69,11 +84,14 @@ bool History::open(const QString& folder) {
         } catch (const HistoryError& error) {
             m_store.reset();
             using Kind = HistoryError::Kind;
-            const bool spoilt =
-                error.kind() == Kind::Damaged || error.kind() == Kind::Foreign || error.kind() == Kind::Refused;
-            damagedFile = spoilt && attempt == 0 ? setAside(file) : QString();
+            const bool spoilt = error.kind() == Kind::Damaged || error.kind() == Kind::Foreign;
+            const bool inUse = spoilt && (!alone || isOpenElsewhere(folder));
+            damagedFile = spoilt && !inUse && attempt == 0 ? setAside(file) : QString();
             if (damagedFile.isEmpty()) {
-                notice(tr("Conversations are not saved"), error.sentence());
+                const QString hint =
+                    tr("Another Offstage still uses the file, so it was left as it is. Close all of "
+                       "them, and start again: then what can be read is taken over.");
+                notice(tr("Conversations are not saved"), inUse ? error.sentence() + u' ' + hint : error.sentence());
                 return false;
             }
         }
@@ -94,6 +112,7 @@ bool History::open(const QString& folder) {
     } catch (const HistoryError& error) {
         m_entries.clear();
         m_store.reset();
+        m_sessionLock.reset();
         notice(tr("Conversations are not saved"), error.sentence());
         return false;
     }
@@ -111,10 +130,7 @@ bool History::openFile(const QString& file) {
     m_store = std::make_unique<ConversationStore>(file);
     QList<quint64> gone;
     for (const quint64 session : m_store->sessions()) {
-        // Its lock can be had: the program is no longer alive.
-        QLockFile lock(QDir(m_folder).filePath(QStringLiteral("session-%1.lock").arg(session)));
-        lock.setStaleLockTime(0);
-        if (lock.tryLock(0)) {
+        if (hasEnded(QDir(m_folder).filePath(QStringLiteral("session-%1.lock").arg(session)))) {
             gone.append(session);
         }
     }

@@ -26,7 +26,8 @@ class History : public QObject {
 
     // Opens or creates conversations.sqlite in this folder. After a program that did not close it, the file is checked
     // and the answers that were being written are completed. A damaged file is set aside, a new one begun, and what can
-    // be read is taken over. False: conversations are kept in memory only. Once, before anything else.
+    // be read is taken over; but not while another program has it open. False: conversations are kept in memory only.
+    // Once, before anything else.
     bool open(const QString& folder);
     // Commits all that is left. False: something could not be written.
     bool close();
