@@ -385,7 +385,7 @@ class TestHistoryStore : public QObject {
         QCOMPARE(history.conversations().size(), 20);
         qsizetype messages = 0;
         for (const ConversationInfo& info : history.conversations()) {
-            const StoredConversation stored = history.stored(info.id);
+            const StoredConversation stored = history.stored(info.id).value();
             messages += stored.messages.size();
             for (const Message& m : stored.messages) {
                 QCOMPARE(m.text, QStringLiteral("message %1 ").arg(m.id).repeated(20));

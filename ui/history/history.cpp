@@ -459,12 +459,14 @@ void History::show(ConversationId id, MessageId message) {
 
 // ---------------------------------------------------------------- whole conversations
 
-StoredConversation History::stored(ConversationId id) {
-    StoredConversation out;
-    if (const ConversationTree* tree = open(id)) {
-        out.info = info(id);
-        out.messages = tree->messages();
+std::optional<StoredConversation> History::stored(ConversationId id) {
+    const ConversationTree* tree = open(id);
+    if (!tree) {
+        return std::nullopt;
     }
+    StoredConversation out;
+    out.info = info(id);
+    out.messages = tree->messages();
     return out;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <unordered_map>
 
 #include <QLockFile>
@@ -78,7 +79,8 @@ class History : public QObject {
     void show(ConversationId id, MessageId message);  // as ConversationTree::show
 
     // ---- whole conversations, for files
-    StoredConversation stored(ConversationId id);
+    // None: it cannot be read (noticed() says why).
+    std::optional<StoredConversation> stored(ConversationId id);
     // A new conversation with new ids.
     ConversationId insert(const StoredConversation& conversation);
 
