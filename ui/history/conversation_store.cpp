@@ -18,7 +18,6 @@ namespace offstage::ui {
 
 namespace {
 
-constexpr int kBusyTimeoutMs = 5000;
 // Around a match in a snippet; neither can be typed.
 constexpr QChar kMarkBegin(2);
 constexpr QChar kMarkEnd(3);
@@ -102,13 +101,13 @@ QString fullTextQuery(const QString& typed) {
     return phrases.join(u' ');
 }
 
-ConversationStore::ConversationStore(const QString& file) : m_file(file) {
+ConversationStore::ConversationStore(const QString& file, std::chrono::milliseconds busyTimeout) : m_file(file) {
     static std::atomic<quint64> count = 0;
     m_connection = QStringLiteral("history-%1").arg(++count);
     m_database = QSqlDatabase::addDatabase(QStringLiteral("QSQLITE"), m_connection);
     try {
         m_database.setDatabaseName(file);
-        m_database.setConnectOptions(QStringLiteral("QSQLITE_BUSY_TIMEOUT=%1").arg(kBusyTimeoutMs));
+        m_database.setConnectOptions(QStringLiteral("QSQLITE_BUSY_TIMEOUT=%1").arg(busyTimeout.count()));
         if (!m_database.isValid()) {
             throw HistoryError(HistoryError::Kind::Unavailable,
                                HistoryText::tr("The chat history needs Qt's SQLite driver, which is not installed."));
@@ -133,6 +132,10 @@ ConversationStore::~ConversationStore() {
     m_database.close();
     m_database = {};
     QSqlDatabase::removeDatabase(m_connection);
+}
+
+void ConversationStore::setBusyTimeout(std::chrono::milliseconds timeout) {
+    execute(m_database, QStringLiteral("PRAGMA busy_timeout = %1").arg(timeout.count()));
 }
 
 QSqlQuery& ConversationStore::prepared(const char* statement) {

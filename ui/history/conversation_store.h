@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <memory>
 
 #include <QHash>
@@ -16,8 +17,11 @@ namespace offstage::ui {
 // throw HistoryError.
 class ConversationStore {
   public:
-    // Creates or migrates the file. Waits up to 5 s for another program's transaction.
-    explicit ConversationStore(const QString& file);
+    // How long a function waits for another program's transaction, unless told otherwise, before it throws.
+    static constexpr std::chrono::milliseconds kBusyTimeout{5000};
+
+    // Creates or migrates the file.
+    explicit ConversationStore(const QString& file, std::chrono::milliseconds busyTimeout = kBusyTimeout);
     ~ConversationStore();
     ConversationStore(const ConversationStore&) = delete;
     ConversationStore& operator=(const ConversationStore&) = delete;
@@ -48,6 +52,7 @@ class ConversationStore {
     void removeSession(quint64 session);
 
     const QString& file() const { return m_file; }
+    void setBusyTimeout(std::chrono::milliseconds timeout);
 
   private:
     void apply(const Change& change, quint64 session);

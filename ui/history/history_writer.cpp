@@ -33,8 +33,9 @@ QString commitOneByOne(ConversationStore& store, QList<Change>& changes, quint64
 
 }  // namespace
 
-HistoryWriter::HistoryWriter(const QString& file, quint64 session, QObject* parent)
-    : QThread(parent), m_file(file), m_session(session) {
+HistoryWriter::HistoryWriter(const QString& file, quint64 session, std::chrono::milliseconds busyTimeout,
+                             QObject* parent)
+    : QThread(parent), m_file(file), m_session(session), m_busyTimeout(busyTimeout) {
     setObjectName(QStringLiteral("history"));
     start();
 }
@@ -85,10 +86,27 @@ void HistoryWriter::gather(Change change) {
 }
 
 bool HistoryWriter::flush(std::chrono::milliseconds timeout) {
+    return waitUntilWritten(timeout, false);
+}
+
+bool HistoryWriter::tryNow(std::chrono::milliseconds timeout) {
+    return waitUntilWritten(timeout, true);
+}
+
+bool HistoryWriter::waitUntilWritten(std::chrono::milliseconds timeout, bool oneTry) {
     std::unique_lock lock(m_mutex);
     m_urgent = m_urgent || !m_waiting.isEmpty();
+    m_hurried = m_hurried || !isWritten();
+    const quint64 before = m_tries;
     m_work.notify_one();
-    return m_written.wait_for(lock, timeout, [this] { return m_waiting.isEmpty() && !m_busy; });
+    m_written.wait_for(lock, timeout,
+                       [this, oneTry, before] { return isWritten() || m_lost || (oneTry && m_lastVain > before); });
+    return isWritten();
+}
+
+QString HistoryWriter::trouble() const {
+    const std::lock_guard lock(m_mutex);
+    return m_trouble;
 }
 
 bool HistoryWriter::close() {
@@ -115,14 +133,15 @@ void HistoryWriter::run() {
     while (waitForWork(lock)) {
         QList<Change> changes = std::exchange(m_waiting, {});
         const quint64 given = m_given;
-        m_urgent = false;
+        const quint64 thisTry = ++m_tries;
+        m_urgent = m_hurried = false;
         m_busy = true;
         lock.unlock();
         QString trouble;
         bool keep = false;
         try {
             if (!store) {
-                store = std::make_unique<ConversationStore>(m_file);
+                store = std::make_unique<ConversationStore>(m_file, m_busyTimeout);
             }
             try {
                 store->commit(changes, m_session);
@@ -150,14 +169,17 @@ void HistoryWriter::run() {
         }
         lock.lock();
         m_busy = false;
+        m_trouble = trouble;
         if (keep) {
+            m_lastVain = thisTry;
+            m_written.notify_all();
             m_waiting = changes + m_waiting;
             if (m_closing) {
                 m_lost = true;
                 m_waiting.clear();
                 break;
             }
-            m_work.wait_for(lock, kRetryTime, [this] { return m_closing; });
+            m_work.wait_for(lock, kRetryTime, [this] { return m_closing || m_hurried; });
         } else if (m_waiting.isEmpty()) {
             m_written.notify_all();
         }

@@ -20,7 +20,11 @@ class HistoryWriter : public QThread {
     // What is not urgent waits so long at most.
     static constexpr std::chrono::milliseconds kGatherTime{250};
 
-    HistoryWriter(const QString& file, quint64 session, QObject* parent = nullptr);
+    // For another program's transaction; then it is trouble, and tried again.
+    static constexpr std::chrono::milliseconds kBusyTimeout{1000};
+
+    HistoryWriter(const QString& file, quint64 session, std::chrono::milliseconds busyTimeout = kBusyTimeout,
+                  QObject* parent = nullptr);
     ~HistoryWriter() override;  // close()
 
     // Any thread; returns at once.
@@ -28,7 +32,11 @@ class HistoryWriter : public QThread {
     quint64 changesGiven() const;  // to write() so far
     // Waits until all that was given so far is committed. False: it is not, after this time.
     bool flush(std::chrono::milliseconds timeout);
-    // Commits what is left and ends the thread. False: something could not be written. Idempotent.
+    // The same, but does not wait for a second try where the first that begins now meets trouble.
+    bool tryNow(std::chrono::milliseconds timeout);
+    // What the last try met; empty: nothing.
+    QString trouble() const;
+    // Tries once more to commit what is left, and ends the thread. False: something could not be written. Idempotent.
     bool close();
 
   Q_SIGNALS:
@@ -43,17 +51,24 @@ class HistoryWriter : public QThread {
 
   private:
     void gather(Change change);
+    bool waitUntilWritten(std::chrono::milliseconds timeout, bool oneTry);
+    bool isWritten() const { return m_waiting.isEmpty() && !m_busy && !m_lost; }
     bool waitForWork(std::unique_lock<std::mutex>& lock);
 
     const QString m_file;
     const quint64 m_session;
+    const std::chrono::milliseconds m_busyTimeout;
     mutable std::mutex m_mutex;
     std::condition_variable m_work;
     std::condition_variable m_written;
     QList<Change> m_waiting;
     quint64 m_given = 0;
     std::chrono::steady_clock::time_point m_firstWaiting;
+    quint64 m_tries = 0;     // begun
+    quint64 m_lastVain = 0;  // the last of them that met trouble
+    QString m_trouble;
     bool m_urgent = false;
+    bool m_hurried = false;  // no pause before the next try
     bool m_busy = false;
     bool m_closing = false;
     bool m_lost = false;
