@@ -658,7 +658,8 @@ class TestHistoryStore : public QObject {
         // Somebody else's long transaction, for which it does not wait: the changes are there once that ends, in the
         // order they came.
         QCOMPARE(other(QStringLiteral("BEGIN IMMEDIATE")).toString(), QString());
-        HistoryWriter writer(f.file(), 1, std::chrono::milliseconds(0));
+        HistoryWriter writer(f.file(), 1);
+        writer.setBusyTimeout(std::chrono::milliseconds(0));
         QStringList heard;
         quint64 committed = 0;
         connect(&writer, &HistoryWriter::troubled, this, [&] { heard += QStringLiteral("troubled"); });

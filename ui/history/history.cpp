@@ -18,6 +18,7 @@ namespace {
 
 constexpr int kOpeningWaitMs = 10'000;
 constexpr std::chrono::seconds kFlushWait{10};
+constexpr std::chrono::seconds kSaveWait{3};
 constexpr qsizetype kTitleLength = 48;
 
 // Its lock can be had: the program is no longer alive.
@@ -117,7 +118,10 @@ bool History::open(const QString& folder) {
         return false;
     }
     m_writer = std::make_unique<HistoryWriter>(file, m_session);
-    connect(m_writer.get(), &HistoryWriter::committed, this, &History::saved);
+    connect(m_writer.get(), &HistoryWriter::committed, this, [this](quint64 changes) {
+        m_unsaved.removeIf([changes](const auto& each) { return each.value() <= changes; });
+        Q_EMIT saved(changes);
+    });
     connect(m_writer.get(), &HistoryWriter::troubled, this, [this](const QString& sentence) {
         notice(tr("The conversation could not be saved"),
                sentence + u' ' + tr("It is kept in memory, and saving is tried again every second."));
@@ -157,6 +161,34 @@ bool History::flush() {
     return !m_writer || m_writer->flush(kFlushWait);
 }
 
+bool History::saveNow() {
+    return !m_writer || m_writer->tryNow(kSaveWait);
+}
+
+void History::setBusyTimeout(std::chrono::milliseconds timeout) {
+    m_busyTimeout = timeout;
+    if (m_writer) {
+        m_writer->setBusyTimeout(timeout);
+    }
+}
+
+QString History::trouble() const {
+    return m_writer ? m_writer->trouble() : QString();
+}
+
+QList<StoredConversation> History::unsaved() {
+    QList<StoredConversation> out;
+    QList<ConversationId> ids = m_unsaved.keys();
+    std::sort(ids.begin(), ids.end());
+    for (const ConversationId id : std::as_const(ids)) {
+        const std::optional<StoredConversation> each = contains(id) ? stored(id) : std::nullopt;
+        if (each && !each->messages.isEmpty()) {
+            out.append(*each);
+        }
+    }
+    return out;
+}
+
 quint64 History::changeCount() const {
     return m_writer ? m_writer->changesGiven() : 0;
 }
@@ -169,6 +201,7 @@ bool History::close() {
     m_writer.reset();
     try {
         // A session that stays on the list has the file checked at the next start.
+        m_store->setBusyTimeout(m_busyTimeout);
         if (!m_foundDamage) {
             m_store->settle(m_session, tr("Offstage was closed while this was being written"));
         }
@@ -229,12 +262,19 @@ ConversationId History::create(const QString& systemPrompt, const Sampling& samp
     return id;
 }
 
+void History::write(ConversationId id, Change change) {
+    if (m_writer) {
+        m_writer->write(std::move(change));
+        m_unsaved.insert(id, m_writer->changesGiven());
+    }
+}
+
 // After a change of the info.
 void History::touch(Entry& e) {
     const bool first = !e.listed && (!e.info.draft.trimmed().isEmpty() || (e.tree && e.tree->size() > 0));
     e.listed = e.listed || first;
-    if (e.listed && m_writer) {
-        m_writer->write(change::PutConversation{e.info});
+    if (e.listed) {
+        write(e.info.id, change::PutConversation{e.info});
     }
     if (first) {
         Q_EMIT added(e.info.id);
@@ -302,8 +342,8 @@ void History::remove(ConversationId id) {
         return;
     }
     e->deleted = true;
-    if (e->listed && m_writer) {
-        m_writer->write(change::SetDeleted{id, true});
+    if (e->listed) {
+        write(id, change::SetDeleted{id, true});
     }
     Q_EMIT removed(id);
 }
@@ -314,8 +354,8 @@ void History::undoRemove(ConversationId id) {
         return;
     }
     e->deleted = false;
-    if (e->listed && m_writer) {
-        m_writer->write(change::SetDeleted{id, false});
+    if (e->listed) {
+        write(id, change::SetDeleted{id, false});
     }
     if (e->listed) {
         Q_EMIT added(id);
@@ -381,9 +421,7 @@ Message* History::editable(ConversationId id, MessageId message) {
 }
 
 void History::store(ConversationId id, const Message& message) {
-    if (m_writer) {
-        m_writer->write(change::PutMessage{id, message});
-    }
+    write(id, change::PutMessage{id, message});
 }
 
 MessageId History::add(ConversationId id, Message message) {
@@ -412,8 +450,8 @@ MessageId History::add(ConversationId id, Message message) {
 void History::appendText(ConversationId id, MessageId message, const QString& text) {
     if (Message* found = editable(id, message)) {
         found->text += text;
-        if (m_writer && !text.isEmpty()) {
-            m_writer->write(change::AppendText{message, text});
+        if (!text.isEmpty()) {
+            write(id, change::AppendText{message, text});
         }
     }
 }
@@ -432,8 +470,8 @@ void History::removeMessage(ConversationId id, MessageId message) {
     if (e->tree->size() == 0 && !e->info.titleByPerson) {
         e->info.title.clear();  // it was made from what is gone; the next prompt gives another
     }
-    for (auto it = doomed.crbegin(); m_writer && it != doomed.crend(); ++it) {
-        m_writer->write(change::RemoveMessage{*it});
+    for (auto it = doomed.crbegin(); it != doomed.crend(); ++it) {
+        write(id, change::RemoveMessage{*it});
     }
     touch(*e);
 }

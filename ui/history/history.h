@@ -1,9 +1,11 @@
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <unordered_map>
 
+#include <QHash>
 #include <QLockFile>
 #include <QObject>
 
@@ -30,10 +32,18 @@ class History : public QObject {
     // be read is taken over; but not while another program has it open. False: conversations are kept in memory only.
     // Once, before anything else.
     bool open(const QString& folder);
-    // Commits all that is left. False: something could not be written.
+    // Tries once more to commit what is left. False: something could not be written.
     bool close();
     // Waits until what was changed so far is on the disk.
     bool flush();
+    // The same, in one try of at most three seconds. False: not everything is on the disk.
+    bool saveNow();
+    // Why the disk did not take something in the last try; empty: it did.
+    QString trouble() const;
+    // The conversations with changes that are not on the disk, whole; but those without messages, which no file keeps.
+    QList<StoredConversation> unsaved();
+    // How long a try to save waits for another program's transaction: a second, unless told otherwise. After open().
+    void setBusyTimeout(std::chrono::milliseconds timeout);
     // Changes so far, and saved(n): the first n of them are on the disk.
     quint64 changeCount() const;
     bool isStored() const { return m_writer != nullptr; }
@@ -106,15 +116,18 @@ class History : public QObject {
     Message* editable(ConversationId id, MessageId message);
     void store(ConversationId id, const Message& message);
     void touch(Entry& entry);
+    void write(ConversationId id, Change change);
     bool openFile(const QString& file);
     void beginSession();
     void notice(const QString& title, const QString& sentence, const QString& detail = {});
 
     std::unordered_map<ConversationId, Entry> m_entries;
+    QHash<ConversationId, quint64> m_unsaved;  // changeCount() at the last change of each that is not on the disk
     QString m_folder;
     std::unique_ptr<ConversationStore> m_store;
     std::unique_ptr<HistoryWriter> m_writer;
     std::unique_ptr<QLockFile> m_sessionLock;
+    std::chrono::milliseconds m_busyTimeout{1000};
     quint64 m_session = 0;
     quint64 m_lastId = 0;
     bool m_foundDamage = false;

@@ -33,15 +33,19 @@ QString commitOneByOne(ConversationStore& store, QList<Change>& changes, quint64
 
 }  // namespace
 
-HistoryWriter::HistoryWriter(const QString& file, quint64 session, std::chrono::milliseconds busyTimeout,
-                             QObject* parent)
-    : QThread(parent), m_file(file), m_session(session), m_busyTimeout(busyTimeout) {
+HistoryWriter::HistoryWriter(const QString& file, quint64 session, QObject* parent)
+    : QThread(parent), m_file(file), m_session(session) {
     setObjectName(QStringLiteral("history"));
     start();
 }
 
 HistoryWriter::~HistoryWriter() {
     close();
+}
+
+void HistoryWriter::setBusyTimeout(std::chrono::milliseconds timeout) {
+    const std::lock_guard lock(m_mutex);
+    m_busyTimeout = timeout;
 }
 
 void HistoryWriter::write(Change change) {
@@ -134,6 +138,7 @@ void HistoryWriter::run() {
         QList<Change> changes = std::exchange(m_waiting, {});
         const quint64 given = m_given;
         const quint64 thisTry = ++m_tries;
+        const std::chrono::milliseconds busyTimeout = m_busyTimeout;
         m_urgent = m_hurried = false;
         m_busy = true;
         lock.unlock();
@@ -141,8 +146,9 @@ void HistoryWriter::run() {
         bool keep = false;
         try {
             if (!store) {
-                store = std::make_unique<ConversationStore>(m_file, m_busyTimeout);
+                store = std::make_unique<ConversationStore>(m_file, busyTimeout);
             }
+            store->setBusyTimeout(busyTimeout);
             try {
                 store->commit(changes, m_session);
             } catch (const HistoryError& error) {

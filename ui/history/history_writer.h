@@ -20,13 +20,12 @@ class HistoryWriter : public QThread {
     // What is not urgent waits so long at most.
     static constexpr std::chrono::milliseconds kGatherTime{250};
 
-    // For another program's transaction; then it is trouble, and tried again.
-    static constexpr std::chrono::milliseconds kBusyTimeout{1000};
-
-    HistoryWriter(const QString& file, quint64 session, std::chrono::milliseconds busyTimeout = kBusyTimeout,
-                  QObject* parent = nullptr);
+    HistoryWriter(const QString& file, quint64 session, QObject* parent = nullptr);
     ~HistoryWriter() override;  // close()
 
+    // How long a try waits for another program's transaction, before that is trouble: a second, unless told otherwise.
+    // For tries to come.
+    void setBusyTimeout(std::chrono::milliseconds timeout);
     // Any thread; returns at once.
     void write(Change change);
     quint64 changesGiven() const;  // to write() so far
@@ -57,13 +56,13 @@ class HistoryWriter : public QThread {
 
     const QString m_file;
     const quint64 m_session;
-    const std::chrono::milliseconds m_busyTimeout;
     mutable std::mutex m_mutex;
     std::condition_variable m_work;
     std::condition_variable m_written;
     QList<Change> m_waiting;
     quint64 m_given = 0;
     std::chrono::steady_clock::time_point m_firstWaiting;
+    std::chrono::milliseconds m_busyTimeout{1000};
     quint64 m_tries = 0;     // begun
     quint64 m_lastVain = 0;  // the last of them that met trouble
     QString m_trouble;
