@@ -655,8 +655,7 @@ class TestHistoryStore : public QObject {
         HistoryFolder f;
         { const ConversationStore create(f.file()); }
         Sql other(f.file());
-        // Somebody else's long transaction, for which it does not wait: the changes are there once that ends, in the
-        // order they came.
+        // Somebody else's long transaction, for which it does not wait: the changes are there once that ends.
         QCOMPARE(other(QStringLiteral("BEGIN IMMEDIATE")).toString(), QString());
         HistoryWriter writer(f.file(), 1);
         writer.setBusyTimeout(std::chrono::milliseconds(0));
