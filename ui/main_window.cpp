@@ -4,7 +4,6 @@
 
 #include <QAction>
 #include <QApplication>
-#include <QCloseEvent>
 #include <QDir>
 #include <QDockWidget>
 #include <QDragEnterEvent>
@@ -20,6 +19,7 @@
 #include <QStatusBar>
 #include <QTimer>
 #include <QUrl>
+#include <QVBoxLayout>
 
 #include "ui/chat/chat_page.h"
 #include "ui/chat/conversation_view.h"
@@ -36,6 +36,7 @@
 #include "ui/panels/experts_panel.h"
 #include "ui/settings/sampling_panel.h"
 #include "ui/status_line.h"
+#include "ui/unsaved_bar.h"
 #include "ui/widgets/command_palette.h"
 #include "ui/widgets/drop_hint.h"
 
@@ -57,7 +58,14 @@ MainWindow::MainWindow(SessionFactory factory, const Options& options, QWidget* 
     }
 
     m_page = new ChatPage(m_engine, m_conversation, m_chat);
-    setCentralWidget(m_page);
+    createUnsavedBar();
+    auto* middle = new QWidget;
+    auto* column = new QVBoxLayout(middle);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    column->addWidget(m_unsaved);
+    column->addWidget(m_page, 1);
+    setCentralWidget(middle);
     m_status = new StatusLine(m_engine, *statusBar());
     createActions();
     createDocks();
@@ -279,17 +287,6 @@ void MainWindow::setTextSize(int steps) {
     m_textSize = std::clamp(steps, kTextSmallest, kTextLargest);
     QSettings().setValue(QStringLiteral("textSize"), m_textSize);
     applyTextSize(*qApp, m_textSize);
-}
-
-void MainWindow::closeEvent(QCloseEvent* event) {
-    QSettings settings;
-    settings.setValue(QStringLiteral("window/geometry"), saveGeometry());
-    settings.setValue(QStringLiteral("window/state"), saveState());
-    // Gone for the person at once; the engine obeys the stop within a layer's time.
-    hide();
-    m_engine.shutdown();
-    m_history.close();
-    event->accept();
 }
 
 // What nobody else wants of the keyboard is the beginning of a message.

@@ -15,6 +15,7 @@
 #include "ui/theme.h"
 
 class QLabel;
+class QTimer;
 class QToolButton;
 
 namespace offstage::ui {
@@ -29,6 +30,7 @@ class ExpertsPanel;
 class SamplingPanel;
 class FitWorker;
 class StatusLine;
+class UnsavedBar;
 
 class MainWindow : public QMainWindow {
     Q_OBJECT
@@ -75,12 +77,18 @@ class MainWindow : public QMainWindow {
     SamplingPanel& samplingPanel() const { return *m_sampling; }
     StatusLine& statusLine() const { return *m_status; }
     RecentModels& recentModels() { return m_recent; }
+    // Shown when the window was asked to close and could not save everything; asked a second time, it closes.
+    UnsavedBar& unsavedBar() const { return *m_unsaved; }
+    // The conversations that are not on the disk, as ConversationList::exportTo() writes them; then closes.
+    void saveUnsavedTo(const QString& file);
 
   public Q_SLOTS:
     void newConversation();
     void chooseModel();
     void openWithOptions();
     void resetLayout();
+    // The desktop's session ends: saves what it can, and closing asks nothing any more.
+    void endSession();
 
   protected:
     void keyPressEvent(QKeyEvent* event) override;
@@ -128,6 +136,10 @@ class MainWindow : public QMainWindow {
     void handle(ProblemAction action);
     void onLoadFailed(const QString& model, const EngineFailure& failure);
     void about();
+    void createUnsavedBar();
+    void askAboutUnsaved();
+    void closeWithoutSaving();
+    void chooseFileForUnsaved();
 
     Options m_options;
     EngineController m_engine;
@@ -159,6 +171,11 @@ class MainWindow : public QMainWindow {
     QString m_device;  // the chosen one
     quint64 m_vramBytes = 0;
     DropHint* m_dropHint = nullptr;
+    UnsavedBar* m_unsaved = nullptr;
+    QTimer* m_reading = nullptr;  // runs while the bar's question is new
+    quint64 m_askedAt = 0;        // changes of the history when it was asked
+    bool m_closesUnsaved = false;
+    bool m_sessionEnds = false;
     Actions m_actions;
     Theme m_theme = Theme::System;
     int m_textSize = 0;       // steps from the desktop's

@@ -161,8 +161,8 @@ class TestHistoryList : public QObject {
         QCOMPARE(f.history.conversations().size(), 2);  // never over the old one
         const ConversationId copy = f.chat->current();
         QVERIFY(copy != id);
-        const StoredConversation before = f.history.stored(id);
-        const StoredConversation after = f.history.stored(copy);
+        const StoredConversation before = f.history.stored(id).value();
+        const StoredConversation after = f.history.stored(copy).value();
         QCOMPARE(after.info.title, before.info.title);
         QVERIFY(after.info.sampling == sampling);
         QVERIFY(after.info.pinned);
@@ -174,7 +174,7 @@ class TestHistoryList : public QObject {
         QVERIFY(f.history.close());
         History again;
         QVERIFY(again.open(f.folder.path()));
-        QCOMPARE(conversationsToJson({again.stored(copy)}), conversationsToJson({before}));
+        QCOMPARE(conversationsToJson({again.stored(copy).value()}), conversationsToJson({before}));
     }
 
     void markdown_hasThePathShown() {
@@ -190,6 +190,40 @@ class TestHistoryList : public QObject {
             QStringLiteral("# asked\n\n> System prompt: Be brief.\n\n## You\n\nasked\n\n## fake-moe\n\nanswered\n\n"));
         f.list->exportTo(f.folder.folder.filePath(QStringLiteral("no/such/folder/out.md")), id);
         QVERIFY(f.list->notice().contains(QStringLiteral("cannot be written")));
+    }
+
+    void unreadable_isNamed_andNoGoodFileIsReplaced() {
+        test::HistoryFolder folder;
+        ConversationId lost = 0;
+        {
+            History before;
+            QVERIFY(before.open(folder.path()));
+            lost = before.create({}, {});
+            before.add(lost, test::prompt(QStringLiteral("lost")));
+            const ConversationId kept = before.create({}, {});
+            before.add(kept, test::prompt(QStringLiteral("kept")));
+            QVERIFY(before.close());
+        }
+        History history;
+        QVERIFY(history.open(folder.path()));
+        EngineController engine{[] { return test::makeFakeSession(std::make_shared<test::Stage>()); }};
+        ConversationModel model;
+        ChatController chat(engine, model, history);
+        ConversationList list(chat);
+        const QString file = folder.folder.filePath(QStringLiteral("out.json"));
+        QCOMPARE(writeFile(file, "an earlier export"), QString());
+        test::Sql(folder.file())(QStringLiteral("DELETE FROM conversations WHERE id = %1").arg(lost));
+        list.exportTo(file, lost);
+        QVERIFY2(list.notice().contains(QStringLiteral("“lost” cannot be read")), qPrintable(list.notice()));
+        QFile in(file);
+        QVERIFY(in.open(QIODevice::ReadOnly));
+        QCOMPARE(in.readAll(), QByteArray("an earlier export"));
+        list.exportTo(file, 0);
+        QVERIFY2(list.notice().contains(QStringLiteral("“lost”")), qPrintable(list.notice()));
+        const ImportedConversations read = readConversations(file);
+        QCOMPARE(read.error, QString());
+        QCOMPARE(read.conversations.size(), 1);
+        QCOMPARE(read.conversations.first().info.title, QStringLiteral("kept"));
     }
 
     void import_badFiles_nameTheField_data() {

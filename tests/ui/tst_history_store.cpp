@@ -42,6 +42,20 @@ Change message(ConversationId conversation, MessageId id, MessageId parent, cons
     return change::PutMessage{conversation, m};
 }
 
+// For what comes at last on any machine.
+constexpr std::chrono::milliseconds kPatience{60'000};
+
+// The page of the database file on which this text stands first is no page any more.
+void overwritePageOf(const QString& name, const char* text) {
+    constexpr qint64 kPageBytes = 4096;
+    QFile file(name);
+    QVERIFY(file.open(QIODevice::ReadWrite));
+    const qsizetype at = file.readAll().indexOf(text);
+    QVERIFY(at >= 0);
+    file.seek(at / kPageBytes * kPageBytes);
+    file.write(QByteArray(kPageBytes, '\xA5'));
+}
+
 }  // namespace
 
 class TestHistoryStore : public QObject {
@@ -367,23 +381,14 @@ class TestHistoryStore : public QObject {
             store.addSession(77);  // a program that never closed: the file is checked at the next start
         }
         Sql(f.file())(QStringLiteral("PRAGMA wal_checkpoint(TRUNCATE)"));
-        {
-            // A leaf page in the middle of the messages is overwritten.
-            QFile file(f.file());
-            QVERIFY(file.open(QIODevice::ReadWrite));
-            const QByteArray all = file.readAll();
-            const qsizetype at = all.indexOf("message 1010 ");
-            QVERIFY(at > 0);
-            file.seek(at / 4096 * 4096);
-            file.write(QByteArray(4096, '\xA5'));
-        }
+        overwritePageOf(f.file(), "message 1010 ");
         History history;
         QVERIFY(history.open(f.path()));
         QCOMPARE(history.notices().size(), 1);
         QCOMPARE(history.conversations().size(), 20);
         qsizetype messages = 0;
         for (const ConversationInfo& info : history.conversations()) {
-            const StoredConversation stored = history.stored(info.id);
+            const StoredConversation stored = history.stored(info.id).value();
             messages += stored.messages.size();
             for (const Message& m : stored.messages) {
                 QCOMPARE(m.text, QStringLiteral("message %1 ").arg(m.id).repeated(20));
@@ -392,6 +397,137 @@ class TestHistoryStore : public QObject {
         qInfo("%lld of 400 messages were read around one overwritten page", static_cast<long long>(messages));
         QVERIFY(messages >= 360 && messages < 400);
         QVERIFY(!history.search(QStringLiteral("2020")).isEmpty());
+    }
+
+    void damagedPages_streamedAnswerIsKept_deletedStaysDeleted() {
+        HistoryFolder f;
+        {
+            ConversationStore store(f.file());
+            QList<Change> changes = {change::PutConversation{someInfo(1, QStringLiteral("kept"))}};
+            for (MessageId m = 1; m <= 400; ++m) {
+                changes.append(message(1, m, m - 1, QStringLiteral("message %1 ").arg(m).repeated(20)));
+            }
+            Message streaming = answer(QStringLiteral("begin"), 399, Message::State::Streaming);
+            streaming.id = 402;
+            changes.append(change::PutMessage{1, streaming});
+            changes.append(change::PutConversation{someInfo(2, QStringLiteral("deleted"))});
+            changes.append(message(2, 501, 0, QStringLiteral("deleted too")));
+            store.addSession(77);
+            store.commit(changes, 77);
+            for (const char* piece : {" one", " two", " three", " four"}) {
+                store.commit({change::AppendText{402, QString::fromLatin1(piece)}}, 77);
+            }
+            store.commit({change::SetDeleted{2, true}}, 77);
+        }
+        Sql(f.file())(QStringLiteral("DELETE FROM journal WHERE piece = 3"));
+        Sql(f.file())(QStringLiteral("PRAGMA wal_checkpoint(TRUNCATE)"));
+        overwritePageOf(f.file(), "message 101 ");
+        History history;
+        QVERIFY(history.open(f.path()));
+        QCOMPARE(history.notices().size(), 1);
+        QCOMPARE(history.conversations().size(), 1);
+        QCOMPARE(history.conversations().first().title, QStringLiteral("kept"));
+        QVERIFY(history.search(QStringLiteral("deleted")).isEmpty());
+        const ConversationTree* tree = history.open(1);
+        QVERIFY(tree);
+        const Message* streamed = tree->find(402);
+        QVERIFY(streamed);
+        QCOMPARE(streamed->text, QStringLiteral("begin one two […]  four"));
+        QVERIFY(streamed->state == Message::State::Stopped);
+    }
+
+    void sqliteCode_isOfAKind_data() {
+        using Kind = HistoryError::Kind;
+        QTest::addColumn<QString>("code");
+        QTest::addColumn<int>("kind");
+        const auto row = [](const char* name, const char* code, Kind kind) {
+            QTest::newRow(name) << QString::fromLatin1(code) << static_cast<int>(kind);
+        };
+        row("corrupt", "11", Kind::Damaged);
+        row("corrupt index", "779", Kind::Damaged);
+        row("not a database", "26", Kind::Damaged);
+        row("busy", "5", Kind::Unavailable);
+        row("full", "13", Kind::Unavailable);
+        row("failing disk", "778", Kind::Unavailable);
+        row("no memory", "7", Kind::Unavailable);
+        row("no memory for a page", "3082", Kind::Unavailable);
+        row("locking protocol", "15", Kind::Unavailable);
+        row("interrupted", "9", Kind::Unavailable);
+        row("foreign key", "787", Kind::Refused);
+        row("too big", "18", Kind::Refused);
+        row("no such table", "1", Kind::Refused);
+        row("no code", "", Kind::Refused);
+    }
+    void sqliteCode_isOfAKind() {
+        QFETCH(QString, code);
+        QFETCH(int, kind);
+        const QSqlError error(QString(), QStringLiteral("said"), QSqlError::StatementError, code);
+        try {
+            throwHistoryError(error, QStringLiteral("conversations.sqlite"));
+        } catch (const HistoryError& thrown) {
+            QCOMPARE(static_cast<int>(thrown.kind()), kind);
+            QVERIFY(thrown.sentence().contains(QStringLiteral("said")));
+        }
+    }
+
+    void wholeFile_thatRefusesAChange_isLeftAlone() {
+        HistoryFolder f;
+        {
+            ConversationStore store(f.file());
+            store.commit({change::PutConversation{someInfo(1, QStringLiteral("a"))},
+                          message(1, 3, 0, QStringLiteral("one")), change::SetDeleted{1, true}},
+                         1);
+        }
+        // The file is whole, but what is deleted cannot be removed from it.
+        Sql(f.file())(QStringLiteral(
+            "CREATE TRIGGER stays BEFORE DELETE ON conversations BEGIN SELECT RAISE(ABORT, 'stays'); END"));
+        History history;
+        QVERIFY(!history.open(f.path()));
+        QCOMPARE(history.notices().size(), 1);
+        QVERIFY(history.notices().first().sentence.contains(QStringLiteral("stays")));
+        QCOMPARE(QDir(f.path()).entryList({QStringLiteral("*damaged*")}).size(), 0);
+        QCOMPARE(Sql(f.file())(QStringLiteral("SELECT count(*) FROM messages")).toInt(), 1);
+    }
+
+    void damagedFile_openElsewhere_isLeftAlone_data() {
+        QTest::addColumn<bool>("header");
+        QTest::newRow("a page") << false;
+        QTest::newRow("the header") << true;
+    }
+    void damagedFile_openElsewhere_isLeftAlone() {
+        QFETCH(bool, header);
+        HistoryFolder f;
+        const auto asides = [&f] { return QDir(f.path()).entryList({QStringLiteral("*.damaged-*.sqlite")}).size(); };
+        {
+            History living;
+            QVERIFY(living.open(f.path()));
+            const ConversationId id = living.create({}, {});
+            MessageId last = 0;
+            for (int i = 0; i < 200; ++i) {
+                last = living.add(id, prompt(QStringLiteral("message %1 ").arg(i).repeated(20), last));
+            }
+            QVERIFY(living.flush());
+            // A program that never closed: the file is checked at the next start.
+            Sql(f.file())(QStringLiteral("INSERT INTO sessions VALUES (77, 0)"));
+            Sql(f.file())(QStringLiteral("PRAGMA wal_checkpoint(TRUNCATE)"));
+            overwritePageOf(f.file(), header ? "SQLite format 3" : "message 50 ");
+            History second;
+            QVERIFY(!second.open(f.path()));
+            QCOMPARE(second.notices().size(), 1);
+            QVERIFY(second.notices().first().sentence.contains(QStringLiteral("Another Offstage")));
+            QCOMPARE(asides(), 0);
+            QVERIFY(second.add(second.create({}, {}), prompt(QStringLiteral("in memory"))) != 0);
+            QVERIFY(second.close());
+            if (!header) {
+                living.add(living.create({}, {}), prompt(QStringLiteral("afterwards")));
+                QVERIFY(living.flush());
+            }
+        }
+        // Alone with it: now it is set aside, and what the other wrote is taken over.
+        History after;
+        QVERIFY(after.open(f.path()));
+        QCOMPARE(asides(), 1);
+        QCOMPARE(after.search(QStringLiteral("afterwards")).isEmpty(), header);
     }
 
     // ---------------------------------------------------------------- several programs
@@ -427,29 +563,127 @@ class TestHistoryStore : public QObject {
         QCOMPARE(Sql(f.file())(QStringLiteral("SELECT count(*) FROM sessions")).toInt(), 0);
     }
 
-    void writer_diskThatRefuses_triesAgain() {
+    void deletedElsewhere_goneOnWith_isThereAgain() {
         HistoryFolder f;
-        { ConversationStore create(f.file()); }
-        Sql other(f.file());
-        QVERIFY(!other(QStringLiteral("PRAGMA busy_timeout = 0")).toString().startsWith(QStringLiteral("error")));
+        ConversationId goneOnWith = 0;
+        ConversationId left = 0;
+        MessageId last = 0;
+        {
+            History before;
+            QVERIFY(before.open(f.path()));
+            goneOnWith = before.create({}, {});
+            last = before.add(goneOnWith, prompt(QStringLiteral("one")));
+            left = before.create({}, {});
+            before.add(left, prompt(QStringLiteral("two")));
+            QVERIFY(before.close());
+        }
+        {
+            History first;
+            History second;
+            QVERIFY(first.open(f.path()) && second.open(f.path()));
+            QVERIFY(second.open(goneOnWith) && second.open(left));
+            first.remove(goneOnWith);
+            first.remove(left);
+            QVERIFY(first.close());
+            // A third one, that starts now, takes nothing away from under the second.
+            History third;
+            QVERIFY(third.open(f.path()));
+            QCOMPARE(third.conversations().size(), 0);
+            QVERIFY(third.close());
+            last = second.add(goneOnWith, prompt(QStringLiteral("newer"), last));
+            second.setPinned(left, true);  // no reason to bring it back
+            QVERIFY(second.close());
+        }
+        History after;
+        QVERIFY(after.open(f.path()));
+        QCOMPARE(after.conversations().size(), 1);
+        const ConversationTree* tree = after.open(goneOnWith);
+        QVERIFY(tree);
+        QCOMPARE(tree->path().size(), 2);
+        QCOMPARE(tree->path().last().text, QStringLiteral("newer"));
+        QCOMPARE(Sql(f.file())(QStringLiteral("SELECT count(*) FROM messages")).toInt(), 2);
+    }
+
+    void deletedHere_itsAnswerComing_staysDeleted() {
+        HistoryFolder f;
+        {
+            History history;
+            QVERIFY(history.open(f.path()));
+            const ConversationId id = history.create({}, {});
+            const MessageId asked = history.add(id, prompt(QStringLiteral("one")));
+            history.remove(id);
+            history.add(id, answer(QStringLiteral("late"), asked));
+            QVERIFY(history.close());
+        }
+        History again;
+        QVERIFY(again.open(f.path()));
+        QCOMPARE(again.conversations().size(), 0);
+        QCOMPARE(Sql(f.file())(QStringLiteral("SELECT count(*) FROM messages")).toInt(), 0);
+    }
+
+    void firstPromptTakenBack_theNextGivesTheTitle() {
+        History history;
+        const ConversationId id = history.create({}, {});
+        history.removeMessage(id, history.add(id, prompt(QStringLiteral("Wrong question"))));
+        QCOMPARE(history.info(id).title, QString());
+        const MessageId first = history.add(id, prompt(QStringLiteral("What is a router?")));
+        QCOMPARE(history.info(id).title, QStringLiteral("What is a router?"));
+        history.removeMessage(id, history.add(id, answer({}, first)));
+        QCOMPARE(history.info(id).title, QStringLiteral("What is a router?"));
+        // A name that the person gave stays.
+        history.setTitle(id, QStringLiteral("Routers"));
+        history.removeMessage(id, first);
+        history.add(id, prompt(QStringLiteral("Another")));
+        QCOMPARE(history.info(id).title, QStringLiteral("Routers"));
+    }
+
+    void writer_changeThatBreaksARule_takesNoOtherWithIt() {
+        HistoryFolder f;
         HistoryWriter writer(f.file(), 1);
-        // A change that breaks a rule takes no other with it, and is told.
         QStringList complaints;
         connect(&writer, &HistoryWriter::troubled, this, [&](const QString& s) { complaints += s; });
         writer.write(message(99, 3, 0, QStringLiteral("of no conversation")));
         writer.write(change::PutConversation{someInfo(1, QStringLiteral("good"))});
         writer.write(message(1, 5, 0, QStringLiteral("good too")));
         QTRY_COMPARE(complaints.size(), 1);
-        QVERIFY(writer.flush(std::chrono::seconds(5)));
-        QCOMPARE(other(QStringLiteral("SELECT count(*) FROM messages")).toInt(), 1);
-        // Somebody else's long transaction: the change is there once that ends.
-        QCOMPARE(other(QStringLiteral("BEGIN IMMEDIATE")).toString(), QString());
-        writer.write(message(1, 7, 5, QStringLiteral("later")));
-        QVERIFY(!writer.flush(std::chrono::milliseconds(50)));
-        QCOMPARE(other(QStringLiteral("COMMIT")).toString(), QString());
-        QVERIFY(writer.flush(std::chrono::seconds(10)));
-        QCOMPARE(other(QStringLiteral("SELECT count(*) FROM messages")).toInt(), 2);
+        QVERIFY(writer.flush(kPatience));
+        QCOMPARE(Sql(f.file())(QStringLiteral("SELECT count(*) FROM messages")).toInt(), 1);
         QVERIFY(writer.close());
+    }
+
+    void writer_diskThatRefuses_triesAgain() {
+        HistoryFolder f;
+        { const ConversationStore create(f.file()); }
+        Sql other(f.file());
+        // Somebody else's long transaction, for which it does not wait: the changes are there once that ends.
+        QCOMPARE(other(QStringLiteral("BEGIN IMMEDIATE")).toString(), QString());
+        HistoryWriter writer(f.file(), 1);
+        writer.setBusyTimeout(std::chrono::milliseconds(0));
+        QStringList heard;
+        quint64 committed = 0;
+        connect(&writer, &HistoryWriter::troubled, this, [&] { heard += QStringLiteral("troubled"); });
+        connect(&writer, &HistoryWriter::recovered, this, [&] { heard += QStringLiteral("recovered"); });
+        connect(&writer, &HistoryWriter::committed, this, [&](quint64 changes) { committed = changes; });
+        writer.write(change::PutConversation{someInfo(1, QStringLiteral("a"))});
+        writer.write(message(1, 5, 0, QStringLiteral("one")));
+        QTRY_COMPARE_WITH_TIMEOUT(heard, QStringList({QStringLiteral("troubled")}), kPatience.count());
+        // A second try is no more news than the first was.
+        QVERIFY(!writer.tryNow(kPatience));
+        QVERIFY(!writer.trouble().isEmpty());
+        writer.write(message(1, 7, 5, QStringLiteral("two")));
+        QVERIFY(!writer.tryNow(kPatience));
+        QCoreApplication::processEvents();
+        QCOMPARE(heard.size(), 1);
+        QCOMPARE(committed, quint64(0));
+        QCOMPARE(other(QStringLiteral("COMMIT")).toString(), QString());
+        // Nobody asks for it.
+        QTRY_COMPARE_WITH_TIMEOUT(heard.value(1), QStringLiteral("recovered"), kPatience.count());
+        QTRY_COMPARE_WITH_TIMEOUT(committed, quint64(3), kPatience.count());
+        QVERIFY(writer.trouble().isEmpty());
+        QCOMPARE(other(QStringLiteral("SELECT group_concat(text) FROM (SELECT text FROM messages ORDER BY id)")),
+                 QVariant(QStringLiteral("one,two")));
+        QVERIFY(writer.close());
+        QCOMPARE(heard.size(), 2);
     }
 
     // ---------------------------------------------------------------- size

@@ -245,10 +245,21 @@ void ConversationList::chooseImport() {
 void ConversationList::exportTo(const QString& file, ConversationId id) {
     History& history = m_chat.conversations();
     QList<StoredConversation> chosen;
+    QStringList unreadable;
     for (const ConversationInfo& info : history.conversations()) {
-        if (id == 0 || info.id == id) {
-            chosen.append(history.stored(info.id));
+        if (id != 0 && info.id != id) {
+            continue;
         }
+        if (const std::optional<StoredConversation> read = history.stored(info.id)) {
+            chosen.append(*read);
+        } else {
+            unreadable.append(tr("“%1”").arg(info.title));
+        }
+    }
+    if (chosen.isEmpty()) {
+        say(unreadable.isEmpty() ? tr("There is nothing to export.")
+                                 : tr("Nothing was exported: %1 cannot be read.").arg(unreadable.join(u' ')));
+        return;
     }
     const bool markdown = file.endsWith(QStringLiteral(".md"), Qt::CaseInsensitive);
     QByteArray content;
@@ -259,8 +270,14 @@ void ConversationList::exportTo(const QString& file, ConversationId id) {
     } else {
         content = conversationsToJson(chosen);
     }
-    const QString error = chosen.isEmpty() ? tr("There is nothing to export.") : writeFile(file, content);
-    say(error.isEmpty() ? tr("Saved as %1").arg(QDir::toNativeSeparators(file)) : error);
+    const QString error = writeFile(file, content);
+    if (!error.isEmpty()) {
+        say(error);
+        return;
+    }
+    const QString saved = tr("Saved as %1").arg(QDir::toNativeSeparators(file));
+    say(unreadable.isEmpty() ? saved
+                             : tr("%1. Not in it, because they cannot be read: %2").arg(saved, unreadable.join(u' ')));
 }
 
 void ConversationList::importFrom(const QString& file) {

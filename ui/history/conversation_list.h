@@ -29,7 +29,7 @@ class ConversationList : public QWidget {
     QString notice() const;
 
     // Of the conversation, or of all that are listed where it is 0. By the file's suffix: Markdown (.md, one only) or
-    // JSON.
+    // JSON. Those that cannot be read are named; where that leaves nothing, nothing is written.
     void exportTo(const QString& file, ConversationId id);
     void importFrom(const QString& file);
 

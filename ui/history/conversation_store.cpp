@@ -18,7 +18,6 @@ namespace offstage::ui {
 
 namespace {
 
-constexpr int kBusyTimeoutMs = 5000;
 // Around a match in a snippet; neither can be typed.
 constexpr QChar kMarkBegin(2);
 constexpr QChar kMarkEnd(3);
@@ -102,13 +101,13 @@ QString fullTextQuery(const QString& typed) {
     return phrases.join(u' ');
 }
 
-ConversationStore::ConversationStore(const QString& file) : m_file(file) {
+ConversationStore::ConversationStore(const QString& file, std::chrono::milliseconds busyTimeout) : m_file(file) {
     static std::atomic<quint64> count = 0;
     m_connection = QStringLiteral("history-%1").arg(++count);
     m_database = QSqlDatabase::addDatabase(QStringLiteral("QSQLITE"), m_connection);
     try {
         m_database.setDatabaseName(file);
-        m_database.setConnectOptions(QStringLiteral("QSQLITE_BUSY_TIMEOUT=%1").arg(kBusyTimeoutMs));
+        m_database.setConnectOptions(QStringLiteral("QSQLITE_BUSY_TIMEOUT=%1").arg(busyTimeout.count()));
         if (!m_database.isValid()) {
             throw HistoryError(HistoryError::Kind::Unavailable,
                                HistoryText::tr("The chat history needs Qt's SQLite driver, which is not installed."));
@@ -133,6 +132,10 @@ ConversationStore::~ConversationStore() {
     m_database.close();
     m_database = {};
     QSqlDatabase::removeDatabase(m_connection);
+}
+
+void ConversationStore::setBusyTimeout(std::chrono::milliseconds timeout) {
+    execute(m_database, QStringLiteral("PRAGMA busy_timeout = %1").arg(timeout.count()));
 }
 
 QSqlQuery& ConversationStore::prepared(const char* statement) {
@@ -355,7 +358,12 @@ void ConversationStore::apply(const Change& change, quint64 session) {
             "ON CONFLICT (id) DO UPDATE SET kind = excluded.kind, state = excluded.state, text = excluded.text, "
             "author = excluded.author, note = excluded.note, figures = excluded.figures, session = excluded.session";
         static constexpr char kFold[] = "DELETE FROM journal WHERE message = ?";
+        // A conversation that another program deleted, and that this one goes on with, is there again.
+        static constexpr char kBringBack[] =
+            "UPDATE conversations SET deleted_by = NULL WHERE id = ? AND deleted_by IS NOT NULL AND deleted_by <> ? "
+            "AND NOT EXISTS (SELECT 1 FROM messages WHERE id = ?)";
         const Message& m = c.message;
+        bindAndRun(kBringBack, {number(c.conversation), number(session), number(m.id)});
         bindAndRun(kStatement, {number(m.id), number(c.conversation), number(m.parent), nameOf(m.kind), nameOf(m.state),
                                 full(m.text), full(m.author), full(m.note),
                                 m.figures ? QVariant(compact(toJson(*m.figures))) : QVariant(), m.createdMs,
@@ -407,10 +415,11 @@ void ConversationStore::removeSession(quint64 session) {
 
 void ConversationStore::removeDeleted() {
     execute(m_database, QStringLiteral("DELETE FROM conversations WHERE deleted_by IS NOT NULL "
-                                       "AND deleted_by NOT IN (SELECT id FROM sessions)"));
+                                       "AND NOT EXISTS (SELECT 1 FROM sessions)"));
     // Nothing was ever said in these.
     execute(m_database, QStringLiteral("DELETE FROM conversations WHERE trim(draft) = '' "
-                                       "AND id NOT IN (SELECT conversation FROM messages)"));
+                                       "AND id NOT IN (SELECT conversation FROM messages) "
+                                       "AND NOT EXISTS (SELECT 1 FROM sessions)"));
 }
 
 int ConversationStore::settle(quint64 deadSession, const QString& note) {

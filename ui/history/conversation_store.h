@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <memory>
 
 #include <QHash>
@@ -16,8 +17,11 @@ namespace offstage::ui {
 // throw HistoryError.
 class ConversationStore {
   public:
-    // Creates or migrates the file. Waits up to 5 s for another program's transaction.
-    explicit ConversationStore(const QString& file);
+    // How long a function waits for another program's transaction, unless told otherwise, before it throws.
+    static constexpr std::chrono::milliseconds kBusyTimeout{5000};
+
+    // Creates or migrates the file.
+    explicit ConversationStore(const QString& file, std::chrono::milliseconds busyTimeout = kBusyTimeout);
     ~ConversationStore();
     ConversationStore(const ConversationStore&) = delete;
     ConversationStore& operator=(const ConversationStore&) = delete;
@@ -40,13 +44,15 @@ class ConversationStore {
     // Answers that a program left incomplete when it went become Stopped, with what was journaled and `note`. Returns
     // their number.
     int settle(quint64 deadSession, const QString& note);
-    // What was deleted by programs that are gone, and can no longer be taken back.
+    // What was deleted and can no longer be taken back, and what is empty. Nothing while a program is on the list of
+    // sessions: it may have such a conversation open, and go on with it.
     void removeDeleted();
     QList<quint64> sessions();
     void addSession(quint64 session);
     void removeSession(quint64 session);
 
     const QString& file() const { return m_file; }
+    void setBusyTimeout(std::chrono::milliseconds timeout);
 
   private:
     void apply(const Change& change, quint64 session);

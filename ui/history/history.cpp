@@ -18,7 +18,23 @@ namespace {
 
 constexpr int kOpeningWaitMs = 10'000;
 constexpr std::chrono::seconds kFlushWait{10};
+constexpr std::chrono::seconds kSaveWait{3};
 constexpr qsizetype kTitleLength = 48;
+
+// Its lock can be had: the program is no longer alive.
+bool hasEnded(const QString& sessionLock) {
+    QLockFile lock(sessionLock);
+    lock.setStaleLockTime(0);
+    return lock.tryLock(0);
+}
+
+// Asks the locks: the file's own list of sessions may be what is damaged.
+bool isOpenElsewhere(const QString& folder) {
+    const QDir dir(folder);
+    const QStringList locks = dir.entryList({QStringLiteral("session-*.lock")}, QDir::Files);
+    return std::any_of(locks.begin(), locks.end(),
+                       [&dir](const QString& name) { return !hasEnded(dir.filePath(name)); });
+}
 
 }  // namespace
 
@@ -58,7 +74,7 @@ bool History::open(const QString& folder) {
     }
     // Programs that start together look at the file one after the other.
     QLockFile opening(QDir(folder).filePath(QStringLiteral("opening.lock")));
-    opening.tryLock(kOpeningWaitMs);
+    const bool alone = opening.tryLock(kOpeningWaitMs);
     const QString file = QDir(folder).filePath(QStringLiteral("conversations.sqlite"));
     QString damagedFile;
     for (int attempt = 0; !m_store; ++attempt) {
@@ -69,11 +85,14 @@ bool History::open(const QString& folder) {
         } catch (const HistoryError& error) {
             m_store.reset();
             using Kind = HistoryError::Kind;
-            const bool spoilt =
-                error.kind() == Kind::Damaged || error.kind() == Kind::Foreign || error.kind() == Kind::Refused;
-            damagedFile = spoilt && attempt == 0 ? setAside(file) : QString();
+            const bool spoilt = error.kind() == Kind::Damaged || error.kind() == Kind::Foreign;
+            const bool inUse = spoilt && (!alone || isOpenElsewhere(folder));
+            damagedFile = spoilt && !inUse && attempt == 0 ? setAside(file) : QString();
             if (damagedFile.isEmpty()) {
-                notice(tr("Conversations are not saved"), error.sentence());
+                const QString hint =
+                    tr("Another Offstage still uses the file, so it was left as it is. Close all of "
+                       "them, and start again: then what can be read is taken over.");
+                notice(tr("Conversations are not saved"), inUse ? error.sentence() + u' ' + hint : error.sentence());
                 return false;
             }
         }
@@ -94,11 +113,15 @@ bool History::open(const QString& folder) {
     } catch (const HistoryError& error) {
         m_entries.clear();
         m_store.reset();
+        m_sessionLock.reset();
         notice(tr("Conversations are not saved"), error.sentence());
         return false;
     }
     m_writer = std::make_unique<HistoryWriter>(file, m_session);
-    connect(m_writer.get(), &HistoryWriter::committed, this, &History::saved);
+    connect(m_writer.get(), &HistoryWriter::committed, this, [this](quint64 changes) {
+        m_unsaved.removeIf([changes](const auto& each) { return each.value() <= changes; });
+        Q_EMIT saved(changes);
+    });
     connect(m_writer.get(), &HistoryWriter::troubled, this, [this](const QString& sentence) {
         notice(tr("The conversation could not be saved"),
                sentence + u' ' + tr("It is kept in memory, and saving is tried again every second."));
@@ -111,10 +134,7 @@ bool History::openFile(const QString& file) {
     m_store = std::make_unique<ConversationStore>(file);
     QList<quint64> gone;
     for (const quint64 session : m_store->sessions()) {
-        // Its lock can be had: the program is no longer alive.
-        QLockFile lock(QDir(m_folder).filePath(QStringLiteral("session-%1.lock").arg(session)));
-        lock.setStaleLockTime(0);
-        if (lock.tryLock(0)) {
+        if (hasEnded(QDir(m_folder).filePath(QStringLiteral("session-%1.lock").arg(session)))) {
             gone.append(session);
         }
     }
@@ -141,6 +161,34 @@ bool History::flush() {
     return !m_writer || m_writer->flush(kFlushWait);
 }
 
+bool History::saveNow() {
+    return !m_writer || m_writer->tryNow(kSaveWait);
+}
+
+void History::setBusyTimeout(std::chrono::milliseconds timeout) {
+    m_busyTimeout = timeout;
+    if (m_writer) {
+        m_writer->setBusyTimeout(timeout);
+    }
+}
+
+QString History::trouble() const {
+    return m_writer ? m_writer->trouble() : QString();
+}
+
+QList<StoredConversation> History::unsaved() {
+    QList<StoredConversation> out;
+    QList<ConversationId> ids = m_unsaved.keys();
+    std::sort(ids.begin(), ids.end());
+    for (const ConversationId id : std::as_const(ids)) {
+        const std::optional<StoredConversation> each = contains(id) ? stored(id) : std::nullopt;
+        if (each && !each->messages.isEmpty()) {
+            out.append(*each);
+        }
+    }
+    return out;
+}
+
 quint64 History::changeCount() const {
     return m_writer ? m_writer->changesGiven() : 0;
 }
@@ -153,6 +201,7 @@ bool History::close() {
     m_writer.reset();
     try {
         // A session that stays on the list has the file checked at the next start.
+        m_store->setBusyTimeout(m_busyTimeout);
         if (!m_foundDamage) {
             m_store->settle(m_session, tr("Offstage was closed while this was being written"));
         }
@@ -213,12 +262,19 @@ ConversationId History::create(const QString& systemPrompt, const Sampling& samp
     return id;
 }
 
+void History::write(ConversationId id, Change change) {
+    if (m_writer) {
+        m_writer->write(std::move(change));
+        m_unsaved.insert(id, m_writer->changesGiven());
+    }
+}
+
 // After a change of the info.
 void History::touch(Entry& e) {
     const bool first = !e.listed && (!e.info.draft.trimmed().isEmpty() || (e.tree && e.tree->size() > 0));
     e.listed = e.listed || first;
-    if (e.listed && m_writer) {
-        m_writer->write(change::PutConversation{e.info});
+    if (e.listed) {
+        write(e.info.id, change::PutConversation{e.info});
     }
     if (first) {
         Q_EMIT added(e.info.id);
@@ -286,8 +342,8 @@ void History::remove(ConversationId id) {
         return;
     }
     e->deleted = true;
-    if (e->listed && m_writer) {
-        m_writer->write(change::SetDeleted{id, true});
+    if (e->listed) {
+        write(id, change::SetDeleted{id, true});
     }
     Q_EMIT removed(id);
 }
@@ -298,8 +354,8 @@ void History::undoRemove(ConversationId id) {
         return;
     }
     e->deleted = false;
-    if (e->listed && m_writer) {
-        m_writer->write(change::SetDeleted{id, false});
+    if (e->listed) {
+        write(id, change::SetDeleted{id, false});
     }
     if (e->listed) {
         Q_EMIT added(id);
@@ -365,9 +421,7 @@ Message* History::editable(ConversationId id, MessageId message) {
 }
 
 void History::store(ConversationId id, const Message& message) {
-    if (m_writer) {
-        m_writer->write(change::PutMessage{id, message});
-    }
+    write(id, change::PutMessage{id, message});
 }
 
 MessageId History::add(ConversationId id, Message message) {
@@ -396,8 +450,8 @@ MessageId History::add(ConversationId id, Message message) {
 void History::appendText(ConversationId id, MessageId message, const QString& text) {
     if (Message* found = editable(id, message)) {
         found->text += text;
-        if (m_writer && !text.isEmpty()) {
-            m_writer->write(change::AppendText{message, text});
+        if (!text.isEmpty()) {
+            write(id, change::AppendText{message, text});
         }
     }
 }
@@ -413,8 +467,11 @@ void History::removeMessage(ConversationId id, MessageId message) {
     }
     e->tree->remove(message);
     e->info.activeLeaf = e->tree->leaf();
-    for (auto it = doomed.crbegin(); m_writer && it != doomed.crend(); ++it) {
-        m_writer->write(change::RemoveMessage{*it});
+    if (e->tree->size() == 0 && !e->info.titleByPerson) {
+        e->info.title.clear();  // it was made from what is gone; the next prompt gives another
+    }
+    for (auto it = doomed.crbegin(); it != doomed.crend(); ++it) {
+        write(id, change::RemoveMessage{*it});
     }
     touch(*e);
 }
@@ -440,12 +497,14 @@ void History::show(ConversationId id, MessageId message) {
 
 // ---------------------------------------------------------------- whole conversations
 
-StoredConversation History::stored(ConversationId id) {
-    StoredConversation out;
-    if (const ConversationTree* tree = open(id)) {
-        out.info = info(id);
-        out.messages = tree->messages();
+std::optional<StoredConversation> History::stored(ConversationId id) {
+    const ConversationTree* tree = open(id);
+    if (!tree) {
+        return std::nullopt;
     }
+    StoredConversation out;
+    out.info = info(id);
+    out.messages = tree->messages();
     return out;
 }
 

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <chrono>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 
+#include <QHash>
 #include <QLockFile>
 #include <QObject>
 
@@ -26,12 +29,21 @@ class History : public QObject {
 
     // Opens or creates conversations.sqlite in this folder. After a program that did not close it, the file is checked
     // and the answers that were being written are completed. A damaged file is set aside, a new one begun, and what can
-    // be read is taken over. False: conversations are kept in memory only. Once, before anything else.
+    // be read is taken over; but not while another program has it open. False: conversations are kept in memory only.
+    // Once, before anything else.
     bool open(const QString& folder);
-    // Commits all that is left. False: something could not be written.
+    // Tries once more to commit what is left. False: something could not be written.
     bool close();
     // Waits until what was changed so far is on the disk.
     bool flush();
+    // The same, in one try of at most three seconds. False: not everything is on the disk.
+    bool saveNow();
+    // Why the disk did not take something in the last try; empty: it did.
+    QString trouble() const;
+    // The conversations with changes that are not on the disk, whole; but those without messages, which no file keeps.
+    QList<StoredConversation> unsaved();
+    // How long a try to save waits for another program's transaction: a second, unless told otherwise. After open().
+    void setBusyTimeout(std::chrono::milliseconds timeout);
     // Changes so far, and saved(n): the first n of them are on the disk.
     quint64 changeCount() const;
     bool isStored() const { return m_writer != nullptr; }
@@ -77,7 +89,8 @@ class History : public QObject {
     void show(ConversationId id, MessageId message);  // as ConversationTree::show
 
     // ---- whole conversations, for files
-    StoredConversation stored(ConversationId id);
+    // None: it cannot be read (noticed() says why).
+    std::optional<StoredConversation> stored(ConversationId id);
     // A new conversation with new ids.
     ConversationId insert(const StoredConversation& conversation);
 
@@ -103,15 +116,18 @@ class History : public QObject {
     Message* editable(ConversationId id, MessageId message);
     void store(ConversationId id, const Message& message);
     void touch(Entry& entry);
+    void write(ConversationId id, Change change);
     bool openFile(const QString& file);
     void beginSession();
     void notice(const QString& title, const QString& sentence, const QString& detail = {});
 
     std::unordered_map<ConversationId, Entry> m_entries;
+    QHash<ConversationId, quint64> m_unsaved;  // changeCount() at the last change of each that is not on the disk
     QString m_folder;
     std::unique_ptr<ConversationStore> m_store;
     std::unique_ptr<HistoryWriter> m_writer;
     std::unique_ptr<QLockFile> m_sessionLock;
+    std::chrono::milliseconds m_busyTimeout{1000};
     quint64 m_session = 0;
     quint64 m_lastId = 0;
     bool m_foundDamage = false;

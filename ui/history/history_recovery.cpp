@@ -6,7 +6,9 @@
 #include <QDir>
 #include <QFile>
 #include <QFileInfo>
+#include <QHash>
 #include <QJsonDocument>
+#include <QMap>
 #include <QSet>
 #include <QSqlDatabase>
 #include <QSqlQuery>
@@ -22,19 +24,24 @@ namespace {
 
 using RowFn = std::function<void(const QSqlQuery&)>;
 
-// A damaged page ends a scan; the rows behind it are found by scanning from the other end.
-void readFromBothEnds(QSqlDatabase& database, const QString& columns, const QString& table, const RowFn& take) {
-    QSet<qint64> taken;
-    for (const char* order : {"ASC", "DESC"}) {
+// A damaged page ends a scan; the rows behind it are found by scanning from the other end. `key`: the columns of the
+// table's primary key, which are the first of `columns`.
+void readFromBothEnds(QSqlDatabase& database, const QStringList& key, const QString& columns, const QString& table,
+                      const RowFn& take) {
+    QSet<QList<qint64>> taken;
+    for (const QString& order : {QStringLiteral(" ASC"), QStringLiteral(" DESC")}) {
         QSqlQuery query(database);
         query.setForwardOnly(true);
-        const QString statement = QStringLiteral("SELECT %1 FROM %2 NOT INDEXED ORDER BY id %3")
-                                      .arg(columns, table, QString::fromLatin1(order));
+        const QString statement = QStringLiteral("SELECT %1 FROM %2 NOT INDEXED ORDER BY %3")
+                                      .arg(columns, table, key.join(order + QStringLiteral(", ")) + order);
         if (!query.exec(statement)) {
             continue;
         }
         while (query.next()) {
-            const qint64 id = query.value(0).toLongLong();
+            QList<qint64> id;
+            for (int i = 0; i < key.size(); ++i) {
+                id.append(query.value(i).toLongLong());
+            }
             if (taken.contains(id)) {
                 break;  // the first scan came this far
             }
@@ -42,6 +49,24 @@ void readFromBothEnds(QSqlDatabase& database, const QString& columns, const QStr
             take(query);
         }
     }
+}
+
+// Of each answer that was being written, what was journaled of it. Where pieces are lost, the text says so.
+QHash<MessageId, QString> readJournal(QSqlDatabase& database) {
+    QMap<std::pair<MessageId, int>, QString> pieces;
+    readFromBothEnds(database, {QStringLiteral("message"), QStringLiteral("piece")},
+                     QStringLiteral("message, piece, text"), QStringLiteral("journal"), [&](const QSqlQuery& row) {
+                         pieces.insert({row.value(0).toULongLong(), row.value(1).toInt()}, row.value(2).toString());
+                     });
+    QHash<MessageId, QString> out;
+    std::pair<MessageId, int> before;
+    for (auto piece = pieces.cbegin(); piece != pieces.cend(); ++piece) {
+        const auto [message, number] = piece.key();
+        const int expected = message == before.first ? before.second + 1 : 1;
+        out[message] += number == expected ? piece.value() : QStringLiteral(" […] ") + piece.value();
+        before = piece.key();
+    }
+    return out;
 }
 
 // A change that the whole database refuses, because its row is spoilt, costs that row only.
@@ -96,13 +121,19 @@ Salvage salvage(const QString& damagedFile, ConversationStore& into) {
         if (database.open()) {
             QList<Change> conversations;
             QSet<ConversationId> known;
+            QSet<ConversationId> deleted;
             const qint64 now = QDateTime::currentMSecsSinceEpoch();
-            readFromBothEnds(database,
+            const QStringList id = {QStringLiteral("id")};
+            readFromBothEnds(database, id,
                              QStringLiteral("id, title, title_by_person, pinned, archived, created_ms, changed_ms, "
-                                            "model, system_prompt, sampler, active_leaf, draft"),
+                                            "model, system_prompt, sampler, active_leaf, draft, deleted_by"),
                              QStringLiteral("conversations"), [&](const QSqlQuery& row) {
                                  ConversationInfo info;
                                  info.id = row.value(0).toULongLong();
+                                 if (!row.value(12).isNull()) {
+                                     deleted.insert(info.id);
+                                     return;
+                                 }
                                  info.title = row.value(1).toString();
                                  info.titleByPerson = row.value(2).toBool();
                                  info.pinned = row.value(3).toBool();
@@ -118,14 +149,15 @@ Salvage salvage(const QString& damagedFile, ConversationStore& into) {
                                  conversations.append(change::PutConversation{info});
                                  known.insert(info.id);
                              });
+            const QHash<MessageId, QString> journal = readJournal(database);
             QList<Change> messages;
             readFromBothEnds(
-                database,
+                database, id,
                 QStringLiteral("id, conversation, parent, kind, state, text, author, note, figures, created_ms"),
                 QStringLiteral("messages"), [&](const QSqlQuery& row) {
                     const auto kind = messageKind(row.value(3).toString());
                     const ConversationId conversation = row.value(1).toULongLong();
-                    if (!kind || conversation == 0) {
+                    if (!kind || conversation == 0 || deleted.contains(conversation)) {
                         return;
                     }
                     if (!known.contains(conversation)) {
@@ -144,7 +176,7 @@ Salvage salvage(const QString& damagedFile, ConversationStore& into) {
                     const auto state = messageState(row.value(4).toString()).value_or(Message::State::Stopped);
                     const bool done = state == Message::State::Done || state == Message::State::Failed;
                     message.state = done ? state : Message::State::Stopped;
-                    message.text = row.value(5).toString();
+                    message.text = row.value(5).toString() + journal.value(message.id);
                     message.author = row.value(6).toString();
                     message.note = row.value(7).toString();
                     if (!row.value(8).isNull()) {

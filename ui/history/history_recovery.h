@@ -16,8 +16,9 @@ struct Salvage {
 // Returns the new path; empty where it cannot be renamed.
 QString setAside(const QString& file);
 
-// Copies what can still be read, row by row, from both ends of each table, into a whole database. Never throws for the
-// damaged side: what cannot be read is left.
+// Copies what can still be read, row by row, from both ends of each table, into a whole database; with it what was
+// journaled of answers that were being written, and without what had been deleted. Never throws for the damaged side:
+// what cannot be read is left.
 Salvage salvage(const QString& damagedFile, ConversationStore& into);
 
 }  // namespace offstage::ui

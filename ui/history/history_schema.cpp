@@ -84,13 +84,24 @@ void throwHistoryError(const QSqlError& error, const QString& file) {
         case 13:  // SQLITE_FULL
             throw HistoryError(Kind::Unavailable,
                                HistoryText::tr("There is no space left for the chat history %1 (%2).").arg(name, said));
+        case 7:  // SQLITE_NOMEM
+            throw HistoryError(
+                Kind::Unavailable,
+                HistoryText::tr("There is not enough memory for the chat history %1 (%2).").arg(name, said));
+        case 2:   // SQLITE_INTERNAL
         case 3:   // SQLITE_PERM
+        case 4:   // SQLITE_ABORT
         case 8:   // SQLITE_READONLY
+        case 9:   // SQLITE_INTERRUPT
         case 10:  // SQLITE_IOERR
         case 14:  // SQLITE_CANTOPEN
+        case 15:  // SQLITE_PROTOCOL
+        case 17:  // SQLITE_SCHEMA
+        case 22:  // SQLITE_NOLFS
+        case 23:  // SQLITE_AUTH
             throw HistoryError(Kind::Unavailable,
                                HistoryText::tr("The chat history %1 cannot be read or written (%2).").arg(name, said));
-        default:
+        default:  // SQLITE_CONSTRAINT, SQLITE_MISMATCH, SQLITE_TOOBIG, SQLITE_ERROR: it is the statement
             throw HistoryError(Kind::Refused, HistoryText::tr("The chat history %1 did not take a change (%2).")
                                                   .arg(name, said + error.driverText()));
     }

@@ -27,7 +27,8 @@ struct Migration {
 // All that this version of the program knows, ascending from 1. A new file goes through all of them.
 //
 //   conversations  one row each; `sampler` is JSON (history_json.h); `deleted_by` is the session that deleted it and
-//                  could still take that back, NULL for one that is there
+//                  could still take that back, NULL for one that is there; a message that another session adds makes it
+//                  NULL again
 //   messages       one row each, of all branches: `parent` is 0 for a first message; `session` is the running program
 //                  that is still writing this one, NULL when it is done
 //   journal        pieces of a text that is being streamed, in the order of `piece`; they follow messages.text

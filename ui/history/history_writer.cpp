@@ -43,6 +43,11 @@ HistoryWriter::~HistoryWriter() {
     close();
 }
 
+void HistoryWriter::setBusyTimeout(std::chrono::milliseconds timeout) {
+    const std::lock_guard lock(m_mutex);
+    m_busyTimeout = timeout;
+}
+
 void HistoryWriter::write(Change change) {
     {
         const std::lock_guard lock(m_mutex);
@@ -85,10 +90,27 @@ void HistoryWriter::gather(Change change) {
 }
 
 bool HistoryWriter::flush(std::chrono::milliseconds timeout) {
+    return waitUntilWritten(timeout, false);
+}
+
+bool HistoryWriter::tryNow(std::chrono::milliseconds timeout) {
+    return waitUntilWritten(timeout, true);
+}
+
+bool HistoryWriter::waitUntilWritten(std::chrono::milliseconds timeout, bool oneTry) {
     std::unique_lock lock(m_mutex);
     m_urgent = m_urgent || !m_waiting.isEmpty();
+    m_hurried = m_hurried || !isWritten();
+    const quint64 before = m_tries;
     m_work.notify_one();
-    return m_written.wait_for(lock, timeout, [this] { return m_waiting.isEmpty() && !m_busy; });
+    m_written.wait_for(lock, timeout,
+                       [this, oneTry, before] { return isWritten() || m_lost || (oneTry && m_lastVain > before); });
+    return isWritten();
+}
+
+QString HistoryWriter::trouble() const {
+    const std::lock_guard lock(m_mutex);
+    return m_trouble;
 }
 
 bool HistoryWriter::close() {
@@ -115,15 +137,18 @@ void HistoryWriter::run() {
     while (waitForWork(lock)) {
         QList<Change> changes = std::exchange(m_waiting, {});
         const quint64 given = m_given;
-        m_urgent = false;
+        const quint64 thisTry = ++m_tries;
+        const std::chrono::milliseconds busyTimeout = m_busyTimeout;
+        m_urgent = m_hurried = false;
         m_busy = true;
         lock.unlock();
         QString trouble;
         bool keep = false;
         try {
             if (!store) {
-                store = std::make_unique<ConversationStore>(m_file);
+                store = std::make_unique<ConversationStore>(m_file, busyTimeout);
             }
+            store->setBusyTimeout(busyTimeout);
             try {
                 store->commit(changes, m_session);
             } catch (const HistoryError& error) {
@@ -150,14 +175,17 @@ void HistoryWriter::run() {
         }
         lock.lock();
         m_busy = false;
+        m_trouble = trouble;
         if (keep) {
+            m_lastVain = thisTry;
+            m_written.notify_all();
             m_waiting = changes + m_waiting;
             if (m_closing) {
                 m_lost = true;
                 m_waiting.clear();
                 break;
             }
-            m_work.wait_for(lock, kRetryTime, [this] { return m_closing; });
+            m_work.wait_for(lock, kRetryTime, [this] { return m_closing || m_hurried; });
         } else if (m_waiting.isEmpty()) {
             m_written.notify_all();
         }

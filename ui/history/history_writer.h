@@ -23,12 +23,19 @@ class HistoryWriter : public QThread {
     HistoryWriter(const QString& file, quint64 session, QObject* parent = nullptr);
     ~HistoryWriter() override;  // close()
 
+    // How long a try waits for another program's transaction, before that is trouble: a second, unless told otherwise.
+    // For tries to come.
+    void setBusyTimeout(std::chrono::milliseconds timeout);
     // Any thread; returns at once.
     void write(Change change);
     quint64 changesGiven() const;  // to write() so far
     // Waits until all that was given so far is committed. False: it is not, after this time.
     bool flush(std::chrono::milliseconds timeout);
-    // Commits what is left and ends the thread. False: something could not be written. Idempotent.
+    // The same, but does not wait for a second try where the first that begins now meets trouble.
+    bool tryNow(std::chrono::milliseconds timeout);
+    // What the last try met; empty: nothing.
+    QString trouble() const;
+    // Tries once more to commit what is left, and ends the thread. False: something could not be written. Idempotent.
     bool close();
 
   Q_SIGNALS:
@@ -43,6 +50,8 @@ class HistoryWriter : public QThread {
 
   private:
     void gather(Change change);
+    bool waitUntilWritten(std::chrono::milliseconds timeout, bool oneTry);
+    bool isWritten() const { return m_waiting.isEmpty() && !m_busy && !m_lost; }
     bool waitForWork(std::unique_lock<std::mutex>& lock);
 
     const QString m_file;
@@ -53,7 +62,12 @@ class HistoryWriter : public QThread {
     QList<Change> m_waiting;
     quint64 m_given = 0;
     std::chrono::steady_clock::time_point m_firstWaiting;
+    std::chrono::milliseconds m_busyTimeout{1000};
+    quint64 m_tries = 0;     // begun
+    quint64 m_lastVain = 0;  // the last of them that met trouble
+    QString m_trouble;
     bool m_urgent = false;
+    bool m_hurried = false;  // no pause before the next try
     bool m_busy = false;
     bool m_closing = false;
     bool m_lost = false;

@@ -1,0 +1,126 @@
+// The window's end, with a disk that takes what was written and with one that does not.
+#include <QPushButton>
+#include <QTest>
+
+#include "tests/ui/history_fixture.h"
+#include "tests/ui/window_fixture.h"
+#include "ui/history/conversation_files.h"
+#include "ui/unsaved_bar.h"
+
+using namespace offstage::ui;
+using offstage::test::HistoryFolder;
+using offstage::test::Sql;
+using offstage::test::WindowFixture;
+
+namespace {
+
+// A window in which "kept" was asked and saved; then another program took the file for itself, and "new" was asked.
+struct Refused {
+    Refused() {
+        f.openAndWait();
+        ask(QStringLiteral("kept"));
+        f.window->history().flush();
+        f.window->history().setBusyTimeout(std::chrono::milliseconds(0));
+        QCOMPARE(other(QStringLiteral("BEGIN IMMEDIATE")).toString(), QString());
+        ask(QStringLiteral("new"));
+    }
+    void ask(const QString& prompt) {
+        f.ask(prompt);
+        QTRY_COMPARE(f.last().state, Message::State::Done);
+    }
+    bool hasClosed() const { return !f.window->isVisible() && f.stage->sessionsAlive.load() == 0; }
+    int nNewOnDisk() { return other(QStringLiteral("SELECT count(*) FROM messages WHERE text = 'new'")).toInt(); }
+    UnsavedBar& bar() const { return f.window->unsavedBar(); }
+
+    HistoryFolder folder;
+    WindowFixture f{{}, {}, folder.path()};
+    Sql other{folder.file()};
+};
+
+}  // namespace
+
+class TestWindowClose : public QObject {
+    Q_OBJECT
+
+  private Q_SLOTS:
+    void init() { QSettings().clear(); }
+
+    void saved_closesAtOnce() {
+        Refused t;
+        t.other(QStringLiteral("COMMIT"));
+        QVERIFY(t.f.window->close());
+        QVERIFY(t.hasClosed());
+        QCOMPARE(t.nNewOnDisk(), 1);
+    }
+
+    void unsaved_staysOpenAndSaysSo_closesOnceItIsSaved() {
+        Refused t;
+        QVERIFY(!t.f.window->close());
+        QVERIFY(t.f.window->isVisible() && t.bar().isVisible());
+        QVERIFY2(t.bar().sentence().contains(QStringLiteral("in use by another program")),
+                 qPrintable(t.bar().sentence()));
+        QVERIFY(t.bar().saveButton().isVisible());
+        // The chat goes on.
+        t.ask(QStringLiteral("more"));
+        QTest::mouseClick(&t.bar().tryAgainButton(), Qt::LeftButton);
+        QVERIFY(t.f.window->isVisible() && t.bar().isVisible());
+        t.other(QStringLiteral("COMMIT"));
+        QTest::mouseClick(&t.bar().tryAgainButton(), Qt::LeftButton);
+        QVERIFY(t.hasClosed());
+        QCOMPARE(t.nNewOnDisk(), 1);
+    }
+
+    void unsaved_savedMeanwhile_theBarGoes() {
+        Refused t;
+        QVERIFY(!t.f.window->close());
+        t.other(QStringLiteral("COMMIT"));
+        QTRY_VERIFY_WITH_TIMEOUT(!t.bar().isVisible(), 60'000);
+        QCOMPARE(t.nNewOnDisk(), 1);
+        QVERIFY(t.f.window->close());
+    }
+
+    void unsaved_askedASecondTime_closes() {
+        Refused t;
+        QVERIFY(!t.f.window->close());
+        QVERIFY(!t.f.window->close());  // too soon to be an answer
+        QTRY_VERIFY_WITH_TIMEOUT(t.f.window->close(), 60'000);
+        QVERIFY(t.hasClosed());
+    }
+
+    void unsaved_closedWithoutSaving_closes() {
+        Refused t;
+        QVERIFY(!t.f.window->close());
+        QTest::mouseClick(&t.bar().closeButton(), Qt::LeftButton);
+        QVERIFY(t.hasClosed());
+        t.other(QStringLiteral("COMMIT"));
+        QCOMPARE(t.nNewOnDisk(), 0);
+    }
+
+    void unsaved_theSessionEnds_closes() {
+        Refused t;
+        t.f.window->endSession();
+        QVERIFY(t.f.window->close());
+        QVERIFY(t.hasClosed());
+    }
+
+    void unsaved_asAFile_hasWhatIsMissing_andCloses() {
+        Refused t;
+        const ConversationId id = t.f.window->chat().current();
+        t.f.window->newConversation();
+        QVERIFY(!t.f.window->close());
+        t.f.window->saveUnsavedTo(t.folder.folder.filePath(QStringLiteral("no/such/folder/out.json")));
+        QVERIFY(t.f.window->isVisible());
+        QVERIFY(t.bar().sentence().contains(QStringLiteral("out.json cannot be written")));
+        const QString file = t.folder.folder.filePath(QStringLiteral("out.json"));
+        const QByteArray whole = conversationsToJson({t.f.window->history().stored(id).value()});
+        t.f.window->saveUnsavedTo(file);
+        QVERIFY(t.hasClosed());
+        QFile in(file);
+        QVERIFY(in.open(QIODevice::ReadOnly));
+        QCOMPARE(in.readAll(), whole);
+        QVERIFY(whole.contains("\"kept\"") && whole.contains("\"new\""));
+    }
+};
+
+OFFSTAGE_UI_TEST_MAIN(TestWindowClose)
+#include "tst_window_close.moc"
