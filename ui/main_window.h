@@ -113,6 +113,7 @@ class MainWindow : public QMainWindow {
     };
 
     void createActions();
+    void createConversationMenu();
     void createMenus();
     void createToolBar();
     void createDocks();

@@ -18,6 +18,7 @@
 #include "ui/chat/input_bar.h"
 #include "ui/chat/message_body.h"
 #include "ui/format.h"
+#include "ui/history/conversation_list.h"
 #include "ui/icons.h"
 #include "ui/language.h"
 #include "ui/main_window.h"
@@ -75,6 +76,8 @@ void MainWindow::createMenus() {
     edit->addSeparator();
     edit->addAction(m_actions.stop);
 
+    createConversationMenu();
+
     QMenu* view = menuBar()->addMenu(tr("&View"));
     for (QDockWidget* dock : m_docks) {
         view->addAction(dock->toggleViewAction());
@@ -122,6 +125,50 @@ void MainWindow::createMenus() {
 
     QMenu* help = menuBar()->addMenu(tr("&Help"));
     help->addAction(tr("&About Offstage"), this, &MainWindow::about)->setMenuRole(QAction::AboutRole);
+}
+
+// Of the conversation that is shown, or picked in the list.
+void MainWindow::createConversationMenu() {
+    QMenu* menu = menuBar()->addMenu(tr("&Conversation"));
+    QList<QAction*> ofOne;
+    const auto add = [&](const QString& text, void (ConversationList::*what)(ConversationId), bool showsList) {
+        QAction* action = menu->addAction(text, this, [this, what, showsList] {
+            const ConversationId id = m_list->chosen();
+            if (id != 0 && showsList) {
+                showPanel(QStringLiteral("conversations"));  // there it is seen, and can be undone
+            }
+            if (id != 0) {
+                (m_list->*what)(id);
+            }
+        });
+        ofOne.append(action);
+        return action;
+    };
+    add(tr("&Rename"), &ConversationList::rename, true)->setShortcut(QKeySequence(Qt::Key_F2));
+    QAction* pinned = add(tr("&Pinned"), &ConversationList::togglePinned, false);
+    QAction* archived = add(tr("&Archived"), &ConversationList::toggleArchived, false);
+    add(tr("&Export…"), &ConversationList::chooseExport, true);
+    add(tr("&Delete"), &ConversationList::remove, true);
+    menu->addSeparator();
+    menu->addAction(tr("Export a&ll conversations…"), this, [this] { m_list->chooseExport(0); });
+    menu->addAction(tr("&Import conversations…"), m_list, &ConversationList::chooseImport);
+    pinned->setCheckable(true);
+    archived->setCheckable(true);
+    const auto refresh = [this, ofOne, pinned, archived] {
+        const ConversationId id = m_list->chosen();
+        for (QAction* action : ofOne) {
+            action->setEnabled(id != 0);
+        }
+        pinned->setChecked(id != 0 && m_history.info(id).pinned);
+        archived->setChecked(id != 0 && m_history.info(id).archived);
+    };
+    connect(menu, &QMenu::aboutToShow, this, refresh);
+    // Between two looks at the menu the shortcut finds out by itself.
+    connect(menu, &QMenu::aboutToHide, this, [ofOne] {
+        for (QAction* action : ofOne) {
+            action->setEnabled(true);
+        }
+    });
 }
 
 void MainWindow::createToolBar() {

@@ -6,6 +6,7 @@
 #include <QLineEdit>
 #include <QListView>
 #include <QMenu>
+#include <QMenuBar>
 #include <QPlainTextEdit>
 #include <QSignalSpy>
 #include <QStatusBar>
@@ -19,6 +20,7 @@
 #include "ui/chat/find_bar.h"
 #include "ui/chat/message_editor.h"
 #include "ui/chat/message_widget.h"
+#include "ui/history/conversation_list.h"
 #include "ui/panels/benchmark_panel.h"
 #include "ui/panels/event_log.h"
 #include "ui/panels/experts_panel.h"
@@ -301,6 +303,56 @@ class TestWindowCrossings : public QObject {
         QCOMPARE(marks(), (QList<QPair<int, int>>{{selection.token()->text.begin, selection.token()->text.end}}));
         selection.clearToken();
         QVERIFY(marks().isEmpty());
+    }
+
+    void conversationMenu_doesWhatTheListDoes() {
+        test::HistoryFolder folder;
+        WindowFixture f({}, {}, folder.path());
+        f.openAndWait();
+        QMenu* menu = nullptr;
+        for (QAction* action : f.window->menuBar()->actions()) {
+            menu = action->text() == QStringLiteral("&Conversation") ? action->menu() : menu;
+        }
+        QVERIFY(menu);
+        const auto action = [menu](const QString& text) {
+            for (QAction* each : menu->actions()) {
+                if (each->text() == text) {
+                    return each;
+                }
+            }
+            return static_cast<QAction*>(nullptr);
+        };
+        Q_EMIT menu->aboutToShow();
+        QVERIFY(!action(QStringLiteral("&Delete"))->isEnabled());  // nothing is listed yet
+        Q_EMIT menu->aboutToHide();
+        askAndWait(f, QStringLiteral("a question"));
+        const ConversationId id = f.window->chat().current();
+        History& history = f.window->history();
+        f.window->dock(QStringLiteral("conversations"))->hide();
+        action(QStringLiteral("&Pinned"))->trigger();
+        QVERIFY(history.info(id).pinned);
+        Q_EMIT menu->aboutToShow();
+        QVERIFY(action(QStringLiteral("&Pinned"))->isChecked());
+        Q_EMIT menu->aboutToHide();
+        action(QStringLiteral("&Archived"))->trigger();
+        QVERIFY(history.info(id).archived);
+        ConversationList& list = f.window->conversationList();
+        QTest::keyClick(f.window.get(), Qt::Key_F2);
+        QVERIFY(list.isVisible());
+        auto* editor = list.view().findChild<QLineEdit*>();
+        QVERIFY(editor);
+        editor->setText(QStringLiteral("Renamed"));
+        QTest::keyClick(editor, Qt::Key_Return);
+        QTRY_COMPARE(history.info(id).title, QStringLiteral("Renamed"));
+        f.window->commandPalette().open();
+        f.window->commandPalette().input().setText(QStringLiteral("export"));
+        QVERIFY(f.window->commandPalette().listed().join(u'|').contains(QStringLiteral("Export")));
+        f.window->commandPalette().hide();
+        action(QStringLiteral("&Delete"))->trigger();
+        QVERIFY(history.conversations().isEmpty());
+        QVERIFY(list.notice().contains(QStringLiteral("Renamed")));
+        list.undoRemove();
+        QCOMPARE(history.conversations().size(), 1);
     }
 
     void decisions_areLoggedOnceAndInOrder() {

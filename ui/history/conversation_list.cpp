@@ -8,6 +8,7 @@
 #include <QLineEdit>
 #include <QListView>
 #include <QMenu>
+#include <QRegularExpression>
 #include <QSettings>
 #include <QTimer>
 #include <QToolButton>
@@ -177,16 +178,14 @@ void ConversationList::showMenu(const QPoint& at) {
     menu->setAttribute(Qt::WA_DeleteOnClose);
     if (index.isValid()) {
         m_view->setCurrentIndex(index);
-        History& history = m_chat.conversations();
         const ConversationId id = currentId();
-        const ConversationInfo info = history.info(id);
-        menu->addAction(tr("&Rename"), this, [this, index = QPersistentModelIndex(index)] { m_view->edit(index); });
-        menu->addAction(info.pinned ? tr("Un&pin") : tr("&Pin"), this,
-                        [&history, id, info] { history.setPinned(id, !info.pinned); });
+        const ConversationInfo info = m_chat.conversations().info(id);
+        menu->addAction(tr("&Rename"), this, [this, id] { rename(id); });
+        menu->addAction(info.pinned ? tr("Un&pin") : tr("&Pin"), this, [this, id] { togglePinned(id); });
         menu->addAction(info.archived ? tr("Take out of the &archive") : tr("&Archive"), this,
-                        [&history, id, info] { history.setArchived(id, !info.archived); });
-        menu->addAction(tr("&Export…"), this, &ConversationList::chooseExport);
-        menu->addAction(tr("&Delete"), this, &ConversationList::removeCurrent);
+                        [this, id] { toggleArchived(id); });
+        menu->addAction(tr("&Export…"), this, [this, id] { chooseExport(id); });
+        menu->addAction(tr("&Delete"), this, [this, id] { remove(id); });
         menu->addSeparator();
     }
     menu->addAction(tr("&New conversation"), this, &ConversationList::newRequested);
@@ -194,13 +193,42 @@ void ConversationList::showMenu(const QPoint& at) {
     menu->popup(m_view->viewport()->mapToGlobal(at));
 }
 
-void ConversationList::removeCurrent() {
-    const ConversationId id = currentId();
+ConversationId ConversationList::chosen() const {
+    const ConversationId picked = m_view->hasFocus() ? currentId() : 0;
+    const ConversationId id = picked != 0 ? picked : m_chat.current();
+    const QList<ConversationInfo> listed = m_chat.conversations().conversations();
+    return std::any_of(listed.begin(), listed.end(), [id](const ConversationInfo& info) { return info.id == id; }) ? id
+                                                                                                                   : 0;
+}
+
+void ConversationList::rename(ConversationId id) {
+    // What hides it in the list gives way.
+    m_search->clear();
+    m_model->setQuery({});
+    m_archived->setChecked(m_chat.conversations().info(id).archived);
+    const int row = m_model->rowOf(id);
+    if (row >= 0) {
+        m_view->setCurrentIndex(m_model->index(row));
+        m_view->edit(m_model->index(row));
+    }
+}
+
+void ConversationList::togglePinned(ConversationId id) {
+    History& history = m_chat.conversations();
+    history.setPinned(id, !history.info(id).pinned);
+}
+
+void ConversationList::toggleArchived(ConversationId id) {
+    History& history = m_chat.conversations();
+    history.setArchived(id, !history.info(id).archived);
+}
+
+void ConversationList::remove(ConversationId id) {
     if (id == 0) {
         return;
     }
     m_removed = id;
-    const QString title = m_view->currentIndex().data().toString();
+    const QString title = m_chat.conversations().info(id).title;
     m_chat.conversations().remove(id);
     say(tr("“%1” was deleted").arg(title), true);
 }
@@ -214,18 +242,22 @@ void ConversationList::undoRemove() {
     }
 }
 
-void ConversationList::chooseExport() {
-    const ConversationId id = currentId() != 0 ? currentId() : m_chat.current();
-    auto* dialog = new QFileDialog(this, tr("Export the conversation"));
+void ConversationList::chooseExport(ConversationId id) {
+    auto* dialog = new QFileDialog(this, id != 0 ? tr("Export the conversation") : tr("Export all conversations"));
     dialog->setAttribute(Qt::WA_DeleteOnClose);
     dialog->setAcceptMode(QFileDialog::AcceptSave);
-    dialog->setNameFilters({tr("JSON: the whole conversation (*.json)"), tr("Markdown: as it is shown (*.md)")});
+    dialog->setNameFilters(
+        id != 0 ? QStringList{tr("JSON: the whole conversation (*.json)"), tr("Markdown: as it is shown (*.md)")}
+                : QStringList{tr("JSON: whole conversations (*.json)")});
     dialog->setDefaultSuffix(QStringLiteral("json"));
     connect(dialog, &QFileDialog::filterSelected, dialog, [dialog](const QString& filter) {
         dialog->setDefaultSuffix(filter.contains(QStringLiteral("*.md")) ? QStringLiteral("md")
                                                                          : QStringLiteral("json"));
     });
     dialog->setDirectory(QSettings().value(QStringLiteral("lastExportFolder"), QDir::homePath()).toString());
+    static const QRegularExpression notInNames(QStringLiteral("[\\x00-\\x1f/\\\\:*?\"<>|]+"));
+    const QString title = id != 0 ? m_chat.conversations().info(id).title : tr("Conversations");
+    dialog->selectFile(title.left(60).replace(notInNames, QStringLiteral(" ")).trimmed());
     connect(dialog, &QFileDialog::fileSelected, this, [this, id](const QString& file) {
         QSettings().setValue(QStringLiteral("lastExportFolder"), QFileInfo(file).path());
         exportTo(file, id);
@@ -291,8 +323,8 @@ void ConversationList::importFrom(const QString& file) {
         last = m_chat.conversations().insert(conversation);
     }
     say(tr("%n conversation(s) imported", nullptr, static_cast<int>(read.conversations.size())));
-    if (last != 0) {
-        m_chat.openConversation(last);
+    if (last != 0 && m_chat.openConversation(last)) {
+        Q_EMIT opened();
     }
 }
 
@@ -320,7 +352,7 @@ bool ConversationList::eventFilter(QObject* watched, QEvent* event) {
             return true;
         }
         if (watched == m_view && key->key() == Qt::Key_Delete) {
-            removeCurrent();
+            remove(currentId());
             return true;
         }
         if (watched == m_view && key->matches(QKeySequence::Undo)) {

@@ -33,10 +33,16 @@ class ConversationList : public QWidget {
     void exportTo(const QString& file, ConversationId id);
     void importFrom(const QString& file);
 
+    // The one picked in the list while that has the focus, else the one that is shown; 0: not listed yet.
+    ConversationId chosen() const;
+    void rename(ConversationId id);  // in its place in the list
+    void togglePinned(ConversationId id);
+    void toggleArchived(ConversationId id);
+    void remove(ConversationId id);
+    void chooseExport(ConversationId id);  // 0: all
+
   public Q_SLOTS:
-    void removeCurrent();
     void undoRemove();
-    void chooseExport();
     void chooseImport();
 
   Q_SIGNALS:

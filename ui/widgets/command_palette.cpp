@@ -70,8 +70,10 @@ void CommandPalette::open() {
     m_focusBefore = QApplication::focusWidget();
     m_commands.clear();
     for (QAction* action : m_menus.actions()) {
-        if (action->menu()) {
-            collect(*action->menu(), QString(action->text()).remove(u'&'));
+        if (QMenu* menu = action->menu()) {
+            Q_EMIT menu->aboutToShow();  // as it would show now
+            collect(*menu, QString(action->text()).remove(u'&'));
+            Q_EMIT menu->aboutToHide();
         }
     }
     m_input->clear();
