@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <random>
 
 #include "engine/error.h"
@@ -165,6 +166,9 @@ std::vector<TokenId> LocalSession::prompt_tokens(const GenerationRequest& reques
     if (!request.raw) return render(request.messages);
     std::vector<TokenId> tokens = tokenizer.encode(request.raw_prompt);
     if (tokenizer.adds_bos()) tokens.insert(tokens.begin(), tokenizer.bos());
+    if (request.raw_tokens > 0 && request.raw_tokens < static_cast<std::int64_t>(tokens.size())) {
+        tokens.resize(static_cast<std::size_t>(request.raw_tokens));
+    }
     return tokens;
 }
 
@@ -235,6 +239,18 @@ std::vector<TokenId> LocalSession::end_tokens() const {
     const TokenId eos = model_->tokenizer()->eos();
     if (eos >= 0 && std::find(ends.begin(), ends.end(), eos) == ends.end()) ends.push_back(eos);
     return ends;
+}
+
+std::span<const float> LocalSession::choosable(std::span<const float> logits, const GenerationRequest& request) {
+    if (!request.ignore_end) return logits;
+    endless_logits_.assign(logits.begin(), logits.end());
+    const auto vocab = static_cast<std::size_t>(model_->config().vocab_size);
+    for (const TokenId end : end_tokens()) {
+        if (end < 0 || static_cast<std::size_t>(end) >= vocab) continue;
+        for (std::size_t i = static_cast<std::size_t>(end); i < endless_logits_.size(); i += vocab)
+            endless_logits_[i] = -std::numeric_limits<float>::infinity();
+    }
+    return endless_logits_;
 }
 
 bool LocalSession::is_end(TokenId token) const {
@@ -328,7 +344,7 @@ void LocalSession::answer_one(const GenerationRequest& request, const TextDeltaF
         }
     };
     while (true) {
-        const TokenId token = sampler.sample(model_->forward().logits(), cached_tokens_);
+        const TokenId token = sampler.sample(choosable(model_->forward().logits(), request), cached_tokens_);
         if (result.tokens.empty()) {
             result.ttft_s = seconds_since(started_us_);
             first_token_us_ = model_->device().now_us();
@@ -373,7 +389,8 @@ void LocalSession::answer_by_beams(const GenerationRequest& request, const TextD
     std::vector<Segment> segments;
     std::int64_t n_steps = 0;
     while (true) {
-        const auto branches = search.advance(model_->forward().logits(), model_->config().vocab_size);
+        const auto branches =
+            search.advance(choosable(model_->forward().logits(), request), model_->config().vocab_size);
         if (n_steps++ == 0) {
             result.ttft_s = seconds_since(started_us_);
             first_token_us_ = model_->device().now_us();
@@ -447,7 +464,7 @@ void LocalSession::answer_several(const GenerationRequest& request, const TextDe
             Answer& answer = result.answers[drawn.answer];
             const std::span<const float> logits = from_prompt ? std::span<const float>(prompt_logits)
                                                               : model_->forward().logits().subspan(row * vocab, vocab);
-            const TokenId token = drawn.sampler.sample(logits, drawn.context);
+            const TokenId token = drawn.sampler.sample(choosable(logits, request), drawn.context);
             if (token < 0) throw_no_probabilities();
             if (is_end(token)) {
                 answer.log_probability += log_probability_of(logits, token);

@@ -59,6 +59,9 @@ class LocalSession final : public Session {
     bool feed(std::span<const TokenId> tokens, const std::stop_token& stop);
     bool is_end(TokenId token) const;
     std::vector<TokenId> end_tokens() const;
+    // What may be chosen from, (rows, vocab_size): the model's logits, or a copy in which nothing ends the turn. Valid
+    // until the next call.
+    std::span<const float> choosable(std::span<const float> logits, const GenerationRequest& request);
     std::string decode(std::span<const TokenId> tokens, bool strip_space) const;
     // A step, and what to make of its outcome: done, or not (stopped, full). Throws Error (kDevice).
     Forward::Outcome step(std::span<const Segment> segments, Forward::Logits wanted, const std::stop_token& stop);
@@ -104,6 +107,7 @@ class LocalSession final : public Session {
     std::vector<TokenId> cached_tokens_;         // what cache_ holds, token by token
     double started_us_ = 0;                      // of the answer being made, by the device's clock
     double first_token_us_ = 0;
+    std::vector<float> endless_logits_;  // see choosable()
     RoutingRecorder recorder_;
     SnapshotBoard board_;
     SnapshotFiller filler_;

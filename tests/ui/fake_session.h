@@ -32,6 +32,7 @@ struct Script {
     // An accelerator with room for so many experts, the lowest numbers of each layer first; 0: the model is on the CPU.
     std::int64_t residents = 0;
     bool emulated = false;
+    bool ignoresEnd = true;     // GenerationRequest::ignore_end is honoured; false: the answer ends where it ends
     std::string expertProblem;  // why pinning, evicting and other formats do not go; empty: they go
 };
 

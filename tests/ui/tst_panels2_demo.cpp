@@ -13,6 +13,7 @@
 #include "tests/ui/window_fixture.h"
 #include "ui/load/fit_view.h"
 #include "ui/load/open_model_dialog.h"
+#include "ui/panels/benchmark_panel.h"
 #include "ui/panels/budget_panel.h"
 #include "ui/panels/profile_editor.h"
 #include "ui/panels/what_if_panel.h"
@@ -80,6 +81,31 @@ class TestPanels2Demo : public QObject {
         m_engine = std::make_unique<EngineController>([] { return engine::Session::create(); });
     }
     void cleanup() { m_engine.reset(); }
+
+    // The demo model's answer to words without sense ends after a token or two; a scenario goes on.
+    void benchmark_scenarioHasTheTokensAskedFor() {
+        BenchmarkPanel panel(*m_engine);
+        panel.show();
+        panel.showPage(BenchmarkPanel::Scenario);
+        engine::LoadRequest roomy = request("emulated:rtx-3060-desktop", 16 * kMiB);
+        roomy.context = 1024;
+        open(roomy);
+        QTest::mouseClick(&panel.runButton(), Qt::LeftButton);
+        QTRY_VERIFY_WITH_TIMEOUT(panel.scenarios().rowCount() == 3 && !panel.runner().isRunning(), 60'000);
+        for (const BenchmarkRun& run : panel.scenarios().runs()) {
+            QCOMPARE(run.tokensIn, qint64{512});
+            QCOMPARE(run.tokensReused, qint64{0});
+            QCOMPARE(run.tokensOut, qint64{32});
+            QCOMPARE(run.itlSeconds.size(), std::size_t{31});
+            QVERIFY(run.hasSpeed());
+        }
+        // Where the context has no room for the answer the row says so, and no speed.
+        QVERIFY(panel.runner().runScenario({1000, 100, 1, 1}));
+        QTRY_COMPARE_WITH_TIMEOUT(panel.scenarios().rowCount(), 4, 60'000);
+        const BenchmarkRun& full = panel.scenarios().runs().back();
+        QCOMPARE(full.tokensIn, qint64{1000});
+        QVERIFY(full.endedEarly && !full.hasSpeed() && full.label.contains(QStringLiteral("context was full")));
+    }
 
     void budget_movesExpertsOfTheRealEngine() {
         BudgetPanel panel(*m_engine);
