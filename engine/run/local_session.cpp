@@ -7,6 +7,7 @@
 #include <random>
 
 #include "engine/error.h"
+#include "engine/plan/measured_forecast.h"
 
 namespace offstage::engine {
 namespace {
@@ -93,6 +94,9 @@ ModelSummary LocalSession::load(const LoadRequest& request, const LoadProgressFn
         popularity_ = shares_of(model_->popularity());
     }
     filler_.reset();
+    sample_.reset();
+    meter_ = DecodeMeter();
+    overhead_us_ = 0;
     tokens_made_ = 0;
     recorder_.reshape(model_->config().n_layers, model_->config().n_experts, model_->config().n_active);
     publish(Publish::kNow);
@@ -196,7 +200,7 @@ Forward::Outcome LocalSession::step(std::span<const Segment> segments, Forward::
     Forward& forward = model_->forward();
     // A step is what a person waits for a token: what a re-plan does before it counts.
     const double begin_us = model_->device().now_us();
-    between_steps();
+    const bool moved = between_steps();
     const Forward::Outcome outcome = forward.step(segments, wanted, stop);
     if (outcome == Forward::Outcome::kFailed) {
         Backend& device = model_->device();
@@ -210,7 +214,13 @@ Forward::Outcome LocalSession::step(std::span<const Segment> segments, Forward::
         std::int64_t n_tokens = 0;
         for (const Segment& segment : segments) n_tokens += static_cast<std::int64_t>(segment.tokens.size());
         recorder_.record(forward.routing(), n_tokens);
+        const DispatchTotals& totals = model_->dispatcher().recorder().all_totals();
         if (n_tokens == 1) steps_us_.push_back(model_->device().now_us() - begin_us);
+        if (n_tokens == 1 && !moved) {
+            meter_.add(steps_us_.back(), totals);
+        } else {
+            meter_.pass(totals);
+        }
         if (trace_ != nullptr) trace_step(segments);
         model_->learn(forward.routing(), n_tokens);
         publish(Publish::kWhenDue);
@@ -318,6 +328,7 @@ GenerationResult LocalSession::generate(const GenerationRequest& request, const 
         answer_one(request, on_delta, stop, result);
     }
     report(result);
+    measure_overhead();
     if (const std::unique_ptr<TraceWriter> trace = std::move(trace_)) trace->finish();
     for (const ReplanReport& replan : replanner_->reports()) {
         if (replan.id > reports_before || (moved_before && replan.id == reports_before))
@@ -582,7 +593,28 @@ std::uint64_t LocalSession::post(const std::function<Order(std::uint64_t id)>& m
 
 void LocalSession::plan_elsewhere(std::uint64_t id, const ReplanRequest& request, PreviewFn preview) {
     plan_awaited_ |= !preview;
-    planning_->start({id, std::move(preview), request, replanner_->draft()});
+    planning_->start({id, std::move(preview), request, draft()});
+}
+
+PlanDraft LocalSession::draft() const {
+    PlanDraft draft = replanner_->draft();
+    draft.measured = meter_.figures(!model_->device().shares_host_memory());
+    return draft;
+}
+
+// Once an answer, and for decode alone: a whole forecast takes longer.
+void LocalSession::measure_overhead() {
+    overhead_us_ = 0;
+    if (model_->device().shares_host_memory()) return;  // what the CPU does beside experts says nothing of a GPU
+    const MeasuredDecode measured = meter_.figures(true);
+    const PlanBasis& basis = model_->basis();
+    if (measured.n_steps == 0 || !basis.cost.table().has_accelerator()) return;
+    if (!sample_.has_value()) sample_.emplace(basis.demand, basis.popularity);
+    const PlanDraft now = replanner_->draft();
+    DecodeCosts times(basis.demand, basis.cost, now.decode);
+    Forecast told;
+    told.decode_tokens_per_s = 1e6 / (sample_->play(now.now, times).us + basis.cost.table().dense_us);
+    overhead_us_ = overhead_us(told, measured);
 }
 
 bool LocalSession::take_plans() {
@@ -617,6 +649,8 @@ bool LocalSession::between_steps() {
         any = true;
     }
     if (replanner_->moving()) {
+        meter_.clear();
+        overhead_us_ = 0;
         replanner_->between_steps(tokens_made_);
         any = true;
     }
@@ -667,7 +701,7 @@ void LocalSession::request_preview(const ReplanRequest& request, PreviewFn done)
 
 ReplanPreview LocalSession::preview(const ReplanRequest& request) {
     static_cast<void>(require_model());
-    return replanner_->preview(request);
+    return draft().preview(request);
 }
 
 std::uint64_t LocalSession::replan(const ReplanRequest& request) {
@@ -747,6 +781,7 @@ void LocalSession::publish(Publish when) {
     }
     snapshot.context_used = cache_.size();
     snapshot.context_size = cache_.capacity();
+    snapshot.decode_overhead_us = overhead_us_;
     board_.publish(std::move(snapshot));
 }
 

@@ -160,6 +160,30 @@ class TestPanels2 : public QObject {
         QCOMPARE(panel.form().vram().bytes(), 6 * kGiB);
     }
 
+    void budget_previewSaysWhatWasMeasured() {
+        Bench bench;
+        BudgetPanel panel(bench.engine);
+        bench.open();
+        panel.show();
+        QTRY_COMPARE(panel.form().vram().bytes(), 6 * kGiB);
+        panel.form().vram().spin().stepUp();
+        QTRY_VERIFY(!panel.previewText().isEmpty());
+        QVERIFY2(panel.previewText().contains(QStringLiteral("“now” is a forecast too")),
+                 qPrintable(panel.previewText()));
+        QVERIFY(!panel.previewText().contains(QStringLiteral(" 0 ms")));
+        QVERIFY2(panel.previewText().contains(QStringLiteral("0.60 ms")), qPrintable(panel.previewText()));
+        bench.with([](ReplanStage& s) {
+            s.measuredSteps = 183;
+            s.quantized = 12;
+        });
+        panel.form().vram().spin().stepUp();
+        QTRY_VERIFY2(panel.previewText().contains(QStringLiteral("measured, over the last 183 token")),
+                     qPrintable(panel.previewText()));
+        QVERIFY(!panel.previewText().contains(QStringLiteral("forecast too")));
+        QVERIFY(panel.previewText().contains(QStringLiteral("less where they were quantized before")));
+        picture(panel, QStringLiteral("budget-measured"));
+    }
+
     void budget_cancelGoesBack() {
         Bench bench;
         bench.with([](ReplanStage& s) { s.finishes = false; });

@@ -107,6 +107,57 @@ class TestPanels2Demo : public QObject {
         QVERIFY(full.endedEarly && !full.hasSpeed() && full.label.contains(QStringLiteral("context was full")));
     }
 
+    // Now is what the last answers took, after is what the next ones take, and What if says the same of this GPU. All
+    // times are accounted: they do not depend on this machine.
+    void budget_promisesWhatAnswersKeep() {
+        BudgetPanel panel(*m_engine);
+        WhatIfPanel whatIf(*m_engine);
+        panel.show();
+        open(request("emulated:rtx-3060-desktop", 24 * kMiB));
+        QTRY_COMPARE(panel.form().vram().bytes(), 24 * kMiB);
+        QSignalSpy answered(m_engine.get(), &EngineController::answered);
+        const auto answer = [&] {
+            engine::GenerationRequest ask;
+            ask.messages = {{engine::Role::kUser, "Tell me a story about a fox."}};
+            ask.sampler.temperature = 0;
+            ask.max_tokens = 100;
+            ask.ignore_end = true;
+            answered.clear();
+            m_engine->resetConversation();
+            m_engine->generate(ask);
+            if (!answered.wait(20'000)) {
+                return 0.0;
+            }
+            return answered[0][1].value<engine::GenerationResult>().decode_tokens_per_s;
+        };
+        engine::ReplanPreview preview;
+        connect(m_engine.get(), &EngineController::previewed, &panel,
+                [&](RequestId, const engine::ReplanPreview& p, const QString&) { preview = p; });
+        const double before = answer();
+        panel.form().vram().spin().setValue(80);
+        QTRY_VERIFY_WITH_TIMEOUT(panel.previewText().contains(QStringLiteral("measured, over the last 99 token")),
+                                 10'000);
+        QVERIFY(!panel.previewText().contains(QStringLiteral(" 0 ms")));
+        QVERIFY(std::abs(preview.tokens_per_s_before - before) < 0.05 * before);
+        QTest::mouseClick(&panel.applyButton(), Qt::LeftButton);
+        QTRY_VERIFY_WITH_TIMEOUT(panel.notice().contains(QStringLiteral("In force")), 10'000);
+        const double after = answer();
+        QVERIFY2(std::abs(preview.tokens_per_s_after - after) < 0.25 * after,
+                 qPrintable(QStringLiteral("before %1, promised %2, after %3")
+                                .arg(before)
+                                .arg(preview.tokens_per_s_after)
+                                .arg(after)));
+
+        QVERIFY(m_engine->snapshot()->decode_overhead_us > 0);
+        QVERIFY(!whatIf.claim().contains(QStringLiteral("beyond")));
+        QTest::mouseClick(&whatIf.runButton(), Qt::LeftButton);
+        finish(whatIf);
+        QVERIFY2(whatIf.claim().contains(QStringLiteral("beyond their forecast")), qPrintable(whatIf.claim()));
+        const auto& points = whatIf.curve().points(0);
+        QVERIFY(!points.empty());
+        QVERIFY2(std::abs(points.back().y() - after) < 0.25 * after, qPrintable(QString::number(points.back().y())));
+    }
+
     void budget_movesExpertsOfTheRealEngine() {
         BudgetPanel panel(*m_engine);
         panel.show();
