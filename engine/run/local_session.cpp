@@ -94,9 +94,6 @@ ModelSummary LocalSession::load(const LoadRequest& request, const LoadProgressFn
         popularity_ = shares_of(model_->popularity());
     }
     filler_.reset();
-    sample_.reset();
-    meter_ = DecodeMeter();
-    overhead_us_ = 0;
     tokens_made_ = 0;
     recorder_.reshape(model_->config().n_layers, model_->config().n_experts, model_->config().n_active);
     publish(Publish::kNow);
@@ -107,6 +104,9 @@ void LocalSession::unload() {
     cache_ = KvSequence();
     planning_.reset();
     replanner_.reset();
+    sample_.reset();
+    meter_ = DecodeMeter();
+    overhead_us_ = 0;
     {
         const std::lock_guard lock(orders_mutex_);
         orders_.clear();
