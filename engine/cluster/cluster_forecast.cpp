@@ -82,6 +82,7 @@ ClusterForecast forecast_cluster(const ClusterPlan& plan, const ModelDemand& dem
     Forecast& whole = result.whole;
     whole.hit_rate = plan.expected_hit_rate();
     whole.prompt_tokens = prompt_tokens;
+    whole.prompt_steps = n_prompt_steps(prompt_tokens, plan.max_step());
     whole.mean_bits = plan.machines.front().mean_bits;
     whole.predicted_loss = plan.machines.front().predicted_loss;
     RoutingDraw routing(popularity, seed);

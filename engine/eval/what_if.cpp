@@ -5,6 +5,7 @@
 
 #include "engine/cluster/cluster_forecast.h"
 #include "engine/error.h"
+#include "engine/plan/measured_forecast.h"
 
 namespace offstage::engine {
 namespace {
@@ -71,8 +72,9 @@ WhatIfRow WhatIf::on(const HardwareProfile& profile, std::uint64_t vram_bytes, c
     try {
         const ClusterPlan plan = make_cluster_plan(base_.demand, budget, base_.popularity, kind, cluster.n_machines);
         const double exchange_bytes = static_cast<double>(config.n_active * config.hidden_dim) * sizeof(float);
-        const ClusterForecast told = forecast_cluster(plan, base_.demand, base_.popularity, cost, cluster.network,
-                                                      exchange_bytes, dispatch.prefill, dispatch.decode, kPromptTokens);
+        ClusterForecast told = forecast_cluster(plan, base_.demand, base_.popularity, cost, cluster.network,
+                                                exchange_bytes, dispatch.prefill, dispatch.decode, kPromptTokens);
+        add_overhead(told.whole, overhead_us_);
         row.resident = plan.n_resident();
         row.tokens_per_s = told.whole.decode_tokens_per_s;
         row.ttft_s = told.whole.ttft_s;

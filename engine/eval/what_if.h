@@ -42,6 +42,11 @@ class WhatIf {
     // plan_model().
     WhatIf(const LoadRequest& request, const LoadProgressFn& progress, const std::stop_token& stop);
 
+    // What a token was measured to take beyond its forecast, where this model runs (Snapshot::decode_overhead_us): from
+    // now on it is in every forecast, for it is launches and the host's time, which another GPU has too. 0: nothing is
+    // known of it.
+    void set_overhead_us(double us) { overhead_us_ = us; }
+
     // vram_bytes 0: all that the profile leaves; above its memory: as if it had so much. Machines that are more than a
     // layer has experts are a failure of the row.
     WhatIfRow on(const HardwareProfile& profile, std::uint64_t vram_bytes = 0, const Cluster& cluster = {}) const;
@@ -58,6 +63,7 @@ class WhatIf {
     LoadRequest request_;
     kernels::WeightType type_ = kernels::WeightType::kBf16;
     PlanReport base_;
+    double overhead_us_ = 0;
 };
 
 // JSON of a profile, as parse_hardware_profile() reads it.

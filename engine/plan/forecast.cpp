@@ -90,6 +90,7 @@ Forecast forecast(const Plan& plan, const ModelDemand& demand, const Popularity&
                    [&](Place place) { return static_cast<std::uint8_t>(place == best); });
     result.hit_rate = expected_hit_rate(popularity, fast);
     result.prompt_tokens = prompt_tokens;
+    result.prompt_steps = n_prompt_steps(prompt_tokens, plan.max_step);
     RoutingDraw routing(popularity, seed);
 
     DecodeCosts times(demand, cost, decode);

@@ -20,8 +20,9 @@ struct Forecast {
     double ttft_s = 0;           // prompt of prompt_tokens
     double prefill_tokens_per_s = 0;
     std::int64_t prompt_tokens = 0;
-    double mean_bits = 16;      // of the plan
-    double predicted_loss = 0;  // of the plan
+    std::int64_t prompt_steps = 0;  // in which the prompt is read
+    double mean_bits = 16;          // of the plan
+    double predicted_loss = 0;      // of the plan
     // From the plan in force, by add_transition(); 0: nothing to do, or not asked.
     std::uint64_t bytes_to_move = 0;
     double seconds_to_get_there = 0;

@@ -31,6 +31,11 @@ class StepCosts {
     Schedule schedule_;
 };
 
+inline std::int64_t n_prompt_steps(std::int64_t prompt_tokens, std::int64_t max_step) {
+    const std::int64_t step_tokens = std::max<std::int64_t>(1, max_step);
+    return (prompt_tokens + step_tokens - 1) / step_tokens;
+}
+
 // Microseconds of a prompt that is read in steps of at most max_step tokens; step_us(n_tokens) is called for each step
 // that is played, full ones first. They cost about the same: a few are played, the others taken alike.
 template <typename StepUs>

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <random>
 
 #include "engine/error.h"
+#include "engine/plan/measured_forecast.h"
 
 namespace offstage::engine {
 namespace {
@@ -102,6 +104,9 @@ void LocalSession::unload() {
     cache_ = KvSequence();
     planning_.reset();
     replanner_.reset();
+    sample_.reset();
+    meter_ = DecodeMeter();
+    overhead_us_ = 0;
     {
         const std::lock_guard lock(orders_mutex_);
         orders_.clear();
@@ -165,6 +170,9 @@ std::vector<TokenId> LocalSession::prompt_tokens(const GenerationRequest& reques
     if (!request.raw) return render(request.messages);
     std::vector<TokenId> tokens = tokenizer.encode(request.raw_prompt);
     if (tokenizer.adds_bos()) tokens.insert(tokens.begin(), tokenizer.bos());
+    if (request.raw_tokens > 0 && request.raw_tokens < static_cast<std::int64_t>(tokens.size())) {
+        tokens.resize(static_cast<std::size_t>(request.raw_tokens));
+    }
     return tokens;
 }
 
@@ -192,7 +200,7 @@ Forward::Outcome LocalSession::step(std::span<const Segment> segments, Forward::
     Forward& forward = model_->forward();
     // A step is what a person waits for a token: what a re-plan does before it counts.
     const double begin_us = model_->device().now_us();
-    between_steps();
+    const bool moved = between_steps();
     const Forward::Outcome outcome = forward.step(segments, wanted, stop);
     if (outcome == Forward::Outcome::kFailed) {
         Backend& device = model_->device();
@@ -206,7 +214,13 @@ Forward::Outcome LocalSession::step(std::span<const Segment> segments, Forward::
         std::int64_t n_tokens = 0;
         for (const Segment& segment : segments) n_tokens += static_cast<std::int64_t>(segment.tokens.size());
         recorder_.record(forward.routing(), n_tokens);
+        const DispatchTotals& totals = model_->dispatcher().recorder().all_totals();
         if (n_tokens == 1) steps_us_.push_back(model_->device().now_us() - begin_us);
+        if (n_tokens == 1 && !moved) {
+            meter_.add(steps_us_.back(), totals);
+        } else {
+            meter_.pass(totals);
+        }
         if (trace_ != nullptr) trace_step(segments);
         model_->learn(forward.routing(), n_tokens);
         publish(Publish::kWhenDue);
@@ -235,6 +249,18 @@ std::vector<TokenId> LocalSession::end_tokens() const {
     const TokenId eos = model_->tokenizer()->eos();
     if (eos >= 0 && std::find(ends.begin(), ends.end(), eos) == ends.end()) ends.push_back(eos);
     return ends;
+}
+
+std::span<const float> LocalSession::choosable(std::span<const float> logits, const GenerationRequest& request) {
+    if (!request.ignore_end) return logits;
+    endless_logits_.assign(logits.begin(), logits.end());
+    const auto vocab = static_cast<std::size_t>(model_->config().vocab_size);
+    for (const TokenId end : end_tokens()) {
+        if (end < 0 || static_cast<std::size_t>(end) >= vocab) continue;
+        for (std::size_t i = static_cast<std::size_t>(end); i < endless_logits_.size(); i += vocab)
+            endless_logits_[i] = -std::numeric_limits<float>::infinity();
+    }
+    return endless_logits_;
 }
 
 bool LocalSession::is_end(TokenId token) const {
@@ -302,6 +328,7 @@ GenerationResult LocalSession::generate(const GenerationRequest& request, const 
         answer_one(request, on_delta, stop, result);
     }
     report(result);
+    measure_overhead();
     if (const std::unique_ptr<TraceWriter> trace = std::move(trace_)) trace->finish();
     for (const ReplanReport& replan : replanner_->reports()) {
         if (replan.id > reports_before || (moved_before && replan.id == reports_before))
@@ -328,7 +355,7 @@ void LocalSession::answer_one(const GenerationRequest& request, const TextDeltaF
         }
     };
     while (true) {
-        const TokenId token = sampler.sample(model_->forward().logits(), cached_tokens_);
+        const TokenId token = sampler.sample(choosable(model_->forward().logits(), request), cached_tokens_);
         if (result.tokens.empty()) {
             result.ttft_s = seconds_since(started_us_);
             first_token_us_ = model_->device().now_us();
@@ -373,7 +400,8 @@ void LocalSession::answer_by_beams(const GenerationRequest& request, const TextD
     std::vector<Segment> segments;
     std::int64_t n_steps = 0;
     while (true) {
-        const auto branches = search.advance(model_->forward().logits(), model_->config().vocab_size);
+        const auto branches =
+            search.advance(choosable(model_->forward().logits(), request), model_->config().vocab_size);
         if (n_steps++ == 0) {
             result.ttft_s = seconds_since(started_us_);
             first_token_us_ = model_->device().now_us();
@@ -447,7 +475,7 @@ void LocalSession::answer_several(const GenerationRequest& request, const TextDe
             Answer& answer = result.answers[drawn.answer];
             const std::span<const float> logits = from_prompt ? std::span<const float>(prompt_logits)
                                                               : model_->forward().logits().subspan(row * vocab, vocab);
-            const TokenId token = drawn.sampler.sample(logits, drawn.context);
+            const TokenId token = drawn.sampler.sample(choosable(logits, request), drawn.context);
             if (token < 0) throw_no_probabilities();
             if (is_end(token)) {
                 answer.log_probability += log_probability_of(logits, token);
@@ -565,7 +593,28 @@ std::uint64_t LocalSession::post(const std::function<Order(std::uint64_t id)>& m
 
 void LocalSession::plan_elsewhere(std::uint64_t id, const ReplanRequest& request, PreviewFn preview) {
     plan_awaited_ |= !preview;
-    planning_->start({id, std::move(preview), request, replanner_->draft()});
+    planning_->start({id, std::move(preview), request, draft()});
+}
+
+PlanDraft LocalSession::draft() const {
+    PlanDraft draft = replanner_->draft();
+    draft.measured = meter_.figures(!model_->device().shares_host_memory());
+    return draft;
+}
+
+// Once an answer, and for decode alone: a whole forecast takes longer.
+void LocalSession::measure_overhead() {
+    overhead_us_ = 0;
+    if (model_->device().shares_host_memory()) return;  // what the CPU does beside experts says nothing of a GPU
+    const MeasuredDecode measured = meter_.figures(true);
+    const PlanBasis& basis = model_->basis();
+    if (measured.n_steps == 0 || !basis.cost.table().has_accelerator()) return;
+    if (!sample_.has_value()) sample_.emplace(basis.demand, basis.popularity);
+    const PlanDraft now = replanner_->draft();
+    DecodeCosts times(basis.demand, basis.cost, now.decode);
+    Forecast told;
+    told.decode_tokens_per_s = 1e6 / (sample_->play(now.now, times).us + basis.cost.table().dense_us);
+    overhead_us_ = overhead_us(told, measured);
 }
 
 bool LocalSession::take_plans() {
@@ -600,6 +649,8 @@ bool LocalSession::between_steps() {
         any = true;
     }
     if (replanner_->moving()) {
+        meter_.clear();
+        overhead_us_ = 0;
         replanner_->between_steps(tokens_made_);
         any = true;
     }
@@ -650,7 +701,7 @@ void LocalSession::request_preview(const ReplanRequest& request, PreviewFn done)
 
 ReplanPreview LocalSession::preview(const ReplanRequest& request) {
     static_cast<void>(require_model());
-    return replanner_->preview(request);
+    return draft().preview(request);
 }
 
 std::uint64_t LocalSession::replan(const ReplanRequest& request) {
@@ -730,6 +781,7 @@ void LocalSession::publish(Publish when) {
     }
     snapshot.context_used = cache_.size();
     snapshot.context_size = cache_.capacity();
+    snapshot.decode_overhead_us = overhead_us_;
     board_.publish(std::move(snapshot));
 }
 

@@ -5,9 +5,11 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "engine/eval/routing_trace.h"
+#include "engine/plan/forecast.h"
 #include "engine/run/kv_pool.h"
 #include "engine/run/loaded_model.h"
 #include "engine/run/planning_thread.h"
@@ -15,6 +17,7 @@
 #include "engine/run/sampler.h"
 #include "engine/run/session.h"
 #include "engine/run/snapshot_filler.h"
+#include "engine/telemetry/decode_meter.h"
 #include "engine/telemetry/routing_recorder.h"
 #include "engine/telemetry/snapshot_board.h"
 
@@ -59,6 +62,9 @@ class LocalSession final : public Session {
     bool feed(std::span<const TokenId> tokens, const std::stop_token& stop);
     bool is_end(TokenId token) const;
     std::vector<TokenId> end_tokens() const;
+    // What may be chosen from, (rows, vocab_size): the model's logits, or a copy in which nothing ends the turn. Valid
+    // until the next call.
+    std::span<const float> choosable(std::span<const float> logits, const GenerationRequest& request);
     std::string decode(std::span<const TokenId> tokens, bool strip_space) const;
     // A step, and what to make of its outcome: done, or not (stopped, full). Throws Error (kDevice).
     Forward::Outcome step(std::span<const Segment> segments, Forward::Logits wanted, const std::stop_token& stop);
@@ -76,6 +82,8 @@ class LocalSession final : public Session {
     // Puts what may be looked at on the board: at once, or when the last time was long enough ago for an eye to care.
     enum class Publish { kNow, kWhenDue };
     void publish(Publish when);
+    PlanDraft draft() const;
+    void measure_overhead();
 
     std::unique_ptr<TraceWriter> trace_;  // of the answer being made
     std::vector<double> steps_us_;        // of its decode steps
@@ -104,9 +112,13 @@ class LocalSession final : public Session {
     std::vector<TokenId> cached_tokens_;         // what cache_ holds, token by token
     double started_us_ = 0;                      // of the answer being made, by the device's clock
     double first_token_us_ = 0;
+    std::vector<float> endless_logits_;  // see choosable()
     RoutingRecorder recorder_;
     SnapshotBoard board_;
     SnapshotFiller filler_;
+    DecodeMeter meter_;                   // of the plan in force
+    std::optional<DecodeSample> sample_;  // for the forecast of its steps; drawn once per model
+    double overhead_us_ = 0;              // see Snapshot::decode_overhead_us
     std::uint64_t revision_ = 0;
     mutable std::atomic<std::int64_t> looked_at_ms_ = 0;  // by the steady clock; 0: never
     std::shared_ptr<const Recorder> events_;              // with orders_mutex_: the loaded model's

@@ -60,6 +60,7 @@ void PlanBasis::estimate_transition(const Plan& from, const Plan& to, ReplanPrev
     add_transition(change, figures);
     preview.bytes_to_move = figures.bytes_to_move;
     preview.seconds = figures.seconds_to_get_there;
+    preview.quantized = change.quantized;
 }
 
 std::uint64_t PlanBasis::expert_bytes(kernels::WeightType format) const {

@@ -7,6 +7,7 @@
 #include "engine/device/host_buffer.h"
 #include "engine/error.h"
 #include "engine/plan/forecast.h"
+#include "engine/plan/measured_forecast.h"
 #include "engine/run/load_plan.h"
 
 namespace offstage::engine {
@@ -74,8 +75,10 @@ ReplanPreview PlanDraft::preview(const ReplanRequest& request) const {
     const auto forecast_of = [&](const Plan& which) {
         return forecast(which, basis.demand, basis.popularity, basis.cost, prefill, decode, kPreviewPrompt);
     };
-    const Forecast before = forecast_of(now);
-    const Forecast after = forecast_of(preview.plan);
+    Forecast before = forecast_of(now);
+    Forecast after = forecast_of(preview.plan);
+    correct(before, after, measured);
+    preview.measured_steps = measured.n_steps;
     preview.tokens_per_s_before = before.decode_tokens_per_s;
     preview.tokens_per_s_after = after.decode_tokens_per_s;
     preview.ttft_s_before = before.ttft_s;

@@ -8,6 +8,7 @@
 
 #include "engine/run/plan_basis.h"
 #include "engine/run/replan.h"
+#include "engine/telemetry/decode_meter.h"
 
 namespace offstage::engine {
 
@@ -32,6 +33,7 @@ struct PlanDraft {
     std::string device;              // its name
     std::uint64_t device_bytes = 0;  // that it has to give
     std::uint64_t ram_used_bytes = 0, ram_budget_bytes = 0;
+    MeasuredDecode measured;  // with the plan in force
 
     // Throws Error where no plan can be made: kInvalidInput, kOutOfMemory.
     PlanTarget plan(const ReplanRequest& request) const;

@@ -53,11 +53,15 @@ struct ReplanReport {
 // What a re-plan would lead to, before it is begun.
 struct ReplanPreview {
     Plan plan;
-    double tokens_per_s_before = 0, tokens_per_s_after = 0;  // forecast of both, alike
-    double ttft_s_before = 0, ttft_s_after = 0;              // of a prompt of 512 tokens
+    // Decode steps that were measured with the plan in force: tokens/s and hit rate before are theirs, and what the
+    // forecast of them had left out is in the other figures too (plan/measured_forecast.h). 0: all is forecast.
+    std::int64_t measured_steps = 0;
+    double tokens_per_s_before = 0, tokens_per_s_after = 0;  // 0: no costs were measured that could tell
+    double ttft_s_before = 0, ttft_s_after = 0;              // forecast, of a prompt of 512 tokens
     double hit_rate_before = 0, hit_rate_after = 0;
     std::uint64_t bytes_to_move = 0;
-    double seconds = 0;  // to get there
+    double seconds = 0;          // to get there,
+    std::int64_t quantized = 0;  // with so many experts quantized, as if the cache on disk had none of them
     double predicted_loss_before = 0, predicted_loss_after = 0;
     double mean_bits_before = 0, mean_bits_after = 0;
 };

@@ -139,11 +139,16 @@ struct GenerationRequest {
     std::vector<ChatMessage> messages;  // rendered with the model's chat template ...
     std::string raw_prompt;             // ... or, when `raw`, this text as it is (with BOS, as the tokenizer asks)
     bool raw = false;
+    // Of the raw prompt its first tokens, BOS included, at most so many; 0: all. For prompts of an exact length.
+    std::int64_t raw_tokens = 0;
     // The last message is the assistant's, cut short: the answer goes on where it ends, and the result's text and
     // tokens are what was added. Not with `raw`.
     bool continue_last = false;
     SamplerSettings sampler;
-    int max_tokens = 0;      // 0: until the end of the turn or of the context
+    int max_tokens = 0;  // 0: until the end of the turn or of the context
+    // Tokens that end a turn are never chosen, by whatever way of choosing: the answer has max_tokens tokens unless it
+    // is stopped or the context is full. What it says past its own end is worthless; for measurements.
+    bool ignore_end = false;
     BeamSettings beam;       // width above 1: beam search instead of sampling; streamed text is empty until it is done
     std::string trace_file;  // where the routing of every token is written to (see "replay"); empty: nowhere
     int n_answers = 1;       // 1 .. 16 answers drawn side by side (beam.width must be 1)

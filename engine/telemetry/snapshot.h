@@ -64,6 +64,9 @@ struct Snapshot {
     std::vector<std::string> decisions;  // of live comparisons, newest last: the last 64
     std::uint64_t n_decisions = 0;       // since the model was loaded
     double mean_bits = 0;                // per expert weight
+    // What a decoded token took, in the last answers under the plan in force, beyond what forecasts know of; 0: not
+    // known, or the device is the CPU. As of the last answer's end.
+    double decode_overhead_us = 0;
 };
 
 inline constexpr std::int64_t kRoutingWindow = 64;

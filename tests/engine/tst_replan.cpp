@@ -288,6 +288,53 @@ class TestReplan : public QObject, ReplanSetup {
         QVERIFY(less.hit_rate_after > less.hit_rate_before);
     }
 
+    // What answers took is what a preview calls "now", and what it promises is about what they take then. The device's
+    // times and the host's are accounted: nothing here depends on this machine.
+    void preview_afterAnswers_isPutRightByThem() {
+        LocalSession session;
+        LoadRequest request = on("emulated:rtx-3060-desktop");
+        request.vram_bytes = vramFor(16);
+        session.load(request, {}, {});
+        ReplanRequest more;
+        more.vram_bytes = vramFor(64);
+        const ReplanPreview told = session.preview(more);
+        QCOMPARE(told.measured_steps, 0);
+        QCOMPARE(session.snapshot().decode_overhead_us, 0.0);
+        GenerationRequest ask;
+        ask.messages = {{Role::kUser, "Tell me a story about a fox."}};
+        ask.sampler.temperature = 0;
+        ask.max_tokens = 101;
+        ask.ignore_end = true;
+        const auto mean_step_us = [&] {
+            session.reset_conversation();
+            const GenerationResult result = session.generate(ask, {}, {});
+            double sum = 0;
+            for (const float s : result.device.steps_s) sum += 1e6 * static_cast<double>(s);
+            return sum / static_cast<double>(result.device.steps_s.size());
+        };
+        const auto is_about = [](double a, double b, double share) { return std::abs(a - b) <= share * b; };
+        const double before_us = mean_step_us();
+        const ReplanPreview preview = session.preview(more);
+        QCOMPARE(preview.measured_steps, 100);
+        QVERIFY2(is_about(preview.tokens_per_s_before, 1e6 / before_us, 0.05),
+                 qPrintable(QStringLiteral("%1, %2").arg(preview.tokens_per_s_before).arg(1e6 / before_us)));
+        const double overhead_us = session.snapshot().decode_overhead_us;
+        QVERIFY(overhead_us > 0);
+        QVERIFY(is_about(overhead_us, 1e6 / preview.tokens_per_s_before - 1e6 / told.tokens_per_s_before, 0.1));
+        QVERIFY(preview.ttft_s_after > told.ttft_s_after + 0.9e-6 * overhead_us);
+        QCOMPARE(preview.hit_rate_after, 1.0);
+
+        session.replan(more);
+        session.advance({});
+        QCOMPARE(session.preview(more).measured_steps, 0);  // that was another plan
+        QCOMPARE(session.snapshot().decode_overhead_us, 0.0);
+        const double after_us = mean_step_us();
+        QVERIFY(after_us < before_us);
+        QVERIFY2(is_about(preview.tokens_per_s_after, 1e6 / after_us, 0.25),
+                 qPrintable(QStringLiteral("%1, %2").arg(preview.tokens_per_s_after).arg(1e6 / after_us)));
+        QVERIFY(!is_about(told.tokens_per_s_after, 1e6 / after_us, 0.25));
+    }
+
     // A floor of quality while it answers: the formats follow from this model's own measured errors.
     void floorOfQuality_givesRarelyUsedExpertsFewerBits() {
         LocalSession session;

@@ -128,6 +128,56 @@ class TestSession : public QObject {
         QCOMPARE(result.finish, FinishReason::kMaxTokens);
     }
 
+    // The answer that ends by itself goes on for as many tokens as are wanted, by each way of choosing them.
+    void generate_ignoreEnd_goesOnToMaxTokens_data() {
+        QTest::addColumn<float>("temperature");
+        QTest::addColumn<int>("answers");
+        QTest::addColumn<int>("beams");
+        QTest::newRow("greedy") << 0.0F << 1 << 1;
+        QTest::newRow("drawn") << 1.0F << 1 << 1;
+        QTest::newRow("several") << 1.0F << 3 << 1;
+        QTest::newRow("beams") << 0.0F << 1 << 3;
+    }
+    void generate_ignoreEnd_goesOnToMaxTokens() {
+        QFETCH(float, temperature);
+        QFETCH(int, answers);
+        QFETCH(int, beams);
+        GenerationRequest request = ask("Hello");
+        request.sampler.temperature = temperature;
+        request.sampler.seed = 7;
+        request.n_answers = answers;
+        request.beam.width = beams;
+        request.max_tokens = 400;
+        const GenerationResult ending = m_session->generate(request, {}, {});
+        QCOMPARE(ending.finish, FinishReason::kEndOfTurn);
+
+        request.max_tokens = static_cast<int>(ending.tokens.size()) + 40;
+        request.ignore_end = true;
+        const GenerationResult endless = m_session->generate(request, {}, {});
+        QCOMPARE(endless.finish, FinishReason::kMaxTokens);
+        QCOMPARE(static_cast<int>(endless.tokens.size()), request.max_tokens);
+        for (const Answer& answer : endless.answers) {
+            QCOMPARE(static_cast<int>(answer.tokens.size()), request.max_tokens);
+            QVERIFY(std::isfinite(answer.log_probability));
+        }
+        if (temperature == 0 && beams == 1) {  // until where it would have ended nothing is different
+            QVERIFY(std::equal(ending.tokens.begin(), ending.tokens.end(), endless.tokens.begin()));
+        }
+    }
+
+    void generate_rawTokens_cutsThePrompt() {
+        GenerationRequest request;
+        request.raw = true;
+        for (int i = 0; i < 100; ++i) request.raw_prompt += "compile harbor ";
+        request.max_tokens = 1;
+        const std::int64_t whole = m_session->generate(request, {}, {}).prompt_tokens;
+        QVERIFY(whole > 200);
+        request.raw_tokens = 150;
+        QCOMPARE(m_session->generate(request, {}, {}).prompt_tokens, 150);
+        request.raw_tokens = whole + 1;  // at most
+        QCOMPARE(m_session->generate(request, {}, {}).prompt_tokens, whole);
+    }
+
     void generate_secondTurn_reusesTheCache_andAnswersAsAFreshSession() {
         GenerationRequest request = ask("What is an expert?", 40);
         const GenerationResult first = m_session->generate(request, {}, {});

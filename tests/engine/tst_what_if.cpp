@@ -62,6 +62,19 @@ class TestWhatIf : public QObject {
         QCOMPARE(a.vram_bytes, std::uint64_t{16u << 20});
     }
 
+    void overhead_isInEveryForecast() {
+        const HardwareProfile profile = find_hardware_profile("rtx-3060-desktop");
+        const WhatIfRow bare = m_model->on(profile, 16u << 20);
+        m_model->set_overhead_us(450);
+        const WhatIfRow row = m_model->on(profile, 16u << 20);
+        const std::vector<WhatIfRow> curve = m_model->curve(profile, 2, {}, {});
+        m_model->set_overhead_us(0);
+        QVERIFY(std::abs(1e6 / row.tokens_per_s - 1e6 / bare.tokens_per_s - 450) < 0.01);
+        QVERIFY(row.ttft_s >= bare.ttft_s + 449e-6);
+        QCOMPARE(row.hit_rate, bare.hit_rate);
+        QVERIFY(curve.back().tokens_per_s < 1e6 / 450);
+    }
+
     void oneMachine_knowsNoNetwork() {
         const HardwareProfile profile = find_hardware_profile("rtx-3060-desktop");
         const WhatIfRow alone = m_model->on(profile, 16u << 20);

@@ -131,7 +131,13 @@ class FakeSession : public engine::Session {
         } running(m_stage->generating);
 
         engine::GenerationResult result;
-        result.prompt_tokens = count_tokens(request.messages);
+        // A raw prompt has two tokens a word, which no caller may know.
+        result.prompt_tokens = request.raw
+                                   ? 2 * (1 + std::count(request.raw_prompt.begin(), request.raw_prompt.end(), ' '))
+                                   : count_tokens(request.messages);
+        if (request.raw && request.raw_tokens > 0) {
+            result.prompt_tokens = std::min(result.prompt_tokens, request.raw_tokens);
+        }
         result.seed = request.sampler.seed;
         if (result.prompt_tokens > script.context) {
             throw engine::Error(engine::ErrorKind::kInvalidInput,
@@ -152,6 +158,7 @@ class FakeSession : public engine::Session {
         resetTimes();
         route(result.prompt_tokens, true);
         const std::vector<std::string> tokens = tokensOf(script.answer, std::max<std::size_t>(1, script.bytesPerToken));
+        const bool goesOn = request.ignore_end && script.ignoresEnd && request.max_tokens > 0;
         const auto first = Clock::now();
         result.finish = read ? engine::FinishReason::kEndOfTurn : engine::FinishReason::kStopped;
         for (std::size_t i = 0; read; ++i) {
@@ -159,7 +166,7 @@ class FakeSession : public engine::Session {
             if (script.generateError && n == script.failAfterTokens) {
                 throw *script.generateError;
             }
-            if (i == tokens.size()) {
+            if (i >= tokens.size() && !(goesOn && !tokens.empty())) {
                 break;
             }
             if (request.max_tokens > 0 && n == request.max_tokens) {
@@ -175,14 +182,15 @@ class FakeSession : public engine::Session {
                 result.finish = engine::FinishReason::kStopped;
                 break;
             }
+            const std::string& text = tokens[i % tokens.size()];  // past its end it begins again
             if (i == 0) {
                 result.ttft_s = std::chrono::duration<double>(Clock::now() - begin).count();
             }
-            result.text += tokens[i];
+            result.text += text;
             result.tokens.push_back(static_cast<engine::TokenId>(i % 2000));
             const double s = std::chrono::duration<double>(Clock::now() - first).count();
             result.decode_tokens_per_s = i == 0 || s <= 0 ? 0 : static_cast<double>(i) / s;
-            onDelta({tokens[i], result.tokens.back(), n + 1, result.decode_tokens_per_s, m_step.load()});
+            onDelta({text, result.tokens.back(), n + 1, result.decode_tokens_per_s, m_step.load()});
             route(1, false);  // what it says is the next token: the prompt's step wrote the first one
         }
         decide(script.decisions);

@@ -33,6 +33,7 @@ struct Script {
     std::int64_t residents = 0;
     bool emulated = false;
     std::vector<std::string> decisions;  // of live comparisons, made by each answer; the snapshot keeps the last four
+    bool ignoresEnd = true;     // GenerationRequest::ignore_end is honoured; false: the answer ends where it ends
     std::string expertProblem;  // why pinning, evicting and other formats do not go; empty: they go
 };
 

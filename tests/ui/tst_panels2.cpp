@@ -160,6 +160,30 @@ class TestPanels2 : public QObject {
         QCOMPARE(panel.form().vram().bytes(), 6 * kGiB);
     }
 
+    void budget_previewSaysWhatWasMeasured() {
+        Bench bench;
+        BudgetPanel panel(bench.engine);
+        bench.open();
+        panel.show();
+        QTRY_COMPARE(panel.form().vram().bytes(), 6 * kGiB);
+        panel.form().vram().spin().stepUp();
+        QTRY_VERIFY(!panel.previewText().isEmpty());
+        QVERIFY2(panel.previewText().contains(QStringLiteral("“now” is a forecast too")),
+                 qPrintable(panel.previewText()));
+        QVERIFY(!panel.previewText().contains(QStringLiteral(" 0 ms")));
+        QVERIFY2(panel.previewText().contains(QStringLiteral("0.60 ms")), qPrintable(panel.previewText()));
+        bench.with([](ReplanStage& s) {
+            s.measuredSteps = 183;
+            s.quantized = 12;
+        });
+        panel.form().vram().spin().stepUp();
+        QTRY_VERIFY2(panel.previewText().contains(QStringLiteral("measured, over the last 183 token")),
+                     qPrintable(panel.previewText()));
+        QVERIFY(!panel.previewText().contains(QStringLiteral("forecast too")));
+        QVERIFY(panel.previewText().contains(QStringLiteral("less where they were quantized before")));
+        picture(panel, QStringLiteral("budget-measured"));
+    }
+
     void budget_cancelGoesBack() {
         Bench bench;
         bench.with([](ReplanStage& s) { s.finishes = false; });
@@ -450,7 +474,7 @@ class TestPanels2 : public QObject {
         panel.show();
         panel.showPage(BenchmarkPanel::Scenario);
         panel.promptTokens().setValue(64);
-        panel.answerTokens().setValue(5);
+        panel.answerTokens().setValue(40);  // longer than what the engine has to say
         panel.repeats().setValue(3);
         QTest::mouseClick(&panel.runButton(), Qt::LeftButton);
         QTRY_COMPARE(panel.scenarios().rowCount(), 3);
@@ -458,9 +482,42 @@ class TestPanels2 : public QObject {
         QCOMPARE(panel.answers().rowCount(), 0);  // these are no answers of the person's
         const auto requests = bench.stage->requests();
         QCOMPARE(requests.size(), std::size_t{3});
-        QVERIFY(requests[0].raw && requests[0].max_tokens == 5);
+        QVERIFY(requests[0].raw && requests[0].max_tokens == 40);
         QVERIFY(requests[0].raw_prompt != requests[1].raw_prompt);
+        QVERIFY(bench.stage->resets >= 3);  // nothing is found in the KV cache
+        for (int row = 0; row < 3; ++row) {
+            const BenchmarkRun& run = panel.scenarios().runs()[static_cast<std::size_t>(row)];
+            QCOMPARE(run.tokensIn, qint64{64});
+            QCOMPARE(run.tokensOut, qint64{40});
+            QVERIFY(!run.endedEarly && run.hasSpeed());
+            QVERIFY(panel.scenarios().index(row, BenchmarkTable::Speed).data().toString() != QStringLiteral("–"));
+        }
         picture(panel, QStringLiteral("benchmark-scenario"));
+    }
+
+    void benchmark_scenarioThatEndsEarlySaysSo() {
+        Bench bench;
+        Script stubborn;
+        stubborn.ignoresEnd = false;
+        bench.stage->setScript(stubborn);
+        BenchmarkPanel panel(bench.engine);
+        bench.open();
+        QVERIFY(panel.runner().runScenario({64, 40, 1, 1}));
+        QTRY_COMPARE(panel.scenarios().rowCount(), 1);
+        const BenchmarkRun run = panel.scenarios().runs().front();
+        QCOMPARE(run.tokensOut, qint64{11});
+        QVERIFY(run.endedEarly);
+        const auto shown = [&](BenchmarkTable::Column column) {
+            return panel.scenarios().index(0, column).data().toString();
+        };
+        QVERIFY2(shown(BenchmarkTable::Label).contains(QStringLiteral("ended early, after 11")),
+                 qPrintable(shown(BenchmarkTable::Label)));
+        QCOMPARE(shown(BenchmarkTable::Speed), QStringLiteral("–"));
+        const QJsonObject json = QJsonDocument::fromJson(benchmarkJson(panel.report())).object();
+        const QJsonValue row = json[QStringLiteral("scenarios")][0];
+        QVERIFY(row[QStringLiteral("ended_early")].toBool());
+        QVERIFY(row[QStringLiteral("tokens_per_s")].isNull());
+        QVERIFY(benchmarkMarkdown(panel.report()).contains("| 64 | 11 |"));
     }
 
     void benchmark_comparesTwoPlansAndGoesBack() {

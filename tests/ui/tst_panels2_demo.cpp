@@ -13,6 +13,7 @@
 #include "tests/ui/window_fixture.h"
 #include "ui/load/fit_view.h"
 #include "ui/load/open_model_dialog.h"
+#include "ui/panels/benchmark_panel.h"
 #include "ui/panels/budget_panel.h"
 #include "ui/panels/profile_editor.h"
 #include "ui/panels/what_if_panel.h"
@@ -80,6 +81,82 @@ class TestPanels2Demo : public QObject {
         m_engine = std::make_unique<EngineController>([] { return engine::Session::create(); });
     }
     void cleanup() { m_engine.reset(); }
+
+    // The demo model's answer to words without sense ends after a token or two; a scenario goes on.
+    void benchmark_scenarioHasTheTokensAskedFor() {
+        BenchmarkPanel panel(*m_engine);
+        panel.show();
+        panel.showPage(BenchmarkPanel::Scenario);
+        engine::LoadRequest roomy = request("emulated:rtx-3060-desktop", 16 * kMiB);
+        roomy.context = 1024;
+        open(roomy);
+        QTest::mouseClick(&panel.runButton(), Qt::LeftButton);
+        QTRY_VERIFY_WITH_TIMEOUT(panel.scenarios().rowCount() == 3 && !panel.runner().isRunning(), 60'000);
+        for (const BenchmarkRun& run : panel.scenarios().runs()) {
+            QCOMPARE(run.tokensIn, qint64{512});
+            QCOMPARE(run.tokensReused, qint64{0});
+            QCOMPARE(run.tokensOut, qint64{32});
+            QCOMPARE(run.itlSeconds.size(), std::size_t{31});
+            QVERIFY(run.hasSpeed());
+        }
+        // Where the context has no room for the answer the row says so, and no speed.
+        QVERIFY(panel.runner().runScenario({1000, 100, 1, 1}));
+        QTRY_COMPARE_WITH_TIMEOUT(panel.scenarios().rowCount(), 4, 60'000);
+        const BenchmarkRun& full = panel.scenarios().runs().back();
+        QCOMPARE(full.tokensIn, qint64{1000});
+        QVERIFY(full.endedEarly && !full.hasSpeed() && full.label.contains(QStringLiteral("context was full")));
+    }
+
+    // Now is what the last answers took, after is what the next ones take, and What if says the same of this GPU. All
+    // times are accounted: they do not depend on this machine.
+    void budget_promisesWhatAnswersKeep() {
+        BudgetPanel panel(*m_engine);
+        WhatIfPanel whatIf(*m_engine);
+        panel.show();
+        open(request("emulated:rtx-3060-desktop", 24 * kMiB));
+        QTRY_COMPARE(panel.form().vram().bytes(), 24 * kMiB);
+        QSignalSpy answered(m_engine.get(), &EngineController::answered);
+        const auto answer = [&] {
+            engine::GenerationRequest ask;
+            ask.messages = {{engine::Role::kUser, "Tell me a story about a fox."}};
+            ask.sampler.temperature = 0;
+            ask.max_tokens = 100;
+            ask.ignore_end = true;
+            answered.clear();
+            m_engine->resetConversation();
+            m_engine->generate(ask);
+            if (!answered.wait(20'000)) {
+                return 0.0;
+            }
+            return answered[0][1].value<engine::GenerationResult>().decode_tokens_per_s;
+        };
+        engine::ReplanPreview preview;
+        connect(m_engine.get(), &EngineController::previewed, &panel,
+                [&](RequestId, const engine::ReplanPreview& p, const QString&) { preview = p; });
+        const double before = answer();
+        panel.form().vram().spin().setValue(80);
+        QTRY_VERIFY_WITH_TIMEOUT(panel.previewText().contains(QStringLiteral("measured, over the last 99 token")),
+                                 10'000);
+        QVERIFY(!panel.previewText().contains(QStringLiteral(" 0 ms")));
+        QVERIFY(std::abs(preview.tokens_per_s_before - before) < 0.05 * before);
+        QTest::mouseClick(&panel.applyButton(), Qt::LeftButton);
+        QTRY_VERIFY_WITH_TIMEOUT(panel.notice().contains(QStringLiteral("In force")), 10'000);
+        const double after = answer();
+        QVERIFY2(std::abs(preview.tokens_per_s_after - after) < 0.25 * after,
+                 qPrintable(QStringLiteral("before %1, promised %2, after %3")
+                                .arg(before)
+                                .arg(preview.tokens_per_s_after)
+                                .arg(after)));
+
+        QVERIFY(m_engine->snapshot()->decode_overhead_us > 0);
+        QVERIFY(!whatIf.claim().contains(QStringLiteral("beyond")));
+        QTest::mouseClick(&whatIf.runButton(), Qt::LeftButton);
+        finish(whatIf);
+        QVERIFY2(whatIf.claim().contains(QStringLiteral("beyond their forecast")), qPrintable(whatIf.claim()));
+        const auto& points = whatIf.curve().points(0);
+        QVERIFY(!points.empty());
+        QVERIFY2(std::abs(points.back().y() - after) < 0.25 * after, qPrintable(QString::number(points.back().y())));
+    }
 
     void budget_movesExpertsOfTheRealEngine() {
         BudgetPanel panel(*m_engine);

@@ -72,7 +72,8 @@ QJsonObject runJson(const BenchmarkRun& run, bool withText) {
         {QStringLiteral("tokens_reused"), run.tokensReused},
         {QStringLiteral("tokens_out"), run.tokensOut},
         {QStringLiteral("ttft_s"), run.ttftSeconds},
-        {QStringLiteral("tokens_per_s"), run.tokensPerSecond},
+        {QStringLiteral("tokens_per_s"), run.hasSpeed() ? QJsonValue(run.tokensPerSecond) : QJsonValue()},
+        {QStringLiteral("ended_early"), run.endedEarly},
         {QStringLiteral("itl_p50_s"), run.itl(0.5)},
         {QStringLiteral("itl_p95_s"), run.itl(0.95)},
         {QStringLiteral("itl_p99_s"), run.itl(0.99)},
@@ -110,7 +111,7 @@ QString csvLine(const QString& kind, const BenchmarkReport& report, const Benchm
         QString::number(run.tokensReused),
         QString::number(run.tokensOut),
         numberText(run.ttftSeconds, 6),
-        numberText(run.tokensPerSecond, 3),
+        run.hasSpeed() ? numberText(run.tokensPerSecond, 3) : QString(),
         numberText(run.itl(0.5), 6),
         numberText(run.itl(0.95), 6),
         numberText(run.itl(0.99), 6),
@@ -146,8 +147,9 @@ QString tableLine(const BenchmarkRun& run, const QString& label) {
                .arg(cell(label))
                .arg(run.tokensIn)
                .arg(run.tokensOut)
-               .arg(ms(run.ttftSeconds), numberText(run.tokensPerSecond, 1), ms(run.itl(0.5)), ms(run.itl(0.95)),
-                    ms(run.itl(0.99)), numberText(100 * run.hitRate, 1) + QStringLiteral(" %")) +
+               .arg(ms(run.ttftSeconds), run.hasSpeed() ? numberText(run.tokensPerSecond, 1) : QStringLiteral("–"),
+                    ms(run.itl(0.5)), ms(run.itl(0.95)), ms(run.itl(0.99)),
+                    numberText(100 * run.hitRate, 1) + QStringLiteral(" %")) +
            QStringLiteral(" %1 | %2 |\n").arg(bytesText(run.bytesCopied), numberText(run.meanBits, 2));
 }
 

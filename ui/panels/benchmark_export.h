@@ -21,7 +21,9 @@ struct BenchmarkRun {
     qint64 tokensReused = 0;  // of these, found in the KV cache
     qint64 tokensOut = 0;
     double ttftSeconds = 0;
-    double tokensPerSecond = 0;
+    double tokensPerSecond = 0;  // 0: not measured, there was one token
+    // A scenario's answer has fewer tokens than were asked for: its speed is not that of the scenario, and not shown.
+    bool endedEarly = false;
     std::vector<double> itlSeconds;  // each decode step of the engine, by the device's clock
     double hitRate = 0;
     quint64 bytesCopied = 0;
@@ -35,6 +37,7 @@ struct BenchmarkRun {
     double predictedLoss = -1;    // -1: not known
 
     double itl(double share) const;  // quantile; 0 where there are no steps
+    bool hasSpeed() const { return !endedEarly && tokensPerSecond > 0; }
 };
 
 // Two plans on one prompt with one seed.
@@ -75,7 +78,8 @@ QByteArray benchmarkCsv(const BenchmarkReport& report);
 //   budgets {vram_bytes, ram_bytes, context, min_mean_bits, max_loss, experts}
 //   answers, scenarios: [run]; comparisons: [{prompt, a: run, b: run}]
 //   run {label, time, tokens_in, tokens_reused, tokens_out, ttft_s, tokens_per_s, itl_p50_s, itl_p95_s, itl_p99_s,
-//        itl_s: [...], hit_rate, bytes_copied, mean_bits, policy, finish, seed, budgets, text (comparisons only)}
+//        itl_s: [...], ended_early, hit_rate, bytes_copied, mean_bits, policy, finish, seed, budgets, text (comparisons
+//        only)}
 QByteArray benchmarkJson(const BenchmarkReport& report);
 
 // Tables under headings, for a person.

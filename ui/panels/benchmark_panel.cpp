@@ -191,9 +191,10 @@ QWidget* BenchmarkPanel::buildScenario() {
     auto* page = new QWidget;
     auto* column = new QVBoxLayout(page);
     column->setContentsMargins(0, 8, 0, 0);
-    m_in = spinBox(tr("Tokens of the prompt"), tr("About so many: words are counted, and the table shows what it was"),
-                   1, 1'000'000, 512);
-    m_out = spinBox(tr("Tokens of the answer"), tr("At most so many"), 1, 100'000, 32);
+    m_in = spinBox(tr("Tokens of the prompt"),
+                   tr("So many: words of several fields, cut to this length by the tokenizer"), 1, 1'000'000, 512);
+    m_out = spinBox(tr("Tokens of the answer"), tr("So many: where the model would end its answer, it goes on"), 1,
+                    100'000, 32);
     m_repeats = spinBox(tr("Repeats"), tr("How often it is run"), 1, 100, 3);
     m_seed = spinBox(tr("Seed"), tr("Of words and sampling, also for the comparison of two plans"), 0, 1'000'000, 1);
     m_run = new QPushButton(tr("&Run"));

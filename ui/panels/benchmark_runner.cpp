@@ -117,6 +117,8 @@ void BenchmarkRunner::next() {
             return;
         }
         Q_EMIT progressed(m_done, m_scenario.repeats, tr("Run %1 of %2").arg(m_done + 1).arg(m_scenario.repeats));
+        // As of two plans: what lies in the KV cache, of the same words too, would be a head start.
+        m_engine.resetConversation();
         start(scenarioRequest());
         return;
     }
@@ -144,13 +146,13 @@ void BenchmarkRunner::next() {
     }
 }
 
-// The first words differ from run to run, so that nothing of the prompt is found in the KV cache.
+// A word is one token at least, so these are enough; the engine, which has the tokenizer, cuts what is too much. The
+// words differ from run to run.
 engine::GenerationRequest BenchmarkRunner::scenarioRequest() const {
     engine::GenerationRequest request;
-    const auto words = static_cast<int>(std::max(1.0, static_cast<double>(m_scenario.tokensIn) / m_tokensPerWord));
     quint64 state = m_scenario.seed * 0x9e3779b97f4a7c15ULL + static_cast<quint64>(m_done) + 1;
     std::string text;
-    for (int i = 0; i < words; ++i) {
+    for (qint64 i = 0; i < m_scenario.tokensIn; ++i) {
         state = state * 6364136223846793005ULL + 1442695040888963407ULL;
         if (i > 0) {
             text += ' ';
@@ -159,6 +161,8 @@ engine::GenerationRequest BenchmarkRunner::scenarioRequest() const {
     }
     request.raw = true;
     request.raw_prompt = text;
+    request.raw_tokens = m_scenario.tokensIn;
+    request.ignore_end = true;
     request.max_tokens = static_cast<int>(m_scenario.tokensOut);
     request.sampler.seed = m_scenario.seed;
     return request;
@@ -224,11 +228,13 @@ void BenchmarkRunner::onAnswered(const engine::GenerationResult& result) {
     }
     BenchmarkRun run = runOf(result);
     if (m_kind == Kind::Scenario) {
-        const double words = std::max(1.0, static_cast<double>(m_scenario.tokensIn) / m_tokensPerWord);
-        if (run.tokensIn > 0) {
-            m_tokensPerWord = std::clamp(static_cast<double>(run.tokensIn) / words, 0.2, 20.0);
-        }
         run.label = tr("%1 in, %2 out").arg(m_scenario.tokensIn).arg(m_scenario.tokensOut);
+        if (run.tokensOut < m_scenario.tokensOut) {
+            run.endedEarly = true;
+            run.label = result.finish == engine::FinishReason::kContextFull
+                            ? tr("%1: the context was full after %2").arg(run.label).arg(run.tokensOut)
+                            : tr("%1: ended early, after %2").arg(run.label).arg(run.tokensOut);
+        }
         run.text.clear();
         ++m_done;
         Q_EMIT runFinished(run);

@@ -20,8 +20,8 @@ class BenchmarkRunner : public QObject {
 
   public:
     struct Scenario {
-        qint64 tokensIn = 512;  // reached within some percent: words are counted, not tokens
-        qint64 tokensOut = 32;
+        qint64 tokensIn = 512;  // exactly
+        qint64 tokensOut = 32;  // exactly, unless the context is full before; see BenchmarkRun::endedEarly
         int repeats = 3;
         quint64 seed = 1;
     };
@@ -76,7 +76,6 @@ class BenchmarkRunner : public QObject {
 
     Scenario m_scenario;
     int m_done = 0;
-    double m_tokensPerWord = 1.4;  // until a run has told
 
     Comparison m_comparison;
     Step m_step = Step::RunA;

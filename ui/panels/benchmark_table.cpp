@@ -58,7 +58,7 @@ QVariant BenchmarkTable::data(const QModelIndex& index, int role) const {
                                         static_cast<double>(run.tokensIn),
                                         static_cast<double>(run.tokensOut),
                                         run.ttftSeconds,
-                                        run.tokensPerSecond,
+                                        run.hasSpeed() ? run.tokensPerSecond : 0,
                                         run.itl(0.5),
                                         run.itl(0.95),
                                         run.itl(0.99),
@@ -79,7 +79,7 @@ QVariant BenchmarkTable::data(const QModelIndex& index, int role) const {
         case Ttft:
             return msText(run.ttftSeconds);
         case Speed:
-            return QLocale().toString(run.tokensPerSecond, 'f', 1);
+            return run.hasSpeed() ? QLocale().toString(run.tokensPerSecond, 'f', 1) : QStringLiteral("–");
         case P50:
             return msText(run.itl(0.5));
         case P95:
@@ -107,7 +107,8 @@ QVariant BenchmarkTable::headerData(int section, Qt::Orientation orientation, in
                                        tr("Tokens of the prompt"),
                                        tr("Tokens of the answer"),
                                        tr("Time to the first token"),
-                                       tr("Decode, after the first token"),
+                                       tr("Decode, after the first token; – where there is none, or where a scenario's "
+                                          "answer ended early"),
                                        tr("Time from one token to the next, median of the engine's decode steps"),
                                        tr("95 of 100 steps take no longer"),
                                        tr("99 of 100 steps take no longer"),

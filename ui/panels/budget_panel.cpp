@@ -25,7 +25,18 @@ QString budgetNumber(double value, int decimals) {
 }
 
 QString speedText(double tokensPerSecond) {
+    if (tokensPerSecond <= 0) {
+        return QStringLiteral("–");  // nobody knows
+    }
     return budgetNumber(tokensPerSecond, tokensPerSecond < 100 ? 1 : 0);
+}
+
+// Small models read a prompt in less than a millisecond.
+QString firstTokenText(double seconds) {
+    if (seconds <= 0) {
+        return QStringLiteral("–");
+    }
+    return seconds < 0.01 ? BudgetPanel::tr("%1 ms").arg(budgetNumber(1e3 * seconds, 2)) : secondsText(seconds);
 }
 
 QString lossText(double loss) {
@@ -41,6 +52,7 @@ BudgetPanel::BudgetPanel(EngineController& engine, QWidget* parent)
       m_preview(new QWidget),
       m_problem(new QLabel),
       m_move(new QLabel),
+      m_basis(new QLabel),
       m_hint(new QLabel),
       m_apply(new QPushButton(tr("&Apply"))),
       m_undo(new QPushButton(tr("&Undo"))),
@@ -149,9 +161,15 @@ void BudgetPanel::buildPreview() {
         label->setForegroundRole(QPalette::PlaceholderText);
         grid->addWidget(label, 0, place++);
     }
-    m_speed = addFigure(*grid, tr("Tokens/s"), tr("Forecast of both plans, worked out alike from measured costs"));
-    m_ttft = addFigure(*grid, tr("First token"), tr("Forecast time to the first token of a prompt of 512 tokens"));
-    m_hits = addFigure(*grid, tr("Hit rate"), tr("Share of expert calls that find their expert on the accelerator"));
+    m_speed = addFigure(
+        *grid, tr("Tokens/s"),
+        tr("Now: as measured, where something was; after: the forecast from measured costs, put right by that"));
+    m_ttft = addFigure(*grid, tr("First token"),
+                       tr("Forecast time to the first token of a prompt of 512 tokens, of both plans"));
+    m_hits = addFigure(
+        *grid, tr("Hit rate"),
+        tr("Share of expert calls that find their expert on the accelerator; measured: of tokens written, prompts "
+           "not counted"));
     m_bits = addFigure(*grid, tr("Mean bits"), tr("Per expert weight"));
     m_loss = addFigure(*grid, tr("Predicted loss"),
                        tr("Squared relative error of the experts' weights, weighed by how often each is used"));
@@ -159,7 +177,12 @@ void BudgetPanel::buildPreview() {
     m_move->setTextFormat(Qt::PlainText);
     m_move->setWordWrap(true);
     m_move->setAccessibleName(tr("What has to be moved"));
+    m_basis->setTextFormat(Qt::PlainText);
+    m_basis->setWordWrap(true);
+    m_basis->setForegroundRole(QPalette::PlaceholderText);
+    m_basis->setAccessibleName(tr("What the figures rest on"));
     column->addLayout(grid);
+    column->addWidget(m_basis);
     column->addWidget(m_move);
 }
 
@@ -171,7 +194,7 @@ QString BudgetPanel::previewText() const {
     for (const Figure& f : {m_speed, m_ttft, m_hits, m_bits, m_loss, m_resident}) {
         lines << f.name->text() + QStringLiteral(": ") + f.now->text() + QStringLiteral(" -> ") + f.then->text();
     }
-    lines << m_move->text();
+    lines << m_basis->text() << m_move->text();
     return lines.join(u'\n');
 }
 
@@ -279,16 +302,22 @@ void BudgetPanel::showPreview(const engine::ReplanPreview& p, const QString& pro
         figure.then->setText(then);
     };
     set(m_speed, speedText(p.tokens_per_s_before), speedText(p.tokens_per_s_after));
-    set(m_ttft, secondsText(p.ttft_s_before), secondsText(p.ttft_s_after));
+    set(m_ttft, firstTokenText(p.ttft_s_before), firstTokenText(p.ttft_s_after));
     set(m_hits, percentText(p.hit_rate_before), percentText(p.hit_rate_after));
     set(m_bits, budgetNumber(p.mean_bits_before, 2), budgetNumber(p.mean_bits_after, 2));
     set(m_loss, lossText(p.predicted_loss_before), lossText(p.predicted_loss_after));
+    m_basis->setText(p.measured_steps > 0
+                         ? tr("Tokens/s and hit rate now: measured, over the last %n token(s). The rest is a forecast.",
+                              nullptr, static_cast<int>(p.measured_steps))
+                         : tr("Nothing was measured with this plan yet: “now” is a forecast too."));
     const auto& places = snapshot().experts.place;
     const auto onDevice = std::count(places.begin(), places.end(), static_cast<std::uint8_t>(engine::Place::kDevice));
     set(m_resident, places.empty() ? QStringLiteral("–") : QLocale().toString(static_cast<qlonglong>(onDevice)),
         tr("%1 of %2").arg(p.plan.n_resident()).arg(p.plan.places.size()));
-    QString move = p.bytes_to_move == 0
-                       ? tr("Nothing has to be moved.")
+    QString move = p.bytes_to_move == 0 ? tr("Nothing has to be moved.")
+                   : p.quantized > 0
+                       ? tr("%1 to move, about %2; less where they were quantized before and kept.")
+                             .arg(bytesText(p.bytes_to_move), secondsText(p.seconds))
                        : tr("%1 to move, about %2.").arg(bytesText(p.bytes_to_move), secondsText(p.seconds));
     if (!p.plan.note.empty()) {
         move += u' ' + engineText(p.plan.note);

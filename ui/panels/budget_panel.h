@@ -72,6 +72,7 @@ class BudgetPanel : public Panel {
     QWidget* m_preview;
     QLabel* m_problem;
     QLabel* m_move;
+    QLabel* m_basis;  // whether "now" was measured
     QLabel* m_hint;
     Figure m_speed, m_ttft, m_hits, m_bits, m_loss, m_resident;
     QPushButton* m_apply;

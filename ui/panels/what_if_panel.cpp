@@ -122,22 +122,21 @@ WhatIfPanel::WhatIfPanel(EngineController& engine, QWidget* parent)
       m_tabs(new QTabWidget),
       m_bars(new BarPlot),
       m_curve(new LinePlot),
+      m_claim(new QLabel),
       m_machineCurve(new LinePlot),
       m_worker(new WhatIfWorker(this)) {
     setEmptyText(tr("Open a model to see how fast it would be on other hardware."));
-    auto* claim =
-        new QLabel(tr("Forecasts from datasheets and this computer's measured CPU, not measurements. Experts "
-                      "count as they are in the checkpoint."));
-    claim->setWordWrap(true);
-    claim->setTextFormat(Qt::PlainText);
-    claim->setForegroundRole(QPalette::PlaceholderText);
+    showClaim(0);
+    m_claim->setWordWrap(true);
+    m_claim->setTextFormat(Qt::PlainText);
+    m_claim->setForegroundRole(QPalette::PlaceholderText);
     m_tabs->setDocumentMode(true);
     m_tabs->addTab(buildGpus(), tr("&GPUs"));
     m_tabs->addTab(buildVram(), tr("&VRAM"));
     m_tabs->addTab(buildMachines(), tr("&Machines"));
     body().addWidget(buildChoice());
     body().addWidget(buildRunning());
-    body().addWidget(claim);
+    body().addWidget(m_claim);
     fitToPage(*m_tabs);
     body().addWidget(m_tabs, 1);
 
@@ -348,10 +347,11 @@ WhatIfChoice WhatIfPanel::choice() const {
     }
     choice.chosen = m_profile->currentIndex();
     choice.cluster = {m_machines->value(), engine::find_network(m_network->currentData().toString().toStdString())};
+    const auto snapshot = engine().snapshot();
+    choice.overheadUs = snapshot ? snapshot->decode_overhead_us : 0;
     // Today's budget, where the chosen GPU is the one that runs.
     if (engine().model()->emulated &&
         "emulated:" + m_profile->currentData().toString().toStdString() == engine().loadRequest().device) {
-        const auto snapshot = engine().snapshot();
         choice.budget =
             snapshot && snapshot->vram.budget > 0 ? snapshot->vram.budget : engine().model()->vram_budget_bytes;
     }
@@ -397,9 +397,25 @@ void WhatIfPanel::showResult(const WhatIfResult& result) {
         say(engineText(result.problem), Notice::Problem);
         return;
     }
+    showClaim(result.choice.overheadUs);
     showGpus(result);
     showVram(result);
     showMachines(result);
+}
+
+QString WhatIfPanel::claim() const {
+    return m_claim->text();
+}
+
+void WhatIfPanel::showClaim(double overheadUs) {
+    QString text =
+        tr("Forecasts from datasheets and this computer's measured CPU, not measurements. Experts "
+           "count as they are in the checkpoint.");
+    if (overheadUs >= 0.5) {
+        text += u' ' + tr("Each token includes %1 µs that tokens here were measured to take beyond their forecast.")
+                           .arg(QLocale().toString(overheadUs, 'f', 0));
+    }
+    m_claim->setText(text);
 }
 
 void WhatIfPanel::showGpus(const WhatIfResult& result) {

@@ -45,6 +45,7 @@ class WhatIfPanel : public Panel {
     int measurements() const { return m_worker->measurements(); }
     QString gainText() const;      // what 1 GiB more would bring
     QString machinesText() const;  // what more machines would bring
+    QString claim() const;         // what the forecasts rest on
 
   protected:
     void modelChanged() override;
@@ -62,6 +63,7 @@ class WhatIfPanel : public Panel {
     void cancel();
     void sayCancelled();
     void showResult(const WhatIfResult& result);
+    void showClaim(double overheadUs);
     void showGpus(const WhatIfResult& result);
     void showVram(const WhatIfResult& result);
     void showMachines(const WhatIfResult& result);
@@ -79,6 +81,7 @@ class WhatIfPanel : public Panel {
     QTableWidget* m_table;
     BarPlot* m_bars;
     LinePlot* m_curve;
+    QLabel* m_claim;
     QLabel* m_gain;
     QTableWidget* m_machineTable;
     LinePlot* m_machineCurve;

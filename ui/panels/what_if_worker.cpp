@@ -85,6 +85,7 @@ void WhatIfWorker::ask(const engine::LoadRequest& request, quint64 model, const 
             }
             int done = 0;
             const int all = static_cast<int>(choice.profiles.size()) + 2;
+            kept->model->set_overhead_us(choice.overheadUs);
             answer(
                 *kept->model, choice, result, [&] { progress({}, ++done, all); }, stop);
             result.cancelled = stop.stop_requested();

@@ -21,6 +21,7 @@ struct WhatIfChoice {
     int chosen = 0;
     quint64 budget = 0;  // VRAM from which 1 GiB more is counted; 0: all of the chosen profile's
     engine::Cluster cluster;
+    double overheadUs = 0;  // see engine::WhatIf::set_overhead_us
 };
 
 // What a WhatIf told, all at once, of the choice it was asked for.

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "engine/telemetry/layer_event.h"
+
+namespace offstage::engine {
+
+// What decode steps of late took with the plan in force, by the device's clock.
+struct MeasuredDecode {
+    std::int64_t n_steps = 0;        // 0: too few to say anything; all below is worthless then
+    double step_us = 0;              // of one token: the mean, without the slowest and the quickest twentieth
+    std::optional<double> hit_rate;  // none where the device is the CPU
+};
+
+// Collects them. One thread.
+class DecodeMeter {
+  public:
+    static constexpr std::size_t kSteps = 256;   // the last ones
+    static constexpr std::int64_t kFewest = 16;  // that say something
+
+    // A step of one token. `totals`: of all steps up to this one (Recorder::all_totals), of which the step before knew
+    // the rest.
+    void add(double step_us, const DispatchTotals& totals);
+    // A step that is not measured: what it routed is passed over.
+    void pass(const DispatchTotals& totals);
+    // Another plan, or another model.
+    void clear();
+
+    // hits: whether there is a device that experts may be found on.
+    MeasuredDecode figures(bool hits) const;
+
+  private:
+    struct Step {
+        double us = 0;
+        std::uint64_t routed = 0, resident = 0;  // (token, expert) pairs
+    };
+
+    std::vector<Step> steps_;  // a ring once it has kSteps
+    std::size_t next_ = 0;
+    std::uint64_t routed_ = 0, resident_ = 0;  // of all steps so far
+};
+
+}  // namespace offstage::engine
