@@ -65,6 +65,7 @@ class MainWindow : public QMainWindow {
     // "experts", "budget", "sampling" ...; nullptr: no such panel.
     QDockWidget* dock(const QString& name) const;
     void showPanel(const QString& name);
+    QMenu* createPopupMenu() override;
     BenchmarkPanel& benchmarkPanel() const { return *m_benchmark; }
     ConversationList& conversationList() const { return *m_list; }
     EventLog& log() { return m_log; }
@@ -106,6 +107,7 @@ class MainWindow : public QMainWindow {
     void createToolBar();
     void createDocks();
     void resizePanels();
+    void bringToFront(QDockWidget& dock);
     QDockWidget* addDock(const QString& name, const QString& title, const QString& tip, QWidget* panel,
                          const QString& icon = {});
     static QString iconOf(const QDockWidget& dock);

@@ -4,6 +4,7 @@
 
 #include <QAction>
 #include <QDockWidget>
+#include <QMenu>
 #include <QScrollArea>
 
 #include "ui/history/conversation_list.h"
@@ -16,6 +17,7 @@
 #include "ui/panels/log_panel.h"
 #include "ui/panels/what_if_panel.h"
 #include "ui/settings/sampling_panel.h"
+#include "ui/widgets/panel_action.h"
 
 namespace offstage::ui {
 namespace {
@@ -46,8 +48,11 @@ QDockWidget* MainWindow::addDock(const QString& name, const QString& title, cons
     dock->setObjectName(name + QStringLiteral("Dock"));
     dock->setWidget(panel);
     dock->setProperty(kIcon, icon);
-    dock->toggleViewAction()->setToolTip(tip);
-    dock->toggleViewAction()->setStatusTip(tip);
+    auto* action = new PanelAction(*dock);
+    action->setToolTip(tip);
+    action->setStatusTip(tip);
+    connect(action, &PanelAction::frontRequested, this, [this, dock] { bringToFront(*dock); });
+    connect(action, &PanelAction::hideRequested, dock, &QWidget::close);
     m_docks.append(dock);
     return dock;
 }
@@ -123,9 +128,22 @@ void MainWindow::resizePanels() {
 
 void MainWindow::showPanel(const QString& name) {
     if (QDockWidget* panel = dock(name)) {
-        panel->show();
-        panel->raise();
+        bringToFront(*panel);
     }
+}
+
+void MainWindow::bringToFront(QDockWidget& dock) {
+    dock.show();
+    dock.raise();
+}
+
+// At the right mouse button on a panel's title: what the View menu has.
+QMenu* MainWindow::createPopupMenu() {
+    auto* menu = new QMenu(this);
+    for (QDockWidget* dock : m_docks) {
+        menu->addAction(&PanelAction::of(*dock));
+    }
+    return menu;
 }
 
 }  // namespace offstage::ui
