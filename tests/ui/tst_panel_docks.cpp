@@ -2,11 +2,13 @@
 #include <QAction>
 #include <QDockWidget>
 #include <QMenu>
+#include <QScrollBar>
 #include <QTabBar>
 #include <QTest>
 
 #include "tests/ui/window_fixture.h"
 #include "ui/widgets/panel_action.h"
+#include "ui/widgets/panel_area.h"
 
 using namespace offstage;
 using namespace offstage::ui;
@@ -25,6 +27,15 @@ PanelAction& actionOf(const WindowFixture& f, const char16_t* name) {
 // Some of it is on the screen, as a person sees it.
 bool canBeSeen(const QDockWidget& dock) {
     return !dock.visibleRegion().isEmpty();
+}
+
+const PanelArea* shownArea(const QDockWidget& dock) {
+    for (const PanelArea* area : dock.findChildren<PanelArea*>()) {
+        if (area->isVisible()) {
+            return area;
+        }
+    }
+    return nullptr;
 }
 
 }  // namespace
@@ -119,6 +130,101 @@ class TestPanelDocks : public QObject {
             QTRY_VERIFY2(canBeSeen(dockOf(f, name)), qPrintable(QStringView(name).toString()));
         }
         QVERIFY(!actionOf(f, u"log").isChecked());
+    }
+
+    void lowerPanel_openedFirst_isHighEnoughToRead() {
+        WindowFixture f;
+        QVERIFY(QTest::qWaitForWindowExposed(f.window.get()));
+        f.openAndWait();
+        const QSize before = f.window->size();
+        actionOf(f, u"cache").trigger();
+        const int enough = before.height() * 2 / 5 - 40;  // with its tabs
+        QTRY_VERIFY2(dockOf(f, u"cache").height() >= enough, qPrintable(QString::number(dockOf(f, u"cache").height())));
+        QCOMPARE(f.window->size(), before);
+        // From now on its height is the person's, for whoever stands there.
+        f.window->resizeDocks({&dockOf(f, u"cache")}, {190}, Qt::Vertical);
+        QTRY_VERIFY(dockOf(f, u"cache").height() < 220);
+        actionOf(f, u"cache").trigger();
+        QVERIFY(dockOf(f, u"cache").isHidden());
+        actionOf(f, u"cache").trigger();
+        QTRY_VERIFY(canBeSeen(dockOf(f, u"cache")));
+        QTest::qWait(0);
+        QVERIFY2(dockOf(f, u"cache").height() < 220, qPrintable(QString::number(dockOf(f, u"cache").height())));
+        actionOf(f, u"log").trigger();
+        QTRY_VERIFY(canBeSeen(dockOf(f, u"log")));
+        QVERIFY2(dockOf(f, u"log").height() < 230, qPrintable(QString::number(dockOf(f, u"log").height())));
+        // "Reset layout" begins anew.
+        f.window->resetLayout();
+        actionOf(f, u"benchmark").trigger();
+        QTRY_VERIFY(dockOf(f, u"benchmark").height() >= enough);
+    }
+
+    void lowerPanel_canBeMadeTaller_withAndWithoutAConversation_data() {
+        QTest::addColumn<bool>("conversation");
+        QTest::newRow("none yet") << false;
+        QTest::newRow("one") << true;
+    }
+
+    void lowerPanel_canBeMadeTaller_withAndWithoutAConversation() {
+        QFETCH(bool, conversation);
+        WindowFixture f;
+        QVERIFY(QTest::qWaitForWindowExposed(f.window.get()));
+        f.openAndWait();
+        if (conversation) {
+            f.ask(QStringLiteral("Hello"));
+            QTRY_COMPARE(f.last().state, Message::State::Done);
+        }
+        const QSize before = f.window->size();
+        actionOf(f, u"dispatch").trigger();
+        QTRY_VERIFY(canBeSeen(dockOf(f, u"dispatch")));
+        f.window->resizeDocks({&dockOf(f, u"dispatch")}, {before.height()}, Qt::Vertical);  // as far as it goes
+        QTRY_VERIFY2(dockOf(f, u"dispatch").height() > before.height() / 2,
+                     qPrintable(QString::number(dockOf(f, u"dispatch").height())));
+        QVERIFY(f.window->page().height() >= f.window->page().minimumSizeHint().height());
+        QCOMPARE(f.window->size(), before);
+    }
+
+    void panels_allOpened_inASmallWindow_leaveItsSize() {
+        WindowFixture f;
+        f.window->resize(800, 600);
+        QVERIFY(QTest::qWaitForWindowExposed(f.window.get()));
+        f.openAndWait();
+        f.ask(QStringLiteral("Hello"));
+        QTRY_COMPARE(f.last().state, Message::State::Done);
+        for (const char16_t* name :
+             {u"budget", u"sampling", u"dispatch", u"cache", u"whatIf", u"benchmark", u"log", u"conversations"}) {
+            if (!actionOf(f, name).isInFront()) {
+                actionOf(f, name).trigger();
+            }
+            QTRY_VERIFY2(canBeSeen(dockOf(f, name)), qPrintable(QStringView(name).toString()));
+            QCOMPARE(f.window->size(), QSize(800, 600));
+        }
+        for (const char16_t* name : {u"whatIf", u"benchmark", u"log", u"dispatch"}) {  // more than there is room for
+            f.window->addDockWidget(Qt::LeftDockWidgetArea, &dockOf(f, name));
+            QTRY_VERIFY2(canBeSeen(dockOf(f, name)), qPrintable(QStringView(name).toString()));
+            QCOMPARE(f.window->size(), QSize(800, 600));
+        }
+    }
+
+    void sidePanel_openedFirst_isAsWideAsItsContent_andScrollsWhereItIsNot() {
+        WindowFixture f;
+        QVERIFY(QTest::qWaitForWindowExposed(f.window.get()));
+        f.openAndWait();
+        for (const char16_t* name : {u"budget", u"sampling"}) {
+            actionOf(f, name).trigger();
+            QTRY_VERIFY(canBeSeen(dockOf(f, name)));
+            const auto* area = shownArea(dockOf(f, name));
+            QVERIFY(area != nullptr);
+            const auto cut = [area] { return area->widget()->width() - area->viewport()->width(); };
+            QTRY_VERIFY2(cut() <= 0, qPrintable(QString::number(cut())));
+            QVERIFY(area->horizontalScrollBar()->maximum() == 0);
+        }
+        auto& sampling = dockOf(f, u"sampling");
+        const auto* area = shownArea(sampling);
+        f.window->resizeDocks({&sampling}, {220}, Qt::Horizontal);
+        QTRY_VERIFY2(sampling.width() < 260, qPrintable(QString::number(sampling.width())));
+        QTRY_VERIFY(area->horizontalScrollBar()->isVisible());
+        QVERIFY(area->horizontalScrollBar()->maximum() >= area->widget()->minimumSizeHint().width() - 260);
     }
 
     void menuOfATitle_hasTheSameButtons() {
