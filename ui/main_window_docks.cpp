@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include <QAction>
+#include <QApplication>
 #include <QDockWidget>
 #include <QMenu>
 #include <QStyle>
@@ -19,6 +20,7 @@
 #include "ui/settings/sampling_panel.h"
 #include "ui/widgets/panel_action.h"
 #include "ui/widgets/panel_area.h"
+#include "ui/widgets/wheel_guard.h"
 
 namespace offstage::ui {
 namespace {
@@ -66,6 +68,7 @@ QDockWidget* MainWindow::addDock(const QString& name, const QString& title, cons
 }
 
 void MainWindow::createDocks() {
+    new WheelGuard(*qApp, this);
     m_list = new ConversationList(m_chat);
     addDock(QStringLiteral("conversations"), tr("Conversations"), tr("Show or hide the conversations"), m_list,
             QStringLiteral("conversations"));
