@@ -5,8 +5,11 @@
 #include <QScrollBar>
 #include <QTabBar>
 #include <QTest>
+#include <QToolButton>
 
 #include "tests/ui/window_fixture.h"
+#include "ui/settings/sampling_panel.h"
+#include "ui/theme.h"
 #include "ui/widgets/panel_action.h"
 #include "ui/widgets/panel_area.h"
 
@@ -225,6 +228,37 @@ class TestPanelDocks : public QObject {
         QTRY_VERIFY2(sampling.width() < 260, qPrintable(QString::number(sampling.width())));
         QTRY_VERIFY(area->horizontalScrollBar()->isVisible());
         QVERIFY(area->horizontalScrollBar()->maximum() >= area->widget()->minimumSizeHint().width() - 260);
+    }
+
+    void samplingPanel_itsDots_canBeSeenInEitherTheme_data() {
+        QTest::addColumn<Theme>("theme");
+        QTest::newRow("light") << Theme::Light;
+        QTest::newRow("dark") << Theme::Dark;
+    }
+
+    void samplingPanel_itsDots_canBeSeenInEitherTheme() {
+        QFETCH(Theme, theme);
+        WindowFixture f;
+        f.window->showPanel(QStringLiteral("sampling"));
+        applyTheme(*qApp, theme);
+        int dots = 0;
+        for (QToolButton* button : f.window->samplingPanel().findChildren<QToolButton*>()) {
+            if (button->text() != QStringLiteral("⋯")) {
+                continue;
+            }
+            ++dots;
+            const QImage image = button->grab().toImage();
+            const int ground = button->palette().color(QPalette::Window).lightness();
+            int strongest = 0;
+            for (int y = 0; y < image.height(); ++y) {
+                for (int x = 0; x < image.width(); ++x) {
+                    strongest = std::max(strongest, std::abs(image.pixelColor(x, y).lightness() - ground));
+                }
+            }
+            QVERIFY2(strongest > 90, qPrintable(QString::number(strongest)));
+        }
+        QCOMPARE(dots, 2);
+        applyTheme(*qApp, Theme::Light);
     }
 
     void menuOfATitle_hasTheSameButtons() {
