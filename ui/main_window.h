@@ -3,6 +3,7 @@
 #include <optional>
 
 #include <QMainWindow>
+#include <QSet>
 
 #include "ui/chat/chat_controller.h"
 #include "ui/device_choice.h"
@@ -69,6 +70,7 @@ class MainWindow : public QMainWindow {
     // "experts", "budget", "sampling" ...; nullptr: no such panel.
     QDockWidget* dock(const QString& name) const;
     void showPanel(const QString& name);
+    QMenu* createPopupMenu() override;
     BenchmarkPanel& benchmarkPanel() const { return *m_benchmark; }
     ConversationList& conversationList() const { return *m_list; }
     EventLog& log() { return m_log; }
@@ -118,6 +120,8 @@ class MainWindow : public QMainWindow {
     void createToolBar();
     void createDocks();
     void resizePanels();
+    void bringToFront(QDockWidget& dock);
+    void giveRoom(QDockWidget& dock);
     QDockWidget* addDock(const QString& name, const QString& title, const QString& tip, QWidget* panel,
                          const QString& icon = {});
     static QString iconOf(const QDockWidget& dock);
@@ -162,6 +166,7 @@ class MainWindow : public QMainWindow {
     ConversationList* m_list = nullptr;
     EventLog m_log;
     QList<QDockWidget*> m_docks;  // in the menu's order
+    QSet<QDockWidget*> m_roomy;   // that have been seen, at a size of ours or of the person's
     bool m_hasLayout = false;     // the person's own, or ours has been given its sizes
     QMenu* m_recentMenu = nullptr;
     QLabel* m_modelLabel = nullptr;

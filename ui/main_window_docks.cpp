@@ -3,8 +3,10 @@
 #include <string_view>
 
 #include <QAction>
+#include <QApplication>
 #include <QDockWidget>
-#include <QScrollArea>
+#include <QMenu>
+#include <QStyle>
 
 #include "ui/history/conversation_list.h"
 #include "ui/main_window.h"
@@ -16,6 +18,9 @@
 #include "ui/panels/log_panel.h"
 #include "ui/panels/what_if_panel.h"
 #include "ui/settings/sampling_panel.h"
+#include "ui/widgets/panel_action.h"
+#include "ui/widgets/panel_area.h"
+#include "ui/widgets/wheel_guard.h"
 
 namespace offstage::ui {
 namespace {
@@ -23,6 +28,8 @@ namespace {
 using namespace std::string_view_literals;
 
 constexpr char kIcon[] = "icon";
+constexpr QSize kLeastWindow{560, 420};
+constexpr int kConversationWidth = 380;  // is left to it where a panel takes what it needs
 
 }  // namespace
 
@@ -46,13 +53,22 @@ QDockWidget* MainWindow::addDock(const QString& name, const QString& title, cons
     dock->setObjectName(name + QStringLiteral("Dock"));
     dock->setWidget(panel);
     dock->setProperty(kIcon, icon);
-    dock->toggleViewAction()->setToolTip(tip);
-    dock->toggleViewAction()->setStatusTip(tip);
+    auto* action = new PanelAction(*dock);
+    action->setToolTip(tip);
+    action->setStatusTip(tip);
+    connect(action, &PanelAction::frontRequested, this, [this, dock] { bringToFront(*dock); });
+    connect(action, &PanelAction::hideRequested, dock, &QWidget::close);
+    connect(dock, &QDockWidget::visibilityChanged, this, [this, dock](bool visible) {
+        if (visible) {
+            m_roomy.insert(dock);
+        }
+    });
     m_docks.append(dock);
     return dock;
 }
 
 void MainWindow::createDocks() {
+    new WheelGuard(*qApp, this);
     m_list = new ConversationList(m_chat);
     addDock(QStringLiteral("conversations"), tr("Conversations"), tr("Show or hide the conversations"), m_list,
             QStringLiteral("conversations"));
@@ -75,14 +91,8 @@ void MainWindow::createDocks() {
     addDock(QStringLiteral("log"), tr("Log"), tr("Show or hide what happened"), new LogPanel(m_log),
             QStringLiteral("log"));
     m_sampling = new SamplingPanel;
-    auto* scroll = new QScrollArea;
-    scroll->setWidget(m_sampling);
-    scroll->setWidgetResizable(true);
-    scroll->setFrameShape(QFrame::NoFrame);
-    scroll->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-    scroll->setMinimumWidth(m_sampling->minimumSizeHint().width());
-    addDock(QStringLiteral("sampling"), tr("Sampling"), tr("Show or hide system prompt and sampling"), scroll,
-            QStringLiteral("sampling"));
+    addDock(QStringLiteral("sampling"), tr("Sampling"), tr("Show or hide system prompt and sampling"),
+            new PanelArea(m_sampling), QStringLiteral("sampling"));
     resetLayout();
 }
 
@@ -93,6 +103,9 @@ void MainWindow::resetLayout() {
         each->setFloating(false);
         each->hide();
     }
+    m_roomy.clear();
+    // Its own: else Qt would take the sum of what the panels need, and make the window larger with each that opens.
+    setMinimumSize(kLeastWindow);
     const auto at = [this](const char16_t* name) { return dock(QStringView(name).toString()); };
     addDockWidget(Qt::LeftDockWidgetArea, at(u"conversations"));
     for (const char16_t* name : {u"experts", u"budget", u"sampling"}) {
@@ -115,17 +128,62 @@ void MainWindow::resetLayout() {
 
 // Counts only once the window has its size.
 void MainWindow::resizePanels() {
-    const int side = std::clamp(width() / 4, 300, 420);
+    const int spare = std::max(0, width() - kConversationWidth);
+    const int side = std::min(std::clamp(width() / 4, 300, 420), spare * 3 / 5);
     resizeDocks({dock(QStringLiteral("conversations")), dock(QStringLiteral("experts"))}, {side * 2 / 3, side},
                 Qt::Horizontal);
-    resizeDocks({dock(QStringLiteral("dispatch"))}, {height() * 2 / 5}, Qt::Vertical);
 }
 
 void MainWindow::showPanel(const QString& name) {
     if (QDockWidget* panel = dock(name)) {
-        panel->show();
-        panel->raise();
+        bringToFront(*panel);
     }
+}
+
+void MainWindow::bringToFront(QDockWidget& dock) {
+    const bool isNew = !m_roomy.contains(&dock);
+    dock.show();
+    dock.raise();
+    if (isNew && isVisible()) {
+        giveRoom(dock);
+    }
+}
+
+// What a panel needs to be read when it is opened for the first time; from then on its size is the person's. The
+// conversation gives way.
+void MainWindow::giveRoom(QDockWidget& dock) {
+    m_roomy.insert(&dock);
+    if (dock.isFloating()) {
+        return;
+    }
+    layout()->activate();  // sizes count for docks that have their places
+    const Qt::DockWidgetArea area = dockWidgetArea(&dock);
+    if (area == Qt::LeftDockWidgetArea || area == Qt::RightDockWidgetArea) {
+        const auto* content = dock.findChild<PanelArea*>();
+        const int frame = 2 * style()->pixelMetric(QStyle::PM_DockWidgetFrameWidth, nullptr, &dock);
+        const int wanted =
+            std::max(dock.sizeHint().width(), content != nullptr ? content->sizeHint().width() + frame : 0);
+        const int spare = std::max(0, centralWidget()->width() - kConversationWidth);
+        if (wanted > dock.width() && spare > 0) {
+            resizeDocks({&dock}, {std::min(wanted, dock.width() + spare)}, Qt::Horizontal);
+        }
+        return;
+    }
+    const bool alone = std::none_of(m_roomy.begin(), m_roomy.end(), [&](QDockWidget* other) {
+        return other != &dock && dockWidgetArea(other) == area && !other->isFloating();
+    });
+    if (alone) {
+        resizeDocks({&dock}, {height() * 2 / 5}, Qt::Vertical);
+    }
+}
+
+// At the right mouse button on a panel's title: what the View menu has.
+QMenu* MainWindow::createPopupMenu() {
+    auto* menu = new QMenu(this);
+    for (QDockWidget* dock : m_docks) {
+        menu->addAction(&PanelAction::of(*dock));
+    }
+    return menu;
 }
 
 }  // namespace offstage::ui

@@ -23,6 +23,7 @@
 #include "ui/language.h"
 #include "ui/main_window.h"
 #include "ui/widgets/command_palette.h"
+#include "ui/widgets/panel_action.h"
 
 namespace offstage::ui {
 
@@ -80,7 +81,7 @@ void MainWindow::createMenus() {
 
     QMenu* view = menuBar()->addMenu(tr("&View"));
     for (QDockWidget* dock : m_docks) {
-        view->addAction(dock->toggleViewAction());
+        view->addAction(&PanelAction::of(*dock));
     }
     view->addSeparator();
     view->addAction(m_actions.palette);
@@ -201,7 +202,7 @@ void MainWindow::createToolBar() {
     bar->addWidget(space);
     for (QDockWidget* dock : m_docks) {
         if (!iconOf(*dock).isEmpty()) {
-            bar->addAction(dock->toggleViewAction());
+            bar->addAction(&PanelAction::of(*dock));
         }
     }
     bar->addSeparator();
@@ -222,7 +223,7 @@ void MainWindow::refreshIcons() {
     m_actions.copy->setIcon(themedIcon(QStringLiteral("copy"), colours));
     for (QDockWidget* dock : m_docks) {
         if (const QString icon = iconOf(*dock); !icon.isEmpty()) {
-            dock->toggleViewAction()->setIcon(themedIcon(icon, colours));
+            PanelAction::of(*dock).setIcon(themedIcon(icon, colours));
         }
     }
 }

@@ -19,6 +19,7 @@
 #include "ui/chat/find_bar.h"
 #include "ui/chat/message_editor.h"
 #include "ui/chat/message_widget.h"
+#include "ui/widgets/focus_ring.h"
 
 using namespace offstage;
 using namespace offstage::ui;
@@ -189,6 +190,39 @@ class TestChatView : public QObject {
             ++moved;
         }
         QVERIFY(moved >= 4);
+    }
+
+    void focusByKey_ringsTheText_withoutTouchingIt() {
+        Shown s(conversation(4));
+        MessageBody& body = s.view->messageWidget(2)->body();
+        const QImage before = body.grab().toImage();
+        const auto ring = [&s]() -> QWidget* {
+            const auto rings = s.view->findChildren<FocusRing*>();
+            return rings.isEmpty() ? nullptr : rings.first();
+        };
+        body.setFocus(Qt::MouseFocusReason);
+        QVERIFY(ring() == nullptr);  // a click shows its place by itself
+        body.clearFocus();
+        body.setFocus(Qt::TabFocusReason);
+        QVERIFY(body.hasFocus());
+        QVERIFY(ring() != nullptr && ring()->isVisible());
+        QVERIFY(body.grab().toImage() == before);
+        const auto around = [&] {
+            const QRect text(body.mapTo(s.view->viewport(), QPoint()), body.size());
+            return ring()->geometry().adjusted(3, 3, -3, -3).contains(text);
+        };
+        QVERIFY(around());
+        QVERIFY(s.view->viewport()->rect().left() <= ring()->x());
+        s.bar().setValue(s.bar().value() > 20 ? s.bar().value() - 20 : 20);
+        Shown::settle();
+        QVERIFY(around());
+        s.view->resize(700, 600);
+        Shown::settle();
+        QVERIFY(around());
+        QTest::keyClick(&body, Qt::Key_Tab);
+        QVERIFY(!body.hasFocus());
+        s.view->setFocus();
+        QVERIFY(ring() == nullptr);
     }
 
     void selection_farAway_isKept() {

@@ -323,6 +323,31 @@ class TestPanels2 : public QObject {
         QCOMPARE(colours.size(), 6);
     }
 
+    void memoryRow_ofASmallModelInALargeMemory_showsWhatIsFree() {
+        engine::MemoryLedger ledger;
+        ledger.total = ledger.budget = 24 * kGiB;
+        ledger.dense = ledger.kv_cache = 9 * (kGiB >> 10);
+        const StackedBar::Row row = memoryRow(QStringLiteral("RAM"), ledger);
+        QCOMPARE(row.name, QStringLiteral("RAM"));
+        QCOMPARE(row.total, static_cast<double>(ledger.total));
+        StackedBar bar;
+        bar.setOwnScales(true);
+        bar.setRows({row});
+        bar.resize(400, bar.heightForWidth(400));
+        const QRectF dense = bar.rectOf({0, 0});
+        const QRectF cache = bar.rectOf({0, 1});
+        const QRectF free = bar.rectOf({0, StackedBar::kFree});
+        QVERIFY(dense.width() >= 3 && dense.width() < 6);  // to be seen, and no more
+        QVERIFY(cache.width() >= 3 && cache.width() < 6);
+        QCOMPARE(cache.left(), dense.right());
+        QCOMPARE(free.left(), cache.right());
+        QVERIFY(free.width() > 360);
+        QVERIFY(!bar.rectOf({0, 2}).isValid());
+        QVERIFY(bar.partAt(cache.center().toPoint()) == (StackedBar::PartIndex{0, 1}));
+        const QImage image = bar.grab().toImage();
+        QVERIFY(image.pixel(dense.center().toPoint()) != image.pixel(free.center().toPoint() + QPoint(120, 0)));
+    }
+
     void banner_measuring_countsNoBytes() {
         LoadBanner banner;
         const auto stage = [&banner] {

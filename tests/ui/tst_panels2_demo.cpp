@@ -241,6 +241,30 @@ class TestPanels2Demo : public QObject {
         QVERIFY(!dialog.openButton().isEnabled());
     }
 
+    void fit_whileAPathIsTyped_saysNothingOfTheOneBefore() {
+        OpenModelDialog dialog(*m_engine);
+        dialog.show();
+        dialog.setModel(QString::fromStdString(request("cpu", 0).model));
+        QTRY_VERIFY_WITH_TIMEOUT(dialog.view().fits(), 10'000);
+        QVERIFY(dialog.openButton().isEnabled());
+        QTest::keyClick(&dialog.path(), Qt::Key_End);
+        for (const char letter : {'x', 'y'}) {
+            QTest::keyClick(&dialog.path(), letter);
+            QVERIFY(!dialog.openButton().isEnabled());
+            QVERIFY2(!dialog.view().verdict().startsWith(QStringLiteral("Fits")), qPrintable(dialog.view().verdict()));
+            QVERIFY(dialog.view().bars().rows().empty());
+        }
+        QTRY_VERIFY_WITH_TIMEOUT(!dialog.view().isEstimating(), 10'000);
+        QVERIFY(dialog.view().verdict().contains(QStringLiteral("xy")));
+        QVERIFY(!dialog.openButton().isEnabled());
+        QTest::keyClick(&dialog.path(), Qt::Key_Backspace);
+        QTest::keyClick(&dialog.path(), Qt::Key_Backspace);
+        QVERIFY(!dialog.openButton().isEnabled());
+        QTRY_VERIFY_WITH_TIMEOUT(dialog.view().fits(), 10'000);
+        QVERIFY(dialog.openButton().isEnabled());
+        QCOMPARE(dialog.request().model, request("cpu", 0).model);
+    }
+
     void fit_ofNoModelSaysSo() {
         OpenModelDialog dialog(*m_engine);
         dialog.show();

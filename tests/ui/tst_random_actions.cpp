@@ -22,6 +22,7 @@
 #include "ui/chat/conversation_view.h"
 #include "ui/history/history.h"
 #include "ui/widgets/command_palette.h"
+#include "ui/widgets/panel_action.h"
 
 using namespace offstage::test;
 using namespace offstage::ui;
@@ -189,7 +190,7 @@ class Restless {
 
     void toggleDock() {
         if (QDockWidget* dock = one(m_f.window->findChildren<QDockWidget*>())) {
-            dock->toggleViewAction()->trigger();
+            PanelAction::of(*dock).trigger();
         }
     }
 

@@ -18,6 +18,7 @@
 #include "ui/panels/selection.h"
 #include "ui/plot/stacked_bar.h"
 #include "ui/settings/sampling_panel.h"
+#include "ui/widgets/panel_action.h"
 #include "ui/widgets/value_slider.h"
 
 using namespace offstage;
@@ -108,7 +109,7 @@ class TestWindowPanels : public QObject {
             QDockWidget* dock = m_window->dock(QString::fromLatin1(name));
             QVERIFY2(dock != nullptr, name);
             if (!dock->isVisible()) {
-                dock->toggleViewAction()->trigger();  // as the menu and the tool bar do
+                PanelAction::of(*dock).trigger();  // as the menu and the tool bar do
             }
             QVERIFY2(!dock->isHidden(), name);
         }

@@ -1,5 +1,7 @@
 #include "ui/chat/chat_page.h"
 
+#include <initializer_list>
+
 #include <QAction>
 #include <QStackedWidget>
 #include <QVBoxLayout>
@@ -13,6 +15,12 @@
 #include "ui/load_banner.h"
 
 namespace offstage::ui {
+
+namespace {
+
+constexpr int kLeastPageWidth = 260;
+
+}  // namespace
 
 ChatPage::ChatPage(EngineController& engine, ConversationModel& conversation, ChatController& chat, QWidget* parent)
     : QWidget(parent),
@@ -35,6 +43,10 @@ ChatPage::ChatPage(EngineController& engine, ConversationModel& conversation, Ch
     column->addWidget(m_findBar);
     column->addWidget(m_stack, 1);
     column->addWidget(m_input);
+    // Else the widest sentence below the input, or beside a load's progress, would push the panels aside.
+    for (QWidget* part : std::initializer_list<QWidget*>{m_banner, m_findBar, m_stack, m_input}) {
+        part->setMinimumWidth(kLeastPageWidth);
+    }
     m_banner->hide();
 
     connect(&m_engine, &EngineController::stateChanged, this, &ChatPage::refresh);

@@ -30,6 +30,9 @@ class ChatPage : public QWidget {
     EmptyState& emptyState() const { return *m_empty; }
     LoadBanner& banner() const { return *m_banner; }
 
+    // It takes what the docks leave, and asks them for no more than it cannot do without.
+    QSize sizeHint() const override { return minimumSizeHint(); }
+
   public Q_SLOTS:
     void find();  // opens the find bar, where there is a conversation to look in
 

@@ -1,5 +1,7 @@
 #include "ui/chat/empty_state.h"
 
+#include <algorithm>
+
 #include <QEvent>
 #include <QGridLayout>
 #include <QLabel>
@@ -22,14 +24,19 @@ class PromptChip : public QPushButton {
         setAccessibleName(prompt.prompt);
         setToolTip(prompt.prompt);
         setCursor(Qt::PointingHandCursor);
-        setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+        QSizePolicy policy(QSizePolicy::Expanding, QSizePolicy::Preferred);
+        policy.setHeightForWidth(true);
+        setSizePolicy(policy);
         setAttribute(Qt::WA_Hover);
     }
 
-    QSize sizeHint() const override {
-        return {300, 2 * kPad + (m_prompt.domain.isEmpty() ? 2 : 3) * fontMetrics().lineSpacing()};
+    QSize sizeHint() const override { return {300, heightForWidth(300)}; }
+    QSize minimumSizeHint() const override { return {12 * fontMetrics().averageCharWidth() + 2 * kPad, leastHeight()}; }
+    int heightForWidth(int width) const override {
+        const QRect wide(0, 0, std::max(1, width - 2 * kPad), QWIDGETSIZE_MAX);
+        const int text = fontMetrics().boundingRect(wide, kPromptFlags, m_prompt.prompt).height();
+        return std::max(leastHeight(), 2 * kPadAbove + domainHeight() + text);
     }
-    QSize minimumSizeHint() const override { return {150, sizeHint().height()}; }
 
   protected:
     void paintEvent(QPaintEvent*) override {
@@ -40,23 +47,30 @@ class PromptChip : public QPushButton {
         painter.setPen(QPen(lit ? colours.accent : colours.line, hasFocus() ? 2 : 1));
         painter.setBrush(isDown() || underMouse() ? colours.raised : colours.surface);
         painter.drawRoundedRect(QRectF(rect()).adjusted(1, 1, -1, -1), 10, 10);
-        QRect area = rect().adjusted(kPad, kPad - 2, -kPad, -kPad + 2);
+        QRect area = rect().adjusted(kPad, kPadAbove, -kPad, -kPadAbove);
         if (!m_prompt.domain.isEmpty()) {
             QFont small = font();
             small.setPointSizeF(small.pointSizeF() * 0.85);
             painter.setFont(small);
             painter.setPen(colours.muted);
             painter.drawText(area, Qt::AlignLeft | Qt::AlignTop, m_prompt.domain);
-            area.setTop(area.top() + fontMetrics().lineSpacing() + 1);
+            area.setTop(area.top() + domainHeight());
             painter.setFont(font());
         }
         painter.setPen(colours.text);
         const Qt::Alignment place = m_prompt.domain.isEmpty() ? Qt::AlignVCenter : Qt::AlignTop;
-        painter.drawText(area, static_cast<int>(Qt::AlignLeft | place) | Qt::TextWordWrap, m_prompt.prompt);
+        painter.drawText(area, kPromptFlags | static_cast<int>(place), m_prompt.prompt);
     }
 
   private:
     static constexpr int kPad = 12;
+    static constexpr int kPadAbove = kPad - 2;
+    static constexpr int kPromptFlags = static_cast<int>(Qt::AlignLeft) | Qt::TextWordWrap;
+
+    int domainHeight() const { return m_prompt.domain.isEmpty() ? 0 : fontMetrics().lineSpacing() + 1; }
+    // So that short and long prompts stand in even rows.
+    int leastHeight() const { return 2 * kPadAbove + domainHeight() + 2 * fontMetrics().lineSpacing(); }
+
     SuggestedPrompt m_prompt;
 };
 
@@ -77,7 +91,7 @@ QList<SuggestedPrompt> variedPrompts(const QList<SuggestedPrompt>& all, qsizetyp
 }  // namespace
 
 EmptyState::EmptyState(QWidget* parent)
-    : QWidget(parent),
+    : QScrollArea(parent),
       m_logo(new QLabel),
       m_heading(new QLabel),
       m_explanation(new QLabel),
@@ -85,8 +99,9 @@ EmptyState::EmptyState(QWidget* parent)
       m_chips(new QWidget),
       m_hardware(new QLabel),
       m_emulated(nullptr) {
-    setBackgroundRole(QPalette::Base);
-    setAutoFillBackground(true);
+    setWidgetResizable(true);
+    setFrameShape(QFrame::NoFrame);
+    setFocusPolicy(Qt::NoFocus);
     m_logo->setPixmap(programIcon().pixmap(64, 64));
     m_logo->setAlignment(Qt::AlignHCenter);
     m_heading->setAlignment(Qt::AlignHCenter);
@@ -126,7 +141,8 @@ EmptyState::EmptyState(QWidget* parent)
     m_chips->layout()->setContentsMargins(0, 0, 0, 0);
     m_chips->layout()->setSpacing(10);
 
-    auto* row = new QHBoxLayout(this);
+    auto* page = new QWidget;
+    auto* row = new QHBoxLayout(page);
     row->setContentsMargins(24, 12, 24 + ConversationView::kScrollBarWidth, 12);
     auto* middle = new QWidget;
     middle->setMaximumWidth(ConversationView::kWidestColumn);
@@ -135,6 +151,8 @@ EmptyState::EmptyState(QWidget* parent)
     row->addStretch(1);
     row->addWidget(middle, 1000);
     row->addStretch(1);
+    setWidget(page);
+    page->setBackgroundRole(QPalette::Base);
     setOpenOffered(false);
     setHardware({}, false);
     restyle();
@@ -173,8 +191,8 @@ QString EmptyState::hardware() const {
 }
 
 void EmptyState::changeEvent(QEvent* event) {
-    QWidget::changeEvent(event);
-    if (event->type() == QEvent::PaletteChange) {
+    QScrollArea::changeEvent(event);
+    if (event->type() == QEvent::PaletteChange || event->type() == QEvent::FontChange) {
         restyle();
     }
 }

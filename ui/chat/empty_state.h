@@ -1,6 +1,6 @@
 #pragma once
 
-#include <QWidget>
+#include <QScrollArea>
 
 #include "ui/chat/suggested_prompts.h"
 
@@ -9,8 +9,9 @@ class QVBoxLayout;
 
 namespace offstage::ui {
 
-// What a conversation shows before its first message: who will answer, and a few prompts to begin with.
-class EmptyState : public QWidget {
+// What a conversation shows before its first message: who will answer, and a few prompts to begin with. Scrolls where
+// there is too little room for it.
+class EmptyState : public QScrollArea {
     Q_OBJECT
 
   public:

@@ -44,7 +44,9 @@ MessageBody::MessageBody(QWidget* parent) : QWidget(parent), m_style(TextStyle::
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
 }
 
-MessageBody::~MessageBody() = default;
+MessageBody::~MessageBody() {
+    delete m_ring;
+}
 
 void MessageBody::setPlainText(const QString& text) {
     m_source = text;
@@ -539,12 +541,6 @@ void MessageBody::paintEvent(QPaintEvent* event) {
         if (m_parts[i].box.intersects(clip) && m_parts[i].document && !m_parts[i].stale) {
             paintPart(painter, m_parts[i], static_cast<int>(i), clip);
         }
-    }
-    if (hasFocus() && m_focusByKey) {
-        painter.setRenderHint(QPainter::Antialiasing);
-        painter.setPen(QPen(m_style.colours.accent, 2));
-        painter.setBrush(Qt::NoBrush);
-        painter.drawRoundedRect(QRectF(rect()).adjusted(1, 1, -1, -1), 4, 4);
     }
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <QAbstractTextDocumentLayout>
+#include <QPointer>
 #include <QWidget>
 
 #include "ui/chat/code_highlight.h"
@@ -158,7 +159,7 @@ class MessageBody : public QWidget {
     Place m_anchor;
     Place m_caret;
     bool m_selecting = false;
-    bool m_focusByKey = false;
+    QPointer<QWidget> m_ring;  // while the focus is here and came by keyboard
     int m_width = -1;
     int m_height = 0;
     int m_renderCount = 0;

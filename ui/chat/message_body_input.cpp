@@ -13,6 +13,7 @@
 #include <QUrl>
 
 #include "ui/chat/message_body.h"
+#include "ui/widgets/focus_ring.h"
 
 namespace offstage::ui {
 
@@ -263,7 +264,10 @@ void MessageBody::contextMenuEvent(QContextMenuEvent* event) {
 
 void MessageBody::focusInEvent(QFocusEvent* event) {
     // A frame only for those who came by keyboard; a click shows its place by itself.
-    m_focusByKey = event->reason() == Qt::TabFocusReason || event->reason() == Qt::BacktabFocusReason;
+    delete m_ring;
+    if (event->reason() == Qt::TabFocusReason || event->reason() == Qt::BacktabFocusReason) {
+        m_ring = new FocusRing(*this);  // outside: within it would go through the text
+    }
     QWidget::focusInEvent(event);
     update();
     Q_EMIT focused();
@@ -273,6 +277,7 @@ void MessageBody::focusOutEvent(QFocusEvent* event) {
     if (event->reason() != Qt::PopupFocusReason && event->reason() != Qt::ActiveWindowFocusReason) {
         m_anchor = m_caret = {};
     }
+    delete m_ring;
     QWidget::focusOutEvent(event);
     update();
 }

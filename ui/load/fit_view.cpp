@@ -213,6 +213,10 @@ void FitView::setRequest(const engine::LoadRequest& request) {
 void FitView::setModel(const QString& model) {
     m_model = model;
     m_estimate.reset();
+    m_bars->setRows({});
+    m_detail->hide();
+    showChanges();
+    setVerdict(tr("Looking at the model…"), true);
     choiceChanged();
 }
 
@@ -303,11 +307,15 @@ void FitView::choiceChanged() {
 
 void FitView::ask() {
     m_asked = true;
+    m_askedModel = m_model;
     m_worker->ask(request(), m_held);
 }
 
 void FitView::showEstimate(const engine::FitEstimate& estimate) {
     m_asked = false;
+    if (m_askedModel != m_model) {  // while this was worked out another was named
+        return;
+    }
     m_estimate = estimate;
     m_filling = true;
     if (estimate.vram_available > 0) {
@@ -381,6 +389,9 @@ void FitView::showEstimate(const engine::FitEstimate& estimate) {
 
 void FitView::showFailure(const EngineFailure& failure) {
     m_asked = false;
+    if (m_askedModel != m_model) {
+        return;
+    }
     m_estimate.reset();
     m_bars->setRows({});
     m_detail->hide();

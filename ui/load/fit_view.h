@@ -79,6 +79,7 @@ class FitView : public QWidget {
     std::optional<engine::FitEstimate> m_estimate;
     DeviceChoices m_devices;
     bool m_asked = false;
+    QString m_askedModel;  // what was asked about last
     bool m_filling = false;
     bool m_isGood = false;
 

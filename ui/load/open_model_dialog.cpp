@@ -68,9 +68,10 @@ OpenModelDialog::OpenModelDialog(const EngineController& engine, QWidget* parent
     m_view->setHeld(heldBy(engine));
     m_view->setRequest(request);
     m_path->setText(QString::fromStdString(request.model));
-    connect(m_path, &QLineEdit::editingFinished, this, [this] {
-        if (m_path->text().toStdString() != m_view->request().model) {
-            m_view->setModel(m_path->text());
+    // With each letter: what was said of the path before holds no longer.
+    connect(m_path, &QLineEdit::textChanged, this, [this](const QString& model) {
+        if (model.toStdString() != m_view->request().model) {
+            m_view->setModel(model);
         }
     });
     connect(browse, &QPushButton::clicked, this, &OpenModelDialog::choose);
@@ -82,7 +83,9 @@ OpenModelDialog::OpenModelDialog(const EngineController& engine, QWidget* parent
 
 void OpenModelDialog::setModel(const QString& model) {
     m_path->setText(model);
-    m_view->setModel(model);
+    if (model.toStdString() != m_view->request().model) {
+        m_view->setModel(model);
+    }
 }
 
 engine::LoadRequest OpenModelDialog::request() const {

@@ -61,7 +61,7 @@ DispatchPanel::DispatchPanel(EngineController& engine, Selection& selection, QWi
     m_timeline->setMinimumHeight(150);
     m_timeline->setToolTip(
         tr("Durations are the device's; where a side begins within its layer is not known.\nOutlines are what "
-           "was predicted. Wheel or + and - zoom, a click says why."));
+           "was predicted. Ctrl and the wheel or + and - zoom, a click says why."));
     m_why->setTextFormat(Qt::PlainText);
     m_why->setWordWrap(true);
     m_why->setAlignment(Qt::AlignTop | Qt::AlignLeft);

@@ -24,8 +24,6 @@ int categoryOfFormat(std::size_t format) {
     return kCategories[format];
 }
 
-constexpr quint64 kWorthShowing = 16;  // less than this part of a memory could not be seen beside the rest
-
 }  // namespace
 
 StackedBar::Row memoryRow(const QString& name, const engine::MemoryLedger& ledger) {
@@ -35,12 +33,6 @@ StackedBar::Row memoryRow(const QString& name, const engine::MemoryLedger& ledge
     row.name = hair ? Memory::tr("%1, budget").arg(name) : name;
     row.total = static_cast<double>(hair ? ledger.budget : ledger.total);
     row.budget = hair ? 0 : static_cast<double>(ledger.budget);
-    // So would be a small model in a large one: then only what it takes is shown.
-    const bool crumb = !hair && ledger.used() > 0 && ledger.used() < ledger.total / kWorthShowing;
-    if (crumb) {
-        row.name = Memory::tr("%1, of %2").arg(name, bytesText(ledger.total));
-        row.total = row.budget = 0;
-    }
     const auto add = [&](const QString& part, quint64 bytes, int category) {
         if (bytes > 0) {
             row.parts.push_back({part, static_cast<double>(bytes), category});
@@ -55,7 +47,7 @@ StackedBar::Row memoryRow(const QString& name, const engine::MemoryLedger& ledge
     add(Memory::tr("KV cache"), ledger.kv_cache, KvCache);
     add(Memory::tr("staging"), ledger.staging, Staging);
     add(Memory::tr("workspace"), ledger.workspace, Workspace);
-    if (!hair && !crumb) {
+    if (!hair) {
         add(Memory::tr("other programs"), ledger.others, Others);
     }
     return row;

@@ -7,8 +7,6 @@
 #include <QHBoxLayout>
 #include <QLabel>
 #include <QLocale>
-#include <QScrollArea>
-#include <QScrollBar>
 #include <QStackedWidget>
 #include <QTabWidget>
 #include <QVBoxLayout>
@@ -16,12 +14,15 @@
 #include "ui/engine_controller.h"
 #include "ui/panels/snapshot_poller.h"
 #include "ui/theme.h"
+#include "ui/widgets/panel_area.h"
 
 namespace offstage::ui {
 
 namespace {
 
 constexpr int kPanelMargin = 12;
+constexpr int kBodyPage = 0;
+constexpr int kEmptyPage = 1;
 
 // In a low dock plots shrink to what they need before anything scrolls: a scroll area asks for the height at a width,
 // and a layout answers with the one it would like.
@@ -29,23 +30,6 @@ class BodyContent : public QWidget {
   public:
     int heightForWidth(int width) const override {
         return layout()->hasHeightForWidth() ? layout()->minimumHeightForWidth(width) : -1;
-    }
-};
-
-// Scrolls up and down only: its content is asked to fit the width.
-class BodyArea : public QScrollArea {
-  public:
-    BodyArea() {
-        setWidgetResizable(true);
-        setFrameShape(QFrame::NoFrame);
-        setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
-        setFocusPolicy(Qt::NoFocus);
-        viewport()->setAutoFillBackground(false);
-    }
-
-    QSize minimumSizeHint() const override {
-        const int width = widget() != nullptr ? widget()->minimumSizeHint().width() : 0;
-        return {width + verticalScrollBar()->sizeHint().width(), 6 * fontMetrics().lineSpacing()};
     }
 };
 
@@ -69,17 +53,13 @@ Panel::Panel(EngineController& engine, QWidget* parent)
     m_body = new QVBoxLayout(content);
     m_body->setContentsMargins(kPanelMargin, 10, kPanelMargin, 6);
     m_body->setSpacing(8);
-    auto* area = new BodyArea;
-    area->setWidget(content);
-    content->setAutoFillBackground(false);  // setWidget() has turned it on
-
     m_empty->setAlignment(Qt::AlignCenter);
     m_empty->setWordWrap(true);
     m_empty->setTextFormat(Qt::PlainText);
     m_empty->setMargin(2 * kPanelMargin);
     m_empty->setForegroundRole(QPalette::PlaceholderText);
-    m_stack->addWidget(area);
-    m_stack->addWidget(m_empty);
+    m_stack->addWidget(new PanelArea(content));
+    m_stack->addWidget(new PanelArea(m_empty));
 
     m_notice->setTextFormat(Qt::PlainText);
     m_notice->setWordWrap(true);
@@ -126,7 +106,7 @@ void Panel::setSnapshot(const engine::Snapshot& snapshot) {
 }
 
 QString Panel::emptyText() const {
-    return m_stack->currentWidget() == m_empty ? m_empty->text() : QString();
+    return m_stack->currentIndex() == kEmptyPage ? m_empty->text() : QString();
 }
 
 QString Panel::badge() const {
@@ -150,7 +130,7 @@ void Panel::setEmptyText(const QString& text) {
 }
 
 void Panel::setEmpty(bool empty) {
-    m_stack->setCurrentIndex(empty ? 1 : 0);
+    m_stack->setCurrentIndex(empty ? kEmptyPage : kBodyPage);
 }
 
 void Panel::setMuted(QWidget& label, bool muted) {

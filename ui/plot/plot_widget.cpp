@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include <QAbstractScrollArea>
 #include <QAccessible>
 #include <QApplication>
 #include <QClipboard>
@@ -11,6 +12,7 @@
 #include <QMouseEvent>
 #include <QPainter>
 #include <QSaveFile>
+#include <QScrollBar>
 #include <QStandardPaths>
 #include <QTimer>
 
@@ -22,6 +24,22 @@ namespace {
 
 constexpr double kZoomPerNotch = 0.8;
 constexpr int kNoticeMs = 4000;
+
+// The wheel belongs to a scroll area around as long as there is something to scroll to, at its end as well.
+bool scrollsAround(const QWidget& plot, Qt::Orientation way) {
+    for (const QWidget* around = plot.parentWidget(); around != nullptr; around = around->parentWidget()) {
+        if (const auto* area = qobject_cast<const QAbstractScrollArea*>(around)) {
+            const QScrollBar* bar = way == Qt::Vertical ? area->verticalScrollBar() : area->horizontalScrollBar();
+            if (bar->maximum() > bar->minimum()) {
+                return true;
+            }
+        }
+        if (around->isWindow()) {
+            break;
+        }
+    }
+    return false;
+}
 
 bool isOurKey(const QKeyEvent& event) {
     if (event.matches(QKeySequence::Copy)) {
@@ -364,11 +382,13 @@ void PlotWidget::mouseDoubleClickEvent(QMouseEvent* event) {
 void PlotWidget::wheelEvent(QWheelEvent* event) {
     ZoomRange* zoom = zoomRange();
     const QPoint turned = event->angleDelta();
-    if (zoom == nullptr || isEmpty() || turned.isNull()) {
+    const bool sideways = std::abs(turned.x()) > std::abs(turned.y());
+    const bool meant = (event->modifiers() & (Qt::ControlModifier | Qt::ShiftModifier)) != 0;
+    if (zoom == nullptr || isEmpty() || turned.isNull() ||
+        (!meant && scrollsAround(*this, sideways ? Qt::Horizontal : Qt::Vertical))) {
         event->ignore();
         return;
     }
-    const bool sideways = std::abs(turned.x()) > std::abs(turned.y());
     bool changed = false;
     if (sideways || (event->modifiers() & Qt::ShiftModifier) != 0) {
         const double notches = (sideways ? turned.x() : turned.y()) / 120.0;

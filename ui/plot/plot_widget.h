@@ -24,10 +24,10 @@ struct PlotMark {
 // only when marked stale; what follows the mouse (crosshair, rings, the box with numbers) is painted over them. Any
 // number of changes before the next paint event cost one painting.
 //
-// Mouse: pointing shows numbers, the wheel zooms, dragging pans, a double click shows all, the context menu takes the
-// picture or the numbers away. Keyboard: arrows move the crosshair (Shift: ten steps), + and - zoom, Home shows all,
-// Return clicks, Escape puts the crosshair away, Ctrl+C copies the picture, Ctrl+Shift+C the numbers.
-// GUI thread only.
+// Mouse: pointing shows numbers, Ctrl and the wheel zoom (the wheel alone where nothing around scrolls), Shift and the
+// wheel or dragging pan, a double click shows all, the context menu takes the picture or the numbers away. Keyboard:
+// arrows move the crosshair (Shift: ten steps), + and - zoom, Home shows all, Return clicks, Escape puts the crosshair
+// away, Ctrl+C copies the picture, Ctrl+Shift+C the numbers. GUI thread only.
 class PlotWidget : public QWidget {
     Q_OBJECT
 

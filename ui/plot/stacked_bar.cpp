@@ -18,6 +18,7 @@ constexpr int kBar = 26;
 constexpr int kAfterBar = 12;
 constexpr int kThinBar = 11;  // of compact rows
 constexpr int kAfterThinBar = 4;
+constexpr double kSliver = 3;  // the width of what is hardly there
 
 }  // namespace
 
@@ -147,28 +148,41 @@ void StackedBar::layOut() {
     m_x = Axis({QString(), m_unit, false}, 0, end(), m_area.left(), m_area.right() + 1);
 }
 
+// Of the parts, from left to right, and last of what is free.
+std::vector<double> StackedBar::widthsOf(int row) const {
+    std::vector<double> widths;
+    double from = 0;
+    for (const Part& part : rowAt(row).parts) {
+        widths.push_back(pixelOf(row, from + part.size) - pixelOf(row, from));
+        from += part.size;
+    }
+    widths.push_back(std::max(0.0, pixelOf(row, rowAt(row).total) - pixelOf(row, from)));
+    // A part that is there can be seen: the widest gives way for it.
+    const auto widest = std::max_element(widths.begin(), widths.end());
+    for (auto width = widths.begin(); !m_compact && width != widths.end(); ++width) {
+        if (*width > 0 && *width<kSliver&& * widest> 4 * kSliver) {
+            *widest -= kSliver - *width;
+            *width = kSliver;
+        }
+    }
+    return widths;
+}
+
 QRectF StackedBar::rectOf(PartIndex index) {
     ensureLaidOut();
     if (index.row < 0 || index.row >= static_cast<int>(m_rows.size())) {
         return {};
     }
-    const Row& row = rowAt(index.row);
-    double from = 0;
-    double to = 0;
-    if (index.part == kFree) {
-        from = used(row);
-        to = row.total;
-    } else {
-        for (int i = 0; i <= index.part && i < static_cast<int>(row.parts.size()); ++i) {
-            from = to;
-            to += row.parts[static_cast<size_t>(i)].size;
-        }
-    }
-    if (to <= from) {
+    const std::vector<double> widths = widthsOf(index.row);
+    const std::size_t place = index.part == kFree ? widths.size() - 1 : static_cast<std::size_t>(index.part);
+    if (place >= widths.size() || (index.part != kFree && place + 1 == widths.size()) || widths[place] <= 0) {
         return {};
     }
-    const double left = pixelOf(index.row, from);
-    return {left, static_cast<double>(m_area.top() + index.row * rowHeight()), pixelOf(index.row, to) - left,
+    double left = pixelOf(index.row, 0);
+    for (std::size_t i = 0; i < place; ++i) {
+        left += widths[i];
+    }
+    return {left, static_cast<double>(m_area.top() + index.row * rowHeight()), widths[place],
             static_cast<double>(barHeight())};
 }
 

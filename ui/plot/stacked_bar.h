@@ -78,6 +78,7 @@ class StackedBar : public PlotWidget {
     double endOf(const Row& row) const;
     double pixelOf(int row, double size) const;
     double used(const Row& row) const;
+    std::vector<double> widthsOf(int row) const;
     std::vector<LegendEntry> legend() const;
     QStringList legendTexts() const;
     void setCurrent(std::optional<PartIndex> part);

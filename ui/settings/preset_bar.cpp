@@ -8,16 +8,35 @@
 #include <QMenu>
 #include <QSignalBlocker>
 #include <QStackedLayout>
+#include <QStyleOption>
+#include <QStylePainter>
 #include <QToolButton>
 
 namespace offstage::ui {
+
+namespace {
+
+// Without the arrow of a menu: the dots say so. A style sheet could leave it out as well, and would keep the colours of
+// the theme it was set in.
+class DotsButton : public QToolButton {
+  protected:
+    void paintEvent(QPaintEvent*) override {
+        QStylePainter painter(this);
+        QStyleOptionToolButton option;
+        initStyleOption(&option);
+        option.features &= ~QStyleOptionToolButton::HasMenu;
+        painter.drawComplexControl(QStyle::CC_ToolButton, option);
+    }
+};
+
+}  // namespace
 
 PresetBar::PresetBar(QWidget* parent)
     : QWidget(parent),
       m_stack(new QStackedLayout),
       m_box(new QComboBox),
       m_name(new QLineEdit),
-      m_menu(new QToolButton) {
+      m_menu(new DotsButton) {
     m_name->setPlaceholderText(tr("Name of the preset"));
     m_name->setAccessibleName(m_name->placeholderText());
     m_name->setMaxLength(60);
@@ -30,7 +49,6 @@ PresetBar::PresetBar(QWidget* parent)
     m_menu->setAutoRaise(true);
     m_menu->setFocusPolicy(Qt::TabFocus);
     m_menu->setPopupMode(QToolButton::InstantPopup);
-    m_menu->setStyleSheet(QStringLiteral("QToolButton::menu-indicator { image: none; }"));
     auto* menu = new QMenu(m_menu);
     m_save = menu->addAction(tr("&Save as preset…"), this, [this] { askForName({}, false); });
     m_rename = menu->addAction(tr("&Rename…"), this, [this] { askForName(m_box->currentText(), true); });

@@ -1,0 +1,274 @@
+// The panels' docks: what their buttons do, and that there is room to read in them.
+#include <QAction>
+#include <QDockWidget>
+#include <QMenu>
+#include <QScrollBar>
+#include <QTabBar>
+#include <QTest>
+#include <QToolButton>
+
+#include "tests/ui/window_fixture.h"
+#include "ui/settings/sampling_panel.h"
+#include "ui/theme.h"
+#include "ui/widgets/panel_action.h"
+#include "ui/widgets/panel_area.h"
+
+using namespace offstage;
+using namespace offstage::ui;
+using test::WindowFixture;
+
+namespace {
+
+QDockWidget& dockOf(const WindowFixture& f, const char16_t* name) {
+    return *f.window->dock(QStringView(name).toString());
+}
+
+PanelAction& actionOf(const WindowFixture& f, const char16_t* name) {
+    return PanelAction::of(dockOf(f, name));
+}
+
+// Some of it is on the screen, as a person sees it.
+bool canBeSeen(const QDockWidget& dock) {
+    return !dock.visibleRegion().isEmpty();
+}
+
+const PanelArea* shownArea(const QDockWidget& dock) {
+    for (const PanelArea* area : dock.findChildren<PanelArea*>()) {
+        if (area->isVisible()) {
+            return area;
+        }
+    }
+    return nullptr;
+}
+
+}  // namespace
+
+class TestPanelDocks : public QObject {
+    Q_OBJECT
+
+  private Q_SLOTS:
+    void init() { QSettings().clear(); }
+
+    void button_ofAHiddenPanel_showsIt_andHidesItAgain() {
+        WindowFixture f;
+        QVERIFY(QTest::qWaitForWindowExposed(f.window.get()));
+        QVERIFY(!actionOf(f, u"cache").isChecked());
+        actionOf(f, u"cache").trigger();
+        QTRY_VERIFY(canBeSeen(dockOf(f, u"cache")));
+        QTRY_VERIFY(actionOf(f, u"cache").isChecked());
+        actionOf(f, u"cache").trigger();
+        QVERIFY(dockOf(f, u"cache").isHidden());
+        QVERIFY(!actionOf(f, u"cache").isChecked());
+    }
+
+    void button_ofACoveredPanel_bringsItToTheFront() {
+        WindowFixture f;
+        QVERIFY(QTest::qWaitForWindowExposed(f.window.get()));
+        for (const char16_t* name : {u"dispatch", u"cache", u"log"}) {
+            actionOf(f, name).trigger();
+            QTRY_VERIFY2(canBeSeen(dockOf(f, name)), qPrintable(QStringView(name).toString()));
+        }
+        QTRY_VERIFY(!canBeSeen(dockOf(f, u"cache")));
+        QVERIFY(!dockOf(f, u"cache").isHidden());
+        QTRY_VERIFY(!actionOf(f, u"cache").isChecked());
+        QVERIFY(actionOf(f, u"log").isChecked());
+        for (const char16_t* name : {u"cache", u"dispatch", u"log", u"cache"}) {
+            actionOf(f, name).trigger();
+            QTRY_VERIFY2(canBeSeen(dockOf(f, name)), qPrintable(QStringView(name).toString()));
+            QTRY_VERIFY(actionOf(f, name).isChecked());
+        }
+        QTRY_VERIFY(!actionOf(f, u"log").isChecked());
+        actionOf(f, u"cache").trigger();  // it is in front
+        QVERIFY(dockOf(f, u"cache").isHidden());
+        // The one that comes into its place is in front now, and hidden by its own button.
+        QTRY_VERIFY(canBeSeen(dockOf(f, u"dispatch")) != canBeSeen(dockOf(f, u"log")));
+        const char16_t* next = canBeSeen(dockOf(f, u"log")) ? u"log" : u"dispatch";
+        QTRY_VERIFY(actionOf(f, next).isChecked());
+        actionOf(f, next).trigger();
+        QVERIFY(dockOf(f, next).isHidden());
+    }
+
+    void button_whereATabWasChosen_followsIt() {
+        WindowFixture f;
+        QVERIFY(QTest::qWaitForWindowExposed(f.window.get()));
+        actionOf(f, u"dispatch").trigger();
+        actionOf(f, u"cache").trigger();
+        QTRY_VERIFY(actionOf(f, u"cache").isChecked());
+        QTabBar* tabs = nullptr;
+        QTRY_VERIFY([&] {
+            for (QTabBar* bar : f.window->findChildren<QTabBar*>()) {
+                if (bar->parentWidget() == f.window.get() && bar->isVisible() && bar->count() == 2) {
+                    tabs = bar;
+                }
+            }
+            return tabs != nullptr;
+        }());
+        const int other = 1 - tabs->currentIndex();
+        QTest::mouseClick(tabs, Qt::LeftButton, {}, tabs->tabRect(other).center());
+        QTRY_VERIFY(actionOf(f, u"dispatch").isChecked());
+        QTRY_VERIFY(!actionOf(f, u"cache").isChecked());
+    }
+
+    void layout_savedWithTabs_comesBackWithItsButtons() {
+        {
+            WindowFixture f;
+            QVERIFY(QTest::qWaitForWindowExposed(f.window.get()));
+            for (const char16_t* name : {u"dispatch", u"cache", u"budget", u"sampling"}) {
+                actionOf(f, name).trigger();
+                QTRY_VERIFY(actionOf(f, name).isChecked());
+            }
+            f.window->close();
+        }
+        WindowFixture f;
+        QVERIFY(QTest::qWaitForWindowExposed(f.window.get()));
+        for (const char16_t* name : {u"cache", u"sampling", u"conversations", u"experts"}) {
+            QTRY_VERIFY2(canBeSeen(dockOf(f, name)), qPrintable(QStringView(name).toString()));
+            QTRY_VERIFY2(actionOf(f, name).isChecked(), qPrintable(QStringView(name).toString()));
+        }
+        for (const char16_t* name : {u"dispatch", u"budget"}) {
+            QVERIFY(!dockOf(f, name).isHidden());
+            QTRY_VERIFY(!canBeSeen(dockOf(f, name)));
+            QTRY_VERIFY2(!actionOf(f, name).isChecked(), qPrintable(QStringView(name).toString()));
+            actionOf(f, name).trigger();
+            QTRY_VERIFY2(canBeSeen(dockOf(f, name)), qPrintable(QStringView(name).toString()));
+        }
+        QVERIFY(!actionOf(f, u"log").isChecked());
+    }
+
+    void lowerPanel_openedFirst_isHighEnoughToRead() {
+        WindowFixture f;
+        QVERIFY(QTest::qWaitForWindowExposed(f.window.get()));
+        f.openAndWait();
+        const QSize before = f.window->size();
+        actionOf(f, u"cache").trigger();
+        const int enough = before.height() * 2 / 5 - 40;  // with its tabs
+        QTRY_VERIFY2(dockOf(f, u"cache").height() >= enough, qPrintable(QString::number(dockOf(f, u"cache").height())));
+        QCOMPARE(f.window->size(), before);
+        // From now on its height is the person's, for whoever stands there.
+        f.window->resizeDocks({&dockOf(f, u"cache")}, {190}, Qt::Vertical);
+        QTRY_VERIFY(dockOf(f, u"cache").height() < 220);
+        actionOf(f, u"cache").trigger();
+        QVERIFY(dockOf(f, u"cache").isHidden());
+        actionOf(f, u"cache").trigger();
+        QTRY_VERIFY(canBeSeen(dockOf(f, u"cache")));
+        QTest::qWait(0);
+        QVERIFY2(dockOf(f, u"cache").height() < 220, qPrintable(QString::number(dockOf(f, u"cache").height())));
+        actionOf(f, u"log").trigger();
+        QTRY_VERIFY(canBeSeen(dockOf(f, u"log")));
+        QVERIFY2(dockOf(f, u"log").height() < 230, qPrintable(QString::number(dockOf(f, u"log").height())));
+        // "Reset layout" begins anew.
+        f.window->resetLayout();
+        actionOf(f, u"benchmark").trigger();
+        QTRY_VERIFY(dockOf(f, u"benchmark").height() >= enough);
+    }
+
+    void lowerPanel_canBeMadeTaller_withAndWithoutAConversation_data() {
+        QTest::addColumn<bool>("conversation");
+        QTest::newRow("none yet") << false;
+        QTest::newRow("one") << true;
+    }
+
+    void lowerPanel_canBeMadeTaller_withAndWithoutAConversation() {
+        QFETCH(bool, conversation);
+        WindowFixture f;
+        QVERIFY(QTest::qWaitForWindowExposed(f.window.get()));
+        f.openAndWait();
+        if (conversation) {
+            f.ask(QStringLiteral("Hello"));
+            QTRY_COMPARE(f.last().state, Message::State::Done);
+        }
+        const QSize before = f.window->size();
+        actionOf(f, u"dispatch").trigger();
+        QTRY_VERIFY(canBeSeen(dockOf(f, u"dispatch")));
+        f.window->resizeDocks({&dockOf(f, u"dispatch")}, {before.height()}, Qt::Vertical);  // as far as it goes
+        QTRY_VERIFY2(dockOf(f, u"dispatch").height() > before.height() / 2,
+                     qPrintable(QString::number(dockOf(f, u"dispatch").height())));
+        QVERIFY(f.window->page().height() >= f.window->page().minimumSizeHint().height());
+        QCOMPARE(f.window->size(), before);
+    }
+
+    void panels_allOpened_inASmallWindow_leaveItsSize() {
+        WindowFixture f;
+        f.window->resize(800, 600);
+        QVERIFY(QTest::qWaitForWindowExposed(f.window.get()));
+        f.openAndWait();
+        f.ask(QStringLiteral("Hello"));
+        QTRY_COMPARE(f.last().state, Message::State::Done);
+        for (const char16_t* name :
+             {u"budget", u"sampling", u"dispatch", u"cache", u"whatIf", u"benchmark", u"log", u"conversations"}) {
+            if (!actionOf(f, name).isInFront()) {
+                actionOf(f, name).trigger();
+            }
+            QTRY_VERIFY2(canBeSeen(dockOf(f, name)), qPrintable(QStringView(name).toString()));
+            QCOMPARE(f.window->size(), QSize(800, 600));
+        }
+        for (const char16_t* name : {u"whatIf", u"benchmark", u"log", u"dispatch"}) {  // more than there is room for
+            f.window->addDockWidget(Qt::LeftDockWidgetArea, &dockOf(f, name));
+            QTRY_VERIFY2(canBeSeen(dockOf(f, name)), qPrintable(QStringView(name).toString()));
+            QCOMPARE(f.window->size(), QSize(800, 600));
+        }
+    }
+
+    void sidePanel_openedFirst_isAsWideAsItsContent_andScrollsWhereItIsNot() {
+        WindowFixture f;
+        QVERIFY(QTest::qWaitForWindowExposed(f.window.get()));
+        f.openAndWait();
+        for (const char16_t* name : {u"budget", u"sampling"}) {
+            actionOf(f, name).trigger();
+            QTRY_VERIFY(canBeSeen(dockOf(f, name)));
+            const auto* area = shownArea(dockOf(f, name));
+            QVERIFY(area != nullptr);
+            const auto cut = [area] { return area->widget()->width() - area->viewport()->width(); };
+            QTRY_VERIFY2(cut() <= 0, qPrintable(QString::number(cut())));
+            QVERIFY(area->horizontalScrollBar()->maximum() == 0);
+        }
+        auto& sampling = dockOf(f, u"sampling");
+        const auto* area = shownArea(sampling);
+        f.window->resizeDocks({&sampling}, {220}, Qt::Horizontal);
+        QTRY_VERIFY2(sampling.width() < 260, qPrintable(QString::number(sampling.width())));
+        QTRY_VERIFY(area->horizontalScrollBar()->isVisible());
+        QVERIFY(area->horizontalScrollBar()->maximum() >= area->widget()->minimumSizeHint().width() - 260);
+    }
+
+    void samplingPanel_itsDots_canBeSeenInEitherTheme_data() {
+        QTest::addColumn<Theme>("theme");
+        QTest::newRow("light") << Theme::Light;
+        QTest::newRow("dark") << Theme::Dark;
+    }
+
+    void samplingPanel_itsDots_canBeSeenInEitherTheme() {
+        QFETCH(Theme, theme);
+        WindowFixture f;
+        f.window->showPanel(QStringLiteral("sampling"));
+        applyTheme(*qApp, theme);
+        int dots = 0;
+        for (QToolButton* button : f.window->samplingPanel().findChildren<QToolButton*>()) {
+            if (button->text() != QStringLiteral("⋯")) {
+                continue;
+            }
+            ++dots;
+            const QImage image = button->grab().toImage();
+            const int ground = button->palette().color(QPalette::Window).lightness();
+            int strongest = 0;
+            for (int y = 0; y < image.height(); ++y) {
+                for (int x = 0; x < image.width(); ++x) {
+                    strongest = std::max(strongest, std::abs(image.pixelColor(x, y).lightness() - ground));
+                }
+            }
+            QVERIFY2(strongest > 90, qPrintable(QString::number(strongest)));
+        }
+        QCOMPARE(dots, 2);
+        applyTheme(*qApp, Theme::Light);
+    }
+
+    void menuOfATitle_hasTheSameButtons() {
+        WindowFixture f;
+        const std::unique_ptr<QMenu> menu(f.window->createPopupMenu());
+        QVERIFY(menu != nullptr);
+        QVERIFY(menu->actions().contains(&actionOf(f, u"cache")));
+        QVERIFY(!menu->actions().contains(dockOf(f, u"cache").toggleViewAction()));
+    }
+};
+
+OFFSTAGE_UI_TEST_MAIN(TestPanelDocks)
+#include "tst_panel_docks.moc"

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <QScrollArea>
+
+namespace offstage::ui {
+
+// The scrolled part of a panel. Its content takes the width there is and scrolls where that is too little, in both
+// directions: a dock can be made smaller than what is in it, and nothing is cut.
+class PanelArea : public QScrollArea {
+    Q_OBJECT
+
+  public:
+    // `content` becomes this area's.
+    explicit PanelArea(QWidget* content);
+
+    QSize sizeHint() const override;         // as wide as the content needs
+    QSize minimumSizeHint() const override;  // enough to see what it is
+};
+
+}  // namespace offstage::ui

@@ -1,0 +1,42 @@
+#include "ui/widgets/wheel_guard.h"
+
+#include <QAbstractSpinBox>
+#include <QApplication>
+#include <QComboBox>
+#include <QEvent>
+#include <QSlider>
+
+namespace offstage::ui {
+
+namespace {
+
+// What the wheel would change; nullptr: nothing.
+QWidget* settingOf(QObject* watched) {
+    const bool setting = qobject_cast<QAbstractSpinBox*>(watched) != nullptr ||
+                         qobject_cast<QComboBox*>(watched) != nullptr || qobject_cast<QSlider*>(watched) != nullptr;
+    return setting ? static_cast<QWidget*>(watched) : nullptr;
+}
+
+}  // namespace
+
+WheelGuard::WheelGuard(QApplication& app, QObject* parent) : QObject(parent) {
+    app.installEventFilter(this);
+}
+
+bool WheelGuard::eventFilter(QObject* watched, QEvent* event) {
+    if (event->type() == QEvent::Polish) {
+        QWidget* setting = settingOf(watched);
+        if (setting != nullptr && setting->focusPolicy() == Qt::WheelFocus) {
+            setting->setFocusPolicy(Qt::StrongFocus);
+        }
+    } else if (event->type() == QEvent::Wheel) {
+        const QWidget* setting = settingOf(watched);
+        if (setting != nullptr && !setting->hasFocus()) {
+            event->ignore();  // goes on to the parent
+            return true;
+        }
+    }
+    return QObject::eventFilter(watched, event);
+}
+
+}  // namespace offstage::ui
