@@ -2245,6 +2245,10 @@
         <source>The chat history %1 was written by a newer version of Offstage (format %2; this one reads formats up to %3).</source>
         <translation>Der Verlauf %1 wurde von einer neueren Version von Offstage geschrieben (Format %2; diese liest Formate bis %3).</translation>
     </message>
+    <message>
+        <source>There is not enough memory for the chat history %1 (%2).</source>
+        <translation>Für den Chatverlauf %1 reicht der Speicher nicht (%2).</translation>
+    </message>
 </context>
 <context>
     <name>MemoryRow</name>
@@ -2279,10 +2283,6 @@
     <message>
         <source>%1, budget</source>
         <translation>%1, Budget</translation>
-    </message>
-    <message>
-        <source>%1, of %2</source>
-        <translation>%1, von %2</translation>
     </message>
 </context>
 <context>
@@ -2474,16 +2474,8 @@
         <translation>Tokens des Prompts</translation>
     </message>
     <message>
-        <source>About so many: words are counted, and the table shows what it was</source>
-        <translation>Ungefähr so viele: Gezählt werden Wörter, die Tabelle zeigt die tatsächliche Zahl</translation>
-    </message>
-    <message>
         <source>Tokens of the answer</source>
         <translation>Tokens der Antwort</translation>
-    </message>
-    <message>
-        <source>At most so many</source>
-        <translation>Höchstens so viele</translation>
     </message>
     <message>
         <source>Repeats</source>
@@ -2673,6 +2665,14 @@
         <source>Folder for the pictures</source>
         <translation>Ordner für die Bilder</translation>
     </message>
+    <message>
+        <source>So many: words of several fields, cut to this length by the tokenizer</source>
+        <translation>Genau so viele: Wörter aus mehreren Gebieten, vom Tokenizer auf diese Länge geschnitten</translation>
+    </message>
+    <message>
+        <source>So many: where the model would end its answer, it goes on</source>
+        <translation>Genau so viele: Wo das Modell seine Antwort beenden würde, schreibt es weiter</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::BenchmarkRunner</name>
@@ -2727,6 +2727,14 @@
     <message>
         <source>plan B</source>
         <translation>Plan B</translation>
+    </message>
+    <message>
+        <source>%1: the context was full after %2</source>
+        <translation>%1: Kontext voll nach %2</translation>
+    </message>
+    <message>
+        <source>%1: ended early, after %2</source>
+        <translation>%1: vorzeitig beendet, nach %2</translation>
     </message>
 </context>
 <context>
@@ -2796,10 +2804,6 @@
         <translation>Zeit bis zum ersten Token</translation>
     </message>
     <message>
-        <source>Decode, after the first token</source>
-        <translation>Decode, nach dem ersten Token</translation>
-    </message>
-    <message>
         <source>Time from one token to the next, median of the engine&apos;s decode steps</source>
         <translation>Zeit von einem Token zum nächsten, Median der Decode-Schritte der Engine</translation>
     </message>
@@ -2818,6 +2822,10 @@
     <message>
         <source>Weights copied to the accelerator</source>
         <translation>Auf den Beschleuniger kopierte Gewichte</translation>
+    </message>
+    <message>
+        <source>Decode, after the first token; – where there is none, or where a scenario&apos;s answer ended early</source>
+        <translation>Decode, nach dem ersten Token; – wo es keines gibt oder wo die Antwort eines Szenarios vorzeitig endete</translation>
     </message>
 </context>
 <context>
@@ -2998,24 +3006,12 @@
         <translation>Tokens/s</translation>
     </message>
     <message>
-        <source>Forecast of both plans, worked out alike from measured costs</source>
-        <translation>Prognose für beide Pläne, gleich berechnet aus gemessenen Kosten</translation>
-    </message>
-    <message>
         <source>First token</source>
         <translation>Erstes Token</translation>
     </message>
     <message>
-        <source>Forecast time to the first token of a prompt of 512 tokens</source>
-        <translation>Prognose der Zeit bis zum ersten Token bei einem Prompt von 512 Tokens</translation>
-    </message>
-    <message>
         <source>Hit rate</source>
         <translation>Trefferquote</translation>
-    </message>
-    <message>
-        <source>Share of expert calls that find their expert on the accelerator</source>
-        <translation>Anteil der Expertenaufrufe, deren Experte auf dem Beschleuniger liegt</translation>
     </message>
     <message>
         <source>Mean bits</source>
@@ -3112,6 +3108,41 @@
     <message>
         <source>Go back to %1</source>
         <translation>Zurück zu %1</translation>
+    </message>
+    <message>
+        <source>%1 ms</source>
+        <translation>%1 ms</translation>
+    </message>
+    <message>
+        <source>Now: as measured, where something was; after: the forecast from measured costs, put right by that</source>
+        <translation>Jetzt: wie gemessen, wo etwas gemessen wurde; danach: die Prognose aus gemessenen Kosten, daran berichtigt</translation>
+    </message>
+    <message>
+        <source>Forecast time to the first token of a prompt of 512 tokens, of both plans</source>
+        <translation>Prognostizierte Zeit bis zum ersten Token eines Prompts von 512 Tokens, für beide Pläne</translation>
+    </message>
+    <message>
+        <source>Share of expert calls that find their expert on the accelerator; measured: of tokens written, prompts not counted</source>
+        <translation>Anteil der Expertenaufrufe, die ihren Experten auf dem Beschleuniger finden; gemessen: geschriebene Tokens, ohne Prompts</translation>
+    </message>
+    <message>
+        <source>What the figures rest on</source>
+        <translation>Worauf die Zahlen beruhen</translation>
+    </message>
+    <message numerus="yes">
+        <source>Tokens/s and hit rate now: measured, over the last %n token(s). The rest is a forecast.</source>
+        <translation>
+            <numerusform>Tokens/s und Trefferrate jetzt: gemessen, über das letzte %n Token. Der Rest ist Prognose.</numerusform>
+            <numerusform>Tokens/s und Trefferrate jetzt: gemessen, über die letzten %n Tokens. Der Rest ist Prognose.</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Nothing was measured with this plan yet: “now” is a forecast too.</source>
+        <translation>Mit diesem Plan wurde noch nichts gemessen: Auch „jetzt“ ist eine Prognose.</translation>
+    </message>
+    <message>
+        <source>%1 to move, about %2; less where they were quantized before and kept.</source>
+        <translation>%1 zu bewegen, etwa %2; weniger, wo sie schon quantisiert und aufbewahrt sind.</translation>
     </message>
 </context>
 <context>
@@ -3428,6 +3459,10 @@ Precision: Anteil der auf Verdacht kopierten Experten, die dann aufgerufen wurde
         <source>Number %1 in the queue</source>
         <translation>Nummer %1 in der Warteschlange</translation>
     </message>
+    <message>
+        <source>Waiting for the benchmark to end…</source>
+        <translation>Wartet auf das Ende des Benchmarks …</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::ChatPage</name>
@@ -3611,6 +3646,26 @@ Precision: Anteil der auf Verdacht kopierten Experten, die dann aufgerufen wurde
             <numerusform>%n Unterhaltungen importiert</numerusform>
         </translation>
     </message>
+    <message>
+        <source>Export all conversations</source>
+        <translation>Alle Unterhaltungen exportieren</translation>
+    </message>
+    <message>
+        <source>JSON: whole conversations (*.json)</source>
+        <translation>JSON: ganze Unterhaltungen (*.json)</translation>
+    </message>
+    <message>
+        <source>“%1”</source>
+        <translation>„%1“</translation>
+    </message>
+    <message>
+        <source>Nothing was exported: %1 cannot be read.</source>
+        <translation>Es wurde nichts exportiert: %1 lässt sich nicht lesen.</translation>
+    </message>
+    <message>
+        <source>%1. Not in it, because they cannot be read: %2</source>
+        <translation>%1. Nicht darin, weil nicht lesbar: %2</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::ConversationListModel</name>
@@ -3730,12 +3785,6 @@ Tokens: wie viele Expertenaufrufe jede Seite bediente.</translation>
     <message>
         <source>token timeline</source>
         <translation>Token-Zeitverlauf</translation>
-    </message>
-    <message>
-        <source>Durations are the device&apos;s; where a side begins within its layer is not known.
-Outlines are what was predicted. Wheel or + and - zoom, a click says why.</source>
-        <translation>Die Dauern sind die des Geräts; wo eine Seite innerhalb ihrer Schicht beginnt, ist nicht bekannt.
-Umrisse zeigen die Vorhersage. Mausrad oder + und - zoomen, ein Klick nennt den Grund.</translation>
     </message>
     <message>
         <source>Why experts ran where they ran</source>
@@ -3915,6 +3964,12 @@ Umrisse zeigen die Vorhersage. Mausrad oder + und - zoomen, ein Klick nennt den 
     <message>
         <source>Which experts these were is no longer known.</source>
         <translation>Welche Experten das waren, ist nicht mehr bekannt.</translation>
+    </message>
+    <message>
+        <source>Durations are the device&apos;s; where a side begins within its layer is not known.
+Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click says why.</source>
+        <translation>Die Dauern sind die des Geräts; wo eine Seite innerhalb ihrer Schicht beginnt, ist nicht bekannt.
+Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Klick sagt, warum.</translation>
     </message>
 </context>
 <context>
@@ -4563,6 +4618,10 @@ Umrisse zeigen die Vorhersage. Mausrad oder + und - zoomen, ein Klick nennt den 
         <source>No plan goes below this</source>
         <translation>Kein Plan geht darunter</translation>
     </message>
+    <message>
+        <source>Looking at the model…</source>
+        <translation>Das Modell wird angesehen …</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::FitWorker</name>
@@ -4651,6 +4710,10 @@ Umrisse zeigen die Vorhersage. Mausrad oder + und - zoomen, ein Klick nennt den 
         <source>“%1” cannot be opened</source>
         <translation>„%1“ kann nicht geöffnet werden</translation>
     </message>
+    <message>
+        <source>Another Offstage still uses the file, so it was left as it is. Close all of them, and start again: then what can be read is taken over.</source>
+        <translation>Ein anderes Offstage benutzt die Datei noch, deshalb blieb sie, wie sie ist. Alle schließen und neu starten: Dann wird übernommen, was sich lesen lässt.</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::InputBar</name>
@@ -4701,6 +4764,10 @@ Umrisse zeigen die Vorhersage. Mausrad oder + und - zoomen, ein Klick nennt den 
     <message>
         <source> (Enter)</source>
         <translation> (Eingabe)</translation>
+    </message>
+    <message>
+        <source>The model is busy with something else. Write on: your message is sent when that is done</source>
+        <translation>Das Modell ist mit etwas anderem beschäftigt. Einfach weiterschreiben: Die Nachricht wird danach gesendet</translation>
     </message>
 </context>
 <context>
@@ -5141,6 +5208,66 @@ Apache License 2.0. Verwendet Qt %1 (LGPL) und cmark-gfm (BSD).</translation>
     <message>
         <source>Ctrl+0</source>
         <translation>Ctrl+0</translation>
+    </message>
+    <message>
+        <source>No model is open. Your text stays here.</source>
+        <translation>Es ist kein Modell geöffnet. Der Text bleibt hier.</translation>
+    </message>
+    <message>
+        <source>An answer is on its way. Your text stays here: send it after that.</source>
+        <translation>Eine Antwort ist unterwegs. Der Text bleibt hier und kann danach gesendet werden.</translation>
+    </message>
+    <message>
+        <source>The timeline of this answer is no longer kept: it was written before Offstage was started, or long ago.</source>
+        <translation>Der Zeitverlauf dieser Antwort ist nicht mehr da: Sie wurde vor dem Start von Offstage geschrieben oder vor langer Zeit.</translation>
+    </message>
+    <message>
+        <source>Save the conversations that are not saved</source>
+        <translation>Die nicht gespeicherten Unterhaltungen sichern</translation>
+    </message>
+    <message>
+        <source>Conversations (*.json)</source>
+        <translation>Unterhaltungen (*.json)</translation>
+    </message>
+    <message>
+        <source>The model that is open stays open.</source>
+        <translation>Das geöffnete Modell bleibt geöffnet.</translation>
+    </message>
+    <message>
+        <source>Looking at the files of “%1”…</source>
+        <translation>Die Dateien von „%1“ werden angesehen …</translation>
+    </message>
+    <message>
+        <source>&amp;Conversation</source>
+        <translation>&amp;Unterhaltung</translation>
+    </message>
+    <message>
+        <source>&amp;Rename</source>
+        <translation>&amp;Umbenennen</translation>
+    </message>
+    <message>
+        <source>&amp;Pinned</source>
+        <translation>An&amp;geheftet</translation>
+    </message>
+    <message>
+        <source>&amp;Archived</source>
+        <translation>&amp;Archiviert</translation>
+    </message>
+    <message>
+        <source>&amp;Export…</source>
+        <translation>&amp;Exportieren …</translation>
+    </message>
+    <message>
+        <source>&amp;Delete</source>
+        <translation>&amp;Löschen</translation>
+    </message>
+    <message>
+        <source>Export a&amp;ll conversations…</source>
+        <translation>Alle Unterhaltungen ex&amp;portieren …</translation>
+    </message>
+    <message>
+        <source>&amp;Import conversations…</source>
+        <translation>Unterhaltungen &amp;importieren …</translation>
     </message>
 </context>
 <context>
@@ -5854,6 +5981,41 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
     </message>
 </context>
 <context>
+    <name>offstage::ui::UnsavedBar</name>
+    <message>
+        <source>Not everything is saved yet</source>
+        <translation>Noch ist nicht alles gespeichert</translation>
+    </message>
+    <message>
+        <source>Try again</source>
+        <translation>Erneut versuchen</translation>
+    </message>
+    <message>
+        <source>Save as a file…</source>
+        <translation>Als Datei sichern …</translation>
+    </message>
+    <message>
+        <source>Close without saving</source>
+        <translation>Ohne Speichern schließen</translation>
+    </message>
+    <message>
+        <source>Saves what is not saved, and closes the window</source>
+        <translation>Speichert, was noch nicht gespeichert ist, und schließt das Fenster</translation>
+    </message>
+    <message>
+        <source>Puts the conversations that are not saved into a file, and closes the window</source>
+        <translation>Legt die nicht gespeicherten Unterhaltungen in einer Datei ab und schließt das Fenster</translation>
+    </message>
+    <message>
+        <source>Keep the window open</source>
+        <translation>Fenster offen lassen</translation>
+    </message>
+    <message>
+        <source>What was written last is lost if Offstage closes now.</source>
+        <translation>Was zuletzt geschrieben wurde, geht verloren, wenn Offstage jetzt schließt.</translation>
+    </message>
+</context>
+<context>
     <name>offstage::ui::ValueSlider</name>
     <message>
         <source>%1, slider</source>
@@ -6123,6 +6285,10 @@ Eine Schicht ist fertig, wenn der langsamste es ist und die Ergebnisse über das
     <message>
         <source>One machine needs no network</source>
         <translation>Ein einzelner Computer braucht kein Netz</translation>
+    </message>
+    <message>
+        <source>Each token includes %1 µs that tokens here were measured to take beyond their forecast.</source>
+        <translation>In jedem Token sind %1 µs enthalten, die Tokens hier gemessen über ihre Prognose hinaus brauchten.</translation>
     </message>
 </context>
 </TS>

@@ -2,6 +2,16 @@
 <!DOCTYPE TS>
 <TS version="2.1" language="en" sourcelanguage="en">
 <context>
+    <name>offstage::ui::BudgetPanel</name>
+    <message numerus="yes">
+        <source>Tokens/s and hit rate now: measured, over the last %n token(s). The rest is a forecast.</source>
+        <translation>
+            <numerusform>Tokens/s and hit rate now: measured, over the last %n token. The rest is a forecast.</numerusform>
+            <numerusform>Tokens/s and hit rate now: measured, over the last %n tokens. The rest is a forecast.</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
     <name>offstage::ui::ConversationList</name>
     <message numerus="yes">
         <source>%n conversation(s) imported</source>

@@ -2245,6 +2245,10 @@
         <source>The chat history %1 was written by a newer version of Offstage (format %2; this one reads formats up to %3).</source>
         <translation>Lịch sử trò chuyện %1 do phiên bản Offstage mới hơn ghi (định dạng %2; bản này đọc đến định dạng %3).</translation>
     </message>
+    <message>
+        <source>There is not enough memory for the chat history %1 (%2).</source>
+        <translation>Không đủ bộ nhớ cho lịch sử trò chuyện %1 (%2).</translation>
+    </message>
 </context>
 <context>
     <name>MemoryRow</name>
@@ -2279,10 +2283,6 @@
     <message>
         <source>%1, budget</source>
         <translation>%1, hạn mức</translation>
-    </message>
-    <message>
-        <source>%1, of %2</source>
-        <translation>%1, trên tổng %2</translation>
     </message>
 </context>
 <context>
@@ -2474,16 +2474,8 @@
         <translation>Số token của lời nhắc</translation>
     </message>
     <message>
-        <source>About so many: words are counted, and the table shows what it was</source>
-        <translation>Khoảng chừng này: việc đếm dựa trên từ, còn bảng sẽ cho biết con số thật</translation>
-    </message>
-    <message>
         <source>Tokens of the answer</source>
         <translation>Số token của câu trả lời</translation>
-    </message>
-    <message>
-        <source>At most so many</source>
-        <translation>Nhiều nhất chừng này</translation>
     </message>
     <message>
         <source>Repeats</source>
@@ -2673,6 +2665,14 @@
         <source>Folder for the pictures</source>
         <translation>Thư mục cho các hình</translation>
     </message>
+    <message>
+        <source>So many: words of several fields, cut to this length by the tokenizer</source>
+        <translation>Đúng chừng ấy: các từ thuộc nhiều lĩnh vực, được bộ tách token cắt theo độ dài này</translation>
+    </message>
+    <message>
+        <source>So many: where the model would end its answer, it goes on</source>
+        <translation>Đúng chừng ấy: chỗ mô hình muốn kết thúc câu trả lời, nó viết tiếp</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::BenchmarkRunner</name>
@@ -2727,6 +2727,14 @@
     <message>
         <source>plan B</source>
         <translation>phương án B</translation>
+    </message>
+    <message>
+        <source>%1: the context was full after %2</source>
+        <translation>%1: ngữ cảnh đã đầy sau %2</translation>
+    </message>
+    <message>
+        <source>%1: ended early, after %2</source>
+        <translation>%1: kết thúc sớm, sau %2</translation>
     </message>
 </context>
 <context>
@@ -2796,10 +2804,6 @@
         <translation>Thời gian đến token đầu tiên</translation>
     </message>
     <message>
-        <source>Decode, after the first token</source>
-        <translation>Giải mã, sau token đầu tiên</translation>
-    </message>
-    <message>
         <source>Time from one token to the next, median of the engine&apos;s decode steps</source>
         <translation>Thời gian từ token này đến token kế tiếp, trung vị các bước giải mã của bộ máy</translation>
     </message>
@@ -2818,6 +2822,10 @@
     <message>
         <source>Weights copied to the accelerator</source>
         <translation>Trọng số đã sao chép sang bộ tăng tốc</translation>
+    </message>
+    <message>
+        <source>Decode, after the first token; – where there is none, or where a scenario&apos;s answer ended early</source>
+        <translation>Giải mã, sau token đầu tiên; – khi không có, hoặc khi câu trả lời của kịch bản kết thúc sớm</translation>
     </message>
 </context>
 <context>
@@ -2998,24 +3006,12 @@
         <translation>Token/s</translation>
     </message>
     <message>
-        <source>Forecast of both plans, worked out alike from measured costs</source>
-        <translation>Dự báo cho cả hai phương án, tính theo cùng một cách từ các chi phí đã đo</translation>
-    </message>
-    <message>
         <source>First token</source>
         <translation>Token đầu tiên</translation>
     </message>
     <message>
-        <source>Forecast time to the first token of a prompt of 512 tokens</source>
-        <translation>Dự báo thời gian đến token đầu tiên của một lời nhắc dài 512 token</translation>
-    </message>
-    <message>
         <source>Hit rate</source>
         <translation>Tỷ lệ trúng</translation>
-    </message>
-    <message>
-        <source>Share of expert calls that find their expert on the accelerator</source>
-        <translation>Tỷ lệ số lần gọi mà chuyên gia đã có sẵn trên bộ tăng tốc</translation>
     </message>
     <message>
         <source>Mean bits</source>
@@ -3112,6 +3108,40 @@
     <message>
         <source>Go back to %1</source>
         <translation>Quay lại %1</translation>
+    </message>
+    <message>
+        <source>%1 ms</source>
+        <translation>%1 ms</translation>
+    </message>
+    <message>
+        <source>Now: as measured, where something was; after: the forecast from measured costs, put right by that</source>
+        <translation>Hiện tại: theo số đo, nếu đã đo được; sau đó: dự báo từ chi phí đã đo, được hiệu chỉnh theo số đo đó</translation>
+    </message>
+    <message>
+        <source>Forecast time to the first token of a prompt of 512 tokens, of both plans</source>
+        <translation>Thời gian dự báo đến token đầu tiên của lời nhắc 512 token, cho cả hai phương án</translation>
+    </message>
+    <message>
+        <source>Share of expert calls that find their expert on the accelerator; measured: of tokens written, prompts not counted</source>
+        <translation>Tỷ lệ lần gọi tìm thấy chuyên gia của mình trên bộ tăng tốc; số đo: của các token được viết ra, không tính lời nhắc</translation>
+    </message>
+    <message>
+        <source>What the figures rest on</source>
+        <translation>Các con số dựa trên điều gì</translation>
+    </message>
+    <message numerus="yes">
+        <source>Tokens/s and hit rate now: measured, over the last %n token(s). The rest is a forecast.</source>
+        <translation>
+            <numerusform>Token/s và tỷ lệ trúng hiện tại: số đo của %n token gần nhất. Phần còn lại là dự báo.</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Nothing was measured with this plan yet: “now” is a forecast too.</source>
+        <translation>Chưa đo được gì với phương án này: “hiện tại” cũng là dự báo.</translation>
+    </message>
+    <message>
+        <source>%1 to move, about %2; less where they were quantized before and kept.</source>
+        <translation>Cần chuyển %1, khoảng %2; ít hơn nếu chúng đã được lượng tử hóa và lưu lại từ trước.</translation>
     </message>
 </context>
 <context>
@@ -3428,6 +3458,10 @@ Precision: of the experts copied on a guess, those that were called.</source>
         <source>Number %1 in the queue</source>
         <translation>Thứ %1 trong hàng đợi</translation>
     </message>
+    <message>
+        <source>Waiting for the benchmark to end…</source>
+        <translation>Đang đợi phép đo hiệu năng kết thúc…</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::ChatPage</name>
@@ -3610,6 +3644,26 @@ Precision: of the experts copied on a guess, those that were called.</source>
             <numerusform>Đã nhập %n cuộc trò chuyện</numerusform>
         </translation>
     </message>
+    <message>
+        <source>Export all conversations</source>
+        <translation>Xuất mọi cuộc trò chuyện</translation>
+    </message>
+    <message>
+        <source>JSON: whole conversations (*.json)</source>
+        <translation>JSON: toàn bộ các cuộc trò chuyện (*.json)</translation>
+    </message>
+    <message>
+        <source>“%1”</source>
+        <translation>“%1”</translation>
+    </message>
+    <message>
+        <source>Nothing was exported: %1 cannot be read.</source>
+        <translation>Không xuất được gì: không đọc được %1.</translation>
+    </message>
+    <message>
+        <source>%1. Not in it, because they cannot be read: %2</source>
+        <translation>%1. Không có trong đó, vì không đọc được: %2</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::ConversationListModel</name>
@@ -3728,12 +3782,6 @@ Token: mỗi bên phục vụ bao nhiêu lần gọi chuyên gia.</translation>
     <message>
         <source>token timeline</source>
         <translation>dòng thời gian token</translation>
-    </message>
-    <message>
-        <source>Durations are the device&apos;s; where a side begins within its layer is not known.
-Outlines are what was predicted. Wheel or + and - zoom, a click says why.</source>
-        <translation>Thời lượng là của thiết bị; trong một lớp, không biết mỗi bên bắt đầu lúc nào.
-Đường viền là dự đoán. Con lăn chuột hoặc + và - để thu phóng, nhấp chuột để xem lý do.</translation>
     </message>
     <message>
         <source>Why experts ran where they ran</source>
@@ -3913,6 +3961,12 @@ Outlines are what was predicted. Wheel or + and - zoom, a click says why.</sourc
     <message>
         <source>Which experts these were is no longer known.</source>
         <translation>Không còn biết đó là những chuyên gia nào.</translation>
+    </message>
+    <message>
+        <source>Durations are the device&apos;s; where a side begins within its layer is not known.
+Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click says why.</source>
+        <translation>Thời lượng là của thiết bị; không biết mỗi bên bắt đầu lúc nào trong lớp của nó.
+Đường viền là điều đã dự đoán. Ctrl với con lăn hoặc + và - để phóng to thu nhỏ, nhấp chuột để biết vì sao.</translation>
     </message>
 </context>
 <context>
@@ -4561,6 +4615,10 @@ Outlines are what was predicted. Wheel or + and - zoom, a click says why.</sourc
         <source>No plan goes below this</source>
         <translation>Không phương án nào xuống dưới mức này</translation>
     </message>
+    <message>
+        <source>Looking at the model…</source>
+        <translation>Đang xem mô hình…</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::FitWorker</name>
@@ -4647,6 +4705,10 @@ Outlines are what was predicted. Wheel or + and - zoom, a click says why.</sourc
         <source>“%1” cannot be opened</source>
         <translation>Không mở được “%1”</translation>
     </message>
+    <message>
+        <source>Another Offstage still uses the file, so it was left as it is. Close all of them, and start again: then what can be read is taken over.</source>
+        <translation>Một cửa sổ Offstage khác vẫn đang dùng tệp này nên nó được giữ nguyên. Hãy đóng tất cả rồi mở lại: khi đó những gì đọc được sẽ được lấy lại.</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::InputBar</name>
@@ -4697,6 +4759,10 @@ Outlines are what was predicted. Wheel or + and - zoom, a click says why.</sourc
     <message>
         <source> (Enter)</source>
         <translation> (Enter)</translation>
+    </message>
+    <message>
+        <source>The model is busy with something else. Write on: your message is sent when that is done</source>
+        <translation>Mô hình đang bận việc khác. Cứ viết tiếp: tin nhắn được gửi khi việc đó xong</translation>
     </message>
 </context>
 <context>
@@ -5136,6 +5202,66 @@ Giấy phép Apache 2.0. Dùng Qt %1 (LGPL) và cmark-gfm (BSD).</translation>
     <message>
         <source>Ctrl+0</source>
         <translation>Ctrl+0</translation>
+    </message>
+    <message>
+        <source>No model is open. Your text stays here.</source>
+        <translation>Chưa mở mô hình nào. Văn bản của bạn vẫn ở đây.</translation>
+    </message>
+    <message>
+        <source>An answer is on its way. Your text stays here: send it after that.</source>
+        <translation>Một câu trả lời đang đến. Văn bản của bạn vẫn ở đây: hãy gửi sau đó.</translation>
+    </message>
+    <message>
+        <source>The timeline of this answer is no longer kept: it was written before Offstage was started, or long ago.</source>
+        <translation>Dòng thời gian của câu trả lời này không còn được giữ: nó được viết trước khi Offstage khởi động, hoặc đã lâu.</translation>
+    </message>
+    <message>
+        <source>Save the conversations that are not saved</source>
+        <translation>Lưu các cuộc trò chuyện chưa được lưu</translation>
+    </message>
+    <message>
+        <source>Conversations (*.json)</source>
+        <translation>Cuộc trò chuyện (*.json)</translation>
+    </message>
+    <message>
+        <source>The model that is open stays open.</source>
+        <translation>Mô hình đang mở vẫn được giữ nguyên.</translation>
+    </message>
+    <message>
+        <source>Looking at the files of “%1”…</source>
+        <translation>Đang xem các tệp của “%1”…</translation>
+    </message>
+    <message>
+        <source>&amp;Conversation</source>
+        <translation>&amp;Cuộc trò chuyện</translation>
+    </message>
+    <message>
+        <source>&amp;Rename</source>
+        <translation>Đổi &amp;tên</translation>
+    </message>
+    <message>
+        <source>&amp;Pinned</source>
+        <translation>Đã &amp;ghim</translation>
+    </message>
+    <message>
+        <source>&amp;Archived</source>
+        <translation>Đã &amp;lưu trữ</translation>
+    </message>
+    <message>
+        <source>&amp;Export…</source>
+        <translation>&amp;Xuất…</translation>
+    </message>
+    <message>
+        <source>&amp;Delete</source>
+        <translation>Xó&amp;a</translation>
+    </message>
+    <message>
+        <source>Export a&amp;ll conversations…</source>
+        <translation>Xuất &amp;mọi cuộc trò chuyện…</translation>
+    </message>
+    <message>
+        <source>&amp;Import conversations…</source>
+        <translation>&amp;Nhập cuộc trò chuyện…</translation>
     </message>
 </context>
 <context>
@@ -5849,6 +5975,41 @@ Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồn
     </message>
 </context>
 <context>
+    <name>offstage::ui::UnsavedBar</name>
+    <message>
+        <source>Not everything is saved yet</source>
+        <translation>Chưa lưu hết mọi thứ</translation>
+    </message>
+    <message>
+        <source>Try again</source>
+        <translation>Thử lại</translation>
+    </message>
+    <message>
+        <source>Save as a file…</source>
+        <translation>Lưu thành tệp…</translation>
+    </message>
+    <message>
+        <source>Close without saving</source>
+        <translation>Đóng mà không lưu</translation>
+    </message>
+    <message>
+        <source>Saves what is not saved, and closes the window</source>
+        <translation>Lưu những gì chưa lưu, rồi đóng cửa sổ</translation>
+    </message>
+    <message>
+        <source>Puts the conversations that are not saved into a file, and closes the window</source>
+        <translation>Ghi các cuộc trò chuyện chưa lưu vào một tệp, rồi đóng cửa sổ</translation>
+    </message>
+    <message>
+        <source>Keep the window open</source>
+        <translation>Giữ cửa sổ mở</translation>
+    </message>
+    <message>
+        <source>What was written last is lost if Offstage closes now.</source>
+        <translation>Những gì viết gần nhất sẽ mất nếu Offstage đóng lúc này.</translation>
+    </message>
+</context>
+<context>
     <name>offstage::ui::ValueSlider</name>
     <message>
         <source>%1, slider</source>
@@ -6118,6 +6279,10 @@ Một lớp xong khi máy chậm nhất xong và kết quả đã truyền qua m
     <message>
         <source>One machine needs no network</source>
         <translation>Một máy thì không cần mạng</translation>
+    </message>
+    <message>
+        <source>Each token includes %1 µs that tokens here were measured to take beyond their forecast.</source>
+        <translation>Mỗi token gồm cả %1 µs mà theo số đo, token ở đây cần thêm so với dự báo.</translation>
     </message>
 </context>
 </TS>
