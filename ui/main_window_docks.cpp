@@ -69,6 +69,8 @@ QDockWidget* MainWindow::addDock(const QString& name, const QString& title, cons
 
 void MainWindow::createDocks() {
     new WheelGuard(*qApp, this);
+    // Its own: else Qt would take the sum of what the panels need, and make the window larger with each that opens.
+    setMinimumSize(kLeastWindow);
     m_list = new ConversationList(m_chat);
     addDock(QStringLiteral("conversations"), tr("Conversations"), tr("Show or hide the conversations"), m_list,
             QStringLiteral("conversations"));
@@ -104,8 +106,6 @@ void MainWindow::resetLayout() {
         each->hide();
     }
     m_roomy.clear();
-    // Its own: else Qt would take the sum of what the panels need, and make the window larger with each that opens.
-    setMinimumSize(kLeastWindow);
     const auto at = [this](const char16_t* name) { return dock(QStringView(name).toString()); };
     addDockWidget(Qt::LeftDockWidgetArea, at(u"conversations"));
     for (const char16_t* name : {u"experts", u"budget", u"sampling"}) {

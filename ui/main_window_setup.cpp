@@ -182,6 +182,7 @@ void MainWindow::createToolBar() {
     bar->setContextMenuPolicy(Qt::PreventContextMenu);
     bar->addAction(m_actions.newConversation);
     bar->addAction(m_actions.open);
+    bar->addAction(m_actions.stop);  // here, where no long name pushes it out of a narrow window
     bar->addSeparator();
     m_modelLabel = new QLabel;
     m_modelLabel->setTextFormat(Qt::PlainText);
@@ -205,8 +206,6 @@ void MainWindow::createToolBar() {
             bar->addAction(&PanelAction::of(*dock));
         }
     }
-    bar->addSeparator();
-    bar->addAction(m_actions.stop);
     for (QAction* action : bar->actions()) {
         if (auto* button = qobject_cast<QToolButton*>(bar->widgetForAction(action))) {
             button->setAccessibleName(QString(action->text()).remove(u'&').remove(u'…').trimmed());

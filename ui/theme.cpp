@@ -3,8 +3,9 @@
 #include <algorithm>
 
 #include <QApplication>
-#include <QStyle>
-#include <QStyleFactory>
+#include <QPainter>
+#include <QProxyStyle>
+#include <QWidget>
 
 namespace offstage::ui {
 
@@ -49,6 +50,25 @@ QPalette paletteOf(const Shades& s) {
     return p;
 }
 
+// Qt keeps the font of a dock's title from when the dock was made; here it is the dock's, which follows the text size.
+class DockTitleStyle : public QProxyStyle {
+  public:
+    DockTitleStyle() : QProxyStyle(QStringLiteral("Fusion")) {}
+
+    void drawControl(ControlElement element, const QStyleOption* option, QPainter* painter,
+                     const QWidget* widget) const override {
+        const bool title = element == CE_DockWidgetTitle && widget != nullptr;
+        if (title) {
+            painter->save();
+            painter->setFont(widget->font());
+        }
+        QProxyStyle::drawControl(element, option, painter, widget);
+        if (title) {
+            painter->restore();
+        }
+    }
+};
+
 QColor mix(const QColor& a, const QColor& b, double shareOfB) {
     const auto channel = [shareOfB](float x, float y) { return static_cast<float>(x * (1 - shareOfB) + y * shareOfB); };
     return QColor::fromRgbF(channel(a.redF(), b.redF()), channel(a.greenF(), b.greenF()),
@@ -81,7 +101,7 @@ void applyTheme(QApplication& app, Theme theme) {
     static const char kKey[] = "offstageDesktopIsDark";
     if (!app.property(kKey).isValid()) {
         app.setProperty(kKey, isDark(app.palette()));
-        app.setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
+        app.setStyle(new DockTitleStyle);
     }
     const bool dark = theme == Theme::Dark || (theme == Theme::System && app.property(kKey).toBool());
     app.setPalette(paletteOf(dark ? kDark : kLight));

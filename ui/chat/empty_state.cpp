@@ -75,6 +75,7 @@ class PromptChip : public QPushButton {
 };
 
 constexpr qsizetype kShown = 4;
+constexpr int kNarrowestChip = 16;  // characters
 
 // The first of each domain, then the rest, as far as there is room.
 QList<SuggestedPrompt> variedPrompts(const QList<SuggestedPrompt>& all, qsizetype most) {
@@ -164,16 +165,24 @@ void EmptyState::setHeading(const QString& heading, const QString& explanation) 
 }
 
 void EmptyState::setPrompts(const QList<SuggestedPrompt>& prompts) {
-    qDeleteAll(m_chips->findChildren<QPushButton*>());
-    auto* grid = static_cast<QGridLayout*>(m_chips->layout());
-    int at = 0;
+    qDeleteAll(m_prompts);
+    m_prompts.clear();
     for (const SuggestedPrompt& prompt : variedPrompts(prompts, kShown)) {
         auto* chip = new PromptChip(prompt, m_chips);
         connect(chip, &QPushButton::clicked, this, [this, text = prompt.prompt] { Q_EMIT promptChosen(text); });
-        grid->addWidget(chip, at / 2, at % 2);
-        ++at;
+        m_prompts.append(chip);
     }
-    m_chips->setVisible(at > 0);
+    m_chips->setVisible(!m_prompts.isEmpty());
+    arrangePrompts();
+}
+
+// Side by side, or one below the other where there is no room for a few words in each.
+void EmptyState::arrangePrompts() {
+    auto* grid = static_cast<QGridLayout*>(m_chips->layout());
+    const int columns = viewport()->width() >= 2 * kNarrowestChip * fontMetrics().averageCharWidth() + 80 ? 2 : 1;
+    for (int i = 0; i < static_cast<int>(m_prompts.size()); ++i) {
+        grid->addWidget(m_prompts[i], i / columns, i % columns);
+    }
 }
 
 void EmptyState::setOpenOffered(bool offered) {
@@ -194,7 +203,13 @@ void EmptyState::changeEvent(QEvent* event) {
     QScrollArea::changeEvent(event);
     if (event->type() == QEvent::PaletteChange || event->type() == QEvent::FontChange) {
         restyle();
+        arrangePrompts();
     }
+}
+
+void EmptyState::resizeEvent(QResizeEvent* event) {
+    QScrollArea::resizeEvent(event);
+    arrangePrompts();
 }
 
 void EmptyState::restyle() {

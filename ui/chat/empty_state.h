@@ -31,15 +31,18 @@ class EmptyState : public QScrollArea {
 
   protected:
     void changeEvent(QEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
 
   private:
     void restyle();
+    void arrangePrompts();
 
     QLabel* m_logo;
     QLabel* m_heading;
     QLabel* m_explanation;
     QWidget* m_open;
     QWidget* m_chips;
+    QList<QWidget*> m_prompts;  // in m_chips
     QLabel* m_hardware;
     QWidget* m_emulated;
 };

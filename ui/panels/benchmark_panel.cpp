@@ -26,6 +26,7 @@
 #include "ui/panels/first_column.h"
 #include "ui/panels/tiles.h"
 #include "ui/plot/bar_plot.h"
+#include "ui/widgets/head_room.h"
 
 namespace offstage::ui {
 
@@ -165,6 +166,7 @@ QTableView* BenchmarkPanel::makeTable(BenchmarkTable& table, const QString& name
                                                14);
     }
     view->setMinimumHeight(6 * fontMetrics().lineSpacing());
+    new HeadRoom(*view);
     return view;
 }
 

@@ -216,6 +216,12 @@ void Panel::changeEvent(QEvent* event) {
     QWidget::changeEvent(event);
     if (event->type() == QEvent::PaletteChange) {
         restyle();
+    } else if (event->type() == QEvent::FontChange) {
+        // What has a style sheet keeps the font it was made with.
+        m_notice->setFont(font());
+        m_badge->setFont(font());
+        m_badge->setMinimumWidth(fontMetrics().horizontalAdvance(tr("emulated")) + 12);
+        m_cost->setMinimumWidth(fontMetrics().horizontalAdvance(tr("panels")));
     }
 }
 

@@ -266,7 +266,11 @@ void StackedBar::paintFrame(QPainter& painter) {
         QString sum = row.total > 0 ? tr("%1 of %2").arg(valueText(m_unit, used(row)), valueText(m_unit, row.total))
                                     : valueText(m_unit, used(row));
         if (row.budget > 0) {
-            sum += tr(" · budget %1").arg(valueText(m_unit, row.budget));
+            const QString budget = tr(" · budget %1").arg(valueText(m_unit, row.budget));
+            // Where that is too long its mark in the bar has to do.
+            if (metrics.horizontalAdvance(row.name + sum + budget) + 10 <= line.width()) {
+                sum += budget;
+            }
         }
         const bool over = (row.total > 0 && used(row) > row.total) || (row.budget > 0 && used(row) > row.budget);
         painter.setPen(over ? colours.problem : colours.muted);

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <QObject>
+
+class QTableView;
+
+namespace offstage::ui {
+
+// Keeps a table's columns and rows in proportion to its text, and no column narrower than its heading: widths that were
+// worked out once are too small for larger text. Belongs to the table.
+class HeadRoom : public QObject {
+    Q_OBJECT
+
+  public:
+    explicit HeadRoom(QTableView& table);
+
+  protected:
+    bool eventFilter(QObject* watched, QEvent* event) override;
+
+  private:
+    void fit();
+
+    QTableView& m_table;
+    int m_lineSpacing;  // that the widths are for
+};
+
+}  // namespace offstage::ui
