@@ -3,6 +3,7 @@
 #include <QDockWidget>
 #include <QMenu>
 #include <QScrollBar>
+#include <QStyle>
 #include <QTabBar>
 #include <QTest>
 #include <QToolButton>
@@ -238,17 +239,27 @@ class TestPanelDocks : public QObject {
 
     void samplingPanel_itsDots_canBeSeenInEitherTheme() {
         QFETCH(Theme, theme);
-        WindowFixture f;
-        f.window->showPanel(QStringLiteral("sampling"));
-        applyTheme(*qApp, theme);
+        // As when the program starts: style and colours change when the panels have been made.
+        qApp->setStyle(QStringLiteral("Windows"));
+        qApp->setPalette(qApp->style()->standardPalette());
+        qApp->setProperty("offstageDesktopIsDark", QVariant());
+        MainWindow::Options options;
+        options.theme = theme;
+        const auto stage = std::make_shared<test::Stage>();
+        MainWindow window([stage] { return makeFakeSession(stage); }, options);
+        window.show();
+        window.showPanel(QStringLiteral("sampling"));
         int dots = 0;
-        for (QToolButton* button : f.window->samplingPanel().findChildren<QToolButton*>()) {
+        for (QToolButton* button : window.samplingPanel().findChildren<QToolButton*>()) {
             if (button->text() != QStringLiteral("⋯")) {
                 continue;
             }
             ++dots;
-            const QImage image = button->grab().toImage();
-            const int ground = button->palette().color(QPalette::Window).lightness();
+            QTRY_VERIFY(button->isVisible());
+            QTRY_VERIFY(!button->visibleRegion().isEmpty());
+            const QImage image = window.grab({button->mapTo(&window, QPoint()), button->size()}).toImage();
+            const int ground = window.palette().color(QPalette::Window).lightness();
+            QVERIFY(std::abs(image.pixelColor(1, 1).lightness() - ground) < 20);
             int strongest = 0;
             for (int y = 0; y < image.height(); ++y) {
                 for (int x = 0; x < image.width(); ++x) {
