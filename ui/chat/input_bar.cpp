@@ -88,6 +88,7 @@ InputBar::InputBar(QWidget* parent)
     m_button->setFixedSize(36, 36);
     m_button->setIconSize({20, 20});
     m_hint->setTextFormat(Qt::PlainText);
+    m_hint->setWordWrap(true);
 
     auto* inside = new QHBoxLayout(m_box);
     inside->setContentsMargins(14, 8, 8, 8);
