@@ -3132,8 +3132,8 @@
     <message numerus="yes">
         <source>Tokens/s and hit rate now: measured, over the last %n token(s). The rest is a forecast.</source>
         <translation>
-            <numerusform>Tokens/s und Trefferrate jetzt: gemessen, über das letzte %n Token. Der Rest ist Prognose.</numerusform>
-            <numerusform>Tokens/s und Trefferrate jetzt: gemessen, über die letzten %n Tokens. Der Rest ist Prognose.</numerusform>
+            <numerusform>Tokens/s und Trefferquote jetzt: gemessen, über das letzte %n Token. Der Rest ist Prognose.</numerusform>
+            <numerusform>Tokens/s und Trefferquote jetzt: gemessen, über die letzten %n Tokens. Der Rest ist Prognose.</numerusform>
         </translation>
     </message>
     <message>
