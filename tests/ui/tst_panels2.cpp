@@ -158,6 +158,9 @@ class TestPanels2 : public QObject {
         QTRY_COMPARE(panel.inForce().vramBytes, 6 * kGiB);
         QTRY_VERIFY(!panel.undoButton().isEnabled());
         QCOMPARE(panel.form().vram().bytes(), 6 * kGiB);
+        QTRY_VERIFY(!panel.notice().isEmpty());
+        bench.open();  // another model: what was said of the one before goes
+        QCOMPARE(panel.notice(), QString());
     }
 
     void budget_previewSaysWhatWasMeasured() {

@@ -212,6 +212,7 @@ void BudgetPanel::modelChanged() {
     m_previewTimer.stop();
     m_progressTimer.stop();
     clearPreview();
+    say({});  // what was in force was another model's
     setEmpty(!m_hasModel);
     if (model) {
         m_inForce = settingInForce(engine());
