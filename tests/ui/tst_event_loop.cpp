@@ -105,14 +105,15 @@ class TestEventLoop : public QObject {
         QList<bool> mayPaint;
         connect(widget, &MessageWidget::heightChanged, this,
                 [&] { mayPaint.append(view.viewport()->updatesEnabled()); });
-        model.appendText(1, QStringLiteral("A few words. "));
-        QTRY_VERIFY(!mayPaint.isEmpty());
-        QVERIFY(!mayPaint.contains(false));
-        mayPaint.clear();
+        // First, while a slice is as large as it begins: where rendering took long it becomes smaller.
         model.appendText(1, QStringLiteral("Many more words than that. ").repeated(20));
         QTRY_VERIFY(!mayPaint.isEmpty());
         QVERIFY(!mayPaint.contains(true));
         QTRY_VERIFY(view.viewport()->updatesEnabled());
+        mayPaint.clear();
+        model.appendText(1, QStringLiteral("A few words. "));
+        QTRY_VERIFY(!mayPaint.isEmpty());
+        QVERIFY(!mayPaint.contains(false));
     }
 };
 
