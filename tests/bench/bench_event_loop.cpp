@@ -98,14 +98,14 @@ void turnFor(int ms) {
     loop.exec();
 }
 
-void turnUntil(test::WindowFixture& f, EngineController::State state) {
+void turnUntil(EngineController& engine, EngineController::State state) {
     QEventLoop loop;
-    QObject::connect(&f.window->engine(), &EngineController::stateChanged, &loop, [&] {
-        if (f.state() == state) {
+    QObject::connect(&engine, &EngineController::stateChanged, &loop, [&] {
+        if (engine.state() == state) {
             loop.quit();
         }
     });
-    if (f.state() != state) {
+    if (engine.state() != state) {
         loop.exec();
     }
 }
@@ -113,14 +113,14 @@ void turnUntil(test::WindowFixture& f, EngineController::State state) {
 void openModel(test::WindowFixture& f) {
     f.window->resize(1280, 800);
     f.window->openModel(QStringLiteral("/models/fake-moe"));
-    turnUntil(f, EngineController::State::Ready);
+    turnUntil(f.window->engine(), EngineController::State::Ready);
     turnFor(kSettleMs);
 }
 
 void answer(test::WindowFixture& f) {
     f.pressEnter();
-    turnUntil(f, EngineController::State::Generating);
-    turnUntil(f, EngineController::State::Ready);
+    turnUntil(f.window->engine(), EngineController::State::Generating);
+    turnUntil(f.window->engine(), EngineController::State::Ready);
     turnFor(100);  // what came last is shown too
 }
 
@@ -182,29 +182,41 @@ void oneKind(const char* name, const QString& head, const QString& piece, int ru
     longest.report(name);
 }
 
-// Of the scripted engine, which looks at a request to stop every 5 ms, as an engine does after each layer.
+// Of the real engine on the demo model, which would go on for ever at this temperature, or nearly.
 void stopping(int presses) {
-    test::Script script;
-    script.answer = std::string(40'000, 'x');
-    script.tokensPerSecond = 100;
-    script.layerMs = 5;
-    test::WindowFixture f(script);
-    openModel(f);
+    MainWindow::Options options;
+    options.device = QStringLiteral("cpu");
+    MainWindow window([] { return engine::Session::create(); }, options);
+    window.resize(1280, 800);
+    window.show();
+    window.openModel(QStringLiteral(OFFSTAGE_SOURCE_DIR "/resources/demo-model"));
+    turnUntil(window.engine(), EngineController::State::Ready);
+    Sampling sampling = window.chat().sampling();
+    sampling.sampler.temperature = 100;
+    sampling.sampler.seed = 4;
+    window.chat().setSampling(sampling);
+    turnFor(kSettleMs);
     std::vector<double> pressed, ended;
     for (int i = 0; i < presses; ++i) {
-        f.type(QStringLiteral("hi"));
-        f.pressEnter();
-        turnUntil(f, EngineController::State::Generating);
-        turnFor(kSettleMs);
+        window.newConversation();
+        window.sendPrompt(QStringLiteral("Tell me a story."));
+        QEventLoop begins;
+        QObject::connect(&window.engine(), &EngineController::streamed, &begins, &QEventLoop::quit);
+        begins.exec();
+        if (window.engine().state() != EngineController::State::Generating) {
+            continue;  // it has ended by itself
+        }
         QElapsedTimer clock;
         clock.start();
-        QTest::keyClick(&f.window->page().input().edit(), Qt::Key_Escape);
+        QTest::keyClick(&window.page().input().edit(), Qt::Key_Escape);
         pressed.push_back(static_cast<double>(clock.nsecsElapsed()) / 1e6);
-        turnUntil(f, EngineController::State::Ready);
+        turnUntil(window.engine(), EngineController::State::Ready);
         ended.push_back(static_cast<double>(clock.nsecsElapsed()) / 1e6);
     }
-    std::printf("Stop, median of %d: the key takes %.2f ms, the answer has ended after %.1f ms (longest %.1f)\n",
-                presses, median(pressed), median(ended), share(ended, 1));
+    std::printf(
+        "Stop on the demo model, median of %zu: the key takes %.2f ms, the answer has ended after %.1f ms (longest "
+        "%.1f)\n",
+        ended.size(), median(pressed), median(ended), share(ended, 1));
 }
 
 }  // namespace

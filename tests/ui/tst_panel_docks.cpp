@@ -152,7 +152,7 @@ class TestPanelDocks : public QObject {
         QVERIFY(dockOf(f, u"cache").isHidden());
         actionOf(f, u"cache").trigger();
         QTRY_VERIFY(canBeSeen(dockOf(f, u"cache")));
-        QTest::qWait(0);
+        QCoreApplication::processEvents();
         QVERIFY2(dockOf(f, u"cache").height() < 220, qPrintable(QString::number(dockOf(f, u"cache").height())));
         actionOf(f, u"log").trigger();
         QTRY_VERIFY(canBeSeen(dockOf(f, u"log")));

@@ -52,6 +52,15 @@ class TestWindowCrossings : public QObject {
         QTRY_COMPARE(f.last().state, Message::State::Done);
         QTRY_COMPARE(f.state(), State::Ready);
     }
+    // The second answer is held back, and fails when it is let go: then the conversation is built anew.
+    static void answerOneAndHoldTheNext(WindowFixture& f) {
+        f.openAndWait();
+        askAndWait(f, QStringLiteral("first"));
+        f.stage->setScript(failing());
+        f.stage->heldBack = true;
+        f.ask(QStringLiteral("second"));
+        QTRY_VERIFY(f.stage->generating);
+    }
     static MessageWidget* widgetOf(WindowFixture& f, int row) {
         return f.window->page().view().messageWidget(f.messages()[row].id);
     }
@@ -60,12 +69,7 @@ class TestWindowCrossings : public QObject {
   private Q_SLOTS:
     void menu_ofAMessageThatGoes_goesWithIt() {
         WindowFixture f;
-        f.openAndWait();
-        askAndWait(f, QStringLiteral("first"));
-        f.stage->setScript(failing());
-        f.stage->heldBack = true;
-        f.ask(QStringLiteral("second"));
-        QTRY_VERIFY(f.stage->generating);
+        answerOneAndHoldTheNext(f);
         MessageBody& body = widgetOf(f, 1)->body();
         QContextMenuEvent event(QContextMenuEvent::Mouse, {10, 10}, body.mapToGlobal(QPoint(10, 10)));
         QApplication::sendEvent(&body, &event);
@@ -161,12 +165,7 @@ class TestWindowCrossings : public QObject {
 
     void edit_openWhileTheConversationIsRebuilt_staysOpen() {
         WindowFixture f;
-        f.openAndWait();
-        askAndWait(f, QStringLiteral("first"));
-        f.stage->setScript(failing());
-        f.stage->heldBack = true;
-        f.ask(QStringLiteral("second"));
-        QTRY_VERIFY(f.stage->generating);
+        answerOneAndHoldTheNext(f);
         widgetOf(f, 0)->startEditing();
         widgetOf(f, 0)->editor()->edit().setPlainText(QStringLiteral("typing a rewrite"));
         f.stage->heldBack = false;
