@@ -79,9 +79,11 @@ class MainWindow : public QMainWindow {
     SamplingPanel& samplingPanel() const { return *m_sampling; }
     StatusLine& statusLine() const { return *m_status; }
     RecentModels& recentModels() { return m_recent; }
-    // Shown when the window was asked to close and could not save everything; asked a second time, it closes.
+    // Shown as long as History::trouble() lasts. A question where the window was asked to close and could not save
+    // everything; asked to close a second time, it closes.
     UnsavedBar& unsavedBar() const { return *m_unsaved; }
-    // The conversations that are not on the disk, as ConversationList::exportTo() writes them; then closes.
+    // The conversations that are not on the disk, as ConversationList::exportTo() writes them, and their drafts; then
+    // closes, if that is what was asked.
     void saveUnsavedTo(const QString& file);
 
   public Q_SLOTS:
@@ -142,6 +144,8 @@ class MainWindow : public QMainWindow {
     void onLoadFailed(const QString& model, const EngineFailure& failure);
     void about();
     void createUnsavedBar();
+    void refreshUnsaved();
+    void tryToSaveAgain();
     void askAboutUnsaved();
     void closeWithoutSaving();
     void chooseFileForUnsaved();
@@ -178,8 +182,10 @@ class MainWindow : public QMainWindow {
     quint64 m_vramBytes = 0;
     DropHint* m_dropHint = nullptr;
     UnsavedBar* m_unsaved = nullptr;
-    QTimer* m_reading = nullptr;  // runs while the bar's question is new
-    quint64 m_askedAt = 0;        // changes of the history when it was asked
+    QTimer* m_reading = nullptr;        // runs while the bar's question is new
+    quint64 m_askedAt = 0;              // changes of the history when it was asked
+    QStringList m_sinceTrouble;         // what was tried since the trouble began, for the bar
+    std::optional<quint64> m_inFileAt;  // changes of the history when all that is unsaved was saved as a file
     bool m_closesUnsaved = false;
     bool m_sessionEnds = false;
     Actions m_actions;

@@ -1,10 +1,12 @@
-// The end of the window: nothing that was written is lost unless the person says so.
+// What is not saved, while the window is open and at its end: nothing is lost unless the person says so.
 #include <QApplication>
 #include <QCloseEvent>
 #include <QDir>
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QSettings>
+#include <QStatusBar>
+#include <QTime>
 #include <QTimer>
 
 #include "ui/history/conversation_files.h"
@@ -28,23 +30,65 @@ void MainWindow::createUnsavedBar() {
     m_reading = new QTimer(this);
     m_reading->setSingleShot(true);
     m_reading->setInterval(kReadingTimeMs);
-    connect(m_unsaved, &UnsavedBar::tryAgainRequested, this, [this] {
-        m_reading->start();  // this close is no second one
-        close();
-    });
+    connect(m_unsaved, &UnsavedBar::tryAgainRequested, this, &MainWindow::tryToSaveAgain);
     connect(m_unsaved, &UnsavedBar::closeRequested, this, &MainWindow::closeWithoutSaving);
     connect(m_unsaved, &UnsavedBar::fileRequested, this, &MainWindow::chooseFileForUnsaved);
+    connect(m_unsaved, &UnsavedBar::stayRequested, this, [this] {
+        m_unsaved->takeBack();
+        refreshUnsaved();
+    });
     connect(&m_history, &History::saved, this, [this](quint64 changes) {
-        if (changes >= m_askedAt) {
-            m_unsaved->hide();
+        if (m_unsaved->isAsking() && changes >= m_askedAt) {
+            m_unsaved->takeBack();
         }
+        refreshUnsaved();
+    });
+    for (const auto signal : {&History::added, &History::changed, &History::removed}) {
+        connect(&m_history, signal, this, &MainWindow::refreshUnsaved);
+    }
+    connect(&m_history, &History::troubleChanged, this, [this] {
+        m_sinceTrouble.clear();
+        refreshUnsaved();
     });
     connect(qApp, &QGuiApplication::commitDataRequest, this, &MainWindow::endSession, Qt::DirectConnection);
+    refreshUnsaved();
+}
+
+// The bar stays as long as the trouble does.
+void MainWindow::refreshUnsaved() {
+    if (m_unsaved->isAsking()) {
+        return;
+    }
+    const QString trouble = m_history.trouble();
+    if (trouble.isEmpty()) {
+        m_unsaved->takeBack();
+        return;
+    }
+    QStringList sentences = {trouble, m_history.isOpen()
+                                          ? tr("What is written is kept in memory; saving is tried again every second.")
+                                          : tr("What is written is kept in memory until Offstage closes.")};
+    sentences += m_sinceTrouble;
+    m_unsaved->tell(sentences.join(u' '), m_history.hasUnsaved());
+}
+
+void MainWindow::tryToSaveAgain() {
+    if (m_unsaved->isAsking()) {
+        m_reading->start();  // this close is no second one
+        close();
+        return;
+    }
+    if (m_history.tryAgain()) {
+        statusBar()->showMessage(tr("All conversations are saved."), 8000);
+    } else {
+        m_sinceTrouble = QStringList(tr("Tried again at %1.").arg(QTime::currentTime().toString(u"HH:mm:ss")));
+    }
+    refreshUnsaved();
 }
 
 void MainWindow::closeEvent(QCloseEvent* event) {
-    const bool isSecond = m_unsaved->isVisible() && !m_reading->isActive();
-    const bool mayAsk = isVisible() && !isSecond && !m_closesUnsaved && !m_sessionEnds;
+    const bool isSecond = m_unsaved->isAsking() && !m_reading->isActive();
+    const bool isInFile = m_inFileAt == m_history.changeCount();
+    const bool mayAsk = isVisible() && !isSecond && !isInFile && !m_closesUnsaved && !m_sessionEnds;
     if (mayAsk && !m_history.saveNow()) {
         event->ignore();
         askAboutUnsaved();
@@ -61,11 +105,11 @@ void MainWindow::closeEvent(QCloseEvent* event) {
 }
 
 void MainWindow::askAboutUnsaved() {
-    if (!m_unsaved->isVisible()) {
+    if (!m_unsaved->isAsking()) {
         m_reading->start();
     }
     m_askedAt = m_history.changeCount();
-    m_unsaved->ask(m_history.trouble(), !m_history.unsaved().isEmpty());
+    m_unsaved->ask(m_history.trouble(), m_history.hasUnsaved());
     setWindowState(windowState() & ~Qt::WindowMinimized);
     QApplication::alert(this);
 }
@@ -98,11 +142,16 @@ void MainWindow::chooseFileForUnsaved() {
 void MainWindow::saveUnsavedTo(const QString& file) {
     const QList<StoredConversation> conversations = m_history.unsaved();
     const QString error = conversations.isEmpty() ? QString() : writeFile(file, conversationsToJson(conversations));
-    if (error.isEmpty()) {
-        closeWithoutSaving();
-    } else {
-        m_unsaved->ask(error, true);
+    if (m_unsaved->isAsking()) {
+        error.isEmpty() ? closeWithoutSaving() : m_unsaved->ask(error, true);
+        return;
     }
+    if (error.isEmpty()) {
+        m_inFileAt = m_history.changeCount();
+    }
+    const QString saved = tr("Saved as %1: what is written from now on is not in it.");
+    m_sinceTrouble = QStringList(error.isEmpty() ? saved.arg(QDir::toNativeSeparators(file)) : error);
+    refreshUnsaved();
 }
 
 }  // namespace offstage::ui

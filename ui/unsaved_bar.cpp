@@ -1,22 +1,31 @@
 #include "ui/unsaved_bar.h"
 
+#include <algorithm>
+
+#include <QEvent>
 #include <QHBoxLayout>
 #include <QLabel>
+#include <QPainter>
 #include <QPushButton>
 #include <QToolButton>
 #include <QVBoxLayout>
+
+#include "ui/icons.h"
+#include "ui/theme.h"
 
 namespace offstage::ui {
 
 UnsavedBar::UnsavedBar(QWidget* parent)
     : QFrame(parent),
-      m_title(new QLabel(tr("Not everything is saved yet"))),
+      m_icon(new QLabel),
+      m_title(new QLabel),
       m_sentence(new QLabel),
       m_tryAgain(new QPushButton(tr("Try again"))),
       m_save(new QPushButton(tr("Save as a file…"))),
-      m_close(new QPushButton(tr("Close without saving"))) {
-    setAutoFillBackground(true);
-    setAccessibleName(m_title->text());
+      m_close(new QPushButton(tr("Close without saving"))),
+      m_stay(new QToolButton),
+      m_texts(new QVBoxLayout),
+      m_buttons(new QHBoxLayout) {
     QFont bold = font();
     bold.setWeight(QFont::DemiBold);
     m_title->setFont(bold);
@@ -25,50 +34,110 @@ UnsavedBar::UnsavedBar(QWidget* parent)
     m_sentence->setTextFormat(Qt::PlainText);
     m_sentence->setWordWrap(true);
     m_sentence->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
-    m_tryAgain->setAccessibleDescription(tr("Saves what is not saved, and closes the window"));
-    m_save->setAccessibleDescription(
-        tr("Puts the conversations that are not saved into a file, and closes the window"));
-    auto* away = new QToolButton;
-    away->setText(QStringLiteral("✕"));
-    away->setAutoRaise(true);
-    away->setAccessibleName(tr("Keep the window open"));
-    away->setToolTip(away->accessibleName());
+    m_stay->setText(QStringLiteral("✕"));
+    m_stay->setAutoRaise(true);
+    m_stay->setAccessibleName(tr("Keep the window open"));
+    m_stay->setToolTip(m_stay->accessibleName());
 
-    auto* buttons = new QHBoxLayout;
-    buttons->setSpacing(8);
+    m_buttons->setSpacing(8);
     for (QPushButton* button : {m_tryAgain, m_save, m_close}) {
         button->setAccessibleName(button->text());
-        buttons->addWidget(button);
+        m_buttons->addWidget(button);
     }
-    buttons->addStretch();
-    auto* texts = new QVBoxLayout;
-    texts->setSpacing(4);
-    texts->addWidget(m_title);
-    texts->addWidget(m_sentence);
-    texts->addSpacing(4);
-    texts->addLayout(buttons);
+    m_buttons->addStretch();
+    m_texts->setSpacing(4);
+    m_texts->addWidget(m_title);
+    m_texts->addWidget(m_sentence);
+    m_texts->addSpacing(4);
+    m_texts->addLayout(m_buttons);
     auto* row = new QHBoxLayout(this);
     row->setContentsMargins(24, 10, 16, 10);
-    row->addLayout(texts, 1);
-    row->addWidget(away, 0, Qt::AlignTop);
+    row->setSpacing(12);
+    row->addWidget(m_icon, 0, Qt::AlignTop);
+    row->addLayout(m_texts, 1);
+    row->addWidget(m_stay, 0, Qt::AlignTop);
+    restyle();
 
     connect(m_tryAgain, &QPushButton::clicked, this, &UnsavedBar::tryAgainRequested);
     connect(m_save, &QPushButton::clicked, this, &UnsavedBar::fileRequested);
     connect(m_close, &QPushButton::clicked, this, &UnsavedBar::closeRequested);
-    connect(away, &QToolButton::clicked, this, &QWidget::hide);
+    connect(m_stay, &QToolButton::clicked, this, &UnsavedBar::stayRequested);
+}
+
+void UnsavedBar::tell(const QString& sentence, bool fileOffered) {
+    m_tryAgain->setAccessibleDescription(tr("Saves what is not saved"));
+    m_save->setAccessibleDescription(tr("Puts the conversations that are not saved into a file"));
+    present(false, tr("Conversations are not saved"), sentence, fileOffered);
 }
 
 void UnsavedBar::ask(const QString& reason, bool fileOffered) {
-    const QString loss = tr("What was written last is lost if Offstage closes now.");
-    m_sentence->setText(reason.isEmpty() ? loss : reason + u' ' + loss);
-    setAccessibleDescription(m_sentence->text());
-    m_save->setVisible(fileOffered);
-    show();
+    m_tryAgain->setAccessibleDescription(tr("Saves what is not saved, and closes the window"));
+    m_save->setAccessibleDescription(
+        tr("Puts the conversations that are not saved into a file, and closes the window"));
+    const QString loss = tr("What is not saved is lost if Offstage closes now.");
+    present(true, tr("Not everything is saved yet"), reason.isEmpty() ? loss : reason + u' ' + loss, fileOffered);
     m_tryAgain->setFocus();
+}
+
+void UnsavedBar::present(bool asking, const QString& title, const QString& sentence, bool fileOffered) {
+    m_asking = asking;
+    m_title->setText(title);
+    m_sentence->setText(sentence);
+    setAccessibleName(title);
+    setAccessibleDescription(sentence);
+    m_save->setVisible(fileOffered);
+    m_close->setVisible(asking);
+    m_stay->setVisible(asking);
+    arrangeButtons();
+    show();
+}
+
+void UnsavedBar::takeBack() {
+    m_asking = false;
+    hide();
 }
 
 QString UnsavedBar::sentence() const {
     return m_sentence->text();
+}
+
+void UnsavedBar::paintEvent(QPaintEvent*) {
+    QPainter painter(this);
+    const Colours colours = Colours::of(palette());
+    painter.fillRect(rect(), colours.problemSurface);
+    painter.fillRect(QRect(0, height() - 1, width(), 1), colours.line);
+    painter.fillRect(QRect(0, 0, 3, height() - 1), colours.problem);
+}
+
+void UnsavedBar::changeEvent(QEvent* event) {
+    QFrame::changeEvent(event);
+    if (event->type() == QEvent::PaletteChange) {
+        restyle();
+    }
+}
+
+void UnsavedBar::resizeEvent(QResizeEvent* event) {
+    QFrame::resizeEvent(event);
+    arrangeButtons();
+}
+
+// Side by side, or one below the other where that would cut them off.
+void UnsavedBar::arrangeButtons() {
+    int sideBySide = -m_buttons->spacing();
+    int widest = 0;
+    for (const QPushButton* button : {m_tryAgain, m_save, m_close}) {
+        if (!button->isHidden()) {
+            sideBySide += button->sizeHint().width() + m_buttons->spacing();
+            widest = std::max(widest, button->sizeHint().width());
+        }
+    }
+    const int around = layout()->totalSizeHint().width() - m_texts->sizeHint().width();
+    setMinimumWidth(widest + around);
+    m_buttons->setDirection(sideBySide + around <= width() ? QBoxLayout::LeftToRight : QBoxLayout::TopToBottom);
+}
+
+void UnsavedBar::restyle() {
+    m_icon->setPixmap(colouredIcon(QStringLiteral("notice"), Colours::of(palette()).problem).pixmap(20, 20));
 }
 
 }  // namespace offstage::ui

@@ -2,37 +2,61 @@
 
 #include <QFrame>
 
+class QBoxLayout;
 class QLabel;
 class QPushButton;
+class QToolButton;
 
 namespace offstage::ui {
 
-// The window was asked to close, and what was written last is not on the disk: what one can do about that.
+// Says that what was written is not on the disk, for as long as that lasts, and what one can do about it. Asked to
+// close, the window makes it a question.
 class UnsavedBar : public QFrame {
     Q_OBJECT
 
   public:
     explicit UnsavedBar(QWidget* parent = nullptr);
 
-    // `reason`: why it could not be saved; may be empty. `fileOffered`: there are conversations to put into a file.
+    // `sentence`: why conversations are not saved, and what becomes of them. `fileOffered`: there is something to put
+    // into a file.
+    void tell(const QString& sentence, bool fileOffered);
+    // Shall the window close all the same? `reason`: why it could not be saved; may be empty.
     void ask(const QString& reason, bool fileOffered);
+    bool isAsking() const { return m_asking; }  // until tell() or takeBack()
+    void takeBack();                            // hides
     QString sentence() const;
 
     QPushButton& tryAgainButton() const { return *m_tryAgain; }
     QPushButton& saveButton() const { return *m_save; }
     QPushButton& closeButton() const { return *m_close; }
+    QToolButton& stayButton() const { return *m_stay; }
 
   Q_SIGNALS:
     void tryAgainRequested();
     void fileRequested();
     void closeRequested();  // without saving
+    void stayRequested();   // the window stays open: the question is answered
+
+  protected:
+    void paintEvent(QPaintEvent* event) override;
+    void changeEvent(QEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
 
   private:
+    void present(bool asking, const QString& title, const QString& sentence, bool fileOffered);
+    void restyle();
+    void arrangeButtons();
+
+    QLabel* m_icon;
     QLabel* m_title;
     QLabel* m_sentence;
     QPushButton* m_tryAgain;
     QPushButton* m_save;
     QPushButton* m_close;
+    QToolButton* m_stay;
+    QBoxLayout* m_texts;
+    QBoxLayout* m_buttons;
+    bool m_asking = false;
 };
 
 }  // namespace offstage::ui

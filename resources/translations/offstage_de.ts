@@ -2249,6 +2249,48 @@
         <source>There is not enough memory for the chat history %1 (%2).</source>
         <translation>Für den Chatverlauf %1 reicht der Speicher nicht (%2).</translation>
     </message>
+    <message>
+        <source>%1 is in the way of the chat history: it is not a regular file.</source>
+        <translation>%1 steht dem Chatverlauf im Weg: Es ist keine gewöhnliche Datei.</translation>
+    </message>
+    <message>
+        <source>Offstage was closed while this was being written</source>
+        <translation>Offstage wurde geschlossen, während dies geschrieben wurde</translation>
+    </message>
+    <message>
+        <source>The chat history was damaged</source>
+        <translation>Der Chatverlauf war beschädigt</translation>
+    </message>
+    <message numerus="yes">
+        <source>A new one was begun with what could be read: %n message(s)</source>
+        <translation>
+            <numerusform>Ein neuer wurde mit dem begonnen, was lesbar war: %n Nachricht</numerusform>
+            <numerusform>Ein neuer wurde mit dem begonnen, was lesbar war: %n Nachrichten</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source> in %n conversation(s).</source>
+        <translation>
+            <numerusform> in %n Unterhaltung.</numerusform>
+            <numerusform> in %n Unterhaltungen.</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>The damaged file is kept as %1</source>
+        <translation>Die beschädigte Datei bleibt als %1 erhalten</translation>
+    </message>
+    <message>
+        <source>The folder %1 cannot be made.</source>
+        <translation>Der Ordner %1 kann nicht angelegt werden.</translation>
+    </message>
+    <message>
+        <source>The chat history is damaged.</source>
+        <translation>Der Chatverlauf ist beschädigt.</translation>
+    </message>
+    <message>
+        <source>Another Offstage still uses the file, so it was left as it is. Close all others, and try again: then what can be read is taken over.</source>
+        <translation>Ein anderes Offstage benutzt die Datei noch, deshalb blieb sie, wie sie ist. Alle anderen schließen und erneut versuchen: Dann wird übernommen, was sich lesen lässt.</translation>
+    </message>
 </context>
 <context>
     <name>MemoryRow</name>
@@ -3677,6 +3719,10 @@ Precision: Anteil der auf Verdacht kopierten Experten, die dann aufgerufen wurde
         <source>Pinned · %1</source>
         <translation>Angeheftet · %1</translation>
     </message>
+    <message>
+        <source>Not saved · %1</source>
+        <translation>Nicht gespeichert · %1</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::ConversationModel</name>
@@ -4657,48 +4703,6 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
 <context>
     <name>offstage::ui::History</name>
     <message>
-        <source>Conversations are not saved</source>
-        <translation>Unterhaltungen werden nicht gespeichert</translation>
-    </message>
-    <message>
-        <source>The folder %1 cannot be made.</source>
-        <translation>Der Ordner %1 kann nicht angelegt werden.</translation>
-    </message>
-    <message>
-        <source>The chat history is damaged.</source>
-        <translation>Der Chatverlauf ist beschädigt.</translation>
-    </message>
-    <message>
-        <source>The chat history was damaged</source>
-        <translation>Der Chatverlauf war beschädigt</translation>
-    </message>
-    <message numerus="yes">
-        <source>A new one was begun with what could be read: %n message(s)</source>
-        <translation>
-            <numerusform>Ein neuer wurde mit dem begonnen, was lesbar war: %n Nachricht</numerusform>
-            <numerusform>Ein neuer wurde mit dem begonnen, was lesbar war: %n Nachrichten</numerusform>
-        </translation>
-    </message>
-    <message numerus="yes">
-        <source> in %n conversation(s).</source>
-        <translation>
-            <numerusform> in %n Unterhaltung.</numerusform>
-            <numerusform> in %n Unterhaltungen.</numerusform>
-        </translation>
-    </message>
-    <message>
-        <source>The damaged file is kept as %1</source>
-        <translation>Die beschädigte Datei bleibt als %1 erhalten</translation>
-    </message>
-    <message>
-        <source>The conversation could not be saved</source>
-        <translation>Die Unterhaltung konnte nicht gespeichert werden</translation>
-    </message>
-    <message>
-        <source>It is kept in memory, and saving is tried again every second.</source>
-        <translation>Sie bleibt im Arbeitsspeicher; jede Sekunde wird erneut versucht, sie zu speichern.</translation>
-    </message>
-    <message>
         <source>Offstage was closed while this was being written</source>
         <translation>Offstage wurde geschlossen, während dies geschrieben wurde</translation>
     </message>
@@ -4711,8 +4715,8 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
         <translation>„%1“ kann nicht geöffnet werden</translation>
     </message>
     <message>
-        <source>Another Offstage still uses the file, so it was left as it is. Close all of them, and start again: then what can be read is taken over.</source>
-        <translation>Ein anderes Offstage benutzt die Datei noch, deshalb blieb sie, wie sie ist. Alle schließen und neu starten: Dann wird übernommen, was sich lesen lässt.</translation>
+        <source>A change of the conversation could not be saved</source>
+        <translation>Eine Änderung der Unterhaltung konnte nicht gespeichert werden</translation>
     </message>
 </context>
 <context>
@@ -5268,6 +5272,26 @@ Apache License 2.0. Verwendet Qt %1 (LGPL) und cmark-gfm (BSD).</translation>
     <message>
         <source>&amp;Import conversations…</source>
         <translation>Unterhaltungen &amp;importieren …</translation>
+    </message>
+    <message>
+        <source>What is written is kept in memory; saving is tried again every second.</source>
+        <translation>Was geschrieben wird, bleibt im Arbeitsspeicher; jede Sekunde wird erneut versucht, es zu speichern.</translation>
+    </message>
+    <message>
+        <source>What is written is kept in memory until Offstage closes.</source>
+        <translation>Was geschrieben wird, bleibt im Arbeitsspeicher, bis Offstage schließt.</translation>
+    </message>
+    <message>
+        <source>All conversations are saved.</source>
+        <translation>Alle Unterhaltungen sind gespeichert.</translation>
+    </message>
+    <message>
+        <source>Tried again at %1.</source>
+        <translation>Erneut versucht um %1.</translation>
+    </message>
+    <message>
+        <source>Saved as %1: what is written from now on is not in it.</source>
+        <translation>Als %1 gesichert: Was von jetzt an geschrieben wird, steht nicht darin.</translation>
     </message>
 </context>
 <context>
@@ -6011,8 +6035,20 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
         <translation>Fenster offen lassen</translation>
     </message>
     <message>
-        <source>What was written last is lost if Offstage closes now.</source>
-        <translation>Was zuletzt geschrieben wurde, geht verloren, wenn Offstage jetzt schließt.</translation>
+        <source>Saves what is not saved</source>
+        <translation>Speichert, was noch nicht gespeichert ist</translation>
+    </message>
+    <message>
+        <source>Puts the conversations that are not saved into a file</source>
+        <translation>Legt die nicht gespeicherten Unterhaltungen in einer Datei ab</translation>
+    </message>
+    <message>
+        <source>Conversations are not saved</source>
+        <translation>Unterhaltungen werden nicht gespeichert</translation>
+    </message>
+    <message>
+        <source>What is not saved is lost if Offstage closes now.</source>
+        <translation>Was nicht gespeichert ist, geht verloren, wenn Offstage jetzt schließt.</translation>
     </message>
 </context>
 <context>

@@ -2,6 +2,23 @@
 <!DOCTYPE TS>
 <TS version="2.1" language="en" sourcelanguage="en">
 <context>
+    <name>History</name>
+    <message numerus="yes">
+        <source>A new one was begun with what could be read: %n message(s)</source>
+        <translation>
+            <numerusform>A new one was begun with what could be read: %n message</numerusform>
+            <numerusform>A new one was begun with what could be read: %n messages</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source> in %n conversation(s).</source>
+        <translation>
+            <numerusform> in %n conversation.</numerusform>
+            <numerusform> in %n conversations.</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
     <name>offstage::ui::BudgetPanel</name>
     <message numerus="yes">
         <source>Tokens/s and hit rate now: measured, over the last %n token(s). The rest is a forecast.</source>
@@ -28,23 +45,6 @@
         <translation>
             <numerusform>%n core, %1 RAM</numerusform>
             <numerusform>%n cores, %1 RAM</numerusform>
-        </translation>
-    </message>
-</context>
-<context>
-    <name>offstage::ui::History</name>
-    <message numerus="yes">
-        <source>A new one was begun with what could be read: %n message(s)</source>
-        <translation>
-            <numerusform>A new one was begun with what could be read: %n message</numerusform>
-            <numerusform>A new one was begun with what could be read: %n messages</numerusform>
-        </translation>
-    </message>
-    <message numerus="yes">
-        <source> in %n conversation(s).</source>
-        <translation>
-            <numerusform> in %n conversation.</numerusform>
-            <numerusform> in %n conversations.</numerusform>
         </translation>
     </message>
 </context>

@@ -2249,6 +2249,46 @@
         <source>There is not enough memory for the chat history %1 (%2).</source>
         <translation>Không đủ bộ nhớ cho lịch sử trò chuyện %1 (%2).</translation>
     </message>
+    <message>
+        <source>%1 is in the way of the chat history: it is not a regular file.</source>
+        <translation>%1 cản lịch sử trò chuyện: đó không phải là tệp thông thường.</translation>
+    </message>
+    <message>
+        <source>Offstage was closed while this was being written</source>
+        <translation>Offstage bị đóng khi đang viết nội dung này</translation>
+    </message>
+    <message>
+        <source>The chat history was damaged</source>
+        <translation>Lịch sử trò chuyện đã bị hỏng</translation>
+    </message>
+    <message numerus="yes">
+        <source>A new one was begun with what could be read: %n message(s)</source>
+        <translation>
+            <numerusform>Một lịch sử mới đã được tạo từ những gì còn đọc được: %n tin nhắn</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source> in %n conversation(s).</source>
+        <translation>
+            <numerusform> trong %n cuộc trò chuyện.</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>The damaged file is kept as %1</source>
+        <translation>Tệp bị hỏng được giữ lại ở %1</translation>
+    </message>
+    <message>
+        <source>The folder %1 cannot be made.</source>
+        <translation>Không tạo được thư mục %1.</translation>
+    </message>
+    <message>
+        <source>The chat history is damaged.</source>
+        <translation>Lịch sử trò chuyện bị hỏng.</translation>
+    </message>
+    <message>
+        <source>Another Offstage still uses the file, so it was left as it is. Close all others, and try again: then what can be read is taken over.</source>
+        <translation>Một cửa sổ Offstage khác vẫn đang dùng tệp này nên nó được giữ nguyên. Hãy đóng các cửa sổ kia rồi thử lại: khi đó những gì đọc được sẽ được lấy lại.</translation>
+    </message>
 </context>
 <context>
     <name>MemoryRow</name>
@@ -3675,6 +3715,10 @@ Precision: of the experts copied on a guess, those that were called.</source>
         <source>Pinned · %1</source>
         <translation>Đã ghim · %1</translation>
     </message>
+    <message>
+        <source>Not saved · %1</source>
+        <translation>Chưa lưu · %1</translation>
+    </message>
 </context>
 <context>
     <name>offstage::ui::ConversationModel</name>
@@ -4654,46 +4698,6 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
 <context>
     <name>offstage::ui::History</name>
     <message>
-        <source>Conversations are not saved</source>
-        <translation>Cuộc trò chuyện không được lưu</translation>
-    </message>
-    <message>
-        <source>The folder %1 cannot be made.</source>
-        <translation>Không tạo được thư mục %1.</translation>
-    </message>
-    <message>
-        <source>The chat history is damaged.</source>
-        <translation>Lịch sử trò chuyện bị hỏng.</translation>
-    </message>
-    <message>
-        <source>The chat history was damaged</source>
-        <translation>Lịch sử trò chuyện đã bị hỏng</translation>
-    </message>
-    <message numerus="yes">
-        <source>A new one was begun with what could be read: %n message(s)</source>
-        <translation>
-            <numerusform>Một lịch sử mới đã được tạo từ những gì còn đọc được: %n tin nhắn</numerusform>
-        </translation>
-    </message>
-    <message numerus="yes">
-        <source> in %n conversation(s).</source>
-        <translation>
-            <numerusform> trong %n cuộc trò chuyện.</numerusform>
-        </translation>
-    </message>
-    <message>
-        <source>The damaged file is kept as %1</source>
-        <translation>Tệp bị hỏng được giữ lại ở %1</translation>
-    </message>
-    <message>
-        <source>The conversation could not be saved</source>
-        <translation>Không lưu được cuộc trò chuyện</translation>
-    </message>
-    <message>
-        <source>It is kept in memory, and saving is tried again every second.</source>
-        <translation>Nội dung được giữ trong bộ nhớ, và việc lưu được thử lại mỗi giây.</translation>
-    </message>
-    <message>
         <source>Offstage was closed while this was being written</source>
         <translation>Offstage bị đóng khi đang viết nội dung này</translation>
     </message>
@@ -4706,8 +4710,8 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
         <translation>Không mở được “%1”</translation>
     </message>
     <message>
-        <source>Another Offstage still uses the file, so it was left as it is. Close all of them, and start again: then what can be read is taken over.</source>
-        <translation>Một cửa sổ Offstage khác vẫn đang dùng tệp này nên nó được giữ nguyên. Hãy đóng tất cả rồi mở lại: khi đó những gì đọc được sẽ được lấy lại.</translation>
+        <source>A change of the conversation could not be saved</source>
+        <translation>Không lưu được một thay đổi của cuộc trò chuyện</translation>
     </message>
 </context>
 <context>
@@ -5262,6 +5266,26 @@ Giấy phép Apache 2.0. Dùng Qt %1 (LGPL) và cmark-gfm (BSD).</translation>
     <message>
         <source>&amp;Import conversations…</source>
         <translation>&amp;Nhập cuộc trò chuyện…</translation>
+    </message>
+    <message>
+        <source>What is written is kept in memory; saving is tried again every second.</source>
+        <translation>Những gì được viết vẫn nằm trong bộ nhớ; cứ mỗi giây lại thử lưu một lần.</translation>
+    </message>
+    <message>
+        <source>What is written is kept in memory until Offstage closes.</source>
+        <translation>Những gì được viết chỉ nằm trong bộ nhớ cho đến khi Offstage đóng.</translation>
+    </message>
+    <message>
+        <source>All conversations are saved.</source>
+        <translation>Mọi cuộc trò chuyện đã được lưu.</translation>
+    </message>
+    <message>
+        <source>Tried again at %1.</source>
+        <translation>Đã thử lại lúc %1.</translation>
+    </message>
+    <message>
+        <source>Saved as %1: what is written from now on is not in it.</source>
+        <translation>Đã lưu thành %1: những gì viết từ giờ trở đi không có trong đó.</translation>
     </message>
 </context>
 <context>
@@ -6005,8 +6029,20 @@ Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồn
         <translation>Giữ cửa sổ mở</translation>
     </message>
     <message>
-        <source>What was written last is lost if Offstage closes now.</source>
-        <translation>Những gì viết gần nhất sẽ mất nếu Offstage đóng lúc này.</translation>
+        <source>Saves what is not saved</source>
+        <translation>Lưu những gì chưa được lưu</translation>
+    </message>
+    <message>
+        <source>Puts the conversations that are not saved into a file</source>
+        <translation>Đưa các cuộc trò chuyện chưa lưu vào một tệp</translation>
+    </message>
+    <message>
+        <source>Conversations are not saved</source>
+        <translation>Cuộc trò chuyện không được lưu</translation>
+    </message>
+    <message>
+        <source>What is not saved is lost if Offstage closes now.</source>
+        <translation>Những gì chưa lưu sẽ mất nếu Offstage đóng bây giờ.</translation>
     </message>
 </context>
 <context>

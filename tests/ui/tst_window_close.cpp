@@ -5,6 +5,8 @@
 #include "tests/ui/history_fixture.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/history/conversation_files.h"
+#include "ui/history/conversation_list.h"
+#include "ui/history/conversation_list_model.h"
 #include "ui/unsaved_bar.h"
 
 using namespace offstage::ui;
@@ -68,6 +70,45 @@ class TestWindowClose : public QObject {
         QTest::mouseClick(&t.bar().tryAgainButton(), Qt::LeftButton);
         QVERIFY(t.hasClosed());
         QCOMPARE(t.nNewOnDisk(), 1);
+    }
+
+    // Before anybody closes anything: as long as it lasts, and no longer.
+    void unsaved_isSaid() {
+        Refused t;
+        const auto line = [&t] {
+            const ConversationListModel& model = t.f.window->conversationList().model();
+            return model.index(0).data(ConversationListModel::SecondLineRole).toString();
+        };
+        QTRY_VERIFY_WITH_TIMEOUT(t.bar().isVisible(), 60'000);
+        QVERIFY(!t.bar().isAsking() && !t.bar().closeButton().isVisible());
+        QVERIFY2(t.bar().sentence().contains(QStringLiteral("in use by another program")),
+                 qPrintable(t.bar().sentence()));
+        QVERIFY(line().contains(QStringLiteral("Not saved")));
+        t.ask(QStringLiteral("more"));
+        QVERIFY(t.bar().isVisible());
+        t.other(QStringLiteral("COMMIT"));
+        QTRY_VERIFY_WITH_TIMEOUT(!t.bar().isVisible(), 60'000);
+        QVERIFY(!line().contains(QStringLiteral("Not saved")));
+        QCOMPARE(t.nNewOnDisk(), 1);
+    }
+
+    void buttons_areNeverCutOff() {
+        UnsavedBar bar;
+        bar.ask(QStringLiteral("The chat history cannot be written."), true);
+        int rows = 0;
+        for (const int width : {900, 400, 1}) {
+            bar.resize(width, bar.heightForWidth(width));
+            QTest::qWait(0);  // the layout is made by an event
+            QSet<int> tops;
+            for (const QPushButton* button : {&bar.tryAgainButton(), &bar.saveButton(), &bar.closeButton()}) {
+                QVERIFY(button->width() >= button->sizeHint().width());
+                QVERIFY(bar.rect().contains(QRect(button->mapTo(&bar, QPoint()), button->size())));
+                tops.insert(button->mapTo(&bar, QPoint()).y());
+            }
+            rows = std::max(rows, static_cast<int>(tops.size()));
+            QVERIFY(width < 900 || tops.size() == 1);
+        }
+        QCOMPARE(rows, 3);
     }
 
     void unsaved_savedMeanwhile_theBarGoes() {

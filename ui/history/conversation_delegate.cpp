@@ -8,6 +8,7 @@
 #include <QWidget>
 
 #include "ui/history/conversation_list_model.h"
+#include "ui/theme.h"
 
 namespace offstage::ui {
 
@@ -88,7 +89,8 @@ void ConversationDelegate::paint(QPainter* painter, const QStyleOptionViewItem& 
                       title.elidedText(index.data(Qt::DisplayRole).toString(), Qt::ElideRight, first.width()));
     const QFont small = smaller(option.font);
     painter->setFont(small);
-    painter->setPen(weak);
+    const bool unsaved = index.data(ConversationListModel::UnsavedRole).toBool();
+    painter->setPen(unsaved && !selected ? Colours::of(option.palette).problem : weak);
     paintMarked(*painter,
                 QRect(inner.left(), first.bottom() + 1 + kTextGap, inner.width(), QFontMetrics(small).height()),
                 index.data(ConversationListModel::SecondLineRole).toString(),

@@ -5,7 +5,7 @@
 namespace offstage::ui {
 
 // Paints a row of ConversationListModel: the title, and below it, smaller, when it changed or what was found, with the
-// matches in bold.
+// matches in bold, and in the colour of problems where the conversation is not saved.
 class ConversationDelegate : public QStyledItemDelegate {
     Q_OBJECT
 

@@ -164,6 +164,7 @@ StoredConversation readConversation(const Reader& in) {
     out.info.changedMs = in.time("changed_ms");
     out.info.model = in.string("model");
     out.info.systemPrompt = in.string("system_prompt");
+    out.info.draft = in.string("draft");
     if (in.has("sampler")) {
         const Reader sampler(in["sampler"], in.file(), in.placeOf("sampler"));
         QString complaint;
@@ -214,16 +215,20 @@ QByteArray conversationsToJson(const QList<StoredConversation>& conversations) {
             messages.append(message);
         }
         const ConversationInfo& info = conversation.info;
-        list.append(QJsonObject{{QStringLiteral("title"), info.title},
-                                {QStringLiteral("pinned"), info.pinned},
-                                {QStringLiteral("archived"), info.archived},
-                                {QStringLiteral("created_ms"), info.createdMs},
-                                {QStringLiteral("changed_ms"), info.changedMs},
-                                {QStringLiteral("model"), info.model},
-                                {QStringLiteral("system_prompt"), info.systemPrompt},
-                                {QStringLiteral("sampler"), toJson(info.sampling)},
-                                {QStringLiteral("active"), numbers.value(info.activeLeaf)},
-                                {QStringLiteral("messages"), messages}});
+        QJsonObject one = {{QStringLiteral("title"), info.title},
+                           {QStringLiteral("pinned"), info.pinned},
+                           {QStringLiteral("archived"), info.archived},
+                           {QStringLiteral("created_ms"), info.createdMs},
+                           {QStringLiteral("changed_ms"), info.changedMs},
+                           {QStringLiteral("model"), info.model},
+                           {QStringLiteral("system_prompt"), info.systemPrompt},
+                           {QStringLiteral("sampler"), toJson(info.sampling)},
+                           {QStringLiteral("active"), numbers.value(info.activeLeaf)},
+                           {QStringLiteral("messages"), messages}};
+        if (!info.draft.isEmpty()) {
+            one[QStringLiteral("draft")] = info.draft;
+        }
+        list.append(one);
     }
     const QJsonObject all = {
         {QStringLiteral("format"), kFormat},

@@ -282,7 +282,8 @@ void ConversationList::exportTo(const QString& file, ConversationId id) {
         if (id != 0 && info.id != id) {
             continue;
         }
-        if (const std::optional<StoredConversation> read = history.stored(info.id)) {
+        if (std::optional<StoredConversation> read = history.stored(info.id)) {
+            read->info.draft.clear();  // not said yet
             chosen.append(*read);
         } else {
             unreadable.append(tr("“%1”").arg(info.title));

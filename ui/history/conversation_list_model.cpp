@@ -24,6 +24,8 @@ ConversationListModel::ConversationListModel(History& history, QObject* parent)
     connect(&m_history, &History::added, this, &ConversationListModel::onAdded);
     connect(&m_history, &History::changed, this, &ConversationListModel::onChanged);
     connect(&m_history, &History::removed, this, &ConversationListModel::onRemoved);
+    connect(&m_history, &History::listed, this, &ConversationListModel::rebuild);
+    connect(&m_history, &History::troubleChanged, this, &ConversationListModel::refreshSecondLines);
     rebuild();
 }
 
@@ -56,9 +58,14 @@ QVariant ConversationListModel::data(const QModelIndex& index, int role) const {
                 return row.snippet;
             }
             const QString activity = m_activities.value(row.conversation);
-            const QString when = activity.isEmpty() ? shownTime(info.changedMs) : activity;
-            return info.pinned ? tr("Pinned · %1").arg(when) : when;
+            QString line = activity.isEmpty() ? shownTime(info.changedMs) : activity;
+            if (info.pinned) {
+                line = tr("Pinned · %1").arg(line);
+            }
+            return m_history.isUnsaved(row.conversation) ? tr("Not saved · %1").arg(line) : line;
         }
+        case UnsavedRole:
+            return !found && m_history.isUnsaved(row.conversation);
         case MarksRole: {
             QVariantList marks;
             for (const auto& [from, length] : found ? row.marks : decltype(row.marks)()) {
@@ -110,9 +117,13 @@ void ConversationListModel::setQuery(const QString& query) {
 void ConversationListModel::setActivities(const QHash<ConversationId, QString>& activities) {
     if (activities != m_activities) {
         m_activities = activities;
-        if (!m_rows.isEmpty()) {
-            Q_EMIT dataChanged(index(0), index(rowCount() - 1), {SecondLineRole});
-        }
+        refreshSecondLines();
+    }
+}
+
+void ConversationListModel::refreshSecondLines() {
+    if (!m_rows.isEmpty()) {
+        Q_EMIT dataChanged(index(0), index(rowCount() - 1), {SecondLineRole, UnsavedRole});
     }
 }
 

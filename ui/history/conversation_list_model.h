@@ -17,6 +17,7 @@ class ConversationListModel : public QAbstractListModel {
         MessageRole,                          // quint64: where it was found; 0: in the title, or not searched
         SecondLineRole,                       // QString
         MarksRole,                            // QVariantList of QPoint(from, length) in the second line
+        UnsavedRole,                          // bool: trouble keeps it from the disk; the second line begins with that
     };
 
     explicit ConversationListModel(History& history, QObject* parent = nullptr);
@@ -39,6 +40,7 @@ class ConversationListModel : public QAbstractListModel {
     bool isListed(ConversationId id) const;
     bool precedes(ConversationId a, ConversationId b) const;
     void rebuild();
+    void refreshSecondLines();
     void onAdded(ConversationId id);
     void onChanged(ConversationId id);
     void onRemoved(ConversationId id);

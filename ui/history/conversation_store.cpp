@@ -5,6 +5,8 @@
 
 #include <QCoreApplication>
 #include <QDateTime>
+#include <QDir>
+#include <QFileInfo>
 #include <QHash>
 #include <QJsonDocument>
 #include <QSqlError>
@@ -75,6 +77,15 @@ bool isIncomplete(Message::State state) {
 
 }  // namespace
 
+void refuseSpecialFile(const QString& path) {
+    const QFileInfo info(path);
+    if (info.exists() && !info.isFile()) {
+        throw HistoryError(HistoryError::Kind::Unavailable,
+                           HistoryText::tr("%1 is in the way of the chat history: it is not a regular file.")
+                               .arg(QDir::toNativeSeparators(path)));
+    }
+}
+
 QString fullTextQuery(const QString& typed) {
     QStringList phrases;
     bool quoted = false;
@@ -112,9 +123,13 @@ ConversationStore::ConversationStore(const QString& file, std::chrono::milliseco
             throw HistoryError(HistoryError::Kind::Unavailable,
                                HistoryText::tr("The chat history needs Qt's SQLite driver, which is not installed."));
         }
+        for (const char* suffix : {"", "-wal", "-shm", "-journal"}) {
+            refuseSpecialFile(file + QLatin1String(suffix));
+        }
         if (!m_database.open()) {
             throwHistoryError(m_database.lastError(), file);
         }
+        readVersion(m_database, historyMigrations());  // of a file that is not ours to read, nothing is changed
         execute(m_database, QStringLiteral("PRAGMA journal_mode = WAL"));
         execute(m_database, QStringLiteral("PRAGMA synchronous = FULL"));
         execute(m_database, QStringLiteral("PRAGMA foreign_keys = ON"));

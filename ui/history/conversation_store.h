@@ -65,6 +65,10 @@ class ConversationStore {
     QHash<const char*, std::shared_ptr<QSqlQuery>> m_prepared;  // by the literal's address
 };
 
+// Throws HistoryError where something else stands there: reading a pipe could wait for ever. A link counts as what it
+// points to.
+void refuseSpecialFile(const QString& path);
+
 // What the person typed as an FTS5 query; empty when no word is in it.
 QString fullTextQuery(const QString& typed);
 

@@ -4,37 +4,21 @@
 #include <utility>
 
 #include <QDateTime>
-#include <QDir>
 #include <QRandomGenerator>
 
 #include "ui/history/conversation_store.h"
 #include "ui/history/history_error.h"
-#include "ui/history/history_recovery.h"
+#include "ui/history/history_opening.h"
 #include "ui/history/history_writer.h"
 
 namespace offstage::ui {
 
 namespace {
 
-constexpr int kOpeningWaitMs = 10'000;
 constexpr std::chrono::seconds kFlushWait{10};
 constexpr std::chrono::seconds kSaveWait{3};
+constexpr std::chrono::seconds kOpenAgainWait{1};
 constexpr qsizetype kTitleLength = 48;
-
-// Its lock can be had: the program is no longer alive.
-bool hasEnded(const QString& sessionLock) {
-    QLockFile lock(sessionLock);
-    lock.setStaleLockTime(0);
-    return lock.tryLock(0);
-}
-
-// Asks the locks: the file's own list of sessions may be what is damaged.
-bool isOpenElsewhere(const QString& folder) {
-    const QDir dir(folder);
-    const QStringList locks = dir.entryList({QStringLiteral("session-*.lock")}, QDir::Files);
-    return std::any_of(locks.begin(), locks.end(),
-                       [&dir](const QString& name) { return !hasEnded(dir.filePath(name)); });
-}
 
 }  // namespace
 
@@ -68,101 +52,63 @@ quint64 History::newId() {
 
 bool History::open(const QString& folder) {
     m_folder = folder;
-    if (!QDir().mkpath(folder)) {
-        notice(tr("Conversations are not saved"), tr("The folder %1 cannot be made.").arg(folder));
-        return false;
-    }
-    // Programs that start together look at the file one after the other.
-    QLockFile opening(QDir(folder).filePath(QStringLiteral("opening.lock")));
-    const bool alone = opening.tryLock(kOpeningWaitMs);
-    const QString file = QDir(folder).filePath(QStringLiteral("conversations.sqlite"));
-    QString damagedFile;
-    for (int attempt = 0; !m_store; ++attempt) {
-        try {
-            if (!openFile(file)) {
-                throw HistoryError(HistoryError::Kind::Damaged, tr("The chat history is damaged."));
-            }
-        } catch (const HistoryError& error) {
-            m_store.reset();
-            using Kind = HistoryError::Kind;
-            const bool spoilt = error.kind() == Kind::Damaged || error.kind() == Kind::Foreign;
-            const bool inUse = spoilt && (!alone || isOpenElsewhere(folder));
-            damagedFile = spoilt && !inUse && attempt == 0 ? setAside(file) : QString();
-            if (damagedFile.isEmpty()) {
-                const QString hint =
-                    tr("Another Offstage still uses the file, so it was left as it is. Close all of "
-                       "them, and start again: then what can be read is taken over.");
-                notice(tr("Conversations are not saved"), inUse ? error.sentence() + u' ' + hint : error.sentence());
-                return false;
-            }
-        }
-    }
+    return openFolder({});
+}
+
+bool History::openFolder(const OpeningPatience& patience) {
+    OpenedHistory opened;
     try {
-        if (!damagedFile.isEmpty()) {
-            const Salvage saved = salvage(damagedFile, *m_store);
-            notice(tr("The chat history was damaged"),
-                   tr("A new one was begun with what could be read: %n message(s)", nullptr, saved.nMessages) +
-                       tr(" in %n conversation(s).", nullptr, saved.nConversations),
-                   tr("The damaged file is kept as %1").arg(damagedFile));
-        }
-        beginSession();
-        m_lastId = std::max(m_lastId, m_store->largestId());
-        for (const ConversationInfo& info : m_store->conversations()) {
-            m_entries[info.id] = {info, nullptr, true, false};
-        }
+        opened = openHistory(m_folder, newId(), patience, [this](const Problem& mended) { notice(mended); });
     } catch (const HistoryError& error) {
-        m_entries.clear();
-        m_store.reset();
-        m_sessionLock.reset();
-        notice(tr("Conversations are not saved"), error.sentence());
+        m_whyNotOpen = error.sentence();
+        Q_EMIT troubleChanged();
         return false;
     }
+    m_store = std::move(opened.store);
+    m_sessionLock = std::move(opened.sessionLock);
+    m_session = opened.session;
+    m_lastId = std::max(m_lastId, opened.largestId);
+    m_whyNotOpen.clear();
+    startWriter(opened.file);
+    // What was said before it could be opened.
+    m_unsaved.clear();
+    for (const auto& [id, each] : m_entries) {
+        writeWhole(each);
+    }
+    for (const ConversationInfo& info : std::as_const(opened.conversations)) {
+        m_entries.try_emplace(info.id, Entry{info, nullptr, true, false});
+    }
+    Q_EMIT listed();
+    Q_EMIT troubleChanged();
+    return true;
+}
+
+void History::startWriter(const QString& file) {
     m_writer = std::make_unique<HistoryWriter>(file, m_session);
-    connect(m_writer.get(), &HistoryWriter::committed, this, [this](quint64 changes) {
-        m_unsaved.removeIf([changes](const auto& each) { return each.value() <= changes; });
-        Q_EMIT saved(changes);
+    m_writer->setBusyTimeout(m_busyTimeout);
+    connect(m_writer.get(), &HistoryWriter::committed, this, [this, before = m_changes](quint64 changes) {
+        const quint64 all = before + changes;
+        m_unsaved.removeIf([all](const auto& each) { return each.value() <= all; });
+        Q_EMIT saved(all);
     });
-    connect(m_writer.get(), &HistoryWriter::troubled, this, [this](const QString& sentence) {
-        notice(tr("The conversation could not be saved"),
-               sentence + u' ' + tr("It is kept in memory, and saving is tried again every second."));
+    connect(m_writer.get(), &HistoryWriter::troubled, this, &History::troubleChanged);
+    connect(m_writer.get(), &HistoryWriter::recovered, this, &History::troubleChanged);
+    connect(m_writer.get(), &HistoryWriter::refused, this, [this](const QString& sentence) {
+        notice(tr("A change of the conversation could not be saved"), sentence);
     });
-    return true;
-}
-
-// False: the file is damaged inside.
-bool History::openFile(const QString& file) {
-    m_store = std::make_unique<ConversationStore>(file);
-    QList<quint64> gone;
-    for (const quint64 session : m_store->sessions()) {
-        if (hasEnded(QDir(m_folder).filePath(QStringLiteral("session-%1.lock").arg(session)))) {
-            gone.append(session);
-        }
-    }
-    if (!gone.isEmpty() && !m_store->faults().isEmpty()) {
-        return false;
-    }
-    for (const quint64 session : std::as_const(gone)) {
-        m_store->settle(session, tr("Offstage was closed while this was being written"));
-    }
-    m_store->removeDeleted();
-    return true;
-}
-
-void History::beginSession() {
-    m_session = newId();
-    m_sessionLock =
-        std::make_unique<QLockFile>(QDir(m_folder).filePath(QStringLiteral("session-%1.lock").arg(m_session)));
-    m_sessionLock->setStaleLockTime(0);
-    m_sessionLock->tryLock(0);
-    m_store->addSession(m_session);
 }
 
 bool History::flush() {
-    return !m_writer || m_writer->flush(kFlushWait);
+    return m_writer ? m_writer->flush(kFlushWait) : !hasUnsaved();
 }
 
 bool History::saveNow() {
-    return !m_writer || m_writer->tryNow(kSaveWait);
+    return (!m_writer && !hasUnsaved()) || tryAgain();
+}
+
+bool History::tryAgain() {
+    const bool isOpen = m_writer || (!m_folder.isEmpty() && openFolder({kOpenAgainWait, m_busyTimeout}));
+    return isOpen && m_writer->tryNow(kSaveWait);
 }
 
 void History::setBusyTimeout(std::chrono::milliseconds timeout) {
@@ -173,7 +119,24 @@ void History::setBusyTimeout(std::chrono::milliseconds timeout) {
 }
 
 QString History::trouble() const {
-    return m_writer ? m_writer->trouble() : QString();
+    return m_writer ? m_writer->trouble() : m_whyNotOpen;
+}
+
+bool History::isUnsaved(ConversationId id) const {
+    return m_unsaved.contains(id) && !trouble().isEmpty();
+}
+
+bool History::hasContent(ConversationId id) const {
+    const auto found = m_entries.find(id);
+    if (found == m_entries.end() || found->second.deleted) {
+        return false;
+    }
+    const Entry& e = found->second;
+    return !e.tree || e.tree->size() > 0 || !e.info.draft.trimmed().isEmpty();
+}
+
+bool History::hasUnsaved() const {
+    return std::any_of(m_unsaved.keyBegin(), m_unsaved.keyEnd(), [this](ConversationId id) { return hasContent(id); });
 }
 
 QList<StoredConversation> History::unsaved() {
@@ -181,21 +144,17 @@ QList<StoredConversation> History::unsaved() {
     QList<ConversationId> ids = m_unsaved.keys();
     std::sort(ids.begin(), ids.end());
     for (const ConversationId id : std::as_const(ids)) {
-        const std::optional<StoredConversation> each = contains(id) ? stored(id) : std::nullopt;
-        if (each && !each->messages.isEmpty()) {
+        if (const std::optional<StoredConversation> each = hasContent(id) ? stored(id) : std::nullopt) {
             out.append(*each);
         }
     }
     return out;
 }
 
-quint64 History::changeCount() const {
-    return m_writer ? m_writer->changesGiven() : 0;
-}
-
 bool History::close() {
+    m_folder.clear();  // what comes from now on is not to be saved
     if (!m_writer) {
-        return true;
+        return !hasUnsaved();
     }
     bool whole = m_writer->close();
     m_writer.reset();
@@ -213,13 +172,16 @@ bool History::close() {
     return whole;
 }
 
-void History::notice(const QString& title, const QString& sentence, const QString& detail) {
+void History::notice(const Problem& problem) {
+    m_notices.append(problem);
+    Q_EMIT noticed(problem);
+}
+
+void History::notice(const QString& title, const QString& sentence) {
     Problem problem;
     problem.title = title;
     problem.sentence = sentence;
-    problem.detail = detail;
-    m_notices.append(problem);
-    Q_EMIT noticed(problem);
+    notice(problem);
 }
 
 // ---------------------------------------------------------------- the list
@@ -263,9 +225,25 @@ ConversationId History::create(const QString& systemPrompt, const Sampling& samp
 }
 
 void History::write(ConversationId id, Change change) {
+    if (m_folder.isEmpty()) {
+        return;
+    }
+    m_unsaved.insert(id, ++m_changes);
     if (m_writer) {
         m_writer->write(std::move(change));
-        m_unsaved.insert(id, m_writer->changesGiven());
+    }
+}
+
+void History::writeWhole(const Entry& e) {
+    if (!e.listed) {
+        return;
+    }
+    write(e.info.id, change::PutConversation{e.info});
+    for (const Message& message : e.tree->messages()) {
+        store(e.info.id, message);
+    }
+    if (e.deleted) {
+        write(e.info.id, change::SetDeleted{e.info.id, true});
     }
 }
 
@@ -512,7 +490,6 @@ ConversationId History::insert(const StoredConversation& conversation) {
     Entry fresh;
     fresh.info = conversation.info;
     fresh.info.id = newId();
-    fresh.info.draft.clear();
     const ConversationId id = fresh.info.id;
     QHash<MessageId, MessageId> ids = {{0, 0}};
     QList<Message> messages = conversation.messages;

@@ -16,10 +16,12 @@ namespace offstage::ui {
 
 class ConversationStore;
 class HistoryWriter;
+struct OpeningPatience;
 
 // All conversations: the list of them, and the messages of those that were opened. Lives in memory, and after open() on
 // disk too: reads there are made by this thread, writes by HistoryWriter's. Whatever happens to the disk, the
-// conversations in memory go on; what goes wrong is told by noticed(). GUI thread only.
+// conversations in memory go on; trouble() says why what is said is not saved, noticed() what else went wrong. GUI
+// thread only.
 class History : public QObject {
     Q_OBJECT
 
@@ -29,25 +31,33 @@ class History : public QObject {
 
     // Opens or creates conversations.sqlite in this folder. After a program that did not close it, the file is checked
     // and the answers that were being written are completed. A damaged file is set aside, a new one begun, and what can
-    // be read is taken over; but not while another program has it open. False: conversations are kept in memory only.
-    // Once, before anything else.
+    // be read is taken over; but not while another program has it open. A file of a newer version is left as it is.
+    // False: conversations are kept in memory only, until tryAgain(); trouble() says why. Once, before anything else.
     bool open(const QString& folder);
     // Tries once more to commit what is left. False: something could not be written.
     bool close();
     // Waits until what was changed so far is on the disk.
     bool flush();
-    // The same, in one try of at most three seconds. False: not everything is on the disk.
+    // The same, in one try of at most three seconds. Where open() failed and something is unsaved, opens first.
+    // False: not everything is on the disk.
     bool saveNow();
-    // Why the disk did not take something in the last try; empty: it did.
+    // As saveNow(), but opens also where nothing is unsaved.
+    bool tryAgain();
+    bool isOpen() const { return m_writer != nullptr; }
+    // Why what is said is not saved: open() failed, or the disk did not take something in the last try. Empty: it is
+    // saved, or nobody called open().
     QString trouble() const;
-    // The conversations with changes that are not on the disk, whole; but those without messages, which no file keeps.
+    // This conversation has changes that the trouble keeps from the disk.
+    bool isUnsaved(ConversationId id) const;
+    // There is a message or a draft that is not on the disk.
+    bool hasUnsaved() const;
+    // The conversations with changes that are not on the disk, whole; but those without messages and draft.
     QList<StoredConversation> unsaved();
-    // How long a try to save waits for another program's transaction: a second, unless told otherwise. After open().
+    // How long a try to save or to open again waits for another program's transaction: a second, unless told otherwise.
     void setBusyTimeout(std::chrono::milliseconds timeout);
-    // Changes so far, and saved(n): the first n of them are on the disk.
-    quint64 changeCount() const;
-    bool isStored() const { return m_writer != nullptr; }
-    // What open() has to say to the person.
+    // Changes since open() was called, and saved(n): the first n of them are on the disk.
+    quint64 changeCount() const { return m_changes; }
+    // What open() has to say to the person, besides trouble().
     QList<Problem> notices() const { return m_notices; }
 
     // ---- the list
@@ -101,6 +111,8 @@ class History : public QObject {
     void added(quint64 conversation);
     void changed(quint64 conversation);  // its info
     void removed(quint64 conversation);
+    void listed();  // many were added at once
+    void troubleChanged();
     void noticed(const offstage::ui::Problem& problem);
     void saved(quint64 changes);
 
@@ -117,13 +129,18 @@ class History : public QObject {
     void store(ConversationId id, const Message& message);
     void touch(Entry& entry);
     void write(ConversationId id, Change change);
-    bool openFile(const QString& file);
-    void beginSession();
-    void notice(const QString& title, const QString& sentence, const QString& detail = {});
+    void writeWhole(const Entry& entry);
+    bool hasContent(ConversationId id) const;
+    bool openFolder(const OpeningPatience& patience);
+    void startWriter(const QString& file);
+    void notice(const Problem& problem);
+    void notice(const QString& title, const QString& sentence);
 
     std::unordered_map<ConversationId, Entry> m_entries;
     QHash<ConversationId, quint64> m_unsaved;  // changeCount() at the last change of each that is not on the disk
-    QString m_folder;
+    quint64 m_changes = 0;
+    QString m_folder;      // empty: nothing is to be saved
+    QString m_whyNotOpen;  // empty: it is open, or not to be opened
     std::unique_ptr<ConversationStore> m_store;
     std::unique_ptr<HistoryWriter> m_writer;
     std::unique_ptr<QLockFile> m_sessionLock;

@@ -114,28 +114,32 @@ void execute(QSqlDatabase& database, const QString& statement) {
     }
 }
 
+int readVersion(QSqlDatabase& database, std::span<const Migration> steps) {
+    const int version = number(database, QStringLiteral("PRAGMA user_version"));
+    const int application = number(database, QStringLiteral("PRAGMA application_id"));
+    const int tables = number(database, QStringLiteral("SELECT count(*) FROM sqlite_master"));
+    const QString name = QFileInfo(database.databaseName()).fileName();
+    if (application != kHistoryApplicationId && (tables > 0 || version > 0)) {
+        throw HistoryError(HistoryError::Kind::Foreign,
+                           HistoryText::tr("%1 is a database of another program, not a chat history.").arg(name));
+    }
+    const int newest = steps.empty() ? 0 : steps.back().to;
+    if (version > newest) {
+        throw HistoryError(HistoryError::Kind::Newer,
+                           HistoryText::tr("The chat history %1 was written by a newer version of Offstage (format %2; "
+                                           "this one reads formats up to %3).")
+                               .arg(name)
+                               .arg(version)
+                               .arg(newest));
+    }
+    return version;
+}
+
 void migrate(QSqlDatabase& database, std::span<const Migration> steps) {
     // One program at a time: the version is read inside the transaction that changes it.
     execute(database, QStringLiteral("BEGIN IMMEDIATE"));
     try {
-        const int version = number(database, QStringLiteral("PRAGMA user_version"));
-        const int application = number(database, QStringLiteral("PRAGMA application_id"));
-        const int tables = number(database, QStringLiteral("SELECT count(*) FROM sqlite_master"));
-        const QString name = QFileInfo(database.databaseName()).fileName();
-        if (application != kHistoryApplicationId && (tables > 0 || version > 0)) {
-            throw HistoryError(HistoryError::Kind::Foreign,
-                               HistoryText::tr("%1 is a database of another program, not a chat history.").arg(name));
-        }
-        const int newest = steps.empty() ? 0 : steps.back().to;
-        if (version > newest) {
-            throw HistoryError(
-                HistoryError::Kind::Newer,
-                HistoryText::tr("The chat history %1 was written by a newer version of Offstage (format %2; this "
-                                "one reads formats up to %3).")
-                    .arg(name)
-                    .arg(version)
-                    .arg(newest));
-        }
+        const int version = readVersion(database, steps);
         for (const Migration& step : steps) {
             if (step.to <= version) {
                 continue;

@@ -36,7 +36,9 @@ struct Migration {
 //   message_text   full-text index (FTS5, external content) of messages.text, kept by triggers
 std::span<const Migration> historyMigrations();
 
-// All steps are one transaction. Throws HistoryError: Foreign, Newer (than the last step), Damaged, Unavailable.
+// PRAGMA user_version; reads only. Throws HistoryError: Foreign, Newer (than the last step), Damaged, Unavailable.
+int readVersion(QSqlDatabase& database, std::span<const Migration> steps);
+// All steps are one transaction. Throws HistoryError, as readVersion() and where a step fails.
 void migrate(QSqlDatabase& database, std::span<const Migration> steps);
 
 // Runs one statement; throws HistoryError.

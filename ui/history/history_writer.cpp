@@ -52,12 +52,9 @@ void HistoryWriter::write(Change change) {
     {
         const std::lock_guard lock(m_mutex);
         ++m_given;
-        if (m_waiting.isEmpty()) {
-            m_firstWaiting = Clock::now();
-        }
         const bool patient = std::holds_alternative<change::AppendText>(change) ||
                              std::holds_alternative<change::PutConversation>(change);
-        m_urgent = m_urgent || !patient;
+        m_schedule.add(Clock::now(), !patient);
         gather(std::move(change));
     }
     m_work.notify_one();
@@ -99,7 +96,9 @@ bool HistoryWriter::tryNow(std::chrono::milliseconds timeout) {
 
 bool HistoryWriter::waitUntilWritten(std::chrono::milliseconds timeout, bool oneTry) {
     std::unique_lock lock(m_mutex);
-    m_urgent = m_urgent || !m_waiting.isEmpty();
+    if (!m_waiting.isEmpty()) {
+        m_schedule.hurry();
+    }
     m_hurried = m_hurried || !isWritten();
     const quint64 before = m_tries;
     m_work.notify_one();
@@ -126,24 +125,28 @@ bool HistoryWriter::close() {
 // False: there is nothing left to do, ever.
 bool HistoryWriter::waitForWork(std::unique_lock<std::mutex>& lock) {
     m_work.wait(lock, [this] { return m_closing || !m_waiting.isEmpty(); });
-    m_work.wait_until(lock, m_firstWaiting + kGatherTime, [this] { return m_closing || m_urgent; });
+    while (!m_closing && Clock::now() < m_schedule.due()) {
+        m_work.wait_until(lock, m_schedule.due());
+    }
     return !m_waiting.isEmpty();
 }
 
 void HistoryWriter::run() {
     std::unique_ptr<ConversationStore> store;
     bool inTrouble = false;
+    bool inRefusal = false;
     std::unique_lock lock(m_mutex);
     while (waitForWork(lock)) {
         QList<Change> changes = std::exchange(m_waiting, {});
         const quint64 given = m_given;
         const quint64 thisTry = ++m_tries;
         const std::chrono::milliseconds busyTimeout = m_busyTimeout;
-        m_urgent = m_hurried = false;
+        m_schedule.clear();
+        m_hurried = false;
         m_busy = true;
         lock.unlock();
         QString trouble;
-        bool keep = false;
+        QString refusal;
         try {
             if (!store) {
                 store = std::make_unique<ConversationStore>(m_file, busyTimeout);
@@ -155,27 +158,30 @@ void HistoryWriter::run() {
                 if (error.kind() != HistoryError::Kind::Refused) {
                     throw;
                 }
-                trouble = commitOneByOne(*store, changes, m_session);
+                refusal = commitOneByOne(*store, changes, m_session);
             }
         } catch (const HistoryError& error) {
             trouble = error.sentence();
-            keep = true;
             // A file that was replaced or came back is found by opening it anew.
             store.reset();
         }
-        if (!trouble.isEmpty() && !inTrouble) {
-            Q_EMIT troubled(trouble);
+        lock.lock();
+        m_trouble = trouble;
+        lock.unlock();
+        const bool keep = !trouble.isEmpty();
+        if (keep != inTrouble) {
+            inTrouble = keep;
+            keep ? Q_EMIT troubled(trouble) : Q_EMIT recovered();
         }
-        if (trouble.isEmpty() && inTrouble) {
-            Q_EMIT recovered();
+        if (!refusal.isEmpty() && !inRefusal) {
+            Q_EMIT refused(refusal);
         }
-        inTrouble = !trouble.isEmpty();
         if (!keep) {
+            inRefusal = !refusal.isEmpty();
             Q_EMIT committed(given);
         }
         lock.lock();
         m_busy = false;
-        m_trouble = trouble;
         if (keep) {
             m_lastVain = thisTry;
             m_written.notify_all();
@@ -186,6 +192,7 @@ void HistoryWriter::run() {
                 break;
             }
             m_work.wait_for(lock, kRetryTime, [this] { return m_closing || m_hurried; });
+            m_schedule.hurry();
         } else if (m_waiting.isEmpty()) {
             m_written.notify_all();
         }

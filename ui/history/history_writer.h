@@ -6,20 +6,19 @@
 
 #include <QThread>
 
+#include "ui/history/commit_schedule.h"
 #include "ui/history/history_values.h"
 
 namespace offstage::ui {
 
 // Brings changes to the database in the order they were given, on a thread of its own: the window never waits for a
-// disk. A message is committed as soon as it comes; streamed text, drafts and titles wait up to 250 ms for company.
+// disk. A message is committed as soon as it comes; streamed text, drafts and titles wait for company
+// (CommitSchedule).
 // Changes that the disk does not take now are kept and tried again every second; one that breaks a rule is left out.
 class HistoryWriter : public QThread {
     Q_OBJECT
 
   public:
-    // What is not urgent waits so long at most.
-    static constexpr std::chrono::milliseconds kGatherTime{250};
-
     HistoryWriter(const QString& file, quint64 session, QObject* parent = nullptr);
     ~HistoryWriter() override;  // close()
 
@@ -33,7 +32,7 @@ class HistoryWriter : public QThread {
     bool flush(std::chrono::milliseconds timeout);
     // The same, but does not wait for a second try where the first that begins now meets trouble.
     bool tryNow(std::chrono::milliseconds timeout);
-    // What the last try met; empty: nothing.
+    // Why the last try committed nothing; empty: it did.
     QString trouble() const;
     // Tries once more to commit what is left, and ends the thread. False: something could not be written. Idempotent.
     bool close();
@@ -41,9 +40,11 @@ class HistoryWriter : public QThread {
   Q_SIGNALS:
     // On the writer's thread: the first so many changes are on the disk, but for those that break a rule.
     void committed(quint64 changes);
-    // Once for each spell of trouble; nothing is lost yet.
+    // Once for each spell of trouble, after trouble() says it; nothing is lost yet.
     void troubled(const QString& sentence);
     void recovered();
+    // A change that breaks a rule was left out; once for each spell of commits that have such.
+    void refused(const QString& sentence);
 
   protected:
     void run() override;
@@ -61,12 +62,11 @@ class HistoryWriter : public QThread {
     std::condition_variable m_written;
     QList<Change> m_waiting;
     quint64 m_given = 0;
-    std::chrono::steady_clock::time_point m_firstWaiting;
+    CommitSchedule m_schedule;  // of m_waiting
     std::chrono::milliseconds m_busyTimeout{1000};
     quint64 m_tries = 0;     // begun
     quint64 m_lastVain = 0;  // the last of them that met trouble
     QString m_trouble;
-    bool m_urgent = false;
     bool m_hurried = false;  // no pause before the next try
     bool m_busy = false;
     bool m_closing = false;

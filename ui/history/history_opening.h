@@ -1,0 +1,37 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+
+#include <QLockFile>
+
+#include "ui/history/history_values.h"
+
+namespace offstage::ui {
+
+class ConversationStore;
+
+// The history's database, opened by this program: one of the sessions that have it open.
+struct OpenedHistory {
+    QString file;
+    std::unique_ptr<ConversationStore> store;
+    quint64 session = 0;
+    std::unique_ptr<QLockFile> sessionLock;  // held as long as the session lasts
+    QList<ConversationInfo> conversations;
+    MessageId largestId = 0;
+};
+
+// How long opening waits for other programs before it fails.
+struct OpeningPatience {
+    std::chrono::milliseconds opening{10'000};     // that are opening the database too
+    std::chrono::milliseconds transaction{5'000};  // that are writing to it
+};
+
+// The locks of other programs' sessions, and the damage in the file, are dealt with as History::open() says. `newId`
+// becomes the session's id; `mended` is called when a damaged file was set aside. Throws HistoryError: then nothing is
+// open, and a file that was not damaged is as it was. Blocks for as long as `patience` says, and while it reads.
+OpenedHistory openHistory(const QString& folder, quint64 newId, const OpeningPatience& patience,
+                          const std::function<void(const Problem&)>& mended);
+
+}  // namespace offstage::ui
