@@ -1,13 +1,16 @@
 // The history's database: what is kept, found, migrated, and what damage costs.
 #include <ctime>
+#include <random>
 
 #include <QDir>
 #include <QElapsedTimer>
 #include <QFile>
 #include <QTest>
+#include <QTimer>
 
 #include "tests/ui/history_fixture.h"
 #include "tests/ui/window_fixture.h"
+#include "ui/history/commit_schedule.h"
 #include "ui/history/conversation_store.h"
 #include "ui/history/history_error.h"
 #include "ui/history/history_schema.h"
@@ -655,6 +658,90 @@ class TestHistoryStore : public QObject {
         QVERIFY(writer.flush(kPatience));
         QCOMPARE(Sql(f.file())(QStringLiteral("SELECT count(*) FROM messages")).toInt(), 1);
         QVERIFY(writer.close());
+    }
+
+    // Whatever comes meanwhile, a change waits for the gathering time at most, and half of the second that a crash may
+    // cost is left for its commit. The clock is this test's.
+    void schedule_noChangeIsPutOff() {
+        using namespace std::chrono_literals;
+        using Time = CommitSchedule::Time;
+        QVERIFY(CommitSchedule::kGatherTime <= 500ms);
+        CommitSchedule schedule;
+        QCOMPARE(schedule.due(), Time::max());
+        QList<Time> waiting;
+        std::mt19937 random(7);
+        int commits = 0;
+        for (Time now(1h); now < Time(1h + 60s); now += 1ms) {
+            if (now >= schedule.due()) {
+                QVERIFY(!waiting.isEmpty());
+                QVERIFY(now - waiting.first() <= CommitSchedule::kGatherTime);
+                waiting.clear();
+                schedule.clear();
+                ++commits;
+            }
+            if (random() % 3 == 0) {
+                const bool urgent = random() % 1000 == 0;
+                schedule.add(now, urgent);
+                waiting.append(now);
+                QVERIFY(schedule.due() <= waiting.first() + CommitSchedule::kGatherTime);
+                QVERIFY(!urgent || schedule.due() <= now);
+            }
+        }
+        QVERIFY(commits > 200 && commits < 400);  // and gathers
+        schedule.clear();
+        schedule.add(Time(2h), false);
+        schedule.hurry();
+        QVERIFY(schedule.due() <= Time(2h));
+    }
+
+    // Nothing that flushes: a lone change is committed, and so is text that never stops coming.
+    void writer_commitsByItself() {
+        HistoryFolder f;
+        HistoryWriter writer(f.file(), 1);
+        quint64 committed = 0;
+        int commits = 0;
+        connect(&writer, &HistoryWriter::committed, this, [&](quint64 changes) {
+            committed = changes;
+            ++commits;
+        });
+        writer.write(change::PutConversation{someInfo(1, QStringLiteral("alone"))});
+        QTRY_COMPARE_WITH_TIMEOUT(committed, quint64(1), kPatience.count());
+        Message streamed = answer({}, 0, Message::State::Streaming);
+        streamed.id = 2;
+        writer.write(change::PutMessage{1, streamed});
+        const int before = commits;
+        QTimer stream;
+        connect(&stream, &QTimer::timeout, this,
+                [&writer] { writer.write(change::AppendText{2, QStringLiteral("more ")}); });
+        stream.start(1);
+        QTRY_VERIFY_WITH_TIMEOUT(commits >= before + 4, kPatience.count());
+    }
+
+    void saved_isNotSaidBeforeTheCommit() {
+        HistoryFolder f;
+        History history;
+        QVERIFY(history.open(f.path()));
+        history.setBusyTimeout(std::chrono::milliseconds(0));
+        quint64 saved = 0;
+        connect(&history, &History::saved, this, [&](quint64 changes) { saved = changes; });
+        // The writer has its connection before the other program begins: opening another would fail sooner than a commit.
+        const ConversationId id = history.create({}, {});
+        const MessageId first = history.add(id, prompt(QStringLiteral("one")));
+        const quint64 before = history.changeCount();
+        QTRY_COMPARE_WITH_TIMEOUT(saved, before, kPatience.count());
+        Sql other(f.file());
+        QCOMPARE(other(QStringLiteral("BEGIN IMMEDIATE")).toString(), QString());
+        history.add(id, answer(QStringLiteral("two"), first));
+        for (int tries = 0; tries < 3; ++tries) {
+            QVERIFY(!history.saveNow());
+            QCoreApplication::processEvents();
+            QCOMPARE(saved, before);
+            QVERIFY(history.hasUnsaved());
+        }
+        QCOMPARE(other(QStringLiteral("COMMIT")).toString(), QString());
+        QTRY_COMPARE_WITH_TIMEOUT(saved, history.changeCount(), kPatience.count());
+        QVERIFY(!history.hasUnsaved());
+        QCOMPARE(other(QStringLiteral("SELECT count(*) FROM messages")).toInt(), 2);
     }
 
     void writer_diskThatRefuses_triesAgain() {

@@ -1,0 +1,30 @@
+#pragma once
+// A program that is ended in the middle of writing its history, for the test and the bench of that. The program is the
+// caller's own, started again with arguments that its main() passes to crashChild().
+
+#include <optional>
+#include <vector>
+
+#include <QString>
+
+namespace offstage::test {
+
+// Runs a child and returns its exit status; none: these are not a child's arguments.
+std::optional<int> crashChild(int argc, char** argv);
+
+struct CrashResult {
+    QString fault;               // what was said to be saved and is not there, or is not whole; empty: none
+    int nKept = 0;               // pieces of text found again
+    std::vector<double> lostMs;  // of each piece that was not, how old it was when the program was ended
+    double oldestLostMs() const;
+};
+
+// Lets `nAtOnce` children stream text, a piece each millisecond, ends each one (SIGKILL) at a moment between 1.1 and
+// 2 seconds after its first word, and looks at what is found of it.
+std::vector<CrashResult> crashWhileStreaming(int nAtOnce);
+
+// A child that ends itself at its n-th report of a commit, on the thread and in the call that brings it. Returns what
+// is wrong with the file; empty: all that was reported is there.
+QString crashAtReport(int n);
+
+}  // namespace offstage::test
