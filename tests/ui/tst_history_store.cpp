@@ -711,8 +711,9 @@ class TestHistoryStore : public QObject {
         writer.write(change::PutMessage{1, streamed});
         const int before = commits;
         QTimer stream;
-        connect(&stream, &QTimer::timeout, this,
-                [&writer] { writer.write(change::AppendText{2, QStringLiteral("more ")}); });
+        connect(&stream, &QTimer::timeout, this, [&writer] {
+            writer.write(change::AppendText{2, QStringLiteral("more ")});
+        });
         stream.start(1);
         QTRY_VERIFY_WITH_TIMEOUT(commits >= before + 4, kPatience.count());
     }
@@ -724,7 +725,8 @@ class TestHistoryStore : public QObject {
         history.setBusyTimeout(std::chrono::milliseconds(0));
         quint64 saved = 0;
         connect(&history, &History::saved, this, [&](quint64 changes) { saved = changes; });
-        // The writer has its connection before the other program begins: opening another would fail sooner than a commit.
+        // The writer has its connection before the other program begins: opening another would fail sooner than a
+        // commit.
         const ConversationId id = history.create({}, {});
         const MessageId first = history.add(id, prompt(QStringLiteral("one")));
         const quint64 before = history.changeCount();
