@@ -42,6 +42,7 @@ UnsavedBar::UnsavedBar(QWidget* parent)
     m_buttons->setSpacing(8);
     for (QPushButton* button : {m_tryAgain, m_save, m_close}) {
         button->setAccessibleName(button->text());
+        button->setMinimumSize(button->sizeHint() + QSize(18, 6));
         m_buttons->addWidget(button);
     }
     m_buttons->addStretch();
@@ -127,8 +128,9 @@ void UnsavedBar::arrangeButtons() {
     int widest = 0;
     for (const QPushButton* button : {m_tryAgain, m_save, m_close}) {
         if (!button->isHidden()) {
-            sideBySide += button->sizeHint().width() + m_buttons->spacing();
-            widest = std::max(widest, button->sizeHint().width());
+            const int needed = std::max(button->minimumWidth(), button->sizeHint().width());  // larger text
+            sideBySide += needed + m_buttons->spacing();
+            widest = std::max(widest, needed);
         }
     }
     const int around = layout()->totalSizeHint().width() - m_texts->sizeHint().width();

@@ -3721,7 +3721,7 @@ Precision: Anteil der auf Verdacht kopierten Experten, die dann aufgerufen wurde
     </message>
     <message>
         <source>Not saved · %1</source>
-        <translation>Nicht gespeichert · %1</translation>
+        <translation>Ungesichert · %1</translation>
     </message>
 </context>
 <context>
