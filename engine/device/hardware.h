@@ -1,18 +1,12 @@
 #pragma once
 // What Offstage runs on, as plain values: for the command line's `info`, for reports, and for the window.
 
-#include <cstdint>
-#include <filesystem>
 #include <string>
 
+#include "engine/device/memory_size.h"
 #include "kernels/cuda_devices.h"
 
 namespace offstage::engine {
-
-struct MemorySize {
-    std::int64_t total_bytes = 0;      // of the machine, or what its control group allows (containers, services)
-    std::int64_t available_bytes = 0;  // without swapping, as of the call
-};
 
 struct Hardware {
     std::string cpu_model;        // "AMD EPYC 9755 128-Core Processor"
@@ -28,9 +22,5 @@ Hardware detect_hardware();
 
 // The same without looking for GPUs (`cuda` stays empty): in no time.
 Hardware detect_host();
-
-// Memory of the machine below `root`: proc/meminfo, lowered by the limits of proc/self/cgroup's group and of the groups
-// above it (control groups, version 2).
-MemorySize memory_size(const std::filesystem::path& root = "/");
 
 }  // namespace offstage::engine

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+namespace offstage::engine {
+
+struct MemorySize {
+    std::int64_t total_bytes = 0;      // of the machine, or what the smallest limit allows
+    std::int64_t available_bytes = 0;  // to this process, without swapping, as of the call
+    // The limit that leaves least, where it leaves less than the machine has free: a control group's file
+    // ("/sys/fs/cgroup/a.slice/memory.max"), "RLIMIT_AS" or "RLIMIT_DATA"; empty: the machine itself.
+    std::string limit;
+    std::int64_t limit_bytes = 0;  // that this limit allows in all
+};
+
+// Memory of the machine below `root`: proc/meminfo, lowered by
+//   - the limits of this process's control group and of the groups above it: version 2 (memory.max, memory.high) and
+//     version 1 (memory.limit_in_bytes), either or both. Pages of files that the group read count as free;
+//   - RLIMIT_AS (ulimit -v) less the addresses in use. Files that are mapped count there: mapped_later_bytes is how much
+//     will be mapped besides;
+//   - RLIMIT_DATA (ulimit -d) less the memory in use.
+// What cannot be read limits nothing; without proc/meminfo all is 0. Any thread. Throws nothing but std::bad_alloc.
+MemorySize memory_size(const std::filesystem::path& root = "/", std::uint64_t mapped_later_bytes = 0);
+
+// What is free, for sentences, with the limit where there is one: "6.2 GiB", "612.0 MiB (RLIMIT_AS: 1.9 GiB)".
+std::string free_memory_text(const MemorySize& memory);
+
+}  // namespace offstage::engine
