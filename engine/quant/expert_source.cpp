@@ -2,6 +2,7 @@
 
 #include <new>
 
+#include "engine/device/host_buffer.h"
 #include "engine/error.h"
 #include "engine/quant/quant_cache.h"
 
@@ -78,6 +79,7 @@ ExpertSource::Scratch::Scratch(ExpertSource& source) : source_(source) {
             return;
         }
     }
+    require_ram(source_.expert_bytes(source_.master_type()), "Quantizing an expert");
     try {
         memory_ = std::make_unique_for_overwrite<std::byte[]>(source_.expert_bytes(source_.master_type()));
     } catch (const std::bad_alloc&) {

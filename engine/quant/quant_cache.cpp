@@ -16,6 +16,8 @@
 #include <utility>
 #include <vector>
 
+#include "engine/device/host_buffer.h"
+
 namespace offstage::engine {
 namespace {
 
@@ -28,6 +30,7 @@ constexpr std::size_t kSealedBytes = 96;  // what the header's own fingerprint c
 constexpr std::string_view kSuffix = ".quant";
 constexpr std::string_view kTemporary = ".writing-";
 constexpr std::size_t kReadPiece = std::size_t{4} << 20;
+constexpr auto kUnused = std::chrono::hours(24);    // without a use: may go for a new block
 constexpr auto kAbandoned = std::chrono::hours(1);  // a temporary file that old has no writer any more
 
 static_assert(std::endian::native == std::endian::little, "the header is copied as it lies in memory");
@@ -111,12 +114,40 @@ std::vector<Kept> list(const fs::path& directory) {
         if (gone) continue;
         if (name.starts_with(kTemporary)) {
             if (fs::file_time_type::clock::now() - used > kAbandoned) fs::remove(it->path(), gone);
-        } else if (name.ends_with(kSuffix) && it->is_regular_file(gone)) {
+        } else if (name.ends_with(kSuffix) && fs::is_regular_file(it->symlink_status(gone))) {
             const std::uint64_t bytes = it->file_size(gone);
             if (!gone) files.push_back({it->path(), bytes, used});
         }
     }
     return files;
+}
+
+// Waits for other programs that change the folder; its owner closes it. Below 0: the folder is not there or read-only.
+int open_lock(const fs::path& directory) {
+    const int lock = ::open((directory / "lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+    while (lock >= 0 && flock(lock, LOCK_EX) != 0 && errno == EINTR) {
+    }
+    return lock;
+}
+
+// False: it stays, because it is being read or may not be removed.
+bool remove_unread(const fs::path& path) {
+    const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    if (file && flock(file.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
+    std::error_code failure;
+    return fs::remove(path, failure);
+}
+
+// Removes what was used longest ago until `bytes` are gone. Returns how many are.
+std::uint64_t remove_oldest(std::vector<Kept> files, std::uint64_t bytes) {
+    std::sort(files.begin(), files.end(),
+              [](const Kept& a, const Kept& b) { return a.used != b.used ? a.used < b.used : a.path < b.path; });
+    std::uint64_t removed = 0;
+    for (const Kept& file : files) {
+        if (removed >= bytes) break;
+        if (remove_unread(file.path)) removed += file.bytes;
+    }
+    return removed;
 }
 
 std::uint64_t bytes_of(const std::vector<Kept>& files) {
@@ -155,8 +186,8 @@ bool read_quant_header(std::span<const std::byte> bytes, std::uint64_t file_byte
     return true;
 }
 
-QuantCache::QuantCache(fs::path directory, std::uint64_t budget_bytes)
-    : directory_(std::move(directory)), budget_bytes_(budget_bytes), unchecked_bytes_(0) {}
+QuantCache::QuantCache(fs::path directory, std::uint64_t budget_bytes, DiskSpaceFn space)
+    : directory_(std::move(directory)), budget_bytes_(budget_bytes), space_(std::move(space)), unchecked_bytes_(0) {}
 
 bool QuantCache::load(const QuantKey& key, std::span<std::byte> block, QuantError& error, kernels::ThreadPool& pool) {
     if (directory_.empty() || block.size() != key.block_bytes()) return false;
@@ -164,6 +195,8 @@ bool QuantCache::load(const QuantKey& key, std::span<std::byte> block, QuantErro
     const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     struct stat status {};
     if (!file || fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return false;
+    // Where it fails, somebody removes the file just now: what is open can still be read.
+    static_cast<void>(flock(file.get(), LOCK_SH | LOCK_NB));
 
     std::array<std::byte, kHeaderBytes> header{};
     Fingerprint expected;
@@ -187,6 +220,7 @@ bool QuantCache::load(const QuantKey& key, std::span<std::byte> block, QuantErro
     }
     futimens(file.get(), nullptr);  // used now; on a read-only folder the order of use is not known
     error = stored;
+    give_way(0);
     return true;
 }
 
@@ -199,7 +233,18 @@ bool QuantCache::store(const QuantKey& key, std::span<const std::byte> block, co
     fs::create_directories(directory_, failure);
     if (failure) return not_kept(failure.message());
     make_room(bytes);
+    if (!give_way(bytes) || !write(key, block, error, pool)) return false;
+    {
+        const std::lock_guard guard(mutex_);
+        refused_ = false;
+    }
+    give_way(0);  // others may have written meanwhile
+    return true;
+}
 
+bool QuantCache::write(const QuantKey& key, std::span<const std::byte> block, const QuantError& error,
+                       kernels::ThreadPool& pool) {
+    std::error_code failure;
     Header header;
     header.source = key.source;
     header.format = static_cast<std::uint64_t>(key.format);
@@ -238,7 +283,14 @@ bool QuantCache::not_kept(const std::string& reason) {
 
 std::string QuantCache::take_problem() {
     const std::lock_guard guard(mutex_);
-    return std::exchange(problem_, {});
+    std::string text;
+    if (const std::uint64_t removed = std::exchange(removed_bytes_, 0); removed > 0) {
+        text = format_bytes(removed) + " of quantized experts were removed from " + directory_.string() + ": " +
+               format_bytes(removed_at_.free_bytes) + " were free there, and " +
+               format_bytes(removed_at_.reserve_bytes()) + " must stay free for other files.";
+    }
+    if (!text.empty() && !problem_.empty()) text += ' ';
+    return text + std::exchange(problem_, {});
 }
 
 // Looking at every file for each that is written would be quadratic. So a look clears an eighth of the budget beyond
@@ -249,26 +301,42 @@ void QuantCache::make_room(std::uint64_t bytes) {
         unchecked_bytes_ -= bytes;
         return;
     }
-    const Descriptor lock(::open((directory_ / "lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644));
-    if (lock) {
-        while (flock(lock.get(), LOCK_EX) != 0 && errno == EINTR) {
-        }
-    }
+    const Descriptor lock(open_lock(directory_));
     std::vector<Kept> files = list(directory_);
-    std::uint64_t total = bytes_of(files);
+    const std::uint64_t total = bytes_of(files);
     const std::uint64_t slack = budget_bytes_ / 8;
     const std::uint64_t wanted = bytes + slack <= budget_bytes_ ? budget_bytes_ - slack - bytes : 0;
-    if (total + bytes + slack > budget_bytes_) {
-        std::sort(files.begin(), files.end(),
-                  [](const Kept& a, const Kept& b) { return a.used != b.used ? a.used < b.used : a.path < b.path; });
-        for (const Kept& file : files) {
-            if (total <= wanted) break;
-            std::error_code gone;
-            fs::remove(file.path, gone);
-            total -= file.bytes;
-        }
-    }
+    if (total > wanted) remove_oldest(std::move(files), total - wanted);
     unchecked_bytes_ = budget_bytes_ / 16;
+}
+
+bool QuantCache::give_way(std::uint64_t bytes) {
+    if (directory_.empty()) return false;
+    std::optional<DiskSpace> space = space_(directory_);
+    if (!space || space->missing_bytes(bytes) == 0) return true;
+    const std::lock_guard guard(mutex_);
+    const Descriptor lock(open_lock(directory_));
+    space = space_(directory_);  // another program may have made room meanwhile
+    const std::uint64_t wanted = space ? space->missing_bytes(bytes) : 0;
+    if (wanted == 0) return true;
+    std::vector<Kept> files = list(directory_);
+    // For the reserve any block goes. For a new block only those go that were not used for a while, and none for one
+    // that would not be kept even so: a model whose experts have no room all together would replace one by the other.
+    std::vector<Kept> unused = files;
+    std::erase_if(unused, [](const Kept& file) { return fs::file_time_type::clock::now() - file.used < kUnused; });
+    // Counted, not looked at again: some file systems give back what is removed only after a while.
+    const std::uint64_t removed = bytes_of(unused) >= wanted ? remove_oldest(std::move(unused), wanted)
+                                                             : remove_oldest(std::move(files), space->missing_bytes());
+    if (removed > 0) {
+        removed_bytes_ += removed;
+        removed_at_ = *space;
+    }
+    if (removed >= wanted) return true;
+    if (bytes > 0 && !std::exchange(refused_, true)) {
+        problem_ = "Quantized experts are not kept in " + directory_.string() + ": " + format_bytes(space->free_bytes) +
+                   " are free there, and " + format_bytes(space->reserve_bytes()) + " must stay free for other files.";
+    }
+    return false;
 }
 
 std::uint64_t QuantCache::bytes() const {

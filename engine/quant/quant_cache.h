@@ -8,6 +8,7 @@
 #include <string>
 
 #include "engine/model/fingerprint.h"
+#include "engine/quant/disk_reserve.h"
 #include "engine/quant/quantizer.h"
 #include "kernels/thread_pool.h"
 #include "kernels/types.h"
@@ -28,8 +29,13 @@ struct QuantKey {
 };
 
 // Quantized blocks kept on disk, one file each, deletable at any time. Several programs may use one folder at once:
-// files appear whole (written beside, synced, renamed) and are read whole or not at all; the bound is kept under a lock
-// on the file "lock".
+// files appear whole (written beside, synced, renamed) and are read whole or not at all; bound and reserve are kept
+// under a lock on the file "lock". Whoever reads a block holds a shared flock() on its file: such a file is not removed
+// to make room.
+//
+// The cache gives way: DiskSpace::reserve_bytes() of the file system stay free. Where they do not, the blocks used
+// longest ago go. Where a new block would take of them, blocks go that were not used for a day; where that does not
+// suffice, it is not kept.
 //
 //   byte   0   8 bytes   "OFFQUANT"
 //   byte   8   u32       version of this format (1); all numbers little-endian
@@ -51,8 +57,9 @@ class QuantCache {
     static constexpr std::uint64_t kDefaultBudget = std::uint64_t{16} << 30;
 
     // An empty directory keeps nothing. budget_bytes bounds the folder's files; blocks used longest ago go first (a
-    // file's modification time is its last use).
-    explicit QuantCache(std::filesystem::path directory, std::uint64_t budget_bytes = kDefaultBudget);
+    // file's modification time is its last use). `space` tells what is free; tests name another.
+    explicit QuantCache(std::filesystem::path directory, std::uint64_t budget_bytes = kDefaultBudget,
+                        DiskSpaceFn space = disk_space);
 
     // False when there is none. A file that is damaged, or whose header contradicts the key, is removed. block:
     // key.block_bytes(); its contents are lost when false is returned.
@@ -61,21 +68,34 @@ class QuantCache {
     bool store(const QuantKey& key, std::span<const std::byte> block, const QuantError& error,
                kernels::ThreadPool& pool);
 
-    // Why the last block that was not kept was not, since this was last asked for; a sentence, empty: all were.
+    // Removes blocks where less than the reserve is free. Every load() and store() does as well.
+    void keep_reserve() { give_way(0); }
+
+    // What the person should know since this was last asked for: blocks that made room for other files, and why the
+    // last block that was not kept was not. Sentences; empty: nothing. That a block was not kept for the reserve is
+    // said once until one is kept again.
     std::string take_problem();
 
     std::uint64_t bytes() const;  // of all files now, by looking
     const std::filesystem::path& directory() const { return directory_; }
 
   private:
+    bool write(const QuantKey& key, std::span<const std::byte> block, const QuantError& error,
+               kernels::ThreadPool& pool);
     bool not_kept(const std::string& reason);
     void make_room(std::uint64_t bytes);
+    // Room for `bytes` more beside the reserve; false: there is none.
+    bool give_way(std::uint64_t bytes);
 
     std::filesystem::path directory_;
     std::uint64_t budget_bytes_;
+    DiskSpaceFn space_;
     std::mutex mutex_;               // of what follows
     std::uint64_t unchecked_bytes_;  // may still be written before the folder is looked at again
     std::string problem_;
+    std::uint64_t removed_bytes_ = 0;  // for the reserve, since take_problem()
+    DiskSpace removed_at_;             // what was free then
+    bool refused_ = false;             // the last block, for the reserve
 };
 
 // The header of a file, checked against the key and the file's size. Apart, so that it can be fuzzed. False: not this

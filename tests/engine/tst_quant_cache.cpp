@@ -1,9 +1,12 @@
 #include <algorithm>
 #include <atomic>
 #include <csignal>
+#include <fcntl.h>
 #include <fstream>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 #include <QDirIterator>
@@ -30,10 +33,38 @@ std::vector<std::byte> blockOf(const QuantKey& key) {
     return block;
 }
 
+constexpr std::uint64_t kGib = std::uint64_t{1} << 30;
+
+// A file system of 100 GiB, of which other files take all but `left_bytes`; what the cache keeps takes its part of
+// those.
+class TestDisk {
+  public:
+    explicit TestDisk(std::uint64_t left_bytes) : left_bytes_(left_bytes) {}
+
+    // What the reserve leaves.
+    static TestDisk beyondTheReserve(std::uint64_t bytes) { return TestDisk(5 * kGib + bytes); }
+    void set_left(std::uint64_t bytes) { left_bytes_ = bytes; }
+    DiskSpace look(const fs::path& folder) const {
+        std::uint64_t kept = 0;
+        std::error_code none;
+        for (const auto& entry : fs::directory_iterator(folder, none)) kept += entry.file_size();
+        return {100 * kGib, left_bytes_ - std::min(left_bytes_, kept)};
+    }
+
+  private:
+    std::uint64_t left_bytes_;
+};
+
 class TestCache {
   public:
-    explicit TestCache(std::uint64_t budget = QuantCache::kDefaultBudget)
-        : cache(fs::path(folder.path().toStdString()) / "new" / "quantized", budget) {}
+    explicit TestCache(std::uint64_t budget = QuantCache::kDefaultBudget, TestDisk* disk = nullptr)
+        : cache(fs::path(folder.path().toStdString()) / "new" / "quantized", budget, spaceOf(disk)) {}
+
+    // Without a disk to look at there is plenty of room, however full this machine's is.
+    static DiskSpaceFn spaceOf(TestDisk* disk) {
+        if (disk == nullptr) return [](const fs::path&) { return DiskSpace{1000 * kGib, 900 * kGib}; };
+        return [disk](const fs::path& folder) { return disk->look(folder); };
+    }
 
     bool store(const QuantKey& key) { return cache.store(key, blockOf(key), {1.5, 100.0}, pool); }
     bool has(const QuantKey& key) {
@@ -195,6 +226,123 @@ class TestQuantCache : public QObject {
         QVERIFY(!fs::exists(t.cache.directory()) || t.files().empty());
     }
 
+    void reserve_isTheLargerOfAGibAndATwentieth() {
+        QCOMPARE((DiskSpace{8 * kGib, kGib}).reserve_bytes(), kGib);
+        QCOMPARE((DiskSpace{20 * kGib, kGib}).reserve_bytes(), kGib);
+        QCOMPARE((DiskSpace{40 * kGib, kGib}).reserve_bytes(), 2 * kGib);
+        QCOMPARE((DiskSpace{40 * kGib, 3 * kGib}).missing_bytes(), std::uint64_t{0});
+        QCOMPARE((DiskSpace{40 * kGib, 3 * kGib}).missing_bytes(kGib), std::uint64_t{0});
+        QCOMPARE((DiskSpace{40 * kGib, 3 * kGib}).missing_bytes(kGib + 7), std::uint64_t{7});
+        QCOMPARE((DiskSpace{40 * kGib, kGib}).missing_bytes(5), kGib + 5);
+        QCOMPARE((DiskSpace{40 * kGib, 0}).missing_bytes(5), 2 * kGib + 5);
+    }
+
+    void diskSpace_isOfTheNearestFolder() {
+        const QTemporaryDir folder;
+        const fs::path path = folder.path().toStdString();
+        const auto there = disk_space(path);
+        QVERIFY(there && there->total_bytes >= there->free_bytes && there->total_bytes > 0);
+        const auto below = disk_space(path / "not" / "there" / "yet");
+        QVERIFY(below);
+        QCOMPARE(below->total_bytes, there->total_bytes);
+        QVERIFY(!disk_space(""));
+        QVERIFY(!disk_space("/proc/self/status/x"));  // below a file
+    }
+
+    // Where other files fill the disk meanwhile, what is kept goes for them: when it is next looked at, or loaded.
+    void whatOthersNeed_oldestUseGoesFirst() {
+        const std::uint64_t size = 128 + keyOf(1).block_bytes();
+        TestDisk disk = TestDisk::beyondTheReserve(20 * size);
+        TestCache t(QuantCache::kDefaultBudget, &disk);
+        for (std::uint64_t i = 0; i < 10; ++i) {
+            QVERIFY(t.store(keyOf(i)));
+            setAge(t.fileOf(keyOf(i)), 100 - static_cast<int>(i));
+        }
+        QVERIFY(t.has(keyOf(0)));  // used now: the oldest is 1
+        QVERIFY(t.cache.take_problem().empty());
+        disk.set_left(5 * kGib + 8 * size - 1);  // three less than there are
+        QVERIFY(t.has(keyOf(9)));
+        QCOMPARE(t.files().size(), std::size_t{7});
+        for (const std::uint64_t gone : {1, 2, 3}) QVERIFY(!fs::exists(t.fileOf(keyOf(gone))));
+        QVERIFY(t.has(keyOf(0)));
+        const std::string said = t.cache.take_problem();
+        const std::string where = t.cache.directory().string();
+        QVERIFY2(said.ends_with(" of quantized experts were removed from " + where +
+                                ": 5.0 GiB were free there, and 5.0 GiB must stay free for other files."),
+                 said.c_str());
+        QVERIFY(t.cache.take_problem().empty());
+        // At the start of the next program.
+        disk.set_left(4 * kGib);
+        QuantCache next(t.cache.directory(), QuantCache::kDefaultBudget, TestCache::spaceOf(&disk));
+        next.keep_reserve();
+        QVERIFY(t.files().empty());
+        QVERIFY(next.take_problem().find("removed") != std::string::npos);
+    }
+
+    void aNewBlock_takesTheRoomOfUnusedOnes_neverTheReserve() {
+        const std::uint64_t size = 128 + keyOf(1).block_bytes();
+        constexpr int kDay = 24 * 60;
+        TestDisk disk = TestDisk::beyondTheReserve(4 * size + size / 2);
+        TestCache t(QuantCache::kDefaultBudget, &disk);
+        for (std::uint64_t i = 0; i < 12; ++i) {
+            QVERIFY(t.store(keyOf(i)));
+            setAge(t.fileOf(keyOf(i)), kDay + 100 - static_cast<int>(i));
+            QVERIFY(disk.look(t.cache.directory()).free_bytes >= 5 * kGib);
+        }
+        QCOMPARE(t.files().size(), std::size_t{4});
+        for (std::uint64_t i = 8; i < 12; ++i) QVERIFY(t.has(keyOf(i)));
+        // All are used now: none goes for a new one, and what there is serves again and again.
+        for (std::uint64_t i = 12; i < 20; ++i) QVERIFY(!t.store(keyOf(i)));
+        for (std::uint64_t i = 8; i < 12; ++i) QVERIFY(t.has(keyOf(i)));
+        setAge(t.fileOf(keyOf(9)), kDay + 1);
+        QVERIFY(t.store(keyOf(20)));
+        QVERIFY(!t.has(keyOf(9)));
+        for (const std::uint64_t i : {8, 10, 11, 20}) QVERIFY(t.has(keyOf(i)));
+    }
+
+    void withoutRoomBesideTheReserve_nothingIsKept_saidOnce() {
+        const std::uint64_t size = 128 + keyOf(1).block_bytes();
+        TestDisk disk(3 * kGib);
+        TestCache t(QuantCache::kDefaultBudget, &disk);
+        QVERIFY(!t.store(keyOf(1)));
+        QVERIFY(t.files().empty());
+        QCOMPARE(t.cache.take_problem(), "Quantized experts are not kept in " + t.cache.directory().string() +
+                                             ": 3.0 GiB are free there, and 5.0 GiB must stay free for other files.");
+        for (std::uint64_t i = 0; i < 5; ++i) QVERIFY(!t.store(keyOf(i)));
+        QCOMPARE(t.cache.take_problem(), std::string());
+        // There is room for a while.
+        disk.set_left(5 * kGib + 3 * size);
+        QVERIFY(t.store(keyOf(1)));
+        QVERIFY(t.has(keyOf(1)));
+        // A block that does not fit even without the others costs none of them.
+        QVERIFY(!t.store(keyOf(2, 4 * 48)));
+        QVERIFY(t.has(keyOf(1)));
+        QVERIFY(!t.cache.take_problem().empty());
+    }
+
+    void whatIsBeingRead_isNotRemoved() {
+        const std::uint64_t size = 128 + keyOf(1).block_bytes();
+        TestDisk disk = TestDisk::beyondTheReserve(20 * size);
+        TestCache t(4 * size, &disk);
+        QVERIFY(t.store(keyOf(1)));
+        QVERIFY(t.store(keyOf(2)));
+        setAge(t.fileOf(keyOf(1)), 100);
+        // As another program's load() holds it.
+        const int reader = ::open(t.fileOf(keyOf(1)).c_str(), O_RDONLY | O_CLOEXEC);
+        QCOMPARE(flock(reader, LOCK_SH), 0);
+        disk.set_left(kGib);
+        t.cache.keep_reserve();
+        QVERIFY(fs::exists(t.fileOf(keyOf(1))));
+        QVERIFY(!fs::exists(t.fileOf(keyOf(2))));
+        disk.set_left(100 * kGib);
+        for (std::uint64_t i = 3; i < 20; ++i) QVERIFY(t.store(keyOf(i)));  // beyond the budget
+        QVERIFY(fs::exists(t.fileOf(keyOf(1))));
+        ::close(reader);
+        disk.set_left(kGib);
+        t.cache.keep_reserve();
+        QVERIFY(t.files().empty());
+    }
+
     // As a disk that is full: writing stops in the middle of the file.
     void aFullDisk_keepsNothingAndLeavesNothing() {
         TestCache t;
@@ -236,7 +384,7 @@ class TestQuantCache : public QObject {
         for (int n = 0; n < 4; ++n) {
             threads.emplace_back([&, n] {
                 kernels::ThreadPool pool(1);
-                QuantCache other(t.cache.directory(), 12 * size);
+                QuantCache other(t.cache.directory(), 12 * size, TestCache::spaceOf(nullptr));
                 QuantCache& cache = n % 2 == 0 ? t.cache : other;
                 for (std::uint64_t i = 0; i < 60; ++i) {
                     const QuantKey key = keyOf((i * 7 + static_cast<std::uint64_t>(n)) % 20);

@@ -1,0 +1,35 @@
+#include "engine/quant/disk_reserve.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <sys/statvfs.h>
+
+namespace offstage::engine {
+namespace {
+
+constexpr std::uint64_t kLeastReserve = std::uint64_t{1} << 30;
+
+}  // namespace
+
+std::uint64_t DiskSpace::reserve_bytes() const {
+    return std::max(kLeastReserve, total_bytes / 20);
+}
+
+std::uint64_t DiskSpace::missing_bytes(std::uint64_t more) const {
+    const std::uint64_t wanted = reserve_bytes() + more;
+    return wanted - std::min(wanted, free_bytes);
+}
+
+std::optional<DiskSpace> disk_space(const std::filesystem::path& folder) {
+    struct statvfs status {};
+    std::filesystem::path at = folder;
+    while (::statvfs(at.c_str(), &status) != 0) {
+        if (errno == EINTR) continue;
+        if (errno != ENOENT || !at.has_relative_path() || !at.has_parent_path()) return std::nullopt;
+        at = at.parent_path();
+    }
+    const auto block = static_cast<std::uint64_t>(status.f_frsize);
+    return DiskSpace{status.f_blocks * block, status.f_bavail * block};
+}
+
+}  // namespace offstage::engine
