@@ -185,17 +185,55 @@ install_by_hand() {
 }
 
 # ---------------------------------------------------------------- building
+# What a control group leaves of its memory, in bytes; nothing where it has no limit.
+# group_room FOLDER LIMIT_FILE USAGE_FILE PREFIX: the last is what names of memory.stat begin with.
+group_room() {
+    local limit used
+    limit=$(cat "$1/$2" 2>/dev/null)
+    if ! [[ $limit =~ ^[0-9]+$ ]] || ((limit >= 1 << 60)); then return; fi
+    # Pages of files that were read count as used, but are given back when memory is wanted.
+    used=$(awk -v prefix="$4" '$1 == prefix "active_file" || $1 == prefix "inactive_file" { cache += $2 }
+        NF == 1 { used = $1 } END { printf "%d", used - cache }' "$1/$3" "$1/memory.stat" 2>/dev/null)
+    echo $((limit - ${used:-0}))
+}
+
+# The least of what this process's control groups leave, of both versions and with the groups above. As
+# engine/device/memory_size.cpp, but for mounts at the usual places alone.
+groups_room() {  # FOLDER: before /proc and /sys; tests name one
+    local system=$1 line controllers path folder top room least=
+    while IFS= read -r line; do
+        path=${line#*:*:}
+        controllers=${line#*:}
+        controllers=${controllers%%:*}
+        if [[ $line == 0::* ]]; then
+            top=$system/sys/fs/cgroup
+            set -- memory.max memory.current ""
+        elif [[ ,$controllers, == *,memory,* ]]; then
+            top=$system/sys/fs/cgroup/memory
+            set -- memory.limit_in_bytes memory.usage_in_bytes total_
+        else
+            continue
+        fi
+        if [[ $path == */..* ]]; then path=/; fi  # seen from inside a container
+        folder=$top${path%/}
+        while :; do
+            room=$(group_room "$folder" "$@")
+            if [ -n "$room" ] && { [ -z "$least" ] || ((room < least)); }; then least=$room; fi
+            if [[ $folder == "$top" || $folder != "$top"/* ]]; then break; fi
+            folder=${folder%/*}
+        done
+    done < <(cat "$system/proc/self/cgroup" 2>/dev/null)
+    if [ -n "$least" ]; then echo "$least"; fi
+}
+
 # One job per core, but no more than one per GB of memory that is free: large C++ files take that much.
 build_jobs() {
-    local cores limit available used
+    local cores limit available
     cores=$(nproc 2>/dev/null || echo 1)
     available=$(awk '/^MemAvailable:/ { print int($2 / 1048576) }' /proc/meminfo 2>/dev/null)
-    limit=$(cat /sys/fs/cgroup/memory.max 2>/dev/null)
-    if [[ $limit =~ ^[0-9]+$ ]]; then
-        # Pages of files that were read count as used, but are given back when memory is wanted.
-        used=$(awk '/^(in)?active_file / { cache += $2 } FILENAME ~ /current$/ { used = $1 } END { printf "%d", used - cache }' \
-            /sys/fs/cgroup/memory.current /sys/fs/cgroup/memory.stat 2>/dev/null)
-        limit=$(((limit - ${used:-0}) / 1073741824))
+    limit=$(groups_room "")
+    if [ -n "$limit" ]; then
+        limit=$((limit / 1073741824))
         if [ -z "$available" ] || ((limit < available)); then available=$limit; fi
     fi
     if [ -n "$available" ] && ((available < cores)); then cores=$available; fi

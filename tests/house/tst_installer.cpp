@@ -3,6 +3,8 @@
 // were called.
 #include <QDir>
 #include <QFile>
+#include <QFileInfo>
+#include <QMap>
 #include <QProcess>
 #include <QRegularExpression>
 #include <QStandardPaths>
@@ -146,6 +148,8 @@ class TestInstaller : public QObject {
     void secondStart_asksNobody();
     void sourceChanged_buildsAgain_data();
     void sourceChanged_buildsAgain();
+    void memoryOfGroups_isCounted_data();
+    void memoryOfGroups_isCounted();
     void treeMoved_configuresAfresh();
     void display_decides_data();
     void display_decides();
@@ -309,6 +313,66 @@ void TestInstaller::sourceChanged_buildsAgain() {
                       {QStringLiteral("-c"), QStringLiteral("cd \"$0\" && ") + change, machine.tree(QString())});
     QCOMPARE(machine.start("run", {}).code, 0);
     QCOMPARE(machine.called("cmake"), builds);
+}
+
+void TestInstaller::memoryOfGroups_isCounted_data() {
+    QTest::addColumn<QMap<QString, QString>>("files");
+    QTest::addColumn<QString>("room");  // MiB
+    using Files = QMap<QString, QString>;
+    const auto own = [](const char* lines) {
+        return Files{{QStringLiteral("proc/self/cgroup"), QLatin1String(lines)}};
+    };
+    // A group with 3072 MiB in use, 1024 of them pages of files.
+    const auto group = [](Files files, bool unified, const char* folder, const char* limit) {
+        const QString at = QLatin1String(folder) + QLatin1Char('/');
+        const QString stat = unified ? QStringLiteral("anon 5\ninactive_file 536870912\nactive_file 536870912\n")
+                                     : QStringLiteral(
+                                           "inactive_file 5\nactive_file 7\ntotal_inactive_file 536870912\n"
+                                           "total_active_file 536870912\n");
+        files[at + (unified ? QStringLiteral("memory.max") : QStringLiteral("memory.limit_in_bytes"))] =
+            QLatin1String(limit);
+        files[at + (unified ? QStringLiteral("memory.current") : QStringLiteral("memory.usage_in_bytes"))] =
+            QStringLiteral("3221225472\n");
+        files[at + QStringLiteral("memory.stat")] = stat;
+        return files;
+    };
+    const char* const k4Gib = "4294967296\n";
+    QTest::newRow("no groups") << Files() << QString();
+    QTest::newRow("2: container") << group(own("0::/\n"), true, "sys/fs/cgroup", k4Gib) << "2048";
+    QTest::newRow("2: own group") << group(own("0::/a b/c\n"), true, "sys/fs/cgroup/a b/c", k4Gib) << "2048";
+    QTest::newRow("2: group above") << group(own("0::/a/b\n"), true, "sys/fs/cgroup/a", k4Gib) << "2048";
+    QTest::newRow("2: seen from inside") << group(own("0::/../x\n"), true, "sys/fs/cgroup", k4Gib) << "2048";
+    QTest::newRow("2: no limit") << group(own("0::/a\n"), true, "sys/fs/cgroup/a", "max\n") << QString();
+    QTest::newRow("2: used up") << group(own("0::/a\n"), true, "sys/fs/cgroup/a", "2147483648\n") << "0";
+    const char* const v1 = "sys/fs/cgroup/memory/a";
+    QTest::newRow("1: own group") << group(own("5:memory:/a\n"), false, v1, k4Gib) << "2048";
+    QTest::newRow("1: group above") << group(own("3:cpu:/x\n5:hugetlb,memory:/a/b/c\n0::/\n"), false, v1, k4Gib)
+                                    << "2048";
+    QTest::newRow("1: container") << group(own("5:memory:/docker/0af\n"), false, "sys/fs/cgroup/memory", k4Gib)
+                                  << "2048";
+    QTest::newRow("1: no limit") << group(own("5:memory:/a\n"), false, v1, "9223372036854771712\n") << QString();
+    QTest::newRow("both") << group(group(own("5:memory:/a\n0::/b\n"), false, v1, k4Gib), true, "sys/fs/cgroup/b",
+                                   "3221225472\n")
+                          << "1024";
+}
+
+void TestInstaller::memoryOfGroups_isCounted() {
+    using Files = QMap<QString, QString>;
+    QFETCH(Files, files);
+    QFETCH(QString, room);
+    Machine machine;
+    for (auto file = files.begin(); file != files.end(); ++file) {
+        const QString path = machine.home() + QStringLiteral("/system/") + file.key();
+        QVERIFY(QDir().mkpath(QFileInfo(path).path()));
+        Machine::write(path, file.value().toUtf8());
+    }
+    Machine::write(machine.tree(QStringLiteral("installer/room")),
+                   "set -eu\n. \"$(dirname -- \"$0\")/common.sh\"\n"
+                   "room=$(groups_room \"$1\")\nif [ -n \"$room\" ]; then echo $((room / 1048576)); fi\n");
+    const Outcome outcome = machine.start("room", {machine.home() + QStringLiteral("/system")});
+    QCOMPARE(outcome.err, QString());
+    QCOMPARE(outcome.code, 0);
+    QCOMPARE(outcome.out.trimmed(), room);
 }
 
 void TestInstaller::treeMoved_configuresAfresh() {
