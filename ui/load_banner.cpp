@@ -15,6 +15,7 @@ LoadBanner::LoadBanner(QWidget* parent)
       m_title(new QLabel),
       m_stage(new QLabel),
       m_bar(new QProgressBar),
+      m_note(new QLabel),
       m_cancel(new QPushButton(tr("Cancel"))) {
     setAutoFillBackground(true);
     setAccessibleName(tr("Loading a model"));
@@ -23,6 +24,9 @@ LoadBanner::LoadBanner(QWidget* parent)
     m_stage->setForegroundRole(QPalette::PlaceholderText);
     m_stage->setAlignment(Qt::AlignRight | Qt::AlignVCenter);
     m_stage->setMinimumWidth(0);
+    m_note->setTextFormat(Qt::PlainText);
+    m_note->setWordWrap(true);
+    m_note->hide();
     m_bar->setTextVisible(false);
     m_bar->setFixedHeight(6);
     m_bar->setAccessibleName(tr("Progress of loading"));
@@ -36,17 +40,25 @@ LoadBanner::LoadBanner(QWidget* parent)
     grid->addWidget(m_stage, 0, 1);
     grid->addWidget(m_bar, 1, 0, 1, 2);
     grid->addWidget(m_cancel, 0, 2, 2, 1);
+    grid->addWidget(m_note, 2, 0, 1, 3);
     grid->setColumnStretch(1, 1);
 }
 
 void LoadBanner::start(const QString& model) {
     m_title->setText(tr("Opening %1").arg(fontMetrics().elidedText(modelNameOf(model), Qt::ElideMiddle, 280)));
     m_stage->clear();
+    m_note->clear();
+    m_note->hide();
     m_bar->setRange(0, 0);
     m_cancel->setEnabled(true);
 }
 
 void LoadBanner::setProgress(const engine::LoadProgress& progress) {
+    if (!progress.note.empty()) {
+        m_note->setText(engineText(progress.note));
+        m_note->show();
+        return;
+    }
     QString stage = engineText(progress.stage);
     if (progress.bytes_total > 0) {
         constexpr int kSteps = 1000;

@@ -10,7 +10,7 @@ class QPushButton;
 
 namespace offstage::ui {
 
-// A model on its way in: what is being done, how far, and Cancel.
+// A model on its way in: what is being done, how far, what the person should know meanwhile, and Cancel.
 class LoadBanner : public QFrame {
     Q_OBJECT
 
@@ -28,6 +28,7 @@ class LoadBanner : public QFrame {
     QLabel* m_title;
     QLabel* m_stage;
     QProgressBar* m_bar;
+    QLabel* m_note;
     QPushButton* m_cancel;
 };
 

@@ -148,6 +148,7 @@ class Chat {
                               ? ", the context is full: /new begins again"
                               : "");
             std::cout << figures.data();
+            print_notes(result);
         } catch (const engine::Error& error) {
             std::cerr << "offstage-cli: " << error.what() << std::endl;
         }

@@ -50,6 +50,7 @@ nlohmann::ordered_json to_json(const engine::GenerationResult& result, const eng
                                    {"longest_step_s", device.longest_step_s},
                                    {"mean_bits", device.mean_bits},
                                    {"notes", model.notes}};
+    for (const std::string& note : result.notes) json["notes"].push_back(note);
     if (!result.answers.empty()) json["answers"] = to_json(result.answers);
     return json;
 }
@@ -112,6 +113,7 @@ int run_generate(const GenerateOptions& options) {
         std::cout << std::endl;
     }
     print_notes(model);
+    print_notes(result);
     return 0;
 }
 

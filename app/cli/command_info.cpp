@@ -55,6 +55,8 @@ nlohmann::ordered_json to_json(const engine::Hardware& hardware) {
             {"instruction_set", hardware.instruction_set},
             {"ram_total_bytes", hardware.ram.total_bytes},
             {"ram_available_bytes", hardware.ram.available_bytes},
+            {"ram_limit", hardware.ram.limit},
+            {"ram_limit_bytes", hardware.ram.limit_bytes},
             {"gpus", gpus}};
 }
 
@@ -109,8 +111,7 @@ int run_info(const ModelOptions& options) {
               << c.active_weights() << " active per token\n"
               << "  tokenizer      " << yes_no(facts.tokenizer) << ", chat template " << yes_no(facts.chat_template)
               << "\n  this machine   " << hardware.cpu_model << ", " << hardware.n_cores << " cores, "
-              << hardware.instruction_set << ", "
-              << engine::format_bytes(static_cast<std::uint64_t>(hardware.ram.available_bytes)) << " of "
+              << hardware.instruction_set << ", " << engine::free_memory_text(hardware.ram) << " of "
               << engine::format_bytes(static_cast<std::uint64_t>(hardware.ram.total_bytes)) << " RAM free\n";
     for (const kernels::CudaDevice& gpu : hardware.cuda.devices) {
         std::cout << "  GPU            " << gpu.name << ", "

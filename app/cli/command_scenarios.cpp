@@ -1,6 +1,7 @@
 #include <iostream>
 
 #include "app/cli/commands.h"
+#include "engine/device/host_buffer.h"
 #include "engine/error.h"
 #include "engine/eval/loaded_step_model.h"
 #include "engine/eval/model_shape.h"
@@ -50,7 +51,9 @@ bool places_layers(const engine::ScenarioPolicy& policy) {
 }
 
 double read_bandwidth(engine::LoadedModel& model) {
-    kernels::ReadBandwidthProbe probe(model.pool(), std::size_t{256} << 20);
+    constexpr std::size_t kBytes = std::size_t{256} << 20;
+    engine::require_ram(kBytes, "Measuring the memory's bandwidth");
+    kernels::ReadBandwidthProbe probe(model.pool(), kBytes);
     return engine::median({probe.measure_gbps(), probe.measure_gbps(), probe.measure_gbps()});
 }
 

@@ -133,7 +133,8 @@ engine::LoadRequest load_request(const ModelOptions& options);
 // What a person should know of a loaded model besides its answers, on stderr: notes, and that times are accounted where
 // the device is emulated.
 void print_notes(const engine::ModelSummary& model);
-// Progress on stderr when that is a terminal, nothing otherwise.
+void print_notes(const engine::GenerationResult& answer);
+// Progress on stderr when that is a terminal; early notes always.
 engine::LoadProgressFn progress_on_terminal();
 // One JSON object and a line feed on stdout; text that is no UTF-8 (a path, say) is mended rather than refused.
 void print_json(const nlohmann::ordered_json& object);

@@ -36,15 +36,33 @@ engine::LoadRequest load_request(const ModelOptions& options) {
     return request;
 }
 
+namespace {
+
+void print_note(const std::string& note) {
+    std::cerr << "note: " << note << std::endl;
+}
+
+}  // namespace
+
 void print_notes(const engine::ModelSummary& model) {
     const std::string notice = engine::emulation_notice(model);
     if (!notice.empty()) std::cerr << notice << std::endl;
-    for (const std::string& note : model.notes) std::cerr << "note: " << note << std::endl;
+    for (std::size_t i = model.n_early_notes; i < model.notes.size(); ++i) print_note(model.notes[i]);
+}
+
+void print_notes(const engine::GenerationResult& answer) {
+    for (const std::string& note : answer.notes) print_note(note);
 }
 
 engine::LoadProgressFn progress_on_terminal() {
-    if (isatty(STDERR_FILENO) == 0) return {};
-    return [](const engine::LoadProgress& progress) {
+    const bool terminal = isatty(STDERR_FILENO) != 0;
+    return [terminal](const engine::LoadProgress& progress) {
+        if (!progress.note.empty()) {
+            if (terminal) std::cerr << "\r\x1b[K";
+            print_note(progress.note);
+            return;
+        }
+        if (!terminal) return;
         const bool done = progress.bytes_done >= progress.bytes_total;
         std::cerr << "\r\x1b[K";
         if (!done) {

@@ -5,13 +5,14 @@
 #include <sys/mman.h>
 #include <utility>
 
-#include "engine/device/hardware.h"
+#include "engine/device/memory_size.h"
 #include "engine/error.h"
 
 namespace offstage::engine {
 
 HostBuffer::HostBuffer(std::size_t bytes, const std::string& purpose) : bytes_(bytes) {
     if (bytes == 0) return;
+    if (bytes >= kHugePageBytes) require_ram(bytes, purpose);  // smaller pieces are not worth reading /proc for
     void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) {
         bytes_ = 0;
@@ -36,10 +37,12 @@ HostBuffer& HostBuffer::operator=(HostBuffer&& other) noexcept {
 }
 
 void require_ram(std::uint64_t bytes, const std::string& purpose) {
-    const auto available = static_cast<std::uint64_t>(memory_size().available_bytes);
-    if (available == 0 || bytes <= available) return;
+    const MemorySize memory = memory_size();
+    const auto available = static_cast<std::uint64_t>(memory.available_bytes);
+    if (memory.total_bytes == 0 || bytes <= available) return;  // 0: unknown
     throw Error(ErrorKind::kOutOfMemory, purpose + " needs " + format_bytes(bytes) + " of memory, but only " +
-                                             format_bytes(available) + " are free: " + format_bytes(bytes - available) +
+                                             free_memory_text(memory) +
+                                             " are free: " + format_bytes(bytes - available) +
                                              " too little. Close other programs or choose a smaller model.");
 }
 

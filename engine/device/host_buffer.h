@@ -7,12 +7,14 @@
 
 namespace offstage::engine {
 
+inline constexpr std::size_t kHugePageBytes = std::size_t{2} << 20;
+
 // Zeroed anonymous memory straight from the system: pages cost RAM only once they are touched, huge pages where the
 // system gives them (one TLB entry per 2 MiB keeps sequential reads at the memory's speed). Movable owner.
 class HostBuffer {
   public:
     HostBuffer() = default;
-    // Throws Error (kOutOfMemory) naming `purpose` and the size.
+    // Throws Error (kOutOfMemory) naming `purpose` and the size, also where require_ram() does.
     HostBuffer(std::size_t bytes, const std::string& purpose);
     ~HostBuffer();
     HostBuffer(HostBuffer&& other) noexcept;
@@ -27,8 +29,8 @@ class HostBuffer {
     std::size_t bytes_ = 0;
 };
 
-// Throws Error (kOutOfMemory) when `bytes` for `purpose` are more than the machine or the program's control group has to
-// give: the system itself would hand out the addresses and end the program later.
+// Throws Error (kOutOfMemory) when `bytes` for `purpose` are more than the machine or a limit of this program has to
+// give (memory_size()): the system itself would hand out the addresses and end the program later.
 void require_ram(std::uint64_t bytes, const std::string& purpose);
 
 // "5.6 GiB", for sentences.

@@ -3,16 +3,15 @@
 #include <exception>
 #include <sys/mman.h>
 
-#include "engine/device/hardware.h"
+#include "engine/device/host_buffer.h"
+#include "engine/device/memory_size.h"
 
 namespace offstage::engine {
 namespace {
 
-constexpr std::size_t kHugePage = std::size_t{2} << 20;
-
 // Small pieces are not worth reading /proc for.
 bool has_room(std::uint64_t bytes, std::uint64_t allocated) noexcept {
-    if (bytes < kHugePage) return true;
+    if (bytes < kHugePageBytes) return true;
     try {
         const MemorySize ram = memory_size();
         if (ram.total_bytes <= 0) return true;  // unknown
@@ -29,7 +28,7 @@ void* HostMemory::allocate(std::size_t bytes) noexcept {
     if (bytes == 0 || !has_room(bytes, allocated_bytes_)) return nullptr;
     void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) return nullptr;
-    if (bytes >= kHugePage) madvise(memory, bytes, MADV_HUGEPAGE);  // advice only: the kernel may have none to give
+    if (bytes >= kHugePageBytes) madvise(memory, bytes, MADV_HUGEPAGE);  // advice only: the kernel may have none to give
     allocated_bytes_ += bytes;
     return memory;
 }

@@ -61,11 +61,8 @@ struct GroupFiles {
     std::array<const char*, 2> page_cache{};
 };
 
-constexpr GroupFiles kVersion2 = {true,
-                                  "sys/fs/cgroup",
-                                  {"memory.max", "memory.high"},
-                                  "memory.current",
-                                  {"inactive_file ", "active_file "}};
+constexpr GroupFiles kVersion2 = {
+    true, "sys/fs/cgroup", {"memory.max", "memory.high"}, "memory.current", {"inactive_file ", "active_file "}};
 constexpr GroupFiles kVersion1 = {false,
                                   "sys/fs/cgroup/memory",
                                   {"memory.limit_in_bytes", nullptr},

@@ -18,7 +18,8 @@ struct MemorySize {
 // Memory of the machine below `root`: proc/meminfo, lowered by
 //   - the limits of this process's control group and of the groups above it: version 2 (memory.max, memory.high) and
 //     version 1 (memory.limit_in_bytes), either or both. Pages of files that the group read count as free;
-//   - RLIMIT_AS (ulimit -v) less the addresses in use. Files that are mapped count there: mapped_later_bytes is how much
+//   - RLIMIT_AS (ulimit -v) less the addresses in use. Files that are mapped count there: mapped_later_bytes is how
+//   much
 //     will be mapped besides;
 //   - RLIMIT_DATA (ulimit -d) less the memory in use.
 // What cannot be read limits nothing; without proc/meminfo all is 0. Any thread. Throws nothing but std::bad_alloc.

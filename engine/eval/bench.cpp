@@ -7,6 +7,7 @@
 #include <memory>
 #include <random>
 
+#include "engine/device/host_buffer.h"
 #include "engine/error.h"
 #include "engine/eval/loaded_step_model.h"
 #include "engine/statistics.h"
@@ -46,6 +47,7 @@ class Bench {
         if (large != slabs.end()) {
             probe_ = std::make_unique<kernels::ReadBandwidthProbe>(model.pool(), large->first(kProbeBytes));
         } else {
+            require_ram(kProbeBytes, "Measuring the memory's bandwidth");
             probe_ = std::make_unique<kernels::ReadBandwidthProbe>(model.pool(), kProbeBytes);
         }
         const std::int64_t context = request.prompt_tokens + request.decode_tokens;

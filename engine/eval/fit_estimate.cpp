@@ -37,10 +37,6 @@ bool is_cpu(const LoadRequest& request) {
     return request.device.empty() || request.device == "cpu";
 }
 
-std::uint64_t free_ram() {
-    return static_cast<std::uint64_t>(std::max<std::int64_t>(0, memory_size().available_bytes));
-}
-
 // Norms and gates are kept apart, in float32, and not in the arena while they are in RAM.
 std::uint64_t vector_bytes(const ModelConfig& config) {
     const std::int64_t layer = 2 * config.hidden_dim + config.n_experts * config.hidden_dim;
@@ -100,6 +96,7 @@ struct FitEstimator::DeviceFacts {
 // What the machine has to give to a request, and what is made of it.
 struct FitEstimator::Room {
     const DeviceFacts* facts = nullptr;
+    MemorySize memory;
     std::uint64_t vram_available = 0, ram_available = 0;
     std::uint64_t vram_arena = 0, ram_arena = 0;  // budgets as a load sets them before it plans
 };
@@ -192,11 +189,10 @@ FitEstimator::Room FitEstimator::room_for(const LoadRequest& request, const FitH
     }
     room.facts = &facts_of(request);
     const DeviceInfo& device = room.facts->info;
-    room.ram_available = free_ram() + held.ram_bytes;
-    if (request.ram_bytes > room.ram_available) {
-        throw Error(ErrorKind::kInvalidInput, "The RAM budget is " + format_bytes(request.ram_bytes) + ", but only " +
-                                                  format_bytes(room.ram_available) + " are free; lower it.");
-    }
+    room.memory = memory_size();
+    room.memory.available_bytes += static_cast<std::int64_t>(held.ram_bytes);
+    room.ram_available = static_cast<std::uint64_t>(room.memory.available_bytes);
+    check_ram_budget(request.ram_bytes, room.memory);
     room.ram_arena = request.ram_bytes > 0 ? request.ram_bytes : with_headroom(room.ram_available);
     if (room.facts->shares_host_memory) return room;
     room.vram_available = device.available_bytes;
@@ -266,7 +262,7 @@ FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& hel
         vram.budget = room.vram_arena;
         vram.others = device.memory_bytes - std::min(device.memory_bytes, room.vram_available);
     }
-    ram.total = static_cast<std::uint64_t>(std::max<std::int64_t>(0, memory_size().total_bytes));
+    ram.total = static_cast<std::uint64_t>(room.memory.total_bytes);
     ram.budget = room.ram_arena;
     ram.others = ram.total - std::min(ram.total, room.ram_available);
 
@@ -295,6 +291,8 @@ FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& hel
     if (request.quant.dense) peak += packing_bytes(config_, *request.quant.dense);
     estimate.peak_ram_bytes = peak;
 
+    const std::string limit = named_limit(request, room.memory);
+
     Plan plan;
     try {
         plan = plan_in(budget, uniform);
@@ -311,7 +309,7 @@ FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& hel
         }
     } catch (const Error& error) {
         if (error.kind() != ErrorKind::kOutOfMemory) throw;
-        estimate.problem = error.what();
+        estimate.problem = error.what() + limit;
         const auto fits_in = [&](const Budget& other) {
             try {
                 static_cast<void>(plan_with(other, request.quant.experts));
@@ -344,7 +342,7 @@ FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& hel
         estimate.short_by = peak - room.ram_arena;
         estimate.problem = "The dense weights pass through RAM while the model is loaded: they take " +
                            format_bytes(peak) + ", and the RAM budget is " + format_bytes(room.ram_arena) + ", " +
-                           std::to_string(estimate.short_by) + " bytes too little.";
+                           std::to_string(estimate.short_by) + " bytes too little." + limit;
         return estimate;
     }
 
@@ -352,6 +350,10 @@ FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& hel
     estimate.fits = true;
     estimate.context = plan.context;
     if (!plan.note.empty()) estimate.notes.push_back(plan.note);
+    if (!request.dry) {
+        const std::string note = memory_note(ram_demand(plan, device, peak), room.memory);
+        if (!note.empty()) estimate.notes.push_back(note);
+    }
     const std::uint64_t spare_blocks =
         static_cast<std::uint64_t>(KvPool::kSpareBlocks * kernels::kKvBlockTokens) * demand.kv_bytes_per_token;
     MemoryLedger& own = shared ? ram : vram;

@@ -52,6 +52,7 @@ ModelShape read_model_shape(const std::string& model) {
                          ->require("model.layers.0.block_sparse_moe.experts.0.w1.weight",
                                    std::array{shape.config.ffn_dim, shape.config.hidden_dim})
                          .type;
+        shape.checkpoint_bytes = checkpoint->total_bytes();
     } else {
         shape.type = named_type(shape.directory);
     }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 
@@ -16,6 +17,7 @@ struct ModelShape {
     std::filesystem::path directory;  // empty: synthetic
     ModelConfig config;
     kernels::WeightType type = kernels::WeightType::kBf16;  // of the experts
+    std::uint64_t checkpoint_bytes = 0;                     // of the files that a load maps; 0: there are none
 };
 
 // From config.json and, when they are there, the headers of the checkpoint; without a checkpoint the type is the one

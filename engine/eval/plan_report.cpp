@@ -7,13 +7,13 @@
 #include <random>
 
 #include "engine/device/cpu_backend.h"
-#include "engine/device/hardware.h"
 #include "engine/device/hardware_profile.h"
 #include "engine/device/host_buffer.h"
 #include "engine/device/open_device.h"
 #include "engine/error.h"
 #include "engine/quant/quantizer.h"
 #include "engine/run/forward.h"
+#include "engine/run/load_plan.h"
 #include "engine/run/model_demand.h"
 #include "engine/run/moe_layer.h"
 #include "kernels/gemm.h"
@@ -28,6 +28,7 @@ struct Machine {
     std::unique_ptr<CpuOperations> host;
     std::unique_ptr<Backend> device;
     kernels::WeightType type;
+    MemorySize memory;  // when the device was opened, with the checkpoint mapped
 };
 
 kernels::GemmMode mode_of(ComputeMode compute, kernels::WeightType type, kernels::ThreadPool& pool) {
@@ -40,9 +41,9 @@ bool runs_on_cpu(const LoadRequest& request) {
     return request.device.empty() || request.device == "cpu";
 }
 
-std::uint64_t ram_budget(const LoadRequest& request) {
+std::uint64_t ram_budget(const LoadRequest& request, const MemorySize& memory) {
     if (request.ram_bytes > 0) return request.ram_bytes;
-    return static_cast<std::uint64_t>(std::max<std::int64_t>(0, memory_size().available_bytes));
+    return with_headroom(static_cast<std::uint64_t>(std::max<std::int64_t>(0, memory.available_bytes)));
 }
 
 Machine open_machine(const LoadRequest& request, const ModelShape& shape) {
@@ -58,8 +59,12 @@ Machine open_machine(const LoadRequest& request, const ModelShape& shape) {
                        : shape.type;
     machine.host =
         std::make_unique<CpuOperations>(*machine.pool, mode_of(request.compute, machine.type, *machine.pool));
-    machine.device = open_device(runs_on_cpu(request) ? "cpu" : request.device,
-                                 runs_on_cpu(request) ? ram_budget(request) : request.vram_bytes, *machine.host);
+    // Threads take addresses and memory as well.
+    machine.memory = memory_size("/", shape.checkpoint_bytes);
+    if (runs_on_cpu(request)) check_ram_budget(request.ram_bytes, machine.memory);
+    machine.device =
+        open_device(runs_on_cpu(request) ? "cpu" : request.device,
+                    runs_on_cpu(request) ? ram_budget(request, machine.memory) : request.vram_bytes, *machine.host);
     return machine;
 }
 
@@ -283,6 +288,7 @@ PlanReport plan_model(const LoadRequest& request, std::int64_t prompt_tokens, co
     report.popularity = popularity_of(report.shape, request.popularity_file);
     report.dispatch = request.dispatch;
     Machine machine = open_machine(request, report.shape);
+    report.memory = machine.memory;
     Backend& device = *machine.device;
     report.device = device.info();
 
@@ -292,14 +298,19 @@ PlanReport plan_model(const LoadRequest& request, std::int64_t prompt_tokens, co
     if (request.context > 0) report.demand.max_context = std::max(report.demand.max_context, request.context);
     report.budget.context = request.context;
     report.budget.vram_bytes = device.memory().usage().budget_bytes;
-    report.budget.ram_bytes = ram_budget(request);
+    report.budget.ram_bytes = ram_budget(request, report.memory);
     report.budget.quality = request.quality;
     report.budget.uniform = request.quant.experts;
     const PlacementKind kind =
         request.dispatch.decode == PolicyKind::kLayers ? PlacementKind::kLayers : PlacementKind::kPopular;
     const bool any_format = compare || request.quality.allows_fewer_bits();
     // What does not fit is found out before anything is measured; in fewer bits it might.
-    if (!any_format) make_plan(report.demand, report.budget, report.popularity, kind);
+    const auto chosen_by = [&](const PlanCosts& costs) {
+        return plan_under_limit(request, report.memory, [&] {
+            return make_plan(report.demand, report.budget, report.popularity, kind, costs);
+        });
+    };
+    if (!any_format) chosen_by({});
 
     report.costs = costs_in(machine.type, report.cost_source, request, machine, config, progress, stop);
     add_dense_costs(report.demand, report.costs);
@@ -314,9 +325,10 @@ PlanReport plan_model(const LoadRequest& request, std::int64_t prompt_tokens, co
     const Sensitivity sensitivity = Sensitivity::typical(config.n_layers, config.n_experts);
     report.sensitivity_source = sensitivity.source;
     const PlanCosts costs{&cost, &sensitivity, request.dispatch.decode};
-    report.plan = make_plan(report.demand, report.budget, report.popularity, kind, costs);
+    report.plan = chosen_by(costs);
     report.forecast = forecast(report.plan, report.demand, report.popularity, cost, request.dispatch.prefill,
                                request.dispatch.decode, prompt_tokens);
+    report.memory_note = memory_note(ram_demand(report.plan, report.device, report.demand.dense_bytes), report.memory);
     if (compare) compare_plans(report, costs, prompt_tokens);
     return report;
 }

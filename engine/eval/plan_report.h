@@ -7,6 +7,7 @@
 
 #include "engine/device/backend.h"
 #include "engine/device/hardware_profile.h"
+#include "engine/device/memory_size.h"
 #include "engine/eval/model_shape.h"
 #include "engine/plan/calibration.h"
 #include "engine/plan/cost_model.h"
@@ -20,6 +21,8 @@ namespace offstage::engine {
 struct PlanReport {
     ModelShape shape;
     DeviceInfo device;
+    MemorySize memory;        // as it was when the device was opened, with the checkpoint mapped
+    std::string memory_note;  // where the model takes nearly all of it; else empty
     Budget budget;
     ModelDemand demand;
     Plan plan;

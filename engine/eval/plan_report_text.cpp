@@ -142,6 +142,9 @@ nlohmann::ordered_json to_json(const PlanReport& r) {
             {"workspace_bytes", plan.workspace_bytes},
             {"ram_budget_bytes", r.budget.ram_bytes},
             {"ram_bytes", plan.ram_bytes},
+            {"ram_available_bytes", r.memory.available_bytes},
+            {"ram_limit", r.memory.limit},
+            {"ram_limit_bytes", r.memory.limit_bytes},
             {"max_step", plan.max_step},
             {"staging_slots", plan.staging_slots},
             {"host_staging_slots", plan.host_staging_slots},
@@ -162,7 +165,8 @@ nlohmann::ordered_json to_json(const PlanReport& r) {
             {"kv_host_bytes", plan.kv_host_bytes},
             {"forecast", forecast_json(r.forecast)},
             {"compared", compared_json(r)},
-            {"note", plan.note}};
+            {"note", plan.note},
+            {"memory_note", r.memory_note}};
 }
 
 std::string to_text(const PlanReport& r) {
@@ -179,6 +183,7 @@ std::string to_text(const PlanReport& r) {
                 format_bytes(plan.expert_bytes) + "\n";
     }
     text += "  RAM        " + format_bytes(plan.ram_bytes) + " of " + format_bytes(r.budget.ram_bytes) + "\n";
+    if (!r.memory.limit.empty()) text += "  free RAM   " + free_memory_text(r.memory) + "\n";
     text += print("  experts    %lld of %lld on the device, %lld in RAM alone, %lld on disk; %s each at most\n",
                   static_cast<long long>(plan.n_resident()), static_cast<long long>(r.plan.places.size()),
                   static_cast<long long>(count(plan, Place::kRam)), static_cast<long long>(count(plan, Place::kDisk)),
@@ -201,7 +206,9 @@ std::string to_text(const PlanReport& r) {
                   static_cast<long long>(r.forecast.prompt_tokens), r.forecast.ttft_s);
     text += compared_text(r);
     text += "  costs      " + r.cost_source + "\n";
-    if (!plan.note.empty()) text += "  note       " + plan.note + "\n";
+    for (const std::string& note : {plan.note, r.memory_note}) {
+        if (!note.empty()) text += "  note       " + note + "\n";
+    }
     return text;
 }
 

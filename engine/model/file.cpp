@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <limits>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
@@ -21,7 +22,12 @@ namespace {
     } else if (code == ENOMEM) {
         kind = ErrorKind::kOutOfMemory;
     }
-    throw Error(kind, path + ": cannot be " + action + ": " + std::generic_category().message(code));
+    std::string reason = std::generic_category().message(code);
+    rlimit addresses{};
+    if (code == ENOMEM && ::getrlimit(RLIMIT_AS, &addresses) == 0 && addresses.rlim_cur != RLIM_INFINITY) {
+        reason += " (RLIMIT_AS: " + std::to_string(addresses.rlim_cur) + " bytes)";
+    }
+    throw Error(kind, path + ": cannot be " + action + ": " + reason);
 }
 
 std::uintptr_t address(const std::byte* at) {

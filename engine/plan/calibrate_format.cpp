@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "engine/device/host_buffer.h"
+#include "engine/device/memory_size.h"
 #include "engine/plan/calibration.h"
 
 namespace offstage::engine {
@@ -57,8 +58,9 @@ CostTable calibrate_format(Backend& device, CpuOperations& host, const FormatCal
     if (!host_only && device.memory().available_bytes() >= bytes) {
         slot = device.memory().allocate(bytes, MemoryUse::kStaging, "measuring");
     }
-    const auto n_samples =
-        static_cast<std::int64_t>(std::clamp<std::uint64_t>(kFormatSampleBytes / bytes, 2, kMostFormatSamples));
+    const auto free = static_cast<std::uint64_t>(std::max<std::int64_t>(0, memory_size().available_bytes));
+    const auto n_samples = static_cast<std::int64_t>(
+        std::clamp<std::uint64_t>(std::min(kFormatSampleBytes, free / 2) / bytes, 2, kMostFormatSamples));
     Locked memory(device, static_cast<std::size_t>(n_samples) * bytes);
     std::vector<kernels::ExpertView> samples;
     for (std::int64_t i = 0; i < n_samples; ++i) {

@@ -1,7 +1,9 @@
 #include "engine/run/load_plan.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "engine/device/host_buffer.h"
 #include "engine/error.h"
 #include "engine/run/model_demand.h"
 #include "engine/run/moe_layer.h"
@@ -18,6 +20,12 @@ void check_request(const LoadRequest& request) {
                                                   " tokens; expected 1 to " + std::to_string(kLargestContext) +
                                                   ", or 0 for the model's own.");
     }
+}
+
+void check_ram_budget(std::uint64_t ram_bytes, const MemorySize& memory) {
+    if (std::cmp_less_equal(ram_bytes, std::max<std::int64_t>(0, memory.available_bytes))) return;
+    throw Error(ErrorKind::kInvalidInput, "The RAM budget is " + format_bytes(ram_bytes) + ", but only " +
+                                              free_memory_text(memory) + " are free; lower it.");
 }
 
 std::uint64_t with_headroom(std::uint64_t available_bytes) {
@@ -45,6 +53,32 @@ Plan plan_in_one_memory(Budget& budget, std::uint64_t ram_available, const std::
         made = plan(budget);
     }
     return made;
+}
+
+std::uint64_t ram_demand(const Plan& plan, const DeviceInfo& device, std::uint64_t dense_bytes) {
+    const std::uint64_t kept = plan.ram_bytes + (device.kind == DeviceKind::kEmulated ? plan.vram_bytes() : 0);
+    return std::max(kept, dense_bytes);
+}
+
+std::string memory_note(std::uint64_t demand_bytes, const MemorySize& memory) {
+    const auto available = static_cast<std::uint64_t>(std::max<std::int64_t>(0, memory.available_bytes));
+    if (demand_bytes <= available / 5 * 4 || demand_bytes > available) return {};
+    return "The model takes " + format_bytes(demand_bytes) + " of RAM and " + free_memory_text(memory) +
+           " are free: little is left for anything else.";
+}
+
+std::string named_limit(const LoadRequest& request, const MemorySize& memory) {
+    if (memory.limit.empty() || request.ram_bytes > 0) return {};
+    return " Free memory: " + free_memory_text(memory) + ".";
+}
+
+Plan plan_under_limit(const LoadRequest& request, const MemorySize& memory, const std::function<Plan()>& plan) {
+    try {
+        return plan();
+    } catch (const Error& error) {
+        if (error.kind() != ErrorKind::kOutOfMemory) throw;
+        throw Error(error.kind(), error.what() + named_limit(request, memory), error.detail());
+    }
 }
 
 }  // namespace offstage::engine

@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 
 #include "engine/device/backend.h"
+#include "engine/device/memory_size.h"
 #include "engine/model/model_config.h"
 #include "engine/plan/planner.h"
 #include "engine/run/session.h"
@@ -18,6 +20,9 @@ inline constexpr std::int64_t kLargestContext = std::int64_t{1} << 24;
 // Throws Error (kInvalidInput) for what no model could be loaded with.
 void check_request(const LoadRequest& request);
 
+// Throws Error (kInvalidInput), naming the limit, when the RAM that a person allows is more than is free.
+void check_ram_budget(std::uint64_t ram_bytes, const MemorySize& memory);
+
 // Of free memory, what a plan may take: the system and other programs go on needing some.
 std::uint64_t with_headroom(std::uint64_t available_bytes);
 
@@ -29,5 +34,19 @@ ModelDemand demand_of_load(const LoadRequest& request, const ModelConfig& config
 // An emulated device's memory is the machine's own: what it takes is not there for the host. Lowers the budget
 // accordingly; `plan` makes a plan for a budget. ram_available: bytes of the machine that are free.
 Plan plan_in_one_memory(Budget& budget, std::uint64_t ram_available, const std::function<Plan(const Budget&)>& plan);
+
+// RAM that a load takes at its most: what the plan keeps there, and an emulated device's memory. All dense weights pass
+// through it.
+std::uint64_t ram_demand(const Plan& plan, const DeviceInfo& device, std::uint64_t dense_bytes);
+
+// A sentence for the person, to be said before anything is read, where a load takes nearly all that is free (above
+// 80 %): the system ends a program that goes beyond a control group's limit. Empty where there is room.
+std::string memory_note(std::uint64_t demand_bytes, const MemorySize& memory);
+
+// What a sentence about too little memory ends with: the limit, where there is one that the person did not set with
+// the RAM budget.
+std::string named_limit(const LoadRequest& request, const MemorySize& memory);
+// The plan; its error ends with the limit.
+Plan plan_under_limit(const LoadRequest& request, const MemorySize& memory, const std::function<Plan()>& plan);
 
 }  // namespace offstage::engine

@@ -128,6 +128,7 @@ LoadedModel::LoadedModel(const LoadRequest& request, Text text, const LoadProgre
     load_sensitivity(request, progress, stop);
     open_devices(request);
     make_plans(request);
+    note_memory(progress);
     device_->memory().fail_allocation(request.drill.device_allocation);
     if (request.drill.ram_allocation > 0) ram_->fail_allocation(request.drill.ram_allocation);
     device_->fail_copy(request.drill.copy);
@@ -194,6 +195,7 @@ void LoadedModel::open_source(const LoadRequest& request, Text text) {
     quant_cache_ =
         std::make_unique<QuantCache>(request.quant_cache_directory.empty() ? cache_directory() / "quantized"
                                                                            : fs::path(request.quant_cache_directory));
+    quant_cache_->keep_reserve();
     expert_source_ = std::make_unique<ExpertSource>(config_, *source_, quant_cache_.get());
     summary_.name = fs::weakly_canonical(directory_).filename().string();
 }
@@ -208,12 +210,9 @@ void LoadedModel::open_devices(const LoadRequest& request) {
         ram_ = own_ram_.get();
         return;
     }
-    const auto available = static_cast<std::uint64_t>(std::max<std::int64_t>(0, memory_size().available_bytes));
-    if (request.ram_bytes > available) {
-        throw Error(ErrorKind::kInvalidInput, "The RAM budget is " + format_bytes(request.ram_bytes) + ", but only " +
-                                                  format_bytes(available) + " are free; lower it.");
-    }
-    const std::uint64_t ram = request.ram_bytes > 0 ? request.ram_bytes : with_headroom(available);
+    memory_ = memory_size();  // the checkpoint is mapped by now
+    check_ram_budget(request.ram_bytes, memory_);
+    const std::uint64_t ram = request.ram_bytes > 0 ? request.ram_bytes : with_headroom(free_ram());
     const bool cpu = request.device.empty() || request.device == "cpu";
     if (cpu && request.vram_bytes > 0) {
         throw Error(ErrorKind::kInvalidInput,
@@ -262,14 +261,29 @@ void LoadedModel::make_plans(const LoadRequest& request) {
     budget.quality = request.quality;
     budget.ram_bytes = ram_->usage().budget_bytes;
     budget.vram_bytes = device_->memory().usage().budget_bytes;
-    if (device_->info().kind == DeviceKind::kEmulated && !request.dry) {
-        const auto available = static_cast<std::uint64_t>(std::max<std::int64_t>(0, memory_size().available_bytes));
-        plan_ = plan_in_one_memory(budget, available, [&](const Budget& within) {
-            return basis_.plan_for(basis_.demand, within, request.quant.experts);
-        });
-        return;
-    }
-    plan_ = basis_.plan_for(basis_.demand, budget, request.quant.experts);
+    const auto plan_within = [&](const Budget& within) {
+        return basis_.plan_for(basis_.demand, within, request.quant.experts);
+    };
+    const bool one_memory = device_->info().kind == DeviceKind::kEmulated && !request.dry;
+    plan_ = plan_under_limit(request, memory_, [&] {
+        return one_memory ? plan_in_one_memory(budget, free_ram(), plan_within) : plan_within(budget);
+    });
+}
+
+std::uint64_t LoadedModel::free_ram() const {
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(0, memory_.available_bytes));
+}
+
+void LoadedModel::note_memory(const LoadProgressFn& progress) {
+    if (request_.dry) return;
+    std::string note = memory_note(ram_demand(plan_, device_->info(), source_->dense_bytes()), memory_);
+    if (note.empty()) return;
+    summary_.notes.push_back(note);
+    if (!progress) return;
+    summary_.n_early_notes = summary_.notes.size();
+    LoadProgress said;
+    said.note = std::move(note);
+    progress(said);
 }
 
 void LoadedModel::measure_costs(const LoadRequest& request, const LoadProgressFn& progress,

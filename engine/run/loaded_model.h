@@ -7,6 +7,7 @@
 #include "engine/device/backend.h"
 #include "engine/device/cpu_operations.h"
 #include "engine/device/host_memory.h"
+#include "engine/device/memory_size.h"
 #include "engine/experts/expert_store.h"
 #include "engine/model/model_config.h"
 #include "engine/model/weights.h"
@@ -94,6 +95,8 @@ class LoadedModel {
     void open_source(const LoadRequest& request, Text text);
     void open_devices(const LoadRequest& request);
     void make_plans(const LoadRequest& request);
+    void note_memory(const LoadProgressFn& progress);
+    std::uint64_t free_ram() const;
     void load_popularity(const LoadRequest& request);
     void measure_costs(const LoadRequest& request, const LoadProgressFn& progress, const std::stop_token& stop);
     void describe(const LoadRequest& request);
@@ -115,6 +118,7 @@ class LoadedModel {
     std::unique_ptr<ExpertSource> expert_source_;
     kernels::GemmMode mode_ = kernels::GemmMode::kF32;
     std::unique_ptr<CpuOperations> host_;
+    MemorySize memory_;  // as it was before the load took any
     HostMemory host_memory_;
     AddressSpace addresses_;
     std::unique_ptr<Backend> device_;

@@ -334,6 +334,10 @@ GenerationResult LocalSession::generate(const GenerationRequest& request, const 
         if (replan.id > reports_before || (moved_before && replan.id == reports_before))
             result.replans.push_back(replan);
     }
+    // A re-plan under way reports its own.
+    if (!replanner_->moving()) {
+        if (std::string note = model_->source().take_cache_problem(); !note.empty()) result.notes.push_back(note);
+    }
     publish(Publish::kNow);
     return result;
 }

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "engine/device/hardware.h"
 #include "engine/device/host_buffer.h"
+#include "engine/device/memory_size.h"
 #include "engine/error.h"
 #include "engine/plan/forecast.h"
 #include "engine/plan/measured_forecast.h"
@@ -60,11 +60,13 @@ void PlanDraft::check(const Budget& budget) const {
                                                   " to give; lower it.");
     }
     if (budget.ram_bytes > 0 && !basis.dry) {
-        const auto available = static_cast<std::uint64_t>(std::max<std::int64_t>(0, memory_size().available_bytes));
-        const std::uint64_t most = available + ram_used_bytes;
+        MemorySize memory = memory_size();
+        memory.available_bytes += static_cast<std::int64_t>(ram_used_bytes);
+        const auto most = static_cast<std::uint64_t>(memory.available_bytes);
         if (budget.ram_bytes > std::max(most, ram_budget_bytes)) {
             throw Error(ErrorKind::kInvalidInput, "The RAM budget is " + format_bytes(budget.ram_bytes) +
-                                                      ", but only " + format_bytes(most) + " are there; lower it.");
+                                                      ", but only " + free_memory_text(memory) +
+                                                      " are there; lower it.");
         }
     }
 }

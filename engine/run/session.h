@@ -1,6 +1,7 @@
 #pragma once
 // The session façade: all that a user interface or a command line needs of the engine, as plain values.
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -87,6 +88,7 @@ struct LoadProgress {
     std::uint64_t bytes_done = 0;
     std::uint64_t bytes_total = 0;
     bool counts_bytes = true;  // false: the two only tell the share that is done
+    std::string note{};        // a sentence that the person should see now; ModelSummary::notes has it too
 };
 
 struct ModelSummary {
@@ -130,6 +132,7 @@ struct ModelSummary {
     double expected_hit_rate = 0;
     std::string popularity;          // where the placement's counts are from; empty: none
     std::vector<std::string> notes;  // what a person should know: a shorter context, memory that could not be pinned
+    std::size_t n_early_notes = 0;   // so many of these, the first, came as a LoadProgress::note already
 };
 
 enum class FinishReason { kEndOfTurn, kMaxTokens, kStopped, kContextFull };
@@ -196,6 +199,7 @@ struct GenerationResult {
     std::vector<Answer> answers;  // beam search and n_answers > 1: all, best first; the first is `text`
     DeviceReport device;
     std::vector<ReplanReport> replans;  // those that ended or were under way while this was made
+    std::vector<std::string> notes;     // what a person should know besides: experts that were not kept on disk
     std::int64_t prompt_tokens = 0;
     std::int64_t reused_tokens = 0;  // of the prompt, found in the KV cache
     // Times by the device's clock: accounted, not measured, where the device is emulated.

@@ -837,6 +837,14 @@
         <translation>das Messen</translation>
     </message>
     <message>
+        <source>Measuring the memory&apos;s bandwidth</source>
+        <translation>Das Messen der Speicherbandbreite</translation>
+    </message>
+    <message>
+        <source>Quantizing an expert</source>
+        <translation>Das Quantisieren eines Experten</translation>
+    </message>
+    <message>
         <source>buffers on the way to the GPU&apos;s quantizer</source>
         <translation>Puffer auf dem Weg zum Quantisierer der GPU</translation>
     </message>
@@ -1045,6 +1053,14 @@
         <translation>Das RAM-Budget ist %1, vorhanden sind aber nur %2; bitte verringern.</translation>
     </message>
     <message>
+        <source>The model takes %1 of RAM and %2 are free: little is left for anything else.</source>
+        <translation>Das Modell belegt %1 RAM, und %2 sind frei: Für anderes bleibt wenig übrig.</translation>
+    </message>
+    <message>
+        <source>Free memory: %1.</source>
+        <translation>Freier Speicher: %1.</translation>
+    </message>
+    <message>
         <source>The VRAM budget is %1, but %2 has %3 to give; lower it.</source>
         <translation>Das VRAM-Budget ist %1, %2 kann aber nur %3 geben; bitte verringern.</translation>
     </message>
@@ -1103,6 +1119,14 @@
     <message>
         <source>one is larger than all that may be kept</source>
         <translation>einer ist größer als alles, was aufbewahrt werden darf</translation>
+    </message>
+    <message>
+        <source>Quantized experts are not kept in %1: %2 are free there, and %3 must stay free for other files.</source>
+        <translation>Quantisierte Experten werden nicht in %1 aufbewahrt: Dort sind %2 frei, und %3 müssen für andere Dateien frei bleiben.</translation>
+    </message>
+    <message>
+        <source>%1 of quantized experts were removed from %2: %3 were free there, and %4 must stay free for other files.</source>
+        <translation>%1 an quantisierten Experten wurden aus %2 entfernt: Dort waren %3 frei, und %4 müssen für andere Dateien frei bleiben.</translation>
     </message>
     <message>
         <source>%1: there is no such popularity profile</source>

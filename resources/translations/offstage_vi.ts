@@ -837,6 +837,14 @@
         <translation>việc đo</translation>
     </message>
     <message>
+        <source>Measuring the memory&apos;s bandwidth</source>
+        <translation>Việc đo băng thông bộ nhớ</translation>
+    </message>
+    <message>
+        <source>Quantizing an expert</source>
+        <translation>Việc lượng tử hóa một chuyên gia</translation>
+    </message>
+    <message>
         <source>buffers on the way to the GPU&apos;s quantizer</source>
         <translation>vùng đệm trên đường đến bộ lượng tử hóa của GPU</translation>
     </message>
@@ -1045,6 +1053,14 @@
         <translation>Hạn mức RAM là %1, nhưng chỉ có %2; hãy giảm hạn mức.</translation>
     </message>
     <message>
+        <source>The model takes %1 of RAM and %2 are free: little is left for anything else.</source>
+        <translation>Mô hình chiếm %1 RAM trong khi còn trống %2: chẳng còn bao nhiêu cho việc khác.</translation>
+    </message>
+    <message>
+        <source>Free memory: %1.</source>
+        <translation>Bộ nhớ còn trống: %1.</translation>
+    </message>
+    <message>
         <source>The VRAM budget is %1, but %2 has %3 to give; lower it.</source>
         <translation>Hạn mức VRAM là %1, nhưng %2 chỉ cấp được %3; hãy giảm hạn mức.</translation>
     </message>
@@ -1103,6 +1119,14 @@
     <message>
         <source>one is larger than all that may be kept</source>
         <translation>một chuyên gia lớn hơn toàn bộ dung lượng được phép lưu</translation>
+    </message>
+    <message>
+        <source>Quantized experts are not kept in %1: %2 are free there, and %3 must stay free for other files.</source>
+        <translation>Các chuyên gia đã lượng tử hóa không được giữ trong %1: ở đó còn trống %2, mà %3 phải để trống cho các tệp khác.</translation>
+    </message>
+    <message>
+        <source>%1 of quantized experts were removed from %2: %3 were free there, and %4 must stay free for other files.</source>
+        <translation>%1 chuyên gia đã lượng tử hóa bị xóa khỏi %2: ở đó còn trống %3, mà %4 phải để trống cho các tệp khác.</translation>
     </message>
     <message>
         <source>%1: there is no such popularity profile</source>

@@ -116,11 +116,12 @@ class TestMemorySize : public QObject {
             800, 800, "/sys/fs/cgroup/memory/a/b/memory.limit_in_bytes");
         row("1: the larger of two, which has less left",
             own("5:memory:/a/b\n") + group(1, kV1 + "/a", k4Gib) +
-                Files{{kV1 + "/a/b/memory.limit_in_bytes", "3221225472\n"}, {kV1 + "/a/b/memory.usage_in_bytes", "0\n"}},
+                Files{{kV1 + "/a/b/memory.limit_in_bytes", "3221225472\n"},
+                      {kV1 + "/a/b/memory.usage_in_bytes", "0\n"}},
             3072, 2048, "/sys/fs/cgroup/memory/a/memory.limit_in_bytes");
         row("1: groups above that leave it alone",
-            own("5:memory:/a/b\n") + group(1, kV1 + "/a", k4Gib) + Files{{kV1 + "/a/memory.use_hierarchy", "0\n"}}, 8192,
-            6144, "");
+            own("5:memory:/a/b\n") + group(1, kV1 + "/a", k4Gib) + Files{{kV1 + "/a/memory.use_hierarchy", "0\n"}},
+            8192, 6144, "");
         row("1: no limit", own("5:memory:/a\n") + group(1, kV1 + "/a", "9223372036854771712\n"), 8192, 6144, "");
         row("1: another's group", own("5:memory:/a\n") + group(1, kV1 + "/b", k4Gib), 8192, 6144, "");
         row("1: with another controller",
@@ -176,19 +177,23 @@ class TestMemorySize : public QObject {
         QTest::addColumn<qint64>("available_mib");
         QTest::addColumn<QString>("limit");
         // In use: 500 MiB of addresses, 100 of them memory.
-        QTest::newRow("none") << "unlimited" << "unlimited" << qint64{3000} << qint64{8192} << qint64{6144} << "";
-        QTest::newRow("addresses") << "unlimited" << "2147483648" << qint64{0} << qint64{2048} << qint64{1548}
-                                   << "RLIMIT_AS";
+        QTest::newRow("none") << "unlimited"
+                              << "unlimited" << qint64{3000} << qint64{8192} << qint64{6144} << "";
+        QTest::newRow("addresses") << "unlimited"
+                                   << "2147483648" << qint64{0} << qint64{2048} << qint64{1548} << "RLIMIT_AS";
         QTest::newRow("addresses, a file to be mapped")
-            << "unlimited" << "2147483648" << qint64{1000} << qint64{2048} << qint64{548} << "RLIMIT_AS";
+            << "unlimited"
+            << "2147483648" << qint64{1000} << qint64{2048} << qint64{548} << "RLIMIT_AS";
         QTest::newRow("addresses, a file too large")
-            << "unlimited" << "2147483648" << qint64{4000} << qint64{2048} << qint64{0} << "RLIMIT_AS";
+            << "unlimited"
+            << "2147483648" << qint64{4000} << qint64{2048} << qint64{0} << "RLIMIT_AS";
         QTest::newRow("memory, whatever is mapped")
-            << "1073741824" << "unlimited" << qint64{4000} << qint64{1024} << qint64{924} << "RLIMIT_DATA";
-        QTest::newRow("both") << "1073741824" << "1073741824" << qint64{0} << qint64{1024} << qint64{524}
-                              << "RLIMIT_AS";
-        QTest::newRow("above the machine")
-            << "1099511627776" << "1099511627776" << qint64{0} << qint64{8192} << qint64{6144} << "";
+            << "1073741824"
+            << "unlimited" << qint64{4000} << qint64{1024} << qint64{924} << "RLIMIT_DATA";
+        QTest::newRow("both") << "1073741824"
+                              << "1073741824" << qint64{0} << qint64{1024} << qint64{524} << "RLIMIT_AS";
+        QTest::newRow("above the machine") << "1099511627776"
+                                           << "1099511627776" << qint64{0} << qint64{8192} << qint64{6144} << "";
     }
     void limitsOfTheProcess_lower() {
         QFETCH(QString, data);

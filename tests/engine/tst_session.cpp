@@ -54,6 +54,32 @@ class TestSession : public QObject {
         load();
     }
 
+    // Experts on disk are quantized while an answer is made: what the disk does not take is said with the answer.
+    void expertsNotKept_areNotedWithTheAnswer() {
+        const QTemporaryDir folder;
+        QFile file(folder.filePath("file"));
+        QVERIFY(file.open(QIODevice::WriteOnly));
+        LoadRequest request;
+        request.model = demoModel();
+        request.compute = ComputeMode::kF32;
+        request.context = 256;
+        request.ram_bytes = std::uint64_t{14} << 20;
+        request.quant.experts = offstage::kernels::WeightType::kHqq4;
+        request.quant_cache_directory = folder.filePath("file/quantized").toStdString();
+        const ModelSummary model = m_session->load(request, {}, {});
+        QVERIFY(model.ram_experts < model.total_experts);
+        QCOMPARE(model.n_early_notes, std::size_t{0});  // nobody took progress
+        GenerationRequest asked;
+        asked.messages = {{Role::kUser, "Hi"}};
+        asked.max_tokens = 4;
+        const GenerationResult result = m_session->generate(asked, {}, {});
+        QCOMPARE(result.notes.size(), std::size_t{1});
+        QVERIFY2(result.notes[0].starts_with("Quantized experts could not be kept in " + request.quant_cache_directory),
+                 result.notes[0].c_str());
+        load();
+        QVERIFY(m_session->generate(asked, {}, {}).notes.empty());
+    }
+
     void load_reportsProgressAndDescribesTheModel() {
         LoadRequest request;
         request.model = demoModel();

@@ -55,6 +55,11 @@ class FakeSession : public engine::Session {
         unload();
         constexpr std::uint64_t kBytes = 1'300'000'000;
         const auto begin = Clock::now();
+        if (!script.loadNotes.empty()) {
+            engine::LoadProgress early;
+            early.note = script.loadNotes.front();
+            progress(early);
+        }
         for (int step = 0; step < script.loadSteps; ++step) {
             progress({step < script.loadSteps / 2 ? "Reading weights" : "Packing experts",
                       kBytes * static_cast<std::uint64_t>(step) / static_cast<std::uint64_t>(script.loadSteps),
@@ -92,6 +97,8 @@ class FakeSession : public engine::Session {
         model.total_experts = script.layers * script.experts;
         model.resident_experts = script.residents == 0 ? model.total_experts : script.residents;
         model.has_tokenizer = model.has_chat_template = true;
+        model.notes = script.loadNotes;
+        model.n_early_notes = std::min<std::size_t>(1, script.loadNotes.size());
         const std::lock_guard lock(m_mutex);
         m_loaded = true;
         m_snapshot = {};
@@ -131,6 +138,7 @@ class FakeSession : public engine::Session {
         } running(m_stage->generating);
 
         engine::GenerationResult result;
+        result.notes = script.answerNotes;
         // A raw prompt has two tokens a word, which no caller may know.
         result.prompt_tokens = request.raw
                                    ? 2 * (1 + std::count(request.raw_prompt.begin(), request.raw_prompt.end(), ' '))

@@ -489,6 +489,8 @@ class TestEngineText : public QObject {
             QStringLiteral("Skipping neurons is not supported yet: theta is "),
             QStringLiteral("The sensitivities are of "), QStringLiteral("; expected those of this model."),
             QStringLiteral("a list of pairs [tokens, microseconds], tokens ascending from 1"),
+            // lines of the system's files
+            QStringLiteral("Max address space"), QStringLiteral("Max data size"),
             // listed with a part in their place: "%1 without an argument"
             QStringLiteral("range without an argument"), QStringLiteral("count without an argument"),
             QStringLiteral("find without an argument"), QStringLiteral("join without an argument"),

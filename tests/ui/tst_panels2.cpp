@@ -366,6 +366,30 @@ class TestPanels2 : public QObject {
         QVERIFY2(stage().contains(QStringLiteral("Measuring · 25 %")), qPrintable(stage()));
     }
 
+    void banner_note_staysUntilTheNextModel() {
+        LoadBanner banner;
+        const auto shown = [&banner] {
+            QStringList texts;
+            for (const QLabel* label : banner.findChildren<QLabel*>()) {
+                if (label->isVisible()) {
+                    texts << label->text();
+                }
+            }
+            return texts.join(u'|');
+        };
+        banner.show();
+        banner.start(QStringLiteral("/models/a"));
+        banner.setProgress({"Reading", 512 * 1024, 1024 * 1024});
+        engine::LoadProgress early;
+        early.note = "Little memory is left.";
+        banner.setProgress(early);
+        banner.setProgress({"Packing", 768 * 1024, 1024 * 1024});
+        QVERIFY2(shown().contains(QStringLiteral("Little memory is left.")), qPrintable(shown()));
+        QVERIFY2(shown().contains(QStringLiteral("768.0 KiB of 1.0 MiB")), qPrintable(shown()));
+        banner.start(QStringLiteral("/models/b"));
+        QVERIFY2(!shown().contains(QStringLiteral("Little")), qPrintable(shown()));
+    }
+
     void slider_toldTheSameRange_movesNothing() {
         ValueSlider slider(QStringLiteral("VRAM"));
         slider.setByteRange(0, 16 * kGiB);
@@ -471,6 +495,36 @@ class TestPanels2 : public QObject {
         bench.engine.openModel({});
         QTRY_COMPARE(log.at(log.size() - 1).kind, LogKind::Problem);
         QCOMPARE(log.at(log.size() - 1).detail, QStringLiteral("12 bytes"));
+    }
+
+    // What comes before the weights are read is shown then, and not again when the model is there.
+    void log_showsNotesWhenTheyCome() {
+        Bench bench;
+        EventLog log;
+        log.follow(bench.engine);
+        Script script;
+        script.loadNotes = {"Little memory is left.", "The context is shorter."};
+        script.answerNotes = {"The disk is full."};
+        bench.stage->setScript(script);
+        bench.open();
+        const auto texts = [&log](LogKind kind) {
+            QStringList found;
+            for (int i = 0; i < log.size(); ++i) {
+                if (log.at(i).kind == kind) {
+                    found << log.at(i).text;
+                }
+            }
+            return found.join(u'|');
+        };
+        QTRY_COMPARE(log.size(), 4);
+        QCOMPARE(log.at(1).text, QStringLiteral("Little memory is left."));
+        QCOMPARE(log.at(2).kind, LogKind::Load);
+        QCOMPARE(texts(LogKind::Note), QStringLiteral("Little memory is left.|The context is shorter."));
+        engine::GenerationRequest request;
+        request.messages = {{engine::Role::kUser, "Hello"}};
+        QVERIFY(bench.engine.generate(request) != 0);
+        QTRY_COMPARE(texts(LogKind::Note),
+                     QStringLiteral("Little memory is left.|The context is shorter.|The disk is full."));
     }
 
     // ---- benchmark

@@ -108,6 +108,11 @@ void EventLog::follow(EngineController& engine) {
         m_decisions = 0;
         append(LogKind::Load, tr("Loading %1").arg(model));
     });
+    connect(&engine, &EngineController::loadProgressed, this, [this](const engine::LoadProgress& progress) {
+        if (!progress.note.empty()) {
+            append(LogKind::Note, engineText(progress.note));
+        }
+    });
     connect(&engine, &EngineController::modelLoaded, this, [this](const engine::ModelSummary& model) {
         append(LogKind::Load,
                tr("%1 is loaded in %2").arg(QString::fromStdString(model.name), secondsText(model.load_s)),
@@ -116,8 +121,8 @@ void EventLog::follow(EngineController& engine) {
                    .arg(model.resident_experts)
                    .arg(model.total_experts)
                    .arg(model.context));
-        for (const std::string& note : model.notes) {
-            append(LogKind::Note, engineText(note));
+        for (std::size_t i = model.n_early_notes; i < model.notes.size(); ++i) {
+            append(LogKind::Note, engineText(model.notes[i]));
         }
     });
     connect(&engine, &EngineController::loadFailed, this, [this](const QString& model, const EngineFailure& failure) {
@@ -127,10 +132,14 @@ void EventLog::follow(EngineController& engine) {
     connect(&engine, &EngineController::answerFailed, this, [this](RequestId, const EngineFailure& failure) {
         append(LogKind::Problem, failure.sentence, failure.detail);
     });
-    connect(&engine, &EngineController::answered, this, [this, &engine] {
-        readReports(engine);
-        readDecisions(engine);
-    });
+    connect(&engine, &EngineController::answered, this,
+            [this, &engine](RequestId, const engine::GenerationResult& result) {
+                for (const std::string& note : result.notes) {
+                    append(LogKind::Note, engineText(note));
+                }
+                readReports(engine);
+                readDecisions(engine);
+            });
     // Only while a re-plan that was asked for is not over.
     auto* timer = new QTimer(this);
     timer->setInterval(kReportIntervalMs);
