@@ -358,30 +358,29 @@ void Gemm::multiply(GemmMode mode, GemmLayout layout, const float* x, std::int64
     if (n_tokens > 0 && n_out > 0) state_->multiply(mode, call, n_out);
 }
 
-GemmMode Gemm::faster_mode() {
-    static const GemmMode faster = [this] {
-        constexpr std::int64_t kTokens = 64;
-        constexpr std::int64_t kInputs = 2048;
-        constexpr std::int64_t kOutputs = 512;
-        const std::vector<float> x(static_cast<std::size_t>(kTokens * kInputs), 1.0f);
-        const std::vector<Bf16> weights(static_cast<std::size_t>(kInputs * kOutputs), Bf16{0x3f80});
-        std::vector<float> y(static_cast<std::size_t>(kTokens * kOutputs));
-        const WeightView view{weights.data(), WeightType::kBf16, kOutputs, kInputs, kInputs};
-        // The best of several, taken in turn: other load on the machine slows one down as often as the other.
-        double best_f32 = 1e30;
-        double best_bf16 = 1e30;
-        for (int repeat = 0; repeat < 6; ++repeat) {
-            for (const GemmMode mode : {GemmMode::kF32, GemmMode::kBf16}) {
-                const auto start = std::chrono::steady_clock::now();
-                multiply(mode, GemmLayout::kRowsAreOutputs, x.data(), kInputs, kTokens, view, y.data(), kOutputs);
-                const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-                double& best = mode == GemmMode::kF32 ? best_f32 : best_bf16;
-                best = std::min(best, taken.count());
-            }
-        }
-        return best_bf16 < best_f32 ? GemmMode::kBf16 : GemmMode::kF32;
-    }();
-    return faster;
+struct ProductTrial::State {
+    static constexpr std::int64_t kTokens = 64;
+    static constexpr std::int64_t kInputs = 2048;
+    static constexpr std::int64_t kOutputs = 512;
+
+    explicit State(ThreadPool& pool) : gemm(pool) {}
+
+    Gemm gemm;
+    std::vector<float> x = std::vector<float>(static_cast<std::size_t>(kTokens * kInputs), 1.0f);
+    std::vector<Bf16> weights = std::vector<Bf16>(static_cast<std::size_t>(kInputs * kOutputs), Bf16{0x3f80});
+    std::vector<float> y = std::vector<float>(static_cast<std::size_t>(kTokens * kOutputs));
+};
+
+ProductTrial::ProductTrial(ThreadPool& pool) : state_(std::make_unique<State>(pool)) {}
+ProductTrial::~ProductTrial() = default;
+
+double ProductTrial::run_us(GemmMode mode) {
+    State& s = *state_;
+    const WeightView view{s.weights.data(), WeightType::kBf16, State::kOutputs, State::kInputs, State::kInputs};
+    const auto start = std::chrono::steady_clock::now();
+    s.gemm.multiply(mode, GemmLayout::kRowsAreOutputs, s.x.data(), State::kInputs, State::kTokens, view, s.y.data(),
+                    State::kOutputs);
+    return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
 }
 
 std::string_view Gemm::library_version() {

@@ -38,12 +38,25 @@ class Gemm {
     void multiply(GemmMode mode, GemmLayout layout, const float* x, std::int64_t x_stride, std::int64_t n_tokens,
                   const WeightView& weight, float* y, std::int64_t y_stride);
 
-    // The mode that is faster for 16-bit weights on this machine, measured once per process on a product of a typical
-    // shape (a few tens of milliseconds), then remembered.
-    GemmMode faster_mode();
-
     // oneDNN's version, e.g. "2.6.3", for logs and reports.
     static std::string_view library_version();
+
+  private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+// One product of a typical shape (64 tokens, 512 outputs of 2048 bf16 weights), for comparing the modes. Threads as
+// Gemm.
+class ProductTrial {
+  public:
+    explicit ProductTrial(ThreadPool& pool);
+    ~ProductTrial();
+    ProductTrial(const ProductTrial&) = delete;
+    ProductTrial& operator=(const ProductTrial&) = delete;
+
+    // Microseconds that it took. The first of a mode takes longer: its primitives are made.
+    double run_us(GemmMode mode);
 
   private:
     struct State;

@@ -33,6 +33,8 @@ int run_bench(const BenchOptions& options) {
                     {"weight_bytes", summary.weight_bytes},
                     {"n_threads", summary.n_threads},
                     {"instruction_set", summary.instruction_set},
+                    {"compute", summary.compute},
+                    {"compute_origin", summary.compute_origin},
                     {"device", summary.device},
                     {"emulated", summary.emulated}});
         return 0;

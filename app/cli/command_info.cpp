@@ -6,6 +6,7 @@
 #include "engine/device/host_buffer.h"
 #include "engine/model/checkpoint.h"
 #include "engine/model/synthetic.h"
+#include "engine/plan/calibration.h"
 #include "engine/run/loaded_model.h"
 
 namespace offstage::cli {
@@ -45,6 +46,35 @@ Facts look_at(const std::string& model) {
     return facts;
 }
 
+// What --compute auto stands for on this machine. Nothing is measured for it.
+struct Products {
+    std::string mode;  // empty: the first load will measure it
+    std::string origin = "the first model that is loaded measures it once for this machine";
+    engine::ProductTimes times;
+};
+
+Products look_at_products(const std::string& weight_type) {
+    Products products;
+    if (weight_type == kernels::name_of(kernels::WeightType::kF32)) {
+        const engine::ComputeChoice choice{kernels::GemmMode::kF32, engine::ComputeChoice::Origin::kWeights, {}};
+        return {std::string(kernels::name_of(choice.mode)), engine::describe(choice), {}};
+    }
+    const auto kept = engine::kept_compute(engine::CalibrationCache(engine::calibration_directory()));
+    if (!kept) return products;
+    return {std::string(kernels::name_of(kept->mode)), engine::describe(*kept), kept->times};
+}
+
+nlohmann::ordered_json to_json(const Products& products) {
+    nlohmann::ordered_json json = {{"auto", nullptr}, {"origin", products.origin}};
+    if (!products.mode.empty()) json["auto"] = products.mode;
+    if (!products.times.measured_on.empty()) {
+        json["measured_on"] = products.times.measured_on;
+        json["f32_us"] = products.times.f32_us;
+        json["bf16_us"] = products.times.bf16_us;
+    }
+    return json;
+}
+
 nlohmann::ordered_json to_json(const engine::Hardware& hardware) {
     auto gpus = nlohmann::ordered_json::array();
     for (const kernels::CudaDevice& gpu : hardware.cuda.devices) {
@@ -70,6 +100,7 @@ int run_info(const ModelOptions& options) {
     const std::uint64_t expert_bytes =
         static_cast<std::uint64_t>(c.expert_weights()) * (facts.weight_type == "F32" ? 4u : 2u);
     const engine::Hardware hardware = engine::detect_hardware();
+    const Products products = look_at_products(facts.weight_type);
     if (options.json) {
         print_json({{"name", facts.name},
                     {"architecture", c.architecture},
@@ -93,6 +124,7 @@ int run_info(const ModelOptions& options) {
                     {"kv_bytes_per_token", engine::KvPool::bytes_per_token(c)},
                     {"tokenizer", facts.tokenizer},
                     {"chat_template", facts.chat_template},
+                    {"compute", to_json(products)},
                     {"hardware", to_json(hardware)}});
         return 0;
     }
@@ -113,6 +145,8 @@ int run_info(const ModelOptions& options) {
               << "\n  this machine   " << hardware.cpu_model << ", " << hardware.n_cores << " cores, "
               << hardware.instruction_set << ", " << engine::free_memory_text(hardware.ram) << " of "
               << engine::format_bytes(static_cast<std::uint64_t>(hardware.ram.total_bytes)) << " RAM free\n";
+    std::cout << "  products       " << (products.mode.empty() ? "auto" : products.mode + " by --compute auto") << ": "
+              << products.origin << "\n";
     for (const kernels::CudaDevice& gpu : hardware.cuda.devices) {
         std::cout << "  GPU            " << gpu.name << ", "
                   << engine::format_bytes(static_cast<std::uint64_t>(gpu.total_bytes)) << "\n";

@@ -16,7 +16,6 @@
 #include "engine/run/load_plan.h"
 #include "engine/run/model_demand.h"
 #include "engine/run/moe_layer.h"
-#include "kernels/gemm.h"
 #include "kernels/thread_pool.h"
 
 namespace offstage::engine {
@@ -30,12 +29,6 @@ struct Machine {
     kernels::WeightType type;
     MemorySize memory;  // when the device was opened, with the checkpoint mapped
 };
-
-kernels::GemmMode mode_of(ComputeMode compute, kernels::WeightType type, kernels::ThreadPool& pool) {
-    if (compute == ComputeMode::kF32) return kernels::GemmMode::kF32;
-    if (compute == ComputeMode::kBf16) return kernels::GemmMode::kBf16;
-    return type == kernels::WeightType::kF32 ? kernels::GemmMode::kF32 : kernels::Gemm(pool).faster_mode();
-}
 
 bool runs_on_cpu(const LoadRequest& request) {
     return request.device.empty() || request.device == "cpu";
@@ -57,8 +50,7 @@ Machine open_machine(const LoadRequest& request, const ModelShape& shape) {
     machine.type = shape.type == kernels::WeightType::kF32 && request.compute == ComputeMode::kBf16
                        ? kernels::WeightType::kBf16
                        : shape.type;
-    machine.host =
-        std::make_unique<CpuOperations>(*machine.pool, mode_of(request.compute, machine.type, *machine.pool));
+    machine.host = std::make_unique<CpuOperations>(*machine.pool, choose_compute(request, machine.type).mode);
     // Threads take addresses and memory as well.
     machine.memory = memory_size("/", shape.checkpoint_bytes);
     if (runs_on_cpu(request)) check_ram_budget(request.ram_bytes, machine.memory);
@@ -69,8 +61,7 @@ Machine open_machine(const LoadRequest& request, const ModelShape& shape) {
 }
 
 CalibrationCache cache_of(const LoadRequest& request) {
-    return CalibrationCache(request.cache_directory.empty() ? cache_directory() / "calibration"
-                                                            : std::filesystem::path(request.cache_directory));
+    return CalibrationCache(calibration_directory(request.cache_directory));
 }
 
 // Some experts of random weights, together larger than the caches where that takes no more than 64.

@@ -9,6 +9,7 @@
 #include "engine/device/backend.h"
 #include "engine/device/cpu_operations.h"
 #include "engine/plan/calibrate_host.h"
+#include "engine/plan/compute_choice.h"
 #include "engine/plan/cost_model.h"
 
 namespace offstage::engine {
@@ -71,6 +72,9 @@ class CalibrationCache {
     // Of quantizing: by the CPU's name, its instruction set, hidden_dim and the device that helps, if one does.
     bool load(const std::string& key, QuantizingSpeeds& speeds) const;
     void store(const std::string& key, const QuantizingSpeeds& speeds) const;
+    // Of the two modes of products (choose_compute()).
+    bool load(const std::string& key, ProductTimes& times) const;
+    void store(const std::string& key, const ProductTimes& times) const;
 
   private:
     std::filesystem::path directory_;
@@ -78,6 +82,8 @@ class CalibrationCache {
 
 // $XDG_CACHE_HOME/offstage or ~/.cache/offstage; empty when neither is known.
 std::filesystem::path cache_directory();
+// Where calibrations are kept: `asked`, or a folder of cache_directory() where nothing was asked for.
+std::filesystem::path calibration_directory(const std::string& asked = {});
 
 // JSON of a table, both ways; parse throws Error naming the key.
 std::string to_json(const CostTable& table);

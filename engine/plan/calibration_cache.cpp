@@ -210,6 +210,26 @@ void CalibrationCache::store(const std::string& key, const QuantizingSpeeds& spe
     store_document(directory_, key, "weights_per_s", to_document(speeds));
 }
 
+bool CalibrationCache::load(const std::string& key, ProductTimes& times) const {
+    return load_document(directory_, key, "products", [&](const json& document, const std::string& source) {
+        const JsonFields fields(document, source);
+        times.f32_us = fields.number("f32_us", 0, kLongestUs);
+        times.bf16_us = fields.number("bf16_us", 0, kLongestUs);
+        times.measured_on = fields.text("measured_on");
+    });
+}
+
+void CalibrationCache::store(const std::string& key, const ProductTimes& times) const {
+    store_document(directory_, key, "products",
+                   {{"f32_us", times.f32_us}, {"bf16_us", times.bf16_us}, {"measured_on", times.measured_on}});
+}
+
+std::filesystem::path calibration_directory(const std::string& asked) {
+    if (!asked.empty()) return asked;
+    const std::filesystem::path caches = cache_directory();
+    return caches.empty() ? caches : caches / "calibration";
+}
+
 std::filesystem::path cache_directory() {
     // The specification of XDG_CACHE_HOME: a relative path is to be ignored.
     const char* const xdg = std::getenv("XDG_CACHE_HOME");

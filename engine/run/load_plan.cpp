@@ -5,6 +5,7 @@
 
 #include "engine/device/host_buffer.h"
 #include "engine/error.h"
+#include "engine/plan/calibration.h"
 #include "engine/run/model_demand.h"
 #include "engine/run/moe_layer.h"
 
@@ -26,6 +27,14 @@ void check_ram_budget(std::uint64_t ram_bytes, const MemorySize& memory) {
     if (std::cmp_less_equal(ram_bytes, std::max<std::int64_t>(0, memory.available_bytes))) return;
     throw Error(ErrorKind::kInvalidInput, "The RAM budget is " + format_bytes(ram_bytes) + ", but only " +
                                               free_memory_text(memory) + " are free; lower it.");
+}
+
+ComputeChoice choose_compute(const LoadRequest& request, kernels::WeightType weights) {
+    std::optional<kernels::GemmMode> asked;
+    if (request.compute == ComputeMode::kF32) asked = kernels::GemmMode::kF32;
+    if (request.compute == ComputeMode::kBf16) asked = kernels::GemmMode::kBf16;
+    return choose_compute(asked, weights, CalibrationCache(calibration_directory(request.cache_directory)),
+                          request.times_product);
 }
 
 std::uint64_t with_headroom(std::uint64_t available_bytes) {

@@ -23,6 +23,9 @@ void check_request(const LoadRequest& request);
 // Throws Error (kInvalidInput), naming the limit, when the RAM that a person allows is more than is free.
 void check_ram_budget(std::uint64_t ram_bytes, const MemorySize& memory);
 
+// How the products of prompts are formed: as the request says, or as is best on this machine.
+ComputeChoice choose_compute(const LoadRequest& request, kernels::WeightType weights);
+
 // Of free memory, what a plan may take: the system and other programs go on needing some.
 std::uint64_t with_headroom(std::uint64_t available_bytes);
 

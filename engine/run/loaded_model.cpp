@@ -37,18 +37,6 @@ BytesProgressFn throttled(const LoadProgressFn& progress, std::string stage) {
     };
 }
 
-kernels::GemmMode resolve_mode(ComputeMode compute, kernels::WeightType type, kernels::ThreadPool& pool) {
-    if (compute == ComputeMode::kF32) return kernels::GemmMode::kF32;
-    if (compute == ComputeMode::kBf16) return kernels::GemmMode::kBf16;
-    // Products of float32 weights stay in float32: rounding them would lose what the checkpoint holds.
-    if (type == kernels::WeightType::kF32) return kernels::GemmMode::kF32;
-    return kernels::Gemm(pool).faster_mode();
-}
-
-fs::path calibration_folder(const LoadRequest& request) {
-    return request.cache_directory.empty() ? cache_directory() / "calibration" : fs::path(request.cache_directory);
-}
-
 // Slots for experts on disk, as many and as large as the plan and what is in force want. Where RAM is full, copies that
 // the plan does not keep make room: those of experts that the device has, then, as the slots are there at once, others.
 void make_host_slots(ExpertStore& experts, ExpertSource& source, kernels::ThreadPool& pool, const Plan& plan,
@@ -122,8 +110,8 @@ LoadedModel::LoadedModel(const LoadRequest& request, Text text, const LoadProgre
     pool_ = std::make_unique<kernels::ThreadPool>(request.n_threads);
     open_source(request, text);
     expert_source_->set_method(request.quant.method);
-    mode_ = resolve_mode(request.compute, source_->expert_type(), *pool_);
-    host_ = std::make_unique<CpuOperations>(*pool_, mode_);
+    compute_ = choose_compute(request, source_->expert_type());
+    host_ = std::make_unique<CpuOperations>(*pool_, compute_.mode);
     load_popularity(request);
     load_sensitivity(request, progress, stop);
     open_devices(request);
@@ -253,7 +241,7 @@ void LoadedModel::make_plans(const LoadRequest& request) {
     basis_.hidden_dim = config_.hidden_dim;
     basis_.decode = request.dispatch.decode;
     basis_.dry = request.dry;
-    basis_.calibrations = calibration_folder(request).string();
+    basis_.calibrations = calibration_directory(request.cache_directory).string();
     basis_.demand = demand_of_load(request, config_, source_->expert_type(), dense_bytes(), device_->info(),
                                    [&](const Backend::StepShape& shape) { return device_->scratch_bytes(shape); });
     Budget& budget = budget_;
@@ -291,7 +279,7 @@ void LoadedModel::measure_costs(const LoadRequest& request, const LoadProgressFn
     const bool host_only = device_->shares_host_memory();
     // One place: there is something to decide only between formats, and nothing is worth the time otherwise.
     if (host_only && (request.dry || !request.quality.allows_fewer_bits())) return;
-    const CalibrationCache cache(calibration_folder(request));
+    const CalibrationCache cache(calibration_directory(request.cache_directory));
     if (!host_only) {
         device_->reserve(Forward::step_shape(config_, source_->expert_type(), plan_.max_step, plan_.context));
         expert_source_->set_helper(device_->row_quantizer());
@@ -521,7 +509,8 @@ void LoadedModel::describe(const LoadRequest& request) {
     summary_.weight_bytes = dense_bytes() + expert_bytes_of(plan_);
     summary_.weight_type = kernels::name_of(source_->expert_type());
     if (request.quant.experts.has_value()) summary_.weight_type = kernels::name_of(*request.quant.experts);
-    summary_.compute = kernels::name_of(mode_);
+    summary_.compute = kernels::name_of(compute_.mode);
+    summary_.compute_origin = engine::describe(compute_);
     summary_.instruction_set = kernels::name_of(kernels::cpu_kernels().instruction_set);
     summary_.n_threads = pool_->n_threads();
     summary_.has_tokenizer = tokenizer_ != nullptr;

@@ -11,6 +11,7 @@
 #include "engine/experts/expert_store.h"
 #include "engine/model/model_config.h"
 #include "engine/model/weights.h"
+#include "engine/plan/compute_choice.h"
 #include "engine/plan/cost_model.h"
 #include "engine/plan/placement_learner.h"
 #include "engine/plan/planner.h"
@@ -46,7 +47,7 @@ class LoadedModel {
     const ModelConfig& config() const { return config_; }
     const ModelSummary& summary() const { return summary_; }
     kernels::ThreadPool& pool() { return *pool_; }
-    kernels::GemmMode mode() const { return mode_; }
+    kernels::GemmMode mode() const { return compute_.mode; }
     const Tokenizer* tokenizer() const { return tokenizer_.get(); }             // nullptr: none
     const ChatTemplate* chat_template() const { return chat_template_.get(); }  // nullptr: none
 
@@ -116,7 +117,7 @@ class LoadedModel {
     std::unique_ptr<WeightSource> source_;
     std::unique_ptr<QuantCache> quant_cache_;
     std::unique_ptr<ExpertSource> expert_source_;
-    kernels::GemmMode mode_ = kernels::GemmMode::kF32;
+    ComputeChoice compute_;
     std::unique_ptr<CpuOperations> host_;
     MemorySize memory_;  // as it was before the load took any
     HostMemory host_memory_;

@@ -12,6 +12,7 @@
 
 #include "engine/experts/cache_kind.h"
 #include "engine/model/indices.h"
+#include "engine/plan/compute_choice.h"
 #include "engine/plan/dispatch_policy.h"
 #include "engine/plan/planner.h"
 #include "engine/quant/weight_format.h"
@@ -27,7 +28,7 @@ namespace offstage::engine {
 class Backend;
 
 enum class ComputeMode {
-    kAuto,  // the faster way for batched products on this machine, measured
+    kAuto,  // the faster way for batched products on this machine, measured once (engine/plan/compute_choice.h)
     kF32,   // float32 products everywhere
     kBf16,  // bfloat16 products in batched multiplications
 };
@@ -81,6 +82,7 @@ struct LoadRequest {
     FaultDrill drill;
     // Tests: opens the device in the place of open_device().
     std::function<std::unique_ptr<Backend>(std::uint64_t vram_bytes)> opens_device;
+    ProductTimer times_product;  // in the place of this machine, for ComputeMode::kAuto
 };
 
 struct LoadProgress {
@@ -111,6 +113,7 @@ struct ModelSummary {
     std::uint64_t weight_bytes = 0;   // in memory
     std::string weight_type;          // "BF16"
     std::string compute;              // "bf16" or "f32": products of batched multiplications
+    std::string compute_origin;       // where that choice is from, for the person (ComputeChoice)
     std::string instruction_set;      // "avx512_bf16"
     int n_threads = 0;
     bool has_tokenizer = false;

@@ -1,0 +1,99 @@
+#include "engine/plan/compute_choice.h"
+
+#include <algorithm>
+#include <array>
+#include <ctime>
+
+#include "engine/device/hardware.h"
+#include "engine/plan/calibration.h"
+
+namespace offstage::engine {
+namespace {
+
+using kernels::GemmMode;
+using Origin = ComputeChoice::Origin;
+
+std::string key_of_machine() {
+    const Hardware host = detect_host();
+    return "products|" + host.cpu_model + " " + host.instruction_set + "|oneDNN " +
+           std::string(kernels::Gemm::library_version());
+}
+
+std::string today() {
+    const std::time_t now = std::time(nullptr);
+    std::tm date{};
+    localtime_r(&now, &date);
+    std::array<char, 16> text{};
+    return std::strftime(text.data(), text.size(), "%Y-%m-%d", &date) > 0 ? text.data() : "";
+}
+
+ProductTimes measure_products(const ProductTimer& timer) {
+    ProductTimes times;
+    for (int turn = 0; turn < kProductTurns; ++turn) {
+        for (const int second : {0, 1}) {
+            // The order changes from turn to turn.
+            const GemmMode mode = second == turn % 2 ? GemmMode::kF32 : GemmMode::kBf16;
+            const double us = timer(mode);
+            double& shortest = mode == GemmMode::kF32 ? times.f32_us : times.bf16_us;
+            shortest = turn == 0 ? us : std::min(shortest, us);
+        }
+    }
+    times.measured_on = today();
+    return times;
+}
+
+ProductTimes measure_products() {
+    kernels::ThreadPool one_thread(1);
+    kernels::ProductTrial trial(one_thread);
+    for (const GemmMode mode : {GemmMode::kF32, GemmMode::kBf16}) trial.run_us(mode);  // makes the primitives
+    return measure_products([&](GemmMode mode) { return trial.run_us(mode); });
+}
+
+}  // namespace
+
+GemmMode faster_mode(const ProductTimes& times) {
+    return times.bf16_us * kProductMargin < times.f32_us ? GemmMode::kBf16 : GemmMode::kF32;
+}
+
+std::optional<ComputeChoice> kept_compute(const CalibrationCache& cache) {
+    ComputeChoice choice;
+    if (!cache.load(key_of_machine(), choice.times)) return {};
+    choice.mode = faster_mode(choice.times);
+    choice.origin = Origin::kKept;
+    return choice;
+}
+
+ComputeChoice choose_compute(std::optional<GemmMode> asked, kernels::WeightType weights, const CalibrationCache& cache,
+                             const ProductTimer& timer) {
+    if (asked) return {*asked, Origin::kAskedFor, {}};
+    if (weights == kernels::WeightType::kF32) return {GemmMode::kF32, Origin::kWeights, {}};
+    if (auto kept = kept_compute(cache)) return *kept;
+    cache.store(key_of_machine(), timer ? measure_products(timer) : measure_products());
+    // Read again: of two programs that measure at the same time, both go by what is kept in the end.
+    if (auto kept = kept_compute(cache)) {
+        kept->origin = Origin::kMeasured;
+        return *kept;
+    }
+    return {GemmMode::kF32, Origin::kCannotKeep, {}};
+}
+
+std::string describe(const ComputeChoice& choice) {
+    std::array<char, 160> text{};
+    switch (choice.origin) {
+        case Origin::kAskedFor:
+            return "asked for";
+        case Origin::kWeights:
+            return "the weights are float32";
+        case Origin::kMeasured:
+        case Origin::kKept:
+            std::snprintf(text.data(), text.size(),
+                          "measured on %s and kept for this machine: f32 takes %.2f ms where bf16 takes %.2f",
+                          choice.times.measured_on.c_str(), choice.times.f32_us / 1e3, choice.times.bf16_us / 1e3);
+            return text.data();
+        case Origin::kCannotKeep:
+            return "a measured choice could not be kept, so that f32 is used, as in every such case";
+    }
+    return {};
+}
+
+}  // namespace offstage::engine

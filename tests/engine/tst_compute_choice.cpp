@@ -1,0 +1,164 @@
+// How products are formed where nobody asked: chosen once per machine, and by nothing that noise could change.
+
+#include <filesystem>
+#include <fstream>
+#include <random>
+
+#include <QtTest>
+
+#include "engine/plan/calibration.h"
+#include "engine/plan/compute_choice.h"
+#include "engine/run/loaded_model.h"
+#include "tests/engine/test_models.h"
+
+using namespace offstage::engine;
+using namespace offstage::test;
+using offstage::kernels::GemmMode;
+using offstage::kernels::WeightType;
+using Origin = ComputeChoice::Origin;
+
+namespace {
+
+// A machine on which bf16 is so many times as fast, and which does much else: each timing is a little to many times too
+// long, and one of twenty is about undisturbed.
+class BusyMachine {
+  public:
+    explicit BusyMachine(double bf16_speed) : bf16_us_(1000 / bf16_speed) {}
+
+    ProductTimer timer() {
+        return [this](GemmMode mode) {
+            ++n_timings;
+            const double us = mode == GemmMode::kF32 ? 1000.0 : bf16_us_;
+            std::uniform_real_distribution<double> part(0, 1);
+            const double disturbed = part(random_);
+            return us * (1 + 2 * disturbed * disturbed + (part(random_) < 0.2 ? 10 * part(random_) : 0.0));
+        };
+    }
+
+    int n_timings = 0;
+
+  private:
+    double bf16_us_;
+    std::mt19937_64 random_{11};
+};
+
+LoadRequest demo(const QTemporaryDir& caches) {
+    LoadRequest request;
+    request.model = demoModel();
+    request.n_threads = 1;
+    request.context = 64;
+    request.cache_directory = caches.path().toStdString();
+    return request;
+}
+
+std::string loadedWith(const LoadRequest& request, std::string* origin = nullptr) {
+    const LoadedModel model(request, LoadedModel::Text::kNotNeeded, {}, {});
+    if (origin != nullptr) *origin = model.summary().compute_origin;
+    return model.summary().compute;
+}
+
+}  // namespace
+
+class TestComputeChoice : public QObject {
+    Q_OBJECT
+
+  private Q_SLOTS:
+    void noise_doesNotDecide_data() {
+        QTest::addColumn<double>("bf16_speed");
+        QTest::addColumn<QString>("chosen");
+        QTest::newRow("half as fast") << 0.5 << "f32";
+        QTest::newRow("nearly as fast") << 0.97 << "f32";
+        QTest::newRow("as fast") << 1.0 << "f32";
+        QTest::newRow("a little faster") << 1.06 << "f32";
+        QTest::newRow("twice as fast") << 2.0 << "bf16";
+    }
+    // Thirty machines alike, each measured for the first time under load.
+    void noise_doesNotDecide() {
+        QFETCH(double, bf16_speed);
+        QFETCH(QString, chosen);
+        BusyMachine machine(bf16_speed);
+        for (int i = 0; i < 30; ++i) {
+            const QTemporaryDir caches;
+            const CalibrationCache cache{std::filesystem::path(caches.path().toStdString())};
+            const ComputeChoice choice = choose_compute({}, WeightType::kBf16, cache, machine.timer());
+            QCOMPARE(QString::fromUtf8(name_of(choice.mode).data()), chosen);
+            QCOMPARE(choice.origin, Origin::kMeasured);
+        }
+        QCOMPARE(machine.n_timings, 30 * 2 * kProductTurns);
+    }
+
+    void thirtyLoads_areOneChoice_andOneMeasurement() {
+        const QTemporaryDir caches;
+        BusyMachine machine(2.0);
+        LoadRequest request = demo(caches);
+        request.times_product = machine.timer();
+        std::string origin;
+        for (int load = 0; load < 30; ++load) {
+            request.n_threads = 1 + load % 2;  // no other choice for other threads
+            QCOMPARE(loadedWith(request, &origin), std::string("bf16"));
+            QVERIFY2(origin.find("measured on 2") == 0, origin.c_str());
+            QCOMPARE(machine.n_timings, 2 * kProductTurns);
+        }
+    }
+
+    void unwritableCache_isF32_howeverFastBf16Looks() {
+        const QTemporaryDir folder;
+        const std::string file = (folder.path() + QStringLiteral("/file")).toStdString();
+        std::ofstream(file) << "no folder";
+        BusyMachine machine(2.0);
+        LoadRequest request = demo(folder);
+        request.cache_directory = file;
+        request.times_product = machine.timer();
+        std::string origin;
+        QCOMPARE(loadedWith(request, &origin), std::string("f32"));
+        QVERIFY2(origin.find("could not be kept") != std::string::npos, origin.c_str());
+    }
+
+    void damagedFile_isMeasuredAgain() {
+        const QTemporaryDir caches;
+        const std::filesystem::path folder(caches.path().toStdString());
+        const CalibrationCache cache{folder};
+        BusyMachine machine(2.0);
+        QCOMPARE(choose_compute({}, WeightType::kBf16, cache, machine.timer()).origin, Origin::kMeasured);
+        QCOMPARE(choose_compute({}, WeightType::kBf16, cache, machine.timer()).origin, Origin::kKept);
+        int n_files = 0;
+        for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+            if (!entry.is_regular_file()) continue;
+            ++n_files;
+            std::ofstream(entry.path(), std::ios::trunc) << "{\"format\": \"offstage-calibration\"";
+        }
+        QCOMPARE(n_files, 1);
+        QVERIFY(!kept_compute(cache).has_value());
+        QCOMPARE(choose_compute({}, WeightType::kBf16, cache, machine.timer()).origin, Origin::kMeasured);
+        QCOMPARE(machine.n_timings, 2 * 2 * kProductTurns);
+    }
+
+    void whatIsAskedFor_andFloat32Weights_areNotMeasured() {
+        const QTemporaryDir caches;
+        const CalibrationCache cache{std::filesystem::path(caches.path().toStdString())};
+        BusyMachine machine(2.0);
+        const ComputeChoice asked = choose_compute(GemmMode::kBf16, WeightType::kF32, cache, machine.timer());
+        QVERIFY(asked.mode == GemmMode::kBf16 && asked.origin == Origin::kAskedFor);
+        const ComputeChoice weights = choose_compute({}, WeightType::kF32, cache, machine.timer());
+        QVERIFY(weights.mode == GemmMode::kF32 && weights.origin == Origin::kWeights);
+        QCOMPARE(machine.n_timings, 0);
+        QVERIFY(QDir(caches.path()).isEmpty());
+    }
+
+    // On this machine, whatever it is.
+    void realProducts_areMeasuredOnce() {
+        const QTemporaryDir caches;
+        const CalibrationCache cache{std::filesystem::path(caches.path().toStdString())};
+        const ComputeChoice first = choose_compute({}, WeightType::kBf16, cache);
+        const ComputeChoice second = choose_compute({}, WeightType::kBf16, cache);
+        QCOMPARE(first.origin, Origin::kMeasured);
+        QCOMPARE(second.origin, Origin::kKept);
+        QCOMPARE(second.mode, first.mode);
+        QVERIFY(first.times.f32_us > 0 && first.times.bf16_us > 0);
+        QCOMPARE(second.times.f32_us, first.times.f32_us);
+        QCOMPARE(describe(second), describe(first));
+    }
+};
+
+QTEST_GUILESS_MAIN(TestComputeChoice)
+#include "tst_compute_choice.moc"
