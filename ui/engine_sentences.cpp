@@ -398,6 +398,8 @@ constexpr const char* kEngineSentences[] = {
     QT_TRANSLATE_NOOP("EngineText", "This session's budgets do not move."),
     QT_TRANSLATE_NOOP("EngineText", "%1 is kept: %2 ms per token against %3 with %4 (%5 tokens each)"),
     QT_TRANSLATE_NOOP("EngineText", "%1 is used from now on: %2 ms per token against %3 with %4 (%5 tokens each)"),
+    QT_TRANSLATE_NOOP("EngineText",
+                      "%1 is used, as %2 is not clearly faster: %3 ms per token against %4 (%5 tokens each)"),
     QT_TRANSLATE_NOOP("EngineText", "speculative loading"),
     QT_TRANSLATE_NOOP("EngineText", "no speculative loading"),
     // ---- Tokenizers

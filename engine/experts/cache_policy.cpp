@@ -82,6 +82,10 @@ class Heat {
         weight_ = 1;
     }
     void used(ExpertKey key, std::int64_t n_tokens) {
+        if (n_tokens == 1) {  // decode
+            heat_[key] += weight_;
+            return;
+        }
         const double each_later = 1 / growth_;
         heat_[key] += weight_ * (1 - std::pow(each_later, static_cast<double>(n_tokens))) / (1 - each_later);
     }

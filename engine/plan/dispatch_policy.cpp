@@ -345,30 +345,32 @@ void sort_for_copying(std::vector<Candidate>& candidates) {
 }
 
 Assignment assignment(const Candidate& miss, Way way) {
-    return {miss.expert, miss.n_tokens, way, miss.format, miss.disk_us > 0};
+    return {miss.expert, miss.n_tokens, way, miss.format, miss.place, miss.cpu_us, miss.gpu_us, miss.copy_us};
 }
 
-// Plays the finished schedule through and writes its figures.
+double disk_us(Place place, kernels::WeightType format, const CostModel& cost) {
+    return place == Place::kDisk ? cost.disk_read_us(format) : 0;
+}
+
+// Plays the finished schedule, its costs set, through and writes its figures.
 void predict(std::span<const Assignment> assignments, const CostModel& cost, std::int64_t staging_slots,
              Schedule& figures) {
     double resident_us = 0;
     double copied_us = 0;
     CpuList list;
-    for (const Assignment& assignment : assignments) {
-        if (assignment.way == Way::kResident) resident_us += cost.gpu_us(assignment.n_tokens, assignment.format);
-        if (assignment.way == Way::kCpu) {
-            list.add(cost.cpu_us(assignment.n_tokens, assignment.format), cost.cpu_us(1, assignment.format),
-                     assignment.from_disk ? cost.disk_read_us(assignment.format) : 0, assignment.n_tokens);
+    for (const Assignment& a : assignments) {
+        if (a.way == Way::kResident) resident_us += a.gpu_us;
+        if (a.way == Way::kCpu) {
+            const double one_us = a.n_tokens == 1 ? a.cpu_us : cost.cpu_us(1, a.format);
+            list.add(a.cpu_us, one_us, disk_us(a.place, a.format, cost), a.n_tokens);
         }
     }
     Timeline timeline(cost, staging_slots);
     timeline.begin(resident_us, list);
-    for (const Assignment& assignment : assignments) {
-        if (assignment.way != Way::kCopy) continue;
-        const double gpu_us = cost.gpu_us(assignment.n_tokens, assignment.format);
-        copied_us += gpu_us;
-        timeline.copy(cost.weight_copy_us(assignment.format),
-                      assignment.from_disk ? cost.disk_read_us(assignment.format) : 0, gpu_us);
+    for (const Assignment& a : assignments) {
+        if (a.way != Way::kCopy) continue;
+        copied_us += a.gpu_us;
+        timeline.copy(a.copy_us, disk_us(a.place, a.format, cost), a.gpu_us);
     }
     figures.makespan_us = timeline.finish();
     figures.gpu_us = resident_us + copied_us;
@@ -421,14 +423,17 @@ void decide(PolicyKind policy, std::span<const ExpertLoad> loads, const CostMode
     double resident_us = 0;
     for (const ExpertLoad& load : loads) {
         if (load.n_tokens <= 0) continue;
+        const double gpu_us = cost.gpu_us(load.n_tokens, load.format);
+        const double cpu_us = cost.cpu_us(load.n_tokens, load.format);
         if (load.place == Place::kDevice && use_residents) {
-            out.assignments.push_back({load.expert, load.n_tokens, Way::kResident, load.format});
-            resident_us += cost.gpu_us(load.n_tokens, load.format);
+            out.assignments.push_back(
+                {load.expert, load.n_tokens, Way::kResident, load.format, load.place, cpu_us, gpu_us, 0});
+            resident_us += gpu_us;
         } else {
-            out.candidates.push_back({load.expert, load.n_tokens, load.format, cost.gpu_us(load.n_tokens, load.format),
-                                      cost.cpu_us(load.n_tokens, load.format), cost.cpu_us(1, load.format),
-                                      cost.weight_copy_us(load.format),
-                                      load.place == Place::kDisk ? cost.disk_read_us(load.format) : 0, false, false});
+            out.candidates.push_back({load.expert, load.n_tokens, load.format, gpu_us, cpu_us,
+                                      load.n_tokens == 1 ? cpu_us : cost.cpu_us(1, load.format),
+                                      cost.weight_copy_us(load.format), disk_us(load.place, load.format, cost),
+                                      load.place, false, false});
         }
     }
     sort_for_copying(out.candidates);
@@ -459,7 +464,13 @@ void decide(PolicyKind policy, std::span<const ExpertLoad> loads, const CostMode
 
 double makespan_us(std::span<const Assignment> assignments, const CostModel& cost, std::int64_t staging_slots) {
     Schedule figures;
-    predict(assignments, cost, staging_slots, figures);
+    figures.assignments.assign(assignments.begin(), assignments.end());
+    for (Assignment& a : figures.assignments) {
+        a.cpu_us = cost.cpu_us(a.n_tokens, a.format);
+        a.gpu_us = cost.gpu_us(a.n_tokens, a.format);
+        a.copy_us = cost.weight_copy_us(a.format);
+    }
+    predict(figures.assignments, cost, staging_slots, figures);
     return figures.makespan_us;
 }
 

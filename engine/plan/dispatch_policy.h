@@ -26,7 +26,9 @@ struct Assignment {
     std::int32_t n_tokens = 0;
     Way way = Way::kCpu;
     kernels::WeightType format = kernels::WeightType::kBf16;
-    bool from_disk = false;  // read into RAM first
+    Place place = Place::kRam;
+    // What the choice was between, each alone: computing on the CPU, computing on the accelerator, and the copy to it.
+    double cpu_us = 0, gpu_us = 0, copy_us = 0;
 };
 
 // What a layer's experts do. Resident first, then copies in the order in which they are made (most loaded first; of
@@ -51,6 +53,7 @@ struct Schedule {
         double one_us = 0;   // of one token on the CPU: the time of reading the weights
         double copy_us = 0;  // without disk_us
         double disk_us = 0;  // before the CPU or the copy can begin
+        Place place = Place::kRam;
         bool copied = false;
         bool best = false;  // copied in the best split so far
     };
@@ -61,6 +64,7 @@ struct Schedule {
 // balanced the split is the best of all where at most 8 experts miss, else the best that a bounded search finds.
 // Decides without allocating once `out` has seen the largest layer. `staging_slots` 0: nothing can be copied on demand.
 // Without an accelerator (cost.table()) everything is the CPU's.
+// The costs in the assignments are set.
 void decide(PolicyKind policy, std::span<const ExpertLoad> loads, const CostModel& cost, std::int64_t staging_slots,
             Schedule& out);
 
@@ -68,7 +72,7 @@ void decide(PolicyKind policy, std::span<const ExpertLoad> loads, const CostMode
 // the CPU runs its list meanwhile. A CPU list costs one hand-over and one activation copy: half of it before either
 // side begins, half when both are done. Copies and CPU slow each other down while both run (CostTable::cpu_slowdown,
 // copy_slowdown), the less the longer the CPU computes with the weights that it reads. An expert on disk delays its
-// copy, or the CPU, by its reading.
+// copy, or the CPU, by its reading. Costs in the assignments are not looked at.
 double makespan_us(std::span<const Assignment> assignments, const CostModel& cost, std::int64_t staging_slots);
 
 }  // namespace offstage::engine

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cmath>
 #include <cstdio>
 #include <utility>
@@ -21,50 +22,99 @@ std::string as_milliseconds(double us) {
 
 }  // namespace
 
-LiveComparison::LiveComparison(std::string favourite, std::string challenger)
-    : favourite_(std::move(favourite)), challenger_(std::move(challenger)) {
-    favourite_steps_.reserve(kWindow * kWindows);
-    challenger_steps_.reserve(kWindow * kWindows);
+LiveComparison::LiveComparison(std::vector<std::string> names) : names_(std::move(names)) {
+    assert(names_.size() >= 2);
 }
 
-bool LiveComparison::uses_favourite() const {
-    return comparing_ ? window_ % 2 == 0 : favourite_kept_;
+std::size_t LiveComparison::way() const {
+    if (!comparing_) return in_use_;
+    return is_holders_turn() ? holder_ : challenger();
+}
+
+bool LiveComparison::is_holders_turn() const {
+    const std::size_t n = window_us_.size();
+    return n % 2 == n / 2 % 2;  // A B, B A, A B ...
+}
+
+void LiveComparison::begin(std::span<const std::size_t> challengers) {
+    assert(is_due());
+    challengers_.assign(challengers.begin(), challengers.end());
+    if (challengers_.empty()) {
+        next_comparison_ = steps_ + kAgain;
+        return;
+    }
+    const auto used = std::find(challengers_.begin(), challengers_.end(), in_use_);
+    if (used != challengers_.end()) std::rotate(challengers_.begin(), used, used + 1);
+    comparing_ = true;
+    holder_ = 0;
+    begin_trial();
+}
+
+void LiveComparison::begin_trial() {
+    holder_steps_.clear();
+    challenger_steps_.clear();
+    window_.clear();
+    window_us_.clear();
 }
 
 bool LiveComparison::record(double step_us, bool differ) {
     ++steps_;
-    if (!differ || !(step_us > 0) || !std::isfinite(step_us)) return false;
-    if (!comparing_) {
-        if (steps_ < next_comparison_) return false;
-        // This step ran as decided before; the comparison begins with the next one.
-        comparing_ = true;
-        window_ = in_window_ = 0;
-        favourite_steps_.clear();
-        challenger_steps_.clear();
-        return false;
-    }
-    (window_ % 2 == 0 ? favourite_steps_ : challenger_steps_).push_back(step_us);
-    if (++in_window_ < kWindow) return false;
-    in_window_ = 0;
-    if (++window_ < 2 * kWindows) return false;
+    if (!comparing_ || !differ || !(step_us > 0) || !std::isfinite(step_us)) return false;
+    (is_holders_turn() ? holder_steps_ : challenger_steps_).push_back(step_us);
+    window_.push_back(step_us);
+    if (window_.size() < kWindow) return false;
+    window_us_.push_back(median(window_));
+    window_.clear();
+    if (window_us_.size() % 2 == 1) return false;
 
-    comparing_ = false;
-    next_comparison_ = steps_ + kEvery;
+    // By how much the challenger takes longer, in the logarithm: 0.02 is about 2 %.
+    const std::size_t n = window_us_.size() / 2;
+    double sum = 0, squares = 0;
+    for (std::size_t pair = 0; pair < n; ++pair) {
+        const double first = std::log(window_us_[2 * pair]), second = std::log(window_us_[2 * pair + 1]);
+        const double change = pair % 2 == 0 ? second - first : first - second;
+        sum += change;
+        squares += change * change;
+    }
+    const double mean = sum / static_cast<double>(n);
+    const double variance = n > 1 ? std::max(0.0, squares - sum * mean) / static_cast<double>(n - 1) : 0;
+    const double noise = kStandardErrors * std::sqrt(variance / static_cast<double>(n));
+    const bool hopeless = n >= kLeastPairs && mean > std::max(noise, std::log1p(kMargin));
+    if (n < kPairs && !hopeless) return false;
+    end_trial(mean, noise);
+    return true;
+}
+
+void LiveComparison::end_trial(double change, double noise) {
+    const std::size_t rival = challenger();
     Verdict verdict;
     verdict.at_step = steps_;
-    verdict.favourite_us = median(favourite_steps_);
+    verdict.holder_us = median(holder_steps_);
     verdict.challenger_us = median(challenger_steps_);
-    const bool wins = verdict.favourite_us <= verdict.challenger_us;
-    verdict.favourite_kept = wins;
-    verdict.reason = (wins ? favourite_ : challenger_) +
-                     (wins == favourite_kept_ ? " is kept: " : " is used from now on: ") +
-                     as_milliseconds(std::min(verdict.favourite_us, verdict.challenger_us)) + " ms per token against " +
-                     as_milliseconds(std::max(verdict.favourite_us, verdict.challenger_us)) + " with " +
-                     (wins ? challenger_ : favourite_) + " (" + std::to_string(kWindow * kWindows) + " tokens each)";
-    favourite_kept_ = wins;
+    verdict.is_clear = std::abs(change) > std::max(noise, std::log1p(kMargin));
+    const bool wins = verdict.is_clear && change < 0;
+    verdict.winner = wins ? rival : holder_;
+    const std::size_t loser = wins ? holder_ : rival;
+    const std::string times = as_milliseconds(wins ? verdict.challenger_us : verdict.holder_us) +
+                              " ms per token against " +
+                              as_milliseconds(wins ? verdict.holder_us : verdict.challenger_us);
+    const std::string tokens = " (" + std::to_string(challenger_steps_.size()) + " tokens each)";
+    verdict.reason =
+        verdict.is_clear
+            ? names_[verdict.winner] + (verdict.winner == in_use_ ? " is kept: " : " is used from now on: ") + times +
+                  " with " + names_[loser] + tokens
+            : names_[verdict.winner] + " is used, as " + names_[loser] + " is not clearly faster: " + times + tokens;
+    in_use_ = holder_ = verdict.winner;
     if (verdicts_.size() == kMostVerdicts) verdicts_.erase(verdicts_.begin());
     verdicts_.push_back(std::move(verdict));
-    return true;
+
+    challengers_.erase(challengers_.begin());
+    if (challengers_.empty()) {
+        comparing_ = false;
+        next_comparison_ = steps_ + kEvery;
+    } else {
+        begin_trial();
+    }
 }
 
 }  // namespace offstage::engine

@@ -11,6 +11,7 @@
 #include "engine/plan/cost_model.h"
 #include "engine/plan/dispatch_policy.h"
 #include "engine/plan/live_comparison.h"
+#include "engine/plan/policy_outlook.h"
 #include "engine/run/prefetch_settings.h"
 #include "engine/run/session.h"
 #include "engine/telemetry/recorder.h"
@@ -23,13 +24,17 @@ struct LayerTimes {
     double gpu_us = 0, copy_us = 0, cpu_us = 0;
     double layer_us = 0;
     std::uint64_t bytes_copied = 0;
+    std::uint64_t device_read_bytes = 0, host_read_bytes = 0;            // as in LayerEvent
     std::uint16_t guessed_copies = 0, used_guesses = 0, admissions = 0;  // as in LayerEvent
 };
 
-// Decides what each expert of a layer does, by policy and cost model; hears what it took, corrects the cost model,
+// Decides what each expert of a layer does, by policy and cost model; is given what it took, corrects the cost model,
 // compares policies on live tokens, and writes it all down. One thread, the engine's.
 class Dispatcher {
   public:
+    // Decode steps that are looked at before policies are compared.
+    static constexpr int kStepsLookedAt = 8;
+
     // `cost` must outlive this object.
     Dispatcher(CostModel& cost, const DispatchSettings& settings);
 
@@ -49,14 +54,19 @@ class Dispatcher {
     // Valid until the next call.
     Schedule& schedule(std::span<const ExpertLoad> loads, std::int64_t staging_slots);
     // `schedule`: what was done in the end, with its predictions.
-    void finish_layer(std::int32_t layer, const Schedule& schedule, std::span<const ExpertLoad> loads,
-                      const LayerTimes& times);
+    void finish_layer(std::int32_t layer, const Schedule& schedule, const LayerTimes& times);
     void end_step(double step_us);
-    // What writing down took, by the host's clock: events, times and corrections.
-    void add_overhead(double us) { recorder_->add_overhead(us); }
+    // What they took by the host's clock: looking where experts are, deciding, and keeping copies; and writing down.
+    void add_deciding(double us) { deciding_us_ += us; }
+    void add_recording(double us) { recorder_->add_overhead(us); }
+    // Both, since the last reset_totals().
+    double overhead_us() const { return deciding_us_ + recorder_->overhead_us(); }
 
     const DispatchTotals& totals() const { return recorder_->totals(); }
-    void reset_totals() { recorder_->reset_totals(); }
+    void reset_totals() {
+        recorder_->reset_totals();
+        deciding_us_ = 0;
+    }
     Recorder& recorder() { return *recorder_; }
     const Recorder& recorder() const { return *recorder_; }
     // For readers on other threads, who may outlive this object.
@@ -66,11 +76,21 @@ class Dispatcher {
     std::uint64_t n_decisions() const { return n_decisions_; }
 
   private:
+    void compare_policies(double step_us);
+    void compare_loading(double step_us);
     void note(const LiveComparison& comparison);
+
+    // Trials of policies begin with a look at what each would have made of some steps.
+    struct PolicyTrials {
+        explicit PolicyTrials(PolicyKind favourite);
+        PolicyOutlook outlook;
+        LiveComparison comparison;
+        int n_looked_at = 0;  // steps
+    };
 
     CostModel& cost_;
     DispatchSettings settings_;
-    std::optional<LiveComparison> choice_;
+    std::optional<PolicyTrials> trials_;
     PrefetchMode prefetch_ = PrefetchMode::kOff;
     std::optional<LiveComparison> prefetch_choice_;
     std::deque<std::string> decisions_;
@@ -82,10 +102,13 @@ class Dispatcher {
     std::uint64_t step_ = 0;
     std::int64_t n_tokens_ = 0;
     bool prefill_ = false;
-    bool differ_ = false;  // the compared policies' schedules, in this step
+    bool looks_ahead_ = false;            // this step is one that the outlook is made of
+    std::optional<PolicyKind> compared_;  // in this step with the policy in force
+    bool differ_ = false;                 // the two's schedules, in this step
     Schedule schedule_;
     Schedule other_;
     std::vector<AssignmentEvent> assignment_events_;
+    double deciding_us_ = 0;
 };
 
 }  // namespace offstage::engine

@@ -14,8 +14,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double microseconds_since(Clock::time_point start) {
-    return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+double microseconds(Clock::time_point from, Clock::time_point to) {
+    return std::chrono::duration<double, std::micro>(to - from).count();
 }
 
 }  // namespace
@@ -63,6 +63,7 @@ void MoeLayer::run(std::int64_t layer, const float* gate, const float* next_gate
     device_.host_wait(routed);
     if (!device_.ok()) return;  // what was brought over may be anything: no index may be taken from it
     finish();                   // the layer before has ended: its times can be read
+    const auto decision_begin = Clock::now();
     experts_.poll();
 
     collect_loads(layer, n_tokens);
@@ -70,6 +71,7 @@ void MoeLayer::run(std::int64_t layer, const float* gate, const float* next_gate
         std::copy_n(chosen_.host() + t * n_active, n_active, routing + t * routing_stride);
     }
     schedule_ = &dispatcher_.schedule(loads_, experts_.staging().n_demand());
+    dispatcher_.add_deciding(microseconds(decision_begin, Clock::now()));
     order_rows(n_tokens);
     if (!device_.ok()) return;
 
@@ -95,9 +97,8 @@ void MoeLayer::run(std::int64_t layer, const float* gate, const float* next_gate
     pending_.active = true;
     const auto start = Clock::now();
     keep_copies(layer);
-    pending_loads_ = loads_;
-    pending_schedule_ = *schedule_;
-    dispatcher_.add_overhead(microseconds_since(start));
+    std::swap(pending_schedule_, *schedule_);  // the next decision overwrites it anyhow
+    dispatcher_.add_deciding(microseconds(start, Clock::now()));
 }
 
 void MoeLayer::fetch_inputs(const float* normalised, std::int64_t n_tokens) {
@@ -533,8 +534,12 @@ void MoeLayer::finish() {
     times.guessed_copies = pending_.guessed_copies;
     times.used_guesses = pending_.used_guesses;
     times.admissions = pending_.admissions;
-    dispatcher_.finish_layer(pending_.layer, pending_schedule_, pending_loads_, times);
-    dispatcher_.add_overhead(microseconds_since(start));
+    for (const Assignment& a : pending_schedule_.assignments) {
+        (a.way == Way::kCpu ? times.host_read_bytes : times.device_read_bytes) +=
+            kernels::expert_bytes(a.format, config_.hidden_dim, config_.ffn_dim);
+    }
+    dispatcher_.finish_layer(pending_.layer, pending_schedule_, times);
+    dispatcher_.add_recording(microseconds(start, Clock::now()));
 }
 
 }  // namespace offstage::engine

@@ -162,7 +162,6 @@ class MoeLayer {
 
     DeviceEvent last_end_;
     Pending pending_;
-    std::vector<ExpertLoad> pending_loads_;
     Schedule pending_schedule_;
 };
 

@@ -20,6 +20,8 @@ struct LayerEvent {
     float layer_us = 0;                         // the experts' part, all sides
     float predicted_gpu_us = 0, predicted_copy_us = 0, predicted_cpu_us = 0, predicted_layer_us = 0;
     std::uint64_t bytes_copied = 0;  // weights
+    // Of the experts that were computed, in the formats that they are in: on the accelerator, on the CPU.
+    std::uint64_t device_read_bytes = 0, host_read_bytes = 0;
     // Experts of the next layer that were copied before anybody asked (speculative loading); of this layer's calls,
     // those whose guessed copy was whole; copies that took a resident's place.
     std::uint16_t guessed_copies = 0, used_guesses = 0, admissions = 0;
@@ -61,6 +63,7 @@ struct DispatchTotals {
     std::uint64_t routed_tokens = 0;    // (token, chosen expert) pairs
     std::uint64_t resident_tokens = 0;  // of these, with their expert resident
     std::uint64_t bytes_copied = 0;
+    std::uint64_t device_read_bytes = 0, host_read_bytes = 0;  // of experts, each once a step and layer
     std::uint64_t guessed_copies = 0;  // begun before anybody asked (speculative loading)
     std::uint64_t used_guesses = 0;    // of these, whole when their expert was called
     std::uint64_t admissions = 0;      // copies that took a resident's place

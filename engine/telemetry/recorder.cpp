@@ -14,6 +14,8 @@ DispatchTotals& DispatchTotals::operator+=(const DispatchTotals& other) {
     routed_tokens += other.routed_tokens;
     resident_tokens += other.resident_tokens;
     bytes_copied += other.bytes_copied;
+    device_read_bytes += other.device_read_bytes;
+    host_read_bytes += other.host_read_bytes;
     guessed_copies += other.guessed_copies;
     used_guesses += other.used_guesses;
     admissions += other.admissions;
@@ -64,6 +66,8 @@ void Recorder::record(const LayerEvent& event, const AssignmentEvent* assignment
         ++n_events_;
     }
     sums.bytes_copied = event.bytes_copied;
+    sums.device_read_bytes = event.device_read_bytes;
+    sums.host_read_bytes = event.host_read_bytes;
     sums.guessed_copies = event.guessed_copies;
     sums.used_guesses = event.used_guesses;
     sums.admissions = event.admissions;
@@ -73,7 +77,6 @@ void Recorder::record(const LayerEvent& event, const AssignmentEvent* assignment
     sums.layers_us = static_cast<double>(event.layer_us);
     sums.attention_us = static_cast<double>(event.attention_us);
     totals_ += sums;
-    all_ += sums;
 }
 
 void Recorder::add_step(double step_us, bool decode) {
@@ -82,7 +85,6 @@ void Recorder::add_step(double step_us, bool decode) {
     sums.decode_steps = decode;
     sums.steps_us = step_us;
     totals_ += sums;
-    all_ += sums;
 }
 
 bool Recorder::has_assignments(std::uint64_t i) const {
@@ -93,7 +95,14 @@ const AssignmentEvent& Recorder::assignment(std::uint64_t i, std::size_t n) cons
     return assignments_[(first_[i % kEvents] + n) % kAssignments];
 }
 
+DispatchTotals Recorder::all_totals() const {
+    DispatchTotals all = before_reset_;
+    all += totals_;
+    return all;
+}
+
 void Recorder::reset_totals() {
+    before_reset_ += totals_;
     totals_ = {};
     overhead_us_ = 0;
 }

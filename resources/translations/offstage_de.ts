@@ -1365,6 +1365,10 @@
         <translation>„%1“ bleibt: %2 ms je Token gegenüber %3 ms bei „%4“ (je %5 Tokens)</translation>
     </message>
     <message>
+        <source>%1 is used, as %2 is not clearly faster: %3 ms per token against %4 (%5 tokens each)</source>
+        <translation>„%1“ wird benutzt, denn „%2“ ist nicht deutlich schneller: %3 ms je Token gegenüber %4 ms (je %5 Tokens)</translation>
+    </message>
+    <message>
         <source>%1 is used from now on: %2 ms per token against %3 with %4 (%5 tokens each)</source>
         <translation>Von nun an „%1“: %2 ms je Token gegenüber %3 ms bei „%4“ (je %5 Tokens)</translation>
     </message>

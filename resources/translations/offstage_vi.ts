@@ -1365,6 +1365,10 @@
         <translation>Giữ %1: %2 ms mỗi token so với %3 ms với %4 (mỗi bên %5 token)</translation>
     </message>
     <message>
+        <source>%1 is used, as %2 is not clearly faster: %3 ms per token against %4 (%5 tokens each)</source>
+        <translation>Dùng %1, vì %2 không nhanh hơn rõ rệt: %3 ms mỗi token so với %4 ms (mỗi bên %5 token)</translation>
+    </message>
+    <message>
         <source>%1 is used from now on: %2 ms per token against %3 with %4 (%5 tokens each)</source>
         <translation>Từ nay dùng %1: %2 ms mỗi token so với %3 ms với %4 (mỗi bên %5 token)</translation>
     </message>

@@ -405,7 +405,7 @@ class TestDispatchPolicy : public QObject {
         const Schedule copied = decided(PolicyKind::kTransfer, {load(0, Place::kDisk, kFour)}, cost);
         QCOMPARE(copied.makespan_us, 250.0 + 75 + 5);
         QCOMPARE(copied.copy_us, 75.0);
-        QVERIFY(copied.assignments.front().from_disk);
+        QVERIFY(copied.assignments.front().place == Place::kDisk);
         QCOMPARE(makespan_us(copied.assignments, cost, 2), copied.makespan_us);
     }
 
