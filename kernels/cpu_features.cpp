@@ -41,6 +41,7 @@ CpuFeatures detect() {
 
     if (__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) == 0) return features;
     const std::uint32_t last_subleaf = eax;
+    features.amx_bf16 = bit(edx, 22);
     features.avx2 = saves_ymm && bit(ebx, 5) && fma && f16c;
     const bool avx512 = bit(ebx, 16) && bit(ebx, 17) && bit(ebx, 30) && bit(ebx, 31);  // F, DQ, BW, VL
     features.avx512 = features.avx2 && saves_zmm && avx512;

@@ -7,6 +7,7 @@ struct CpuFeatures {
     bool avx2 = false;         // with FMA and F16C
     bool avx512 = false;       // F, BW, DQ and VL, besides all of avx2
     bool avx512_bf16 = false;  // besides all of avx512
+    bool amx_bf16 = false;     // tiles; none of our own kernels uses them, oneDNN may
 };
 
 // Asked once per process; any thread.

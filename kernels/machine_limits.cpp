@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kernels/cpu/limit_loops.h"
+#include "kernels/cpu_features.h"
 
 namespace offstage::kernels {
 
@@ -17,7 +18,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kAlignment = 4096;
-constexpr std::int64_t kBlockBytes = 4096;
 constexpr double kPeakSeconds = 0.01;
 constexpr int kPeakRepeats = 4;  // the best counts: other load on the machine only ever takes away
 
@@ -59,7 +59,9 @@ double measure_peak(ThreadPool& pool, limit_loops::Loop loop) {
 }  // namespace
 
 ReadBandwidthProbe::ReadBandwidthProbe(ThreadPool& pool, std::span<const std::byte> memory)
-    : pool_(pool), bytes_(memory.size() / kBlockBytes * kBlockBytes), data_(memory.data()) {}
+    : pool_(pool), bytes_(memory.size() / kGrain * kGrain), data_(memory.data()) {
+    choose_streams();
+}
 
 ReadBandwidthProbe::ReadBandwidthProbe(ThreadPool& pool, std::size_t bytes)
     : pool_(pool),
@@ -67,23 +69,56 @@ ReadBandwidthProbe::ReadBandwidthProbe(ThreadPool& pool, std::size_t bytes)
       own_(static_cast<std::byte*>(::operator new (bytes_, std::align_val_t{kAlignment}))),
       data_(own_) {
     // Written by the threads that will read it: on a NUMA machine that puts each part next to its reader.
-    pool_.parallel_for(static_cast<std::int64_t>(bytes_), kBlockBytes,
-                       [this](std::int64_t begin, std::int64_t end, int) {
-                           std::memset(own_ + begin, 0x5a, static_cast<std::size_t>(end - begin));
-                       });
+    pool_.parallel_for(static_cast<std::int64_t>(bytes_), kGrain, [this](std::int64_t begin, std::int64_t end, int) {
+        std::memset(own_ + begin, 0x5a, static_cast<std::size_t>(end - begin));
+    });
+    choose_streams();
 }
 
 ReadBandwidthProbe::~ReadBandwidthProbe() {
     ::operator delete (own_, std::align_val_t{kAlignment});
 }
 
+void ReadBandwidthProbe::choose_streams() {
+    constexpr int kTurns = 2;
+    double best = 0;
+    for (int turn = 0; turn < kTurns; ++turn) {
+        for (const int n_streams : {1, 2, 4, 8}) {
+            const double gbps = read_gbps(n_streams, kLeastRead / 8);
+            if (gbps > best) {
+                best = gbps;
+                n_streams_ = n_streams;
+            }
+        }
+    }
+}
+
 double ReadBandwidthProbe::measure_gbps() {
+    return read_gbps(n_streams_, kLeastRead);
+}
+
+double ReadBandwidthProbe::read_gbps(int n_streams, std::size_t least) {
+    if (bytes_ == 0) return 0;
     const limit_loops::Read read = limit_loops::best_read();
+    const std::size_t n_times = std::max<std::size_t>(1, (least + bytes_ - 1) / bytes_);
+    std::atomic<std::int64_t> n_read{0};
     const auto start = Clock::now();
-    pool_.parallel_for(static_cast<std::int64_t>(bytes_), kBlockBytes, [&](std::int64_t begin, std::int64_t end, int) {
-        consumed.fetch_add(read(data_ + begin, end - begin), std::memory_order_relaxed);
+    // Nobody waits for the others between two times.
+    pool_.parallel_for(static_cast<std::int64_t>(bytes_), kGrain, [&](std::int64_t begin, std::int64_t end, int) {
+        constexpr std::int64_t kStep = 256;
+        const std::int64_t stream = (end - begin) / n_streams / kStep * kStep;
+        std::uint64_t sum = 0;
+        for (std::size_t i = 0; i < n_times; ++i) sum += read(data_ + begin, stream, n_streams);
+        consumed.fetch_add(sum, std::memory_order_relaxed);
+        n_read.fetch_add(static_cast<std::int64_t>(n_times) * stream * n_streams, std::memory_order_relaxed);
     });
-    return static_cast<double>(bytes_) / seconds_since(start) * 1e-9;
+    return static_cast<double>(n_read.load()) / seconds_since(start) * 1e-9;
+}
+
+std::optional<GemmMode> limiting_peak(GemmMode mode) {
+    if (mode == GemmMode::kF32) return GemmMode::kF32;
+    if (cpu_features().amx_bf16) return std::nullopt;
+    return cpu_features().avx512_bf16 ? GemmMode::kBf16 : GemmMode::kF32;
 }
 
 double measure_peak_gflops_f32(ThreadPool& pool) {

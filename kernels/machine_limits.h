@@ -2,17 +2,20 @@
 // What this machine can do at best, measured here and now: stated beside every speed figure.
 
 #include <cstddef>
+#include <optional>
 #include <span>
 
+#include "kernels/gemm.h"
 #include "kernels/thread_pool.h"
 
 namespace offstage::kernels {
 
-// Measures how fast memory is read, on bytes larger than any cache.
+// Measures how fast so many bytes are read again and again: from memory where they are larger than any cache.
 class ReadBandwidthProbe {
   public:
     // Reads memory that is there already, a model's weights say: the same pages as the work it stands beside, and no
-    // memory of its own. The bytes belong to the caller; a part shorter than 4 KiB at their end is left out.
+    // memory of its own. The bytes belong to the caller; what is less than kGrain for each thread, at their end, is
+    // left out.
     ReadBandwidthProbe(ThreadPool& pool, std::span<const std::byte> memory);
     // Reads a buffer of its own.
     explicit ReadBandwidthProbe(ThreadPool& pool, std::size_t bytes = std::size_t{1} << 30);
@@ -20,19 +23,32 @@ class ReadBandwidthProbe {
     ReadBandwidthProbe(const ReadBandwidthProbe&) = delete;
     ReadBandwidthProbe& operator=(const ReadBandwidthProbe&) = delete;
 
-    // One sequential read of it all by all threads of the pool, each its own part. In 1e9 bytes per second.
+    // All threads of the pool read their own parts, as often as it takes to read kLeastRead in all, as one stream or
+    // several side by side: as was fastest when the probe was made. In 1e9 bytes per second.
     double measure_gbps();
 
+    static constexpr std::size_t kGrain = 4096;
+    static constexpr std::size_t kLeastRead = std::size_t{1} << 30;
+
   private:
+    void choose_streams();
+    double read_gbps(int n_streams, std::size_t least);
+
     ThreadPool& pool_;
     std::size_t bytes_;
     std::byte* own_ = nullptr;
     const std::byte* data_;
+    int n_streams_ = 1;
 };
 
 // Highest rate of independent multiply-adds from registers over all threads of the pool, in 1e9 operations per second
 // (one multiply-add counts two). bf16: the dot-product instruction where there is one, otherwise widening + FMA.
 double measure_peak_gflops_f32(ThreadPool& pool);
 double measure_peak_gflops_bf16(ThreadPool& pool);
+
+// Which of the two is the most that Gemm's products in this mode can reach: the bf16 products are those of the
+// dot-product instruction, and without it float32 products of rounded numbers. Nothing where oneDNN may use tile
+// instructions (AMX), whose peak is not measured.
+std::optional<GemmMode> limiting_peak(GemmMode mode);
 
 }  // namespace offstage::kernels

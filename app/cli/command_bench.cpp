@@ -2,9 +2,31 @@
 #include <iostream>
 
 #include "app/cli/commands.h"
+#include "engine/device/host_buffer.h"
 #include "engine/eval/bench.h"
+#include "engine/eval/print.h"
 
 namespace offstage::cli {
+namespace {
+
+nlohmann::ordered_json to_json(const char* phase, const engine::BenchRate& rate) {
+    nlohmann::ordered_json json = {{"phase", phase}, {"what", rate.what}, {"unit", rate.unit}, {"rate", rate.rate}};
+    if (rate.limit > 0) {
+        json["limit"] = rate.limit;
+        json["fraction"] = rate.fraction;
+    }
+    json["limit_is"] = rate.limit_is;
+    return json;
+}
+
+// "  weights that the CPU reads: 26.3 GB/s, 82 % of 32.3 (read bandwidth of 1.00 GiB, measured in this run)"
+std::string to_text(const engine::BenchRate& rate) {
+    const std::string text = engine::print("  %s: %.1f %s", rate.what.c_str(), rate.rate, rate.unit.c_str());
+    if (!(rate.limit > 0)) return text + " (" + rate.limit_is + ")";
+    return text + engine::print(", %.0f %% of %.1f (%s)", 100 * rate.fraction, rate.limit, rate.limit_is.c_str());
+}
+
+}  // namespace
 
 int run_bench(const BenchOptions& options) {
     if (!options.scenario.empty()) return run_scenario_bench(options);
@@ -15,53 +37,59 @@ int run_bench(const BenchOptions& options) {
     const auto log = [](const std::string& line) { std::cerr << line << std::endl; };
     const engine::BenchResult r = engine::run_bench(model, {options.prompt, options.decode, options.repeats}, log);
     const engine::ModelSummary& summary = model.summary();
+    const char* const how = r.accounted ? "accounted" : "measured";
+    const bool cpu = summary.device == "cpu";
     if (options.model.json) {
-        print_json({{"prefill_tokens_per_s", r.prefill_tokens_per_s},
-                    {"decode_tokens_per_s", r.decode_tokens_per_s},
-                    {"active_weight_bytes_per_token", r.active_weight_bytes_per_token},
-                    {"decode_gb_per_s", r.decode_gb_per_s},
-                    {"read_bandwidth_gb_per_s", r.read_bandwidth_gb_per_s},
-                    {"decode_bandwidth_fraction", r.decode_bandwidth_fraction},
-                    {"prefill_gflops", r.prefill_gflops},
-                    {"peak_bf16_gflops", r.peak_bf16_gflops},
-                    {"peak_f32_gflops", r.peak_f32_gflops},
-                    {"prefill_peak_fraction", r.prefill_peak_fraction},
-                    {"prefill_products", r.prefill_products},
-                    {"repeats", r.repeats},
-                    {"dropped_repeats", r.dropped_repeats},
-                    {"load_s", summary.load_s},
-                    {"weight_bytes", summary.weight_bytes},
-                    {"n_threads", summary.n_threads},
-                    {"instruction_set", summary.instruction_set},
-                    {"compute", summary.compute},
-                    {"compute_origin", summary.compute_origin},
-                    {"device", summary.device},
-                    {"emulated", summary.emulated}});
+        nlohmann::ordered_json json = {{"prefill_tokens_per_s", r.prefill_tokens_per_s},
+                                       {"decode_tokens_per_s", r.decode_tokens_per_s},
+                                       {"times", how},
+                                       {"active_weight_bytes_per_token", r.active_weight_bytes_per_token}};
+        if (cpu) {  // the one rate of decode, and the one of prefill, under names of their own
+            json["decode_gb_per_s"] = r.decode.front().rate;
+            json["read_bandwidth_gb_per_s"] = r.decode.front().limit;
+            json["decode_bandwidth_fraction"] = r.decode.front().fraction;
+            json["peak_bf16_gflops"] = r.peak_bf16_gflops;
+            json["peak_f32_gflops"] = r.peak_f32_gflops;
+        }
+        json["prefill_gflops"] = r.prefill.rate;
+        if (cpu && r.prefill.limit > 0) {
+            json["prefill_peak_fraction"] = r.prefill.fraction;
+            json["prefill_peak_is"] = r.prefill.limit_is;
+        }
+        json["prefill_products"] = r.prefill_products;
+        json["rates"] = nlohmann::ordered_json::array();
+        for (const engine::BenchRate& rate : r.decode) json["rates"].push_back(to_json("decode", rate));
+        json["rates"].push_back(to_json("prefill", r.prefill));
+        json.update({{"repeats", r.repeats},
+                     {"dropped_repeats", r.dropped_repeats},
+                     {"load_s", summary.load_s},
+                     {"weight_bytes", summary.weight_bytes},
+                     {"n_threads", summary.n_threads},
+                     {"instruction_set", summary.instruction_set},
+                     {"compute", summary.compute},
+                     {"compute_origin", summary.compute_origin},
+                     {"device", summary.device},
+                     {"emulated", summary.emulated}});
+        print_json(json);
         return 0;
     }
     const auto prompt = static_cast<long long>(options.prompt);
     const auto decode = static_cast<long long>(options.decode);
-    if (summary.device != "cpu") {
-        // This machine's CPU is no limit of what another device does.
+    if (cpu) {
+        std::printf("%s, %s weights, %d threads, %s (loaded in %.1f s)\n", summary.name.c_str(),
+                    summary.weight_type.c_str(), summary.n_threads, summary.instruction_set.c_str(), summary.load_s);
+    } else {
         std::printf("%s, %s weights, on %s, %lld of %lld experts resident\n", summary.name.c_str(),
                     summary.weight_type.c_str(), summary.device_name.c_str(),
                     static_cast<long long>(summary.resident_experts), static_cast<long long>(summary.total_experts));
-        const char* const how = summary.emulated ? "accounted" : "measured";
-        std::printf("prefill %lld: %8.1f tokens/s (%s)\n", prompt, r.prefill_tokens_per_s, how);
-        std::printf("decode %lld:  %8.2f tokens/s (%s)\n", decode, r.decode_tokens_per_s, how);
-        std::printf("medians of %d repeats\n", r.repeats);
-        print_notes(summary);
-        return 0;
     }
-    std::printf("%s, %s weights, %d threads, %s (loaded in %.1f s)\n", summary.name.c_str(),
-                summary.weight_type.c_str(), summary.n_threads, summary.instruction_set.c_str(), summary.load_s);
-    std::printf(
-        "prefill %lld: %8.1f tokens/s  %6.0f GFLOP/s, %.0f %% of the bf16 peak of %.0f (f32 peak %.0f; products in "
-        "%s)\n",
-        prompt, r.prefill_tokens_per_s, r.prefill_gflops, 100 * r.prefill_peak_fraction, r.peak_bf16_gflops,
-        r.peak_f32_gflops, r.prefill_products.c_str());
-    std::printf("decode %lld:  %8.2f tokens/s  %6.1f GB/s, %.0f %% of the read bandwidth of %.1f\n", decode,
-                r.decode_tokens_per_s, r.decode_gb_per_s, 100 * r.decode_bandwidth_fraction, r.read_bandwidth_gb_per_s);
+    std::printf("prefill %lld: %8.1f tokens/s (%s), products in %s\n", prompt, r.prefill_tokens_per_s, how,
+                r.prefill_products.c_str());
+    std::printf("%s\n", to_text(r.prefill).c_str());
+    if (cpu) std::printf("  f32 peak %.0f, bf16 peak %.0f GFLOP/s\n", r.peak_f32_gflops, r.peak_bf16_gflops);
+    std::printf("decode %lld:  %8.2f tokens/s (%s), %s of weights read per token\n", decode, r.decode_tokens_per_s, how,
+                engine::format_bytes(r.active_weight_bytes_per_token).c_str());
+    for (const engine::BenchRate& rate : r.decode) std::printf("%s\n", to_text(rate).c_str());
     std::printf("medians of %d repeats, %d dropped\n", r.repeats, r.dropped_repeats);
     print_notes(summary);
     return 0;

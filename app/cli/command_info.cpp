@@ -15,7 +15,7 @@ namespace {
 struct Facts {
     engine::ModelConfig config;
     std::string name;
-    std::string weight_type;
+    kernels::WeightType type = kernels::WeightType::kBf16;
     std::uint64_t checkpoint_bytes = 0;
     bool tokenizer = false;
     bool chat_template = false;
@@ -27,7 +27,6 @@ Facts look_at(const std::string& model) {
         const engine::SyntheticModel synthetic = engine::parse_synthetic(model);
         facts.config = synthetic.config;
         facts.name = synthetic.name;
-        facts.weight_type = kernels::name_of(kernels::WeightType::kBf16);
         return facts;
     }
     const std::filesystem::path directory = engine::model_directory(model);
@@ -38,7 +37,7 @@ Facts look_at(const std::string& model) {
     const engine::ModelConfig& c = facts.config;
     const auto& expert =
         checkpoint->require("model.layers.0.block_sparse_moe.experts.0.w1.weight", std::array{c.ffn_dim, c.hidden_dim});
-    facts.weight_type = kernels::name_of(expert.type);
+    facts.type = expert.type;
     if (std::filesystem::exists(directory / "tokenizer.model")) {
         facts.tokenizer = engine::Tokenizer::open(directory, c.vocab_size) != nullptr;
         facts.chat_template = engine::ChatTemplate::read(directory) != nullptr;
@@ -53,9 +52,9 @@ struct Products {
     engine::ProductTimes times;
 };
 
-Products look_at_products(const std::string& weight_type) {
+Products look_at_products(kernels::WeightType weights) {
     Products products;
-    if (weight_type == kernels::name_of(kernels::WeightType::kF32)) {
+    if (weights == kernels::WeightType::kF32) {
         const engine::ComputeChoice choice{kernels::GemmMode::kF32, engine::ComputeChoice::Origin::kWeights, {}};
         return {std::string(kernels::name_of(choice.mode)), engine::describe(choice), {}};
     }
@@ -95,16 +94,19 @@ nlohmann::ordered_json to_json(const engine::Hardware& hardware) {
 int run_info(const ModelOptions& options) {
     const Facts facts = look_at(options.model);
     const engine::ModelConfig& c = facts.config;
+    const std::uint64_t dense_bytes = engine::dense_bytes_in(c, facts.type);
+    const std::uint64_t expert_bytes = kernels::expert_bytes(facts.type, c.hidden_dim, c.ffn_dim);
     const std::uint64_t weight_bytes =
-        static_cast<std::uint64_t>(c.total_weights()) * (facts.weight_type == "F32" ? 4u : 2u);
-    const std::uint64_t expert_bytes =
-        static_cast<std::uint64_t>(c.expert_weights()) * (facts.weight_type == "F32" ? 4u : 2u);
+        dense_bytes + static_cast<std::uint64_t>(c.n_layers * c.n_experts) * expert_bytes;
+    const engine::WeightReads reads =
+        engine::expected_reads(c, engine::dense_bytes_read(c, dense_bytes, facts.type),
+                               engine::Popularity::uniform(c.n_layers, c.n_experts, c.n_active), facts.type, {});
     const engine::Hardware hardware = engine::detect_hardware();
-    const Products products = look_at_products(facts.weight_type);
+    const Products products = look_at_products(facts.type);
     if (options.json) {
         print_json({{"name", facts.name},
                     {"architecture", c.architecture},
-                    {"weight_type", facts.weight_type},
+                    {"weight_type", kernels::name_of(facts.type)},
                     {"n_layers", c.n_layers},
                     {"n_experts", c.n_experts},
                     {"n_active", c.n_active},
@@ -120,6 +122,7 @@ int run_info(const ModelOptions& options) {
                     {"total_weights", c.total_weights()},
                     {"active_weights", c.active_weights()},
                     {"weight_bytes", weight_bytes},
+                    {"active_weight_bytes_per_token", reads.total()},
                     {"expert_bytes", expert_bytes},
                     {"kv_bytes_per_token", engine::KvPool::bytes_per_token(c)},
                     {"tokenizer", facts.tokenizer},
@@ -129,7 +132,7 @@ int run_info(const ModelOptions& options) {
         return 0;
     }
     const auto yes_no = [](bool value) { return value ? "yes" : "no"; };
-    std::cout << facts.name << ": " << c.architecture << ", " << facts.weight_type << "\n"
+    std::cout << facts.name << ": " << c.architecture << ", " << kernels::name_of(facts.type) << "\n"
               << "  layers         " << c.n_layers << "\n"
               << "  experts        " << c.n_experts << " per layer, " << c.n_active << " active, "
               << engine::format_bytes(expert_bytes) << " each\n"
@@ -140,7 +143,7 @@ int run_info(const ModelOptions& options) {
               << "  context        " << c.max_context << " tokens, "
               << engine::format_bytes(engine::KvPool::bytes_per_token(c)) << " of KV cache each\n"
               << "  weights        " << c.total_weights() << ", " << engine::format_bytes(weight_bytes) << "; "
-              << c.active_weights() << " active per token\n"
+              << c.active_weights() << " active per token, " << engine::format_bytes(reads.total()) << "\n"
               << "  tokenizer      " << yes_no(facts.tokenizer) << ", chat template " << yes_no(facts.chat_template)
               << "\n  this machine   " << hardware.cpu_model << ", " << hardware.n_cores << " cores, "
               << hardware.instruction_set << ", " << engine::free_memory_text(hardware.ram) << " of "

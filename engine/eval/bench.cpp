@@ -7,6 +7,7 @@
 #include <memory>
 #include <random>
 
+#include "engine/device/emulated_accelerator.h"
 #include "engine/device/host_buffer.h"
 #include "engine/error.h"
 #include "engine/eval/loaded_step_model.h"
@@ -16,12 +17,19 @@
 namespace offstage::engine {
 namespace {
 
-constexpr std::size_t kProbeBytes = std::size_t{1} << 30;
+constexpr std::size_t kLargestProbe = std::size_t{1} << 30;
+
+// Bytes of weights that decoded tokens read, by who reads them.
+struct ReadBytes {
+    double device = 0;  // the accelerator, from its own memory
+    double host = 0;    // the CPU
+    double copied = 0;  // to the accelerator
+};
 
 struct DecodeRepeat {
     double tokens_per_s;
-    double bandwidth_gbps;
-    double fraction;
+    ReadBytes per_s;        // in 1e9
+    double bandwidth_gbps;  // of the host's memory; 0: not measured
     bool steady;
 };
 
@@ -40,16 +48,6 @@ class Bench {
   public:
     Bench(LoadedModel& model, const BenchRequest& request, const std::function<void(const std::string&)>& log)
         : model_(model), steps_(model), request_(request), log_(log) {
-        // The weights themselves are read where they are larger than any cache; a small model needs a buffer beside it.
-        const auto slabs = model.experts().ram();
-        const auto large =
-            std::find_if(slabs.begin(), slabs.end(), [](auto slab) { return slab.size() >= kProbeBytes; });
-        if (large != slabs.end()) {
-            probe_ = std::make_unique<kernels::ReadBandwidthProbe>(model.pool(), large->first(kProbeBytes));
-        } else {
-            require_ram(kProbeBytes, "Measuring the memory's bandwidth");
-            probe_ = std::make_unique<kernels::ReadBandwidthProbe>(model.pool(), kProbeBytes);
-        }
         const std::int64_t context = request.prompt_tokens + request.decode_tokens;
         if (request.prompt_tokens < 1 || request.decode_tokens < 1 || request.repeats < 1) {
             throw Error(ErrorKind::kInvalidInput, "A bench needs a prompt, a decode and a repeat of at least 1.");
@@ -64,14 +62,18 @@ class Bench {
         for (std::int64_t i = 0; i < context; ++i) {
             tokens_.push_back(static_cast<TokenId>(random() % static_cast<std::uint64_t>(model.config().vocab_size)));
         }
+        emulated_ = dynamic_cast<const EmulatedAccelerator*>(&model.device());
+        if (emulated_ == nullptr) make_probe();
     }
 
     BenchResult run() {
         BenchResult result;
-        result.active_weight_bytes_per_token = model_.active_bytes();
-        result.peak_bf16_gflops = kernels::measure_peak_gflops_bf16(model_.pool());
-        result.peak_f32_gflops = kernels::measure_peak_gflops_f32(model_.pool());
+        result.accounted = emulated_ != nullptr;
         result.prefill_products = kernels::name_of(model_.mode());
+        if (is_cpu()) {
+            result.peak_bf16_gflops = kernels::measure_peak_gflops_bf16(model_.pool());
+            result.peak_f32_gflops = kernels::measure_peak_gflops_f32(model_.pool());
+        }
         prefill();  // warms pages, primitives and clocks
         decode();
 
@@ -89,26 +91,112 @@ class Bench {
         result.dropped_repeats = static_cast<int>(prefills.size()) - steady;
         result.repeats = static_cast<int>(decodes.size());
 
-        std::vector<double> speeds, bandwidths, fractions;
-        for (const DecodeRepeat& r : decodes) {
-            speeds.push_back(r.tokens_per_s);
-            bandwidths.push_back(r.bandwidth_gbps);
-            fractions.push_back(r.fraction);
-        }
+        std::vector<double> speeds;
+        for (const DecodeRepeat& r : decodes) speeds.push_back(r.tokens_per_s);
         result.prefill_tokens_per_s = median(prefills);
         result.decode_tokens_per_s = median(speeds);
-        result.decode_gb_per_s = gigabytes_per_s(result.decode_tokens_per_s);
-        result.read_bandwidth_gb_per_s = median(bandwidths);
-        result.decode_bandwidth_fraction = median(fractions);
-        result.prefill_gflops = prefill_operations(model_.config(), request_.prompt_tokens) *
-                                result.prefill_tokens_per_s / static_cast<double>(request_.prompt_tokens) / 1e9;
-        result.prefill_peak_fraction = result.prefill_gflops / result.peak_bf16_gflops;
+        result.active_weight_bytes_per_token =
+            static_cast<std::uint64_t>(std::llround((read_.device + read_.host) / static_cast<double>(n_decoded_)));
+        result.prefill = prefill_rate(result);
+        result.decode = decode_rates(decodes);
         return result;
     }
 
   private:
-    double gigabytes_per_s(double tokens_per_s) const {
-        return static_cast<double>(model_.active_bytes()) * tokens_per_s / 1e9;
+    bool is_cpu() const { return model_.device().shares_host_memory(); }
+
+    // As many bytes as a token reads: where those fit in a cache, so does the probe. The weights themselves are read
+    // where they are that many in one piece.
+    void make_probe() {
+        const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(model_.reads().total(), kLargestProbe));
+        const auto slabs = model_.experts().ram();
+        const auto large = std::find_if(slabs.begin(), slabs.end(), [&](auto slab) { return slab.size() >= bytes; });
+        if (large != slabs.end()) {
+            probe_ = std::make_unique<kernels::ReadBandwidthProbe>(model_.pool(), large->first(bytes));
+        } else {
+            require_ram(bytes, "Measuring the memory's bandwidth");
+            probe_ = std::make_unique<kernels::ReadBandwidthProbe>(model_.pool(), bytes);
+        }
+        probe_is_ = "read bandwidth of " + format_bytes(bytes) + ", measured in this run";
+    }
+
+    BenchRate prefill_rate(const BenchResult& result) const {
+        BenchRate rate;
+        rate.what = "products of the prompt";
+        rate.unit = "GFLOP/s";
+        rate.rate = prefill_operations(model_.config(), request_.prompt_tokens) * result.prefill_tokens_per_s /
+                    static_cast<double>(request_.prompt_tokens) / 1e9;
+        if (emulated_ != nullptr) {
+            const HardwareProfile& profile = emulated_->profile();
+            if (profile.host) {
+                rate.limit = profile.tflops * profile.compute_efficiency * 1e3 + profile.host->gflops;
+                rate.limit_is = "peaks of card and CPU by the hardware profile, accounted";
+            } else {
+                rate.limit_is = "no limit: the card's part is accounted, the CPU's measured";
+            }
+        } else if (is_cpu()) {
+            const auto peak = kernels::limiting_peak(model_.mode());
+            if (peak.has_value()) {
+                rate.limit = *peak == kernels::GemmMode::kF32 ? result.peak_f32_gflops : result.peak_bf16_gflops;
+                rate.limit_is = std::string(kernels::name_of(*peak)) + " peak, measured in this run";
+            } else {
+                rate.limit_is = "no limit: oneDNN may use tile instructions, whose peak is not measured";
+            }
+        } else {
+            rate.limit_is = "no limit: the accelerator's peak is not measured";
+        }
+        if (rate.limit > 0) rate.fraction = rate.rate / rate.limit;
+        return rate;
+    }
+
+    // limit_of: of one repeat; 0: none.
+    template <typename Rate, typename Limit>
+    static BenchRate rate_of(const std::vector<DecodeRepeat>& decodes, std::string what, std::string limit_is,
+                             const Rate& rate_of_repeat, const Limit& limit_of_repeat) {
+        std::vector<double> rates, limits, fractions;
+        for (const DecodeRepeat& r : decodes) {
+            rates.push_back(rate_of_repeat(r));
+            limits.push_back(limit_of_repeat(r));
+            fractions.push_back(limits.back() > 0 ? rates.back() / limits.back() : 0);
+        }
+        return {std::move(what), "GB/s", median(rates), median(limits), median(fractions), std::move(limit_is)};
+    }
+
+    std::vector<BenchRate> decode_rates(const std::vector<DecodeRepeat>& decodes) const {
+        const auto host = [](const DecodeRepeat& r) { return r.per_s.host; };
+        const auto measured = [](const DecodeRepeat& r) { return r.bandwidth_gbps; };
+        const auto constant = [](double limit) { return [limit](const DecodeRepeat&) { return limit; }; };
+        const std::string by_cpu = "weights that the CPU reads";
+        if (is_cpu()) return {rate_of(decodes, by_cpu, probe_is_, host, measured)};
+
+        double memory_gbps = 0, bus_gbps = 0, host_gbps = 0;
+        std::string memory_is = "no limit: the accelerator's memory is not measured", bus_is, host_is = probe_is_;
+        if (emulated_ != nullptr) {
+            const HardwareProfile& profile = emulated_->profile();
+            memory_gbps = profile.memory_gbps * profile.memory_efficiency;
+            bus_gbps = profile.bus_gbps * profile.bus_efficiency;
+            memory_is = "card's memory by the hardware profile, accounted";
+            bus_is = "bus by the hardware profile, accounted";
+            if (profile.host) host_gbps = profile.host->read_gbps;
+            host_is = profile.host ? "CPU's read bandwidth by the hardware profile, accounted"
+                                   : "no limit: the CPU's part is measured, the card's accounted";
+        } else {
+            const CostTable& costs = model_.cost().table();
+            if (costs.weight_copy_us > 0) {
+                bus_gbps = static_cast<double>(costs.expert_bytes) / (costs.weight_copy_us * 1e3);
+            }
+            bus_is = bus_gbps > 0 ? "copies of single experts, measured when costs were calibrated" : "no limit known";
+        }
+        std::vector<BenchRate> rates;
+        rates.push_back(rate_of(
+            decodes, "weights that the device reads", memory_is, [](const DecodeRepeat& r) { return r.per_s.device; },
+            constant(memory_gbps)));
+        rates.push_back(emulated_ != nullptr ? rate_of(decodes, by_cpu, host_is, host, constant(host_gbps))
+                                             : rate_of(decodes, by_cpu, host_is, host, measured));
+        rates.push_back(rate_of(
+            decodes, "weights copied to the device", bus_is, [](const DecodeRepeat& r) { return r.per_s.copied; },
+            constant(bus_gbps)));
+        return rates;
     }
 
     double prefill() {
@@ -120,26 +208,47 @@ class Bench {
 
     // Follows prefill(), whose tokens it continues.
     DecodeRepeat decode() {
-        const double before = probe_->measure_gbps();
+        const double before = probe_ ? probe_->measure_gbps() : 0;
+        model_.device().host_wait(model_.device().record(DeviceEvent::Queue::kCopy));
+        const DispatchTotals begin = steps_.totals();
         const double start = steps_.now_us();
         for (std::int64_t i = 0; i < request_.decode_tokens; ++i) {
             const BeamSearch::Branch next{0, tokens_[static_cast<std::size_t>(request_.prompt_tokens + i)]};
             steps_.advance({&next, 1}, {});
         }
-        const double tokens_per_s = 1e6 * static_cast<double>(request_.decode_tokens) / (steps_.now_us() - start);
-        const double after = probe_->measure_gbps();
-        const double bandwidth = (before + after) / 2;
-        const bool steady = std::abs(before - after) <= kBracketTolerance * std::max(before, after);
-        return {tokens_per_s, bandwidth, gigabytes_per_s(tokens_per_s) / bandwidth, steady};
+        const double taken_us = steps_.now_us() - start;
+        // Copies that nobody waited for end, so that what is counted is what was copied in this time.
+        model_.device().host_wait(model_.device().record(DeviceEvent::Queue::kCopy));
+        const double copying_us = steps_.now_us() - start;
+        const DispatchTotals end = steps_.totals();
+        const double after = probe_ ? probe_->measure_gbps() : 0;
+        const auto dense = static_cast<double>(model_.reads().dense) * static_cast<double>(request_.decode_tokens);
+        ReadBytes read;
+        read.device = static_cast<double>(end.device_read_bytes - begin.device_read_bytes) + (is_cpu() ? 0 : dense);
+        read.host = static_cast<double>(end.host_read_bytes - begin.host_read_bytes) + (is_cpu() ? dense : 0);
+        read.copied = static_cast<double>(end.bytes_copied - begin.bytes_copied);
+        read_.device += read.device;
+        read_.host += read.host;
+        n_decoded_ += request_.decode_tokens;
+        const double per_ns = 1e-3 / taken_us;
+        return {1e6 * static_cast<double>(request_.decode_tokens) / taken_us,
+                {read.device * per_ns, read.host * per_ns, read.copied * 1e-3 / copying_us},
+                (before + after) / 2,
+                std::abs(before - after) <= kBracketTolerance * std::max(before, after)};
     }
 
     void report(int repeat, double prefill_speed, const DecodeRepeat& r) const {
         if (!log_) return;
         std::array<char, 160> line{};
-        std::snprintf(line.data(), line.size(),
-                      "repeat %d: prefill %.1f tokens/s, decode %.2f tokens/s (%.0f %% of %.1f GB/s)%s", repeat + 1,
-                      prefill_speed, r.tokens_per_s, 100 * r.fraction, r.bandwidth_gbps,
-                      r.steady ? "" : ", dropped: the bandwidth changed meanwhile");
+        if (is_cpu()) {
+            std::snprintf(line.data(), line.size(),
+                          "repeat %d: prefill %.1f tokens/s, decode %.2f tokens/s (%.0f %% of %.1f GB/s)%s", repeat + 1,
+                          prefill_speed, r.tokens_per_s, 100 * r.per_s.host / r.bandwidth_gbps, r.bandwidth_gbps,
+                          r.steady ? "" : ", dropped: the bandwidth changed meanwhile");
+        } else {
+            std::snprintf(line.data(), line.size(), "repeat %d: prefill %.1f tokens/s, decode %.2f tokens/s (%s)",
+                          repeat + 1, prefill_speed, r.tokens_per_s, emulated_ != nullptr ? "accounted" : "measured");
+        }
         log_(line.data());
     }
 
@@ -147,7 +256,11 @@ class Bench {
     LoadedStepModel steps_;
     BenchRequest request_;
     const std::function<void(const std::string&)>& log_;
-    std::unique_ptr<kernels::ReadBandwidthProbe> probe_;
+    const EmulatedAccelerator* emulated_ = nullptr;       // the model's device, if it is one
+    std::unique_ptr<kernels::ReadBandwidthProbe> probe_;  // of the host's memory; none where times are accounted
+    std::string probe_is_;
+    ReadBytes read_;  // by all tokens decoded so far
+    std::int64_t n_decoded_ = 0;
     std::vector<TokenId> tokens_;
 };
 

@@ -15,29 +15,40 @@ struct BenchRequest {
     int repeats = 5;
 };
 
-// Medians over the repeats that counted. The machine's limits are measured in the same process: the read bandwidth
-// right before and after each timed decode, the peak arithmetic before the first prefill.
+// A rate of the run, and the most that it could be.
+struct BenchRate {
+    std::string what;      // "weights that the CPU reads"
+    std::string unit;      // "GB/s" or "GFLOP/s": 1e9 a second
+    double rate = 0;       // median of the repeats
+    double limit = 0;      // 0: none is known
+    double fraction = 0;   // of the limit: median of each repeat's own
+    std::string limit_is;  // what the limit is and where it is from; where there is none, why: "read bandwidth of
+                           // 1.00 GiB of the weights, measured in this run"
+};
+
+// Medians over the repeats that counted. Where times are measured, so are the limits, in the same process: the read
+// bandwidth right before and after each timed decode, the peak arithmetic before the first prefill. Where times are
+// accounted, so are the limits: those of the hardware profile. A rate of one kind is never divided by a limit of the
+// other.
 struct BenchResult {
+    bool accounted = false;  // the device is emulated
     double prefill_tokens_per_s = 0;
     double decode_tokens_per_s = 0;
+    // Counted as the timed tokens were decoded: each expert in its format, and the dense weights.
     std::uint64_t active_weight_bytes_per_token = 0;
-    double decode_gb_per_s = 0;            // active weight bytes x tokens per second, in 1e9
-    double read_bandwidth_gb_per_s = 0;    // mean of the two brackets, median of the repeats
-    double decode_bandwidth_fraction = 0;  // median of each repeat's own fraction
-    double prefill_gflops = 0;             // weights and attention, two operations per multiply-add
-    double peak_bf16_gflops = 0;
+    BenchRate prefill;              // products of weights and attention, two operations per multiply-add
+    std::vector<BenchRate> decode;  // what reads or copies weights: one for the CPU, or three with an accelerator
+    std::string prefill_products;   // "f32" or "bf16": how the products were formed
+    double peak_bf16_gflops = 0;    // measured; 0 where times are not this CPU's
     double peak_f32_gflops = 0;
-    double prefill_peak_fraction = 0;  // of peak_bf16_gflops
-    std::string prefill_products;      // "f32" or "bf16": how the products were formed
-    int repeats = 0;                   // decodes that counted
-    int dropped_repeats = 0;           // decodes whose brackets disagreed by more than kBracketTolerance
+    int repeats = 0;          // decodes that counted
+    int dropped_repeats = 0;  // decodes whose brackets disagreed by more than kBracketTolerance
 };
 
 // The two bandwidths around a timed decode may differ by this share of the larger; else the machine changed meanwhile.
 inline constexpr double kBracketTolerance = 0.15;
 
-// Times are those of the model's device: accounted ones where it is emulated. Fractions of the host's limits say little
-// where a GPU does the work.
+// Times are those of the model's device: accounted ones where it is emulated.
 //
 // Times prefill of prompt_tokens random tokens and decode of decode_tokens after them. Repeats whose brackets disagree
 // are dropped and tried again, three times `repeats` at most; if none agrees, all count and dropped_repeats says so.

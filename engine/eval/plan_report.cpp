@@ -11,6 +11,7 @@
 #include "engine/device/host_buffer.h"
 #include "engine/device/open_device.h"
 #include "engine/error.h"
+#include "engine/quant/quantize_dense.h"
 #include "engine/quant/quantizer.h"
 #include "engine/run/forward.h"
 #include "engine/run/load_plan.h"
@@ -162,16 +163,6 @@ CostTable measure(Backend* device, kernels::WeightType format, Machine& machine,
     return calibrate(*device, *machine.host, wanted, measuring(progress), stop);
 }
 
-// The dense part is bound as an expert is: by memory for one token, by arithmetic for many.
-void add_dense_costs(const ModelDemand& demand, CostTable& table) {
-    const CostModel bare(table);
-    const double experts =
-        static_cast<double>(demand.dense_bytes) / static_cast<double>(std::max<std::uint64_t>(1, demand.expert_bytes));
-    const auto us = [&](std::int64_t n) { return table.has_accelerator() ? bare.gpu_us(n) : bare.cpu_us(n); };
-    if (table.dense_us == 0) table.dense_us = experts * us(1) + static_cast<double>(demand.n_layers) * table.sync_us;
-    if (table.dense_us_per_token == 0) table.dense_us_per_token = experts * us(1024) / 1024;
-}
-
 // Kept, else of the profile, else measured now; `source` says which.
 CostTable costs_in(kernels::WeightType format, std::string& source, const LoadRequest& request, Machine& machine,
                    const ModelConfig& config, const LoadProgressFn& progress, const std::stop_token& stop) {
@@ -283,7 +274,11 @@ PlanReport plan_model(const LoadRequest& request, std::int64_t prompt_tokens, co
     Backend& device = *machine.device;
     report.device = device.info();
 
-    report.demand = demand_of(config, machine.type, 0, report.device,
+    std::uint64_t dense_bytes = dense_bytes_in(config, machine.type);
+    if (request.quant.dense) {
+        dense_bytes = quantized_dense_bytes(config, dense_bytes, machine.type, *request.quant.dense);
+    }
+    report.demand = demand_of(config, machine.type, dense_bytes, report.device,
                               [&](const Backend::StepShape& step) { return device.scratch_bytes(step); });
     if (request.prefetch != PrefetchMode::kOff) report.demand.staging_slots = 2 + MoeLayer::kMostGuessedCopies;
     if (request.context > 0) report.demand.max_context = std::max(report.demand.max_context, request.context);
@@ -320,6 +315,8 @@ PlanReport plan_model(const LoadRequest& request, std::int64_t prompt_tokens, co
     report.forecast = forecast(report.plan, report.demand, report.popularity, cost, request.dispatch.prefill,
                                request.dispatch.decode, prompt_tokens);
     report.memory_note = memory_note(ram_demand(report.plan, report.device, report.demand.dense_bytes), report.memory);
+    report.reads =
+        expected_reads(config, report.demand.dense_read_bytes, report.popularity, machine.type, report.plan.formats);
     if (compare) compare_plans(report, costs, prompt_tokens);
     return report;
 }

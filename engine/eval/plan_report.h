@@ -13,6 +13,7 @@
 #include "engine/plan/cost_model.h"
 #include "engine/plan/forecast.h"
 #include "engine/plan/planner.h"
+#include "engine/plan/weight_reads.h"
 #include "engine/run/session.h"
 
 namespace offstage::engine {
@@ -32,6 +33,7 @@ struct PlanReport {
     std::string cost_source;  // for the person: "kept calibration", "measured now", "hardware profile rtx-3060"
     std::string sensitivity_source;
     Forecast forecast;
+    WeightReads reads;  // of a decoded token
 
     // Plans that the same budgets allow, this one last: whole layers and popular experts in each format that the floor
     // of quality allows. Empty unless asked for.

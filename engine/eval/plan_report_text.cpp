@@ -163,6 +163,7 @@ nlohmann::ordered_json to_json(const PlanReport& r) {
             {"predicted_loss", plan.predicted_loss},
             {"sensitivity", r.sensitivity_source},
             {"kv_host_bytes", plan.kv_host_bytes},
+            {"active_weight_bytes_per_token", r.reads.total()},
             {"forecast", forecast_json(r.forecast)},
             {"compared", compared_json(r)},
             {"note", plan.note},
@@ -198,8 +199,9 @@ std::string to_text(const PlanReport& r) {
     for (const std::int64_t n : resident_per_layer(r)) text += print(" %lld", static_cast<long long>(n));
     text += print("\n  hit rate   %.1f %% expected (%s)\n", 100 * plan.expected_hit_rate,
                   r.popularity.n_tokens > 0 ? r.popularity.source.c_str() : "no profile: all experts count alike");
-    text += print("  forecast   decode %.2f tokens/s (%s), %s copied per token\n", r.forecast.decode_tokens_per_s,
-                  std::string(name_of(r.dispatch.decode)).c_str(),
+    text += print("  forecast   decode %.2f tokens/s (%s), %s read and %s copied per token\n",
+                  r.forecast.decode_tokens_per_s, std::string(name_of(r.dispatch.decode)).c_str(),
+                  format_bytes(r.reads.total()).c_str(),
                   format_bytes(static_cast<std::uint64_t>(r.forecast.bytes_per_token)).c_str());
     text += print("             prefill %.1f tokens/s (%s): a prompt of %lld answers after %.2f s\n",
                   r.forecast.prefill_tokens_per_s, std::string(name_of(r.dispatch.prefill)).c_str(),

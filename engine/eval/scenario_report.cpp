@@ -78,27 +78,34 @@ nlohmann::ordered_json to_json(const ScenarioReport& report) {
                         {"cpu_calls", row.cpu_calls},
                         {"repeats", row.repeats}});
     }
-    return {{"model", m.name},
-            {"weight_type", m.weight_type},
-            {"n_layers", m.n_layers},
-            {"device", m.device},
-            {"device_name", m.device_name},
-            {"emulated", m.emulated},
-            {"emulated_host", m.emulated_host},
-            {"notice", emulation_notice(m)},
-            {"resident_experts", m.resident_experts},
-            {"total_experts", m.total_experts},
-            {"vram_budget_bytes", m.vram_budget_bytes},
-            {"ram_budget_bytes", m.ram_budget_bytes},
-            {"expected_hit_rate", m.expected_hit_rate},
-            {"popularity", m.popularity},
-            {"n_threads", m.n_threads},
-            {"instruction_set", m.instruction_set},
-            {"read_bandwidth_gb_per_s", report.read_gbps},
-            {"bus_gb_per_s", report.bus_gbps},
-            {"left_out", report.left_out},
-            {"notes", m.notes},
-            {"rows", rows}};
+    nlohmann::ordered_json json = {{"model", m.name},
+                                   {"weight_type", m.weight_type},
+                                   {"n_layers", m.n_layers},
+                                   {"device", m.device},
+                                   {"device_name", m.device_name},
+                                   {"emulated", m.emulated},
+                                   {"emulated_host", m.emulated_host},
+                                   {"notice", emulation_notice(m)},
+                                   {"resident_experts", m.resident_experts},
+                                   {"total_experts", m.total_experts},
+                                   {"vram_budget_bytes", m.vram_budget_bytes},
+                                   {"ram_budget_bytes", m.ram_budget_bytes},
+                                   {"expected_hit_rate", m.expected_hit_rate},
+                                   {"popularity", m.popularity},
+                                   {"n_threads", m.n_threads},
+                                   {"instruction_set", m.instruction_set},
+                                   {"left_out", report.left_out},
+                                   {"notes", m.notes},
+                                   {"rows", rows}};
+    if (report.read_gbps > 0) {
+        json["read_bandwidth_gb_per_s"] = report.read_gbps;
+        json["read_bandwidth_is"] = "of the host's memory, measured in this run";
+    }
+    if (report.bus_gbps > 0) {
+        json["bus_gb_per_s"] = report.bus_gbps;
+        json["bus_is"] = m.emulated ? "one expert's copy, accounted" : "one expert's copy, measured";
+    }
+    return json;
 }
 
 std::string to_markdown(const ScenarioReport& report) {

@@ -6,6 +6,7 @@
 #include "engine/cluster/cluster_forecast.h"
 #include "engine/error.h"
 #include "engine/plan/measured_forecast.h"
+#include "engine/run/model_demand.h"
 
 namespace offstage::engine {
 namespace {
@@ -55,12 +56,7 @@ WhatIfRow WhatIf::on(const HardwareProfile& profile, std::uint64_t vram_bytes, c
 
     CostTable table = costs_of(profile, type_, config.hidden_dim, config.ffn_dim);
     if (!profile.host) table.cpu_expert = base_.costs.cpu_expert;
-    // The dense part is bound as an expert is: by memory for one token, by arithmetic for many.
-    const CostModel bare(table);
-    const double experts = static_cast<double>(base_.demand.dense_bytes) /
-                           static_cast<double>(std::max<std::uint64_t>(1, base_.demand.expert_bytes));
-    table.dense_us = experts * bare.gpu_us(1) + static_cast<double>(config.n_layers) * table.sync_us;
-    table.dense_us_per_token = experts * bare.gpu_us(1024) / 1024;
+    add_dense_costs(base_.demand, table);
     CostModel cost(table);
     cost.set_master(type_);
 

@@ -1,5 +1,7 @@
 #include "engine/model/weights.h"
 
+#include <algorithm>
+
 namespace offstage::engine {
 
 Matrix::Matrix(Arena& host, kernels::WeightType weight_type, std::int64_t rows, std::int64_t cols,
@@ -37,15 +39,18 @@ std::optional<Fingerprint> WeightSource::model_fingerprint() {
     return {};
 }
 
-std::uint64_t active_bytes(const ModelConfig& config, const DenseWeights& dense, kernels::WeightType expert_type) {
-    const bool tied = dense.lm_head.n_rows == 0;
-    const std::uint64_t unused_embedding =
-        tied ? 0
-             : bytes_of(dense.embedding) - bytes_of(dense.embedding) / static_cast<std::uint64_t>(config.vocab_size);
-    const std::uint64_t tied_row = tied ? bytes_of(dense.embedding) / static_cast<std::uint64_t>(config.vocab_size) : 0;
-    return dense.bytes() - unused_embedding + tied_row +
-           static_cast<std::uint64_t>(config.n_layers * config.n_active) *
-               kernels::expert_bytes(expert_type, config.hidden_dim, config.ffn_dim);
+std::uint64_t dense_bytes_in(const ModelConfig& config, kernels::WeightType type) {
+    const std::int64_t vectors =
+        config.n_layers * (2 + config.n_experts) * config.hidden_dim + config.hidden_dim;  // norms and gates
+    const std::int64_t experts = config.n_layers * config.n_experts * config.expert_weights();
+    return static_cast<std::uint64_t>(config.total_weights() - experts - vectors) * kernels::bytes_per_weight(type) +
+           static_cast<std::uint64_t>(vectors) * sizeof(float);
+}
+
+std::uint64_t dense_bytes_read(const ModelConfig& config, std::uint64_t dense_bytes, kernels::WeightType embedding) {
+    if (config.tied_embeddings) return dense_bytes;
+    const auto other_rows = static_cast<std::uint64_t>(config.vocab_size - 1);
+    return dense_bytes - std::min(dense_bytes, other_rows * kernels::row_bytes(embedding, config.hidden_dim));
 }
 
 }  // namespace offstage::engine

@@ -92,7 +92,10 @@ class WeightSource {
 std::unique_ptr<WeightSource> open_weights(std::unique_ptr<Checkpoint> checkpoint, const ModelConfig& config,
                                            bool round_to_bf16, kernels::ThreadPool& pool);
 
-// Bytes of weights that one decoded token reads: one embedding row, n_active experts of each layer, the rest whole.
-std::uint64_t active_bytes(const ModelConfig& config, const DenseWeights& dense, kernels::WeightType expert_type);
+// Bytes of a model's dense weights as they are stored in `type`, norms and gates in float32: before anything is loaded.
+std::uint64_t dense_bytes_in(const ModelConfig& config, kernels::WeightType type);
+// Of `dense_bytes` (DenseWeights::bytes(), or what they will be) what one decoded token reads: of the embedding one
+// row, unless it is the output head as well; the rest whole.
+std::uint64_t dense_bytes_read(const ModelConfig& config, std::uint64_t dense_bytes, kernels::WeightType embedding);
 
 }  // namespace offstage::engine

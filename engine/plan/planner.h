@@ -52,6 +52,7 @@ struct ModelDemand {
     std::uint64_t expert_bytes = 0;        // in the master's format
     std::vector<FormatDemand> formats;     // what experts may be kept in, the master's first; empty: only that
     std::uint64_t dense_bytes = 0;         // on the device
+    std::uint64_t dense_read_bytes = 0;    // of these, what one decoded token reads
     std::uint64_t kv_bytes_per_token = 0;  // on the device
     std::uint64_t host_fixed_bytes = 0;    // RAM that is not experts: dense weights kept there, buffers
     std::int64_t max_context = 0;          // of the model

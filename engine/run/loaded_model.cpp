@@ -125,7 +125,7 @@ LoadedModel::LoadedModel(const LoadRequest& request, Text text, const LoadProgre
     source_->watch(throttled(progress, directory_.empty() ? "Drawing weights" : "Packing weights"), stop);
     DenseWeights dense = source_->load_dense(*ram_);
     if (request.quant.dense) quantize_dense(dense, *request.quant.dense, *ram_, *pool_, stop);
-    active_bytes_ = engine::active_bytes(config_, dense, source_->expert_type());
+    dense_read_bytes_ = dense_bytes_read(config_, dense.bytes(), dense.embedding.type);
     weights_ = DeviceWeights(std::move(dense), *device_);
     // Page-locked memory is taken from everybody: some stays free. Emulated devices lock nothing.
     const std::uint64_t pin_budget =
@@ -309,15 +309,7 @@ void LoadedModel::measure_costs(const LoadRequest& request, const LoadProgressFn
         table.disk_read_us = measure_disk_read_us(*source_, config_.n_layers, config_.n_experts,
                                                   expert_source_->expert_bytes(source_->expert_type()), *pool_, stop);
     }
-    // The dense part is bound as an expert is: by the device's memory for one token, by its arithmetic for many.
-    CostModel bare(table);
-    const double experts_in_dense = static_cast<double>(basis_.demand.dense_bytes) /
-                                    static_cast<double>(std::max<std::uint64_t>(1, basis_.demand.expert_bytes));
-    const auto expert_us = [&](std::int64_t n) { return host_only ? bare.cpu_us(n) : bare.gpu_us(n); };
-    if (table.dense_us == 0) {
-        table.dense_us = experts_in_dense * expert_us(1) + static_cast<double>(config_.n_layers) * table.sync_us;
-    }
-    if (table.dense_us_per_token == 0) table.dense_us_per_token = experts_in_dense * expert_us(1024) / 1024;
+    add_dense_costs(basis_.demand, table);
     basis_.cost = CostModel(table);
     basis_.cost.set_master(source_->expert_type());
     // For who asks what a re-plan takes. A dry run never quantizes.
@@ -464,6 +456,10 @@ void LoadedModel::set_resting(bool rests) {
     forward_->moe().set_cache_resting(rests);
 }
 
+WeightReads LoadedModel::reads() const {
+    return expected_reads(config_, dense_read_bytes_, basis_.popularity, source_->expert_type(), experts_->formats());
+}
+
 std::uint64_t LoadedModel::expert_bytes_of(const Plan& plan) const {
     if (plan.formats.empty()) return plan.places.size() * expert_source_->expert_bytes(source_->expert_type());
     std::uint64_t bytes = 0;
@@ -507,6 +503,7 @@ void LoadedModel::describe(const LoadRequest& request) {
     summary_.total_weights = config_.total_weights();
     summary_.active_weights = config_.active_weights();
     summary_.weight_bytes = dense_bytes() + expert_bytes_of(plan_);
+    summary_.active_bytes = reads().total();
     summary_.weight_type = kernels::name_of(source_->expert_type());
     if (request.quant.experts.has_value()) summary_.weight_type = kernels::name_of(*request.quant.experts);
     summary_.compute = kernels::name_of(compute_.mode);

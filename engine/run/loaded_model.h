@@ -17,6 +17,7 @@
 #include "engine/plan/planner.h"
 #include "engine/plan/popularity.h"
 #include "engine/plan/sensitivity.h"
+#include "engine/plan/weight_reads.h"
 #include "engine/quant/expert_source.h"
 #include "engine/quant/quant_cache.h"
 #include "engine/run/device_weights.h"
@@ -89,8 +90,8 @@ class LoadedModel {
     // After a step: exchanges experts by live counts, where that was asked for and is worth it.
     void learn(std::span<const std::int32_t> routing, std::int64_t n_tokens);
 
-    // Of weights that a decoded token reads.
-    std::uint64_t active_bytes() const { return active_bytes_; }
+    // What a decoded token reads, with the experts in the formats that they are in now.
+    WeightReads reads() const;
 
   private:
     void open_source(const LoadRequest& request, Text text);
@@ -137,7 +138,7 @@ class LoadedModel {
     std::unique_ptr<PlacementLearner> learner_;
     bool rests_ = false;
     std::vector<std::uint8_t> resident_;
-    std::uint64_t active_bytes_ = 0;
+    std::uint64_t dense_read_bytes_ = 0;
     ModelSummary summary_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/model/weights.h"
 #include "engine/run/device_weights.h"
 #include "engine/run/forward.h"
 #include "engine/run/kv_pool.h"
@@ -11,13 +12,7 @@ namespace offstage::engine {
 ModelDemand demand_of(const ModelConfig& config, kernels::WeightType type, std::uint64_t dense_bytes,
                       const DeviceInfo& device,
                       const std::function<std::uint64_t(const Backend::StepShape&)>& scratch_bytes) {
-    const auto weight_bytes = static_cast<std::uint64_t>(kernels::bytes_per_weight(type));
-    const auto experts = static_cast<std::uint64_t>(config.n_layers * config.n_experts * config.expert_weights());
-    if (dense_bytes == 0) {
-        const auto small = static_cast<std::uint64_t>(config.n_layers * (2 + config.n_experts) * config.hidden_dim +
-                                                      config.hidden_dim);
-        dense_bytes = (static_cast<std::uint64_t>(config.total_weights()) - experts - small) * weight_bytes + small * 4;
-    }
+    if (dense_bytes == 0) dense_bytes = dense_bytes_in(config, type);
     ModelDemand demand;
     demand.n_layers = config.n_layers;
     demand.n_experts = config.n_experts;
@@ -37,6 +32,7 @@ ModelDemand demand_of(const ModelConfig& config, kernels::WeightType type, std::
                                       static_cast<double>(config.hidden_dim)});
     }
     demand.dense_bytes = DeviceWeights::device_bytes(config, dense_bytes);
+    demand.dense_read_bytes = dense_bytes_read(config, dense_bytes, type);
     demand.kv_bytes_per_token = KvPool::bytes_per_token(config);
     demand.max_context = std::min(config.max_context, kDefaultContextLimit);
     demand.shares_host_memory = device.kind == DeviceKind::kCpu;
@@ -60,6 +56,15 @@ ModelDemand demand_of(const ModelConfig& config, kernels::WeightType type, std::
         static_cast<std::uint64_t>(KvPool::kSpareBlocks * kernels::kKvBlockTokens) * demand.kv_bytes_per_token;
     demand.workspace_bytes_per_token = Forward::workspace_bytes_per_token(config) + scratch_slope;
     return demand;
+}
+
+void add_dense_costs(const ModelDemand& demand, CostTable& table) {
+    const CostModel bare(table);
+    const double experts = static_cast<double>(demand.dense_read_bytes) /
+                           static_cast<double>(std::max<std::uint64_t>(1, demand.expert_bytes));
+    const auto us = [&](std::int64_t n) { return table.has_accelerator() ? bare.gpu_us(n) : bare.cpu_us(n); };
+    if (table.dense_us == 0) table.dense_us = experts * us(1) + static_cast<double>(demand.n_layers) * table.sync_us;
+    if (table.dense_us_per_token == 0) table.dense_us_per_token = experts * us(1024) / 1024;
 }
 
 }  // namespace offstage::engine

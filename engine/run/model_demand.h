@@ -21,4 +21,8 @@ ModelDemand demand_of(const ModelConfig& config, kernels::WeightType type, std::
                       const DeviceInfo& device,
                       const std::function<std::uint64_t(const Backend::StepShape&)>& scratch_bytes);
 
+// What the dense part costs, where the table does not know: it is bound as an expert is, by memory for one token and by
+// arithmetic for many.
+void add_dense_costs(const ModelDemand& demand, CostTable& table);
+
 }  // namespace offstage::engine

@@ -37,7 +37,7 @@ enum class ComputeMode {
 struct DispatchSettings {
     PolicyKind prefill = PolicyKind::kBalanced;
     PolicyKind decode = PolicyKind::kBalanced;
-    bool measured = true;  // decode compares its policy with `static` on live tokens and keeps the faster
+    bool measured = true;  // decode compares its policy with the others on live tokens (engine/plan/live_comparison.h)
 };
 
 // "auto" (balanced, measured), a policy's name (that one, always), or "prefill=NAME,decode=NAME", each NAME a policy or
@@ -111,6 +111,7 @@ struct ModelSummary {
     std::int64_t total_weights = 0;
     std::int64_t active_weights = 0;  // per token
     std::uint64_t weight_bytes = 0;   // in memory
+    std::uint64_t active_bytes = 0;   // of these, what a decoded token reads (engine/plan/weight_reads.h)
     std::string weight_type;          // "BF16"
     std::string compute;              // "bf16" or "f32": products of batched multiplications
     std::string compute_origin;       // where that choice is from, for the person (ComputeChoice)
@@ -175,7 +176,9 @@ struct DeviceReport {
     std::uint64_t ram_high_water_bytes = 0;
     double hit_rate = 0;                 // (token, expert) pairs whose expert was resident
     std::uint64_t bytes_copied = 0;      // weights
-    double dispatch_overhead = 0;        // share of decode time spent recording telemetry
+    // What deciding and recording took by the host's clock, as a share of the steps' time by the device's: on an
+    // emulated device that is a measured time by an accounted one.
+    double dispatch_overhead = 0;
     std::string decode_policy;           // the one in force at the end
     std::vector<std::string> decisions;  // what live comparisons decided, and why
     std::uint64_t guessed_copies = 0;    // speculative loading: copies begun unasked,

@@ -6,8 +6,9 @@
 
 namespace offstage::kernels::limit_loops {
 
-// Reads n_bytes (a multiple of 4096, 64-byte aligned) and returns a value that depends on all of them.
-using Read = std::uint64_t (*)(const std::byte* data, std::int64_t n_bytes);
+// Reads n_streams pieces of n_bytes each (a multiple of 256; 64-byte aligned), one after the other in memory, side by
+// side: 256 bytes of each in turn. Returns a value that depends on all of them.
+using Read = std::uint64_t (*)(const std::byte* data, std::int64_t n_bytes, int n_streams);
 
 // Runs independent chains of multiply-adds; the value returned depends on all of them.
 struct Loop {
@@ -19,9 +20,9 @@ Read best_read();
 Loop best_f32();
 Loop best_bf16();
 
-std::uint64_t read_scalar(const std::byte* data, std::int64_t n_bytes);
-std::uint64_t read_avx2(const std::byte* data, std::int64_t n_bytes);
-std::uint64_t read_avx512(const std::byte* data, std::int64_t n_bytes);
+std::uint64_t read_scalar(const std::byte* data, std::int64_t n_bytes, int n_streams);
+std::uint64_t read_avx2(const std::byte* data, std::int64_t n_bytes, int n_streams);
+std::uint64_t read_avx512(const std::byte* data, std::int64_t n_bytes, int n_streams);
 double f32_scalar(std::int64_t n_rounds);
 double f32_avx2(std::int64_t n_rounds);
 double f32_avx512(std::int64_t n_rounds);

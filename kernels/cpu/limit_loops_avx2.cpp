@@ -4,12 +4,15 @@
 
 namespace offstage::kernels::limit_loops {
 
-std::uint64_t read_avx2(const std::byte* data, std::int64_t n_bytes) {
+std::uint64_t read_avx2(const std::byte* data, std::int64_t n_bytes, int n_streams) {
     __m256i sums[4] = {};
-    for (std::int64_t i = 0; i < n_bytes; i += 128) {
-        for (int k = 0; k < 4; ++k) {
-            const auto* block = reinterpret_cast<const __m256i*>(data + i + 32 * k);
-            sums[k] = _mm256_add_epi64(sums[k], _mm256_load_si256(block));
+    for (std::int64_t i = 0; i < n_bytes; i += 256) {
+        for (int stream = 0; stream < n_streams; ++stream) {
+            const std::byte* const from = data + stream * n_bytes + i;
+            for (int k = 0; k < 8; ++k) {
+                const auto* block = reinterpret_cast<const __m256i*>(from + 32 * k);
+                sums[k % 4] = _mm256_add_epi64(sums[k % 4], _mm256_load_si256(block));
+            }
         }
     }
     alignas(32) std::uint64_t words[4];

@@ -9,12 +9,17 @@ namespace {
 constexpr int kScalarLanes = 4;
 }
 
-std::uint64_t read_scalar(const std::byte* data, std::int64_t n_bytes) {
+std::uint64_t read_scalar(const std::byte* data, std::int64_t n_bytes, int n_streams) {
     std::uint64_t sums[8] = {};
-    for (std::int64_t i = 0; i < n_bytes; i += 64) {
-        std::uint64_t words[8];
-        std::memcpy(words, data + i, sizeof words);
-        for (int k = 0; k < 8; ++k) sums[k] += words[k];
+    for (std::int64_t i = 0; i < n_bytes; i += 256) {
+        for (int stream = 0; stream < n_streams; ++stream) {
+            const std::byte* const from = data + stream * n_bytes + i;
+            for (int line = 0; line < 4; ++line) {
+                std::uint64_t words[8];
+                std::memcpy(words, from + 64 * line, sizeof words);
+                for (int k = 0; k < 8; ++k) sums[k] += words[k];
+            }
+        }
     }
     std::uint64_t sum = 0;
     for (const std::uint64_t part : sums) sum += part;

@@ -154,6 +154,32 @@ class TestCli : public QObject {
         for (int i = 0; i < 48; ++i) QVERIFY(qAbs(only[0][i].toDouble() - rows[2][i].toDouble()) < 1e-4);
     }
 
+    // An accounted speed is divided by accounted limits, never by this machine's.
+    void bench_onAnEmulatedDevice_namesNoMeasuredLimit() {
+        const Outcome outcome =
+            run({QStringLiteral("bench"), QStringLiteral("--model"), kTiny, QStringLiteral("--prompt"),
+                 QStringLiteral("20"), QStringLiteral("--decode"), QStringLiteral("4"), QStringLiteral("--repeat"),
+                 QStringLiteral("1"), QStringLiteral("--json"), QStringLiteral("--device"),
+                 QStringLiteral("emulated:rtx-3060-desktop")});
+        QCOMPARE(outcome.status, 0);
+        const QJsonObject json = outcome.json();
+        QCOMPARE(json[QLatin1String("times")].toString(), QStringLiteral("accounted"));
+        for (const char* key : {"read_bandwidth_gb_per_s", "decode_bandwidth_fraction", "peak_bf16_gflops",
+                                "peak_f32_gflops", "prefill_peak_fraction"}) {
+            QVERIFY2(!json.contains(QLatin1String(key)), key);
+        }
+        const QJsonArray rates = json[QLatin1String("rates")].toArray();
+        QCOMPARE(rates.size(), 4);
+        for (const QJsonValue& rate : rates) {
+            const QString is = rate[QLatin1String("limit_is")].toString();
+            QVERIFY2(is.endsWith(QStringLiteral("by the hardware profile, accounted")), qPrintable(is));
+            QVERIFY(rate[QLatin1String("fraction")].toDouble() <= 1);
+        }
+        QCOMPARE(rates[0][QLatin1String("limit")].toDouble(), 360.0 * 0.85);
+        QCOMPARE(rates[1][QLatin1String("limit")].toDouble(), 40.0);
+        QCOMPARE(rates[2][QLatin1String("limit")].toDouble(), 15.75 * 0.78);
+    }
+
     void bench_json_hasEveryFigure() {
         const Outcome outcome =
             run({QStringLiteral("bench"), QStringLiteral("--model"), kTiny, QStringLiteral("--prompt"),
@@ -173,8 +199,11 @@ class TestCli : public QObject {
         const double gigabytes = json[QLatin1String("active_weight_bytes_per_token")].toDouble() *
                                  json[QLatin1String("decode_tokens_per_s")].toDouble() / 1e9;
         QVERIFY(qAbs(json[QLatin1String("decode_gb_per_s")].toDouble() / gigabytes - 1) < 1e-6);
+        // The peak is that of the products in use.
+        QCOMPARE(json[QLatin1String("prefill_products")].toString(), QStringLiteral("f32"));
+        QCOMPARE(json[QLatin1String("prefill_peak_is")].toString(), QStringLiteral("f32 peak, measured in this run"));
         const double share =
-            json[QLatin1String("prefill_gflops")].toDouble() / json[QLatin1String("peak_bf16_gflops")].toDouble();
+            json[QLatin1String("prefill_gflops")].toDouble() / json[QLatin1String("peak_f32_gflops")].toDouble();
         QVERIFY(qAbs(json[QLatin1String("prefill_peak_fraction")].toDouble() / share - 1) < 1e-6);
     }
 

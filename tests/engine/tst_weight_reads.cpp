@@ -1,0 +1,200 @@
+// Bytes of weights that a token reads: what is foretold is what the formats take, and what is counted is what was read.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <QtTest>
+
+#include "engine/eval/bench.h"
+#include "engine/eval/plan_report.h"
+#include "tests/engine/replan_play.h"
+
+using namespace offstage::engine;
+using namespace offstage::test;
+using offstage::kernels::WeightType;
+
+namespace {
+
+// Config and formats alone: the demo model's, or a synthetic one's.
+struct Sizes {
+    std::uint64_t dense_read = 0;
+    std::uint64_t expert = 0;
+    std::uint64_t active = 0;
+};
+
+Sizes sizesOf(const ModelConfig& c, WeightType experts, WeightType attention) {
+    const std::int64_t q_rows = c.n_heads * c.head_dim;
+    const std::int64_t qkv_rows = q_rows + 2 * c.n_kv_heads * c.head_dim;
+    const auto rows = [](WeightType type, std::int64_t n, std::int64_t n_cols) {
+        return static_cast<std::uint64_t>(n) * offstage::kernels::row_bytes(type, n_cols);
+    };
+    const auto vectors = static_cast<std::uint64_t>((2 + c.n_experts) * c.hidden_dim) * 4;  // norms and gate
+    const std::uint64_t layer =
+        rows(attention, qkv_rows, c.hidden_dim) + rows(attention, c.hidden_dim, q_rows) + vectors;
+    Sizes sizes;
+    // One row of the embedding, the layers, the last norm, the head.
+    sizes.dense_read = rows(WeightType::kBf16, 1, c.hidden_dim) + static_cast<std::uint64_t>(c.n_layers) * layer +
+                       static_cast<std::uint64_t>(c.hidden_dim) * 4 +
+                       rows(WeightType::kBf16, c.vocab_size, c.hidden_dim);
+    sizes.expert = rows(experts, 3 * c.ffn_dim, c.hidden_dim);
+    sizes.active = sizes.dense_read + static_cast<std::uint64_t>(c.n_layers * c.n_active) * sizes.expert;
+    return sizes;
+}
+
+std::uint64_t readSince(const LoadedModel& model, const DispatchTotals& before) {
+    const DispatchTotals& now = const_cast<LoadedModel&>(model).dispatcher().totals();
+    return now.device_read_bytes + now.host_read_bytes - before.device_read_bytes - before.host_read_bytes;
+}
+
+}  // namespace
+
+class TestWeightReads : public QObject, ReplanSetup {
+    Q_OBJECT
+
+  private Q_SLOTS:
+    void initTestCase() { measureModel(); }
+
+    void token_readsWhatItsFormatsTake_data() {
+        QTest::addColumn<QString>("model");
+        QTest::addColumn<QString>("device");
+        QTest::addColumn<QString>("quant");
+        QTest::addColumn<int>("experts");
+        QTest::addColumn<int>("attention");
+        const auto row = [](const char* name, const QString& model, const char* device, const char* quant,
+                            WeightType experts, WeightType attention) {
+            QTest::newRow(name) << model << device << quant << static_cast<int>(experts) << static_cast<int>(attention);
+        };
+        const QString demo = QString::fromStdString(demoModel());
+        const WeightType b = WeightType::kBf16;
+        row("bf16", demo, "cpu", "", b, b);
+        row("int8", demo, "cpu", "experts=int8", WeightType::kInt8, b);
+        row("hqq2", demo, "cpu", "experts=hqq2", WeightType::kHqq2, b);
+        row("hqq3, attention in 4", demo, "cpu", "experts=hqq3,dense=4", WeightType::kHqq3, WeightType::kHqq4);
+        row("attention in 8", demo, "cpu", "dense=8", b, WeightType::kInt8);
+        row("emulated", demo, "emulated:rtx-3060-desktop", "", b, b);
+        row("emulated, hqq4", demo, "emulated:rtx-3060-desktop", "experts=hqq4,dense=8", WeightType::kHqq4,
+            WeightType::kInt8);
+        const QString mini = QStringLiteral("synthetic:mixtral-mini?layers=2");
+        row("mixtral-mini, hqq2", mini, "emulated:rtx-3060-desktop", "experts=hqq2", WeightType::kHqq2, b);
+        row("mixtral-mini, hqq2 and attention in 4", mini, "emulated:rtx-3060-desktop", "experts=hqq2,dense=4",
+            WeightType::kHqq2, WeightType::kHqq4);
+    }
+    void token_readsWhatItsFormatsTake() {
+        QFETCH(QString, model);
+        QFETCH(QString, device);
+        QFETCH(QString, quant);
+        QFETCH(int, experts);
+        QFETCH(int, attention);
+        LoadRequest request = on(device.toStdString());
+        request.model = model.toStdString();
+        request.dry = model.startsWith(QStringLiteral("synthetic"));  // the same bytes, and none of them is read
+        request.context = 128;
+        if (!quant.isEmpty()) request.quant = parse_quant(quant.toStdString());
+        LoadedModel loaded(request, LoadedModel::Text::kNotNeeded, {}, {});
+        const Sizes sizes =
+            sizesOf(loaded.config(), static_cast<WeightType>(experts), static_cast<WeightType>(attention));
+        QCOMPARE(loaded.reads().dense, sizes.dense_read);
+        QCOMPARE(loaded.reads().total(), sizes.active);
+        QCOMPARE(loaded.summary().active_bytes, sizes.active);
+        QVERIFY(sizes.active < loaded.summary().weight_bytes);
+
+        // Foretold without the weights: the same.
+        if (!request.dry) {
+            const PlanReport plan = plan_model(request, 32, {}, {});
+            QCOMPARE(plan.reads.total(), sizes.active);
+        }
+
+        // Counted, and what a bench divides by.
+        const BenchResult bench = run_bench(loaded, {20, 6, 1}, {});
+        QCOMPARE(bench.active_weight_bytes_per_token, sizes.active);
+        QCOMPARE(bench.accounted, device != QStringLiteral("cpu"));
+        std::vector<BenchRate> rates = bench.decode;
+        rates.push_back(bench.prefill);
+        for (const BenchRate& rate : rates) {
+            const bool accounted = rate.limit_is.find("accounted") != std::string::npos;
+            const bool measured = rate.limit_is.find("measured in this run") != std::string::npos;
+            QVERIFY2(accounted == bench.accounted && measured != bench.accounted, rate.limit_is.c_str());
+            QVERIFY(rate.limit > 0);
+            // Accounted times are the same everywhere: no share of the profile's limits is above 1.
+            if (accounted) QVERIFY2(rate.fraction <= 1, rate.what.c_str());
+        }
+    }
+
+    // The formats of the plan in force, before and after.
+    void replan_changesWhatATokenReads() {
+        LoadRequest request = on("emulated:rtx-3060-desktop");
+        request.vram_bytes = vramFor(20);
+        Play play(request);
+        const TokenId tokens[] = {7};
+        const auto step = [&] {
+            const DispatchTotals before = play.model.dispatcher().totals();
+            play.step(tokens);
+            return readSince(play.model, before);
+        };
+        const ModelConfig& config = play.model.config();
+        for (const WeightType format : {WeightType::kBf16, WeightType::kHqq3, WeightType::kInt8}) {
+            if (format != WeightType::kBf16) {
+                ReplanRequest replan;
+                replan.experts = format;
+                play.replanner.begin(1, replan, play.made);
+                // Experts are quantized one after the other on a thread that gives way to all others.
+                for (int i = 0; i < 60'000 && play.replanner.moving(); ++i) {
+                    step();
+                    QTest::qSleep(1);
+                    if (play.sequence.size() > 2000) play.sequence = play.model.new_sequence();
+                }
+                QVERIFY(!play.replanner.moving());
+            }
+            const Sizes sizes = sizesOf(config, format, WeightType::kBf16);
+            QCOMPARE(play.model.reads().total(), sizes.active);
+            QCOMPARE(step(), sizes.active - sizes.dense_read);
+        }
+    }
+
+    // Experts in several formats: what is counted follows the routing.
+    void mixedFormats_areCountedAsTheyWereCalled() {
+        LoadRequest request = on("emulated:rtx-3060-desktop");
+        request.vram_bytes = vramFor(12);
+        request.quality.min_mean_bits = 6;
+        Play play(request);
+        const ModelConfig& c = play.model.config();
+        const std::vector<WeightType> formats = play.model.experts().formats();
+        std::uint64_t least = ~std::uint64_t{0}, most = 0, all = 0;
+        constexpr int kSteps = 40;
+        for (int i = 0; i < kSteps; ++i) {
+            const DispatchTotals before = play.model.dispatcher().totals();
+            const TokenId token[] = {static_cast<TokenId>(11 + 37 * i)};
+            play.step(token);
+            std::uint64_t expected = 0;
+            const auto routing = play.model.forward().routing();
+            for (std::int64_t layer = 0; layer < c.n_layers; ++layer) {
+                for (std::int64_t a = 0; a < c.n_active; ++a) {
+                    const std::int64_t expert = routing[static_cast<std::size_t>(layer * c.n_active + a)];
+                    expected += offstage::kernels::expert_bytes(
+                        formats[static_cast<std::size_t>(layer * c.n_experts + expert)], c.hidden_dim, c.ffn_dim);
+                }
+            }
+            const std::uint64_t counted = readSince(play.model, before);
+            QCOMPARE(counted, expected);
+            least = std::min(least, counted);
+            most = std::max(most, counted);
+            all += counted;
+        }
+        QVERIFY(least < most);  // otherwise nothing was mixed
+        const std::uint64_t foretold = play.model.reads().experts;
+        QVERIFY(foretold > least / 2 && foretold < most * 2);
+    }
+
+    void tiedEmbedding_isReadOnceAsTheHead() {
+        ModelConfig config;
+        config.vocab_size = 100;
+        config.hidden_dim = 64;
+        QCOMPARE(dense_bytes_read(config, 100'000, WeightType::kBf16), std::uint64_t{100'000 - 99 * 128});
+        config.tied_embeddings = true;
+        QCOMPARE(dense_bytes_read(config, 100'000, WeightType::kBf16), std::uint64_t{100'000});
+    }
+};
+
+QTEST_GUILESS_MAIN(TestWeightReads)
+#include "tst_weight_reads.moc"
