@@ -163,13 +163,15 @@ std::vector<TokenId> LocalSession::prompt_tokens(const GenerationRequest& reques
         }
         check_utf8(request.messages.back());
         std::vector<TokenId> tokens = render({request.messages.begin(), request.messages.end() - 1});
-        const std::vector<TokenId> begun = tokenizer.encode(request.messages.back().content);
+        const std::vector<TokenId> begun =
+            tokenizer.encode_after(tokens.empty() ? TokenId{-1} : tokens.back(), request.messages.back().content);
         tokens.insert(tokens.end(), begun.begin(), begun.end());
         return tokens;
     }
     if (!request.raw) return render(request.messages);
     std::vector<TokenId> tokens = tokenizer.encode(request.raw_prompt);
     if (tokenizer.adds_bos()) tokens.insert(tokens.begin(), tokenizer.bos());
+    if (tokenizer.adds_eos()) tokens.push_back(tokenizer.eos());
     if (request.raw_tokens > 0 && request.raw_tokens < static_cast<std::int64_t>(tokens.size())) {
         tokens.resize(static_cast<std::size_t>(request.raw_tokens));
     }

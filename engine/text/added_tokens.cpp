@@ -39,6 +39,14 @@ bool flag(const json& object, const char* name, const std::string& field, const 
     return it->get<bool>();
 }
 
+// A flag of the whole file: `value` stays where it is missing or null.
+void read_flag(const json& object, const char* name, const std::string& file, bool& value) {
+    const auto it = object.find(name);
+    if (it == object.end() || it->is_null()) return;
+    if (!it->is_boolean()) bad_field(file, name, "true or false");
+    value = it->get<bool>();
+}
+
 class Collector {
   public:
     explicit Collector(std::int64_t vocab_size) : vocab_size_(vocab_size) {}
@@ -89,6 +97,7 @@ void read_decoder(const json& decoder, Collector& tokens, const std::string& fil
         token.special = flag(value, "special", field, file);
         token.lstrip = flag(value, "lstrip", field, file);
         token.rstrip = flag(value, "rstrip", field, file);
+        token.single_word = flag(value, "single_word", field, file);
         tokens.add(std::move(token), id, field, file);
     }
 }
@@ -105,20 +114,33 @@ void read_added_tokens(const json& object, const std::set<std::string>& special,
     }
 }
 
-std::set<std::string> special_names(const json& map, const std::string& file) {
-    std::set<std::string> names;
-    for (const auto& [key, value] : map.items()) {
-        if (!value.is_array()) {
-            const auto name = token_field(map, key.c_str(), file);
-            if (name && !name->empty()) names.insert(*name);
+// The fields that name a special token, as LlamaTokenizer takes them.
+constexpr const char* kNamingFields[] = {"bos_token", "eos_token", "unk_token",  "sep_token",
+                                         "pad_token", "cls_token", "mask_token", "additional_special_tokens"};
+
+void read_names(const json& object, const std::string& file, std::set<std::string>& names) {
+    const auto read_one = [&](const json& holder, const char* field) {
+        const auto name = token_field(holder, field, file);
+        if (name && !name->empty()) names.insert(*name);
+    };
+    for (const char* field : kNamingFields) {
+        const auto it = object.find(field);
+        if (it == object.end() || !it->is_array()) {
+            read_one(object, field);
             continue;
         }
-        for (const json& item : value) {
-            const auto name = token_field(json{{key, item}}, key.c_str(), file);
-            if (name && !name->empty()) names.insert(*name);
-        }
+        for (const json& item : *it) read_one(json{{field, item}}, field);
     }
-    return names;
+}
+
+void read_tokens(const json& object, const std::string& file, TokenizerConfig& config) {
+    const auto read_one = [&](const char* field, std::optional<std::string>& token) {
+        if (!token) token = token_field(object, field, file);
+    };
+    read_one("bos_token", config.bos_token);
+    read_one("eos_token", config.eos_token);
+    read_one("unk_token", config.unk_token);
+    read_names(object, file, config.named);
 }
 
 }  // namespace
@@ -133,27 +155,20 @@ TokenizerConfig read_tokenizer_config(const std::filesystem::path& directory, st
         if (const auto it = object->find("added_tokens_decoder"); it != object->end() && !it->is_null()) {
             read_decoder(*it, tokens, file);
         }
-        config.bos_token = token_field(*object, "bos_token", file);
-        config.eos_token = token_field(*object, "eos_token", file);
-        if (const auto it = object->find("add_bos_token"); it != object->end() && !it->is_null()) {
-            if (!it->is_boolean()) bad_field(file, "add_bos_token", "true or false");
-            config.add_bos_token = it->get<bool>();
-        }
+        read_tokens(*object, file, config);
+        read_flag(*object, "add_bos_token", file, config.add_bos_token);
+        read_flag(*object, "add_eos_token", file, config.add_eos_token);
+        read_flag(*object, "legacy", file, config.legacy);
+        read_flag(*object, "add_prefix_space", file, config.add_prefix_space);
     }
 
-    std::set<std::string> special;
     const std::filesystem::path map_path = directory / "special_tokens_map.json";
-    if (const auto object = read_json_object(map_path)) {
-        const std::string file = shown_path(map_path);
-        if (!config.bos_token) config.bos_token = token_field(*object, "bos_token", file);
-        if (!config.eos_token) config.eos_token = token_field(*object, "eos_token", file);
-        special = special_names(*object, file);
-    }
+    if (const auto object = read_json_object(map_path)) read_tokens(*object, shown_path(map_path), config);
 
     const std::filesystem::path added_path = directory / "added_tokens.json";
     if (tokens.empty()) {
         if (const auto object = read_json_object(added_path)) {
-            read_added_tokens(*object, special, tokens, shown_path(added_path));
+            read_added_tokens(*object, config.named, tokens, shown_path(added_path));
         }
     }
     config.added = tokens.take();

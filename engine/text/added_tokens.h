@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,9 +15,10 @@ namespace offstage::engine {
 struct AddedToken {
     TokenId id = -1;
     std::string content;
-    bool special = false;  // a control token: no text of its own
-    bool lstrip = false;   // takes the white space before it
-    bool rstrip = false;   // takes the white space after it
+    bool special = false;      // a control token: no text of its own
+    bool lstrip = false;       // takes the white space before it
+    bool rstrip = false;       // takes the white space after it
+    bool single_word = false;  // only where a blank is on both sides
 };
 
 struct TokenizerConfig {
@@ -24,11 +26,21 @@ struct TokenizerConfig {
     // Nothing: the files do not say. An empty string: they say that there is none.
     std::optional<std::string> bos_token;
     std::optional<std::string> eos_token;
-    std::optional<bool> add_bos_token;
+    std::optional<std::string> unk_token;
+    // Every token that a field names as special: bos_token, pad_token, additional_special_tokens and so on.
+    std::set<std::string> named;
+    bool add_bos_token = true;
+    bool add_eos_token = false;
+    // True: each stretch of text between special tokens is encoded like a text of its own, with sentencepiece's dummy
+    // prefix where the model has one. False: only the beginning of the whole text gets a prefix, and only with
+    // add_prefix_space (https://github.com/huggingface/transformers/pull/24565).
+    bool legacy = true;
+    bool add_prefix_space = true;  // where legacy is true, the model's own add_dummy_prefix decides
 };
 
 // DIR/tokenizer_config.json, and where it is silent DIR/special_tokens_map.json and DIR/added_tokens.json; none of them
-// need be there. Throws Error naming the file and the field; ids must be below `vocab_size`.
+// need be there. A field that is null counts as missing, except where a token is named. Throws Error naming the file and
+// the field; ids must be below `vocab_size`.
 TokenizerConfig read_tokenizer_config(const std::filesystem::path& directory, std::int64_t vocab_size);
 
 }  // namespace offstage::engine

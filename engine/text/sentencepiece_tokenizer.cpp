@@ -4,6 +4,7 @@
 #include <charconv>
 #include <exception>
 #include <sentencepiece_processor.h>
+#include <set>
 #include <utility>
 
 #include "engine/error.h"
@@ -13,6 +14,7 @@ namespace offstage::engine {
 namespace {
 
 constexpr std::string_view kSpaceSymbol = "\xE2\x96\x81";  // U+2581 stands for a space in pieces
+constexpr std::string_view kUnknownToken = "<unk>";  // LlamaTokenizer's, where no file names another
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 constexpr std::size_t kMaxTextBytes = 16u << 20;
 constexpr std::int64_t kMaxVocabulary = 1 << 24;
@@ -48,12 +50,11 @@ char byte_of(const std::string& piece) {
     return static_cast<char>(static_cast<unsigned char>(value));
 }
 
-// Length of the white space character that begins `text`, or 0: Unicode's White_Space, as Hugging Face's strip flags
-// use it.
+// Length of the white space character that begins `text`, or 0: what Python's strip() takes.
 std::size_t white_space_at(std::string_view text) {
     if (text.empty()) return 0;
     const auto c = static_cast<unsigned char>(text[0]);
-    if (c == ' ' || (c >= '\t' && c <= '\r')) return 1;
+    if (c == ' ' || (c >= '\t' && c <= '\r') || (c >= 0x1C && c <= 0x1F)) return 1;
     for (const std::string_view two : {"\xC2\x85", "\xC2\xA0"}) {
         if (text.starts_with(two)) return 2;
     }
@@ -66,6 +67,11 @@ std::size_t white_space_at(std::string_view text) {
     return three == "\xE1\x9A\x80" || three == "\xE2\x81\x9F" || three == "\xE3\x80\x80" ? 3 : 0;
 }
 
+std::string_view without_white_begin(std::string_view text) {
+    while (const std::size_t n = white_space_at(text)) text.remove_prefix(n);
+    return text;
+}
+
 std::string_view without_white_end(std::string_view text) {
     while (!text.empty()) {
         std::size_t n = 1;  // bytes of the last character
@@ -76,12 +82,20 @@ std::string_view without_white_end(std::string_view text) {
     return text;
 }
 
+bool begins_with_blank(std::string_view text) {
+    return text.starts_with(' ') || text.starts_with(kSpaceSymbol);
+}
+
 }  // namespace
 
 SentencePieceTokenizer::SentencePieceTokenizer(std::string_view model, const TokenizerConfig& config,
                                                std::int64_t vocab_size, const std::string& source)
     : processor_(std::make_unique<sentencepiece::SentencePieceProcessor>()) {
-    const SentencePieceFile file = check_sentencepiece(model, std::min(vocab_size, kMaxVocabulary), source);
+    SentencePieceFile file = check_sentencepiece(model, std::min(vocab_size, kMaxVocabulary), source);
+    legacy_ = config.legacy;
+    add_prefix_space_ = config.add_prefix_space;
+    // A further normalizer_spec, which protobuf merges into the one before it: add_dummy_prefix = false.
+    if (!legacy_) file.serialized.append("\x1A\x02\x18\x00", 4);
     try {
         const auto status = processor_->LoadFromSerializedProto(file.serialized);
         if (!status.ok()) {
@@ -92,44 +106,18 @@ SentencePieceTokenizer::SentencePieceTokenizer(std::string_view model, const Tok
     } catch (const std::exception& e) {
         throw Error(ErrorKind::kInvalidModel, source + " is no valid sentencepiece model.", e.what());
     }
-    strips_first_space_ = file.add_dummy_prefix || file.remove_extra_whitespaces;
+    const bool begins_with_space = legacy_ ? file.add_dummy_prefix : add_prefix_space_;
+    strips_first_space_ = begins_with_space || file.remove_extra_whitespaces;
     strips_leading_spaces_ = file.remove_extra_whitespaces;
 
-    const auto n_pieces = static_cast<std::size_t>(processor_->GetPieceSize());
     const std::size_t n_added = config.added.empty() ? 0 : static_cast<std::size_t>(config.added.back().id) + 1;
     if (n_added > static_cast<std::size_t>(kMaxVocabulary)) {
         throw Error(ErrorKind::kInvalidModel, source + ": an added token's id is larger than any vocabulary.");
     }
-    tokens_.resize(std::max(n_pieces, n_added));
-    for (std::size_t i = 0; i < n_pieces; ++i) {
-        const int id = static_cast<int>(i);
-        Token& token = tokens_[i];
-        token.name = processor_->IdToPiece(id);
-        if (processor_->IsControl(id)) {
-            token.kind = Kind::kControl;
-            add_special(token.name, {id, false, false});
-        } else if (processor_->IsUnknown(id)) {
-            token.kind = Kind::kUnknown;
-            token.bytes = file.unk_surface;
-        } else if (processor_->IsByte(id)) {
-            token.kind = Kind::kByte;
-            token.bytes = byte_of(token.name);
-        } else {
-            token.kind = Kind::kPiece;
-            token.bytes = with_spaces(token.name);
-        }
-    }
-    for (const AddedToken& added : config.added) {
-        Token& token = tokens_[static_cast<std::size_t>(added.id)];
-        const bool is_piece = token.kind == Kind::kPiece && token.name == added.content;
-        // A piece that is merely listed again is found by sentencepiece itself.
-        if (is_piece && !added.special) continue;
-        add_special(added.content, {added.id, added.lstrip, added.rstrip});
-        if (token.kind == Kind::kUnknown && token.name == added.content) continue;
-        token.name = added.content;
-        token.kind = added.special || token.kind == Kind::kControl ? Kind::kControl : Kind::kAdded;
-        token.bytes = token.kind == Kind::kControl ? std::string() : added.content;
-    }
+    tokens_.resize(std::max(static_cast<std::size_t>(processor_->GetPieceSize()), n_added));
+    read_pieces(file.unk_surface);
+    read_added(config);
+    read_named(config);
 
     bos_ = config.bos_token ? named_token(*config.bos_token, "bos_token", source) : processor_->bos_id();
     eos_ = config.eos_token ? named_token(*config.eos_token, "eos_token", source) : processor_->eos_id();
@@ -139,10 +127,73 @@ SentencePieceTokenizer::SentencePieceTokenizer(std::string_view model, const Tok
         token.kind = Kind::kControl;
         token.bytes.clear();
     }
-    adds_bos_ = bos_ >= 0 && config.add_bos_token.value_or(true);
+    adds_bos_ = bos_ >= 0 && config.add_bos_token;
+    adds_eos_ = eos_ >= 0 && config.add_eos_token;
+
+    if (legacy_) return;
+    space_ = piece_of(std::string(kSpaceSymbol));
+    // LlamaTokenizer's choice; another text might merge with what follows it in another way.
+    guard_ = config.unk_token.value_or(std::string(kUnknownToken));
+    std::vector<TokenId> pieces;
+    append_plain(guard_, pieces);
+    n_guard_pieces_ = pieces.size();
 }
 
 SentencePieceTokenizer::~SentencePieceTokenizer() = default;
+
+void SentencePieceTokenizer::read_pieces(const std::string& unk_surface) {
+    for (int id = 0; id < processor_->GetPieceSize(); ++id) {
+        Token& token = tokens_[static_cast<std::size_t>(id)];
+        token.name = processor_->IdToPiece(id);
+        if (processor_->IsControl(id)) {
+            token.kind = Kind::kControl;
+            add_special(token.name, {.id = id});
+        } else if (processor_->IsUnknown(id)) {
+            token.kind = Kind::kUnknown;
+            token.bytes = unk_surface;
+        } else if (processor_->IsByte(id)) {
+            token.kind = Kind::kByte;
+            token.bytes = byte_of(token.name);
+        } else {
+            token.kind = Kind::kPiece;
+            token.bytes = with_spaces(token.name);
+        }
+    }
+}
+
+void SentencePieceTokenizer::read_added(const TokenizerConfig& config) {
+    for (const AddedToken& added : config.added) {
+        Token& token = tokens_[static_cast<std::size_t>(added.id)];
+        const bool is_listed_again = token.name == added.content;
+        add_special(added.content,
+                    {.id = added.id, .lstrip = added.lstrip, .rstrip = added.rstrip, .single_word = added.single_word});
+        if (is_listed_again && (token.kind == Kind::kUnknown || (token.kind == Kind::kPiece && !added.special))) continue;
+        token.name = added.content;
+        token.kind = added.special || token.kind == Kind::kControl ? Kind::kControl : Kind::kAdded;
+        token.bytes = token.kind == Kind::kControl ? std::string() : added.content;
+    }
+}
+
+// Pieces become special tokens by being named; what is no piece and was not added has no id, and is passed over.
+void SentencePieceTokenizer::read_named(const TokenizerConfig& config) {
+    std::set<std::string> names = config.named;
+    if (!config.unk_token) names.emplace(kUnknownToken);
+    if (!config.bos_token && processor_->bos_id() >= 0) names.insert(processor_->IdToPiece(processor_->bos_id()));
+    if (!config.eos_token && processor_->eos_id() >= 0) names.insert(processor_->IdToPiece(processor_->eos_id()));
+    for (const std::string& name : names) {
+        if (const auto it = specials_.find(name); it != specials_.end()) {
+            it->second.named = true;
+            continue;
+        }
+        const TokenId id = piece_of(name);
+        if (id < 0) continue;
+        add_special(name, {.id = id, .named = true});
+        Token& token = tokens_[static_cast<std::size_t>(id)];
+        if (token.kind == Kind::kUnknown) continue;
+        token.kind = Kind::kControl;
+        token.bytes.clear();
+    }
+}
 
 void SentencePieceTokenizer::add_special(const std::string& text, const Special& special) {
     specials_.insert_or_assign(text, special);
@@ -151,13 +202,16 @@ void SentencePieceTokenizer::add_special(const std::string& text, const Special&
     if (at == lengths.end() || *at != text.size()) lengths.insert(at, text.size());
 }
 
+TokenId SentencePieceTokenizer::piece_of(const std::string& text) const {
+    const int piece = processor_->PieceToId(text);
+    return piece >= 0 && processor_->IdToPiece(piece) == text ? piece : -1;
+}
+
 TokenId SentencePieceTokenizer::named_token(const std::string& text, const char* field,
                                             const std::string& source) const {
     if (text.empty()) return -1;
     const TokenId special = special_token(text);
     if (special >= 0) return special;
-    const int piece = processor_->PieceToId(text);
-    if (piece >= 0 && processor_->IdToPiece(piece) == text) return piece;
     throw Error(ErrorKind::kInvalidModel, std::string("The tokenizer's ") + field + " \"" + text +
                                               "\" is neither a piece of " + source + " nor an added token.");
 }
@@ -165,8 +219,27 @@ TokenId SentencePieceTokenizer::named_token(const std::string& text, const char*
 std::vector<TokenId> SentencePieceTokenizer::encode(std::string_view utf8) const {
     check_text(utf8);
     std::vector<TokenId> ids;
-    append_plain(utf8, ids);
+    if (legacy_) {
+        append_plain(utf8, ids);
+    } else {
+        append_part(with_prefix(utf8), ids);
+    }
     return ids;
+}
+
+std::vector<TokenId> SentencePieceTokenizer::encode_after(TokenId before, std::string_view utf8) const {
+    const bool is_special = special_token(piece_name(before)) == before && before >= 0;
+    if (legacy_ || !is_special) return encode(utf8);
+    check_text(utf8);
+    std::vector<TokenId> ids;
+    append_part(with_spaces(utf8), ids);
+    return ids;
+}
+
+// The whole text as LlamaTokenizer prepares it with "legacy": false.
+std::string SentencePieceTokenizer::with_prefix(std::string_view text) const {
+    if (text.empty()) return {};
+    return (add_prefix_space_ ? std::string(kSpaceSymbol) : std::string()) + with_spaces(text);
 }
 
 void SentencePieceTokenizer::append_plain(std::string_view text, std::vector<TokenId>& ids) const {
@@ -192,30 +265,79 @@ SentencePieceTokenizer::Match SentencePieceTokenizer::match_at(std::string_view 
     return {};
 }
 
-std::vector<TokenId> SentencePieceTokenizer::encode_with_special(std::string_view utf8) const {
-    check_text(utf8);
-    std::vector<TokenId> ids;
-    std::size_t stretch = 0;  // where the text not yet encoded begins
-    for (std::size_t at = 0; at < utf8.size();) {
-        const Match match = match_at(utf8, at);
+// The text cut before and after each special token.
+std::vector<std::string> SentencePieceTokenizer::split(std::string_view text) const {
+    std::vector<std::string> parts;
+    std::size_t stretch = 0;  // where the text that is in no part yet begins
+    for (std::size_t at = 0; at < text.size();) {
+        const Match match = match_at(text, at);
         if (match.n_bytes == 0) {
             ++at;
             continue;
         }
-        std::string_view before = utf8.substr(stretch, at - stretch);
-        if (match.special.lstrip) before = without_white_end(before);
-        append_plain(before, ids);
-        ids.push_back(match.special.id);
-        at += match.n_bytes;
-        while (match.special.rstrip) {
-            const std::size_t n = white_space_at(utf8.substr(at));
-            if (n == 0) break;
-            at += n;
-        }
-        stretch = at;
+        if (stretch < at) parts.emplace_back(text.substr(stretch, at - stretch));
+        parts.emplace_back(text.substr(at, match.n_bytes));
+        stretch = at += match.n_bytes;
     }
-    append_plain(utf8.substr(stretch), ids);
+    if (stretch < text.size()) parts.emplace_back(text.substr(stretch));
+    return parts;
+}
+
+// PreTrainedTokenizer.tokenize() of transformers 4, line by line: single_word looks at the neighbours as they were
+// before they were stripped, and a token that is no word of its own joins its neighbour, which then is plain text
+// whatever it was.
+void SentencePieceTokenizer::apply_flags(std::vector<std::string>& parts) const {
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        const auto it = specials_.find(parts[i]);
+        if (it == specials_.end()) continue;
+        const Special& special = it->second;
+        std::string* const left = i > 0 ? &parts[i - 1] : nullptr;
+        std::string* const right = i + 1 < parts.size() ? &parts[i + 1] : nullptr;
+        const bool joins_left = left != nullptr && !left->empty() && left->back() != ' ';
+        const bool joins_right = right != nullptr && !right->empty() && right->front() != ' ';
+        if (special.rstrip && right != nullptr) *right = without_white_begin(*right);
+        if (special.lstrip && left != nullptr) *left = without_white_end(*left);
+        if (!special.single_word) continue;
+        if (joins_left) {
+            *left += parts[i];
+            parts[i].clear();
+        } else if (joins_right) {
+            right->insert(0, parts[i]);
+            parts[i].clear();
+        }
+    }
+}
+
+std::vector<TokenId> SentencePieceTokenizer::encode_with_special(std::string_view utf8) const {
+    check_text(utf8);
+    std::vector<std::string> parts = legacy_ ? split(utf8) : split(with_prefix(utf8));
+    apply_flags(parts);
+    std::vector<TokenId> ids;
+    bool prefix_was_alone = false;  // nothing but a blank stands before a named special token
+    for (const std::string& part : parts) {
+        const auto it = specials_.find(part);
+        if (it == specials_.end()) {
+            append_part(part, ids);
+            continue;
+        }
+        prefix_was_alone = prefix_was_alone || (it->second.named && ids.size() == 1 && ids.front() == space_);
+        ids.push_back(it->second.id);
+    }
+    if (!legacy_ && prefix_was_alone) ids.erase(ids.begin());
     return ids;
+}
+
+// A part of a text. LlamaTokenizer's way to keep the blanks that a part begins with: something before them, whose pieces
+// are dropped again.
+void SentencePieceTokenizer::append_part(std::string_view text, std::vector<TokenId>& ids) const {
+    if (legacy_ || !begins_with_blank(text)) {
+        append_plain(text, ids);
+        return;
+    }
+    std::vector<TokenId> found;
+    append_plain(guard_ + std::string(text), found);
+    const std::size_t n_dropped = found.size() >= n_guard_pieces_ ? n_guard_pieces_ : 0;
+    ids.insert(ids.end(), found.begin() + static_cast<std::ptrdiff_t>(n_dropped), found.end());
 }
 
 // The library's own Decode() knows no added tokens; this is the same walk (release 0.1.97), with them.

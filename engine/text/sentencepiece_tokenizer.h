@@ -26,8 +26,10 @@ class SentencePieceTokenizer final : public Tokenizer {
     TokenId bos() const override { return bos_; }
     TokenId eos() const override { return eos_; }
     bool adds_bos() const override { return adds_bos_; }
+    bool adds_eos() const override { return adds_eos_; }
     std::vector<TokenId> encode(std::string_view utf8) const override;
     std::vector<TokenId> encode_with_special(std::string_view utf8) const override;
+    std::vector<TokenId> encode_after(TokenId before, std::string_view utf8) const override;
     std::string decode(std::span<const TokenId> tokens) const override;
     std::string piece_bytes(TokenId token) const override;
     std::string piece_name(TokenId token) const override;
@@ -47,6 +49,8 @@ class SentencePieceTokenizer final : public Tokenizer {
         TokenId id = -1;
         bool lstrip = false;
         bool rstrip = false;
+        bool single_word = false;
+        bool named = false;  // in TokenizerConfig::named
     };
 
     struct Hash {
@@ -59,10 +63,18 @@ class SentencePieceTokenizer final : public Tokenizer {
         Special special;
     };
 
+    void read_pieces(const std::string& unk_surface);
+    void read_added(const TokenizerConfig& config);
+    void read_named(const TokenizerConfig& config);
     void add_special(const std::string& text, const Special& special);
+    TokenId piece_of(const std::string& text) const;  // -1: none
     TokenId named_token(const std::string& text, const char* field, const std::string& source) const;
     Match match_at(std::string_view text, std::size_t at) const;
+    std::string with_prefix(std::string_view text) const;
+    std::vector<std::string> split(std::string_view text) const;
+    void apply_flags(std::vector<std::string>& parts) const;
     void append_plain(std::string_view text, std::vector<TokenId>& ids) const;
+    void append_part(std::string_view text, std::vector<TokenId>& ids) const;
 
     std::unique_ptr<sentencepiece::SentencePieceProcessor> processor_;
     std::vector<Token> tokens_;  // by id
@@ -73,6 +85,14 @@ class SentencePieceTokenizer final : public Tokenizer {
     TokenId bos_ = -1;
     TokenId eos_ = -1;
     bool adds_bos_ = false;
+    bool adds_eos_ = false;
+    bool legacy_ = true;
+    bool add_prefix_space_ = true;
+    // "legacy": false only: a text put before parts that begin with a blank, which sentencepiece might drop otherwise,
+    // and how many pieces it is.
+    std::string guard_;
+    std::size_t n_guard_pieces_ = 0;
+    TokenId space_ = -1;  // the piece of a blank alone
 };
 
 }  // namespace offstage::engine

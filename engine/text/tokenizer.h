@@ -14,9 +14,10 @@ namespace offstage::engine {
 // Text to tokens and back. Immutable after open(); may be used from any thread at once.
 class Tokenizer {
   public:
-    // Reads DIR/tokenizer.model (sentencepiece) and, when there, tokenizer_config.json (added_tokens_decoder, bos/eos,
-    // add_bos_token; special_tokens_map.json and added_tokens.json where it is silent). Throws Error naming the file:
-    // missing, damaged, or larger than `vocab_size` of the model.
+    // Reads DIR/tokenizer.model (sentencepiece) and, when there, tokenizer_config.json (added_tokens_decoder, the special
+    // tokens' names, legacy, add_prefix_space, add_bos_token, add_eos_token; special_tokens_map.json and
+    // added_tokens.json where it is silent), and encodes as the LlamaTokenizer of Hugging Face transformers 4 does that
+    // runs sentencepiece. Throws Error naming the file: missing, damaged, or larger than `vocab_size` of the model.
     static std::unique_ptr<Tokenizer> open(const std::filesystem::path& directory, std::int64_t vocab_size);
     virtual ~Tokenizer() = default;
 
@@ -26,15 +27,23 @@ class Tokenizer {
     // Whether a text that no template rendered should begin with bos(): add_bos_token of tokenizer_config.json; where
     // that is silent, true when there is a bos.
     virtual bool adds_bos() const = 0;
+    // The same of its end and eos(): add_eos_token; false where that is silent.
+    virtual bool adds_eos() const = 0;
 
-    // Plain text, exactly as sentencepiece does it: no special token is recognised, none is added.
+    // Plain text, exactly as sentencepiece does it: no special token is recognised, none is added. With "legacy": false
+    // it is add_prefix_space that decides whether the text begins with a blank piece, otherwise the model.
     // Throws Error (kInvalidInput) when the text is not UTF-8 or longer than 16 MiB.
     virtual std::vector<TokenId> encode(std::string_view utf8) const = 0;
 
-    // A rendered chat template: the strings of special tokens (added tokens and control pieces) become their ids, the
-    // longest first where several begin; each stretch between them is encoded on its own as encode() does. An added
-    // token marked lstrip or rstrip takes the white space beside it. Same errors.
+    // A rendered chat template: the strings of special tokens (added tokens, named ones and control pieces) become their
+    // ids, the longest first where several begin. A stretch between them is encoded on its own as encode() does, or with
+    // "legacy": false without a prefix, unless it begins the text. An added token marked lstrip or rstrip takes the white
+    // space beside it, one marked single_word counts only between blanks. Same errors.
     virtual std::vector<TokenId> encode_with_special(std::string_view utf8) const = 0;
+
+    // Plain text that goes on after the token `before`, which ends what encode_with_special() gave: encode(), but that
+    // with "legacy": false a text after a special token gets no prefix. Same errors.
+    virtual std::vector<TokenId> encode_after(TokenId before, std::string_view utf8) const = 0;
 
     // Whole text of the tokens, as sentencepiece does it; control tokens (bos, eos, turn markers) and ids outside the
     // vocabulary give nothing. Holds U+FFFD for each byte piece that is no UTF-8.
@@ -45,7 +54,7 @@ class Tokenizer {
     virtual std::string piece_bytes(TokenId token) const = 0;
     virtual std::string piece_name(TokenId token) const = 0;  // as in the vocabulary, for display
     virtual bool is_control(TokenId token) const = 0;
-    // -1 when the string is no special token.
+    // -1 when the string is no special token, that is, encode_with_special() does not look for it.
     virtual TokenId special_token(std::string_view text) const = 0;
 };
 

@@ -1,8 +1,11 @@
 // The session façade on the demo model: streaming, stop, reuse of the KV cache, errors that leave it usable.
 
+#include <filesystem>
 #include <map>
 #include <thread>
 
+#include <QJsonDocument>
+#include <QJsonObject>
 #include <QTemporaryDir>
 #include <QtTest>
 
@@ -383,6 +386,49 @@ class TestSession : public QObject {
     void countTokens_isWhatGenerateSees() {
         const auto request = ask("What is a cache hit?", 2);
         QCOMPARE(m_session->count_tokens(request.messages), m_session->generate(request, {}, {}).prompt_tokens);
+    }
+
+    void tokenizerConfig_saysWhatPromptsBeginAndEndWith() {
+        // The demo model under another tokenizer_config.json: turns of a line feed, which "legacy" puts a blank before.
+        const QTemporaryDir folder;
+        for (const auto& entry : std::filesystem::directory_iterator(demoModel())) {
+            if (entry.path().filename() == "tokenizer_config.json") continue;
+            std::filesystem::create_symlink(entry.path(),
+                                            std::filesystem::path(folder.path().toStdString()) / entry.path().filename());
+        }
+        QFile original(QString::fromStdString(demoModel()) + "/tokenizer_config.json");
+        QVERIFY(original.open(QIODevice::ReadOnly));
+        QJsonObject config = QJsonDocument::fromJson(original.readAll()).object();
+        GenerationRequest raw = ask("", 1);
+        raw.raw = true;
+        raw.raw_prompt = "Once upon a time";
+        const std::vector<ChatMessage> turns = {{Role::kUser, "\n"}, {Role::kAssistant, "\n"}, {Role::kUser, "\n"}};
+        GenerationRequest more;
+        more.messages = {{Role::kUser, "\n"}, {Role::kAssistant, "\n"}};
+        more.continue_last = true;
+        more.max_tokens = 1;
+        struct Counts {
+            std::int64_t raw, turns, more;
+        };
+        const auto counts_with = [&](const char* field, bool value) {
+            config[QLatin1String(field)] = value;
+            QFile file(folder.filePath("tokenizer_config.json"));
+            if (!file.open(QIODevice::WriteOnly)) return Counts{};
+            file.write(QJsonDocument(config).toJson());
+            file.close();
+            LoadRequest request;
+            request.model = folder.path().toStdString();
+            m_session->load(request, {}, {});
+            return Counts{m_session->generate(raw, {}, {}).prompt_tokens, m_session->count_tokens(turns),
+                          m_session->generate(more, {}, {}).prompt_tokens};
+        };
+        const Counts before = counts_with("legacy", true);
+        const Counts after = counts_with("legacy", false);
+        QCOMPARE(after.raw, before.raw);
+        QCOMPARE(after.turns, before.turns - 3);
+        QCOMPARE(after.more, before.more - 2);
+        QCOMPARE(counts_with("add_bos_token", true).raw, before.raw + 1);
+        QCOMPARE(counts_with("add_eos_token", true).raw, before.raw + 2);
     }
 
     void snapshot_countsEveryTokenOnce_andIsCleared() {

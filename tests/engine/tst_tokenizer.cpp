@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <random>
 #include <thread>
 #include <variant>
@@ -13,6 +14,7 @@
 #include <QTest>
 
 #include "engine/error.h"
+#include "engine/text/chat_template.h"
 #include "engine/text/tokenizer.h"
 
 using namespace offstage::engine;
@@ -47,11 +49,22 @@ json ids_of(const std::string& name) {
     return json::parse(bytes_of(kData / (name + ".ids.json")));
 }
 
+json ids_of_llama() {
+    return json::parse(bytes_of(kData / "llama.json"));
+}
+
+std::filesystem::path folder_of(const std::string& model) {
+    for (const Golden& golden : kGolden) {
+        if (model == golden.name) return golden.model;
+    }
+    return kData / model;
+}
+
 // A folder with a copy of a tokenizer and files of the test's own.
 class Folder {
   public:
-    explicit Folder(const char* model = "bpe") {
-        if (model != nullptr) write("tokenizer.model", bytes_of(kData / model / "tokenizer.model"));
+    explicit Folder(std::optional<std::string> model = "bpe") {
+        if (model.has_value()) write("tokenizer.model", bytes_of(folder_of(*model) / "tokenizer.model"));
     }
     void write(const std::string& name, const std::string& bytes) const {
         std::ofstream(path() / name, std::ios::binary) << bytes;
@@ -169,7 +182,7 @@ class TokenizerTest : public QObject {
         for (const Golden& g : kGolden) {
             if (name != g.name) continue;
             // The library's own view: without what the folder's other files add.
-            const Folder folder(nullptr);
+            const Folder folder(std::nullopt);
             folder.write("tokenizer.model", bytes_of(g.model / "tokenizer.model"));
             const auto tokenizer = folder.open(1 << 20);
             QCOMPARE(tokenizer->vocab_size(), golden["vocab_size"].get<std::int64_t>());
@@ -246,7 +259,7 @@ class TokenizerTest : public QObject {
         QCOMPARE(tokenizer->special_token("<turn>"), 3);
         QCOMPARE(tokenizer->special_token("<tool>"), -1);  // user-defined: sentencepiece's own matter
         QCOMPARE(tokenizer->special_token("<0x0A>"), -1);
-        QCOMPARE(tokenizer->special_token("<unk>"), -1);
+        QCOMPARE(tokenizer->special_token("<unk>"), 0);  // LlamaTokenizer's where no file names another
         QCOMPARE(tokenizer->special_token(""), -1);
         expect("<s>", {"<s>"});
         expect("<s><s></s>", {"<s>", "<s>", "</s>"});
@@ -279,7 +292,7 @@ class TokenizerTest : public QObject {
         QCOMPARE(tokenizer->eos(), 701);
         QVERIFY(!tokenizer->adds_bos());
         QCOMPARE(tokenizer->special_token("<|user|>"), 700);
-        QCOMPARE(tokenizer->special_token("<tool>"), -1);
+        QCOMPARE(tokenizer->special_token("<tool>"), 6);  // a piece, listed again
 
         const auto together = [&](std::vector<std::variant<TokenId, std::string>> parts) {
             std::vector<TokenId> ids;
@@ -356,9 +369,94 @@ class TokenizerTest : public QObject {
         QVERIFY(!tokenizer->is_control(-1));
     }
 
+    // ---------------------------------------------------------------- against Python's LlamaTokenizer
+    void special_tokens_anywhere_equal_llama_tokenizer_data() {
+        QTest::addColumn<int>("index");
+        const json golden = ids_of_llama();
+        for (std::size_t i = 0; i < golden["configs"].size(); ++i)
+            QTest::addRow("%s", golden["configs"][i]["name"].get<std::string>().c_str()) << static_cast<int>(i);
+    }
+    void special_tokens_anywhere_equal_llama_tokenizer() {
+        QFETCH(int, index);
+        const json golden = ids_of_llama();
+        const json& config = golden["configs"][static_cast<std::size_t>(index)];
+        const Folder folder(config["model"].get<std::string>());
+        folder.write("tokenizer_config.json", config["config"].dump());
+        const auto tokenizer = folder.open(1 << 20);
+        QCOMPARE(tokenizer->adds_bos() ? tokenizer->bos() : -1, config["bos"].get<TokenId>());
+        QCOMPARE(tokenizer->adds_eos() ? tokenizer->eos() : -1, config["eos"].get<TokenId>());
+        int n_cases = 0;
+        for (const json& expected : golden["cases"]) {
+            if (expected[0].get<int>() != index) continue;
+            const auto text = expected[1].get<std::string>();
+            QVERIFY2(tokenizer->encode_with_special(text) == expected[2].get<std::vector<TokenId>>(),
+                     expected.dump().c_str());
+            ++n_cases;
+        }
+        QVERIFY(n_cases >= 90);
+    }
+
+    void chat_prompt_of_mixtral_equals_llama_tokenizer() {
+        const json golden = ids_of_llama();
+        std::vector<std::size_t> lengths;
+        for (const json& chat : golden["chats"]) {
+            const Folder folder;
+            folder.write("tokenizer_config.json", json{{"legacy", chat["legacy"]}}.dump());
+            std::vector<ChatMessage> messages;
+            for (const json& message : chat["messages"]) {
+                messages.push_back({message["role"] == "user" ? Role::kUser : Role::kAssistant,
+                                    message["content"].get<std::string>()});
+            }
+            const auto text = ChatTemplate::parse(chat["template"].get<std::string>(), "golden")
+                                  ->render(messages, {"<s>", "</s>"}, false);
+            const auto ids = folder.open()->encode_with_special(text);
+            QCOMPARE(ids, chat["ids"].get<std::vector<TokenId>>());
+            lengths.push_back(ids.size());
+        }
+        // One piece less after <s>, and one less after the </s> of the turn before.
+        QCOMPARE(lengths, (std::vector<std::size_t>{lengths[1] + 2, lengths[1]}));
+    }
+
+    void text_that_goes_on_after_a_special_token_gets_no_prefix_unless_legacy() {
+        const Folder folder;
+        for (const bool legacy : {true, false}) {
+            folder.write("tokenizer_config.json", json{{"legacy", legacy}}.dump());
+            const auto tokenizer = folder.open();
+            // What one call makes of the whole is what two make of its parts.
+            const auto whole = tokenizer->encode_with_special("a<turn>the actors");
+            auto parts = tokenizer->encode_with_special("a<turn>");
+            const auto rest = tokenizer->encode_after(parts.back(), "the actors");
+            parts.insert(parts.end(), rest.begin(), rest.end());
+            QCOMPARE(parts.size(), tokenizer->encode("a").size() + 1 + rest.size());
+            // <turn> is a control piece that no file names, which LlamaTokenizer does not know: special here all the same.
+            QCOMPARE(parts, whole);
+            QCOMPARE(rest == tokenizer->encode("the actors"), legacy);
+            QCOMPARE(tokenizer->encode_after(tokenizer->encode("x").back(), "the actors"),
+                     tokenizer->encode("the actors"));
+            QCOMPARE(tokenizer->encode_after(-1, "the actors"), tokenizer->encode("the actors"));
+            QVERIFY_THROWS_EXCEPTION(Error, tokenizer->encode_after(3, "a\377"));
+            QCOMPARE(tokenizer->decode(rest), std::string("the actors"));
+            QCOMPARE(tokenizer->decode(tokenizer->encode("the actors")), std::string("the actors"));
+        }
+    }
+
+    void fields_that_are_null_count_as_missing() {
+        const Folder folder;
+        const std::string text = "the actors<s>the actors";
+        const auto of = [&](const char* config) {
+            folder.write("tokenizer_config.json", config);
+            return folder.open()->encode_with_special(text);
+        };
+        const auto nothing = of("{}");
+        QCOMPARE(of("{\"legacy\": null, \"add_prefix_space\": null, \"add_bos_token\": null}"), nothing);
+        QCOMPARE(of("{\"legacy\": true}"), nothing);
+        QVERIFY(of("{\"legacy\": false}") != nothing);
+        QCOMPARE(of("{\"legacy\": false, \"add_prefix_space\": null}"), of("{\"legacy\": false}"));
+    }
+
     // ---------------------------------------------------------------- files that are missing or wrong
     void open_without_a_model_says_what_is_expected() {
-        const Folder folder(nullptr);
+        const Folder folder(std::nullopt);
         QCOMPARE(folder.error().kind(), ErrorKind::kNotFound);
         QVERIFY(QString(folder.error().what()).contains("tokenizer.model"));
         folder.write("tokenizer.json", "{}");
@@ -394,6 +492,12 @@ class TokenizerTest : public QObject {
         row(config, "{\"bos_token\": \"<none such>\"}", "<none such>");
         row(config, "{\"eos_token\": \"<none such>\"}", "eos_token");
         row(config, "{\"add_bos_token\": \"yes\"}", "add_bos_token");
+        row(config, "{\"add_eos_token\": 1}", "add_eos_token");
+        row(config, "{\"legacy\": \"no\"}", "legacy");
+        row(config, "{\"add_prefix_space\": []}", "add_prefix_space");
+        row(config, "{\"additional_special_tokens\": [3]}", "additional_special_tokens");
+        row(config, "{\"added_tokens_decoder\": {\"7\": {\"content\": \"a\", \"single_word\": 1}}}",
+            "added_tokens_decoder.7.single_word");
         row(config, "{\"added_tokens_decoder\": []}", "added_tokens_decoder");
         row(config, "{\"added_tokens_decoder\": {\"x\": {\"content\": \"a\"}}}", "added_tokens_decoder.x");
         row(config, "{\"added_tokens_decoder\": {\"-1\": {\"content\": \"a\"}}}", "from 0 to 1023");
@@ -424,7 +528,7 @@ class TokenizerTest : public QObject {
 
     void open_truncated_model_is_an_error() {
         // The small one at every length, the others at some: a length at which whole records end may load.
-        const Folder folder(nullptr);
+        const Folder folder(std::nullopt);
         const std::string small = small_model();
         for (std::size_t n = 0; n < small.size(); ++n) {
             folder.write("tokenizer.model", small.substr(0, n));
@@ -448,7 +552,7 @@ class TokenizerTest : public QObject {
     }
 
     void open_mutated_model_is_an_error_or_works() {
-        const Folder folder(nullptr);
+        const Folder folder(std::nullopt);
         std::mt19937 random(7);
         const std::string text = "  Caf\u00e9 \uff76\u337f 12 <tool>\n\t<turn>\U0001F469 \u00a0 the actors wait \ufdfa";
         int n_opened = 0;
@@ -473,7 +577,7 @@ class TokenizerTest : public QObject {
     }
 
     void findings_of_fuzzing_end_in_ids_or_an_error() {
-        const Folder folder(nullptr);
+        const Folder folder(std::nullopt);
         int n_opened = 0;
         int n_refused = 0;
         for (const auto& entry :
@@ -564,7 +668,7 @@ class TokenizerTest : public QObject {
     void open_impossible_model_names_what_is_wrong() {
         QFETCH(QByteArray, model);
         QFETCH(QString, part);
-        const Folder folder(nullptr);
+        const Folder folder(std::nullopt);
         folder.write("tokenizer.model", model.toStdString());
         const Error error = folder.error();
         QVERIFY2(error.kind() == ErrorKind::kInvalidModel || error.kind() == ErrorKind::kUnsupported, error.what());
@@ -574,7 +678,7 @@ class TokenizerTest : public QObject {
 
     void open_small_model_of_ones_own_works() {
         // What the errors above vary is a model that works.
-        const Folder folder(nullptr);
+        const Folder folder(std::nullopt);
         folder.write("tokenizer.model", small_model());
         QCOMPARE(folder.open()->encode("ab").back(), 3);
         const std::uint32_t leaf = 1u << 8;

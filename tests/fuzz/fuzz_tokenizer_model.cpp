@@ -12,13 +12,16 @@
 
 using namespace offstage::engine;
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+namespace {
+
+void play(std::string_view model, bool legacy) {
     static const std::string kText =
         std::string("  Cafe\xCC\x81 \xEF\xBD\xB6\xE3\x8D\xBF 12 <tool>\n\t<turn>\xF0\x9F\x91\xA9 \xC2\xA0 AFF a") +
         '\0' + "b \xEF\xB7\xBA the actors wait, the theatre weights[i] \xD0\xB0 ";
+    TokenizerConfig config;
+    config.legacy = legacy;
     try {
-        const SentencePieceTokenizer tokenizer(std::string_view(reinterpret_cast<const char*>(data), size), {}, 1024,
-                                               "fuzz");
+        const SentencePieceTokenizer tokenizer(model, config, 1024, "fuzz");
         std::vector<TokenId> ids = tokenizer.encode_with_special(kText);
         std::string every;
         for (int c = 1; c < 0x500; ++c) {
@@ -38,5 +41,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         if (find_invalid_utf8(tokenizer.decode(ids)) != std::string::npos) std::abort();
     } catch (const Error&) {
     }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    for (const bool legacy : {true, false}) play({reinterpret_cast<const char*>(data), size}, legacy);
     return 0;
 }
