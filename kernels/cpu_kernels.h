@@ -38,6 +38,10 @@ struct KvHead {
     std::int64_t values = 0;
 };
 
+// In what order attention sums a score: that of many queries at once, however few there are, or whichever is faster for
+// their number.
+enum class QueryOrder : std::uint8_t { kByNumber, kMany };
+
 struct CpuKernels {
     InstructionSet instruction_set;
 
@@ -66,11 +70,12 @@ struct CpuKernels {
     // Attention of one query head for n_queries consecutive tokens over the cache of their sequence, causal: query q
     // (0-based) sees keys [first_key, n_keys - n_queries + q]; first_key <= n_keys - n_queries. q, out: rows of
     // head_dim with the given strides. Softmax in float32 with the maximum subtracted; scale applied to q . k. The
-    // result does not depend on where the blocks lie, bit by bit. scratch: at least attention_scratch_floats(n_keys,
+    // result does not depend on where the blocks lie, bit by bit; with kMany a query's does not depend on the other
+    // queries either. scratch: at least attention_scratch_floats(n_keys,
     // head_dim) floats, owned by the caller.
     void (*attention)(const float* q, std::int64_t q_stride, const KvHead& kv, std::int64_t first_key,
                       std::int64_t n_queries, std::int64_t n_keys, std::int64_t head_dim, float scale, float* out,
-                      std::int64_t out_stride, float* scratch);
+                      std::int64_t out_stride, QueryOrder order, float* scratch);
 
     // out[i] = silu(gate[i]) * up[i].   out may be gate.
     void (*silu_mul)(const float* gate, const float* up, std::int64_t n, float* out);

@@ -121,11 +121,28 @@ Product make_product(const dnnl::engine& engine, const ProductShape& shape) {
     return product;
 }
 
-// How many tokens the first product takes; the rest, fewer than 128, get one of their own. So few shapes serve any
-// number.
-std::int64_t first_tokens(std::int64_t n_tokens) {
-    return n_tokens < 128 ? 0 : (n_tokens / 64 - 1) * 64;
-}
+// How oneDNN's float32 kernels take tokens together. Those that are left over at the end are summed in another order,
+// so a product that has such a rest gets tokens of zeros behind it: a token's result then does not depend on how many
+// others there are. (The bf16 kernels have no such rest.)
+struct TokenGroups {
+    std::int64_t together;  // tokens
+    bool only_alone;        // a rest is summed in another order only where it is all there is
+    std::int64_t most;      // tokens of a product that oneDNN does not divide into parts with rests; 0: any
+
+    // Tokens at the end that need others beside them.
+    std::int64_t n_rest(std::int64_t n_tokens) const {
+        if (only_alone) return n_tokens < together ? n_tokens : 0;
+        return n_tokens % together;
+    }
+    // How many of the tokens left the next product takes: pieces of one size, or most of them, and then the others,
+    // fewer than 128. So few shapes serve any number.
+    std::int64_t n_next(std::int64_t n_left) const {
+        if (most > 0) return std::min(most, n_left);
+        return n_left < 128 ? n_left : (n_left / 64 - 1) * 64;
+    }
+};
+constexpr TokenGroups kAvx512Groups = {2, true, 0};  // a single token is a product of a matrix with a vector
+constexpr TokenGroups kOtherGroups = {6, false, 48};
 
 struct Call {
     GemmLayout layout;
@@ -138,6 +155,11 @@ struct Call {
     std::int64_t n_in;
     float* y;
     std::int64_t y_stride;
+    // The last n_rest of the tokens, with tokens of zeros behind them, and their products; contiguous. float32 only.
+    std::int64_t n_rest;
+    const float* rest_x;
+    float* rest_y;
+    std::int64_t rest_stride;  // of rest_y
 
     // The part of the weight that connects inputs [i, i + n_inputs) with outputs [o, o + n_outputs).
     PanelSource part(std::int64_t i, std::int64_t n_inputs, std::int64_t o, std::int64_t n_outputs) const {
@@ -161,6 +183,7 @@ struct Gemm::State {
         : pool(compute_pool),
           kernels(cpu_kernels()),
           pack(pack_kernels(kernels.instruction_set)),
+          groups(kernels.instruction_set >= InstructionSet::kAvx512 ? kAvx512Groups : kOtherGroups),
           engine(dnnl::engine::kind::cpu, 0) {
         for (int i = 0; i < pool.n_threads(); ++i) threads.emplace_back(engine);
     }
@@ -168,10 +191,13 @@ struct Gemm::State {
     ThreadPool& pool;
     const CpuKernels& kernels;
     const PackKernels& pack;
+    TokenGroups groups;
     dnnl::engine engine;
     std::vector<Thread> threads;
     Scratch narrow_x;
     Scratch rounded_x;
+    Scratch rest_x;
+    Scratch rest_y;
     std::mutex products_mutex;
     std::map<ProductShape, Product> products;
 
@@ -245,19 +271,37 @@ struct Gemm::State {
                 if (call.round_weights) {
                     for (std::int64_t row = 0; row < n_in; ++row) round_panel(panel + row * width, n_out);
                 }
-                const auto multiply_tokens = [&](std::int64_t t, std::int64_t n_tokens) {
-                    if (n_tokens == 0) return;
-                    const ProductShape product{GemmMode::kF32, i > 0,         n_tokens, n_in,
-                                               n_out,          call.x_stride, width,    call.y_stride};
-                    const float* x = call.x + t * call.x_stride + i;
-                    float* y = call.y + t * call.y_stride + o;
-                    if (!run_product(thread, product, x, panel, y)) run_plainly(product, x, panel, y);
+                const auto multiply_tokens = [&](std::int64_t n_tokens, const float* x, std::int64_t x_stride, float* y,
+                                                 std::int64_t y_stride) {
+                    const ProductShape product{GemmMode::kF32, i > 0, n_tokens, n_in, n_out, x_stride, width, y_stride};
+                    if (!run_product(thread, product, x + i, panel, y + o)) run_plainly(product, x + i, panel, y + o);
                 };
-                const std::int64_t n_first = first_tokens(call.n_tokens);
-                multiply_tokens(0, n_first);
-                multiply_tokens(n_first, call.n_tokens - n_first);
+                const std::int64_t n_whole = call.n_tokens - call.n_rest;
+                for (std::int64_t t = 0, n = 0; t < n_whole; t += n) {
+                    n = groups.n_next(n_whole - t);
+                    multiply_tokens(n, call.x + t * call.x_stride, call.x_stride, call.y + t * call.y_stride,
+                                    call.y_stride);
+                }
+                if (call.n_rest > 0)
+                    multiply_tokens(groups.together, call.rest_x, call.n_in, call.rest_y, call.rest_stride);
             }
         }
+        for (std::int64_t t = 0; t < call.n_rest; ++t) {
+            std::copy_n(call.rest_y + t * call.rest_stride + out_begin, out_end - out_begin,
+                        call.y + (call.n_tokens - call.n_rest + t) * call.y_stride + out_begin);
+        }
+    }
+
+    void prepare_rest(Call& call, std::int64_t n_out) {
+        call.n_rest = groups.n_rest(call.n_tokens);
+        if (call.n_rest == 0) return;
+        auto* x = rest_x.get<float>(groups.together * call.n_in);
+        std::fill_n(x, groups.together * call.n_in, 0.0f);
+        for (std::int64_t t = 0; t < call.n_rest; ++t)
+            std::copy_n(call.x + (call.n_tokens - call.n_rest + t) * call.x_stride, call.n_in, x + t * call.n_in);
+        call.rest_x = x;
+        call.rest_stride = n_out;
+        call.rest_y = rest_y.get<float>(groups.together * n_out);
     }
 
     // Returns how many outputs are done; fewer than asked for where oneDNN has no fast bf16 product.
@@ -278,7 +322,6 @@ struct Gemm::State {
             }
             // oneDNN 2.6 wants a contiguous y for these kernels.
             const auto multiply_tokens = [&](std::int64_t t, std::int64_t n_tokens) {
-                if (n_tokens == 0) return true;
                 const ProductShape product{GemmMode::kBf16, false, n_tokens, call.n_in, n_out, call.n_in, 0, n_out};
                 auto* y = thread.y.get<float>(n_tokens * n_out);
                 if (!run_product(thread, product, call.narrow_x + t * call.n_in, panel, y)) return false;
@@ -287,9 +330,9 @@ struct Gemm::State {
                 }
                 return true;
             };
-            const std::int64_t n_first = first_tokens(call.n_tokens);
-            if (!multiply_tokens(0, n_first) || !multiply_tokens(n_first, call.n_tokens - n_first)) {
-                return o - out_begin;
+            for (std::int64_t t = 0, n = 0; t < call.n_tokens; t += n) {
+                n = groups.n_next(call.n_tokens - t);
+                if (!multiply_tokens(t, n)) return o - out_begin;
             }
         }
         return out_end - out_begin;
@@ -331,6 +374,7 @@ struct Gemm::State {
             call.x_stride = call.n_in;
             call.round_weights = call.weight.type != WeightType::kBf16;
         }
+        prepare_rest(call, n_out);
         pool.parallel_for(n_out, kPanelGrain, [&](std::int64_t begin, std::int64_t end, int thread) {
             forbid_openmp_teams();
             const auto index = static_cast<std::size_t>(thread);

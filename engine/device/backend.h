@@ -71,6 +71,14 @@ struct ExpertCall {
     std::int64_t n_rows = 0;
 };
 
+// In what order the sums behind a row of activations are formed, which decides their last bits.
+enum class SumOrder : std::uint8_t {
+    kByNumber,  // the fastest for the number of rows computed together: one, a few, or many
+    // That of many rows, however few they are: a row's result then does not depend on the others, so that a prompt may
+    // be read in steps of any length. Costs time where rows are few.
+    kMany,
+};
+
 // CPU work done on behalf of a step, for clocks that account instead of measuring: pieces done one after the other,
 // each limited by the slower of its two needs.
 struct HostWork {
@@ -137,6 +145,9 @@ class Backend {
         return run_on_host(std::span<const HostWork>(&work, 1), body);
     }
 
+    // Of the operations from now on; kByNumber at first. CpuBackend and EmulatedAccelerator; others sum as they do.
+    virtual void set_sum_order(SumOrder /*order*/) {}
+
     // ---- operations, compute queue. Activations are float32, rows contiguous.
     // x (n, hidden_dim) = rows tokens[i] of table (vocab_size, hidden_dim).
     virtual void embed(const kernels::WeightView& table, const TokenId* tokens, std::int64_t n, float* x) = 0;
@@ -164,8 +175,9 @@ class Backend {
                        std::int64_t n_experts, std::int64_t n_active, std::int32_t* experts, float* weights) = 0;
     // The rows of a step are its (token, chosen expert) pairs, grouped by expert. For each row r of each call:
     // out[r] = w2^T (silu(w1 x) * (w3 x)) with x = inputs[row_token[r]]; inputs (n, hidden_dim), out (n_rows,
-    // hidden_dim). The result of a row depends on its expert, its input and the number of rows of its expert alone:
-    // never on the other calls, nor on where it is computed (CpuBackend and EmulatedAccelerator: bit by bit).
+    // hidden_dim). The result of a row depends on its expert, its input and, with SumOrder::kByNumber, the number of
+    // rows of its expert alone: never on the other calls, nor on where it is computed (CpuBackend and
+    // EmulatedAccelerator: bit by bit).
     virtual void experts(std::span<const ExpertCall> calls, const float* inputs, const std::int32_t* row_token,
                          float* out) = 0;
     // x[t] += sum over a = 0 .. n_active-1, in this order, of weights[t][a] * rows[row_of[t * n_active + a]].

@@ -131,6 +131,10 @@ double CpuBackend::run_on_host(std::span<const HostWork>, const std::function<vo
     return us_since(start);
 }
 
+void CpuBackend::set_sum_order(SumOrder order) {
+    state_->operations.set_sum_order(order);
+}
+
 void CpuBackend::embed(const kernels::WeightView& table, const TokenId* tokens, std::int64_t n, float* x) {
     state_->operations.embed(table, tokens, n, x);
 }

@@ -38,6 +38,7 @@ class CpuBackend final : public Backend {
     using Backend::run_on_host;
     double run_on_host(std::span<const HostWork> work, const std::function<void()>& body) override;
 
+    void set_sum_order(SumOrder order) override;
     void embed(const kernels::WeightView& table, const TokenId* tokens, std::int64_t n, float* x) override;
     void rms_norm(const float* x, const float* weight, std::int64_t n, std::int64_t hidden_dim, float eps,
                   float* out) override;

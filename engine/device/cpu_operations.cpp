@@ -72,6 +72,7 @@ struct CpuOperations::State {
 
     kernels::ThreadPool& pool;
     kernels::GemmMode mode;
+    SumOrder order = SumOrder::kByNumber;
     const kernels::CpuKernels& kernels;
     kernels::Gemm gemm;
     std::vector<std::vector<float>> attention_scratch;  // per thread
@@ -82,6 +83,8 @@ struct CpuOperations::State {
     std::vector<float> partials;                        // see FewRows
     std::vector<float> batch_in, batch_gate, batch_up;  // of one expert with many rows
 
+    // Whether so many rows go through the kernels for few of them.
+    bool are_few(std::int64_t n) const { return order == SumOrder::kByNumber && n <= kFewTokens; }
     void few_rows(std::span<const ExpertCall> calls, const float* inputs, const std::int32_t* row_token, float* out);
     void add_partials(float* out, std::int64_t n_partials, std::int64_t hidden);
     void many_rows(const ExpertCall& call, const float* inputs, const std::int32_t* row_token, float* out);
@@ -97,6 +100,10 @@ kernels::ThreadPool& CpuOperations::pool() {
 
 kernels::GemmMode CpuOperations::mode() const {
     return state_->mode;
+}
+
+void CpuOperations::set_sum_order(SumOrder order) {
+    state_->order = order;
 }
 
 void CpuOperations::embed(const kernels::WeightView& table, const TokenId* tokens, std::int64_t n, float* x) {
@@ -119,7 +126,7 @@ void CpuOperations::rms_norm(const float* x, const float* weight, std::int64_t n
 
 void CpuOperations::multiply(const kernels::WeightView& weight, const float* x, std::int64_t n, float* y) {
     const kernels::CpuKernels& kernels = state_->kernels;
-    if (n > kFewTokens) {
+    if (!state_->are_few(n)) {
         state_->gemm.multiply(state_->mode, kernels::GemmLayout::kRowsAreOutputs, x, weight.n_cols, n, weight, y,
                               weight.n_rows);
         return;
@@ -184,10 +191,14 @@ void CpuOperations::attend(std::int64_t layer, const AttentionShape& shape, std:
     const float scale = 1.0f / std::sqrt(static_cast<float>(d));
     const std::int64_t window = shape.sliding_window;
 
-    // A sliding window that is already full gives each query its own first key, so the queries go one by one.
-    const auto is_windowed = [&](const AttentionSegment& s) { return window > 0 && s.past + s.n_tokens > window; };
-    const auto block_of = [&](const AttentionSegment& s) { return is_windowed(s) ? std::int64_t{1} : kQueryBlock; };
-    const auto n_blocks = [&](const AttentionSegment& s) { return (s.n_tokens + block_of(s) - 1) / block_of(s); };
+    // A sliding window that is already full gives each query its own first key, so those queries go one by one, after
+    // the blocks of the others.
+    const auto n_in_blocks = [&](const AttentionSegment& s) {
+        return window > 0 ? std::clamp<std::int64_t>(window - s.past, 0, s.n_tokens) : s.n_tokens;
+    };
+    const auto n_blocks = [&](const AttentionSegment& s) {
+        return (n_in_blocks(s) + kQueryBlock - 1) / kQueryBlock + s.n_tokens - n_in_blocks(s);
+    };
 
     std::int64_t n_pieces = 0;
     std::int64_t longest = 1;
@@ -204,15 +215,21 @@ void CpuOperations::attend(std::int64_t layer, const AttentionShape& shape, std:
         while (piece >= shape.n_heads * n_blocks(*segment)) piece -= shape.n_heads * n_blocks(*segment++);
         const std::int64_t blocks = n_blocks(*segment);
         const std::int64_t head = piece / blocks;
-        const std::int64_t begin = (blocks - 1 - piece % blocks) * block_of(*segment);  // the longest pieces first
-        const std::int64_t end = std::min(segment->n_tokens, begin + block_of(*segment));
+        const std::int64_t block = blocks - 1 - piece % blocks;  // the longest pieces first
+        const std::int64_t together = n_in_blocks(*segment);
+        const std::int64_t n_whole = (together + kQueryBlock - 1) / kQueryBlock;
+        const bool is_alone = block >= n_whole;
+        const std::int64_t begin = is_alone ? together + block - n_whole : block * kQueryBlock;
+        const std::int64_t end = is_alone ? begin + 1 : std::min(together, begin + kQueryBlock);
         const std::int64_t n_keys = segment->past + end;
-        const std::int64_t first_key = is_windowed(*segment) ? std::max<std::int64_t>(0, n_keys - window) : 0;
+        const std::int64_t first_key = is_alone ? n_keys - window : 0;
+        const bool as_many = !is_alone && state_->order == SumOrder::kMany;
         const std::int64_t row = segment->first_row + begin;
         const kernels::KvHead keys_values{segment->blocks.data(), kv.part_offset(layer, 0, head / heads_per_kv),
                                           kv.part_offset(layer, 1, head / heads_per_kv)};
         state_->kernels.attention(qkv + row * q_stride + head * d, q_stride, keys_values, first_key, end - begin,
                                   n_keys, d, scale, out + row * out_stride + head * d, out_stride,
+                                  as_many ? kernels::QueryOrder::kMany : kernels::QueryOrder::kByNumber,
                                   state_->attention_scratch[as_size(thread)].data());
     });
 }
@@ -245,7 +262,7 @@ void CpuOperations::experts(std::span<const ExpertCall> calls, const float* inpu
                             float* out) {
     state_->few_rows(calls, inputs, row_token, out);
     for (const ExpertCall& call : calls) {
-        if (call.n_rows > kFewTokens) state_->many_rows(call, inputs, row_token, out);
+        if (call.n_rows > 0 && !state_->are_few(call.n_rows)) state_->many_rows(call, inputs, row_token, out);
     }
 }
 
@@ -257,7 +274,7 @@ void CpuOperations::State::few_rows(std::span<const ExpertCall> calls, const flo
     std::int64_t n_gathered = 0;
     std::int64_t hidden = 0;
     for (const ExpertCall& call : calls) {
-        if (call.n_rows < 1 || call.n_rows > kFewTokens) continue;
+        if (call.n_rows < 1 || !are_few(call.n_rows)) continue;
         hidden = call.weights.hidden_dim;  // the model's, the same for all
         few.push_back({&call, nullptr, n_chunks(call.weights.ffn_dim, call.n_rows), n_partials});
         n_partials += few.back().chunks * call.n_rows;

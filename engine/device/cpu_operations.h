@@ -23,9 +23,12 @@ class CpuOperations {
     kernels::ThreadPool& pool();
     kernels::GemmMode mode() const;
 
-    // An expert with at most this many rows takes the one-pass kernel. Its neurons are summed in pieces that depend on
-    // its shape and number of rows alone, so that neither the number of threads nor the other experts change a bit.
+    // With SumOrder::kByNumber an expert with at most this many rows takes the one-pass kernel. Its neurons are summed in
+    // pieces that depend on its shape and number of rows alone, so that neither the number of threads nor the other
+    // experts change a bit.
     static constexpr std::int64_t kFewTokens = 8;
+
+    void set_sum_order(SumOrder order);
 
     void embed(const kernels::WeightView& table, const TokenId* tokens, std::int64_t n, float* x);
     void rms_norm(const float* x, const float* weight, std::int64_t n, std::int64_t hidden_dim, float eps, float* out);

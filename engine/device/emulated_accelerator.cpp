@@ -351,6 +351,10 @@ void EmulatedAccelerator::fail_copy(int n) {
 
 // ---------------------------------------------------------------- operations
 
+void EmulatedAccelerator::set_sum_order(SumOrder order) {
+    state_->operations.set_sum_order(order);
+}
+
 void EmulatedAccelerator::embed(const kernels::WeightView& table, const TokenId* tokens, std::int64_t n, float* x) {
     const InPlaceOfGpu guard(*state_);
     if (!state_->dry) state_->operations.embed(table, tokens, n, x);

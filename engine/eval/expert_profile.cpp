@@ -56,7 +56,7 @@ Popularity count_experts(StepModel& model, const ModelConfig& config, const Toke
             std::span<const TokenId> left(window);
             while (!left.empty()) {
                 const std::size_t size = std::min(left.size(), static_cast<std::size_t>(model.max_step()));
-                model.feed(left.first(size), false, stop);
+                model.feed(left.first(size), static_cast<std::int64_t>(window.size()), false, stop);
                 counted.add(model.routing(), static_cast<std::int64_t>(size));
                 left = left.subspan(size);
             }

@@ -53,10 +53,11 @@ void LoadedStepModel::restart() {
     sequences_.clear();
 }
 
-void LoadedStepModel::feed(std::span<const TokenId> tokens, bool wants_logits, const std::stop_token& stop) {
+void LoadedStepModel::feed(std::span<const TokenId> tokens, std::int64_t n_prompt, bool wants_logits,
+                           const std::stop_token& stop) {
     if (sequences_.empty()) sequences_.push_back(model_.new_sequence());
     const Segment segment{&sequences_.front(), tokens};
-    step({&segment, 1}, wants_logits ? Forward::Logits::kLast : Forward::Logits::kNone, stop);
+    step({&segment, 1}, wants_logits ? Forward::Logits::kLast : Forward::Logits::kNone, stop, n_prompt);
 }
 
 void LoadedStepModel::advance(std::span<const BeamSearch::Branch> branches, const std::stop_token& stop) {
@@ -77,8 +78,9 @@ void LoadedStepModel::advance(std::span<const BeamSearch::Branch> branches, cons
     step(segments_, Forward::Logits::kLast, stop);
 }
 
-void LoadedStepModel::step(std::span<const Segment> segments, Forward::Logits wanted, const std::stop_token& stop) {
-    require_done(model_.forward().step(segments, wanted, stop), model_.device());
+void LoadedStepModel::step(std::span<const Segment> segments, Forward::Logits wanted, const std::stop_token& stop,
+                           std::int64_t n_prompt) {
+    require_done(model_.forward().step(segments, wanted, stop, n_prompt), model_.device());
 }
 
 std::span<const float> LoadedStepModel::logits() const {

@@ -20,13 +20,15 @@ class LoadedStepModel final : public StepModel {
     DispatchTotals totals() const override;
     void reset_totals() override;
     void restart() override;
-    void feed(std::span<const TokenId> tokens, bool wants_logits, const std::stop_token& stop) override;
+    void feed(std::span<const TokenId> tokens, std::int64_t n_prompt, bool wants_logits,
+              const std::stop_token& stop) override;
     void advance(std::span<const BeamSearch::Branch> branches, const std::stop_token& stop) override;
     std::span<const float> logits() const override;
     std::span<const std::int32_t> routing() const override;
 
   private:
-    void step(std::span<const Segment> segments, Forward::Logits wanted, const std::stop_token& stop);
+    void step(std::span<const Segment> segments, Forward::Logits wanted, const std::stop_token& stop,
+              std::int64_t n_prompt = 0);
 
     LoadedModel& model_;
     std::vector<KvSequence> sequences_, next_;

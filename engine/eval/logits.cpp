@@ -29,7 +29,7 @@ std::vector<std::vector<float>> compute_logits(LoadedModel& model, std::span<con
         const bool last = n == tokens.size();
         const auto wanted = all ? Forward::Logits::kAll : last ? Forward::Logits::kLast : Forward::Logits::kNone;
         const Segment segment{&sequence, tokens.first(n)};
-        require_done(model.forward().step({&segment, 1}, wanted, {}), model.device());
+        require_done(model.forward().step({&segment, 1}, wanted, {}, n_tokens), model.device());
         const std::span<const float> logits = model.forward().logits();
         const auto width = static_cast<std::size_t>(config.vocab_size);
         for (std::size_t row = 0; row < logits.size(); row += width) {

@@ -104,7 +104,8 @@ void score_text(LoadedModel& model, std::span<const TokenId> tokens, const Windo
             if (!wanted) n = std::min(n, static_cast<std::size_t>(first_row - done));
             const Segment segment{&sequence, left.first(n)};
             require_done(
-                model.forward().step({&segment, 1}, wanted ? Forward::Logits::kAll : Forward::Logits::kNone, stop),
+                model.forward().step({&segment, 1}, wanted ? Forward::Logits::kAll : Forward::Logits::kNone, stop,
+                                     static_cast<std::int64_t>(window.size())),
                 model.device());
             if (wanted) {
                 rows(static_cast<std::size_t>(scored), model.forward().logits());

@@ -162,7 +162,9 @@ RoutingTrace record_routing(LoadedModel& model, std::span<const std::vector<Toke
         while (!left.empty()) {
             const Segment segment{&sequence, left.first(std::min(left.size(), as_size(max_step)))};
             const std::int64_t first = sequence.size();
-            require_done(forward.step({&segment, 1}, Forward::Logits::kNone, stop), model.device());
+            require_done(forward.step({&segment, 1}, Forward::Logits::kNone, stop,
+                                      static_cast<std::int64_t>(tokens.size())),
+                         model.device());
             const auto routing = forward.routing();
             trace.experts.insert(trace.experts.end(), routing.begin(), routing.end());
             trace.guesses.insert(trace.guesses.end(), probe.guesses().begin(), probe.guesses().end());

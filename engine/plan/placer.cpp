@@ -18,7 +18,6 @@ constexpr std::int64_t kDefaultContext = 32768;  // tokens, when the person name
 constexpr std::int64_t kShortestContext = 2048;  // ... and experts are short of room
 constexpr std::int64_t kUsualStep = 512;
 constexpr std::int64_t kLargestStep = 4096;
-constexpr std::int64_t kSmallestStep = 64;
 constexpr std::int64_t kLongestContext = std::int64_t{1} << 40;
 constexpr std::int64_t kMostExpertsOfAll = std::int64_t{1} << 26;
 

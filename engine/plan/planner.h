@@ -69,6 +69,9 @@ enum class PlacementKind : std::uint8_t {
     kLayers,   // whole layers, the last ones first
 };
 
+// A prompt of at most so many tokens is read in one step under any budget.
+inline constexpr std::int64_t kSmallestStep = 64;
+
 // What goes where.
 struct Plan {
     std::vector<Place> places;  // (n_layers, n_experts): the fastest place that holds a copy

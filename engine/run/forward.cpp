@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "engine/as_size.h"
+#include "engine/plan/planner.h"
 
 namespace offstage::engine {
 namespace {
@@ -27,6 +28,7 @@ Forward::Forward(const ModelConfig& config, const DeviceWeights& weights, Expert
     : config_(config),
       weights_(weights),
       device_(device),
+      host_(host),
       dispatcher_(dispatcher),
       max_step_(max_step),
       shape_(step_shape(config, experts.master_type(), max_step, std::max(context, config.max_context))),
@@ -97,7 +99,13 @@ void Forward::set_context(std::int64_t context) {
     shape_ = shape;
 }
 
-Forward::Outcome Forward::step(std::span<const Segment> segments, Logits wanted, const std::stop_token& stop) {
+void Forward::set_sum_order(SumOrder order) {
+    device_.set_sum_order(order);
+    host_.set_sum_order(order);
+}
+
+Forward::Outcome Forward::step(std::span<const Segment> segments, Logits wanted, const std::stop_token& stop,
+                               std::int64_t n_prompt) {
     std::int64_t n_tokens = 0;
     bool prefill = false;
     for (const Segment& segment : segments) {
@@ -124,6 +132,8 @@ Forward::Outcome Forward::step(std::span<const Segment> segments, Logits wanted,
 
     if (!device_.ok()) return Outcome::kFailed;  // the device must not look up token ids that never came
 
+    // What fits in the smallest step is read in one under any budget, so that it may take the fastest way.
+    set_sum_order(std::max(n_tokens, n_prompt) > kSmallestStep ? SumOrder::kMany : SumOrder::kByNumber);
     dispatcher_.begin_step(n_tokens, prefill);
     device_.embed(weights_.embedding(), tokens_, n_tokens, x_.as<float>());
     moe_.begin_step(prefill, n_tokens, wanted != Logits::kNone);
@@ -215,6 +225,7 @@ void Forward::compute_logits(std::span<const Segment> segments, std::int64_t n_t
     all_logits_.clear();
     if (wanted == Logits::kNone) return;
     const std::int64_t vocab = config_.vocab_size;
+    if (wanted == Logits::kLast) set_sum_order(SumOrder::kByNumber);  // one row per sequence, whatever the step
     const auto rows = [&](std::int64_t first, std::int64_t n) {
         normalise(weights_.final_norm(), x_.as<float>() + first * config_.hidden_dim, n);
         device_.multiply(weights_.logits(), h_.as<float>(), n, logits_.device());

@@ -51,9 +51,12 @@ class Forward {
         kFailed,   // the device failed: Backend::failure() says how
     };
 
-    // Runs 1 .. max_step tokens in all that follow what their sequences hold, and adds them. Whatever the outcome but
-    // kDone, the sequences are as they were.
-    Outcome step(std::span<const Segment> segments, Logits wanted, const std::stop_token& stop);
+    // Runs 1 .. max_step tokens in all that follow what their sequences hold, and adds them. n_prompt: how many tokens
+    // the prompt has that they are a piece of, if it is read in several steps. With float32 products, on the CPU and on
+    // an emulated device, the steps in which a prompt is read then change no bit. Whatever the outcome but kDone, the
+    // sequences are as they were.
+    Outcome step(std::span<const Segment> segments, Logits wanted, const std::stop_token& stop,
+                 std::int64_t n_prompt = 0);
 
     MoeLayer& moe() { return moe_; }
     // Called by step() between two layers; may move experts, must not throw.
@@ -79,11 +82,13 @@ class Forward {
     void upload_inputs(std::span<const Segment> segments, std::int64_t n_tokens, std::int64_t n_entries);
     void attention_block(std::int64_t layer, std::int64_t n_tokens);
     void compute_logits(std::span<const Segment> segments, std::int64_t n_tokens, Logits wanted);
+    void set_sum_order(SumOrder order);
     void normalise(const float* weight, const float* x, std::int64_t n_tokens);
 
     const ModelConfig& config_;
     const DeviceWeights& weights_;
     Backend& device_;
+    CpuOperations& host_;
     Dispatcher& dispatcher_;
     std::int64_t max_step_;
     Backend::StepShape shape_;

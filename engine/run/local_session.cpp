@@ -198,12 +198,12 @@ std::int64_t LocalSession::reuse_prefix(const std::vector<TokenId>& prompt) {
 }
 
 Forward::Outcome LocalSession::step(std::span<const Segment> segments, Forward::Logits wanted,
-                                    const std::stop_token& stop) {
+                                    const std::stop_token& stop, std::int64_t n_prompt) {
     Forward& forward = model_->forward();
     // A step is what a person waits for a token: what a re-plan does before it counts.
     const double begin_us = model_->device().now_us();
     const bool moved = between_steps();
-    const Forward::Outcome outcome = forward.step(segments, wanted, stop);
+    const Forward::Outcome outcome = forward.step(segments, wanted, stop, n_prompt);
     if (outcome == Forward::Outcome::kFailed) {
         Backend& device = model_->device();
         const std::string failure = device.failure();
@@ -231,12 +231,13 @@ Forward::Outcome LocalSession::step(std::span<const Segment> segments, Forward::
 }
 
 bool LocalSession::feed(std::span<const TokenId> tokens, const std::stop_token& stop) {
+    const auto n_prompt = static_cast<std::int64_t>(tokens.size());
     while (!tokens.empty()) {
         const std::size_t n =
             std::min<std::size_t>(tokens.size(), static_cast<std::size_t>(model_->forward().max_step()));
         const bool last = n == tokens.size();
         const Segment segment{&cache_, tokens.first(n)};
-        if (step({&segment, 1}, last ? Forward::Logits::kLast : Forward::Logits::kNone, stop) !=
+        if (step({&segment, 1}, last ? Forward::Logits::kLast : Forward::Logits::kNone, stop, n_prompt) !=
             Forward::Outcome::kDone) {
             return false;
         }

@@ -67,7 +67,8 @@ class LocalSession final : public Session {
     std::span<const float> choosable(std::span<const float> logits, const GenerationRequest& request);
     std::string decode(std::span<const TokenId> tokens, bool strip_space) const;
     // A step, and what to make of its outcome: done, or not (stopped, full). Throws Error (kDevice).
-    Forward::Outcome step(std::span<const Segment> segments, Forward::Logits wanted, const std::stop_token& stop);
+    Forward::Outcome step(std::span<const Segment> segments, Forward::Logits wanted, const std::stop_token& stop,
+                          std::int64_t n_prompt = 0);
 
     // The answer's part of generate(), after the prompt was fed, by the way that was asked for.
     void answer_one(const GenerationRequest& request, const TextDeltaFn& on_delta, const std::stop_token& stop,

@@ -7,7 +7,7 @@ namespace offstage::kernels::avx2 {
 
 void attention(const float* q, std::int64_t q_stride, const KvHead& kv, std::int64_t first_key, std::int64_t n_queries,
                std::int64_t n_keys, std::int64_t head_dim, float scale, float* out, std::int64_t out_stride,
-               float* scratch) {
+               QueryOrder order, float* scratch) {
     AttentionCall call{};
     call.q = q;
     call.q_stride = q_stride;
@@ -19,7 +19,7 @@ void attention(const float* q, std::int64_t q_stride, const KvHead& kv, std::int
     call.scale = scale;
     call.out = out;
     call.out_stride = out_stride;
-    attend(call, scratch);
+    attend(call, order, scratch);
 }
 
 }  // namespace offstage::kernels::avx2

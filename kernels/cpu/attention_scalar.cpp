@@ -8,7 +8,7 @@ namespace offstage::kernels::scalar {
 
 void attention(const float* q, std::int64_t q_stride, const KvHead& kv, std::int64_t first_key, std::int64_t n_queries,
                std::int64_t n_keys, std::int64_t head_dim, float scale, float* out, std::int64_t out_stride,
-               float* scratch) {
+               QueryOrder /*order*/, float* scratch) {
     const auto row_of = [&](std::int64_t part, std::int64_t k) {
         return kv.blocks[k / kKvBlockTokens] + part + k % kKvBlockTokens * head_dim;
     };

@@ -263,7 +263,7 @@ void attend_group(const AttentionCall& call, std::int64_t query, const KeyBlock&
     add_values<kQueries>(call, query, block.values, n_block, factors);
 }
 
-void attend(AttentionCall call, float* scratch) {
+void attend(AttentionCall call, QueryOrder order, float* scratch) {
     call.largest = scratch;
     call.sum = call.largest + call.n_queries;
     call.probabilities = call.sum + call.n_queries;
@@ -274,7 +274,7 @@ void attend(AttentionCall call, float* scratch) {
         call.sum[query] = 0.0f;
         for (std::int64_t i = 0; i < call.head_dim; ++i) call.out[query * call.out_stride + i] = 0.0f;
     }
-    const bool transposed = call.n_queries >= kTransposeFromQueries;
+    const bool transposed = order == QueryOrder::kMany || call.n_queries >= kTransposeFromQueries;
     KeyBlock block{};
     for (std::int64_t begin = call.first_key; begin < call.n_keys; begin += block.n) {
         const std::int64_t index = begin / kBlockKeys;

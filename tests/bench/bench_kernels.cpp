@@ -127,7 +127,7 @@ void attention(benchmark::State& state, InstructionSet set, std::int64_t n_queri
     const double peak = measure_peak_gflops_f32(one);
     for (auto _ : state) {
         cpu_kernels(set).attention(q.data(), kHeadDim, kv, 0, n_queries, n_keys, kHeadDim, 0.088f, out.data(), kHeadDim,
-                                   scratch.data());
+                                   QueryOrder::kByNumber, scratch.data());
         benchmark::DoNotOptimize(out.data());
     }
     const double pairs = static_cast<double>(n_queries) * static_cast<double>(2 * n_keys - n_queries + 1) / 2.0;

@@ -22,7 +22,7 @@ class ScriptedModel final : public StepModel {
     DispatchTotals totals() const override { return {}; }
     void reset_totals() override {}
     void restart() override { windows.emplace_back(); }
-    void feed(std::span<const TokenId> tokens, bool, const std::stop_token& stop) override {
+    void feed(std::span<const TokenId> tokens, std::int64_t, bool, const std::stop_token& stop) override {
         if (stop.stop_requested()) throw Error(ErrorKind::kCancelled, "Stopped.");
         windows.back().insert(windows.back().end(), tokens.begin(), tokens.end());
         routing_.clear();

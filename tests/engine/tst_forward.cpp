@@ -33,19 +33,21 @@ std::vector<TokenId> someTokens(std::size_t n) {
 }
 
 bool step(LoadedModel& model, std::span<const TokenId> tokens, KvSequence& sequence, Forward::Logits wanted,
-          const std::stop_token& stop = {}) {
+          const std::stop_token& stop = {}, std::int64_t n_prompt = 0) {
     const Segment segment{&sequence, tokens};
-    return model.forward().step({&segment, 1}, wanted, stop) == Forward::Outcome::kDone;
+    return model.forward().step({&segment, 1}, wanted, stop, n_prompt) == Forward::Outcome::kDone;
 }
 
-// Feeds tokens in steps of the given size and returns the logits after each token.
-std::vector<std::vector<float>> inSteps(LoadedModel& model, std::span<const TokenId> tokens, std::size_t step_size) {
+// Feeds tokens in steps of the given size, each on its own or as pieces of one prompt, and returns the logits after each
+// token.
+std::vector<std::vector<float>> inSteps(LoadedModel& model, std::span<const TokenId> tokens, std::size_t step_size,
+                                        std::int64_t n_prompt = 0) {
     KvSequence sequence = model.new_sequence();
     std::vector<std::vector<float>> rows;
     const auto width = static_cast<std::size_t>(model.config().vocab_size);
     while (!tokens.empty()) {
         const std::size_t n = std::min(step_size, tokens.size());
-        if (!step(model, tokens.first(n), sequence, Forward::Logits::kAll)) return {};
+        if (!step(model, tokens.first(n), sequence, Forward::Logits::kAll, {}, n_prompt)) return {};
         const auto logits = model.forward().logits();
         for (std::size_t at = 0; at < logits.size(); at += width) {
             rows.emplace_back(logits.begin() + static_cast<std::ptrdiff_t>(at),
@@ -122,6 +124,37 @@ class TestForward : public QObject {
             const double error = relativeError(all_got, all_expected);
             QVERIFY2(error <= tolerance, qPrintable(QString::number(error)));
         }
+    }
+
+    void longPrompt_inStepsOfAnyLength_changesNoBit_data() {
+        QTest::addColumn<QString>("model");
+        QTest::addColumn<ComputeMode>("compute");
+        QTest::addColumn<int>("step");
+        for (const int step : {1, 7, 64, 512})
+            QTest::addRow("demo model, %d", step) << QString() << ComputeMode::kF32 << step;
+        QTest::addRow("demo model, bf16, 7") << QString() << ComputeMode::kBf16 << 7;
+        for (const QString& model : kModels) {
+            for (const int step : {1, 7, 13})
+                QTest::addRow("%s, %d", qPrintable(model), step) << model << ComputeMode::kF32 << step;
+        }
+    }
+    void longPrompt_inStepsOfAnyLength_changesNoBit() {
+        QFETCH(QString, model);
+        QFETCH(ComputeMode, compute);
+        QFETCH(int, step);
+        LoadRequest request;
+        request.model = model.isEmpty() ? demoModel() : tinyModel(model);
+        request.compute = compute;
+        const auto text = LoadedModel::Text::kNotNeeded;
+        LoadedModel loaded(request, text, LoadProgressFn{}, std::stop_token{});
+        // The tiny models' contexts hold no prompt of more than one step: pieces of such a one.
+        const auto tokens = someTokens(model.isEmpty() ? 600 : 60);
+        const std::int64_t n_prompt = 600;
+        const auto expected = inSteps(loaded, tokens, 300, n_prompt);
+        const auto got = inSteps(loaded, tokens, static_cast<std::size_t>(step), n_prompt);
+        QCOMPARE(got.size(), tokens.size());
+        for (std::size_t i = 0; i < got.size(); ++i)
+            QVERIFY2(got[i] == expected[i], qPrintable(QStringLiteral("after token %1").arg(i)));
     }
 
     void logits_doNotDependOnStepSizeOrThreads_data() {

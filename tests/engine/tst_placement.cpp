@@ -149,6 +149,30 @@ class TestPlacement : public QObject {
         }
     }
 
+    void longPrompt_underAnyBudget_isTheSameBitByBit_data() {
+        QTest::addColumn<int>("vram");
+        QTest::addColumn<bool>("all");
+        for (const int vram : {10, 16, 24, 32, 64}) {
+            for (const bool all : {false, true})
+                QTest::addRow("%d MiB, %s", vram, all ? "all logits" : "the last") << vram << all;
+        }
+    }
+    void longPrompt_underAnyBudget_isTheSameBitByBit() {
+        QFETCH(int, vram);
+        QFETCH(bool, all);
+        std::vector<TokenId> prompt;
+        for (int i = 0; i < 600; ++i) prompt.push_back(static_cast<TokenId>(6 + i * 37 % 1990));
+        LoadRequest request = placement_.on("cpu", "auto");
+        request.context = 600;
+        const auto cpu = Placement::open(request);
+        request.device = "emulated:rtx-3060";
+        request.vram_bytes = static_cast<std::uint64_t>(vram) << 20;
+        const auto model = Placement::open(request);
+        // Other steps, or else this would show nothing.
+        if (vram <= 24) QVERIFY(model->forward().max_step() != cpu->forward().max_step());
+        QVERIFY2(compute_logits(*model, prompt, all) == compute_logits(*cpu, prompt, all), "logits differ");
+    }
+
     void cachesAndGuesses_changeNoResult_data() {
         QTest::addColumn<QString>("policy");
         QTest::addColumn<QString>("cache");

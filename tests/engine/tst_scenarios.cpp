@@ -35,7 +35,7 @@ class ScriptedModel final : public StepModel {
         steps_ = 0;
         first_tokens.push_back(-1);
     }
-    void feed(std::span<const TokenId> tokens, bool wants_logits, const std::stop_token& stop) override {
+    void feed(std::span<const TokenId> tokens, std::int64_t, bool wants_logits, const std::stop_token& stop) override {
         if (stop.stop_requested()) throw Error(ErrorKind::kCancelled, "Stopped.");
         QVERIFY(static_cast<std::int64_t>(tokens.size()) <= max_step());
         if (fed == 0) first_tokens.back() = tokens[0];

@@ -111,6 +111,8 @@ class TestAttention : public QObject {
     void later_keys_are_not_seen();
     void blocks_anywhere_change_nothing_data() { add_case_rows(); }
     void blocks_anywhere_change_nothing();
+    void many_order_makes_queries_independent_data() { blocks_anywhere_change_nothing_data(); }
+    void many_order_makes_queries_independent();
     void first_key_hides_those_before_data() { add_case_rows(); }
     void first_key_hides_those_before();
 };
@@ -134,7 +136,7 @@ void TestAttention::matches_softmax_in_double() {
     const float scale = 1.0f / std::sqrt(static_cast<float>(head_dim));
     cpu_kernels(static_cast<InstructionSet>(set))
         .attention(q.data(), q_stride, cache.head(), 0, n_queries, n_keys, head_dim, scale, out.data(), out_stride,
-                   scratch.data());
+                   QueryOrder::kByNumber, scratch.data());
     QVERIFY(out.guards_intact());
     QVERIFY(scratch.guards_intact());
     for (std::int64_t query = 0; query < n_queries; ++query) {
@@ -171,7 +173,8 @@ void TestAttention::large_scores_do_not_overflow() {
     std::vector<float> out(kHeadDim);
     std::vector<float> scratch(static_cast<std::size_t>(attention_scratch_floats(kKeys, kHeadDim)));
     cpu_kernels(static_cast<InstructionSet>(set))
-        .attention(q.data(), kHeadDim, cache.head(), 0, 1, kKeys, kHeadDim, 1.0f, out.data(), kHeadDim, scratch.data());
+        .attention(q.data(), kHeadDim, cache.head(), 0, 1, kKeys, kHeadDim, 1.0f, out.data(), kHeadDim,
+                       QueryOrder::kByNumber, scratch.data());
     for (const float value : out) QCOMPARE(value, 200.0f);
 }
 
@@ -191,7 +194,8 @@ void TestAttention::later_keys_are_not_seen() {
         std::vector<float> out(q.size());
         std::vector<float> scratch(static_cast<std::size_t>(attention_scratch_floats(n, kHeadDim)));
         cpu_kernels(static_cast<InstructionSet>(set))
-            .attention(q.data(), kHeadDim, cache.head(), 0, n, n, kHeadDim, 0.2f, out.data(), kHeadDim, scratch.data());
+            .attention(q.data(), kHeadDim, cache.head(), 0, n, n, kHeadDim, 0.2f, out.data(), kHeadDim,
+                       QueryOrder::kByNumber, scratch.data());
         for (std::int64_t i = 0; i < (n - 1) * kHeadDim; ++i) QVERIFY(std::isfinite(out[static_cast<std::size_t>(i)]));
         QVERIFY(std::isnan(out.back()));
     }
@@ -214,13 +218,40 @@ void TestAttention::blocks_anywhere_change_nothing() {
     TestBuffer<float> got(n_queries * head_dim, 4);
     TestBuffer<float> scratch(attention_scratch_floats(n_keys, head_dim));
     kernels.attention(q.data(), head_dim, ascending.head(), 0, n_queries, n_keys, head_dim, 0.2f, want.data(), head_dim,
-                      scratch.data());
+                      QueryOrder::kByNumber, scratch.data());
     kernels.attention(q.data(), head_dim, shuffled.head(), 0, n_queries, n_keys, head_dim, 0.2f, got.data(), head_dim,
-                      scratch.data());
+                      QueryOrder::kByNumber, scratch.data());
     QVERIFY(got.guards_intact());
     QVERIFY(scratch.guards_intact());
     // Not QCOMPARE, which lets float values differ a little.
     QVERIFY(std::equal(want.begin(), want.end(), got.data()));
+}
+
+void TestAttention::many_order_makes_queries_independent() {
+    QFETCH(int, set);
+    QFETCH(int, index);
+    const auto [n_queries, n_keys, head_dim] = kCases[index];
+    const CpuKernels& kernels = cpu_kernels(static_cast<InstructionSet>(set));
+    std::vector<float> q(static_cast<std::size_t>(n_queries * head_dim));
+    std::vector<float> keys(static_cast<std::size_t>(n_keys * head_dim));
+    std::vector<float> values(keys.size());
+    fill_random(q, 13, 2.0f);
+    fill_random(keys, 14, 2.0f);
+    fill_random(values, 15);
+    const BlockedCache cache(keys.data(), values.data(), n_keys, head_dim, Order::kShuffled);
+    std::vector<float> scratch(static_cast<std::size_t>(attention_scratch_floats(n_keys, head_dim)));
+    std::vector<float> together(q.size());
+    const auto attend = [&](std::int64_t first, std::int64_t n, float* out) {
+        kernels.attention(q.data() + first * head_dim, head_dim, cache.head(), 0, n, n_keys - n_queries + first + n,
+                          head_dim, 0.2f, out, head_dim, QueryOrder::kMany, scratch.data());
+    };
+    attend(0, n_queries, together.data());
+    for (const std::int64_t at_once : {1, 3, 7, 8, 20}) {
+        std::vector<float> apart(q.size());
+        for (std::int64_t first = 0; first < n_queries; first += at_once)
+            attend(first, std::min(at_once, n_queries - first), apart.data() + first * head_dim);
+        QVERIFY2(apart == together, qPrintable(QString::number(at_once)));
+    }
 }
 
 void TestAttention::first_key_hides_those_before() {
@@ -244,7 +275,7 @@ void TestAttention::first_key_hides_those_before() {
         TestBuffer<float> got(n_queries * head_dim);
         TestBuffer<float> scratch(attention_scratch_floats(n_keys, head_dim));
         kernels.attention(q.data(), head_dim, cache.head(), first, n_queries, n_keys, head_dim, 0.2f, got.data(),
-                          head_dim, scratch.data());
+                          head_dim, QueryOrder::kByNumber, scratch.data());
         QVERIFY(scratch.guards_intact());
         for (std::int64_t query = 0; query < n_queries; ++query) {
             const auto want =

@@ -40,6 +40,8 @@ class TestGemm : public QObject {
     void matches_double_for_any_shape();
     void many_token_counts_in_a_row_stay_correct_data();
     void many_token_counts_in_a_row_stay_correct();
+    void result_depends_on_no_other_token_data();
+    void result_depends_on_no_other_token();
     void no_tokens_writes_nothing();
     void productTrial_timesBothModes();
     void library_version_is_known();
@@ -151,6 +153,57 @@ void TestGemm::many_token_counts_in_a_row_stay_correct() {
                 }
                 QCOMPARE(y[t * kOut + o], want);
             }
+        }
+    }
+}
+
+void TestGemm::result_depends_on_no_other_token_data() {
+    QTest::addColumn<int>("mode");
+    QTest::addColumn<int>("layout");
+    QTest::addColumn<int>("n_in");
+    QTest::addColumn<int>("n_out");
+    for (const GemmMode mode : {GemmMode::kF32, GemmMode::kBf16}) {
+        for (const GemmLayout layout : {GemmLayout::kRowsAreOutputs, GemmLayout::kRowsAreInputs}) {
+            // One panel of inputs, several, and sizes that nothing divides.
+            for (const auto& [n_in, n_out] : {std::pair{128, 300}, {2816, 256}, {1333, 75}}) {
+                QTest::addRow("%s, layout %d, %d x %d", std::string(name_of(mode)).c_str(), static_cast<int>(layout),
+                              n_in, n_out)
+                    << static_cast<int>(mode) << static_cast<int>(layout) << n_in << n_out;
+            }
+        }
+    }
+}
+
+// Bit by bit: 1 token, the last tokens of many, some in the middle.
+void TestGemm::result_depends_on_no_other_token() {
+    QFETCH(int, mode);
+    QFETCH(int, layout);
+    QFETCH(int, n_in);
+    QFETCH(int, n_out);
+    ThreadPool pool(2);
+    Gemm gemm(pool);
+    constexpr std::int64_t kTokens = 300;
+    const bool rows_are_outputs = static_cast<GemmLayout>(layout) == GemmLayout::kRowsAreOutputs;
+    std::vector<float> x(static_cast<std::size_t>(kTokens * n_in));
+    fill_random(x, 1);
+    std::vector<float> drawn(static_cast<std::size_t>(n_in) * static_cast<std::size_t>(n_out));
+    fill_random(drawn, 2);
+    std::vector<Bf16> weights(drawn.size());
+    std::transform(drawn.begin(), drawn.end(), weights.begin(), [](float w) { return to_bf16(w); });
+    const WeightView view{weights.data(), WeightType::kBf16, rows_are_outputs ? n_out : n_in,
+                          rows_are_outputs ? n_in : n_out, rows_are_outputs ? n_in : n_out};
+    const auto products = [&](std::int64_t first, std::int64_t n) {
+        std::vector<float> y(static_cast<std::size_t>(n * n_out));
+        gemm.multiply(static_cast<GemmMode>(mode), static_cast<GemmLayout>(layout), x.data() + first * n_in, n_in, n,
+                      view, y.data(), n_out);
+        return y;
+    };
+    const std::vector<float> all = products(0, kTokens);
+    for (const std::int64_t n : {1, 2, 3, 7, 8, 9, 31, 64, 65, 127, 128, 191, 255}) {
+        for (const std::int64_t first : {std::int64_t{0}, (kTokens - n) / 2, kTokens - n}) {
+            const std::vector<float> some = products(first, n);
+            QVERIFY2(std::equal(some.begin(), some.end(), all.begin() + first * n_out),
+                     qPrintable(QStringLiteral("%1 tokens from %2 on").arg(n).arg(first)));
         }
     }
 }
