@@ -1,4 +1,5 @@
 // The window program: its command line, and where its parts come from.
+#include <cstdio>
 #include <cstdlib>
 
 #include <QApplication>
@@ -10,6 +11,7 @@
 #include <QTextStream>
 #include <QTimer>
 
+#include "app/process_setup.h"
 #include "engine/device/open_device.h"
 #include "engine/error.h"
 #include "ui/language.h"
@@ -145,6 +147,10 @@ void takeScreenshot(MainWindow& window, const QString& file, bool prompted) {
 }  // namespace
 
 int main(int argc, char** argv) {
+    if (!offstage::set_up_process()) {
+        std::perror("offstage: /dev/null");
+        return 1;
+    }
     QApplication app(argc, argv);
     QApplication::setOrganizationName(QStringLiteral("Offstage"));
     QApplication::setApplicationName(QStringLiteral("offstage"));

@@ -13,6 +13,7 @@
 #include <new>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <string>
+#include <sys/mman.h>
 #include <vector>
 
 #include "kernels/cpu/pack.h"
@@ -87,6 +88,16 @@ void forbid_openmp_teams() {
     using SetNumThreads = void (*)(int);
     static const auto set_num_threads = reinterpret_cast<SetNumThreads>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
     if (set_num_threads != nullptr) set_num_threads(1);
+}
+
+// oneDNN writes to where its code should have been, and ends the program, when it gets no memory for the code it
+// compiles; it compiles with the first product of a shape. So there is to be more than it takes beforehand.
+bool has_room_to_compile() {
+    constexpr std::size_t kBytes = std::size_t{64} << 20;
+    void* const room = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (room == MAP_FAILED) return false;
+    munmap(room, kBytes);
+    return true;
 }
 
 Product make_product(const dnnl::engine& engine, const ProductShape& shape) {
@@ -204,6 +215,7 @@ struct Gemm::State {
     Product product(const ProductShape& shape) {
         const std::lock_guard lock(products_mutex);
         if (const auto found = products.find(shape); found != products.end()) return found->second;
+        if (!has_room_to_compile()) return {};
         if (products.size() >= kMaxPrimitives) products.clear();
         return products.emplace(shape, make_product(engine, shape)).first->second;
     }

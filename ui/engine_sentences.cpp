@@ -177,8 +177,9 @@ constexpr const char* kEngineSentences[] = {
     QT_TRANSLATE_NOOP("EngineText", "%1 bytes (%2)"),
     QT_TRANSLATE_NOOP("EngineText", "%1 has no room for %2: %3 were asked for, %4 are left of the budget of %5."),
     QT_TRANSLATE_NOOP("EngineText",
-                      "%1 has no room for %2: %3 were asked for, but the device itself has no more (%4 are left of the "
-                      "budget of %5)."),
+                      "%1 has no room for %2: %3 were asked for and not given, although %4 of the budget of %5 are "
+                      "left: other programs or a limit (ulimit, container) hold the rest. Close programs, raise the "
+                      "limit or lower the budget."),
     QT_TRANSLATE_NOOP("EngineText", "%1 has no room for copies on demand: %2"),
     QT_TRANSLATE_NOOP("EngineText", "A budget of %1 is too small for %2: %3 are in use."),
     QT_TRANSLATE_NOOP("EngineText",
@@ -208,9 +209,6 @@ constexpr const char* kEngineSentences[] = {
     QT_TRANSLATE_NOOP("EngineText", "Quantizing an expert"),
     QT_TRANSLATE_NOOP("EngineText", "buffers on the way to the GPU's quantizer"),
     QT_TRANSLATE_NOOP("EngineText", "There is no device %1; expected cpu, cuda, cuda:N or emulated:PROFILE."),
-    QT_TRANSLATE_NOOP("EngineText", "A budget of %1 is more than this machine has to give: %2, %3 less."),
-    QT_TRANSLATE_NOOP("EngineText", "A budget of %1 is more than the %2 has to give: %3, %4 less."),
-    QT_TRANSLATE_NOOP("EngineText", "A budget of %1 is more than %2 has to give: %3, %4 less."),
     QT_TRANSLATE_NOOP("EngineText", "%1 has %2 in all, less than the %3 asked for."),
     QT_TRANSLATE_NOOP("EngineText", "%1 has %2 free, less than the %3 asked for."),
     QT_TRANSLATE_NOOP("EngineText", "The device %1 cannot be opened: %2."),
@@ -265,7 +263,8 @@ constexpr const char* kEngineSentences[] = {
     QT_TRANSLATE_NOOP("EngineText", "The RAM budget is %1, but only %2 are there; lower it."),
     QT_TRANSLATE_NOOP("EngineText", "The model takes %1 of RAM and %2 are free: little is left for anything else."),
     QT_TRANSLATE_NOOP("EngineText", "Free memory: %1."),
-    QT_TRANSLATE_NOOP("EngineText", "The VRAM budget is %1, but %2 has %3 to give; lower it."),
+    QT_TRANSLATE_NOOP("EngineText", "The VRAM budget is %1, but the %2 has only %3 to give; lower it."),
+    QT_TRANSLATE_NOOP("EngineText", "The VRAM budget is %1, but %2 has only %3 to give; lower it."),
     QT_TRANSLATE_NOOP("EngineText", "The context is %1 tokens; expected 1 to %2, or 0 for the model's own."),
     QT_TRANSLATE_NOOP("EngineText",
                       "One format for all experts was asked for and a floor of quality as well; choose one of them."),

@@ -27,7 +27,7 @@ QString translationOf(const char* sentence) {
     return QCoreApplication::translate("EngineText", sentence);
 }
 
-// One template: "A budget of %1 is more than %2 has to give" is {"A budget of ", " is more than ", " has to give"}.
+// One template: "The RAM budget is %1, but only %2 are free" is {"The RAM budget is ", ", but only ", " are free"}.
 class SentencePattern {
   public:
     using Parts = std::array<QString, 10>;  // by the number behind the percent sign

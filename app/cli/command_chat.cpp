@@ -1,32 +1,17 @@
 #include <array>
 #include <cerrno>
-#include <chrono>
-#include <csignal>
 #include <cstdio>
 #include <iostream>
 #include <optional>
-#include <thread>
 #include <unistd.h>
 #include <utility>
 
 #include "app/cli/commands.h"
+#include "app/cli/interrupt.h"
 #include "engine/error.h"
 
 namespace offstage::cli {
 namespace {
-
-volatile std::sig_atomic_t interrupted = 0;  // the one thing that a signal handler may set
-
-void on_interrupt(int) {
-    interrupted = 1;
-}
-
-// Ctrl+C while an answer streams stops the answer; at the prompt it ends the conversation.
-void catch_interrupts() {
-    struct sigaction action {};
-    action.sa_handler = on_interrupt;
-    sigaction(SIGINT, &action, nullptr);  // no SA_RESTART: a waiting read() returns
-}
 
 class LineReader {
   public:
@@ -41,7 +26,7 @@ class LineReader {
             }
             std::array<char, 4096> chunk{};
             const ssize_t n = read(STDIN_FILENO, chunk.data(), chunk.size());
-            if (n < 0 && errno == EINTR && interrupted == 0) continue;
+            if (n < 0 && errno == EINTR && !is_interrupted()) continue;
             if (n > 0) {
                 buffer_.append(chunk.data(), static_cast<std::size_t>(n));
                 continue;
@@ -55,21 +40,6 @@ class LineReader {
     std::string buffer_;
 };
 
-// Asks for a stop as soon as Ctrl+C was pressed, for as long as it lives.
-class InterruptWatch {
-  public:
-    explicit InterruptWatch(std::stop_source& answer)
-        : thread_([&answer](const std::stop_token& end) {
-              while (!end.stop_requested()) {
-                  if (interrupted != 0) answer.request_stop();
-                  std::this_thread::sleep_for(std::chrono::milliseconds(10));
-              }
-          }) {}
-
-  private:
-    std::jthread thread_;
-};
-
 class Chat {
   public:
     explicit Chat(const GenerateOptions& options) : options_(options), session_(engine::Session::create()) {}
@@ -81,7 +51,7 @@ class Chat {
                   << ".\nType a message; /new begins a new conversation, /quit or Ctrl+D ends.\n";
         print_notes(model);
         start_over();
-        catch_interrupts();
+        catch_interrupts(false);  // stops an answer, again and again; at the prompt it ends the conversation
         LineReader input;
         std::optional<std::string> line;
         if (!options_.prompt.empty()) {
@@ -126,7 +96,7 @@ class Chat {
         request.sampler = options_.sampler;
         request.max_tokens = options_.max_tokens;
         try {
-            interrupted = 0;
+            clear_interrupt();
             std::stop_source stop;
             engine::GenerationResult result;
             {
@@ -135,7 +105,7 @@ class Chat {
                     request, [](const engine::TextDelta& delta) { std::cout << delta.text << std::flush; },
                     stop.get_token());
             }
-            interrupted = 0;
+            clear_interrupt();
             if (!result.tokens.empty()) {  // a message stopped before its answer began is forgotten
                 messages_ = std::move(request.messages);
                 messages_.push_back({engine::Role::kAssistant, result.text});

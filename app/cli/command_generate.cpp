@@ -1,7 +1,12 @@
+#include <array>
+#include <charconv>
+#include <exception>
 #include <iostream>
 
 #include "app/cli/commands.h"
+#include "app/cli/interrupt.h"
 #include "app/cli/replan_script.h"
+#include "app/cli/standard_output.h"
 
 namespace offstage::cli {
 
@@ -15,8 +20,27 @@ nlohmann::ordered_json to_json(const std::vector<engine::Answer>& answers) {
                         {"log_probability", answer.log_probability},
                         {"score", answer.score},
                         {"finish", std::string(engine::name_of(answer.finish))}});
+        if (answer.seed != 0) list.back()["seed"] = answer.seed;
     }
     return list;
+}
+
+// The number with the fewest digits that is this float: 0.7 rather than 0.699999988.
+double shortest(float value) {
+    std::array<char, 32> text{};
+    const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
+    double same = 0;
+    std::from_chars(text.data(), end, same);
+    return same;
+}
+
+nlohmann::ordered_json to_json(const engine::SamplerSettings& sampler) {
+    return {{"temperature", shortest(sampler.temperature)},
+            {"top_k", sampler.top_k},
+            {"top_p", shortest(sampler.top_p)},
+            {"min_p", shortest(sampler.min_p)},
+            {"repeat_penalty", shortest(sampler.repeat_penalty)},
+            {"repeat_window", sampler.repeat_window}};
 }
 
 nlohmann::ordered_json to_json(const engine::GenerationResult& result, const engine::ModelSummary& model) {
@@ -69,6 +93,15 @@ void print_answers(const engine::GenerationResult& result, bool beams) {
     std::cout << std::flush;
 }
 
+// What an answer that was stopped left in the trace.
+std::string kept_trace(const GenerateOptions& options, const engine::GenerationResult& result) {
+    if (options.trace.empty()) return {};
+    return "; " + options.trace + " holds the routing of the " + std::to_string(result.traced_tokens) +
+           " tokens up to then";
+}
+
+constexpr int kInterrupted = 130;  // what a shell shows for a program that Ctrl+C ended
+
 }  // namespace
 
 int run_generate(const GenerateOptions& options) {
@@ -93,6 +126,8 @@ int run_generate(const GenerateOptions& options) {
     if (!options.model.json && !several)
         stream = [](const engine::TextDelta& delta) { std::cout << delta.text << std::flush; };
     std::size_t next_order = 0;
+    std::stop_source stop;
+    std::exception_ptr output_failure;
     const auto carry_out_due = [&](std::int64_t n_tokens) {
         while (next_order < orders.size() && orders[next_order].at_token <= n_tokens) {
             carry_out(orders[next_order++], *session);
@@ -101,24 +136,39 @@ int run_generate(const GenerateOptions& options) {
     carry_out_due(0);
     const auto on_delta = [&](const engine::TextDelta& delta) {
         carry_out_due(delta.n_tokens);
-        if (stream) stream(delta);
+        if (!stream || output_failure) return;
+        try {
+            stream(delta);
+        } catch (const OutputFailed&) {  // nobody reads the answer; the session ends it, and the trace, in order
+            output_failure = std::current_exception();
+            stop.request_stop();
+        }
     };
-    const engine::GenerationResult result = session->generate(request, on_delta, {});
+    engine::GenerationResult result;
+    {
+        catch_interrupts(true);
+        const InterruptWatch watch(stop);
+        result = session->generate(request, on_delta, stop.get_token());
+    }
+    if (output_failure) std::rethrow_exception(output_failure);
+    const int status = stop.stop_requested() ? kInterrupted : 0;
     if (options.model.json) {
         nlohmann::ordered_json json = to_json(result, model);
+        json["sampler"] = to_json(options.sampler);
         json["replans"] = nlohmann::ordered_json::array();
         for (const engine::ReplanReport& report : session->replans()) json["replans"].push_back(to_json(report));
         print_json(json);
-        return 0;
-    }
-    if (several) {
-        print_answers(result, options.beam.width > 1);
     } else {
-        std::cout << std::endl;
+        if (several) {
+            print_answers(result, options.beam.width > 1);
+        } else {
+            std::cout << std::endl;
+        }
+        print_notes(model);
+        print_notes(result);
     }
-    print_notes(model);
-    print_notes(result);
-    return 0;
+    if (status == kInterrupted) std::cerr << "Stopped by Ctrl+C" << kept_trace(options, result) << "." << std::endl;
+    return status;
 }
 
 }  // namespace offstage::cli

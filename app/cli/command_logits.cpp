@@ -1,5 +1,5 @@
 #include <charconv>
-#include <cstdio>
+#include <iomanip>
 #include <iostream>
 
 #include "app/cli/commands.h"
@@ -39,10 +39,10 @@ int run_logits(const LogitsOptions& options) {
         print_json({{"logits", logits}});
         return 0;
     }
+    std::cout << std::setprecision(9);
     for (const std::vector<float>& row : logits) {
-        for (std::size_t i = 0; i < row.size(); ++i)
-            std::printf(i == 0 ? "%.9g" : " %.9g", static_cast<double>(row[i]));
-        std::printf("\n");
+        for (std::size_t i = 0; i < row.size(); ++i) std::cout << (i == 0 ? "" : " ") << row[i];
+        std::cout << '\n';
     }
     return 0;
 }

@@ -1,12 +1,18 @@
-// offstage-cli: the engine from a terminal. Exit status: 0 done, 1 failed (one line on stderr), 2 wrong usage.
+// offstage-cli: the engine from a terminal. Exit status: 0 done, 1 failed (one line on stderr), 2 wrong usage; 130 after
+// Ctrl+C in generate, 141 where nobody reads the output any more.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <iostream>
 #include <new>
 #include <string>
+#include <system_error>
 
 #include "app/cli/commands.h"
+#include "app/cli/standard_output.h"
+#include "app/process_setup.h"
 #include "engine/device/open_device.h"
 #include "engine/error.h"
 
@@ -165,6 +171,11 @@ void add_sampler_options(CLI::App& command, GenerateOptions& options) {
         ->capture_default_str();
     command.add_option("--repeat-penalty", s.repeat_penalty, "Above 1 makes recent tokens less likely; 1: off")
         ->capture_default_str();
+    command
+        .add_option("--repeat-window", s.repeat_window,
+                    "Tokens back that count as recent for --repeat-penalty, the prompt's included; 0: all")
+        ->check(CLI::NonNegativeNumber)
+        ->capture_default_str();
     command.add_option("--seed", s.seed, "Same seed, same answer; 0: a new one each time")->capture_default_str();
     command.add_option("--system", options.system, "System message");
     command.add_option("--context", options.model.context, "Tokens of context; 0: the model's own, at most 32768")
@@ -175,7 +186,8 @@ void add_sampler_options(CLI::App& command, GenerateOptions& options) {
 int run(int argc, char** argv) {
     CLI::App app(
         "Offstage on the command line: Mixture-of-Experts models, run and measured.\n"
-        "Exit status: 0 done, 1 failed (one line on stderr), 2 wrong usage.");
+        "Exit status: 0 done, 1 failed (one line on stderr), 2 wrong usage, 130 stopped by Ctrl+C, 141 nobody reads the "
+        "output.");
     app.name("offstage-cli");
     app.set_version_flag("--version", std::string("offstage-cli ") + OFFSTAGE_VERSION);
     app.require_subcommand(1);
@@ -200,7 +212,9 @@ int run(int argc, char** argv) {
         ->add_option("--length-penalty", generate.beam.length_penalty,
                      "Of beam search: an answer's score is its log probability / length^PENALTY")
         ->capture_default_str();
-    command->add_option("--answers", generate.n_answers, "Answers drawn side by side")
+    command->add_option("--answers", generate.n_answers,
+                     "Answers drawn side by side, each with a seed of its own made of --seed; the first has --seed "
+                     "itself")
         ->check(CLI::Range(1, 16))
         ->excludes(beam)
         ->capture_default_str();
@@ -441,21 +455,43 @@ int run(int argc, char** argv) {
     return status;
 }
 
-int fail(const std::string& sentence) {
-    std::cerr << "offstage-cli: " << sentence << std::endl;
-    return 1;
+constexpr int kPipeClosed = 141;  // what a shell shows for a program that SIGPIPE ended
+
+// The exit status, and for 1 the sentence that says why.
+struct Outcome {
+    int status = 1;
+    std::string failure;
+};
+
+Outcome run_guarded(int argc, char** argv) {
+    const offstage::cli::StandardOutput output;
+    try {
+        const int status = run(argc, argv);
+        offstage::cli::StandardOutput::finish();
+        return {status, {}};
+    } catch (const offstage::cli::OutputFailed& failure) {
+        if (failure.pipe_closed()) return {kPipeClosed, {}};
+        return {1, failure.what()};
+    } catch (const offstage::engine::Error& error) {
+        return {1, error.what()};
+    } catch (const std::bad_alloc&) {
+        return {1, "There is not enough memory for this; close other programs or choose a smaller model."};
+    } catch (const std::system_error& error) {
+        return {1, std::string("The system refused what Offstage needs (a thread, a file): ") + error.what()};
+    } catch (const std::exception& error) {
+        return {1, std::string("Something went wrong inside Offstage: ") + error.what()};
+    }
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-    try {
-        return run(argc, argv);
-    } catch (const offstage::engine::Error& error) {
-        return fail(error.what());
-    } catch (const std::bad_alloc&) {
-        return fail("There is not enough memory for this; close other programs or choose a smaller model.");
-    } catch (const std::exception& error) {
-        return fail(std::string("Something went wrong inside Offstage: ") + error.what());
+    Outcome outcome;
+    if (offstage::set_up_process()) {
+        outcome = run_guarded(argc, argv);
+    } else {
+        outcome.failure = std::string("/dev/null cannot be opened: ") + std::strerror(errno);
     }
+    if (!outcome.failure.empty()) std::cerr << "offstage-cli: " << outcome.failure << std::endl;
+    return outcome.status;
 }

@@ -23,12 +23,10 @@ namespace {
                 "There is no device " + in_quotes(device) + "; expected cpu, cuda, cuda:N or emulated:PROFILE.");
 }
 
-// What the device gives where nothing was asked for.
-std::uint64_t budget_for(const std::string& name, std::uint64_t wanted, std::uint64_t available) {
-    if (wanted <= available) return wanted == 0 ? available : wanted;
-    throw Error(ErrorKind::kInvalidInput, "A budget of " + format_bytes(wanted) + " is more than " + name +
-                                              " has to give: " + format_bytes(available) + ", " +
-                                              format_bytes(wanted - available) + " less.");
+// What is asked for, or all that the device has.
+std::uint64_t vram_budget(const HardwareProfile& profile, std::uint64_t wanted, std::uint64_t available) {
+    check_vram_budget("the " + profile.name, wanted, available);
+    return wanted == 0 ? available : wanted;
 }
 
 std::optional<int> ordinal_in(std::string_view text) {
@@ -40,13 +38,23 @@ std::optional<int> ordinal_in(std::string_view text) {
 
 }  // namespace
 
+void check_vram_budget(const std::string& device, std::uint64_t wanted, std::uint64_t available) {
+    if (wanted <= available) return;
+    throw Error(ErrorKind::kInvalidInput, "The VRAM budget is " + format_bytes(wanted) + ", but " + device +
+                                              " has only " + format_bytes(available) + " to give; lower it.");
+}
+
 std::unique_ptr<Backend> open_device(const std::string& device, std::uint64_t vram_bytes, CpuOperations& operations) {
     constexpr std::string_view kCuda = "cuda:";
     constexpr std::string_view kEmulated = "emulated:";
     if (device == "cpu") {
         const auto available = static_cast<std::uint64_t>(memory_size().available_bytes);
+        if (vram_bytes > available) {
+            throw Error(ErrorKind::kInvalidInput, "The RAM budget is " + format_bytes(vram_bytes) + ", but only " +
+                                                      format_bytes(available) + " are there; lower it.");
+        }
         return std::make_unique<CpuBackend>(operations.pool(), operations.mode(),
-                                            budget_for("this machine", vram_bytes, available));
+                                            vram_bytes == 0 ? available : vram_bytes);
     }
     if (device == "cuda") return open_cuda_backend(0, vram_bytes);
     if (device.starts_with(kCuda)) {
@@ -58,7 +66,7 @@ std::unique_ptr<Backend> open_device(const std::string& device, std::uint64_t vr
         const HardwareProfile profile = find_hardware_profile(device.substr(kEmulated.size()));
         const std::uint64_t available = profile.memory_bytes - profile.reserved_bytes;
         return std::make_unique<EmulatedAccelerator>(profile, operations,
-                                                     budget_for("the " + profile.name, vram_bytes, available));
+                                                     vram_budget(profile, vram_bytes, available));
     }
     reject_device(device);
 }
@@ -76,7 +84,7 @@ std::unique_ptr<Backend> open_dry_device(const std::string& device, std::uint64_
     }
     const std::uint64_t available = profile->memory_bytes - profile->reserved_bytes;
     return std::make_unique<EmulatedAccelerator>(
-        *profile, operations, budget_for("the " + profile->name, vram_bytes, available), std::move(routing));
+        *profile, operations, vram_budget(*profile, vram_bytes, available), std::move(routing));
 }
 
 std::uint64_t parse_bytes(const std::string& text, const std::string& what) {

@@ -208,12 +208,7 @@ FitEstimator::Room FitEstimator::room_for(const LoadRequest& request, const FitH
         throw Error(ErrorKind::kOutOfMemory, device.name + " has " + format_bytes(room.vram_available) +
                                                  " free, less than the " + format_bytes(wanted) + " asked for.");
     }
-    if (request.vram_bytes > room.vram_available) {
-        throw Error(ErrorKind::kInvalidInput, "A budget of " + format_bytes(request.vram_bytes) + " is more than " +
-                                                  room.facts->called +
-                                                  " has to give: " + format_bytes(room.vram_available) + ", " +
-                                                  format_bytes(request.vram_bytes - room.vram_available) + " less.");
-    }
+    check_vram_budget(room.facts->called, wanted, room.vram_available);
     room.vram_arena =
         wanted > 0 ? wanted : room.vram_available - std::min(room.facts->reserve, room.vram_available / 8);
     return room;

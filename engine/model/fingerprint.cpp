@@ -7,6 +7,8 @@
 #include <cstring>
 #include <vector>
 
+#include "engine/mix_bits.h"
+
 namespace offstage::engine {
 namespace {
 
@@ -17,13 +19,6 @@ constexpr std::size_t kStripe = kLanes * sizeof(std::uint64_t);
 constexpr std::array<std::uint64_t, kLanes> kFactors = {0x243f6a8885a308d3u, 0x13198a2e03707345u, 0xa4093822299f31d1u,
                                                         0x082efa98ec4e6c89u, 0x452821e638d01377u, 0xbe5466cf34e90c6du,
                                                         0xc0ac29b7c97c50ddu, 0x3f84d5b5b5470917u};
-
-// A bijection in which every bit of the result depends on every bit of x (Stafford's mix 13, as in SplitMix64).
-std::uint64_t avalanche(std::uint64_t x) {
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-    return x ^ (x >> 31);
-}
 
 struct State {
     std::array<std::uint64_t, kLanes> lanes = kFactors;
@@ -40,10 +35,10 @@ struct State {
     }
 
     Fingerprint finish(std::uint64_t length) const {
-        Fingerprint result{avalanche(length + kFactors[0]), avalanche(length + kFactors[1])};
+        Fingerprint result{mix_bits(length + kFactors[0]), mix_bits(length + kFactors[1])};
         for (std::size_t l = 0; l < kLanes; ++l) {
-            result.high = avalanche(result.high * kFactors[2] + lanes[l]);
-            result.low = avalanche((result.low ^ lanes[l]) * kFactors[3] + kFactors[l]);
+            result.high = mix_bits(result.high * kFactors[2] + lanes[l]);
+            result.low = mix_bits((result.low ^ lanes[l]) * kFactors[3] + kFactors[l]);
         }
         return result;
     }
@@ -75,10 +70,10 @@ std::string Fingerprint::text() const {
 }
 
 Fingerprint combine(std::span<const Fingerprint> parts, std::uint64_t salt) {
-    Fingerprint result{avalanche(salt + kFactors[4]), avalanche(parts.size() + kFactors[5])};
+    Fingerprint result{mix_bits(salt + kFactors[4]), mix_bits(parts.size() + kFactors[5])};
     for (const Fingerprint& part : parts) {
-        result.high = avalanche((std::rotl(result.high, 29) ^ part.high) * kFactors[6] + part.low);
-        result.low = avalanche((std::rotl(result.low, 31) ^ part.low) * kFactors[7] + result.high);
+        result.high = mix_bits((std::rotl(result.high, 29) ^ part.high) * kFactors[6] + part.low);
+        result.low = mix_bits((std::rotl(result.low, 31) ^ part.low) * kFactors[7] + result.high);
     }
     return result;
 }

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "engine/error.h"
+#include "engine/mix_bits.h"
 #include "engine/model/shape_limits.h"
 
 namespace offstage::engine {
@@ -45,17 +46,11 @@ std::uint64_t parse_number(std::string_view text, const std::string& field, std:
     return value;
 }
 
-std::uint64_t mix(std::uint64_t x) {  // the finaliser of SplitMix64 (Steele, Lea, Flood 2014)
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-    return x ^ (x >> 31);
-}
-
 // Four weights from each 64-bit draw: a signed 16-bit number times amplitude / 2^15, cut to bfloat16. The counter is
 // the position, so that any thread may draw any part.
 void draw(std::uint64_t seed, std::uint64_t tensor, float amplitude, std::int64_t begin, std::int64_t end,
           kernels::Bf16* out) {
-    const std::uint64_t key = mix(seed * 0x9e3779b97f4a7c15ull + tensor);
+    const std::uint64_t key = mix_bits(seed * kGoldenBits + tensor);
     const float scale = amplitude / 32768.0f;
     const auto weight = [scale](std::uint64_t bits) {
         const float value = static_cast<float>(static_cast<std::int16_t>(bits & 0xffffu)) * scale;
@@ -63,14 +58,14 @@ void draw(std::uint64_t seed, std::uint64_t tensor, float amplitude, std::int64_
     };
     std::int64_t i = begin;
     for (; i + 4 <= end && i % 4 == 0; i += 4) {
-        const std::uint64_t bits = mix(key + static_cast<std::uint64_t>(i / 4) * 0x9e3779b97f4a7c15ull);
+        const std::uint64_t bits = mix_bits(key + static_cast<std::uint64_t>(i / 4) * kGoldenBits);
         out[i] = weight(bits);
         out[i + 1] = weight(bits >> 16);
         out[i + 2] = weight(bits >> 32);
         out[i + 3] = weight(bits >> 48);
     }
     for (; i < end; ++i) {
-        const std::uint64_t bits = mix(key + static_cast<std::uint64_t>(i / 4) * 0x9e3779b97f4a7c15ull);
+        const std::uint64_t bits = mix_bits(key + static_cast<std::uint64_t>(i / 4) * kGoldenBits);
         out[i] = weight(bits >> (i % 4 * 16));
     }
 }

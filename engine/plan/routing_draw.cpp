@@ -3,15 +3,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/mix_bits.h"
+
 namespace offstage::engine {
 namespace {
 
-// SplitMix64 (Steele, Lea, Flood 2014): well mixed from any state, so a state may be made of what is to be told apart.
+// SplitMix64: well mixed from any state, so a state may be made of what is to be told apart.
 std::uint64_t mix(std::uint64_t& state) {
-    std::uint64_t bits = state += 0x9e3779b97f4a7c15ull;
-    bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9ull;
-    bits = (bits ^ (bits >> 27)) * 0x94d049bb133111ebull;
-    return bits ^ (bits >> 31);
+    return mix_bits(state += kGoldenBits);
 }
 
 double unit(std::uint64_t bits) {

@@ -332,7 +332,10 @@ GenerationResult LocalSession::generate(const GenerationRequest& request, const 
     }
     report(result);
     measure_overhead();
-    if (const std::unique_ptr<TraceWriter> trace = std::move(trace_)) trace->finish();
+    if (const std::unique_ptr<TraceWriter> trace = std::move(trace_)) {
+        trace->finish();
+        result.traced_tokens = trace->n_tokens();
+    }
     for (const ReplanReport& replan : replanner_->reports()) {
         if (replan.id > reports_before || (moved_before && replan.id == reports_before))
             result.replans.push_back(replan);
@@ -467,7 +470,8 @@ void LocalSession::answer_several(const GenerationRequest& request, const TextDe
     std::vector<float> prompt_logits(first.begin(), first.end());
     std::vector<Drawn> live;
     for (std::size_t i = 0; i < n_answers; ++i) {
-        live.push_back({i, cache_.fork(), Sampler(request.sampler, result.seed + i), cached_tokens_});
+        result.answers[i].seed = answer_seed(result.seed, i);
+        live.push_back({i, cache_.fork(), Sampler(request.sampler, result.answers[i].seed), cached_tokens_});
     }
     std::vector<TokenId> tokens;
     std::vector<Segment> segments;

@@ -5,6 +5,7 @@
 
 #include "engine/device/host_buffer.h"
 #include "engine/device/memory_size.h"
+#include "engine/device/open_device.h"
 #include "engine/error.h"
 #include "engine/plan/forecast.h"
 #include "engine/plan/measured_forecast.h"
@@ -54,11 +55,7 @@ PlanTarget PlanDraft::plan(const ReplanRequest& request) const {
 }
 
 void PlanDraft::check(const Budget& budget) const {
-    if (!basis.demand.shares_host_memory && budget.vram_bytes > device_bytes) {
-        throw Error(ErrorKind::kInvalidInput, "The VRAM budget is " + format_bytes(budget.vram_bytes) + ", but " +
-                                                  device + " has " + format_bytes(device_bytes) +
-                                                  " to give; lower it.");
-    }
+    if (!basis.demand.shares_host_memory) check_vram_budget(device, budget.vram_bytes, device_bytes);
     if (budget.ram_bytes > 0 && !basis.dry) {
         MemorySize memory = memory_size();
         memory.available_bytes += static_cast<std::int64_t>(ram_used_bytes);

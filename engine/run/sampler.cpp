@@ -6,6 +6,7 @@
 #include <string>
 
 #include "engine/error.h"
+#include "engine/mix_bits.h"
 
 namespace offstage::engine {
 namespace {
@@ -13,8 +14,6 @@ namespace {
 constexpr float kNever = -std::numeric_limits<float>::infinity();
 // Up to here one pass with a small heap beats partitioning the whole vocabulary.
 constexpr int kHeapLimit = 1024;
-// Windows beyond this grow as they fill.
-constexpr int kReservedWindow = 1 << 16;
 // top-p sorts this many of the best first, then four times as many, until the set is large enough.
 constexpr std::size_t kFirstBatch = 256;
 
@@ -46,12 +45,16 @@ void validate(const SamplerSettings& settings) {
     check_range("top_p", settings.top_p, 0.0f, 1.0f);
     check_range("min_p", settings.min_p, 0.0f, 1.0f);
     check_range("repeat_penalty", settings.repeat_penalty, 0.01f, 100.0f);
-    if (settings.repeat_window < 0) refuse("repeat_window", "0 or more", std::to_string(settings.repeat_window));
+    if (settings.repeat_window < 0) refuse("repeat_window", "0 (all tokens) or more", std::to_string(settings.repeat_window));
+}
+
+std::uint64_t answer_seed(std::uint64_t seed, std::uint64_t answer) {
+    if (answer == 0) return seed;
+    return mix_bits(mix_bits(seed + kGoldenBits) + answer * kGoldenBits);
 }
 
 Sampler::Sampler(const SamplerSettings& settings, std::uint64_t seed) : settings_(settings), random_(seed) {
     validate(settings);
-    seen_.reserve(static_cast<std::size_t>(std::min(settings.repeat_window, kReservedWindow)));
 }
 
 TokenId Sampler::sample(std::span<const float> logits, std::span<const TokenId> recent) {
@@ -82,16 +85,17 @@ TokenId Sampler::sample(std::span<const float> logits, std::span<const TokenId> 
 }
 
 void Sampler::penalise(std::span<const TokenId> recent) {
-    if (settings_.repeat_penalty == 1.0f || settings_.repeat_window == 0) return;
-    const std::size_t n = std::min(recent.size(), static_cast<std::size_t>(settings_.repeat_window));
-    const auto window = recent.last(n);
-    seen_.assign(window.begin(), window.end());
-    std::sort(seen_.begin(), seen_.end());
-    seen_.erase(std::unique(seen_.begin(), seen_.end()), seen_.end());
-    for (const TokenId token : seen_) {
+    if (settings_.repeat_penalty == 1.0f) return;
+    const auto window = settings_.repeat_window == 0
+                            ? recent
+                            : recent.last(std::min(recent.size(), static_cast<std::size_t>(settings_.repeat_window)));
+    seen_.assign(logits_.size(), false);
+    for (const TokenId token : window) {
         if (token < 0 || static_cast<std::size_t>(token) >= logits_.size()) continue;
-        float& x = logits_[static_cast<std::size_t>(token)];
-        if (x == kNever) continue;
+        const auto i = static_cast<std::size_t>(token);
+        float& x = logits_[i];
+        if (x == kNever || seen_[i]) continue;
+        seen_[i] = true;
         const float changed = x > 0.0f ? x / settings_.repeat_penalty : x * settings_.repeat_penalty;
         constexpr float kLargest = std::numeric_limits<float>::max();
         x = std::clamp(changed, -kLargest, kLargest);

@@ -14,6 +14,10 @@ namespace offstage::engine {
 // Throws Error (kInvalidInput) naming the first field out of its range.
 void validate(const SamplerSettings& settings);
 
+// The seed of the answer of that number, where several are drawn from one seed: `seed` itself for number 0, else a hash
+// of both, so that the answers of one seed are not those of the seeds beside it.
+std::uint64_t answer_seed(std::uint64_t seed, std::uint64_t answer);
+
 // Chooses the next token from the logits of one position. Every filter works on the distribution that the filter before
 // it left, renormalised; ties are cut in favour of the smaller token id. Random numbers come from std::mt19937_64
 // through a mapping of our own, so a seed gives the same choices with every standard library. Not thread-safe: one per
@@ -23,7 +27,7 @@ class Sampler {
     // `seed` is used as it is (settings.seed == 0 means that the caller drew one). Throws as validate() does.
     explicit Sampler(const SamplerSettings& settings, std::uint64_t seed);
 
-    // `logits`: [vocab_size]; `recent`: the tokens so far, newest last, of which the last repeat_window count (ids
+    // `logits`: [vocab_size]; `recent`: the tokens so far, newest last, of which the last repeat_window count, or all (ids
     // outside the vocabulary are passed over). A logit that is NaN or -infinity is never chosen; +infinity beats every
     // number. Returns -1 when no logit can be chosen. Never throws for its input; allocates only when vocab_size grows.
     TokenId sample(std::span<const float> logits, std::span<const TokenId> recent);
@@ -50,7 +54,7 @@ class Sampler {
     SamplerSettings settings_;
     std::mt19937_64 random_;
     std::vector<float> logits_;  // a copy, cleaned of NaN and infinity, penalised
-    std::vector<TokenId> seen_;
+    std::vector<bool> seen_;      // (vocab_size): the penalty counts a token once
     std::vector<Candidate> candidates_;
 };
 

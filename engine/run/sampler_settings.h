@@ -13,7 +13,7 @@ struct SamplerSettings {
     float min_p = 0.0f;        // 0: off; share of the most probable token's probability
     float repeat_penalty =
         1.0f;                // 1: off (Keskar et al. 2019: logits of seen tokens divided if positive, else multiplied)
-    int repeat_window = 64;  // tokens looked back for the penalty
+    int repeat_window = 64;  // tokens looked back for the penalty; 0: all, prompt included
     std::uint64_t seed = 0;  // same seed, same answer; 0: a new random seed for each answer
 
     bool operator==(const SamplerSettings&) const = default;

@@ -158,7 +158,7 @@ struct GenerationRequest {
     bool ignore_end = false;
     BeamSettings beam;       // width above 1: beam search instead of sampling; streamed text is empty until it is done
     std::string trace_file;  // where the routing of every token is written to (see "replay"); empty: nowhere
-    int n_answers = 1;       // 1 .. 16 answers drawn side by side (beam.width must be 1)
+    int n_answers = 1;  // 1 .. 16 answers drawn side by side (beam.width must be 1), each with its answer_seed()
 };
 
 // One piece of a streamed answer: whole UTF-8 characters only; may be empty while a character is incomplete.
@@ -197,6 +197,7 @@ struct Answer {
     double log_probability = 0;  // by the model itself, at temperature 1; the end token included when there is one
     double score = 0;            // beam search: log probability / length^penalty
     FinishReason finish = FinishReason::kEndOfTurn;
+    std::uint64_t seed = 0;  // drawn answers: the one used
 };
 
 struct GenerationResult {
@@ -208,6 +209,7 @@ struct GenerationResult {
     std::vector<std::string> notes;     // what a person should know besides: experts that were not kept on disk
     std::int64_t prompt_tokens = 0;
     std::int64_t reused_tokens = 0;  // of the prompt, found in the KV cache
+    std::int64_t traced_tokens = 0;  // whose routing is in the request's trace_file
     // Times by the device's clock: accounted, not measured, where the device is emulated.
     double ttft_s = 0;               // from the request to the first token
     double decode_tokens_per_s = 0;  // after the first token

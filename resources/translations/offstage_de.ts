@@ -741,8 +741,8 @@
         <translation>%1 hat keinen Platz für: %2. Angefordert: %3; vom Budget von %5 sind noch %4 übrig.</translation>
     </message>
     <message>
-        <source>%1 has no room for %2: %3 were asked for, but the device itself has no more (%4 are left of the budget of %5).</source>
-        <translation>%1 hat keinen Platz für: %2. Angefordert: %3; das Gerät selbst hat aber nichts mehr frei (vom Budget von %5 sind noch %4 übrig).</translation>
+        <source>%1 has no room for %2: %3 were asked for and not given, although %4 of the budget of %5 are left: other programs or a limit (ulimit, container) hold the rest. Close programs, raise the limit or lower the budget.</source>
+        <translation>%1 hat keinen Platz für: %2. Angefordert und nicht bekommen: %3, obwohl vom Budget von %5 noch %4 übrig sind; den Rest halten andere Programme oder eine Grenze (ulimit, Container). Bitte Programme schließen, die Grenze anheben oder das Budget verringern.</translation>
     </message>
     <message>
         <source>%1 has no room for copies on demand: %2</source>
@@ -851,18 +851,6 @@
     <message>
         <source>There is no device %1; expected cpu, cuda, cuda:N or emulated:PROFILE.</source>
         <translation>Es gibt kein Gerät %1; erwartet: cpu, cuda, cuda:N oder emulated:PROFILE.</translation>
-    </message>
-    <message>
-        <source>A budget of %1 is more than this machine has to give: %2, %3 less.</source>
-        <translation>Ein Budget von %1 ist mehr, als dieser Computer geben kann: %2, das sind %3 weniger.</translation>
-    </message>
-    <message>
-        <source>A budget of %1 is more than the %2 has to give: %3, %4 less.</source>
-        <translation>Ein Budget von %1 ist mehr, als das Gerät %2 geben kann: %3, das sind %4 weniger.</translation>
-    </message>
-    <message>
-        <source>A budget of %1 is more than %2 has to give: %3, %4 less.</source>
-        <translation>Ein Budget von %1 ist mehr, als %2 geben kann: %3, das sind %4 weniger.</translation>
     </message>
     <message>
         <source>%1 has %2 in all, less than the %3 asked for.</source>
@@ -1061,7 +1049,11 @@
         <translation>Freier Speicher: %1.</translation>
     </message>
     <message>
-        <source>The VRAM budget is %1, but %2 has %3 to give; lower it.</source>
+        <source>The VRAM budget is %1, but the %2 has only %3 to give; lower it.</source>
+        <translation>Das VRAM-Budget ist %1, %2 kann aber nur %3 geben; bitte verringern.</translation>
+    </message>
+    <message>
+        <source>The VRAM budget is %1, but %2 has only %3 to give; lower it.</source>
         <translation>Das VRAM-Budget ist %1, %2 kann aber nur %3 geben; bitte verringern.</translation>
     </message>
     <message>
@@ -5814,6 +5806,10 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
         <translation>aus</translation>
     </message>
     <message>
+        <source>all tokens</source>
+        <translation>alle Tokens</translation>
+    </message>
+    <message>
         <source>no limit</source>
         <translation>keine Grenze</translation>
     </message>
@@ -5878,8 +5874,8 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
         <translation>&amp;Rückblick der Strafe</translation>
     </message>
     <message>
-        <source>How many of the latest tokens count as just used</source>
-        <translation>Wie viele der neuesten Tokens als eben verwendet gelten</translation>
+        <source>How many of the latest tokens count as just used; 0: all of the conversation</source>
+        <translation>Wie viele der neuesten Tokens als eben verwendet gelten; 0: alle der Unterhaltung</translation>
     </message>
     <message>
         <source>&amp;Seed</source>

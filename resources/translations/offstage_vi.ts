@@ -741,8 +741,8 @@
         <translation>%1 không còn chỗ cho %2: yêu cầu %3, còn lại %4 trong hạn mức %5.</translation>
     </message>
     <message>
-        <source>%1 has no room for %2: %3 were asked for, but the device itself has no more (%4 are left of the budget of %5).</source>
-        <translation>%1 không còn chỗ cho %2: yêu cầu %3, nhưng bản thân thiết bị đã hết chỗ (còn lại %4 trong hạn mức %5).</translation>
+        <source>%1 has no room for %2: %3 were asked for and not given, although %4 of the budget of %5 are left: other programs or a limit (ulimit, container) hold the rest. Close programs, raise the limit or lower the budget.</source>
+        <translation>%1 không còn chỗ cho %2: yêu cầu %3 nhưng không được cấp, dù hạn mức %5 còn lại %4: phần còn lại do chương trình khác hoặc một giới hạn (ulimit, container) giữ. Hãy đóng bớt chương trình, nâng giới hạn hoặc giảm hạn mức.</translation>
     </message>
     <message>
         <source>%1 has no room for copies on demand: %2</source>
@@ -851,18 +851,6 @@
     <message>
         <source>There is no device %1; expected cpu, cuda, cuda:N or emulated:PROFILE.</source>
         <translation>Không có thiết bị %1; cần cpu, cuda, cuda:N hoặc emulated:PROFILE.</translation>
-    </message>
-    <message>
-        <source>A budget of %1 is more than this machine has to give: %2, %3 less.</source>
-        <translation>Hạn mức %1 vượt quá mức máy tính này có thể cấp: %2, ít hơn %3.</translation>
-    </message>
-    <message>
-        <source>A budget of %1 is more than the %2 has to give: %3, %4 less.</source>
-        <translation>Hạn mức %1 vượt quá mức %2 có thể cấp: %3, ít hơn %4.</translation>
-    </message>
-    <message>
-        <source>A budget of %1 is more than %2 has to give: %3, %4 less.</source>
-        <translation>Hạn mức %1 vượt quá mức %2 có thể cấp: %3, ít hơn %4.</translation>
     </message>
     <message>
         <source>%1 has %2 in all, less than the %3 asked for.</source>
@@ -1061,7 +1049,11 @@
         <translation>Bộ nhớ còn trống: %1.</translation>
     </message>
     <message>
-        <source>The VRAM budget is %1, but %2 has %3 to give; lower it.</source>
+        <source>The VRAM budget is %1, but the %2 has only %3 to give; lower it.</source>
+        <translation>Hạn mức VRAM là %1, nhưng %2 chỉ cấp được %3; hãy giảm hạn mức.</translation>
+    </message>
+    <message>
+        <source>The VRAM budget is %1, but %2 has only %3 to give; lower it.</source>
         <translation>Hạn mức VRAM là %1, nhưng %2 chỉ cấp được %3; hãy giảm hạn mức.</translation>
     </message>
     <message>
@@ -5808,6 +5800,10 @@ Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồn
         <translation>tắt</translation>
     </message>
     <message>
+        <source>all tokens</source>
+        <translation>mọi token</translation>
+    </message>
+    <message>
         <source>no limit</source>
         <translation>không giới hạn</translation>
     </message>
@@ -5872,8 +5868,8 @@ Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồn
         <translation>Phạt n&amp;hìn lại</translation>
     </message>
     <message>
-        <source>How many of the latest tokens count as just used</source>
-        <translation>Bao nhiêu token gần nhất được coi là vừa dùng</translation>
+        <source>How many of the latest tokens count as just used; 0: all of the conversation</source>
+        <translation>Bao nhiêu token gần nhất được coi là vừa dùng; 0: mọi token của cuộc trò chuyện</translation>
     </message>
     <message>
         <source>&amp;Seed</source>

@@ -17,19 +17,35 @@ struct CliOutcome {
     QJsonObject json() const { return QJsonDocument::fromJson(out).object(); }
 };
 
-inline CliOutcome runCli(const QStringList& arguments, const QByteArray& input = {}, const QString& cacheHome = {}) {
+inline CliOutcome runProgram(const QString& program, const QStringList& arguments, const QByteArray& input = {},
+                             const QString& cacheHome = {}) {
     QProcess process;
     if (!cacheHome.isEmpty()) {
         QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
         environment.insert(QStringLiteral("XDG_CACHE_HOME"), cacheHome);
         process.setProcessEnvironment(environment);
     }
-    process.start(QStringLiteral(OFFSTAGE_BIN_DIR "/offstage-cli"), arguments);
+    process.start(program, arguments);
     process.write(input);
     process.closeWriteChannel();
     if (!process.waitForFinished(240'000)) return {};
     return {process.exitStatus() == QProcess::NormalExit ? process.exitCode() : -1, process.readAllStandardOutput(),
             process.readAllStandardError()};
+}
+
+inline QString cliProgram() {
+    return QStringLiteral(OFFSTAGE_BIN_DIR "/offstage-cli");
+}
+
+inline CliOutcome runCli(const QStringList& arguments, const QByteArray& input = {}, const QString& cacheHome = {}) {
+    return runProgram(cliProgram(), arguments, input, cacheHome);
+}
+
+// In a shell, for what only a shell does: redirections and limits. `script` runs the program as "$0" "$@".
+inline CliOutcome runInShell(const QString& script, const QStringList& arguments, const QByteArray& input = {},
+                             const QString& cacheHome = {}) {
+    return runProgram(QStringLiteral("sh"), QStringList{QStringLiteral("-c"), script, cliProgram()} + arguments, input,
+                      cacheHome);
 }
 
 }  // namespace offstage::test

@@ -454,7 +454,7 @@ class TestEngineText : public QObject {
         QVERIFY(occursIn(sources, QStringLiteral("No model is loaded; open one first.")));
         QVERIFY(!occursIn(sources, QStringLiteral("No model is loaded; open one")));
         QVERIFY(!occursIn(sources, QStringLiteral("No model is loaded; choose one first.")));
-        QVERIFY(!occursIn(sources, QStringLiteral("A budget of %1 is less than %2 has to give: %3, %4 less.")));
+        QVERIFY(!occursIn(sources, QStringLiteral("The VRAM budget is %1, but %2 has just %3 to give; lower it.")));
     }
 
     // The other way round: what these sources say is listed, but for what only the command line or a log shows.

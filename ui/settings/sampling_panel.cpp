@@ -48,7 +48,7 @@ SamplingPanel::SamplingPanel(QWidget* parent)
       m_topP(number(0, 1, 0.01, {})),
       m_minP(number(0, 1, 0.01, tr("off"))),
       m_repeatPenalty(number(1, 2, 0.01, tr("off"))),
-      m_repeatWindow(count(4096, tr("off"))),
+      m_repeatWindow(count(4096, tr("all tokens"))),
       m_seed(new QLineEdit),
       m_maxTokens(count(1'000'000, tr("no limit"))),
       m_beamWidth(count(engine::kLargestBeamWidth, {})) {
@@ -91,7 +91,7 @@ SamplingPanel::SamplingPanel(QWidget* parent)
     row(tr("&Min-p"), m_minP, tr("Words less probable than this share of the most probable word are left out"));
     row(tr("&Repetition penalty"), m_repeatPenalty,
         tr("Makes words that were just used less probable; 1 does nothing, much more than 1.2 hurts the language"));
-    row(tr("Penalty looks &back"), m_repeatWindow, tr("How many of the latest tokens count as just used"));
+    row(tr("Penalty looks &back"), m_repeatWindow, tr("How many of the latest tokens count as just used; 0: all of the conversation"));
     row(tr("&Seed"), m_seed,
         tr("The same seed, prompt and settings give the same answer; empty or 0: a new seed each time"));
     row(tr("&Longest answer"), m_maxTokens, tr("An answer ends after this many tokens"));

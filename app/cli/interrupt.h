@@ -1,0 +1,23 @@
+#pragma once
+
+#include <stop_token>
+#include <thread>
+
+namespace offstage::cli {
+
+// Ctrl+C as a request. After catch_interrupts() it no longer ends the program but is kept until it is cleared; a read()
+// that waits returns with EINTR. `once`: the second Ctrl+C ends the program, as it does without this.
+void catch_interrupts(bool once);
+bool is_interrupted();
+void clear_interrupt();
+
+// Asks for a stop as soon as Ctrl+C was pressed, for as long as it lives.
+class InterruptWatch {
+  public:
+    explicit InterruptWatch(std::stop_source& answer);
+
+  private:
+    std::jthread thread_;
+};
+
+}  // namespace offstage::cli

@@ -1,0 +1,53 @@
+#include "app/cli/standard_output.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <iostream>
+#include <string>
+
+namespace offstage::cli {
+
+OutputFailed::OutputFailed(int error)
+    : std::runtime_error(std::string("Standard output cannot be written: ") + std::strerror(error)), error_(error) {}
+
+bool OutputFailed::pipe_closed() const {
+    return error_ == EPIPE;
+}
+
+StandardOutput::StandardOutput() : original_(std::cout.rdbuf(this)) {
+    std::cout.exceptions(std::ios::badbit);  // what the functions below throw comes out of std::cout
+}
+
+StandardOutput::~StandardOutput() {
+    std::cout.exceptions(std::ios::goodbit);
+    std::cout.rdbuf(original_);
+}
+
+void StandardOutput::finish() {
+    errno = 0;
+    const bool failed_before = std::ferror(stdout) != 0;
+    // A write that failed is tried again here: what it did not write is still in the buffer.
+    if (std::fflush(stdout) != 0 || failed_before) throw OutputFailed(errno != 0 ? errno : EIO);
+}
+
+StandardOutput::int_type StandardOutput::overflow(int_type c) {
+    if (traits_type::eq_int_type(c, traits_type::eof())) return traits_type::not_eof(c);
+    const char text = traits_type::to_char_type(c);
+    xsputn(&text, 1);
+    return c;
+}
+
+std::streamsize StandardOutput::xsputn(const char* text, std::streamsize n) {
+    if (std::fwrite(text, 1, static_cast<std::size_t>(n), stdout) != static_cast<std::size_t>(n)) {
+        throw OutputFailed(errno);
+    }
+    return n;
+}
+
+int StandardOutput::sync() {
+    if (std::fflush(stdout) != 0) throw OutputFailed(errno);
+    return 0;
+}
+
+}  // namespace offstage::cli

@@ -1,0 +1,248 @@
+// What offstage-cli and the window do where standard streams are full, closed or cut off, and where a person or the
+// system stops them: real processes.
+
+#include <csignal>
+#include <unistd.h>
+
+#include <QFile>
+#include <QFileInfo>
+#include <QJsonArray>
+#include <QTemporaryDir>
+#include <QtTest>
+
+#include "tests/app/cli_runner.h"
+
+namespace {
+
+using Outcome = offstage::test::CliOutcome;
+using offstage::test::cliProgram;
+using offstage::test::runCli;
+using offstage::test::runInShell;
+
+const QString kTiny = QStringLiteral(OFFSTAGE_SOURCE_DIR "/tests/engine/data/models/grouped_f32");
+const QString kDemo = QStringLiteral(OFFSTAGE_SOURCE_DIR "/resources/demo-model");
+const QString kLicense = QStringLiteral(OFFSTAGE_SOURCE_DIR "/LICENSE");
+
+QStringList words(const QString& text) {
+    return text.split(QLatin1Char(' '), Qt::SkipEmptyParts);
+}
+
+QStringList generate(const QString& options) {
+    return QStringList{QStringLiteral("generate"), QStringLiteral("--model"), kDemo} + words(options);
+}
+
+qint64 linesOf(const QString& path) {
+    QFile file(path);
+    return file.open(QIODevice::ReadOnly) ? file.readAll().count('\n') : -1;
+}
+
+// offstage-cli with `descriptor` as its standard output, which the caller closes.
+Outcome runInto(int descriptor, const QStringList& arguments, const QByteArray& input) {
+    QProcess process;
+    process.setChildProcessModifier([descriptor] { dup2(descriptor, STDOUT_FILENO); });
+    process.start(cliProgram(), arguments);
+    process.write(input);
+    process.closeWriteChannel();
+    if (!process.waitForFinished(240'000)) return {};
+    return {process.exitStatus() == QProcess::NormalExit ? process.exitCode() : -1, {},
+            process.readAllStandardError()};
+}
+
+void allCommands() {
+    QTest::addColumn<QStringList>("arguments");
+    const auto row = [](const char* name, const QString& arguments) { QTest::newRow(name) << words(arguments); };
+    const QString demo = QStringLiteral(" --model ") + kDemo;
+    const QString tiny = QStringLiteral(" --model ") + kTiny;
+    row("help", QStringLiteral("--help"));
+    row("help of a command", QStringLiteral("bench --help"));
+    row("version", QStringLiteral("--version"));
+    row("info", QStringLiteral("info ") + kTiny);
+    row("info --json", QStringLiteral("info --json ") + kTiny);
+    row("generate", QStringLiteral("generate --prompt Hi") + demo);
+    row("generate --json", QStringLiteral("generate --json --max-tokens 2 --prompt Hi") + demo);
+    row("generate --answers", QStringLiteral("generate --answers 2 --max-tokens 2 --prompt Hi") + demo);
+    row("generate --beam", QStringLiteral("generate --beam 2 --max-tokens 2 --prompt Hi") + demo);
+    row("chat", QStringLiteral("chat") + demo);
+    row("logits", QStringLiteral("logits --tokens 1,2") + tiny);
+    row("logits --all, more than a buffer", QStringLiteral("logits --all --tokens 1,2,3,4") + demo);
+    row("bench", QStringLiteral("bench --prompt 4 --decode 2 --repeat 1") + tiny);
+    row("bench --json", QStringLiteral("bench --json --prompt 4 --decode 2 --repeat 1") + tiny);
+    row("bench --scenario", QStringLiteral("bench --model synthetic:fine?layers=2 --scenario decode --in 32 --out 2 "
+                                           "--dry --device emulated:fiddler-env1"));
+    row("plan", QStringLiteral("plan") + tiny);
+    static const QTemporaryDir folder;
+    row("profile",
+        QStringLiteral("profile --text %1 --out %2").arg(kLicense, folder.filePath(QStringLiteral("profile"))) + demo);
+    row("calibrate", QStringLiteral("calibrate") + tiny);
+    row("perplexity", QStringLiteral("perplexity --text %1").arg(kLicense) + demo);
+}
+
+}  // namespace
+
+class TestCliStreams : public QObject {
+    Q_OBJECT
+
+  private Q_SLOTS:
+    void fullOutput_isAFailure_ofEveryCommand_data() { allCommands(); }
+    void fullOutput_isAFailure_ofEveryCommand() {
+        QFETCH(QStringList, arguments);
+        const QTemporaryDir cache;
+        const Outcome outcome =
+            runInShell(QStringLiteral("exec \"$0\" \"$@\" >/dev/full"), arguments, "Hello\nAgain\n", cache.path());
+        QCOMPARE(outcome.status, 1);
+        const QByteArray sentence = "offstage-cli: Standard output cannot be written: No space left on device\n";
+        QVERIFY2(outcome.err.endsWith(sentence), outcome.err.constData());
+        QCOMPARE(outcome.err.count("offstage-cli:"), 1);
+    }
+
+    void closedPipe_endsQuietly_data() { allCommands(); }
+    void closedPipe_endsQuietly() {
+        QFETCH(QStringList, arguments);
+        int ends[2];
+        QCOMPARE(pipe(ends), 0);
+        close(ends[0]);  // nobody reads
+        const Outcome outcome = runInto(ends[1], arguments, "Hello\nAgain\n");
+        close(ends[1]);
+        QCOMPARE(outcome.status, 141);
+        QVERIFY2(!outcome.err.contains("offstage-cli:"), outcome.err.constData());
+    }
+
+    // The answer has some twenty tokens; none is computed after the first that could not be written.
+    void fullOutput_endsTheAnswerAtItsFirstPiece() {
+        const QTemporaryDir folder;
+        const QString trace = folder.filePath(QStringLiteral("trace"));
+        const QString options = QStringLiteral("--prompt Hi --temperature 0 --trace ") + trace;
+        const Outcome whole = runCli(generate(options + QStringLiteral(" --json")));
+        const auto n_prompt = static_cast<qint64>(whole.json()[QLatin1String("prompt_tokens")].toInteger());
+        const auto n_answer = static_cast<qint64>(whole.json()[QLatin1String("tokens")].toArray().size());
+        QVERIFY(n_answer > 3);
+        QCOMPARE(linesOf(trace), 1 + n_prompt + n_answer);
+        QVERIFY(QFile::remove(trace));
+        QCOMPARE(runInShell(QStringLiteral("exec \"$0\" \"$@\" >/dev/full"), generate(options)).status, 1);
+        QCOMPARE(linesOf(trace), 1 + n_prompt);
+    }
+
+    // Otherwise descriptor 0 is the first file of the model that stays open.
+    void chat_closedInput_isAnEndOfInput() {
+        const QStringList chat{QStringLiteral("chat"), QStringLiteral("--model"), kDemo};
+        const Outcome empty = runCli(chat);
+        const Outcome closed = runInShell(QStringLiteral("exec \"$0\" \"$@\" <&-"), chat);
+        QCOMPARE(closed.status, 0);
+        QCOMPARE(closed.out, empty.out);
+        QVERIFY2(closed.err.isEmpty(), closed.err.constData());
+    }
+
+    // Otherwise the trace, or what is left of it, gets the answer.
+    void generate_closedStreams_leaveTheTraceAlone() {
+        const QTemporaryDir folder;
+        const QString trace = folder.filePath(QStringLiteral("trace"));
+        const Outcome outcome =
+            runInShell(QStringLiteral("exec \"$0\" \"$@\" <&- >&- 2>&-"),
+                       generate(QStringLiteral("--prompt Hi --max-tokens 3 --temperature 0 --trace ") + trace));
+        QCOMPARE(outcome.status, 0);
+        QFile file(trace);
+        QVERIFY(file.open(QIODevice::ReadOnly));
+        const QList<QByteArray> lines = file.readAll().split('\n');
+        QVERIFY(lines.size() > 3);
+        for (const QByteArray& line : lines) QVERIFY2(line.isEmpty() || line.startsWith('{'), line.constData());
+    }
+
+    void bothPrograms_openClosedStreams_andIgnoreTheSignalsOfWrites_data() {
+        QTest::addColumn<QString>("program");
+        QTest::addColumn<QStringList>("arguments");
+        QTest::newRow("offstage-cli") << cliProgram()
+                                      << QStringList{QStringLiteral("bench"), QStringLiteral("--repeat"),
+                                                     QStringLiteral("1000"), QStringLiteral("--model"), kDemo};
+        QTest::newRow("offstage") << QStringLiteral(OFFSTAGE_BIN_DIR "/offstage") << QStringList{};
+    }
+    void bothPrograms_openClosedStreams_andIgnoreTheSignalsOfWrites() {
+        QFETCH(QString, program);
+        QFETCH(QStringList, arguments);
+        if (!QFileInfo::exists(program)) QSKIP("this build has no window");
+        const QTemporaryDir home;
+        QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
+        environment.insert(QStringLiteral("QT_QPA_PLATFORM"), QStringLiteral("offscreen"));
+        for (const char* folder : {"HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"}) {
+            environment.insert(QString::fromLatin1(folder), home.path());
+        }
+        QProcess process;
+        process.setProcessEnvironment(environment);
+        process.setChildProcessModifier([] {
+            std::signal(SIGPIPE, SIG_DFL);
+            std::signal(SIGXFSZ, SIG_DFL);
+        });
+        process.start(QStringLiteral("sh"), QStringList{QStringLiteral("-c"),
+                                                        QStringLiteral("exec \"$0\" \"$@\" <&- >&- 2>&-"), program} +
+                                                arguments);
+        QVERIFY(process.waitForStarted());
+        const QString proc = QStringLiteral("/proc/%1/").arg(process.processId());
+        const auto ignores = [&](int signal) {
+            QFile status(proc + QStringLiteral("status"));
+            if (!status.open(QIODevice::ReadOnly)) return false;
+            const QByteArray text = status.readAll();
+            const QByteArray mask = text.mid(text.indexOf("SigIgn:") + 7, 17).trimmed();
+            return (mask.toULongLong(nullptr, 16) >> (signal - 1) & 1u) != 0;
+        };
+        QTRY_VERIFY_WITH_TIMEOUT(ignores(SIGXFSZ) && ignores(SIGPIPE), 60'000);
+        for (const char* descriptor : {"fd/0", "fd/1", "fd/2"}) {
+            QTRY_COMPARE_WITH_TIMEOUT(QFile::symLinkTarget(proc + QString::fromLatin1(descriptor)),
+                                      QStringLiteral("/dev/null"), 60'000);
+        }
+        process.kill();
+        process.waitForFinished();
+    }
+
+    void interrupt_keepsTheTrace_andSaysSo_data() {
+        QTest::addColumn<bool>("json");
+        QTest::newRow("text") << false;
+        QTest::newRow("json") << true;
+    }
+    void interrupt_keepsTheTrace_andSaysSo() {
+        QFETCH(bool, json);
+        const QTemporaryDir folder;
+        const QString trace = folder.filePath(QStringLiteral("trace"));
+        // A device that takes a second for a token.
+        const QString profile = folder.filePath(QStringLiteral("slow.json"));
+        QFile fast(QStringLiteral(OFFSTAGE_SOURCE_DIR "/resources/hardware/rtx-3060.json"));
+        QFile slow(profile);
+        QVERIFY(fast.open(QIODevice::ReadOnly) && slow.open(QIODevice::WriteOnly));
+        QByteArray device = fast.readAll();
+        QVERIFY(device.contains("\"memory_gbps\": 360.0"));
+        slow.write(device.replace("\"memory_gbps\": 360.0", "\"memory_gbps\": 0.01"));
+        slow.close();
+        QProcess process;
+        QStringList arguments =
+            generate(QStringLiteral("--prompt Hi --temperature 0 --paced --device emulated:%1 --trace %2 --policy "
+                                    "transfer --seed 5").arg(profile, trace));
+        if (json) arguments << QStringLiteral("--json") << QStringLiteral("--answers") << QStringLiteral("16");
+        process.start(cliProgram(), arguments);
+        QVERIFY(process.waitForStarted());
+        QFile status(QStringLiteral("/proc/%1/status").arg(process.processId()));
+        const auto catchesInterrupts = [&] {
+            if (!status.open(QIODevice::ReadOnly)) return false;
+            const QByteArray text = status.readAll();
+            status.close();
+            return (text.mid(text.indexOf("SigCgt:") + 7, 17).trimmed().toULongLong(nullptr, 16) >> (SIGINT - 1) & 1u) !=
+                   0;
+        };
+        QTRY_VERIFY_WITH_TIMEOUT(catchesInterrupts() || process.state() == QProcess::NotRunning, 120'000);
+        if (!json) QVERIFY(process.waitForReadyRead(120'000));  // the first token
+        QCOMPARE(kill(static_cast<pid_t>(process.processId()), SIGINT), 0);
+        QVERIFY(process.waitForFinished(120'000));
+        QCOMPARE(process.exitStatus(), QProcess::NormalExit);
+        QCOMPARE(process.exitCode(), 130);
+        const QByteArray err = process.readAllStandardError();
+        const qint64 n_traced = linesOf(trace) - 1;
+        QVERIFY2(err.contains("Stopped by Ctrl+C; " + trace.toUtf8() + " holds the routing of the " +
+                              QByteArray::number(n_traced) + " tokens up to then.\n"),
+                 err.constData());
+        if (json) QVERIFY(QJsonDocument::fromJson(process.readAllStandardOutput()).isObject());
+        if (json && n_traced == 0) return;  // stopped within the prompt
+        const Outcome replayed =
+            runCli({QStringLiteral("replay"), QStringLiteral("--trace"), trace, QStringLiteral("--json")});
+        QCOMPARE(replayed.status, 0);
+    }
+};
+
+QTEST_GUILESS_MAIN(TestCliStreams)
+#include "tst_cli_streams.moc"
