@@ -17,6 +17,7 @@ constexpr CpuKernels kScalarKernels = {
     .matvec_multi = scalar::matvec_multi,
     .expert_ffn = scalar::expert_ffn,
     .rms_norm = scalar::rms_norm,
+    .layer_norm = scalar::layer_norm,
     .rope = scalar::rope,
     .attention = scalar::attention,
     .silu_mul = scalar::silu_mul,
@@ -33,6 +34,7 @@ constexpr CpuKernels kAvx2Kernels = {
     .matvec_multi = avx2::matvec_multi,
     .expert_ffn = avx2::expert_ffn,
     .rms_norm = avx2::rms_norm,
+    .layer_norm = avx2::layer_norm,
     .rope = avx2::rope,
     .attention = avx2::attention,
     .silu_mul = avx2::silu_mul,
@@ -48,6 +50,7 @@ constexpr CpuKernels kAvx512Kernels = {
     .matvec_multi = avx512::matvec_multi,
     .expert_ffn = avx512::expert_ffn,
     .rms_norm = avx512::rms_norm,
+    .layer_norm = avx512::layer_norm,
     .rope = avx512::rope,
     .attention = avx512::attention,
     .silu_mul = avx512::silu_mul,
@@ -64,6 +67,7 @@ constexpr CpuKernels kAvx512Bf16Kernels = {
     .matvec_multi = avx512::matvec_multi,
     .expert_ffn = avx512::expert_ffn,
     .rms_norm = avx512::rms_norm,
+    .layer_norm = avx512::layer_norm,
     .rope = avx512::rope,
     .attention = avx512::attention,
     .silu_mul = avx512::silu_mul,
@@ -136,10 +140,10 @@ const CpuKernels& cpu_kernels() {
 
 // The largest need is that of the vector versions: two floats per query (no more queries than keys), a group's scores
 // and a transposed block of keys. The scalar version keeps one score per key.
-std::int64_t attention_scratch_floats(std::int64_t n_keys, std::int64_t head_dim) {
+std::int64_t attention_scratch_floats(std::int64_t n_keys, std::int64_t key_dim) {
     constexpr std::int64_t kGroupQueries = 6;
     constexpr std::int64_t kBlockKeys = 64;
-    return 2 * n_keys + (kGroupQueries + head_dim) * kBlockKeys;
+    return 2 * n_keys + (kGroupQueries + key_dim) * kBlockKeys;
 }
 
 }  // namespace offstage::kernels

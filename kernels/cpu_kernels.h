@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/routing.h"
 #include "kernels/types.h"
 
 namespace offstage::kernels {
@@ -29,13 +30,17 @@ struct ExpertView {
     std::int64_t ffn_dim = 0;
 };
 
-// One layer's keys and values of one head of a sequence, in blocks: key k is the head_dim floats at
-// blocks[k / kKvBlockTokens] + keys + k % kKvBlockTokens * head_dim; its value lies in the same way from `values` on.
-// The offsets are KvShape::part_offset()'s.
+// One layer's keys and values of one head of a sequence, in blocks: key k is the key_dim floats at
+// blocks[k / kKvBlockTokens] + keys + k % kKvBlockTokens * key_dim; its value the value_dim floats at
+// ... + values + k % kKvBlockTokens * value_stride. Where values are the keys' first value_dim floats (latent
+// attention), values == keys and value_stride == key_dim.
 struct KvHead {
     const float* const* blocks = nullptr;
     std::int64_t keys = 0;
     std::int64_t values = 0;
+    std::int64_t key_dim = 0;
+    std::int64_t value_dim = 0;
+    std::int64_t value_stride = 0;
 };
 
 // In what order attention sums a score: that of many queries at once, however few there are, or whichever is faster for
@@ -62,20 +67,22 @@ struct CpuKernels {
 
     // out = x / sqrt(mean(x^2) + eps) * weight. All n long. out may be x.
     void (*rms_norm)(const float* x, const float* weight, std::int64_t n, float eps, float* out);
+    // out = (x - mean(x)) / sqrt(variance(x) + eps) * weight + bias; bias nullptr: none. out may be x.
+    void (*layer_norm)(const float* x, const float* weight, const float* bias, std::int64_t n, float eps, float* out);
 
-    // Rotary embedding of one head in place, Hugging Face's half-split pairing: pairs (i, i + head_dim/2).
-    // cos, sin: head_dim/2 values for the position.
-    void (*rope)(float* head, const float* cos, const float* sin, std::int64_t head_dim);
+    // Rotary embedding in place, Hugging Face's half-split pairing: pairs (i, i + dim/2) of dim values.
+    // cos, sin: dim/2 values for the position.
+    void (*rope)(float* head, const float* cos, const float* sin, std::int64_t dim);
 
     // Attention of one query head for n_queries consecutive tokens over the cache of their sequence, causal: query q
-    // (0-based) sees keys [first_key, n_keys - n_queries + q]; first_key <= n_keys - n_queries. q, out: rows of
-    // head_dim with the given strides. Softmax in float32 with the maximum subtracted; scale applied to q . k. The
-    // result does not depend on where the blocks lie, bit by bit; with kMany a query's does not depend on the other
-    // queries either. scratch: at least attention_scratch_floats(n_keys,
-    // head_dim) floats, owned by the caller.
+    // (0-based) sees keys [first_key, n_keys - n_queries + q]; first_key <= n_keys - n_queries. q: rows of kv.key_dim,
+    // out: rows of kv.value_dim, with the given strides. Softmax in float32 with the maximum subtracted; scale applied
+    // to q . k. The result does not depend on where the blocks lie, bit by bit; with kMany a query's does not
+    // depend on the other queries either. scratch: at least
+    // attention_scratch_floats(n_keys, key_dim) floats, owned by the caller.
     void (*attention)(const float* q, std::int64_t q_stride, const KvHead& kv, std::int64_t first_key,
-                      std::int64_t n_queries, std::int64_t n_keys, std::int64_t head_dim, float scale, float* out,
-                      std::int64_t out_stride, QueryOrder order, float* scratch);
+                      std::int64_t n_queries, std::int64_t n_keys, float scale, float* out, std::int64_t out_stride,
+                      QueryOrder order, float* scratch);
 
     // out[i] = silu(gate[i]) * up[i].   out may be gate.
     void (*silu_mul)(const float* gate, const float* up, std::int64_t n, float* out);
@@ -92,7 +99,7 @@ struct CpuKernels {
     std::int64_t (*argmax)(const float* x, std::int64_t n);
 };
 
-std::int64_t attention_scratch_floats(std::int64_t n_keys, std::int64_t head_dim);
+std::int64_t attention_scratch_floats(std::int64_t n_keys, std::int64_t key_dim);
 
 // The sets this machine can run, worst first; never empty.
 std::vector<InstructionSet> available_instruction_sets();
@@ -102,9 +109,11 @@ const CpuKernels& cpu_kernels(InstructionSet set);  // precondition: available
 // The best available, or the one named in the environment variable OFFSTAGE_ISA (scalar, avx2, avx512, avx512_bf16).
 const CpuKernels& cpu_kernels();
 
-// Router: softmax over all n_experts logits, the n_active largest (ties: lower index first), their probabilities
-// renormalised to sum 1 when `renormalise`. experts, weights: n_active long, best first. (Mixtral; design/lessons.md)
-void route_softmax_top_k(std::span<const float> logits, int n_active, bool renormalise, std::span<std::int32_t> experts,
-                         std::span<float> weights);
+// The router's choice for one token: the n_active experts with the largest score (plus selection_bias where there is
+// one, (n_experts); ties: lower index first; NaN counts as smallest) in the groups used, best first, and their weights
+// by the scores without the bias, as RouterSpec says. experts, weights: n_active long. scratch: 2 * n_experts floats of
+// the caller.
+void route(const RouterSpec& spec, std::span<const float> logits, const float* selection_bias,
+           std::span<std::int32_t> experts, std::span<float> weights, std::span<float> scratch);
 
 }  // namespace offstage::kernels

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "kernels/routing.h"
 #include "kernels/types.h"
 
 namespace offstage::kernels {
@@ -39,13 +40,6 @@ struct CudaSegment {
     float* const* blocks = nullptr;
 };
 
-struct CudaAttentionShape {
-    std::int64_t n_heads = 0;
-    std::int64_t n_kv_heads = 0;
-    std::int64_t head_dim = 0;        // a multiple of 4, at most 256
-    std::int64_t sliding_window = 0;  // 0: full attention
-};
-
 // One expert's rows. weights: a neuron-major block (ExpertView) in the device's memory.
 struct CudaExpertCall {
     const void* weights = nullptr;
@@ -67,7 +61,8 @@ struct CudaStep {
     std::int64_t n_experts = 0;
     std::int64_t n_active = 0;
     std::int64_t context = 0;
-    CudaAttentionShape attention;
+    std::int64_t dense_ffn_dim = 0;
+    AttentionShape attention;  // of keys up to 576 and values up to 512 floats
 };
 
 // Packs rows on a GPU beside the work of its context: a queue of its own whose kernels give way to the context's. One
@@ -139,8 +134,11 @@ class CudaContext {
 
     // ---- operations on the compute queue: see engine's Backend for what each computes.
     virtual void embed(const WeightView& table, const std::int32_t* tokens, std::int64_t n, float* x) = 0;
-    virtual void rms_norm(const float* x, const float* weight, std::int64_t n, std::int64_t hidden_dim, float eps,
-                          float* out) = 0;
+    virtual void norm(NormKind kind, const float* weight, const float* bias, std::int64_t dim, float eps,
+                      const float* x, std::int64_t n, float* out) = 0;
+    virtual void norm_pieces(const float* weight, std::int64_t dim, float eps, std::int64_t n, std::int64_t stride,
+                             std::int64_t n_pieces, float* x) = 0;
+    virtual void add_bias(const float* bias, std::int64_t n, std::int64_t dim, float* x) = 0;
     // Up to kFewRows rows: one pass over the weight, float32 sums. More: a matrix product; with 16-bit weights its
     // inputs are rounded to the weight's type (f16: within its range), sums in float32. Packed weights (8-byte aligned,
     // their inputs 16-byte aligned; so too in experts()): the same, with the weights rounded as well - to bf16 or,
@@ -148,14 +146,21 @@ class CudaContext {
     static constexpr std::int64_t kFewRows = 8;
     virtual void multiply(const WeightView& weight, const float* x, std::int64_t n, float* y) = 0;
     virtual void add(const float* y, std::int64_t n, float* x) = 0;
-    virtual void rotate_and_store(std::int64_t layer, const CudaAttentionShape& shape, const CudaSegment* segments,
+    virtual void multiply_heads(const WeightView& weight, std::int64_t n_heads, const float* x, std::int64_t x_stride,
+                                std::int64_t x_head_stride, std::int64_t n, float* y, std::int64_t y_stride,
+                                std::int64_t y_head_stride) = 0;
+    virtual void rotate_and_store(std::int64_t layer, const AttentionShape& shape, const CudaSegment* segments,
                                   std::size_t n_segments, const float* cos, const float* sin, float* qkv,
                                   const KvShape& kv) = 0;
-    virtual void attend(std::int64_t layer, const CudaAttentionShape& shape, const CudaSegment* segments,
-                        std::size_t n_segments, const float* qkv, const KvShape& kv, float* out) = 0;
+    virtual void rotate_and_store_latent(std::int64_t layer, const AttentionShape& shape, const CudaSegment* segments,
+                                         std::size_t n_segments, const float* cos, const float* sin, const float* q,
+                                         std::int64_t nope_dim, float* latent, float* queries, const KvShape& kv) = 0;
+    virtual void attend(std::int64_t layer, const AttentionShape& shape, const CudaSegment* segments,
+                        std::size_t n_segments, const float* queries, std::int64_t query_stride, const KvShape& kv,
+                        float* out) = 0;
     virtual void copy_kv_block(const KvShape& kv, const float* from, float* to, std::int64_t n_tokens) = 0;
-    virtual void route(const float* gate, const float* x, std::int64_t n, std::int64_t hidden_dim,
-                       std::int64_t n_experts, std::int64_t n_active, std::int32_t* experts, float* weights) = 0;
+    virtual void route(const RouterSpec& spec, const float* gate, const float* selection_bias, const float* x,
+                       std::int64_t n, std::int64_t hidden_dim, std::int32_t* experts, float* weights) = 0;
     virtual void experts(const CudaExpertShape& shape, const CudaExpertCall* calls, std::size_t n_calls,
                          const float* inputs, const std::int32_t* row_token, float* out) = 0;
     virtual void combine(const float* rows, const std::int32_t* row_of, const float* weights, std::int64_t n,

@@ -5,6 +5,7 @@
 #include "engine/device/hardware.h"
 #include "engine/device/host_buffer.h"
 #include "engine/model/checkpoint.h"
+#include "engine/model/model_files.h"
 #include "engine/model/synthetic.h"
 #include "engine/plan/calibration.h"
 #include "engine/run/loaded_model.h"
@@ -13,7 +14,7 @@ namespace offstage::cli {
 namespace {
 
 struct Facts {
-    engine::ModelConfig config;
+    engine::ModelSpec spec;
     std::string name;
     kernels::WeightType type = kernels::WeightType::kBf16;
     std::uint64_t checkpoint_bytes = 0;
@@ -25,19 +26,17 @@ Facts look_at(const std::string& model) {
     Facts facts;
     if (engine::is_synthetic(model)) {
         const engine::SyntheticModel synthetic = engine::parse_synthetic(model);
-        facts.config = synthetic.config;
+        facts.spec = synthetic.spec;
         facts.name = synthetic.name;
         return facts;
     }
     const std::filesystem::path directory = engine::model_directory(model);
-    facts.config = engine::read_model_config(directory);
+    facts.spec = engine::read_model_spec(directory);
     facts.name = std::filesystem::weakly_canonical(directory).filename().string();
     const auto checkpoint = engine::Checkpoint::open(directory);
     facts.checkpoint_bytes = checkpoint->total_bytes();
-    const engine::ModelConfig& c = facts.config;
-    const auto& expert =
-        checkpoint->require("model.layers.0.block_sparse_moe.experts.0.w1.weight", std::array{c.ffn_dim, c.hidden_dim});
-    facts.type = expert.type;
+    const engine::ModelSpec& c = facts.spec;
+    facts.type = engine::expert_type_of(*checkpoint, c);
     if (std::filesystem::exists(directory / "tokenizer.model")) {
         facts.tokenizer = engine::Tokenizer::open(directory, c.vocab_size) != nullptr;
         facts.chat_template = engine::ChatTemplate::read(directory) != nullptr;
@@ -93,38 +92,42 @@ nlohmann::ordered_json to_json(const engine::Hardware& hardware) {
 
 int run_info(const ModelOptions& options) {
     const Facts facts = look_at(options.model);
-    const engine::ModelConfig& c = facts.config;
+    const engine::ModelSpec& c = facts.spec;
+    const engine::ExpertGrid& grid = c.experts;
+    const kernels::AttentionShape attention = c.attention_shape(0);
+    const double rope_theta =
+        std::visit([](const auto& layer) { return layer.rope.theta; }, c.layers.front().attention);
     const std::uint64_t dense_bytes = engine::dense_bytes_in(c, facts.type);
-    const std::uint64_t expert_bytes = kernels::expert_bytes(facts.type, c.hidden_dim, c.ffn_dim);
-    const std::uint64_t weight_bytes =
-        dense_bytes + static_cast<std::uint64_t>(c.n_layers * c.n_experts) * expert_bytes;
-    const engine::WeightReads reads =
-        engine::expected_reads(c, engine::dense_bytes_read(c, dense_bytes, facts.type),
-                               engine::Popularity::uniform(c.n_layers, c.n_experts, c.n_active), facts.type, {});
+    const std::uint64_t expert_bytes = kernels::expert_bytes(facts.type, grid.hidden_dim, grid.ffn_dim);
+    const std::uint64_t weight_bytes = dense_bytes + static_cast<std::uint64_t>(grid.size()) * expert_bytes;
+    const engine::WeightReads reads = engine::expected_reads(
+        grid, engine::dense_bytes_read(c, dense_bytes, facts.type),
+        engine::Popularity::uniform(grid.n_layers, grid.n_experts, grid.n_active), facts.type, {});
     const engine::Hardware hardware = engine::detect_hardware();
     const Products products = look_at_products(facts.type);
     if (options.json) {
         print_json({{"name", facts.name},
                     {"architecture", c.architecture},
                     {"weight_type", kernels::name_of(facts.type)},
-                    {"n_layers", c.n_layers},
-                    {"n_experts", c.n_experts},
-                    {"n_active", c.n_active},
+                    {"n_layers", c.n_layers()},
+                    {"n_moe_layers", grid.n_layers},
+                    {"n_experts", grid.n_experts},
+                    {"n_active", grid.n_active},
                     {"hidden_dim", c.hidden_dim},
-                    {"ffn_dim", c.ffn_dim},
-                    {"n_heads", c.n_heads},
-                    {"n_kv_heads", c.n_kv_heads},
-                    {"head_dim", c.head_dim},
+                    {"ffn_dim", grid.ffn_dim},
+                    {"n_heads", attention.n_heads},
+                    {"n_kv_heads", attention.n_kv_heads},
+                    {"head_dim", attention.key_dim},
                     {"vocab_size", c.vocab_size},
                     {"max_context", c.max_context},
-                    {"rope_theta", c.rope_theta},
+                    {"rope_theta", rope_theta},
                     {"tied_embeddings", c.tied_embeddings},
                     {"total_weights", c.total_weights()},
                     {"active_weights", c.active_weights()},
                     {"weight_bytes", weight_bytes},
                     {"active_weight_bytes_per_token", reads.total()},
                     {"expert_bytes", expert_bytes},
-                    {"kv_bytes_per_token", engine::KvPool::bytes_per_token(c)},
+                    {"kv_bytes_per_token", engine::KvPool::bytes_per_token(c.kv_shape())},
                     {"tokenizer", facts.tokenizer},
                     {"chat_template", facts.chat_template},
                     {"compute", to_json(products)},
@@ -133,15 +136,16 @@ int run_info(const ModelOptions& options) {
     }
     const auto yes_no = [](bool value) { return value ? "yes" : "no"; };
     std::cout << facts.name << ": " << c.architecture << ", " << kernels::name_of(facts.type) << "\n"
-              << "  layers         " << c.n_layers << "\n"
-              << "  experts        " << c.n_experts << " per layer, " << c.n_active << " active, "
+              << "  layers         " << c.n_layers()
+              << (grid.n_layers < c.n_layers() ? ", " + std::to_string(grid.n_layers) + " with experts" : "") << "\n"
+              << "  experts        " << grid.n_experts << " per layer, " << grid.n_active << " active, "
               << engine::format_bytes(expert_bytes) << " each\n"
-              << "  hidden         " << c.hidden_dim << ", ffn " << c.ffn_dim << "\n"
-              << "  attention      " << c.n_heads << " heads, " << c.n_kv_heads << " KV heads, head size " << c.head_dim
-              << "\n"
+              << "  hidden         " << c.hidden_dim << ", ffn " << grid.ffn_dim << "\n"
+              << "  attention      " << attention.n_heads << " heads, " << attention.n_kv_heads
+              << " KV heads, head size " << attention.key_dim << "\n"
               << "  vocabulary     " << c.vocab_size << (c.tied_embeddings ? ", tied" : "") << "\n"
               << "  context        " << c.max_context << " tokens, "
-              << engine::format_bytes(engine::KvPool::bytes_per_token(c)) << " of KV cache each\n"
+              << engine::format_bytes(engine::KvPool::bytes_per_token(c.kv_shape())) << " of KV cache each\n"
               << "  weights        " << c.total_weights() << ", " << engine::format_bytes(weight_bytes) << "; "
               << c.active_weights() << " active per token, " << engine::format_bytes(reads.total()) << "\n"
               << "  tokenizer      " << yes_no(facts.tokenizer) << ", chat template " << yes_no(facts.chat_template)

@@ -32,7 +32,7 @@ int run_profile(const ProfileOptions& options) {
     const std::string text = read_profile_text(options.text);
     engine::LoadRequest request = load_request(options.model);
     const engine::ModelShape shape = engine::read_model_shape(options.model.model);
-    if (request.context == 0) request.context = std::min(kWindow, shape.config.max_context);
+    if (request.context == 0) request.context = std::min(kWindow, shape.spec.max_context);
     request.learn_placement = false;
     engine::LoadedModel model(request, engine::LoadedModel::Text::kWanted, progress_on_terminal(), {});
     if (model.tokenizer() == nullptr) {
@@ -50,7 +50,7 @@ int run_profile(const ProfileOptions& options) {
                   << (terminal ? "" : "\n") << std::flush;
     };
     engine::LoadedStepModel steps(model);
-    engine::Popularity counted = engine::count_experts(steps, model.config(), *model.tokenizer(), text, progress, {});
+    engine::Popularity counted = engine::count_experts(steps, model.spec().experts, *model.tokenizer(), text, progress, {});
     if (terminal) std::cerr << "\r\x1b[K" << std::flush;
     counted.source = std::filesystem::path(options.text).filename().string();
     engine::write_popularity(counted, shape.name, options.out);

@@ -15,7 +15,7 @@ int run_quantize_report(const PerplexityOptions& options) {
     const auto progress = [](const std::string& line) { std::cerr << line << std::endl; };
     engine::QuantizeReport report = engine::make_quantize_report(
         request, text, options.special, options.answers_after, {options.window, options.stride},
-        engine::quantize_report_cells(shape.config), progress, {});
+        engine::quantize_report_cells(shape.spec), progress, {});
     report.text = std::filesystem::path(options.text).filename().string();
     if (options.model.json) {
         print_json(to_json(report));

@@ -37,7 +37,7 @@ int run_recall(const RecallOptions& options) {
     const std::string text = read_text(options.text);
     engine::LoadRequest request = load_request(options.model);
     const engine::ModelShape shape = engine::read_model_shape(options.model.model);
-    if (request.context == 0) request.context = std::min(kRecallWindow, shape.config.max_context);
+    if (request.context == 0) request.context = std::min(kRecallWindow, shape.spec.max_context);
     request.learn_placement = false;
     engine::LoadedModel model(request, engine::LoadedModel::Text::kWanted, progress_on_terminal(), {});
     const auto sequences = options.text.ends_with(".jsonl") ? engine::conversation_sequences(model, text, options.text)

@@ -86,7 +86,7 @@ engine::ScenarioReport run_on_one_placement(const BenchOptions& options, const e
 int run_scenario_bench(const BenchOptions& options) {
     engine::ScenarioRequest request = scenario_request(options);
     const engine::ModelShape shape = engine::read_model_shape(options.model.model);
-    const std::string left_out = engine::fit_to_context(request, shape.config.max_context);
+    const std::string left_out = engine::fit_to_context(request, shape.spec.max_context);
 
     std::vector<engine::ScenarioReport> reports;
     for (const bool layers : {false, true}) {

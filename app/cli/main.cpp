@@ -30,7 +30,7 @@ using offstage::cli::ReplayOptions;
 
 constexpr const char* kModelHelp =
     "Folder with config.json and *.safetensors, or synthetic:NAME?layers=N&seed=S "
-    "(mixtral-8x7b, mixtral-mini, fine)";
+    "(mixtral-8x7b, mixtral-mini, fine, qwen3-30b-a3b, deepseek-v2-lite, dbrx)";
 
 void add_compute_options(CLI::App& command, ModelOptions& options) {
     command

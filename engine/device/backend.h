@@ -57,11 +57,13 @@ struct KvBlock {
     bool in_host = false;
 };
 
-struct AttentionShape {
-    std::int64_t n_heads = 0;
-    std::int64_t n_kv_heads = 0;
-    std::int64_t head_dim = 0;
-    std::int64_t sliding_window = 0;  // 0: full attention
+// Weights of a norm, float32.
+struct NormWeights {
+    kernels::NormKind kind = kernels::NormKind::kRms;
+    const float* weight = nullptr;  // (dim)
+    const float* bias = nullptr;    // (dim); nullptr: none. kLayer only
+    std::int64_t dim = 0;
+    float eps = 0;
 };
 
 // One expert's share of a step: rows [first_row, first_row + n_rows) of the row order (see Backend::experts).
@@ -151,28 +153,48 @@ class Backend {
     // ---- operations, compute queue. Activations are float32, rows contiguous.
     // x (n, hidden_dim) = rows tokens[i] of table (vocab_size, hidden_dim).
     virtual void embed(const kernels::WeightView& table, const TokenId* tokens, std::int64_t n, float* x) = 0;
-    // out = x / sqrt(mean(x^2) + eps) * weight, per row of hidden_dim.
-    virtual void rms_norm(const float* x, const float* weight, std::int64_t n, std::int64_t hidden_dim, float eps,
-                          float* out) = 0;
+    // Each of n rows of norm.dim values: see kernels::CpuKernels.
+    virtual void norm(const NormWeights& norm, const float* x, std::int64_t n, float* out) = 0;
+    // RMS norm in place of pieces of rows: of each of n rows, `stride` floats apart, n_pieces pieces of norm.dim floats
+    // that follow each other from x on, all with the same weight (q/k norms, the latent's norm).
+    virtual void norm_pieces(const NormWeights& norm, std::int64_t n, std::int64_t stride, std::int64_t n_pieces,
+                             float* x) = 0;
+    // Each of n rows of `dim` values += bias (dim).
+    virtual void add_bias(const float* bias, std::int64_t n, std::int64_t dim, float* x) = 0;
     // y (n, weight rows) = x (n, weight columns) * weight^T.
     virtual void multiply(const kernels::WeightView& weight, const float* x, std::int64_t n, float* y) = 0;
     // x += y, n values.
     virtual void add(const float* y, std::int64_t n, float* x) = 0;
-    // qkv: (rows, (n_heads + 2 n_kv_heads) * head_dim), q heads, k heads, v heads. Rotates q and k in place (half-split
-    // pairing; cos, sin: (rows, head_dim / 2) of each row's position) and stores k and v in the sequences' blocks.
-    virtual void rotate_and_store(std::int64_t layer, const AttentionShape& shape,
+    // A product for each head: y[t][h][r] = sum_c weight[h * n_rows + r][c] * x[t][h][c] with n_rows = weight rows /
+    // n_heads; x[t][h] begins at t * x_stride + h * x_head_stride, y alike (in floats).
+    virtual void multiply_heads(const kernels::WeightView& weight, std::int64_t n_heads, const float* x,
+                                std::int64_t x_stride, std::int64_t x_head_stride, std::int64_t n, float* y,
+                                std::int64_t y_stride, std::int64_t y_head_stride) = 0;
+    // qkv: (rows, shape.qkv_width()): q heads, k heads, v heads. Rotates values [rotary_first, rotary_first +
+    // rotary_dim) of each q and k head in place (half-split pairing; cos, sin: (rows, rotary_dim / 2) of each row's
+    // position) and stores k and v in the sequences' blocks.
+    virtual void rotate_and_store(std::int64_t layer, const kernels::AttentionShape& shape,
                                   std::span<const AttentionSegment> segments, const float* cos, const float* sin,
                                   float* qkv, const kernels::KvShape& kv) = 0;
-    // out (rows, n_heads * head_dim): causal attention of each row over its own sequence. Where the blocks lie never
-    // changes the result, bit by bit.
-    virtual void attend(std::int64_t layer, const AttentionShape& shape, std::span<const AttentionSegment> segments,
-                        const float* qkv, const kernels::KvShape& kv, float* out) = 0;
+    // Latent attention: q (rows, n_heads, nope_dim + rotary_dim) holds the rotary part of each head behind the nope_dim
+    // values that have none; latent (rows, key_dim) the latent, normed, and behind it the key's rotary part. Rotates
+    // both, writes the queries' part to queries (rows, n_heads, key_dim) from rotary_first on, and stores the latent
+    // rows as keys.
+    virtual void rotate_and_store_latent(std::int64_t layer, const kernels::AttentionShape& shape,
+                                         std::span<const AttentionSegment> segments, const float* cos, const float* sin,
+                                         const float* q, std::int64_t nope_dim, float* latent, float* queries,
+                                         const kernels::KvShape& kv) = 0;
+    // queries: rows of shape.query_width() floats, query_stride floats apart. out (rows, shape.output_width()): causal
+    // attention of each row over its own sequence. Where the blocks lie never changes the result, bit by bit.
+    virtual void attend(std::int64_t layer, const kernels::AttentionShape& shape,
+                        std::span<const AttentionSegment> segments, const float* queries, std::int64_t query_stride,
+                        const kernels::KvShape& kv, float* out) = 0;
     // Copies the first n_tokens tokens of a block to another, all layers: a sequence parts from another inside a block.
     virtual void copy_kv_block(const kernels::KvShape& kv, KvBlock from, KvBlock to, std::int64_t n_tokens) = 0;
-    // Router (kernels::route_softmax_top_k, renormalised): gate float32 (n_experts, hidden_dim); experts, weights:
-    // (n, n_active), best first.
-    virtual void route(const float* gate, const float* x, std::int64_t n, std::int64_t hidden_dim,
-                       std::int64_t n_experts, std::int64_t n_active, std::int32_t* experts, float* weights) = 0;
+    // Router (kernels::route): gate float32 (n_experts, hidden_dim), selection_bias (n_experts) or nullptr; experts,
+    // weights: (n, n_active), best first.
+    virtual void route(const kernels::RouterSpec& spec, const float* gate, const float* selection_bias, const float* x,
+                       std::int64_t n, std::int64_t hidden_dim, std::int32_t* experts, float* weights) = 0;
     // The rows of a step are its (token, chosen expert) pairs, grouped by expert. For each row r of each call:
     // out[r] = w2^T (silu(w1 x) * (w3 x)) with x = inputs[row_token[r]]; inputs (n, hidden_dim), out (n_rows,
     // hidden_dim). The result of a row depends on its expert, its input and, with SumOrder::kByNumber, the number of
@@ -193,10 +215,11 @@ class Backend {
     struct StepShape {
         std::int64_t n_tokens = 1;
         std::int64_t hidden_dim = 0;
-        std::int64_t ffn_dim = 0;
+        std::int64_t ffn_dim = 0;        // of an expert
+        std::int64_t dense_ffn_dim = 0;  // of the largest network that every token passes; 0: none
         std::int64_t n_experts = 0;
         std::int64_t n_active = 0;
-        AttentionShape attention;
+        kernels::AttentionShape attention;  // the largest of all layers, field by field
         std::int64_t vocab_size = 0;
         std::int64_t context = 0;
         kernels::WeightType weight_type = kernels::WeightType::kBf16;

@@ -139,9 +139,17 @@ void CpuBackend::embed(const kernels::WeightView& table, const TokenId* tokens, 
     state_->operations.embed(table, tokens, n, x);
 }
 
-void CpuBackend::rms_norm(const float* x, const float* weight, std::int64_t n, std::int64_t hidden_dim, float eps,
-                          float* out) {
-    state_->operations.rms_norm(x, weight, n, hidden_dim, eps, out);
+void CpuBackend::norm(const NormWeights& norm, const float* x, std::int64_t n, float* out) {
+    state_->operations.norm(norm, x, n, out);
+}
+
+void CpuBackend::norm_pieces(const NormWeights& norm, std::int64_t n, std::int64_t stride, std::int64_t n_pieces,
+                             float* x) {
+    state_->operations.norm_pieces(norm, n, stride, n_pieces, x);
+}
+
+void CpuBackend::add_bias(const float* bias, std::int64_t n, std::int64_t dim, float* x) {
+    state_->operations.add_bias(bias, n, dim, x);
 }
 
 void CpuBackend::multiply(const kernels::WeightView& weight, const float* x, std::int64_t n, float* y) {
@@ -152,24 +160,38 @@ void CpuBackend::add(const float* y, std::int64_t n, float* x) {
     state_->operations.add(y, n, x);
 }
 
-void CpuBackend::rotate_and_store(std::int64_t layer, const AttentionShape& shape,
+void CpuBackend::multiply_heads(const kernels::WeightView& weight, std::int64_t n_heads, const float* x,
+                                std::int64_t x_stride, std::int64_t x_head_stride, std::int64_t n, float* y,
+                                std::int64_t y_stride, std::int64_t y_head_stride) {
+    state_->operations.multiply_heads(weight, n_heads, x, x_stride, x_head_stride, n, y, y_stride, y_head_stride);
+}
+
+void CpuBackend::rotate_and_store(std::int64_t layer, const kernels::AttentionShape& shape,
                                   std::span<const AttentionSegment> segments, const float* cos, const float* sin,
                                   float* qkv, const kernels::KvShape& kv) {
     state_->operations.rotate_and_store(layer, shape, segments, cos, sin, qkv, kv);
 }
 
-void CpuBackend::attend(std::int64_t layer, const AttentionShape& shape, std::span<const AttentionSegment> segments,
-                        const float* qkv, const kernels::KvShape& kv, float* out) {
-    state_->operations.attend(layer, shape, segments, qkv, kv, out);
+void CpuBackend::rotate_and_store_latent(std::int64_t layer, const kernels::AttentionShape& shape,
+                                         std::span<const AttentionSegment> segments, const float* cos, const float* sin,
+                                         const float* q, std::int64_t nope_dim, float* latent, float* queries,
+                                         const kernels::KvShape& kv) {
+    state_->operations.rotate_and_store_latent(layer, shape, segments, cos, sin, q, nope_dim, latent, queries, kv);
+}
+
+void CpuBackend::attend(std::int64_t layer, const kernels::AttentionShape& shape,
+                        std::span<const AttentionSegment> segments, const float* queries, std::int64_t query_stride,
+                        const kernels::KvShape& kv, float* out) {
+    state_->operations.attend(layer, shape, segments, queries, query_stride, kv, out);
 }
 
 void CpuBackend::copy_kv_block(const kernels::KvShape& kv, KvBlock from, KvBlock to, std::int64_t n_tokens) {
     state_->operations.copy_kv_block(kv, from, to, n_tokens);
 }
 
-void CpuBackend::route(const float* gate, const float* x, std::int64_t n, std::int64_t hidden_dim,
-                       std::int64_t n_experts, std::int64_t n_active, std::int32_t* experts, float* weights) {
-    state_->operations.route(gate, x, n, hidden_dim, n_experts, n_active, experts, weights);
+void CpuBackend::route(const kernels::RouterSpec& spec, const float* gate, const float* selection_bias, const float* x,
+                       std::int64_t n, std::int64_t hidden_dim, std::int32_t* experts, float* weights) {
+    state_->operations.route(spec, gate, selection_bias, x, n, hidden_dim, experts, weights);
 }
 
 void CpuBackend::experts(std::span<const ExpertCall> calls, const float* inputs, const std::int32_t* row_token,

@@ -47,6 +47,21 @@ bool are_consecutive(const std::int32_t* tokens, std::int64_t n) {
     return true;
 }
 
+// Keys (n_kv_heads, key_dim) and, where the cache has them, values (n_kv_heads, value_dim) of token t of a segment.
+void store_token(const kernels::KvShape& kv, std::int64_t layer, const AttentionSegment& segment, std::int64_t t,
+                 const float* keys, const float* values) {
+    const std::int64_t token = segment.past + t;
+    const std::int64_t in_block = token % kernels::kKvBlockTokens;
+    float* block = segment.blocks[as_size(token / kernels::kKvBlockTokens)];
+    for (std::int64_t head = 0; head < kv.n_kv_heads; ++head) {
+        std::memcpy(block + kv.keys_offset(layer, head) + in_block * kv.key_dim, keys + head * kv.key_dim,
+                    as_size(kv.key_dim) * sizeof(float));
+        if (kv.values_in_keys) continue;
+        std::memcpy(block + kv.values_offset(layer, head) + in_block * kv.value_dim, values + head * kv.value_dim,
+                    as_size(kv.value_dim) * sizeof(float));
+    }
+}
+
 }  // namespace
 
 struct CpuOperations::State {
@@ -76,7 +91,7 @@ struct CpuOperations::State {
     const kernels::CpuKernels& kernels;
     kernels::Gemm gemm;
     std::vector<std::vector<float>> attention_scratch;  // per thread
-    std::vector<float> router_logits;                   // (n, n_experts)
+    std::vector<float> router_logits;                   // (n, 3, n_experts): see route()
     std::vector<FewRows> few;
     std::vector<Chunk> chunks;
     std::vector<float> gathered;                        // inputs of experts whose tokens are apart
@@ -115,12 +130,35 @@ void CpuOperations::embed(const kernels::WeightView& table, const TokenId* token
     });
 }
 
-void CpuOperations::rms_norm(const float* x, const float* weight, std::int64_t n, std::int64_t hidden_dim, float eps,
-                             float* out) {
+void CpuOperations::norm(const NormWeights& norm, const float* x, std::int64_t n, float* out) {
+    const std::int64_t dim = norm.dim;
     state_->pool.parallel_for(n, kRowGrain, [&](std::int64_t begin, std::int64_t end, int) {
         for (std::int64_t t = begin; t < end; ++t) {
-            state_->kernels.rms_norm(x + t * hidden_dim, weight, hidden_dim, eps, out + t * hidden_dim);
+            if (norm.kind == kernels::NormKind::kRms) {
+                state_->kernels.rms_norm(x + t * dim, norm.weight, dim, norm.eps, out + t * dim);
+            } else {
+                state_->kernels.layer_norm(x + t * dim, norm.weight, norm.bias, dim, norm.eps, out + t * dim);
+            }
         }
+    });
+}
+
+void CpuOperations::norm_pieces(const NormWeights& norm, std::int64_t n, std::int64_t stride, std::int64_t n_pieces,
+                                float* x) {
+    assert(norm.kind == kernels::NormKind::kRms);
+    state_->pool.parallel_for(n, kRowGrain, [&](std::int64_t begin, std::int64_t end, int) {
+        for (std::int64_t t = begin; t < end; ++t) {
+            for (std::int64_t piece = 0; piece < n_pieces; ++piece) {
+                float* place = x + t * stride + piece * norm.dim;
+                state_->kernels.rms_norm(place, norm.weight, norm.dim, norm.eps, place);
+            }
+        }
+    });
+}
+
+void CpuOperations::add_bias(const float* bias, std::int64_t n, std::int64_t dim, float* x) {
+    state_->pool.parallel_for(n, kRowGrain, [&](std::int64_t begin, std::int64_t end, int) {
+        for (std::int64_t t = begin; t < end; ++t) state_->kernels.axpy(1.0f, bias, dim, x + t * dim);
     });
 }
 
@@ -155,41 +193,88 @@ void CpuOperations::add(const float* y, std::int64_t n, float* x) {
     }
 }
 
-void CpuOperations::rotate_and_store(std::int64_t layer, const AttentionShape& shape,
+void CpuOperations::multiply_heads(const kernels::WeightView& weight, std::int64_t n_heads, const float* x,
+                                   std::int64_t x_stride, std::int64_t x_head_stride, std::int64_t n, float* y,
+                                   std::int64_t y_stride, std::int64_t y_head_stride) {
+    const std::int64_t n_rows = weight.n_rows / n_heads;
+    const auto of_head = [&](std::int64_t head) {
+        kernels::WeightView part = weight;
+        part.data = weight.row(head * n_rows);
+        part.n_rows = n_rows;
+        return part;
+    };
+    if (!state_->are_few(n)) {
+        for (std::int64_t head = 0; head < n_heads; ++head) {
+            state_->gemm.multiply(state_->mode, kernels::GemmLayout::kRowsAreOutputs, x + head * x_head_stride,
+                                  x_stride, n, of_head(head), y + head * y_head_stride, y_stride);
+        }
+        return;
+    }
+    state_->pool.parallel_dynamic(n_heads, [&](std::int64_t head, int) {
+        const float* from = x + head * x_head_stride;
+        float* to = y + head * y_head_stride;
+        if (n == 1) {
+            state_->kernels.matvec(of_head(head), from, 0, n_rows, to);
+        } else if (n > 1) {
+            state_->kernels.matvec_multi(of_head(head), from, x_stride, static_cast<int>(n), 0, n_rows, to, y_stride);
+        }
+    });
+}
+
+void CpuOperations::rotate_and_store(std::int64_t layer, const kernels::AttentionShape& shape,
                                      std::span<const AttentionSegment> segments, const float* cos, const float* sin,
                                      float* qkv, const kernels::KvShape& kv) {
-    const std::int64_t d = shape.head_dim;
-    const std::int64_t stride = (shape.n_heads + 2 * shape.n_kv_heads) * d;
-    const std::size_t head_bytes = as_size(d) * sizeof(float);
+    const std::int64_t stride = shape.qkv_width();
+    const std::int64_t half = shape.rotary_dim / 2;
     for (const AttentionSegment& segment : segments) {
         state_->pool.parallel_for(segment.n_tokens, kRowGrain, [&](std::int64_t begin, std::int64_t end, int) {
             for (std::int64_t t = begin; t < end; ++t) {
                 const std::int64_t place = segment.first_row + t;
                 float* row = qkv + place * stride;
                 for (std::int64_t head = 0; head < shape.n_heads + shape.n_kv_heads; ++head) {
-                    state_->kernels.rope(row + head * d, cos + place * (d / 2), sin + place * (d / 2), d);
+                    state_->kernels.rope(row + head * shape.key_dim + shape.rotary_first, cos + place * half,
+                                         sin + place * half, shape.rotary_dim);
                 }
-                const float* k = row + shape.n_heads * d;
-                const float* v = k + shape.n_kv_heads * d;
-                const std::int64_t key = segment.past + t;
-                float* to = segment.blocks[as_size(key / kernels::kKvBlockTokens)] + key % kernels::kKvBlockTokens * d;
-                for (std::int64_t head = 0; head < shape.n_kv_heads; ++head) {
-                    std::memcpy(to + kv.part_offset(layer, 0, head), k + head * d, head_bytes);
-                    std::memcpy(to + kv.part_offset(layer, 1, head), v + head * d, head_bytes);
-                }
+                const float* k = row + shape.query_width();
+                store_token(kv, layer, segment, t, k, k + shape.n_kv_heads * shape.key_dim);
             }
         });
     }
 }
 
-void CpuOperations::attend(std::int64_t layer, const AttentionShape& shape, std::span<const AttentionSegment> segments,
-                           const float* qkv, const kernels::KvShape& kv, float* out) {
-    const std::int64_t d = shape.head_dim;
-    const std::int64_t q_stride = (shape.n_heads + 2 * shape.n_kv_heads) * d;
-    const std::int64_t out_stride = shape.n_heads * d;
+void CpuOperations::rotate_and_store_latent(std::int64_t layer, const kernels::AttentionShape& shape,
+                                            std::span<const AttentionSegment> segments, const float* cos,
+                                            const float* sin, const float* q, std::int64_t nope_dim, float* latent,
+                                            float* queries, const kernels::KvShape& kv) {
+    const std::int64_t half = shape.rotary_dim / 2;
+    const std::int64_t q_dim = nope_dim + shape.rotary_dim;
+    for (const AttentionSegment& segment : segments) {
+        state_->pool.parallel_for(segment.n_tokens, kRowGrain, [&](std::int64_t begin, std::int64_t end, int) {
+            for (std::int64_t t = begin; t < end; ++t) {
+                const std::int64_t place = segment.first_row + t;
+                const auto rotate = [&](float* values) {
+                    state_->kernels.rope(values, cos + place * half, sin + place * half, shape.rotary_dim);
+                };
+                for (std::int64_t head = 0; head < shape.n_heads; ++head) {
+                    const float* from = q + (place * shape.n_heads + head) * q_dim + nope_dim;
+                    float* to = queries + place * shape.query_width() + head * shape.key_dim + shape.rotary_first;
+                    std::memcpy(to, from, as_size(shape.rotary_dim) * sizeof(float));
+                    rotate(to);
+                }
+                float* key = latent + place * shape.key_dim;
+                rotate(key + shape.rotary_first);
+                store_token(kv, layer, segment, t, key, nullptr);
+            }
+        });
+    }
+}
+
+void CpuOperations::attend(std::int64_t layer, const kernels::AttentionShape& shape,
+                           std::span<const AttentionSegment> segments, const float* queries, std::int64_t query_stride,
+                           const kernels::KvShape& kv, float* out) {
+    const std::int64_t out_stride = shape.output_width();
     const std::int64_t heads_per_kv = shape.n_heads / shape.n_kv_heads;
-    const float scale = 1.0f / std::sqrt(static_cast<float>(d));
-    const std::int64_t window = shape.sliding_window;
+    const std::int64_t window = shape.window;
 
     // A sliding window that is already full gives each query its own first key, so those queries go one by one, after
     // the blocks of the others.
@@ -208,7 +293,9 @@ void CpuOperations::attend(std::int64_t layer, const AttentionShape& shape, std:
     }
     // Rounded up, so that a growing conversation seldom allocates.
     const auto rounded = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(longest)));
-    for (auto& buffer : state_->attention_scratch) room(buffer, kernels::attention_scratch_floats(rounded, d));
+    for (auto& buffer : state_->attention_scratch) {
+        room(buffer, kernels::attention_scratch_floats(rounded, shape.key_dim));
+    }
 
     state_->pool.parallel_dynamic(n_pieces, [&](std::int64_t piece, int thread) {
         const AttentionSegment* segment = segments.data();
@@ -225,35 +312,47 @@ void CpuOperations::attend(std::int64_t layer, const AttentionShape& shape, std:
         const std::int64_t first_key = is_alone ? n_keys - window : 0;
         const bool as_many = !is_alone && state_->order == SumOrder::kMany;
         const std::int64_t row = segment->first_row + begin;
-        const kernels::KvHead keys_values{segment->blocks.data(), kv.part_offset(layer, 0, head / heads_per_kv),
-                                          kv.part_offset(layer, 1, head / heads_per_kv)};
-        state_->kernels.attention(qkv + row * q_stride + head * d, q_stride, keys_values, first_key, end - begin,
-                                  n_keys, d, scale, out + row * out_stride + head * d, out_stride,
+        const std::int64_t kv_head = head / heads_per_kv;
+        const kernels::KvHead keys_values{segment->blocks.data(),
+                                          kv.keys_offset(layer, kv_head),
+                                          kv.values_offset(layer, kv_head),
+                                          kv.key_dim,
+                                          kv.value_dim,
+                                          kv.value_stride()};
+        state_->kernels.attention(queries + row * query_stride + head * shape.key_dim, query_stride, keys_values,
+                                  first_key, end - begin, n_keys, shape.scale,
+                                  out + row * out_stride + head * shape.value_dim, out_stride,
                                   as_many ? kernels::QueryOrder::kMany : kernels::QueryOrder::kByNumber,
                                   state_->attention_scratch[as_size(thread)].data());
     });
 }
 
 void CpuOperations::copy_kv_block(const kernels::KvShape& kv, KvBlock from, KvBlock to, std::int64_t n_tokens) {
-    const std::size_t part_bytes = as_size(n_tokens * kv.head_dim) * sizeof(float);
-    state_->pool.parallel_for(kv.n_parts(), 16, [&](std::int64_t begin, std::int64_t end, int) {
+    state_->pool.parallel_for(kv.n_layers * kv.n_kv_heads, 8, [&](std::int64_t begin, std::int64_t end, int) {
         for (std::int64_t i = begin; i < end; ++i) {
-            std::memcpy(to.data + i * kv.part_floats(), from.data + i * kv.part_floats(), part_bytes);
+            const std::int64_t keys = kv.keys_offset(i / kv.n_kv_heads, i % kv.n_kv_heads);
+            const std::int64_t values = kv.values_offset(i / kv.n_kv_heads, i % kv.n_kv_heads);
+            std::memcpy(to.data + keys, from.data + keys, as_size(n_tokens * kv.key_dim) * sizeof(float));
+            std::memcpy(to.data + values, from.data + values,
+                        as_size(n_tokens * kv.stored_value_dim()) * sizeof(float));
         }
     });
 }
 
-void CpuOperations::route(const float* gate, const float* x, std::int64_t n, std::int64_t hidden_dim,
-                          std::int64_t n_experts, std::int64_t n_active, std::int32_t* experts, float* weights) {
-    float* logits = room(state_->router_logits, n * n_experts);
+void CpuOperations::route(const kernels::RouterSpec& spec, const float* gate, const float* selection_bias,
+                          const float* x, std::int64_t n, std::int64_t hidden_dim, std::int32_t* experts,
+                          float* weights) {
+    const std::int64_t n_experts = spec.n_experts;
+    const std::int64_t n_active = spec.n_active;
+    // For each token its logits, and what kernels::route() wants for itself.
+    float* logits = room(state_->router_logits, n * 3 * n_experts);
     const kernels::WeightView view{gate, kernels::WeightType::kF32, n_experts, hidden_dim, hidden_dim};
     state_->pool.parallel_for(n, kFewTokens, [&](std::int64_t begin, std::int64_t end, int) {
         for (std::int64_t t = begin; t < end; ++t) {
-            float* row = logits + t * n_experts;
+            float* row = logits + t * 3 * n_experts;
             state_->kernels.matvec(view, x + t * hidden_dim, 0, n_experts, row);
-            kernels::route_softmax_top_k({row, as_size(n_experts)}, static_cast<int>(n_active), true,
-                                         {experts + t * n_active, as_size(n_active)},
-                                         {weights + t * n_active, as_size(n_active)});
+            kernels::route(spec, {row, as_size(n_experts)}, selection_bias, {experts + t * n_active, as_size(n_active)},
+                           {weights + t * n_active, as_size(n_active)}, {row + n_experts, as_size(2 * n_experts)});
         }
     });
 }

@@ -31,16 +31,26 @@ class CpuOperations {
     void set_sum_order(SumOrder order);
 
     void embed(const kernels::WeightView& table, const TokenId* tokens, std::int64_t n, float* x);
-    void rms_norm(const float* x, const float* weight, std::int64_t n, std::int64_t hidden_dim, float eps, float* out);
+    void norm(const NormWeights& norm, const float* x, std::int64_t n, float* out);
+    void norm_pieces(const NormWeights& norm, std::int64_t n, std::int64_t stride, std::int64_t n_pieces, float* x);
+    void add_bias(const float* bias, std::int64_t n, std::int64_t dim, float* x);
     void multiply(const kernels::WeightView& weight, const float* x, std::int64_t n, float* y);
     void add(const float* y, std::int64_t n, float* x);
-    void rotate_and_store(std::int64_t layer, const AttentionShape& shape, std::span<const AttentionSegment> segments,
-                          const float* cos, const float* sin, float* qkv, const kernels::KvShape& kv);
-    void attend(std::int64_t layer, const AttentionShape& shape, std::span<const AttentionSegment> segments,
-                const float* qkv, const kernels::KvShape& kv, float* out);
+    void multiply_heads(const kernels::WeightView& weight, std::int64_t n_heads, const float* x, std::int64_t x_stride,
+                        std::int64_t x_head_stride, std::int64_t n, float* y, std::int64_t y_stride,
+                        std::int64_t y_head_stride);
+    void rotate_and_store(std::int64_t layer, const kernels::AttentionShape& shape,
+                          std::span<const AttentionSegment> segments, const float* cos, const float* sin, float* qkv,
+                          const kernels::KvShape& kv);
+    void rotate_and_store_latent(std::int64_t layer, const kernels::AttentionShape& shape,
+                                 std::span<const AttentionSegment> segments, const float* cos, const float* sin,
+                                 const float* q, std::int64_t nope_dim, float* latent, float* queries,
+                                 const kernels::KvShape& kv);
+    void attend(std::int64_t layer, const kernels::AttentionShape& shape, std::span<const AttentionSegment> segments,
+                const float* queries, std::int64_t query_stride, const kernels::KvShape& kv, float* out);
     void copy_kv_block(const kernels::KvShape& kv, KvBlock from, KvBlock to, std::int64_t n_tokens);
-    void route(const float* gate, const float* x, std::int64_t n, std::int64_t hidden_dim, std::int64_t n_experts,
-               std::int64_t n_active, std::int32_t* experts, float* weights);
+    void route(const kernels::RouterSpec& spec, const float* gate, const float* selection_bias, const float* x,
+               std::int64_t n, std::int64_t hidden_dim, std::int32_t* experts, float* weights);
     void experts(std::span<const ExpertCall> calls, const float* inputs, const std::int32_t* row_token, float* out);
     void combine(const float* rows, const std::int32_t* row_of, const float* weights, std::int64_t n,
                  std::int64_t n_active, std::int64_t hidden_dim, float* x);

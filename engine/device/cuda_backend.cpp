@@ -54,10 +54,6 @@ CudaQueue queue_of(DeviceEvent event) {
     return event.queue == DeviceEvent::Queue::kCompute ? CudaQueue::kCompute : CudaQueue::kCopy;
 }
 
-kernels::CudaAttentionShape shape_of(const AttentionShape& shape) {
-    return {shape.n_heads, shape.n_kv_heads, shape.head_dim, shape.sliding_window};
-}
-
 kernels::CudaStep step_of(const Backend::StepShape& shape) {
     kernels::CudaStep step;
     step.n_tokens = shape.n_tokens;
@@ -66,7 +62,8 @@ kernels::CudaStep step_of(const Backend::StepShape& shape) {
     step.n_experts = shape.n_experts;
     step.n_active = shape.n_active;
     step.context = shape.context;
-    step.attention = shape_of(shape.attention);
+    step.dense_ffn_dim = shape.dense_ffn_dim;
+    step.attention = shape.attention;
     return step;
 }
 
@@ -142,30 +139,50 @@ class CudaBackend final : public Backend {
     void embed(const kernels::WeightView& table, const TokenId* tokens, std::int64_t n, float* x) override {
         context_->embed(table, tokens, n, x);
     }
-    void rms_norm(const float* x, const float* weight, std::int64_t n, std::int64_t hidden_dim, float eps,
-                  float* out) override {
-        context_->rms_norm(x, weight, n, hidden_dim, eps, out);
+    void norm(const NormWeights& norm, const float* x, std::int64_t n, float* out) override {
+        context_->norm(norm.kind, norm.weight, norm.bias, norm.dim, norm.eps, x, n, out);
+    }
+    void norm_pieces(const NormWeights& norm, std::int64_t n, std::int64_t stride, std::int64_t n_pieces,
+                     float* x) override {
+        context_->norm_pieces(norm.weight, norm.dim, norm.eps, n, stride, n_pieces, x);
+    }
+    void add_bias(const float* bias, std::int64_t n, std::int64_t dim, float* x) override {
+        context_->add_bias(bias, n, dim, x);
     }
     void multiply(const kernels::WeightView& weight, const float* x, std::int64_t n, float* y) override {
         context_->multiply(weight, x, n, y);
     }
     void add(const float* y, std::int64_t n, float* x) override { context_->add(y, n, x); }
-    void rotate_and_store(std::int64_t layer, const AttentionShape& shape, std::span<const AttentionSegment> segments,
-                          const float* cos, const float* sin, float* qkv, const kernels::KvShape& kv) override {
-        take(segments);
-        context_->rotate_and_store(layer, shape_of(shape), segments_.data(), segments_.size(), cos, sin, qkv, kv);
+    void multiply_heads(const kernels::WeightView& weight, std::int64_t n_heads, const float* x, std::int64_t x_stride,
+                        std::int64_t x_head_stride, std::int64_t n, float* y, std::int64_t y_stride,
+                        std::int64_t y_head_stride) override {
+        context_->multiply_heads(weight, n_heads, x, x_stride, x_head_stride, n, y, y_stride, y_head_stride);
     }
-    void attend(std::int64_t layer, const AttentionShape& shape, std::span<const AttentionSegment> segments,
-                const float* qkv, const kernels::KvShape& kv, float* out) override {
+    void rotate_and_store(std::int64_t layer, const kernels::AttentionShape& shape,
+                          std::span<const AttentionSegment> segments, const float* cos, const float* sin, float* qkv,
+                          const kernels::KvShape& kv) override {
         take(segments);
-        context_->attend(layer, shape_of(shape), segments_.data(), segments_.size(), qkv, kv, out);
+        context_->rotate_and_store(layer, shape, segments_.data(), segments_.size(), cos, sin, qkv, kv);
+    }
+    void rotate_and_store_latent(std::int64_t layer, const kernels::AttentionShape& shape,
+                                 std::span<const AttentionSegment> segments, const float* cos, const float* sin,
+                                 const float* q, std::int64_t nope_dim, float* latent, float* queries,
+                                 const kernels::KvShape& kv) override {
+        take(segments);
+        context_->rotate_and_store_latent(layer, shape, segments_.data(), segments_.size(), cos, sin, q, nope_dim,
+                                          latent, queries, kv);
+    }
+    void attend(std::int64_t layer, const kernels::AttentionShape& shape, std::span<const AttentionSegment> segments,
+                const float* queries, std::int64_t query_stride, const kernels::KvShape& kv, float* out) override {
+        take(segments);
+        context_->attend(layer, shape, segments_.data(), segments_.size(), queries, query_stride, kv, out);
     }
     void copy_kv_block(const kernels::KvShape& kv, KvBlock from, KvBlock to, std::int64_t n_tokens) override {
         context_->copy_kv_block(kv, from.data, to.data, n_tokens);
     }
-    void route(const float* gate, const float* x, std::int64_t n, std::int64_t hidden_dim, std::int64_t n_experts,
-               std::int64_t n_active, std::int32_t* experts, float* weights) override {
-        context_->route(gate, x, n, hidden_dim, n_experts, n_active, experts, weights);
+    void route(const kernels::RouterSpec& spec, const float* gate, const float* selection_bias, const float* x,
+               std::int64_t n, std::int64_t hidden_dim, std::int32_t* experts, float* weights) override {
+        context_->route(spec, gate, selection_bias, x, n, hidden_dim, experts, weights);
     }
     void experts(std::span<const ExpertCall> calls, const float* inputs, const std::int32_t* row_token,
                  float* out) override;

@@ -148,8 +148,9 @@ struct EmulatedAccelerator::State {
     HostMemory source;
     AddressSpace addresses;
     const DrawnRouting dry;
-    std::int64_t dry_layer = 0;               // the one whose attention was last
-    int dry_routed = 0;                       // how often its router has run
+    std::int64_t dry_attended = -1;           // the layer whose attention was last
+    std::int64_t dry_moe_layer = -1;          // the layer with experts whose router ran last, counting those alone
+    int dry_routed = 0;                       // routers that have run since that attention
     std::vector<std::int64_t> dry_positions;  // of the step's rows
     Arena arena;
     Timeline timeline;
@@ -173,6 +174,40 @@ struct EmulatedAccelerator::State {
         timeline.advance_host(profile.launch_us);
         const double bus_us = bus_bytes / (profile.bus_gbps * profile.bus_efficiency * 1e3);
         timeline.submit(Queue::kCompute, std::max(profile.operation_us(bytes, flops), profile.launch_us + bus_us));
+    }
+
+    // An attention's queries, keys and values: `values` read and written per row, and `stored` per row in the cache.
+    void account_store(std::int64_t layer, std::span<const AttentionSegment> segments, std::int64_t values,
+                       std::int64_t stored) {
+        if (dry) begin_layer(layer, segments);
+        double own_values = 0;
+        double bus_values = 0;
+        for (const AttentionSegment& segment : segments) {
+            const std::int64_t in_host = keys_in_host(segment, segment.past);
+            own_values += as_double(segment.n_tokens * values + (segment.n_tokens - in_host) * stored);
+            bus_values += as_double(in_host * stored);
+        }
+        account(own_values * 4, 0, bus_values * 4);
+    }
+
+    void begin_layer(std::int64_t layer, std::span<const AttentionSegment> segments) {
+        if (layer <= dry_attended) dry_moe_layer = -1;  // a new step
+        dry_attended = layer;
+        dry_routed = 0;
+        dry_positions.clear();
+        for (const AttentionSegment& segment : segments) {
+            for (std::int64_t t = 0; t < segment.n_tokens; ++t) dry_positions.push_back(segment.past + t);
+        }
+    }
+
+    // The first router after an attention is its layer's, later ones guess for the layers behind.
+    void draw(std::int64_t n, std::int64_t n_active, std::int32_t* experts) {
+        if (dry_routed == 0) ++dry_moe_layer;
+        for (std::int64_t row = 0; row < n; ++row) {
+            dry(dry_moe_layer + dry_routed, dry_positions[static_cast<std::size_t>(row)], row, dry_routed > 0,
+                experts + row * n_active);
+        }
+        ++dry_routed;
     }
 
     void copy_now(void* to, const void* from, std::size_t bytes) {
@@ -361,11 +396,23 @@ void EmulatedAccelerator::embed(const kernels::WeightView& table, const TokenId*
     state_->account(matrix_bytes(table, n) + as_double(n * table.n_cols) * 4, 0);
 }
 
-void EmulatedAccelerator::rms_norm(const float* x, const float* weight, std::int64_t n, std::int64_t hidden_dim,
-                                   float eps, float* out) {
+void EmulatedAccelerator::norm(const NormWeights& norm, const float* x, std::int64_t n, float* out) {
     const InPlaceOfGpu guard(*state_);
-    if (!state_->dry) state_->operations.rms_norm(x, weight, n, hidden_dim, eps, out);
-    state_->account(as_double(n * hidden_dim) * 8, 0);
+    if (!state_->dry) state_->operations.norm(norm, x, n, out);
+    state_->account(as_double(n * norm.dim) * 8, 0);
+}
+
+void EmulatedAccelerator::norm_pieces(const NormWeights& norm, std::int64_t n, std::int64_t stride,
+                                      std::int64_t n_pieces, float* x) {
+    const InPlaceOfGpu guard(*state_);
+    if (!state_->dry) state_->operations.norm_pieces(norm, n, stride, n_pieces, x);
+    state_->account(as_double(n * n_pieces * norm.dim) * 8, 0);
+}
+
+void EmulatedAccelerator::add_bias(const float* bias, std::int64_t n, std::int64_t dim, float* x) {
+    const InPlaceOfGpu guard(*state_);
+    if (!state_->dry) state_->operations.add_bias(bias, n, dim, x);
+    state_->account(as_double((2 * n + 1) * dim) * 4, 0);
 }
 
 void EmulatedAccelerator::multiply(const kernels::WeightView& weight, const float* x, std::int64_t n, float* y) {
@@ -382,72 +429,79 @@ void EmulatedAccelerator::add(const float* y, std::int64_t n, float* x) {
     state_->account(as_double(n) * 12, 0);
 }
 
-void EmulatedAccelerator::rotate_and_store(std::int64_t layer, const AttentionShape& shape,
+void EmulatedAccelerator::multiply_heads(const kernels::WeightView& weight, std::int64_t n_heads, const float* x,
+                                         std::int64_t x_stride, std::int64_t x_head_stride, std::int64_t n, float* y,
+                                         std::int64_t y_stride, std::int64_t y_head_stride) {
+    const InPlaceOfGpu guard(*state_);
+    if (!state_->dry) {
+        state_->operations.multiply_heads(weight, n_heads, x, x_stride, x_head_stride, n, y, y_stride, y_head_stride);
+    }
+    state_->account(matrix_bytes(weight, weight.n_rows) + as_double(n * (weight.n_rows + n_heads * weight.n_cols)) * 4,
+                    2 * as_double(n) * as_double(weight.n_rows * weight.n_cols));
+}
+
+void EmulatedAccelerator::rotate_and_store(std::int64_t layer, const kernels::AttentionShape& shape,
                                            std::span<const AttentionSegment> segments, const float* cos,
                                            const float* sin, float* qkv, const kernels::KvShape& kv) {
     const InPlaceOfGpu guard(*state_);
     if (!state_->dry) state_->operations.rotate_and_store(layer, shape, segments, cos, sin, qkv, kv);
-    if (state_->dry) {
-        state_->dry_layer = layer;
-        state_->dry_routed = 0;
-        state_->dry_positions.clear();
-        for (const AttentionSegment& segment : segments) {
-            for (std::int64_t t = 0; t < segment.n_tokens; ++t) state_->dry_positions.push_back(segment.past + t);
-        }
-    }
-    double values = 0;  // read or written
-    double bus_values = 0;
-    for (const AttentionSegment& segment : segments) {
-        const std::int64_t in_host = keys_in_host(segment, segment.past);
-        values += as_double(segment.n_tokens * shape.head_dim * (2 * shape.n_heads + 4 * shape.n_kv_heads) +
-                            (segment.n_tokens - in_host) * shape.head_dim * 2 * shape.n_kv_heads);
-        bus_values += as_double(in_host * shape.head_dim * 2 * shape.n_kv_heads);
-    }
-    state_->account(values * 4, 0, bus_values * 4);
+    // Queries are read and written, keys and values as well.
+    const std::int64_t kv_width = shape.n_kv_heads * (shape.key_dim + shape.value_dim);
+    state_->account_store(layer, segments, 2 * (shape.query_width() + kv_width), kv_width);
 }
 
-void EmulatedAccelerator::attend(std::int64_t layer, const AttentionShape& shape,
-                                 std::span<const AttentionSegment> segments, const float* qkv,
-                                 const kernels::KvShape& kv, float* out) {
+void EmulatedAccelerator::rotate_and_store_latent(std::int64_t layer, const kernels::AttentionShape& shape,
+                                                  std::span<const AttentionSegment> segments, const float* cos,
+                                                  const float* sin, const float* q, std::int64_t nope_dim,
+                                                  float* latent, float* queries, const kernels::KvShape& kv) {
     const InPlaceOfGpu guard(*state_);
-    if (!state_->dry) state_->operations.attend(layer, shape, segments, qkv, kv, out);
+    if (!state_->dry) {
+        state_->operations.rotate_and_store_latent(layer, shape, segments, cos, sin, q, nope_dim, latent, queries, kv);
+    }
+    const std::int64_t rotated = (shape.n_heads + 1) * shape.rotary_dim;
+    state_->account_store(layer, segments, 2 * rotated + shape.key_dim, shape.key_dim);
+}
+
+void EmulatedAccelerator::attend(std::int64_t layer, const kernels::AttentionShape& shape,
+                                 std::span<const AttentionSegment> segments, const float* queries,
+                                 std::int64_t query_stride, const kernels::KvShape& kv, float* out) {
+    const InPlaceOfGpu guard(*state_);
+    if (!state_->dry) state_->operations.attend(layer, shape, segments, queries, query_stride, kv, out);
     // Keys and values are read once per sequence: a GPU's blocks of queries share them in its cache.
+    const std::int64_t kv_width = shape.n_kv_heads * (kv.key_dim + kv.stored_value_dim());
+    const std::int64_t head_width = shape.key_dim + shape.value_dim;
     double values = 0;
     double bus_values = 0;
     double pairs = 0;  // of a query and a key
     for (const AttentionSegment& segment : segments) {
-        const std::int64_t window = shape.sliding_window > 0 ? shape.sliding_window : segment.past + segment.n_tokens;
+        const std::int64_t window = shape.window > 0 ? shape.window : segment.past + segment.n_tokens;
         const std::int64_t n_keys = std::min(segment.past + segment.n_tokens, window + segment.n_tokens - 1);
         const std::int64_t in_host = keys_in_host(segment, segment.past + segment.n_tokens - n_keys);
-        values +=
-            as_double(2 * ((n_keys - in_host) * shape.n_kv_heads + segment.n_tokens * shape.n_heads) * shape.head_dim);
-        bus_values += as_double(2 * in_host * shape.n_kv_heads * shape.head_dim);
+        values += as_double((n_keys - in_host) * kv_width + segment.n_tokens * shape.n_heads * head_width);
+        bus_values += as_double(in_host * kv_width);
         for (std::int64_t t = 0; t < segment.n_tokens; ++t) pairs += as_double(std::min(segment.past + t + 1, window));
     }
-    state_->account(values * 4, 4 * pairs * as_double(shape.n_heads * shape.head_dim), bus_values * 4);
+    state_->account(values * 4, 2 * pairs * as_double(shape.n_heads * head_width), bus_values * 4);
 }
 
 void EmulatedAccelerator::copy_kv_block(const kernels::KvShape& kv, KvBlock from, KvBlock to, std::int64_t n_tokens) {
     const InPlaceOfGpu guard(*state_);
     if (!state_->dry) state_->operations.copy_kv_block(kv, from, to, n_tokens);
-    const double bytes = as_double(kv.n_parts() * n_tokens * kv.head_dim) * 4;
+    const double bytes = as_double(kv.floats_per_token() * n_tokens) * 4;
     const int n_in_host = (from.in_host ? 1 : 0) + (to.in_host ? 1 : 0);
     state_->account(bytes * (2 - n_in_host), 0, bytes * n_in_host);
 }
 
-void EmulatedAccelerator::route(const float* gate, const float* x, std::int64_t n, std::int64_t hidden_dim,
-                                std::int64_t n_experts, std::int64_t n_active, std::int32_t* experts, float* weights) {
+void EmulatedAccelerator::route(const kernels::RouterSpec& spec, const float* gate, const float* selection_bias,
+                                const float* x, std::int64_t n, std::int64_t hidden_dim, std::int32_t* experts,
+                                float* weights) {
     const InPlaceOfGpu guard(*state_);
     if (state_->dry) {
-        for (std::int64_t row = 0; row < n; ++row) {
-            const std::int64_t position = state_->dry_positions[static_cast<std::size_t>(row)];
-            state_->dry(state_->dry_layer + state_->dry_routed, position, row, state_->dry_routed > 0,
-                        experts + row * n_active);
-        }
-        ++state_->dry_routed;
+        state_->draw(n, spec.n_active, experts);
     } else {
-        state_->operations.route(gate, x, n, hidden_dim, n_experts, n_active, experts, weights);
+        state_->operations.route(spec, gate, selection_bias, x, n, hidden_dim, experts, weights);
     }
+    const std::int64_t n_experts = spec.n_experts;
     state_->account(as_double((n + n_experts) * hidden_dim) * 4, 2 * as_double(n * n_experts * hidden_dim));
 }
 

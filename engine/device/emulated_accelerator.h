@@ -22,9 +22,9 @@ namespace offstage::engine {
 // moments. It needs a profile with a host, and what comes out of it is worthless but for the clock.
 class EmulatedAccelerator final : public Backend {
   public:
-    // The experts (n_active of them) of one token: its layer, its position in its sequence, its row in the step. A
-    // layer whose router runs a second time before the next layer's attention guesses the next layer's experts
-    // (`guess`; `layer` is that next one).
+    // The experts (n_active of them) of one token: its layer, counting layers with experts alone, its position in its
+    // sequence, its row in the step. A router that runs a second time before the next attention guesses the experts of
+    // the next layer that has some (`guess`; `layer` is that next one).
     using DrawnRouting = std::function<void(std::int64_t layer, std::int64_t position, std::int64_t row, bool guess,
                                             std::int32_t* experts)>;
 
@@ -65,17 +65,27 @@ class EmulatedAccelerator final : public Backend {
 
     void set_sum_order(SumOrder order) override;
     void embed(const kernels::WeightView& table, const TokenId* tokens, std::int64_t n, float* x) override;
-    void rms_norm(const float* x, const float* weight, std::int64_t n, std::int64_t hidden_dim, float eps,
-                  float* out) override;
+    void norm(const NormWeights& norm, const float* x, std::int64_t n, float* out) override;
+    void norm_pieces(const NormWeights& norm, std::int64_t n, std::int64_t stride, std::int64_t n_pieces,
+                     float* x) override;
+    void add_bias(const float* bias, std::int64_t n, std::int64_t dim, float* x) override;
     void multiply(const kernels::WeightView& weight, const float* x, std::int64_t n, float* y) override;
     void add(const float* y, std::int64_t n, float* x) override;
-    void rotate_and_store(std::int64_t layer, const AttentionShape& shape, std::span<const AttentionSegment> segments,
-                          const float* cos, const float* sin, float* qkv, const kernels::KvShape& kv) override;
-    void attend(std::int64_t layer, const AttentionShape& shape, std::span<const AttentionSegment> segments,
-                const float* qkv, const kernels::KvShape& kv, float* out) override;
+    void multiply_heads(const kernels::WeightView& weight, std::int64_t n_heads, const float* x, std::int64_t x_stride,
+                        std::int64_t x_head_stride, std::int64_t n, float* y, std::int64_t y_stride,
+                        std::int64_t y_head_stride) override;
+    void rotate_and_store(std::int64_t layer, const kernels::AttentionShape& shape,
+                          std::span<const AttentionSegment> segments, const float* cos, const float* sin, float* qkv,
+                          const kernels::KvShape& kv) override;
+    void rotate_and_store_latent(std::int64_t layer, const kernels::AttentionShape& shape,
+                                 std::span<const AttentionSegment> segments, const float* cos, const float* sin,
+                                 const float* q, std::int64_t nope_dim, float* latent, float* queries,
+                                 const kernels::KvShape& kv) override;
+    void attend(std::int64_t layer, const kernels::AttentionShape& shape, std::span<const AttentionSegment> segments,
+                const float* queries, std::int64_t query_stride, const kernels::KvShape& kv, float* out) override;
     void copy_kv_block(const kernels::KvShape& kv, KvBlock from, KvBlock to, std::int64_t n_tokens) override;
-    void route(const float* gate, const float* x, std::int64_t n, std::int64_t hidden_dim, std::int64_t n_experts,
-               std::int64_t n_active, std::int32_t* experts, float* weights) override;
+    void route(const kernels::RouterSpec& spec, const float* gate, const float* selection_bias, const float* x,
+               std::int64_t n, std::int64_t hidden_dim, std::int32_t* experts, float* weights) override;
     void experts(std::span<const ExpertCall> calls, const float* inputs, const std::int32_t* row_token,
                  float* out) override;
     void combine(const float* rows, const std::int32_t* row_of, const float* weights, std::int64_t n,

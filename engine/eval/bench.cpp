@@ -35,12 +35,16 @@ struct DecodeRepeat {
 
 // Operations of a prefill: every active weight once per token (the output head for the last token only), and the scores
 // and sums of causal attention.
-double prefill_operations(const ModelConfig& c, std::int64_t n_tokens) {
+double prefill_operations(const ModelSpec& c, std::int64_t n_tokens) {
     const double n = static_cast<double>(n_tokens);
     const double head = static_cast<double>(c.vocab_size * c.hidden_dim);
     const double body = static_cast<double>(c.active_weights() - c.hidden_dim) - head;
     const double keys = n * (n + 1) / 2;
-    const double attention = 4.0 * static_cast<double>(c.n_heads * c.head_dim * c.n_layers) * keys;
+    double attention = 0;
+    for (std::int64_t l = 0; l < c.n_layers(); ++l) {
+        const kernels::AttentionShape shape = c.attention_shape(l);
+        attention += 2.0 * static_cast<double>(shape.query_width() + shape.output_width()) * keys;
+    }
     return 2.0 * body * n + 2.0 * head + attention;
 }
 
@@ -52,7 +56,7 @@ class Bench {
         if (request.prompt_tokens < 1 || request.decode_tokens < 1 || request.repeats < 1) {
             throw Error(ErrorKind::kInvalidInput, "A bench needs a prompt, a decode and a repeat of at least 1.");
         }
-        const std::int64_t room = std::min(model.config().max_context, model.plan().context);
+        const std::int64_t room = std::min(model.spec().max_context, model.plan().context);
         if (context > room) {
             throw Error(ErrorKind::kInvalidInput, "The bench needs a context of " + std::to_string(context) +
                                                       " tokens, but " + model.summary().name + " holds " +
@@ -60,7 +64,7 @@ class Bench {
         }
         std::mt19937_64 random(7);
         for (std::int64_t i = 0; i < context; ++i) {
-            tokens_.push_back(static_cast<TokenId>(random() % static_cast<std::uint64_t>(model.config().vocab_size)));
+            tokens_.push_back(static_cast<TokenId>(random() % static_cast<std::uint64_t>(model.spec().vocab_size)));
         }
         emulated_ = dynamic_cast<const EmulatedAccelerator*>(&model.device());
         if (emulated_ == nullptr) make_probe();
@@ -124,7 +128,7 @@ class Bench {
         BenchRate rate;
         rate.what = "products of the prompt";
         rate.unit = "GFLOP/s";
-        rate.rate = prefill_operations(model_.config(), request_.prompt_tokens) * result.prefill_tokens_per_s /
+        rate.rate = prefill_operations(model_.spec(), request_.prompt_tokens) * result.prefill_tokens_per_s /
                     static_cast<double>(request_.prompt_tokens) / 1e9;
         if (emulated_ != nullptr) {
             const HardwareProfile& profile = emulated_->profile();

@@ -24,7 +24,7 @@ std::string_view next_piece(std::string_view text) {
 
 }  // namespace
 
-Popularity count_experts(StepModel& model, const ModelConfig& config, const Tokenizer& tokenizer, std::string_view text,
+Popularity count_experts(StepModel& model, const ExpertGrid& grid, const Tokenizer& tokenizer, std::string_view text,
                          const std::function<void(std::int64_t done, std::int64_t all)>& progress,
                          const std::stop_token& stop) {
     const std::size_t invalid = find_invalid_utf8(text);
@@ -32,7 +32,7 @@ Popularity count_experts(StepModel& model, const ModelConfig& config, const Toke
         throw Error(ErrorKind::kInvalidInput,
                     "The text is not UTF-8: byte " + std::to_string(invalid + 1) + " starts no character.");
     }
-    Popularity counted = Popularity::uniform(config.n_layers, config.n_experts, config.n_active);
+    Popularity counted = Popularity::uniform(grid.n_layers, grid.n_experts, grid.n_active);
     std::fill(counted.counts.begin(), counted.counts.end(), 0.0);
     counted.n_tokens = 0;
 

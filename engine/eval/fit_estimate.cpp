@@ -11,6 +11,7 @@
 #include "engine/device/open_device.h"
 #include "engine/error.h"
 #include "engine/eval/model_shape.h"
+#include "engine/model/model_files.h"
 #include "engine/model/synthetic.h"
 #include "engine/plan/placer.h"
 #include "engine/plan/sensitivity.h"
@@ -29,30 +30,23 @@ namespace {
 
 constexpr std::string_view kEmulated = "emulated:";
 
-std::uint64_t rounded_up_bytes(std::uint64_t bytes) {
-    return (bytes + 255) / 256 * 256;
-}
-
 bool is_cpu(const LoadRequest& request) {
     return request.device.empty() || request.device == "cpu";
 }
 
-// Norms and gates are kept apart, in float32, and not in the arena while they are in RAM.
-std::uint64_t vector_bytes(const ModelConfig& config) {
-    const std::int64_t layer = 2 * config.hidden_dim + config.n_experts * config.hidden_dim;
-    return static_cast<std::uint64_t>(config.n_layers * layer + config.hidden_dim) * sizeof(float);
+std::uint64_t n_matrices(const ModelSpec& spec) {
+    std::uint64_t n = 0;
+    for (const DenseTensor& tensor : dense_tensors(spec)) n += tensor.kind == DenseTensor::Kind::kVector ? 0 : 1;
+    return n;
 }
 
-// The largest of attention's matrices in the format they are packed into, which lies beside the one it replaces.
-std::uint64_t packing_bytes(const ModelConfig& config, kernels::WeightType format) {
-    const auto q_rows = static_cast<std::uint64_t>(config.n_heads * config.head_dim);
-    const auto kv_rows = static_cast<std::uint64_t>(config.n_kv_heads * config.head_dim);
-    const auto bytes = [&](std::uint64_t rows, std::int64_t columns) {
-        if (kernels::is_packed(format) && columns % kernels::kPackedBlock != 0) return std::uint64_t{0};
-        return rounded_up_bytes(rows * kernels::row_bytes(format, columns));
-    };
-    return std::max(bytes(q_rows + 2 * kv_rows, config.hidden_dim),
-                    bytes(static_cast<std::uint64_t>(config.hidden_dim), static_cast<std::int64_t>(q_rows)));
+// Norms and routers are kept apart, in float32, and not in the arena while they are in RAM.
+std::uint64_t vector_bytes(const ModelSpec& spec) {
+    std::uint64_t bytes = 0;
+    for (const DenseTensor& tensor : dense_tensors(spec)) {
+        if (tensor.kind == DenseTensor::Kind::kVector) bytes += tensor.bytes(kernels::WeightType::kF32);
+    }
+    return bytes;
 }
 
 // The smallest format that the floor allows for all experts alike; nothing: there is none.
@@ -104,16 +98,16 @@ struct FitEstimator::Room {
 FitEstimator::FitEstimator(const std::string& model, Text text)
     : model_(model), pool_(std::make_unique<kernels::ThreadPool>(1)) {
     if (is_synthetic(model)) {
-        config_ = parse_synthetic(model).config;
+        spec_ = parse_synthetic(model).spec;
         return;
     }
     directory_ = model_directory(model);
-    config_ = read_model_config(directory_);
+    spec_ = read_model_spec(directory_);
     if (text == Text::kWanted) {
-        static_cast<void>(Tokenizer::open(directory_, config_.vocab_size));
+        static_cast<void>(Tokenizer::open(directory_, spec_.vocab_size));
         static_cast<void>(ChatTemplate::read(directory_));
     }
-    source_ = open_weights(Checkpoint::open(directory_), config_, false, *pool_);
+    source_ = open_weights(Checkpoint::open(directory_), spec_, false, *pool_);
 }
 
 FitEstimator::~FitEstimator() = default;
@@ -123,7 +117,7 @@ const WeightSource& FitEstimator::source_for(const LoadRequest& request) {
     if (directory_.empty()) {
         if (source_ == nullptr) source_ = draw_weights(parse_synthetic(model_), *pool_, true);
     } else if (rounded != rounded_) {
-        source_ = open_weights(Checkpoint::open(directory_), config_, rounded, *pool_);
+        source_ = open_weights(Checkpoint::open(directory_), spec_, rounded, *pool_);
         rounded_ = rounded;
     }
     return *source_;
@@ -166,7 +160,7 @@ const FitEstimator::DeviceFacts& FitEstimator::facts_of(const LoadRequest& reque
         std::map<std::int64_t, std::uint64_t> scratch;
         const kernels::WeightType type = source_for(request).expert_type();
         for (const std::int64_t n : kSampledSteps) {
-            scratch[n] = device->scratch_bytes(Forward::step_shape(config_, type, n, config_.max_context));
+            scratch[n] = device->scratch_bytes(Forward::step_shape(spec_, type, n, spec_.max_context));
         }
         facts->scratch_bytes = [scratch](const Backend::StepShape& shape) {
             const auto found = scratch.lower_bound(shape.n_tokens);
@@ -217,9 +211,9 @@ FitEstimator::Room FitEstimator::room_for(const LoadRequest& request, const FitH
 ModelDemand FitEstimator::demand_for(const LoadRequest& request, const Room& room, const WeightSource& source) {
     std::uint64_t dense = source.dense_bytes();
     if (request.quant.dense) {
-        dense = quantized_dense_bytes(config_, dense, source.expert_type(), *request.quant.dense);
+        dense = quantized_dense_bytes(spec_, dense, source.expert_type(), *request.quant.dense);
     }
-    return demand_of_load(request, config_, source.expert_type(), dense, room.facts->info, room.facts->scratch_bytes);
+    return demand_of_load(request, spec_, source.expert_type(), dense, room.facts->info, room.facts->scratch_bytes);
 }
 
 FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& held) {
@@ -230,9 +224,9 @@ FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& hel
         ModelShape shape;
         shape.name = std::filesystem::weakly_canonical(directory_).filename().string();
         shape.directory = directory_;
-        shape.config = config_;
+        shape.spec = spec_;
         counted = popularity_.emplace(request.popularity_file, popularity_of(shape, request.popularity_file)).first;
-        counted->second.n_active = config_.n_active;
+        counted->second.n_active = spec_.experts.n_active;
     }
     const Popularity& popularity = counted->second;
     const Room room = room_for(request, held);
@@ -244,10 +238,10 @@ FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& hel
     estimate.device = device;
     estimate.vram_available = room.vram_available;
     estimate.ram_available = room.ram_available;
-    estimate.n_layers = config_.n_layers;
-    estimate.n_experts = config_.n_experts;
-    estimate.n_active = config_.n_active;
-    estimate.max_context = config_.max_context;
+    estimate.n_layers = spec_.experts.n_layers;
+    estimate.n_experts = spec_.experts.n_experts;
+    estimate.n_active = spec_.experts.n_active;
+    estimate.max_context = spec_.max_context;
     estimate.master = source.expert_type();
     for (const FormatDemand& f : demand.formats) estimate.formats.push_back(f.format);
     MemoryLedger& vram = estimate.vram;
@@ -281,9 +275,9 @@ FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& hel
     budget.vram_bytes = room.vram_arena;
     std::optional<kernels::WeightType> uniform = request.quant.experts;
     // All dense weights lie in RAM at once before the device gets its copy, in the format of the checkpoint.
-    std::uint64_t peak = source.dense_bytes() - std::min(source.dense_bytes(), vector_bytes(config_)) +
-                         static_cast<std::uint64_t>(2 * config_.n_layers + 2) * 256;
-    if (request.quant.dense) peak += packing_bytes(config_, *request.quant.dense);
+    std::uint64_t peak =
+        source.dense_bytes() - std::min(source.dense_bytes(), vector_bytes(spec_)) + n_matrices(spec_) * 256;
+    if (request.quant.dense) peak += packing_bytes(spec_, source.expert_type(), *request.quant.dense);
     estimate.peak_ram_bytes = peak;
 
     const std::string limit = named_limit(request, room.memory);
@@ -353,7 +347,7 @@ FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& hel
         static_cast<std::uint64_t>(KvPool::kSpareBlocks * kernels::kKvBlockTokens) * demand.kv_bytes_per_token;
     MemoryLedger& own = shared ? ram : vram;
     own.dense = plan.dense_bytes;
-    if (shared) own.dense -= std::min(own.dense, vector_bytes(config_));
+    if (shared) own.dense -= std::min(own.dense, vector_bytes(spec_));
     own.kv_cache = plan.kv_bytes + spare_blocks;
     own.workspace = plan.workspace_bytes - std::min(plan.workspace_bytes, spare_blocks);
     if (!shared) {
@@ -414,7 +408,7 @@ void FitEstimator::suggest(FitEstimate& estimate, const LoadRequest& request, co
     }
     // The longest context that fits, down to one block: halving finds it because a shorter one never fits worse.
     const std::int64_t asked =
-        request.context > 0 ? request.context : std::min(config_.max_context, kDefaultContextLimit);
+        request.context > 0 ? request.context : std::min(spec_.max_context, kDefaultContextLimit);
     const auto with_context = [&](std::int64_t tokens) {
         LoadRequest shorter = request;
         shorter.context = tokens;

@@ -96,7 +96,7 @@ class FitEstimator {
     void suggest(FitEstimate& estimate, const LoadRequest& request, const FitHeld& held);
 
     std::string model_;
-    ModelConfig config_;
+    ModelSpec spec_;
     std::filesystem::path directory_;  // empty: synthetic
     std::unique_ptr<kernels::ThreadPool> pool_;
     std::unique_ptr<WeightSource> source_;

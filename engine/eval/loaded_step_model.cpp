@@ -22,7 +22,7 @@ void require_done(Forward::Outcome outcome, const Backend& device) {
 }
 
 std::int64_t LoadedStepModel::vocab_size() const {
-    return model_.config().vocab_size;
+    return model_.spec().vocab_size;
 }
 
 std::int64_t LoadedStepModel::context() const {

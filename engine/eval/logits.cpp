@@ -8,19 +8,19 @@
 namespace offstage::engine {
 
 std::vector<std::vector<float>> compute_logits(LoadedModel& model, std::span<const TokenId> tokens, bool all) {
-    const ModelConfig& config = model.config();
+    const ModelSpec& spec = model.spec();
     const auto n_tokens = static_cast<std::int64_t>(tokens.size());
     if (tokens.empty()) throw Error(ErrorKind::kInvalidInput, "No tokens were given; expected at least one.");
-    const std::int64_t room = std::min(config.max_context, model.plan().context);
+    const std::int64_t room = std::min(spec.max_context, model.plan().context);
     if (n_tokens > room) {
         throw Error(ErrorKind::kInvalidInput, std::to_string(n_tokens) + " tokens were given, but the context of " +
                                                   model.summary().name + " holds " + std::to_string(room) + ".");
     }
     for (const TokenId token : tokens) {
-        if (token >= 0 && token < config.vocab_size) continue;
+        if (token >= 0 && token < spec.vocab_size) continue;
         throw Error(ErrorKind::kInvalidInput, "The token " + std::to_string(token) + " is outside the vocabulary of " +
                                                   model.summary().name + "; expected 0 to " +
-                                                  std::to_string(config.vocab_size - 1) + ".");
+                                                  std::to_string(spec.vocab_size - 1) + ".");
     }
     KvSequence sequence = model.new_sequence();
     std::vector<std::vector<float>> rows;
@@ -31,7 +31,7 @@ std::vector<std::vector<float>> compute_logits(LoadedModel& model, std::span<con
         const Segment segment{&sequence, tokens.first(n)};
         require_done(model.forward().step({&segment, 1}, wanted, {}, n_tokens), model.device());
         const std::span<const float> logits = model.forward().logits();
-        const auto width = static_cast<std::size_t>(config.vocab_size);
+        const auto width = static_cast<std::size_t>(spec.vocab_size);
         for (std::size_t row = 0; row < logits.size(); row += width) {
             rows.emplace_back(logits.begin() + static_cast<std::ptrdiff_t>(row),
                               logits.begin() + static_cast<std::ptrdiff_t>(row + width));

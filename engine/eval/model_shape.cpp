@@ -5,7 +5,9 @@
 
 #include "engine/error.h"
 #include "engine/model/checkpoint.h"
+#include "engine/model/model_files.h"
 #include "engine/model/synthetic.h"
+#include "engine/model/weights.h"
 #include "engine/run/loaded_model.h"
 #include "engine/text/text_file.h"
 
@@ -40,18 +42,15 @@ ModelShape read_model_shape(const std::string& model) {
     if (is_synthetic(model)) {
         SyntheticModel synthetic = parse_synthetic(model);
         shape.name = std::move(synthetic.name);
-        shape.config = std::move(synthetic.config);
+        shape.spec = std::move(synthetic.spec);
         return shape;
     }
     shape.directory = model_directory(model);
-    shape.config = read_model_config(shape.directory);
+    shape.spec = read_model_spec(shape.directory);
     shape.name = fs::weakly_canonical(shape.directory).filename().string();
     if (has_checkpoint(shape.directory)) {
         const auto checkpoint = Checkpoint::open(shape.directory);
-        shape.type = checkpoint
-                         ->require("model.layers.0.block_sparse_moe.experts.0.w1.weight",
-                                   std::array{shape.config.ffn_dim, shape.config.hidden_dim})
-                         .type;
+        shape.type = expert_type_of(*checkpoint, shape.spec);
         shape.checkpoint_bytes = checkpoint->total_bytes();
     } else {
         shape.type = named_type(shape.directory);
@@ -60,20 +59,19 @@ ModelShape read_model_shape(const std::string& model) {
 }
 
 Popularity popularity_of(const ModelShape& shape, const std::string& file) {
-    const ModelConfig& config = shape.config;
+    const ExpertGrid& grid = shape.spec.experts;
     fs::path path = file;
     if (path.empty()) {
         if (!shape.directory.empty()) path = shape.directory / "expert_popularity.json";
         if (path.empty() || !fs::exists(path)) {
-            return Popularity::uniform(config.n_layers, config.n_experts, config.n_active);
+            return Popularity::uniform(grid.n_layers, grid.n_experts, grid.n_active);
         }
     }
     Popularity read = read_popularity(path);
-    if (read.n_layers == config.n_layers && read.n_experts == config.n_experts) return read;
+    if (read.n_layers == grid.n_layers && read.n_experts == grid.n_experts) return read;
     throw Error(ErrorKind::kInvalidInput, path.string() + " counts " + std::to_string(read.n_layers) + " layers of " +
                                               std::to_string(read.n_experts) + " experts, but " + shape.name + " has " +
-                                              std::to_string(config.n_layers) + " of " +
-                                              std::to_string(config.n_experts) +
+                                              std::to_string(grid.n_layers) + " of " + std::to_string(grid.n_experts) +
                                               "; make a profile of this model (offstage-cli profile).");
 }
 

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string>
 
-#include "engine/model/model_config.h"
+#include "engine/model/model_spec.h"
 #include "engine/plan/popularity.h"
 #include "engine/run/session.h"
 #include "kernels/types.h"
@@ -15,7 +15,7 @@ namespace offstage::engine {
 struct ModelShape {
     std::string name;
     std::filesystem::path directory;  // empty: synthetic
-    ModelConfig config;
+    ModelSpec spec;
     kernels::WeightType type = kernels::WeightType::kBf16;  // of the experts
     std::uint64_t checkpoint_bytes = 0;                     // of the files that a load maps; 0: there are none
 };

@@ -69,7 +69,7 @@ void score_text(LoadedModel& model, std::span<const TokenId> tokens, const Windo
                 const LogitRowsFn& rows, const std::stop_token& stop) {
     const bool has_bos = model.tokenizer() != nullptr && model.tokenizer()->adds_bos();
     const std::int64_t room = settings.window - (has_bos ? 1 : 0);
-    const std::int64_t context = std::min(model.config().max_context, model.plan().context);
+    const std::int64_t context = std::min(model.spec().max_context, model.plan().context);
     if (settings.window < 2 || settings.window > context) {
         throw Error(ErrorKind::kInvalidInput, "The window is " + std::to_string(settings.window) +
                                                   " tokens; expected 2 to the context's " + std::to_string(context) +
@@ -103,10 +103,9 @@ void score_text(LoadedModel& model, std::span<const TokenId> tokens, const Windo
             const bool wanted = done >= first_row;
             if (!wanted) n = std::min(n, static_cast<std::size_t>(first_row - done));
             const Segment segment{&sequence, left.first(n)};
-            require_done(
-                model.forward().step({&segment, 1}, wanted ? Forward::Logits::kAll : Forward::Logits::kNone, stop,
-                                     static_cast<std::int64_t>(window.size())),
-                model.device());
+            require_done(model.forward().step({&segment, 1}, wanted ? Forward::Logits::kAll : Forward::Logits::kNone,
+                                              stop, static_cast<std::int64_t>(window.size())),
+                         model.device());
             if (wanted) {
                 rows(static_cast<std::size_t>(scored), model.forward().logits());
                 scored += static_cast<std::int64_t>(n);
@@ -133,7 +132,7 @@ Perplexity measure_perplexity(LoadedModel& model, std::span<const TokenId> token
                               const std::function<void(std::int64_t done, std::int64_t all)>& progress,
                               const std::stop_token& stop) {
     const auto start = std::chrono::steady_clock::now();
-    const auto vocab_size = static_cast<std::size_t>(model.config().vocab_size);
+    const auto vocab_size = static_cast<std::size_t>(model.spec().vocab_size);
     Perplexity result;
     score_text(
         model, tokens, settings,

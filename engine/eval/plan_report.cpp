@@ -124,11 +124,11 @@ std::function<void(double)> measuring(const LoadProgressFn& progress) {
 }
 
 // Scratch memory for steps of `largest` tokens, or of as many as there is room for. Returns how many.
-std::int64_t reserve_for_experts(Backend& device, const ModelConfig& config, kernels::WeightType type,
+std::int64_t reserve_for_experts(Backend& device, const ModelSpec& spec, kernels::WeightType type,
                                  std::int64_t largest) {
     for (std::int64_t n = largest;; n /= 2) {
         try {
-            device.reserve(Forward::step_shape(config, type, n, n));
+            device.reserve(Forward::step_shape(spec, type, n, n));
             return n;
         } catch (const Error& error) {
             if (error.kind() != ErrorKind::kOutOfMemory || n == 1) throw;
@@ -137,12 +137,12 @@ std::int64_t reserve_for_experts(Backend& device, const ModelConfig& config, ker
 }
 
 // `device` nullptr: the CPU alone.
-CostTable measure(Backend* device, kernels::WeightType format, Machine& machine, const ModelConfig& config,
+CostTable measure(Backend* device, kernels::WeightType format, Machine& machine, const ModelSpec& spec,
                   const LoadProgressFn& progress, const std::stop_token& stop) {
-    DrawnExperts experts(format, config.hidden_dim, config.ffn_dim, *machine.pool);
+    DrawnExperts experts(format, spec.hidden_dim, spec.experts.ffn_dim, *machine.pool);
     CalibrationRequest wanted;
     wanted.experts = experts.views();
-    wanted.n_active = config.n_active;
+    wanted.n_active = spec.experts.n_active;
     const bool accelerator = device != nullptr && !device->shares_host_memory();
     if (!accelerator) {
         CpuBackend cpu(*machine.pool, machine.host->mode(), 0);
@@ -150,7 +150,7 @@ CostTable measure(Backend* device, kernels::WeightType format, Machine& machine,
     }
     const DeviceBlock slot = device->memory().allocate(experts.bytes(), MemoryUse::kStaging, "calibration");
     wanted.device_slot = slot.data();
-    wanted.largest = reserve_for_experts(*device, config, format, wanted.largest);
+    wanted.largest = reserve_for_experts(*device, spec, format, wanted.largest);
     wanted.pinned = device->pin(experts.memory());
     struct Unpin {
         Backend* device;
@@ -165,23 +165,23 @@ CostTable measure(Backend* device, kernels::WeightType format, Machine& machine,
 
 // Kept, else of the profile, else measured now; `source` says which.
 CostTable costs_in(kernels::WeightType format, std::string& source, const LoadRequest& request, Machine& machine,
-                   const ModelConfig& config, const LoadProgressFn& progress, const std::stop_token& stop) {
+                   const ModelSpec& spec, const LoadProgressFn& progress, const std::stop_token& stop) {
     const CalibrationCache cache = cache_of(request);
     const std::string key =
-        CalibrationCache::key(*machine.device, *machine.host, format, config.hidden_dim, config.ffn_dim);
+        CalibrationCache::key(*machine.device, *machine.host, format, spec.hidden_dim, spec.experts.ffn_dim);
     CostTable table;
     if (cache.load(key, table)) {
         source = "kept calibration";
     } else if (machine.device->info().kind == DeviceKind::kEmulated) {
         const std::string id = request.device.substr(request.device.find(':') + 1);
-        table = costs_of(find_hardware_profile(id), format, config.hidden_dim, config.ffn_dim);
+        table = costs_of(find_hardware_profile(id), format, spec.hidden_dim, spec.experts.ffn_dim);
         source = "hardware profile " + id;
         if (table.cpu_expert.empty()) {
-            table.cpu_expert = measure(nullptr, format, machine, config, progress, stop).cpu_expert;
+            table.cpu_expert = measure(nullptr, format, machine, spec, progress, stop).cpu_expert;
             source += ", CPU measured now";
         }
     } else {
-        table = measure(machine.device.get(), format, machine, config, progress, stop);
+        table = measure(machine.device.get(), format, machine, spec, progress, stop);
         if (table.has_accelerator()) cache.store(key, table);
         source = "measured now";
     }
@@ -253,10 +253,10 @@ CostTable costs_of(const HardwareProfile& profile, kernels::WeightType type, std
 CostTable calibrate_model(const LoadRequest& request, const LoadProgressFn& progress, const std::stop_token& stop) {
     const ModelShape shape = read_model_shape(request.model);
     Machine machine = open_machine(request, shape);
-    CostTable table = measure(machine.device.get(), machine.type, machine, shape.config, progress, stop);
+    CostTable table = measure(machine.device.get(), machine.type, machine, shape.spec, progress, stop);
     if (table.has_accelerator()) {
         cache_of(request).store(CalibrationCache::key(*machine.device, *machine.host, machine.type,
-                                                      shape.config.hidden_dim, shape.config.ffn_dim),
+                                                      shape.spec.hidden_dim, shape.spec.experts.ffn_dim),
                                 table);
     }
     return table;
@@ -266,7 +266,7 @@ PlanReport plan_model(const LoadRequest& request, std::int64_t prompt_tokens, co
                       const std::stop_token& stop, bool compare) {
     PlanReport report;
     report.shape = read_model_shape(request.model);
-    const ModelConfig& config = report.shape.config;
+    const ModelSpec& spec = report.shape.spec;
     report.popularity = popularity_of(report.shape, request.popularity_file);
     report.dispatch = request.dispatch;
     Machine machine = open_machine(request, report.shape);
@@ -274,11 +274,11 @@ PlanReport plan_model(const LoadRequest& request, std::int64_t prompt_tokens, co
     Backend& device = *machine.device;
     report.device = device.info();
 
-    std::uint64_t dense_bytes = dense_bytes_in(config, machine.type);
+    std::uint64_t dense_bytes = dense_bytes_in(spec, machine.type);
     if (request.quant.dense) {
-        dense_bytes = quantized_dense_bytes(config, dense_bytes, machine.type, *request.quant.dense);
+        dense_bytes = quantized_dense_bytes(spec, dense_bytes, machine.type, *request.quant.dense);
     }
-    report.demand = demand_of(config, machine.type, dense_bytes, report.device,
+    report.demand = demand_of(spec, machine.type, dense_bytes, report.device,
                               [&](const Backend::StepShape& step) { return device.scratch_bytes(step); });
     if (request.prefetch != PrefetchMode::kOff) report.demand.staging_slots = 2 + MoeLayer::kMostGuessedCopies;
     if (request.context > 0) report.demand.max_context = std::max(report.demand.max_context, request.context);
@@ -298,25 +298,25 @@ PlanReport plan_model(const LoadRequest& request, std::int64_t prompt_tokens, co
     };
     if (!any_format) chosen_by({});
 
-    report.costs = costs_in(machine.type, report.cost_source, request, machine, config, progress, stop);
+    report.costs = costs_in(machine.type, report.cost_source, request, machine, spec, progress, stop);
     add_dense_costs(report.demand, report.costs);
     CostModel cost(report.costs);
     cost.set_master(machine.type);
     for (const FormatDemand& f : report.demand.formats) {
         if (f.format == machine.type || (!any_format && request.quant.experts != f.format)) continue;
         std::string source;
-        cost.set_table(f.format, costs_in(f.format, source, request, machine, config, progress, stop));
+        cost.set_table(f.format, costs_in(f.format, source, request, machine, spec, progress, stop));
     }
     // Weights are not read, so nobody knows this model's own.
-    const Sensitivity sensitivity = Sensitivity::typical(config.n_layers, config.n_experts);
+    const Sensitivity sensitivity = Sensitivity::typical(spec.experts.n_layers, spec.experts.n_experts);
     report.sensitivity_source = sensitivity.source;
     const PlanCosts costs{&cost, &sensitivity, request.dispatch.decode};
     report.plan = chosen_by(costs);
     report.forecast = forecast(report.plan, report.demand, report.popularity, cost, request.dispatch.prefill,
                                request.dispatch.decode, prompt_tokens);
     report.memory_note = memory_note(ram_demand(report.plan, report.device, report.demand.dense_bytes), report.memory);
-    report.reads =
-        expected_reads(config, report.demand.dense_read_bytes, report.popularity, machine.type, report.plan.formats);
+    report.reads = expected_reads(spec.experts, report.demand.dense_read_bytes, report.popularity, machine.type,
+                                  report.plan.formats);
     if (compare) compare_plans(report, costs, prompt_tokens);
     return report;
 }

@@ -81,9 +81,9 @@ QuantRow measure(LoadedModel& model, std::span<const TokenId> tokens, std::span<
     QuantRow row;
     row.cell = cell;
     row.bytes = model.summary().weight_bytes;
-    row.bits_per_weight = 8.0 * static_cast<double>(row.bytes) / static_cast<double>(model.config().total_weights());
+    row.bits_per_weight = 8.0 * static_cast<double>(row.bytes) / static_cast<double>(model.spec().total_weights());
     const auto start = std::chrono::steady_clock::now();
-    const auto width = static_cast<std::size_t>(model.config().vocab_size);
+    const auto width = static_cast<std::size_t>(model.spec().vocab_size);
     std::size_t index = 0;
     std::int64_t n_same = 0;
     score_text(
@@ -124,9 +124,9 @@ std::string QuantCell::experts_name() const {
     return name;
 }
 
-std::vector<QuantCell> quantize_report_cells(const ModelConfig& config) {
+std::vector<QuantCell> quantize_report_cells(const ModelSpec& spec) {
     std::vector<QuantCell> cells;
-    const bool packs_experts = config.hidden_dim % kernels::kPackedBlock == 0;
+    const bool packs_experts = spec.hidden_dim % kernels::kPackedBlock == 0;
     for (const int bits : {16, 8, 4}) {
         if (bits < 16 && !packs_experts) break;
         cells.push_back({bits, WeightType::kBf16, QuantMethod::kHqq});
@@ -159,10 +159,10 @@ QuantizeReport make_quantize_report(LoadRequest request, std::string_view text, 
         const bool first = reference == nullptr;
         if (first) {
             report.model = model.summary().name;
-            reference = std::make_unique<Reference>(static_cast<std::size_t>(model.config().vocab_size));
+            reference = std::make_unique<Reference>(static_cast<std::size_t>(model.spec().vocab_size));
             tokens = tokens_of_text(model, text, special);
             const std::uint64_t most =
-                kLargestReference / (sizeof(float) * static_cast<std::uint64_t>(model.config().vocab_size));
+                kLargestReference / (sizeof(float) * static_cast<std::uint64_t>(model.spec().vocab_size));
             tokens.resize(std::min<std::size_t>(tokens.size(), std::max<std::uint64_t>(2, most)));
             counts.assign(tokens.size(), 1);
             if (!answers_after.empty()) counts = answers_of(model, tokens, answers_after);

@@ -24,7 +24,7 @@ struct QuantCell {
 
 // Mixtral-Offloading's Table 1 and more: attention 16, 8, 4 bit x experts bf16, int8, hqq4, hqq3, hqq2, rtn3, rtn2. The
 // first is what the others are compared with. Without packed formats where the model's width does not allow them.
-std::vector<QuantCell> quantize_report_cells(const ModelConfig& config);
+std::vector<QuantCell> quantize_report_cells(const ModelSpec& spec);
 
 struct QuantRow {
     QuantCell cell;

@@ -137,18 +137,18 @@ RecallReport measure_recall(const RoutingTrace& trace) {
 RoutingTrace record_routing(LoadedModel& model, std::span<const std::vector<TokenId>> sequences,
                             std::span<const std::int64_t> distances,
                             const std::function<void(std::int64_t done)>& progress, const std::stop_token& stop) {
-    const ModelConfig& config = model.config();
+    const ExpertGrid& grid = model.spec().experts;
     Forward& forward = model.forward();
     RoutingTrace trace;
-    trace.header = {model.summary().name, config.n_layers, config.n_experts, config.n_active, {}, 0};
+    trace.header = {model.summary().name, grid.n_layers, grid.n_experts, grid.n_active, {}, 0};
     for (const std::int64_t distance : distances) {
-        if (distance < config.n_layers) trace.header.distances.push_back(distance);
+        if (distance < grid.n_layers) trace.header.distances.push_back(distance);
     }
-    if (!trace.header.distances.empty()) trace.header.n_guesses = std::min(config.n_active + 1, config.n_experts);
+    if (!trace.header.distances.empty()) trace.header.n_guesses = std::min(grid.n_active + 1, grid.n_experts);
 
     // Guesses take room on the device for every token of a step.
     const std::int64_t max_step = std::min<std::int64_t>(forward.max_step(), 256);
-    RoutingProbe probe(config, model.device(), trace.header.distances,
+    RoutingProbe probe(model.spec(), model.device(), trace.header.distances,
                        std::max<std::int64_t>(1, trace.header.n_guesses), max_step);
     struct Attached {
         Forward& forward;
@@ -162,9 +162,9 @@ RoutingTrace record_routing(LoadedModel& model, std::span<const std::vector<Toke
         while (!left.empty()) {
             const Segment segment{&sequence, left.first(std::min(left.size(), as_size(max_step)))};
             const std::int64_t first = sequence.size();
-            require_done(forward.step({&segment, 1}, Forward::Logits::kNone, stop,
-                                      static_cast<std::int64_t>(tokens.size())),
-                         model.device());
+            require_done(
+                forward.step({&segment, 1}, Forward::Logits::kNone, stop, static_cast<std::int64_t>(tokens.size())),
+                model.device());
             const auto routing = forward.routing();
             trace.experts.insert(trace.experts.end(), routing.begin(), routing.end());
             trace.guesses.insert(trace.guesses.end(), probe.guesses().begin(), probe.guesses().end());

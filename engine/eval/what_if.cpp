@@ -44,7 +44,7 @@ WhatIf::WhatIf(const LoadRequest& request, const LoadProgressFn& progress, const
 }
 
 WhatIfRow WhatIf::on(const HardwareProfile& profile, std::uint64_t vram_bytes, const Cluster& cluster) const {
-    const ModelConfig& config = base_.shape.config;
+    const ExpertGrid& grid = base_.shape.spec.experts;
     WhatIfRow row;
     row.id = profile.id;
     row.name = profile.name;
@@ -52,9 +52,9 @@ WhatIfRow WhatIf::on(const HardwareProfile& profile, std::uint64_t vram_bytes, c
     row.memory_bytes = profile.memory_bytes;
     row.vram_bytes = vram_bytes > 0 ? vram_bytes : profile.memory_bytes - profile.reserved_bytes;
     row.own_host = profile.host.has_value();
-    row.total = config.n_layers * config.n_experts;
+    row.total = grid.n_layers * grid.n_experts;
 
-    CostTable table = costs_of(profile, type_, config.hidden_dim, config.ffn_dim);
+    CostTable table = costs_of(profile, type_, grid.hidden_dim, grid.ffn_dim);
     if (!profile.host) table.cpu_expert = base_.costs.cpu_expert;
     add_dense_costs(base_.demand, table);
     CostModel cost(table);
@@ -67,7 +67,7 @@ WhatIfRow WhatIf::on(const HardwareProfile& profile, std::uint64_t vram_bytes, c
         dispatch.decode == PolicyKind::kLayers ? PlacementKind::kLayers : PlacementKind::kPopular;
     try {
         const ClusterPlan plan = make_cluster_plan(base_.demand, budget, base_.popularity, kind, cluster.n_machines);
-        const double exchange_bytes = static_cast<double>(config.n_active * config.hidden_dim) * sizeof(float);
+        const double exchange_bytes = static_cast<double>(grid.n_active * grid.hidden_dim) * sizeof(float);
         ClusterForecast told = forecast_cluster(plan, base_.demand, base_.popularity, cost, cluster.network,
                                                 exchange_bytes, dispatch.prefill, dispatch.decode, kPromptTokens);
         add_overhead(told.whole, overhead_us_);

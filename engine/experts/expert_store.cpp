@@ -22,20 +22,20 @@ ExpertIndex expert_of(const ExpertKey& key) {
 
 }  // namespace
 
-ExpertStore::ExpertStore(const ModelConfig& config, ExpertSource& source, const Plan& plan, Backend& device, Arena& ram,
+ExpertStore::ExpertStore(const ExpertGrid& grid, ExpertSource& source, const Plan& plan, Backend& device, Arena& ram,
                          kernels::ThreadPool& pool, const Options& options)
     : device_(&device),
       source_(&source),
       ram_arena_(&ram),
       pool_(&pool),
       dry_(options.dry),
-      hidden_dim_(config.hidden_dim),
-      ffn_dim_(config.ffn_dim),
-      n_layers_(config.n_layers),
-      n_experts_(config.n_experts),
+      hidden_dim_(grid.hidden_dim),
+      ffn_dim_(grid.ffn_dim),
+      n_layers_(grid.n_layers),
+      n_experts_(grid.n_experts),
       ram_(ram, MemoryUse::kExperts, "an expert"),
       slots_(device.memory(), MemoryUse::kExperts, "an expert"),
-      entries_(static_cast<std::size_t>(config.n_layers * config.n_experts)) {
+      entries_(static_cast<std::size_t>(grid.size())) {
     assert(plan.places.size() == entries_.size());
     n_speculative_ = options.n_speculative;
     std::uint64_t largest = 0;

@@ -14,7 +14,7 @@
 #include "engine/experts/slot_heap.h"
 #include "engine/experts/staging.h"
 #include "engine/model/indices.h"
-#include "engine/model/model_config.h"
+#include "engine/model/model_spec.h"
 #include "engine/plan/planner.h"
 #include "engine/quant/expert_source.h"
 #include "kernels/cpu_kernels.h"
@@ -41,7 +41,7 @@ class ExpertStore {
     // Makes the copies that the plan asks for. Where the device has less room than planned, or refuses a copy, experts
     // stay in RAM and a note says so. Throws Error: kOutOfMemory (RAM), kCancelled, kDevice. The referents must outlive
     // this object.
-    ExpertStore(const ModelConfig& config, ExpertSource& source, const Plan& plan, Backend& device, Arena& ram,
+    ExpertStore(const ExpertGrid& grid, ExpertSource& source, const Plan& plan, Backend& device, Arena& ram,
                 kernels::ThreadPool& pool, const Options& options);
     ~ExpertStore();
     ExpertStore(ExpertStore&& other) noexcept = delete;

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "engine/model/model_config.h"
+#include "engine/model/model_spec.h"
 #include "engine/model/weights.h"
 
 namespace offstage::engine {
@@ -15,10 +15,14 @@ namespace offstage::engine {
 //   synthetic:mixtral-8x7b   32 layers, hidden 4096, ffn 14336,  8 experts top 2, 32 heads /  8 KV heads, vocab 32000
 //   synthetic:mixtral-mini    8 layers, hidden 2048, ffn  7168,  8 experts top 2, 16 heads /  4 KV heads, vocab 32000
 //   synthetic:fine           12 layers, hidden 1024, ffn   512, 64 experts top 8, 16 heads /  4 KV heads, vocab 32000
+//   synthetic:qwen3-30b-a3b  48 layers, hidden 2048, ffn 768, 128 experts top 8, 32 heads / 4 KV heads, vocab 151936
+//   synthetic:deepseek-v2-lite 27 layers, hidden 2048, ffn 1408, 64 experts top 6, 2 shared, latent attention, first
+//                            layer dense, vocab 102400
+//   synthetic:dbrx           40 layers, hidden 6144, ffn 10752, 16 experts top 4, 48 heads / 8 KV heads, vocab 100352
 // followed by ?layers=N&active=A&seed=S, each optional; active: experts per token.
 struct SyntheticModel {
     std::string name;  // "mixtral-mini"
-    ModelConfig config;
+    ModelSpec spec;
     std::uint64_t seed = 1;
 };
 

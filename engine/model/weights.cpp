@@ -12,23 +12,31 @@ Matrix::Matrix(Arena& host, kernels::WeightType weight_type, std::int64_t rows, 
       n_rows(rows),
       n_cols(cols) {}
 
-namespace {
-
-std::uint64_t bytes_of(const Matrix& matrix) {
+std::uint64_t DenseWeight::bytes() const {
+    if (what.kind == DenseTensor::Kind::kVector) return values.size() * sizeof(float);
     return static_cast<std::uint64_t>(matrix.n_rows) * kernels::row_bytes(matrix.type, matrix.n_cols);
 }
 
-std::uint64_t bytes_of(const LayerWeights& layer) {
-    return bytes_of(layer.qkv) + bytes_of(layer.output) +
-           (layer.attention_norm.size() + layer.moe_norm.size() + layer.gate.size()) * sizeof(float);
+std::uint64_t DenseWeights::bytes() const {
+    std::uint64_t bytes = 0;
+    for (const DenseWeight& tensor : tensors) bytes += tensor.bytes();
+    return bytes;
 }
 
-}  // namespace
-
-std::uint64_t DenseWeights::bytes() const {
-    std::uint64_t bytes = bytes_of(embedding) + bytes_of(lm_head) + final_norm.size() * sizeof(float);
-    for (const LayerWeights& layer : layers) bytes += bytes_of(layer);
+std::uint64_t DenseWeights::decode_bytes() const {
+    std::uint64_t bytes = 0;
+    for (const DenseWeight& tensor : tensors) {
+        bytes += tensor.what.unused_in_decode ? tensor.bytes() / static_cast<std::uint64_t>(tensor.what.n_rows)
+                                              : tensor.bytes();
+    }
     return bytes;
+}
+
+const DenseWeight* DenseWeights::find(TensorRole role, std::int64_t layer) const {
+    const auto found = std::find_if(tensors.begin(), tensors.end(), [&](const DenseWeight& tensor) {
+        return tensor.what.role == role && tensor.what.layer == layer;
+    });
+    return found == tensors.end() ? nullptr : &*found;
 }
 
 std::optional<Fingerprint> WeightSource::expert_fingerprint(LayerIndex, ExpertIndex, kernels::ThreadPool&) {
@@ -39,18 +47,16 @@ std::optional<Fingerprint> WeightSource::model_fingerprint() {
     return {};
 }
 
-std::uint64_t dense_bytes_in(const ModelConfig& config, kernels::WeightType type) {
-    const std::int64_t vectors =
-        config.n_layers * (2 + config.n_experts) * config.hidden_dim + config.hidden_dim;  // norms and gates
-    const std::int64_t experts = config.n_layers * config.n_experts * config.expert_weights();
-    return static_cast<std::uint64_t>(config.total_weights() - experts - vectors) * kernels::bytes_per_weight(type) +
-           static_cast<std::uint64_t>(vectors) * sizeof(float);
+std::uint64_t dense_bytes_in(const ModelSpec& spec, kernels::WeightType type) {
+    std::uint64_t bytes = 0;
+    for (const DenseTensor& tensor : dense_tensors(spec)) bytes += tensor.bytes(type);
+    return bytes;
 }
 
-std::uint64_t dense_bytes_read(const ModelConfig& config, std::uint64_t dense_bytes, kernels::WeightType embedding) {
-    if (config.tied_embeddings) return dense_bytes;
-    const auto other_rows = static_cast<std::uint64_t>(config.vocab_size - 1);
-    return dense_bytes - std::min(dense_bytes, other_rows * kernels::row_bytes(embedding, config.hidden_dim));
+std::uint64_t dense_bytes_read(const ModelSpec& spec, std::uint64_t dense_bytes, kernels::WeightType embedding) {
+    if (spec.tied_embeddings) return dense_bytes;
+    const auto other_rows = static_cast<std::uint64_t>(spec.vocab_size - 1);
+    return dense_bytes - std::min(dense_bytes, other_rows * kernels::row_bytes(embedding, spec.hidden_dim));
 }
 
 }  // namespace offstage::engine

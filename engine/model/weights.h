@@ -11,9 +11,10 @@
 
 #include "engine/device/arena.h"
 #include "engine/model/checkpoint.h"
+#include "engine/model/dense_tensors.h"
 #include "engine/model/fingerprint.h"
 #include "engine/model/indices.h"
-#include "engine/model/model_config.h"
+#include "engine/model/model_spec.h"
 #include "kernels/thread_pool.h"
 #include "kernels/types.h"
 
@@ -36,23 +37,22 @@ struct Matrix {
     }
 };
 
-// The dense weights of one layer. Norms and the router's gate are small and kept in float32.
-struct LayerWeights {
-    std::vector<float> attention_norm;  // (hidden_dim)
-    Matrix qkv;                         // ((n_heads + 2 n_kv_heads) * head_dim, hidden_dim): q rows, k rows, v rows
-    Matrix output;                      // (hidden_dim, n_heads * head_dim)
-    std::vector<float> moe_norm;        // (hidden_dim)
-    std::vector<float> gate;            // (n_experts, hidden_dim)
-};
-
-// All weights but the experts', in host memory.
-struct DenseWeights {
-    Matrix embedding;  // (vocab_size, hidden_dim)
-    std::vector<LayerWeights> layers;
-    std::vector<float> final_norm;  // (hidden_dim)
-    Matrix lm_head;                 // (vocab_size, hidden_dim); empty when tied
+// One dense tensor in host memory. Vectors (norms, biases, routers) are small and kept in float32.
+struct DenseWeight {
+    DenseTensor what;
+    Matrix matrix;              // kMatrix, kNetwork
+    std::vector<float> values;  // kVector
 
     std::uint64_t bytes() const;
+};
+
+// All weights but the routed experts', in host memory, in the order of dense_tensors().
+struct DenseWeights {
+    std::vector<DenseWeight> tensors;
+
+    std::uint64_t bytes() const;
+    std::uint64_t decode_bytes() const;  // read for one token: of the embedding, unless it is the head too, one row
+    const DenseWeight* find(TensorRole role, std::int64_t layer = -1) const;  // nullptr: not of this model
 };
 
 // Bytes done of bytes in all; called on the loading thread.
@@ -87,15 +87,18 @@ class WeightSource {
     virtual std::optional<Fingerprint> model_fingerprint();
 };
 
+// Of the first expert's first matrix: what a look at a checkpoint tells. Throws Error as open_weights() does.
+kernels::WeightType expert_type_of(const Checkpoint& checkpoint, const ModelSpec& spec);
+
 // From a checkpoint, which stays mapped; pages of the file are released as they are done, so that memory stays near the
 // weights' size. Throws Error for a tensor that is missing, of a wrong shape or dtype, before anything is read.
-std::unique_ptr<WeightSource> open_weights(std::unique_ptr<Checkpoint> checkpoint, const ModelConfig& config,
+std::unique_ptr<WeightSource> open_weights(std::unique_ptr<Checkpoint> checkpoint, const ModelSpec& spec,
                                            bool round_to_bf16, kernels::ThreadPool& pool);
 
 // Bytes of a model's dense weights as they are stored in `type`, norms and gates in float32: before anything is loaded.
-std::uint64_t dense_bytes_in(const ModelConfig& config, kernels::WeightType type);
+std::uint64_t dense_bytes_in(const ModelSpec& spec, kernels::WeightType type);
 // Of `dense_bytes` (DenseWeights::bytes(), or what they will be) what one decoded token reads: of the embedding one
 // row, unless it is the output head as well; the rest whole.
-std::uint64_t dense_bytes_read(const ModelConfig& config, std::uint64_t dense_bytes, kernels::WeightType embedding);
+std::uint64_t dense_bytes_read(const ModelSpec& spec, std::uint64_t dense_bytes, kernels::WeightType embedding);
 
 }  // namespace offstage::engine

@@ -1,67 +1,60 @@
-// A checkpoint as a WeightSource: dense tensors copied row by row, experts packed neuron by neuron.
+// A checkpoint as a WeightSource: dense tensors copied row by row, experts packed neuron by neuron. The family says
+// where each tensor lies.
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstring>
 #include <mutex>
 #include <vector>
 
 #include "engine/error.h"
 #include "engine/model/cold_reads.h"
+#include "engine/model/families/family.h"
+#include "engine/model/pack_neurons.h"
 #include "engine/model/weights.h"
 #include "kernels/cpu_kernels.h"
 
 namespace offstage::engine {
 namespace {
 
-using kernels::Bf16;
 using kernels::bytes_per_weight;
 using kernels::WeightType;
 
-constexpr std::int64_t kNeuronBlock = 64;  // neurons packed together: 128 bytes of each w2 row, two cache lines
+// The rows of a part, in the order of ours: row i of the part is row source_row(i) of the tensor.
+class PartRows {
+  public:
+    explicit PartRows(const TensorPart& part)
+        : block_(part.block > 0 ? part.block : part.shape[0]),
+          first_(part.first),
+          count_(part.count > 0 ? part.count : block_ - part.first),
+          interleaved_(part.interleaved),
+          n_blocks_(part.shape[0] / block_) {}
 
-// Copies n weights, changing their type when it has to: 16-bit to float32 exactly, anything to bfloat16 by rounding.
-void convert(const std::byte* source, WeightType from, std::byte* target, WeightType to, std::int64_t n) {
-    const kernels::CpuKernels& k = kernels::cpu_kernels();
-    if (from == to) {
-        std::memcpy(target, source, static_cast<std::size_t>(n) * bytes_per_weight(to));
-    } else if (to == WeightType::kF32) {
-        k.widen(source, from, n, reinterpret_cast<float*>(target));
-    } else {
-        std::array<float, 256> widened{};
-        const auto step = static_cast<std::int64_t>(widened.size());
-        for (std::int64_t i = 0; i < n; i += step) {
-            const std::int64_t count = std::min(n - i, step);
-            k.widen(source + static_cast<std::size_t>(i) * bytes_per_weight(from), from, count, widened.data());
-            k.narrow_bf16(widened.data(), count, reinterpret_cast<Bf16*>(target) + i);
-        }
+    std::int64_t size() const { return n_blocks_ * count_; }
+    std::int64_t n_blocks() const { return n_blocks_; }
+    std::int64_t count() const { return count_; }
+    bool in_order() const { return interleaved_ == 0; }
+    std::int64_t source_row(std::int64_t row) const {
+        const std::int64_t i = row % count_;
+        const std::int64_t paired = i - (count_ - interleaved_);  // of the rows that pair as neighbours
+        const std::int64_t half = interleaved_ / 2;
+        const std::int64_t from =
+            paired < 0 ? i : count_ - interleaved_ + (paired < half ? 2 * paired : 2 * (paired - half) + 1);
+        return row / count_ * block_ + first_ + from;
     }
-}
 
-// target[j * target_stride + h] = source[h * n_cols + j] for h in [0, n_rows), j in [begin, end).
-template <typename Word>
-void transpose_columns(const std::byte* source, std::int64_t n_rows, std::int64_t n_cols, std::int64_t begin,
-                       std::int64_t end, std::byte* target, std::int64_t target_stride) {
-    const auto* in = reinterpret_cast<const Word*>(source);
-    auto* out = reinterpret_cast<Word*>(target);
-    constexpr std::int64_t kRows = 32;  // a 64 x 32 tile of words stays in the first-level cache
-    for (std::int64_t row = 0; row < n_rows; row += kRows) {
-        const std::int64_t last = std::min(n_rows, row + kRows);
-        for (std::int64_t j = begin; j < end; ++j) {
-            Word* neuron = out + (j - begin) * target_stride;
-            for (std::int64_t h = row; h < last; ++h) std::memcpy(neuron + h, in + h * n_cols + j, sizeof(Word));
-        }
-    }
-}
+  private:
+    std::int64_t block_, first_, count_, interleaved_, n_blocks_;
+};
 
 class CheckpointWeights final : public WeightSource, public ColdExperts {
   public:
-    CheckpointWeights(std::unique_ptr<Checkpoint> checkpoint, const ModelConfig& config, bool round_to_bf16,
+    CheckpointWeights(std::unique_ptr<Checkpoint> checkpoint, const ModelSpec& spec, bool round_to_bf16,
                       kernels::ThreadPool& pool)
         : owner_(std::move(checkpoint)),
           checkpoint_(*owner_),
-          config_(config),
+          spec_(spec),
+          family_(*spec.family),
           round_to_bf16_(round_to_bf16),
           pool_(pool) {
         check_everything();
@@ -78,64 +71,38 @@ class CheckpointWeights final : public WeightSource, public ColdExperts {
 
     DenseWeights load_dense(Arena& host) override {
         DenseWeights weights;
-        weights.embedding = matrix(host, {"model.embed_tokens.weight"}, {{config_.vocab_size, config_.hidden_dim}});
-        weights.final_norm = vector("model.norm.weight", {config_.hidden_dim});
-        if (!config_.tied_embeddings) {
-            weights.lm_head = matrix(host, {"lm_head.weight"}, {{config_.vocab_size, config_.hidden_dim}});
-        }
-        const std::int64_t q_rows = config_.n_heads * config_.head_dim;
-        const std::int64_t kv_rows = config_.n_kv_heads * config_.head_dim;
-        for (std::int64_t l = 0; l < config_.n_layers; ++l) {
-            const std::string p = layer_prefix(l);
-            const std::string a = p + "self_attn.";
-            LayerWeights layer;
-            layer.attention_norm = vector(p + "input_layernorm.weight", {config_.hidden_dim});
-            layer.moe_norm = vector(p + "post_attention_layernorm.weight", {config_.hidden_dim});
-            layer.qkv =
-                matrix(host, {a + "q_proj.weight", a + "k_proj.weight", a + "v_proj.weight"},
-                       {{q_rows, config_.hidden_dim}, {kv_rows, config_.hidden_dim}, {kv_rows, config_.hidden_dim}});
-            layer.output = matrix(host, {a + "o_proj.weight"}, {{config_.hidden_dim, q_rows}});
-            layer.gate = vector(p + "block_sparse_moe.gate.weight", {config_.n_experts, config_.hidden_dim});
-            weights.layers.push_back(std::move(layer));
+        for (const DenseTensor& tensor : dense_tensors(spec_)) {
+            DenseWeight weight;
+            weight.what = tensor;
+            const std::vector<TensorPart> parts = family_.parts(spec_, tensor);
+            switch (tensor.kind) {
+                case DenseTensor::Kind::kVector:
+                    weight.values = vector(parts);
+                    break;
+                case DenseTensor::Kind::kMatrix:
+                    weight.matrix = matrix(host, tensor, parts);
+                    break;
+                case DenseTensor::Kind::kNetwork:
+                    weight.matrix = network(host, tensor, parts);
+                    break;
+            }
+            weights.tensors.push_back(std::move(weight));
         }
         return weights;
     }
 
     void pack_expert(LayerIndex layer, ExpertIndex expert, std::byte* block, kernels::ThreadPool& pool) override {
-        const std::int64_t hidden = config_.hidden_dim;
-        const std::int64_t ffn = config_.ffn_dim;
-        const TensorView& w1 = *checkpoint_.find(expert_name(layer.value, expert.value, "w1"));
-        const TensorView& w3 = *checkpoint_.find(expert_name(layer.value, expert.value, "w3"));
-        const TensorView& w2 = *checkpoint_.find(expert_name(layer.value, expert.value, "w2"));
-        checkpoint_.prefetch(w1.bytes);
-        checkpoint_.prefetch(w3.bytes);
-        checkpoint_.prefetch(w2.bytes);
-        for (const TensorView* tensor : {&w1, &w3, &w2}) checkpoint_.require_readable(tensor->bytes);
-
-        const WeightType type = expert_type_;
-        const std::size_t row_bytes = static_cast<std::size_t>(hidden) * bytes_per_weight(type);
-        pool.parallel_for(ffn, kNeuronBlock, [&](std::int64_t begin, std::int64_t end, int) {
-            for (std::int64_t j = begin; j < end; ++j) {
-                std::byte* neuron = block + static_cast<std::size_t>(j) * 3 * row_bytes;
-                const std::size_t row = static_cast<std::size_t>(j * hidden);
-                convert(w1.bytes.data() + row * bytes_per_weight(w1.type), w1.type, neuron, type, hidden);
-                convert(w3.bytes.data() + row * bytes_per_weight(w3.type), w3.type, neuron + row_bytes, type, hidden);
-            }
-            for (std::int64_t j = begin; j < end; j += kNeuronBlock) {
-                pack_w2(w2, j, std::min(end, j + kNeuronBlock), block, type);
-            }
-        });
-        checkpoint_.release(w1.bytes);
-        checkpoint_.release(w3.bytes);
-        checkpoint_.release(w2.bytes);
+        const std::array<const TensorView*, 3> tensors = expert_tensors(layer.value, expert.value);
+        for (const TensorView* tensor : tensors) checkpoint_.prefetch(tensor->bytes);
+        for (const TensorView* tensor : tensors) checkpoint_.require_readable(tensor->bytes);
+        pack_neurons(*tensors[0], *tensors[1], *tensors[2], expert_type_, block, pool);
+        for (const TensorView* tensor : tensors) checkpoint_.release(tensor->bytes);
     }
 
     bool make_cold(LayerIndex layer, ExpertIndex expert) override {
         const auto* const disk = dynamic_cast<const ColdBytes*>(&checkpoint_);
         if (disk == nullptr) return false;
-        for (const char* part : {"w1", "w3", "w2"}) {
-            disk->drop_cached(checkpoint_.find(expert_name(layer.value, expert.value, part))->bytes);
-        }
+        for (const TensorView* tensor : expert_tensors(layer.value, expert.value)) disk->drop_cached(tensor->bytes);
         return true;
     }
 
@@ -143,21 +110,20 @@ class CheckpointWeights final : public WeightSource, public ColdExperts {
     // are read from a disk, whoever keeps copies of them in fewer bits reads no more than those from then on.
     std::optional<Fingerprint> expert_fingerprint(LayerIndex layer, ExpertIndex expert,
                                                   kernels::ThreadPool& pool) override {
-        const auto index = static_cast<std::size_t>(layer.value * config_.n_experts + expert.value);
+        const auto index = static_cast<std::size_t>(layer.value * spec_.experts.n_experts + expert.value);
         {
             const std::lock_guard lock(fingerprint_mutex_);
             if (fingerprints_.empty()) {
-                fingerprints_.resize(static_cast<std::size_t>(config_.n_layers * config_.n_experts));
+                fingerprints_.resize(static_cast<std::size_t>(spec_.experts.size()));
             }
             if (fingerprints_[index] != Fingerprint{}) return fingerprints_[index];
         }
         std::array<Fingerprint, 6> parts{};
-        for (std::size_t i = 0; const char* part : {"w1", "w3", "w2"}) {
-            const TensorView& tensor = *checkpoint_.find(expert_name(layer.value, expert.value, part));
-            checkpoint_.require_readable(tensor.bytes);
-            parts[i++] = fingerprint_of(tensor.bytes, pool);
-            parts[i++] = {static_cast<std::uint64_t>(tensor.type), static_cast<std::uint64_t>(tensor.shape[0])};
-            checkpoint_.release(tensor.bytes);
+        for (std::size_t i = 0; const TensorView* tensor : expert_tensors(layer.value, expert.value)) {
+            checkpoint_.require_readable(tensor->bytes);
+            parts[i++] = fingerprint_of(tensor->bytes, pool);
+            parts[i++] = {static_cast<std::uint64_t>(tensor->type), static_cast<std::uint64_t>(tensor->shape[0])};
+            checkpoint_.release(tensor->bytes);
         }
         const Fingerprint fingerprint = combine(parts, static_cast<std::uint64_t>(expert_type_));
         const std::lock_guard lock(fingerprint_mutex_);
@@ -168,79 +134,60 @@ class CheckpointWeights final : public WeightSource, public ColdExperts {
     std::optional<Fingerprint> model_fingerprint() override {
         constexpr std::size_t kLook = 4096;
         std::vector<Fingerprint> parts;
-        for (std::int64_t l = 0; l < config_.n_layers; ++l) {
-            for (std::int64_t e = 0; e < config_.n_experts; ++e) {
-                for (const char* part : {"w1", "w3", "w2"}) {
-                    const TensorView& tensor = *checkpoint_.find(expert_name(l, e, part));
-                    const auto look = tensor.bytes.first(std::min(kLook, tensor.bytes.size()));
+        for (std::int64_t l = 0; l < spec_.experts.n_layers; ++l) {
+            for (std::int64_t e = 0; e < spec_.experts.n_experts; ++e) {
+                for (const TensorView* tensor : expert_tensors(l, e)) {
+                    const auto look = tensor->bytes.first(std::min(kLook, tensor->bytes.size()));
                     checkpoint_.require_readable(look);
                     parts.push_back(fingerprint_of(look));
-                    parts.push_back({static_cast<std::uint64_t>(tensor.type), tensor.bytes.size()});
+                    parts.push_back({static_cast<std::uint64_t>(tensor->type), tensor->bytes.size()});
                 }
             }
         }
-        return combine(parts, static_cast<std::uint64_t>(config_.hidden_dim));
+        return combine(parts, static_cast<std::uint64_t>(spec_.hidden_dim));
     }
 
-    void advance() override { report(3 * checkpoint_.find(expert_name(0, 0, "w1"))->bytes.size()); }
+    void advance() override { report(3 * expert_tensors(0, 0)[0]->bytes.size()); }
 
   private:
     using Shape = std::vector<std::int64_t>;
 
-    static std::string layer_prefix(std::int64_t layer) { return "model.layers." + std::to_string(layer) + "."; }
-
-    std::string expert_name(std::int64_t layer, std::int64_t expert, const char* part) const {
-        return "model.layers." + std::to_string(layer) + ".block_sparse_moe.experts." + std::to_string(expert) + "." +
-               part + ".weight";
+    // Gate, up, down. Checked by check_everything().
+    std::array<const TensorView*, 3> expert_tensors(std::int64_t layer, std::int64_t expert) const {
+        const std::array<std::string, 3> names = family_.expert(spec_.layer_of(layer), expert);
+        return {checkpoint_.find(names[0]), checkpoint_.find(names[1]), checkpoint_.find(names[2])};
     }
 
     // Finds what is wrong before the long work begins, and what memory the weights will take.
     void check_everything() {
+        const ExpertGrid& grid = spec_.experts;
+        const Shape in = {grid.ffn_dim, grid.hidden_dim};
+        const Shape out = {grid.hidden_dim, grid.ffn_dim};
         bool first = true;
-        for (std::int64_t l = 0; l < config_.n_layers; ++l) {
-            for (std::int64_t e = 0; e < config_.n_experts; ++e) {
-                for (const char* part : {"w1", "w3", "w2"}) {
-                    const bool down = part[1] == '2';
-                    const Shape shape =
-                        down ? Shape{config_.hidden_dim, config_.ffn_dim} : Shape{config_.ffn_dim, config_.hidden_dim};
-                    const TensorView& tensor = checkpoint_.require(expert_name(l, e, part), shape);
-                    const WeightType type = stored_type(tensor.type);
+        for (std::int64_t l = 0; l < grid.n_layers; ++l) {
+            for (std::int64_t e = 0; e < grid.n_experts; ++e) {
+                const std::array<std::string, 3> names = family_.expert(spec_.layer_of(l), e);
+                for (std::size_t i = 0; i < names.size(); ++i) {
+                    const WeightType type = stored_type(checkpoint_.require(names[i], i == 2 ? out : in).type);
                     expert_type_ = first || type == expert_type_ ? type : WeightType::kF32;
                     first = false;
                 }
             }
         }
-        const auto count = [&](const std::vector<std::string>& names, const std::vector<Shape>& shapes) {
-            std::uint64_t elements = 0;
-            WeightType type = WeightType::kF32;
-            for (std::size_t i = 0; i < names.size(); ++i) {
-                const TensorView& tensor = checkpoint_.require(names[i], shapes[i]);
-                const WeightType stored = stored_type(tensor.type);
-                type = i == 0 || stored == type ? stored : WeightType::kF32;
-                elements += static_cast<std::uint64_t>(tensor.n_elements());
-            }
-            dense_bytes_ += elements * bytes_per_weight(type);
-        };
-        const auto count_vector = [&](const std::string& name, const Shape& shape) {
-            dense_bytes_ += static_cast<std::uint64_t>(checkpoint_.require(name, shape).n_elements()) * sizeof(float);
-        };
-        const std::int64_t hidden = config_.hidden_dim;
-        const std::int64_t q_rows = config_.n_heads * config_.head_dim;
-        const std::int64_t kv_rows = config_.n_kv_heads * config_.head_dim;
-        count({"model.embed_tokens.weight"}, {{config_.vocab_size, hidden}});
-        if (!config_.tied_embeddings) count({"lm_head.weight"}, {{config_.vocab_size, hidden}});
-        count_vector("model.norm.weight", {hidden});
-        for (std::int64_t l = 0; l < config_.n_layers; ++l) {
-            const std::string p = layer_prefix(l);
-            const std::string a = p + "self_attn.";
-            count_vector(p + "input_layernorm.weight", {hidden});
-            count_vector(p + "post_attention_layernorm.weight", {hidden});
-            count({a + "q_proj.weight", a + "k_proj.weight", a + "v_proj.weight"},
-                  {{q_rows, hidden}, {kv_rows, hidden}, {kv_rows, hidden}});
-            count({a + "o_proj.weight"}, {{hidden, q_rows}});
-            count_vector(p + "block_sparse_moe.gate.weight", {config_.n_experts, hidden});
+        for (const DenseTensor& tensor : dense_tensors(spec_)) {
+            dense_bytes_ += tensor.bytes(type_of(family_.parts(spec_, tensor)));
         }
         bytes_total_ = checkpoint_.total_bytes();
+    }
+
+    // The parts' type where they agree, else float32.
+    WeightType type_of(const std::vector<TensorPart>& parts) const {
+        WeightType type = WeightType::kF32;
+        for (std::size_t i = 0; i < parts.size(); ++i) {
+            const WeightType stored = stored_type(checkpoint_.require(parts[i].name, parts[i].shape).type);
+            type = i == 0 || stored == type ? stored : WeightType::kF32;
+        }
+        return type;
     }
 
     WeightType stored_type(WeightType type) const { return round_to_bf16_ ? WeightType::kBf16 : type; }
@@ -256,64 +203,88 @@ class CheckpointWeights final : public WeightSource, public ColdExperts {
         if (progress_) progress_(std::min(bytes_done_, bytes_total_), bytes_total_);
     }
 
-    std::vector<float> vector(const std::string& name, const Shape& shape) {
-        const TensorView& tensor = checkpoint_.require(name, shape);
-        std::vector<float> values(static_cast<std::size_t>(tensor.n_elements()));
+    const TensorView& readable(const TensorPart& part) const {
+        const TensorView& tensor = checkpoint_.require(part.name, part.shape);
         checkpoint_.require_readable(tensor.bytes);
-        kernels::cpu_kernels().widen(tensor.bytes.data(), tensor.type, tensor.n_elements(), values.data());
-        done(tensor.bytes);
+        return tensor;
+    }
+
+    std::vector<float> vector(const std::vector<TensorPart>& parts) {
+        std::vector<float> values;
+        for (const TensorPart& part : parts) {
+            const TensorView& tensor = readable(part);
+            const std::size_t begin = values.size();
+            values.resize(begin + static_cast<std::size_t>(tensor.n_elements()));
+            kernels::cpu_kernels().widen(tensor.bytes.data(), tensor.type, tensor.n_elements(), values.data() + begin);
+            done(tensor.bytes);
+        }
         return values;
     }
 
-    // Tensors of equal width, one above the other.
-    Matrix matrix(Arena& host, const std::vector<std::string>& names, const std::vector<Shape>& shapes) {
-        std::int64_t n_rows = 0;
-        std::vector<const TensorView*> tensors;
-        WeightType type = WeightType::kF32;
-        for (std::size_t i = 0; i < names.size(); ++i) {
-            tensors.push_back(&checkpoint_.require(names[i], shapes[i]));
-            const WeightType stored = stored_type(tensors[i]->type);
-            type = i == 0 || stored == type ? stored : WeightType::kF32;
-            n_rows += shapes[i][0];
-        }
-        const std::int64_t n_cols = shapes[0][1];
-        Matrix result(host, type, n_rows, n_cols, names[0]);
+    Matrix matrix(Arena& host, const DenseTensor& what, const std::vector<TensorPart>& parts) {
+        const WeightType type = type_of(parts);
+        Matrix result(host, type, what.n_rows, what.n_cols, parts.front().name);
         std::int64_t first_row = 0;
-        for (const TensorView* tensor : tensors) {
-            checkpoint_.require_readable(tensor->bytes);
-            const std::size_t row_bytes = static_cast<std::size_t>(n_cols) * bytes_per_weight(tensor->type);
-            pool_.parallel_for(tensor->shape[0], 16, [&](std::int64_t begin, std::int64_t end, int) {
-                convert(tensor->bytes.data() + static_cast<std::size_t>(begin) * row_bytes, tensor->type,
-                        result.row(first_row + begin), type, (end - begin) * n_cols);
-            });
-            first_row += tensor->shape[0];
-            done(tensor->bytes);
+        for (const TensorPart& part : parts) {
+            const TensorView& tensor = readable(part);
+            const PartRows rows(part);
+            if (part.transposed) {
+                copy_transposed(tensor, rows, type, result, first_row);
+                first_row += rows.n_blocks() * tensor.shape[1];
+            } else {
+                copy_rows(tensor, rows, type, result, first_row);
+                first_row += rows.size();
+            }
+            done(tensor.bytes);
         }
         return result;
     }
 
-    void pack_w2(const TensorView& w2, std::int64_t begin, std::int64_t end, std::byte* block, WeightType type) const {
-        const std::int64_t hidden = config_.hidden_dim;
-        const std::size_t weight_bytes = bytes_per_weight(type);
-        std::byte* target = block + static_cast<std::size_t>(begin * 3 + 2) * hidden * weight_bytes;
-        if (w2.type == type && weight_bytes == 2) {
-            transpose_columns<std::uint16_t>(w2.bytes.data(), hidden, config_.ffn_dim, begin, end, target, 3 * hidden);
-        } else if (w2.type == type) {
-            transpose_columns<std::uint32_t>(w2.bytes.data(), hidden, config_.ffn_dim, begin, end, target, 3 * hidden);
-        } else {
-            const std::size_t source_bytes = bytes_per_weight(w2.type);
-            for (std::int64_t h = 0; h < hidden; ++h) {
-                for (std::int64_t j = begin; j < end; ++j) {
-                    convert(w2.bytes.data() + static_cast<std::size_t>(h * config_.ffn_dim + j) * source_bytes, w2.type,
-                            target + static_cast<std::size_t>((j - begin) * 3 * hidden + h) * weight_bytes, type, 1);
+    void copy_rows(const TensorView& tensor, const PartRows& rows, WeightType type, Matrix& result,
+                   std::int64_t first_row) {
+        const std::int64_t n_cols = tensor.shape[1];
+        const std::size_t row_bytes = static_cast<std::size_t>(n_cols) * bytes_per_weight(tensor.type);
+        pool_.parallel_for(rows.size(), 16, [&](std::int64_t begin, std::int64_t end, int) {
+            for (std::int64_t row = begin; row < end; ++row) {
+                convert_weights(tensor.bytes.data() + static_cast<std::size_t>(rows.source_row(row)) * row_bytes,
+                                tensor.type, result.row(first_row + row), type, n_cols);
+            }
+        });
+    }
+
+    // Each block's choice (count, columns) becomes (columns, count).
+    void copy_transposed(const TensorView& tensor, const PartRows& rows, WeightType type, Matrix& result,
+                         std::int64_t first_row) {
+        const std::int64_t n_cols = tensor.shape[1];
+        const std::int64_t count = rows.count();
+        const std::size_t in = bytes_per_weight(tensor.type);
+        const std::size_t out = bytes_per_weight(type);
+        pool_.parallel_for(rows.n_blocks() * n_cols, 16, [&](std::int64_t begin, std::int64_t end, int) {
+            for (std::int64_t row = begin; row < end; ++row) {
+                std::byte* const to = result.row(first_row + row);
+                for (std::int64_t i = 0; i < count; ++i) {
+                    const std::int64_t from = rows.source_row(row / n_cols * count + i) * n_cols + row % n_cols;
+                    convert_weights(tensor.bytes.data() + static_cast<std::size_t>(from) * in, tensor.type,
+                                    to + static_cast<std::size_t>(i) * out, type, 1);
                 }
             }
-        }
+        });
+    }
+
+    Matrix network(Arena& host, const DenseTensor& what, const std::vector<TensorPart>& parts) {
+        Matrix result(host, type_of(parts), what.n_rows, what.n_cols, parts.front().name);
+        const TensorView& gate = readable(parts[0]);
+        const TensorView& up = readable(parts[1]);
+        const TensorView& down = readable(parts[2]);
+        pack_neurons(gate, up, down, result.type, result.memory.data(), pool_);
+        for (const TensorView* tensor : {&gate, &up, &down}) done(tensor->bytes);
+        return result;
     }
 
     std::unique_ptr<Checkpoint> owner_;
     const Checkpoint& checkpoint_;
-    ModelConfig config_;
+    const ModelSpec spec_;
+    const Family& family_;
     bool round_to_bf16_;
     kernels::ThreadPool& pool_;
     BytesProgressFn progress_;
@@ -328,9 +299,15 @@ class CheckpointWeights final : public WeightSource, public ColdExperts {
 
 }  // namespace
 
-std::unique_ptr<WeightSource> open_weights(std::unique_ptr<Checkpoint> checkpoint, const ModelConfig& config,
+WeightType expert_type_of(const Checkpoint& checkpoint, const ModelSpec& spec) {
+    const ExpertGrid& grid = spec.experts;
+    return checkpoint.require(spec.family->expert(spec.layer_of(0), 0)[0], std::array{grid.ffn_dim, grid.hidden_dim})
+        .type;
+}
+
+std::unique_ptr<WeightSource> open_weights(std::unique_ptr<Checkpoint> checkpoint, const ModelSpec& spec,
                                            bool round_to_bf16, kernels::ThreadPool& pool) {
-    return std::make_unique<CheckpointWeights>(std::move(checkpoint), config, round_to_bf16, pool);
+    return std::make_unique<CheckpointWeights>(std::move(checkpoint), spec, round_to_bf16, pool);
 }
 
 }  // namespace offstage::engine

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "engine/model/model_config.h"
 #include "engine/plan/cost_model.h"
 #include "engine/plan/policy_kind.h"
 #include "engine/plan/popularity.h"

@@ -20,39 +20,39 @@ constexpr std::array<WeightType, 4> kFormats = {WeightType::kInt8, WeightType::k
 
 }  // namespace
 
-Sensitivity measure_sensitivity(const ModelConfig& config, WeightSource& master, kernels::ThreadPool& pool,
+Sensitivity measure_sensitivity(const ExpertGrid& grid, WeightSource& master, kernels::ThreadPool& pool,
                                 const std::function<void(std::int64_t done, std::int64_t all)>& progress,
                                 const std::stop_token& stop) {
     Sensitivity sensitivity;
-    sensitivity.n_layers = config.n_layers;
-    sensitivity.n_experts = config.n_experts;
+    sensitivity.n_layers = grid.n_layers;
+    sensitivity.n_experts = grid.n_experts;
     sensitivity.source = "measured on every expert";
-    if (config.hidden_dim % kernels::kPackedBlock != 0) return sensitivity;
+    if (grid.hidden_dim % kernels::kPackedBlock != 0) return sensitivity;
 
     const WeightType type = master.expert_type();
-    const std::size_t neuron_bytes = 3 * kernels::row_bytes(type, config.hidden_dim);
-    const std::int64_t n_sampled = std::min(kSampledNeurons, config.ffn_dim);
+    const std::size_t neuron_bytes = 3 * kernels::row_bytes(type, grid.hidden_dim);
+    const std::int64_t n_sampled = std::min(kSampledNeurons, grid.ffn_dim);
     std::vector<std::byte> block, sample, packed;
     try {
-        block.resize(static_cast<std::size_t>(config.ffn_dim) * neuron_bytes);
+        block.resize(static_cast<std::size_t>(grid.ffn_dim) * neuron_bytes);
         sample.resize(static_cast<std::size_t>(n_sampled) * neuron_bytes);
-        packed.resize(kernels::expert_bytes(WeightType::kInt8, config.hidden_dim, n_sampled));
+        packed.resize(kernels::expert_bytes(WeightType::kInt8, grid.hidden_dim, n_sampled));
     } catch (const std::bad_alloc&) {
         throw Error(ErrorKind::kOutOfMemory, "There is no memory for an expert while its quantization is measured.");
     }
     for (const WeightType format : kFormats) sensitivity.formats.push_back({format, {}});
     Quantizer quantizer(pool);
-    const std::int64_t all = config.n_layers * config.n_experts;
+    const std::int64_t all = grid.size();
     for (std::int64_t i = 0; i < all; ++i) {
         if (stop.stop_requested()) throw Error(ErrorKind::kCancelled, "Measuring the quantization was cancelled.");
-        master.pack_expert(LayerIndex{static_cast<std::int32_t>(i / config.n_experts)},
-                           ExpertIndex{static_cast<std::int32_t>(i % config.n_experts)}, block.data(), pool);
+        master.pack_expert(LayerIndex{static_cast<std::int32_t>(i / grid.n_experts)},
+                           ExpertIndex{static_cast<std::int32_t>(i % grid.n_experts)}, block.data(), pool);
         for (std::int64_t j = 0; j < n_sampled; ++j) {
-            const std::int64_t neuron = j * config.ffn_dim / n_sampled;
+            const std::int64_t neuron = j * grid.ffn_dim / n_sampled;
             std::memcpy(sample.data() + static_cast<std::size_t>(j) * neuron_bytes,
                         block.data() + static_cast<std::size_t>(neuron) * neuron_bytes, neuron_bytes);
         }
-        const kernels::WeightView rows{sample.data(), type, 3 * n_sampled, config.hidden_dim, config.hidden_dim};
+        const kernels::WeightView rows{sample.data(), type, 3 * n_sampled, grid.hidden_dim, grid.hidden_dim};
         for (Sensitivity::Format& format : sensitivity.formats) {
             format.errors.push_back(quantizer.quantize(rows, format.format, packed.data(), stop).relative());
         }
@@ -68,11 +68,11 @@ std::filesystem::path SensitivityCache::file_of(const Fingerprint& model) const 
     return directory_ / "sensitivity" / (combine(parts, 0).text() + ".json");
 }
 
-std::optional<Sensitivity> SensitivityCache::load(const Fingerprint& model, const ModelConfig& config) const {
+std::optional<Sensitivity> SensitivityCache::load(const Fingerprint& model, const ExpertGrid& grid) const {
     if (directory_.empty()) return {};
     try {
         Sensitivity kept = read_sensitivity(file_of(model));
-        if (kept.n_layers != config.n_layers || kept.n_experts != config.n_experts) return {};
+        if (kept.n_layers != grid.n_layers || kept.n_experts != grid.n_experts) return {};
         return kept;
     } catch (const Error&) {
         return {};

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "engine/model/fingerprint.h"
-#include "engine/model/model_config.h"
+#include "engine/model/model_spec.h"
 #include "engine/model/weights.h"
 #include "engine/plan/sensitivity.h"
 #include "kernels/thread_pool.h"
@@ -22,7 +22,7 @@ inline constexpr std::int64_t kSampledNeurons = 64;
 // Packs every expert once and quantizes a sample of its neurons to INT8, HQQ4, HQQ3 and HQQ2 (none where hidden_dim is
 // no multiple of 64). Reading the checkpoint is what takes the time. `progress` (may be empty) gets experts done and
 // all, on this thread. Throws Error: kCancelled, kOutOfMemory, kInvalidModel (weights that are not finite).
-Sensitivity measure_sensitivity(const ModelConfig& config, WeightSource& master, kernels::ThreadPool& pool,
+Sensitivity measure_sensitivity(const ExpertGrid& grid, WeightSource& master, kernels::ThreadPool& pool,
                                 const std::function<void(std::int64_t done, std::int64_t all)>& progress = {},
                                 const std::stop_token& stop = {});
 
@@ -31,7 +31,7 @@ Sensitivity measure_sensitivity(const ModelConfig& config, WeightSource& master,
 class SensitivityCache {
   public:
     explicit SensitivityCache(std::filesystem::path directory);  // empty: keeps nothing
-    std::optional<Sensitivity> load(const Fingerprint& model, const ModelConfig& config) const;
+    std::optional<Sensitivity> load(const Fingerprint& model, const ExpertGrid& grid) const;
     // Atomic; failing to write is no error.
     void store(const Fingerprint& model, const std::string& name, const Sensitivity& sensitivity) const;
 

@@ -4,15 +4,15 @@
 
 namespace offstage::engine {
 
-WeightReads expected_reads(const ModelConfig& config, std::uint64_t dense_read_bytes, const Popularity& popularity,
+WeightReads expected_reads(const ExpertGrid& grid, std::uint64_t dense_read_bytes, const Popularity& popularity,
                            kernels::WeightType master, std::span<const kernels::WeightType> expert_formats) {
     double experts = 0;
-    for (std::int64_t layer = 0; layer < config.n_layers; ++layer) {
-        for (std::int64_t expert = 0; expert < config.n_experts; ++expert) {
-            const auto i = static_cast<std::size_t>(layer * config.n_experts + expert);
+    for (std::int64_t layer = 0; layer < grid.n_layers; ++layer) {
+        for (std::int64_t expert = 0; expert < grid.n_experts; ++expert) {
+            const auto i = static_cast<std::size_t>(layer * grid.n_experts + expert);
             const kernels::WeightType format = expert_formats.empty() ? master : expert_formats[i];
             experts += popularity.share(layer, expert) *
-                       static_cast<double>(kernels::expert_bytes(format, config.hidden_dim, config.ffn_dim));
+                       static_cast<double>(kernels::expert_bytes(format, grid.hidden_dim, grid.ffn_dim));
         }
     }
     return {dense_read_bytes, static_cast<std::uint64_t>(std::llround(experts))};

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <span>
 
-#include "engine/model/model_config.h"
+#include "engine/model/model_spec.h"
 #include "engine/plan/popularity.h"
 #include "kernels/types.h"
 
@@ -19,7 +19,7 @@ struct WeightReads {
 // What a token will read, by the experts' popularity. expert_formats: (n_layers, n_experts); empty: all in `master`'s.
 // Where all experts have one format this is exact; otherwise tokens differ, and what they really read is counted:
 // DispatchTotals::device_read_bytes, host_read_bytes.
-WeightReads expected_reads(const ModelConfig& config, std::uint64_t dense_read_bytes, const Popularity& popularity,
+WeightReads expected_reads(const ExpertGrid& grid, std::uint64_t dense_read_bytes, const Popularity& popularity,
                            kernels::WeightType master, std::span<const kernels::WeightType> expert_formats);
 
 }  // namespace offstage::engine

@@ -10,18 +10,18 @@ namespace offstage::engine {
 
 using kernels::WeightType;
 
-ExpertSource::ExpertSource(const ModelConfig& config, WeightSource& master, QuantCache* cache)
-    : config_(config), master_(master), cache_(cache) {}
+ExpertSource::ExpertSource(const ExpertGrid& grid, WeightSource& master, QuantCache* cache)
+    : grid_(grid), master_(master), cache_(cache) {}
 
 ExpertSource::~ExpertSource() = default;
 
 std::uint64_t ExpertSource::expert_bytes(WeightType format) const {
-    return kernels::expert_bytes(format, config_.hidden_dim, config_.ffn_dim);
+    return kernels::expert_bytes(format, grid_.hidden_dim, grid_.ffn_dim);
 }
 
 bool ExpertSource::supports(WeightType format) const {
     if (format == master_type() || format == WeightType::kBf16) return true;
-    return kernels::is_packed(format) && config_.hidden_dim % kernels::kPackedBlock == 0;
+    return kernels::is_packed(format) && grid_.hidden_dim % kernels::kPackedBlock == 0;
 }
 
 ExpertSource::Packed ExpertSource::pack(LayerIndex layer, ExpertIndex expert, WeightType format, std::byte* block,
@@ -29,7 +29,7 @@ ExpertSource::Packed ExpertSource::pack(LayerIndex layer, ExpertIndex expert, We
     if (!supports(format)) {
         throw Error(ErrorKind::kUnsupported, std::string("This model's experts cannot be ") + kernels::name_of(format) +
                                                  ": that needs rows of a multiple of 64 " +
-                                                 "weights, and theirs have " + std::to_string(config_.hidden_dim) +
+                                                 "weights, and theirs have " + std::to_string(grid_.hidden_dim) +
                                                  ".");
     }
     if (stop.stop_requested()) throw Error(ErrorKind::kCancelled, "Packing an expert was cancelled.");
@@ -38,7 +38,7 @@ ExpertSource::Packed ExpertSource::pack(LayerIndex layer, ExpertIndex expert, We
         return {};
     }
     QuantCache* const cache = method_ == QuantMethod::kHqq ? cache_ : nullptr;
-    QuantKey key{{}, format, 3 * config_.ffn_dim, config_.hidden_dim};
+    QuantKey key{{}, format, 3 * grid_.ffn_dim, grid_.hidden_dim};
     QuantError error;
     const std::optional<Fingerprint> known =
         cache != nullptr ? master_.expert_fingerprint(layer, expert, pool) : std::nullopt;

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/model/model_config.h"
+#include "engine/model/model_spec.h"
 #include "engine/model/weights.h"
 #include "engine/quant/quantizer.h"
 #include "kernels/thread_pool.h"
@@ -25,7 +25,7 @@ class QuantCache;
 class ExpertSource {
   public:
     // `cache` may be nullptr: nothing is kept. The referents must outlive this object.
-    ExpertSource(const ModelConfig& config, WeightSource& master, QuantCache* cache);
+    ExpertSource(const ExpertGrid& grid, WeightSource& master, QuantCache* cache);
     ~ExpertSource();
 
     // Before anything is packed. With another method than HQQ nothing is kept on disk.
@@ -74,7 +74,7 @@ class ExpertSource {
         std::unique_ptr<std::byte[]> memory_;
     };
 
-    const ModelConfig& config_;
+    const ExpertGrid grid_;
     WeightSource& master_;
     QuantCache* cache_;
     QuantMethod method_ = QuantMethod::kHqq;

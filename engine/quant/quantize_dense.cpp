@@ -7,31 +7,24 @@
 #include "engine/quant/quantizer.h"
 
 namespace offstage::engine {
-namespace {
-
 using kernels::WeightType;
 
-// Towards 16 bits only from more: what a checkpoint holds in f16 stays so.
-bool changes(WeightType stored, std::int64_t n_cols, WeightType format) {
-    if (stored == format || kernels::is_packed(stored)) return false;
-    if (kernels::is_packed(format)) return n_cols % kernels::kPackedBlock == 0;
-    return format == WeightType::kBf16 && stored == WeightType::kF32;
+std::uint64_t quantized_dense_bytes(const ModelSpec& spec, std::uint64_t dense_bytes, WeightType stored,
+                                    WeightType format) {
+    for (const DenseTensor& tensor : dense_tensors(spec)) {
+        if (!is_quantized_to(tensor, stored, format)) continue;
+        dense_bytes -= std::min(dense_bytes, tensor.bytes(stored));
+        dense_bytes += tensor.bytes(format);
+    }
+    return dense_bytes;
 }
 
-}  // namespace
-
-std::uint64_t quantized_dense_bytes(const ModelConfig& config, std::uint64_t dense_bytes, WeightType stored,
-                                    WeightType format) {
-    const std::int64_t q_rows = config.n_heads * config.head_dim;
-    const auto resized = [&](std::int64_t n_rows, std::int64_t n_cols) {
-        if (!changes(stored, n_cols, format)) return;
-        const auto rows = static_cast<std::uint64_t>(config.n_layers * n_rows);
-        dense_bytes -= std::min(dense_bytes, rows * kernels::row_bytes(stored, n_cols));
-        dense_bytes += rows * kernels::row_bytes(format, n_cols);
-    };
-    resized(q_rows + 2 * config.n_kv_heads * config.head_dim, config.hidden_dim);
-    resized(config.hidden_dim, q_rows);
-    return dense_bytes;
+std::uint64_t packing_bytes(const ModelSpec& spec, WeightType stored, WeightType format) {
+    std::uint64_t largest = 0;
+    for (const DenseTensor& tensor : dense_tensors(spec)) {
+        if (is_quantized_to(tensor, stored, format)) largest = std::max(largest, tensor.bytes(format));
+    }
+    return (largest + 255) / 256 * 256;
 }
 
 void quantize_dense(DenseWeights& weights, WeightType format, Arena& host, kernels::ThreadPool& pool,
@@ -41,13 +34,13 @@ void quantize_dense(DenseWeights& weights, WeightType format, Arena& host, kerne
                                                  "; expected BF16, INT8 or HQQ4.");
     }
     Quantizer quantizer(pool);
-    for (LayerWeights& layer : weights.layers) {
-        for (Matrix* matrix : {&layer.qkv, &layer.output}) {
-            if (matrix->n_rows == 0 || !changes(matrix->type, matrix->n_cols, format)) continue;
-            Matrix packed(host, format, matrix->n_rows, matrix->n_cols, "attention in fewer bits");
-            quantizer.quantize(matrix->view(), format, packed.memory.data(), stop);
-            *matrix = std::move(packed);
-        }
+    for (DenseWeight& tensor : weights.tensors) {
+        Matrix& matrix = tensor.matrix;
+        if (tensor.what.kind == DenseTensor::Kind::kVector || !is_quantized_to(tensor.what, matrix.type, format))
+            continue;
+        Matrix packed(host, format, matrix.n_rows, matrix.n_cols, "dense weights in fewer bits");
+        quantizer.quantize(matrix.view(), format, packed.memory.data(), stop);
+        matrix = std::move(packed);
     }
 }
 

@@ -4,7 +4,6 @@
 #include <stop_token>
 
 #include "engine/device/arena.h"
-#include "engine/model/model_config.h"
 #include "engine/model/weights.h"
 #include "kernels/thread_pool.h"
 #include "kernels/types.h"
@@ -13,14 +12,17 @@ namespace offstage::engine {
 
 // Bytes of a model's dense weights once quantize_dense() has done its work, from what they take as `stored`
 // (WeightSource::dense_bytes() and its type): for plans, before anything is loaded.
-std::uint64_t quantized_dense_bytes(const ModelConfig& config, std::uint64_t dense_bytes, kernels::WeightType stored,
+std::uint64_t quantized_dense_bytes(const ModelSpec& spec, std::uint64_t dense_bytes, kernels::WeightType stored,
                                     kernels::WeightType format);
 
-// Attention's matrices (qkv, output) in `format`, in place, each original given back as soon as it is done; embedding,
-// output head, gates and norms stay (Mixtral-Offloading, section 4.2). Matrices whose rows are no multiple of 64 stay
-// too. Allocates from `host`, at most one matrix more than before. Throws Error: kOutOfMemory (the weights are then
-// still whole, some of them quantized), kCancelled, kInvalidModel, kUnsupported for a format other than bf16, INT8 and
-// HQQ4.
+// The largest tensor in the format it is packed into, which lies beside the one it replaces while it is packed.
+std::uint64_t packing_bytes(const ModelSpec& spec, kernels::WeightType stored, kernels::WeightType format);
+
+// Attention's matrices and the networks that every token passes in `format`, in place, each original given back as soon
+// as it is done; embedding, output head, routers and norms stay (Mixtral-Offloading, section 4.2). Matrices whose rows
+// are no multiple of 64 stay too. Allocates from `host`, at most one matrix more than before. Throws Error:
+// kOutOfMemory (the weights are then still whole, some of them quantized), kCancelled, kInvalidModel, kUnsupported for
+// a format other than bf16, INT8 and HQQ4.
 void quantize_dense(DenseWeights& weights, kernels::WeightType format, Arena& host, kernels::ThreadPool& pool,
                     const std::stop_token& stop = {});
 

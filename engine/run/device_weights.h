@@ -1,10 +1,10 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
 #include "engine/device/backend.h"
-#include "engine/model/model_config.h"
 #include "engine/model/weights.h"
 
 namespace offstage::engine {
@@ -12,33 +12,31 @@ namespace offstage::engine {
 // The dense weights where the accelerator computes with them. Addresses of the device's memory.
 class DeviceWeights {
   public:
-    struct Layer {
-        const float* attention_norm = nullptr;  // (hidden_dim)
-        kernels::WeightView qkv;                // ((n_heads + 2 n_kv_heads) * head_dim, hidden_dim)
-        kernels::WeightView output;             // (hidden_dim, n_heads * head_dim)
-        const float* moe_norm = nullptr;        // (hidden_dim)
-        const float* gate = nullptr;            // (n_experts, hidden_dim)
-    };
-
     DeviceWeights() = default;
     // Copies the weights to the device and lets the host's go; where the device shares the host's memory they stay as
     // they are. Throws Error (kOutOfMemory, kDevice).
-    DeviceWeights(DenseWeights weights, Backend& device);
+    DeviceWeights(DenseWeights weights, std::int64_t n_layers, Backend& device);
 
-    kernels::WeightView embedding() const { return embedding_; }
-    kernels::WeightView logits() const { return logits_; }
-    const float* final_norm() const { return final_norm_; }
-    const Layer& layer(std::int64_t index) const { return layers_[static_cast<std::size_t>(index)]; }
+    // A matrix or a network (3 * ffn_dim rows, neuron-major); without data where the model has none in this role.
+    kernels::WeightView matrix(TensorRole role, std::int64_t layer = -1) const { return entry(role, layer); }
+    // Float32; nullptr where the model has none in this role.
+    const float* vector(TensorRole role, std::int64_t layer = -1) const {
+        return static_cast<const float*>(entry(role, layer).data);
+    }
+    kernels::WeightView logits() const;  // the head, or the embedding where they are tied
 
     // Of the device's memory that a model's dense weights take, each part rounded up to 256 bytes.
-    static std::uint64_t device_bytes(const ModelConfig& config, std::uint64_t dense_bytes);
+    static std::uint64_t device_bytes(const ModelSpec& spec, std::uint64_t dense_bytes);
 
   private:
+    using Roles = std::array<kernels::WeightView, kTensorRoles>;
+    const kernels::WeightView& entry(TensorRole role, std::int64_t layer) const {
+        return entries_[static_cast<std::size_t>(layer + 1)][static_cast<std::size_t>(role)];
+    }
+
     DenseWeights host_;  // kept where the device shares its memory
     std::vector<DeviceBlock> blocks_;
-    kernels::WeightView embedding_, logits_;
-    const float* final_norm_ = nullptr;
-    std::vector<Layer> layers_;
+    std::vector<Roles> entries_;  // first those of no layer, then layer by layer
 };
 
 }  // namespace offstage::engine

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cassert>
 #include <cmath>
+#include <numeric>
 
 #include "engine/as_size.h"
 #include "engine/plan/planner.h"
@@ -13,8 +14,17 @@ namespace {
 
 constexpr std::int64_t kLogitsRows = 32;  // rows of logits made at a time
 
-std::int64_t qkv_dim(const ModelConfig& c) {
-    return (c.n_heads + 2 * c.n_kv_heads) * c.head_dim;
+// Rotary positions are the same in all layers.
+const RopeSpec& rope_of(const ModelSpec& spec) {
+    return std::visit([](const auto& attention) -> const RopeSpec& { return attention.rope; },
+                      spec.layers.front().attention);
+}
+
+// Floats of the most demanding module for one token.
+std::int64_t module_workspace(const ModelSpec& spec) {
+    std::int64_t most = WorkspacePieces::rounded(spec.hidden_dim);  // a network's output
+    for (std::int64_t l = 0; l < spec.n_layers(); ++l) most = std::max(most, attention_workspace(spec, l));
+    return most;
 }
 
 std::int64_t table_entries(std::int64_t context) {
@@ -23,66 +33,87 @@ std::int64_t table_entries(std::int64_t context) {
 
 }  // namespace
 
-Forward::Forward(const ModelConfig& config, const DeviceWeights& weights, ExpertStore& experts, Backend& device,
+Forward::Forward(const ModelSpec& spec, const DeviceWeights& weights, ExpertStore& experts, Backend& device,
                  CpuOperations& host, Dispatcher& dispatcher, std::int64_t max_step, std::int64_t context)
-    : config_(config),
+    : spec_(spec),
       weights_(weights),
       device_(device),
       host_(host),
       dispatcher_(dispatcher),
       max_step_(max_step),
-      shape_(step_shape(config, experts.master_type(), max_step, std::max(context, config.max_context))),
-      attention_(shape_.attention),
-      moe_(config, experts, device, host, dispatcher, max_step),
-      kv_{config.n_layers, config.n_kv_heads, config.head_dim} {
+      shape_(step_shape(spec, experts.master_type(), max_step, std::max(context, spec.max_context))),
+      moe_(spec.experts, experts, device, host, dispatcher, max_step),
+      kv_(spec.kv_shape()) {
     device.reserve(shape_);
-    for (std::int64_t i = 0; i < config.head_dim / 2; ++i) {
-        const double exponent = 2.0 * static_cast<double>(i) / static_cast<double>(config.head_dim);
-        inverse_frequencies_.push_back(static_cast<float>(1.0 / std::pow(config.rope_theta, exponent)));
+    const RopeSpec& rope = rope_of(spec);
+    for (std::int64_t i = 0; i < rope.dim / 2; ++i) {
+        const double exponent = 2.0 * static_cast<double>(i) / static_cast<double>(rope.dim);
+        const double scale = rope.frequency_scale.empty() ? 1.0 : rope.frequency_scale[as_size(i)];
+        inverse_frequencies_.push_back(static_cast<float>(scale / std::pow(rope.theta, exponent)));
     }
     const auto workspace = [&](std::int64_t floats, const char* purpose) {
         return device.memory().allocate(as_size(max_step * floats) * sizeof(float), MemoryUse::kWorkspace, purpose);
     };
     inputs_ = allocate_inputs(shape_.context);
     in_host_.resize(as_size(table_entries(shape_.context)));
-    x_ = workspace(config.hidden_dim, "activations");
-    h_ = workspace(config.hidden_dim, "activations");
-    projected_ = workspace(config.hidden_dim, "activations");
-    qkv_ = workspace(qkv_dim(config), "queries, keys and values");
-    attended_ = workspace(config.n_heads * config.head_dim, "attention");
-    logits_ =
-        Mirror<float>(device, as_size(std::min(kLogitsRows, std::max(max_step, kMaxSegments)) * config.vocab_size),
-                      MemoryUse::kWorkspace, "logits");
+    x_ = workspace(spec.hidden_dim, "activations");
+    h_ = workspace(spec.hidden_dim, "activations");
+    workspace_ = workspace(module_workspace(spec), "a layer's intermediate results");
+    if (spec.dense_ffn_dim() > 0) {
+        identity_ = Mirror<std::int32_t>(device, as_size(max_step), MemoryUse::kWorkspace, "rows of a dense network");
+        std::iota(identity_.host(), identity_.host() + max_step, 0);
+        identity_.upload(0, as_size(max_step));
+        device.host_wait(device.record(DeviceEvent::Queue::kCompute));
+    }
+    logits_ = Mirror<float>(device, as_size(std::min(kLogitsRows, std::max(max_step, kMaxSegments)) * spec.vocab_size),
+                            MemoryUse::kWorkspace, "logits");
     segments_.reserve(as_size(kMaxSegments));
+
+    std::int64_t n_moe_layers = 0;
+    for (std::int64_t l = 0; l < spec.n_layers(); ++l) {
+        const bool is_moe = spec.layers[as_size(l)].moe() != nullptr;
+        layers_.push_back({norm_of(TensorRole::kAttentionNorm, TensorRole::kAttentionNormBias, l),
+                           make_attention(spec, weights, l), norm_of(TensorRole::kFfnNorm, TensorRole::kFfnNormBias, l),
+                           NetworkModule(spec, weights, l), is_moe ? n_moe_layers : -1});
+        if (is_moe) routers_.push_back(router_of(spec, weights, n_moe_layers++));
+    }
 }
 
-std::uint64_t Forward::workspace_bytes(const ModelConfig& config, std::int64_t context) {
-    return static_cast<std::uint64_t>(kLogitsRows * config.vocab_size) * sizeof(float) +
-           static_cast<std::uint64_t>(table_entries(std::max(context, config.max_context))) * sizeof(float*) +
+NormWeights Forward::norm_of(TensorRole weight, TensorRole bias, std::int64_t layer) const {
+    return {spec_.norm.kind, weights_.vector(weight, layer), weights_.vector(bias, layer), spec_.hidden_dim,
+            spec_.norm.eps};
+}
+
+std::uint64_t Forward::workspace_bytes(const ModelSpec& spec, std::int64_t context) {
+    return static_cast<std::uint64_t>(kLogitsRows * spec.vocab_size) * sizeof(float) +
+           static_cast<std::uint64_t>(table_entries(std::max(context, spec.max_context))) * sizeof(float*) +
            16 * 256;  // each piece is rounded up
 }
 
-std::uint64_t Forward::workspace_bytes_per_token(const ModelConfig& config) {
-    const std::int64_t floats =
-        3 * config.hidden_dim + qkv_dim(config) + config.n_heads * config.head_dim + config.head_dim + 1;
-    return static_cast<std::uint64_t>(floats) * sizeof(float) + MoeLayer::bytes_per_token(config);
+std::uint64_t Forward::workspace_bytes_per_token(const ModelSpec& spec) {
+    const std::int64_t words =
+        2 * spec.hidden_dim + module_workspace(spec) + rope_of(spec).dim + 1 + (spec.dense_ffn_dim() > 0 ? 1 : 0);
+    return static_cast<std::uint64_t>(words) * sizeof(float) + MoeLayer::bytes_per_token(spec.experts);
 }
 
-Backend::StepShape Forward::step_shape(const ModelConfig& config, kernels::WeightType type, std::int64_t max_step,
+Backend::StepShape Forward::step_shape(const ModelSpec& spec, kernels::WeightType type, std::int64_t max_step,
                                        std::int64_t context) {
-    return {max_step,
-            config.hidden_dim,
-            config.ffn_dim,
-            config.n_experts,
-            config.n_active,
-            {config.n_heads, config.n_kv_heads, config.head_dim, config.sliding_window},
-            config.vocab_size,
-            context,
-            type};
+    Backend::StepShape shape;
+    shape.n_tokens = max_step;
+    shape.hidden_dim = spec.hidden_dim;
+    shape.ffn_dim = spec.experts.ffn_dim;
+    shape.dense_ffn_dim = spec.dense_ffn_dim();
+    shape.n_experts = spec.experts.n_experts;
+    shape.n_active = spec.experts.n_active;
+    shape.attention = spec.attention_shape(0);
+    shape.vocab_size = spec.vocab_size;
+    shape.context = context;
+    shape.weight_type = type;
+    return shape;
 }
 
 Mirror<std::byte> Forward::allocate_inputs(std::int64_t context) const {
-    const std::size_t words = as_size(max_step_ * (config_.head_dim + 1));
+    const std::size_t words = as_size(max_step_ * (rope_of(spec_).dim + 1));
     return {device_, as_size(table_entries(context)) * sizeof(float*) + words * sizeof(std::int32_t),
             MemoryUse::kWorkspace, "a step's inputs"};
 }
@@ -127,7 +158,7 @@ Forward::Outcome Forward::step(std::span<const Segment> segments, Logits wanted,
         }
     }
     upload_inputs(segments, n_tokens, n_entries);
-    routing_size_ = as_size(n_tokens * config_.n_layers * config_.n_active);
+    routing_size_ = as_size(n_tokens * spec_.experts.n_layers * spec_.experts.n_active);
     if (routing_.size() < routing_size_) routing_.resize(routing_size_);
 
     if (!device_.ok()) return Outcome::kFailed;  // the device must not look up token ids that never came
@@ -135,22 +166,16 @@ Forward::Outcome Forward::step(std::span<const Segment> segments, Logits wanted,
     // What fits in the smallest step is read in one under any budget, so that it may take the fastest way.
     set_sum_order(std::max(n_tokens, n_prompt) > kSmallestStep ? SumOrder::kMany : SumOrder::kByNumber);
     dispatcher_.begin_step(n_tokens, prefill);
-    device_.embed(weights_.embedding(), tokens_, n_tokens, x_.as<float>());
+    device_.embed(weights_.matrix(TensorRole::kEmbedding), tokens_, n_tokens, x_.as<float>());
     moe_.begin_step(prefill, n_tokens, wanted != Logits::kNone);
     if (probe_ != nullptr) probe_->begin_step(n_tokens);
-    for (std::int64_t layer = 0; layer < config_.n_layers; ++layer) {
+    const StepContext context = context_of(n_tokens);
+    for (std::int64_t layer = 0; layer < spec_.n_layers(); ++layer) {
         if (stop.stop_requested() || !device_.ok()) {
             device_.host_wait(device_.record(DeviceEvent::Queue::kCompute));
             return device_.ok() ? Outcome::kStopped : Outcome::kFailed;
         }
-        attention_block(layer, n_tokens);
-        normalise(weights_.layer(layer).moe_norm, x_.as<float>(), n_tokens);
-        if (probe_ != nullptr) probe_->submit(layer, weights_, h_.as<float>());
-        const float* next_gate = layer + 1 < config_.n_layers ? weights_.layer(layer + 1).gate : nullptr;
-        if (between_layers_ && layer > 0) between_layers_();
-        moe_.run(layer, weights_.layer(layer).gate, next_gate, h_.as<float>(), n_tokens, x_.as<float>(),
-                 routing_.data() + layer * config_.n_active, config_.n_layers * config_.n_active);
-        if (probe_ != nullptr && device_.ok()) probe_->collect(layer);  // the router's answer was waited for
+        run_layer(layer, context);
     }
     compute_logits(segments, n_tokens, wanted);
     device_.host_wait(device_.record(DeviceEvent::Queue::kCompute));
@@ -163,8 +188,37 @@ Forward::Outcome Forward::step(std::span<const Segment> segments, Logits wanted,
     return Outcome::kDone;
 }
 
+StepContext Forward::context_of(std::int64_t n_tokens) const {
+    return {device_,        n_tokens,
+            segments_,      cos_,
+            sin_,           identity_.device(),
+            &kv_,           x_.as<float>(),
+            h_.as<float>(), workspace_.as<float>()};
+}
+
+void Forward::run_layer(std::int64_t layer, const StepContext& step) {
+    const Layer& modules = layers_[as_size(layer)];
+    device_.norm(modules.attention_norm, step.x, step.n_tokens, step.normalised);
+    modules.attention->run(step);
+    device_.norm(modules.ffn_norm, step.x, step.n_tokens, step.normalised);
+    const std::int64_t moe_layer = modules.moe_layer;
+    if (moe_layer < 0) {
+        modules.network.run(step);
+        return;
+    }
+    if (probe_ != nullptr) probe_->submit(moe_layer, weights_, step.normalised);
+    const RouterWeights* const next =
+        as_size(moe_layer + 1) < routers_.size() ? &routers_[as_size(moe_layer + 1)] : nullptr;
+    if (between_layers_ && moe_layer > 0) between_layers_();
+    const std::int64_t n_active = spec_.experts.n_active;
+    moe_.run(moe_layer, routers_[as_size(moe_layer)], next, modules.network, step,
+             routing_.data() + moe_layer * n_active, spec_.experts.n_layers * n_active);
+    if (probe_ != nullptr && device_.ok()) probe_->collect(moe_layer);  // the router's answer was waited for
+}
+
 void Forward::upload_inputs(std::span<const Segment> segments, std::int64_t n_tokens, std::int64_t n_entries) {
-    const std::int64_t half = config_.head_dim / 2;
+    const std::int64_t half = rope_of(spec_).dim / 2;
+    const auto amplitude = static_cast<float>(rope_of(spec_).amplitude);
     const std::size_t words = as_size(n_entries) * sizeof(float*);  // where they begin
     auto** const tables = reinterpret_cast<float**>(inputs_.host());
     auto** const device_tables = reinterpret_cast<float**>(inputs_.device());
@@ -180,8 +234,8 @@ void Forward::upload_inputs(std::span<const Segment> segments, std::int64_t n_to
         for (std::int64_t t = 0; t < n; ++t) {
             for (std::int64_t i = 0; i < half; ++i) {
                 const float angle = static_cast<float>(past + t) * inverse_frequencies_[as_size(i)];
-                cos[(row + t) * half + i] = std::cos(angle);
-                sin[(row + t) * half + i] = std::sin(angle);
+                cos[(row + t) * half + i] = std::cos(angle) * amplitude;
+                sin[(row + t) * half + i] = std::sin(angle) * amplitude;
             }
         }
         std::copy(segment.tokens.begin(), segment.tokens.end(), tokens + row);
@@ -206,28 +260,15 @@ void Forward::upload_inputs(std::span<const Segment> segments, std::int64_t n_to
     tokens_ = reinterpret_cast<const TokenId*>(sin_ + n_tokens * half);
 }
 
-void Forward::normalise(const float* weight, const float* x, std::int64_t n_tokens) {
-    device_.rms_norm(x, weight, n_tokens, config_.hidden_dim, static_cast<float>(config_.rms_norm_eps), h_.as<float>());
-}
-
-void Forward::attention_block(std::int64_t layer, std::int64_t n_tokens) {
-    const DeviceWeights::Layer& weights = weights_.layer(layer);
-    normalise(weights.attention_norm, x_.as<float>(), n_tokens);
-    device_.multiply(weights.qkv, h_.as<float>(), n_tokens, qkv_.as<float>());
-    device_.rotate_and_store(layer, attention_, segments_, cos_, sin_, qkv_.as<float>(), kv_);
-    device_.attend(layer, attention_, segments_, qkv_.as<float>(), kv_, attended_.as<float>());
-    device_.multiply(weights.output, attended_.as<float>(), n_tokens, projected_.as<float>());
-    device_.add(projected_.as<float>(), n_tokens * config_.hidden_dim, x_.as<float>());
-}
-
 void Forward::compute_logits(std::span<const Segment> segments, std::int64_t n_tokens, Logits wanted) {
     logits_view_ = {};
     all_logits_.clear();
     if (wanted == Logits::kNone) return;
-    const std::int64_t vocab = config_.vocab_size;
+    const std::int64_t vocab = spec_.vocab_size;
     if (wanted == Logits::kLast) set_sum_order(SumOrder::kByNumber);  // one row per sequence, whatever the step
+    const NormWeights norm = norm_of(TensorRole::kFinalNorm, TensorRole::kFinalNormBias, -1);
     const auto rows = [&](std::int64_t first, std::int64_t n) {
-        normalise(weights_.final_norm(), x_.as<float>() + first * config_.hidden_dim, n);
+        device_.norm(norm, x_.as<float>() + first * spec_.hidden_dim, n, h_.as<float>());
         device_.multiply(weights_.logits(), h_.as<float>(), n, logits_.device());
         logits_.download(0, as_size(n * vocab));
     };

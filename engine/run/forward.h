@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <stop_token>
 #include <vector>
@@ -9,10 +10,12 @@
 #include "engine/device/backend.h"
 #include "engine/device/cpu_operations.h"
 #include "engine/experts/expert_store.h"
-#include "engine/model/model_config.h"
+#include "engine/model/model_spec.h"
 #include "engine/run/device_weights.h"
 #include "engine/run/dispatcher.h"
 #include "engine/run/kv_pool.h"
+#include "engine/run/layers/attention.h"
+#include "engine/run/layers/network.h"
 #include "engine/run/moe_layer.h"
 #include "engine/run/routing_probe.h"
 
@@ -24,9 +27,10 @@ struct Segment {
     std::span<const TokenId> tokens;
 };
 
-// One pass of tokens through a Mixtral model: embedding, then for each layer RMSNorm, grouped-query attention with
-// rotary positions, RMSNorm, router and experts, then the logits. The dense part runs on the device, the experts
-// wherever the dispatcher sends them. Activations are float32 throughout.
+// One pass of tokens through a model: embedding, then for each layer norm, attention, norm, and a dense network or
+// router and experts, then the logits. What each layer computes is its LayerSpec's: attention and networks are modules
+// (engine/run/layers/). The dense part runs on the device, the experts wherever the dispatcher sends them. Activations
+// are float32 throughout.
 //
 // One thread. Does not throw and does not allocate per token once the largest step was seen.
 class Forward {
@@ -36,7 +40,7 @@ class Forward {
     // Steps take up to max_step tokens; longer prompts are fed in pieces. Sequences hold up to `context` tokens each,
     // or the model's own context where that is more. The referents must outlive this object. Throws Error
     // (kOutOfMemory) for the workspace.
-    Forward(const ModelConfig& config, const DeviceWeights& weights, ExpertStore& experts, Backend& device,
+    Forward(const ModelSpec& spec, const DeviceWeights& weights, ExpertStore& experts, Backend& device,
             CpuOperations& host, Dispatcher& dispatcher, std::int64_t max_step, std::int64_t context);
 
     // From now on sequences hold up to so many tokens, or as many as until now. Between steps. Throws Error
@@ -68,39 +72,49 @@ class Forward {
     std::int64_t max_step() const { return max_step_; }
     // Of the last step: kLast one row per segment, kAll one per token; (rows, vocab_size).
     std::span<const float> logits() const { return logits_view_; }
-    // Of the last step: (n_tokens, n_layers, n_active), best expert first.
+    // Of the last step: (n_tokens, layers with experts, n_active), best expert first.
     std::span<const std::int32_t> routing() const { return {routing_.data(), routing_size_}; }
 
     // Bytes of workspace on the device, without Backend::scratch_bytes: fixed, and for each token of the largest step.
-    static std::uint64_t workspace_bytes(const ModelConfig& config, std::int64_t context);
-    static std::uint64_t workspace_bytes_per_token(const ModelConfig& config);
-    static Backend::StepShape step_shape(const ModelConfig& config, kernels::WeightType type, std::int64_t max_step,
+    static std::uint64_t workspace_bytes(const ModelSpec& spec, std::int64_t context);
+    static std::uint64_t workspace_bytes_per_token(const ModelSpec& spec);
+    static Backend::StepShape step_shape(const ModelSpec& spec, kernels::WeightType type, std::int64_t max_step,
                                          std::int64_t context);
 
   private:
     Mirror<std::byte> allocate_inputs(std::int64_t context) const;
     void upload_inputs(std::span<const Segment> segments, std::int64_t n_tokens, std::int64_t n_entries);
-    void attention_block(std::int64_t layer, std::int64_t n_tokens);
+    StepContext context_of(std::int64_t n_tokens) const;
+    void run_layer(std::int64_t layer, const StepContext& step);
     void compute_logits(std::span<const Segment> segments, std::int64_t n_tokens, Logits wanted);
     void set_sum_order(SumOrder order);
-    void normalise(const float* weight, const float* x, std::int64_t n_tokens);
+    NormWeights norm_of(TensorRole weight, TensorRole bias, std::int64_t layer) const;
 
-    const ModelConfig& config_;
+    struct Layer {
+        NormWeights attention_norm;
+        std::unique_ptr<AttentionModule> attention;
+        NormWeights ffn_norm;
+        NetworkModule network;        // dense, or the shared experts
+        std::int64_t moe_layer = -1;  // -1: no experts
+    };
+
+    const ModelSpec& spec_;
     const DeviceWeights& weights_;
     Backend& device_;
     CpuOperations& host_;
     Dispatcher& dispatcher_;
     std::int64_t max_step_;
     Backend::StepShape shape_;
-    AttentionShape attention_;
+    std::vector<Layer> layers_;
+    std::vector<RouterWeights> routers_;  // of the layers with experts
     MoeLayer moe_;
     std::function<void()> between_layers_;
     RoutingProbe* probe_ = nullptr;
     kernels::KvShape kv_;
 
-    std::vector<float> inverse_frequencies_;  // (head_dim / 2)
+    std::vector<float> inverse_frequencies_;  // (rotary_dim / 2)
     // What a step tells the device, in one piece: each segment's table of block addresses (8 bytes each), then, in
-    // 4-byte words, cos and sin of the positions (n_tokens, head_dim / 2) each, and token ids.
+    // 4-byte words, cos and sin of the positions (n_tokens, rotary_dim / 2) each, and token ids.
     Mirror<std::byte> inputs_;
     std::vector<std::uint8_t> in_host_;  // beside the tables: AttentionSegment::in_host
     const float* cos_ = nullptr;
@@ -108,12 +122,11 @@ class Forward {
     const TokenId* tokens_ = nullptr;
     std::vector<AttentionSegment> segments_;
 
-    DeviceBlock x_;          // (n_tokens, hidden_dim): the residual stream
-    DeviceBlock h_;          // (n_tokens, hidden_dim): normalised
-    DeviceBlock qkv_;        // (n_tokens, (n_heads + 2 n_kv_heads) * head_dim)
-    DeviceBlock attended_;   // (n_tokens, n_heads * head_dim)
-    DeviceBlock projected_;  // (n_tokens, hidden_dim)
-    Mirror<float> logits_;   // (kLogitsRows, vocab_size)
+    Mirror<std::int32_t> identity_;  // (max_step): 0, 1, 2 ...; empty where no network needs it
+    DeviceBlock x_;                  // (n_tokens, hidden_dim): the residual stream
+    DeviceBlock h_;                  // (n_tokens, hidden_dim): normalised
+    DeviceBlock workspace_;          // of one module at a time
+    Mirror<float> logits_;           // (kLogitsRows, vocab_size)
     std::vector<float> all_logits_;
     std::span<const float> logits_view_;
     std::vector<std::int32_t> routing_;

@@ -30,16 +30,9 @@ KvPool::Memory::~Memory() {
     if (pinned_by != nullptr) pinned_by->unpin({bytes.data(), bytes.size()});
 }
 
-KvPool::KvPool(const ModelConfig& config, KvRoom room, Backend& device, Arena& ram)
-    : shape_{config.n_layers, config.n_kv_heads, config.head_dim},
-      windowed_(config.sliding_window > 0),
-      device_(device),
-      ram_(ram) {
+KvPool::KvPool(const kernels::KvShape& shape, bool windowed, KvRoom room, Backend& device, Arena& ram)
+    : shape_(shape), windowed_(windowed), device_(device), ram_(ram) {
     resize(room);
-}
-
-std::uint64_t KvPool::bytes_per_token(const ModelConfig& config) {
-    return static_cast<std::uint64_t>(config.n_layers * 2 * config.n_kv_heads * config.head_dim) * sizeof(float);
 }
 
 std::int64_t KvPool::n_held_in_host() const {

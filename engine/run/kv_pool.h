@@ -6,7 +6,6 @@
 
 #include "engine/device/arena.h"
 #include "engine/device/backend.h"
-#include "engine/model/model_config.h"
 #include "kernels/types.h"
 
 namespace offstage::engine {
@@ -31,12 +30,15 @@ struct KvRoom {
 // sliding window, the oldest, which are no longer read.
 class KvPool {
   public:
-    // Throws Error (kOutOfMemory). The device and the arena must outlive the pool.
-    KvPool(const ModelConfig& config, KvRoom room, Backend& device, Arena& ram);
+    // windowed: every layer sees a window alone. Throws Error (kOutOfMemory). The device and the arena must outlive the
+    // pool.
+    KvPool(const kernels::KvShape& shape, bool windowed, KvRoom room, Backend& device, Arena& ram);
     KvPool(const KvPool&) = delete;
     KvPool& operator=(const KvPool&) = delete;
 
-    static std::uint64_t bytes_per_token(const ModelConfig& config);
+    static std::uint64_t bytes_per_token(const kernels::KvShape& shape) {
+        return static_cast<std::uint64_t>(shape.floats_per_token()) * sizeof(float);
+    }
     static std::int64_t blocks_for(std::int64_t n_tokens) {
         return (n_tokens + kernels::kKvBlockTokens - 1) / kernels::kKvBlockTokens;
     }

@@ -8,7 +8,7 @@
 
 #include "engine/device/backend.h"
 #include "engine/device/memory_size.h"
-#include "engine/model/model_config.h"
+#include "engine/model/model_spec.h"
 #include "engine/plan/planner.h"
 #include "engine/run/session.h"
 
@@ -30,7 +30,7 @@ ComputeChoice choose_compute(const LoadRequest& request, kernels::WeightType wei
 std::uint64_t with_headroom(std::uint64_t available_bytes);
 
 // What the model asks for as the request wants it; the others as demand_of().
-ModelDemand demand_of_load(const LoadRequest& request, const ModelConfig& config, kernels::WeightType type,
+ModelDemand demand_of_load(const LoadRequest& request, const ModelSpec& spec, kernels::WeightType type,
                            std::uint64_t dense_bytes, const DeviceInfo& device,
                            const std::function<std::uint64_t(const Backend::StepShape&)>& scratch_bytes);
 

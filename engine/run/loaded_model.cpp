@@ -10,6 +10,7 @@
 #include "engine/device/host_buffer.h"
 #include "engine/device/open_device.h"
 #include "engine/error.h"
+#include "engine/model/model_files.h"
 #include "engine/model/synthetic.h"
 #include "engine/plan/calibration.h"
 #include "engine/plan/routing_draw.h"
@@ -125,8 +126,8 @@ LoadedModel::LoadedModel(const LoadRequest& request, Text text, const LoadProgre
     source_->watch(throttled(progress, directory_.empty() ? "Drawing weights" : "Packing weights"), stop);
     DenseWeights dense = source_->load_dense(*ram_);
     if (request.quant.dense) quantize_dense(dense, *request.quant.dense, *ram_, *pool_, stop);
-    dense_read_bytes_ = dense_bytes_read(config_, dense.bytes(), dense.embedding.type);
-    weights_ = DeviceWeights(std::move(dense), *device_);
+    dense_read_bytes_ = dense.decode_bytes();
+    weights_ = DeviceWeights(std::move(dense), spec_.n_layers(), *device_);
     // Page-locked memory is taken from everybody: some stays free. Emulated devices lock nothing.
     const std::uint64_t pin_budget =
         device_->info().emulated
@@ -136,12 +137,12 @@ LoadedModel::LoadedModel(const LoadRequest& request, Text text, const LoadProgre
     options.pin_budget_bytes = pin_budget;
     options.dry = request.dry;
     options.n_speculative = request.prefetch == PrefetchMode::kOff ? 0 : MoeLayer::kMostGuessedCopies;
-    experts_ = std::make_unique<ExpertStore>(config_, *expert_source_, plan_, *device_, *ram_, *pool_, options);
+    experts_ = std::make_unique<ExpertStore>(spec_.experts, *expert_source_, plan_, *device_, *ram_, *pool_, options);
     source_->watch({}, {});
 
-    kv_ = std::make_unique<KvPool>(config_, kv_room(plan_), *device_, *ram_);
+    kv_ = std::make_unique<KvPool>(spec_.kv_shape(), spec_.is_windowed(), kv_room(plan_), *device_, *ram_);
     dispatcher_ = std::make_unique<Dispatcher>(basis_.cost, request.dispatch);
-    forward_ = std::make_unique<Forward>(config_, weights_, *experts_, *device_, *host_, *dispatcher_, plan_.max_step,
+    forward_ = std::make_unique<Forward>(spec_, weights_, *experts_, *device_, *host_, *dispatcher_, plan_.max_step,
                                          plan_.context);
     cache_policy_ = make_cache_policy(request.cache, basis_.popularity);
     if (!device_->shares_host_memory()) {
@@ -163,9 +164,9 @@ LoadedModel::LoadedModel(const LoadRequest& request, Text text, const LoadProgre
 void LoadedModel::open_source(const LoadRequest& request, Text text) {
     if (is_synthetic(request.model)) {
         const SyntheticModel model = parse_synthetic(request.model);
-        config_ = model.config;
+        spec_ = model.spec;
         source_ = draw_weights(model, *pool_, request.dry);
-        expert_source_ = std::make_unique<ExpertSource>(config_, *source_, nullptr);
+        expert_source_ = std::make_unique<ExpertSource>(spec_.experts, *source_, nullptr);
         summary_.name = model.name;
         return;
     }
@@ -174,17 +175,17 @@ void LoadedModel::open_source(const LoadRequest& request, Text text) {
                     "A dry run is for synthetic models; expected synthetic:NAME, not " + request.model + ".");
     }
     directory_ = model_directory(request.model);
-    config_ = read_model_config(directory_);
+    spec_ = read_model_spec(directory_);
     if (text == Text::kWanted) {
-        tokenizer_ = Tokenizer::open(directory_, config_.vocab_size);
+        tokenizer_ = Tokenizer::open(directory_, spec_.vocab_size);
         chat_template_ = ChatTemplate::read(directory_);
     }
-    source_ = open_weights(Checkpoint::open(directory_), config_, request.compute == ComputeMode::kBf16, *pool_);
+    source_ = open_weights(Checkpoint::open(directory_), spec_, request.compute == ComputeMode::kBf16, *pool_);
     quant_cache_ =
         std::make_unique<QuantCache>(request.quant_cache_directory.empty() ? cache_directory() / "quantized"
                                                                            : fs::path(request.quant_cache_directory));
     quant_cache_->keep_reserve();
-    expert_source_ = std::make_unique<ExpertSource>(config_, *source_, quant_cache_.get());
+    expert_source_ = std::make_unique<ExpertSource>(spec_.experts, *source_, quant_cache_.get());
     summary_.name = fs::weakly_canonical(directory_).filename().string();
 }
 
@@ -218,31 +219,31 @@ void LoadedModel::open_devices(const LoadRequest& request) {
 }
 
 void LoadedModel::load_popularity(const LoadRequest& request) {
-    basis_.popularity = Popularity::uniform(config_.n_layers, config_.n_experts, config_.n_active);
+    basis_.popularity = Popularity::uniform(spec_.experts.n_layers, spec_.experts.n_experts, spec_.experts.n_active);
     fs::path file = request.popularity_file;
     if (file.empty()) {
         if (directory_.empty() || !fs::exists(directory_ / "expert_popularity.json")) return;
         file = directory_ / "expert_popularity.json";
     }
     Popularity read = read_popularity(file);
-    if (read.n_layers != config_.n_layers || read.n_experts != config_.n_experts) {
+    if (read.n_layers != spec_.experts.n_layers || read.n_experts != spec_.experts.n_experts) {
         throw Error(ErrorKind::kInvalidInput, file.string() + " counts " + std::to_string(read.n_layers) +
                                                   " layers of " + std::to_string(read.n_experts) + " experts, but " +
-                                                  summary_.name + " has " + std::to_string(config_.n_layers) + " of " +
-                                                  std::to_string(config_.n_experts) +
+                                                  summary_.name + " has " + std::to_string(spec_.experts.n_layers) +
+                                                  " of " + std::to_string(spec_.experts.n_experts) +
                                                   "; make a profile of this model (offstage-cli profile).");
     }
     basis_.popularity = std::move(read);
-    basis_.popularity.n_active = config_.n_active;  // shares are of this model's calls
+    basis_.popularity.n_active = spec_.experts.n_active;  // shares are of this model's calls
 }
 
 void LoadedModel::make_plans(const LoadRequest& request) {
     basis_.master = source_->expert_type();
-    basis_.hidden_dim = config_.hidden_dim;
+    basis_.hidden_dim = spec_.hidden_dim;
     basis_.decode = request.dispatch.decode;
     basis_.dry = request.dry;
     basis_.calibrations = calibration_directory(request.cache_directory).string();
-    basis_.demand = demand_of_load(request, config_, source_->expert_type(), dense_bytes(), device_->info(),
+    basis_.demand = demand_of_load(request, spec_, source_->expert_type(), dense_bytes(), device_->info(),
                                    [&](const Backend::StepShape& shape) { return device_->scratch_bytes(shape); });
     Budget& budget = budget_;
     budget.context = request.context;
@@ -281,16 +282,16 @@ void LoadedModel::measure_costs(const LoadRequest& request, const LoadProgressFn
     if (host_only && (request.dry || !request.quality.allows_fewer_bits())) return;
     const CalibrationCache cache(calibration_directory(request.cache_directory));
     if (!host_only) {
-        device_->reserve(Forward::step_shape(config_, source_->expert_type(), plan_.max_step, plan_.context));
+        device_->reserve(Forward::step_shape(spec_, source_->expert_type(), plan_.max_step, plan_.context));
         expert_source_->set_helper(device_->row_quantizer());
     }
     const auto told = [&](double done) {
         if (progress) progress({"Measuring this machine", static_cast<std::uint64_t>(done * 1000), 1000, false});
     };
     FormatCalibration wanted;
-    wanted.hidden_dim = config_.hidden_dim;
-    wanted.ffn_dim = config_.ffn_dim;
-    wanted.n_active = config_.n_active;
+    wanted.hidden_dim = spec_.hidden_dim;
+    wanted.ffn_dim = spec_.experts.ffn_dim;
+    wanted.n_active = spec_.experts.n_active;
     wanted.largest = std::min<std::int64_t>(
         1024, static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(plan_.max_step))));
     if (host_only) {  // what a format costs one token
@@ -306,7 +307,7 @@ void LoadedModel::measure_costs(const LoadRequest& request, const LoadProgressFn
     // An accounted host has no disk.
     const bool has_disk = std::find(plan_.places.begin(), plan_.places.end(), Place::kDisk) != plan_.places.end();
     if (has_disk && !request.dry && !device_->info().emulated_host) {
-        table.disk_read_us = measure_disk_read_us(*source_, config_.n_layers, config_.n_experts,
+        table.disk_read_us = measure_disk_read_us(*source_, spec_.experts.n_layers, spec_.experts.n_experts,
                                                   expert_source_->expert_bytes(source_->expert_type()), *pool_, stop);
     }
     add_dense_costs(basis_.demand, table);
@@ -315,7 +316,7 @@ void LoadedModel::measure_costs(const LoadRequest& request, const LoadProgressFn
     // For who asks what a re-plan takes. A dry run never quantizes.
     if (!request.dry) {
         basis_.quantizing_speeds =
-            quantizing_speeds(config_.hidden_dim, cache, stop, device_->row_quantizer(), device_->info().fingerprint);
+            quantizing_speeds(spec_.hidden_dim, cache, stop, device_->row_quantizer(), device_->info().fingerprint);
     }
     for (const FormatDemand& format : basis_.demand.formats) {
         basis_.cost.set_expert_bytes(format.format, expert_source_->expert_bytes(format.format));
@@ -360,7 +361,7 @@ bool LoadedModel::frees_device_of_kv(const Plan& plan) const {
 
 bool LoadedModel::resize_kv(const Plan& plan) {
     const std::uint64_t block_bytes =
-        KvPool::bytes_per_token(config_) * static_cast<std::uint64_t>(kernels::kKvBlockTokens);
+        KvPool::bytes_per_token(spec_.kv_shape()) * static_cast<std::uint64_t>(kernels::kKvBlockTokens);
     const std::uint64_t expert_bytes = expert_source_->expert_bytes(source_->expert_type());
     const auto n_blocks = static_cast<std::int64_t>(std::max<std::uint64_t>(1, expert_bytes / block_bytes));
     try {
@@ -375,7 +376,7 @@ bool LoadedModel::resize_kv(const Plan& plan) {
 // A beam's spare blocks count as workspace.
 KvRoom LoadedModel::kv_room(const Plan& plan) const {
     const std::uint64_t block_bytes =
-        KvPool::bytes_per_token(config_) * static_cast<std::uint64_t>(kernels::kKvBlockTokens);
+        KvPool::bytes_per_token(spec_.kv_shape()) * static_cast<std::uint64_t>(kernels::kKvBlockTokens);
     KvRoom room;
     room.device_blocks = static_cast<std::int64_t>(plan.kv_bytes / block_bytes) + KvPool::kSpareBlocks;
     room.host_blocks = static_cast<std::int64_t>(plan.kv_host_bytes / block_bytes);
@@ -412,20 +413,20 @@ void LoadedModel::put_in_force(const Plan& plan, const Budget& budget) {
 // normally distributed weights.
 void LoadedModel::load_sensitivity(const LoadRequest& request, const LoadProgressFn& progress,
                                    const std::stop_token& stop) {
-    basis_.sensitivity = Sensitivity::typical(config_.n_layers, config_.n_experts);
+    basis_.sensitivity = Sensitivity::typical(spec_.experts.n_layers, spec_.experts.n_experts);
     if (request.dry) return;
     const auto fingerprint = source_->model_fingerprint();
     const SensitivityCache cache(request.cache_directory.empty() ? cache_directory()
                                                                  : fs::path(request.cache_directory));
     if (fingerprint) {
-        if (auto kept = cache.load(*fingerprint, config_)) {
+        if (auto kept = cache.load(*fingerprint, spec_.experts)) {
             basis_.sensitivity = std::move(*kept);
             return;
         }
     }
     if (!request.quality.allows_fewer_bits()) return;
     basis_.sensitivity = measure_sensitivity(
-        config_, *source_, *pool_,
+        spec_.experts, *source_, *pool_,
         [&](std::int64_t done, std::int64_t all) {
             if (!progress) return;
             progress(
@@ -437,17 +438,18 @@ void LoadedModel::load_sensitivity(const LoadRequest& request, const LoadProgres
 
 // Some expert in the format; what it says does not matter for what it costs, so that rounding to nearest will do.
 void LoadedModel::pack_sample(kernels::WeightType format, std::int64_t n, std::byte* block) {
-    const std::int64_t i = n % (config_.n_layers * config_.n_experts);
-    const LayerIndex layer{static_cast<std::int32_t>(i / config_.n_experts)};
-    const ExpertIndex expert{static_cast<std::int32_t>(i % config_.n_experts)};
+    const std::int64_t i = n % (spec_.experts.n_layers * spec_.experts.n_experts);
+    const LayerIndex layer{static_cast<std::int32_t>(i / spec_.experts.n_experts)};
+    const ExpertIndex expert{static_cast<std::int32_t>(i % spec_.experts.n_experts)};
     if (format == source_->expert_type() || request_.dry) {
         source_->pack_expert(layer, expert, block, *pool_);
         return;
     }
-    HostBuffer master(kernels::expert_bytes(source_->expert_type(), config_.hidden_dim, config_.ffn_dim), "measuring");
+    HostBuffer master(kernels::expert_bytes(source_->expert_type(), spec_.hidden_dim, spec_.experts.ffn_dim),
+                      "measuring");
     source_->pack_expert(layer, expert, master.data(), *pool_);
-    const kernels::WeightView rows{master.data(), source_->expert_type(), 3 * config_.ffn_dim, config_.hidden_dim,
-                                   config_.hidden_dim};
+    const kernels::WeightView rows{master.data(), source_->expert_type(), 3 * spec_.experts.ffn_dim, spec_.hidden_dim,
+                                   spec_.hidden_dim};
     Quantizer(*pool_, QuantMethod::kNearest).quantize(rows, format, block);
 }
 
@@ -457,7 +459,8 @@ void LoadedModel::set_resting(bool rests) {
 }
 
 WeightReads LoadedModel::reads() const {
-    return expected_reads(config_, dense_read_bytes_, basis_.popularity, source_->expert_type(), experts_->formats());
+    return expected_reads(spec_.experts, dense_read_bytes_, basis_.popularity, source_->expert_type(),
+                          experts_->formats());
 }
 
 std::uint64_t LoadedModel::expert_bytes_of(const Plan& plan) const {
@@ -468,7 +471,8 @@ std::uint64_t LoadedModel::expert_bytes_of(const Plan& plan) const {
 }
 
 void LoadedModel::learn_placement() {
-    learner_ = std::make_unique<PlacementLearner>(config_.n_layers, config_.n_experts, config_.n_active);
+    learner_ =
+        std::make_unique<PlacementLearner>(spec_.experts.n_layers, spec_.experts.n_experts, spec_.experts.n_active);
 }
 
 void LoadedModel::learn(std::span<const std::int32_t> routing, std::int64_t n_tokens) {
@@ -483,25 +487,26 @@ void LoadedModel::learn(std::span<const std::int32_t> routing, std::int64_t n_to
 
 std::uint64_t LoadedModel::dense_bytes() const {
     if (!request_.quant.dense) return source_->dense_bytes();
-    return quantized_dense_bytes(config_, source_->dense_bytes(), source_->expert_type(), *request_.quant.dense);
+    return quantized_dense_bytes(spec_, source_->dense_bytes(), source_->expert_type(), *request_.quant.dense);
 }
 
 void LoadedModel::describe(const LoadRequest& request) {
     summary_.source = request.model;
-    summary_.architecture = config_.architecture;
-    summary_.n_layers = config_.n_layers;
-    summary_.n_experts = config_.n_experts;
-    summary_.n_active = config_.n_active;
-    summary_.hidden_dim = config_.hidden_dim;
-    summary_.ffn_dim = config_.ffn_dim;
-    summary_.vocab_size = config_.vocab_size;
-    summary_.n_heads = config_.n_heads;
-    summary_.n_kv_heads = config_.n_kv_heads;
-    summary_.head_dim = config_.head_dim;
-    summary_.max_context = config_.max_context;
+    summary_.architecture = spec_.architecture;
+    summary_.n_layers = spec_.experts.n_layers;
+    summary_.n_experts = spec_.experts.n_experts;
+    summary_.n_active = spec_.experts.n_active;
+    summary_.hidden_dim = spec_.hidden_dim;
+    summary_.ffn_dim = spec_.experts.ffn_dim;
+    summary_.vocab_size = spec_.vocab_size;
+    const kernels::AttentionShape attention = spec_.attention_shape(0);
+    summary_.n_heads = attention.n_heads;
+    summary_.n_kv_heads = attention.n_kv_heads;
+    summary_.head_dim = attention.key_dim;
+    summary_.max_context = spec_.max_context;
     summary_.context = plan_.context;
-    summary_.total_weights = config_.total_weights();
-    summary_.active_weights = config_.active_weights();
+    summary_.total_weights = spec_.total_weights();
+    summary_.active_weights = spec_.active_weights();
     summary_.weight_bytes = dense_bytes() + expert_bytes_of(plan_);
     summary_.active_bytes = reads().total();
     summary_.weight_type = kernels::name_of(source_->expert_type());
@@ -520,7 +525,7 @@ void LoadedModel::describe(const LoadRequest& request) {
     summary_.policy = engine::describe(request.dispatch);
     summary_.resident_experts = experts_->n_resident();
     summary_.ram_experts = experts_->n_in_ram();
-    summary_.total_experts = config_.n_layers * config_.n_experts;
+    summary_.total_experts = spec_.experts.n_layers * spec_.experts.n_experts;
     summary_.vram_budget_bytes = device_->shares_host_memory() ? 0 : device_->memory().usage().budget_bytes;
     summary_.ram_budget_bytes = ram_->usage().budget_bytes;
     summary_.pinned_bytes = experts_->pinned_bytes();

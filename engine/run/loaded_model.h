@@ -9,7 +9,7 @@
 #include "engine/device/host_memory.h"
 #include "engine/device/memory_size.h"
 #include "engine/experts/expert_store.h"
-#include "engine/model/model_config.h"
+#include "engine/model/model_spec.h"
 #include "engine/model/weights.h"
 #include "engine/plan/compute_choice.h"
 #include "engine/plan/cost_model.h"
@@ -45,7 +45,7 @@ class LoadedModel {
     LoadedModel(const LoadedModel&) = delete;
     LoadedModel& operator=(const LoadedModel&) = delete;
 
-    const ModelConfig& config() const { return config_; }
+    const ModelSpec& spec() const { return spec_; }
     const ModelSummary& summary() const { return summary_; }
     kernels::ThreadPool& pool() { return *pool_; }
     kernels::GemmMode mode() const { return compute_.mode; }
@@ -109,7 +109,7 @@ class LoadedModel {
     std::uint64_t largest_expert_of(const Plan& plan) const;
     std::uint64_t dense_bytes() const;  // as they will be kept
 
-    ModelConfig config_;
+    ModelSpec spec_;
     std::unique_ptr<kernels::ThreadPool> pool_;
     std::unique_ptr<Tokenizer> tokenizer_;
     std::unique_ptr<ChatTemplate> chat_template_;

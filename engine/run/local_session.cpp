@@ -87,15 +87,16 @@ ModelSummary LocalSession::load(const LoadRequest& request, const LoadProgressFn
     model_->forward().set_between_layers([this] { replanner_->between_layers(); });
     {
         const std::lock_guard lock(orders_mutex_);
-        n_layers_ = model_->config().n_layers;
-        n_experts_ = model_->config().n_experts;
+        n_layers_ = model_->spec().experts.n_layers;
+        n_experts_ = model_->spec().experts.n_experts;
         model_->dispatcher().recorder().reshape(n_layers_, n_experts_);
         events_ = model_->dispatcher().shared_recorder();
         popularity_ = shares_of(model_->popularity());
     }
     filler_.reset();
     tokens_made_ = 0;
-    recorder_.reshape(model_->config().n_layers, model_->config().n_experts, model_->config().n_active);
+    recorder_.reshape(model_->spec().experts.n_layers, model_->spec().experts.n_experts,
+                      model_->spec().experts.n_active);
     publish(Publish::kNow);
     return model_->summary();
 }
@@ -248,7 +249,7 @@ bool LocalSession::feed(std::span<const TokenId> tokens, const std::stop_token& 
 }
 
 std::vector<TokenId> LocalSession::end_tokens() const {
-    std::vector<TokenId> ends = model_->config().eos_tokens;
+    std::vector<TokenId> ends = model_->spec().eos_tokens;
     const TokenId eos = model_->tokenizer()->eos();
     if (eos >= 0 && std::find(ends.begin(), ends.end(), eos) == ends.end()) ends.push_back(eos);
     return ends;
@@ -257,7 +258,7 @@ std::vector<TokenId> LocalSession::end_tokens() const {
 std::span<const float> LocalSession::choosable(std::span<const float> logits, const GenerationRequest& request) {
     if (!request.ignore_end) return logits;
     endless_logits_.assign(logits.begin(), logits.end());
-    const auto vocab = static_cast<std::size_t>(model_->config().vocab_size);
+    const auto vocab = static_cast<std::size_t>(model_->spec().vocab_size);
     for (const TokenId end : end_tokens()) {
         if (end < 0 || static_cast<std::size_t>(end) >= vocab) continue;
         for (std::size_t i = static_cast<std::size_t>(end); i < endless_logits_.size(); i += vocab)
@@ -267,7 +268,7 @@ std::span<const float> LocalSession::choosable(std::span<const float> logits, co
 }
 
 bool LocalSession::is_end(TokenId token) const {
-    const auto& ends = model_->config().eos_tokens;
+    const auto& ends = model_->spec().eos_tokens;
     return token == model_->tokenizer()->eos() || std::find(ends.begin(), ends.end(), token) != ends.end();
 }
 
@@ -307,12 +308,12 @@ GenerationResult LocalSession::generate(const GenerationRequest& request, const 
     steps_us_.clear();
     trace_.reset();
     if (!request.trace_file.empty()) {
-        const ModelConfig& config = model_->config();
+        const ExpertGrid& grid = model_->spec().experts;
         TraceHeader header;
         header.model = model_->summary().name;
-        header.n_layers = config.n_layers;
-        header.n_experts = config.n_experts;
-        header.n_active = config.n_active;
+        header.n_layers = grid.n_layers;
+        header.n_experts = grid.n_experts;
+        header.n_active = grid.n_active;
         trace_ = std::make_unique<TraceWriter>(request.trace_file, header);
     }
 
@@ -410,8 +411,7 @@ void LocalSession::answer_by_beams(const GenerationRequest& request, const TextD
     std::vector<Segment> segments;
     std::int64_t n_steps = 0;
     while (true) {
-        const auto branches =
-            search.advance(choosable(model_->forward().logits(), request), model_->config().vocab_size);
+        const auto branches = search.advance(choosable(model_->forward().logits(), request), model_->spec().vocab_size);
         if (n_steps++ == 0) {
             result.ttft_s = seconds_since(started_us_);
             first_token_us_ = model_->device().now_us();
@@ -464,7 +464,7 @@ void LocalSession::answer_several(const GenerationRequest& request, const TextDe
         std::vector<TokenId> context;  // prompt and answer, for the repeat penalty
     };
     const auto n_answers = static_cast<std::size_t>(request.n_answers);
-    const auto vocab = static_cast<std::size_t>(model_->config().vocab_size);
+    const auto vocab = static_cast<std::size_t>(model_->spec().vocab_size);
     result.answers.resize(n_answers);
     const std::span<const float> first = model_->forward().logits();
     std::vector<float> prompt_logits(first.begin(), first.end());

@@ -9,40 +9,41 @@
 
 namespace offstage::engine {
 
-ModelDemand demand_of(const ModelConfig& config, kernels::WeightType type, std::uint64_t dense_bytes,
+ModelDemand demand_of(const ModelSpec& spec, kernels::WeightType type, std::uint64_t dense_bytes,
                       const DeviceInfo& device,
                       const std::function<std::uint64_t(const Backend::StepShape&)>& scratch_bytes) {
-    if (dense_bytes == 0) dense_bytes = dense_bytes_in(config, type);
+    const ExpertGrid& grid = spec.experts;
+    if (dense_bytes == 0) dense_bytes = dense_bytes_in(spec, type);
     ModelDemand demand;
-    demand.n_layers = config.n_layers;
-    demand.n_experts = config.n_experts;
-    demand.n_active = config.n_active;
-    demand.expert_bytes = (kernels::expert_bytes(type, config.hidden_dim, config.ffn_dim) + 255) / 256 * 256;
+    demand.n_layers = grid.n_layers;
+    demand.n_experts = grid.n_experts;
+    demand.n_active = grid.n_active;
+    demand.expert_bytes = (kernels::expert_bytes(type, grid.hidden_dim, grid.ffn_dim) + 255) / 256 * 256;
     for (const kernels::WeightType format :
          {type, kernels::WeightType::kBf16, kernels::WeightType::kInt8, kernels::WeightType::kHqq4,
           kernels::WeightType::kHqq3, kernels::WeightType::kHqq2}) {
         const bool seen = std::any_of(demand.formats.begin(), demand.formats.end(),
                                       [&](const FormatDemand& f) { return f.format == format; });
-        if (seen || (kernels::is_packed(format) && config.hidden_dim % kernels::kPackedBlock != 0)) continue;
+        if (seen || (kernels::is_packed(format) && grid.hidden_dim % kernels::kPackedBlock != 0)) continue;
         // A copy in more bits than the master's says nothing more.
         if (format != type && format == kernels::WeightType::kBf16 && kernels::bytes_per_weight(type) == 2) continue;
         demand.formats.push_back({format,
-                                  (kernels::expert_bytes(format, config.hidden_dim, config.ffn_dim) + 255) / 256 * 256,
-                                  8.0 * static_cast<double>(kernels::row_bytes(format, config.hidden_dim)) /
-                                      static_cast<double>(config.hidden_dim)});
+                                  (kernels::expert_bytes(format, grid.hidden_dim, grid.ffn_dim) + 255) / 256 * 256,
+                                  8.0 * static_cast<double>(kernels::row_bytes(format, grid.hidden_dim)) /
+                                      static_cast<double>(grid.hidden_dim)});
     }
-    demand.dense_bytes = DeviceWeights::device_bytes(config, dense_bytes);
-    demand.dense_read_bytes = dense_bytes_read(config, dense_bytes, type);
-    demand.kv_bytes_per_token = KvPool::bytes_per_token(config);
-    demand.max_context = std::min(config.max_context, kDefaultContextLimit);
+    demand.dense_bytes = DeviceWeights::device_bytes(spec, dense_bytes);
+    demand.dense_read_bytes = dense_bytes_read(spec, dense_bytes, type);
+    demand.kv_bytes_per_token = KvPool::bytes_per_token(spec.kv_shape());
+    demand.max_context = std::min(spec.max_context, kDefaultContextLimit);
     demand.shares_host_memory = device.kind == DeviceKind::kCpu;
 
-    const std::int64_t context = config.max_context;
+    const std::int64_t context = spec.max_context;
     // The line of the largest steps' slope that no step passes.
     std::uint64_t scratch_fixed = 0;
     std::uint64_t scratch_slope = 0;
     if (scratch_bytes) {
-        const auto at = [&](std::int64_t n) { return scratch_bytes(Forward::step_shape(config, type, n, context)); };
+        const auto at = [&](std::int64_t n) { return scratch_bytes(Forward::step_shape(spec, type, n, context)); };
         const std::uint64_t small = at(512), large = at(4096);
         scratch_slope = (std::max(small, large) - small) / (4096 - 512) + 1;
         for (const std::int64_t n : kSampledSteps) {
@@ -52,9 +53,9 @@ ModelDemand demand_of(const ModelConfig& config, kernels::WeightType type, std::
     }
     // The KV pool's spare blocks count as workspace.
     demand.workspace_fixed_bytes =
-        Forward::workspace_bytes(config, context) + scratch_fixed +
+        Forward::workspace_bytes(spec, context) + scratch_fixed +
         static_cast<std::uint64_t>(KvPool::kSpareBlocks * kernels::kKvBlockTokens) * demand.kv_bytes_per_token;
-    demand.workspace_bytes_per_token = Forward::workspace_bytes_per_token(config) + scratch_slope;
+    demand.workspace_bytes_per_token = Forward::workspace_bytes_per_token(spec) + scratch_slope;
     return demand;
 }
 

@@ -20,46 +20,50 @@ double microseconds(Clock::time_point from, Clock::time_point to) {
 
 }  // namespace
 
-MoeLayer::MoeLayer(const ModelConfig& config, ExpertStore& experts, Backend& device, CpuOperations& host,
+MoeLayer::MoeLayer(const ExpertGrid& grid, ExpertStore& experts, Backend& device, CpuOperations& host,
                    Dispatcher& dispatcher, std::int64_t max_step)
-    : config_(config),
+    : grid_(grid),
       experts_(experts),
       device_(device),
       host_(host),
       dispatcher_(dispatcher),
-      token_counts_(as_size(config.n_experts), 0),
-      next_row_(as_size(config.n_experts), 0) {
-    const std::int64_t max_rows = max_step * config.n_active;
+      token_counts_(as_size(grid.n_experts), 0),
+      next_row_(as_size(grid.n_experts), 0) {
+    const std::int64_t max_rows = max_step * grid.n_active;
     chosen_ = Mirror<std::int32_t>(device, as_size(max_rows), MemoryUse::kWorkspace, "routing");
     row_map_ = Mirror<std::int32_t>(device, as_size(2 * max_rows), MemoryUse::kWorkspace, "routing");
     weights_ = device.memory().allocate(as_size(max_rows) * sizeof(float), MemoryUse::kWorkspace, "routing");
-    rows_ = Mirror<float>(device, as_size(max_rows * config.hidden_dim), MemoryUse::kWorkspace, "the experts' outputs");
+    rows_ = Mirror<float>(device, as_size(max_rows * grid.hidden_dim), MemoryUse::kWorkspace, "the experts' outputs");
     if (!device.shares_host_memory()) {
         guesses_ =
-            Mirror<std::int32_t>(device, as_size(kGuessingTokens * config.n_active), MemoryUse::kWorkspace, "guesses");
-        guess_weights_ = device.memory().allocate(as_size(kGuessingTokens * config.n_active) * sizeof(float),
+            Mirror<std::int32_t>(device, as_size(kGuessingTokens * grid.n_active), MemoryUse::kWorkspace, "guesses");
+        guess_weights_ = device.memory().allocate(as_size(kGuessingTokens * grid.n_active) * sizeof(float),
                                                   MemoryUse::kWorkspace, "guesses");
-        inputs_ = PinnedHost<float>(device, as_size(max_step * config.hidden_dim), "the experts' inputs");
+        inputs_ = PinnedHost<float>(device, as_size(max_step * grid.hidden_dim), "the experts' inputs");
     }
 }
 
-std::uint64_t MoeLayer::bytes_per_token(const ModelConfig& config) {
-    return static_cast<std::uint64_t>(config.n_active) *
-           (4 * sizeof(std::int32_t) + static_cast<std::uint64_t>(config.hidden_dim) * sizeof(float));
+std::uint64_t MoeLayer::bytes_per_token(const ExpertGrid& grid) {
+    return static_cast<std::uint64_t>(grid.n_active) *
+           (4 * sizeof(std::int32_t) + static_cast<std::uint64_t>(grid.hidden_dim) * sizeof(float));
 }
 
-void MoeLayer::run(std::int64_t layer, const float* gate, const float* next_gate, const float* normalised,
-                   std::int64_t n_tokens, float* x, std::int32_t* routing, std::int64_t routing_stride) {
-    const std::int64_t hidden = config_.hidden_dim;
-    const std::int64_t n_active = config_.n_active;
+void MoeLayer::run(std::int64_t layer, const RouterWeights& router, const RouterWeights* next,
+                   const NetworkModule& shared, const StepContext& step, std::int32_t* routing,
+                   std::int64_t routing_stride) {
+    const std::int64_t hidden = grid_.hidden_dim;
+    const std::int64_t n_active = grid_.n_active;
+    const std::int64_t n_tokens = step.n_tokens;
+    const float* const normalised = step.normalised;
     n_rows_ = n_tokens * n_active;
-    device_.route(gate, normalised, n_tokens, hidden, config_.n_experts, n_active, chosen_.device(),
+    device_.route(router.spec, router.gate, router.selection_bias, normalised, n_tokens, hidden, chosen_.device(),
                   weights_.as<float>());
     chosen_.download(0, as_size(n_rows_));
-    guess(next_gate, normalised, n_tokens);
+    guess(next, normalised, n_tokens);
     inputs_here_ = device_.shares_host_memory();
     if (!inputs_here_ && n_tokens <= kEagerTokens) fetch_inputs(normalised, n_tokens);
     const DeviceEvent routed = device_.record(Queue::kCompute);
+    if (shared) shared.run(step);
     device_.host_wait(routed);
     if (!device_.ok()) return;  // what was brought over may be anything: no index may be taken from it
     finish();                   // the layer before has ended: its times can be read
@@ -91,7 +95,8 @@ void MoeLayer::run(std::int64_t layer, const float* gate, const float* next_gate
         copy_guesses(layer);
     }
     if (!host_groups_.empty()) run_host(layer, normalised, n_tokens);
-    device_.combine(rows_.device(), row_map_.device() + n_rows_, weights_.as<float>(), n_tokens, n_active, hidden, x);
+    device_.combine(rows_.device(), row_map_.device() + n_rows_, weights_.as<float>(), n_tokens, n_active, hidden,
+                    step.x);
     pending_.end = device_.record(Queue::kCompute);
     last_end_ = pending_.end;
     pending_.active = true;
@@ -102,15 +107,15 @@ void MoeLayer::run(std::int64_t layer, const float* gate, const float* next_gate
 }
 
 void MoeLayer::fetch_inputs(const float* normalised, std::int64_t n_tokens) {
-    device_.download(inputs_.host(), normalised, as_size(n_tokens * config_.hidden_dim) * sizeof(float));
+    device_.download(inputs_.host(), normalised, as_size(n_tokens * grid_.hidden_dim) * sizeof(float));
     inputs_here_ = true;
 }
 
 void MoeLayer::collect_loads(std::int64_t layer, std::int64_t n_tokens) {
     std::fill(token_counts_.begin(), token_counts_.end(), 0);
-    for (std::int64_t i = 0; i < n_tokens * config_.n_active; ++i) ++token_counts_[as_size(chosen_.host()[i])];
+    for (std::int64_t i = 0; i < n_tokens * grid_.n_active; ++i) ++token_counts_[as_size(chosen_.host()[i])];
     loads_.clear();
-    for (std::int64_t e = 0; e < config_.n_experts; ++e) {
+    for (std::int64_t e = 0; e < grid_.n_experts; ++e) {
         const std::int32_t n = token_counts_[as_size(e)];
         if (n == 0) continue;
         Place place = experts_.place(layer, e);
@@ -138,8 +143,8 @@ void MoeLayer::order_rows(std::int64_t n_tokens) {
     std::int32_t* row_token = row_map_.host();
     std::int32_t* row_of = row_token + n_rows_;
     for (std::int64_t t = 0; t < n_tokens; ++t) {
-        for (std::int64_t a = 0; a < config_.n_active; ++a) {
-            const std::int64_t i = t * config_.n_active + a;
+        for (std::int64_t a = 0; a < grid_.n_active; ++a) {
+            const std::int64_t i = t * grid_.n_active + a;
             const std::int64_t r = next_row_[as_size(chosen_.host()[i])]++;
             row_token[r] = static_cast<std::int32_t>(t);
             row_of[i] = static_cast<std::int32_t>(r);
@@ -174,7 +179,7 @@ void MoeLayer::submit_device(std::int64_t layer, const float* normalised, std::i
         const bool is_there = way == Way::kResident && device_.has_happened(staging.slot(*slot).copied);
         if (is_there && !prefill_) {
             calls_.push_back(
-                {{staging.slot(*slot).memory.data, experts_.format(index), config_.hidden_dim, config_.ffn_dim},
+                {{staging.slot(*slot).memory.data, experts_.format(index), grid_.hidden_dim, grid_.ffn_dim},
                  group.first_row,
                  group.n_rows});
             arrived_.emplace_back(g, *slot);
@@ -220,7 +225,7 @@ void MoeLayer::compute_copied(std::int64_t layer, std::size_t j, const float* no
     Staging::Slot& slot = experts_.staging().slot(*copied.slot);
     device_.wait(*copied.done);
     const DeviceEvent begin = device_.record(Queue::kCompute);
-    const ExpertCall call{{slot.memory.data, experts_.format(layer, group.expert), config_.hidden_dim, config_.ffn_dim},
+    const ExpertCall call{{slot.memory.data, experts_.format(layer, group.expert), grid_.hidden_dim, grid_.ffn_dim},
                           group.first_row,
                           group.n_rows};
     device_.experts({&call, 1}, normalised, row_map_.device(), rows_.device());
@@ -235,7 +240,7 @@ void MoeLayer::compute_copied(std::int64_t layer, std::size_t j, const float* no
 // What was brought for this layer, or one before it, and is not called makes room.
 void MoeLayer::forget_unused(std::int64_t layer) {
     Staging& staging = experts_.staging();
-    const std::size_t next_layer = experts_.index(layer, 0) + as_size(config_.n_experts);
+    const std::size_t next_layer = experts_.index(layer, 0) + as_size(grid_.n_experts);
     for (Staging::Slot& slot : staging.all()) {
         if (slot.expert < 0 || slot.awaited || as_size(slot.expert) >= next_layer) continue;
         if (prefill_) ++prompt_copies_.unused_ahead;
@@ -297,7 +302,7 @@ void MoeLayer::run_host(std::int64_t layer, const float* normalised, std::int64_
         host_work_.clear();
         for (const ExpertCall& call : calls_) {
             host_work_.push_back({static_cast<double>(experts_.expert_bytes(call.weights.type)),
-                                  2.0 * static_cast<double>(config_.expert_weights() * call.n_rows)});
+                                  2.0 * static_cast<double>(grid_.expert_weights() * call.n_rows)});
         }
         pending_.cpu_us +=
             device_.run_on_host(host_work_, [&] { host_.experts(calls_, inputs, row_map_.host(), rows_.host()); });
@@ -327,18 +332,18 @@ void MoeLayer::run_host(std::int64_t layer, const float* normalised, std::int64_
         while (i < host_groups_.size() && groups_[host_groups_[i]].first_row == end) {
             end += groups_[host_groups_[i++]].n_rows;
         }
-        rows_.upload(as_size(first * config_.hidden_dim), as_size((end - first) * config_.hidden_dim));
+        rows_.upload(as_size(first * grid_.hidden_dim), as_size((end - first) * grid_.hidden_dim));
     }
 }
 
 // The next layer's gate on this layer's input says which experts that layer is likely to want.
-void MoeLayer::guess(const float* next_gate, const float* normalised, std::int64_t n_tokens) {
+void MoeLayer::guess(const RouterWeights* next, const float* normalised, std::int64_t n_tokens) {
     n_guesses_ = 0;
-    if (next_gate == nullptr || prefill_ || n_tokens > kGuessingTokens || cache_rests_) return;
+    if (next == nullptr || prefill_ || n_tokens > kGuessingTokens || cache_rests_) return;
     if (!experts_.staging().guesses() || !dispatcher_.prefetches()) return;
-    device_.route(next_gate, normalised, n_tokens, config_.hidden_dim, config_.n_experts, config_.n_active,
+    device_.route(next->spec, next->gate, next->selection_bias, normalised, n_tokens, grid_.hidden_dim,
                   guesses_.device(), guess_weights_.as<float>());
-    n_guesses_ = n_tokens * config_.n_active;
+    n_guesses_ = n_tokens * grid_.n_active;
     guesses_.download(0, as_size(n_guesses_));
 }
 
@@ -383,7 +388,7 @@ void MoeLayer::copy_guesses(std::int64_t layer) {
 // What a prompt's next layer will call, into the slots that are free by then. As much as the copy engine can bring
 // until that layer's router has run: more would only come earlier than it would on demand.
 void MoeLayer::copy_ahead(std::int64_t layer) {
-    if (!loads_ahead_ || layer + 1 == config_.n_layers) {
+    if (!loads_ahead_ || layer + 1 == grid_.n_layers) {
         if (last_ || !loads_ahead_) experts_.set_lending(false);
         return;
     }
@@ -401,7 +406,7 @@ void MoeLayer::copy_ahead(std::int64_t layer) {
     double idle_us = schedule_->makespan_us - schedule_->copy_us + prompt_attention_us_;
     lend_places(layer, n_copied, largest, idle_us);
     Staging& staging = experts_.staging();
-    for (std::int64_t expert = 0; expert < config_.n_experts && n_copied > 0 && idle_us > 0; ++expert) {
+    for (std::int64_t expert = 0; expert < grid_.n_experts && n_copied > 0 && idle_us > 0; ++expert) {
         const std::size_t index = experts_.index(layer + 1, expert);
         if (experts_.on_device(index) || !experts_.in_ram(index) || staging.find(index).has_value()) continue;
         const std::uint64_t bytes = experts_.expert_bytes(experts_.format(index));
@@ -434,7 +439,7 @@ void MoeLayer::lend_places(std::int64_t layer, std::int64_t n_copied, std::uint6
     // Where the GPU is what takes longest, copies that come earlier gain nothing.
     const double copies_us = static_cast<double>(n_copied) * copy_us;
     const double to_gain_us = std::min({idle_us, copies_us + idle_us - prompt_attention_us_ - gpu_us, copies_us});
-    const auto left = static_cast<double>(config_.n_layers - layer - 1);
+    const auto left = static_cast<double>(grid_.n_layers - layer - 1);
     const auto value_us = [&](std::int64_t n_lent) {
         const auto hidden = static_cast<double>(staging.n_slots() + n_lent - 1) * copy_us;
         return left * std::min(to_gain_us, hidden) - 2 * static_cast<double>(n_lent) * copy_us;
@@ -505,7 +510,7 @@ void MoeLayer::begin_step(bool prefill, std::int64_t n_tokens, bool last) {
     prefill_ = prefill;
     last_ = last;
     loads_ahead_ = prefill && prompt_loading_ != PromptLoading::kOnDemand && !device_.shares_host_memory() &&
-                   n_tokens * config_.n_active >= kSureTokens * config_.n_experts;
+                   n_tokens * grid_.n_active >= kSureTokens * grid_.n_experts;
     prompt_attention_us_ = 0;
     if (!loads_ahead_) experts_.set_lending(false);
     if (cache_ != nullptr) cache_->begin_step();
@@ -536,7 +541,7 @@ void MoeLayer::finish() {
     times.admissions = pending_.admissions;
     for (const Assignment& a : pending_schedule_.assignments) {
         (a.way == Way::kCpu ? times.host_read_bytes : times.device_read_bytes) +=
-            kernels::expert_bytes(a.format, config_.hidden_dim, config_.ffn_dim);
+            kernels::expert_bytes(a.format, grid_.hidden_dim, grid_.ffn_dim);
     }
     dispatcher_.finish_layer(pending_.layer, pending_schedule_, times);
     dispatcher_.add_recording(microseconds(start, Clock::now()));

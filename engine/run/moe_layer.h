@@ -8,8 +8,10 @@
 #include "engine/device/backend.h"
 #include "engine/device/cpu_operations.h"
 #include "engine/experts/expert_store.h"
-#include "engine/model/model_config.h"
+#include "engine/model/model_spec.h"
 #include "engine/run/dispatcher.h"
+#include "engine/run/layers/network.h"
+#include "engine/run/layers/router.h"
 #include "engine/run/mirror.h"
 #include "engine/run/prefetch_settings.h"
 
@@ -26,11 +28,11 @@ namespace offstage::engine {
 class MoeLayer {
   public:
     // Throws Error (kOutOfMemory). max_step: tokens of the largest step. The referents must outlive this object.
-    MoeLayer(const ModelConfig& config, ExpertStore& experts, Backend& device, CpuOperations& host,
-             Dispatcher& dispatcher, std::int64_t max_step);
+    MoeLayer(const ExpertGrid& grid, ExpertStore& experts, Backend& device, CpuOperations& host, Dispatcher& dispatcher,
+             std::int64_t max_step);
 
     // Bytes of workspace on the device for one more token of a step.
-    static std::uint64_t bytes_per_token(const ModelConfig& config);
+    static std::uint64_t bytes_per_token(const ExpertGrid& grid);
 
     // Which experts that were copied on demand stay on the device; nullptr: none do. Must outlive this object or be
     // replaced.
@@ -40,12 +42,13 @@ class MoeLayer {
     void set_prefetch(PrefetchMode mode) { dispatcher_.set_prefetch(mode); }
     void set_prompt_loading(PromptLoading loading) { prompt_loading_ = loading; }
 
-    // x (n_tokens, hidden_dim) += experts(normalised), both on the device. next_gate: of the next layer, for guessing
-    // its experts (Mixtral-Offloading, 3.2); nullptr: there is none. The experts of token t are written to
-    // routing[t * routing_stride + 0 .. n_active) on the host, best first. When the device fails (Backend::ok) both are
-    // worthless.
-    void run(std::int64_t layer, const float* gate, const float* next_gate, const float* normalised,
-             std::int64_t n_tokens, float* x, std::int32_t* routing, std::int64_t routing_stride);
+    // x (n_tokens, hidden_dim) += experts(normalised), both on the device; `layer` counts the layers with experts.
+    // `shared`: what every token passes besides, computed by the device while the router's answer comes to the host.
+    // next: the next layer's router, for guessing its experts (Mixtral-Offloading, 3.2); nullptr: there is none. The
+    // experts of token t are written to routing[t * routing_stride + 0 .. n_active) on the host, best first. When the
+    // device fails (Backend::ok) both are worthless.
+    void run(std::int64_t layer, const RouterWeights& router, const RouterWeights* next, const NetworkModule& shared,
+             const StepContext& step, std::int32_t* routing, std::int64_t routing_stride);
     // Around the layers of a step; `last`: no further piece of the prompt follows. finish(): after a host_wait for all
     // of the step; without it the step's last layer is forgotten, as it should be when the step failed or was stopped.
     void begin_step(bool prefill, std::int64_t n_tokens, bool last);
@@ -108,7 +111,7 @@ class MoeLayer {
     void start_copies(std::int64_t layer);
     bool start_copy(std::int64_t layer, std::size_t j);
     void refuse_copy(std::size_t j);
-    void guess(const float* next_gate, const float* normalised, std::int64_t n_tokens);
+    void guess(const RouterWeights* next, const float* normalised, std::int64_t n_tokens);
     void copy_guesses(std::int64_t layer);
     void copy_ahead(std::int64_t layer);
     void lend_places(std::int64_t layer, std::int64_t n_copied, std::uint64_t bytes, double idle_us);
@@ -119,7 +122,7 @@ class MoeLayer {
     bool is_needed(std::int64_t expert) const { return token_counts_[static_cast<std::size_t>(expert)] > 0; }
     void run_host(std::int64_t layer, const float* normalised, std::int64_t n_tokens);
 
-    const ModelConfig& config_;
+    const ExpertGrid& grid_;
     ExpertStore& experts_;
     Backend& device_;
     CpuOperations& host_;

@@ -8,10 +8,10 @@
 
 namespace offstage::engine {
 
-RoutingProbe::RoutingProbe(const ModelConfig& config, Backend& device, std::vector<std::int64_t> distances,
+RoutingProbe::RoutingProbe(const ModelSpec& spec, Backend& device, std::vector<std::int64_t> distances,
                            std::int64_t n_guesses, std::int64_t max_step)
-    : config_(config), device_(device), distances_(std::move(distances)), n_guesses_(n_guesses) {
-    assert(n_guesses >= 1 && n_guesses <= config.n_experts);
+    : spec_(spec), device_(device), distances_(std::move(distances)), n_guesses_(n_guesses) {
+    assert(n_guesses >= 1 && n_guesses <= spec.experts.n_experts);
     const std::size_t rows = as_size(max_step * n_guesses);
     chosen_ = Mirror<std::int32_t>(device, std::max<std::size_t>(1, distances_.size()) * rows, MemoryUse::kWorkspace,
                                    "guesses");
@@ -20,16 +20,19 @@ RoutingProbe::RoutingProbe(const ModelConfig& config, Backend& device, std::vect
 
 void RoutingProbe::begin_step(std::int64_t n_tokens) {
     n_tokens_ = n_tokens;
-    guesses_.assign(as_size(n_tokens * config_.n_layers * n_guesses_) * distances_.size(), -1);
+    guesses_.assign(as_size(n_tokens * spec_.experts.n_layers * n_guesses_) * distances_.size(), -1);
 }
 
 void RoutingProbe::submit(std::int64_t layer, const DeviceWeights& weights, const float* normalised) {
     const std::size_t rows = as_size(n_tokens_ * n_guesses_);
     for (std::size_t d = 0; d < distances_.size(); ++d) {
         const std::int64_t target = layer + distances_[d];
-        if (target >= config_.n_layers) continue;
-        device_.route(weights.layer(target).gate, normalised, n_tokens_, config_.hidden_dim, config_.n_experts,
-                      n_guesses_, chosen_.device() + d * rows, weights_.as<float>());
+        if (target >= spec_.experts.n_layers) continue;
+        RouterWeights router = router_of(spec_, weights, target);
+        router.spec.n_active = static_cast<std::int32_t>(n_guesses_);
+        router.spec.n_groups_used = router.spec.n_groups;  // more guesses than the chosen groups may hold
+        device_.route(router.spec, router.gate, router.selection_bias, normalised, n_tokens_, spec_.hidden_dim,
+                      chosen_.device() + d * rows, weights_.as<float>());
         chosen_.download(d * rows, rows);
     }
 }
@@ -39,11 +42,11 @@ void RoutingProbe::collect(std::int64_t layer) {
     const auto n_distances = static_cast<std::int64_t>(distances_.size());
     for (std::int64_t d = 0; d < n_distances; ++d) {
         const std::int64_t target = layer + distances_[as_size(d)];
-        if (target >= config_.n_layers) continue;
+        if (target >= spec_.experts.n_layers) continue;
         const std::int32_t* chosen = chosen_.host() + as_size(d) * rows;
         for (std::int64_t t = 0; t < n_tokens_; ++t) {
             std::copy_n(chosen + t * n_guesses_, n_guesses_,
-                        guesses_.data() + ((t * n_distances + d) * config_.n_layers + target) * n_guesses_);
+                        guesses_.data() + ((t * n_distances + d) * spec_.experts.n_layers + target) * n_guesses_);
         }
     }
 }

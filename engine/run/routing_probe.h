@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "engine/device/backend.h"
-#include "engine/model/model_config.h"
-#include "engine/run/device_weights.h"
+#include "engine/model/model_spec.h"
+#include "engine/run/layers/router.h"
 #include "engine/run/mirror.h"
 
 namespace offstage::engine {
@@ -15,10 +15,10 @@ namespace offstage::engine {
 // for measurement only; nothing is loaded. Given to Forward::set_probe() it fills guesses() at each step. One thread.
 class RoutingProbe {
   public:
-    // distances: each in 1 .. n_layers - 1; n_guesses: 1 .. n_experts, best first. Throws Error (kOutOfMemory) for a
-    // little room on the device. `device` must outlive this object.
-    RoutingProbe(const ModelConfig& config, Backend& device, std::vector<std::int64_t> distances,
-                 std::int64_t n_guesses, std::int64_t max_step);
+    // Layers are those with experts. distances: each in 1 .. n_layers - 1; n_guesses: 1 .. n_experts, best first.
+    // Throws Error (kOutOfMemory) for a little room on the device. `device` must outlive this object.
+    RoutingProbe(const ModelSpec& spec, Backend& device, std::vector<std::int64_t> distances, std::int64_t n_guesses,
+                 std::int64_t max_step);
 
     const std::vector<std::int64_t>& distances() const { return distances_; }
     std::int64_t n_guesses() const { return n_guesses_; }
@@ -33,7 +33,7 @@ class RoutingProbe {
     void collect(std::int64_t layer);
 
   private:
-    const ModelConfig& config_;
+    const ModelSpec& spec_;
     Backend& device_;
     std::vector<std::int64_t> distances_;
     std::int64_t n_guesses_;

@@ -6,8 +6,8 @@
 namespace offstage::kernels::avx512 {
 
 void attention(const float* q, std::int64_t q_stride, const KvHead& kv, std::int64_t first_key, std::int64_t n_queries,
-               std::int64_t n_keys, std::int64_t head_dim, float scale, float* out, std::int64_t out_stride,
-               QueryOrder order, float* scratch) {
+               std::int64_t n_keys, float scale, float* out, std::int64_t out_stride, QueryOrder order,
+               float* scratch) {
     AttentionCall call{};
     call.q = q;
     call.q_stride = q_stride;
@@ -15,7 +15,6 @@ void attention(const float* q, std::int64_t q_stride, const KvHead& kv, std::int
     call.first_key = first_key;
     call.n_queries = n_queries;
     call.n_keys = n_keys;
-    call.head_dim = head_dim;
     call.scale = scale;
     call.out = out;
     call.out_stride = out_stride;

@@ -26,14 +26,13 @@ struct AttentionCall {
     std::int64_t first_key;
     std::int64_t n_queries;
     std::int64_t n_keys;
-    std::int64_t head_dim;
     float scale;
     float* out;
     std::int64_t out_stride;
     // Parts of the scratch.
     float* largest;          // n_queries
     float* sum;              // n_queries
-    float* transposed_keys;  // (head_dim, kBlockKeys)
+    float* transposed_keys;  // (key_dim, kBlockKeys)
     float* probabilities;    // (kGroupQueries, kBlockKeys): scores, then e^(score - m)
 };
 
@@ -47,7 +46,7 @@ struct KeyBlock {
 
 // transposed_keys[i][k] = key k of the block, dimension i; zero for the keys that a short block lacks.
 void transpose_block(const AttentionCall& call, const KeyBlock& block) {
-    const std::int64_t n = call.head_dim;
+    const std::int64_t n = call.kv.key_dim;
     const float* keys = block.keys;
     int k = 0;
     for (; k + 4 <= block.n; k += 4) {
@@ -86,7 +85,7 @@ void scores_from_transposed(const AttentionCall& call, std::int64_t query) {
         }
         const float* q = call.q + query * call.q_stride;
         const float* keys = call.transposed_keys + k;
-        for (std::int64_t i = 0; i < call.head_dim; ++i) {
+        for (std::int64_t i = 0; i < call.kv.key_dim; ++i) {
             Vector key[kVectors];
 #pragma GCC unroll 8
             for (int v = 0; v < kVectors; ++v) key[v] = load(keys + i * kBlockKeys + v * kLanes);
@@ -108,7 +107,7 @@ void scores_from_transposed(const AttentionCall& call, std::int64_t query) {
 template <int kQueries>
 void scores_from_rows(const AttentionCall& call, std::int64_t query, const float* keys, int n_block) {
     constexpr int kRows = 4;
-    const std::int64_t n = call.head_dim;
+    const std::int64_t n = call.kv.key_dim;
     const float* q = call.q + query * call.q_stride;
     int k = 0;
     for (; k + kRows <= n_block; k += kRows) {
@@ -181,7 +180,7 @@ __attribute__((always_inline)) inline void add_values_part(const AttentionCall& 
                                                            const float* values, int n_block,
                                                            const float (&factors)[kQueries], std::int64_t i,
                                                            int n_last) {
-    const std::int64_t n = call.head_dim;
+    const std::int64_t stride = call.kv.value_stride;
     const auto lanes_of = [&](int v) { return v == kVectors - 1 ? n_last : kLanes; };
     Vector sums[kQueries][kVectors];
     for (int t = 0; t < kQueries; ++t) {
@@ -192,13 +191,13 @@ __attribute__((always_inline)) inline void add_values_part(const AttentionCall& 
     }
     if (n_last == kLanes) {
         for (int k = 0; k < n_block; ++k) {
-            const float* row = values + k * n + i;
+            const float* row = values + k * stride + i;
             Vector value[kVectors];
 #pragma GCC unroll 8
             for (int v = 0; v < kVectors; ++v) value[v] = load(row + v * kLanes);
             if constexpr (kQueries == 1) {
 #pragma GCC unroll 8
-                for (int v = 0; v < kVectors; v += 64 / (4 * kLanes)) prefetch(row + 8 * n + v * kLanes);
+                for (int v = 0; v < kVectors; v += 64 / (4 * kLanes)) prefetch(row + 8 * stride + v * kLanes);
             }
 #pragma GCC unroll 8
             for (int t = 0; t < kQueries; ++t) {
@@ -209,7 +208,7 @@ __attribute__((always_inline)) inline void add_values_part(const AttentionCall& 
         }
     } else {
         for (int k = 0; k < n_block; ++k) {
-            const float* row = values + k * n + i;
+            const float* row = values + k * stride + i;
             for (int t = 0; t < kQueries; ++t) {
                 const Vector probability = broadcast(call.probabilities[t * kBlockKeys + k]);
                 for (int v = 0; v < kVectors; ++v) {
@@ -235,11 +234,11 @@ void add_values(const AttentionCall& call, std::int64_t query, const float* valu
                 const float (&factors)[kQueries]) {
     constexpr int kVectors = kQueries == 1 ? 8 : kQueries == 2 ? 4 : kRegisters == 32 ? 4 : 2;
     std::int64_t i = 0;
-    for (; i + kVectors * kLanes <= call.head_dim; i += kVectors * kLanes) {
+    for (; i + kVectors * kLanes <= call.kv.value_dim; i += kVectors * kLanes) {
         add_values_part<kQueries, kVectors>(call, query, values, n_block, factors, i, kLanes);
     }
-    for (; i < call.head_dim; i += kLanes) {
-        const int n_last = call.head_dim - i < kLanes ? static_cast<int>(call.head_dim - i) : kLanes;
+    for (; i < call.kv.value_dim; i += kLanes) {
+        const int n_last = call.kv.value_dim - i < kLanes ? static_cast<int>(call.kv.value_dim - i) : kLanes;
         add_values_part<kQueries, 1>(call, query, values, n_block, factors, i, n_last);
     }
 }
@@ -272,15 +271,17 @@ void attend(AttentionCall call, QueryOrder order, float* scratch) {
     for (std::int64_t query = 0; query < call.n_queries; ++query) {
         call.largest[query] = -INFINITY;
         call.sum[query] = 0.0f;
-        for (std::int64_t i = 0; i < call.head_dim; ++i) call.out[query * call.out_stride + i] = 0.0f;
+        for (std::int64_t i = 0; i < call.kv.value_dim; ++i) call.out[query * call.out_stride + i] = 0.0f;
     }
     const bool transposed = order == QueryOrder::kMany || call.n_queries >= kTransposeFromQueries;
     KeyBlock block{};
     for (std::int64_t begin = call.first_key; begin < call.n_keys; begin += block.n) {
         const std::int64_t index = begin / kBlockKeys;
         const std::int64_t end = (index + 1) * kBlockKeys < call.n_keys ? (index + 1) * kBlockKeys : call.n_keys;
-        const float* place = call.kv.blocks[index] + begin % kBlockKeys * call.head_dim;
-        block = {begin, static_cast<int>(end - begin), place + call.kv.keys, place + call.kv.values};
+        const float* place = call.kv.blocks[index];
+        const std::int64_t first_in_block = begin % kBlockKeys;
+        block = {begin, static_cast<int>(end - begin), place + call.kv.keys + first_in_block * call.kv.key_dim,
+                 place + call.kv.values + first_in_block * call.kv.value_stride};
         if (transposed) transpose_block(call, block);
         // The first query that sees the block's first key.
         const std::int64_t first = begin - (call.n_keys - call.n_queries);
@@ -312,8 +313,8 @@ void attend(AttentionCall call, QueryOrder order, float* scratch) {
         float* row = call.out + query * call.out_stride;
         const Vector sum = broadcast(call.sum[query]);
         std::int64_t i = 0;
-        for (; i + kLanes <= call.head_dim; i += kLanes) store(row + i, divide(load(row + i), sum));
-        for (; i < call.head_dim; ++i) row[i] /= call.sum[query];
+        for (; i + kLanes <= call.kv.value_dim; i += kLanes) store(row + i, divide(load(row + i), sum));
+        for (; i < call.kv.value_dim; ++i) row[i] /= call.sum[query];
     }
 }
 

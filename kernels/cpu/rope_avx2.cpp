@@ -4,8 +4,8 @@
 
 namespace offstage::kernels::avx2 {
 
-void rope(float* head, const float* cos, const float* sin, std::int64_t head_dim) {
-    const std::int64_t half = head_dim / 2;
+void rope(float* head, const float* cos, const float* sin, std::int64_t dim) {
+    const std::int64_t half = dim / 2;
     for (std::int64_t i = 0; i < half; i += kLanes) {
         const int n_lanes = half - i < kLanes ? static_cast<int>(half - i) : kLanes;
         const Vector first = load_some(head + i, n_lanes);

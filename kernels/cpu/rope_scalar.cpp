@@ -2,8 +2,8 @@
 
 namespace offstage::kernels::scalar {
 
-void rope(float* head, const float* cos, const float* sin, std::int64_t head_dim) {
-    const std::int64_t half = head_dim / 2;
+void rope(float* head, const float* cos, const float* sin, std::int64_t dim) {
+    const std::int64_t half = dim / 2;
     for (std::int64_t i = 0; i < half; ++i) {
         const float first = head[i];
         const float second = head[i + half];

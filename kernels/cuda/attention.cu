@@ -1,54 +1,30 @@
 // Attention over the block table, float32, online softmax (Milakov and Gimelshein, arXiv:1805.02867). Few tokens of a
 // sequence: keys are split over blocks and warps ("decode"). Many: tiles of queries meet tiles of keys in shared memory
-// ("prefill", after FlashAttention, arXiv:2205.14135). Both read a key once for all the query heads that share it.
+// ("prefill", after FlashAttention, arXiv:2205.14135). Both read a key once for all the query heads that share it. They
+// serve keys and values of one size, which 4 divides, up to 256; wide_attention.cu serves the others.
 #include <cmath>
 
+#include "kernels/cuda/attention.cuh"
 #include "kernels/cuda/numbers.cuh"
-#include "kernels/cuda/operations.cuh"
-#include "kernels/cuda/segments.cuh"
 
 namespace offstage::kernels::cuda {
 namespace {
 
 constexpr std::int64_t kMostHeadDim = 256;
-constexpr std::int64_t kFewTokens = 8;  // of a segment: up to this the decode kernel takes them, one by one
 
 // ---------------------------------------------------------------- decode
 
 constexpr int kDecodeThreads = 128;
 constexpr int kDecodeWarps = kDecodeThreads / kWarp;
-constexpr int kItemsPerLaunch = 16;
 constexpr std::int64_t kMostSplits = 64;
-constexpr std::int64_t kLeastSplitKeys = 64;
-
-// One query row, all its heads. Keys [first_key, n_keys) are split evenly, the last split may be shorter.
-struct DecodeItem {
-    float* const* blocks;
-    std::int64_t row;
-    std::int32_t first_key;
-    std::int32_t n_keys;
-    std::int32_t split_keys;
-    std::int32_t n_splits;
-};
-
-struct DecodeItems {
-    DecodeItem items[kItemsPerLaunch];
-    int n = 0;
-};
 
 // Depends on the number of keys alone, so that a sequence's result does not depend on its company.
-void split(DecodeItem& item) {
+void split(DecodeItem& item, std::int64_t most_splits) {
     const std::int64_t n = item.n_keys - item.first_key;
-    std::int64_t keys = (n + kMostSplits - 1) / kMostSplits;
+    std::int64_t keys = (n + most_splits - 1) / most_splits;
     if (keys < kLeastSplitKeys) keys = kLeastSplitKeys;
     item.split_keys = static_cast<std::int32_t>(keys);
     item.n_splits = static_cast<std::int32_t>((n + keys - 1) / keys);
-}
-
-// A split's result for one head: its largest score, the sum of e^(score - largest), and the sum of values times that.
-__device__ inline float* partial_of(float* partials, std::int64_t item, std::int64_t n_heads, std::int64_t head,
-                                    std::int64_t most_splits, std::int64_t split, std::int64_t head_dim) {
-    return partials + ((item * n_heads + head) * most_splits + split) * (head_dim + 2);
 }
 
 template <int kDims>
@@ -73,23 +49,24 @@ __device__ inline void load_dims(const float* row, int first, std::int64_t head_
 // keys at a time, every fourth such piece.
 template <int kDims, int kHeads>
 __global__ void __launch_bounds__(kDecodeThreads)
-    attend_few(DecodeItems list, CudaAttentionShape shape, std::int64_t layer, std::int64_t most_splits, float scale,
-               const float* qkv, KvShape kv, float* partials, float* out) {
+    attend_few(DecodeItems list, AttentionShape shape, KvPlaces places, std::int64_t most_splits, const float* queries,
+               std::int64_t query_stride, float* partials, float* out) {
     constexpr int kAhead = kDims * kHeads >= 32 ? 2 : 4;
     const DecodeItem& item = list.items[blockIdx.z];
     const std::int64_t my_split = blockIdx.x;
     if (my_split >= item.n_splits) return;  // the whole block
     const int lane = static_cast<int>(threadIdx.x) % kWarp;
     const int warp = static_cast<int>(threadIdx.x) / kWarp;
-    const std::int64_t d = shape.head_dim;
+    const std::int64_t d = shape.key_dim;
+    const float scale = shape.scale;
     const std::int64_t group = shape.n_heads / shape.n_kv_heads;
     const std::int64_t pieces = (group + kHeads - 1) / kHeads;
     const std::int64_t kv_head = blockIdx.y / pieces;
     const std::int64_t first_in_group = blockIdx.y % pieces * kHeads;
     const std::int64_t first_head = kv_head * group + first_in_group;
     const int n_here = static_cast<int>(group - first_in_group < kHeads ? group - first_in_group : kHeads);
-    const std::int64_t keys = part_offset(kv, layer, 0, kv_head);
-    const std::int64_t values = part_offset(kv, layer, 1, kv_head);
+    const std::int64_t keys = places.keys + kv_head * places.key_head;
+    const std::int64_t values = places.values + kv_head * places.value_head;
     const int my_dims = lane * kDims;
 
     float q[kHeads][kDims];
@@ -97,7 +74,7 @@ __global__ void __launch_bounds__(kDecodeThreads)
     for (int h = 0; h < kHeads; ++h) {
         const std::int64_t head =
             first_head + (h < n_here ? h : 0);  // beyond the group: again the first, dropped later
-        const float* row = qkv + (item.row * (shape.n_heads + 2 * shape.n_kv_heads) + head) * d;
+        const float* row = queries + item.row * query_stride + head * d;
 #pragma unroll
         for (int i = 0; i < kDims; ++i) q[h][i] = my_dims + i < d ? row[my_dims + i] * scale : 0.0f;
     }
@@ -201,16 +178,16 @@ __global__ void __launch_bounds__(kDecodeThreads)
 
 // grid: (heads, items). Brings the splits together, in their order.
 __global__ void __launch_bounds__(kDecodeThreads)
-    join_splits(DecodeItems list, std::int64_t head_dim, std::int64_t most_splits, float* partials, float* out) {
+    join_splits(DecodeItems list, std::int64_t value_dim, std::int64_t most_splits, float* partials, float* out) {
     const DecodeItem& item = list.items[blockIdx.y];
     if (item.n_splits == 1) return;  // is there already
     const std::int64_t head = blockIdx.x;
     const std::int64_t n_heads = gridDim.x;
-    const std::int64_t step = head_dim + 2;
-    const float* first = partial_of(partials, blockIdx.y, n_heads, head, most_splits, 0, head_dim);
+    const std::int64_t step = value_dim + 2;
+    const float* first = partial_of(partials, blockIdx.y, n_heads, head, most_splits, 0, value_dim);
     float largest = first[0];
     for (std::int64_t s = 1; s < item.n_splits; ++s) largest = fmaxf(largest, first[s * step]);
-    for (std::int64_t i = threadIdx.x; i < head_dim; i += kDecodeThreads) {
+    for (std::int64_t i = threadIdx.x; i < value_dim; i += kDecodeThreads) {
         float sum = 0.0f;
         float value = 0.0f;
         for (std::int64_t s = 0; s < item.n_splits; ++s) {
@@ -218,48 +195,49 @@ __global__ void __launch_bounds__(kDecodeThreads)
             sum = fmaf(first[s * step + 1], weight, sum);
             value = fmaf(first[s * step + 2 + i], weight, value);
         }
-        out[(item.row * n_heads + head) * head_dim + i] = value / sum;
+        out[(item.row * n_heads + head) * value_dim + i] = value / sum;
     }
 }
 
-struct Attention {
-    Worker& worker;
-    const CudaAttentionShape& shape;
-    std::int64_t layer;
-    float scale;
-    const float* qkv;
-    const KvShape& kv;
-    float* out;
-
-    template <int kDims, int kHeads>
-    void start_few(const DecodeItems& list, std::int64_t most_splits, float* partials) const {
-        const std::int64_t group = shape.n_heads / shape.n_kv_heads;
-        const dim3 grid(static_cast<unsigned>(most_splits),
-                        static_cast<unsigned>(shape.n_kv_heads * blocks_for(group, kHeads)),
-                        static_cast<unsigned>(list.n));
-        constexpr std::size_t kFloats = std::size_t{kHeads} * kDecodeWarps * (2 + kWarp * kDims);
-        worker.start(attend_few<kDims, kHeads>, grid, kDecodeThreads, kFloats * sizeof(float), list, shape, layer,
-                     most_splits, scale, qkv, kv, partials, out);
-    }
-    template <int kDims>
-    void start_few(const DecodeItems& list, std::int64_t most_splits, float* partials) const {
-        const std::int64_t group = shape.n_heads / shape.n_kv_heads;
-        if (group == 1) {
-            start_few<kDims, 1>(list, most_splits, partials);
-        } else if (group == 2) {
-            start_few<kDims, 2>(list, most_splits, partials);
-        } else {
-            start_few<kDims, 4>(list, most_splits, partials);
-        }
-    }
-    void few(const DecodeItems& list) const;
-};
-
-std::size_t partial_bytes(std::int64_t n_heads, std::int64_t head_dim, std::int64_t splits) {
-    return static_cast<std::size_t>(n_heads * splits * (head_dim + 2)) * sizeof(float);
+template <int kDims, int kHeads>
+void start_few(const Attention& attention, const DecodeItems& list, std::int64_t most_splits, float* partials) {
+    const AttentionShape& shape = attention.shape;
+    const dim3 grid(static_cast<unsigned>(most_splits),
+                    static_cast<unsigned>(shape.n_kv_heads * blocks_for(attention.heads_per_kv(), kHeads)),
+                    static_cast<unsigned>(list.n));
+    constexpr std::size_t kFloats = std::size_t{kHeads} * kDecodeWarps * (2 + kWarp * kDims);
+    attention.worker.start(attend_few<kDims, kHeads>, grid, kDecodeThreads, kFloats * sizeof(float), list, shape,
+                           attention.places, most_splits, attention.queries, attention.query_stride, partials,
+                           attention.out);
 }
 
-void Attention::few(const DecodeItems& list) const {
+template <int kDims>
+void start_few(const Attention& attention, const DecodeItems& list, std::int64_t most_splits, float* partials) {
+    if (attention.heads_per_kv() == 1) {
+        start_few<kDims, 1>(attention, list, most_splits, partials);
+    } else if (attention.heads_per_kv() == 2) {
+        start_few<kDims, 2>(attention, list, most_splits, partials);
+    } else {
+        start_few<kDims, 4>(attention, list, most_splits, partials);
+    }
+}
+
+bool is_wide(const AttentionShape& shape) {
+    return shape.values_in_keys || shape.key_dim != shape.value_dim || shape.key_dim > kMostHeadDim ||
+           shape.key_dim % 4 != 0;
+}
+
+std::int64_t most_splits_of(const AttentionShape& shape) {
+    return is_wide(shape) ? kMostWideSplits : kMostSplits;
+}
+
+std::size_t partial_bytes(std::int64_t n_heads, std::int64_t value_dim, std::int64_t splits) {
+    return static_cast<std::size_t>(n_heads * splits * (value_dim + 2)) * sizeof(float);
+}
+
+void few(const Attention& attention, const DecodeItems& list) {
+    Worker& worker = attention.worker;
+    const AttentionShape& shape = attention.shape;
     std::int64_t most_splits = 1;
     for (int i = 0; i < list.n; ++i) {
         if (list.items[i].n_splits > most_splits) most_splits = list.items[i].n_splits;
@@ -267,23 +245,25 @@ void Attention::few(const DecodeItems& list) const {
     worker.scratch.restart();
     float* partials = nullptr;
     if (most_splits > 1) {
-        const auto bytes = static_cast<std::int64_t>(partial_bytes(shape.n_heads, shape.head_dim, most_splits));
+        const auto bytes = static_cast<std::int64_t>(partial_bytes(shape.n_heads, shape.value_dim, most_splits));
         partials = worker.scratch.take<float>(list.n * bytes / static_cast<std::int64_t>(sizeof(float)));
         if (partials == nullptr) {
             worker.lacks_scratch();
             return;
         }
     }
-    if (shape.head_dim <= 2 * kWarp) {
-        start_few<2>(list, most_splits, partials);
-    } else if (shape.head_dim <= 4 * kWarp) {
-        start_few<4>(list, most_splits, partials);
+    if (is_wide(shape)) {
+        attend_few_wide(attention, list, most_splits, partials);
+    } else if (shape.key_dim <= 2 * kWarp) {
+        start_few<2>(attention, list, most_splits, partials);
+    } else if (shape.key_dim <= 4 * kWarp) {
+        start_few<4>(attention, list, most_splits, partials);
     } else {
-        start_few<8>(list, most_splits, partials);
+        start_few<8>(attention, list, most_splits, partials);
     }
     if (most_splits > 1) {
         worker.start(join_splits, dim3(static_cast<unsigned>(shape.n_heads), static_cast<unsigned>(list.n)),
-                     kDecodeThreads, 0, list, shape.head_dim, most_splits, partials, out);
+                     kDecodeThreads, 0, list, shape.value_dim, most_splits, partials, attention.out);
     }
 }
 
@@ -296,15 +276,15 @@ constexpr int kTileKeys = 32;
 // (group, part) of (kRows / 4, 16 or more) forms 4 rows' scores for its keys and 4 rows' results for its dimensions.
 template <int kRows, int kFours>
 __global__ void __launch_bounds__(kTileThreads)
-    attend_tiles(SegmentList list, CudaAttentionShape shape, std::int64_t layer, float scale, const float* qkv,
-                 KvShape kv, float* out) {
+    attend_tiles(SegmentList list, AttentionShape shape, KvPlaces places, const float* queries_of_rows,
+                 std::int64_t query_stride, float* out) {
     constexpr int kPer = 4;  // rows of a thread
     constexpr int kRowGroups = kRows / kPer;
     constexpr int kParts = kTileThreads / kRowGroups;  // threads that share 4 rows
     constexpr int kKeysPer = kTileKeys / kParts < 1 ? 1 : kTileKeys / kParts;
     constexpr int kScoreStride = kTileKeys + 1;
     constexpr int kPerRow = kTileThreads / kRows;  // threads that share a row's softmax
-    const int d = static_cast<int>(shape.head_dim);
+    const int d = static_cast<int>(shape.key_dim);
     const int stride = d + kPer;                     // keeps float4 alignment, spreads the banks
     float* queries = shared_memory<float>();         // (kRows, stride)
     float* keys = queries + kRows * stride;          // (kTileKeys, stride): keys, then values
@@ -322,14 +302,13 @@ __global__ void __launch_bounds__(kTileThreads)
     const std::int64_t group = shape.n_heads / shape.n_kv_heads;
     const std::int64_t first_pair = tile * kRows;
     const std::int64_t n_pairs = segment.n_tokens * group;
-    const std::int64_t q_stride = (shape.n_heads + 2 * shape.n_kv_heads) * d;
 
     for (int i = thread; i < kRows * d; i += kTileThreads) {
         const std::int64_t pair = first_pair + i / d;
         float value = 0.0f;
         if (pair < n_pairs) {
             const std::int64_t row = segment.first_row + pair / group;
-            value = qkv[row * q_stride + (kv_head * group + pair % group) * d + i % d] * scale;
+            value = queries_of_rows[row * query_stride + (kv_head * group + pair % group) * d + i % d] * shape.scale;
         }
         queries[i / d * stride + i % d] = value;
     }
@@ -338,8 +317,8 @@ __global__ void __launch_bounds__(kTileThreads)
     const std::int64_t first_position = segment.past + first_pair / group;
     const std::int64_t last_position = segment.past + last_pair / group;
     std::int64_t begin = 0;
-    if (shape.sliding_window > 0 && first_position + 1 > shape.sliding_window) {
-        begin = first_position + 1 - shape.sliding_window;
+    if (shape.window > 0 && first_position + 1 > shape.window) {
+        begin = first_position + 1 - shape.window;
     }
 
     const int row_group = thread / kParts;
@@ -348,8 +327,8 @@ __global__ void __launch_bounds__(kTileThreads)
     float largest = -INFINITY;
     float sum = 0.0f;
     float result[kPer][kFours][4] = {};
-    const std::int64_t all_keys = part_offset(kv, layer, 0, kv_head);
-    const std::int64_t all_values = part_offset(kv, layer, 1, kv_head);
+    const std::int64_t all_keys = places.keys + kv_head * places.key_head;
+    const std::int64_t all_values = places.values + kv_head * places.value_head;
 
     for (std::int64_t first_key = begin; first_key <= last_position; first_key += kTileKeys) {
         const auto load = [&](std::int64_t from) {
@@ -395,8 +374,8 @@ __global__ void __launch_bounds__(kTileThreads)
 #pragma unroll
                 for (int c = 0; c < kKeysPer; ++c) {
                     const std::int64_t key = first_key + part + c * kParts;
-                    const bool seen = key <= position && key <= last_position &&
-                                      (shape.sliding_window == 0 || key > position - shape.sliding_window);
+                    const bool seen =
+                        key <= position && key <= last_position && (shape.window == 0 || key > position - shape.window);
                     scores[(row_group * kPer + r) * kScoreStride + part + c * kParts] =
                         seen ? products[r][c] : -INFINITY;
                 }
@@ -487,10 +466,10 @@ __global__ void __launch_bounds__(kTileThreads)
 
 template <int kRows, int kFours>
 void start_tiles(const Attention& attention, const CudaSegment* segments, std::size_t n_segments) {
-    const CudaAttentionShape& shape = attention.shape;
-    const std::int64_t group = shape.n_heads / shape.n_kv_heads;
+    const AttentionShape& shape = attention.shape;
+    const std::int64_t group = attention.heads_per_kv();
     const std::size_t floats =
-        static_cast<std::size_t>((kRows + kTileKeys) * (shape.head_dim + 4) + kRows * (kTileKeys + 1) + 2 * kRows);
+        static_cast<std::size_t>((kRows + kTileKeys) * (shape.key_dim + 4) + kRows * (kTileKeys + 1) + 2 * kRows);
     for_segment_lists(
         segments, n_segments,
         [&](const CudaSegment& segment) {
@@ -500,15 +479,15 @@ void start_tiles(const Attention& attention, const CudaSegment* segments, std::s
             attention.worker.start(
                 attend_tiles<kRows, kFours>,
                 dim3(static_cast<unsigned>(list.first_unit[list.n]), static_cast<unsigned>(shape.n_kv_heads)),
-                kTileThreads, floats * sizeof(float), list, shape, attention.layer, attention.scale, attention.qkv,
-                attention.kv, attention.out);
+                kTileThreads, floats * sizeof(float), list, shape, attention.places, attention.queries,
+                attention.query_stride, attention.out);
         });
 }
 
-std::int64_t splits_of(std::int64_t n_keys) {
+std::int64_t splits_of(std::int64_t n_keys, std::int64_t most_splits) {
     DecodeItem item{};
     item.n_keys = static_cast<std::int32_t>(n_keys);
-    split(item);
+    split(item, most_splits);
     return item.n_splits;
 }
 
@@ -516,21 +495,23 @@ std::int64_t splits_of(std::int64_t n_keys) {
 
 std::uint64_t attention_scratch_bytes(const CudaStep& step) {
     // The most splits that any number of keys up to the context has.
-    const std::int64_t small = kMostSplits * kLeastSplitKeys;
-    const std::int64_t splits = step.context >= small ? kMostSplits : splits_of(step.context > 1 ? step.context : 1);
+    const std::int64_t most = most_splits_of(step.attention);
+    const std::int64_t small = most * kLeastSplitKeys;
+    const std::int64_t splits = step.context >= small ? most : splits_of(step.context > 1 ? step.context : 1, most);
     const std::int64_t items = step.n_tokens < kItemsPerLaunch ? step.n_tokens : kItemsPerLaunch;
     return Scratch::rounded(static_cast<std::size_t>(items) *
-                            partial_bytes(step.attention.n_heads, step.attention.head_dim, splits));
+                            partial_bytes(step.attention.n_heads, step.attention.value_dim, splits));
 }
 
-void attend(Worker& worker, std::int64_t layer, const CudaAttentionShape& shape, const CudaSegment* segments,
-            std::size_t n_segments, const float* qkv, const KvShape& kv, float* out) {
-    if (shape.head_dim % 4 != 0 || shape.head_dim > kMostHeadDim || shape.n_heads % shape.n_kv_heads != 0) {
-        worker.failure.set("The attention kernels serve head dimensions that 4 divides, up to 256; this model has " +
-                           std::to_string(shape.head_dim) + ".");
+void attend(Worker& worker, std::int64_t layer, const AttentionShape& shape, const CudaSegment* segments,
+            std::size_t n_segments, const float* queries, std::int64_t query_stride, const KvShape& kv, float* out) {
+    if (shape.key_dim > kMostKeyDim || shape.value_dim > kMostValueDim || shape.n_heads % shape.n_kv_heads != 0) {
+        worker.failure.set("The attention kernels serve keys of up to " + std::to_string(kMostKeyDim) +
+                           " numbers and values of up to " + std::to_string(kMostValueDim) + "; this model has " +
+                           std::to_string(shape.key_dim) + " and " + std::to_string(shape.value_dim) + ".");
         return;
     }
-    const Attention attention{worker, shape, layer, 1.0f / sqrtf(static_cast<float>(shape.head_dim)), qkv, kv, out};
+    const Attention attention{worker, shape, places_in(kv, layer), queries, query_stride, out};
     DecodeItems list;
     for (std::size_t s = 0; s < n_segments; ++s) {
         const CudaSegment& segment = segments[s];
@@ -538,20 +519,22 @@ void attend(Worker& worker, std::int64_t layer, const CudaAttentionShape& shape,
         for (std::int64_t token = 0; token < segment.n_tokens; ++token) {
             DecodeItem& item = list.items[list.n++];
             const std::int64_t n_keys = segment.past + token + 1;
-            const std::int64_t window = shape.sliding_window;
+            const std::int64_t window = shape.window;
             item.blocks = segment.blocks;
             item.row = segment.first_row + token;
             item.first_key = static_cast<std::int32_t>(window > 0 && n_keys > window ? n_keys - window : 0);
             item.n_keys = static_cast<std::int32_t>(n_keys);
-            split(item);
+            split(item, most_splits_of(shape));
             if (list.n == kItemsPerLaunch) {
-                attention.few(list);
+                few(attention, list);
                 list.n = 0;
             }
         }
     }
-    if (list.n > 0) attention.few(list);
-    if (shape.head_dim <= 128) {
+    if (list.n > 0) few(attention, list);
+    if (is_wide(shape)) {
+        attend_many_wide(attention, segments, n_segments);
+    } else if (shape.key_dim <= 128) {
         start_tiles<32, 2>(attention, segments, n_segments);
     } else {
         start_tiles<8, 1>(attention, segments, n_segments);

@@ -174,9 +174,16 @@ class Context final : public CudaContext {
     void embed(const WeightView& table, const std::int32_t* tokens, std::int64_t n, float* x) override {
         if (begin_operation()) cuda::embed(worker_, table, tokens, n, x);
     }
-    void rms_norm(const float* x, const float* weight, std::int64_t n, std::int64_t hidden_dim, float eps,
-                  float* out) override {
-        if (begin_operation()) cuda::rms_norm(worker_, x, weight, n, hidden_dim, eps, out);
+    void norm(NormKind kind, const float* weight, const float* bias, std::int64_t dim, float eps, const float* x,
+              std::int64_t n, float* out) override {
+        if (begin_operation()) cuda::norm(worker_, kind, weight, bias, dim, eps, x, n, out);
+    }
+    void norm_pieces(const float* weight, std::int64_t dim, float eps, std::int64_t n, std::int64_t stride,
+                     std::int64_t n_pieces, float* x) override {
+        if (begin_operation()) cuda::norm_pieces(worker_, weight, dim, eps, n, stride, n_pieces, x);
+    }
+    void add_bias(const float* bias, std::int64_t n, std::int64_t dim, float* x) override {
+        if (begin_operation()) cuda::add_bias(worker_, bias, n, dim, x);
     }
     void multiply(const WeightView& weight, const float* x, std::int64_t n, float* y) override {
         if (begin_operation()) cuda::multiply(worker_, weight, x, n, y);
@@ -184,21 +191,35 @@ class Context final : public CudaContext {
     void add(const float* y, std::int64_t n, float* x) override {
         if (begin_operation()) cuda::add(worker_, y, n, x);
     }
-    void rotate_and_store(std::int64_t layer, const CudaAttentionShape& shape, const CudaSegment* segments,
+    void multiply_heads(const WeightView& weight, std::int64_t n_heads, const float* x, std::int64_t x_stride,
+                        std::int64_t x_head_stride, std::int64_t n, float* y, std::int64_t y_stride,
+                        std::int64_t y_head_stride) override {
+        if (!begin_operation()) return;
+        cuda::multiply_heads(worker_, weight, n_heads, {x, x_stride, x_head_stride}, n, {y, y_stride, y_head_stride});
+    }
+    void rotate_and_store(std::int64_t layer, const AttentionShape& shape, const CudaSegment* segments,
                           std::size_t n_segments, const float* cos, const float* sin, float* qkv,
                           const KvShape& kv) override {
         if (begin_operation()) cuda::rotate_and_store(worker_, layer, shape, segments, n_segments, cos, sin, qkv, kv);
     }
-    void attend(std::int64_t layer, const CudaAttentionShape& shape, const CudaSegment* segments,
-                std::size_t n_segments, const float* qkv, const KvShape& kv, float* out) override {
-        if (begin_operation()) cuda::attend(worker_, layer, shape, segments, n_segments, qkv, kv, out);
+    void rotate_and_store_latent(std::int64_t layer, const AttentionShape& shape, const CudaSegment* segments,
+                                 std::size_t n_segments, const float* cos, const float* sin, const float* q,
+                                 std::int64_t nope_dim, float* latent, float* queries, const KvShape& kv) override {
+        if (!begin_operation()) return;
+        cuda::rotate_and_store_latent(worker_, layer, shape, segments, n_segments, cos, sin, q, nope_dim, latent,
+                                      queries, kv);
+    }
+    void attend(std::int64_t layer, const AttentionShape& shape, const CudaSegment* segments, std::size_t n_segments,
+                const float* queries, std::int64_t query_stride, const KvShape& kv, float* out) override {
+        if (!begin_operation()) return;
+        cuda::attend(worker_, layer, shape, segments, n_segments, queries, query_stride, kv, out);
     }
     void copy_kv_block(const KvShape& kv, const float* from, float* to, std::int64_t n_tokens) override {
         if (begin_operation()) cuda::copy_kv_block(worker_, kv, from, to, n_tokens);
     }
-    void route(const float* gate, const float* x, std::int64_t n, std::int64_t hidden_dim, std::int64_t n_experts,
-               std::int64_t n_active, std::int32_t* experts, float* weights) override {
-        if (begin_operation()) cuda::route(worker_, gate, x, n, hidden_dim, n_experts, n_active, experts, weights);
+    void route(const RouterSpec& spec, const float* gate, const float* selection_bias, const float* x, std::int64_t n,
+               std::int64_t hidden_dim, std::int32_t* experts, float* weights) override {
+        if (begin_operation()) cuda::route(worker_, spec, gate, selection_bias, x, n, hidden_dim, experts, weights);
     }
     void experts(const CudaExpertShape& shape, const CudaExpertCall* calls, std::size_t n_calls, const float* inputs,
                  const std::int32_t* row_token, float* out) override {
@@ -461,7 +482,8 @@ double Context::elapsed_us(CudaQueue queue, std::uint64_t begin, std::uint64_t e
 
 std::uint64_t Context::scratch_bytes(const CudaStep& step) const {
     std::uint64_t most = product_scratch_bytes(step);
-    for (const std::uint64_t bytes : {attention_scratch_bytes(step), expert_scratch_bytes(step)}) {
+    for (const std::uint64_t bytes :
+         {attention_scratch_bytes(step), router_scratch_bytes(step), expert_scratch_bytes(step)}) {
         if (bytes > most) most = bytes;
     }
     return most + cublas_bytes_;

@@ -15,23 +15,51 @@ __global__ void __launch_bounds__(kThreads)
     for (std::int64_t i = threadIdx.x; i < hidden_dim; i += kThreads) x[row * hidden_dim + i] = widen(from[i]);
 }
 
-__global__ void __launch_bounds__(kThreads)
-    norm_rows(const float* x, const float* weight, std::int64_t hidden_dim, float eps, float* out) {
-    float* sums = shared_memory<float>();  // (kWarps)
-    const std::int64_t row = blockIdx.x;
-    const int warp = static_cast<int>(threadIdx.x) / kWarp;
-    const float* from = x + row * hidden_dim;
-    float squares = 0.0f;
-    for (std::int64_t i = threadIdx.x; i < hidden_dim; i += kThreads) squares = fmaf(from[i], from[i], squares);
-    squares = warp_sum(squares);
-    if (threadIdx.x % kWarp == 0) sums[warp] = squares;
+// Every thread of the block gets the sum of `value` over all of them. sums: (kWarps) of shared memory, free again at
+// the next barrier.
+__device__ inline float block_sum(float value, float* sums) {
+    value = warp_sum(value);
+    if (threadIdx.x % kWarp == 0) sums[threadIdx.x / kWarp] = value;
     __syncthreads();
     float sum = 0.0f;
     for (int w = 0; w < kWarps; ++w) sum += sums[w];
-    const float factor = 1.0f / sqrtf(sum / static_cast<float>(hidden_dim) + eps);
-    for (std::int64_t i = threadIdx.x; i < hidden_dim; i += kThreads) {
-        out[row * hidden_dim + i] = from[i] * factor * weight[i];
+    return sum;
+}
+
+// One block per row and piece of `dim` values; rows of x and out are `stride` values apart.
+__global__ void __launch_bounds__(kThreads)
+    norm_rows(const float* x, const float* weight, std::int64_t dim, std::int64_t stride, float eps, float* out) {
+    float* sums = shared_memory<float>();  // (kWarps)
+    const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * stride + blockIdx.y * dim;
+    const float* from = x + first;
+    float squares = 0.0f;
+    for (std::int64_t i = threadIdx.x; i < dim; i += kThreads) squares = fmaf(from[i], from[i], squares);
+    const float sum = block_sum(squares, sums);
+    const float factor = 1.0f / sqrtf(sum / static_cast<float>(dim) + eps);
+    for (std::int64_t i = threadIdx.x; i < dim; i += kThreads) out[first + i] = from[i] * factor * weight[i];
+}
+
+__global__ void __launch_bounds__(kThreads)
+    layer_norm_rows(const float* x, const float* weight, const float* bias, std::int64_t dim, float eps, float* out) {
+    float* sums = shared_memory<float>();  // (2, kWarps)
+    const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * dim;
+    const float* from = x + first;
+    float sum = 0.0f;
+    for (std::int64_t i = threadIdx.x; i < dim; i += kThreads) sum += from[i];
+    const float mean = block_sum(sum, sums) / static_cast<float>(dim);
+    float squares = 0.0f;
+    for (std::int64_t i = threadIdx.x; i < dim; i += kThreads) {
+        squares = fmaf(from[i] - mean, from[i] - mean, squares);
     }
+    const float factor = 1.0f / sqrtf(block_sum(squares, sums + kWarps) / static_cast<float>(dim) + eps);
+    for (std::int64_t i = threadIdx.x; i < dim; i += kThreads) {
+        out[first + i] = (from[i] - mean) * factor * weight[i] + (bias == nullptr ? 0.0f : bias[i]);
+    }
+}
+
+__global__ void __launch_bounds__(kThreads) add_to_rows(const float* bias, std::int64_t dim, float* x) {
+    const std::int64_t i = static_cast<std::int64_t>(blockIdx.y) * kThreads + threadIdx.x;
+    if (i < dim) x[blockIdx.x * dim + i] += bias[i];
 }
 
 __global__ void __launch_bounds__(kThreads) add_values(const float* y, std::int64_t n, float* x) {
@@ -63,9 +91,24 @@ void embed(Worker& worker, const WeightView& table, const std::int32_t* tokens, 
     });
 }
 
-void rms_norm(Worker& worker, const float* x, const float* weight, std::int64_t n, std::int64_t hidden_dim, float eps,
-              float* out) {
-    worker.start(norm_rows, blocks_for(n, 1), kThreads, kWarps * sizeof(float), x, weight, hidden_dim, eps, out);
+void norm(Worker& worker, NormKind kind, const float* weight, const float* bias, std::int64_t dim, float eps,
+          const float* x, std::int64_t n, float* out) {
+    if (kind == NormKind::kRms) {
+        worker.start(norm_rows, blocks_for(n, 1), kThreads, kWarps * sizeof(float), x, weight, dim, dim, eps, out);
+    } else {
+        worker.start(layer_norm_rows, blocks_for(n, 1), kThreads, 2 * kWarps * sizeof(float), x, weight, bias, dim, eps,
+                     out);
+    }
+}
+
+void norm_pieces(Worker& worker, const float* weight, std::int64_t dim, float eps, std::int64_t n, std::int64_t stride,
+                 std::int64_t n_pieces, float* x) {
+    worker.start(norm_rows, dim3(blocks_for(n, 1), blocks_for(n_pieces, 1)), kThreads, kWarps * sizeof(float), x,
+                 weight, dim, stride, eps, x);
+}
+
+void add_bias(Worker& worker, const float* bias, std::int64_t n, std::int64_t dim, float* x) {
+    worker.start(add_to_rows, dim3(blocks_for(n, 1), blocks_for(dim, kThreads)), kThreads, 0, bias, dim, x);
 }
 
 void add(Worker& worker, const float* y, std::int64_t n, float* x) {

@@ -277,28 +277,38 @@ void many_rows(Worker& worker, const CudaExpertShape& shape, const CudaExpertCal
     }
 }
 
-}  // namespace
-
-std::uint64_t expert_scratch_bytes(const CudaStep& step) {
-    if (step.ffn_dim <= 0 || step.hidden_dim <= 0) return 0;
+// Of n_networks networks of one size, of which each token passes n_active.
+std::uint64_t network_bytes(const CudaStep& step, std::int64_t ffn_dim, std::int64_t n_networks,
+                            std::int64_t n_active) {
+    if (ffn_dim <= 0) return 0;
     // Few rows: as if all that can be in one launch were, but not beyond what one call of the most rows takes in 8
     // calls: further calls then take another launch.
-    const std::int64_t all_rows = step.n_tokens * (step.n_active > 0 ? step.n_active : 1);
+    const std::int64_t all_rows = step.n_tokens * n_active;
     std::uint64_t few = 0;
     for (std::int64_t rows = 1; rows <= CudaContext::kFewRows && rows <= step.n_tokens; ++rows) {
         std::int64_t calls = all_rows / rows;
-        if (calls > step.n_experts) calls = step.n_experts;
+        if (calls > n_networks) calls = n_networks;
         if (calls > 8) calls = 8;
         if (calls < 1) calls = 1;
-        const std::uint64_t bytes = static_cast<std::uint64_t>(calls) * few_bytes(step.hidden_dim, step.ffn_dim, rows);
+        const std::uint64_t bytes = static_cast<std::uint64_t>(calls) * few_bytes(step.hidden_dim, ffn_dim, rows);
         if (bytes > few) few = bytes;
     }
     if (step.n_tokens <= CudaContext::kFewRows) return few;
     const std::int64_t rows = step.n_tokens < kBatchRows ? step.n_tokens : kBatchRows;
     const std::uint64_t many =
-        static_cast<std::uint64_t>(rows) * batch_row_bytes(step.hidden_dim, step.ffn_dim, sizeof(float)) +
-        kBatchRounding + unpack_bytes(step.ffn_dim, step.hidden_dim);
+        static_cast<std::uint64_t>(rows) * batch_row_bytes(step.hidden_dim, ffn_dim, sizeof(float)) + kBatchRounding +
+        unpack_bytes(ffn_dim, step.hidden_dim);
     return many > few ? many : few;
+}
+
+}  // namespace
+
+std::uint64_t expert_scratch_bytes(const CudaStep& step) {
+    if (step.hidden_dim <= 0) return 0;
+    const std::uint64_t experts =
+        network_bytes(step, step.ffn_dim, step.n_experts, step.n_active > 0 ? step.n_active : 1);
+    const std::uint64_t dense = network_bytes(step, step.dense_ffn_dim, 1, 1);
+    return experts > dense ? experts : dense;
 }
 
 void experts(Worker& worker, const CudaExpertShape& shape, const CudaExpertCall* calls, std::size_t n_calls,

@@ -66,30 +66,51 @@ inline bool is_aligned(const void* data) {
 
 // dense.cu
 void embed(Worker& worker, const WeightView& table, const std::int32_t* tokens, std::int64_t n, float* x);
-void rms_norm(Worker& worker, const float* x, const float* weight, std::int64_t n, std::int64_t hidden_dim, float eps,
-              float* out);
+void norm(Worker& worker, NormKind kind, const float* weight, const float* bias, std::int64_t dim, float eps,
+          const float* x, std::int64_t n, float* out);
+void norm_pieces(Worker& worker, const float* weight, std::int64_t dim, float eps, std::int64_t n, std::int64_t stride,
+                 std::int64_t n_pieces, float* x);
+void add_bias(Worker& worker, const float* bias, std::int64_t n, std::int64_t dim, float* x);
 void add(Worker& worker, const float* y, std::int64_t n, float* x);
 void combine(Worker& worker, const float* rows, const std::int32_t* row_of, const float* weights, std::int64_t n,
              std::int64_t n_active, std::int64_t hidden_dim, float* x);
 
 // cache.cu
-void rotate_and_store(Worker& worker, std::int64_t layer, const CudaAttentionShape& shape, const CudaSegment* segments,
+void rotate_and_store(Worker& worker, std::int64_t layer, const AttentionShape& shape, const CudaSegment* segments,
                       std::size_t n_segments, const float* cos, const float* sin, float* qkv, const KvShape& kv);
+void rotate_and_store_latent(Worker& worker, std::int64_t layer, const AttentionShape& shape,
+                             const CudaSegment* segments, std::size_t n_segments, const float* cos, const float* sin,
+                             const float* q, std::int64_t nope_dim, float* latent, float* queries, const KvShape& kv);
 void copy_kv_block(Worker& worker, const KvShape& kv, const float* from, float* to, std::int64_t n_tokens);
 
 // attention.cu
 std::uint64_t attention_scratch_bytes(const CudaStep& step);
-void attend(Worker& worker, std::int64_t layer, const CudaAttentionShape& shape, const CudaSegment* segments,
-            std::size_t n_segments, const float* qkv, const KvShape& kv, float* out);
+void attend(Worker& worker, std::int64_t layer, const AttentionShape& shape, const CudaSegment* segments,
+            std::size_t n_segments, const float* queries, std::int64_t query_stride, const KvShape& kv, float* out);
 
 // router.cu
-void route(Worker& worker, const float* gate, const float* x, std::int64_t n, std::int64_t hidden_dim,
-           std::int64_t n_experts, std::int64_t n_active, std::int32_t* experts, float* weights);
+std::uint64_t router_scratch_bytes(const CudaStep& step);
+void route(Worker& worker, const RouterSpec& spec, const float* gate, const float* selection_bias, const float* x,
+           std::int64_t n, std::int64_t hidden_dim, std::int32_t* experts, float* weights);
 
 // products.cu
 constexpr std::int64_t kProductRows = 1024;  // of activations, converted at once
 std::uint64_t product_scratch_bytes(const CudaStep& step);
 void multiply(Worker& worker, const WeightView& weight, const float* x, std::int64_t n, float* y);
+// Activations: values of row t and head h begin at data + t * stride + h * head_stride.
+struct InputRows {
+    const float* data;
+    std::int64_t stride;
+    std::int64_t head_stride;
+};
+struct OutputRows {
+    float* data;
+    std::int64_t stride;
+    std::int64_t head_stride;
+};
+// Each head's rows of the weight with its inputs, for any n; float32 throughout, and a row's bits do not depend on n.
+void multiply_heads(Worker& worker, const WeightView& weight, std::int64_t n_heads, const InputRows& x, std::int64_t n,
+                    const OutputRows& y);
 
 // Where an output's weights lie: rows (n_out, n_in) or, transposed, (n_in, n_out); rows `stride` weights apart.
 struct Factor {
@@ -115,7 +136,8 @@ void activate(Worker& worker, const float* gate, const float* up, std::int64_t n
 // packed_products.cu
 // False, and a failure: packed weights lie at multiples of 8 bytes, their inputs at multiples of 16.
 bool can_read_packed(Worker& worker, const void* weight, const float* x);
-void multiply_packed_few(Worker& worker, const WeightView& weight, const float* x, std::int64_t n, float* y);
+void multiply_packed_heads(Worker& worker, const WeightView& weight, std::int64_t n_heads, const InputRows& x,
+                           std::int64_t n, const OutputRows& y);
 // What multiply_packed_many() needs at most for a weight of this shape, whatever type its products want.
 std::size_t unpack_bytes(std::int64_t n_rows, std::int64_t n_cols);
 // y (n, n_rows) = x (n, n_cols) * weight^T or, transposed, y (n, n_cols) = x (n, n_rows) * weight; x of input_type().

@@ -16,21 +16,27 @@ constexpr int kUnpackThreads = 256;
 #endif
 constexpr std::size_t kUnpackBytes = OFFSTAGE_UNPACK_BYTES;
 
+// grid: (outputs of a head, heads, pieces of kInputs inputs). stride: bytes.
 template <WeightType kType, int kRows, int kInputs>
 __global__ void __launch_bounds__(kFewThreads, kInputs >= 8 ? 3 : 4)
     multiply_packed(const unsigned char* weight, PackedPlaces places, std::int64_t n_rows, std::int64_t stride,
-                    const float* x, int n_inputs, float* y) {
+                    InputRows x, int n_inputs, OutputRows y) {
     const int lane = static_cast<int>(threadIdx.x) % kWarp;
     const std::int64_t first = (static_cast<std::int64_t>(blockIdx.x) * kFewWarps + threadIdx.x / kWarp) * kRows;
     if (first >= n_rows) return;
+    const std::int64_t head = blockIdx.y;
+    const int first_input = static_cast<int>(blockIdx.z) * kInputs;
     const unsigned char* rows[kRows];
     const float* inputs[kInputs];
     // Beyond the end the last one is taken again and its sums are dropped: the warp stays together.
 #pragma unroll
-    for (int r = 0; r < kRows; ++r) rows[r] = weight + (first + r < n_rows ? first + r : n_rows - 1) * stride;
+    for (int r = 0; r < kRows; ++r) {
+        rows[r] = weight + (head * n_rows + (first + r < n_rows ? first + r : n_rows - 1)) * stride;
+    }
 #pragma unroll
     for (int t = 0; t < kInputs; ++t) {
-        inputs[t] = x + (t < n_inputs ? t : n_inputs - 1) * (places.n_blocks * kPackedBlock);
+        const int input = first_input + t < n_inputs ? first_input + t : n_inputs - 1;
+        inputs[t] = x.data + input * x.stride + head * x.head_stride;
     }
     float sums[kRows][kInputs] = {};
     add_packed_products<kType, kRows, kInputs>(rows, places, inputs, lane, sums);
@@ -39,19 +45,23 @@ __global__ void __launch_bounds__(kFewThreads, kInputs >= 8 ? 3 : 4)
 #pragma unroll
         for (int t = 0; t < kInputs; ++t) {
             const float sum = warp_sum(sums[r][t]);
-            if (lane == r * kInputs + t && first + r < n_rows && t < n_inputs) y[t * n_rows + first + r] = sum;
+            if (lane == r * kInputs + t && first + r < n_rows && first_input + t < n_inputs) {
+                y.data[(first_input + t) * y.stride + head * y.head_stride + first + r] = sum;
+            }
         }
     }
 }
 
 template <int kRows, int kInputs>
-void start_few(Worker& worker, const WeightView& weight, const float* x, std::int64_t n, float* y) {
+void start_few(Worker& worker, const WeightView& weight, std::int64_t n_heads, const InputRows& x, std::int64_t n,
+               const OutputRows& y) {
     static_assert(kRows * kInputs <= kWarp, "each lane stores one sum");
+    const std::int64_t n_rows = weight.n_rows / n_heads;
+    const dim3 grid(blocks_for(n_rows, kFewWarps * kRows), static_cast<unsigned>(n_heads), blocks_for(n, kInputs));
     with_packed_type(weight.type, [&](auto type) {
-        worker.start(multiply_packed<decltype(type)::value, kRows, kInputs>,
-                     blocks_for(weight.n_rows, kFewWarps * kRows), kFewThreads, 0,
-                     static_cast<const unsigned char*>(weight.data), places_of(weight.type, weight.n_cols),
-                     weight.n_rows, static_cast<std::int64_t>(weight.stride_bytes()), x, static_cast<int>(n), y);
+        worker.start(multiply_packed<decltype(type)::value, kRows, kInputs>, grid, kFewThreads, 0,
+                     static_cast<const unsigned char*>(weight.data), places_of(weight.type, weight.n_cols), n_rows,
+                     static_cast<std::int64_t>(weight.stride_bytes()), x, static_cast<int>(n), y);
     });
 }
 
@@ -120,16 +130,20 @@ bool can_read_packed(Worker& worker, const void* weight, const float* x) {
     return false;
 }
 
-void multiply_packed_few(Worker& worker, const WeightView& weight, const float* x, std::int64_t n, float* y) {
-    if (!can_read_packed(worker, weight.data, x)) return;
+void multiply_packed_heads(Worker& worker, const WeightView& weight, std::int64_t n_heads, const InputRows& x,
+                           std::int64_t n, const OutputRows& y) {
+    if (!can_read_packed(worker, weight.data, x.data) || !can_read_packed(worker, weight.data, x.data + x.stride) ||
+        !can_read_packed(worker, weight.data, x.data + x.head_stride)) {
+        return;
+    }
     if (n == 1) {
-        start_few<2, 1>(worker, weight, x, n, y);
+        start_few<2, 1>(worker, weight, n_heads, x, n, y);
     } else if (n == 2) {
-        start_few<2, 2>(worker, weight, x, n, y);
+        start_few<2, 2>(worker, weight, n_heads, x, n, y);
     } else if (n <= 4) {
-        start_few<2, 4>(worker, weight, x, n, y);
+        start_few<2, 4>(worker, weight, n_heads, x, n, y);
     } else {
-        start_few<4, 8>(worker, weight, x, n, y);
+        start_few<4, 8>(worker, weight, n_heads, x, n, y);
     }
 }
 

@@ -8,21 +8,29 @@ constexpr int kFewThreads = 128;
 constexpr int kFewWarps = kFewThreads / kWarp;
 constexpr int kValueThreads = 256;
 
-// A warp forms kRows outputs of up to kInputs inputs: each weight is read once, 16 bytes per lane at a time.
+// A warp forms kRows outputs of up to kInputs inputs: each weight is read once, 16 bytes per lane at a time. grid:
+// (outputs of a head, heads, pieces of kInputs inputs).
 template <typename T, int kRows, int kInputs, bool kVector>
 __global__ void __launch_bounds__(kFewThreads)
-    multiply_few(const T* weight, std::int64_t n_rows, std::int64_t n_columns, std::int64_t stride, const float* x,
-                 int n_inputs, float* y) {
+    multiply_few(const T* weight, std::int64_t n_rows, std::int64_t n_columns, std::int64_t stride, InputRows x,
+                 int n_inputs, OutputRows y) {
     const int lane = static_cast<int>(threadIdx.x) % kWarp;
     const std::int64_t first = (static_cast<std::int64_t>(blockIdx.x) * kFewWarps + threadIdx.x / kWarp) * kRows;
     if (first >= n_rows) return;
+    const std::int64_t head = blockIdx.y;
+    const int first_input = static_cast<int>(blockIdx.z) * kInputs;
     const T* rows[kRows];
     const float* inputs[kInputs];
     // Beyond the end the last one is taken again and its sums are dropped: the warp stays together.
 #pragma unroll
-    for (int r = 0; r < kRows; ++r) rows[r] = weight + (first + r < n_rows ? first + r : n_rows - 1) * stride;
+    for (int r = 0; r < kRows; ++r) {
+        rows[r] = weight + (head * n_rows + (first + r < n_rows ? first + r : n_rows - 1)) * stride;
+    }
 #pragma unroll
-    for (int t = 0; t < kInputs; ++t) inputs[t] = x + (t < n_inputs ? t : n_inputs - 1) * n_columns;
+    for (int t = 0; t < kInputs; ++t) {
+        const int input = first_input + t < n_inputs ? first_input + t : n_inputs - 1;
+        inputs[t] = x.data + input * x.stride + head * x.head_stride;
+    }
     float sums[kRows][kInputs] = {};
     add_products<T, kRows, kInputs, kVector>(rows, inputs, n_columns, lane, sums);
 #pragma unroll
@@ -30,33 +38,39 @@ __global__ void __launch_bounds__(kFewThreads)
 #pragma unroll
         for (int t = 0; t < kInputs; ++t) {
             const float sum = warp_sum(sums[r][t]);
-            if (lane == r * kInputs + t && first + r < n_rows && t < n_inputs) y[t * n_rows + first + r] = sum;
+            if (lane == r * kInputs + t && first + r < n_rows && first_input + t < n_inputs) {
+                y.data[(first_input + t) * y.stride + head * y.head_stride + first + r] = sum;
+            }
         }
     }
 }
 
 template <typename T, int kRows, int kInputs>
-void start_few(Worker& worker, const WeightView& weight, const float* x, std::int64_t n, float* y) {
+void start_few(Worker& worker, const WeightView& weight, std::int64_t n_heads, const InputRows& x, std::int64_t n,
+               const OutputRows& y) {
     static_assert(kRows * kInputs <= kWarp, "each lane stores one sum");
-    const bool vector = weight.n_cols % kEight == 0 && is_aligned(weight.data) && is_aligned(x) &&
+    const bool vector = weight.n_cols % kEight == 0 && is_aligned(weight.data) && is_aligned(x.data) &&
+                        x.stride % 4 == 0 && x.head_stride % 4 == 0 &&
                         weight.row_stride * static_cast<std::int64_t>(sizeof(T)) % 16 == 0;
-    const dim3 grid(blocks_for(weight.n_rows, kFewWarps * kRows));
+    const std::int64_t n_rows = weight.n_rows / n_heads;
+    const dim3 grid(blocks_for(n_rows, kFewWarps * kRows), static_cast<unsigned>(n_heads), blocks_for(n, kInputs));
     const auto* data = static_cast<const T*>(weight.data);
     worker.start(vector ? multiply_few<T, kRows, kInputs, true> : multiply_few<T, kRows, kInputs, false>, grid,
-                 kFewThreads, 0, data, weight.n_rows, weight.n_cols, weight.row_stride, x, static_cast<int>(n), y);
+                 kFewThreads, 0, data, n_rows, weight.n_cols, weight.row_stride, x, static_cast<int>(n), y);
 }
 
 // More weight rows per warp for more inputs: an input's values, which come from the caches, then serve several rows.
 template <typename T>
-void multiply_few_rows(Worker& worker, const WeightView& weight, const float* x, std::int64_t n, float* y) {
+void multiply_plain_heads(Worker& worker, const WeightView& weight, std::int64_t n_heads, const InputRows& x,
+                          std::int64_t n, const OutputRows& y) {
     if (n == 1) {
-        start_few<T, 1, 1>(worker, weight, x, n, y);
+        start_few<T, 1, 1>(worker, weight, n_heads, x, n, y);
     } else if (n == 2) {
-        start_few<T, 2, 2>(worker, weight, x, n, y);
+        start_few<T, 2, 2>(worker, weight, n_heads, x, n, y);
     } else if (n <= 4) {
-        start_few<T, 2, 4>(worker, weight, x, n, y);
+        start_few<T, 2, 4>(worker, weight, n_heads, x, n, y);
     } else {
-        start_few<T, 4, 8>(worker, weight, x, n, y);
+        start_few<T, 4, 8>(worker, weight, n_heads, x, n, y);
     }
 }
 
@@ -148,13 +162,12 @@ bool cublas_serves(const Worker& worker, WeightType type) {
 
 std::uint64_t product_scratch_bytes(const CudaStep& step) {
     if (step.n_tokens <= CudaContext::kFewRows) return 0;
-    const std::int64_t widest_heads = step.attention.n_heads * step.attention.head_dim;
-    const std::int64_t columns = step.hidden_dim > widest_heads ? step.hidden_dim : widest_heads;
+    const std::int64_t heads = step.attention.output_width();
+    const std::int64_t columns = step.hidden_dim > heads ? step.hidden_dim : heads;
     const std::int64_t rows = step.n_tokens < kProductRows ? step.n_tokens : kProductRows;
     // Packed weights: queries, keys and values in one (rows by hidden_dim), and the way back.
-    const std::int64_t all_heads = widest_heads + 2 * step.attention.n_kv_heads * step.attention.head_dim;
-    std::size_t unpacked = unpack_bytes(all_heads, step.hidden_dim);
-    const std::size_t back = unpack_bytes(step.hidden_dim, widest_heads);
+    std::size_t unpacked = unpack_bytes(step.attention.qkv_width(), step.hidden_dim);
+    const std::size_t back = unpack_bytes(step.hidden_dim, heads);
     if (back > unpacked) unpacked = back;
     return Scratch::rounded(static_cast<std::size_t>(rows * columns) * sizeof(std::uint16_t)) + unpacked;
 }
@@ -205,16 +218,21 @@ void multiply_many(Worker& worker, const Factor& factor, const void* x, std::int
     }
 }
 
+void multiply_heads(Worker& worker, const WeightView& weight, std::int64_t n_heads, const InputRows& x, std::int64_t n,
+                    const OutputRows& y) {
+    if (is_packed(weight.type)) {
+        multiply_packed_heads(worker, weight, n_heads, x, n, y);
+        return;
+    }
+    with_type(weight.type,
+              [&](auto* type) { multiply_plain_heads<ValueOf<decltype(type)>>(worker, weight, n_heads, x, n, y); });
+}
+
 void multiply(Worker& worker, const WeightView& weight, const float* x, std::int64_t n, float* y) {
     if (n <= 0) return;
     const bool packed = is_packed(weight.type);
     if (n <= CudaContext::kFewRows) {
-        if (packed) {
-            multiply_packed_few(worker, weight, x, n, y);
-            return;
-        }
-        with_type(weight.type,
-                  [&](auto* type) { multiply_few_rows<ValueOf<decltype(type)>>(worker, weight, x, n, y); });
+        multiply_heads(worker, weight, 1, {x, weight.n_cols, 0}, n, {y, weight.n_rows, 0});
         return;
     }
     if (packed && !can_read_packed(worker, weight.data, x)) return;

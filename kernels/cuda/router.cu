@@ -1,88 +1,160 @@
+// The router: a product for the logits, then a warp per token that chooses. See kernels::route() for what it computes.
+#include <cfloat>
+#include <cmath>
+
 #include "kernels/cuda/numbers.cuh"
 #include "kernels/cuda/operations.cuh"
 
 namespace offstage::kernels::cuda {
 namespace {
 
-constexpr int kThreads = 128;
-constexpr int kWarps = kThreads / kWarp;
 constexpr std::int64_t kMostExperts = 4096;
 
-// The router's order: larger first, the lower index on a tie; NaN below everything (kernels::route_softmax_top_k).
+// The router's order: larger first, the lower index on a tie. No value is NaN.
 __device__ inline bool is_better(float value, int index, float other, int other_index) {
     return value > other || (value == other && index < other_index);
 }
 
-// One block per token: its logits, one expert per warp at a time; then the first warp chooses.
-__global__ void __launch_bounds__(kThreads)
-    route_tokens(const float* gate, const float* x, std::int64_t hidden_dim, int n_experts, int n_active,
-                 std::int32_t* experts, float* weights) {
-    float* logits = shared_memory<float>();  // (n_experts), then (n_active) of the chosen
-    float* chosen = logits + n_experts;
-    const std::int64_t token = blockIdx.x;
-    const int lane = static_cast<int>(threadIdx.x) % kWarp;
-    const int warp = static_cast<int>(threadIdx.x) / kWarp;
-    for (int expert = warp; expert < n_experts; expert += kWarps) {
-        const float* row = gate + expert * hidden_dim;
-        float sum = 0.0f;
-        for (std::int64_t i = lane; i < hidden_dim; i += kWarp) sum = fmaf(row[i], x[token * hidden_dim + i], sum);
-        sum = warp_sum(sum);
-        if (lane == 0) logits[expert] = sum == sum ? sum : -INFINITY;
-    }
-    __syncthreads();
-    if (warp != 0) return;
+__device__ inline float without_nan(float value) {
+    return value == value ? value : -INFINITY;
+}
 
-    // Each choice is the best of those worse than the last one, so nothing has to be marked as taken.
-    float last = INFINITY;
-    int last_index = -1;
-    for (int a = 0; a < n_active; ++a) {
-        float best = 0.0f;
-        int best_index = -1;
-        for (int expert = lane; expert < n_experts; expert += kWarp) {
-            const float logit = logits[expert];
-            if (!is_better(last, last_index, logit, expert)) continue;
-            if (best_index < 0 || is_better(logit, expert, best, best_index)) {
-                best = logit;
-                best_index = expert;
-            }
-        }
+// A choice made: its value and its index.
+struct Best {
+    float value;
+    int index;
+};
+
+// The best of 0 .. n-1 that is worse than `last`, so that nothing has to be marked as taken; `counts(i)`: i is asked
+// for at all. Every lane gets it.
+template <typename Counts>
+__device__ inline Best next_best(const float* values, int n, const Best& last, const Counts& counts) {
+    Best best = {0.0f, -1};
+    for (int i = static_cast<int>(threadIdx.x); i < n; i += kWarp) {
+        if (!counts(i) || !is_better(last.value, last.index, values[i], i)) continue;
+        if (best.index < 0 || is_better(values[i], i, best.value, best.index)) best = {values[i], i};
+    }
 #pragma unroll
-        for (int distance = kWarp / 2; distance > 0; distance /= 2) {
-            const float other = __shfl_xor_sync(kAllLanes, best, distance);
-            const int other_index = __shfl_xor_sync(kAllLanes, best_index, distance);
-            if (other_index >= 0 && (best_index < 0 || is_better(other, other_index, best, best_index))) {
-                best = other;
-                best_index = other_index;
+    for (int distance = kWarp / 2; distance > 0; distance /= 2) {
+        const float value = __shfl_xor_sync(kAllLanes, best.value, distance);
+        const int index = __shfl_xor_sync(kAllLanes, best.index, distance);
+        if (index >= 0 && (best.index < 0 || is_better(value, index, best.value, best.index))) best = {value, index};
+    }
+    return best;
+}
+
+__device__ inline float exponential_below(float logit, float largest) {
+    return logit == largest ? 1.0f : expf(logit - largest);  // also where both are infinite
+}
+
+__device__ inline float score_of(RouterScoring scoring, float logit) {
+    if (scoring == RouterScoring::kSigmoid) return 1.0f / (1.0f + expf(-logit));
+    if (scoring == RouterScoring::kSqrtSoftplus) {
+        return sqrtf(fminf(fmaxf(logit, 0.0f) + log1pf(expf(-fabsf(logit))), FLT_MAX));
+    }
+    return logit;
+}
+
+// One warp per token.
+__global__ void __launch_bounds__(kWarp) choose(RouterSpec spec, RouterRules rules, const float* logits,
+                                                const float* selection_bias, std::int32_t* experts, float* weights) {
+    const int n = spec.n_experts;
+    float* values = shared_memory<float>();  // (n_experts): what is compared
+    float* scores = values + n;              // (n_experts)
+    float* groups = scores + n;              // (n_groups)
+    const int lane = static_cast<int>(threadIdx.x);
+    logits += static_cast<std::int64_t>(blockIdx.x) * n;
+    experts += static_cast<std::int64_t>(blockIdx.x) * spec.n_active;
+    weights += static_cast<std::int64_t>(blockIdx.x) * spec.n_active;
+
+    float largest = -INFINITY;
+    for (int e = lane; e < n; e += kWarp) largest = fmaxf(largest, without_nan(logits[e]));
+    largest = warp_max(largest);
+    float sum = 0.0f;
+    for (int e = lane; e < n; e += kWarp) {
+        const float logit = without_nan(logits[e]);
+        scores[e] =
+            spec.scoring == RouterScoring::kSoftmax ? exponential_below(logit, largest) : score_of(spec.scoring, logit);
+        sum += scores[e];
+    }
+    sum = warp_sum(sum);
+    for (int e = lane; e < n; e += kWarp) {
+        if (spec.scoring == RouterScoring::kSoftmax) scores[e] /= sum;
+        const float bias = selection_bias == nullptr ? 0.0f : selection_bias[e];
+        values[e] = !rules.by_score          ? without_nan(logits[e])
+                    : logits[e] == logits[e] ? without_nan(scores[e] + bias)
+                                             : -INFINITY;
+    }
+    __syncwarp();
+
+    // The groups that count, a bit each.
+    const int group_size = n / spec.n_groups;
+    std::uint64_t used = ~std::uint64_t{0};
+    if (rules.n_groups_used < spec.n_groups) {
+        for (int g = lane; g < spec.n_groups; g += kWarp) {
+            float best = -INFINITY;
+            float second = -INFINITY;
+            for (int e = g * group_size; e < (g + 1) * group_size; ++e) {
+                second = fmaxf(second, fminf(best, values[e]));
+                best = fmaxf(best, values[e]);
             }
+            const bool both = spec.group_score == GroupScore::kSumOfTwoBest && group_size > 1;
+            groups[g] = both ? without_nan(best + second) : best;
         }
-        last = best;
-        last_index = best_index;
-        if (lane == 0) {
-            experts[token * n_active + a] = best_index;
-            chosen[a] = best;
+        __syncwarp();
+        used = 0;
+        Best last = {INFINITY, -1};
+        for (int i = 0; i < rules.n_groups_used; ++i) {
+            last = next_best(groups, spec.n_groups, last, [](int) { return true; });
+            used |= std::uint64_t{1} << last.index;
         }
+    }
+
+    Best last = {INFINITY, -1};
+    float chosen_largest = -INFINITY;
+    for (int a = 0; a < spec.n_active; ++a) {
+        last = next_best(values, n, last, [&](int e) { return ((used >> (e / group_size)) & 1) != 0; });
+        chosen_largest = fmaxf(chosen_largest, without_nan(logits[last.index]));
+        if (lane == 0) experts[a] = last.index;
     }
     if (lane != 0) return;
-    const float largest = chosen[0];
-    float sum = 0.0f;
-    for (int a = 0; a < n_active; ++a) {
-        chosen[a] = chosen[a] == largest ? 1.0f : expf(chosen[a] - largest);  // also where both are infinite
-        sum += chosen[a];
+    float total = 0.0f;
+    for (int a = 0; a < spec.n_active; ++a) {
+        const int e = experts[a];
+        const float weight =
+            rules.softmax_of_chosen ? exponential_below(without_nan(logits[e]), chosen_largest) : scores[e];
+        weights[a] = weight;
+        total += weight;
     }
-    for (int a = 0; a < n_active; ++a) weights[token * n_active + a] = chosen[a] / sum;
+    if (!rules.softmax_of_chosen) total += spec.denominator_floor;
+    const bool divide = rules.softmax_of_chosen || (spec.renormalise && total > 0.0f);
+    for (int a = 0; a < spec.n_active; ++a) weights[a] = (divide ? weights[a] / total : weights[a]) * spec.scale;
 }
 
 }  // namespace
 
-void route(Worker& worker, const float* gate, const float* x, std::int64_t n, std::int64_t hidden_dim,
-           std::int64_t n_experts, std::int64_t n_active, std::int32_t* experts, float* weights) {
-    if (n_experts > kMostExperts || n_active > n_experts) {
-        worker.failure.set("The router's kernel serves up to 4096 experts, all different.");
+std::uint64_t router_scratch_bytes(const CudaStep& step) {
+    return Scratch::rounded(static_cast<std::size_t>(step.n_tokens * step.n_experts) * sizeof(float));
+}
+
+void route(Worker& worker, const RouterSpec& spec, const float* gate, const float* selection_bias, const float* x,
+           std::int64_t n, std::int64_t hidden_dim, std::int32_t* experts, float* weights) {
+    if (spec.n_experts > kMostExperts || spec.n_active > spec.n_experts || spec.n_groups > kMostExpertGroups) {
+        worker.failure.set("The router's kernel serves up to 4096 experts, all different, in up to 64 groups.");
         return;
     }
-    worker.start(route_tokens, blocks_for(n, 1), kThreads,
-                 static_cast<std::size_t>(n_experts + n_active) * sizeof(float), gate, x, hidden_dim, n_experts,
-                 n_active, experts, weights);
+    if (n <= 0) return;
+    worker.scratch.restart();
+    auto* logits = worker.scratch.take<float>(n * spec.n_experts);
+    if (logits == nullptr) {
+        worker.lacks_scratch();
+        return;
+    }
+    const WeightView view{gate, WeightType::kF32, spec.n_experts, hidden_dim, hidden_dim};
+    multiply_heads(worker, view, 1, {x, hidden_dim, 0}, n, {logits, spec.n_experts, 0});
+    const std::size_t floats = static_cast<std::size_t>(2 * spec.n_experts + spec.n_groups);
+    worker.start(choose, blocks_for(n, 1), kWarp, floats * sizeof(float), spec,
+                 rules_of(spec, selection_bias != nullptr), logits, selection_bias, experts, weights);
 }
 
 }  // namespace offstage::kernels::cuda

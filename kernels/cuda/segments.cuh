@@ -23,15 +23,38 @@ __device__ inline int segment_of(const SegmentList& list, std::int64_t unit) {
     return index;
 }
 
-// KvShape::part_offset() for device code.
-__device__ inline std::int64_t part_offset(const KvShape& kv, std::int64_t layer, std::int64_t part,
-                                           std::int64_t kv_head) {
-    return ((layer * 2 + part) * kv.n_kv_heads + kv_head) * kKvBlockTokens * kv.head_dim;
+// Where one layer's keys and values lie in a block, by KvShape, for device code; in floats.
+struct KvPlaces {
+    std::int64_t keys = 0;  // of the first head
+    std::int64_t values = 0;
+    std::int64_t key_head = 0;  // from one head to the next
+    std::int64_t value_head = 0;
+    std::int64_t key_stride = 0;  // from one token to the next
+    std::int64_t value_stride = 0;
+};
+
+inline KvPlaces places_in(const KvShape& kv, std::int64_t layer) {
+    KvPlaces places;
+    places.keys = kv.keys_offset(layer, 0);
+    places.values = kv.values_offset(layer, 0);
+    places.key_head = kv.keys_offset(layer, 1) - places.keys;
+    places.value_head = kv.values_offset(layer, 1) - places.values;
+    places.key_stride = kv.key_dim;
+    places.value_stride = kv.value_stride();
+    return places;
 }
 
-// A key's row in the first part of its block: its key and its value of a layer and head are part_offset() further.
-__device__ inline float* row_of(float* const* blocks, std::int64_t key, std::int64_t head_dim) {
-    return blocks[key / kKvBlockTokens] + key % kKvBlockTokens * head_dim;
+// A token's row at the beginning of its block: a layer's and head's is its place further.
+__device__ inline float* row_of(float* const* blocks, std::int64_t token, std::int64_t stride) {
+    return blocks[token / kKvBlockTokens] + token % kKvBlockTokens * stride;
+}
+__device__ inline float* key_row(const KvPlaces& places, float* const* blocks, std::int64_t token,
+                                 std::int64_t kv_head) {
+    return row_of(blocks, token, places.key_stride) + places.keys + kv_head * places.key_head;
+}
+__device__ inline float* value_row(const KvPlaces& places, float* const* blocks, std::int64_t token,
+                                   std::int64_t kv_head) {
+    return row_of(blocks, token, places.value_stride) + places.values + kv_head * places.value_head;
 }
 
 // Calls body(list) for up to kSegmentsPerLaunch segments at a time; units(segment) says how many each has, 0: skip it.

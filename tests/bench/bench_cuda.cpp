@@ -18,6 +18,7 @@
 #include "engine/error.h"
 #include "engine/quant/quantizer.h"
 #include "kernels/thread_pool.h"
+#include "tests/kernels/attention_shapes.h"
 
 using namespace offstage;
 using namespace offstage::engine;
@@ -28,7 +29,7 @@ namespace {
 constexpr std::int64_t kHidden = 4096;
 constexpr std::int64_t kFfn = 14336;
 constexpr std::int64_t kVocab = 32000;
-constexpr AttentionShape kAttention = {32, 8, 128, 0};
+const kernels::AttentionShape kAttention = kernels::test::grouped_attention(32, 8, 128);
 constexpr std::size_t kExpertBytes = std::size_t{3} * kHidden * kFfn * 2;
 // More than any GPU's caches hold, so that every expert is read from the memory.
 constexpr std::size_t kExperts = 4;
@@ -223,8 +224,8 @@ void attention(benchmark::State& state, Stage& stage, std::int64_t n_sequences, 
     constexpr std::int64_t kBlock = kernels::kKvBlockTokens;
     const std::int64_t per_sequence = (past + n_tokens + kBlock - 1) / kBlock;
     const std::int64_t kv_heads = kAttention.n_kv_heads;
-    const std::int64_t d = kAttention.head_dim;
-    const kernels::KvShape shape{1, kv_heads, d};
+    const std::int64_t d = kAttention.key_dim;
+    const kernels::KvShape shape = kernels::kv_shape_of(1, kAttention);
     const std::int64_t n_blocks = n_sequences * per_sequence;
     const DeviceBlock cache = stage.zeros(static_cast<std::size_t>(n_blocks * shape.block_floats()) * 4);
     std::vector<float*> blocks;
@@ -244,12 +245,14 @@ void attention(benchmark::State& state, Stage& stage, std::int64_t n_sequences, 
         segments.push_back(segment);
     }
     const std::int64_t rows = n_sequences * n_tokens;
-    const DeviceBlock qkv = stage.zeros(static_cast<std::size_t>(rows * (kAttention.n_heads + 2 * kv_heads) * d) * 4);
+    const DeviceBlock qkv = stage.zeros(static_cast<std::size_t>(rows * kAttention.qkv_width()) * 4);
     const DeviceBlock out = stage.zeros(static_cast<std::size_t>(rows * kAttention.n_heads * d) * 4);
     const double pairs = static_cast<double>(rows) * (static_cast<double>(past) + static_cast<double>(n_tokens) / 2);
     count(state, stage, static_cast<double>(n_sequences * (past + n_tokens) * 2 * kv_heads * d * 4),
-          4.0 * static_cast<double>(kAttention.n_heads * d) * pairs,
-          [&](int) { stage.backend().attend(0, kAttention, segments, qkv.as<float>(), shape, out.as<float>()); });
+          4.0 * static_cast<double>(kAttention.n_heads * d) * pairs, [&](int) {
+              stage.backend().attend(0, kAttention, segments, qkv.as<float>(), kAttention.qkv_width(), shape,
+                                     out.as<float>());
+          });
 }
 
 void weight_copy(benchmark::State& state, Stage& stage, std::size_t n_pieces) {

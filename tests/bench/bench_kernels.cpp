@@ -115,18 +115,19 @@ void expert_ffn(benchmark::State& state, InstructionSet set, WeightType type, in
 void attention(benchmark::State& state, InstructionSet set, std::int64_t n_queries, std::int64_t n_keys) {
     constexpr std::int64_t kHeadDim = 128;
     const std::vector<float> q(static_cast<std::size_t>(n_queries * kHeadDim), 0.1f);
-    const KvShape shape{1, 1, kHeadDim};
+    const KvShape shape{1, 1, kHeadDim, kHeadDim, false};
     const std::int64_t n_blocks = (n_keys + kKvBlockTokens - 1) / kKvBlockTokens;
     const std::vector<float> cache(static_cast<std::size_t>(n_blocks * shape.block_floats()), 0.1f);
     std::vector<const float*> blocks;
     for (std::int64_t b = 0; b < n_blocks; ++b) blocks.push_back(cache.data() + b * shape.block_floats());
-    const KvHead kv{blocks.data(), shape.part_offset(0, 0, 0), shape.part_offset(0, 1, 0)};
+    const KvHead kv{blocks.data(), shape.keys_offset(0, 0), shape.values_offset(0, 0), kHeadDim,
+                    kHeadDim,      shape.value_stride()};
     std::vector<float> out(q.size());
     std::vector<float> scratch(static_cast<std::size_t>(attention_scratch_floats(n_keys, kHeadDim)));
     ThreadPool one(1);
     const double peak = measure_peak_gflops_f32(one);
     for (auto _ : state) {
-        cpu_kernels(set).attention(q.data(), kHeadDim, kv, 0, n_queries, n_keys, kHeadDim, 0.088f, out.data(), kHeadDim,
+        cpu_kernels(set).attention(q.data(), kHeadDim, kv, 0, n_queries, n_keys, 0.088f, out.data(), kHeadDim,
                                    QueryOrder::kByNumber, scratch.data());
         benchmark::DoNotOptimize(out.data());
     }

@@ -18,11 +18,16 @@
 #include "engine/error.h"
 #include "engine/run/mirror.h"
 #include "kernels/packed.h"
+#include "tests/kernels/attention_shapes.h"
+#include "tests/kernels/routing_reference.h"
 #include "tests/kernels/test_data.h"
 
 namespace offstage::engine::parity {
 
+using kernels::AttentionShape;
 using kernels::WeightType;
+using kernels::test::grouped_attention;
+using kernels::test::latent_attention;
 using kernels::test::RandomWeights;
 
 // What a device is held to.
@@ -47,9 +52,10 @@ inline Backend::StepShape largest_step() {
     shape.n_tokens = 256;
     shape.hidden_dim = 256;
     shape.ffn_dim = 256;
-    shape.n_experts = 16;
-    shape.n_active = 4;
-    shape.attention = {8, 8, 128, 0};
+    shape.dense_ffn_dim = 300;
+    shape.n_experts = 64;
+    shape.n_active = 6;
+    shape.attention = grouped_attention(8, 8, 128);
     shape.vocab_size = 512;
     shape.context = 1024;
     shape.weight_type = WeightType::kF32;
@@ -223,26 +229,89 @@ inline void check_embed(Backend& backend, const Promise&) {
     }
 }
 
-inline void check_rms_norm(Backend& backend, const Promise&) {
-    for (const std::int64_t hidden : {72, 200, 256}) {
-        for (const std::int64_t n : {1, 3, 70}) {
-            const OnDevice<float> x(backend, random_floats(n * hidden, 1, 3.0f));
-            const OnDevice<float> weight(backend, random_floats(hidden, 2));
-            const OnDevice<float> out(backend, filled(n * hidden, NAN));
-            backend.rms_norm(x.data(), weight.data(), n, hidden, 1e-5f, out.data());
-            std::vector<Expected> want;
-            for (std::int64_t t = 0; t < n; ++t) {
-                const float* row = x.host().data() + t * hidden;
-                double squares = 0;
-                for (std::int64_t i = 0; i < hidden; ++i) squares += double{row[i]} * double{row[i]};
-                const double factor = 1 / std::sqrt(squares / static_cast<double>(hidden) + double{1e-5f});
-                for (std::int64_t i = 0; i < hidden; ++i) {
-                    Expected value;
-                    value.add(double{row[i]} * factor * double{weight.host()[static_cast<std::size_t>(i)]});
-                    want.push_back(value);
+// A row's norm, added to `want`.
+inline void add_norm(const NormWeights& norm, const float* row, const float* weight, const float* bias,
+                     std::vector<Expected>& want) {
+    const auto n = static_cast<double>(norm.dim);
+    const bool centred = norm.kind == kernels::NormKind::kLayer;
+    double mean = 0;
+    for (std::int64_t i = 0; i < norm.dim && centred; ++i) mean += double{row[i]} / n;
+    double squares = 0;
+    for (std::int64_t i = 0; i < norm.dim; ++i) squares += (double{row[i]} - mean) * (double{row[i]} - mean);
+    const double factor = 1 / std::sqrt(squares / n + double{norm.eps});
+    for (std::int64_t i = 0; i < norm.dim; ++i) {
+        Expected value;
+        value.add(double{row[i]} * factor * double{weight[i]});
+        if (centred) {  // the mean's rounding is that of numbers as large as the row's
+            value.add(-mean * factor * double{weight[i]});
+            value.magnitude += std::sqrt(squares / n + mean * mean) * factor * std::abs(double{weight[i]});
+        }
+        if (bias != nullptr) value.add(double{bias[i]});
+        want.push_back(value);
+    }
+}
+
+inline void check_norm(Backend& backend, const Promise&) {
+    using kernels::NormKind;
+    for (const auto& [kind, biased] :
+         {std::pair{NormKind::kRms, false}, {NormKind::kLayer, false}, {NormKind::kLayer, true}}) {
+        for (const std::int64_t hidden : {72, 200, 256, 301}) {
+            for (const std::int64_t n : {1, 3, 70}) {
+                const OnDevice<float> x(backend, random_floats(n * hidden, 1, 3.0f));
+                const OnDevice<float> weight(backend, random_floats(hidden, 2));
+                const OnDevice<float> bias(backend, random_floats(hidden, 3));
+                const OnDevice<float> out(backend, filled(n * hidden, NAN));
+                const NormWeights norm{kind, weight.data(), biased ? bias.data() : nullptr, hidden, 1e-5f};
+                backend.norm(norm, x.data(), n, out.data());
+                std::vector<Expected> want;
+                for (std::int64_t t = 0; t < n; ++t) {
+                    add_norm(norm, x.host().data() + t * hidden, weight.host().data(),
+                             biased ? bias.host().data() : nullptr, want);
+                }
+                PARITY_VERIFY(mismatch(out.download(), want, 1e-6));
+            }
+        }
+    }
+}
+
+// Pieces in the middle of rows: what lies before and behind them stays.
+inline void check_norm_pieces(Backend& backend, const Promise&) {
+    for (const std::int64_t dim : {20, 64, 128}) {
+        for (const std::int64_t n_pieces : {1, 3, 12}) {
+            for (const std::int64_t n : {1, 40}) {
+                constexpr std::int64_t kBefore = 5;
+                const std::int64_t stride = kBefore + n_pieces * dim + 7;
+                const OnDevice<float> x(backend, random_floats(n * stride, 1, 3.0f));
+                const OnDevice<float> weight(backend, random_floats(dim, 2));
+                const NormWeights norm{kernels::NormKind::kRms, weight.data(), nullptr, dim, 1e-6f};
+                backend.norm_pieces(norm, n, stride, n_pieces, x.data() + kBefore);
+                const std::vector<float> got = x.download();
+                for (std::int64_t t = 0; t < n; ++t) {
+                    std::vector<float> row(got.begin() + t * stride, got.begin() + (t + 1) * stride);
+                    const float* was = x.host().data() + t * stride;
+                    std::vector<Expected> want;
+                    for (std::int64_t piece = 0; piece < n_pieces; ++piece) {
+                        add_norm(norm, was + kBefore + piece * dim, weight.host().data(), nullptr, want);
+                    }
+                    PARITY_VERIFY(mismatch(std::span(row).subspan(kBefore, want.size()), want, 1e-6));
+                    std::copy_n(was + kBefore, n_pieces * dim, row.begin() + kBefore);
+                    QVERIFY(std::equal(row.begin(), row.end(), was));
                 }
             }
-            PARITY_VERIFY(mismatch(out.download(), want, 1e-6));
+        }
+    }
+}
+
+inline void check_add_bias(Backend& backend, const Promise&) {
+    for (const std::int64_t dim : {1, 72, 301}) {
+        for (const std::int64_t n : {1, 3, 70}) {
+            const OnDevice<float> x(backend, random_floats(n * dim, 1));
+            const OnDevice<float> bias(backend, random_floats(dim, 2));
+            backend.add_bias(bias.data(), n, dim, x.data());
+            const std::vector<float> got = x.download();
+            for (std::size_t i = 0; i < got.size(); ++i) {
+                QVERIFY(got[i] == x.host()[i] + bias.host()[i % static_cast<std::size_t>(dim)]);
+            }
         }
     }
 }
@@ -305,6 +374,49 @@ inline void check_multiply_packed(Backend& backend, const Promise& promise) {
     }
 }
 
+// Each head's own rows of the weight with its own piece of the input; what lies between the pieces stays.
+inline void check_multiply_heads(Backend& backend, const Promise& promise) {
+    struct Sizes {
+        WeightType type;
+        std::int64_t n_heads, rows, cols;
+    };
+    const Sizes all[] = {{WeightType::kF32, 3, 5, 20},   {WeightType::kBf16, 4, 33, 64}, {WeightType::kF16, 2, 16, 37},
+                         {WeightType::kBf16, 1, 70, 72}, {WeightType::kInt8, 3, 12, 64}, {WeightType::kHqq4, 2, 9, 128},
+                         {WeightType::kHqq3, 2, 20, 64}, {WeightType::kHqq2, 5, 7, 192}};
+    for (const Sizes& sizes : all) {
+        const TestWeight weight(backend, sizes.type, sizes.n_heads * sizes.rows, sizes.cols, 3);
+        for (const std::int64_t n : {1, 2, 4, 7, 8, 9, 30}) {
+            for (const std::int64_t gap : {0, 4}) {
+                const std::int64_t x_head = sizes.cols + gap;
+                const std::int64_t x_stride = sizes.n_heads * x_head + gap;
+                const std::int64_t y_head = sizes.rows + gap;
+                const std::int64_t y_stride = sizes.n_heads * y_head + gap;
+                const OnDevice<float> x(backend, random_floats(n * x_stride, static_cast<std::uint32_t>(n)));
+                const OnDevice<float> y(backend, filled(n * y_stride, 77.0f));
+                backend.multiply_heads(weight.view, sizes.n_heads, x.data(), x_stride, x_head, n, y.data(), y_stride,
+                                       y_head);
+                const std::vector<float> got = y.download();
+                for (std::int64_t place = 0; place < n * y_stride; ++place) {
+                    const std::int64_t t = place / y_stride;
+                    const std::int64_t head = place % y_stride / y_head;
+                    const std::int64_t row = place % y_stride % y_head;
+                    const float value = got[static_cast<std::size_t>(place)];
+                    if (head >= sizes.n_heads || row >= sizes.rows) {
+                        QCOMPARE(value, 77.0f);
+                        continue;
+                    }
+                    Expected want;
+                    for (std::int64_t i = 0; i < sizes.cols; ++i) {
+                        want.add(double{weight.at(head * sizes.rows + row, i)} *
+                                 double{x.host()[static_cast<std::size_t>(t * x_stride + head * x_head + i)]});
+                    }
+                    PARITY_VERIFY(mismatch({&value, 1}, {&want, 1}, promise.tolerance(n)));
+                }
+            }
+        }
+    }
+}
+
 inline void check_add(Backend& backend, const Promise&) {
     for (const std::int64_t n : {1, 7, 1000, 100'003}) {
         const OnDevice<float> x(backend, random_floats(n, 4));
@@ -329,7 +441,7 @@ class TestSequences {
 
     TestSequences(Backend& backend, const AttentionShape& shape, std::span<const Length> lengths, std::int64_t n_layers,
                   Blocks where = Blocks::kEverywhere)
-        : shape_{n_layers, shape.n_kv_heads, shape.head_dim} {
+        : shape_(kernels::kv_shape_of(n_layers, shape)) {
         std::vector<std::size_t> n_blocks;
         for (const Length& length : lengths) {
             n_blocks.push_back(static_cast<std::size_t>(length.past + length.n_tokens - 1) / kernels::kKvBlockTokens +
@@ -398,9 +510,11 @@ class TestSequences {
                       std::int64_t key) const {
         const std::size_t s = static_cast<std::size_t>(&segment - segments_.data());
         const std::size_t block = tables_[s].blocks[static_cast<std::size_t>(key / kernels::kKvBlockTokens)];
-        return static_cast<std::size_t>(static_cast<std::int64_t>(block) * shape_.block_floats() +
-                                        shape_.part_offset(layer, part, kv_head) +
-                                        key % kernels::kKvBlockTokens * shape_.head_dim);
+        const std::int64_t first =
+            part == 0 ? shape_.keys_offset(layer, kv_head) : shape_.values_offset(layer, kv_head);
+        const std::int64_t stride = part == 0 ? shape_.key_dim : shape_.value_stride();
+        return static_cast<std::size_t>(static_cast<std::int64_t>(block) * shape_.block_floats() + first +
+                                        key % kernels::kKvBlockTokens * stride);
     }
 
   private:
@@ -419,8 +533,41 @@ class TestSequences {
     std::int64_t n_rows_ = 0;
 };
 
-inline constexpr AttentionShape kAttentionShapes[] = {{4, 2, 16, 0},  {8, 2, 64, 0},  {2, 2, 80, 0},   {4, 1, 128, 0},
-                                                      {8, 2, 64, 50}, {4, 4, 16, 64}, {4, 2, 128, 100}};
+inline std::vector<AttentionShape> grouped_shapes() {
+    std::vector<AttentionShape> shapes = {grouped_attention(4, 2, 16),      grouped_attention(8, 2, 64),
+                                          grouped_attention(2, 2, 80),      grouped_attention(4, 1, 128),
+                                          grouped_attention(8, 2, 64, 50),  grouped_attention(4, 4, 16, 64),
+                                          grouped_attention(4, 2, 128, 100)};
+    AttentionShape partly_rotated = grouped_attention(4, 2, 64);
+    partly_rotated.rotary_dim = 16;
+    shapes.push_back(partly_rotated);
+    partly_rotated.rotary_first = 30;
+    partly_rotated.scale = 0.3f;
+    shapes.push_back(partly_rotated);
+    AttentionShape smaller_values = grouped_attention(6, 2, 40);
+    smaller_values.value_dim = 24;
+    shapes.push_back(smaller_values);
+    AttentionShape larger_values = grouped_attention(2, 2, 18, 70);
+    larger_values.value_dim = 33;
+    shapes.push_back(larger_values);
+    return shapes;
+}
+
+inline std::vector<AttentionShape> latent_shapes() {
+    return {latent_attention(9, 48, 16), latent_attention(1, 20, 6), latent_attention(3, 33, 10, 50),
+            latent_attention(2, 512, 64)};
+}
+
+inline std::vector<AttentionShape> attention_shapes() {
+    std::vector<AttentionShape> shapes = grouped_shapes();
+    for (const AttentionShape& shape : latent_shapes()) shapes.push_back(shape);
+    return shapes;
+}
+
+// Of the rows that the queries are taken from.
+inline std::int64_t query_stride(const AttentionShape& shape) {
+    return shape.values_in_keys ? shape.query_width() : shape.qkv_width();
+}
 
 inline const std::vector<std::vector<TestSequences::Length>>& attention_steps() {
     static const std::vector<std::vector<TestSequences::Length>> steps = {{{0, 1}},
@@ -433,15 +580,32 @@ inline const std::vector<std::vector<TestSequences::Length>>& attention_steps() 
     return steps;
 }
 
+// What rotating a head's row gives at place i, and what it is when it is not rotated.
+inline Expected rotated_value(const AttentionShape& shape, const float* head, std::int64_t i, const float* cos,
+                              const float* sin) {
+    const std::int64_t half = shape.rotary_dim / 2;
+    const std::int64_t place = i - shape.rotary_first;
+    Expected value;
+    if (place < 0 || place >= shape.rotary_dim) {
+        value.add(double{head[i]});
+        return value;
+    }
+    const std::int64_t pair = place % half;
+    const float* first = head + shape.rotary_first + pair;
+    value.add(double{first[place < half ? 0 : half]} * double{cos[pair]});
+    value.add((place < half ? -1 : 1) * double{first[place < half ? half : 0]} * double{sin[pair]});
+    return value;
+}
+
 inline void check_rotate_and_store(Backend& backend, const Promise&) {
     constexpr std::int64_t kLayers = 3;
     constexpr std::int64_t kLayer = 1;
-    for (const AttentionShape& shape : kAttentionShapes) {
+    for (const AttentionShape& shape : grouped_shapes()) {
         for (const auto& lengths : attention_steps()) {
             const TestSequences sequences(backend, shape, lengths, kLayers);
-            const std::int64_t d = shape.head_dim;
-            const std::int64_t half = d / 2;
-            const std::int64_t width = (shape.n_heads + 2 * shape.n_kv_heads) * d;
+            const std::int64_t half = shape.rotary_dim / 2;
+            const std::int64_t width = shape.qkv_width();
+            const std::int64_t rotated_width = (shape.n_heads + shape.n_kv_heads) * shape.key_dim;
             const OnDevice<float> qkv(backend, random_floats(sequences.n_rows() * width, 9));
             const OnDevice<float> cos(backend, random_floats(sequences.n_rows() * half, 10));
             const OnDevice<float> sin(backend, random_floats(sequences.n_rows() * half, 11));
@@ -450,22 +614,16 @@ inline void check_rotate_and_store(Backend& backend, const Promise&) {
 
             std::vector<Expected> want;
             for (std::int64_t row = 0; row < sequences.n_rows(); ++row) {
+                const float* values = qkv.host().data() + row * width;
                 for (std::int64_t i = 0; i < width; ++i) {
-                    const float* head = qkv.host().data() + row * width + i / d * d;
-                    const std::int64_t pair = i % d % half;
-                    const double c = double{cos.host()[static_cast<std::size_t>(row * half + pair)]};
-                    const double s = double{sin.host()[static_cast<std::size_t>(row * half + pair)]};
-                    Expected value;
-                    if (i / d >= shape.n_heads + shape.n_kv_heads) {  // values are not rotated
-                        value.add(double{head[i % d]});
-                    } else if (i % d < half) {
-                        value.add(double{head[pair]} * c);
-                        value.add(-double{head[pair + half]} * s);
+                    if (i < rotated_width) {
+                        want.push_back(rotated_value(shape, values + i / shape.key_dim * shape.key_dim,
+                                                     i % shape.key_dim, cos.host().data() + row * half,
+                                                     sin.host().data() + row * half));
                     } else {
-                        value.add(double{head[pair + half]} * c);
-                        value.add(double{head[pair]} * s);
+                        want.emplace_back();
+                        want.back().add(double{values[i]});
                     }
-                    want.push_back(value);
                 }
             }
             const std::vector<float> rotated = qkv.download();
@@ -475,14 +633,71 @@ inline void check_rotate_and_store(Backend& backend, const Promise&) {
             std::vector<float> cache = sequences.made();
             for (const AttentionSegment& segment : sequences.segments()) {
                 for (std::int64_t t = 0; t < segment.n_tokens; ++t) {
-                    for (std::int64_t part = 0; part < 2; ++part) {
-                        for (std::int64_t head = 0; head < shape.n_kv_heads; ++head) {
-                            const float* from = rotated.data() + (segment.first_row + t) * width +
-                                                (shape.n_heads + part * shape.n_kv_heads + head) * d;
-                            std::copy_n(from, d,
-                                        cache.data() + sequences.place(kLayer, part, head, segment, segment.past + t));
+                    const float* row = rotated.data() + (segment.first_row + t) * width;
+                    for (std::int64_t head = 0; head < shape.n_kv_heads; ++head) {
+                        const auto place = [&](std::int64_t part) {
+                            return cache.data() + sequences.place(kLayer, part, head, segment, segment.past + t);
+                        };
+                        std::copy_n(row + (shape.n_heads + head) * shape.key_dim, shape.key_dim, place(0));
+                        std::copy_n(row + rotated_width + head * shape.value_dim, shape.value_dim, place(1));
+                    }
+                }
+            }
+            const std::vector<float> got = sequences.contents();
+            QVERIFY(same_bits<float>(got, cache));
+        }
+    }
+}
+
+inline void check_rotate_and_store_latent(Backend& backend, const Promise&) {
+    constexpr std::int64_t kLayers = 3;
+    constexpr std::int64_t kLayer = 2;
+    constexpr std::int64_t kNope = 12;
+    for (const AttentionShape& shape : latent_shapes()) {
+        for (const auto& lengths : attention_steps()) {
+            const TestSequences sequences(backend, shape, lengths, kLayers);
+            const std::int64_t n = sequences.n_rows();
+            const std::int64_t half = shape.rotary_dim / 2;
+            const std::int64_t q_dim = kNope + shape.rotary_dim;
+            const OnDevice<float> q(backend, random_floats(n * shape.n_heads * q_dim, 9));
+            const OnDevice<float> latent(backend, random_floats(n * shape.key_dim, 12));
+            const OnDevice<float> queries(backend, random_floats(n * shape.query_width(), 13));
+            const OnDevice<float> cos(backend, random_floats(n * half, 10));
+            const OnDevice<float> sin(backend, random_floats(n * half, 11));
+            backend.rotate_and_store_latent(kLayer, shape, sequences.segments(), cos.data(), sin.data(), q.data(),
+                                            kNope, latent.data(), queries.data(), sequences.shape());
+
+            AttentionShape within_q = shape;  // there the rotary part is behind the other
+            within_q.rotary_first = kNope;
+            std::vector<Expected> want_queries;
+            std::vector<Expected> want_latent;
+            for (std::int64_t row = 0; row < n; ++row) {
+                const float* c = cos.host().data() + row * half;
+                const float* s = sin.host().data() + row * half;
+                for (std::int64_t head = 0; head < shape.n_heads; ++head) {
+                    const float* from = q.host().data() + (row * shape.n_heads + head) * q_dim;
+                    for (std::int64_t i = 0; i < shape.key_dim; ++i) {
+                        if (i >= shape.rotary_first) {
+                            want_queries.push_back(rotated_value(within_q, from, kNope + i - shape.rotary_first, c, s));
+                        } else {  // the latent part is there already
+                            want_queries.emplace_back();
+                            want_queries.back().add(double{queries.host()[want_queries.size() - 1]});
                         }
                     }
+                }
+                for (std::int64_t i = 0; i < shape.key_dim; ++i) {
+                    want_latent.push_back(rotated_value(shape, latent.host().data() + row * shape.key_dim, i, c, s));
+                }
+            }
+            const std::vector<float> rotated = latent.download();
+            PARITY_VERIFY(mismatch(rotated, want_latent, 1e-6));
+            PARITY_VERIFY(mismatch(queries.download(), want_queries, 1e-6));
+
+            std::vector<float> cache = sequences.made();
+            for (const AttentionSegment& segment : sequences.segments()) {
+                for (std::int64_t t = 0; t < segment.n_tokens; ++t) {
+                    std::copy_n(rotated.data() + (segment.first_row + t) * shape.key_dim, shape.key_dim,
+                                cache.data() + sequences.place(kLayer, 0, 0, segment, segment.past + t));
                 }
             }
             const std::vector<float> got = sequences.contents();
@@ -494,15 +709,14 @@ inline void check_rotate_and_store(Backend& backend, const Promise&) {
 inline void check_attend(Backend& backend, const Promise&) {
     constexpr std::int64_t kLayers = 2;
     constexpr std::int64_t kLayer = 1;
-    for (const AttentionShape& shape : kAttentionShapes) {
+    for (const AttentionShape& shape : attention_shapes()) {
         for (const auto& lengths : attention_steps()) {
             const TestSequences sequences(backend, shape, lengths, kLayers);
             const std::vector<float>& cache = sequences.made();
-            const std::int64_t d = shape.head_dim;
-            const std::int64_t width = (shape.n_heads + 2 * shape.n_kv_heads) * d;
-            const OnDevice<float> qkv(backend, random_floats(sequences.n_rows() * width, 12, 2.0f));
-            const OnDevice<float> out(backend, filled(sequences.n_rows() * shape.n_heads * d, NAN));
-            backend.attend(kLayer, shape, sequences.segments(), qkv.data(), sequences.shape(), out.data());
+            const std::int64_t stride = query_stride(shape);
+            const OnDevice<float> queries(backend, random_floats(sequences.n_rows() * stride, 12, 2.0f));
+            const OnDevice<float> out(backend, filled(sequences.n_rows() * shape.output_width(), NAN));
+            backend.attend(kLayer, shape, sequences.segments(), queries.data(), stride, sequences.shape(), out.data());
 
             std::vector<Expected> want(out.host().size());
             for (const AttentionSegment& segment : sequences.segments()) {
@@ -510,25 +724,26 @@ inline void check_attend(Backend& backend, const Promise&) {
                     const std::int64_t row = segment.first_row + t;
                     const std::int64_t last = segment.past + t;
                     const std::int64_t first =
-                        shape.sliding_window > 0 ? std::max<std::int64_t>(0, last + 1 - shape.sliding_window) : 0;
+                        shape.window > 0 ? std::max<std::int64_t>(0, last + 1 - shape.window) : 0;
                     for (std::int64_t head = 0; head < shape.n_heads; ++head) {
                         const std::int64_t kv_head = head / (shape.n_heads / shape.n_kv_heads);
-                        const float* q = qkv.host().data() + row * width + head * d;
+                        const float* q = queries.host().data() + row * stride + head * shape.key_dim;
                         std::vector<double> scores;
                         for (std::int64_t key = first; key <= last; ++key) {
                             const float* k = cache.data() + sequences.place(kLayer, 0, kv_head, segment, key);
                             double score = 0;
-                            for (std::int64_t i = 0; i < d; ++i) score += double{q[i]} * double{k[i]};
-                            scores.push_back(score / std::sqrt(static_cast<double>(d)));
+                            for (std::int64_t i = 0; i < shape.key_dim; ++i) score += double{q[i]} * double{k[i]};
+                            scores.push_back(score * double{shape.scale});
                         }
                         const double largest = *std::max_element(scores.begin(), scores.end());
                         double sum = 0;
                         for (double& score : scores) sum += score = std::exp(score - largest);
-                        for (std::int64_t i = 0; i < d; ++i) {
-                            Expected& value = want[static_cast<std::size_t>((row * shape.n_heads + head) * d + i)];
-                            for (std::int64_t key = first; key <= last; ++key) {
-                                const float* v = cache.data() + sequences.place(kLayer, 1, kv_head, segment, key);
-                                value.add(scores[static_cast<std::size_t>(key - first)] / sum * double{v[i]});
+                        const std::int64_t place = row * shape.output_width() + head * shape.value_dim;
+                        for (std::int64_t key = first; key <= last; ++key) {
+                            const float* v = cache.data() + sequences.place(kLayer, 1, kv_head, segment, key);
+                            const double probability = scores[static_cast<std::size_t>(key - first)] / sum;
+                            for (std::int64_t i = 0; i < shape.value_dim; ++i) {
+                                want[static_cast<std::size_t>(place + i)].add(probability * double{v[i]});
                             }
                         }
                     }
@@ -541,43 +756,52 @@ inline void check_attend(Backend& backend, const Promise&) {
 }
 
 inline void check_copy_kv_block(Backend& backend, const Promise&) {
-    constexpr kernels::KvShape kShape{2, 3, 16};
-    PinnedHost<float> host(backend, static_cast<std::size_t>(kShape.block_floats()), "a test");
-    float* const mapped =
-        host.pinned() ? reinterpret_cast<float*>(backend.mapped(reinterpret_cast<std::byte*>(host.host()))) : nullptr;
-    for (const std::int64_t n_tokens : {1, 17, 64}) {
-        const OnDevice<float> memory(backend, random_floats(2 * kShape.block_floats(), 13));
-        const KvBlock first{memory.data(), false};
-        const KvBlock second{memory.data() + kShape.block_floats(), false};
-        const KvBlock in_host{mapped, true};
-        if (mapped == nullptr) {
-            backend.copy_kv_block(kShape, second, first, n_tokens);
-        } else {  // to host memory and back
-            backend.copy_kv_block(kShape, second, in_host, n_tokens);
-            backend.copy_kv_block(kShape, in_host, first, n_tokens);
+    for (const kernels::KvShape& shape :
+         {kernels::KvShape{2, 3, 16, 16, false}, {3, 2, 24, 10, false}, {2, 1, 26, 20, true}, {1, 1, 9, 31, false}}) {
+        PinnedHost<float> host(backend, static_cast<std::size_t>(shape.block_floats()), "a test");
+        float* const mapped = host.pinned()
+                                  ? reinterpret_cast<float*>(backend.mapped(reinterpret_cast<std::byte*>(host.host())))
+                                  : nullptr;
+        for (const std::int64_t n_tokens : {1, 17, 64}) {
+            const OnDevice<float> memory(backend, random_floats(2 * shape.block_floats(), 13));
+            const KvBlock first{memory.data(), false};
+            const KvBlock second{memory.data() + shape.block_floats(), false};
+            const KvBlock in_host{mapped, true};
+            if (mapped == nullptr) {
+                backend.copy_kv_block(shape, second, first, n_tokens);
+            } else {  // to host memory and back
+                backend.copy_kv_block(shape, second, in_host, n_tokens);
+                backend.copy_kv_block(shape, in_host, first, n_tokens);
+            }
+            std::vector<float> want = memory.host();
+            const auto expect = [&](std::int64_t offset, std::int64_t n) {
+                std::copy_n(want.data() + shape.block_floats() + offset, n, want.data() + offset);
+            };
+            for (std::int64_t layer = 0; layer < shape.n_layers; ++layer) {
+                for (std::int64_t head = 0; head < shape.n_kv_heads; ++head) {
+                    expect(shape.keys_offset(layer, head), n_tokens * shape.key_dim);
+                    expect(shape.values_offset(layer, head), n_tokens * shape.stored_value_dim());
+                }
+            }
+            const std::vector<float> got = memory.download();
+            QVERIFY(same_bits<float>(got, want));
         }
-        std::vector<float> want = memory.host();
-        for (std::int64_t part = 0; part < kShape.n_parts(); ++part) {
-            std::copy_n(want.data() + kShape.block_floats() + part * kShape.part_floats(), n_tokens * kShape.head_dim,
-                        want.data() + part * kShape.part_floats());
-        }
-        const std::vector<float> got = memory.download();
-        QVERIFY(same_bits<float>(got, want));
     }
 }
 
 // Where the blocks lie changes no bit of the result.
 inline void check_blocks_in_host_memory(Backend& backend, const Promise&) {
     using Blocks = TestSequences::Blocks;
-    for (const AttentionShape& shape : kAttentionShapes) {
+    for (const AttentionShape& shape : attention_shapes()) {
+        if (shape.key_dim > 128) continue;  // the same code as smaller ones, and slow on the tests' host layer
         for (const auto& lengths : attention_steps()) {
             std::vector<float> results[2];
             for (const Blocks where : {Blocks::kOnDevice, Blocks::kEverywhere}) {
                 const TestSequences sequences(backend, shape, lengths, 1, where);
-                const std::int64_t width = (shape.n_heads + 2 * shape.n_kv_heads) * shape.head_dim;
-                const OnDevice<float> qkv(backend, random_floats(sequences.n_rows() * width, 21, 2.0f));
-                const OnDevice<float> out(backend, filled(sequences.n_rows() * shape.n_heads * shape.head_dim, NAN));
-                backend.attend(0, shape, sequences.segments(), qkv.data(), sequences.shape(), out.data());
+                const std::int64_t stride = query_stride(shape);
+                const OnDevice<float> queries(backend, random_floats(sequences.n_rows() * stride, 21, 2.0f));
+                const OnDevice<float> out(backend, filled(sequences.n_rows() * shape.output_width(), NAN));
+                backend.attend(0, shape, sequences.segments(), queries.data(), stride, sequences.shape(), out.data());
                 results[where == Blocks::kOnDevice ? 0 : 1] = out.download();
             }
             QVERIFY(same_bits<float>(results[0], results[1]));
@@ -587,42 +811,76 @@ inline void check_blocks_in_host_memory(Backend& backend, const Promise&) {
 
 // ---------------------------------------------------------------- router and experts
 
+// Against the reference in double precision. Where two experts are as good as equal, rounding may choose either.
+inline void check_routing(Backend& backend, const kernels::RouterSpec& spec, std::int64_t n, bool biased) {
+    constexpr std::int64_t kHidden = 72;
+    const std::int64_t n_experts = spec.n_experts;
+    const std::int64_t n_active = spec.n_active;
+    const OnDevice<float> gate(backend, random_floats(n_experts * kHidden, 14, 0.7f));
+    const OnDevice<float> bias(backend, random_floats(n_experts, 16, 0.3f));
+    const OnDevice<float> x(backend, random_floats(n * kHidden, 15));
+    const OnDevice<std::int32_t> experts(backend,
+                                         std::vector<std::int32_t>(static_cast<std::size_t>(n * n_active), -1));
+    const OnDevice<float> weights(backend, filled(n * n_active, NAN));
+    backend.route(spec, gate.data(), biased ? bias.data() : nullptr, x.data(), n, kHidden, experts.data(),
+                  weights.data());
+    const std::vector<std::int32_t> got = experts.download();
+    const std::vector<float> got_weights = weights.download();
+    for (std::int64_t t = 0; t < n; ++t) {
+        std::vector<double> logits(static_cast<std::size_t>(n_experts), 0.0);
+        for (std::int64_t e = 0; e < n_experts; ++e) {
+            for (std::int64_t i = 0; i < kHidden; ++i) {
+                logits[static_cast<std::size_t>(e)] += double{gate.host()[static_cast<std::size_t>(e * kHidden + i)]} *
+                                                       double{x.host()[static_cast<std::size_t>(t * kHidden + i)]};
+            }
+        }
+        const kernels::test::Routing want =
+            kernels::test::expected_routing(spec, logits, biased ? bias.host() : std::vector<float>());
+        for (std::size_t a = 0; a < static_cast<std::size_t>(n_active); ++a) {
+            const std::size_t place = static_cast<std::size_t>(t * n_active) + a;
+            QCOMPARE(got[place], want.experts[a]);
+            QVERIFY(std::abs(double{got_weights[place]} - want.weights[a]) < 2e-5 * (1 + want.weights[a]));
+        }
+    }
+}
+
 inline void check_route(Backend& backend, const Promise&) {
-    for (const auto& [n_experts, n_active] : {std::pair<std::int64_t, std::int64_t>{8, 2}, {16, 4}, {5, 1}, {3, 3}}) {
+    for (const auto& [n_experts, n_active] : {std::pair<int, int>{8, 2}, {16, 4}, {5, 1}, {3, 3}}) {
+        kernels::RouterSpec spec;
+        spec.n_experts = n_experts;
+        spec.n_active = n_active;
         for (const std::int64_t n : {1, 2, 9, 100}) {
-            constexpr std::int64_t kHidden = 72;
-            const OnDevice<float> gate(backend, random_floats(n_experts * kHidden, 14));
-            const OnDevice<float> x(backend, random_floats(n * kHidden, 15));
-            const OnDevice<std::int32_t> experts(backend,
-                                                 std::vector<std::int32_t>(static_cast<std::size_t>(n * n_active), -1));
-            const OnDevice<float> weights(backend, filled(n * n_active, NAN));
-            backend.route(gate.data(), x.data(), n, kHidden, n_experts, n_active, experts.data(), weights.data());
-            const std::vector<std::int32_t> got = experts.download();
-            const std::vector<float> got_weights = weights.download();
-            for (std::int64_t t = 0; t < n; ++t) {
-                std::vector<double> logits(static_cast<std::size_t>(n_experts), 0.0);
-                for (std::int64_t e = 0; e < n_experts; ++e) {
-                    for (std::int64_t i = 0; i < kHidden; ++i) {
-                        logits[static_cast<std::size_t>(e)] +=
-                            double{gate.host()[static_cast<std::size_t>(e * kHidden + i)]} *
-                            double{x.host()[static_cast<std::size_t>(t * kHidden + i)]};
-                    }
-                }
-                std::vector<std::int32_t> order(static_cast<std::size_t>(n_experts));
-                std::iota(order.begin(), order.end(), 0);
-                std::stable_sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {
-                    return logits[static_cast<std::size_t>(a)] > logits[static_cast<std::size_t>(b)];
-                });
-                const double best = logits[static_cast<std::size_t>(order[0])];
-                double sum = 0;
-                for (std::size_t a = 0; a < static_cast<std::size_t>(n_active); ++a) {
-                    sum += std::exp(logits[static_cast<std::size_t>(order[a])] - best);
-                }
-                for (std::size_t a = 0; a < static_cast<std::size_t>(n_active); ++a) {
-                    const std::size_t place = static_cast<std::size_t>(t * n_active) + a;
-                    QCOMPARE(got[place], order[a]);
-                    const double want = std::exp(logits[static_cast<std::size_t>(order[a])] - best) / sum;
-                    QVERIFY(std::abs(double{got_weights[place]} - want) < 2e-5);
+            check_routing(backend, spec, n, false);
+            if (QTest::currentTestFailed()) return;
+        }
+    }
+    for (const kernels::RouterSpec& spec : kernels::test::router_specs()) {
+        for (const bool biased : {false, true}) {
+            check_routing(backend, spec, 11, biased);
+            if (QTest::currentTestFailed()) return;
+        }
+    }
+}
+
+// Experts whose gates are the same, or nothing that can be compared: the lower index first, and never one that the
+// model has not.
+inline void check_route_of_equals(Backend& backend, const Promise&) {
+    constexpr std::int64_t kHidden = 8;
+    for (kernels::RouterSpec spec : kernels::test::router_specs()) {
+        for (const float value : {0.25f, NAN}) {
+            const OnDevice<float> gate(backend, filled(spec.n_experts * kHidden, value));
+            const OnDevice<float> x(backend, filled(kHidden, 0.5f));
+            const OnDevice<std::int32_t> experts(backend, std::vector<std::int32_t>(64, -1));
+            const OnDevice<float> weights(backend, filled(64, NAN));
+            // Also more experts than the groups in use have.
+            for (const std::int32_t n_active : {spec.n_active, spec.n_experts}) {
+                spec.n_active = n_active;
+                backend.route(spec, gate.data(), nullptr, x.data(), 1, kHidden, experts.data(), weights.data());
+                const std::vector<std::int32_t> got = experts.download();
+                const std::vector<float> got_weights = weights.download();
+                for (std::int32_t a = 0; a < n_active; ++a) {
+                    QCOMPARE(got[static_cast<std::size_t>(a)], a);
+                    QVERIFY(std::isfinite(got_weights[static_cast<std::size_t>(a)]));
                 }
             }
         }
@@ -831,6 +1089,20 @@ inline void check_experts_packed_in_company(Backend& backend, const Promise& pro
         check_company(backend, promise, {type, type, WeightType::kHqq3, WeightType::kBf16, type}, 128, 70,
                       {1, 4, 6, 20});
         if (QTest::currentTestFailed()) return;
+    }
+}
+
+// A network that every token passes is an expert with all rows, wider than the experts are.
+inline void check_dense_network(Backend& backend, const Promise& promise) {
+    for (const auto& [type, hidden] :
+         {std::pair<WeightType, std::int64_t>{WeightType::kBf16, 72}, {WeightType::kHqq4, 128}}) {
+        const TestExperts network(backend, type, hidden, 300, 1);
+        const OnDevice<float> inputs(backend, random_floats(64 * hidden, 33));
+        for (const std::int64_t n : {1, 5, 64}) {
+            const std::vector<TestExperts::Share> all = {{0, some_tokens(n, 0, 1)}};
+            check_step(promise, network, hidden, inputs, all);
+            if (QTest::currentTestFailed()) return;
+        }
     }
 }
 
@@ -1065,20 +1337,26 @@ struct Check {
 
 inline constexpr Check kChecks[] = {
     {"embed", check_embed},
-    {"rms_norm", check_rms_norm},
+    {"norm", check_norm},
+    {"norm_pieces", check_norm_pieces},
+    {"add_bias", check_add_bias},
     {"multiply", check_multiply},
     {"add", check_add},
+    {"multiply_heads", check_multiply_heads},
     {"rotate_and_store", check_rotate_and_store},
+    {"rotate_and_store_latent", check_rotate_and_store_latent},
     {"attend", check_attend},
     {"copy_kv_block", check_copy_kv_block},
     {"blocks_in_host_memory", check_blocks_in_host_memory},
     {"route", check_route},
+    {"route_of_equals", check_route_of_equals},
     {"experts", check_experts},
     {"experts_in_company", check_experts_in_company},
     {"multiply_packed", check_multiply_packed},
     {"experts_packed", check_experts_packed},
     {"experts_packed_in_company", check_experts_packed_in_company},
     {"experts_of_mixed_formats", check_experts_of_mixed_formats},
+    {"dense_network", check_dense_network},
     {"combine", check_combine},
     {"streamed_weights", check_streamed_weights},
     {"copy_is_whole_after_event", check_copy_is_whole_after_event},

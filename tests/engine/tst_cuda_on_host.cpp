@@ -63,7 +63,7 @@ bool run_a_step(Backend& backend) {
         shape.ffn_dim = kFfn;
         shape.n_experts = 2;
         shape.n_active = 1;
-        shape.attention = {4, 2, 16, 0};
+        shape.attention = parity::grouped_attention(4, 2, 16);
         shape.context = 64;
         backend.reserve(shape);
         Arena& memory = backend.memory();
@@ -114,18 +114,17 @@ double distance(const std::vector<float>& a, const std::vector<float>& b) {
     return largest;
 }
 
-std::vector<float> attended(Backend& backend, const AttentionShape& shape,
+std::vector<float> attended(Backend& backend, const kernels::AttentionShape& shape,
                             const std::vector<parity::TestSequences::Length>& lengths) {
     Backend::StepShape step = parity::largest_step();
     step.attention = shape;
     step.context = 8192;
     backend.reserve(step);
     const parity::TestSequences sequences(backend, shape, lengths, 1);
-    const std::int64_t width = (shape.n_heads + 2 * shape.n_kv_heads) * shape.head_dim;
-    const parity::OnDevice<float> qkv(backend, parity::random_floats(sequences.n_rows() * width, 2));
-    const parity::OnDevice<float> out(backend,
-                                      parity::filled(sequences.n_rows() * shape.n_heads * shape.head_dim, NAN));
-    backend.attend(0, shape, sequences.segments(), qkv.data(), sequences.shape(), out.data());
+    const std::int64_t stride = parity::query_stride(shape);
+    const parity::OnDevice<float> queries(backend, parity::random_floats(sequences.n_rows() * stride, 2));
+    const parity::OnDevice<float> out(backend, parity::filled(sequences.n_rows() * shape.output_width(), NAN));
+    backend.attend(0, shape, sequences.segments(), queries.data(), stride, sequences.shape(), out.data());
     return out.download();
 }
 
@@ -206,6 +205,9 @@ void TestCudaOnHost::attention_of_unusual_shapes_matches_the_cpu_data() {
     QTest::addRow("heads of 256") << 4 << 2 << 256 << 0;
     QTest::addRow("heads of 192, groups of 5") << 5 << 1 << 192 << 0;
     QTest::addRow("heads of 4") << 2 << 2 << 4 << 0;
+    QTest::addRow("heads of 30, which 4 does not divide") << 4 << 2 << 30 << 0;
+    QTest::addRow("latent") << 11 << 0 << 40 << 0;
+    QTest::addRow("latent in a window") << 2 << 0 << 25 << 100;
 }
 
 void TestCudaOnHost::attention_of_unusual_shapes_matches_the_cpu() {
@@ -213,7 +215,10 @@ void TestCudaOnHost::attention_of_unusual_shapes_matches_the_cpu() {
     QFETCH(int, n_kv_heads);
     QFETCH(int, head_dim);
     QFETCH(int, sliding_window);
-    const AttentionShape shape{n_heads, n_kv_heads, head_dim, sliding_window};
+    // No heads of the cache of their own: latent attention.
+    const kernels::AttentionShape shape =
+        n_kv_heads == 0 ? parity::latent_attention(n_heads, head_dim, head_dim / 10 * 2, sliding_window)
+                        : parity::grouped_attention(n_heads, n_kv_heads, head_dim, sliding_window);
     const std::unique_ptr<Backend> backend = open_on_host();
     // More keys than the splits hold at their least; more segments than a launch takes; both ways in one step.
     std::vector<std::vector<parity::TestSequences::Length>> steps = {{{4500, 1}, {4096, 2}},
@@ -252,7 +257,7 @@ void TestCudaOnHost::more_rows_than_scratch_takes_match_the_cpu() {
         Backend::StepShape step = parity::largest_step();
         step.hidden_dim = 32;
         step.ffn_dim = 16;
-        step.attention = {1, 1, 32, 0};
+        step.attention = parity::grouped_attention(1, 1, 32);
         device.reserve(step);
         const parity::TestWeight weight(device, kernels::WeightType::kBf16, 8, 32, 3);
         const parity::OnDevice<float> x(device, parity::random_floats(kRows * 32, 4));
@@ -393,11 +398,33 @@ void TestCudaOnHost::too_little_scratch_is_a_failure() {
     shape.ffn_dim = 64;
     shape.n_experts = 8;
     shape.n_active = 2;
-    shape.attention = {4, 2, 16, 0};
+    shape.attention = parity::grouped_attention(4, 2, 16);
     backend->reserve(shape);
     const std::vector<parity::TestExperts::Share> one = {{0, {5}}};
     experts.run(one, inputs, 0);
     QVERIFY2(backend->ok(), backend->failure().c_str());
+    // So it is for the network that every token passes, which is wider than the experts, and for many experts' logits.
+    shape.dense_ffn_dim = 3000;
+    shape.n_experts = 4096;
+    backend->reserve(shape);
+    const parity::TestExperts network(*backend, kernels::WeightType::kBf16, 64, 3000, 1);
+    network.run(one, inputs, 0);
+    QVERIFY2(backend->ok(), backend->failure().c_str());
+    kernels::RouterSpec router;
+    router.n_experts = 4096;
+    router.n_active = 2;
+    const parity::OnDevice<float> gate(*backend, parity::random_floats(4096 * 64, 3));
+    const parity::OnDevice<std::int32_t> chosen(*backend, std::vector<std::int32_t>(2));
+    const parity::OnDevice<float> weights(*backend, parity::filled(2, 0.0f));
+    const auto route = [&] {
+        backend->route(router, gate.data(), nullptr, inputs.data(), 1, 64, chosen.data(), weights.data());
+        parity::finish(*backend);
+        return backend->ok();
+    };
+    QVERIFY2(route(), backend->failure().c_str());
+    router.n_experts = 4097;
+    QVERIFY(!route());
+    QVERIFY(QString::fromStdString(backend->failure()).contains("4096"));
 }
 
 void TestCudaOnHost::packed_weights_that_are_not_aligned_are_a_failure() {
@@ -575,14 +602,29 @@ void TestCudaOnHost::same_bits_in_any_order_of_threads() {
         const std::vector<float> packed_rows = packed.run(shares, wider, 0).rows;
         all.insert(all.end(), packed_rows.begin(), packed_rows.end());
 
-        const AttentionShape shape{4, 2, 64, 0};
+        const kernels::AttentionShape shape = parity::grouped_attention(4, 2, 64);
         const std::vector<parity::TestSequences::Length> lengths = {{300, 1}, {20, 40}};
         const parity::TestSequences sequences(*backend, shape, lengths, 1);
         const parity::OnDevice<float> qkv(*backend, parity::random_floats(sequences.n_rows() * 8 * 64, 2));
         const parity::OnDevice<float> out(*backend, parity::filled(sequences.n_rows() * 4 * 64, 0.0f));
-        backend->attend(0, shape, sequences.segments(), qkv.data(), sequences.shape(), out.data());
-        const std::vector<float> attended = out.download();
-        all.insert(all.end(), attended.begin(), attended.end());
+        backend->attend(0, shape, sequences.segments(), qkv.data(), 8 * 64, sequences.shape(), out.data());
+        const std::vector<float> grouped = out.download();
+        all.insert(all.end(), grouped.begin(), grouped.end());
+        const std::vector<float> latent = attended(*backend, parity::latent_attention(9, 40, 8), {{1200, 1}, {20, 12}});
+        all.insert(all.end(), latent.begin(), latent.end());
+        kernels::RouterSpec router;
+        router.scoring = kernels::RouterScoring::kSigmoid;
+        router.n_experts = 64;
+        router.n_active = 6;
+        router.n_groups = 8;
+        router.n_groups_used = 3;
+        router.group_score = kernels::GroupScore::kSumOfTwoBest;
+        const parity::OnDevice<float> gate(*backend, parity::random_floats(64 * 72, 3));
+        const parity::OnDevice<std::int32_t> chosen(*backend, std::vector<std::int32_t>(10 * 6));
+        const parity::OnDevice<float> weights(*backend, parity::filled(10 * 6, 0.0f));
+        backend->route(router, gate.data(), gate.data(), inputs.data(), 10, 72, chosen.data(), weights.data());
+        const std::vector<float> shares_of_six = weights.download();
+        all.insert(all.end(), shares_of_six.begin(), shares_of_six.end());
         QVERIFY(backend->ok());
         if (first.empty()) first = all;
         QVERIFY(parity::same_bits<float>(all, first));

@@ -9,6 +9,7 @@
 
 #include "engine/device/emulated_accelerator.h"
 #include "kernels/thread_pool.h"
+#include "tests/kernels/attention_shapes.h"
 #include "tests/kernels/test_data.h"
 
 using namespace offstage;
@@ -68,6 +69,8 @@ class TestEmulatedAccelerator : public QObject {
     void computes_what_the_host_computes();
     void operation_takes_launch_and_roofline();
     void operations_follow_each_other_behind_their_launches();
+    void a_latent_layer_takes_what_it_reads_and_multiplies();
+    void drawn_routing_counts_layers_with_experts_alone();
     void copy_runs_beside_compute();
     void copy_waits_for_event();
     void compute_waits_for_copy();
@@ -160,6 +163,86 @@ void TestEmulatedAccelerator::operations_follow_each_other_behind_their_launches
     QCOMPARE(x[999], 10.0f);
 }
 
+// On a dry device, so that nothing has to be there.
+void TestEmulatedAccelerator::a_latent_layer_takes_what_it_reads_and_multiplies() {
+    EmulatedAccelerator gpu(profile_with_host(), operations_, kBudget,
+                            [](std::int64_t, std::int64_t, std::int64_t, bool, std::int32_t*) {});
+    const kernels::AttentionShape shape = kernels::test::latent_attention(10, 100, 20);
+    const kernels::KvShape kv = kernels::kv_shape_of(3, shape);
+    // 1000 tokens follow 3000, a third of whose blocks lie in host memory.
+    const std::vector<float*> blocks(63);
+    std::vector<std::uint8_t> in_host(63, 0);
+    std::fill_n(in_host.begin(), 20, std::uint8_t{1});
+    const AttentionSegment segment{0, 1000, 3000, blocks, nullptr, in_host};
+    const auto expect_us = [&](double want, const auto& operation) {
+        const DeviceEvent begin = gpu.record(Queue::kCompute);
+        operation();
+        const DeviceEvent end = gpu.record(Queue::kCompute);
+        gpu.host_wait(end);
+        QCOMPARE(gpu.elapsed_us(begin, end), kLaunch + kLaunch + want);
+    };
+    constexpr double kBytesPerUs = 50'000;
+    constexpr double kFlopsPerUs = 1e6;
+    constexpr double kBusBytesPerUs = 10'000;
+    const NormWeights norm{kernels::NormKind::kRms, nullptr, nullptr, 100, 1e-6f};
+    expect_us(1000 * 3 * 100 * 8 / kBytesPerUs, [&] { gpu.norm_pieces(norm, 1000, 300, 3, nullptr); });
+    expect_us(2001 * 100 * 4 / kBytesPerUs, [&] { gpu.add_bias(nullptr, 1000, 100, nullptr); });
+    const kernels::WeightView weight{nullptr, WeightType::kF16, 10 * 100, 30, 30};
+    expect_us((30'000 * 2 + 1000 * (300 + 1000) * 4) / kBytesPerUs,
+              [&] { gpu.multiply_heads(weight, 10, nullptr, 300, 30, 1000, nullptr, 1200, 120); });
+    expect_us((30'000 * 2 + (300 + 1000) * 4) / kBytesPerUs,
+              [&] { gpu.multiply_heads(weight, 10, nullptr, 300, 30, 1, nullptr, 1200, 120); });
+    // Rotated: of ten heads and the key 20 values each, read and written; of a row 120 read, and 120 stored.
+    expect_us(1000 * (2 * 11 * 20 + 120 + 120) * 4 / kBytesPerUs, [&] {
+        gpu.rotate_and_store_latent(0, shape, {&segment, 1}, nullptr, nullptr, nullptr, 30, nullptr, nullptr, kv);
+    });
+    // A query meets a key with 120 products, and 100 more for its value; values are no further bytes. All rows: bound
+    // by what is calculated; one row: by the 1280 keys that come over the bus.
+    const double pairs = 1000 * 3000 + 1000 * 1001 / 2;
+    expect_us(2 * pairs * 10 * 220 / kFlopsPerUs, [&] {
+        gpu.attend(0, shape, {&segment, 1}, nullptr, 1200, kv, nullptr);
+    });
+    const AttentionSegment one{0, 1, 3999, blocks, nullptr, in_host};
+    expect_us(1280 * 120 * 4 / kBusBytesPerUs, [&] { gpu.attend(0, shape, {&one, 1}, nullptr, 1200, kv, nullptr); });
+}
+
+void TestEmulatedAccelerator::drawn_routing_counts_layers_with_experts_alone() {
+    std::vector<std::string> draws;
+    EmulatedAccelerator gpu(
+        profile_with_host(), operations_, kBudget,
+        [&](std::int64_t layer, std::int64_t position, std::int64_t row, bool guess, std::int32_t*) {
+            draws.push_back(std::to_string(layer) + (guess ? " guessed" : "") + " at " + std::to_string(position) +
+                            " in row " + std::to_string(row));
+        });
+    const kernels::AttentionShape grouped = kernels::test::grouped_attention(2, 1, 8);
+    const kernels::AttentionShape latent = kernels::test::latent_attention(2, 8, 4);
+    const std::vector<float*> blocks(1);
+    kernels::RouterSpec router;
+    router.n_experts = 4;
+    router.n_active = 1;
+    std::vector<std::int32_t> experts(2);
+    const auto route = [&](std::int64_t n) {
+        gpu.route(router, nullptr, nullptr, nullptr, n, 8, experts.data(), nullptr);
+    };
+    // The first layer has no experts; the last guesses nothing.
+    const auto step = [&](std::int64_t past, std::int64_t n) {
+        const AttentionSegment segment{0, n, past, blocks, nullptr, {}};
+        draws.clear();
+        gpu.rotate_and_store(0, grouped, {&segment, 1}, nullptr, nullptr, nullptr, kernels::kv_shape_of(3, grouped));
+        for (const std::int64_t layer : {1, 2}) {
+            gpu.rotate_and_store_latent(layer, latent, {&segment, 1}, nullptr, nullptr, nullptr, 4, nullptr, nullptr,
+                                        kernels::kv_shape_of(3, latent));
+            route(n);
+            if (layer == 1) route(n);
+        }
+    };
+    step(5, 1);
+    QCOMPARE(draws, (std::vector<std::string>{"0 at 5 in row 0", "1 guessed at 5 in row 0", "1 at 5 in row 0"}));
+    step(6, 2);
+    QCOMPARE(draws, (std::vector<std::string>{"0 at 6 in row 0", "0 at 7 in row 1", "1 guessed at 6 in row 0",
+                                              "1 guessed at 7 in row 1", "1 at 6 in row 0", "1 at 7 in row 1"}));
+}
+
 void TestEmulatedAccelerator::copy_runs_beside_compute() {
     EmulatedAccelerator gpu(profile_with_host(), operations_, kBudget);
     const std::vector<std::byte> host(1'000'000, std::byte{3});
@@ -187,8 +270,9 @@ void TestEmulatedAccelerator::copy_waits_for_event() {
     const DeviceBlock slot = gpu.memory().allocate(host.size(), MemoryUse::kExperts, "a slot");
     std::vector<float> x(100'000);
     const std::vector<float> weight(100'000, 1.0f);
-    gpu.add(weight.data(), 0, x.data());                                 // 4 us from 4 on
-    gpu.rms_norm(x.data(), weight.data(), 1, 100'000, 1e-5f, x.data());  // 4 + 16 us from 8 on
+    gpu.add(weight.data(), 0, x.data());  // 4 us from 4 on
+    const NormWeights norm{kernels::NormKind::kRms, weight.data(), nullptr, 100'000, 1e-5f};
+    gpu.norm(norm, x.data(), 1, x.data());  // 4 + 16 us from 8 on
     const DeviceEvent used = gpu.record(Queue::kCompute);
     const auto copied = gpu.copy_weights(slot.data(), host.data(), host.size(), used);
     gpu.host_wait(*copied);

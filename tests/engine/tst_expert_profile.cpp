@@ -44,12 +44,12 @@ class ScriptedModel final : public StepModel {
     std::vector<std::int32_t> routing_;
 };
 
-ModelConfig config() {
-    ModelConfig config;
-    config.n_layers = 2;
-    config.n_experts = 8;
-    config.n_active = 2;
-    return config;
+ExpertGrid grid() {
+    ExpertGrid grid;
+    grid.n_layers = 2;
+    grid.n_experts = 8;
+    grid.n_active = 2;
+    return grid;
 }
 
 }  // namespace
@@ -83,7 +83,7 @@ class TestExpertProfile : public QObject {
             done = now;
             all = estimate;
         };
-        const Popularity counted = count_experts(model, config(), *tokenizer_, text.toStdString(), progress, {});
+        const Popularity counted = count_experts(model, grid(), *tokenizer_, text.toStdString(), progress, {});
         std::vector<double> counts(16, 0);
         std::int64_t n = 0;
         std::string back;
@@ -120,7 +120,7 @@ class TestExpertProfile : public QObject {
         QFETCH(QString, says);
         ScriptedModel model(64);
         try {
-            count_experts(model, config(), *tokenizer_, text.toStdString(), {}, {});
+            count_experts(model, grid(), *tokenizer_, text.toStdString(), {}, {});
             QFAIL("no error");
         } catch (const Error& error) {
             QCOMPARE(error.kind(), ErrorKind::kInvalidInput);
@@ -133,7 +133,7 @@ class TestExpertProfile : public QObject {
         std::stop_source stop;
         stop.request_stop();
         try {
-            count_experts(model, config(), *tokenizer_, "An expert.", {}, stop.get_token());
+            count_experts(model, grid(), *tokenizer_, "An expert.", {}, stop.get_token());
             QFAIL("no error");
         } catch (const Error& error) {
             QCOMPARE(error.kind(), ErrorKind::kCancelled);

@@ -8,6 +8,7 @@
 #include <QtTest>
 
 #include "engine/error.h"
+#include "engine/model/model_files.h"
 #include "engine/model/synthetic.h"
 #include "engine/quant/expert_source.h"
 #include "engine/quant/quant_cache.h"
@@ -25,10 +26,13 @@ constexpr WeightType kPacked[] = {WeightType::kInt8, WeightType::kHqq4, WeightTy
 
 struct Model {
     explicit Model(const std::string& folder)
-        : config(read_model_config(folder)), master(open_weights(Checkpoint::open(folder), config, false, pool)) {}
+        : spec(read_model_spec(folder)),
+          grid(spec.experts),
+          master(open_weights(Checkpoint::open(folder), spec, false, pool)) {}
 
     kernels::ThreadPool pool{2};
-    ModelConfig config;
+    ModelSpec spec;
+    ExpertGrid grid;
     std::unique_ptr<WeightSource> master;
 };
 
@@ -67,15 +71,15 @@ class TestExpertSource : public QObject {
   private Q_SLOTS:
     void everyFormat_isNearItsMaster_neuronByNeuron() {
         Model m(test::demoModel());
-        ExpertSource source(m.config, *m.master, nullptr);
+        ExpertSource source(m.grid, *m.master, nullptr);
         QCOMPARE(source.master_type(), WeightType::kBf16);
         const std::vector<std::byte> plain = packed(source, 2, 3, WeightType::kBf16, m.pool);
         std::vector<std::byte> direct(plain.size());
         m.master->pack_expert(LayerIndex{2}, ExpertIndex{3}, direct.data(), m.pool);
         QVERIFY(plain == direct);
 
-        const auto cols = static_cast<std::size_t>(m.config.hidden_dim);
-        const auto rows = static_cast<std::size_t>(3 * m.config.ffn_dim);
+        const auto cols = static_cast<std::size_t>(m.grid.hidden_dim);
+        const auto rows = static_cast<std::size_t>(3 * m.grid.ffn_dim);
         std::vector<float> original(rows * cols);
         kernels::cpu_kernels().widen(plain.data(), WeightType::kBf16, static_cast<std::int64_t>(rows * cols),
                                      original.data());
@@ -86,11 +90,11 @@ class TestExpertSource : public QObject {
             const ExpertSource::Packed result =
                 source.pack(LayerIndex{2}, ExpertIndex{3}, format, block.data(), m.pool);
             QVERIFY(!result.from_cache);
-            const std::size_t row_bytes = kernels::row_bytes(format, m.config.hidden_dim);
+            const std::size_t row_bytes = kernels::row_bytes(format, m.grid.hidden_dim);
             QCOMPARE(block.size(), rows * row_bytes);
             std::vector<float> read(rows * cols);
             for (std::size_t r = 0; r < rows; ++r) {
-                kernels::unpack_row(format, block.data() + r * row_bytes, m.config.hidden_dim, 0, m.config.hidden_dim,
+                kernels::unpack_row(format, block.data() + r * row_bytes, m.grid.hidden_dim, 0, m.grid.hidden_dim,
                                     read.data() + r * cols);
                 // Each row by itself: a row in another's place would be an error of 1.4.
                 QVERIFY(test::relativeError(std::span(read).subspan(r * cols, cols),
@@ -121,10 +125,10 @@ class TestExpertSource : public QObject {
             std::vector<std::byte> one;
             double error = 0;
             {
-                ExpertSource source(m.config, master, &cache);
+                ExpertSource source(m.grid, master, &cache);
                 one = packed(source, 1, 1, format, m.pool, &first);
             }
-            ExpertSource source(m.config, master, &cache);
+            ExpertSource source(m.grid, master, &cache);
             QVERIFY(packed(source, 1, 1, format, m.pool, &second) == one);
             QVERIFY(!first);
             QVERIFY(second);
@@ -147,7 +151,7 @@ class TestExpertSource : public QObject {
         const QTemporaryDir kept;
         QuantCache cache(kept.path().toStdString());
         Model m(folder.path().toStdString());
-        ExpertSource source(m.config, *m.master, &cache);
+        ExpertSource source(m.grid, *m.master, &cache);
         const std::vector<std::byte> four = packed(source, 7, 7, WeightType::kHqq4, m.pool);
         const std::vector<std::byte> two = packed(source, 7, 7, WeightType::kHqq2, m.pool);
         QFile weights(folder.filePath(QStringLiteral("model.safetensors")));
@@ -166,9 +170,9 @@ class TestExpertSource : public QObject {
 
     void fingerprints_ofDifferentExpertsAndModels_differ() {
         std::vector<Fingerprint> seen;
-        const auto take = [&](WeightSource& source, const ModelConfig& config, kernels::ThreadPool& pool) {
-            for (std::int32_t l = 0; l < config.n_layers; ++l) {
-                for (std::int32_t e = 0; e < config.n_experts; ++e) {
+        const auto take = [&](WeightSource& source, const ExpertGrid& grid, kernels::ThreadPool& pool) {
+            for (std::int32_t l = 0; l < grid.n_layers; ++l) {
+                for (std::int32_t e = 0; e < grid.n_experts; ++e) {
                     const auto print = source.expert_fingerprint(LayerIndex{l}, ExpertIndex{e}, pool);
                     QVERIFY(print.has_value());
                     QVERIFY(source.expert_fingerprint(LayerIndex{l}, ExpertIndex{e}, pool) == print);
@@ -177,28 +181,27 @@ class TestExpertSource : public QObject {
             }
         };
         Model demo(test::demoModel());
-        take(*demo.master, demo.config, demo.pool);
+        take(*demo.master, demo.grid, demo.pool);
         Model tiny(test::tinyModel("grouped_bf16"));
-        take(*tiny.master, tiny.config, tiny.pool);
+        take(*tiny.master, tiny.grid, tiny.pool);
         for (const char* name : {"synthetic:fine?layers=2", "synthetic:fine?layers=2&seed=9"}) {
             const SyntheticModel model = parse_synthetic(name);
             const auto source = draw_weights(model, demo.pool);
-            take(*source, model.config, demo.pool);
+            take(*source, model.spec.experts, demo.pool);
         }
         std::sort(seen.begin(), seen.end());
         QVERIFY(std::unique(seen.begin(), seen.end()) == seen.end());
         // Rounding changes what is packed: another fingerprint of the same file.
         Model wide(test::tinyModel("grouped_f32"));
-        const auto rounded =
-            open_weights(Checkpoint::open(test::tinyModel("grouped_f32")), wide.config, true, wide.pool);
+        const auto rounded = open_weights(Checkpoint::open(test::tinyModel("grouped_f32")), wide.spec, true, wide.pool);
         QVERIFY(wide.master->expert_fingerprint(LayerIndex{0}, ExpertIndex{0}, wide.pool) !=
                 rounded->expert_fingerprint(LayerIndex{0}, ExpertIndex{0}, wide.pool));
     }
 
     void aModelOfOddWidth_refusesPackedFormats() {
         Model m(test::tinyModel("grouped_f32"));
-        if (m.config.hidden_dim % 64 == 0) m.config.hidden_dim += 8;
-        ExpertSource source(m.config, *m.master, nullptr);
+        if (m.grid.hidden_dim % 64 == 0) m.grid.hidden_dim += 8;
+        ExpertSource source(m.grid, *m.master, nullptr);
         QVERIFY(source.supports(WeightType::kF32));
         QVERIFY(source.supports(WeightType::kBf16));
         for (const WeightType format : kPacked) {
@@ -215,7 +218,7 @@ class TestExpertSource : public QObject {
 
     void stopping_isCancelled() {
         Model m(test::demoModel());
-        ExpertSource source(m.config, *m.master, nullptr);
+        ExpertSource source(m.grid, *m.master, nullptr);
         std::vector<std::byte> block(source.expert_bytes(WeightType::kHqq4));
         std::stop_source stop;
         stop.request_stop();
@@ -231,8 +234,8 @@ class TestExpertSource : public QObject {
         const QTemporaryDir folder;
         QuantCache cache(folder.path().toStdString());
         Model m(test::demoModel());
-        ExpertSource source(m.config, *m.master, &cache);
-        ExpertSource alone(m.config, *m.master, nullptr);
+        ExpertSource source(m.grid, *m.master, &cache);
+        ExpertSource alone(m.grid, *m.master, nullptr);
         std::vector<std::vector<std::byte>> want;
         for (std::int32_t e = 0; e < 4; ++e) want.push_back(packed(alone, 4, e, WeightType::kHqq2, m.pool));
         std::atomic<int> wrong{0};

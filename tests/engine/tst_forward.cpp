@@ -44,7 +44,7 @@ std::vector<std::vector<float>> inSteps(LoadedModel& model, std::span<const Toke
                                         std::int64_t n_prompt = 0) {
     KvSequence sequence = model.new_sequence();
     std::vector<std::vector<float>> rows;
-    const auto width = static_cast<std::size_t>(model.config().vocab_size);
+    const auto width = static_cast<std::size_t>(model.spec().vocab_size);
     while (!tokens.empty()) {
         const std::size_t n = std::min(step_size, tokens.size());
         if (!step(model, tokens.first(n), sequence, Forward::Logits::kAll, {}, n_prompt)) return {};
@@ -210,18 +210,18 @@ class TestForward : public QObject {
 
     void routing_listsEachTokensExpertsOnce() {
         const auto model = open(kModels[1], ComputeMode::kF32);
-        const ModelConfig& config = model->config();
+        const ExpertGrid& grid = model->spec().experts;
         KvSequence sequence = model->new_sequence();
         QVERIFY(step(*model, someTokens(20), sequence, Forward::Logits::kNone));
         const auto routing = model->forward().routing();
-        const auto active = static_cast<std::size_t>(config.n_active);
-        QCOMPARE(routing.size(), std::size_t(20) * static_cast<std::size_t>(config.n_layers) * active);
+        const auto active = static_cast<std::size_t>(grid.n_active);
+        QCOMPARE(routing.size(), std::size_t(20) * static_cast<std::size_t>(grid.n_layers) * active);
         for (std::size_t at = 0; at < routing.size(); at += active) {
             std::vector<std::int32_t> experts(routing.begin() + static_cast<std::ptrdiff_t>(at),
                                               routing.begin() + static_cast<std::ptrdiff_t>(at + active));
             std::sort(experts.begin(), experts.end());
             QVERIFY(std::adjacent_find(experts.begin(), experts.end()) == experts.end());
-            QVERIFY(experts.front() >= 0 && experts.back() < config.n_experts);
+            QVERIFY(experts.front() >= 0 && experts.back() < grid.n_experts);
         }
     }
 

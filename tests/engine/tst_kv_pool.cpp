@@ -19,13 +19,7 @@ using kernels::kKvBlockTokens;
 
 namespace {
 
-ModelConfig smallConfig() {
-    ModelConfig c;
-    c.n_layers = 2;
-    c.n_kv_heads = 2;
-    c.head_dim = 4;
-    return c;
-}
+constexpr kernels::KvShape kSmall = {.n_layers = 2, .n_kv_heads = 2, .key_dim = 4, .value_dim = 4};
 
 constexpr std::uint64_t kBudget = std::uint64_t{1} << 26;
 
@@ -52,20 +46,14 @@ struct Fixture {
     EmulatedAccelerator device{someGpu(), operations, kBudget};
     HostMemory source;
     Arena ram{"RAM", source, kBudget};
-    ModelConfig config;
     KvPool pool;
 
     explicit Fixture(KvRoom room, std::int64_t sliding_window = 0)
-        : config(configWith(sliding_window)), pool(config, room, device, ram) {}
+        : pool(kSmall, sliding_window > 0, room, device, ram) {}
     explicit Fixture(std::int64_t device_blocks) : Fixture(KvRoom{device_blocks, 0}) {}
 
-    static ModelConfig configWith(std::int64_t sliding_window) {
-        ModelConfig c = smallConfig();
-        c.sliding_window = sliding_window;
-        return c;
-    }
     std::uint64_t blockBytes() const {
-        return KvPool::bytes_per_token(config) * static_cast<std::uint64_t>(kKvBlockTokens);
+        return KvPool::bytes_per_token(kSmall) * static_cast<std::uint64_t>(kKvBlockTokens);
     }
     static std::uint64_t used(const Arena& arena) {
         return arena.usage().by_use[static_cast<std::size_t>(MemoryUse::kKvCache)];
@@ -78,7 +66,9 @@ struct Fixture {
     float& at(const KvSequence& sequence, std::int64_t layer, std::int64_t part, std::int64_t head,
               std::int64_t token) {
         const KvBlock block = pool.block(sequence.blocks()[static_cast<std::size_t>(token / kKvBlockTokens)]);
-        return block.data[pool.shape().part_offset(layer, part, head) + token % kKvBlockTokens * config.head_dim];
+        const std::int64_t offset =
+            part == 0 ? pool.shape().keys_offset(layer, head) : pool.shape().values_offset(layer, head);
+        return block.data[offset + token % kKvBlockTokens * kSmall.key_dim];
     }
     bool inHost(const KvSequence& sequence, std::size_t index) const {
         return pool.block(sequence.blocks()[index]).in_host;
@@ -382,7 +372,7 @@ class TestKvPool : public QObject {
             const auto device = make_cuda_backend(kernels::open_cuda_context_on_host(0), 0, std::uint64_t{64} << 20);
             HostMemory source;
             Arena ram("RAM", source, kBudget);
-            KvPool pool(smallConfig(), {2, 0}, *device, ram);
+            KvPool pool(kSmall, false, {2, 0}, *device, ram);
             for (const char* function : {"cudaHostRegister", "cudaHostGetDevicePointer"}) {
                 cuda_host::fail_call(function, 2);
                 QVERIFY(refusal(pool, {2, 3}) == ErrorKind::kOutOfMemory);
@@ -469,7 +459,7 @@ class TestKvPool : public QObject {
     // 10,000 bytes a microsecond over the bus, 50,000 in the device's memory.
     void blocksInRam_areAccountedOverTheBus() {
         Fixture f(KvRoom{1, 3});
-        const AttentionShape shape{2, 2, 4, 0};
+        const kernels::AttentionShape shape{.n_heads = 2, .n_kv_heads = 2, .key_dim = 4, .value_dim = 4, .scale = 0.5f};
         KvSequence a(f.pool, 1000);
         f.write(a, 4 * kKvBlockTokens, 1.0f);
         std::vector<float*> table;
@@ -481,12 +471,12 @@ class TestKvPool : public QObject {
         QCOMPARE(std::accumulate(in_host.begin(), in_host.end(), 0), 3);
         std::vector<float> qkv(24, 0.5f), out(8);
         const auto microseconds = [&](std::int64_t window, bool told) {
-            AttentionShape windowed = shape;
-            windowed.sliding_window = window;
+            kernels::AttentionShape windowed = shape;
+            windowed.window = window;
             AttentionSegment segment{0, 1, 4 * kKvBlockTokens - 1, table, table.data(), {}};
             if (told) segment.in_host = in_host;
             const DeviceEvent begin = f.device.record(DeviceEvent::Queue::kCompute);
-            f.device.attend(0, windowed, {&segment, 1}, qkv.data(), f.pool.shape(), out.data());
+            f.device.attend(0, windowed, {&segment, 1}, qkv.data(), windowed.qkv_width(), f.pool.shape(), out.data());
             const DeviceEvent end = f.device.record(DeviceEvent::Queue::kCompute);
             f.device.host_wait(end);
             return f.device.elapsed_us(begin, end);

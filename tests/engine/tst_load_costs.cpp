@@ -60,8 +60,8 @@ class TestLoadCosts : public QObject, ReplanSetup {
         QVERIFY(cost.disk_read_us(WeightType::kHqq4) > 0 && cost.disk_read_us(WeightType::kHqq4) < read_us / 2);
         // Kept on this machine, so that nobody waits for them again.
         const CalibrationCache kept{std::filesystem::path(request.cache_directory)};
-        const QuantizingSpeeds speeds = quantizing_speeds(play.model.config().hidden_dim, kept, {});
-        QVERIFY(quantizing_speeds(play.model.config().hidden_dim, kept, {}) == speeds);
+        const QuantizingSpeeds speeds = quantizing_speeds(play.model.spec().hidden_dim, kept, {});
+        QVERIFY(quantizing_speeds(play.model.spec().hidden_dim, kept, {}) == speeds);
 
         // They are what a preview says: experts fetched from disk, or quantized and fetched.
         ReplanRequest replan;
@@ -95,12 +95,12 @@ class TestLoadCosts : public QObject, ReplanSetup {
         {
             Play measured(request);
             const CalibrationCache cache{std::filesystem::path(request.cache_directory)};
-            const ModelConfig& config = measured.model.config();
+            const ExpertGrid& grid = measured.model.spec().experts;
             double us = 0.5;
             for (const WeightType format :
                  {WeightType::kHqq2, WeightType::kHqq3, WeightType::kHqq4, WeightType::kInt8, WeightType::kBf16}) {
                 const std::string key = CalibrationCache::key(measured.model.device(), measured.model.host(), format,
-                                                              config.hidden_dim, config.ffn_dim, false) +
+                                                              grid.hidden_dim, grid.ffn_dim, false) +
                                         "|up to 2";
                 CostTable table;
                 QVERIFY2(cache.load(key, table), key.c_str());

@@ -6,13 +6,13 @@
 #include <QtTest>
 
 #include "engine/json.h"
-#include "engine/model/model_config.h"
+#include "engine/model/model_files.h"
 #include "tests/engine/checkpoint_writer.h"
 #include "tests/fuzz/model_files.h"
 
 using namespace offstage;
 using engine::ErrorKind;
-using engine::ModelConfig;
+using engine::ModelSpec;
 using engine::TokenId;
 using tests::error_of;
 using tests::mismatch;
@@ -54,8 +54,8 @@ const Keys kSmall = {{"architectures", R"(["MixtralForCausalLM"])"},
                      {"num_experts_per_tok", "2"},
                      {"max_position_embeddings", "64"}};
 
-ModelConfig parse(const Keys& changes) {
-    return engine::parse_model_config(json_of(changed(kSmall, changes)).toStdString(), "config.json");
+ModelSpec parse(const Keys& changes) {
+    return engine::parse_model_spec(json_of(changed(kSmall, changes)).toStdString(), "config.json");
 }
 
 // mistralai/Mixtral-8x7B-Instruct-v0.1, as transformers 4 wrote it.
@@ -85,6 +85,10 @@ const Keys kMixtral8x7B = {{"architectures", R"(["MixtralForCausalLM"])"},
                            {"use_cache", "true"},
                            {"vocab_size", "32000"}};
 
+const engine::GroupedQuerySpec& attention(const ModelSpec& spec) {
+    return std::get<engine::GroupedQuerySpec>(spec.layers.front().attention);
+}
+
 }  // namespace
 
 class TestModelConfig : public QObject {
@@ -94,7 +98,7 @@ class TestModelConfig : public QObject {
     QTemporaryDir dir_;
     QString path(const QString& name) const { return dir_.filePath(name); }
     std::optional<engine::Error> read_error(const QString& name) const {
-        return error_of([&] { engine::read_model_config(path(name).toStdString()); });
+        return error_of([&] { engine::read_model_spec(path(name).toStdString()); });
     }
 
   private slots:
@@ -106,21 +110,21 @@ class TestModelConfig : public QObject {
     // ------------------------------------------------------------ good files
 
     void transformers_4_config_is_read_whole() {
-        const ModelConfig c = engine::parse_model_config(json_of(kMixtral8x7B).toStdString(), "config.json");
+        const ModelSpec c = engine::parse_model_spec(json_of(kMixtral8x7B).toStdString(), "config.json");
         QCOMPARE(c.architecture, std::string("MixtralForCausalLM"));
         QCOMPARE(c.vocab_size, 32000);
         QCOMPARE(c.hidden_dim, 4096);
-        QCOMPARE(c.ffn_dim, 14336);
-        QCOMPARE(c.n_layers, 32);
-        QCOMPARE(c.n_heads, 32);
-        QCOMPARE(c.n_kv_heads, 8);
-        QCOMPARE(c.head_dim, 128);
-        QCOMPARE(c.n_experts, 8);
-        QCOMPARE(c.n_active, 2);
+        QCOMPARE(c.experts.ffn_dim, 14336);
+        QCOMPARE(c.n_layers(), 32);
+        QCOMPARE(attention(c).n_heads, 32);
+        QCOMPARE(attention(c).n_kv_heads, 8);
+        QCOMPARE(attention(c).head_dim, 128);
+        QCOMPARE(c.experts.n_experts, 8);
+        QCOMPARE(c.experts.n_active, 2);
         QCOMPARE(c.max_context, 32768);
-        QCOMPARE(c.sliding_window, 0);
-        QCOMPARE(c.rope_theta, 1e6);
-        QCOMPARE(c.rms_norm_eps, 1e-5);
+        QCOMPARE(attention(c).window, 0);
+        QCOMPARE(attention(c).rope.theta, 1e6);
+        QCOMPARE(c.norm.eps, 1e-5f);
         QVERIFY(!c.tied_embeddings);
         QCOMPARE(c.bos_token, 1);
         QCOMPARE(c.eos_tokens, std::vector<TokenId>{2});
@@ -131,7 +135,7 @@ class TestModelConfig : public QObject {
 
     void transformers_5_config_is_read_whole() {
         // As MixtralConfig.save_pretrained of 5.23 writes it.
-        const ModelConfig c = engine::parse_model_config(R"({
+        const ModelSpec c = engine::parse_model_spec(R"({
             "architectures": ["MixtralForCausalLM"], "attention_dropout": 0.0, "bos_token_id": 1, "dtype": "bfloat16",
             "eos_token_id": [2, 7], "head_dim": null, "hidden_act": "silu", "hidden_size": 64,
             "initializer_range": 0.02, "intermediate_size": 128, "max_position_embeddings": 131072,
@@ -140,11 +144,11 @@ class TestModelConfig : public QObject {
             "rms_norm_eps": 1e-06, "rope_parameters": {"rope_theta": 500000.0, "rope_type": "default"},
             "router_aux_loss_coef": 0.001, "router_jitter_noise": 0.0, "sliding_window": 4096,
             "tie_word_embeddings": true, "transformers_version": "5.23.0", "use_cache": true, "vocab_size": 512})",
-                                                         "config.json");
-        QCOMPARE(c.head_dim, 16);
-        QCOMPARE(c.rope_theta, 5e5);
-        QCOMPARE(c.rms_norm_eps, 1e-6);
-        QCOMPARE(c.sliding_window, 4096);
+                                                     "config.json");
+        QCOMPARE(attention(c).head_dim, 16);
+        QCOMPARE(attention(c).rope.theta, 5e5);
+        QCOMPARE(c.norm.eps, 1e-6f);
+        QCOMPARE(attention(c).window, 4096);
         QCOMPARE(c.max_context, 131072);
         QCOMPARE(c.eos_tokens, (std::vector<TokenId>{2, 7}));
         QVERIFY(c.tied_embeddings);
@@ -159,18 +163,18 @@ class TestModelConfig : public QObject {
         QTest::addColumn<double>("found");
         QTest::addColumn<double>("expected");
         const auto row = [](const char* name, const char* key, const char* value, auto field, double expected) {
-            const ModelConfig config = parse({{"num_attention_heads", "8"}, {key, value}});
+            const ModelSpec config = parse({{"num_attention_heads", "8"}, {key, value}});
             QTest::newRow(name) << QByteArray(key) << QByteArray(value) << static_cast<double>(field(config))
                                 << expected;
         };
-        const auto n_kv_heads = [](const ModelConfig& c) { return c.n_kv_heads; };
-        const auto head_dim = [](const ModelConfig& c) { return c.head_dim; };
-        const auto theta = [](const ModelConfig& c) { return c.rope_theta; };
-        const auto eps = [](const ModelConfig& c) { return c.rms_norm_eps; };
-        const auto window = [](const ModelConfig& c) { return c.sliding_window; };
-        const auto tied = [](const ModelConfig& c) { return c.tied_embeddings ? 1 : 0; };
-        const auto bos = [](const ModelConfig& c) { return c.bos_token; };
-        const auto eos = [](const ModelConfig& c) { return c.eos_tokens.empty() ? -1 : c.eos_tokens.front(); };
+        const auto n_kv_heads = [](const ModelSpec& c) { return attention(c).n_kv_heads; };
+        const auto head_dim = [](const ModelSpec& c) { return attention(c).head_dim; };
+        const auto theta = [](const ModelSpec& c) { return attention(c).rope.theta; };
+        const auto eps = [](const ModelSpec& c) { return static_cast<double>(c.norm.eps); };
+        const auto window = [](const ModelSpec& c) { return attention(c).window; };
+        const auto tied = [](const ModelSpec& c) { return c.tied_embeddings ? 1 : 0; };
+        const auto bos = [](const ModelSpec& c) { return c.bos_token; };
+        const auto eos = [](const ModelSpec& c) { return c.eos_tokens.empty() ? -1 : c.eos_tokens.front(); };
         row("kv heads absent", "num_key_value_heads", "", n_kv_heads, 8);
         row("kv heads null", "num_key_value_heads", "null", n_kv_heads, 8);
         row("head_dim absent", "head_dim", "", head_dim, 2);
@@ -185,7 +189,7 @@ class TestModelConfig : public QObject {
         row("rope_parameters without type", "rope_parameters", R"({"rope_theta":9})", theta, 9);
         row("rope_parameters without theta", "rope_parameters", R"({"rope_type":"default"})", theta, 1e6);
         row("whole rotary", "rope_parameters", R"({"partial_rotary_factor":1.0})", theta, 1e6);
-        row("eps absent", "rms_norm_eps", "", eps, 1e-5);
+        row("eps absent", "rms_norm_eps", "", eps, static_cast<double>(1e-5f));
         row("window absent", "sliding_window", "", window, 0);
         row("window null", "sliding_window", "null", window, 0);
         row("tied absent", "tie_word_embeddings", "", tied, 0);
@@ -203,7 +207,7 @@ class TestModelConfig : public QObject {
         row("bias null", "attention_bias", "null", n_kv_heads, 2);
         row("quantization null", "quantization_config", "null", n_kv_heads, 2);
         row(
-            "all experts active", "num_experts_per_tok", "5", [](const ModelConfig& c) { return c.n_active; }, 5);
+            "all experts active", "num_experts_per_tok", "5", [](const ModelSpec& c) { return c.experts.n_active; }, 5);
     }
     void absent_and_null_keys_mean_what_transformers_takes() {
         QFETCH(double, found);
@@ -212,23 +216,26 @@ class TestModelConfig : public QObject {
     }
 
     void kv_heads_default_differs_from_null_when_there_are_more_heads() {
-        QCOMPARE(parse({{"hidden_size", "64"}, {"num_attention_heads", "16"}, {"num_key_value_heads", ""}}).n_kv_heads,
+        QCOMPARE(attention(parse({{"hidden_size", "64"}, {"num_attention_heads", "16"}, {"num_key_value_heads", ""}}))
+                     .n_kv_heads,
                  8);
         QCOMPARE(
-            parse({{"hidden_size", "64"}, {"num_attention_heads", "16"}, {"num_key_value_heads", "null"}}).n_kv_heads,
+            attention(parse({{"hidden_size", "64"}, {"num_attention_heads", "16"}, {"num_key_value_heads", "null"}}))
+                .n_kv_heads,
             16);
     }
 
     void rope_inside_wins_over_the_top() {
         const char* inside = R"({"rope_theta":3})";
-        QCOMPARE(parse({{"rope_theta", "2"}, {"rope_parameters", inside}}).rope_theta, 3.0);
-        QCOMPARE(parse({{"rope_theta", "2"}, {"rope_scaling", R"({"type":"default"})"}}).rope_theta, 2.0);
-        QCOMPARE(parse({{"rope_scaling", R"({"rope_theta":4})"}, {"rope_parameters", inside}}).rope_theta, 4.0);
-        QCOMPARE(parse({{"rope_scaling", "{}"}, {"rope_parameters", inside}}).rope_theta, 3.0);
+        QCOMPARE(attention(parse({{"rope_theta", "2"}, {"rope_parameters", inside}})).rope.theta, 3.0);
+        QCOMPARE(attention(parse({{"rope_theta", "2"}, {"rope_scaling", R"({"type":"default"})"}})).rope.theta, 2.0);
+        QCOMPARE(attention(parse({{"rope_scaling", R"({"rope_theta":4})"}, {"rope_parameters", inside}})).rope.theta,
+                 4.0);
+        QCOMPARE(attention(parse({{"rope_scaling", "{}"}, {"rope_parameters", inside}})).rope.theta, 3.0);
     }
 
     void default_tokens_outside_the_vocabulary_are_none() {
-        const ModelConfig config = parse({{"vocab_size", "2"}});
+        const ModelSpec config = parse({{"vocab_size", "2"}});
         QCOMPARE(config.bos_token, 1);
         QVERIFY(config.eos_tokens.empty());
     }
@@ -239,19 +246,19 @@ class TestModelConfig : public QObject {
 
     void model_type_stands_in_for_absent_architectures() {
         for (const char* absent : {"", "null"}) {
-            const ModelConfig config = parse({{"architectures", absent}, {"model_type", R"("mixtral")"}});
+            const ModelSpec config = parse({{"architectures", absent}, {"model_type", R"("mixtral")"}});
             QCOMPARE(config.architecture, std::string("MixtralForCausalLM"));
         }
     }
 
     void weights_are_counted_by_hand() {
-        const ModelConfig c = parse({{"head_dim", "6"}});
+        const ModelSpec c = parse({{"head_dim", "6"}});
         const std::int64_t attention = 16 * (4 * 6) + 2 * 16 * (2 * 6) + (4 * 6) * 16;
         const std::int64_t rest = attention + 2 * 16 + 5 * 16;
-        QCOMPARE(c.expert_weights(), 3 * 16 * 24);
+        QCOMPARE(c.experts.expert_weights(), 3 * 16 * 24);
         QCOMPARE(c.total_weights(), 3 * (rest + 5 * 3 * 16 * 24) + 16 + 2 * 100 * 16);
         QCOMPARE(c.active_weights(), 3 * (rest + 2 * 3 * 16 * 24) + 16 + 16 + 100 * 16);
-        const ModelConfig tied = parse({{"head_dim", "6"}, {"tie_word_embeddings", "true"}});
+        const ModelSpec tied = parse({{"head_dim", "6"}, {"tie_word_embeddings", "true"}});
         QCOMPARE(tied.total_weights(), c.total_weights() - 100 * 16);
         QCOMPARE(tied.active_weights(), c.active_weights() - 16);
     }
@@ -330,11 +337,11 @@ class TestModelConfig : public QObject {
         row("architectures", R"(["MixtralForCausalLM","X"])", "is a list of 2|expected a list with one name");
         row("architectures", "[1]", "is a list of 1|expected a list with one name");
         row("model_type", R"("llama")", "is \"llama\"|expected \"mixtral\"|MixtralForCausalLM");
-        row("model_type", "1", "is 1|expected \"mixtral\"");
+        row("model_type", "1", "is 1|expected one of mixtral, qwen3_moe");
         // Features.
         const ErrorKind unsupported = ErrorKind::kUnsupported;
-        row("architectures", R"(["Qwen3MoeForCausalLM"])",
-            "\"Qwen3MoeForCausalLM\" is not supported|supported: MixtralForCausalLM", unsupported);
+        row("architectures", R"(["LlamaForCausalLM"])",
+            "\"LlamaForCausalLM\" is not supported|supported: MixtralForCausalLM, Qwen3MoeForCausalLM", unsupported);
         row("architectures", R"(["MixtralModel"])", "\"MixtralModel\" is not supported", unsupported);
         row("hidden_act", R"("gelu")", "is \"gelu\"|not supported|expected \"silu\"", unsupported);
         row("hidden_act", "null", "is null|expected a text");
@@ -347,7 +354,7 @@ class TestModelConfig : public QObject {
         row("quantization_config", "4", "\"quantization_config\" is 4|expected a JSON object");
         row("rope_scaling", R"({"type":"linear","factor":2.0})",
             "rope type \"linear\"|not supported|expected \"default\"", unsupported);
-        row("rope_scaling", R"({"rope_type":"yarn","factor":2.0})", "rope type \"yarn\"|not supported", unsupported);
+        row("rope_scaling", R"({"rope_type":"yarn"})", "\"rope_scaling.factor\" is missing");
         row("rope_parameters", R"({"rope_type":"llama3","type":"default"})", "rope type \"llama3\"|not supported",
             unsupported);
         row("rope_parameters", R"({"partial_rotary_factor":0.5})",
@@ -368,20 +375,21 @@ class TestModelConfig : public QObject {
     }
 
     void model_type_of_another_family_is_unsupported() {
-        const auto error = error_of([] { parse({{"architectures", ""}, {"model_type", R"("qwen3_moe")"}}); });
-        QCOMPARE(mismatch(error, ErrorKind::kUnsupported, "config.json: |\"qwen3_moe\" is not supported|\"mixtral\""),
-                 "");
+        const auto error = error_of([] { parse({{"architectures", ""}, {"model_type", R"("llama")"}}); });
+        QCOMPARE(
+            mismatch(error, ErrorKind::kUnsupported, "config.json: |\"llama\" is not supported|mixtral, qwen3_moe"),
+            "");
     }
 
     void product_beyond_64_bits_is_rejected() {
         Keys keys = {{"vocab_size", "16777216"},     {"hidden_size", "1048576"},     {"intermediate_size", "16777216"},
                      {"num_hidden_layers", "65536"}, {"num_local_experts", "65536"}, {"num_experts_per_tok", "1"}};
         QCOMPARE(mismatch(error_of([&] { parse(keys); }), ErrorKind::kInvalidModel,
-                          "config.json: |\"num_hidden_layers\"|\"intermediate_size\"|more than 2^60 weights|expected"),
+                          "config.json: |\"hidden_size\"|\"intermediate_size\"|more than 2^60 weights|expected"),
                  "");
         // Just below: no byte count overflows.
         keys = changed(keys, {{"num_hidden_layers", "1"}, {"num_local_experts", "16384"}});
-        const ModelConfig config = parse(keys);
+        const ModelSpec config = parse(keys);
         QVERIFY(config.total_weights() > (1LL << 59));
         QVERIFY(config.total_weights() <= INT64_MAX / 4);
     }
@@ -418,7 +426,7 @@ class TestModelConfig : public QObject {
     void text_is_rejected() {
         QFETCH(QByteArray, text);
         QFETCH(QString, words);
-        const auto error = error_of([&] { engine::parse_model_config(text.toStdString(), "config.json"); });
+        const auto error = error_of([&] { engine::parse_model_spec(text.toStdString(), "config.json"); });
         QCOMPARE(mismatch(error, ErrorKind::kInvalidModel, "config.json: |" + words), "");
     }
 
@@ -466,7 +474,7 @@ class TestModelConfig : public QObject {
         QFETCH(QByteArray, eos);
         QVERIFY(write_file(path("config.json"), json_of(changed(kSmall, {{"eos_token_id", "[2, 4]"}}))));
         if (!generation.isEmpty()) QVERIFY(write_file(path("generation_config.json"), generation));
-        const ModelConfig config = engine::read_model_config(dir_.path().toStdString());
+        const ModelSpec config = engine::read_model_spec(dir_.path().toStdString());
         QCOMPARE(config.hidden_dim, 16);
         QByteArrayList tokens;
         for (const TokenId token : config.eos_tokens) tokens.append(QByteArray::number(token));

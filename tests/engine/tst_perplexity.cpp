@@ -8,6 +8,7 @@
 #include "engine/eval/logits.h"
 #include "engine/eval/perplexity.h"
 #include "engine/eval/quantize_report.h"
+#include "engine/model/model_files.h"
 #include "engine/quant/quantize_dense.h"
 #include "kernels/packed.h"
 #include "tests/engine/test_models.h"
@@ -79,7 +80,7 @@ class TestPerplexity : public QObject {
     // Every token once, in order, and with the logits of exactly its window's beginning.
     void rows_comeOnceAndInOrder() {
         const std::vector<TokenId> part = tokens(41);
-        const auto width = static_cast<std::size_t>(model().config().vocab_size);
+        const auto width = static_cast<std::size_t>(model().spec().vocab_size);
         QVERIFY(!model().tokenizer()->adds_bos());
         std::size_t next = 1;  // nothing predicts the first
         std::vector<float> last;
@@ -195,24 +196,24 @@ class TestPerplexity : public QObject {
         kernels::ThreadPool pool(2);
         HostMemory memory;
         Arena host("RAM", memory, std::uint64_t{1} << 30);
-        const ModelConfig config = read_model_config(test::demoModel());
-        const auto source = open_weights(Checkpoint::open(test::demoModel()), config, false, pool);
+        const ModelSpec spec = read_model_spec(test::demoModel());
+        const auto source = open_weights(Checkpoint::open(test::demoModel()), spec, false, pool);
         const DenseWeights original = source->load_dense(host);
         DenseWeights weights = source->load_dense(host);
         QCOMPARE(weights.bytes(), source->dense_bytes());
         const std::uint64_t before = host.usage().used_bytes;
         quantize_dense(weights, type, host, pool);
-        QCOMPARE(weights.bytes(), quantized_dense_bytes(config, source->dense_bytes(), WeightType::kBf16, type));
+        QCOMPARE(weights.bytes(), quantized_dense_bytes(spec, source->dense_bytes(), WeightType::kBf16, type));
         const std::uint64_t after = host.usage().used_bytes;
         QVERIFY(type == WeightType::kBf16 ? after == before : after < before);  // the originals were given back
-        QCOMPARE(weights.embedding.type, WeightType::kBf16);
-        QCOMPARE(weights.lm_head.type, WeightType::kBf16);
+        QCOMPARE(weights.find(TensorRole::kEmbedding)->matrix.type, WeightType::kBf16);
+        QCOMPARE(weights.find(TensorRole::kHead)->matrix.type, WeightType::kBf16);
         const double largest = type == WeightType::kBf16 ? 0.0 : type == WeightType::kInt8 ? 0.01 : 0.11;
-        for (std::size_t l = 0; l < weights.layers.size(); ++l) {
-            QVERIFY(weights.layers[l].gate == original.layers[l].gate);
-            for (const auto part : {&LayerWeights::qkv, &LayerWeights::output}) {
-                const Matrix& a = original.layers[l].*part;
-                Matrix& b = weights.layers[l].*part;
+        for (std::int64_t l = 0; l < spec.n_layers(); ++l) {
+            QVERIFY(weights.find(TensorRole::kRouter, l)->values == original.find(TensorRole::kRouter, l)->values);
+            for (const TensorRole part : {TensorRole::kQkv, TensorRole::kAttentionOutput}) {
+                const Matrix& a = original.find(part, l)->matrix;
+                const Matrix& b = weights.find(part, l)->matrix;
                 QCOMPARE(b.type, type);
                 QCOMPARE(b.n_rows, a.n_rows);
                 const auto n = static_cast<std::size_t>(a.n_rows * a.n_cols);
@@ -220,7 +221,7 @@ class TestPerplexity : public QObject {
                 kernels::cpu_kernels().widen(a.memory.data(), a.type, static_cast<std::int64_t>(n), want.data());
                 if (kernels::is_packed(type)) {
                     for (std::int64_t r = 0; r < b.n_rows; ++r) {
-                        kernels::unpack_row(type, b.row(r), b.n_cols, 0, b.n_cols,
+                        kernels::unpack_row(type, b.view().row(r), b.n_cols, 0, b.n_cols,
                                             got.data() + static_cast<std::size_t>(r * b.n_cols));
                     }
                 } else {
@@ -267,10 +268,10 @@ class TestPerplexity : public QObject {
     }
 
     void cells_areThoseThatTheModelAllows() {
-        ModelConfig config = read_model_config(test::demoModel());
-        QCOMPARE(quantize_report_cells(config).size(), std::size_t{21});
-        config.hidden_dim = 200;
-        QCOMPARE(quantize_report_cells(config).size(), std::size_t{1});
+        ModelSpec spec = read_model_spec(test::demoModel());
+        QCOMPARE(quantize_report_cells(spec).size(), std::size_t{21});
+        spec.hidden_dim = 200;
+        QCOMPARE(quantize_report_cells(spec).size(), std::size_t{1});
     }
 };
 

@@ -126,7 +126,7 @@ class TestPlanReport : public QObject {
 
     void profileOfAnotherModel_isRefused() {
         const ModelShape demo = read_model_shape(offstage::test::demoModel());
-        QCOMPARE(demo.config.n_experts, 8);
+        QCOMPARE(demo.spec.experts.n_experts, 8);
         QCOMPARE(demo.type, offstage::kernels::WeightType::kBf16);
         const QString file = cache_.filePath(QStringLiteral("other.json"));
         Popularity other = Popularity::uniform(2, 4, 2);

@@ -9,6 +9,7 @@
 #include <QtTest>
 
 #include "engine/error.h"
+#include "engine/model/model_files.h"
 #include "engine/model/weights.h"
 #include "engine/quant/quantizer.h"
 #include "engine/quant/weight_format.h"
@@ -166,16 +167,16 @@ class TestQuantizer : public QObject {
 
     void errors_ofTheDemoModelsExperts_areThoseOfHqq() {
         kernels::ThreadPool pool(2);
-        const ModelConfig config = read_model_config(test::demoModel());
-        const auto source = open_weights(Checkpoint::open(test::demoModel()), config, false, pool);
+        const ModelSpec spec = read_model_spec(test::demoModel());
+        const ExpertGrid& grid = spec.experts;
+        const auto source = open_weights(Checkpoint::open(test::demoModel()), spec, false, pool);
         const QJsonArray experts = golden()["experts"].toArray();
         QCOMPARE(experts.size(), 3);
         for (const QJsonValue& expert : experts) {
-            std::vector<std::byte> block(
-                kernels::expert_bytes(source->expert_type(), config.hidden_dim, config.ffn_dim));
+            std::vector<std::byte> block(kernels::expert_bytes(source->expert_type(), grid.hidden_dim, grid.ffn_dim));
             source->pack_expert(LayerIndex{expert["layer"].toInt()}, ExpertIndex{expert["expert"].toInt()},
                                 block.data(), pool);
-            compare({block.data(), source->expert_type(), 3 * config.ffn_dim, config.hidden_dim, config.hidden_dim},
+            compare({block.data(), source->expert_type(), 3 * grid.ffn_dim, grid.hidden_dim, grid.hidden_dim},
                     expert["hqq"].toObject());
         }
     }

@@ -90,13 +90,13 @@ class TestRecall : public QObject {
     // The probe changes nothing, guesses the same whatever the steps, and leaves layers open that it cannot guess.
     void probe_onlyLooks() {
         const auto model = open(tinyModel(QStringLiteral("grouped_f32")), LoadedModel::Text::kNotNeeded);
-        const ModelConfig& config = model->config();
+        const ExpertGrid& grid = model->spec().experts;
         std::vector<TokenId> tokens;
         for (int i = 0; i < 20; ++i) tokens.push_back(static_cast<TokenId>(3 + i * 7 % 45));
         const std::vector<std::int64_t> distances = {1, 1000};
         const std::vector<std::vector<TokenId>> whole = {tokens};
         const RoutingTrace trace = record_routing(*model, whole, distances, {}, {});
-        QVERIFY(config.n_layers > 1);
+        QVERIFY(grid.n_layers > 1);
         QCOMPARE(trace.header.distances, std::vector<std::int64_t>{1});
         QCOMPARE(trace.tokens.size(), tokens.size());
         QCOMPARE(trace.guesses.size(), tokens.size() * trace.header.guesses_per_token());
@@ -106,7 +106,7 @@ class TestRecall : public QObject {
         QCOMPARE(model->forward().step({&all, 1}, Forward::Logits::kNone, {}), Forward::Outcome::kDone);
         QVERIFY(std::equal(trace.experts.begin(), trace.experts.end(), model->forward().routing().begin()));
 
-        RoutingProbe probe(config, model->device(), {1}, trace.header.n_guesses, 1);
+        RoutingProbe probe(model->spec(), model->device(), {1}, trace.header.n_guesses, 1);
         model->forward().set_probe(&probe);
         KvSequence one_by_one = model->new_sequence();
         std::vector<std::int32_t> guesses;

@@ -6,6 +6,7 @@
 #include <QtTest>
 
 #include "engine/error.h"
+#include "engine/model/model_files.h"
 #include "engine/model/synthetic.h"
 #include "engine/plan/sensitivity_measurement.h"
 #include "engine/quant/expert_source.h"
@@ -95,17 +96,17 @@ class TestSensitivity : public QObject {
 
     void measured_onASample_isNearTheWholeExpert() {
         kernels::ThreadPool pool(2);
-        const ModelConfig config = read_model_config(test::demoModel());
-        const auto master = open_weights(Checkpoint::open(test::demoModel()), config, false, pool);
+        const ModelSpec spec = read_model_spec(test::demoModel());
+        const auto master = open_weights(Checkpoint::open(test::demoModel()), spec, false, pool);
         std::int64_t told = 0;
         const Sensitivity measured =
-            measure_sensitivity(config, *master, pool, [&](std::int64_t done, std::int64_t all) {
+            measure_sensitivity(spec.experts, *master, pool, [&](std::int64_t done, std::int64_t all) {
                 QCOMPARE(done, ++told);
                 QCOMPARE(all, 64);
             });
         QCOMPARE(told, 64);
         QCOMPARE(measured.formats.size(), std::size_t{4});
-        ExpertSource source(config, *master, nullptr);
+        ExpertSource source(spec.experts, *master, nullptr);
         for (const WeightType format : kPacked) {
             for (const std::int32_t i : {0, 27, 63}) {
                 std::vector<std::byte> block(source.expert_bytes(format));
@@ -129,7 +130,7 @@ class TestSensitivity : public QObject {
         std::int64_t n = 0;
         try {
             measure_sensitivity(
-                model.config, *master, pool,
+                model.spec.experts, *master, pool,
                 [&](std::int64_t done, std::int64_t) {
                     n = done;
                     if (done == 2) stop.request_stop();
@@ -145,34 +146,34 @@ class TestSensitivity : public QObject {
     void kept_isFoundByItsModelAlone() {
         const QTemporaryDir folder;
         const SensitivityCache cache(folder.path().toStdString());
-        ModelConfig config = read_model_config(test::demoModel());
-        config.n_layers = 2;
-        config.n_experts = 3;
+        ExpertGrid grid = read_model_spec(test::demoModel()).experts;
+        grid.n_layers = 2;
+        grid.n_experts = 3;
         const Fingerprint model{1, 2};
-        QVERIFY(!cache.load(model, config).has_value());
+        QVERIFY(!cache.load(model, grid).has_value());
         cache.store(model, "name", small());
-        const auto kept = cache.load(model, config);
+        const auto kept = cache.load(model, grid);
         QVERIFY(kept.has_value());
         QCOMPARE(kept->error(WeightType::kHqq2, 1, 2), 0.125);
-        QVERIFY(!cache.load(Fingerprint{1, 3}, config).has_value());
-        config.n_experts = 4;
-        QVERIFY(!cache.load(model, config).has_value());
-        config.n_experts = 3;
+        QVERIFY(!cache.load(Fingerprint{1, 3}, grid).has_value());
+        grid.n_experts = 4;
+        QVERIFY(!cache.load(model, grid).has_value());
+        grid.n_experts = 3;
         for (const auto& file : std::filesystem::recursive_directory_iterator(folder.path().toStdString())) {
             if (file.is_regular_file()) std::ofstream(file.path()) << "{";
         }
-        QVERIFY(!cache.load(model, config).has_value());
+        QVERIFY(!cache.load(model, grid).has_value());
         SensitivityCache("").store(model, "name", small());
-        QVERIFY(!SensitivityCache("").load(model, config).has_value());
+        QVERIFY(!SensitivityCache("").load(model, grid).has_value());
     }
 
     void modelFingerprints_differ_andAreTheModels() {
         kernels::ThreadPool pool(1);
         std::vector<Fingerprint> seen;
         for (const std::string& folder : {test::demoModel(), test::tinyModel("grouped_bf16")}) {
-            const ModelConfig config = read_model_config(folder);
-            const auto one = open_weights(Checkpoint::open(folder), config, false, pool)->model_fingerprint();
-            const auto two = open_weights(Checkpoint::open(folder), config, false, pool)->model_fingerprint();
+            const ModelSpec spec = read_model_spec(folder);
+            const auto one = open_weights(Checkpoint::open(folder), spec, false, pool)->model_fingerprint();
+            const auto two = open_weights(Checkpoint::open(folder), spec, false, pool)->model_fingerprint();
             QVERIFY(one.has_value() && one == two);
             seen.push_back(*one);
         }

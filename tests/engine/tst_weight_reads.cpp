@@ -23,9 +23,10 @@ struct Sizes {
     std::uint64_t active = 0;
 };
 
-Sizes sizesOf(const ModelConfig& c, WeightType experts, WeightType attention) {
-    const std::int64_t q_rows = c.n_heads * c.head_dim;
-    const std::int64_t qkv_rows = q_rows + 2 * c.n_kv_heads * c.head_dim;
+Sizes sizesOf(const ModelSpec& spec, WeightType experts, WeightType attention) {
+    const ExpertGrid& c = spec.experts;
+    const std::int64_t q_rows = spec.attention_shape(0).query_width();
+    const std::int64_t qkv_rows = spec.attention_shape(0).qkv_width();
     const auto rows = [](WeightType type, std::int64_t n, std::int64_t n_cols) {
         return static_cast<std::uint64_t>(n) * offstage::kernels::row_bytes(type, n_cols);
     };
@@ -36,7 +37,7 @@ Sizes sizesOf(const ModelConfig& c, WeightType experts, WeightType attention) {
     // One row of the embedding, the layers, the last norm, the head.
     sizes.dense_read = rows(WeightType::kBf16, 1, c.hidden_dim) + static_cast<std::uint64_t>(c.n_layers) * layer +
                        static_cast<std::uint64_t>(c.hidden_dim) * 4 +
-                       rows(WeightType::kBf16, c.vocab_size, c.hidden_dim);
+                       rows(WeightType::kBf16, spec.vocab_size, c.hidden_dim);
     sizes.expert = rows(experts, 3 * c.ffn_dim, c.hidden_dim);
     sizes.active = sizes.dense_read + static_cast<std::uint64_t>(c.n_layers * c.n_active) * sizes.expert;
     return sizes;
@@ -93,7 +94,7 @@ class TestWeightReads : public QObject, ReplanSetup {
         if (!quant.isEmpty()) request.quant = parse_quant(quant.toStdString());
         LoadedModel loaded(request, LoadedModel::Text::kNotNeeded, {}, {});
         const Sizes sizes =
-            sizesOf(loaded.config(), static_cast<WeightType>(experts), static_cast<WeightType>(attention));
+            sizesOf(loaded.spec(), static_cast<WeightType>(experts), static_cast<WeightType>(attention));
         QCOMPARE(loaded.reads().dense, sizes.dense_read);
         QCOMPARE(loaded.reads().total(), sizes.active);
         QCOMPARE(loaded.summary().active_bytes, sizes.active);
@@ -132,7 +133,7 @@ class TestWeightReads : public QObject, ReplanSetup {
             play.step(tokens);
             return readSince(play.model, before);
         };
-        const ModelConfig& config = play.model.config();
+        const ModelSpec& spec = play.model.spec();
         for (const WeightType format : {WeightType::kBf16, WeightType::kHqq3, WeightType::kInt8}) {
             if (format != WeightType::kBf16) {
                 ReplanRequest replan;
@@ -146,7 +147,7 @@ class TestWeightReads : public QObject, ReplanSetup {
                 }
                 QVERIFY(!play.replanner.moving());
             }
-            const Sizes sizes = sizesOf(config, format, WeightType::kBf16);
+            const Sizes sizes = sizesOf(spec, format, WeightType::kBf16);
             QCOMPARE(play.model.reads().total(), sizes.active);
             QCOMPARE(step(), sizes.active - sizes.dense_read);
         }
@@ -158,7 +159,7 @@ class TestWeightReads : public QObject, ReplanSetup {
         request.vram_bytes = vramFor(12);
         request.quality.min_mean_bits = 6;
         Play play(request);
-        const ModelConfig& c = play.model.config();
+        const ExpertGrid& c = play.model.spec().experts;
         const std::vector<WeightType> formats = play.model.experts().formats();
         std::uint64_t least = ~std::uint64_t{0}, most = 0, all = 0;
         constexpr int kSteps = 40;
@@ -187,12 +188,12 @@ class TestWeightReads : public QObject, ReplanSetup {
     }
 
     void tiedEmbedding_isReadOnceAsTheHead() {
-        ModelConfig config;
-        config.vocab_size = 100;
-        config.hidden_dim = 64;
-        QCOMPARE(dense_bytes_read(config, 100'000, WeightType::kBf16), std::uint64_t{100'000 - 99 * 128});
-        config.tied_embeddings = true;
-        QCOMPARE(dense_bytes_read(config, 100'000, WeightType::kBf16), std::uint64_t{100'000});
+        ModelSpec spec;
+        spec.vocab_size = 100;
+        spec.hidden_dim = 64;
+        QCOMPARE(dense_bytes_read(spec, 100'000, WeightType::kBf16), std::uint64_t{100'000 - 99 * 128});
+        spec.tied_embeddings = true;
+        QCOMPARE(dense_bytes_read(spec, 100'000, WeightType::kBf16), std::uint64_t{100'000});
     }
 };
 

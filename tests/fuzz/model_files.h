@@ -16,7 +16,7 @@
 
 #include "engine/error.h"
 #include "engine/model/checkpoint.h"
-#include "engine/model/model_config.h"
+#include "engine/model/model_files.h"
 #include "engine/model/safetensors.h"
 
 namespace offstage::tests {
@@ -85,20 +85,39 @@ inline std::string check_safetensors(std::span<const std::byte> input) {
 
 inline std::string check_model_config(std::string_view text) {
     try {
-        const engine::ModelConfig c = engine::parse_model_config(text, kSource);
+        const engine::ModelSpec c = engine::parse_model_spec(text, kSource);
         for (const std::int64_t n :
-             {c.vocab_size, c.hidden_dim, c.ffn_dim, c.n_layers, c.n_heads, c.n_kv_heads, c.head_dim, c.n_experts,
-              c.n_active, c.max_context, c.total_weights(), c.active_weights()}) {
+             {c.vocab_size, c.hidden_dim, c.experts.ffn_dim, c.n_layers(), c.experts.n_layers, c.experts.n_experts,
+              c.experts.n_active, c.max_context, c.total_weights(), c.active_weights()}) {
             if (n <= 0) return "a size that is not positive";
         }
-        if (c.n_heads % c.n_kv_heads != 0) return "n_kv_heads that does not divide n_heads";
-        if (c.head_dim % 2 != 0) return "an odd head_dim";
-        if (c.n_active > c.n_experts) return "more active experts than experts";
+        for (std::int64_t l = 0; l < c.n_layers(); ++l) {
+            const kernels::AttentionShape shape = c.attention_shape(l);
+            if (shape.n_heads <= 0 || shape.n_kv_heads <= 0 || shape.key_dim <= 0 || shape.value_dim <= 0) {
+                return "a size of attention that is not positive";
+            }
+            if (shape.n_heads % shape.n_kv_heads != 0) return "n_kv_heads that does not divide n_heads";
+            if (shape.rotary_dim % 2 != 0 || shape.rotary_first + shape.rotary_dim > shape.key_dim) {
+                return "rotary values that are no pairs of a head";
+            }
+            if (shape.window < 0) return "a negative window";
+            if (!std::isfinite(shape.scale) || shape.scale <= 0) return "a scale out of range";
+            const engine::MoeSpec* const moe = c.layers[static_cast<std::size_t>(l)].moe();
+            if (moe == nullptr) continue;
+            const kernels::RouterSpec& router = moe->router;
+            if (router.n_experts != c.experts.n_experts || router.n_active != c.experts.n_active) {
+                return "a router of other sizes than the experts";
+            }
+            if (router.n_experts % router.n_groups != 0 || router.n_groups_used > router.n_groups ||
+                router.n_active > router.n_experts / router.n_groups * router.n_groups_used) {
+                return "groups that do not hold the active experts";
+            }
+            if (!std::isfinite(router.scale)) return "a router's scale out of range";
+        }
+        if (c.experts.n_active > c.experts.n_experts) return "more active experts than experts";
         if (c.active_weights() > c.total_weights()) return "more active weights than weights";
         if (c.total_weights() > INT64_MAX / 4) return "more bytes than 64 bits hold";
-        if (!std::isfinite(c.rope_theta) || c.rope_theta < 1) return "a rope_theta out of range";
-        if (!std::isfinite(c.rms_norm_eps) || c.rms_norm_eps <= 0) return "an rms_norm_eps out of range";
-        if (c.sliding_window < 0) return "a negative sliding_window";
+        if (!std::isfinite(c.norm.eps) || c.norm.eps <= 0) return "an eps out of range";
         if (c.bos_token < -1 || c.bos_token >= c.vocab_size) return "a bos_token outside the vocabulary";
         for (const engine::TokenId token : c.eos_tokens) {
             if (token < 0 || token >= c.vocab_size) return "an eos token outside the vocabulary";

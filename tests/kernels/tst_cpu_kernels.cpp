@@ -64,6 +64,8 @@ class TestCpuKernels : public QObject {
     void expert_ffn_is_the_sum_of_its_neuron_ranges();
     void rms_norm_matches_double_data() { add_instruction_set_rows(); }
     void rms_norm_matches_double();
+    void layer_norm_matches_double_data() { add_instruction_set_rows(); }
+    void layer_norm_matches_double();
     void rope_rotates_pairs_data() { add_instruction_set_rows(); }
     void rope_rotates_pairs();
     void silu_mul_matches_double_data() { add_instruction_set_rows(); }
@@ -258,6 +260,41 @@ void TestCpuKernels::rms_norm_matches_double() {
     const float ones[3] = {1.0f, 1.0f, 1.0f};
     kernels_of(set).rms_norm(zeros, ones, 3, 1e-6f, zeros);
     for (const float value : zeros) QCOMPARE(value, 0.0f);
+}
+
+void TestCpuKernels::layer_norm_matches_double() {
+    QFETCH(int, set);
+    for (const std::int64_t n : kLengths) {
+        for (const bool biased : {false, true}) {
+            TestBuffer<float> x(n, 4);
+            TestBuffer<float> weight(n, 8);
+            TestBuffer<float> bias(n, 12);
+            TestBuffer<float> out(n, 4);
+            fill_random(x.span(), 11, 3.0f);
+            for (float& value : x.span()) value += 5.0f;  // a mean that matters
+            fill_random(weight.span(), 12);
+            fill_random(bias.span(), 13);
+            double mean = 0.0;
+            for (const float value : x.span()) mean += double{value} / static_cast<double>(n);
+            double variance = 0.0;
+            for (const float value : x.span()) {
+                variance += (double{value} - mean) * (double{value} - mean) / static_cast<double>(n);
+            }
+            const double factor = 1.0 / std::sqrt(variance + 1e-5);
+            const float* with = biased ? bias.data() : nullptr;
+            kernels_of(set).layer_norm(x.data(), weight.data(), with, n, 1e-5f, out.data());
+            QVERIFY(out.guards_intact());
+            for (std::int64_t i = 0; i < n && n > 1; ++i) {
+                const double scaled = (double{x[i]} - mean) * factor * double{weight[i]};
+                const double want = scaled + (biased ? double{bias[i]} : 0.0);
+                // Taking away the mean leaves the rounding of numbers as large as it.
+                QVERIFY(std::abs(double{out[i]} - want) < 3e-6 * (std::abs(want) + 5.0));
+            }
+            if (n == 1) QCOMPARE(out[0], biased ? bias[0] : 0.0f);  // no distance from the mean, whatever the factor
+            kernels_of(set).layer_norm(x.data(), weight.data(), with, n, 1e-5f, x.data());  // in place
+            QVERIFY(std::equal(out.span().begin(), out.span().end(), x.span().begin()));
+        }
+    }
 }
 
 void TestCpuKernels::rope_rotates_pairs() {

@@ -1,0 +1,196 @@
+#include "engine/model/config_fields.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "engine/error.h"
+#include "engine/model/shape_limits.h"
+
+namespace offstage::engine {
+namespace {
+
+using nlohmann::json;
+
+// Upper limits, far above any model and far below where a product of two of them would overflow.
+constexpr std::int64_t kMaxDim = std::int64_t{1} << 24;
+constexpr std::int64_t kMaxHidden = std::int64_t{1} << 20;
+constexpr std::int64_t kMaxLayers = std::int64_t{1} << 16;
+constexpr std::int64_t kMaxHeads = std::int64_t{1} << 16;
+constexpr std::int64_t kMaxHeadDim = std::int64_t{1} << 16;
+
+}  // namespace
+
+ConfigFields::ConfigFields(const json& object, const std::string& source)
+    : JsonFields(object, source), source_(source) {}
+
+void ConfigFields::unsupported(const std::string& key, const std::string& what, const std::string& expected) const {
+    throw Error(ErrorKind::kUnsupported,
+                source_ + ": \"" + key + "\" is " + what + ", which is not supported; expected " + expected);
+}
+
+std::int64_t ConfigFields::dim(const char* key, std::optional<std::int64_t> fallback) const {
+    return integer(key, 1, kMaxDim, fallback);
+}
+
+std::int64_t ConfigFields::count(const char* key, std::int64_t low, std::int64_t high,
+                                 std::optional<std::int64_t> fallback) const {
+    return integer(key, low, high, fallback);
+}
+
+std::int64_t ConfigFields::optional_dim(const char* key, std::int64_t fallback) const {
+    return has_value(key) ? integer(key, 0, kMaxDim) : fallback;
+}
+
+bool ConfigFields::flag(const char* key, bool fallback) const {
+    return has_value(key) ? boolean(key, fallback) : fallback;
+}
+
+double ConfigFields::positive(const char* key, double fallback) const {
+    return has_value(key) ? number(key, std::numeric_limits<float>::min(), 1e12) : fallback;
+}
+
+float ConfigFields::eps(const char* key, double fallback) const {
+    return static_cast<float>(number(key, std::numeric_limits<float>::min(), 1.0, fallback));
+}
+
+void ConfigFields::read_common(ModelSpec& spec, std::optional<TokenId> default_bos,
+                               std::optional<TokenId> default_eos) const {
+    if (const std::string act = text("hidden_act", "silu"); act != "silu") {
+        unsupported("hidden_act", in_quotes(act), "\"silu\"");
+    }
+    if (has_value("quantization_config")) {
+        const JsonFields quantization(*find("quantization_config"), source_, "quantization_config.");
+        unsupported("quantization_config",
+                    quantization.has_value("quant_method") ? describe(*quantization.find("quant_method"))
+                                                           : "a quantized checkpoint",
+                    "the weights as they were published, in BF16, F16 or F32");
+    }
+    spec.vocab_size = dim("vocab_size");
+    spec.hidden_dim = integer("hidden_size", 1, kMaxHidden);
+    spec.max_context = integer("max_position_embeddings", 1, kLongestContext);
+    spec.tied_embeddings = flag("tie_word_embeddings", false);
+    spec.layers.resize(static_cast<std::size_t>(integer("num_hidden_layers", 1, kMaxLayers)));
+    spec.experts.hidden_dim = spec.hidden_dim;
+
+    const std::vector<TokenId> bos = tokens("bos_token_id", spec.vocab_size, default_bos);
+    if (bos.size() > 1) reject("bos_token_id", "one token id, or null");
+    if (!bos.empty()) spec.bos_token = bos.front();
+    spec.eos_tokens = tokens("eos_token_id", spec.vocab_size, default_eos);
+}
+
+GroupedQuerySpec ConfigFields::grouped_query(const ModelSpec& spec, std::int64_t default_kv_heads,
+                                             double default_theta) const {
+    GroupedQuerySpec a;
+    a.n_heads = integer("num_attention_heads", 1, kMaxHeads);
+    a.n_kv_heads =
+        is_null("num_key_value_heads") ? a.n_heads : integer("num_key_value_heads", 1, kMaxHeads, default_kv_heads);
+    if (a.n_heads % a.n_kv_heads != 0) {
+        reject("num_key_value_heads", "a divisor of \"num_attention_heads\" (" + std::to_string(a.n_heads) +
+                                          "); without the key it is " + std::to_string(default_kv_heads));
+    }
+    if (has_value("head_dim")) {
+        a.head_dim = integer("head_dim", 2, kMaxHeadDim);
+        if (a.head_dim % 2 != 0) reject("head_dim", "an even number, for rotary positions");
+    } else {
+        a.head_dim = spec.hidden_dim / a.n_heads;
+        if (spec.hidden_dim % a.n_heads != 0 || a.head_dim % 2 != 0) {
+            reject("hidden_size", "an even multiple of \"num_attention_heads\" (" + std::to_string(a.n_heads) +
+                                      "), or a \"head_dim\" beside it");
+        }
+    }
+    a.rope = rope(a.head_dim, default_theta);
+    a.scale = 1.0f / std::sqrt(static_cast<float>(a.head_dim));
+    return a;
+}
+
+double yarn_mscale(double factor, double mscale) {
+    return factor <= 1 ? 1.0 : 0.1 * mscale * std::log(factor) + 1.0;
+}
+
+// As in transformers, a rope_scaling that is not empty hides rope_parameters, and the theta inside wins.
+RopeSpec ConfigFields::rope(std::int64_t dim, double default_theta, double* yarn_mscale_all_dim,
+                            double* yarn_factor) const {
+    constexpr double kLow = 1.0;
+    constexpr double kHigh = 1e12;
+    RopeSpec result;
+    result.dim = dim;
+    result.theta = has_value("rope_theta") ? number("rope_theta", kLow, kHigh) : default_theta;
+    for (const char* key : {"rope_scaling", "rope_parameters"}) {
+        if (!has_value(key)) continue;
+        const JsonFields rope(*find(key), source_, std::string(key) + ".");
+        if (find(key)->empty()) continue;
+        const std::string type = rope.text(rope.has("rope_type") ? "rope_type" : "type", "default");
+        if (type != "default" && type != "yarn") {
+            throw Error(ErrorKind::kUnsupported, source_ + ": \"" + key + "\" asks for rope type " + in_quotes(type) +
+                                                     ", which is not supported; expected \"default\" or \"yarn\"");
+        }
+        if (rope.has_value("partial_rotary_factor") && rope.number("partial_rotary_factor", 0.0, 1.0) != 1.0) {
+            unsupported(std::string(key) + ".partial_rotary_factor", describe(*rope.find("partial_rotary_factor")),
+                        "1");
+        }
+        for (const auto& [name, value] : find(key)->items()) {
+            if (!value.is_object()) continue;
+            throw Error(ErrorKind::kUnsupported, source_ + ": \"" + key + "." + in_quotes(name).substr(1) +
+                                                     " is an object: rotary positions that differ between layers are "
+                                                     "not supported; expected one set for all layers");
+        }
+        if (rope.has_value("rope_theta")) result.theta = rope.number("rope_theta", kLow, kHigh);
+        if (type == "yarn") {
+            const auto optional = [&](const char* name, double low, double high, double fallback) {
+                return rope.has_value(name) ? rope.number(name, low, high) : fallback;
+            };
+            Yarn yarn;
+            yarn.factor = rope.number("factor", kLow, 1e6);
+            const double fast = optional("beta_fast", 0, 1e6, 0);
+            const double slow = optional("beta_slow", 0, 1e6, 0);
+            yarn.beta_fast = fast > 0 ? fast : 32;
+            yarn.beta_slow = slow > 0 ? slow : 1;
+            yarn.truncated = !rope.has_value("truncate") || rope.boolean("truncate", true);
+            yarn.original_context = rope.has_value("original_max_position_embeddings")
+                                        ? rope.integer("original_max_position_embeddings", 1, kLongestContext)
+                                        : integer("max_position_embeddings", 1, kLongestContext);
+            if (result.theta <= 1) reject("rope_theta", "a number above 1 for rope type \"yarn\"");
+            result.frequency_scale = yarn_frequency_scale(yarn, dim, result.theta);
+            const double mscale = optional("mscale", 0, 1e3, 0);
+            const double all_dim = optional("mscale_all_dim", 0, 1e3, 0);
+            result.amplitude = optional("attention_factor", 1e-3, 1e3,
+                                        mscale > 0 && all_dim > 0
+                                            ? yarn_mscale(yarn.factor, mscale) / yarn_mscale(yarn.factor, all_dim)
+                                            : yarn_mscale(yarn.factor, 1));
+            if (yarn_mscale_all_dim != nullptr) *yarn_mscale_all_dim = all_dim;
+            if (yarn_factor != nullptr) *yarn_factor = yarn.factor;
+        }
+        break;
+    }
+    return result;
+}
+
+std::vector<TokenId> ConfigFields::tokens(const char* key, std::int64_t vocab_size,
+                                          std::optional<TokenId> fallback) const {
+    const json* found = find(key);
+    if (found == nullptr) {
+        if (fallback && *fallback < vocab_size) return {*fallback};
+        return {};
+    }
+    if (found->is_null()) return {};
+    const std::string expected =
+        "a token id from 0 to " + std::to_string(vocab_size - 1) + ", a list of such ids, or null";
+    std::vector<TokenId> ids;
+    const auto add = [&](const json& value) {
+        // A negative integer is kept as signed, a larger one than 64 bits as a float.
+        if (!value.is_number_unsigned() || value.get<std::uint64_t>() >= static_cast<std::uint64_t>(vocab_size)) {
+            reject(key, expected + (found->is_array() ? ", but the list holds " + describe(value) : ""));
+        }
+        const auto id = value.get<TokenId>();
+        if (std::find(ids.begin(), ids.end(), id) == ids.end() || !found->is_array()) ids.push_back(id);
+    };
+    if (found->is_array()) {
+        std::for_each(found->begin(), found->end(), add);
+    } else {
+        add(*found);
+    }
+    return ids;
+}
+
+}  // namespace offstage::engine

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/json.h"
+#include "engine/model/model_spec.h"
+
+namespace offstage::engine {
+
+// config.json as families read it: JsonFields with the checks that all of them share. Throws Error as those do:
+// kInvalidModel names file, key, what was found and what was expected; kUnsupported a feature that would change results
+// if it were ignored.
+class ConfigFields : public JsonFields {
+  public:
+    // Both must outlive this object.
+    ConfigFields(const nlohmann::json& object, const std::string& source);
+
+    const std::string& source() const { return source_; }
+    [[noreturn]] void unsupported(const std::string& key, const std::string& what, const std::string& expected) const;
+
+    // ---- sizes, within limits that no product of them overflows. Without a fallback the key must be there.
+    std::int64_t dim(const char* key, std::optional<std::int64_t> fallback = {}) const;
+    std::int64_t count(const char* key, std::int64_t low, std::int64_t high,
+                       std::optional<std::int64_t> fallback = {}) const;
+    // The value, or `fallback` where the key is absent or null.
+    std::int64_t optional_dim(const char* key, std::int64_t fallback) const;
+    bool flag(const char* key, bool fallback) const;          // null counts as absent
+    double positive(const char* key, double fallback) const;  // at most 1e12; null counts as absent
+    float eps(const char* key, double fallback) const;
+
+    // vocab_size, hidden_size, max_position_embeddings, tie_word_embeddings, bos and eos; num_hidden_layers layers that
+    // are still empty. Checks that hidden_act is silu, and that the weights are not quantized.
+    void read_common(ModelSpec& spec, std::optional<TokenId> default_bos, std::optional<TokenId> default_eos) const;
+    // num_attention_heads, num_key_value_heads (absent: default_kv_heads; null: as many as heads), head_dim (absent:
+    // hidden_size / heads), rotary positions over the whole head, scale 1 / sqrt(head_dim).
+    GroupedQuerySpec grouped_query(const ModelSpec& spec, std::int64_t default_kv_heads, double default_theta) const;
+
+    // Rotary positions of `dim` values: rope_theta with rope_scaling (transformers 4) or rope_parameters (5); types
+    // default and yarn. yarn_mscale: YaRN's mscale_all_dim, 0 where it is absent.
+    RopeSpec rope(std::int64_t dim, double default_theta, double* yarn_mscale_all_dim = nullptr,
+                  double* yarn_factor = nullptr) const;
+
+    // The ids of a key that holds one id, a list of ids or null. Absent: `fallback`, if that is a token at all.
+    std::vector<TokenId> tokens(const char* key, std::int64_t vocab_size, std::optional<TokenId> fallback) const;
+
+  private:
+    const std::string& source_;
+};
+
+// YaRN's factor of cos and sin.
+double yarn_mscale(double factor, double mscale);
+
+}  // namespace offstage::engine

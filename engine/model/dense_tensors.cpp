@@ -1,0 +1,99 @@
+#include "engine/model/dense_tensors.h"
+
+namespace offstage::engine {
+namespace {
+
+class TensorList {
+  public:
+    explicit TensorList(const ModelSpec& spec) : spec_(spec) {}
+
+    void matrix(TensorRole role, std::int64_t n_rows, std::int64_t n_cols, bool may_be_quantized = true) {
+        add(role, DenseTensor::Kind::kMatrix, n_rows, n_cols).may_be_quantized = may_be_quantized;
+    }
+    void vector(TensorRole role, std::int64_t n) { add(role, DenseTensor::Kind::kVector, 1, n); }
+    void norm(TensorRole weight, TensorRole bias) {
+        vector(weight, spec_.hidden_dim);
+        if (spec_.norm.bias) vector(bias, spec_.hidden_dim);
+    }
+
+    void attention(const GroupedQuerySpec& a) {
+        const std::int64_t q_rows = a.n_heads * a.head_dim;
+        const std::int64_t kv_rows = a.n_kv_heads * a.head_dim;
+        matrix(TensorRole::kQkv, q_rows + 2 * kv_rows, spec_.hidden_dim);
+        if (a.qkv_bias) vector(TensorRole::kQkvBias, q_rows + 2 * kv_rows);
+        if (a.qk_norm != QkNorm::kNone) {
+            const bool per_head = a.qk_norm == QkNorm::kPerHead;
+            vector(TensorRole::kQueryNorm, per_head ? a.head_dim : q_rows);
+            vector(TensorRole::kKeyNorm, per_head ? a.head_dim : kv_rows);
+        }
+        matrix(TensorRole::kAttentionOutput, spec_.hidden_dim, q_rows);
+        if (a.output_bias) vector(TensorRole::kAttentionOutputBias, spec_.hidden_dim);
+    }
+    void attention(const LatentSpec& a) {
+        if (a.query_rank > 0) {
+            matrix(TensorRole::kQueryDown, a.query_rank, spec_.hidden_dim);
+            vector(TensorRole::kQueryDownNorm, a.query_rank);
+        }
+        matrix(TensorRole::kQueryUp, a.n_heads * a.query_dim(), a.query_rank > 0 ? a.query_rank : spec_.hidden_dim);
+        matrix(TensorRole::kLatentDown, a.key_dim(), spec_.hidden_dim);
+        vector(TensorRole::kLatentNorm, a.latent_dim);
+        matrix(TensorRole::kKeyUp, a.n_heads * a.latent_dim, a.nope_dim);
+        matrix(TensorRole::kValueUp, a.n_heads * a.value_dim, a.latent_dim);
+        matrix(TensorRole::kAttentionOutput, spec_.hidden_dim, a.n_heads * a.value_dim);
+    }
+    void ffn(const DenseFfnSpec& f) { network(f.ffn_dim); }
+    void ffn(const MoeSpec& moe) {
+        add(TensorRole::kRouter, DenseTensor::Kind::kVector, moe.router.n_experts, spec_.hidden_dim);
+        if (moe.selection_bias) vector(TensorRole::kSelectionBias, moe.router.n_experts);
+        if (moe.shared_dim > 0) network(moe.shared_dim);
+    }
+    void network(std::int64_t ffn_dim) {
+        add(TensorRole::kNetwork, DenseTensor::Kind::kNetwork, 3 * ffn_dim, spec_.hidden_dim).may_be_quantized = true;
+    }
+
+    std::vector<DenseTensor> take() && { return std::move(tensors_); }
+    void set_layer(std::int64_t layer) { layer_ = layer; }
+
+    DenseTensor& add(TensorRole role, DenseTensor::Kind kind, std::int64_t n_rows, std::int64_t n_cols) {
+        tensors_.push_back({role, layer_, kind, n_rows, n_cols});
+        return tensors_.back();
+    }
+
+  private:
+    const ModelSpec& spec_;
+    std::int64_t layer_ = -1;
+    std::vector<DenseTensor> tensors_;
+};
+
+}  // namespace
+
+std::vector<DenseTensor> dense_tensors(const ModelSpec& spec) {
+    TensorList list(spec);
+    list.matrix(TensorRole::kEmbedding, spec.vocab_size, spec.hidden_dim, false);
+    if (!spec.tied_embeddings) list.matrix(TensorRole::kHead, spec.vocab_size, spec.hidden_dim, false);
+    list.norm(TensorRole::kFinalNorm, TensorRole::kFinalNormBias);
+    for (std::int64_t l = 0; l < spec.n_layers(); ++l) {
+        const LayerSpec& layer = spec.layers[static_cast<std::size_t>(l)];
+        list.set_layer(l);
+        list.norm(TensorRole::kAttentionNorm, TensorRole::kAttentionNormBias);
+        std::visit([&](const auto& attention) { list.attention(attention); }, layer.attention);
+        list.norm(TensorRole::kFfnNorm, TensorRole::kFfnNormBias);
+        std::visit([&](const auto& ffn) { list.ffn(ffn); }, layer.ffn);
+    }
+    std::vector<DenseTensor> tensors = std::move(list).take();
+    tensors.front().unused_in_decode = !spec.tied_embeddings;
+    return tensors;
+}
+
+bool is_quantized_to(const DenseTensor& tensor, kernels::WeightType stored, kernels::WeightType format) {
+    if (!tensor.may_be_quantized || stored == format || kernels::is_packed(stored)) return false;
+    if (kernels::is_packed(format)) return tensor.n_cols % kernels::kPackedBlock == 0;
+    return format == kernels::WeightType::kBf16 && stored == kernels::WeightType::kF32;
+}
+
+kernels::WeightType kept_type(const DenseTensor& tensor, kernels::WeightType stored,
+                              const kernels::WeightType* quantized) {
+    return quantized != nullptr && is_quantized_to(tensor, stored, *quantized) ? *quantized : stored;
+}
+
+}  // namespace offstage::engine

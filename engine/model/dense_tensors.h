@@ -1,0 +1,78 @@
+#pragma once
+// The dense weights of a model - all but the routed experts' - as a list that follows from its spec. Whoever loads,
+// draws, uploads, quantizes or counts them walks this list.
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/model/model_spec.h"
+#include "kernels/types.h"
+
+namespace offstage::engine {
+
+enum class TensorRole : std::uint8_t {
+    kEmbedding,  // (vocab_size, hidden_dim)
+    kHead,       // (vocab_size, hidden_dim); absent where embeddings are tied
+    kFinalNorm,  // (hidden_dim)
+    kFinalNormBias,
+
+    kAttentionNorm,  // (hidden_dim): before attention
+    kAttentionNormBias,
+    kQkv,      // (q rows, k rows, v rows; hidden_dim)
+    kQkvBias,  // (q, k, v)
+    kQueryNorm,
+    kKeyNorm,          // (head_dim), or the full width
+    kAttentionOutput,  // (hidden_dim, n_heads * value_dim)
+    kAttentionOutputBias,
+
+    // latent attention
+    kQueryDown,      // (query_rank, hidden_dim); absent where query_rank is 0
+    kQueryDownNorm,  // (query_rank)
+    kQueryUp,     // (n_heads * query_dim, query_rank or hidden_dim): of each head nope_dim rows, then the rotary ones
+    kLatentDown,  // (latent_dim + rotary dim, hidden_dim)
+    kLatentNorm,  // (latent_dim)
+    kKeyUp,       // (n_heads * latent_dim, nope_dim): a head's query without positions becomes one of the latent
+    kValueUp,     // (n_heads * value_dim, latent_dim)
+
+    kFfnNorm,  // (hidden_dim): before the feed-forward network
+    kFfnNormBias,
+    kRouter,         // (n_experts, hidden_dim), float32
+    kSelectionBias,  // (n_experts)
+    kNetwork,        // a dense network or the shared experts: 3 * ffn_dim rows, neuron-major (kernels::ExpertView)
+};
+inline constexpr int kTensorRoles = static_cast<int>(TensorRole::kNetwork) + 1;
+
+struct DenseTensor {
+    enum class Kind : std::uint8_t {
+        kVector,   // float32: norms, biases, routers
+        kMatrix,   // in the checkpoint's type
+        kNetwork,  // the same, three matrices in one neuron-major block
+    };
+    TensorRole role = TensorRole::kEmbedding;
+    std::int64_t layer = -1;  // -1: none
+    Kind kind = Kind::kMatrix;
+    std::int64_t n_rows = 0;
+    std::int64_t n_cols = 0;
+    bool may_be_quantized = false;  // `dense=8|4`: attention's matrices and networks (Mixtral-Offloading, section 4.2)
+    bool unused_in_decode = false;  // read by row: the embedding
+
+    std::int64_t n_weights() const { return n_rows * n_cols; }
+    // In memory when matrices are kept as `type`.
+    std::uint64_t bytes(kernels::WeightType type) const {
+        return static_cast<std::uint64_t>(n_rows) *
+               kernels::row_bytes(kind == Kind::kVector ? kernels::WeightType::kF32 : type, n_cols);
+    }
+};
+
+// Embedding and head first, then layer by layer.
+std::vector<DenseTensor> dense_tensors(const ModelSpec& spec);
+
+// Whether quantize_dense() changes a tensor kept as `stored` when `format` is asked for: towards fewer bits, and to
+// 16 bits from 32; packed formats take rows of a multiple of kernels::kPackedBlock.
+bool is_quantized_to(const DenseTensor& tensor, kernels::WeightType stored, kernels::WeightType format);
+
+// In what format a tensor is kept: `stored`, or `quantized` where that applies.
+kernels::WeightType kept_type(const DenseTensor& tensor, kernels::WeightType stored,
+                              const kernels::WeightType* quantized);
+
+}  // namespace offstage::engine

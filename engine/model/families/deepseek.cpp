@@ -1,0 +1,169 @@
+// DeepSeek-V2 and V3 (transformers: models/deepseek_v2, models/deepseek_v3; and the models' own modeling_deepseek.py):
+// latent attention, shared experts, leading dense layers, experts in groups.
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/model/families/family.h"
+#include "engine/model/shape_limits.h"
+
+namespace offstage::engine {
+namespace {
+
+enum class Version : std::uint8_t { kV2, kV3 };
+
+LatentSpec read_attention(const ConfigFields& config, Version version) {
+    LatentSpec a;
+    a.n_heads = config.count("num_attention_heads", 1, std::int64_t{1} << 16);
+    const std::int64_t default_rank = 1536;
+    a.query_rank = config.has("q_lora_rank") ? config.optional_dim("q_lora_rank", 0) : default_rank;
+    a.latent_dim = config.dim("kv_lora_rank", 512);
+    a.nope_dim = config.dim("qk_nope_head_dim", 128);
+    a.value_dim = config.dim("v_head_dim", 128);
+    const std::int64_t rotary = config.dim("qk_rope_head_dim", 64);
+    if (rotary % 2 != 0) config.reject("qk_rope_head_dim", "an even number, for rotary positions");
+    if (config.flag("attention_bias", false)) config.unsupported("attention_bias", "true", "false");
+    a.interleaved = version == Version::kV2 || config.flag("rope_interleave", true);
+    double mscale_all_dim = 0;
+    double factor = 1;
+    a.rope = config.rope(rotary, 1e4, &mscale_all_dim, &factor);
+    // YaRN's second factor, squared because it belongs to queries and keys.
+    const double mscale = mscale_all_dim > 0 ? yarn_mscale(factor, mscale_all_dim) : 1.0;
+    a.scale = static_cast<float>(mscale * mscale / std::sqrt(static_cast<double>(a.query_dim())));
+    return a;
+}
+
+MoeSpec read_moe(const ConfigFields& config, ModelSpec& spec, Version version) {
+    const bool v3 = version == Version::kV3;
+    spec.experts.ffn_dim = config.dim("moe_intermediate_size", v3 ? 2048 : 1407);
+    const char* const other_name = v3 ? "num_local_experts" : "num_experts";  // as transformers 5 may write it
+    spec.experts.n_experts =
+        config.count(config.has(other_name) ? other_name : "n_routed_experts", 1, kMostExperts, v3 ? 256 : 64);
+    const std::int64_t most = std::min<std::int64_t>(spec.experts.n_experts, kernels::kMostActiveExperts);
+    spec.experts.n_active = config.has_value("num_experts_per_tok") || !v3
+                                ? config.count("num_experts_per_tok", 1, most)
+                                : std::min<std::int64_t>(8, most);
+    MoeSpec moe;
+    kernels::RouterSpec& router = moe.router;
+    router.n_experts = static_cast<std::int32_t>(spec.experts.n_experts);
+    router.n_active = static_cast<std::int32_t>(spec.experts.n_active);
+    router.renormalise = config.flag("norm_topk_prob", v3);
+    router.scale = static_cast<float>(config.positive("routed_scaling_factor", v3 ? 2.5 : 1.0));
+    if (!v3 && router.renormalise) router.scale = 1;  // V2 does one or the other
+    const std::string method = config.has_value("topk_method") ? config.text("topk_method")
+                               : v3                            ? "noaux_tc"
+                                                               : "greedy";
+    const std::string scoring = config.has_value("scoring_func") ? config.text("scoring_func")
+                                : v3                             ? "sigmoid"
+                                                                 : "softmax";
+    if (method != "greedy" && method != "group_limited_greedy" && method != "noaux_tc") {
+        config.unsupported("topk_method", in_quotes(method), "\"greedy\", \"group_limited_greedy\" or \"noaux_tc\"");
+    }
+    if (scoring != "softmax" && scoring != "sigmoid") {
+        config.unsupported("scoring_func", in_quotes(scoring), "\"softmax\" or \"sigmoid\"");
+    }
+    router.scoring = scoring == "sigmoid" ? kernels::RouterScoring::kSigmoid : kernels::RouterScoring::kSoftmax;
+    router.denominator_floor = 1e-20f;
+    moe.selection_bias = method == "noaux_tc";
+    if (method != "greedy") {
+        const std::int64_t n_groups = config.has_value("n_group")
+                                          ? config.count("n_group", 1, kernels::kMostExpertGroups)
+                                      : v3 ? 8
+                                           : 1;
+        if (router.n_experts % n_groups != 0) {
+            config.reject("n_group", "a divisor of \"n_routed_experts\" (" + std::to_string(router.n_experts) + ")");
+        }
+        router.n_groups = static_cast<std::int32_t>(n_groups);
+        router.n_groups_used =
+            static_cast<std::int32_t>(config.has_value("topk_group") ? config.count("topk_group", 1, n_groups)
+                                                                     : std::min<std::int64_t>(v3 ? 4 : 1, n_groups));
+        if (router.n_active > router.n_experts / router.n_groups * router.n_groups_used) {
+            config.reject("topk_group", "as many groups as hold \"num_experts_per_tok\" (" +
+                                            std::to_string(router.n_active) + ") experts");
+        }
+        router.group_score = method == "noaux_tc" ? kernels::GroupScore::kSumOfTwoBest : kernels::GroupScore::kLargest;
+    }
+    const std::int64_t n_shared =
+        config.is_null("n_shared_experts") ? 0 : config.count("n_shared_experts", 0, 1024, v3 ? 1 : 2);
+    moe.shared_dim = n_shared * spec.experts.ffn_dim;
+    return moe;
+}
+
+void read_deepseek(const ConfigFields& config, ModelSpec& spec, Version version) {
+    const bool v3 = version == Version::kV3;
+    config.read_common(spec, v3 ? 0 : 1, v3 ? 1 : 2);
+    spec.norm.eps = config.eps("rms_norm_eps", 1e-6);
+    const LatentSpec attention = read_attention(config, version);
+    const MoeSpec moe = read_moe(config, spec, version);
+    const std::int64_t n_dense = config.has_value("first_k_dense_replace")
+                                     ? config.count("first_k_dense_replace", 0, spec.n_layers())
+                                 : version == Version::kV3 ? 3
+                                                           : 0;
+    const std::int64_t step = config.has_value("moe_layer_freq") ? config.count("moe_layer_freq", 1, kMostLayers) : 1;
+    for (std::int64_t l = 0; l < spec.n_layers(); ++l) {
+        LayerSpec& layer = spec.layers[static_cast<std::size_t>(l)];
+        layer.attention = attention;
+        if (l < n_dense || l % step != 0) {
+            layer.ffn = DenseFfnSpec{config.dim("intermediate_size", version == Version::kV3 ? 18432 : 11008)};
+        } else {
+            layer.ffn = moe;
+        }
+    }
+}
+
+std::vector<TensorPart> deepseek_parts(const ModelSpec& spec, const DenseTensor& tensor) {
+    const std::string p = layer_prefix(tensor.layer);
+    const std::string a = p + "self_attn.";
+    const bool is_moe = tensor.layer >= 0 && spec.layers[static_cast<std::size_t>(tensor.layer)].moe() != nullptr;
+    if (tensor.role == TensorRole::kNetwork && is_moe) return network_parts(tensor, p + "mlp.shared_experts.");
+    if (tensor.role == TensorRole::kSelectionBias) return {{p + "mlp.gate.e_score_correction_bias", {tensor.n_cols}}};
+    const auto* const latent =
+        tensor.layer < 0 ? nullptr
+                         : std::get_if<LatentSpec>(&spec.layers[static_cast<std::size_t>(tensor.layer)].attention);
+    if (latent == nullptr) return standard_parts(spec, tensor, "mlp.gate", "mlp.");
+    const std::int64_t interleaved = latent->interleaved ? latent->rope.dim : 0;
+    // Of each head first the rows that make keys of the latent, then those that make values.
+    const std::int64_t kv_block = latent->nope_dim + latent->value_dim;
+    const std::vector<std::int64_t> kv_shape = {latent->n_heads * kv_block, latent->latent_dim};
+    switch (tensor.role) {
+        case TensorRole::kQueryDown:
+            return {{a + "q_a_proj.weight", {tensor.n_rows, tensor.n_cols}}};
+        case TensorRole::kQueryDownNorm:
+            return {{a + "q_a_layernorm.weight", {tensor.n_cols}}};
+        case TensorRole::kQueryUp:
+            return {{a + (latent->query_rank > 0 ? "q_b_proj.weight" : "q_proj.weight"),
+                     {tensor.n_rows, tensor.n_cols},
+                     latent->query_dim(),
+                     0,
+                     0,
+                     interleaved}};
+        case TensorRole::kLatentDown:
+            return {{a + "kv_a_proj_with_mqa.weight", {tensor.n_rows, tensor.n_cols}, 0, 0, 0, interleaved}};
+        case TensorRole::kLatentNorm:
+            return {{a + "kv_a_layernorm.weight", {tensor.n_cols}}};
+        case TensorRole::kKeyUp:
+            return {{a + "kv_b_proj.weight", kv_shape, kv_block, 0, latent->nope_dim, 0, true}};
+        case TensorRole::kValueUp:
+            return {{a + "kv_b_proj.weight", kv_shape, kv_block, latent->nope_dim, latent->value_dim}};
+        default:
+            return standard_parts(spec, tensor, "mlp.gate", "mlp.");
+    }
+}
+
+std::array<std::string, 3> deepseek_expert(std::int64_t layer, std::int64_t expert) {
+    const std::string p = layer_prefix(layer) + "mlp.experts." + std::to_string(expert) + ".";
+    return {p + "gate_proj.weight", p + "up_proj.weight", p + "down_proj.weight"};
+}
+
+}  // namespace
+
+const Family kDeepseekV2 = {
+    "DeepseekV2ForCausalLM", "deepseek_v2",
+    [](const ConfigFields& config, ModelSpec& spec) { read_deepseek(config, spec, Version::kV2); }, deepseek_parts,
+    deepseek_expert};
+const Family kDeepseekV3 = {
+    "DeepseekV3ForCausalLM", "deepseek_v3",
+    [](const ConfigFields& config, ModelSpec& spec) { read_deepseek(config, spec, Version::kV3); }, deepseek_parts,
+    deepseek_expert};
+
+}  // namespace offstage::engine

@@ -1,0 +1,75 @@
+#include <array>
+
+#include "engine/model/families/family.h"
+
+namespace offstage::engine {
+namespace {
+
+constexpr std::array<const Family*, 4> kFamilies = {&kMixtral, &kQwen3Moe, &kDeepseekV2, &kDeepseekV3};
+
+}  // namespace
+
+std::span<const Family* const> families() {
+    return kFamilies;
+}
+
+std::vector<TensorPart> network_parts(const DenseTensor& tensor, const std::string& prefix) {
+    const std::int64_t ffn = tensor.n_rows / 3;
+    const std::int64_t hidden = tensor.n_cols;
+    return {{prefix + "gate_proj.weight", {ffn, hidden}},
+            {prefix + "up_proj.weight", {ffn, hidden}},
+            {prefix + "down_proj.weight", {hidden, ffn}}};
+}
+
+std::vector<TensorPart> standard_parts(const ModelSpec& spec, const DenseTensor& tensor, const std::string& router,
+                                       const std::string& network) {
+    const std::string p = layer_prefix(tensor.layer);
+    const std::string a = p + "self_attn.";
+    const auto one = [&](const std::string& name) -> std::vector<TensorPart> {
+        if (tensor.kind == DenseTensor::Kind::kVector && tensor.n_rows == 1) return {{name, {tensor.n_cols}}};
+        return {{name, {tensor.n_rows, tensor.n_cols}}};
+    };
+    const auto qkv = [&](const char* end) {
+        const auto& gqa = std::get<GroupedQuerySpec>(spec.layers[static_cast<std::size_t>(tensor.layer)].attention);
+        std::vector<TensorPart> parts;
+        for (const char* name : {"q_proj.", "k_proj.", "v_proj."}) {
+            const std::int64_t n = (*name == 'q' ? gqa.n_heads : gqa.n_kv_heads) * gqa.head_dim;
+            TensorPart part{a + name + end, {n}};
+            if (tensor.kind == DenseTensor::Kind::kMatrix) part.shape.push_back(tensor.n_cols);
+            parts.push_back(std::move(part));
+        }
+        return parts;
+    };
+    switch (tensor.role) {
+        case TensorRole::kEmbedding:
+            return one("model.embed_tokens.weight");
+        case TensorRole::kHead:
+            return one("lm_head.weight");
+        case TensorRole::kFinalNorm:
+            return one("model.norm.weight");
+        case TensorRole::kAttentionNorm:
+            return one(p + "input_layernorm.weight");
+        case TensorRole::kFfnNorm:
+            return one(p + "post_attention_layernorm.weight");
+        case TensorRole::kQkv:
+            return qkv("weight");
+        case TensorRole::kQkvBias:
+            return qkv("bias");
+        case TensorRole::kQueryNorm:
+            return one(a + "q_norm.weight");
+        case TensorRole::kKeyNorm:
+            return one(a + "k_norm.weight");
+        case TensorRole::kAttentionOutput:
+            return one(a + "o_proj.weight");
+        case TensorRole::kAttentionOutputBias:
+            return one(a + "o_proj.bias");
+        case TensorRole::kRouter:
+            return one(p + router + ".weight");
+        case TensorRole::kNetwork:
+            return network_parts(tensor, p + network);
+        default:
+            return {};
+    }
+}
+
+}  // namespace offstage::engine

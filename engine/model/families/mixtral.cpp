@@ -1,0 +1,40 @@
+// Mixtral (transformers: models/mixtral). What its MixtralConfig takes for a key that is absent (4.36 to 5.23) is taken
+// here.
+
+#include "engine/model/families/family.h"
+#include "engine/model/shape_limits.h"
+
+namespace offstage::engine {
+namespace {
+
+void read_mixtral(const ConfigFields& config, ModelSpec& spec) {
+    for (const char* key : {"attention_bias", "mlp_bias"}) {
+        if (config.flag(key, false)) config.unsupported(key, "true", "false");
+    }
+    config.read_common(spec, 1, 2);
+    spec.norm.eps = config.eps("rms_norm_eps", 1e-5);
+    GroupedQuerySpec attention = config.grouped_query(spec, 8, 1e6);
+    if (config.has_value("sliding_window")) attention.window = config.count("sliding_window", 1, kLongestContext);
+    spec.experts.ffn_dim = config.dim("intermediate_size");
+    spec.experts.n_experts = config.count("num_local_experts", 1, kMostExperts);
+    spec.experts.n_active = config.count("num_experts_per_tok", 1, spec.experts.n_experts);
+    MoeSpec moe;
+    moe.router.n_experts = static_cast<std::int32_t>(spec.experts.n_experts);
+    moe.router.n_active = static_cast<std::int32_t>(spec.experts.n_active);
+    for (LayerSpec& layer : spec.layers) layer = {attention, moe};
+}
+
+std::vector<TensorPart> mixtral_parts(const ModelSpec& spec, const DenseTensor& tensor) {
+    return standard_parts(spec, tensor, "block_sparse_moe.gate", "");
+}
+
+std::array<std::string, 3> mixtral_expert(std::int64_t layer, std::int64_t expert) {
+    const std::string p = layer_prefix(layer) + "block_sparse_moe.experts." + std::to_string(expert) + ".";
+    return {p + "w1.weight", p + "w3.weight", p + "w2.weight"};
+}
+
+}  // namespace
+
+const Family kMixtral = {"MixtralForCausalLM", "mixtral", read_mixtral, mixtral_parts, mixtral_expert};
+
+}  // namespace offstage::engine

@@ -1,0 +1,163 @@
+#include "engine/model/model_files.h"
+
+#include <algorithm>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "engine/error.h"
+#include "engine/json.h"
+#include "engine/model/families/family.h"
+#include "engine/model/file.h"
+
+namespace offstage::engine {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::uint64_t kMaxConfigBytes = 16u << 20;
+constexpr const char* kModelFiles =
+    "config.json, the tokenizer's files, and model.safetensors or model.safetensors.index.json with its shards";
+// With at most 4 bytes per weight every byte count stays below 2^62.
+constexpr double kMaxWeights = 0x1p60;
+
+std::string supported(std::string_view Family::*name) {
+    std::string names;
+    for (const Family* family : families()) {
+        if (!names.empty()) names += ", ";
+        names += family->*name;
+    }
+    return names;
+}
+
+const Family* find_family(std::string_view Family::*name, const std::string& value) {
+    const auto found = std::find_if(families().begin(), families().end(),
+                                    [&](const Family* family) { return family->*name == value; });
+    return found == families().end() ? nullptr : *found;
+}
+
+const Family& family_of(const JsonFields& fields, const std::string& source) {
+    const json* model_type = fields.find("model_type");
+    const std::string one_name = "a list with one name: " + supported(&Family::architecture);
+    if (model_type != nullptr && !model_type->is_string()) {
+        fields.reject("model_type", "one of " + supported(&Family::model_type));
+    }
+    const json* list = fields.find("architectures");
+    if (list == nullptr || list->is_null()) {
+        // A configuration saved without its model has no architectures; its model_type says as much.
+        if (model_type == nullptr) fields.reject("architectures", one_name);
+        const Family* const family = find_family(&Family::model_type, model_type->get<std::string>());
+        if (family == nullptr) {
+            throw Error(ErrorKind::kUnsupported, source + ": \"model_type\" " + describe(*model_type) +
+                                                     " is not supported; supported: " + supported(&Family::model_type));
+        }
+        return *family;
+    }
+    if (!list->is_array() || list->size() != 1 || !list->front().is_string()) fields.reject("architectures", one_name);
+    const auto architecture = list->front().get<std::string>();
+    const Family* const family = find_family(&Family::architecture, architecture);
+    if (family == nullptr) {
+        throw Error(ErrorKind::kUnsupported, source + ": architecture " + in_quotes(architecture) +
+                                                 " is not supported; supported: " + supported(&Family::architecture));
+    }
+    if (model_type != nullptr && *model_type != family->model_type) {
+        fields.reject("model_type", "\"" + std::string(family->model_type) + "\", because \"architectures\" says " +
+                                        std::string(family->architecture));
+    }
+    return *family;
+}
+
+// Before anything is counted in whole numbers.
+void check_size(const ModelSpec& spec, const std::string& source) {
+    double weights = static_cast<double>(spec.experts.size()) * 3 * static_cast<double>(spec.experts.hidden_dim) *
+                     static_cast<double>(spec.experts.ffn_dim);
+    for (const DenseTensor& tensor : dense_tensors(spec)) {
+        weights += static_cast<double>(tensor.n_rows) * static_cast<double>(tensor.n_cols);
+    }
+    if (weights > kMaxWeights) {
+        throw Error(ErrorKind::kInvalidModel,
+                    source +
+                        ": layers, experts, \"hidden_size\" and \"intermediate_size\" together make more than 2^60 "
+                        "weights; expected a model that fits a machine");
+    }
+}
+
+// A folder's file, or nothing when there is none.
+std::optional<std::string> read_if_there(const std::filesystem::path& path) {
+    std::error_code ignored;
+    const auto status = std::filesystem::symlink_status(path, ignored);
+    if (status.type() == std::filesystem::file_type::not_found) return {};
+    return RegularFile(path).read_all(kMaxConfigBytes);
+}
+
+// Other formats that a person may have fetched, so that the message can name them.
+std::string foreign_files(const std::filesystem::path& directory) {
+    std::error_code code;
+    std::filesystem::directory_iterator entry(directory, code);
+    for (; !code && entry != std::filesystem::directory_iterator(); entry.increment(code)) {
+        const std::filesystem::path extension = entry->path().extension();
+        if (extension == ".gguf" || extension == ".bin" || extension == ".pth" || extension == ".pt") {
+            return " (" + in_quotes(entry->path().filename().string()) +
+                   " is there, a format that Offstage does not read)";
+        }
+    }
+    return {};
+}
+
+}  // namespace
+
+ModelSpec parse_model_spec(std::string_view text, const std::string& source) {
+    const json document = parse_json(text, source);
+    const ConfigFields config(document, source);
+    const Family& family = family_of(config, source);
+    ModelSpec spec;
+    spec.family = &family;
+    spec.architecture = family.architecture;
+    family.read(config, spec);
+    try {
+        spec.number_moe_layers();
+    } catch (const Error& error) {
+        throw Error(error.kind(), source + ": " + error.what());
+    }
+    check_size(spec, source);
+    return spec;
+}
+
+ModelSpec read_model_spec(const std::filesystem::path& directory) {
+    std::error_code code;
+    const auto status = std::filesystem::status(directory, code);
+    if (status.type() == std::filesystem::file_type::not_found) {
+        throw Error(ErrorKind::kNotFound,
+                    directory.string() + ": no such folder; expected a model's folder with " + kModelFiles);
+    }
+    if (!std::filesystem::exists(status)) {
+        throw Error(ErrorKind::kNotFound, directory.string() + ": cannot be examined: " + code.message());
+    }
+    if (!std::filesystem::is_directory(status)) {
+        throw Error(ErrorKind::kInvalidInput,
+                    directory.string() + ": is a file; expected the model's folder, with " + kModelFiles);
+    }
+    const std::filesystem::path path = directory / "config.json";
+    const std::optional<std::string> text = read_if_there(path);
+    if (!text) {
+        throw Error(ErrorKind::kNotFound, directory.string() +
+                                              ": config.json is missing; expected a model's folder with " +
+                                              kModelFiles + foreign_files(directory));
+    }
+    ModelSpec spec = parse_model_spec(*text, path.string());
+
+    const std::filesystem::path generation_path = directory / "generation_config.json";
+    if (const std::optional<std::string> generation_text = read_if_there(generation_path)) {
+        const std::string source = generation_path.string();
+        const json document = parse_json(*generation_text, source);
+        const ConfigFields fields(document, source);
+        for (const TokenId token : fields.tokens("eos_token_id", spec.vocab_size, {})) {
+            if (std::find(spec.eos_tokens.begin(), spec.eos_tokens.end(), token) == spec.eos_tokens.end()) {
+                spec.eos_tokens.push_back(token);
+            }
+        }
+    }
+    return spec;
+}
+
+}  // namespace offstage::engine

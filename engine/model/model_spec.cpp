@@ -1,0 +1,111 @@
+#include "engine/model/model_spec.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "engine/error.h"
+#include "engine/model/dense_tensors.h"
+
+namespace offstage::engine {
+namespace {
+
+std::int64_t dense_weights(const ModelSpec& spec, bool decode) {
+    std::int64_t n = 0;
+    for (const DenseTensor& tensor : dense_tensors(spec)) {
+        n += decode && tensor.unused_in_decode ? tensor.n_cols : tensor.n_weights();
+    }
+    return n;
+}
+
+kernels::AttentionShape shape_of(const GroupedQuerySpec& a) {
+    kernels::AttentionShape shape;
+    shape.n_heads = a.n_heads;
+    shape.n_kv_heads = a.n_kv_heads;
+    shape.key_dim = shape.value_dim = a.head_dim;
+    shape.rotary_dim = a.rope.dim;
+    shape.window = a.window;
+    shape.scale = a.scale;
+    return shape;
+}
+
+kernels::AttentionShape shape_of(const LatentSpec& a) {
+    kernels::AttentionShape shape;
+    shape.n_heads = a.n_heads;
+    shape.n_kv_heads = 1;
+    shape.key_dim = a.key_dim();
+    shape.value_dim = a.latent_dim;
+    shape.values_in_keys = true;
+    shape.rotary_dim = a.rope.dim;
+    shape.rotary_first = a.latent_dim;
+    shape.scale = a.scale;
+    return shape;
+}
+
+}  // namespace
+
+std::vector<double> yarn_frequency_scale(const Yarn& yarn, std::int64_t dim, double theta) {
+    // The pair whose wavelength turns `rotations` times within the original context.
+    const auto pair_of = [&](double rotations) {
+        const double wavelength = static_cast<double>(yarn.original_context) / (rotations * 2 * std::numbers::pi);
+        return static_cast<double>(dim) * std::log(wavelength) / (2 * std::log(theta));
+    };
+    const double low = std::max(0.0, yarn.truncated ? std::floor(pair_of(yarn.beta_fast)) : pair_of(yarn.beta_fast));
+    double high = std::min(static_cast<double>(dim - 1),
+                           yarn.truncated ? std::ceil(pair_of(yarn.beta_slow)) : pair_of(yarn.beta_slow));
+    if (high == low) high += 0.001;
+    std::vector<double> scale;
+    for (std::int64_t i = 0; i < dim / 2; ++i) {
+        const double ramp = std::clamp((static_cast<double>(i) - low) / (high - low), 0.0, 1.0);
+        scale.push_back(ramp / yarn.factor + (1 - ramp));
+    }
+    return scale;
+}
+
+void ModelSpec::number_moe_layers() {
+    moe_layers_.clear();
+    for (std::int64_t l = 0; l < n_layers(); ++l) {
+        if (layers[static_cast<std::size_t>(l)].moe() != nullptr) moe_layers_.push_back(l);
+    }
+    if (moe_layers_.empty()) {
+        throw Error(ErrorKind::kUnsupported,
+                    architecture + ": no layer has experts; expected a Mixture-of-Experts model");
+    }
+    experts.n_layers = static_cast<std::int64_t>(moe_layers_.size());
+}
+
+kernels::AttentionShape ModelSpec::attention_shape(std::int64_t layer) const {
+    return std::visit([](const auto& attention) { return shape_of(attention); },
+                      layers[static_cast<std::size_t>(layer)].attention);
+}
+
+bool ModelSpec::is_windowed() const {
+    for (std::int64_t l = 0; l < n_layers(); ++l) {
+        if (attention_shape(l).window == 0) return false;
+    }
+    return true;
+}
+
+kernels::KvShape ModelSpec::kv_shape() const {
+    const kernels::AttentionShape shape = attention_shape(0);
+    return {n_layers(), shape.n_kv_heads, shape.key_dim, shape.value_dim, shape.values_in_keys};
+}
+
+std::int64_t ModelSpec::dense_ffn_dim() const {
+    std::int64_t largest = 0;
+    for (const LayerSpec& layer : layers) {
+        const MoeSpec* const moe = layer.moe();
+        largest = std::max(largest, moe != nullptr ? moe->shared_dim : std::get<DenseFfnSpec>(layer.ffn).ffn_dim);
+    }
+    return largest;
+}
+
+std::int64_t ModelSpec::total_weights() const {
+    return dense_weights(*this, false) + experts.size() * experts.expert_weights();
+}
+
+std::int64_t ModelSpec::active_weights() const {
+    return dense_weights(*this, true) + experts.n_layers * experts.n_active * experts.expert_weights();
+}
+
+}  // namespace offstage::engine

@@ -1,0 +1,156 @@
+#pragma once
+// A model as data: what every layer computes, and with what sizes. Families (engine/model/families/) fill it from a
+// configuration; byte counts, workspace, grids and modules follow from it.
+//
+// The vocabulary of shapes used everywhere:
+//   n_layers, n_experts, n_active, hidden_dim, ffn_dim, head_dim, n_heads, n_kv_heads, n_tokens, vocab_size
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "engine/model/indices.h"
+#include "kernels/routing.h"
+#include "kernels/types.h"
+
+namespace offstage::engine {
+
+struct Family;
+
+// Families that store 1 + w get the 1 added when the weights are loaded.
+struct NormSpec {
+    kernels::NormKind kind = kernels::NormKind::kRms;
+    float eps = 1e-5f;
+    bool bias = false;  // kLayer only
+};
+
+// Rotary positions. Pairs are (i, i + dim / 2): families that pair neighbours (2 i, 2 i + 1) have the rows of their
+// projections reordered when the weights are loaded, which gives the same scores.
+struct RopeSpec {
+    std::int64_t dim = 0;  // rotated values of a head, from its first on; even; 0: no positions
+    double theta = 10000.0;
+    // Of each pair, as a multiple of the plain frequency theta^(-2 i / dim); empty: all 1.
+    std::vector<double> frequency_scale;
+    double amplitude = 1.0;  // factor of cos and sin (YaRN's attention factor)
+};
+
+// YaRN (Peng and others, 2023, section 3.4): frequencies between the two wavelengths are interpolated.
+struct Yarn {
+    double factor = 1;
+    double beta_fast = 32, beta_slow = 1;
+    std::int64_t original_context = 0;
+    bool truncated = true;  // the borders of the ramp are whole pairs
+};
+std::vector<double> yarn_frequency_scale(const Yarn& yarn, std::int64_t dim, double theta);
+
+enum class QkNorm : std::uint8_t {
+    kNone,
+    kPerHead,    // RMS over each head's head_dim, one weight for all heads
+    kFullWidth,  // RMS over all heads together
+};
+
+// Grouped-query attention.
+struct GroupedQuerySpec {
+    std::int64_t n_heads = 0;
+    std::int64_t n_kv_heads = 0;  // divides n_heads
+    std::int64_t head_dim = 0;    // even
+    std::int64_t window = 0;      // a token sees itself and the window - 1 tokens before it; 0: all
+    bool qkv_bias = false;
+    bool output_bias = false;
+    QkNorm qk_norm = QkNorm::kNone;
+    float qk_norm_eps = 1e-6f;
+    RopeSpec rope;
+    float scale = 0;  // of q . k
+};
+
+// Multi-head latent attention (DeepSeek-V2, section 2.1). The cache keeps the latent and the rotated key of each token;
+// keys and values of the heads are never formed: their projections are applied to the queries and to the outputs
+// (the absorbed form).
+struct LatentSpec {
+    std::int64_t n_heads = 0;
+    std::int64_t query_rank = 0;  // 0: queries come straight from the hidden state
+    std::int64_t latent_dim = 0;  // kv_lora_rank
+    std::int64_t nope_dim = 0;    // of a query head, without positions
+    std::int64_t value_dim = 0;   // of a head's output
+    float norm_eps = 1e-6f;       // of the norms of query and latent
+    RopeSpec rope;                // dim: the rotated part of a query head, and of the one key
+    bool interleaved = true;      // in the checkpoint: pairs of neighbours
+    float scale = 0;
+    std::int64_t query_dim() const { return nope_dim + rope.dim; }
+    std::int64_t key_dim() const { return latent_dim + rope.dim; }  // of a cached token
+};
+
+using AttentionSpec = std::variant<GroupedQuerySpec, LatentSpec>;
+
+// A feed-forward network of three matrices: down(act(gate x) * (up x)).
+struct DenseFfnSpec {
+    std::int64_t ffn_dim = 0;
+};
+
+// Sizes that are the same in all layers with experts. ExpertIds run over these layers only.
+struct ExpertGrid {
+    std::int64_t n_layers = 0;  // layers with experts
+    std::int64_t n_experts = 0;
+    std::int64_t n_active = 0;  // experts per token
+    std::int64_t hidden_dim = 0;
+    std::int64_t ffn_dim = 0;  // of one expert
+
+    std::int64_t size() const { return n_layers * n_experts; }
+    std::int64_t expert_weights() const { return 3 * hidden_dim * ffn_dim; }
+    bool operator==(const ExpertGrid&) const = default;
+};
+
+struct MoeSpec {
+    kernels::RouterSpec router;
+    bool selection_bias = false;  // added to the scores for the choice alone
+    std::int64_t shared_dim = 0;  // ffn_dim of the experts that every token uses, as one network; 0: none
+};
+
+using FfnSpec = std::variant<DenseFfnSpec, MoeSpec>;
+
+struct LayerSpec {
+    AttentionSpec attention;
+    FfnSpec ffn;
+
+    const MoeSpec* moe() const { return std::get_if<MoeSpec>(&ffn); }
+};
+
+struct ModelSpec {
+    const Family* family = nullptr;  // nullptr: no checkpoint (a synthetic model)
+    std::string architecture;        // "MixtralForCausalLM"
+    std::int64_t vocab_size = 0;
+    std::int64_t hidden_dim = 0;
+    std::int64_t max_context = 0;  // tokens
+    NormSpec norm;                 // of attention's and the feed-forward network's input, and before the head
+    std::vector<LayerSpec> layers;
+    ExpertGrid experts;
+    bool tied_embeddings = false;
+    TokenId bos_token = -1;           // -1: none
+    std::vector<TokenId> eos_tokens;  // config.json and generation_config.json together
+
+    std::int64_t n_layers() const { return static_cast<std::int64_t>(layers.size()); }
+    // Of layer `moe_layer` of the grid.
+    std::int64_t layer_of(std::int64_t moe_layer) const { return moe_layers_[static_cast<std::size_t>(moe_layer)]; }
+    // Of a layer: what its attention kernels and its KV cache see.
+    kernels::AttentionShape attention_shape(std::int64_t layer) const;
+    bool is_windowed() const;  // every layer sees a window alone
+    // One block of the cache holds all layers; their heads have one size.
+    kernels::KvShape kv_shape() const;
+    // Of the largest network that every token passes: a dense layer's, or the shared experts; 0: none.
+    std::int64_t dense_ffn_dim() const;
+
+    // After the layers are filled: sets experts.n_layers and layer_of(). Throws Error (kUnsupported) for a model
+    // without experts.
+    void number_moe_layers();
+
+    std::int64_t total_weights() const;  // below 2^60 after reading, so that no byte count overflows
+    // Read per token: one embedding row, n_active experts per layer, the rest whole. Tied embeddings are read whole
+    // once.
+    std::int64_t active_weights() const;
+
+  private:
+    std::vector<std::int64_t> moe_layers_;
+};
+
+}  // namespace offstage::engine

@@ -1,0 +1,178 @@
+#include "engine/run/layers/attention.h"
+
+namespace offstage::engine {
+namespace {
+
+void add_bias(const StepContext& step, const float* bias, std::int64_t width, float* x) {
+    if (bias != nullptr) step.device.add_bias(bias, step.n_tokens, width, x);
+}
+
+// Projects the heads' outputs and adds them to the residual stream.
+void add_output(const StepContext& step, const kernels::WeightView& output, const float* bias, const float* values,
+                float* projected) {
+    step.device.multiply(output, values, step.n_tokens, projected);
+    add_bias(step, bias, output.n_rows, projected);
+    step.device.add(projected, step.n_tokens * output.n_rows, step.x);
+}
+
+// ---------------------------------------------------------------- grouped queries
+
+class GroupedQueryAttention final : public AttentionModule {
+  public:
+    GroupedQueryAttention(const ModelSpec& spec, const GroupedQuerySpec& attention, const DeviceWeights& weights,
+                          std::int64_t layer)
+        : layer_(layer),
+          spec_(attention),
+          shape_(spec.attention_shape(layer)),
+          hidden_dim_(spec.hidden_dim),
+          qkv_(weights.matrix(TensorRole::kQkv, layer)),
+          qkv_bias_(weights.vector(TensorRole::kQkvBias, layer)),
+          query_norm_(weights.vector(TensorRole::kQueryNorm, layer)),
+          key_norm_(weights.vector(TensorRole::kKeyNorm, layer)),
+          output_(weights.matrix(TensorRole::kAttentionOutput, layer)),
+          output_bias_(weights.vector(TensorRole::kAttentionOutputBias, layer)) {}
+
+    static std::int64_t workspace(const ModelSpec& spec, std::int64_t layer) {
+        const kernels::AttentionShape shape = spec.attention_shape(layer);
+        return WorkspacePieces::rounded(shape.qkv_width()) + WorkspacePieces::rounded(shape.output_width()) +
+               WorkspacePieces::rounded(spec.hidden_dim);
+    }
+
+    void run(const StepContext& step) const override {
+        WorkspacePieces pieces(step);
+        float* const qkv = pieces.take(shape_.qkv_width());
+        float* const attended = pieces.take(shape_.output_width());
+        float* const projected = pieces.take(hidden_dim_);
+        step.device.multiply(qkv_, step.normalised, step.n_tokens, qkv);
+        add_bias(step, qkv_bias_, shape_.qkv_width(), qkv);
+        if (spec_.qk_norm != QkNorm::kNone) normalise_heads(step, qkv);
+        step.device.rotate_and_store(layer_, shape_, step.segments, step.cos, step.sin, qkv, *step.kv);
+        step.device.attend(layer_, shape_, step.segments, qkv, shape_.qkv_width(), *step.kv, attended);
+        add_output(step, output_, output_bias_, attended, projected);
+    }
+
+  private:
+    void normalise_heads(const StepContext& step, float* qkv) const {
+        const bool per_head = spec_.qk_norm == QkNorm::kPerHead;
+        const auto run = [&](const float* weight, std::int64_t n_heads, float* first) {
+            const std::int64_t n_pieces = per_head ? n_heads : 1;
+            const std::int64_t dim = per_head ? spec_.head_dim : n_heads * spec_.head_dim;
+            step.device.norm_pieces({kernels::NormKind::kRms, weight, nullptr, dim, spec_.qk_norm_eps}, step.n_tokens,
+                                    shape_.qkv_width(), n_pieces, first);
+        };
+        run(query_norm_, spec_.n_heads, qkv);
+        run(key_norm_, spec_.n_kv_heads, qkv + shape_.query_width());
+    }
+
+    const std::int64_t layer_;
+    const GroupedQuerySpec& spec_;
+    const kernels::AttentionShape shape_;
+    const std::int64_t hidden_dim_;
+    const kernels::WeightView qkv_;
+    const float* const qkv_bias_;
+    const float* const query_norm_;
+    const float* const key_norm_;
+    const kernels::WeightView output_;
+    const float* const output_bias_;
+};
+
+// ---------------------------------------------------------------- latent (DeepSeek-V2, section 2.1)
+
+// In the absorbed form: a head's query without positions, times its key projection, is a query of the latent itself;
+// the attended latent, times the head's value projection, is the head's output.
+class LatentAttention final : public AttentionModule {
+  public:
+    LatentAttention(const ModelSpec& spec, const LatentSpec& attention, const DeviceWeights& weights,
+                    std::int64_t layer)
+        : layer_(layer),
+          spec_(attention),
+          shape_(spec.attention_shape(layer)),
+          hidden_dim_(spec.hidden_dim),
+          query_down_(weights.matrix(TensorRole::kQueryDown, layer)),
+          query_down_norm_(weights.vector(TensorRole::kQueryDownNorm, layer)),
+          query_up_(weights.matrix(TensorRole::kQueryUp, layer)),
+          latent_down_(weights.matrix(TensorRole::kLatentDown, layer)),
+          latent_norm_(weights.vector(TensorRole::kLatentNorm, layer)),
+          key_up_(weights.matrix(TensorRole::kKeyUp, layer)),
+          value_up_(weights.matrix(TensorRole::kValueUp, layer)),
+          output_(weights.matrix(TensorRole::kAttentionOutput, layer)) {}
+
+    static std::int64_t workspace(const ModelSpec& spec, const LatentSpec& a) {
+        std::int64_t floats = 0;
+        for (const std::int64_t width : {a.query_rank, a.n_heads * a.query_dim(), a.key_dim(), a.n_heads * a.key_dim(),
+                                         a.n_heads * a.latent_dim, a.n_heads * a.value_dim, spec.hidden_dim}) {
+            floats += WorkspacePieces::rounded(width);
+        }
+        return floats;
+    }
+
+    void run(const StepContext& step) const override {
+        Backend& device = step.device;
+        const std::int64_t n = step.n_tokens;
+        WorkspacePieces pieces(step);
+        float* const query_down = pieces.take(spec_.query_rank);
+        float* const q = pieces.take(spec_.n_heads * spec_.query_dim());
+        float* const latent = pieces.take(spec_.key_dim());
+        float* const queries = pieces.take(shape_.query_width());
+        float* const attended = pieces.take(shape_.output_width());
+        float* const values = pieces.take(spec_.n_heads * spec_.value_dim);
+        float* const projected = pieces.take(hidden_dim_);
+
+        const float* query_input = step.normalised;
+        if (spec_.query_rank > 0) {
+            device.multiply(query_down_, step.normalised, n, query_down);
+            device.norm_pieces(norm_of(query_down_norm_, spec_.query_rank), n, spec_.query_rank, 1, query_down);
+            query_input = query_down;
+        }
+        device.multiply(query_up_, query_input, n, q);
+        device.multiply(latent_down_, step.normalised, n, latent);
+        device.norm_pieces(norm_of(latent_norm_, spec_.latent_dim), n, spec_.key_dim(), 1, latent);
+        device.multiply_heads(key_up_, spec_.n_heads, q, spec_.n_heads * spec_.query_dim(), spec_.query_dim(), n,
+                              queries, shape_.query_width(), shape_.key_dim);
+        device.rotate_and_store_latent(layer_, shape_, step.segments, step.cos, step.sin, q, spec_.nope_dim, latent,
+                                       queries, *step.kv);
+        device.attend(layer_, shape_, step.segments, queries, shape_.query_width(), *step.kv, attended);
+        device.multiply_heads(value_up_, spec_.n_heads, attended, shape_.output_width(), spec_.latent_dim, n, values,
+                              spec_.n_heads * spec_.value_dim, spec_.value_dim);
+        add_output(step, output_, nullptr, values, projected);
+    }
+
+  private:
+    NormWeights norm_of(const float* weight, std::int64_t dim) const {
+        return {kernels::NormKind::kRms, weight, nullptr, dim, spec_.norm_eps};
+    }
+
+    const std::int64_t layer_;
+    const LatentSpec& spec_;
+    const kernels::AttentionShape shape_;
+    const std::int64_t hidden_dim_;
+    const kernels::WeightView query_down_;
+    const float* const query_down_norm_;
+    const kernels::WeightView query_up_;
+    const kernels::WeightView latent_down_;
+    const float* const latent_norm_;
+    const kernels::WeightView key_up_;
+    const kernels::WeightView value_up_;
+    const kernels::WeightView output_;
+};
+
+}  // namespace
+
+std::unique_ptr<AttentionModule> make_attention(const ModelSpec& spec, const DeviceWeights& weights,
+                                                std::int64_t layer) {
+    const AttentionSpec& attention = spec.layers[static_cast<std::size_t>(layer)].attention;
+    if (const auto* const latent = std::get_if<LatentSpec>(&attention)) {
+        return std::make_unique<LatentAttention>(spec, *latent, weights, layer);
+    }
+    return std::make_unique<GroupedQueryAttention>(spec, std::get<GroupedQuerySpec>(attention), weights, layer);
+}
+
+std::int64_t attention_workspace(const ModelSpec& spec, std::int64_t layer) {
+    const AttentionSpec& attention = spec.layers[static_cast<std::size_t>(layer)].attention;
+    if (const auto* const latent = std::get_if<LatentSpec>(&attention)) {
+        return LatentAttention::workspace(spec, *latent);
+    }
+    return GroupedQueryAttention::workspace(spec, layer);
+}
+
+}  // namespace offstage::engine

@@ -1,0 +1,18 @@
+#include "engine/run/layers/network.h"
+
+namespace offstage::engine {
+
+NetworkModule::NetworkModule(const ModelSpec& spec, const DeviceWeights& weights, std::int64_t layer) {
+    const kernels::WeightView rows = weights.matrix(TensorRole::kNetwork, layer);
+    if (rows.data != nullptr) weights_ = {rows.data, rows.type, spec.hidden_dim, rows.n_rows / 3};
+}
+
+void NetworkModule::run(const StepContext& step) const {
+    WorkspacePieces pieces(step);
+    float* const out = pieces.take(weights_.hidden_dim);
+    const ExpertCall call{weights_, 0, step.n_tokens};
+    step.device.experts({&call, 1}, step.normalised, step.identity, out);
+    step.device.add(out, step.n_tokens * weights_.hidden_dim, step.x);
+}
+
+}  // namespace offstage::engine

@@ -1,0 +1,59 @@
+#pragma once
+// Which experts a token calls, and with what weight. C++17: device code includes this.
+
+#include <cstdint>
+
+namespace offstage::kernels {
+
+// How a router's logits become a choice and weights.
+enum class RouterScoring : std::uint8_t {
+    kSoftmax,          // over all experts; renormalised over the chosen ones where asked for
+    kSigmoid,          // of each logit
+    kSoftmaxOfChosen,  // the largest logits are chosen, then softmax over them alone
+    kSqrtSoftplus,     // sqrt(log(1 + e^logit))
+};
+
+// Experts come in n_groups groups of equal size, side by side; a token chooses among those of the best n_groups_used.
+enum class GroupScore : std::uint8_t {
+    kLargest,       // a group is as good as its best expert (DeepSeek-V2)
+    kSumOfTwoBest,  // (DeepSeek-V3)
+};
+
+struct RouterSpec {
+    std::int32_t n_experts = 0;
+    std::int32_t n_active = 0;  // at most n_experts
+    RouterScoring scoring = RouterScoring::kSoftmax;
+    std::int32_t n_groups = 1;  // divides n_experts
+    std::int32_t n_groups_used = 1;
+    GroupScore group_score = GroupScore::kLargest;
+    bool renormalise = true;  // the weights of the chosen sum to 1 (before scale); kSoftmaxOfChosen does in any case
+    float denominator_floor = 0;  // added to that sum: 1e-20 in DeepSeek-V3
+    float scale = 1;              // of the weights
+};
+
+constexpr int kMostActiveExperts = 64;  // of one token
+constexpr int kMostExpertGroups = 64;
+
+// What follows from a spec for all tokens: how every implementation goes about it.
+struct RouterRules {
+    // Scores are compared, with the bias; else logits, whose order is the same and which rounding never makes equal.
+    bool by_score = false;
+    bool softmax_of_chosen = false;  // the weights, before scale, are a softmax of the chosen logits
+    // Who asks for more experts than the spec's groups have (a guess at what comes next) gets more groups.
+    std::int32_t n_groups_used = 1;
+};
+
+constexpr RouterRules rules_of(const RouterSpec& spec, bool has_bias) {
+    RouterRules rules;
+    const std::int32_t group_size = spec.n_experts / spec.n_groups;
+    const std::int32_t least_groups = (spec.n_active + group_size - 1) / group_size;
+    rules.n_groups_used = least_groups > spec.n_groups_used ? least_groups : spec.n_groups_used;
+    const bool adds_up = rules.n_groups_used < spec.n_groups && spec.group_score == GroupScore::kSumOfTwoBest;
+    rules.by_score = has_bias || adds_up;
+    rules.softmax_of_chosen =
+        spec.scoring == RouterScoring::kSoftmaxOfChosen ||
+        (spec.scoring == RouterScoring::kSoftmax && spec.renormalise && spec.denominator_floor == 0.0f);
+    return rules;
+}
+
+}  // namespace offstage::kernels

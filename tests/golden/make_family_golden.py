@@ -1,0 +1,334 @@
+"""Tiny random Qwen3-MoE, DeepSeek-V2 and DeepSeek-V3 models with what Hugging Face transformers computes for them.
+
+    python tests/golden/make_family_golden.py [--out DIR] [--only NAME] [--seed N]
+
+Each folder gets config.json, model.safetensors and golden.json; families.md beside this script says what golden.json holds and why
+each model is there. A seed is taken only when its model is a sound reference: no near tie in a router or between the
+two best tokens, attention that is not uniform, greedy answers that do not repeat one token. See `is_sound`.
+"""
+
+import argparse
+import json
+import math
+import pathlib
+import shutil
+import sys
+
+import torch
+import transformers
+from safetensors.torch import load_file, save_file
+from transformers import (DeepseekV2Config, DeepseekV2ForCausalLM, DeepseekV3Config, DeepseekV3ForCausalLM,
+                          Qwen3MoeConfig, Qwen3MoeForCausalLM)
+
+HERE = pathlib.Path(__file__).resolve().parent
+VERSIONS = {"torch": torch.__version__, "transformers": transformers.__version__}
+VOCABULARY = 48
+SEQUENCES = (1, 5, 24)  # one token, a few, and the one whose routing and hidden states are written
+PROMPT = 8              # the greedy answer continues the first tokens of the last sequence
+N_GREEDY = 64
+SMALLEST_ROUTER_MARGIN = 1e-4  # between the last chosen and the best other score (of experts, and of groups)
+SMALLEST_LOGIT_MARGIN = 1e-2   # between the two best tokens of a greedy step
+LARGEST_ENTROPY = 0.9          # of attention, as a share of the entropy of uniform attention
+FEWEST_TOKENS = 12             # different ones in a greedy answer
+LARGEST_SIZE = 300_000  # bytes of one folder
+
+CLASSES = {"qwen3_moe": (Qwen3MoeConfig, Qwen3MoeForCausalLM),
+           "deepseek_v2": (DeepseekV2Config, DeepseekV2ForCausalLM),
+           "deepseek_v3": (DeepseekV3Config, DeepseekV3ForCausalLM)}
+
+# Where the default seed makes a model that rounding to bf16 turns.
+SEEDS = {"qwen3_moe_yarn_f32": 11}
+
+# Keys of DeepSeek's own config.json that transformers does not read.
+DEEPSEEK_EXTRA = dict(aux_loss_alpha=0.001, ep_size=1, moe_layer_freq=1, seq_aux=True)
+
+# name: (family, dtype on disk, settings, how config.json is written)
+#   v4     as transformers 4 and the published checkpoints write it: rope_theta and rope_scaling, torch_dtype
+#   extra  further keys of the published checkpoints
+#   mtp    adds tensors of a prediction layer behind the last layer, which a reader must leave out
+CASES = {
+    "qwen3_moe_bf16": (
+        "qwen3_moe", torch.bfloat16,
+        dict(hidden_size=32, head_dim=16, num_attention_heads=4, num_key_value_heads=2, num_hidden_layers=3,
+             num_experts=16, num_experts_per_tok=4, moe_intermediate_size=16, intermediate_size=96,
+             norm_topk_prob=True, rope_parameters=dict(rope_type="default", rope_theta=1e6)),
+        dict(v4=True, extra=dict(max_window_layers=3))),
+    "qwen3_moe_dense_layers_tied_bf16": (
+        "qwen3_moe", torch.bfloat16,
+        dict(hidden_size=72, head_dim=12, num_attention_heads=3, num_key_value_heads=1, num_hidden_layers=4,
+             num_experts=6, num_experts_per_tok=3, moe_intermediate_size=40, intermediate_size=56,
+             mlp_only_layers=[0, 3], decoder_sparse_step=2, norm_topk_prob=False, tie_word_embeddings=True,
+             rms_norm_eps=1e-3, rope_parameters=dict(rope_type="default", rope_theta=500.0)),
+        dict()),
+    "qwen3_moe_yarn_f32": (
+        "qwen3_moe", torch.float32,
+        dict(hidden_size=32, head_dim=8, num_attention_heads=4, num_key_value_heads=2, num_hidden_layers=2,
+             num_experts=6, num_experts_per_tok=2, moe_intermediate_size=12, intermediate_size=40, norm_topk_prob=True,
+             max_position_embeddings=256,
+             rope_parameters=dict(rope_type="yarn", rope_theta=100.0, factor=4.0,
+                                  original_max_position_embeddings=64)),
+        dict(v4=True)),
+    "deepseek_v2_lite_bf16": (
+        "deepseek_v2", torch.bfloat16,
+        dict(hidden_size=64, num_attention_heads=4, num_hidden_layers=3, q_lora_rank=None, kv_lora_rank=32,
+             qk_nope_head_dim=16, qk_rope_head_dim=8, v_head_dim=16, intermediate_size=48, moe_intermediate_size=16,
+             n_routed_experts=8, num_experts_per_tok=3, n_shared_experts=2, first_k_dense_replace=1,
+             topk_method="greedy", n_group=1, topk_group=1, routed_scaling_factor=1.0, norm_topk_prob=False,
+             max_position_embeddings=2560,
+             rope_parameters=dict(rope_type="yarn", rope_theta=10000.0, factor=40, beta_fast=32, beta_slow=1,
+                                  mscale=0.707, mscale_all_dim=0.707, original_max_position_embeddings=64)),
+        dict(v4=True, extra=dict(scoring_func="softmax", **DEEPSEEK_EXTRA))),
+    "deepseek_v2_groups_bf16": (
+        "deepseek_v2", torch.bfloat16,
+        dict(hidden_size=36, num_attention_heads=3, num_hidden_layers=3, q_lora_rank=20, kv_lora_rank=28,
+             qk_nope_head_dim=12, qk_rope_head_dim=6, v_head_dim=10, intermediate_size=52, moe_intermediate_size=20,
+             n_routed_experts=12, num_experts_per_tok=4, n_shared_experts=1, first_k_dense_replace=1,
+             topk_method="group_limited_greedy", n_group=4, topk_group=2, routed_scaling_factor=16.0,
+             norm_topk_prob=False, rms_norm_eps=1e-3, max_position_embeddings=768,
+             rope_parameters=dict(rope_type="yarn", rope_theta=50.0, factor=8.0, beta_fast=4, beta_slow=1, mscale=1.0,
+                                  mscale_all_dim=0.6, original_max_position_embeddings=96)),
+        dict()),
+    "deepseek_v3_bf16": (
+        "deepseek_v3", torch.bfloat16,
+        dict(hidden_size=40, num_attention_heads=4, num_key_value_heads=4, num_hidden_layers=3, q_lora_rank=24,
+             kv_lora_rank=32, qk_nope_head_dim=16, qk_rope_head_dim=8, v_head_dim=16, intermediate_size=56,
+             moe_intermediate_size=16, n_routed_experts=16, num_experts_per_tok=4, n_shared_experts=1,
+             first_k_dense_replace=1, n_group=4, topk_group=2, routed_scaling_factor=2.5, norm_topk_prob=True,
+             max_position_embeddings=3840, num_nextn_predict_layers=1,
+             rope_parameters=dict(rope_type="yarn", rope_theta=50.0, factor=40, beta_fast=4, beta_slow=1, mscale=1.0,
+                                  mscale_all_dim=1.0, original_max_position_embeddings=96)),
+        dict(v4=True, mtp=True, extra=dict(scoring_func="sigmoid", topk_method="noaux_tc", **DEEPSEEK_EXTRA))),
+    "deepseek_v3_plain_f32": (
+        "deepseek_v3", torch.float32,
+        dict(hidden_size=32, num_attention_heads=2, num_key_value_heads=2, num_hidden_layers=2, q_lora_rank=None,
+             kv_lora_rank=20, qk_nope_head_dim=10, qk_rope_head_dim=6, v_head_dim=14, intermediate_size=36,
+             moe_intermediate_size=12, n_routed_experts=9, num_experts_per_tok=3, n_shared_experts=2,
+             first_k_dense_replace=1, n_group=1, topk_group=1, routed_scaling_factor=2.446, norm_topk_prob=True,
+             rms_norm_eps=1e-5, max_position_embeddings=256, num_nextn_predict_layers=0,
+             rope_parameters=dict(rope_type="default", rope_theta=50000.0)),
+        dict()),
+}
+
+
+def draw_weights(model: torch.nn.Module) -> None:
+    """The usual tiny initial weights would hide errors: spread the logits, move the norms away from one, decide the
+    attention and the router."""
+    with torch.no_grad():
+        for key, weight in model.named_parameters():
+            if "norm" in key:
+                middle = 1.6 if ".q_norm." in key or ".k_norm." in key else 1.0
+                weight.copy_(middle + 0.3 * torch.randn_like(weight))
+                continue
+            gain = 1.0
+            if ".mlp.gate.weight" in key:
+                gain = 2.0
+            elif any(part in key for part in (".q_proj.", ".q_b_proj.")):
+                gain = 1.5
+            elif "experts." in key or ".o_proj." in key or ".down_proj." in key:
+                gain = 1.3
+            elif "embed_tokens" in key:
+                gain = 2.0
+            weight.copy_(torch.randn_like(weight) * gain / weight.shape[-1] ** 0.5)
+        for key, bias in model.named_buffers():
+            if key.endswith("e_score_correction_bias"):
+                # Mostly below zero together with the score, so that masking with 0 instead of -infinity shows.
+                bias.copy_(0.25 * torch.randn_like(bias) - 0.8)
+
+
+def rewrite_config(path: pathlib.Path, form: dict) -> None:
+    config = json.loads(path.read_text())
+    if form.get("v4"):
+        rope = config.pop("rope_parameters")
+        config["rope_theta"] = rope.pop("rope_theta")
+        kind = rope.pop("rope_type")
+        rope.pop("type", None)
+        # DeepSeek's files say "type", Qwen's "rope_type".
+        name = "rope_type" if config["model_type"] == "qwen3_moe" else "type"
+        config["rope_scaling"] = None if kind == "default" else {**rope, name: kind}
+        config["torch_dtype"] = config.pop("dtype")
+        config["transformers_version"] = "4.51.0"
+        for key in ("qk_head_dim", "rope_interleave"):
+            config.pop(key, None)
+        if config["model_type"] == "qwen3_moe":
+            config["num_experts"] = config.pop("num_local_experts")
+        else:
+            config.pop("head_dim", None)  # transformers 5 writes qk_rope_head_dim under this name too
+    config.update(form.get("extra", {}))
+    path.write_text(json.dumps(config, indent=2, sort_keys=True) + "\n")
+
+
+def add_prediction_layer(path: pathlib.Path, config) -> None:
+    """A few tensors of DeepSeek-V3's multi-token prediction layer, whose number is that behind the last layer."""
+    tensors, n, at = load_file(path), config.hidden_size, f"model.layers.{config.num_hidden_layers}."
+    for key, shape in (("enorm.weight", (n,)), ("hnorm.weight", (n,)), ("eh_proj.weight", (n, 2 * n)),
+                       ("input_layernorm.weight", (n,)), ("shared_head.norm.weight", (n,))):
+        tensors[at + key] = torch.randn(shape).to(torch.bfloat16)
+    save_file(tensors, path, metadata={"format": "pt"})
+
+
+def choice_margin(config, logits: torch.Tensor, bias: torch.Tensor | None, chosen: torch.Tensor) -> float:
+    """Smallest gap, over tokens, between what was chosen and the best of what was not; checks `chosen` on the way."""
+    scores = logits.softmax(-1) if bias is None else logits.sigmoid() + bias
+    margins = []
+    n_group = getattr(config, "n_group", None) or 1
+    if n_group > 1:
+        members = scores.view(len(scores), n_group, -1)
+        groups = members.max(-1).values if bias is None else members.topk(2, -1).values.sum(-1)
+        order = groups.sort(-1, descending=True)
+        margins.append(order.values[:, config.topk_group - 1] - order.values[:, config.topk_group])
+        left_out = torch.ones_like(groups, dtype=torch.bool).scatter(1, order.indices[:, :config.topk_group], False)
+        scores = members.masked_fill(left_out.unsqueeze(-1), -math.inf).flatten(1)
+    k = config.num_experts_per_tok
+    order = scores.sort(-1, descending=True)
+    assert torch.equal(order.indices[:, :k].sort(-1).values, chosen.sort(-1).values), "another choice than expected"
+    margins.append(order.values[:, k - 1] - order.values[:, k])
+    return min(float(margin.min()) for margin in margins)
+
+
+class Recorder:
+    """Keeps what every router answered, and each layer's output, in the next forward pass."""
+
+    def __init__(self, model):
+        self.model, self.routing, self.residual = model, {}, {}
+        for i, layer in enumerate(model.model.layers):
+            layer.register_forward_hook(self.keep_residual(i))
+            if hasattr(layer.mlp, "gate"):
+                layer.mlp.gate.register_forward_hook(self.keep_routing(i))
+
+    def keep_routing(self, i: int):
+        def hook(_module, _inputs, output):
+            logits, weights, experts = output
+            self.routing[i] = (logits.float(), weights.float(), experts)
+        return hook
+
+    def keep_residual(self, i: int):
+        def hook(_module, _inputs, output):
+            self.residual[i] = (output[0] if isinstance(output, tuple) else output)[0]
+        return hook
+
+    def router_margin(self) -> float:
+        smallest = math.inf
+        for i, (logits, _, experts) in self.routing.items():
+            gate = self.model.model.layers[i].mlp.gate
+            bias = getattr(gate, "e_score_correction_bias", None)
+            smallest = min(smallest, choice_margin(self.model.config, logits, bias, experts))
+        return smallest
+
+
+def numbers(row: torch.Tensor) -> list[float]:
+    return [float(f"{value:.8g}") for value in row.tolist()]
+
+
+def routing_lists(recorder: Recorder) -> list[dict]:
+    """Per layer with experts: each token's experts in rising order, and the weights that multiply their outputs."""
+    found = []
+    for i, (_, weights, experts) in sorted(recorder.routing.items()):
+        order = experts.argsort(-1)
+        found.append({"layer": i, "experts": experts.gather(1, order).tolist(),
+                      "weights": [numbers(row) for row in weights.gather(1, order)]})
+    return found
+
+
+def attention_entropy(attentions: tuple[torch.Tensor, ...]) -> float:
+    """Mean over layers, heads and the later positions, as a share of that of uniform attention."""
+    shares = []
+    for weights in attentions:
+        for position in range(8, weights.shape[-1]):
+            row = weights[0, :, position, :position + 1].clamp_min(1e-30)
+            shares.append(-(row * row.log()).sum(-1).mean() / math.log(position + 1))
+    return float(sum(shares) / len(shares))
+
+
+def run(model) -> tuple[dict, dict]:
+    """What golden.json holds, and the figures that `is_sound` judges."""
+    recorder = Recorder(model)
+    generator = torch.Generator().manual_seed(7)
+    cases, router_margin = [], math.inf
+    with torch.no_grad():
+        for length in SEQUENCES:
+            tokens = torch.randint(3, VOCABULARY, (1, length), generator=generator)
+            out = model(tokens, use_cache=False, output_attentions=True)
+            router_margin = min(router_margin, recorder.router_margin())
+            cases.append({"tokens": tokens[0].tolist(), "logits": [numbers(row) for row in out.logits[0]]})
+        entropy, spread = attention_entropy(out.attentions), float(out.logits.std())
+        last = model.config.num_hidden_layers - 1
+        cases[-1]["routing"] = routing_lists(recorder)
+        cases[-1]["residual"] = [numbers(recorder.residual[i][-1]) for i in range(last + 1)]
+        cases[-1]["hidden"] = numbers(model.model.norm(recorder.residual[last][-1]))
+
+        sequence, logit_margin = cases[-1]["tokens"][:PROMPT], math.inf
+        for _ in range(N_GREEDY):
+            row = model(torch.tensor([sequence]), use_cache=False).logits[0, -1]
+            best = row.topk(2)
+            logit_margin = min(logit_margin, float(best.values[0] - best.values[1]))
+            sequence.append(int(best.indices[0]))
+        router_margin = min(router_margin, recorder.router_margin())
+    greedy = sequence[PROMPT:]
+    golden = {"cases": cases, "greedy": {"prompt": sequence[:PROMPT], "tokens": greedy},
+              "smallest_router_margin": float(f"{router_margin:.3g}"),
+              "smallest_logit_margin": float(f"{logit_margin:.3g}")}
+    figures = {"router": router_margin, "logit": logit_margin, "entropy": entropy, "spread": spread,
+               "tokens": len(set(greedy))}
+    return golden, figures
+
+
+def is_sound(figures: dict) -> bool:
+    return (figures["router"] >= SMALLEST_ROUTER_MARGIN and figures["logit"] >= SMALLEST_LOGIT_MARGIN
+            and figures["entropy"] <= LARGEST_ENTROPY and figures["tokens"] >= FEWEST_TOKENS
+            and 0.3 <= figures["spread"] <= 10)
+
+
+def make_checkpoint(folder: pathlib.Path, name: str, seed: int) -> None:
+    family, dtype, settings, form = CASES[name]
+    shutil.rmtree(folder, ignore_errors=True)
+    torch.manual_seed(seed)
+    config_class, model_class = CLASSES[family]
+    config = config_class(**{"vocab_size": VOCABULARY, "max_position_embeddings": 128, "bos_token_id": 1,
+                             "eos_token_id": 2, "attn_implementation": "eager", **settings})
+    model = model_class(config).eval()
+    draw_weights(model)
+    biases = {key: value.clone() for key, value in model.named_buffers() if "e_score_correction_bias" in key}
+    model.to(dtype)
+    for key, value in biases.items():  # stays in float32, as published checkpoints have it
+        owner, leaf = key.rsplit(".", 1)
+        setattr(model.get_submodule(owner), leaf, value)
+    model.save_pretrained(folder)
+    (folder / "generation_config.json").unlink(missing_ok=True)
+    if form.get("mtp"):
+        add_prediction_layer(folder / "model.safetensors", config)
+    rewrite_config(folder / "config.json", form)
+
+
+def make_case(out: pathlib.Path, name: str, first_seed: int | None) -> None:
+    folder = out / name
+    seed = SEEDS.get(name, sum(name.encode())) if first_seed is None else first_seed
+    for tried in range(400):
+        make_checkpoint(folder, name, seed + tried)
+        # Read back, so that the reference sees the rounded weights and the config that others will read.
+        model = CLASSES[CASES[name][0]][1].from_pretrained(folder, dtype=torch.float32, attn_implementation="eager")
+        golden, figures = run(model.eval())
+        if is_sound(figures):
+            break
+    else:
+        sys.exit(f"{name}: no sound model among 400 seeds, the last one gave {figures}")
+    text = json.dumps({"made_with": VERSIONS, "seed": seed + tried, **golden}, separators=(",", ":"))
+    (folder / "golden.json").write_text(text.replace('"cases":', '\n"cases":').replace('{"tokens"', '\n{"tokens"')
+                                        .replace('"greedy":', '\n"greedy":') + "\n")
+    size = sum(file.stat().st_size for file in folder.iterdir())
+    assert size <= LARGEST_SIZE, size
+    print(f"{name}: seed {seed + tried} ({tried + 1} tried), {size} bytes,",
+          ", ".join(f"{key} {value:.3g}" for key, value in figures.items()), flush=True)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=pathlib.Path, default=HERE.parent / "engine/data/models",
+                        help="folder of the models' folders")
+    parser.add_argument("--only", choices=sorted(CASES), help="make this model alone")
+    parser.add_argument("--seed", type=int, help="first seed to try; by default a sum over the model's name")
+    chosen = parser.parse_args()
+    torch.set_num_threads(1)
+    transformers.logging.set_verbosity_error()
+    transformers.utils.logging.disable_progress_bar()
+    for case in CASES if chosen.only is None else [chosen.only]:
+        make_case(chosen.out, case, chosen.seed)
