@@ -6,7 +6,7 @@
 #include "engine/error.h"
 #include "engine/eval/model_shape.h"
 #include "engine/eval/recall.h"
-#include "engine/plan/atomic_file.h"
+#include "engine/files/file_writer.h"
 #include "engine/text/text_file.h"
 
 namespace offstage::cli {
@@ -53,7 +53,7 @@ int run_recall(const RecallOptions& options) {
     const engine::RecallReport report = engine::measure_recall(trace);
     if (!options.trace_out.empty()) write_trace(trace, options.trace_out);
     if (!options.out.empty()) {
-        if (const std::string failure = engine::write_file_atomically(options.out, engine::to_svg(report));
+        if (const std::string failure = engine::write_file(options.out, engine::to_svg(report));
             !failure.empty()) {
             throw engine::Error(engine::ErrorKind::kInvalidInput, options.out + " cannot be written: " + failure);
         }

@@ -151,8 +151,11 @@ RoutingTrace read_trace(const std::filesystem::path& file) {
 }
 
 TraceWriter::TraceWriter(const std::filesystem::path& file, const TraceHeader& header)
-    : name_(shown_path(file)), header_(header), file_(file, std::ios::binary | std::ios::trunc) {
-    if (!file_) throw Error(ErrorKind::kInvalidInput, "The routing trace " + name_ + " cannot be written.");
+    : name_(shown_path(file)), header_(header), file_(file) {
+    if (!file_.failure().empty()) {
+        throw Error(ErrorKind::kInvalidInput,
+                    "The routing trace " + name_ + " cannot be written: " + file_.failure() + ".");
+    }
     const std::string model = json(header.model).dump(-1, ' ', false, json::error_handler_t::replace);
     line_ = R"({"format":"offstage-trace","version":1,"model":)" + model + R"(,"n_layers":)" +
             std::to_string(header.n_layers) + R"(,"n_experts":)" + std::to_string(header.n_experts) +
@@ -163,7 +166,7 @@ TraceWriter::TraceWriter(const std::filesystem::path& file, const TraceHeader& h
         line_ += R"(,"n_guesses":)" + std::to_string(header.n_guesses);
     }
     line_ += "}\n";
-    file_ << line_;
+    file_.write(line_);
 }
 
 void TraceWriter::add_step(std::span<const std::int32_t> experts, std::span<const std::int64_t> positions,
@@ -207,13 +210,14 @@ void TraceWriter::add_token(std::span<const std::int32_t> experts, std::int64_t 
         append_list(line_, guesses);
     }
     line_ += "}\n";
-    file_ << line_;
+    file_.write(line_);
     ++n_tokens_;
 }
 
 void TraceWriter::finish() {
-    file_.flush();
-    if (!file_) throw Error(ErrorKind::kInvalidInput, "The routing trace " + name_ + " could not be written whole.");
+    if (const std::string failure = file_.commit(); !failure.empty()) {
+        throw Error(ErrorKind::kInvalidInput, "The routing trace " + name_ + " could not be written: " + failure + ".");
+    }
 }
 
 }  // namespace offstage::engine

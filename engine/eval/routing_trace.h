@@ -2,11 +2,12 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "engine/files/file_writer.h"
 
 namespace offstage::engine {
 
@@ -58,15 +59,16 @@ struct RoutingTrace {
 RoutingTrace parse_trace(std::string_view text, const std::string& source);
 RoutingTrace read_trace(const std::filesystem::path& file);
 
-// Writes a trace while a model runs. The file grows line by line, so what was written before a crash can be read.
+// Writes a trace while a model runs. A regular file is there from finish() on, whole; without finish() what was there
+// before stays. What else FileWriter writes to gets the lines as they come, some of them at a time.
 class TraceWriter {
   public:
-    // Throws Error (kInvalidInput) when the file cannot be made.
+    // Throws Error (kInvalidInput) when the file cannot be written.
     TraceWriter(const std::filesystem::path& file, const TraceHeader& header);
 
     // One step. experts: (n_tokens, n_layers, n_active), as Forward::routing(); positions: one per token; guesses:
-    // (n_tokens, n_distances, n_layers, n_guesses), or nothing where the header has no distances. Does not throw: a
-    // disk that is full is finish()'s to tell.
+    // (n_tokens, n_distances, n_layers, n_guesses), or nothing where the header has no distances. Does not throw:
+    // finish() reports a disk that is full.
     void add_step(std::span<const std::int32_t> experts, std::span<const std::int64_t> positions, TokenKind kind,
                   std::span<const std::int32_t> guesses = {});
     // The same for tokens that follow each other in one sequence, the first at first_position.
@@ -82,7 +84,7 @@ class TraceWriter {
 
     std::string name_;
     TraceHeader header_;
-    std::ofstream file_;
+    FileWriter file_;
     std::string line_;
     std::int64_t step_ = 0;
     std::int64_t n_tokens_ = 0;

@@ -4,8 +4,8 @@
 
 #include "engine/device/hardware.h"
 #include "engine/error.h"
+#include "engine/files/file_writer.h"
 #include "engine/json.h"
-#include "engine/plan/atomic_file.h"
 #include "engine/plan/calibration.h"
 #include "engine/text/text_file.h"
 
@@ -157,7 +157,7 @@ void store_document(const std::filesystem::path& directory, const std::string& k
     if (directory.empty()) return;
     const json document = {
         {"format", "offstage-calibration"}, {"version", kCostTableVersion}, {"key", key}, {part, std::move(content)}};
-    write_file_atomically(file_of(directory, key), dump(document));
+    write_file(file_of(directory, key), dump(document));
 }
 
 }  // namespace

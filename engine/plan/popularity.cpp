@@ -5,9 +5,9 @@
 #include <cmath>
 
 #include "engine/error.h"
+#include "engine/files/file_writer.h"
 #include "engine/json.h"
 #include "engine/model/shape_limits.h"
-#include "engine/plan/atomic_file.h"
 #include "engine/text/text_file.h"
 
 namespace offstage::engine {
@@ -161,7 +161,7 @@ void write_popularity(const Popularity& popularity, const std::string& model, co
         text += (layer == 0 ? "\n    " : ",\n    ") + row.dump();
     }
     text += "\n  ]\n}\n";
-    if (const std::string failure = write_file_atomically(file, text); !failure.empty()) {
+    if (const std::string failure = write_file(file, text); !failure.empty()) {
         throw Error(ErrorKind::kInvalidInput, shown_path(file) + " cannot be written: " + failure);
     }
 }

@@ -5,9 +5,9 @@
 #include <cmath>
 
 #include "engine/error.h"
+#include "engine/files/file_writer.h"
 #include "engine/json.h"
 #include "engine/model/shape_limits.h"
-#include "engine/plan/atomic_file.h"
 #include "engine/quant/weight_format.h"
 #include "engine/text/text_file.h"
 
@@ -143,7 +143,7 @@ std::string to_json(const Sensitivity& sensitivity, const std::string& model) {
 }
 
 void write_sensitivity(const Sensitivity& sensitivity, const std::string& model, const std::filesystem::path& file) {
-    if (const std::string failure = write_file_atomically(file, to_json(sensitivity, model)); !failure.empty()) {
+    if (const std::string failure = write_file(file, to_json(sensitivity, model)); !failure.empty()) {
         throw Error(ErrorKind::kInvalidInput, shown_path(file) + " cannot be written: " + failure);
     }
 }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/error.h"
-#include "engine/plan/atomic_file.h"
+#include "engine/files/file_writer.h"
 #include "engine/quant/quantizer.h"
 
 namespace offstage::engine {
@@ -80,7 +80,7 @@ std::optional<Sensitivity> SensitivityCache::load(const Fingerprint& model, cons
 }
 
 void SensitivityCache::store(const Fingerprint& model, const std::string& name, const Sensitivity& sensitivity) const {
-    if (!directory_.empty()) write_file_atomically(file_of(model), to_json(sensitivity, name));
+    if (!directory_.empty()) write_file(file_of(model), to_json(sensitivity, name));
 }
 
 }  // namespace offstage::engine

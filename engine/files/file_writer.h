@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace offstage::engine {
+
+// Writes one file. What the path names when the writer is made decides how:
+// - nothing yet, or a regular file: the bytes go to a temporary file beside it, which commit() syncs and renames. So
+//   there is the whole new file or what was there before, also when the program is killed in between. A file that is
+//   replaced keeps its permissions and, where the system allows it, its owner; one that may not be written stays.
+// - a symbolic link, a chain of them, or one whose target is missing: the same for the target; the links stay.
+// - a device, a FIFO, a terminal: it is opened and written to, never replaced. /dev/stdout, /dev/fd/N and
+//   /proc/self/fd/N are this program's own descriptors: they are written to where they stand.
+// - a folder or a socket: a failure.
+// The first failure is kept, and what follows it does nothing. Bytes are gathered; those for a device may wait until
+// commit(). One thread at a time. Throws std::bad_alloc only.
+class FileWriter {
+  public:
+    enum class Folders { kMustExist, kMake };  // kMake: folders of the path that are missing are made
+
+    explicit FileWriter(const std::filesystem::path& file, Folders folders = Folders::kMustExist);
+    ~FileWriter();  // without commit(): the temporary file is removed
+    FileWriter(const FileWriter&) = delete;
+    FileWriter& operator=(const FileWriter&) = delete;
+
+    void write(std::string_view bytes);
+    // Once. Empty: the file is written; else the reason why not, in the system's words.
+    std::string commit();
+    const std::string& failure() const { return failure_; }  // the first so far; empty: none
+
+  private:
+    void open_temporary(bool replaces);
+    void open_in_place();
+    void flush();
+    void fail(int code);
+    void close();
+
+    std::filesystem::path target_;
+    std::string temporary_;  // empty: the target itself is open
+    int descriptor_ = -1;
+    std::string gathered_;
+    std::string failure_;
+};
+
+// A whole file at once; folders that are missing are made. Empty: done; else the reason, as FileWriter::commit().
+std::string write_file(const std::filesystem::path& file, std::string_view bytes);
+
+}  // namespace offstage::engine
