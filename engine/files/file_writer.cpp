@@ -86,7 +86,7 @@ std::string temporary_name(const fs::path& target) {
 
 }  // namespace
 
-FileWriter::FileWriter(const fs::path& file, Folders folders) {
+FileWriter::FileWriter(const fs::path& file, const FileOptions& options) {
     Target target = find_target(file);
     target_ = std::move(target.path);
     if (target.error != 0) {
@@ -95,10 +95,10 @@ FileWriter::FileWriter(const fs::path& file, Folders folders) {
         descriptor_ = ::fcntl(*target.descriptor, F_DUPFD_CLOEXEC, 0);
         if (descriptor_ < 0) fail(errno);
     } else if (target.in_place) {
-        open_in_place();
+        open_in_place(options.wait_for_reader);
     } else {
         std::error_code error;
-        if (folders == Folders::kMake && !target.exists && target_.has_parent_path())
+        if (options.make_folders && !target.exists && target_.has_parent_path())
             fs::create_directories(target_.parent_path(), error);
         if (error) {
             fail(error.value());
@@ -112,12 +112,14 @@ FileWriter::~FileWriter() {
     close();
 }
 
-void FileWriter::open_in_place() {
+void FileWriter::open_in_place(bool wait_for_reader) {
+    const int flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY;
     do {
-        // A FIFO waits here for its reader.
-        descriptor_ = ::open(target_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY);
+        descriptor_ = ::open(target_.c_str(), wait_for_reader ? flags : flags | O_NONBLOCK);
     } while (descriptor_ < 0 && errno == EINTR);
-    if (descriptor_ < 0) fail(errno);
+    if (descriptor_ < 0) return fail(errno);
+    // Only opening must not wait.
+    if (!wait_for_reader && ::fcntl(descriptor_, F_SETFL, O_APPEND) != 0) fail(errno);
 }
 
 // A name that nobody else has: two programs may write the same file at once.
@@ -187,8 +189,8 @@ void FileWriter::close() {
     if (!temporary_.empty()) ::unlink(std::exchange(temporary_, {}).c_str());
 }
 
-std::string write_file(const fs::path& file, std::string_view bytes) {
-    FileWriter writer(file, FileWriter::Folders::kMake);
+std::string write_file(const fs::path& file, std::string_view bytes, const FileOptions& options) {
+    FileWriter writer(file, options);
     writer.write(bytes);
     return writer.commit();
 }

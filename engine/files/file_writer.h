@@ -7,6 +7,11 @@
 
 namespace offstage::engine {
 
+struct FileOptions {
+    bool make_folders = false;    // those of the path that are missing
+    bool wait_for_reader = true;  // of a FIFO; else one without a reader is a failure
+};
+
 // Writes one file. What the path names when the writer is made decides how:
 // - nothing yet, or a regular file: the bytes go to a temporary file beside it, which commit() syncs and renames. So
 //   there is the whole new file or what was there before, also when the program is killed in between. A file that is
@@ -19,9 +24,7 @@ namespace offstage::engine {
 // commit(). One thread at a time. Throws std::bad_alloc only.
 class FileWriter {
   public:
-    enum class Folders { kMustExist, kMake };  // kMake: folders of the path that are missing are made
-
-    explicit FileWriter(const std::filesystem::path& file, Folders folders = Folders::kMustExist);
+    explicit FileWriter(const std::filesystem::path& file, const FileOptions& options = {});
     ~FileWriter();  // without commit(): the temporary file is removed
     FileWriter(const FileWriter&) = delete;
     FileWriter& operator=(const FileWriter&) = delete;
@@ -33,7 +36,7 @@ class FileWriter {
 
   private:
     void open_temporary(bool replaces);
-    void open_in_place();
+    void open_in_place(bool wait_for_reader);
     void flush();
     void fail(int code);
     void close();
@@ -45,7 +48,8 @@ class FileWriter {
     std::string failure_;
 };
 
-// A whole file at once; folders that are missing are made. Empty: done; else the reason, as FileWriter::commit().
-std::string write_file(const std::filesystem::path& file, std::string_view bytes);
+// A whole file at once. Empty: done; else the reason, as FileWriter::commit().
+std::string write_file(const std::filesystem::path& file, std::string_view bytes,
+                       const FileOptions& options = {.make_folders = true});
 
 }  // namespace offstage::engine

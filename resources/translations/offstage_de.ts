@@ -148,8 +148,8 @@
         <translation>Die Ergebnisse konnten nicht als %1 gespeichert werden: %2.</translation>
     </message>
     <message>
-        <source>A picture could not be saved as %1.</source>
-        <translation>Ein Bild konnte nicht als %1 gespeichert werden.</translation>
+        <source>A picture could not be saved as %1: %2.</source>
+        <translation>Ein Bild konnte nicht als %1 gespeichert werden: %2.</translation>
     </message>
 </context>
 <context>

@@ -148,8 +148,8 @@
         <translation>Không lưu được kết quả vào %1: %2.</translation>
     </message>
     <message>
-        <source>A picture could not be saved as %1.</source>
-        <translation>Không lưu được hình vào %1.</translation>
+        <source>A picture could not be saved as %1: %2.</source>
+        <translation>Không lưu được hình vào %1: %2.</translation>
     </message>
 </context>
 <context>

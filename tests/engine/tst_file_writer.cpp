@@ -192,6 +192,14 @@ class TestFileWriter : public QObject {
         QCOMPARE(names_in(folder.path()).size(), std::size_t{1});
     }
 
+    void fifoWithoutReader_isAFailureWhereNobodyWaits() {
+        const Folder folder;
+        QCOMPARE(::mkfifo((folder / "fifo").c_str(), 0600), 0);
+        QCOMPARE(write_file(folder / "fifo", "text", {.wait_for_reader = false}),
+                 std::string("No such device or address"));
+        QVERIFY(fs::is_fifo(folder / "fifo"));
+    }
+
     void ownDescriptor_isWrittenToWhereItStands_data() {
         QTest::addColumn<QString>("folder");
         QTest::newRow("/dev/fd") << QStringLiteral("/dev/fd/");

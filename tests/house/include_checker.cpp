@@ -151,10 +151,12 @@ bool matches(const std::string& text, const char* pattern) {
 }
 
 // What the window may know of the engine: the session façade, value types, and what is worked out from such values
-// without a session (does it fit, what if, other cache policies, percentiles), and the networks that forecasts know.
+// without a session (does it fit, what if, other cache policies, percentiles), the networks that forecasts know, and
+// how files are written.
 constexpr const char* kEngineForUi =
     "engine/(run/session\\.h|run/sampler_settings\\.h|telemetry/[^/]+\\.h|error\\.h|text/chat_template\\.h"
     "|model/indices\\.h|device/hardware\\.h|device/hardware_profile\\.h|cluster/network\\.h"
+    "|files/file_writer\\.h"
     "|eval/(cache_replay|fit_estimate|what_if)\\.h|statistics\\.h)";
 
 struct LibraryRule {

@@ -8,10 +8,10 @@
 #include <QHash>
 #include <QJsonArray>
 #include <QJsonDocument>
-#include <QSaveFile>
 
 #include "ui/history/conversation_tree.h"
 #include "ui/history/history_json.h"
+#include "ui/save_file.h"
 
 namespace offstage::ui {
 
@@ -300,11 +300,8 @@ QString conversationToMarkdown(const StoredConversation& conversation) {
 }
 
 QString writeFile(const QString& file, const QByteArray& content) {
-    QSaveFile out(file);
-    if (!out.open(QIODevice::WriteOnly) || out.write(content) != content.size() || !out.commit()) {
-        return FilesText::tr("%1 cannot be written: %2.").arg(QFileInfo(file).fileName(), out.errorString());
-    }
-    return {};
+    const QString why = saveFile(file, content);
+    return why.isEmpty() ? QString() : FilesText::tr("%1 cannot be written: %2.").arg(QFileInfo(file).fileName(), why);
 }
 
 }  // namespace offstage::ui

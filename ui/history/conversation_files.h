@@ -48,7 +48,7 @@ ImportedConversations readConversations(const QString& file);
 // The path that is shown, with a heading for each message; the system prompt first, where there is one.
 QString conversationToMarkdown(const StoredConversation& conversation);
 
-// Atomically: the file is the old one or the new one. Empty: done; else what went wrong.
+// As saveFile(). Empty: done; else a sentence that says what went wrong.
 QString writeFile(const QString& file, const QByteArray& content);
 
 }  // namespace offstage::ui

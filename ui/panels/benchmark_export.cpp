@@ -11,11 +11,11 @@
 #include <QJsonObject>
 #include <QPixmap>
 #include <QRegularExpression>
-#include <QSaveFile>
 
 #include "engine/device/hardware.h"
 #include "engine/statistics.h"
 #include "ui/format.h"
+#include "ui/save_file.h"
 
 namespace offstage::ui {
 
@@ -287,14 +287,11 @@ bool saveBenchmark(const BenchmarkReport& report, const QString& path, QString* 
     const QByteArray bytes = ending == QLatin1String("csv")    ? benchmarkCsv(report)
                              : ending == QLatin1String("json") ? benchmarkJson(report)
                                                                : benchmarkMarkdown(report);
-    QSaveFile file(path);
-    if (file.open(QIODevice::WriteOnly) && file.write(bytes) == bytes.size() && file.commit()) {
-        return true;
+    const QString failure = saveFile(path, bytes);
+    if (!failure.isEmpty() && why != nullptr) {
+        *why = Export::tr("The results could not be saved as %1: %2.").arg(path, failure);
     }
-    if (why != nullptr) {
-        *why = Export::tr("The results could not be saved as %1: %2.").arg(path, file.errorString());
-    }
-    return false;
+    return failure.isEmpty();
 }
 
 QStringList savePanelPictures(const QList<QDockWidget*>& docks, const QString& folder, QString* why) {
@@ -307,10 +304,11 @@ QStringList savePanelPictures(const QList<QDockWidget*>& docks, const QString& f
         QString name = dock->objectName().isEmpty() ? dock->windowTitle() : dock->objectName();
         name.replace(notAName, QStringLiteral("-"));
         const QString path = QDir(folder).filePath(name + QStringLiteral(".png"));
-        if (dock->widget()->grab().save(path, "PNG")) {
+        const QString failure = savePng(path, dock->widget()->grab().toImage());
+        if (failure.isEmpty()) {
             paths << path;
         } else if (why != nullptr) {
-            *why = Export::tr("A picture could not be saved as %1.").arg(path);
+            *why = Export::tr("A picture could not be saved as %1: %2.").arg(path, failure);
         }
     }
     return paths;

@@ -12,10 +12,11 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
-#include <QSaveFile>
 #include <QScrollBar>
 #include <QTableView>
 #include <QVBoxLayout>
+
+#include "ui/save_file.h"
 
 namespace offstage::ui {
 
@@ -152,16 +153,13 @@ void LogPanel::copyChosen() {
 }
 
 bool LogPanel::save(const QString& path, QString* why) const {
-    QSaveFile file(path);
     const bool json = path.endsWith(QStringLiteral(".json"), Qt::CaseInsensitive);
     const QByteArray bytes = json ? logJson(shown()) : logText(shown()).toUtf8();
-    if (file.open(QIODevice::WriteOnly) && file.write(bytes) == bytes.size() && file.commit()) {
-        return true;
+    const QString failure = saveFile(path, bytes);
+    if (!failure.isEmpty() && why != nullptr) {
+        *why = tr("The log could not be saved as %1: %2.").arg(path, failure);
     }
-    if (why != nullptr) {
-        *why = tr("The log could not be saved as %1: %2.").arg(path, file.errorString());
-    }
-    return false;
+    return failure.isEmpty();
 }
 
 void LogPanel::askWhereToSave() {

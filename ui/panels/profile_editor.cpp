@@ -8,13 +8,13 @@
 #include <QLineEdit>
 #include <QPushButton>
 #include <QRegularExpression>
-#include <QSaveFile>
 #include <QStandardPaths>
 #include <QVBoxLayout>
 
 #include "engine/error.h"
 #include "engine/eval/what_if.h"
 #include "ui/engine_text.h"
+#include "ui/save_file.h"
 
 namespace offstage::ui {
 
@@ -131,14 +131,13 @@ void ProfileEditor::save() {
     QString why;
     try {
         static_cast<void>(engine::parse_hardware_profile(json, path.toStdString()));
-        QSaveFile file(path);
-        if (file.open(QIODevice::WriteOnly) && file.write(json.data(), static_cast<qint64>(json.size())) >= 0 &&
-            file.commit()) {
+        const QString failure = saveFile(path, QByteArray::fromStdString(json));
+        if (failure.isEmpty()) {
             m_path = path;
             accept();
             return;
         }
-        why = tr("The profile could not be saved as %1: %2.").arg(path, file.errorString());
+        why = tr("The profile could not be saved as %1: %2.").arg(path, failure);
     } catch (const engine::Error& error) {
         why = engineText(QString::fromUtf8(error.what()));
     }

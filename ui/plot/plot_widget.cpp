@@ -11,11 +11,11 @@
 #include <QMenu>
 #include <QMouseEvent>
 #include <QPainter>
-#include <QSaveFile>
 #include <QScrollBar>
 #include <QStandardPaths>
 #include <QTimer>
 
+#include "ui/save_file.h"
 #include "ui/theme.h"
 
 namespace offstage::ui {
@@ -225,22 +225,16 @@ void PlotWidget::copyCsv() {
 }
 
 bool PlotWidget::savePicture(const QString& path) {
-    QSaveFile file(path);
-    if (!file.open(QIODevice::WriteOnly) || !picture().save(&file, "PNG") || !file.commit()) {
-        const QString why = tr("%1 could not be written: %2").arg(path, file.errorString());
-        say(why);
-        Q_EMIT exportFailed(why);
-        return false;
-    }
-    say(tr("Saved"));
-    return true;
+    return sayWhetherSaved(path, savePng(path, picture()));
 }
 
 bool PlotWidget::saveCsv(const QString& path) {
-    QSaveFile file(path);
-    const QByteArray text = csv().toUtf8();
-    if (!file.open(QIODevice::WriteOnly) || file.write(text) != text.size() || !file.commit()) {
-        const QString why = tr("%1 could not be written: %2").arg(path, file.errorString());
+    return sayWhetherSaved(path, saveFile(path, csv().toUtf8()));
+}
+
+bool PlotWidget::sayWhetherSaved(const QString& path, const QString& failure) {
+    if (!failure.isEmpty()) {
+        const QString why = tr("%1 could not be written: %2").arg(path, failure);
         say(why);
         Q_EMIT exportFailed(why);
         return false;

@@ -123,6 +123,7 @@ class PlotWidget : public QWidget {
     void afterZoom();
     void askWhereToSave(bool asPicture);
     void say(const QString& notice);
+    bool sayWhetherSaved(const QString& path, const QString& failure);
     QString suggestedName() const;
 
     QString m_emptyText;
