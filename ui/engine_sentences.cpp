@@ -289,6 +289,9 @@ constexpr const char* kEngineSentences[] = {
     QT_TRANSLATE_NOOP(
         "EngineText",
         "Quantized experts could not be kept in %1 (%2), so they will be quantized anew when they are wanted again."),
+    QT_TRANSLATE_NOOP(
+        "EngineText",
+        "What was measured could not be kept in %1 (%2), so it will be measured again when it is wanted again."),
     QT_TRANSLATE_NOOP("EngineText", "one is larger than all that may be kept"),
     QT_TRANSLATE_NOOP(
         "EngineText",

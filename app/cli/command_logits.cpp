@@ -34,6 +34,7 @@ int run_logits(const LogitsOptions& options) {
     request.context = static_cast<std::int64_t>(tokens.size());
     request.learn_placement = false;
     engine::LoadedModel model(request, engine::LoadedModel::Text::kNotNeeded, progress_on_terminal(), {});
+    print_notes(model.summary());
     const std::vector<std::vector<float>> logits = engine::compute_logits(model, tokens, options.all);
     if (options.model.json) {
         print_json({{"logits", logits}});

@@ -1,6 +1,7 @@
 #include <iostream>
 
 #include "app/cli/commands.h"
+#include "engine/error.h"
 #include "engine/eval/plan_report.h"
 
 namespace offstage::cli {
@@ -17,12 +18,15 @@ int run_plan(const PlanOptions& options) {
 }
 
 int run_calibrate(const ModelOptions& options) {
-    const engine::CostTable table = engine::calibrate_model(load_request(options), progress_on_terminal(), {});
+    std::string not_kept;
+    const engine::CostTable table =
+        engine::calibrate_model(load_request(options), progress_on_terminal(), {}, &not_kept);
     if (options.json) {
         print_json(engine::report_json(table));
     } else {
         std::cout << engine::to_text(table) << std::flush;
     }
+    if (!not_kept.empty()) throw engine::Error(engine::ErrorKind::kInvalidInput, not_kept);
     return 0;
 }
 

@@ -35,6 +35,7 @@ int run_profile(const ProfileOptions& options) {
     if (request.context == 0) request.context = std::min(kWindow, shape.spec.max_context);
     request.learn_placement = false;
     engine::LoadedModel model(request, engine::LoadedModel::Text::kWanted, progress_on_terminal(), {});
+    print_notes(model.summary());
     if (model.tokenizer() == nullptr) {
         throw engine::Error(engine::ErrorKind::kUnsupported,
                             "The model " + shape.name + " has no tokenizer, so it cannot read text.");

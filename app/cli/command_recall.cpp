@@ -40,6 +40,7 @@ int run_recall(const RecallOptions& options) {
     if (request.context == 0) request.context = std::min(kRecallWindow, shape.spec.max_context);
     request.learn_placement = false;
     engine::LoadedModel model(request, engine::LoadedModel::Text::kWanted, progress_on_terminal(), {});
+    print_notes(model.summary());
     const auto sequences = options.text.ends_with(".jsonl") ? engine::conversation_sequences(model, text, options.text)
                                                             : engine::text_sequences(model, text);
     std::int64_t all = 0;

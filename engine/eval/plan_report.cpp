@@ -182,8 +182,8 @@ CostTable costs_in(kernels::WeightType format, std::string& source, const LoadRe
         }
     } else {
         table = measure(machine.device.get(), format, machine, spec, progress, stop);
-        if (table.has_accelerator()) cache.store(key, table);
-        source = "measured now";
+        const std::string why = table.has_accelerator() ? cache.store(key, table) : std::string();
+        source = why.empty() ? "measured now" : "measured now, could not be kept: " + why;
     }
     return table;
 }
@@ -250,14 +250,17 @@ CostTable costs_of(const HardwareProfile& profile, kernels::WeightType type, std
     return table;
 }
 
-CostTable calibrate_model(const LoadRequest& request, const LoadProgressFn& progress, const std::stop_token& stop) {
+CostTable calibrate_model(const LoadRequest& request, const LoadProgressFn& progress, const std::stop_token& stop,
+                          std::string* not_kept) {
     const ModelShape shape = read_model_shape(request.model);
     Machine machine = open_machine(request, shape);
     CostTable table = measure(machine.device.get(), machine.type, machine, shape.spec, progress, stop);
     if (table.has_accelerator()) {
-        cache_of(request).store(CalibrationCache::key(*machine.device, *machine.host, machine.type,
-                                                      shape.spec.hidden_dim, shape.spec.experts.ffn_dim),
-                                table);
+        const CalibrationCache cache = cache_of(request);
+        cache.store(CalibrationCache::key(*machine.device, *machine.host, machine.type, shape.spec.hidden_dim,
+                                          shape.spec.experts.ffn_dim),
+                    table);
+        if (not_kept != nullptr) *not_kept = cache.problem();
     }
     return table;
 }

@@ -55,8 +55,9 @@ PlanReport plan_model(const LoadRequest& request, std::int64_t prompt_tokens, co
                       const std::stop_token& stop, bool compare = false);
 
 // Measures the costs of a model's experts anew, on random weights, and keeps them (Fiddler, figure 7). On an emulated
-// device these are the accounted times.
-CostTable calibrate_model(const LoadRequest& request, const LoadProgressFn& progress, const std::stop_token& stop);
+// device these are the accounted times. `not_kept` (may be nullptr): a sentence where they could not be kept.
+CostTable calibrate_model(const LoadRequest& request, const LoadProgressFn& progress, const std::stop_token& stop,
+                          std::string* not_kept = nullptr);
 
 // Costs as a hardware profile has them. Where the profile knows no host, cpu_expert stays empty.
 CostTable costs_of(const HardwareProfile& profile, kernels::WeightType type, std::int64_t hidden_dim,

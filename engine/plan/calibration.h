@@ -68,17 +68,26 @@ class CalibrationCache {
     static std::string key(const Backend& device, const CpuOperations& host, kernels::WeightType type,
                            std::int64_t hidden_dim, std::int64_t ffn_dim, bool pinned = true);
     bool load(const std::string& key, CostTable& table) const;
-    void store(const std::string& key, const CostTable& table) const;  // atomic; failing to write is no error
+    // Whole or not at all; failing to write is no error. Returns the reason, empty: kept.
+    std::string store(const std::string& key, const CostTable& table) const;
     // Of quantizing: by the CPU's name, its instruction set, hidden_dim and the device that helps, if one does.
     bool load(const std::string& key, QuantizingSpeeds& speeds) const;
-    void store(const std::string& key, const QuantizingSpeeds& speeds) const;
+    std::string store(const std::string& key, const QuantizingSpeeds& speeds) const;
     // Of the two modes of products (choose_compute()).
     bool load(const std::string& key, ProductTimes& times) const;
-    void store(const std::string& key, const ProductTimes& times) const;
+    std::string store(const std::string& key, const ProductTimes& times) const;
+    // Why the last that was not kept was not, a sentence for the person; empty: all were.
+    const std::string& problem() const { return problem_; }
 
   private:
+    std::string report(const std::string& failure) const;
+
     std::filesystem::path directory_;
+    mutable std::string problem_;
 };
+
+// The sentence for measurements that a folder did not take.
+std::string measurements_not_kept(const std::filesystem::path& directory, const std::string& reason);
 
 // $XDG_CACHE_HOME/offstage or ~/.cache/offstage; empty when neither is known.
 std::filesystem::path cache_directory();

@@ -153,11 +153,12 @@ bool load_document(const std::filesystem::path& directory, const std::string& ke
     }
 }
 
-void store_document(const std::filesystem::path& directory, const std::string& key, const char* part, json content) {
-    if (directory.empty()) return;
+std::string store_document(const std::filesystem::path& directory, const std::string& key, const char* part,
+                           json content) {
+    if (directory.empty()) return {};
     const json document = {
         {"format", "offstage-calibration"}, {"version", kCostTableVersion}, {"key", key}, {part, std::move(content)}};
-    write_file(file_of(directory, key), dump(document));
+    return write_file(file_of(directory, key), dump(document));
 }
 
 }  // namespace
@@ -196,8 +197,8 @@ bool CalibrationCache::load(const std::string& key, CostTable& table) const {
     });
 }
 
-void CalibrationCache::store(const std::string& key, const CostTable& table) const {
-    store_document(directory_, key, "table", to_document(table));
+std::string CalibrationCache::store(const std::string& key, const CostTable& table) const {
+    return report(store_document(directory_, key, "table", to_document(table)));
 }
 
 bool CalibrationCache::load(const std::string& key, QuantizingSpeeds& speeds) const {
@@ -206,8 +207,18 @@ bool CalibrationCache::load(const std::string& key, QuantizingSpeeds& speeds) co
     });
 }
 
-void CalibrationCache::store(const std::string& key, const QuantizingSpeeds& speeds) const {
-    store_document(directory_, key, "weights_per_s", to_document(speeds));
+std::string CalibrationCache::store(const std::string& key, const QuantizingSpeeds& speeds) const {
+    return report(store_document(directory_, key, "weights_per_s", to_document(speeds)));
+}
+
+std::string CalibrationCache::report(const std::string& failure) const {
+    if (!failure.empty()) problem_ = measurements_not_kept(directory_, failure);
+    return failure;
+}
+
+std::string measurements_not_kept(const std::filesystem::path& directory, const std::string& reason) {
+    return "What was measured could not be kept in " + directory.string() + " (" + reason +
+           "), so it will be measured again when it is wanted again.";
 }
 
 bool CalibrationCache::load(const std::string& key, ProductTimes& times) const {
@@ -219,9 +230,10 @@ bool CalibrationCache::load(const std::string& key, ProductTimes& times) const {
     });
 }
 
-void CalibrationCache::store(const std::string& key, const ProductTimes& times) const {
-    store_document(directory_, key, "products",
-                   {{"f32_us", times.f32_us}, {"bf16_us", times.bf16_us}, {"measured_on", times.measured_on}});
+std::string CalibrationCache::store(const std::string& key, const ProductTimes& times) const {
+    return report(store_document(
+        directory_, key, "products",
+        {{"f32_us", times.f32_us}, {"bf16_us", times.bf16_us}, {"measured_on", times.measured_on}}));
 }
 
 std::filesystem::path calibration_directory(const std::string& asked) {

@@ -79,8 +79,9 @@ std::optional<Sensitivity> SensitivityCache::load(const Fingerprint& model, cons
     }
 }
 
-void SensitivityCache::store(const Fingerprint& model, const std::string& name, const Sensitivity& sensitivity) const {
-    if (!directory_.empty()) write_file(file_of(model), to_json(sensitivity, name));
+std::string SensitivityCache::store(const Fingerprint& model, const std::string& name,
+                                    const Sensitivity& sensitivity) const {
+    return directory_.empty() ? std::string() : write_file(file_of(model), to_json(sensitivity, name));
 }
 
 }  // namespace offstage::engine

@@ -32,8 +32,9 @@ class SensitivityCache {
   public:
     explicit SensitivityCache(std::filesystem::path directory);  // empty: keeps nothing
     std::optional<Sensitivity> load(const Fingerprint& model, const ExpertGrid& grid) const;
-    // Atomic; failing to write is no error.
-    void store(const Fingerprint& model, const std::string& name, const Sensitivity& sensitivity) const;
+    // Whole or not at all; failing to write is no error. Returns the reason, empty: kept.
+    std::string store(const Fingerprint& model, const std::string& name, const Sensitivity& sensitivity) const;
+    const std::filesystem::path& directory() const { return directory_; }
 
   private:
     std::filesystem::path file_of(const Fingerprint& model) const;

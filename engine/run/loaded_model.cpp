@@ -325,6 +325,7 @@ void LoadedModel::measure_costs(const LoadRequest& request, const LoadProgressFn
             basis_.cost.set_table(format.format, measure(format.format));
     }
     if (request.quality.allows_fewer_bits()) plan_ = basis_.plan_for(basis_.demand, budget_, std::nullopt);
+    if (!cache.problem().empty()) summary_.notes.push_back(cache.problem());
 }
 
 std::uint64_t LoadedModel::largest_expert_of(const Plan& plan) const {
@@ -433,7 +434,9 @@ void LoadedModel::load_sensitivity(const LoadRequest& request, const LoadProgres
                 {"Measuring what fewer bits cost", static_cast<std::uint64_t>(done), static_cast<std::uint64_t>(all)});
         },
         stop);
-    if (fingerprint) cache.store(*fingerprint, summary_.name, basis_.sensitivity);
+    if (!fingerprint) return;
+    if (const std::string why = cache.store(*fingerprint, summary_.name, basis_.sensitivity); !why.empty())
+        summary_.notes.push_back(measurements_not_kept(cache.directory(), why));
 }
 
 // Some expert in the format; what it says does not matter for what it costs, so that rounding to nearest will do.

@@ -51,9 +51,10 @@ void PlanBasis::describe_formats(Plan& plan) const {
 void PlanBasis::estimate_transition(const Plan& from, const Plan& to, ReplanPreview& preview) const {
     Transition change = transition(from, to, demand, &cost);
     if (change.quantized > 0 && !dry) {
-        const QuantizingSpeeds speeds = quantizing_speeds.has_value()
-                                            ? *quantizing_speeds
-                                            : engine::quantizing_speeds(hidden_dim, CalibrationCache(calibrations), {});
+        const CalibrationCache cache(calibrations);
+        const QuantizingSpeeds speeds =
+            quantizing_speeds.has_value() ? *quantizing_speeds : engine::quantizing_speeds(hidden_dim, cache, {});
+        if (preview.plan.note.empty()) preview.plan.note = cache.problem();
         change = transition(from, to, demand, &cost, &speeds);
     }
     Forecast figures;

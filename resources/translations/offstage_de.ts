@@ -1109,6 +1109,10 @@
         <translation>Quantisierte Experten ließen sich nicht in %1 aufbewahren (%2); sie werden neu quantisiert, wenn sie wieder gebraucht werden.</translation>
     </message>
     <message>
+        <source>What was measured could not be kept in %1 (%2), so it will be measured again when it is wanted again.</source>
+        <translation>Was gemessen wurde, ließ sich nicht in %1 aufbewahren (%2); es wird neu gemessen, wenn es wieder gebraucht wird.</translation>
+    </message>
+    <message>
         <source>one is larger than all that may be kept</source>
         <translation>einer ist größer als alles, was aufbewahrt werden darf</translation>
     </message>
@@ -2248,6 +2252,10 @@
     <message>
         <source>There is no space left for the chat history %1 (%2).</source>
         <translation>Für den Verlauf %1 ist kein Platz mehr (%2).</translation>
+    </message>
+    <message>
+        <source>The chat history %1 was removed or replaced while it was open.</source>
+        <translation>Der Verlauf %1 wurde entfernt oder ersetzt, während er offen war.</translation>
     </message>
     <message>
         <source>The chat history %1 cannot be read or written (%2).</source>
@@ -5940,6 +5948,13 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
     <message>
         <source>A preset of yours</source>
         <translation>Eine eigene Voreinstellung</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::SettingsWatch</name>
+    <message>
+        <source>The settings cannot be saved as %1: what is changed now is lost at the end.</source>
+        <translation>Die Einstellungen können nicht als %1 gespeichert werden: Was jetzt geändert wird, geht am Ende verloren.</translation>
     </message>
 </context>
 <context>

@@ -1109,6 +1109,10 @@
         <translation>Không lưu được các chuyên gia đã lượng tử hóa vào %1 (%2), nên chúng sẽ được lượng tử hóa lại khi cần.</translation>
     </message>
     <message>
+        <source>What was measured could not be kept in %1 (%2), so it will be measured again when it is wanted again.</source>
+        <translation>Không lưu được kết quả đo vào %1 (%2), nên sẽ đo lại khi cần.</translation>
+    </message>
+    <message>
         <source>one is larger than all that may be kept</source>
         <translation>một chuyên gia lớn hơn toàn bộ dung lượng được phép lưu</translation>
     </message>
@@ -2248,6 +2252,10 @@
     <message>
         <source>There is no space left for the chat history %1 (%2).</source>
         <translation>Không còn chỗ trống cho lịch sử trò chuyện %1 (%2).</translation>
+    </message>
+    <message>
+        <source>The chat history %1 was removed or replaced while it was open.</source>
+        <translation>Lịch sử trò chuyện %1 đã bị xóa hoặc thay thế trong khi đang mở.</translation>
     </message>
     <message>
         <source>The chat history %1 cannot be read or written (%2).</source>
@@ -5934,6 +5942,13 @@ Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồn
     <message>
         <source>A preset of yours</source>
         <translation>Một mẫu của bạn</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::SettingsWatch</name>
+    <message>
+        <source>The settings cannot be saved as %1: what is changed now is lost at the end.</source>
+        <translation>Không lưu được cài đặt vào %1: những gì thay đổi bây giờ sẽ mất khi đóng chương trình.</translation>
     </message>
 </context>
 <context>
