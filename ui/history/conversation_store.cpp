@@ -1,11 +1,13 @@
 #include "ui/history/conversation_store.h"
 
 #include <atomic>
+#include <sys/stat.h>
 #include <utility>
 
 #include <QCoreApplication>
 #include <QDateTime>
 #include <QDir>
+#include <QFile>
 #include <QFileInfo>
 #include <QHash>
 #include <QJsonDocument>
@@ -71,6 +73,14 @@ QVariant number(quint64 id) {
     return static_cast<qint64>(id);
 }
 
+std::pair<quint64, quint64> identityOf(const QString& file) {
+    struct stat status {};
+    if (::stat(QFile::encodeName(file).constData(), &status) != 0) {
+        return {};
+    }
+    return {status.st_dev, status.st_ino};
+}
+
 bool isIncomplete(Message::State state) {
     return state == Message::State::Waiting || state == Message::State::Streaming;
 }
@@ -134,6 +144,7 @@ ConversationStore::ConversationStore(const QString& file, std::chrono::milliseco
         execute(m_database, QStringLiteral("PRAGMA synchronous = FULL"));
         execute(m_database, QStringLiteral("PRAGMA foreign_keys = ON"));
         migrate(m_database, historyMigrations());
+        m_identity = identityOf(file);
     } catch (...) {
         m_database.close();
         m_database = {};
@@ -339,6 +350,17 @@ void ConversationStore::commit(const QList<Change>& changes, quint64 session) {
     } catch (...) {
         QSqlQuery(m_database).exec(QStringLiteral("ROLLBACK"));
         throw;
+    }
+    checkIsThere();
+}
+
+// SQLite does not notice that a file which it has open was removed, renamed or replaced.
+void ConversationStore::checkIsThere() const {
+    const auto now = identityOf(m_file);
+    if (now != m_identity || now == decltype(now){}) {
+        throw HistoryError(HistoryError::Kind::Unavailable,
+                           HistoryText::tr("The chat history %1 was removed or replaced while it was open.")
+                               .arg(QFileInfo(m_file).fileName()));
     }
 }
 

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <memory>
+#include <utility>
 
 #include <QHash>
 #include <QSqlDatabase>
@@ -37,7 +38,8 @@ class ConversationStore {
     QString faults();
 
     // ---- writing
-    // All of them or, when it throws, none. `session` is noted beside answers that are not complete.
+    // All of them or, when it throws, none. `session` is noted beside answers that are not complete. Throws too where
+    // the file is no longer there: what was written to it is gone with it.
     void commit(const QList<Change>& changes, quint64 session);
 
     // ---- sessions: which programs have the file open
@@ -58,8 +60,10 @@ class ConversationStore {
     void apply(const Change& change, quint64 session);
     QSqlQuery& prepared(const char* statement);
     void run(QSqlQuery& query);
+    void checkIsThere() const;
 
     QString m_file;
+    std::pair<quint64, quint64> m_identity;  // of the file that was opened: its device and its number there
     QString m_connection;
     QSqlDatabase m_database;
     QHash<const char*, std::shared_ptr<QSqlQuery>> m_prepared;  // by the literal's address
