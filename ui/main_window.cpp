@@ -88,6 +88,10 @@ MainWindow::MainWindow(SessionFactory factory, const Options& options, QWidget* 
         refreshState();
     });
     connect(&m_recent, &RecentModels::changed, this, &MainWindow::refreshRecent);
+    connect(&m_settings, &SettingsWatch::troubled, this, [this](const QString& sentence) {
+        m_log.append(LogKind::Problem, sentence);
+        statusBar()->showMessage(sentence, 8000);
+    });
     connectConversation();
 
     QSettings settings;

@@ -13,6 +13,7 @@
 #include "ui/panels/selection.h"
 #include "ui/panels/token_log.h"
 #include "ui/recent_models.h"
+#include "ui/settings/settings_watch.h"
 #include "ui/theme.h"
 
 class QLabel;
@@ -151,6 +152,7 @@ class MainWindow : public QMainWindow {
     void chooseFileForUnsaved();
 
     Options m_options;
+    SettingsWatch m_settings;
     EngineController m_engine;
     ConversationModel m_conversation;
     History m_history;

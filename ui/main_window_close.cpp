@@ -97,6 +97,10 @@ void MainWindow::closeEvent(QCloseEvent* event) {
     QSettings settings;
     settings.setValue(QStringLiteral("window/geometry"), saveGeometry());
     settings.setValue(QStringLiteral("window/state"), saveState());
+    settings.sync();
+    if (settings.status() == QSettings::AccessError) {
+        qWarning("offstage: the settings cannot be saved as %s", qPrintable(settings.fileName()));
+    }
     // Gone for the person at once; the engine obeys the stop within a layer's time.
     hide();
     m_engine.shutdown();
