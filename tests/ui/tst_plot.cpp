@@ -361,6 +361,25 @@ class TestPlot : public QObject {
         QVERIFY(!plot.saveCsv(folder.filePath(QStringLiteral("none/a.csv"))));
         QCOMPARE(failed.count(), 1);
     }
+
+    void export_changesALinksTarget_andWritesToDevices() {
+        StackedBar plot;
+        fill(plot);
+        const QTemporaryDir folder;
+        const QString link = folder.filePath(QStringLiteral("link.csv"));
+        QVERIFY(QFile::link(folder.filePath(QStringLiteral("target.csv")), link));
+        QVERIFY(plot.saveCsv(link));
+        QVERIFY(QFileInfo(link).isSymLink());
+        QVERIFY(QFileInfo(folder.filePath(QStringLiteral("target.csv"))).size() > 0);
+        const QString full = folder.filePath(QStringLiteral("full.csv"));
+        if (!QFile::exists(QStringLiteral("/dev/full")) || !QFile::link(QStringLiteral("/dev/full"), full)) {
+            QSKIP("no /dev/full on this system");
+        }
+        QSignalSpy failed(&plot, &PlotWidget::exportFailed);
+        QVERIFY(!plot.saveCsv(full));
+        QCOMPARE(failed.count(), 1);
+        QVERIFY(QFileInfo(full).isSymLink() && !QFileInfo(full).isFile());
+    }
 };
 
 OFFSTAGE_UI_TEST_MAIN(TestPlot)
