@@ -110,8 +110,9 @@ std::optional<double> Timeline::time_of(DeviceEvent event) const {
     const auto& times = line(event.queue).times;
     // Nearly always one of the last few is asked for.
     constexpr int kLast = 32;
-    auto newest = times.rbegin();
-    for (int i = 0; i < kLast && newest != times.rend(); ++i, ++newest) {
+    auto newest = times.end();
+    for (int i = 0; i < kLast && newest != times.begin(); ++i) {
+        --newest;
         if (newest->first == event.ticket) return newest->second;
     }
     const auto found = std::lower_bound(times.begin(), times.end(), event.ticket,

@@ -56,11 +56,11 @@ class Dispatcher {
     // `schedule`: what was done in the end, with its predictions.
     void finish_layer(std::int32_t layer, const Schedule& schedule, const LayerTimes& times);
     void end_step(double step_us);
-    // What they took by the host's clock: looking where experts are, deciding, and keeping copies; and writing down.
-    void add_deciding(double us) { deciding_us_ += us; }
+    // By the host's clock: writing down and choosing which copies stay; looking where experts are and deciding.
     void add_recording(double us) { recorder_->add_overhead(us); }
-    // Both, since the last reset_totals().
-    double overhead_us() const { return deciding_us_ + recorder_->overhead_us(); }
+    void add_deciding(double us) { deciding_us_ += us; }
+    // Since the last reset_totals(); Recorder::overhead_us() has the other.
+    double deciding_us() const { return deciding_us_; }
 
     const DispatchTotals& totals() const { return recorder_->totals(); }
     void reset_totals() {

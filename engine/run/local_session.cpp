@@ -559,7 +559,8 @@ void LocalSession::report(GenerationResult& result) const {
     report.hit_rate = device.shares_host_memory() ? model_->summary().expected_hit_rate : totals.hit_rate();
     report.bytes_copied = totals.bytes_copied;
     if (totals.steps_us > 0) {
-        report.dispatch_overhead = model_->dispatcher().overhead_us() / totals.steps_us;
+        report.dispatch_overhead = model_->dispatcher().recorder().overhead_us() / totals.steps_us;
+        report.decision_overhead = model_->dispatcher().deciding_us() / totals.steps_us;
     }
     report.decode_policy = name_of(model_->dispatcher().decode_policy());
     const auto& decisions = model_->dispatcher().decisions();

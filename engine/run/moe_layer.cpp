@@ -66,8 +66,10 @@ void MoeLayer::run(std::int64_t layer, const RouterWeights& router, const Router
     if (shared) shared.run(step);
     device_.host_wait(routed);
     if (!device_.ok()) return;  // what was brought over may be anything: no index may be taken from it
-    finish();                   // the layer before has ended: its times can be read
-    const auto decision_begin = Clock::now();
+    const auto begin = Clock::now();
+    record_layer();  // the one before has ended: its times can be read
+    const auto recorded = Clock::now();
+    dispatcher_.add_recording(microseconds(begin, recorded));
     experts_.poll();
 
     collect_loads(layer, n_tokens);
@@ -75,7 +77,7 @@ void MoeLayer::run(std::int64_t layer, const RouterWeights& router, const Router
         std::copy_n(chosen_.host() + t * n_active, n_active, routing + t * routing_stride);
     }
     schedule_ = &dispatcher_.schedule(loads_, experts_.staging().n_demand());
-    dispatcher_.add_deciding(microseconds(decision_begin, Clock::now()));
+    dispatcher_.add_deciding(microseconds(recorded, Clock::now()));
     order_rows(n_tokens);
     if (!device_.ok()) return;
 
@@ -100,10 +102,10 @@ void MoeLayer::run(std::int64_t layer, const RouterWeights& router, const Router
     pending_.end = device_.record(Queue::kCompute);
     last_end_ = pending_.end;
     pending_.active = true;
-    const auto start = Clock::now();
+    const auto submitted = Clock::now();
     keep_copies(layer);
     std::swap(pending_schedule_, *schedule_);  // the next decision overwrites it anyhow
-    dispatcher_.add_deciding(microseconds(start, Clock::now()));
+    dispatcher_.add_recording(microseconds(submitted, Clock::now()));
 }
 
 void MoeLayer::fetch_inputs(const float* normalised, std::int64_t n_tokens) {
@@ -485,25 +487,23 @@ void MoeLayer::keep_copy(std::int64_t layer, std::size_t group, std::size_t slot
     // Where a layer brings more experts than there are slots, another one may have come after it.
     if (experts_.staging().slot(slot).content != static_cast<std::int64_t>(admitted)) return;
     // A place of its own size, or else a larger one, whose rest is then no use until a larger expert comes back.
-    std::int64_t victim = find_victim(layer, admitted, true);
-    if (victim < 0) victim = find_victim(layer, admitted, false);
-    if (victim < 0) return;
-    const ExpertKey& key = residents_[as_size(victim)];
-    if (experts_.admit(slot, admitted, experts_.index(key.layer, key.expert))) ++pending_.admissions;
-}
-
-// The index into residents_ of the expert that gives its place to `admitted`; -1: none does.
-std::int64_t MoeLayer::find_victim(std::int64_t layer, std::size_t admitted, bool same_size) {
     const std::uint64_t bytes = experts_.expert_bytes(experts_.format(admitted));
     residents_.clear();
+    larger_.clear();
     for (std::size_t i = 0; i < experts_.size(); ++i) {
         const std::uint64_t place = experts_.place_bytes(i);
-        if (same_size ? place != bytes : place <= bytes) continue;
+        if (place < bytes || experts_.is_pinned(i)) continue;
         const ExpertKey key = experts_.key(i);
-        if (experts_.is_pinned(i) || (key.layer == layer && is_needed(key.expert))) continue;
-        residents_.push_back(key);
+        if (key.layer == layer && is_needed(key.expert)) continue;
+        (place == bytes ? residents_ : larger_).push_back(key);
     }
-    return residents_.empty() ? -1 : cache_->victim(experts_.key(admitted), residents_);
+    for (const std::vector<ExpertKey>* places : {&residents_, &larger_}) {
+        const std::int64_t victim = places->empty() ? -1 : cache_->victim(experts_.key(admitted), *places);
+        if (victim < 0) continue;
+        const ExpertKey& key = (*places)[as_size(victim)];
+        if (experts_.admit(slot, admitted, experts_.index(key.layer, key.expert))) ++pending_.admissions;
+        return;
+    }
 }
 
 void MoeLayer::begin_step(bool prefill, std::int64_t n_tokens, bool last) {
@@ -521,9 +521,14 @@ void MoeLayer::begin_step(bool prefill, std::int64_t n_tokens, bool last) {
 }
 
 void MoeLayer::finish() {
+    const auto begin = Clock::now();
+    record_layer();
+    dispatcher_.add_recording(microseconds(begin, Clock::now()));
+}
+
+void MoeLayer::record_layer() {
     if (!pending_.active) return;
     pending_.active = false;
-    const auto start = Clock::now();
     LayerTimes times;
     times.attention_us = device_.elapsed_us(pending_.begin, pending_.routed);
     if (prefill_) {
@@ -544,7 +549,6 @@ void MoeLayer::finish() {
             kernels::expert_bytes(a.format, grid_.hidden_dim, grid_.ffn_dim);
     }
     dispatcher_.finish_layer(pending_.layer, pending_schedule_, times);
-    dispatcher_.add_recording(microseconds(start, Clock::now()));
 }
 
 }  // namespace offstage::engine

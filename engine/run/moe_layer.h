@@ -102,6 +102,7 @@ class MoeLayer {
         std::uint16_t guessed_copies = 0, used_guesses = 0, admissions = 0;  // as in LayerEvent
     };
 
+    void record_layer();
     void fetch_inputs(const float* normalised, std::int64_t n_tokens);
     void collect_loads(std::int64_t layer, std::int64_t n_tokens);
     void order_rows(std::int64_t n_tokens);
@@ -118,7 +119,6 @@ class MoeLayer {
     double slack_us() const;
     void keep_copies(std::int64_t layer);
     void keep_copy(std::int64_t layer, std::size_t group, std::size_t slot);
-    std::int64_t find_victim(std::int64_t layer, std::size_t admitted, bool same_size);
     bool is_needed(std::int64_t expert) const { return token_counts_[static_cast<std::size_t>(expert)] > 0; }
     void run_host(std::int64_t layer, const float* normalised, std::int64_t n_tokens);
 
@@ -156,7 +156,7 @@ class MoeLayer {
     bool last_ = false;               // this step is the prompt's last
     double prompt_attention_us_ = 0;  // of the layer before, in this step
     PromptCopies prompt_copies_;
-    std::vector<ExpertKey> residents_;
+    std::vector<ExpertKey> residents_, larger_;
     Mirror<std::int32_t> guesses_;  // (kGuessingTokens, n_active)
     DeviceBlock guess_weights_;
     std::int64_t n_guesses_ = 0;  // 0: none were made for the next layer

@@ -176,9 +176,9 @@ struct DeviceReport {
     std::uint64_t ram_high_water_bytes = 0;
     double hit_rate = 0;                 // (token, expert) pairs whose expert was resident
     std::uint64_t bytes_copied = 0;      // weights
-    // What deciding and recording took by the host's clock, as a share of the steps' time by the device's: on an
-    // emulated device that is a measured time by an accounted one.
-    double dispatch_overhead = 0;
+    // Of the steps' time by the device's clock, so that on an emulated device a measured time is divided by an
+    // accounted one: recording what layers did and choosing which copies stay, and deciding what experts do.
+    double dispatch_overhead = 0, decision_overhead = 0;
     std::string decode_policy;           // the one in force at the end
     std::vector<std::string> decisions;  // what live comparisons decided, and why
     std::uint64_t guessed_copies = 0;    // speculative loading: copies begun unasked,

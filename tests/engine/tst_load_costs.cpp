@@ -34,6 +34,7 @@ class TestLoadCosts : public QObject, ReplanSetup {
     void cpu_withoutAFloor_measuresNothing() {
         const QTemporaryDir nothing;
         LoadRequest request = on("cpu");
+        request.compute = ComputeMode::kF32;  // or the products' two formats are compared, once
         request.cache_directory = nothing.path().toStdString();
         request.ram_bytes = cpu_fixed_bytes_ + 30 * expert_bytes_;
         std::vector<std::string> stages;
