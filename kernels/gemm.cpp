@@ -5,6 +5,7 @@
 #include <chrono>
 #include <compare>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
 #include <exception>
@@ -197,6 +198,12 @@ struct Gemm::State {
           groups(kernels.instruction_set >= InstructionSet::kAvx512 ? kAvx512Groups : kOtherGroups),
           engine(dnnl::engine::kind::cpu, 0) {
         for (int i = 0; i < pool.n_threads(); ++i) threads.emplace_back(engine);
+        // A thread's first allocation takes 64 MiB of addresses for its part of the heap. It is made here, lest it comes
+        // between has_room_to_compile() and what that is for.
+        pool.run([](int) {
+            void* volatile first = std::malloc(1);
+            std::free(first);
+        });
     }
 
     ThreadPool& pool;
@@ -212,32 +219,38 @@ struct Gemm::State {
     std::mutex products_mutex;
     std::map<ProductShape, Product> products;
 
-    Product product(const ProductShape& shape) {
-        const std::lock_guard lock(products_mutex);
-        if (const auto found = products.find(shape); found != products.end()) return found->second;
-        if (!has_room_to_compile()) return {};
-        if (products.size() >= kMaxPrimitives) products.clear();
-        return products.emplace(shape, make_product(engine, shape)).first->second;
+    void execute(const Product& product, Thread& thread, const void* x, const void* panel, float* y) {
+        const auto scratchpad_bytes = static_cast<std::int64_t>(product.scratchpad.get_size());
+        const auto bind = [&](const memory::desc& description, const void* data) {
+            return memory(description, engine, const_cast<void*>(data));
+        };
+        product.matmul.execute(
+            thread.stream,
+            {{DNNL_ARG_SRC, bind(product.x, x)},
+             {DNNL_ARG_WEIGHTS, bind(product.weight, panel)},
+             {DNNL_ARG_DST, bind(product.y, y)},
+             {DNNL_ARG_SCRATCHPAD, bind(product.scratchpad, thread.library.get<std::byte>(
+                                                                std::max<std::int64_t>(scratchpad_bytes, 1)))}});
+        thread.stream.wait();
     }
 
     // False where oneDNN has nothing good for the shape, or no memory: the caller then finds another way.
     bool run_product(Thread& thread, const ProductShape& shape, const void* x, const void* panel, float* y) {
         try {
-            const Product product = this->product(shape);
-            if (!product.usable) return false;
-            const auto scratchpad_bytes = static_cast<std::int64_t>(product.scratchpad.get_size());
-            const auto bind = [&](const memory::desc& description, const void* data) {
-                return memory(description, engine, const_cast<void*>(data));
-            };
-            product.matmul.execute(
-                thread.stream,
-                {{DNNL_ARG_SRC, bind(product.x, x)},
-                 {DNNL_ARG_WEIGHTS, bind(product.weight, panel)},
-                 {DNNL_ARG_DST, bind(product.y, y)},
-                 {DNNL_ARG_SCRATCHPAD, bind(product.scratchpad, thread.library.get<std::byte>(
-                                                                    std::max<std::int64_t>(scratchpad_bytes, 1)))}});
-            thread.stream.wait();
-            return true;
+            std::unique_lock lock(products_mutex);
+            if (const auto found = products.find(shape); found != products.end()) {
+                const Product product = found->second;
+                lock.unlock();
+                if (product.usable) execute(product, thread, x, panel, y);
+                return product.usable;
+            }
+            // The first one under the lock: what another thread would try out meanwhile is needed for compiling.
+            if (!has_room_to_compile()) return false;
+            const Product product = make_product(engine, shape);
+            if (product.usable) execute(product, thread, x, panel, y);
+            if (products.size() >= kMaxPrimitives) products.clear();
+            products.emplace(shape, product);
+            return product.usable;
         } catch (const std::exception&) {  // dnnl::error, std::bad_alloc
             return false;
         }

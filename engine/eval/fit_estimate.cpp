@@ -343,6 +343,10 @@ FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& hel
         const std::string note = memory_note(ram_demand(plan, device, peak), room.memory);
         if (!note.empty()) estimate.notes.push_back(note);
     }
+    if (request.quant.dense) {
+        std::string note = dense_note(spec_, source.expert_type(), *request.quant.dense);
+        if (!note.empty()) estimate.notes.push_back(std::move(note));
+    }
     const std::uint64_t spare_blocks =
         static_cast<std::uint64_t>(KvPool::kSpareBlocks * kernels::kKvBlockTokens) * demand.kv_bytes_per_token;
     MemoryLedger& own = shared ? ram : vram;

@@ -315,6 +315,10 @@ PlanReport plan_model(const LoadRequest& request, std::int64_t prompt_tokens, co
     report.sensitivity_source = sensitivity.source;
     const PlanCosts costs{&cost, &sensitivity, request.dispatch.decode};
     report.plan = chosen_by(costs);
+    if (request.quant.dense) {
+        const std::string note = dense_note(spec, machine.type, *request.quant.dense);
+        if (!note.empty()) report.plan.note += (report.plan.note.empty() ? "" : " ") + note;
+    }
     report.forecast = forecast(report.plan, report.demand, report.popularity, cost, request.dispatch.prefill,
                                request.dispatch.decode, prompt_tokens);
     report.memory_note = memory_note(ram_demand(report.plan, report.device, report.demand.dense_bytes), report.memory);

@@ -48,6 +48,7 @@ struct ModelDemand {
     std::int64_t n_layers = 0;
     std::int64_t n_experts = 0;
     std::int64_t n_active = 0;
+    std::int64_t hidden_dim = 0;           // 0: not known
     std::uint64_t expert_bytes = 0;        // in the master's format
     std::vector<FormatDemand> formats;     // what experts may be kept in, the master's first; empty: only that
     std::uint64_t dense_bytes = 0;         // on the device

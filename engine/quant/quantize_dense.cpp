@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
 #include "engine/error.h"
 #include "engine/quant/quantizer.h"
@@ -25,6 +26,36 @@ std::uint64_t packing_bytes(const ModelSpec& spec, WeightType stored, WeightType
         if (is_quantized_to(tensor, stored, format)) largest = std::max(largest, tensor.bytes(format));
     }
     return (largest + 255) / 256 * 256;
+}
+
+std::string dense_note(const ModelSpec& spec, WeightType stored, WeightType format) {
+    if (stored == format || kernels::is_packed(stored) || !kernels::is_packed(format)) return {};
+    // One sentence for each width of rows, in the order in which the widths come.
+    struct Left {
+        std::int64_t n_cols = 0;
+        bool projections = false, outputs = false, others = false;
+    };
+    std::vector<Left> all;
+    for (const DenseTensor& tensor : dense_tensors(spec)) {
+        if (!tensor.may_be_quantized || is_quantized_to(tensor, stored, format)) continue;
+        auto found =
+            std::find_if(all.begin(), all.end(), [&](const Left& left) { return left.n_cols == tensor.n_cols; });
+        if (found == all.end()) found = all.insert(all.end(), Left{tensor.n_cols});
+        (tensor.role == TensorRole::kQkv               ? found->projections
+         : tensor.role == TensorRole::kAttentionOutput ? found->outputs
+                                                       : found->others) = true;
+    }
+    std::string note;
+    for (const Left& left : all) {
+        const char* const matrices = left.others                        ? "Dense matrices"
+                                     : left.projections && left.outputs ? "Attention's matrices"
+                                     : left.projections                 ? "Attention's query, key and value matrices"
+                                                                        : "Attention's output matrices";
+        note += (note.empty() ? "" : " ") + std::string(matrices) + " stay in " + kernels::name_of(stored) + ": " +
+                kernels::name_of(format) + " needs rows of a multiple of 64 weights, and theirs have " +
+                std::to_string(left.n_cols) + ".";
+    }
+    return note;
 }
 
 void quantize_dense(DenseWeights& weights, WeightType format, Arena& host, kernels::ThreadPool& pool,

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <stop_token>
+#include <string>
 
 #include "engine/device/arena.h"
 #include "engine/model/weights.h"
@@ -17,6 +18,10 @@ std::uint64_t quantized_dense_bytes(const ModelSpec& spec, std::uint64_t dense_b
 
 // The largest tensor in the format it is packed into, which lies beside the one it replaces while it is packed.
 std::uint64_t packing_bytes(const ModelSpec& spec, kernels::WeightType stored, kernels::WeightType format);
+
+// Which matrices quantize_dense() leaves as they are because their rows do not suit `format`, and why: sentences for the
+// person. Empty: none.
+std::string dense_note(const ModelSpec& spec, kernels::WeightType stored, kernels::WeightType format);
 
 // Attention's matrices and the networks that every token passes in `format`, in place, each original given back as soon
 // as it is done; embedding, output head, routers and norms stay (Mixtral-Offloading, section 4.2). Matrices whose rows

@@ -536,6 +536,10 @@ void LoadedModel::describe(const LoadRequest& request) {
     summary_.expected_hit_rate = expected_hit_rate(basis_.popularity, resident_);
     if (basis_.popularity.n_tokens > 0) summary_.popularity = basis_.popularity.source;
     if (!plan_.note.empty()) summary_.notes.push_back(plan_.note);
+    if (request.quant.dense) {
+        std::string note = dense_note(spec_, source_->expert_type(), *request.quant.dense);
+        if (!note.empty()) summary_.notes.push_back(std::move(note));
+    }
     for (const std::string& note : experts_->notes()) summary_.notes.push_back(note);
     if (std::string note = expert_source_->take_cache_problem(); !note.empty()) summary_.notes.push_back(note);
 }

@@ -15,6 +15,7 @@ ModelDemand demand_of(const ModelSpec& spec, kernels::WeightType type, std::uint
     const ExpertGrid& grid = spec.experts;
     if (dense_bytes == 0) dense_bytes = dense_bytes_in(spec, type);
     ModelDemand demand;
+    demand.hidden_dim = grid.hidden_dim;
     demand.n_layers = grid.n_layers;
     demand.n_experts = grid.n_experts;
     demand.n_active = grid.n_active;

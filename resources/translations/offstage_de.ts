@@ -1077,6 +1077,26 @@
         <translation>Die Experten dieses Modells lassen sich nicht in %1 halten; erwartet: eines von %2.</translation>
     </message>
     <message>
+        <source>The experts of this model cannot be kept in %1: that needs a hidden_size that is a multiple of 64, and it is %2; expected one of %3.</source>
+        <translation>Die Experten dieses Modells können nicht in %1 gehalten werden: dafür muss hidden_size ein Vielfaches von 64 sein, es ist aber %2; erwartet wird eines von %3.</translation>
+    </message>
+    <message>
+        <source>Attention&apos;s %1 stay in %2: %3 needs rows of a multiple of 64 weights, and theirs have %4.</source>
+        <translation>In der Attention bleiben diese in %2: %1. %3 braucht Zeilen aus einem Vielfachen von 64 Gewichten, sie haben aber %4.</translation>
+    </message>
+    <message>
+        <source>matrices</source>
+        <translation>die Matrizen</translation>
+    </message>
+    <message>
+        <source>query, key and value matrices</source>
+        <translation>die Query-, Key- und Value-Matrizen</translation>
+    </message>
+    <message>
+        <source>output matrices</source>
+        <translation>die Ausgabematrizen</translation>
+    </message>
+    <message>
         <source>No format of this model has %1 bits per weight; expected a floor of at most %2.</source>
         <translation>Kein Format dieses Modells hat %1 Bit je Gewicht; erwartet: eine Untergrenze von höchstens %2.</translation>
     </message>

@@ -1077,6 +1077,26 @@
         <translation>Không thể lưu các chuyên gia của mô hình này ở dạng %1; cần một trong %2.</translation>
     </message>
     <message>
+        <source>The experts of this model cannot be kept in %1: that needs a hidden_size that is a multiple of 64, and it is %2; expected one of %3.</source>
+        <translation>Không thể giữ các chuyên gia của mô hình này ở %1: cần hidden_size là bội số của 64, nhưng giá trị này là %2; cần một trong %3.</translation>
+    </message>
+    <message>
+        <source>Attention&apos;s %1 stay in %2: %3 needs rows of a multiple of 64 weights, and theirs have %4.</source>
+        <translation>Trong attention, %1 vẫn ở %2: %3 cần hàng có số trọng số là bội số của 64, nhưng các hàng này có %4.</translation>
+    </message>
+    <message>
+        <source>matrices</source>
+        <translation>các ma trận</translation>
+    </message>
+    <message>
+        <source>query, key and value matrices</source>
+        <translation>các ma trận query, key và value</translation>
+    </message>
+    <message>
+        <source>output matrices</source>
+        <translation>các ma trận đầu ra</translation>
+    </message>
+    <message>
         <source>No format of this model has %1 bits per weight; expected a floor of at most %2.</source>
         <translation>Không định dạng nào của mô hình này có %1 bit mỗi trọng số; mức tối thiểu chỉ được đến %2.</translation>
     </message>

@@ -235,6 +235,94 @@ class TestCli : public QObject {
         QVERIFY(texts.size() > 1);
     }
 
+    // The first token of an answer depends on the prompt's logits and the seed alone.
+    void answers_ofNeighbouringSeeds_areOthers_andEachHasItsSeed() {
+        const auto first = [](const QString& options) {
+            const QStringList arguments{QStringLiteral("generate"), QStringLiteral("--model"), kDemo,
+                                        QStringLiteral("--prompt"), QStringLiteral("Tell me a story"),
+                                        QStringLiteral("--json")};
+            return run(arguments + (QStringLiteral("--max-tokens 1 --compute f32 --temperature 50 --top-k 0 --top-p 1 ") + options)
+                                       .split(QLatin1Char(' '))).json();
+        };
+        const auto tokensOf = [](const QJsonObject& json) {
+            QJsonArray tokens;
+            for (const auto& answer : json[QLatin1String("answers")].toArray()) tokens << answer[QLatin1String("tokens")];
+            return tokens;
+        };
+        const QJsonObject here = first(QStringLiteral("--answers 8 --seed 41"));
+        QJsonArray beside = tokensOf(first(QStringLiteral("--answers 8 --seed 42")));
+        QJsonArray tokens = tokensOf(here);
+        QCOMPARE(tokens.size(), 8);
+        QCOMPARE(tokens[0], first(QStringLiteral("--seed 41"))[QLatin1String("tokens")]);
+        const QJsonValue third = here[QLatin1String("answers")].toArray()[2];
+        QCOMPARE(first(QStringLiteral("--seed %1").arg(third[QLatin1String("seed")].toInteger()))[QLatin1String("tokens")],
+                 third[QLatin1String("tokens")]);
+        tokens.removeFirst();
+        beside.removeLast();
+        QVERIFY(tokens != beside);
+    }
+
+    void repeatWindow_zero_looksBackAtAllTokens() {
+        const auto outcome = [](const char* window) {
+            return run({QStringLiteral("generate"), QStringLiteral("--model"), kDemo, QStringLiteral("--prompt"),
+                        QStringLiteral("Tell me a story"), QStringLiteral("--json"), QStringLiteral("--temperature"),
+                        QStringLiteral("0"), QStringLiteral("--max-tokens"), QStringLiteral("40"),
+                        QStringLiteral("--repeat-penalty"), QStringLiteral("100"), QStringLiteral("--repeat-window"),
+                        QString::fromLatin1(window)})
+                .json();
+        };
+        const auto repeats = [](const QJsonObject& json) {
+            const QJsonArray tokens = json[QLatin1String("tokens")].toArray();
+            QSet<int> different;
+            for (const auto& token : tokens) different.insert(token.toInt());
+            return tokens.size() - different.size();
+        };
+        const QJsonObject all = outcome("0");
+        QVERIFY(all[QLatin1String("tokens")].toArray().size() > 20);
+        QCOMPARE(repeats(all), 0);
+        QVERIFY(repeats(outcome("1")) > 0);
+        const QJsonObject sampler = all[QLatin1String("sampler")].toObject();
+        QCOMPARE(sampler[QLatin1String("repeat_window")].toInt(-1), 0);
+        QCOMPARE(sampler[QLatin1String("repeat_penalty")].toDouble(), 100.0);
+    }
+
+    void quant_thatDoesNotSuitTheModel_saysWhy() {
+        const auto logits = [](const char* model, const char* quant) {
+            return run({QStringLiteral("logits"), QStringLiteral("--model"),
+                        QStringLiteral(OFFSTAGE_SOURCE_DIR "/tests/engine/data/models/") + QLatin1String(model),
+                        QStringLiteral("--tokens"), QStringLiteral("1"), QStringLiteral("--quant"),
+                        QString::fromLatin1(quant)});
+        };
+        const Outcome dense = logits("grouped_f32", "dense=8");
+        QCOMPARE(dense.status, 0);
+        QCOMPARE(dense.err, QByteArray("note: Attention's matrices stay in F32: INT8 needs rows of a multiple of 64 "
+                                       "weights, and theirs have 32.\n"));
+        const Outcome wide = logits("wide_head_sharded_v4_f32", "dense=4");
+        QCOMPARE(wide.status, 0);
+        QCOMPARE(wide.err, QByteArray("note: Attention's query, key and value matrices stay in F32: HQQ4 needs rows of "
+                                      "a multiple of 64 weights, and theirs have 32.\n"));
+        QCOMPARE(logits("grouped_bf16", "dense=4").err, QByteArray());
+        const Outcome experts = logits("grouped_f32", "experts=int8");
+        QCOMPARE(experts.status, 1);
+        QCOMPARE(experts.err,
+                 QByteArray("offstage-cli: The experts of this model cannot be kept in INT8: that needs a hidden_size "
+                            "that is a multiple of 64, and it is 32; expected one of F32, BF16.\n"));
+    }
+
+    void absurdBudgets_areRefusedInASentence() {
+        const auto refusal = [](const QString& options) {
+            const Outcome outcome = run(QStringList{QStringLiteral("generate"), QStringLiteral("--model"), kDemo,
+                                                    QStringLiteral("--prompt"), QStringLiteral("x")} +
+                                        options.split(QLatin1Char(' ')));
+            return QString::fromUtf8(outcome.err);
+        };
+        QCOMPARE(refusal(QStringLiteral("--device emulated:rtx-3060 --vram 999TiB")),
+                 QStringLiteral("offstage-cli: The VRAM budget is 999.0 TiB, but the GeForce RTX 3060 has only 11.5 GiB to "
+                                "give; lower it.\n"));
+        QVERIFY(refusal(QStringLiteral("--ram 999TiB")).startsWith(
+            QStringLiteral("offstage-cli: The RAM budget is 999.0 TiB, but only ")));
+    }
+
     void generate_text_isWhatJsonSays() {
         const QStringList base = {QStringLiteral("generate"),
                                   QStringLiteral("--model"),

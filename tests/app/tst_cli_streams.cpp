@@ -192,6 +192,51 @@ class TestCliStreams : public QObject {
         process.waitForFinished();
     }
 
+    void addressLimit_isOneLine_data() {
+        QTest::addColumn<int>("kilobytes");
+        for (const int kilobytes : {60'000, 80'000, 90'000, 100'000, 120'000, 150'000, 175'000, 200'000, 240'000, 300'000,
+                                    500'000, 1'000'000, 2'000'000}) {
+            QTest::addRow("%d", kilobytes) << kilobytes;
+        }
+    }
+    // Done, or one line that says why not; never a signal.
+    void addressLimit_isOneLine() {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+        QSKIP("sanitizers need more addresses than such limits leave");
+#endif
+        QFETCH(int, kilobytes);
+        const QTemporaryDir cache;
+        const QString script = QStringLiteral("ulimit -c 0; ulimit -v %1; exec \"$0\" \"$@\"").arg(kilobytes);
+        const QString demo = QStringLiteral(" --model ") + kDemo;
+        for (const QString& command :
+             {QStringLiteral("info ") + kDemo, QStringLiteral("generate --prompt Hi --max-tokens 2") + demo,
+              QStringLiteral("generate --prompt Hi --max-tokens 2 --device emulated:rtx-3060 --quant experts=hqq3") + demo,
+              QStringLiteral("chat") + demo, QStringLiteral("plan") + demo,
+              QStringLiteral("bench --prompt 4 --decode 2 --repeat 1") + demo}) {
+            const Outcome outcome = runInShell(script, words(command), "Hello\n", cache.path());
+            if (outcome.status == 127) QSKIP("the system cannot load the program itself");
+            const QByteArray said = command.toUtf8() + ": " + outcome.err;
+            QVERIFY2(outcome.status == 0 || outcome.status == 1, said.constData());
+            QVERIFY2(outcome.err.count("offstage-cli: ") == outcome.status, said.constData());
+            QVERIFY2(!outcome.err.contains("inside Offstage"), said.constData());
+        }
+    }
+
+    void fileLimit_isAnErrorThatIsReported() {
+        const QTemporaryDir folder;
+        const QString trace = folder.filePath(QStringLiteral("trace"));
+        const QString script = QStringLiteral("ulimit -f 1; exec \"$0\" \"$@\"");
+        const Outcome traced =
+            runInShell(script, generate(QStringLiteral("--prompt Hi --max-tokens 2 --trace ") + trace), {}, folder.path());
+        QCOMPARE(traced.status, 1);
+        QVERIFY2(traced.err.contains("offstage-cli: The routing trace " + trace.toUtf8()), traced.err.constData());
+        const Outcome cached = runInShell(
+            script, generate(QStringLiteral("--prompt Hi --max-tokens 2 --quant experts=hqq3")), {}, folder.path());
+        QCOMPARE(cached.status, 0);
+        QVERIFY2(cached.err.contains("Quantized experts could not be kept in") && cached.err.contains("File too large"),
+                 cached.err.constData());
+    }
+
     void interrupt_keepsTheTrace_andSaysSo_data() {
         QTest::addColumn<bool>("json");
         QTest::newRow("text") << false;

@@ -262,11 +262,26 @@ class SamplerTest : public QObject {
         s.repeat_window = 1;
         QVERIFY(chi_square(counts(s, logits, kDraws, {0, 1, 2}), softmax({2.0f, -1.0f, 0.5f, 0.0f}, 1.0), kDraws) <
                 16.3);
-        s.repeat_window = 0;
-        QVERIFY(chi_square(counts(s, logits, kDraws, {0, 1, 2}), softmax(logits, 1.0), kDraws) < 16.3);
+        s.repeat_window = 0;  // all
+        Tokens many(1000, 3);
+        many.insert(many.begin(), {0, 1, 2});
+        QVERIFY(chi_square(counts(s, logits, kDraws, many), softmax({1.0f, -2.0f, 0.5f, 0.0f}, 1.0), kDraws) < 16.3);
         s.repeat_window = 64;
         s.repeat_penalty = 0.5f;  // below 1: what was said is preferred
         QVERIFY(chi_square(counts(s, logits, kDraws, {0, 1}), softmax({4.0f, -0.5f, 1.0f, 0.0f}, 1.0), kDraws) < 16.3);
+    }
+
+    // Seeds beside each other, as people choose them, share no answer.
+    void answer_seeds_of_neighbours_are_all_different() {
+        QSet<quint64> seeds;
+        for (quint64 seed = 1; seed <= 64; ++seed) {
+            QCOMPARE(answer_seed(seed, 0), seed);
+            for (quint64 answer = 0; answer < 16; ++answer) seeds.insert(answer_seed(seed, answer));
+        }
+        QCOMPARE(seeds.size(), 64 * 16);
+        seeds.clear();
+        for (quint64 answer = 1; answer < 16; ++answer) seeds.insert(answer_seed(~quint64{0}, answer));
+        QCOMPARE(seeds.size(), 15);
     }
 
     void not_a_number_is_never_chosen_data() {
@@ -342,7 +357,7 @@ class SamplerTest : public QObject {
         row("min_p", 1.5, "between 0 and 1");
         row("repeat_penalty", 0, "between 0.01 and 100");
         row("repeat_penalty", nan, "between 0.01 and 100");
-        row("repeat_window", -1, "0 or more");
+        row("repeat_window", -1, "0 (all tokens) or more");
     }
     void validate_names_field_and_range() {
         QFETCH(QString, field);
