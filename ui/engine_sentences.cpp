@@ -224,9 +224,11 @@ constexpr const char* kEngineSentences[] = {
     QT_TRANSLATE_NOOP("EngineText", "the NVIDIA driver does not describe its GPUs"),
     QT_TRANSLATE_NOOP("EngineText", "The GPU cannot be selected any more."),
     QT_TRANSLATE_NOOP("EngineText", "The GPU answers no more: %1."),
+    QT_TRANSLATE_NOOP(
+        "EngineText",
+        "The attention kernels serve keys of up to 576 numbers and values of up to 512; this model has %1 and %2."),
     QT_TRANSLATE_NOOP("EngineText",
-                      "The attention kernels serve head dimensions that 4 divides, up to 256; this model has %1."),
-    QT_TRANSLATE_NOOP("EngineText", "The router's kernel serves up to 4096 experts, all different."),
+                      "The router's kernel serves up to 4096 experts, all different, in up to 64 groups."),
     QT_TRANSLATE_NOOP("EngineText", "%1 failed while it computed: %2 The next answer may succeed."),
     QT_TRANSLATE_NOOP("EngineText", "%1 failed while it computed: %2 Load the model again, or choose another device."),
     QT_TRANSLATE_NOOP("EngineText", "Copying the dense weights to %1 failed: %2"),

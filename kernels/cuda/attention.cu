@@ -506,9 +506,10 @@ std::uint64_t attention_scratch_bytes(const CudaStep& step) {
 void attend(Worker& worker, std::int64_t layer, const AttentionShape& shape, const CudaSegment* segments,
             std::size_t n_segments, const float* queries, std::int64_t query_stride, const KvShape& kv, float* out) {
     if (shape.key_dim > kMostKeyDim || shape.value_dim > kMostValueDim || shape.n_heads % shape.n_kv_heads != 0) {
-        worker.failure.set("The attention kernels serve keys of up to " + std::to_string(kMostKeyDim) +
-                           " numbers and values of up to " + std::to_string(kMostValueDim) + "; this model has " +
-                           std::to_string(shape.key_dim) + " and " + std::to_string(shape.value_dim) + ".");
+        static_assert(kMostKeyDim == 576 && kMostValueDim == 512, "as the sentence says");
+        worker.failure.set(
+            "The attention kernels serve keys of up to 576 numbers and values of up to 512; this model has " +
+            std::to_string(shape.key_dim) + " and " + std::to_string(shape.value_dim) + ".");
         return;
     }
     const Attention attention{worker, shape, places_in(kv, layer), queries, query_stride, out};

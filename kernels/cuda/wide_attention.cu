@@ -47,6 +47,27 @@ std::size_t shared_bytes(const AttentionShape& shape) {
            (static_cast<std::size_t>(shape.key_dim + kTileKeys) * sizeof(float) + sizeof(Softmax));
 }
 
+// The sums over the warp of every products[h]; each lane gets that of head lane / (kWarp / kHeads). Each step halves
+// the heads that a lane still has, so it takes far fewer exchanges than a warp_sum() for each.
+template <int kHeads>
+__device__ inline float sum_of_my_head(float (&products)[kHeads], int lane) {
+    int distance = kWarp / 2;
+#pragma unroll
+    for (int n = kHeads / 2; n > 0; n /= 2) {
+        const bool upper = (lane & distance) != 0;
+#pragma unroll
+        for (int h = 0; h < n; ++h) {
+            const float kept = upper ? products[n + h] : products[h];
+            const float given = upper ? products[h] : products[n + h];
+            products[h] = kept + __shfl_xor_sync(kAllLanes, given, distance);
+        }
+        distance /= 2;
+    }
+    float sum = products[0];
+    for (; distance > 0; distance /= 2) sum += __shfl_xor_sync(kAllLanes, sum, distance);
+    return sum;
+}
+
 // result[h][j]: of head h and value thread + j * kThreads, the sum over keys [begin, end), at least one, of e^(score -
 // largest) * value. The block's shared memory then begins with the heads' Softmax.
 template <int kHeads>
@@ -84,11 +105,9 @@ __device__ void attend_keys(const AttentionShape& shape, const KvPlaces& places,
 #pragma unroll
                 for (int h = 0; h < kHeads; ++h) products[h] = fmaf(queries[h * key_dim + i], value, products[h]);
             }
-#pragma unroll
-            for (int h = 0; h < kHeads; ++h) {
-                const float score = warp_sum(products[h]);
-                if (lane == h) scores[h * kTileKeys + k] = score;
-            }
+            constexpr int kLanesPerHead = kWarp / kHeads;
+            const float score = sum_of_my_head<kHeads>(products, lane);
+            if (lane % kLanesPerHead == 0) scores[lane / kLanesPerHead * kTileKeys + k] = score;
         }
         __syncthreads();
 

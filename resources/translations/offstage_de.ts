@@ -913,12 +913,12 @@
         <translation>Die GPU antwortet nicht mehr: %1.</translation>
     </message>
     <message>
-        <source>The attention kernels serve head dimensions that 4 divides, up to 256; this model has %1.</source>
-        <translation>Die Attention-Kernel unterstützen Kopfdimensionen, die durch 4 teilbar sind, bis 256; dieses Modell hat %1.</translation>
+        <source>The attention kernels serve keys of up to 576 numbers and values of up to 512; this model has %1 and %2.</source>
+        <translation>Die Attention-Kernel unterstützen Schlüssel bis 576 Zahlen und Werte bis 512; dieses Modell hat %1 und %2.</translation>
     </message>
     <message>
-        <source>The router&apos;s kernel serves up to 4096 experts, all different.</source>
-        <translation>Der Router-Kernel unterstützt bis zu 4096 Experten, alle verschieden.</translation>
+        <source>The router&apos;s kernel serves up to 4096 experts, all different, in up to 64 groups.</source>
+        <translation>Der Router-Kernel unterstützt bis zu 4096 Experten, alle verschieden, in bis zu 64 Gruppen.</translation>
     </message>
     <message>
         <source>%1 failed while it computed: %2 The next answer may succeed.</source>

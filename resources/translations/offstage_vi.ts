@@ -913,12 +913,12 @@
         <translation>GPU không còn phản hồi: %1.</translation>
     </message>
     <message>
-        <source>The attention kernels serve head dimensions that 4 divides, up to 256; this model has %1.</source>
-        <translation>Phần tính attention hỗ trợ số chiều mỗi đầu chia hết cho 4, tối đa 256; mô hình này có %1.</translation>
+        <source>The attention kernels serve keys of up to 576 numbers and values of up to 512; this model has %1 and %2.</source>
+        <translation>Phần tính attention hỗ trợ khóa tối đa 576 số và giá trị tối đa 512 số; mô hình này có %1 và %2.</translation>
     </message>
     <message>
-        <source>The router&apos;s kernel serves up to 4096 experts, all different.</source>
-        <translation>Phần tính của bộ định tuyến hỗ trợ tối đa 4096 chuyên gia, tất cả khác nhau.</translation>
+        <source>The router&apos;s kernel serves up to 4096 experts, all different, in up to 64 groups.</source>
+        <translation>Phần tính của bộ định tuyến hỗ trợ tối đa 4096 chuyên gia, tất cả khác nhau, trong tối đa 64 nhóm.</translation>
     </message>
     <message>
         <source>%1 failed while it computed: %2 The next answer may succeed.</source>

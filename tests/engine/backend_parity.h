@@ -792,8 +792,8 @@ inline void check_copy_kv_block(Backend& backend, const Promise&) {
 // Where the blocks lie changes no bit of the result.
 inline void check_blocks_in_host_memory(Backend& backend, const Promise&) {
     using Blocks = TestSequences::Blocks;
-    for (const AttentionShape& shape : attention_shapes()) {
-        if (shape.key_dim > 128) continue;  // the same code as smaller ones, and slow on the tests' host layer
+    for (const AttentionShape& shape : {grouped_attention(8, 2, 64), grouped_attention(4, 2, 128, 100),
+                                        grouped_attention(4, 4, 18), latent_attention(3, 48, 16)}) {
         for (const auto& lengths : attention_steps()) {
             std::vector<float> results[2];
             for (const Blocks where : {Blocks::kOnDevice, Blocks::kEverywhere}) {
@@ -856,7 +856,7 @@ inline void check_route(Backend& backend, const Promise&) {
     }
     for (const kernels::RouterSpec& spec : kernels::test::router_specs()) {
         for (const bool biased : {false, true}) {
-            check_routing(backend, spec, 11, biased);
+            check_routing(backend, spec, 5, biased);
             if (QTest::currentTestFailed()) return;
         }
     }
