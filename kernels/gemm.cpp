@@ -95,7 +95,8 @@ void forbid_openmp_teams() {
 // compiles; it compiles with the first product of a shape. So there is to be more than it takes beforehand.
 bool has_room_to_compile() {
     constexpr std::size_t kBytes = std::size_t{64} << 20;
-    void* const room = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* const room =
+        mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (room == MAP_FAILED) return false;
     munmap(room, kBytes);
     return true;
@@ -198,8 +199,8 @@ struct Gemm::State {
           groups(kernels.instruction_set >= InstructionSet::kAvx512 ? kAvx512Groups : kOtherGroups),
           engine(dnnl::engine::kind::cpu, 0) {
         for (int i = 0; i < pool.n_threads(); ++i) threads.emplace_back(engine);
-        // A thread's first allocation takes 64 MiB of addresses for its part of the heap. It is made here, lest it comes
-        // between has_room_to_compile() and what that is for.
+        // A thread's first allocation takes 64 MiB of addresses for its part of the heap. It is made here, lest it
+        // comes between has_room_to_compile() and what that is for.
         pool.run([](int) {
             void* volatile first = std::malloc(1);
             std::free(first);
@@ -229,8 +230,8 @@ struct Gemm::State {
             {{DNNL_ARG_SRC, bind(product.x, x)},
              {DNNL_ARG_WEIGHTS, bind(product.weight, panel)},
              {DNNL_ARG_DST, bind(product.y, y)},
-             {DNNL_ARG_SCRATCHPAD, bind(product.scratchpad, thread.library.get<std::byte>(
-                                                                std::max<std::int64_t>(scratchpad_bytes, 1)))}});
+             {DNNL_ARG_SCRATCHPAD,
+              bind(product.scratchpad, thread.library.get<std::byte>(std::max<std::int64_t>(scratchpad_bytes, 1)))}});
         thread.stream.wait();
     }
 

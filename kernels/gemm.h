@@ -34,8 +34,8 @@ class Gemm {
     Gemm(const Gemm&) = delete;
     Gemm& operator=(const Gemm&) = delete;
 
-    // y (n_tokens, n_out) = x (n_tokens, n_in) * weight; strides in elements. y is overwritten. A token's result does not
-    // depend on the other tokens, nor on how many there are, bit by bit.
+    // y (n_tokens, n_out) = x (n_tokens, n_in) * weight; strides in elements. y is overwritten. A token's result does
+    // not depend on the other tokens, nor on how many there are, bit by bit.
     void multiply(GemmMode mode, GemmLayout layout, const float* x, std::int64_t x_stride, std::int64_t n_tokens,
                   const WeightView& weight, float* y, std::int64_t y_stride);
 

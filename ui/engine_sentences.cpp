@@ -278,12 +278,12 @@ constexpr const char* kEngineSentences[] = {
     QT_TRANSLATE_NOOP("EngineText",
                       "The experts of this model cannot be kept in %1: that needs a hidden_size that is a multiple of "
                       "64, and it is %2; expected one of %3."),
-    QT_TRANSLATE_NOOP(
-        "EngineText",
-        "Attention's %1 stay in %2: %3 needs rows of a multiple of 64 weights, and theirs have %4."),
+    QT_TRANSLATE_NOOP("EngineText",
+                      "Attention's %1 stay in %2: %3 needs rows of a multiple of 64 weights, and theirs have %4."),
     QT_TRANSLATE_NOOP("EngineText", "matrices"),
     QT_TRANSLATE_NOOP("EngineText", "query, key and value matrices"),
     QT_TRANSLATE_NOOP("EngineText", "output matrices"),
+    QT_TRANSLATE_NOOP("EngineText", "and dense networks' matrices"),
     QT_TRANSLATE_NOOP("EngineText", "No format of this model has %1 bits per weight; expected a floor of at most %2."),
     QT_TRANSLATE_NOOP(
         "EngineText",

@@ -20,7 +20,7 @@ namespace {
 
 constexpr int kMostTextsKept = 512;
 constexpr int kDeepestNesting = 5;        // of sentences inside one another or behind one another
-constexpr int kMostTries = 300;          // of finding a sentence's template: real ones take far fewer
+constexpr int kMostTries = 300;           // of finding a sentence's template: real ones take far fewer
 constexpr qsizetype kLongestText = 2000;  // the engine's are shorter; a chat template may say what it likes
 
 QString translationOf(const char* sentence) {

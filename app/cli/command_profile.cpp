@@ -51,7 +51,8 @@ int run_profile(const ProfileOptions& options) {
                   << (terminal ? "" : "\n") << std::flush;
     };
     engine::LoadedStepModel steps(model);
-    engine::Popularity counted = engine::count_experts(steps, model.spec().experts, *model.tokenizer(), text, progress, {});
+    engine::Popularity counted =
+        engine::count_experts(steps, model.spec().experts, *model.tokenizer(), text, progress, {});
     if (terminal) std::cerr << "\r\x1b[K" << std::flush;
     counted.source = std::filesystem::path(options.text).filename().string();
     engine::write_popularity(counted, shape.name, options.out);

@@ -54,8 +54,7 @@ int run_recall(const RecallOptions& options) {
     const engine::RecallReport report = engine::measure_recall(trace);
     if (!options.trace_out.empty()) write_trace(trace, options.trace_out);
     if (!options.out.empty()) {
-        if (const std::string failure = engine::write_file(options.out, engine::to_svg(report));
-            !failure.empty()) {
+        if (const std::string failure = engine::write_file(options.out, engine::to_svg(report)); !failure.empty()) {
             throw engine::Error(engine::ErrorKind::kInvalidInput, options.out + " cannot be written: " + failure);
         }
     }

@@ -1,6 +1,6 @@
 #pragma once
-// One function per command of offstage-cli. Each returns the exit status and throws engine::Error for what failed. What a
-// command writes to std::cout may throw OutputFailed (standard_output.h), which only main() catches.
+// One function per command of offstage-cli. Each returns the exit status and throws engine::Error for what failed. What
+// a command writes to std::cout may throw OutputFailed (standard_output.h), which only main() catches.
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -27,8 +27,8 @@ struct ModelOptions {
     std::string profile;  // of expert use; empty: the model's own
     bool paced = false;
     bool dry = false;
-    std::string cache;     // empty: slru, but static where policies are compared
-    std::string prefetch;  // empty: auto, but off where policies are compared
+    std::string cache;           // empty: slru, but static where policies are compared
+    std::string prefetch;        // empty: auto, but off where policies are compared
     std::string prompt_loading;  // empty: lend
     double dry_repeat = 0;
     double dry_guess_recall = 1;

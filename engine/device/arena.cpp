@@ -79,8 +79,8 @@ DeviceBlock Arena::allocate(std::size_t bytes, MemoryUse use, const std::string&
     const bool injected = fail_in_ > 0 && --fail_in_ == 0;
     void* data = injected ? nullptr : source_.allocate(static_cast<std::size_t>(counted));
     if (data == nullptr) {
-        throw Error(ErrorKind::kOutOfMemory, asked + " and not given, although " + format_bytes(left) + " of the budget of " +
-                                                 format_bytes(usage_.budget_bytes) +
+        throw Error(ErrorKind::kOutOfMemory, asked + " and not given, although " + format_bytes(left) +
+                                                 " of the budget of " + format_bytes(usage_.budget_bytes) +
                                                  " are left: other programs or a limit (ulimit, container) hold the "
                                                  "rest. Close programs, raise the limit or lower the budget.");
     }

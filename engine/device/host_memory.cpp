@@ -28,7 +28,8 @@ void* HostMemory::allocate(std::size_t bytes) noexcept {
     if (bytes == 0 || !has_room(bytes, allocated_bytes_)) return nullptr;
     void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) return nullptr;
-    if (bytes >= kHugePageBytes) madvise(memory, bytes, MADV_HUGEPAGE);  // advice only: the kernel may have none to give
+    if (bytes >= kHugePageBytes)
+        madvise(memory, bytes, MADV_HUGEPAGE);  // advice only: the kernel may have none to give
     allocated_bytes_ += bytes;
     return memory;
 }

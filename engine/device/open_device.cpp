@@ -65,8 +65,7 @@ std::unique_ptr<Backend> open_device(const std::string& device, std::uint64_t vr
     if (device.starts_with(kEmulated)) {
         const HardwareProfile profile = find_hardware_profile(device.substr(kEmulated.size()));
         const std::uint64_t available = profile.memory_bytes - profile.reserved_bytes;
-        return std::make_unique<EmulatedAccelerator>(profile, operations,
-                                                     vram_budget(profile, vram_bytes, available));
+        return std::make_unique<EmulatedAccelerator>(profile, operations, vram_budget(profile, vram_bytes, available));
     }
     reject_device(device);
 }
@@ -83,8 +82,8 @@ std::unique_ptr<Backend> open_dry_device(const std::string& device, std::uint64_
                                                   "with a \"host\" section, like emulated:fiddler-env1.");
     }
     const std::uint64_t available = profile->memory_bytes - profile->reserved_bytes;
-    return std::make_unique<EmulatedAccelerator>(
-        *profile, operations, vram_budget(*profile, vram_bytes, available), std::move(routing));
+    return std::make_unique<EmulatedAccelerator>(*profile, operations, vram_budget(*profile, vram_bytes, available),
+                                                 std::move(routing));
 }
 
 std::uint64_t parse_bytes(const std::string& text, const std::string& what) {

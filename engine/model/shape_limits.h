@@ -7,7 +7,7 @@
 namespace offstage::engine {
 
 inline constexpr std::int64_t kMostLayers = 4096;
-inline constexpr std::int64_t kMostExperts = 65536;  // of one layer
+inline constexpr std::int64_t kMostExperts = 65536;          // of one layer
 inline constexpr std::int64_t kLongestContext = 2147483647;  // tokens
 
 }  // namespace offstage::engine

@@ -231,9 +231,9 @@ bool CalibrationCache::load(const std::string& key, ProductTimes& times) const {
 }
 
 std::string CalibrationCache::store(const std::string& key, const ProductTimes& times) const {
-    return report(store_document(
-        directory_, key, "products",
-        {{"f32_us", times.f32_us}, {"bf16_us", times.bf16_us}, {"measured_on", times.measured_on}}));
+    return report(
+        store_document(directory_, key, "products",
+                       {{"f32_us", times.f32_us}, {"bf16_us", times.bf16_us}, {"measured_on", times.measured_on}}));
 }
 
 std::filesystem::path calibration_directory(const std::string& asked) {

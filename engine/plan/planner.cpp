@@ -34,12 +34,15 @@ Plan make_plan(const ModelDemand& demand, const Budget& budget, const Popularity
         if (found == formats.end()) {
             std::string names;
             for (const FormatDemand& f : formats) names += (names.empty() ? "" : ", ") + std::string(name_of(f.format));
-            std::string sentence = std::string("The experts of this model cannot be kept in ") + name_of(*budget.uniform);
+            const char* const wanted = name_of(*budget.uniform);
             if (kernels::is_packed(*budget.uniform) && demand.hidden_dim % kernels::kPackedBlock != 0) {
-                sentence += ": that needs a hidden_size that is a multiple of 64, and it is " +
-                            std::to_string(demand.hidden_dim);
+                throw Error(ErrorKind::kInvalidInput,
+                            std::string("The experts of this model cannot be kept in ") + wanted +
+                                ": that needs a hidden_size that is a multiple of 64, and it is " +
+                                std::to_string(demand.hidden_dim) + "; expected one of " + names + ".");
             }
-            throw Error(ErrorKind::kInvalidInput, sentence + "; expected one of " + names + ".");
+            throw Error(ErrorKind::kInvalidInput, std::string("The experts of this model cannot be kept in ") + wanted +
+                                                      "; expected one of " + names + ".");
         }
         choice.uniform = static_cast<std::uint8_t>(found - formats.begin());
     }

@@ -29,8 +29,7 @@ ExpertSource::Packed ExpertSource::pack(LayerIndex layer, ExpertIndex expert, We
     if (!supports(format)) {
         throw Error(ErrorKind::kUnsupported, std::string("This model's experts cannot be ") + kernels::name_of(format) +
                                                  ": that needs rows of a multiple of 64 " +
-                                                 "weights, and theirs have " + std::to_string(grid_.hidden_dim) +
-                                                 ".");
+                                                 "weights, and theirs have " + std::to_string(grid_.hidden_dim) + ".");
     }
     if (stop.stop_requested()) throw Error(ErrorKind::kCancelled, "Packing an expert was cancelled.");
     if (format == master_type()) {

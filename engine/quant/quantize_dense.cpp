@@ -8,6 +8,7 @@
 #include "engine/quant/quantizer.h"
 
 namespace offstage::engine {
+
 using kernels::WeightType;
 
 std::uint64_t quantized_dense_bytes(const ModelSpec& spec, std::uint64_t dense_bytes, WeightType stored,
@@ -47,13 +48,13 @@ std::string dense_note(const ModelSpec& spec, WeightType stored, WeightType form
     }
     std::string note;
     for (const Left& left : all) {
-        const char* const matrices = left.others                        ? "Dense matrices"
-                                     : left.projections && left.outputs ? "Attention's matrices"
-                                     : left.projections                 ? "Attention's query, key and value matrices"
-                                                                        : "Attention's output matrices";
-        note += (note.empty() ? "" : " ") + std::string(matrices) + " stay in " + kernels::name_of(stored) + ": " +
-                kernels::name_of(format) + " needs rows of a multiple of 64 weights, and theirs have " +
-                std::to_string(left.n_cols) + ".";
+        const std::string matrices = left.others                        ? "and dense networks' matrices"
+                                     : left.projections && left.outputs ? "matrices"
+                                     : left.projections                 ? "query, key and value matrices"
+                                                                        : "output matrices";
+        note += note.empty() ? "" : " ";
+        note += "Attention's " + matrices + " stay in " + kernels::name_of(stored) + ": " + kernels::name_of(format) +
+                " needs rows of a multiple of 64 weights, and theirs have " + std::to_string(left.n_cols) + ".";
     }
     return note;
 }

@@ -19,8 +19,8 @@ std::uint64_t quantized_dense_bytes(const ModelSpec& spec, std::uint64_t dense_b
 // The largest tensor in the format it is packed into, which lies beside the one it replaces while it is packed.
 std::uint64_t packing_bytes(const ModelSpec& spec, kernels::WeightType stored, kernels::WeightType format);
 
-// Which matrices quantize_dense() leaves as they are because their rows do not suit `format`, and why: sentences for the
-// person. Empty: none.
+// Which matrices quantize_dense() leaves as they are because their rows do not suit `format`, and why: sentences for
+// the person. Empty: none.
 std::string dense_note(const ModelSpec& spec, kernels::WeightType stored, kernels::WeightType format);
 
 // Attention's matrices and the networks that every token passes in `format`, in place, each original given back as soon

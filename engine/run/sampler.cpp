@@ -45,7 +45,8 @@ void validate(const SamplerSettings& settings) {
     check_range("top_p", settings.top_p, 0.0f, 1.0f);
     check_range("min_p", settings.min_p, 0.0f, 1.0f);
     check_range("repeat_penalty", settings.repeat_penalty, 0.01f, 100.0f);
-    if (settings.repeat_window < 0) refuse("repeat_window", "0 (all tokens) or more", std::to_string(settings.repeat_window));
+    if (settings.repeat_window < 0)
+        refuse("repeat_window", "0 (all tokens) or more", std::to_string(settings.repeat_window));
 }
 
 std::uint64_t answer_seed(std::uint64_t seed, std::uint64_t answer) {

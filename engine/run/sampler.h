@@ -27,9 +27,10 @@ class Sampler {
     // `seed` is used as it is (settings.seed == 0 means that the caller drew one). Throws as validate() does.
     explicit Sampler(const SamplerSettings& settings, std::uint64_t seed);
 
-    // `logits`: [vocab_size]; `recent`: the tokens so far, newest last, of which the last repeat_window count, or all (ids
-    // outside the vocabulary are passed over). A logit that is NaN or -infinity is never chosen; +infinity beats every
-    // number. Returns -1 when no logit can be chosen. Never throws for its input; allocates only when vocab_size grows.
+    // `logits`: [vocab_size]; `recent`: the tokens so far, newest last, of which the last repeat_window count, or all
+    // (ids outside the vocabulary are passed over). A logit that is NaN or -infinity is never chosen; +infinity beats
+    // every number. Returns -1 when no logit can be chosen. Never throws for its input; allocates only when vocab_size
+    // grows.
     TokenId sample(std::span<const float> logits, std::span<const TokenId> recent);
 
   private:
@@ -54,7 +55,7 @@ class Sampler {
     SamplerSettings settings_;
     std::mt19937_64 random_;
     std::vector<float> logits_;  // a copy, cleaned of NaN and infinity, penalised
-    std::vector<bool> seen_;      // (vocab_size): the penalty counts a token once
+    std::vector<bool> seen_;     // (vocab_size): the penalty counts a token once
     std::vector<Candidate> candidates_;
 };
 

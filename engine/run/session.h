@@ -158,7 +158,7 @@ struct GenerationRequest {
     bool ignore_end = false;
     BeamSettings beam;       // width above 1: beam search instead of sampling; streamed text is empty until it is done
     std::string trace_file;  // where the routing of every token is written to (see "replay"); empty: nowhere
-    int n_answers = 1;  // 1 .. 16 answers drawn side by side (beam.width must be 1), each with its answer_seed()
+    int n_answers = 1;       // 1 .. 16 answers drawn side by side (beam.width must be 1), each with its answer_seed()
 };
 
 // One piece of a streamed answer: whole UTF-8 characters only; may be empty while a character is incomplete.
@@ -174,8 +174,8 @@ struct TextDelta {
 struct DeviceReport {
     std::uint64_t vram_high_water_bytes = 0;
     std::uint64_t ram_high_water_bytes = 0;
-    double hit_rate = 0;                 // (token, expert) pairs whose expert was resident
-    std::uint64_t bytes_copied = 0;      // weights
+    double hit_rate = 0;             // (token, expert) pairs whose expert was resident
+    std::uint64_t bytes_copied = 0;  // weights
     // Of the steps' time by the device's clock, so that on an emulated device a measured time is divided by an
     // accounted one: recording what layers did and choosing which copies stay, and deciding what experts do.
     double dispatch_overhead = 0, decision_overhead = 0;

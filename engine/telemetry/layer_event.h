@@ -64,9 +64,9 @@ struct DispatchTotals {
     std::uint64_t resident_tokens = 0;  // of these, with their expert resident
     std::uint64_t bytes_copied = 0;
     std::uint64_t device_read_bytes = 0, host_read_bytes = 0;  // of experts, each once a step and layer
-    std::uint64_t guessed_copies = 0;  // begun before anybody asked (speculative loading)
-    std::uint64_t used_guesses = 0;    // of these, whole when their expert was called
-    std::uint64_t admissions = 0;      // copies that took a resident's place
+    std::uint64_t guessed_copies = 0;                          // begun before anybody asked (speculative loading)
+    std::uint64_t used_guesses = 0;                            // of these, whole when their expert was called
+    std::uint64_t admissions = 0;                              // copies that took a resident's place
     double gpu_us = 0, copy_us = 0, cpu_us = 0, layers_us = 0, attention_us = 0, steps_us = 0;
     DispatchTotals& operator+=(const DispatchTotals& other);
     // Share of (token, expert) pairs that found their expert resident; 0 when there were none.

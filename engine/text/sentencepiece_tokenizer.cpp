@@ -14,7 +14,7 @@ namespace offstage::engine {
 namespace {
 
 constexpr std::string_view kSpaceSymbol = "\xE2\x96\x81";  // U+2581 stands for a space in pieces
-constexpr std::string_view kUnknownToken = "<unk>";  // LlamaTokenizer's, where no file names another
+constexpr std::string_view kUnknownToken = "<unk>";        // LlamaTokenizer's, where no file names another
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 constexpr std::size_t kMaxTextBytes = 16u << 20;
 constexpr std::int64_t kMaxVocabulary = 1 << 24;
@@ -167,7 +167,8 @@ void SentencePieceTokenizer::read_added(const TokenizerConfig& config) {
         const bool is_listed_again = token.name == added.content;
         add_special(added.content,
                     {.id = added.id, .lstrip = added.lstrip, .rstrip = added.rstrip, .single_word = added.single_word});
-        if (is_listed_again && (token.kind == Kind::kUnknown || (token.kind == Kind::kPiece && !added.special))) continue;
+        if (is_listed_again && (token.kind == Kind::kUnknown || (token.kind == Kind::kPiece && !added.special)))
+            continue;
         token.name = added.content;
         token.kind = added.special || token.kind == Kind::kControl ? Kind::kControl : Kind::kAdded;
         token.bytes = token.kind == Kind::kControl ? std::string() : added.content;
@@ -327,8 +328,8 @@ std::vector<TokenId> SentencePieceTokenizer::encode_with_special(std::string_vie
     return ids;
 }
 
-// A part of a text. LlamaTokenizer's way to keep the blanks that a part begins with: something before them, whose pieces
-// are dropped again.
+// A part of a text. LlamaTokenizer's way to keep the blanks that a part begins with: something before them, whose
+// pieces are dropped again.
 void SentencePieceTokenizer::append_part(std::string_view text, std::vector<TokenId>& ids) const {
     if (legacy_ || !begins_with_blank(text)) {
         append_plain(text, ids);

@@ -1097,6 +1097,10 @@
         <translation>die Ausgabematrizen</translation>
     </message>
     <message>
+        <source>and dense networks&apos; matrices</source>
+        <translation>die Matrizen und die der dichten Netze</translation>
+    </message>
+    <message>
         <source>No format of this model has %1 bits per weight; expected a floor of at most %2.</source>
         <translation>Kein Format dieses Modells hat %1 Bit je Gewicht; erwartet: eine Untergrenze von höchstens %2.</translation>
     </message>

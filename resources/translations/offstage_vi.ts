@@ -1097,6 +1097,10 @@
         <translation>các ma trận đầu ra</translation>
     </message>
     <message>
+        <source>and dense networks&apos; matrices</source>
+        <translation>các ma trận, cả của mạng dày đặc</translation>
+    </message>
+    <message>
         <source>No format of this model has %1 bits per weight; expected a floor of at most %2.</source>
         <translation>Không định dạng nào của mô hình này có %1 bit mỗi trọng số; mức tối thiểu chỉ được đến %2.</translation>
     </message>

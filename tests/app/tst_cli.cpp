@@ -238,15 +238,18 @@ class TestCli : public QObject {
     // The first token of an answer depends on the prompt's logits and the seed alone.
     void answers_ofNeighbouringSeeds_areOthers_andEachHasItsSeed() {
         const auto first = [](const QString& options) {
-            const QStringList arguments{QStringLiteral("generate"), QStringLiteral("--model"), kDemo,
-                                        QStringLiteral("--prompt"), QStringLiteral("Tell me a story"),
-                                        QStringLiteral("--json")};
-            return run(arguments + (QStringLiteral("--max-tokens 1 --compute f32 --temperature 50 --top-k 0 --top-p 1 ") + options)
-                                       .split(QLatin1Char(' '))).json();
+            const QStringList arguments{
+                QStringLiteral("generate"), QStringLiteral("--model"),         kDemo,
+                QStringLiteral("--prompt"), QStringLiteral("Tell me a story"), QStringLiteral("--json")};
+            return run(arguments +
+                       (QStringLiteral("--max-tokens 1 --compute f32 --temperature 50 --top-k 0 --top-p 1 ") + options)
+                           .split(QLatin1Char(' ')))
+                .json();
         };
         const auto tokensOf = [](const QJsonObject& json) {
             QJsonArray tokens;
-            for (const auto& answer : json[QLatin1String("answers")].toArray()) tokens << answer[QLatin1String("tokens")];
+            for (const auto& answer : json[QLatin1String("answers")].toArray())
+                tokens << answer[QLatin1String("tokens")];
             return tokens;
         };
         const QJsonObject here = first(QStringLiteral("--answers 8 --seed 41"));
@@ -255,8 +258,9 @@ class TestCli : public QObject {
         QCOMPARE(tokens.size(), 8);
         QCOMPARE(tokens[0], first(QStringLiteral("--seed 41"))[QLatin1String("tokens")]);
         const QJsonValue third = here[QLatin1String("answers")].toArray()[2];
-        QCOMPARE(first(QStringLiteral("--seed %1").arg(third[QLatin1String("seed")].toInteger()))[QLatin1String("tokens")],
-                 third[QLatin1String("tokens")]);
+        QCOMPARE(
+            first(QStringLiteral("--seed %1").arg(third[QLatin1String("seed")].toInteger()))[QLatin1String("tokens")],
+            third[QLatin1String("tokens")]);
         tokens.removeFirst();
         beside.removeLast();
         QVERIFY(tokens != beside);
@@ -316,11 +320,12 @@ class TestCli : public QObject {
                                         options.split(QLatin1Char(' ')));
             return QString::fromUtf8(outcome.err);
         };
-        QCOMPARE(refusal(QStringLiteral("--device emulated:rtx-3060 --vram 999TiB")),
-                 QStringLiteral("offstage-cli: The VRAM budget is 999.0 TiB, but the GeForce RTX 3060 has only 11.5 GiB to "
-                                "give; lower it.\n"));
-        QVERIFY(refusal(QStringLiteral("--ram 999TiB")).startsWith(
-            QStringLiteral("offstage-cli: The RAM budget is 999.0 TiB, but only ")));
+        QCOMPARE(
+            refusal(QStringLiteral("--device emulated:rtx-3060 --vram 999TiB")),
+            QStringLiteral("offstage-cli: The VRAM budget is 999.0 TiB, but the GeForce RTX 3060 has only 11.5 GiB to "
+                           "give; lower it.\n"));
+        QVERIFY(refusal(QStringLiteral("--ram 999TiB"))
+                    .startsWith(QStringLiteral("offstage-cli: The RAM budget is 999.0 TiB, but only ")));
     }
 
     void generate_text_isWhatJsonSays() {

@@ -44,8 +44,7 @@ Outcome runInto(int descriptor, const QStringList& arguments, const QByteArray& 
     process.write(input);
     process.closeWriteChannel();
     if (!process.waitForFinished(240'000)) return {};
-    return {process.exitStatus() == QProcess::NormalExit ? process.exitCode() : -1, {},
-            process.readAllStandardError()};
+    return {process.exitStatus() == QProcess::NormalExit ? process.exitCode() : -1, {}, process.readAllStandardError()};
 }
 
 void allCommands() {
@@ -171,9 +170,9 @@ class TestCliStreams : public QObject {
             std::signal(SIGPIPE, SIG_DFL);
             std::signal(SIGXFSZ, SIG_DFL);
         });
-        process.start(QStringLiteral("sh"), QStringList{QStringLiteral("-c"),
-                                                        QStringLiteral("exec \"$0\" \"$@\" <&- >&- 2>&-"), program} +
-                                                arguments);
+        process.start(
+            QStringLiteral("sh"),
+            QStringList{QStringLiteral("-c"), QStringLiteral("exec \"$0\" \"$@\" <&- >&- 2>&-"), program} + arguments);
         QVERIFY(process.waitForStarted());
         const QString proc = QStringLiteral("/proc/%1/").arg(process.processId());
         const auto ignores = [&](int signal) {
@@ -194,8 +193,8 @@ class TestCliStreams : public QObject {
 
     void addressLimit_isOneLine_data() {
         QTest::addColumn<int>("kilobytes");
-        for (const int kilobytes : {60'000, 80'000, 90'000, 100'000, 120'000, 150'000, 175'000, 200'000, 240'000, 300'000,
-                                    500'000, 1'000'000, 2'000'000}) {
+        for (const int kilobytes : {60'000, 80'000, 90'000, 100'000, 120'000, 150'000, 175'000, 200'000, 240'000,
+                                    300'000, 500'000, 1'000'000, 2'000'000}) {
             QTest::addRow("%d", kilobytes) << kilobytes;
         }
     }
@@ -210,7 +209,8 @@ class TestCliStreams : public QObject {
         const QString demo = QStringLiteral(" --model ") + kDemo;
         for (const QString& command :
              {QStringLiteral("info ") + kDemo, QStringLiteral("generate --prompt Hi --max-tokens 2") + demo,
-              QStringLiteral("generate --prompt Hi --max-tokens 2 --device emulated:rtx-3060 --quant experts=hqq3") + demo,
+              QStringLiteral("generate --prompt Hi --max-tokens 2 --device emulated:rtx-3060 --quant experts=hqq3") +
+                  demo,
               QStringLiteral("chat") + demo, QStringLiteral("plan") + demo,
               QStringLiteral("bench --prompt 4 --decode 2 --repeat 1") + demo}) {
             const Outcome outcome = runInShell(script, words(command), "Hello\n", cache.path());
@@ -226,8 +226,8 @@ class TestCliStreams : public QObject {
         const QTemporaryDir folder;
         const QString trace = folder.filePath(QStringLiteral("trace"));
         const QString script = QStringLiteral("ulimit -f 1; exec \"$0\" \"$@\"");
-        const Outcome traced =
-            runInShell(script, generate(QStringLiteral("--prompt Hi --max-tokens 2 --trace ") + trace), {}, folder.path());
+        const Outcome traced = runInShell(
+            script, generate(QStringLiteral("--prompt Hi --max-tokens 2 --trace ") + trace), {}, folder.path());
         QCOMPARE(traced.status, 1);
         QVERIFY2(traced.err.contains("offstage-cli: The routing trace " + trace.toUtf8()), traced.err.constData());
         const Outcome cached = runInShell(
@@ -258,7 +258,8 @@ class TestCliStreams : public QObject {
         QProcess process;
         QStringList arguments =
             generate(QStringLiteral("--prompt Hi --temperature 0 --paced --device emulated:%1 --trace %2 --policy "
-                                    "transfer --seed 5").arg(profile, trace));
+                                    "transfer --seed 5")
+                         .arg(profile, trace));
         if (json) arguments << QStringLiteral("--json") << QStringLiteral("--answers") << QStringLiteral("16");
         process.start(cliProgram(), arguments);
         QVERIFY(process.waitForStarted());
@@ -267,8 +268,8 @@ class TestCliStreams : public QObject {
             if (!status.open(QIODevice::ReadOnly)) return false;
             const QByteArray text = status.readAll();
             status.close();
-            return (text.mid(text.indexOf("SigCgt:") + 7, 17).trimmed().toULongLong(nullptr, 16) >> (SIGINT - 1) & 1u) !=
-                   0;
+            return (text.mid(text.indexOf("SigCgt:") + 7, 17).trimmed().toULongLong(nullptr, 16) >> (SIGINT - 1) &
+                    1u) != 0;
         };
         QTRY_VERIFY_WITH_TIMEOUT(catchesInterrupts() || process.state() == QProcess::NotRunning, 120'000);
         if (!json) QVERIFY(process.waitForReadyRead(120'000));  // the first token

@@ -393,8 +393,8 @@ class TestSession : public QObject {
         const QTemporaryDir folder;
         for (const auto& entry : std::filesystem::directory_iterator(demoModel())) {
             if (entry.path().filename() == "tokenizer_config.json") continue;
-            std::filesystem::create_symlink(entry.path(),
-                                            std::filesystem::path(folder.path().toStdString()) / entry.path().filename());
+            std::filesystem::create_symlink(
+                entry.path(), std::filesystem::path(folder.path().toStdString()) / entry.path().filename());
         }
         QFile original(QString::fromStdString(demoModel()) + "/tokenizer_config.json");
         QVERIFY(original.open(QIODevice::ReadOnly));

@@ -110,7 +110,8 @@ class TestWeights : public QObject {
                         const std::int64_t at = j * 3 * c.hidden_dim + h;
                         QCOMPARE(valueAt(block.data(), type, at), expected(w1, j * c.hidden_dim + h));
                         QCOMPARE(valueAt(block.data(), type, at + c.hidden_dim), expected(w3, j * c.hidden_dim + h));
-                        QCOMPARE(valueAt(block.data(), type, at + 2 * c.hidden_dim), expected(w2, h * grid.ffn_dim + j));
+                        QCOMPARE(valueAt(block.data(), type, at + 2 * c.hidden_dim),
+                                 expected(w2, h * grid.ffn_dim + j));
                     }
                 }
             }
@@ -229,8 +230,7 @@ class TestWeights : public QObject {
         }
         const double variance = squares / static_cast<double>(n) * static_cast<double>(model.spec.hidden_dim);
         QVERIFY2(std::abs(variance - 1) < 0.02, qPrintable(QString::number(variance)));
-        QVERIFY(std::abs(sum / static_cast<double>(n)) * std::sqrt(static_cast<double>(model.spec.hidden_dim)) <
-                0.01);
+        QVERIFY(std::abs(sum / static_cast<double>(n)) * std::sqrt(static_cast<double>(model.spec.hidden_dim)) < 0.01);
     }
 
     void synthetic_names_data() {

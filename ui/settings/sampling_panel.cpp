@@ -91,7 +91,8 @@ SamplingPanel::SamplingPanel(QWidget* parent)
     row(tr("&Min-p"), m_minP, tr("Words less probable than this share of the most probable word are left out"));
     row(tr("&Repetition penalty"), m_repeatPenalty,
         tr("Makes words that were just used less probable; 1 does nothing, much more than 1.2 hurts the language"));
-    row(tr("Penalty looks &back"), m_repeatWindow, tr("How many of the latest tokens count as just used; 0: all of the conversation"));
+    row(tr("Penalty looks &back"), m_repeatWindow,
+        tr("How many of the latest tokens count as just used; 0: all of the conversation"));
     row(tr("&Seed"), m_seed,
         tr("The same seed, prompt and settings give the same answer; empty or 0: a new seed each time"));
     row(tr("&Longest answer"), m_maxTokens, tr("An answer ends after this many tokens"));
