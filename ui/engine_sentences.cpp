@@ -395,7 +395,7 @@ constexpr const char* kEngineSentences[] = {
     QT_TRANSLATE_NOOP("EngineText", "The sampler's %1 must be %2, but it is %3."),
     QT_TRANSLATE_NOOP("EngineText", "between %1 and %2"),
     QT_TRANSLATE_NOOP("EngineText", "0 (off) or more"),
-    QT_TRANSLATE_NOOP("EngineText", "0 or more"),
+    QT_TRANSLATE_NOOP("EngineText", "0 (all tokens) or more"),
     QT_TRANSLATE_NOOP("EngineText", "A KV cache of %1 tokens is too small: %2 are in use, in blocks of %3."),
     QT_TRANSLATE_NOOP("EngineText", "The KV cache keeps its size: %1"),
     QT_TRANSLATE_NOOP("EngineText", "The system page-locks no more RAM for %1, so the device cannot read it."),

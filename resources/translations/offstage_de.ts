@@ -1333,8 +1333,8 @@
         <translation>0 (aus) oder mehr</translation>
     </message>
     <message>
-        <source>0 or more</source>
-        <translation>0 oder mehr</translation>
+        <source>0 (all tokens) or more</source>
+        <translation>0 (alle Tokens) oder mehr</translation>
     </message>
     <message>
         <source>A KV cache of %1 tokens is too small: %2 are in use, in blocks of %3.</source>

@@ -1333,8 +1333,8 @@
         <translation>bằng 0 (tắt) hoặc lớn hơn</translation>
     </message>
     <message>
-        <source>0 or more</source>
-        <translation>bằng 0 hoặc lớn hơn</translation>
+        <source>0 (all tokens) or more</source>
+        <translation>bằng 0 (mọi token) hoặc lớn hơn</translation>
     </message>
     <message>
         <source>A KV cache of %1 tokens is too small: %2 are in use, in blocks of %3.</source>

@@ -77,6 +77,18 @@ class TestFitEstimate : public QObject {
     }
 
   private Q_SLOTS:
+    // Before a load as after it.
+    void attentionThatStaysAsItIs_isNoted() {
+        LoadRequest request = requestFor(OFFSTAGE_SOURCE_DIR "/tests/engine/data/models/full_heads_tied_f32");
+        request.quant.dense = offstage::kernels::WeightType::kHqq4;
+        const std::vector<std::string> wanted = {
+            "Attention's matrices stay in F32: HQQ4 needs rows of a multiple of 64 weights, and theirs have 24."};
+        QCOMPARE(FitEstimator(request.model, FitEstimator::Text::kNotNeeded).estimate(request).notes, wanted);
+        QCOMPARE(LoadedModel(request, LoadedModel::Text::kNotNeeded, {}, {}).summary().notes, wanted);
+        request.quant.dense = offstage::kernels::WeightType::kBf16;
+        QVERIFY(FitEstimator(request.model, FitEstimator::Text::kNotNeeded).estimate(request).notes.empty());
+    }
+
     void estimate_equalsWhatTheLoadTakes_data() {
         QTest::addColumn<QString>("device");
         QTest::addColumn<int>("vram");
