@@ -111,6 +111,9 @@ int run_generate(const GenerateOptions& options) {
     const auto orders =
         options.replan_script.empty() ? std::vector<ReplanOrder>{} : read_replan_script(options.replan_script);
     const auto session = engine::Session::create();
+    // Before the load, so that the memory of its thread is not taken from what the load finds free.
+    std::stop_source stop;
+    const InterruptWatch watch(stop);
     const engine::ModelSummary model = session->load(load_request(options.model), progress_on_terminal(), {});
 
     engine::GenerationRequest request;
@@ -129,7 +132,6 @@ int run_generate(const GenerateOptions& options) {
     if (!options.model.json && !several)
         stream = [](const engine::TextDelta& delta) { std::cout << delta.text << std::flush; };
     std::size_t next_order = 0;
-    std::stop_source stop;
     std::exception_ptr output_failure;
     const auto carry_out_due = [&](std::int64_t n_tokens) {
         while (next_order < orders.size() && orders[next_order].at_token <= n_tokens) {
@@ -150,7 +152,6 @@ int run_generate(const GenerateOptions& options) {
     engine::GenerationResult result;
     {
         catch_interrupts(true);
-        const InterruptWatch watch(stop);
         result = session->generate(request, on_delta, stop.get_token());
     }
     if (output_failure) std::rethrow_exception(output_failure);

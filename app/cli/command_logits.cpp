@@ -36,7 +36,6 @@ int run_logits(const LogitsOptions& options) {
     engine::LoadedModel model(request, engine::LoadedModel::Text::kNotNeeded, progress_on_terminal(), {});
     print_notes(model.summary());
     const std::vector<std::vector<float>> logits = engine::compute_logits(model, tokens, options.all);
-    print_notes(model.summary());
     if (options.model.json) {
         print_json({{"logits", logits}});
         return 0;

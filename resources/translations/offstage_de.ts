@@ -433,16 +433,16 @@
         <translation>%1: config.json fehlt; erwartet: der Ordner eines Modells mit config.json, den Dateien des Tokenizers und model.safetensors oder model.safetensors.index.json mit seinen Teildateien (%2 ist vorhanden, ein Format, das Offstage nicht liest)</translation>
     </message>
     <message>
-        <source>a list with one name, [&quot;%1&quot;]</source>
-        <translation>eine Liste mit einem Namen, [&quot;%1&quot;]</translation>
+        <source>a list with one name: %1</source>
+        <translation>eine Liste mit einem Namen: %1</translation>
     </message>
     <message>
-        <source>&quot;mixtral&quot;, because &quot;architectures&quot; says %1</source>
-        <translation>&quot;mixtral&quot;, weil &quot;architectures&quot; %1 nennt</translation>
+        <source>&quot;%1&quot;, because &quot;architectures&quot; says %2</source>
+        <translation>&quot;%1&quot;, weil &quot;architectures&quot; %2 nennt</translation>
     </message>
     <message>
-        <source>%1: &quot;model_type&quot; %2 is not supported; supported: &quot;mixtral&quot;</source>
-        <translation>%1: &quot;model_type&quot; %2 wird nicht unterstützt; unterstützt: &quot;mixtral&quot;</translation>
+        <source>%1: &quot;model_type&quot; %2 is not supported; supported: %3</source>
+        <translation>%1: &quot;model_type&quot; %2 wird nicht unterstützt; unterstützt: %3</translation>
     </message>
     <message>
         <source>%1: architecture %2 is not supported; supported: %3</source>
@@ -461,12 +461,8 @@
         <translation>die Gewichte, wie sie veröffentlicht wurden, in BF16, F16 oder F32</translation>
     </message>
     <message>
-        <source>%1: &quot;%2&quot; asks for rope type %3, which is not supported; expected &quot;default&quot;</source>
-        <translation>%1: &quot;%2&quot; verlangt den Rope-Typ %3; das wird nicht unterstützt; erwartet: &quot;default&quot;</translation>
-    </message>
-    <message>
-        <source>%1: &quot;%2.partial_rotary_factor&quot; is %3, which is not supported; expected 1</source>
-        <translation>%1: &quot;%2.partial_rotary_factor&quot; ist %3; das wird nicht unterstützt; erwartet: 1</translation>
+        <source>%1: &quot;%2&quot; asks for rope type %3, which is not supported; expected &quot;default&quot; or &quot;yarn&quot;</source>
+        <translation>%1: &quot;%2&quot; verlangt den Rope-Typ %3; das wird nicht unterstützt; erwartet: &quot;default&quot; oder &quot;yarn&quot;</translation>
     </message>
     <message>
         <source>%1: &quot;%2.%3 is an object: rotary positions that differ between layers are not supported; expected one set for all layers</source>
@@ -497,16 +493,44 @@
         <translation>ein gerades Vielfaches von &quot;num_attention_heads&quot; (%1), oder ein &quot;head_dim&quot; daneben</translation>
     </message>
     <message>
-        <source>%1: &quot;num_hidden_layers&quot;, &quot;num_local_experts&quot;, &quot;hidden_size&quot; and &quot;intermediate_size&quot; together make more than 2^60 weights; expected a model that fits a machine</source>
-        <translation>%1: &quot;num_hidden_layers&quot;, &quot;num_local_experts&quot;, &quot;hidden_size&quot; und &quot;intermediate_size&quot; ergeben zusammen mehr als 2^60 Gewichte; erwartet: ein Modell, das in einen Rechner passt</translation>
+        <source>%1: layers, experts, &quot;hidden_size&quot; and &quot;intermediate_size&quot; together make more than 2^60 weights; expected a model that fits a machine</source>
+        <translation>%1: Schichten, Experten, &quot;hidden_size&quot; und &quot;intermediate_size&quot; ergeben zusammen mehr als 2^60 Gewichte; erwartet: ein Modell, das in einen Rechner passt</translation>
     </message>
     <message>
         <source>The synthetic model&apos;s %1 is &quot;%2&quot;; expected a whole number from %3 to %4.</source>
         <translation>Beim synthetischen Modell ist %1 &quot;%2&quot;; erwartet: eine ganze Zahl von %3 bis %4.</translation>
     </message>
     <message>
-        <source>There is no synthetic model &quot;%1&quot;; expected mixtral-8x7b, mixtral-mini or fine.</source>
-        <translation>Es gibt kein synthetisches Modell &quot;%1&quot;; erwartet: mixtral-8x7b, mixtral-mini oder fine.</translation>
+        <source>There is no synthetic model &quot;%1&quot;; expected one of %2.</source>
+        <translation>Es gibt kein synthetisches Modell &quot;%1&quot;; erwartet: eines von %2.</translation>
+    </message>
+    <message>
+        <source>a divisor of &quot;n_routed_experts&quot; (%1)</source>
+        <translation>ein Teiler von &quot;n_routed_experts&quot; (%1)</translation>
+    </message>
+    <message>
+        <source>as many groups as hold &quot;num_experts_per_tok&quot; (%1) experts</source>
+        <translation>so viele Gruppen, dass sie &quot;num_experts_per_tok&quot; (%1) Experten enthalten</translation>
+    </message>
+    <message>
+        <source>a number above 1 for rope type &quot;yarn&quot;</source>
+        <translation>eine Zahl über 1 für den Rope-Typ &quot;yarn&quot;</translation>
+    </message>
+    <message>
+        <source>a list of layers from 0 to %1</source>
+        <translation>eine Liste von Schichten von 0 bis %1</translation>
+    </message>
+    <message>
+        <source>a list of layers from 0 to %1, but the list holds %2</source>
+        <translation>eine Liste von Schichten von 0 bis %1, die Liste enthält aber %2</translation>
+    </message>
+    <message>
+        <source>%1: no layer has experts; expected a Mixture-of-Experts model</source>
+        <translation>%1: keine Schicht hat Experten; erwartet: ein Mixture-of-Experts-Modell</translation>
+    </message>
+    <message>
+        <source>one of %1</source>
+        <translation>eines von %1</translation>
     </message>
     <message>
         <source>A synthetic model has no option &quot;%1&quot;; expected layers=N, active=A or seed=S.</source>
@@ -777,22 +801,6 @@
         <translation>die dichten Gewichte</translation>
     </message>
     <message>
-        <source>the embedding</source>
-        <translation>das Embedding</translation>
-    </message>
-    <message>
-        <source>the output head</source>
-        <translation>die Ausgabeschicht</translation>
-    </message>
-    <message>
-        <source>attention</source>
-        <translation>Attention</translation>
-    </message>
-    <message>
-        <source>attention in fewer bits</source>
-        <translation>Attention in weniger Bits</translation>
-    </message>
-    <message>
         <source>routing</source>
         <translation>Routing</translation>
     </message>
@@ -805,8 +813,28 @@
         <translation>Aktivierungen</translation>
     </message>
     <message>
-        <source>queries, keys and values</source>
-        <translation>Queries, Keys und Values</translation>
+        <source>dense weights</source>
+        <translation>dichte Gewichte</translation>
+    </message>
+    <message>
+        <source>dense weights in fewer bits</source>
+        <translation>dichte Gewichte in weniger Bits</translation>
+    </message>
+    <message>
+        <source>a layer&apos;s intermediate results</source>
+        <translation>Zwischenergebnisse einer Schicht</translation>
+    </message>
+    <message>
+        <source>rows of a dense network</source>
+        <translation>Zeilen eines dichten Netzes</translation>
+    </message>
+    <message>
+        <source>&quot;softmax&quot; or &quot;sigmoid&quot;</source>
+        <translation>&quot;softmax&quot; oder &quot;sigmoid&quot;</translation>
+    </message>
+    <message>
+        <source>&quot;greedy&quot;, &quot;group_limited_greedy&quot; or &quot;noaux_tc&quot;</source>
+        <translation>&quot;greedy&quot;, &quot;group_limited_greedy&quot; oder &quot;noaux_tc&quot;</translation>
     </message>
     <message>
         <source>the experts&apos; inputs</source>

@@ -433,16 +433,16 @@
         <translation>%1: thiếu config.json; cần thư mục của mô hình với config.json, các tệp của bộ tách token, và model.safetensors hoặc model.safetensors.index.json cùng các tệp phần (có %2, một định dạng mà Offstage không đọc)</translation>
     </message>
     <message>
-        <source>a list with one name, [&quot;%1&quot;]</source>
-        <translation>một danh sách có một tên, [&quot;%1&quot;]</translation>
+        <source>a list with one name: %1</source>
+        <translation>một danh sách có một tên: %1</translation>
     </message>
     <message>
-        <source>&quot;mixtral&quot;, because &quot;architectures&quot; says %1</source>
-        <translation>&quot;mixtral&quot;, vì &quot;architectures&quot; ghi %1</translation>
+        <source>&quot;%1&quot;, because &quot;architectures&quot; says %2</source>
+        <translation>&quot;%1&quot;, vì &quot;architectures&quot; ghi %2</translation>
     </message>
     <message>
-        <source>%1: &quot;model_type&quot; %2 is not supported; supported: &quot;mixtral&quot;</source>
-        <translation>%1: &quot;model_type&quot; %2 không được hỗ trợ; được hỗ trợ: &quot;mixtral&quot;</translation>
+        <source>%1: &quot;model_type&quot; %2 is not supported; supported: %3</source>
+        <translation>%1: &quot;model_type&quot; %2 không được hỗ trợ; được hỗ trợ: %3</translation>
     </message>
     <message>
         <source>%1: architecture %2 is not supported; supported: %3</source>
@@ -461,12 +461,8 @@
         <translation>trọng số như khi được công bố, ở dạng BF16, F16 hoặc F32</translation>
     </message>
     <message>
-        <source>%1: &quot;%2&quot; asks for rope type %3, which is not supported; expected &quot;default&quot;</source>
-        <translation>%1: &quot;%2&quot; yêu cầu kiểu rope %3, không được hỗ trợ; cần &quot;default&quot;</translation>
-    </message>
-    <message>
-        <source>%1: &quot;%2.partial_rotary_factor&quot; is %3, which is not supported; expected 1</source>
-        <translation>%1: &quot;%2.partial_rotary_factor&quot; là %3, không được hỗ trợ; cần 1</translation>
+        <source>%1: &quot;%2&quot; asks for rope type %3, which is not supported; expected &quot;default&quot; or &quot;yarn&quot;</source>
+        <translation>%1: &quot;%2&quot; yêu cầu kiểu rope %3, không được hỗ trợ; cần &quot;default&quot; hoặc &quot;yarn&quot;</translation>
     </message>
     <message>
         <source>%1: &quot;%2.%3 is an object: rotary positions that differ between layers are not supported; expected one set for all layers</source>
@@ -497,16 +493,44 @@
         <translation>một bội số chẵn của &quot;num_attention_heads&quot; (%1), hoặc có thêm &quot;head_dim&quot;</translation>
     </message>
     <message>
-        <source>%1: &quot;num_hidden_layers&quot;, &quot;num_local_experts&quot;, &quot;hidden_size&quot; and &quot;intermediate_size&quot; together make more than 2^60 weights; expected a model that fits a machine</source>
-        <translation>%1: &quot;num_hidden_layers&quot;, &quot;num_local_experts&quot;, &quot;hidden_size&quot; và &quot;intermediate_size&quot; cộng lại cho hơn 2^60 trọng số; cần một mô hình vừa với máy tính</translation>
+        <source>%1: layers, experts, &quot;hidden_size&quot; and &quot;intermediate_size&quot; together make more than 2^60 weights; expected a model that fits a machine</source>
+        <translation>%1: số lớp, số chuyên gia, &quot;hidden_size&quot; và &quot;intermediate_size&quot; cộng lại cho hơn 2^60 trọng số; cần một mô hình vừa với máy tính</translation>
     </message>
     <message>
         <source>The synthetic model&apos;s %1 is &quot;%2&quot;; expected a whole number from %3 to %4.</source>
         <translation>Ở mô hình tổng hợp, %1 là &quot;%2&quot;; cần một số nguyên từ %3 đến %4.</translation>
     </message>
     <message>
-        <source>There is no synthetic model &quot;%1&quot;; expected mixtral-8x7b, mixtral-mini or fine.</source>
-        <translation>Không có mô hình tổng hợp &quot;%1&quot;; cần mixtral-8x7b, mixtral-mini hoặc fine.</translation>
+        <source>There is no synthetic model &quot;%1&quot;; expected one of %2.</source>
+        <translation>Không có mô hình tổng hợp &quot;%1&quot;; cần một trong %2.</translation>
+    </message>
+    <message>
+        <source>a divisor of &quot;n_routed_experts&quot; (%1)</source>
+        <translation>một ước số của &quot;n_routed_experts&quot; (%1)</translation>
+    </message>
+    <message>
+        <source>as many groups as hold &quot;num_experts_per_tok&quot; (%1) experts</source>
+        <translation>đủ số nhóm để chứa &quot;num_experts_per_tok&quot; (%1) chuyên gia</translation>
+    </message>
+    <message>
+        <source>a number above 1 for rope type &quot;yarn&quot;</source>
+        <translation>một số lớn hơn 1 cho kiểu rope &quot;yarn&quot;</translation>
+    </message>
+    <message>
+        <source>a list of layers from 0 to %1</source>
+        <translation>một danh sách các lớp từ 0 đến %1</translation>
+    </message>
+    <message>
+        <source>a list of layers from 0 to %1, but the list holds %2</source>
+        <translation>một danh sách các lớp từ 0 đến %1, nhưng danh sách chứa %2</translation>
+    </message>
+    <message>
+        <source>%1: no layer has experts; expected a Mixture-of-Experts model</source>
+        <translation>%1: không lớp nào có chuyên gia; cần một mô hình Mixture-of-Experts</translation>
+    </message>
+    <message>
+        <source>one of %1</source>
+        <translation>một trong %1</translation>
     </message>
     <message>
         <source>A synthetic model has no option &quot;%1&quot;; expected layers=N, active=A or seed=S.</source>
@@ -777,22 +801,6 @@
         <translation>trọng số dày đặc</translation>
     </message>
     <message>
-        <source>the embedding</source>
-        <translation>lớp nhúng</translation>
-    </message>
-    <message>
-        <source>the output head</source>
-        <translation>lớp đầu ra</translation>
-    </message>
-    <message>
-        <source>attention</source>
-        <translation>attention</translation>
-    </message>
-    <message>
-        <source>attention in fewer bits</source>
-        <translation>attention với ít bit hơn</translation>
-    </message>
-    <message>
         <source>routing</source>
         <translation>định tuyến</translation>
     </message>
@@ -805,8 +813,28 @@
         <translation>các giá trị kích hoạt</translation>
     </message>
     <message>
-        <source>queries, keys and values</source>
-        <translation>query, key và value</translation>
+        <source>dense weights</source>
+        <translation>trọng số dày đặc</translation>
+    </message>
+    <message>
+        <source>dense weights in fewer bits</source>
+        <translation>trọng số dày đặc với ít bit hơn</translation>
+    </message>
+    <message>
+        <source>a layer&apos;s intermediate results</source>
+        <translation>kết quả trung gian của một lớp</translation>
+    </message>
+    <message>
+        <source>rows of a dense network</source>
+        <translation>các hàng của một mạng dày đặc</translation>
+    </message>
+    <message>
+        <source>&quot;softmax&quot; or &quot;sigmoid&quot;</source>
+        <translation>&quot;softmax&quot; hoặc &quot;sigmoid&quot;</translation>
+    </message>
+    <message>
+        <source>&quot;greedy&quot;, &quot;group_limited_greedy&quot; or &quot;noaux_tc&quot;</source>
+        <translation>&quot;greedy&quot;, &quot;group_limited_greedy&quot; hoặc &quot;noaux_tc&quot;</translation>
     </message>
     <message>
         <source>the experts&apos; inputs</source>

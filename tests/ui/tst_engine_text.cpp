@@ -206,9 +206,9 @@ class TestEngineText : public QObject {
             "Cuộc trò chuyện đã vượt ngữ cảnh 256 token: nó có 300. Quay lại cũng không thành công: Cuộc trò chuyện đã "
             "vượt ngữ cảnh 128 token: nó có 301.");
         row("two sentences of one template, and then another",
-            "There is no memory for the embedding: 2.0 GiB were asked for. Close other programs or choose a smaller "
+            "There is no memory for activations: 2.0 GiB were asked for. Close other programs or choose a smaller "
             "model. No model is loaded; open one first.",
-            "Es fehlt Speicher für: das Embedding. Angefordert: 2,0 GiB. Bitte andere Programme schließen oder ein "
+            "Es fehlt Speicher für: Aktivierungen. Angefordert: 2,0 GiB. Bitte andere Programme schließen oder ein "
             "kleineres Modell wählen. Es ist kein Modell geladen; bitte zuerst eines öffnen.",
             "Không có bộ nhớ cho lớp nhúng: yêu cầu 2,0 GiB. Hãy đóng các chương trình khác hoặc chọn mô hình nhỏ hơn. "
             "Chưa nạp mô hình nào; hãy mở một mô hình trước.");

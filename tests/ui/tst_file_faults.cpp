@@ -627,7 +627,7 @@ class TestFileFaults : public QObject {
         addCache("offstage-cli generate, calibrations",
                  "generate --prompt Hi --max-tokens 1 --device emulated:SOURCE/resources/hardware/rtx-3060.json", 2);
         add({.name = QStringLiteral("offstage-cli generate --quant"),
-             .write = cli(words("generate --prompt Hi --max-tokens 1 --quant experts=hqq4")),
+             .write = cli(words("generate --prompt Hi --max-tokens 1 --compute f32 --quant experts=hqq4")),
              .mostCalls = kProgramCalls,
              .faults = faults});
     }
