@@ -210,7 +210,7 @@ class TestEngineText : public QObject {
             "model. No model is loaded; open one first.",
             "Es fehlt Speicher für: Aktivierungen. Angefordert: 2,0 GiB. Bitte andere Programme schließen oder ein "
             "kleineres Modell wählen. Es ist kein Modell geladen; bitte zuerst eines öffnen.",
-            "Không có bộ nhớ cho lớp nhúng: yêu cầu 2,0 GiB. Hãy đóng các chương trình khác hoặc chọn mô hình nhỏ hơn. "
+            "Không có bộ nhớ cho các giá trị kích hoạt: yêu cầu 2,0 GiB. Hãy đóng các chương trình khác hoặc chọn mô hình nhỏ hơn. "
             "Chưa nạp mô hình nào; hãy mở một mô hình trước.");
         row("behind the device's name", "NVIDIA H200: The GPU answers no more: an illegal memory access.",
             "NVIDIA H200: Die GPU antwortet nicht mehr: an illegal memory access.",
