@@ -43,10 +43,9 @@ void layer_norm_row(const float* x, const float* weight, const float* bias, std:
         const Vector distance = subtract(load(x + i), means);
         squares = fma(distance, distance, squares);
     }
-    if (n_last > 0) {  // the lanes beyond the end stay 0
-        float lanes[kLanes];
-        store(lanes, means);
-        const Vector distance = subtract(load_first(x + n_whole, n_last), load_first(lanes, n_last));
+    if (n_last > 0) {  // the lanes beyond the end become 0
+        static constexpr float kOnes[16] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+        const Vector distance = multiply(subtract(load_first(x + n_whole, n_last), means), load_first(kOnes, n_last));
         squares = fma(distance, distance, squares);
     }
     const Vector factor = norm_factor(sum_of_lanes(squares) / static_cast<float>(n), eps);
