@@ -192,9 +192,8 @@ void add_sampler_options(CLI::App& command, GenerateOptions& options) {
 int run(int argc, char** argv) {
     CLI::App app(
         "Offstage on the command line: Mixture-of-Experts models, run and measured.\n"
-        "Exit status: 0 done, 1 failed (one line on stderr), 2 wrong usage, 130 stopped by Ctrl+C, 141 nobody reads "
-        "the "
-        "output.");
+        "Exit status: 0 done, 1 failed (one line on stderr), 2 wrong usage, 130 stopped by Ctrl+C,\n"
+        "141 nobody reads the output.");
     app.name("offstage-cli");
     app.set_version_flag("--version", std::string("offstage-cli ") + OFFSTAGE_VERSION);
     app.require_subcommand(1);

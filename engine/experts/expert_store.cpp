@@ -36,6 +36,7 @@ ExpertStore::ExpertStore(const ExpertGrid& grid, ExpertSource& source, const Pla
       ram_(ram, MemoryUse::kExperts, "an expert"),
       slots_(device.memory(), MemoryUse::kExperts, "an expert"),
       entries_(static_cast<std::size_t>(grid.size())) {
+    residents_.reserve(entries_.size());
     assert(plan.places.size() == entries_.size());
     n_speculative_ = options.n_speculative;
     std::uint64_t largest = 0;
@@ -173,8 +174,19 @@ bool ExpertStore::put_on_device(std::size_t index, const std::byte* block) {
 }
 
 void ExpertStore::set_device(Entry& entry, SlotHeap::Slot slot) {
-    n_resident_ += static_cast<int>(static_cast<bool>(slot)) - static_cast<int>(static_cast<bool>(entry.device));
+    const bool was = static_cast<bool>(entry.device);
+    const bool is = static_cast<bool>(slot);
     entry.device = slot;
+    if (was == is) return;
+    n_resident_ += is ? 1 : -1;
+    if (is) {
+        entry.resident_at = static_cast<std::uint32_t>(residents_.size());
+        residents_.push_back(static_cast<std::uint32_t>(&entry - entries_.data()));
+    } else {  // the last one takes its place in the list
+        entries_[residents_.back()].resident_at = entry.resident_at;
+        residents_[entry.resident_at] = residents_.back();
+        residents_.pop_back();
+    }
 }
 
 void ExpertStore::set_ram(Entry& entry, SlotHeap::Slot slot) {

@@ -91,6 +91,8 @@ class ExpertStore {
     // the victim has no copy in RAM it gets the admitted one's room, or new room if that is too small (swap: device and
     // RAM together hold each expert once), and its place is free only when that is done. False when that cannot be.
     bool admit(std::size_t staging_slot, std::size_t admitted, std::size_t victim);
+    // The experts that have a place on the device, in no order.
+    std::span<const std::uint32_t> residents() const { return residents_; }
     // Of the expert's place on the device: at least its bytes, more where a larger expert was there before. 0: none.
     std::uint64_t place_bytes(std::size_t index) const { return entries_[index].device.bytes; }
     std::uint64_t n_admitted() const { return n_admitted_; }
@@ -155,7 +157,8 @@ class ExpertStore {
     struct Entry {
         kernels::WeightType format = kernels::WeightType::kBf16;
         SlotHeap::Slot device, ram;
-        DeviceEvent ram_read;  // the last copy that reads the RAM copy
+        DeviceEvent ram_read;           // the last copy that reads the RAM copy
+        std::uint32_t resident_at = 0;  // its place in residents_, where it is there
         bool pinned = false;
         bool leaving = false;  // its bytes are on their way to RAM, or from staging to their place
         bool lent = false;     // its place serves as a staging slot
@@ -210,7 +213,8 @@ class ExpertStore {
     SlotHeap ram_, slots_;
     std::int64_t n_speculative_ = 0;
     Staging staging_;
-    std::vector<Entry> entries_;  // (n_layers, n_experts)
+    std::vector<Entry> entries_;            // (n_layers, n_experts)
+    std::vector<std::uint32_t> residents_;  // indices into entries_
     std::vector<HostSlot> host_slots_;
     std::uint64_t host_slot_bytes_ = 0;
     std::vector<Retired> retired_;

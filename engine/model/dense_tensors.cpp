@@ -91,9 +91,4 @@ bool is_quantized_to(const DenseTensor& tensor, kernels::WeightType stored, kern
     return format == kernels::WeightType::kBf16 && stored == kernels::WeightType::kF32;
 }
 
-kernels::WeightType kept_type(const DenseTensor& tensor, kernels::WeightType stored,
-                              const kernels::WeightType* quantized) {
-    return quantized != nullptr && is_quantized_to(tensor, stored, *quantized) ? *quantized : stored;
-}
-
 }  // namespace offstage::engine

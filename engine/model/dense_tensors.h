@@ -71,8 +71,4 @@ std::vector<DenseTensor> dense_tensors(const ModelSpec& spec);
 // 16 bits from 32; packed formats take rows of a multiple of kernels::kPackedBlock.
 bool is_quantized_to(const DenseTensor& tensor, kernels::WeightType stored, kernels::WeightType format);
 
-// In what format a tensor is kept: `stored`, or `quantized` where that applies.
-kernels::WeightType kept_type(const DenseTensor& tensor, kernels::WeightType stored,
-                              const kernels::WeightType* quantized);
-
 }  // namespace offstage::engine

@@ -452,7 +452,7 @@ void MoeLayer::lend_places(std::int64_t layer, std::int64_t n_copied, std::uint6
     }
     while (staging.n_lent() < best) {
         residents_.clear();
-        for (std::size_t i = 0; i < experts_.size(); ++i) {
+        for (const std::uint32_t i : experts_.residents()) {
             const ExpertKey key = experts_.key(i);
             // Not the next layers': they would be copied at once.
             const bool soon = key.layer > layer && key.layer <= layer + 2;
@@ -490,7 +490,7 @@ void MoeLayer::keep_copy(std::int64_t layer, std::size_t group, std::size_t slot
     const std::uint64_t bytes = experts_.expert_bytes(experts_.format(admitted));
     residents_.clear();
     larger_.clear();
-    for (std::size_t i = 0; i < experts_.size(); ++i) {
+    for (const std::uint32_t i : experts_.residents()) {
         const std::uint64_t place = experts_.place_bytes(i);
         if (place < bytes || experts_.is_pinned(i)) continue;
         const ExpertKey key = experts_.key(i);
