@@ -10,9 +10,9 @@
 
 #include "engine/device/backend.h"
 #include "engine/model/weights.h"
+#include "engine/plan/load_request.h"
 #include "engine/plan/planner.h"
 #include "engine/plan/popularity.h"
-#include "engine/run/session.h"
 #include "engine/telemetry/snapshot.h"
 #include "kernels/thread_pool.h"
 

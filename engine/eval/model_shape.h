@@ -5,8 +5,8 @@
 #include <string>
 
 #include "engine/model/model_spec.h"
+#include "engine/plan/load_request.h"
 #include "engine/plan/popularity.h"
-#include "engine/run/session.h"
 #include "kernels/types.h"
 
 namespace offstage::engine {

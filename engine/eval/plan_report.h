@@ -12,9 +12,9 @@
 #include "engine/plan/calibration.h"
 #include "engine/plan/cost_model.h"
 #include "engine/plan/forecast.h"
+#include "engine/plan/load_request.h"
 #include "engine/plan/planner.h"
 #include "engine/plan/weight_reads.h"
-#include "engine/run/session.h"
 
 namespace offstage::engine {
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "engine/eval/perplexity.h"
+#include "engine/plan/load_request.h"
 #include "engine/quant/weight_format.h"
-#include "engine/run/session.h"
 
 namespace offstage::engine {
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <span>
 
-#include "engine/experts/cache_kind.h"
+#include "engine/plan/cache_kind.h"
 #include "engine/plan/popularity.h"
 
 namespace offstage::engine {

@@ -5,18 +5,9 @@
 #include <vector>
 
 #include "engine/model/indices.h"
+#include "engine/run/beam_settings.h"
 
 namespace offstage::engine {
-
-inline constexpr int kLargestBeamWidth = 16;
-
-struct BeamSettings {
-    int width = 1;                // 1 .. kLargestBeamWidth
-    double length_penalty = 1.0;  // score = log probability / length^length_penalty, length without the prompt
-};
-
-// Throws Error (kInvalidInput) naming the setting and its range.
-void validate(const BeamSettings& settings);
 
 struct BeamAnswer {
     std::vector<TokenId> tokens;  // without the end token

@@ -11,9 +11,9 @@
 #include "engine/plan/cost_model.h"
 #include "engine/plan/dispatch_policy.h"
 #include "engine/plan/live_comparison.h"
+#include "engine/plan/load_request.h"
 #include "engine/plan/policy_outlook.h"
-#include "engine/run/prefetch_settings.h"
-#include "engine/run/session.h"
+#include "engine/plan/prefetch_settings.h"
 #include "engine/telemetry/recorder.h"
 
 namespace offstage::engine {

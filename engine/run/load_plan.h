@@ -9,8 +9,8 @@
 #include "engine/device/backend.h"
 #include "engine/device/memory_size.h"
 #include "engine/model/model_spec.h"
+#include "engine/plan/load_request.h"
 #include "engine/plan/planner.h"
-#include "engine/run/session.h"
 
 namespace offstage::engine {
 

@@ -8,6 +8,7 @@
 
 #include "engine/error.h"
 #include "engine/plan/measured_forecast.h"
+#include "engine/run/beam_search.h"
 
 namespace offstage::engine {
 namespace {

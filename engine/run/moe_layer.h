@@ -9,11 +9,11 @@
 #include "engine/device/cpu_operations.h"
 #include "engine/experts/expert_store.h"
 #include "engine/model/model_spec.h"
+#include "engine/plan/prefetch_settings.h"
 #include "engine/run/dispatcher.h"
 #include "engine/run/layers/network.h"
 #include "engine/run/layers/router.h"
 #include "engine/run/mirror.h"
-#include "engine/run/prefetch_settings.h"
 
 namespace offstage::engine {
 

@@ -11,7 +11,7 @@
 #include <thread>
 
 #include "engine/run/plan_draft.h"
-#include "engine/run/session.h"
+#include "engine/run/replan.h"
 
 namespace offstage::engine {
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -65,5 +66,8 @@ struct ReplanPreview {
     double predicted_loss_before = 0, predicted_loss_after = 0;
     double mean_bits_before = 0, mean_bits_after = 0;
 };
+
+// A preview, or a sentence that says why there is none.
+using PreviewFn = std::function<void(const std::optional<ReplanPreview>& preview, const std::string& problem)>;
 
 }  // namespace offstage::engine

@@ -1,4 +1,4 @@
-#include "engine/run/prefetch_settings.h"
+#include "engine/plan/prefetch_settings.h"
 
 #include "engine/error.h"
 

@@ -2,7 +2,7 @@
 
 #include "engine/error.h"
 #include "engine/json.h"
-#include "engine/run/session.h"
+#include "engine/plan/load_request.h"
 
 namespace offstage::engine {
 

@@ -1,0 +1,88 @@
+#pragma once
+// What a person asks for when a model is loaded, as plain values.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "engine/plan/cache_kind.h"
+#include "engine/plan/compute_choice.h"
+#include "engine/plan/dispatch_policy.h"
+#include "engine/plan/planner.h"
+#include "engine/plan/prefetch_settings.h"
+#include "engine/quant/weight_format.h"
+
+namespace offstage::engine {
+
+class Backend;
+
+enum class ComputeMode {
+    kAuto,  // the faster way for batched products on this machine, measured once (engine/plan/compute_choice.h)
+    kF32,   // float32 products everywhere
+    kBf16,  // bfloat16 products in batched multiplications
+};
+
+// How a layer's experts are shared out between accelerator and CPU.
+struct DispatchSettings {
+    PolicyKind prefill = PolicyKind::kBalanced;
+    PolicyKind decode = PolicyKind::kBalanced;
+    bool measured = true;  // decode compares its policy with the others on live tokens (engine/plan/live_comparison.h)
+};
+
+// "auto" (balanced, measured), a policy's name (that one, always), or "prefill=NAME,decode=NAME", each NAME a policy or
+// "auto"; a side that is not named stays "auto". Throws Error (kInvalidInput).
+DispatchSettings parse_dispatch(const std::string& text);
+// As people read it: "balanced (measured)", "static", "prefill transfer, decode balanced (measured)".
+std::string describe(const DispatchSettings& settings);
+
+// Faults on purpose, for tests and drills: the n-th of each kind while a model is loaded; 0: none.
+struct FaultDrill {
+    int device_allocation = 0;
+    int ram_allocation = 0;
+    int copy = 0;
+};
+
+struct LoadRequest {
+    std::string model;  // folder, file, or "synthetic:NAME?layers=N&seed=S"
+    ComputeMode compute = ComputeMode::kAuto;
+    int n_threads = 0;         // 0: one per core
+    std::int64_t context = 0;  // tokens; 0: the model's own, at most 32768, less where memory is short
+
+    std::string device = "cpu";    // "cpu", "cuda", "cuda:N", "emulated:PROFILE"
+    std::uint64_t vram_bytes = 0;  // 0: all that the device has to give
+    std::uint64_t ram_bytes = 0;   // 0: all that the machine has to give
+    DispatchSettings dispatch;
+    std::string
+        popularity_file;   // profile of expert use; empty: the model's own (expert_popularity.json beside it), if any
+    QuantSettings quant;   // formats of all experts and of attention's matrices; unset: as in the checkpoint
+    QualityFloor quality;  // lets the planner choose each expert's format; quant.experts must be unset then
+    CacheKind cache = CacheKind::kSlru;  // which experts copied on demand stay on the device
+    PrefetchMode prefetch = PrefetchMode::kAuto;
+    PromptLoading prompt_loading = PromptLoading::kLend;
+    bool paced = false;                 // an emulated device answers no faster than the device would
+    bool learn_placement = true;        // exchanges experts by live counts where no popularity profile was given
+    std::string quant_cache_directory;  // for quantized experts; empty: cache_directory() / "quantized"
+    std::string cache_directory;        // for calibrations; empty: cache_directory() / "calibration"
+    // A synthetic model on an emulated device with an accounted host: computes nothing, accounts the time (see
+    // EmulatedAccelerator). What it says is worthless.
+    bool dry = false;
+    double dry_repeat = 0;  // see PositionRouting::Habits
+    double dry_guess_recall = 1;
+    FaultDrill drill;
+    // Tests: opens the device in the place of open_device().
+    std::function<std::unique_ptr<Backend>(std::uint64_t vram_bytes)> opens_device;
+    ProductTimer times_product;  // in the place of this machine, for ComputeMode::kAuto
+};
+
+struct LoadProgress {
+    std::string stage;  // for the person, e.g. "Packing experts"
+    std::uint64_t bytes_done = 0;
+    std::uint64_t bytes_total = 0;
+    bool counts_bytes = true;  // false: the two only tell the share that is done
+    std::string note{};        // a sentence that the person should see now; ModelSummary::notes has it too
+};
+
+using LoadProgressFn = std::function<void(const LoadProgress&)>;
+
+}  // namespace offstage::engine

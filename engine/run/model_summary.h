@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace offstage::engine {
+
+struct ModelSummary {
+    std::string name;    // folder name or synthetic name
+    std::string source;  // what was asked for
+    std::string architecture;
+    std::int64_t n_layers = 0;
+    std::int64_t n_experts = 0;
+    std::int64_t n_active = 0;
+    std::int64_t hidden_dim = 0;
+    std::int64_t ffn_dim = 0;
+    std::int64_t vocab_size = 0;
+    std::int64_t n_heads = 0;
+    std::int64_t n_kv_heads = 0;
+    std::int64_t head_dim = 0;
+    std::int64_t context = 0;      // tokens this session holds
+    std::int64_t max_context = 0;  // tokens the model was made for
+    std::int64_t total_weights = 0;
+    std::int64_t active_weights = 0;  // per token
+    std::uint64_t weight_bytes = 0;   // in memory
+    std::uint64_t active_bytes = 0;   // of these, what a decoded token reads (engine/plan/weight_reads.h)
+    std::string weight_type;          // "BF16"
+    std::string compute;              // "bf16" or "f32": products of batched multiplications
+    std::string compute_origin;       // where that choice is from, for the person (ComputeChoice)
+    std::string instruction_set;      // "avx512_bf16"
+    int n_threads = 0;
+    bool has_tokenizer = false;
+    bool has_chat_template = false;
+    double load_s = 0;
+
+    // Where it runs.
+    std::string device;       // "cpu", "cuda:0", "emulated:rtx-3060"
+    std::string device_name;  // "NVIDIA H200"
+    bool emulated = false;
+    bool emulated_host = false;
+    std::string policy;                 // "balanced (measured)", "static", "prefill transfer, decode static"
+    std::int64_t resident_experts = 0;  // on the accelerator; on "cpu" all that are in RAM
+    std::int64_t ram_experts = 0;       // with a copy in RAM
+    std::int64_t total_experts = 0;
+    std::uint64_t vram_budget_bytes = 0;
+    std::uint64_t ram_budget_bytes = 0;
+    std::uint64_t pinned_bytes = 0;
+    double expected_hit_rate = 0;
+    std::string popularity;          // where the placement's counts are from; empty: none
+    std::vector<std::string> notes;  // what a person should know: a shorter context, memory that could not be pinned
+    std::size_t n_early_notes = 0;   // so many of these, the first, came as a LoadProgress::note already
+};
+
+}  // namespace offstage::engine
