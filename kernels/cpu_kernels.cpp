@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 #include <cstdlib>
 
 #include "kernels/cpu/operations.h"
@@ -138,12 +139,63 @@ const CpuKernels& cpu_kernels() {
     return chosen;
 }
 
-// The largest need is that of the vector versions: two floats per query (no more queries than keys), a group's scores
-// and a transposed block of keys. The scalar version keeps one score per key.
-std::int64_t attention_scratch_floats(std::int64_t n_keys, std::int64_t key_dim) {
+// The largest need is that of the vector versions: two floats per query, a group's scores, a block of keys and one of
+// values as float32, and one of transposed keys. The scalar version keeps one score per key, and a row.
+std::int64_t attention_scratch_floats(std::int64_t n, std::int64_t dim) {
     constexpr std::int64_t kGroupQueries = 6;
-    constexpr std::int64_t kBlockKeys = 64;
-    return 2 * n_keys + (kGroupQueries + key_dim) * kBlockKeys;
+    return 2 * n + (kGroupQueries + 3 * dim) * kKvBlockTokens;
+}
+
+KvHead kv_head_of(const KvShape& shape, const std::byte* const* blocks, std::int64_t layer, std::int64_t kv_head) {
+    KvHead head;
+    head.blocks = blocks;
+    head.type = shape.type;
+    head.key_dim = shape.key_dim;
+    head.value_dim = shape.value_dim;
+    head.keys = shape.keys_offset(layer, kv_head);
+    head.values = shape.values_offset(layer, kv_head);
+    head.key_stride = shape.key_stride();
+    head.value_stride = shape.value_stride();
+    return head;
+}
+
+void store_kv_row(const float* from, std::int64_t n, KvType type, std::byte* to) {
+    if (type == KvType::kF32) {
+        std::memcpy(to, from, static_cast<std::size_t>(n) * sizeof(float));
+        return;
+    }
+    if (type == KvType::kBf16) {
+        auto* const values = reinterpret_cast<Bf16*>(to);
+        for (std::int64_t i = 0; i < n; ++i) values[i] = to_bf16(from[i]);
+        return;
+    }
+    auto* const codes = reinterpret_cast<std::int8_t*>(to);
+    auto* const scales = reinterpret_cast<float*>(to + kv_scales_offset(n));
+    for (std::int64_t begin = 0; begin < n; begin += kKvScaleGroup) {
+        const std::int64_t end = begin + kKvScaleGroup < n ? begin + kKvScaleGroup : n;
+        float largest = 0.0f;
+        for (std::int64_t i = begin; i < end; ++i) largest = std::fmax(largest, std::fabs(from[i]));
+        const float factor = largest > 0.0f ? 127.0f / largest : 0.0f;
+        scales[begin / kKvScaleGroup] = largest / 127.0f;
+        for (std::int64_t i = begin; i < end; ++i) {
+            codes[i] = static_cast<std::int8_t>(std::lrint(from[i] * factor));
+        }
+    }
+}
+
+void load_kv_row(const std::byte* from, std::int64_t n, KvType type, float* to) {
+    if (type == KvType::kF32) {
+        std::memcpy(to, from, static_cast<std::size_t>(n) * sizeof(float));
+        return;
+    }
+    if (type == KvType::kBf16) {
+        const auto* const values = reinterpret_cast<const Bf16*>(from);
+        for (std::int64_t i = 0; i < n; ++i) to[i] = to_float(values[i]);
+        return;
+    }
+    const auto* const codes = reinterpret_cast<const std::int8_t*>(from);
+    const auto* const scales = reinterpret_cast<const float*>(from + kv_scales_offset(n));
+    for (std::int64_t i = 0; i < n; ++i) to[i] = scales[i / kKvScaleGroup] * static_cast<float>(codes[i]);
 }
 
 }  // namespace offstage::kernels

@@ -8,11 +8,13 @@
 // outputs never overlap unless a comment says so. No alignment is required beyond an element's own. Each operation's
 // scalar version (kernels/cpu/*_scalar.cpp) defines what the result is; the others may differ by rounding alone.
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
 #include <vector>
 
+#include "kernels/kv_cache.h"
 #include "kernels/routing.h"
 #include "kernels/types.h"
 
@@ -30,22 +32,37 @@ struct ExpertView {
     std::int64_t ffn_dim = 0;
 };
 
-// One layer's keys and values of one head of a sequence, in blocks: key k is the key_dim floats at
-// blocks[k / kKvBlockTokens] + keys + k % kKvBlockTokens * key_dim; its value the value_dim floats at
-// ... + values + k % kKvBlockTokens * value_stride. Where values are the keys' first value_dim floats (latent
-// attention), values == keys and value_stride == key_dim.
+// One layer's keys and values of one head of a sequence, in blocks: the row of key k begins at blocks[k /
+// kKvBlockTokens] + keys + k % kKvBlockTokens * key_stride, in bytes; that of its value at ... + values + ... *
+// value_stride. Where values are the keys' first value_dim values (latent attention), both are the same.
 struct KvHead {
-    const float* const* blocks = nullptr;
-    std::int64_t keys = 0;
-    std::int64_t values = 0;
+    const std::byte* const* blocks = nullptr;
+    KvType type = KvType::kF32;
     std::int64_t key_dim = 0;
     std::int64_t value_dim = 0;
+    std::int64_t keys = 0;
+    std::int64_t values = 0;
+    std::int64_t key_stride = 0;
     std::int64_t value_stride = 0;
+
+    bool values_in_keys() const { return values == keys; }
 };
+
+KvHead kv_head_of(const KvShape& shape, const std::byte* const* blocks, std::int64_t layer, std::int64_t kv_head);
+
+// A row of n values to and from what a cache keeps (kernels/kv_cache.h).
+void store_kv_row(const float* from, std::int64_t n, KvType type, std::byte* to);
+void load_kv_row(const std::byte* from, std::int64_t n, KvType type, float* to);
 
 // In what order attention sums a score: that of many queries at once, however few there are, or whichever is faster for
 // their number.
 enum class QueryOrder : std::uint8_t { kByNumber, kMany };
+
+// What the queries of one call are to each other.
+enum class QueryRows : std::uint8_t {
+    kTokens,  // one head's, of tokens in a row: each sees one key more than the one before
+    kHeads,   // several heads', of one token: all see all keys. Each result is that of a call of its own, bit by bit
+};
 
 struct CpuKernels {
     InstructionSet instruction_set;
@@ -74,15 +91,14 @@ struct CpuKernels {
     // cos, sin: dim/2 values for the position.
     void (*rope)(float* head, const float* cos, const float* sin, std::int64_t dim);
 
-    // Attention of one query head for n_queries consecutive tokens over the cache of their sequence, causal: query q
-    // (0-based) sees keys [first_key, n_keys - n_queries + q]; first_key <= n_keys - n_queries. q: rows of kv.key_dim,
-    // out: rows of kv.value_dim, with the given strides. Softmax in float32 with the maximum subtracted; scale applied
-    // to q . k. The result does not depend on where the blocks lie, bit by bit; with kMany a query's does not
-    // depend on the other queries either. scratch: at least
-    // attention_scratch_floats(n_keys, key_dim) floats, owned by the caller.
+    // Attention of n_queries queries over the cache of their sequence. kTokens: query q (0-based) sees keys [first_key,
+    // n_keys - n_queries + q]; first_key <= n_keys - n_queries. kHeads: each sees [first_key, n_keys). q: rows of
+    // kv.key_dim, out: rows of kv.value_dim, with the given strides. Softmax in float32 with the maximum subtracted;
+    // scale applied to q . k. The result does not depend on where the blocks lie, bit by bit; with kMany a query's does
+    // not depend on the other queries either. scratch: at least attention_scratch_floats() floats, owned by the caller.
     void (*attention)(const float* q, std::int64_t q_stride, const KvHead& kv, std::int64_t first_key,
                       std::int64_t n_queries, std::int64_t n_keys, float scale, float* out, std::int64_t out_stride,
-                      QueryOrder order, float* scratch);
+                      QueryRows rows, QueryOrder order, float* scratch);
 
     // out[i] = silu(gate[i]) * up[i].   out may be gate.
     void (*silu_mul)(const float* gate, const float* up, std::int64_t n, float* out);
@@ -99,7 +115,8 @@ struct CpuKernels {
     std::int64_t (*argmax)(const float* x, std::int64_t n);
 };
 
-std::int64_t attention_scratch_floats(std::int64_t n_keys, std::int64_t key_dim);
+// n: the larger number of keys and queries. dim: the larger of key_dim and value_dim.
+std::int64_t attention_scratch_floats(std::int64_t n, std::int64_t dim);
 
 // The sets this machine can run, worst first; never empty.
 std::vector<InstructionSet> available_instruction_sets();

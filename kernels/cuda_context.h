@@ -8,6 +8,7 @@
 #include <string>
 
 #include "kernels/routing.h"
+#include "kernels/kv_cache.h"
 #include "kernels/types.h"
 
 namespace offstage::kernels {
@@ -37,7 +38,7 @@ struct CudaSegment {
     std::int64_t first_row = 0;
     std::int64_t n_tokens = 0;
     std::int64_t past = 0;
-    float* const* blocks = nullptr;
+    std::byte* const* blocks = nullptr;
 };
 
 // One expert's rows. weights: a neuron-major block (ExpertView) in the device's memory.
@@ -158,7 +159,8 @@ class CudaContext {
     virtual void attend(std::int64_t layer, const AttentionShape& shape, const CudaSegment* segments,
                         std::size_t n_segments, const float* queries, std::int64_t query_stride, const KvShape& kv,
                         float* out) = 0;
-    virtual void copy_kv_block(const KvShape& kv, const float* from, float* to, std::int64_t n_tokens) = 0;
+    virtual void copy_kv_block(const KvShape& kv, const std::byte* from, KvType type, std::byte* to,
+                               std::int64_t n_tokens) = 0;
     virtual void route(const RouterSpec& spec, const float* gate, const float* selection_bias, const float* x,
                        std::int64_t n, std::int64_t hidden_dim, std::int32_t* experts, float* weights) = 0;
     virtual void experts(const CudaExpertShape& shape, const CudaExpertCall* calls, std::size_t n_calls,

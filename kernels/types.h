@@ -165,9 +165,6 @@ enum class NormKind : std::uint8_t {
     kLayer,  // (x - mean) / sqrt(variance + eps) * weight + bias
 };
 
-// Tokens of one block of a KV cache: keys and values of a sequence lie in blocks of this many, each block anywhere.
-inline constexpr std::int64_t kKvBlockTokens = 64;
-
 // One layer's attention, as its kernels see it: n_heads queries of key_dim against n_kv_heads cached heads, each head
 // of the cache serving n_heads / n_kv_heads queries in a row.
 struct AttentionShape {
@@ -186,35 +183,5 @@ struct AttentionShape {
     // Of the row that holds a token's queries, keys and values.
     constexpr std::int64_t qkv_width() const { return query_width() + n_kv_heads * (key_dim + value_dim); }
 };
-
-// What a block of a KV cache holds, contiguous, float32: for each layer the keys (n_kv_heads, kKvBlockTokens, key_dim),
-// then, unless they are part of the keys, the values (n_kv_heads, kKvBlockTokens, value_dim). Blocks begin at multiples
-// of 16 bytes.
-struct KvShape {
-    std::int64_t n_layers = 0;
-    std::int64_t n_kv_heads = 0;
-    std::int64_t key_dim = 0;
-    std::int64_t value_dim = 0;
-    bool values_in_keys = false;
-
-    constexpr std::int64_t stored_value_dim() const { return values_in_keys ? 0 : value_dim; }
-    constexpr std::int64_t floats_per_token() const { return n_layers * n_kv_heads * (key_dim + stored_value_dim()); }
-    constexpr std::int64_t block_floats() const { return floats_per_token() * kKvBlockTokens; }
-    constexpr std::int64_t layer_floats() const { return n_kv_heads * (key_dim + stored_value_dim()) * kKvBlockTokens; }
-    // In floats from the block's beginning: (kKvBlockTokens, key_dim).
-    constexpr std::int64_t keys_offset(std::int64_t layer, std::int64_t kv_head) const {
-        return layer * layer_floats() + kv_head * kKvBlockTokens * key_dim;
-    }
-    // The same for values: (kKvBlockTokens, value_stride()).
-    constexpr std::int64_t values_offset(std::int64_t layer, std::int64_t kv_head) const {
-        if (values_in_keys) return keys_offset(layer, kv_head);
-        return layer * layer_floats() + n_kv_heads * kKvBlockTokens * key_dim + kv_head * kKvBlockTokens * value_dim;
-    }
-    constexpr std::int64_t value_stride() const { return values_in_keys ? key_dim : value_dim; }
-};
-
-constexpr KvShape kv_shape_of(std::int64_t n_layers, const AttentionShape& attention) {
-    return {n_layers, attention.n_kv_heads, attention.key_dim, attention.value_dim, attention.values_in_keys};
-}
 
 }  // namespace offstage::kernels

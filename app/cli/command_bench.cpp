@@ -66,6 +66,7 @@ int run_bench(const BenchOptions& options) {
                      {"weight_bytes", summary.weight_bytes},
                      {"n_threads", summary.n_threads},
                      {"instruction_set", summary.instruction_set},
+                     {"kv_type", summary.kv_type},
                      {"compute", summary.compute},
                      {"compute_origin", summary.compute_origin},
                      {"device", summary.device},

@@ -55,6 +55,7 @@ nlohmann::ordered_json to_json(const engine::GenerationResult& result, const eng
         {"seed", result.seed},
         {"device", model.device},
         {"emulated", model.emulated},
+        {"kv_type", model.kv_type},
         {"compute", model.compute},
         {"compute_origin", model.compute_origin},
         {"n_threads", model.n_threads},

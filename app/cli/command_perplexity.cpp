@@ -44,6 +44,7 @@ int run_perplexity(const PerplexityOptions& options) {
                     {"perplexity", result.value()},
                     {"weight_type", model.summary().weight_type},
                     {"weight_bytes", model.summary().weight_bytes},
+                    {"kv_type", model.summary().kv_type},
                     {"compute", model.summary().compute},
                     {"seconds", result.seconds}});
         return 0;

@@ -20,6 +20,7 @@ engine::LoadRequest load_request(const ModelOptions& options) {
     request.device = options.device;
     if (!options.vram.empty()) request.vram_bytes = engine::parse_bytes(options.vram, "--vram");
     if (!options.ram.empty()) request.ram_bytes = engine::parse_bytes(options.ram, "--ram");
+    if (!options.kv.empty()) request.kv = engine::parse_kv_type(options.kv);
     request.dispatch = engine::parse_dispatch(options.policy);
     if (!options.quant.empty()) request.quant = engine::parse_quant(options.quant);
     request.popularity_file = options.profile;

@@ -99,6 +99,10 @@ void add_quant_option(CLI::App& command, ModelOptions& options) {
         ->check(check_quant);
 }
 
+std::string check_kv_type(const std::string& name) {
+    return complaint([&] { offstage::engine::parse_kv_type(name); });
+}
+
 void add_device_options(CLI::App& command, ModelOptions& options) {
     command
         .add_option("--device", options.device,
@@ -109,6 +113,11 @@ void add_device_options(CLI::App& command, ModelOptions& options) {
         ->check(check_size);
     command.add_option("--ram", options.ram, "Memory to use of the machine; all that is free unless given")
         ->check(check_size);
+    command
+        .add_option("--kv", options.kv,
+                    "What keys and values of the context are kept in: bf16 (unless given), int8 (half of that), or f32 "
+                    "(exact)")
+        ->check(check_kv_type);
     command
         .add_option("--policy", options.policy,
                     "How experts are shared out: auto, balanced, static, threshold, transfer, layers, or "

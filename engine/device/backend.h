@@ -13,6 +13,7 @@
 #include "engine/device/row_quantizer.h"
 #include "engine/model/indices.h"
 #include "kernels/cpu_kernels.h"
+#include "kernels/kv_cache.h"
 #include "kernels/types.h"
 
 namespace offstage::engine {
@@ -46,14 +47,14 @@ struct AttentionSegment {
     std::int64_t first_row = 0;
     std::int64_t n_tokens = 0;
     std::int64_t past = 0;
-    std::span<float* const> blocks;         // the device's addresses, in host memory, valid until the next host_wait
-    float* const* device_blocks = nullptr;  // the same table in the device's memory
+    std::span<std::byte* const> blocks;         // the device's addresses, in host memory, valid until the next host_wait
+    std::byte* const* device_blocks = nullptr;  // the same table in the device's memory
     std::span<const std::uint8_t> in_host;  // 1 for each block in host memory; as long as blocks, or empty: none
 };
 
 // A block of a KV cache, by the device's address.
 struct KvBlock {
-    float* data = nullptr;
+    std::byte* data = nullptr;
     bool in_host = false;
 };
 
@@ -189,8 +190,10 @@ class Backend {
     virtual void attend(std::int64_t layer, const kernels::AttentionShape& shape,
                         std::span<const AttentionSegment> segments, const float* queries, std::int64_t query_stride,
                         const kernels::KvShape& kv, float* out) = 0;
-    // Copies the first n_tokens tokens of a block to another, all layers: a sequence parts from another inside a block.
-    virtual void copy_kv_block(const kernels::KvShape& kv, KvBlock from, KvBlock to, std::int64_t n_tokens) = 0;
+    // Writes the first n_tokens tokens of a block to another one, of the given type, all layers: a sequence parts from
+    // another inside a block, or the cache changes its type.
+    virtual void copy_kv_block(const kernels::KvShape& kv, KvBlock from, kernels::KvType type, KvBlock to,
+                               std::int64_t n_tokens) = 0;
     // Router (kernels::route): gate float32 (n_experts, hidden_dim), selection_bias (n_experts) or nullptr; experts,
     // weights: (n, n_active), best first.
     virtual void route(const kernels::RouterSpec& spec, const float* gate, const float* selection_bias, const float* x,

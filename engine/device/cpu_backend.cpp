@@ -185,8 +185,9 @@ void CpuBackend::attend(std::int64_t layer, const kernels::AttentionShape& shape
     state_->operations.attend(layer, shape, segments, queries, query_stride, kv, out);
 }
 
-void CpuBackend::copy_kv_block(const kernels::KvShape& kv, KvBlock from, KvBlock to, std::int64_t n_tokens) {
-    state_->operations.copy_kv_block(kv, from, to, n_tokens);
+void CpuBackend::copy_kv_block(const kernels::KvShape& kv, KvBlock from, kernels::KvType type, KvBlock to,
+                               std::int64_t n_tokens) {
+    state_->operations.copy_kv_block(kv, from, type, to, n_tokens);
 }
 
 void CpuBackend::route(const kernels::RouterSpec& spec, const float* gate, const float* selection_bias, const float* x,

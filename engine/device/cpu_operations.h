@@ -48,7 +48,8 @@ class CpuOperations {
                                  const kernels::KvShape& kv);
     void attend(std::int64_t layer, const kernels::AttentionShape& shape, std::span<const AttentionSegment> segments,
                 const float* queries, std::int64_t query_stride, const kernels::KvShape& kv, float* out);
-    void copy_kv_block(const kernels::KvShape& kv, KvBlock from, KvBlock to, std::int64_t n_tokens);
+    void copy_kv_block(const kernels::KvShape& kv, KvBlock from, kernels::KvType type, KvBlock to,
+                       std::int64_t n_tokens);
     void route(const kernels::RouterSpec& spec, const float* gate, const float* selection_bias, const float* x,
                std::int64_t n, std::int64_t hidden_dim, std::int32_t* experts, float* weights);
     void experts(std::span<const ExpertCall> calls, const float* inputs, const std::int32_t* row_token, float* out);

@@ -177,8 +177,9 @@ class CudaBackend final : public Backend {
         take(segments);
         context_->attend(layer, shape, segments_.data(), segments_.size(), queries, query_stride, kv, out);
     }
-    void copy_kv_block(const kernels::KvShape& kv, KvBlock from, KvBlock to, std::int64_t n_tokens) override {
-        context_->copy_kv_block(kv, from.data, to.data, n_tokens);
+    void copy_kv_block(const kernels::KvShape& kv, KvBlock from, kernels::KvType type, KvBlock to,
+                       std::int64_t n_tokens) override {
+        context_->copy_kv_block(kv, from.data, type, to.data, n_tokens);
     }
     void route(const kernels::RouterSpec& spec, const float* gate, const float* selection_bias, const float* x,
                std::int64_t n, std::int64_t hidden_dim, std::int32_t* experts, float* weights) override {

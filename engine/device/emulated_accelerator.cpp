@@ -177,17 +177,18 @@ struct EmulatedAccelerator::State {
     }
 
     // An attention's queries, keys and values: `values` read and written per row, and `stored` per row in the cache.
+    // values: float32 of each token that are read and written; stored: its bytes in the cache's layer.
     void account_store(std::int64_t layer, std::span<const AttentionSegment> segments, std::int64_t values,
                        std::int64_t stored) {
         if (dry) begin_layer(layer, segments);
-        double own_values = 0;
-        double bus_values = 0;
+        double own_bytes = 0;
+        double bus_bytes = 0;
         for (const AttentionSegment& segment : segments) {
             const std::int64_t in_host = keys_in_host(segment, segment.past);
-            own_values += as_double(segment.n_tokens * values + (segment.n_tokens - in_host) * stored);
-            bus_values += as_double(in_host * stored);
+            own_bytes += as_double(segment.n_tokens * values * 4 + (segment.n_tokens - in_host) * stored);
+            bus_bytes += as_double(in_host * stored);
         }
-        account(own_values * 4, 0, bus_values * 4);
+        account(own_bytes, 0, bus_bytes);
     }
 
     void begin_layer(std::int64_t layer, std::span<const AttentionSegment> segments) {
@@ -447,7 +448,7 @@ void EmulatedAccelerator::rotate_and_store(std::int64_t layer, const kernels::At
     if (!state_->dry) state_->operations.rotate_and_store(layer, shape, segments, cos, sin, qkv, kv);
     // Queries are read and written, keys and values as well.
     const std::int64_t kv_width = shape.n_kv_heads * (shape.key_dim + shape.value_dim);
-    state_->account_store(layer, segments, 2 * (shape.query_width() + kv_width), kv_width);
+    state_->account_store(layer, segments, 2 * (shape.query_width() + kv_width), kv.layer_token_bytes());
 }
 
 void EmulatedAccelerator::rotate_and_store_latent(std::int64_t layer, const kernels::AttentionShape& shape,
@@ -459,7 +460,7 @@ void EmulatedAccelerator::rotate_and_store_latent(std::int64_t layer, const kern
         state_->operations.rotate_and_store_latent(layer, shape, segments, cos, sin, q, nope_dim, latent, queries, kv);
     }
     const std::int64_t rotated = (shape.n_heads + 1) * shape.rotary_dim;
-    state_->account_store(layer, segments, 2 * rotated + shape.key_dim, shape.key_dim);
+    state_->account_store(layer, segments, 2 * rotated + shape.key_dim, kv.layer_token_bytes());
 }
 
 void EmulatedAccelerator::attend(std::int64_t layer, const kernels::AttentionShape& shape,
@@ -468,28 +469,32 @@ void EmulatedAccelerator::attend(std::int64_t layer, const kernels::AttentionSha
     const InPlaceOfGpu guard(*state_);
     if (!state_->dry) state_->operations.attend(layer, shape, segments, queries, query_stride, kv, out);
     // Keys and values are read once per sequence: a GPU's blocks of queries share them in its cache.
-    const std::int64_t kv_width = shape.n_kv_heads * (kv.key_dim + kv.stored_value_dim());
     const std::int64_t head_width = shape.key_dim + shape.value_dim;
-    double values = 0;
-    double bus_values = 0;
+    double own_bytes = 0;
+    double bus_bytes = 0;
     double pairs = 0;  // of a query and a key
     for (const AttentionSegment& segment : segments) {
         const std::int64_t window = shape.window > 0 ? shape.window : segment.past + segment.n_tokens;
         const std::int64_t n_keys = std::min(segment.past + segment.n_tokens, window + segment.n_tokens - 1);
         const std::int64_t in_host = keys_in_host(segment, segment.past + segment.n_tokens - n_keys);
-        values += as_double((n_keys - in_host) * kv_width + segment.n_tokens * shape.n_heads * head_width);
-        bus_values += as_double(in_host * kv_width);
+        own_bytes += as_double((n_keys - in_host) * kv.layer_token_bytes() +
+                               segment.n_tokens * shape.n_heads * head_width * 4);
+        bus_bytes += as_double(in_host * kv.layer_token_bytes());
         for (std::int64_t t = 0; t < segment.n_tokens; ++t) pairs += as_double(std::min(segment.past + t + 1, window));
     }
-    state_->account(values * 4, 2 * pairs * as_double(shape.n_heads * head_width), bus_values * 4);
+    state_->account(own_bytes, 2 * pairs * as_double(shape.n_heads * head_width), bus_bytes);
 }
 
-void EmulatedAccelerator::copy_kv_block(const kernels::KvShape& kv, KvBlock from, KvBlock to, std::int64_t n_tokens) {
+void EmulatedAccelerator::copy_kv_block(const kernels::KvShape& kv, KvBlock from, kernels::KvType type, KvBlock to,
+                                        std::int64_t n_tokens) {
     const InPlaceOfGpu guard(*state_);
-    if (!state_->dry) state_->operations.copy_kv_block(kv, from, to, n_tokens);
-    const double bytes = as_double(kv.floats_per_token() * n_tokens) * 4;
-    const int n_in_host = (from.in_host ? 1 : 0) + (to.in_host ? 1 : 0);
-    state_->account(bytes * (2 - n_in_host), 0, bytes * n_in_host);
+    if (!state_->dry) state_->operations.copy_kv_block(kv, from, type, to, n_tokens);
+    kernels::KvShape target = kv;
+    target.type = type;
+    const double read = as_double(kv.token_bytes() * n_tokens);
+    const double written = as_double(target.token_bytes() * n_tokens);
+    state_->account((from.in_host ? 0 : read) + (to.in_host ? 0 : written), 0,
+                    (from.in_host ? read : 0) + (to.in_host ? written : 0));
 }
 
 void EmulatedAccelerator::route(const kernels::RouterSpec& spec, const float* gate, const float* selection_bias,

@@ -83,7 +83,8 @@ class EmulatedAccelerator final : public Backend {
                                  const kernels::KvShape& kv) override;
     void attend(std::int64_t layer, const kernels::AttentionShape& shape, std::span<const AttentionSegment> segments,
                 const float* queries, std::int64_t query_stride, const kernels::KvShape& kv, float* out) override;
-    void copy_kv_block(const kernels::KvShape& kv, KvBlock from, KvBlock to, std::int64_t n_tokens) override;
+    void copy_kv_block(const kernels::KvShape& kv, KvBlock from, kernels::KvType type, KvBlock to,
+                       std::int64_t n_tokens) override;
     void route(const kernels::RouterSpec& spec, const float* gate, const float* selection_bias, const float* x,
                std::int64_t n, std::int64_t hidden_dim, std::int32_t* experts, float* weights) override;
     void experts(std::span<const ExpertCall> calls, const float* inputs, const std::int32_t* row_token,

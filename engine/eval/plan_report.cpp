@@ -281,7 +281,7 @@ PlanReport plan_model(const LoadRequest& request, std::int64_t prompt_tokens, co
     if (request.quant.dense) {
         dense_bytes = quantized_dense_bytes(spec, dense_bytes, machine.type, *request.quant.dense);
     }
-    report.demand = demand_of(spec, machine.type, dense_bytes, report.device,
+    report.demand = demand_of(spec, machine.type, dense_bytes, report.device, request.kv,
                               [&](const Backend::StepShape& step) { return device.scratch_bytes(step); });
     if (request.prefetch != PrefetchMode::kOff) report.demand.staging_slots = 2 + MoeLayer::kMostGuessedCopies;
     if (request.context > 0) report.demand.max_context = std::max(report.demand.max_context, request.context);

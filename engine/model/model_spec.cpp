@@ -86,9 +86,8 @@ bool ModelSpec::is_windowed() const {
     return true;
 }
 
-kernels::KvShape ModelSpec::kv_shape() const {
-    const kernels::AttentionShape shape = attention_shape(0);
-    return {n_layers(), shape.n_kv_heads, shape.key_dim, shape.value_dim, shape.values_in_keys};
+kernels::KvShape ModelSpec::kv_shape(kernels::KvType type) const {
+    return kernels::kv_shape_of(n_layers(), attention_shape(0), type);
 }
 
 std::int64_t ModelSpec::dense_ffn_dim() const {

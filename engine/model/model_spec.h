@@ -12,6 +12,7 @@
 
 #include "engine/model/indices.h"
 #include "kernels/routing.h"
+#include "kernels/kv_cache.h"
 #include "kernels/types.h"
 
 namespace offstage::engine {
@@ -136,7 +137,7 @@ struct ModelSpec {
     kernels::AttentionShape attention_shape(std::int64_t layer) const;
     bool is_windowed() const;  // every layer sees a window alone
     // One block of the cache holds all layers; their heads have one size.
-    kernels::KvShape kv_shape() const;
+    kernels::KvShape kv_shape(kernels::KvType type) const;
     // Of the largest network that every token passes: a dense layer's, or the shared experts; 0: none.
     std::int64_t dense_ffn_dim() const;
 

@@ -9,6 +9,7 @@
 #include "engine/plan/cache_kind.h"
 #include "engine/plan/compute_choice.h"
 #include "engine/plan/dispatch_policy.h"
+#include "engine/plan/kv_type.h"
 #include "engine/plan/planner.h"
 #include "engine/plan/prefetch_settings.h"
 #include "engine/quant/weight_format.h"
@@ -52,6 +53,7 @@ struct LoadRequest {
     std::string device = "cpu";    // "cpu", "cuda", "cuda:N", "emulated:PROFILE"
     std::uint64_t vram_bytes = 0;  // 0: all that the device has to give
     std::uint64_t ram_bytes = 0;   // 0: all that the machine has to give
+    KvType kv = KvType::kBf16;     // what keys and values of the conversation are kept in
     DispatchSettings dispatch;
     std::string
         popularity_file;   // profile of expert use; empty: the model's own (expert_popularity.json beside it), if any

@@ -42,8 +42,7 @@ Forward::Forward(const ModelSpec& spec, const DeviceWeights& weights, ExpertStor
       dispatcher_(dispatcher),
       max_step_(max_step),
       shape_(step_shape(spec, experts.master_type(), max_step, std::max(context, spec.max_context))),
-      moe_(spec.experts, experts, device, host, dispatcher, max_step),
-      kv_(spec.kv_shape()) {
+      moe_(spec.experts, experts, device, host, dispatcher, max_step) {
     device.reserve(shape_);
     const RopeSpec& rope = rope_of(spec);
     for (std::int64_t i = 0; i < rope.dim / 2; ++i) {
@@ -86,7 +85,7 @@ NormWeights Forward::norm_of(TensorRole weight, TensorRole bias, std::int64_t la
 
 std::uint64_t Forward::workspace_bytes(const ModelSpec& spec, std::int64_t context) {
     return static_cast<std::uint64_t>(kLogitsRows * spec.vocab_size) * sizeof(float) +
-           static_cast<std::uint64_t>(table_entries(std::max(context, spec.max_context))) * sizeof(float*) +
+           static_cast<std::uint64_t>(table_entries(std::max(context, spec.max_context))) * sizeof(std::byte*) +
            16 * 256;  // each piece is rounded up
 }
 
@@ -114,7 +113,7 @@ Backend::StepShape Forward::step_shape(const ModelSpec& spec, kernels::WeightTyp
 
 Mirror<std::byte> Forward::allocate_inputs(std::int64_t context) const {
     const std::size_t words = as_size(max_step_ * (rope_of(spec_).dim + 1));
-    return {device_, as_size(table_entries(context)) * sizeof(float*) + words * sizeof(std::int32_t),
+    return {device_, as_size(table_entries(context)) * sizeof(std::byte*) + words * sizeof(std::int32_t),
             MemoryUse::kWorkspace, "a step's inputs"};
 }
 
@@ -169,6 +168,7 @@ Forward::Outcome Forward::step(std::span<const Segment> segments, Logits wanted,
     device_.embed(weights_.matrix(TensorRole::kEmbedding), tokens_, n_tokens, x_.as<float>());
     moe_.begin_step(prefill, n_tokens, wanted != Logits::kNone);
     if (probe_ != nullptr) probe_->begin_step(n_tokens);
+    kv_ = segments.front().sequence->pool().shape();
     const StepContext context = context_of(n_tokens);
     for (std::int64_t layer = 0; layer < spec_.n_layers(); ++layer) {
         if (stop.stop_requested() || !device_.ok()) {
@@ -219,9 +219,9 @@ void Forward::run_layer(std::int64_t layer, const StepContext& step) {
 void Forward::upload_inputs(std::span<const Segment> segments, std::int64_t n_tokens, std::int64_t n_entries) {
     const std::int64_t half = rope_of(spec_).dim / 2;
     const auto amplitude = static_cast<float>(rope_of(spec_).amplitude);
-    const std::size_t words = as_size(n_entries) * sizeof(float*);  // where they begin
-    auto** const tables = reinterpret_cast<float**>(inputs_.host());
-    auto** const device_tables = reinterpret_cast<float**>(inputs_.device());
+    const std::size_t words = as_size(n_entries) * sizeof(std::byte*);  // where they begin
+    auto** const tables = reinterpret_cast<std::byte**>(inputs_.host());
+    auto** const device_tables = reinterpret_cast<std::byte**>(inputs_.device());
     auto* cos = reinterpret_cast<float*>(inputs_.host() + words);
     float* sin = cos + n_tokens * half;
     auto* tokens = reinterpret_cast<std::int32_t*>(sin + n_tokens * half);

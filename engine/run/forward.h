@@ -110,7 +110,7 @@ class Forward {
     MoeLayer moe_;
     std::function<void()> between_layers_;
     RoutingProbe* probe_ = nullptr;
-    kernels::KvShape kv_;
+    kernels::KvShape kv_;  // of the step
 
     std::vector<float> inverse_frequencies_;  // (rotary_dim / 2)
     // What a step tells the device, in one piece: each segment's table of block addresses (8 bytes each), then, in

@@ -151,7 +151,7 @@ std::vector<KvPool::Memory> KvPool::allocate(Place place, std::int64_t n, std::i
     std::vector<Memory> memories;
     if (n <= 0) return memories;
     memories.reserve(static_cast<std::size_t>(n));
-    const auto bytes = static_cast<std::size_t>(shape_.block_floats()) * sizeof(float);
+    const auto bytes = static_cast<std::size_t>(shape_.block_bytes());
     const std::string purpose =
         "the KV cache (" + format_bytes(static_cast<std::uint64_t>(of_all) * bytes) + " there in all)";
     for (; n > 0; --n) {
@@ -168,7 +168,7 @@ std::vector<KvPool::Memory> KvPool::allocate(Place place, std::int64_t n, std::i
                             "The system page-locks no more RAM for " + purpose + ", so the device cannot read it.");
             }
         }
-        memory.place = {reinterpret_cast<float*>(address), place == Place::kHost};
+        memory.place = {address, place == Place::kHost};
         memories.push_back(std::move(memory));
     }
     return memories;
@@ -292,7 +292,7 @@ bool KvSequence::prepare(std::int64_t n_tokens, Backend& device) {
     if (parts) {
         std::int32_t& last = blocks_[static_cast<std::size_t>(size_ / kKvBlockTokens)];
         const std::int32_t own = pool_->take();
-        device.copy_kv_block(pool_->shape(), pool_->block(last), pool_->block(own), filled);
+        device.copy_kv_block(pool_->shape(), pool_->block(last), pool_->shape().type, pool_->block(own), filled);
         pool_->drop(last);
         last = own;
     }

@@ -36,9 +36,6 @@ class KvPool {
     KvPool(const KvPool&) = delete;
     KvPool& operator=(const KvPool&) = delete;
 
-    static std::uint64_t bytes_per_token(const kernels::KvShape& shape) {
-        return static_cast<std::uint64_t>(shape.floats_per_token()) * sizeof(float);
-    }
     static std::int64_t blocks_for(std::int64_t n_tokens) {
         return (n_tokens + kernels::kKvBlockTokens - 1) / kernels::kKvBlockTokens;
     }

@@ -140,7 +140,7 @@ LoadedModel::LoadedModel(const LoadRequest& request, Text text, const LoadProgre
     experts_ = std::make_unique<ExpertStore>(spec_.experts, *expert_source_, plan_, *device_, *ram_, *pool_, options);
     source_->watch({}, {});
 
-    kv_ = std::make_unique<KvPool>(spec_.kv_shape(), spec_.is_windowed(), kv_room(plan_), *device_, *ram_);
+    kv_ = std::make_unique<KvPool>(spec_.kv_shape(request.kv), spec_.is_windowed(), kv_room(plan_), *device_, *ram_);
     dispatcher_ = std::make_unique<Dispatcher>(basis_.cost, request.dispatch);
     forward_ = std::make_unique<Forward>(spec_, weights_, *experts_, *device_, *host_, *dispatcher_, plan_.max_step,
                                          plan_.context);
@@ -362,7 +362,7 @@ bool LoadedModel::frees_device_of_kv(const Plan& plan) const {
 
 bool LoadedModel::resize_kv(const Plan& plan) {
     const std::uint64_t block_bytes =
-        KvPool::bytes_per_token(spec_.kv_shape()) * static_cast<std::uint64_t>(kernels::kKvBlockTokens);
+        basis_.demand.kv_bytes_per_token * static_cast<std::uint64_t>(kernels::kKvBlockTokens);
     const std::uint64_t expert_bytes = expert_source_->expert_bytes(source_->expert_type());
     const auto n_blocks = static_cast<std::int64_t>(std::max<std::uint64_t>(1, expert_bytes / block_bytes));
     try {
@@ -377,7 +377,7 @@ bool LoadedModel::resize_kv(const Plan& plan) {
 // A beam's spare blocks count as workspace.
 KvRoom LoadedModel::kv_room(const Plan& plan) const {
     const std::uint64_t block_bytes =
-        KvPool::bytes_per_token(spec_.kv_shape()) * static_cast<std::uint64_t>(kernels::kKvBlockTokens);
+        basis_.demand.kv_bytes_per_token * static_cast<std::uint64_t>(kernels::kKvBlockTokens);
     KvRoom room;
     room.device_blocks = static_cast<std::int64_t>(plan.kv_bytes / block_bytes) + KvPool::kSpareBlocks;
     room.host_blocks = static_cast<std::int64_t>(plan.kv_host_bytes / block_bytes);
@@ -514,6 +514,7 @@ void LoadedModel::describe(const LoadRequest& request) {
     summary_.active_bytes = reads().total();
     summary_.weight_type = kernels::name_of(source_->expert_type());
     if (request.quant.experts.has_value()) summary_.weight_type = kernels::name_of(*request.quant.experts);
+    summary_.kv_type = name_of(request.kv);
     summary_.compute = kernels::name_of(compute_.mode);
     summary_.compute_origin = engine::describe(compute_);
     summary_.instruction_set = kernels::name_of(kernels::cpu_kernels().instruction_set);

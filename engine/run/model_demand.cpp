@@ -10,7 +10,7 @@
 namespace offstage::engine {
 
 ModelDemand demand_of(const ModelSpec& spec, kernels::WeightType type, std::uint64_t dense_bytes,
-                      const DeviceInfo& device,
+                      const DeviceInfo& device, kernels::KvType kv,
                       const std::function<std::uint64_t(const Backend::StepShape&)>& scratch_bytes) {
     const ExpertGrid& grid = spec.experts;
     if (dense_bytes == 0) dense_bytes = dense_bytes_in(spec, type);
@@ -35,7 +35,7 @@ ModelDemand demand_of(const ModelSpec& spec, kernels::WeightType type, std::uint
     }
     demand.dense_bytes = DeviceWeights::device_bytes(spec, dense_bytes);
     demand.dense_read_bytes = dense_bytes_read(spec, dense_bytes, type);
-    demand.kv_bytes_per_token = KvPool::bytes_per_token(spec.kv_shape());
+    demand.kv_bytes_per_token = static_cast<std::uint64_t>(spec.kv_shape(kv).token_bytes());
     demand.max_context = std::min(spec.max_context, kDefaultContextLimit);
     demand.shares_host_memory = device.kind == DeviceKind::kCpu;
 

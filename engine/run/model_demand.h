@@ -18,7 +18,7 @@ inline constexpr std::int64_t kSampledSteps[] = {1, 2, 4, 8, 9, 16, 32, 64, 128,
 // What a model asks of a device. `dense_bytes`: of the dense weights (0: counted from the spec, norms and routers in
 // float32, the rest as the experts). `scratch_bytes`: Backend::scratch_bytes for steps of n tokens; may be empty.
 ModelDemand demand_of(const ModelSpec& spec, kernels::WeightType type, std::uint64_t dense_bytes,
-                      const DeviceInfo& device,
+                      const DeviceInfo& device, kernels::KvType kv,
                       const std::function<std::uint64_t(const Backend::StepShape&)>& scratch_bytes);
 
 // What the dense part costs, where the table does not know: it is bound as an expert is, by memory for one token and by

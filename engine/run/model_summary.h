@@ -27,6 +27,7 @@ struct ModelSummary {
     std::uint64_t weight_bytes = 0;   // in memory
     std::uint64_t active_bytes = 0;   // of these, what a decoded token reads (engine/plan/weight_reads.h)
     std::string weight_type;          // "BF16"
+    std::string kv_type;              // "bf16": keys and values of the context
     std::string compute;              // "bf16" or "f32": products of batched multiplications
     std::string compute_origin;       // where that choice is from, for the person (ComputeChoice)
     std::string instruction_set;      // "avx512_bf16"

@@ -6,7 +6,7 @@
 namespace offstage::kernels::avx2 {
 
 void attention(const float* q, std::int64_t q_stride, const KvHead& kv, std::int64_t first_key, std::int64_t n_queries,
-               std::int64_t n_keys, float scale, float* out, std::int64_t out_stride, QueryOrder order,
+               std::int64_t n_keys, float scale, float* out, std::int64_t out_stride, QueryRows rows, QueryOrder order,
                float* scratch) {
     AttentionCall call{};
     call.q = q;
@@ -18,6 +18,7 @@ void attention(const float* q, std::int64_t q_stride, const KvHead& kv, std::int
     call.scale = scale;
     call.out = out;
     call.out_stride = out_stride;
+    call.rows = rows;
     attend(call, order, scratch);
 }
 

@@ -4,7 +4,8 @@
 // The keys are taken in blocks; for every query a running maximum m, a running sum l of e^(score - m) and, in `out`,
 // the running sum of e^(score - m) * value are kept, and rescaled when a block raises m (online softmax; Milakov and
 // Gimelshein 2018, arXiv 1805.02867). Groups of queries share each block. With enough queries to pay for it, the keys
-// of a block are transposed first, so that scores come out with keys in the lanes and need no sums across lanes.
+// of a block are transposed first, so that scores come out with keys in the lanes and need no sums across lanes. Rows of
+// float32 and bf16 are read where they lie, bf16 unless they are transposed; all others are widened a block at a time.
 
 #include <cmath>
 
@@ -29,33 +30,87 @@ struct AttentionCall {
     float scale;
     float* out;
     std::int64_t out_stride;
+    QueryRows rows;
     // Parts of the scratch.
     float* largest;          // n_queries
     float* sum;              // n_queries
-    float* transposed_keys;  // (key_dim, kBlockKeys)
     float* probabilities;    // (kGroupQueries, kBlockKeys): scores, then e^(score - m)
+    float* transposed_keys;  // (key_dim, kBlockKeys)
+    float* wide_keys;        // (kBlockKeys, key_dim)
+    float* wide_values;      // (kBlockKeys, value_dim)
+
+    // How many keys of the sequence a query sees.
+    std::int64_t n_seen(std::int64_t query) const {
+        return rows == QueryRows::kHeads ? n_keys : n_keys - n_queries + query + 1;
+    }
 };
 
-// Keys [begin, begin + n) and their values, contiguous: a block of the cache or a part of one.
+// Keys [begin, begin + n) and their values: a block of the cache or a part of one. Rows lie stride values apart.
+template <typename Value>
 struct KeyBlock {
     std::int64_t begin;
     int n;
-    const float* keys;
-    const float* values;
+    const Value* keys;
+    std::int64_t key_stride;
+    const Value* values;
+    std::int64_t value_stride;
 };
 
+// Of the block of the cache that key `begin` lies in.
+template <typename Value>
+KeyBlock<Value> block_in_place(const AttentionCall& call, std::int64_t begin, int n) {
+    const std::byte* place = call.kv.blocks[begin / kBlockKeys];
+    const std::int64_t first = begin % kBlockKeys;
+    constexpr auto kBytes = static_cast<std::int64_t>(sizeof(Value));
+    return {begin,
+            n,
+            reinterpret_cast<const Value*>(place + call.kv.keys + first * call.kv.key_stride),
+            call.kv.key_stride / kBytes,
+            reinterpret_cast<const Value*>(place + call.kv.values + first * call.kv.value_stride),
+            call.kv.value_stride / kBytes};
+}
+
+void widen_rows(const std::byte* from, std::int64_t stride, KvType type, int n_rows, std::int64_t n, float* to) {
+    for (int r = 0; r < n_rows; ++r, from += stride, to += n) {
+        if (type == KvType::kBf16) {
+            const auto* values = reinterpret_cast<const Bf16*>(from);
+            std::int64_t i = 0;
+            for (; i + kLanes <= n; i += kLanes) store(to + i, load(values + i));
+            for (; i < n; ++i) to[i] = to_float(values[i]);
+            continue;
+        }
+        const auto* codes = reinterpret_cast<const std::int8_t*>(from);
+        const auto* scales = reinterpret_cast<const float*>(from + kv_scales_offset(n));
+        for (std::int64_t begin = 0; begin < n; begin += kKvScaleGroup) {
+            const std::int64_t end = begin + kKvScaleGroup < n ? begin + kKvScaleGroup : n;
+            const float scale = scales[begin / kKvScaleGroup];
+            for (std::int64_t i = begin; i < end; ++i) to[i] = scale * static_cast<float>(codes[i]);
+        }
+    }
+}
+
+KeyBlock<float> widened_block(const AttentionCall& call, std::int64_t begin, int n) {
+    const KvHead& kv = call.kv;
+    const KeyBlock<std::byte> from = block_in_place<std::byte>(call, begin, n);
+    widen_rows(from.keys, from.key_stride, kv.type, n, kv.key_dim, call.wide_keys);
+    if (kv.values_in_keys()) return {begin, n, call.wide_keys, kv.key_dim, call.wide_keys, kv.key_dim};
+    widen_rows(from.values, from.value_stride, kv.type, n, kv.value_dim, call.wide_values);
+    return {begin, n, call.wide_keys, kv.key_dim, call.wide_values, kv.value_dim};
+}
+
 // transposed_keys[i][k] = key k of the block, dimension i; zero for the keys that a short block lacks.
-void transpose_block(const AttentionCall& call, const KeyBlock& block) {
+void transpose_block(const AttentionCall& call, const KeyBlock<float>& block) {
     const std::int64_t n = call.kv.key_dim;
+    const std::int64_t stride = block.key_stride;
     const float* keys = block.keys;
     int k = 0;
     for (; k + 4 <= block.n; k += 4) {
         std::int64_t i = 0;
         for (; i + 4 <= n; i += 4) {
-            __m128 a = _mm_loadu_ps(keys + (k + 0) * n + i);
-            __m128 b = _mm_loadu_ps(keys + (k + 1) * n + i);
-            __m128 c = _mm_loadu_ps(keys + (k + 2) * n + i);
-            __m128 d = _mm_loadu_ps(keys + (k + 3) * n + i);
+            __m128 a = _mm_loadu_ps(keys + (k + 0) * stride + i);
+            __m128 b = _mm_loadu_ps(keys + (k + 1) * stride + i);
+            __m128 c = _mm_loadu_ps(keys + (k + 2) * stride + i);
+            __m128 d = _mm_loadu_ps(keys + (k + 3) * stride + i);
             _MM_TRANSPOSE4_PS(a, b, c, d);
             float* to = call.transposed_keys + i * kBlockKeys + k;
             _mm_storeu_ps(to + 0 * kBlockKeys, a);
@@ -64,11 +119,11 @@ void transpose_block(const AttentionCall& call, const KeyBlock& block) {
             _mm_storeu_ps(to + 3 * kBlockKeys, d);
         }
         for (; i < n; ++i) {
-            for (int j = k; j < k + 4; ++j) call.transposed_keys[i * kBlockKeys + j] = keys[j * n + i];
+            for (int j = k; j < k + 4; ++j) call.transposed_keys[i * kBlockKeys + j] = keys[j * stride + i];
         }
     }
     for (; k < block.n; ++k) {
-        for (std::int64_t i = 0; i < n; ++i) call.transposed_keys[i * kBlockKeys + k] = keys[k * n + i];
+        for (std::int64_t i = 0; i < n; ++i) call.transposed_keys[i * kBlockKeys + k] = keys[k * stride + i];
     }
     for (; k < kBlockKeys; ++k) {
         for (std::int64_t i = 0; i < n; ++i) call.transposed_keys[i * kBlockKeys + k] = 0.0f;
@@ -104,18 +159,18 @@ void scores_from_transposed(const AttentionCall& call, std::int64_t query) {
     }
 }
 
-template <int kQueries>
-void scores_from_rows(const AttentionCall& call, std::int64_t query, const float* keys, int n_block) {
+template <int kQueries, typename Value>
+void scores_from_rows(const AttentionCall& call, std::int64_t query, const KeyBlock<Value>& block, int n_block) {
     constexpr int kRows = 4;
     const std::int64_t n = call.kv.key_dim;
     const float* q = call.q + query * call.q_stride;
     int k = 0;
     for (; k + kRows <= n_block; k += kRows) {
-        const float* rows[kRows];
-        const float* ahead[kRows];
+        const Value* rows[kRows];
+        const Value* ahead[kRows];
         for (int r = 0; r < kRows; ++r) {
-            rows[r] = keys + (k + r) * n;
-            ahead[r] = rows[r] + 2 * kRows * n;
+            rows[r] = block.keys + (k + r) * block.key_stride;
+            ahead[r] = rows[r] + 2 * kRows * block.key_stride;
         }
         for (int t = 0; t < kQueries; ++t) {
             float sums[kRows][1];
@@ -124,7 +179,7 @@ void scores_from_rows(const AttentionCall& call, std::int64_t query, const float
         }
     }
     for (; k < n_block; ++k) {
-        const float* const rows[1] = {keys + k * n};
+        const Value* const rows[1] = {block.keys + k * block.key_stride};
         for (int t = 0; t < kQueries; ++t) {
             float sums[1][1];
             dot_products<1, 1>(rows, rows, q + t * call.q_stride, 0, n, sums);
@@ -175,12 +230,12 @@ float exponentiate(const AttentionCall& call, std::int64_t query, float* scores,
 
 // out[t] = factors[t] * out[t] + sum_k probabilities[t][k] * value k, for kVectors vectors of dimensions from `i`, the
 // last of them n_last lanes long.
-template <int kQueries, int kVectors>
+template <int kQueries, int kVectors, typename Value>
 __attribute__((always_inline)) inline void add_values_part(const AttentionCall& call, std::int64_t query,
-                                                           const float* values, int n_block,
+                                                           const KeyBlock<Value>& block, int n_block,
                                                            const float (&factors)[kQueries], std::int64_t i,
                                                            int n_last) {
-    const std::int64_t stride = call.kv.value_stride;
+    const std::int64_t stride = block.value_stride;
     const auto lanes_of = [&](int v) { return v == kVectors - 1 ? n_last : kLanes; };
     Vector sums[kQueries][kVectors];
     for (int t = 0; t < kQueries; ++t) {
@@ -191,13 +246,15 @@ __attribute__((always_inline)) inline void add_values_part(const AttentionCall& 
     }
     if (n_last == kLanes) {
         for (int k = 0; k < n_block; ++k) {
-            const float* row = values + k * stride + i;
+            const Value* row = block.values + k * stride + i;
             Vector value[kVectors];
 #pragma GCC unroll 8
             for (int v = 0; v < kVectors; ++v) value[v] = load(row + v * kLanes);
             if constexpr (kQueries == 1) {
 #pragma GCC unroll 8
-                for (int v = 0; v < kVectors; v += 64 / (4 * kLanes)) prefetch(row + 8 * stride + v * kLanes);
+                for (int v = 0; v < kVectors; v += 64 / (static_cast<int>(sizeof(Value)) * kLanes)) {
+                    prefetch(row + 8 * stride + v * kLanes);
+                }
             }
 #pragma GCC unroll 8
             for (int t = 0; t < kQueries; ++t) {
@@ -208,11 +265,13 @@ __attribute__((always_inline)) inline void add_values_part(const AttentionCall& 
         }
     } else {
         for (int k = 0; k < n_block; ++k) {
-            const float* row = values + k * stride + i;
+            const Value* row = block.values + k * stride + i;
             for (int t = 0; t < kQueries; ++t) {
                 const Vector probability = broadcast(call.probabilities[t * kBlockKeys + k]);
                 for (int v = 0; v < kVectors; ++v) {
-                    sums[t][v] = fma(probability, load_some(row + v * kLanes, lanes_of(v)), sums[t][v]);
+                    const Vector value =
+                        lanes_of(v) == kLanes ? load(row + v * kLanes) : load_first(row + v * kLanes, n_last);
+                    sums[t][v] = fma(probability, value, sums[t][v]);
                 }
             }
         }
@@ -229,37 +288,66 @@ __attribute__((always_inline)) inline void add_values_part(const AttentionCall& 
     }
 }
 
-template <int kQueries>
-void add_values(const AttentionCall& call, std::int64_t query, const float* values, int n_block,
+template <int kQueries, typename Value>
+void add_values(const AttentionCall& call, std::int64_t query, const KeyBlock<Value>& block, int n_block,
                 const float (&factors)[kQueries]) {
     constexpr int kVectors = kQueries == 1 ? 8 : kQueries == 2 ? 4 : kRegisters == 32 ? 4 : 2;
     std::int64_t i = 0;
     for (; i + kVectors * kLanes <= call.kv.value_dim; i += kVectors * kLanes) {
-        add_values_part<kQueries, kVectors>(call, query, values, n_block, factors, i, kLanes);
+        add_values_part<kQueries, kVectors>(call, query, block, n_block, factors, i, kLanes);
     }
     for (; i < call.kv.value_dim; i += kLanes) {
         const int n_last = call.kv.value_dim - i < kLanes ? static_cast<int>(call.kv.value_dim - i) : kLanes;
-        add_values_part<kQueries, 1>(call, query, values, n_block, factors, i, n_last);
+        add_values_part<kQueries, 1>(call, query, block, n_block, factors, i, n_last);
     }
 }
 
-template <int kQueries>
-void attend_group(const AttentionCall& call, std::int64_t query, const KeyBlock& block, bool transposed) {
+template <int kQueries, typename Value>
+void attend_group(const AttentionCall& call, std::int64_t query, const KeyBlock<Value>& block, bool transposed) {
     // Keys beyond the last one that the group's last query sees matter to nobody in it.
-    const std::int64_t n_visible = call.n_keys - call.n_queries + query + kQueries - block.begin;
+    const std::int64_t n_visible = call.n_seen(query + kQueries - 1) - block.begin;
     const int n_block = n_visible < block.n ? static_cast<int>(n_visible) : block.n;
     if (transposed) {
         scores_from_transposed<kQueries>(call, query);
     } else {
-        scores_from_rows<kQueries>(call, query, block.keys, n_block);
+        scores_from_rows<kQueries>(call, query, block, n_block);
     }
     float factors[kQueries];
     for (int t = 0; t < kQueries; ++t) {
-        const std::int64_t n_seen = call.n_keys - call.n_queries + query + t + 1 - block.begin;
+        const std::int64_t n_seen = call.n_seen(query + t) - block.begin;
         factors[t] = exponentiate(call, query + t, call.probabilities + t * kBlockKeys,
                                   n_seen < n_block ? static_cast<int>(n_seen) : n_block);
     }
-    add_values<kQueries>(call, query, block.values, n_block, factors);
+    add_values<kQueries>(call, query, block, n_block, factors);
+}
+
+template <typename Value>
+void attend_block(const AttentionCall& call, const KeyBlock<Value>& block, bool transposed) {
+    // The first query that sees the block's first key.
+    const std::int64_t first = call.rows == QueryRows::kHeads ? 0 : block.begin - (call.n_keys - call.n_queries);
+    for (std::int64_t query = first > 0 ? first : 0; query < call.n_queries; query += kGroupQueries) {
+        const std::int64_t n_rest = call.n_queries - query;
+        switch (n_rest < kGroupQueries ? n_rest : kGroupQueries) {
+            case 1:
+                attend_group<1>(call, query, block, transposed);
+                break;
+            case 2:
+                attend_group<2>(call, query, block, transposed);
+                break;
+            case 3:
+                attend_group<3>(call, query, block, transposed);
+                break;
+            case 4:
+                attend_group<4>(call, query, block, transposed);
+                break;
+            case 5:
+                attend_group<5>(call, query, block, transposed);
+                break;
+            default:
+                attend_group<6>(call, query, block, transposed);
+                break;
+        }
+    }
 }
 
 void attend(AttentionCall call, QueryOrder order, float* scratch) {
@@ -267,47 +355,28 @@ void attend(AttentionCall call, QueryOrder order, float* scratch) {
     call.sum = call.largest + call.n_queries;
     call.probabilities = call.sum + call.n_queries;
     call.transposed_keys = call.probabilities + kGroupQueries * kBlockKeys;
+    call.wide_keys = call.transposed_keys + call.kv.key_dim * kBlockKeys;
+    call.wide_values = call.wide_keys + call.kv.key_dim * kBlockKeys;
     for (int i = 0; i < kGroupQueries * kBlockKeys; ++i) call.probabilities[i] = 0.0f;
     for (std::int64_t query = 0; query < call.n_queries; ++query) {
         call.largest[query] = -INFINITY;
         call.sum[query] = 0.0f;
         for (std::int64_t i = 0; i < call.kv.value_dim; ++i) call.out[query * call.out_stride + i] = 0.0f;
     }
-    const bool transposed = order == QueryOrder::kMany || call.n_queries >= kTransposeFromQueries;
-    KeyBlock block{};
-    for (std::int64_t begin = call.first_key; begin < call.n_keys; begin += block.n) {
-        const std::int64_t index = begin / kBlockKeys;
-        const std::int64_t end = (index + 1) * kBlockKeys < call.n_keys ? (index + 1) * kBlockKeys : call.n_keys;
-        const float* place = call.kv.blocks[index];
-        const std::int64_t first_in_block = begin % kBlockKeys;
-        block = {begin, static_cast<int>(end - begin), place + call.kv.keys + first_in_block * call.kv.key_dim,
-                 place + call.kv.values + first_in_block * call.kv.value_stride};
-        if (transposed) transpose_block(call, block);
-        // The first query that sees the block's first key.
-        const std::int64_t first = begin - (call.n_keys - call.n_queries);
-        for (std::int64_t query = first > 0 ? first : 0; query < call.n_queries; query += kGroupQueries) {
-            const std::int64_t n_rest = call.n_queries - query;
-            switch (n_rest < kGroupQueries ? n_rest : kGroupQueries) {
-                case 1:
-                    attend_group<1>(call, query, block, transposed);
-                    break;
-                case 2:
-                    attend_group<2>(call, query, block, transposed);
-                    break;
-                case 3:
-                    attend_group<3>(call, query, block, transposed);
-                    break;
-                case 4:
-                    attend_group<4>(call, query, block, transposed);
-                    break;
-                case 5:
-                    attend_group<5>(call, query, block, transposed);
-                    break;
-                default:
-                    attend_group<6>(call, query, block, transposed);
-                    break;
-            }
+    const bool transposed = order == QueryOrder::kMany ||
+                            (call.rows == QueryRows::kTokens && call.n_queries >= kTransposeFromQueries);
+    int n = 0;
+    for (std::int64_t begin = call.first_key; begin < call.n_keys; begin += n) {
+        const std::int64_t end_of_block = (begin / kBlockKeys + 1) * kBlockKeys;
+        n = static_cast<int>((end_of_block < call.n_keys ? end_of_block : call.n_keys) - begin);
+        if (call.kv.type == KvType::kBf16 && !transposed) {
+            attend_block(call, block_in_place<Bf16>(call, begin, n), false);
+            continue;
         }
+        const KeyBlock<float> block = call.kv.type == KvType::kF32 ? block_in_place<float>(call, begin, n)
+                                                                   : widened_block(call, begin, n);
+        if (transposed) transpose_block(call, block);
+        attend_block(call, block, transposed);
     }
     for (std::int64_t query = 0; query < call.n_queries; ++query) {
         float* row = call.out + query * call.out_stride;

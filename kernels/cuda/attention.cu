@@ -28,19 +28,20 @@ void split(DecodeItem& item, std::int64_t most_splits) {
 }
 
 template <int kDims>
-__device__ inline void load_dims(const float* row, int first, std::int64_t head_dim, float (&values)[kDims]) {
+__device__ inline void load_dims(KvType type, const std::byte* row, int first, std::int64_t head_dim,
+                                 float (&values)[kDims]) {
     constexpr int kPiece = kDims < 4 ? kDims : 4;
 #pragma unroll
     for (int i = 0; i < kDims; i += kPiece) {
         if (first + i >= head_dim) {
 #pragma unroll
             for (int c = 0; c < kPiece; ++c) values[i + c] = 0.0f;
-        } else if (kPiece == 4) {
-            const float4 piece = *reinterpret_cast<const float4*>(row + first + i);
+        } else if constexpr (kPiece == 4) {
+            const float4 piece = four_cached_values(type, row, head_dim, first + i);
             values[i] = piece.x, values[i + 1] = piece.y, values[i + 2] = piece.z, values[i + 3] = piece.w;
         } else {
-            const float2 piece = *reinterpret_cast<const float2*>(row + first + i);
-            values[i] = piece.x, values[i + 1] = piece.y;
+#pragma unroll
+            for (int c = 0; c < kPiece; ++c) values[i + c] = cached_value(type, row, head_dim, first + i + c);
         }
     }
 }
@@ -65,8 +66,6 @@ __global__ void __launch_bounds__(kDecodeThreads)
     const std::int64_t first_in_group = blockIdx.y % pieces * kHeads;
     const std::int64_t first_head = kv_head * group + first_in_group;
     const int n_here = static_cast<int>(group - first_in_group < kHeads ? group - first_in_group : kHeads);
-    const std::int64_t keys = places.keys + kv_head * places.key_head;
-    const std::int64_t values = places.values + kv_head * places.value_head;
     const int my_dims = lane * kDims;
 
     float q[kHeads][kDims];
@@ -97,9 +96,8 @@ __global__ void __launch_bounds__(kDecodeThreads)
 #pragma unroll
         for (int a = 0; a < kAhead; ++a) {
             const std::int64_t key = first + a < end ? first + a : end - 1;
-            const float* row = row_of(item.blocks, key, d);
-            load_dims<kDims>(row + keys, my_dims, d, k[a]);
-            load_dims<kDims>(row + values, my_dims, d, v[a]);
+            load_dims<kDims>(places.type, key_row(places, item.blocks, key, kv_head), my_dims, d, k[a]);
+            load_dims<kDims>(places.type, value_row(places, item.blocks, key, kv_head), my_dims, d, v[a]);
         }
 #pragma unroll
         for (int h = 0; h < kHeads; ++h) {
@@ -327,22 +325,22 @@ __global__ void __launch_bounds__(kTileThreads)
     float largest = -INFINITY;
     float sum = 0.0f;
     float result[kPer][kFours][4] = {};
-    const std::int64_t all_keys = places.keys + kv_head * places.key_head;
-    const std::int64_t all_values = places.values + kv_head * places.value_head;
 
     for (std::int64_t first_key = begin; first_key <= last_position; first_key += kTileKeys) {
-        const auto load = [&](std::int64_t from) {
+        const auto load = [&](bool are_keys) {
             for (int c = thread / kWarp; c < kTileKeys; c += kTileThreads / kWarp) {
                 const std::int64_t key = first_key + c;
                 const bool there = key <= last_position;
-                const float* row = there ? row_of(segment.blocks, key, d) + from : nullptr;
+                const std::byte* row = !there      ? nullptr
+                                       : are_keys ? key_row(places, segment.blocks, key, kv_head)
+                                                  : value_row(places, segment.blocks, key, kv_head);
                 for (int i = thread % kWarp * 4; i < d; i += kWarp * 4) {
                     *reinterpret_cast<float4*>(keys + c * stride + i) =
-                        there ? *reinterpret_cast<const float4*>(row + i) : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+                        there ? four_cached_values(places.type, row, d, i) : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
                 }
             }
         };
-        load(all_keys);
+        load(true);
         __syncthreads();
 
         // Scores (with 8 rows there are more threads than keys). A thread's keys are kParts apart, so that neighbours
@@ -384,7 +382,7 @@ __global__ void __launch_bounds__(kTileThreads)
         __syncthreads();
 
         // Softmax so far; and the values in the keys' place.
-        load(all_values);
+        load(false);
         float tile_largest = -INFINITY;
         for (int c = thread % kPerRow; c < kTileKeys; c += kPerRow) {
             tile_largest = fmaxf(tile_largest, scores[softmax_row * kScoreStride + c]);

@@ -27,7 +27,7 @@ constexpr std::int64_t kLeastSplitKeys = 64;
 
 // One query row, all its heads. Keys [first_key, n_keys) are split evenly, the last split may be shorter.
 struct DecodeItem {
-    float* const* blocks;
+    std::byte* const* blocks;
     std::int64_t row;
     std::int32_t first_key;
     std::int32_t n_keys;

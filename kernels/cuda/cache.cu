@@ -6,29 +6,39 @@ namespace offstage::kernels::cuda {
 namespace {
 
 constexpr int kRotateThreads = 64;
-constexpr int kCopyThreads = 256;
 
-// Rotates the pairs (i, i + half) of `from` to `to`, which may be the same; a copy goes to `store` unless nullptr.
-__device__ inline void rotate(const float* from, const float* cos, const float* sin, std::int64_t half, float* to,
-                              float* store) {
+// Rotates the pairs (i, i + half) of `from` to `to`, which may be the same.
+__device__ inline void rotate(const float* from, const float* cos, const float* sin, std::int64_t half, float* to) {
     for (std::int64_t i = threadIdx.x; i < half; i += kRotateThreads) {
         const float c = cos[i];
         const float s = sin[i];
         const float first = from[i];
         const float second = from[i + half];
-        const float new_first = first * c - second * s;
-        const float new_second = second * c + first * s;
-        to[i] = new_first;
-        to[i + half] = new_second;
-        if (store != nullptr) {
-            store[i] = new_first;
-            store[i + half] = new_second;
-        }
+        to[i] = first * c - second * s;
+        to[i + half] = second * c + first * s;
     }
 }
 
-__device__ inline void copy(const float* from, std::int64_t begin, std::int64_t end, float* to) {
-    for (std::int64_t i = begin + threadIdx.x; i < end; i += kRotateThreads) to[i] = from[i];
+// Writes value(i) for i < n as a cached row.
+template <typename Value>
+__device__ inline void store_row(const Value& value, std::int64_t n, KvType type, std::byte* row) {
+    for (std::int64_t i = threadIdx.x; i < n; i += kRotateThreads) {
+        if (type == KvType::kF32) {
+            reinterpret_cast<float*>(row)[i] = value(i);
+        } else if (type == KvType::kBf16) {
+            reinterpret_cast<Bf16*>(row)[i] = narrow<Bf16>(value(i));
+        } else {
+            const std::int64_t begin = i / kKvScaleGroup * kKvScaleGroup;
+            const std::int64_t end = begin + kKvScaleGroup < n ? begin + kKvScaleGroup : n;
+            float largest = 0.0f;
+            for (std::int64_t k = begin; k < end; ++k) largest = fmaxf(largest, fabsf(value(k)));
+            const float factor = largest > 0.0f ? 127.0f / largest : 0.0f;
+            reinterpret_cast<std::int8_t*>(row)[i] = static_cast<std::int8_t>(rintf(value(i) * factor));
+            if (i == begin) {
+                reinterpret_cast<float*>(row + device_scales_offset(n))[i / kKvScaleGroup] = largest / 127.0f;
+            }
+        }
+    }
 }
 
 // One block per row and head.
@@ -47,22 +57,18 @@ __global__ void __launch_bounds__(kRotateThreads) rotate_rows(SegmentList list, 
 
     if (head >= n_rotated) {  // values are not rotated
         const std::int64_t kv_head = head - n_rotated;
-        copy(values + all_keys + kv_head * shape.value_dim, 0, shape.value_dim,
-             value_row(places, segment.blocks, segment.past + token, kv_head));
+        const float* from = values + all_keys + kv_head * shape.value_dim;
+        store_row([&](std::int64_t i) { return from[i]; }, shape.value_dim, places.type,
+                  value_row(places, segment.blocks, segment.past + token, kv_head));
         return;
     }
     values += head * shape.key_dim;
     float* rotated = values + shape.rotary_first;
-    cos += row * half;
-    sin += row * half;
-    if (head < shape.n_heads) {
-        rotate(rotated, cos, sin, half, rotated, nullptr);
-        return;
-    }
-    float* key = key_row(places, segment.blocks, segment.past + token, head - shape.n_heads);
-    rotate(rotated, cos, sin, half, rotated, key + shape.rotary_first);
-    copy(values, 0, shape.rotary_first, key);
-    copy(values, shape.rotary_first + shape.rotary_dim, shape.key_dim, key);
+    rotate(rotated, cos + row * half, sin + row * half, half, rotated);
+    if (head < shape.n_heads) return;
+    __syncthreads();
+    store_row([&](std::int64_t i) { return values[i]; }, shape.key_dim, places.type,
+              key_row(places, segment.blocks, segment.past + token, head - shape.n_heads));
 }
 
 // One block per row and head; the last takes the latent.
@@ -81,27 +87,39 @@ __global__ void __launch_bounds__(kRotateThreads)
     if (head < shape.n_heads) {
         const std::int64_t place = row * shape.n_heads + head;
         rotate(q + place * (nope_dim + shape.rotary_dim) + nope_dim, cos, sin, half,
-               queries + place * shape.key_dim + shape.rotary_first, nullptr);
+               queries + place * shape.key_dim + shape.rotary_first);
         return;
     }
     float* values = latent + row * shape.key_dim;
-    float* key = key_row(places, segment.blocks, segment.past + token, 0);
-    rotate(values + shape.rotary_first, cos, sin, half, values + shape.rotary_first, key + shape.rotary_first);
-    copy(values, 0, shape.rotary_first, key);
-    copy(values, shape.rotary_first + shape.rotary_dim, shape.key_dim, key);
+    rotate(values + shape.rotary_first, cos, sin, half, values + shape.rotary_first);
+    __syncthreads();
+    store_row([&](std::int64_t i) { return values[i]; }, shape.key_dim, places.type,
+              key_row(places, segment.blocks, segment.past + token, 0));
 }
 
-// One block column per layer and head; blockIdx.z: keys, values.
-__global__ void __launch_bounds__(kCopyThreads)
-    copy_tokens(KvPlaces places, std::int64_t layer_floats, std::int64_t n_kv_heads, std::int64_t n_tokens,
-                const float* from, float* to) {
+// One block per layer and head (x), token (y), and of keys and values (z). The places are those of layer 0.
+__global__ void __launch_bounds__(kRotateThreads)
+    copy_tokens(KvPlaces source, KvPlaces target, std::int64_t source_layer, std::int64_t target_layer,
+                std::int64_t n_kv_heads, const std::byte* from, std::byte* to) {
     const bool keys = blockIdx.z == 0;
     const std::int64_t layer = blockIdx.x / n_kv_heads;
     const std::int64_t head = blockIdx.x % n_kv_heads;
-    const std::int64_t first =
-        layer * layer_floats + (keys ? places.keys + head * places.key_head : places.values + head * places.value_head);
-    const std::int64_t i = static_cast<std::int64_t>(blockIdx.y) * kCopyThreads + threadIdx.x;
-    if (i < n_tokens * (keys ? places.key_stride : places.value_stride)) to[first + i] = from[first + i];
+    const std::int64_t token = blockIdx.y;
+    const auto offset = [&](const KvPlaces& places, std::int64_t layer_bytes) {
+        return layer * layer_bytes + (keys ? places.keys + head * places.key_head + token * places.key_stride
+                                           : places.values + head * places.value_head + token * places.value_stride);
+    };
+    const std::byte* row = from + offset(source, source_layer);
+    std::byte* place = to + offset(target, target_layer);
+    const std::int64_t n = keys ? source.key_dim : source.value_dim;
+    if (source.type == target.type) {
+        const std::int64_t words = (keys ? source.key_stride : source.value_stride) / 4;
+        for (std::int64_t i = threadIdx.x; i < words; i += kRotateThreads) {
+            reinterpret_cast<unsigned*>(place)[i] = reinterpret_cast<const unsigned*>(row)[i];
+        }
+        return;
+    }
+    store_row([&](std::int64_t i) { return cached_value(source.type, row, n, i); }, n, target.type, place);
 }
 
 }  // namespace
@@ -129,12 +147,14 @@ void rotate_and_store_latent(Worker& worker, std::int64_t layer, const Attention
         });
 }
 
-void copy_kv_block(Worker& worker, const KvShape& kv, const float* from, float* to, std::int64_t n_tokens) {
-    const std::int64_t widest = kv.key_dim > kv.stored_value_dim() ? kv.key_dim : kv.stored_value_dim();
-    const dim3 grid(blocks_for(kv.n_layers * kv.n_kv_heads, 1), blocks_for(n_tokens * widest, kCopyThreads),
-                    kv.values_in_keys ? 1 : 2);
-    worker.start(copy_tokens, grid, kCopyThreads, 0, places_in(kv, 0), kv.layer_floats(), kv.n_kv_heads, n_tokens, from,
-                 to);
+void copy_kv_block(Worker& worker, const KvShape& kv, const std::byte* from, KvType type, std::byte* to,
+                   std::int64_t n_tokens) {
+    KvShape target = kv;
+    target.type = type;
+    const dim3 grid(blocks_for(kv.n_layers * kv.n_kv_heads, 1), blocks_for(n_tokens, 1), kv.values_in_keys ? 1 : 2);
+    worker.start(copy_tokens, grid, kRotateThreads, 0, places_in(kv, 0), places_in(target, 0),
+                 kv.layer_token_bytes() * kKvBlockTokens, target.layer_token_bytes() * kKvBlockTokens, kv.n_kv_heads,
+                 from, to);
 }
 
 }  // namespace offstage::kernels::cuda

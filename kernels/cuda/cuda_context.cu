@@ -214,8 +214,9 @@ class Context final : public CudaContext {
         if (!begin_operation()) return;
         cuda::attend(worker_, layer, shape, segments, n_segments, queries, query_stride, kv, out);
     }
-    void copy_kv_block(const KvShape& kv, const float* from, float* to, std::int64_t n_tokens) override {
-        if (begin_operation()) cuda::copy_kv_block(worker_, kv, from, to, n_tokens);
+    void copy_kv_block(const KvShape& kv, const std::byte* from, KvType type, std::byte* to,
+                       std::int64_t n_tokens) override {
+        if (begin_operation()) cuda::copy_kv_block(worker_, kv, from, type, to, n_tokens);
     }
     void route(const RouterSpec& spec, const float* gate, const float* selection_bias, const float* x, std::int64_t n,
                std::int64_t hidden_dim, std::int32_t* experts, float* weights) override {

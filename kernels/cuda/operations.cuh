@@ -81,7 +81,8 @@ void rotate_and_store(Worker& worker, std::int64_t layer, const AttentionShape& 
 void rotate_and_store_latent(Worker& worker, std::int64_t layer, const AttentionShape& shape,
                              const CudaSegment* segments, std::size_t n_segments, const float* cos, const float* sin,
                              const float* q, std::int64_t nope_dim, float* latent, float* queries, const KvShape& kv);
-void copy_kv_block(Worker& worker, const KvShape& kv, const float* from, float* to, std::int64_t n_tokens);
+void copy_kv_block(Worker& worker, const KvShape& kv, const std::byte* from, KvType type, std::byte* to,
+                   std::int64_t n_tokens);
 
 // attention.cu
 std::uint64_t attention_scratch_bytes(const CudaStep& step);

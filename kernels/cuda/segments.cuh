@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/cuda/numbers.cuh"
 #include "kernels/cuda_context.h"
 
 namespace offstage::kernels::cuda {
@@ -23,11 +24,14 @@ __device__ inline int segment_of(const SegmentList& list, std::int64_t unit) {
     return index;
 }
 
-// Where one layer's keys and values lie in a block, by KvShape, for device code; in floats.
+// Where one layer's keys and values lie in a block, by KvShape, for device code; in bytes.
 struct KvPlaces {
-    std::int64_t keys = 0;  // of the first head
+    KvType type = KvType::kF32;
+    std::int64_t key_dim = 0;
+    std::int64_t value_dim = 0;   // of a row that lies there
+    std::int64_t keys = 0;        // of the first head
     std::int64_t values = 0;
-    std::int64_t key_head = 0;  // from one head to the next
+    std::int64_t key_head = 0;    // from one head to the next
     std::int64_t value_head = 0;
     std::int64_t key_stride = 0;  // from one token to the next
     std::int64_t value_stride = 0;
@@ -35,26 +39,55 @@ struct KvPlaces {
 
 inline KvPlaces places_in(const KvShape& kv, std::int64_t layer) {
     KvPlaces places;
+    places.type = kv.type;
+    places.key_dim = kv.key_dim;
+    places.value_dim = kv.values_in_keys ? kv.key_dim : kv.value_dim;
     places.keys = kv.keys_offset(layer, 0);
     places.values = kv.values_offset(layer, 0);
     places.key_head = kv.keys_offset(layer, 1) - places.keys;
     places.value_head = kv.values_offset(layer, 1) - places.values;
-    places.key_stride = kv.key_dim;
+    places.key_stride = kv.key_stride();
     places.value_stride = kv.value_stride();
     return places;
 }
 
-// A token's row at the beginning of its block: a layer's and head's is its place further.
-__device__ inline float* row_of(float* const* blocks, std::int64_t token, std::int64_t stride) {
+__device__ inline std::byte* cached_row(std::byte* const* blocks, std::int64_t token, std::int64_t stride) {
     return blocks[token / kKvBlockTokens] + token % kKvBlockTokens * stride;
 }
-__device__ inline float* key_row(const KvPlaces& places, float* const* blocks, std::int64_t token,
-                                 std::int64_t kv_head) {
-    return row_of(blocks, token, places.key_stride) + places.keys + kv_head * places.key_head;
+__device__ inline std::byte* key_row(const KvPlaces& places, std::byte* const* blocks, std::int64_t token,
+                                     std::int64_t kv_head) {
+    return cached_row(blocks, token, places.key_stride) + places.keys + kv_head * places.key_head;
 }
-__device__ inline float* value_row(const KvPlaces& places, float* const* blocks, std::int64_t token,
-                                   std::int64_t kv_head) {
-    return row_of(blocks, token, places.value_stride) + places.values + kv_head * places.value_head;
+__device__ inline std::byte* value_row(const KvPlaces& places, std::byte* const* blocks, std::int64_t token,
+                                       std::int64_t kv_head) {
+    return cached_row(blocks, token, places.value_stride) + places.values + kv_head * places.value_head;
+}
+
+// The scales of an int8 row of n values: see kv_scales_offset().
+__device__ inline std::int64_t device_scales_offset(std::int64_t n) {
+    return (n + 3) / 4 * 4;
+}
+
+// Value i of a cached row of n values.
+__device__ inline float cached_value(KvType type, const std::byte* row, std::int64_t n, std::int64_t i) {
+    if (type == KvType::kF32) return reinterpret_cast<const float*>(row)[i];
+    if (type == KvType::kBf16) return widen(reinterpret_cast<const Bf16*>(row)[i]);
+    const float scale = reinterpret_cast<const float*>(row + device_scales_offset(n))[i / kKvScaleGroup];
+    return scale * static_cast<float>(reinterpret_cast<const std::int8_t*>(row)[i]);
+}
+
+// Values i .. i + 3; 4 divides i and n.
+__device__ inline float4 four_cached_values(KvType type, const std::byte* row, std::int64_t n, std::int64_t i) {
+    if (type == KvType::kF32) return *reinterpret_cast<const float4*>(row + 4 * i);
+    if (type == KvType::kBf16) {
+        const uint2 bits = *reinterpret_cast<const uint2*>(row + 2 * i);
+        return make_float4(__uint_as_float(bits.x << 16), __uint_as_float(bits.x & 0xffff0000u),
+                           __uint_as_float(bits.y << 16), __uint_as_float(bits.y & 0xffff0000u));
+    }
+    const float scale = reinterpret_cast<const float*>(row + device_scales_offset(n))[i / kKvScaleGroup];
+    const unsigned codes = *reinterpret_cast<const unsigned*>(row + i);
+    const auto value = [&](int at) { return scale * static_cast<float>(static_cast<std::int8_t>(codes >> 8 * at)); };
+    return make_float4(value(0), value(1), value(2), value(3));
 }
 
 // Calls body(list) for up to kSegmentsPerLaunch segments at a time; units(segment) says how many each has, 0: skip it.

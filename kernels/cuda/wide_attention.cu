@@ -72,7 +72,7 @@ __device__ inline float sum_of_my_head(float (&products)[kHeads], int lane) {
 // largest) * value. The block's shared memory then begins with the heads' Softmax.
 template <int kHeads>
 __device__ void attend_keys(const AttentionShape& shape, const KvPlaces& places, const HeadRange& heads,
-                            float* const* blocks, const float* query_row, std::int64_t begin, std::int64_t end,
+                            std::byte* const* blocks, const float* query_row, std::int64_t begin, std::int64_t end,
                             float (&result)[kHeads][kValuesPerThread]) {
     auto* softmax = shared_memory<Softmax>();                     // (kHeads)
     float* queries = reinterpret_cast<float*>(softmax + kHeads);  // (kHeads, key_dim)
@@ -98,10 +98,10 @@ __device__ void attend_keys(const AttentionShape& shape, const KvPlaces& places,
     for (std::int64_t first = begin; first < end; first += kTileKeys) {
         const int n = static_cast<int>(end - first < kTileKeys ? end - first : kTileKeys);
         for (int k = warp; k < n; k += kWarps) {
-            const float* key = key_row(places, blocks, first + k, heads.kv_head);
+            const std::byte* key = key_row(places, blocks, first + k, heads.kv_head);
             float products[kHeads] = {};
             for (int i = lane; i < key_dim; i += kWarp) {
-                const float value = key[i];
+                const float value = cached_value(places.type, key, key_dim, i);
 #pragma unroll
                 for (int h = 0; h < kHeads; ++h) products[h] = fmaf(queries[h * key_dim + i], value, products[h]);
             }
@@ -133,11 +133,11 @@ __device__ void attend_keys(const AttentionShape& shape, const KvPlaces& places,
             for (int j = 0; j < kValuesPerThread; ++j) result[h][j] *= softmax[h].shrink;
         }
         for (int k = 0; k < n; ++k) {
-            const float* values = value_row(places, blocks, first + k, heads.kv_head);
+            const std::byte* values = value_row(places, blocks, first + k, heads.kv_head);
 #pragma unroll
             for (int j = 0; j < kValuesPerThread; ++j) {
                 const int i = thread + j * kThreads;
-                const float value = i < value_dim ? values[i] : 0.0f;
+                const float value = i < value_dim ? cached_value(places.type, values, places.value_dim, i) : 0.0f;
 #pragma unroll
                 for (int h = 0; h < kHeads; ++h) {
                     result[h][j] = fmaf(scores[h * kTileKeys + k], value, result[h][j]);

@@ -227,11 +227,11 @@ void attention(benchmark::State& state, Stage& stage, std::int64_t n_sequences, 
     const std::int64_t d = kAttention.key_dim;
     const kernels::KvShape shape = kernels::kv_shape_of(1, kAttention);
     const std::int64_t n_blocks = n_sequences * per_sequence;
-    const DeviceBlock cache = stage.zeros(static_cast<std::size_t>(n_blocks * shape.block_floats()) * 4);
-    std::vector<float*> blocks;
-    for (std::int64_t b = 0; b < n_blocks; ++b) blocks.push_back(cache.as<float>() + b * shape.block_floats());
-    const DeviceBlock tables = stage.zeros(blocks.size() * sizeof(float*));
-    stage.backend().upload(tables.data(), blocks.data(), blocks.size() * sizeof(float*));
+    const DeviceBlock cache = stage.zeros(static_cast<std::size_t>(n_blocks * shape.block_bytes()));
+    std::vector<std::byte*> blocks;
+    for (std::int64_t b = 0; b < n_blocks; ++b) blocks.push_back(cache.data() + b * shape.block_bytes());
+    const DeviceBlock tables = stage.zeros(blocks.size() * sizeof(std::byte*));
+    stage.backend().upload(tables.data(), blocks.data(), blocks.size() * sizeof(std::byte*));
     stage.finish();
     std::vector<AttentionSegment> segments;
     for (std::int64_t s = 0; s < n_sequences; ++s) {
@@ -241,7 +241,7 @@ void attention(benchmark::State& state, Stage& stage, std::int64_t n_sequences, 
         segment.past = past;
         segment.blocks = std::span(blocks).subspan(static_cast<std::size_t>(s * per_sequence),
                                                    static_cast<std::size_t>(per_sequence));
-        segment.device_blocks = tables.as<float*>() + s * per_sequence;
+        segment.device_blocks = tables.as<std::byte*>() + s * per_sequence;
         segments.push_back(segment);
     }
     const std::int64_t rows = n_sequences * n_tokens;

@@ -112,28 +112,30 @@ void expert_ffn(benchmark::State& state, InstructionSet set, WeightType type, in
     });
 }
 
-void attention(benchmark::State& state, InstructionSet set, std::int64_t n_queries, std::int64_t n_keys) {
+void attention(benchmark::State& state, InstructionSet set, KvType type, std::int64_t n_queries, std::int64_t n_keys) {
     constexpr std::int64_t kHeadDim = 128;
     const std::vector<float> q(static_cast<std::size_t>(n_queries * kHeadDim), 0.1f);
-    const KvShape shape{1, 1, kHeadDim, kHeadDim, false};
+    const KvShape shape{1, 1, kHeadDim, kHeadDim, false, type};
     const std::int64_t n_blocks = (n_keys + kKvBlockTokens - 1) / kKvBlockTokens;
-    const std::vector<float> cache(static_cast<std::size_t>(n_blocks * shape.block_floats()), 0.1f);
-    std::vector<const float*> blocks;
-    for (std::int64_t b = 0; b < n_blocks; ++b) blocks.push_back(cache.data() + b * shape.block_floats());
-    const KvHead kv{blocks.data(), shape.keys_offset(0, 0), shape.values_offset(0, 0), kHeadDim,
-                    kHeadDim,      shape.value_stride()};
+    std::vector<std::byte> cache(static_cast<std::size_t>(n_blocks * shape.block_bytes()));
+    const std::vector<float> row(kHeadDim, 0.1f);
+    for (std::size_t at = 0; at < cache.size(); at += static_cast<std::size_t>(shape.key_stride()))
+        store_kv_row(row.data(), kHeadDim, type, cache.data() + at);
+    std::vector<const std::byte*> blocks;
+    for (std::int64_t b = 0; b < n_blocks; ++b) blocks.push_back(cache.data() + b * shape.block_bytes());
+    const KvHead kv = kv_head_of(shape, blocks.data(), 0, 0);
     std::vector<float> out(q.size());
     std::vector<float> scratch(static_cast<std::size_t>(attention_scratch_floats(n_keys, kHeadDim)));
     ThreadPool one(1);
     const double peak = measure_peak_gflops_f32(one);
     for (auto _ : state) {
         cpu_kernels(set).attention(q.data(), kHeadDim, kv, 0, n_queries, n_keys, 0.088f, out.data(), kHeadDim,
-                                   QueryOrder::kByNumber, scratch.data());
+                                   QueryRows::kTokens, QueryOrder::kByNumber, scratch.data());
         benchmark::DoNotOptimize(out.data());
     }
     const double pairs = static_cast<double>(n_queries) * static_cast<double>(2 * n_keys - n_queries + 1) / 2.0;
     count_gflops(state, 4.0 * kHeadDim * pairs, peak);
-    state.counters["KV GB/s"] = benchmark::Counter(8e-9 * static_cast<double>(n_keys) * kHeadDim,
+    state.counters["KV GB/s"] = benchmark::Counter(1e-9 * static_cast<double>(n_keys * shape.token_bytes()),
                                                    benchmark::Counter::kIsIterationInvariantRate);
 }
 
@@ -229,9 +231,12 @@ void register_all() {
             }
         }
         for (const auto& [n_queries, n_keys] : {std::pair{1, 512}, {1, 8192}, {16, 512}, {256, 256}, {256, 2048}}) {
-            benchmark::RegisterBenchmark(
-                joined({"attention", name, counted(n_queries, "queries"), counted(n_keys, "keys")}).c_str(), attention,
-                set, n_queries, n_keys);
+            for (const auto& [type, cache] :
+                 {std::pair{KvType::kF32, "f32"}, {KvType::kBf16, "bf16"}, {KvType::kInt8, "int8"}}) {
+                benchmark::RegisterBenchmark(
+                    joined({"attention", name, cache, counted(n_queries, "queries"), counted(n_keys, "keys")}).c_str(),
+                    attention, set, type, n_queries, n_keys);
+            }
         }
         register_small_operations(set);
     }

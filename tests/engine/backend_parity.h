@@ -429,6 +429,23 @@ inline void check_add(Backend& backend, const Promise&) {
 
 // ---------------------------------------------------------------- attention
 
+// Blocks full of random rows.
+inline std::vector<std::byte> random_cache(const kernels::KvShape& shape, std::int64_t n_blocks, std::uint32_t seed) {
+    std::vector<std::byte> bytes(static_cast<std::size_t>(n_blocks * shape.block_bytes()));
+    std::byte* to = bytes.data();
+    const auto fill = [&](std::int64_t n_rows, std::int64_t n, std::int64_t stride) {
+        const std::vector<float> values = random_floats(n_rows * n, seed++);
+        for (std::int64_t r = 0; r < n_rows; ++r, to += stride)
+            kernels::store_kv_row(values.data() + r * n, n, shape.type, to);
+    };
+    for (std::int64_t i = 0; i < n_blocks * shape.n_layers; ++i) {
+        fill(shape.n_kv_heads * kernels::kKvBlockTokens, shape.key_dim, shape.key_stride());
+        if (!shape.values_in_keys)
+            fill(shape.n_kv_heads * kernels::kKvBlockTokens, shape.value_dim, shape.value_stride());
+    }
+    return bytes;
+}
+
 // A KV cache with random contents in every block, and sequences whose blocks lie anywhere in it: some of them in host
 // memory, where the device can use that.
 class TestSequences {
@@ -440,8 +457,8 @@ class TestSequences {
     enum class Blocks { kOnDevice, kEverywhere };
 
     TestSequences(Backend& backend, const AttentionShape& shape, std::span<const Length> lengths, std::int64_t n_layers,
-                  Blocks where = Blocks::kEverywhere)
-        : shape_(kernels::kv_shape_of(n_layers, shape)) {
+                  Blocks where = Blocks::kEverywhere, kernels::KvType type = kernels::KvType::kF32)
+        : shape_(kernels::kv_shape_of(n_layers, shape, type)) {
         std::vector<std::size_t> n_blocks;
         for (const Length& length : lengths) {
             n_blocks.push_back(static_cast<std::size_t>(length.past + length.n_tokens - 1) / kernels::kKvBlockTokens +
@@ -451,15 +468,14 @@ class TestSequences {
         std::vector<std::size_t> order(n_all);
         std::iota(order.begin(), order.end(), std::size_t{0});
         std::shuffle(order.begin(), order.end(), std::mt19937(7));
-        on_device_ = std::make_unique<OnDevice<float>>(
-            backend, random_floats(static_cast<std::int64_t>(n_all) * shape_.block_floats(), 8));
+        on_device_ = std::make_unique<OnDevice<std::byte>>(
+            backend, random_cache(shape_, static_cast<std::int64_t>(n_all), 8));
         in_host_.assign(n_all, 0);
-        float* mapped = nullptr;
+        std::byte* mapped = nullptr;
         if (where == Blocks::kEverywhere) {
-            host_ = PinnedHost<float>(backend, on_device_->host().size(), "a test");
+            host_ = PinnedHost<std::byte>(backend, on_device_->host().size(), "a test");
             std::copy(on_device_->host().begin(), on_device_->host().end(), host_.host());
-            auto* const pinned = reinterpret_cast<std::byte*>(host_.host());
-            if (host_.pinned()) mapped = reinterpret_cast<float*>(backend.mapped(pinned));
+            if (host_.pinned()) mapped = backend.mapped(host_.host());
         }
         for (std::size_t b = 1; mapped != nullptr && b < n_all; b += 3) in_host_[b] = 1;
 
@@ -470,13 +486,13 @@ class TestSequences {
             table.blocks.assign(order.begin() + static_cast<std::ptrdiff_t>(taken),
                                 order.begin() + static_cast<std::ptrdiff_t>(taken + n_blocks[s]));
             taken += n_blocks[s];
-            std::vector<float*> addresses;
+            std::vector<std::byte*> addresses;
             for (const std::size_t block : table.blocks) {
-                float* const memory = in_host_[block] != 0 ? mapped : on_device_->data();
-                addresses.push_back(memory + static_cast<std::int64_t>(block) * shape_.block_floats());
+                std::byte* const memory = in_host_[block] != 0 ? mapped : on_device_->data();
+                addresses.push_back(memory + static_cast<std::int64_t>(block) * shape_.block_bytes());
                 table.in_host.push_back(in_host_[block]);
             }
-            table.addresses = std::make_unique<OnDevice<float*>>(backend, std::move(addresses));
+            table.addresses = std::make_unique<OnDevice<std::byte*>>(backend, std::move(addresses));
             AttentionSegment segment;
             segment.first_row = n_rows_;
             segment.n_tokens = lengths[s].n_tokens;
@@ -494,13 +510,13 @@ class TestSequences {
     std::int64_t n_rows() const { return n_rows_; }
 
     // All blocks, one after the other: as they were made, and as they are.
-    const std::vector<float>& made() const { return on_device_->host(); }
-    std::vector<float> contents() const {
-        std::vector<float> all = on_device_->download();
+    const std::vector<std::byte>& made() const { return on_device_->host(); }
+    std::vector<std::byte> contents() const {
+        std::vector<std::byte> all = on_device_->download();
         for (std::size_t b = 0; b < in_host_.size(); ++b) {
             if (in_host_[b] == 0) continue;
-            const auto first = static_cast<std::ptrdiff_t>(b) * shape_.block_floats();
-            std::copy_n(host_.host() + first, shape_.block_floats(), all.begin() + first);
+            const auto first = static_cast<std::ptrdiff_t>(b) * shape_.block_bytes();
+            std::copy_n(host_.host() + first, shape_.block_bytes(), all.begin() + first);
         }
         return all;
     }
@@ -512,21 +528,30 @@ class TestSequences {
         const std::size_t block = tables_[s].blocks[static_cast<std::size_t>(key / kernels::kKvBlockTokens)];
         const std::int64_t first =
             part == 0 ? shape_.keys_offset(layer, kv_head) : shape_.values_offset(layer, kv_head);
-        const std::int64_t stride = part == 0 ? shape_.key_dim : shape_.value_stride();
-        return static_cast<std::size_t>(static_cast<std::int64_t>(block) * shape_.block_floats() + first +
+        const std::int64_t stride = part == 0 ? shape_.key_stride() : shape_.value_stride();
+        return static_cast<std::size_t>(static_cast<std::int64_t>(block) * shape_.block_bytes() + first +
                                         key % kernels::kKvBlockTokens * stride);
+    }
+    // The same as it was made, widened.
+    std::vector<float> row(std::int64_t layer, std::int64_t part, std::int64_t kv_head, const AttentionSegment& segment,
+                           std::int64_t key) const {
+        const bool is_value = part == 1 && !shape_.values_in_keys;
+        std::vector<float> values(static_cast<std::size_t>(is_value ? shape_.value_dim : shape_.key_dim));
+        kernels::load_kv_row(made().data() + place(layer, part, kv_head, segment, key),
+                             static_cast<std::int64_t>(values.size()), shape_.type, values.data());
+        return values;
     }
 
   private:
     struct Table {
         std::vector<std::size_t> blocks;
         std::vector<std::uint8_t> in_host;
-        std::unique_ptr<OnDevice<float*>> addresses;
+        std::unique_ptr<OnDevice<std::byte*>> addresses;
     };
 
     kernels::KvShape shape_;
-    mutable PinnedHost<float> host_;  // of blocks that lie there; before the rest, which waits for the device
-    std::unique_ptr<OnDevice<float>> on_device_;
+    mutable PinnedHost<std::byte> host_;  // of blocks that lie there; before the rest, which waits for the device
+    std::unique_ptr<OnDevice<std::byte>> on_device_;
     std::vector<std::uint8_t> in_host_;  // by block
     std::vector<Table> tables_;
     std::vector<AttentionSegment> segments_;
@@ -562,6 +587,23 @@ inline std::vector<AttentionShape> attention_shapes() {
     std::vector<AttentionShape> shapes = grouped_shapes();
     for (const AttentionShape& shape : latent_shapes()) shapes.push_back(shape);
     return shapes;
+}
+
+struct KvCase {
+    AttentionShape shape;
+    kernels::KvType type;
+};
+
+// Each shape with float32, and of each kind one with the other types: they differ in how rows are read and written.
+inline std::vector<KvCase> kv_cases(const std::vector<AttentionShape>& shapes) {
+    std::vector<KvCase> cases;
+    for (std::size_t i = 0; i < shapes.size(); ++i) {
+        cases.push_back({shapes[i], kernels::KvType::kF32});
+        if (i % 3 != 1) continue;
+        cases.push_back({shapes[i], kernels::KvType::kBf16});
+        cases.push_back({shapes[i], kernels::KvType::kInt8});
+    }
+    return cases;
 }
 
 // Of the rows that the queries are taken from.
@@ -600,9 +642,9 @@ inline Expected rotated_value(const AttentionShape& shape, const float* head, st
 inline void check_rotate_and_store(Backend& backend, const Promise&) {
     constexpr std::int64_t kLayers = 3;
     constexpr std::int64_t kLayer = 1;
-    for (const AttentionShape& shape : grouped_shapes()) {
+    for (const auto& [shape, type] : kv_cases(grouped_shapes())) {
         for (const auto& lengths : attention_steps()) {
-            const TestSequences sequences(backend, shape, lengths, kLayers);
+            const TestSequences sequences(backend, shape, lengths, kLayers, TestSequences::Blocks::kEverywhere, type);
             const std::int64_t half = shape.rotary_dim / 2;
             const std::int64_t width = shape.qkv_width();
             const std::int64_t rotated_width = (shape.n_heads + shape.n_kv_heads) * shape.key_dim;
@@ -630,7 +672,7 @@ inline void check_rotate_and_store(Backend& backend, const Promise&) {
             PARITY_VERIFY(mismatch(rotated, want, 1e-6));
 
             // The cache holds what qkv now does, and nothing else has changed.
-            std::vector<float> cache = sequences.made();
+            std::vector<std::byte> cache = sequences.made();
             for (const AttentionSegment& segment : sequences.segments()) {
                 for (std::int64_t t = 0; t < segment.n_tokens; ++t) {
                     const float* row = rotated.data() + (segment.first_row + t) * width;
@@ -638,13 +680,15 @@ inline void check_rotate_and_store(Backend& backend, const Promise&) {
                         const auto place = [&](std::int64_t part) {
                             return cache.data() + sequences.place(kLayer, part, head, segment, segment.past + t);
                         };
-                        std::copy_n(row + (shape.n_heads + head) * shape.key_dim, shape.key_dim, place(0));
-                        std::copy_n(row + rotated_width + head * shape.value_dim, shape.value_dim, place(1));
+                        kernels::store_kv_row(row + (shape.n_heads + head) * shape.key_dim, shape.key_dim, type,
+                                              place(0));
+                        kernels::store_kv_row(row + rotated_width + head * shape.value_dim, shape.value_dim, type,
+                                              place(1));
                     }
                 }
             }
-            const std::vector<float> got = sequences.contents();
-            QVERIFY(same_bits<float>(got, cache));
+            const std::vector<std::byte> got = sequences.contents();
+            QVERIFY(same_bits<std::byte>(got, cache));
         }
     }
 }
@@ -653,9 +697,9 @@ inline void check_rotate_and_store_latent(Backend& backend, const Promise&) {
     constexpr std::int64_t kLayers = 3;
     constexpr std::int64_t kLayer = 2;
     constexpr std::int64_t kNope = 12;
-    for (const AttentionShape& shape : latent_shapes()) {
+    for (const auto& [shape, type] : kv_cases(latent_shapes())) {
         for (const auto& lengths : attention_steps()) {
-            const TestSequences sequences(backend, shape, lengths, kLayers);
+            const TestSequences sequences(backend, shape, lengths, kLayers, TestSequences::Blocks::kEverywhere, type);
             const std::int64_t n = sequences.n_rows();
             const std::int64_t half = shape.rotary_dim / 2;
             const std::int64_t q_dim = kNope + shape.rotary_dim;
@@ -693,15 +737,15 @@ inline void check_rotate_and_store_latent(Backend& backend, const Promise&) {
             PARITY_VERIFY(mismatch(rotated, want_latent, 1e-6));
             PARITY_VERIFY(mismatch(queries.download(), want_queries, 1e-6));
 
-            std::vector<float> cache = sequences.made();
+            std::vector<std::byte> cache = sequences.made();
             for (const AttentionSegment& segment : sequences.segments()) {
                 for (std::int64_t t = 0; t < segment.n_tokens; ++t) {
-                    std::copy_n(rotated.data() + (segment.first_row + t) * shape.key_dim, shape.key_dim,
-                                cache.data() + sequences.place(kLayer, 0, 0, segment, segment.past + t));
+                    kernels::store_kv_row(rotated.data() + (segment.first_row + t) * shape.key_dim, shape.key_dim, type,
+                                          cache.data() + sequences.place(kLayer, 0, 0, segment, segment.past + t));
                 }
             }
-            const std::vector<float> got = sequences.contents();
-            QVERIFY(same_bits<float>(got, cache));
+            const std::vector<std::byte> got = sequences.contents();
+            QVERIFY(same_bits<std::byte>(got, cache));
         }
     }
 }
@@ -709,10 +753,9 @@ inline void check_rotate_and_store_latent(Backend& backend, const Promise&) {
 inline void check_attend(Backend& backend, const Promise&) {
     constexpr std::int64_t kLayers = 2;
     constexpr std::int64_t kLayer = 1;
-    for (const AttentionShape& shape : attention_shapes()) {
+    for (const auto& [shape, type] : kv_cases(attention_shapes())) {
         for (const auto& lengths : attention_steps()) {
-            const TestSequences sequences(backend, shape, lengths, kLayers);
-            const std::vector<float>& cache = sequences.made();
+            const TestSequences sequences(backend, shape, lengths, kLayers, TestSequences::Blocks::kEverywhere, type);
             const std::int64_t stride = query_stride(shape);
             const OnDevice<float> queries(backend, random_floats(sequences.n_rows() * stride, 12, 2.0f));
             const OnDevice<float> out(backend, filled(sequences.n_rows() * shape.output_width(), NAN));
@@ -730,9 +773,10 @@ inline void check_attend(Backend& backend, const Promise&) {
                         const float* q = queries.host().data() + row * stride + head * shape.key_dim;
                         std::vector<double> scores;
                         for (std::int64_t key = first; key <= last; ++key) {
-                            const float* k = cache.data() + sequences.place(kLayer, 0, kv_head, segment, key);
+                            const std::vector<float> k = sequences.row(kLayer, 0, kv_head, segment, key);
                             double score = 0;
-                            for (std::int64_t i = 0; i < shape.key_dim; ++i) score += double{q[i]} * double{k[i]};
+                            for (std::int64_t i = 0; i < shape.key_dim; ++i)
+                                score += double{q[i]} * double{k[static_cast<std::size_t>(i)]};
                             scores.push_back(score * double{shape.scale});
                         }
                         const double largest = *std::max_element(scores.begin(), scores.end());
@@ -740,10 +784,11 @@ inline void check_attend(Backend& backend, const Promise&) {
                         for (double& score : scores) sum += score = std::exp(score - largest);
                         const std::int64_t place = row * shape.output_width() + head * shape.value_dim;
                         for (std::int64_t key = first; key <= last; ++key) {
-                            const float* v = cache.data() + sequences.place(kLayer, 1, kv_head, segment, key);
+                            const std::vector<float> v = sequences.row(kLayer, 1, kv_head, segment, key);
                             const double probability = scores[static_cast<std::size_t>(key - first)] / sum;
                             for (std::int64_t i = 0; i < shape.value_dim; ++i) {
-                                want[static_cast<std::size_t>(place + i)].add(probability * double{v[i]});
+                                want[static_cast<std::size_t>(place + i)].add(probability *
+                                                                              double{v[static_cast<std::size_t>(i)]});
                             }
                         }
                     }
@@ -756,35 +801,55 @@ inline void check_attend(Backend& backend, const Promise&) {
 }
 
 inline void check_copy_kv_block(Backend& backend, const Promise&) {
-    for (const kernels::KvShape& shape :
-         {kernels::KvShape{2, 3, 16, 16, false}, {3, 2, 24, 10, false}, {2, 1, 26, 20, true}, {1, 1, 9, 31, false}}) {
-        PinnedHost<float> host(backend, static_cast<std::size_t>(shape.block_floats()), "a test");
-        float* const mapped = host.pinned()
-                                  ? reinterpret_cast<float*>(backend.mapped(reinterpret_cast<std::byte*>(host.host())))
-                                  : nullptr;
+    using kernels::KvType;
+    for (const auto& [kept, target_type] :
+         {std::pair{kernels::KvShape{2, 3, 16, 16, false}, KvType::kF32}, {{3, 2, 24, 10, false}, KvType::kBf16},
+          {{2, 1, 26, 20, true}, KvType::kF32}, {{1, 1, 9, 31, false, KvType::kBf16}, KvType::kBf16},
+          {{2, 2, 70, 66, false}, KvType::kInt8}, {{2, 2, 70, 67, false, KvType::kInt8}, KvType::kInt8},
+          {{1, 2, 80, 15, false, KvType::kInt8}, KvType::kBf16}}) {
+        const kernels::KvShape& shape = kept;
+        kernels::KvShape target = shape;
+        target.type = target_type;
+        PinnedHost<std::byte> host(backend, static_cast<std::size_t>(target.block_bytes()), "a test");
+        std::byte* const mapped = host.pinned() ? backend.mapped(host.host()) : nullptr;
         for (const std::int64_t n_tokens : {1, 17, 64}) {
-            const OnDevice<float> memory(backend, random_floats(2 * shape.block_floats(), 13));
-            const KvBlock first{memory.data(), false};
-            const KvBlock second{memory.data() + shape.block_floats(), false};
+            const OnDevice<std::byte> source(backend, random_cache(shape, 1, 13));
+            const OnDevice<std::byte> memory(backend, random_cache(target, 1, 14));
+            const KvBlock from{source.data(), false};
+            const KvBlock to{memory.data(), false};
             const KvBlock in_host{mapped, true};
             if (mapped == nullptr) {
-                backend.copy_kv_block(shape, second, first, n_tokens);
+                backend.copy_kv_block(shape, from, target.type, to, n_tokens);
             } else {  // to host memory and back
-                backend.copy_kv_block(shape, second, in_host, n_tokens);
-                backend.copy_kv_block(shape, in_host, first, n_tokens);
+                backend.copy_kv_block(shape, from, target.type, in_host, n_tokens);
+                backend.copy_kv_block(target, in_host, target.type, to, n_tokens);
             }
-            std::vector<float> want = memory.host();
-            const auto expect = [&](std::int64_t offset, std::int64_t n) {
-                std::copy_n(want.data() + shape.block_floats() + offset, n, want.data() + offset);
+            std::vector<std::byte> want = memory.host();
+            const auto expect = [&](std::int64_t first, std::int64_t stride, std::int64_t place,
+                                    std::int64_t target_stride, std::int64_t n) {
+                for (std::int64_t t = 0; t < n_tokens; ++t) {
+                    const std::byte* row = source.host().data() + first + t * stride;
+                    std::byte* to_row = want.data() + place + t * target_stride;
+                    if (shape.type == target.type) {
+                        std::copy_n(row, stride, to_row);
+                        continue;
+                    }
+                    std::vector<float> values(static_cast<std::size_t>(n));
+                    kernels::load_kv_row(row, n, shape.type, values.data());
+                    kernels::store_kv_row(values.data(), n, target.type, to_row);
+                }
             };
             for (std::int64_t layer = 0; layer < shape.n_layers; ++layer) {
                 for (std::int64_t head = 0; head < shape.n_kv_heads; ++head) {
-                    expect(shape.keys_offset(layer, head), n_tokens * shape.key_dim);
-                    expect(shape.values_offset(layer, head), n_tokens * shape.stored_value_dim());
+                    expect(shape.keys_offset(layer, head), shape.key_stride(), target.keys_offset(layer, head),
+                           target.key_stride(), shape.key_dim);
+                    if (shape.values_in_keys) continue;
+                    expect(shape.values_offset(layer, head), shape.value_stride(), target.values_offset(layer, head),
+                           target.value_stride(), shape.value_dim);
                 }
             }
-            const std::vector<float> got = memory.download();
-            QVERIFY(same_bits<float>(got, want));
+            const std::vector<std::byte> got = memory.download();
+            QVERIFY(same_bits<std::byte>(got, want));
         }
     }
 }

@@ -158,6 +158,7 @@ class TestBeamSearch : public QObject {
         if (session_ == nullptr || device_ != device) {
             session_ = offstage::engine::Session::create();
             offstage::engine::LoadRequest load;
+            load.kv = offstage::engine::KvType::kF32;  // as the reference
             load.model = OFFSTAGE_SOURCE_DIR "/resources/demo-model";
             load.compute = offstage::engine::ComputeMode::kF32;
             load.device = device.toStdString();

@@ -15,6 +15,7 @@ namespace {
 
 std::unique_ptr<LoadedModel> openDemo(ComputeMode compute) {
     LoadRequest request;
+    request.kv = KvType::kF32;  // as the reference
     request.model = demoModel();
     request.compute = compute;
     return std::make_unique<LoadedModel>(request, LoadedModel::Text::kWanted, LoadProgressFn{}, std::stop_token{});
@@ -127,6 +128,7 @@ class TestDemoModel : public QObject {
         QVERIFY(entries.size() >= 20);
         const auto session = Session::create();
         LoadRequest load;
+        load.kv = KvType::kF32;  // as the reference
         load.model = demoModel();
         session->load(load, {}, {});
         int right = 0;

@@ -170,7 +170,7 @@ void TestEmulatedAccelerator::a_latent_layer_takes_what_it_reads_and_multiplies(
     const kernels::AttentionShape shape = kernels::test::latent_attention(10, 100, 20);
     const kernels::KvShape kv = kernels::kv_shape_of(3, shape);
     // 1000 tokens follow 3000, a third of whose blocks lie in host memory.
-    const std::vector<float*> blocks(63);
+    const std::vector<std::byte*> blocks(63);
     std::vector<std::uint8_t> in_host(63, 0);
     std::fill_n(in_host.begin(), 20, std::uint8_t{1});
     const AttentionSegment segment{0, 1000, 3000, blocks, nullptr, in_host};
@@ -216,7 +216,7 @@ void TestEmulatedAccelerator::drawn_routing_counts_layers_with_experts_alone() {
         });
     const kernels::AttentionShape grouped = kernels::test::grouped_attention(2, 1, 8);
     const kernels::AttentionShape latent = kernels::test::latent_attention(2, 8, 4);
-    const std::vector<float*> blocks(1);
+    const std::vector<std::byte*> blocks(1);
     kernels::RouterSpec router;
     router.n_experts = 4;
     router.n_active = 1;

@@ -77,6 +77,7 @@ class TestFamilies : public QObject {
   private:
     LoadRequest on(const QString& name, const char* device, ComputeMode compute = ComputeMode::kF32) const {
         LoadRequest request;
+        request.kv = KvType::kF32;  // as the reference
         request.model = tinyModel(name);
         request.device = device;
         request.compute = compute;
@@ -252,6 +253,7 @@ class TestFamilies : public QObject {
         QVERIFY(QFile::copy(from + QStringLiteral("/model.safetensors"),
                             folder.filePath(QStringLiteral("model.safetensors"))));
         LoadRequest request;
+        request.kv = KvType::kF32;  // as the reference
         request.model = folder.path().toStdString();
         try {
             open(request);

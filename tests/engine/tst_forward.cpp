@@ -20,6 +20,7 @@ const QStringList kModels = {QStringLiteral("grouped_f32"), QStringLiteral("full
 
 std::unique_ptr<LoadedModel> open(const QString& name, ComputeMode compute, int n_threads = 2) {
     LoadRequest request;
+    request.kv = KvType::kF32;  // as the reference
     request.model = tinyModel(name);
     request.compute = compute;
     request.n_threads = n_threads;
@@ -143,6 +144,7 @@ class TestForward : public QObject {
         QFETCH(ComputeMode, compute);
         QFETCH(int, step);
         LoadRequest request;
+        request.kv = KvType::kF32;  // as the reference
         request.model = model.isEmpty() ? demoModel() : tinyModel(model);
         request.compute = compute;
         const auto text = LoadedModel::Text::kNotNeeded;

@@ -53,7 +53,7 @@ struct Fixture {
     explicit Fixture(std::int64_t device_blocks) : Fixture(KvRoom{device_blocks, 0}) {}
 
     std::uint64_t blockBytes() const {
-        return KvPool::bytes_per_token(kSmall) * static_cast<std::uint64_t>(kKvBlockTokens);
+        return static_cast<std::uint64_t>(kSmall.block_bytes());
     }
     static std::uint64_t used(const Arena& arena) {
         return arena.usage().by_use[static_cast<std::size_t>(MemoryUse::kKvCache)];
@@ -68,7 +68,7 @@ struct Fixture {
         const KvBlock block = pool.block(sequence.blocks()[static_cast<std::size_t>(token / kKvBlockTokens)]);
         const std::int64_t offset =
             part == 0 ? pool.shape().keys_offset(layer, head) : pool.shape().values_offset(layer, head);
-        return block.data[offset + token % kKvBlockTokens * kSmall.key_dim];
+        return reinterpret_cast<float*>(block.data + offset + token % kKvBlockTokens * kSmall.key_stride())[0];
     }
     bool inHost(const KvSequence& sequence, std::size_t index) const {
         return pool.block(sequence.blocks()[index]).in_host;
@@ -462,7 +462,7 @@ class TestKvPool : public QObject {
         const kernels::AttentionShape shape{.n_heads = 2, .n_kv_heads = 2, .key_dim = 4, .value_dim = 4, .scale = 0.5f};
         KvSequence a(f.pool, 1000);
         f.write(a, 4 * kKvBlockTokens, 1.0f);
-        std::vector<float*> table;
+        std::vector<std::byte*> table;
         std::vector<std::uint8_t> in_host;
         for (const std::int32_t number : a.blocks()) {
             table.push_back(f.pool.block(number).data);

@@ -118,7 +118,7 @@ class TestKvResize : public QObject {
             const std::uint64_t both =
                 loaded->device().shares_host_memory() ? used : used + loaded->ram().usage().by_use[kv];
             QCOMPARE(both, static_cast<std::uint64_t>(pool.n_blocks()) *
-                               static_cast<std::uint64_t>(pool.shape().block_floats()) * sizeof(float));
+                               static_cast<std::uint64_t>(pool.shape().block_bytes()));
             ++n_resized;
         };
         const std::vector<float> got = generate(*loaded, n_tokens, resize);

@@ -21,6 +21,7 @@ namespace {
 
 LoadRequest request(std::int64_t context = 512) {
     LoadRequest r;
+    r.kv = KvType::kF32;  // as the reference
     r.model = test::demoModel();
     r.context = context;
     r.compute = ComputeMode::kF32;

@@ -184,7 +184,7 @@ class TestReplanBounds : public QObject, ReplanSetup {
         }
         KvPool& kv = play.model.kv();
         const KvRoom whole = kv.room();
-        const std::uint64_t block_bytes = static_cast<std::uint64_t>(kv.shape().block_floats()) * sizeof(float);
+        const std::uint64_t block_bytes = static_cast<std::uint64_t>(kv.shape().block_bytes());
         const auto most = static_cast<std::int64_t>(std::max<std::uint64_t>(1, expert_bytes_ / block_bytes));
         ReplanRequest bare;
         bare.context = 2560;

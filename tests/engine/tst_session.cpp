@@ -66,6 +66,7 @@ class TestSession : public QObject {
         request.model = demoModel();
         request.compute = ComputeMode::kF32;
         request.context = 256;
+        request.kv = KvType::kF32;
         request.ram_bytes = std::uint64_t{14} << 20;
         request.quant.experts = offstage::kernels::WeightType::kHqq4;
         request.quant_cache_directory = folder.filePath("file/quantized").toStdString();

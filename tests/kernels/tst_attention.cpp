@@ -111,38 +111,37 @@ struct KeysAndValues {
     std::vector<float> own_values;
 };
 
-// A cache whose blocks lie in the given order, none aligned to more than a float; what no key owns is NaN, so that a
-// look there spoils the result.
+// A cache whose blocks lie in the given order, none aligned to more than a float; what no key owns is NaN (of whole
+// bytes of ones), so that a look there spoils the result.
 class BlockedCache {
   public:
-    BlockedCache(const KeysAndValues& from, Order order)
-        : shape_{1, 2, from.sizes.key_dim, from.sizes.value_dim, from.sizes.values_in_keys},
+    BlockedCache(const KeysAndValues& from, Order order, KvType type = KvType::kF32)
+        : shape_{1, 2, from.sizes.key_dim, from.sizes.value_dim, from.sizes.values_in_keys, type},
           n_blocks_((from.sizes.n_keys + kKvBlockTokens - 1) / kKvBlockTokens + 2),
-          memory_(n_blocks_ * shape_.block_floats(), 4) {
-        std::fill(memory_.span().begin(), memory_.span().end(), std::nanf(""));
-        for (std::int64_t b = 0; b < n_blocks_; ++b) blocks_.push_back(memory_.data() + b * shape_.block_floats());
+          memory_(n_blocks_ * shape_.block_bytes(), 4) {
+        std::fill(memory_.span().begin(), memory_.span().end(), std::byte{0xff});
+        for (std::int64_t b = 0; b < n_blocks_; ++b) blocks_.push_back(memory_.data() + b * shape_.block_bytes());
         if (order == Order::kShuffled) {
             std::shuffle(blocks_.begin(), blocks_.end(), std::mt19937(static_cast<unsigned>(from.sizes.n_keys)));
         }
         for (std::int64_t k = 0; k < from.sizes.n_keys; ++k) {
-            float* block = blocks_[static_cast<std::size_t>(k / kKvBlockTokens)];
+            std::byte* block = blocks_[static_cast<std::size_t>(k / kKvBlockTokens)];
             const std::int64_t in_block = k % kKvBlockTokens;
-            std::copy_n(from.key(k), shape_.key_dim, block + head().keys + in_block * shape_.key_dim);
-            std::copy_n(from.value(k), shape_.value_dim, block + head().values + in_block * shape_.value_stride());
+            store_kv_row(from.key(k), shape_.key_dim, type, block + head().keys + in_block * shape_.key_stride());
+            if (shape_.values_in_keys) continue;
+            store_kv_row(from.value(k), shape_.value_dim, type,
+                         block + head().values + in_block * shape_.value_stride());
         }
     }
 
     // The second of two.
-    KvHead head() const {
-        return {blocks_.data(), shape_.keys_offset(0, 1), shape_.values_offset(0, 1),
-                shape_.key_dim, shape_.value_dim,         shape_.value_stride()};
-    }
+    KvHead head() const { return kv_head_of(shape_, blocks_.data(), 0, 1); }
 
   private:
     KvShape shape_;
     std::int64_t n_blocks_;
-    TestBuffer<float> memory_;
-    std::vector<float*> blocks_;
+    TestBuffer<std::byte> memory_;
+    std::vector<std::byte*> blocks_;
 };
 
 void add_case_rows() {
@@ -175,6 +174,11 @@ class TestAttention : public QObject {
     void blocks_anywhere_change_nothing();
     void many_order_makes_queries_independent_data() { blocks_anywhere_change_nothing_data(); }
     void many_order_makes_queries_independent();
+    void rounded_caches_are_read_as_they_were_rounded_data() { add_case_rows(); }
+    void rounded_caches_are_read_as_they_were_rounded();
+    void heads_together_are_as_alone_data() { add_case_rows(); }
+    void heads_together_are_as_alone();
+    void rows_are_kept_to_half_a_step();
     void first_key_hides_those_before_data() { add_case_rows(); }
     void first_key_hides_those_before();
 };
@@ -196,7 +200,7 @@ void TestAttention::matches_softmax_in_double() {
     const float scale = 1.0f / std::sqrt(static_cast<float>(key_dim));
     cpu_kernels(static_cast<InstructionSet>(set))
         .attention(q.data(), q_stride, cache.head(), 0, n_queries, n_keys, scale, out.data(), out_stride,
-                   QueryOrder::kByNumber, scratch.data());
+                   QueryRows::kTokens, QueryOrder::kByNumber, scratch.data());
     QVERIFY(out.guards_intact());
     QVERIFY(scratch.guards_intact());
     for (std::int64_t query = 0; query < n_queries; ++query) {
@@ -233,7 +237,7 @@ void TestAttention::large_scores_do_not_overflow() {
     std::vector<float> out(kHeadDim);
     std::vector<float> scratch(static_cast<std::size_t>(attention_scratch_floats(kKeys, kHeadDim)));
     cpu_kernels(static_cast<InstructionSet>(set))
-        .attention(q.data(), kHeadDim, cache.head(), 0, 1, kKeys, 1.0f, out.data(), kHeadDim, QueryOrder::kByNumber,
+        .attention(q.data(), kHeadDim, cache.head(), 0, 1, kKeys, 1.0f, out.data(), kHeadDim, QueryRows::kTokens, QueryOrder::kByNumber,
                    scratch.data());
     for (const float value : out) QCOMPARE(value, 200.0f);
 }
@@ -251,7 +255,7 @@ void TestAttention::later_keys_are_not_seen() {
         std::vector<float> out(q.size());
         std::vector<float> scratch(static_cast<std::size_t>(attention_scratch_floats(n, kHeadDim)));
         cpu_kernels(static_cast<InstructionSet>(set))
-            .attention(q.data(), kHeadDim, cache.head(), 0, n, n, 0.2f, out.data(), kHeadDim, QueryOrder::kByNumber,
+            .attention(q.data(), kHeadDim, cache.head(), 0, n, n, 0.2f, out.data(), kHeadDim, QueryRows::kTokens, QueryOrder::kByNumber,
                        scratch.data());
         for (std::int64_t i = 0; i < (n - 1) * kHeadDim; ++i) QVERIFY(std::isfinite(out[static_cast<std::size_t>(i)]));
         QVERIFY(std::isnan(out.back()));
@@ -272,9 +276,9 @@ void TestAttention::blocks_anywhere_change_nothing() {
     TestBuffer<float> got(sizes.n_queries * sizes.value_dim, 4);
     TestBuffer<float> scratch(attention_scratch_floats(sizes.n_keys, sizes.key_dim));
     kernels.attention(q.data(), sizes.key_dim, ascending.head(), 0, sizes.n_queries, sizes.n_keys, 0.2f, want.data(),
-                      sizes.value_dim, QueryOrder::kByNumber, scratch.data());
+                      sizes.value_dim, QueryRows::kTokens, QueryOrder::kByNumber, scratch.data());
     kernels.attention(q.data(), sizes.key_dim, shuffled.head(), 0, sizes.n_queries, sizes.n_keys, 0.2f, got.data(),
-                      sizes.value_dim, QueryOrder::kByNumber, scratch.data());
+                      sizes.value_dim, QueryRows::kTokens, QueryOrder::kByNumber, scratch.data());
     QVERIFY(got.guards_intact());
     QVERIFY(scratch.guards_intact());
     // Not QCOMPARE, which lets float values differ a little.
@@ -295,7 +299,7 @@ void TestAttention::many_order_makes_queries_independent() {
     std::vector<float> together(static_cast<std::size_t>(n_queries * value_dim));
     const auto attend = [&](std::int64_t first, std::int64_t n, float* out) {
         kernels.attention(q.data() + first * key_dim, key_dim, cache.head(), 0, n, n_keys - n_queries + first + n, 0.2f,
-                          out, value_dim, QueryOrder::kMany, scratch.data());
+                          out, value_dim, QueryRows::kTokens, QueryOrder::kMany, scratch.data());
     };
     attend(0, n_queries, together.data());
     for (const std::int64_t at_once : {1, 3, 7, 8, 20}) {
@@ -303,6 +307,96 @@ void TestAttention::many_order_makes_queries_independent() {
         for (std::int64_t first = 0; first < n_queries; first += at_once)
             attend(first, std::min(at_once, n_queries - first), apart.data() + first * value_dim);
         QVERIFY2(apart == together, qPrintable(QString::number(at_once)));
+    }
+}
+
+void TestAttention::rounded_caches_are_read_as_they_were_rounded() {
+    QFETCH(int, set);
+    QFETCH(int, index);
+    const Case& sizes = kCases[index];
+    const auto [n_queries, n_keys, key_dim, value_dim, values_in_keys] = sizes;
+    std::vector<float> q(static_cast<std::size_t>(n_queries * key_dim));
+    fill_random(q, 15, 2.0f);
+    const float scale = 1.0f / std::sqrt(static_cast<float>(key_dim));
+    for (const KvType type : {KvType::kBf16, KvType::kInt8}) {
+        KeysAndValues from(sizes, 16, values_in_keys ? 1.0f : 2.0f);
+        const BlockedCache cache(from, Order::kShuffled, type);
+        std::vector<std::byte> row(static_cast<std::size_t>(kv_row_bytes(type, std::max(key_dim, value_dim))));
+        const auto round = [&](std::vector<float>& values, std::int64_t n) {
+            for (std::size_t at = 0; at < values.size(); at += static_cast<std::size_t>(n)) {
+                store_kv_row(values.data() + at, n, type, row.data());
+                load_kv_row(row.data(), n, type, values.data() + at);
+            }
+        };
+        round(from.keys, key_dim);
+        if (!values_in_keys) round(from.own_values, value_dim);
+        TestBuffer<float> scratch(attention_scratch_floats(std::max(n_keys, n_queries), std::max(key_dim, value_dim)));
+        std::vector<float> out(static_cast<std::size_t>(n_queries * value_dim));
+        for (const QueryOrder order : {QueryOrder::kByNumber, QueryOrder::kMany}) {
+            cpu_kernels(static_cast<InstructionSet>(set))
+                .attention(q.data(), key_dim, cache.head(), 0, n_queries, n_keys, scale, out.data(), value_dim,
+                           QueryRows::kTokens, order, scratch.data());
+            QVERIFY(scratch.guards_intact());
+            for (std::int64_t query = 0; query < n_queries; ++query) {
+                const auto want = exact_row(sizes, q.data() + query * key_dim, from.key(0), from.value(0),
+                                            from.value_stride(), n_keys - n_queries + query + 1, double{scale});
+                for (std::int64_t i = 0; i < value_dim; ++i) {
+                    QVERIFY(std::abs(double{out[static_cast<std::size_t>(query * value_dim + i)]} -
+                                     want[static_cast<std::size_t>(i)]) < 4e-6);
+                }
+            }
+        }
+    }
+}
+
+void TestAttention::heads_together_are_as_alone() {
+    QFETCH(int, set);
+    QFETCH(int, index);
+    const Case& sizes = kCases[index];
+    const auto [n_queries, n_keys, key_dim, value_dim, values_in_keys] = sizes;
+    const CpuKernels& kernels = cpu_kernels(static_cast<InstructionSet>(set));
+    std::vector<float> q(static_cast<std::size_t>(n_queries * key_dim));
+    fill_random(q, 17, 2.0f);
+    const KeysAndValues from(sizes, 18, values_in_keys ? 1.0f : 2.0f);
+    for (const KvType type : {KvType::kF32, KvType::kBf16, KvType::kInt8}) {
+        const BlockedCache cache(from, Order::kShuffled, type);
+        TestBuffer<float> scratch(attention_scratch_floats(std::max(n_keys, n_queries), std::max(key_dim, value_dim)));
+        for (const QueryOrder order : {QueryOrder::kByNumber, QueryOrder::kMany}) {
+            const auto attend = [&](std::int64_t first, std::int64_t n, QueryRows rows, float* out) {
+                kernels.attention(q.data() + first * key_dim, key_dim, cache.head(), 0, n, n_keys, 0.2f, out, value_dim,
+                                  rows, order, scratch.data());
+            };
+            std::vector<float> together(static_cast<std::size_t>(n_queries * value_dim)), apart(together.size());
+            attend(0, n_queries, QueryRows::kHeads, together.data());
+            QVERIFY(scratch.guards_intact());
+            for (std::int64_t head = 0; head < n_queries; ++head)
+                attend(head, 1, QueryRows::kTokens, apart.data() + head * value_dim);
+            QVERIFY(together == apart);
+        }
+    }
+}
+
+void TestAttention::rows_are_kept_to_half_a_step() {
+    for (const std::int64_t n : {1, 3, 64, 65, 200}) {
+        std::vector<float> values(static_cast<std::size_t>(n)), got(values.size());
+        fill_random(values, 19, 3.0f);
+        for (const KvType type : {KvType::kF32, KvType::kBf16, KvType::kInt8}) {
+            TestBuffer<std::byte> row(kv_row_bytes(type, n), 4);
+            store_kv_row(values.data(), n, type, row.data());
+            QVERIFY(row.guards_intact());
+            load_kv_row(row.data(), n, type, got.data());
+            for (std::size_t begin = 0; begin < values.size(); begin += kKvScaleGroup) {
+                const std::size_t end = std::min(values.size(), begin + kKvScaleGroup);
+                float largest = 0;
+                for (std::size_t i = begin; i < end; ++i) largest = std::max(largest, std::abs(values[i]));
+                for (std::size_t i = begin; i < end; ++i) {
+                    const float step = type == KvType::kF32    ? 0.0f
+                                       : type == KvType::kBf16 ? std::abs(values[i]) / 128
+                                                               : largest / 127;
+                    QVERIFY(std::abs(got[i] - values[i]) <= step * 0.5001f);
+                }
+            }
+        }
     }
 }
 
@@ -324,7 +418,7 @@ void TestAttention::first_key_hides_those_before() {
         TestBuffer<float> got(n_queries * value_dim);
         TestBuffer<float> scratch(attention_scratch_floats(n_keys, key_dim));
         kernels.attention(q.data(), key_dim, cache.head(), first, n_queries, n_keys, scale, got.data(), value_dim,
-                          QueryOrder::kByNumber, scratch.data());
+                          QueryRows::kTokens, QueryOrder::kByNumber, scratch.data());
         QVERIFY(scratch.guards_intact());
         for (std::int64_t query = 0; query < n_queries; ++query) {
             const auto want = exact_row(sizes, q.data() + query * key_dim, from.key(first), from.value(first),

@@ -1,0 +1,77 @@
+#pragma once
+// How keys and values lie in a block of a KV cache. C++17, for the device code includes this.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/types.h"
+
+namespace offstage::kernels {
+
+// What cached keys and values are kept in. Attention computes in float32 whatever it is.
+enum class KvType : std::uint8_t {
+    kF32,   // as computed
+    kBf16,  // rounded to nearest even
+    kInt8,  // codes -127 .. 127, one float32 scale for each kKvScaleGroup values of a row
+};
+inline constexpr int kKvTypes = 3;
+inline constexpr std::int64_t kKvScaleGroup = 64;
+
+// Tokens of one block: keys and values of a sequence lie in blocks of this many, each block anywhere.
+inline constexpr std::int64_t kKvBlockTokens = 64;
+
+// Where the scales of an int8 row of n values begin, in bytes; the codes come first.
+constexpr std::int64_t kv_scales_offset(std::int64_t n) {
+    return (n + 3) / 4 * 4;
+}
+// Bytes of one row, the key or the value of one token and head: a multiple of 4.
+constexpr std::int64_t kv_row_bytes(KvType type, std::int64_t n) {
+    if (type == KvType::kF32) return 4 * n;
+    if (type == KvType::kBf16) return (2 * n + 3) / 4 * 4;
+    return kv_scales_offset(n) + 4 * ((n + kKvScaleGroup - 1) / kKvScaleGroup);
+}
+
+// Layers whose cached heads are alike. A block holds, for each of them, the keys of kKvBlockTokens tokens (n_kv_heads,
+// kKvBlockTokens, row of key_dim), then, unless they are part of the keys, the values (n_kv_heads, kKvBlockTokens, row
+// of value_dim). Blocks begin at multiples of 16 bytes. All offsets and strides are in bytes.
+struct KvShape {
+    std::int64_t n_layers = 0;
+    std::int64_t n_kv_heads = 0;
+    std::int64_t key_dim = 0;
+    std::int64_t value_dim = 0;
+    bool values_in_keys = false;
+    KvType type = KvType::kF32;
+
+    constexpr std::int64_t stored_value_dim() const { return values_in_keys ? 0 : value_dim; }
+    // Values of one token in one layer.
+    constexpr std::int64_t layer_width() const { return n_kv_heads * (key_dim + stored_value_dim()); }
+    constexpr std::int64_t key_stride() const { return kv_row_bytes(type, key_dim); }
+    constexpr std::int64_t value_stride() const {
+        return values_in_keys ? key_stride() : kv_row_bytes(type, value_dim);
+    }
+    // Bytes of one token in one layer, and in all.
+    constexpr std::int64_t layer_token_bytes() const {
+        return n_kv_heads * (key_stride() + (values_in_keys ? 0 : value_stride()));
+    }
+    constexpr std::int64_t token_bytes() const { return n_layers * layer_token_bytes(); }
+    constexpr std::int64_t block_bytes() const { return token_bytes() * kKvBlockTokens; }
+    // (kKvBlockTokens) rows, key_stride() apart.
+    constexpr std::int64_t keys_offset(std::int64_t layer, std::int64_t kv_head) const {
+        return (layer * layer_token_bytes() + kv_head * key_stride()) * kKvBlockTokens;
+    }
+    // The same for values, value_stride() apart.
+    constexpr std::int64_t values_offset(std::int64_t layer, std::int64_t kv_head) const {
+        if (values_in_keys) return keys_offset(layer, kv_head);
+        return (layer * layer_token_bytes() + n_kv_heads * key_stride() + kv_head * value_stride()) * kKvBlockTokens;
+    }
+    friend constexpr bool operator==(const KvShape& a, const KvShape& b) {
+        return a.n_layers == b.n_layers && a.n_kv_heads == b.n_kv_heads && a.key_dim == b.key_dim &&
+               a.value_dim == b.value_dim && a.values_in_keys == b.values_in_keys && a.type == b.type;
+    }
+};
+
+constexpr KvShape kv_shape_of(std::int64_t n_layers, const AttentionShape& attention, KvType type = KvType::kF32) {
+    return {n_layers, attention.n_kv_heads, attention.key_dim, attention.value_dim, attention.values_in_keys, type};
+}
+
+}  // namespace offstage::kernels
