@@ -93,8 +93,8 @@ std::int64_t KvPool::change_room(KvRoom room) {
     std::int64_t n_copied = 0;
     // Whatever throws comes first, and what was taken by then goes by itself.
     std::vector<Memory> added[2] = {
-        allocate(Place::kDevice, room.device_blocks - room_.device_blocks, room.device_blocks),
-        allocate(Place::kHost, room.host_blocks - room_.host_blocks, room.host_blocks)};
+        allocate(Place::kDevice, shape_, room.device_blocks - room_.device_blocks, room.device_blocks),
+        allocate(Place::kHost, shape_, room.host_blocks - room_.host_blocks, room.host_blocks)};
     const auto n_numbers = std::max(held_.size(), static_cast<std::size_t>(room.n_blocks()));
     free_numbers_.reserve(n_numbers);
     for (std::vector<Memory>& memories : spare_) memories.reserve(n_numbers);
@@ -147,11 +147,49 @@ std::int64_t KvPool::change_room(KvRoom room) {
     return n_copied;
 }
 
-std::vector<KvPool::Memory> KvPool::allocate(Place place, std::int64_t n, std::int64_t of_all) {
+void KvPool::retype(kernels::KvType type) {
+    if (type == shape_.type) return;
+    for (std::vector<Memory>& memories : spare_) memories.clear();
+    room_ = {};
+    std::vector<Held*> in_use;
+    for (Held& held : held_) {
+        if (held.references == 0) continue;
+        in_use.push_back(&held);
+        ++(held.memory.place.in_host ? room_.host_blocks : room_.device_blocks);
+    }
+    const kernels::KvType before = shape_.type;
+    std::size_t done = 0;
+    try {
+        for (; done < in_use.size(); ++done) rewrite(*in_use[done], type);
+    } catch (const Error&) {
+        // Back to where each fitted before.
+        shape_.type = type;
+        while (done > 0) rewrite(*in_use[--done], before);
+        shape_.type = before;
+        throw;
+    }
+    shape_.type = type;
+}
+
+void KvPool::rewrite(Held& held, kernels::KvType type) {
+    kernels::KvShape target = shape_;
+    target.type = type;
+    const Place place = held.memory.place.in_host ? Place::kHost : Place::kDevice;
+    Memory memory = std::move(allocate(place, target, 1, room_.n_blocks()).front());
+    device_.copy_kv_block(shape_, held.memory.place, type, memory.place, kKvBlockTokens);
+    device_.host_wait(device_.record(DeviceEvent::Queue::kCompute));
+    if (!device_.ok()) {
+        throw Error(ErrorKind::kDevice, "The KV cache keeps its format: " + device_.failure());
+    }
+    held.memory = std::move(memory);
+}
+
+std::vector<KvPool::Memory> KvPool::allocate(Place place, const kernels::KvShape& shape, std::int64_t n,
+                                             std::int64_t of_all) {
     std::vector<Memory> memories;
     if (n <= 0) return memories;
     memories.reserve(static_cast<std::size_t>(n));
-    const auto bytes = static_cast<std::size_t>(shape_.block_bytes());
+    const auto bytes = static_cast<std::size_t>(shape.block_bytes());
     const std::string purpose =
         "the KV cache (" + format_bytes(static_cast<std::uint64_t>(of_all) * bytes) + " there in all)";
     for (; n > 0; --n) {

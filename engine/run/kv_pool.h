@@ -54,6 +54,12 @@ class KvPool {
     // so the next one may be for another room. Throws as resize() does; then the pool is as it was before this call.
     bool approach(KvRoom room, std::int64_t most_blocks);
 
+    // From now on keys and values are kept in this type: all that sequences hold is written anew, one block at a time,
+    // so that little memory is needed beside it. Leaves no free blocks (room() says how many are held): approach() the
+    // room that the plan has for the new size. Throws Error kOutOfMemory, kDevice; then what sequences hold is as it
+    // was, but for what int8 rounded on the way back, and room() may be smaller.
+    void retype(kernels::KvType type);
+
     const KvRoom& room() const { return room_; }
     const kernels::KvShape& shape() const { return shape_; }
     std::int64_t n_blocks() const { return room_.n_blocks(); }
@@ -88,7 +94,7 @@ class KvPool {
     static Place other(Place place) { return place == Place::kDevice ? Place::kHost : Place::kDevice; }
 
     std::vector<Memory>& spare(Place place) { return spare_[static_cast<std::size_t>(place)]; }
-    std::vector<Memory> allocate(Place place, std::int64_t n, std::int64_t of_all);
+    std::vector<Memory> allocate(Place place, const kernels::KvShape& shape, std::int64_t n, std::int64_t of_all);
     bool is_read_more(const Held& a, const Held& b) const;
     // Numbers of what sequences hold there, what is read least first.
     std::vector<std::int32_t> held_in(Place place) const;
@@ -97,6 +103,7 @@ class KvPool {
     bool move(std::span<const std::int32_t> blocks, Place from);  // to spare memory, of which there is enough
     std::int64_t change_room(KvRoom room);                        // how many blocks were copied
     bool settle(std::int64_t most_blocks);
+    void rewrite(Held& held, kernels::KvType type);
 
     kernels::KvShape shape_;
     bool windowed_;

@@ -456,6 +456,74 @@ class TestKvPool : public QObject {
         QVERIFY(n_resized > (most == 1 ? 20 : 50));
     }
 
+    void retype_keepsWhatSequencesHold() {
+        using kernels::KvType;
+        Fixture f(KvRoom{3, 3});
+        KvSequence a(f.pool, 1000);
+        f.write(a, kKvBlockTokens + 5, 1.0f / 3);
+        KvSequence b = a.fork();
+        f.write(b, 200, 2.7f);  // b's last blocks lie in RAM
+        QVERIFY(f.inHost(b, 4));
+        const auto row_of = [&](const KvSequence& sequence, std::int64_t token) {
+            const kernels::KvShape& shape = f.pool.shape();
+            const KvBlock block = f.pool.block(sequence.blocks()[static_cast<std::size_t>(token / kKvBlockTokens)]);
+            std::vector<float> row(4);
+            kernels::load_kv_row(
+                block.data + shape.values_offset(1, 1) + token % kKvBlockTokens * shape.value_stride(), 4, shape.type,
+                row.data());
+            return row;
+        };
+        const std::vector<float> first = row_of(a, 7), shared = row_of(b, 7), last = row_of(b, 210);
+        QVERIFY(first == shared);
+        for (const KvType type : {KvType::kBf16, KvType::kInt8, KvType::kF32}) {
+            const auto rounded = [&](const std::vector<float>& row) {
+                std::vector<std::byte> bytes(static_cast<std::size_t>(kernels::kv_row_bytes(type, 4)));
+                std::vector<float> result(4);
+                kernels::store_kv_row(row.data(), 4, type, bytes.data());
+                kernels::load_kv_row(bytes.data(), 4, type, result.data());
+                return result;
+            };
+            const std::vector<float> want = rounded(row_of(a, 7)), want_last = rounded(row_of(b, 210));
+            f.pool.retype(type);
+            QCOMPARE(f.pool.shape().type, type);
+            QVERIFY(row_of(a, 7) == want);
+            QVERIFY(row_of(b, 7) == want);
+            QVERIFY(row_of(b, 210) == want_last);
+            QCOMPARE(f.pool.n_free(), 0);
+            QCOMPARE(f.pool.n_blocks(), 6);  // two of a, of which b parted from the second; four more of b
+            QCOMPARE(f.used(f.device.memory()) + f.used(f.ram),
+                     static_cast<std::uint64_t>(6 * f.pool.shape().block_bytes()));
+            f.pool.resize({4, 6});
+            QCOMPARE(f.pool.n_free(), 4);
+            f.write(b, 0, 0);
+        }
+    }
+
+    void retype_withoutMemory_changesNothing() {
+        using kernels::KvType;
+        Fixture f(KvRoom{4, 0});
+        KvSequence a(f.pool, 1000);
+        f.write(a, 4 * kKvBlockTokens, 1.5f);
+        f.pool.retype(KvType::kInt8);
+        const std::uint64_t used = f.device.memory().usage().used_bytes;
+        f.device.memory().set_budget(used + 2 * static_cast<std::uint64_t>(kSmall.block_bytes()));
+        // Two blocks of float32 fit beside what there is, the third does not.
+        try {
+            f.pool.retype(KvType::kF32);
+            QFAIL("it fitted");
+        } catch (const Error& error) {
+            QCOMPARE(error.kind(), ErrorKind::kOutOfMemory);
+        }
+        QCOMPARE(f.pool.shape().type, KvType::kInt8);
+        QCOMPARE(f.device.memory().usage().used_bytes, used);
+        f.device.memory().set_budget(kBudget);
+        f.pool.retype(KvType::kF32);
+        for (std::int64_t t = 0; t < a.size(); ++t) {
+            const float got = f.at(a, 0, 0, 0, t);
+            QVERIFY2(std::abs(got - 1.5f) < 0.01f, qPrintable(QString::number(got)));
+        }
+    }
+
     // 10,000 bytes a microsecond over the bus, 50,000 in the device's memory.
     void blocksInRam_areAccountedOverTheBus() {
         Fixture f(KvRoom{1, 3});
