@@ -16,7 +16,7 @@
 #include "engine/run/forward.h"
 #include "engine/run/load_plan.h"
 #include "engine/run/model_demand.h"
-#include "engine/run/moe_layer.h"
+#include "engine/experts/expert_mover.h"
 #include "kernels/thread_pool.h"
 
 namespace offstage::engine {
@@ -283,7 +283,7 @@ PlanReport plan_model(const LoadRequest& request, std::int64_t prompt_tokens, co
     }
     report.demand = demand_of(spec, machine.type, dense_bytes, report.device, request.kv,
                               [&](const Backend::StepShape& step) { return device.scratch_bytes(step); });
-    if (request.prefetch != PrefetchMode::kOff) report.demand.staging_slots = 2 + MoeLayer::kMostGuessedCopies;
+    if (request.prefetch != PrefetchMode::kOff) report.demand.staging_slots = 2 + ExpertMover::kMostGuessedCopies;
     if (request.context > 0) report.demand.max_context = std::max(report.demand.max_context, request.context);
     report.budget.context = request.context;
     report.budget.vram_bytes = device.memory().usage().budget_bytes;

@@ -51,12 +51,6 @@ std::optional<std::size_t> Staging::next_speculative(std::uint64_t expert_bytes)
     return std::nullopt;
 }
 
-void Staging::forget_layers_before(std::size_t first_expert) {
-    for (Slot& slot : slots_) {
-        if (slot.expert >= 0 && static_cast<std::size_t>(slot.expert) < first_expert) slot.expert = -1;
-    }
-}
-
 void Staging::forget_speculation() {
     for (Slot& slot : slots_) {
         slot.expert = -1;

@@ -48,8 +48,6 @@ class Staging {
     std::optional<std::size_t> find(std::size_t expert) const;
     // A slot for a speculative copy: an empty one, or one whose content was not asked for by the layer it was made for.
     std::optional<std::size_t> next_speculative(std::uint64_t expert_bytes);
-    // Those of layers before this one are worthless from now on (the next token will guess anew).
-    void forget_layers_before(std::size_t first_expert);
     void forget_speculation();
 
     // For the owner of the memory. reset(): precondition n_lent() == 0.

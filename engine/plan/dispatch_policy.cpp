@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <limits>
 
 #include "engine/error.h"
@@ -30,6 +31,39 @@ struct CpuList {
         ++n_experts;
         n_tokens += tokens;
     }
+};
+
+// What each executor elsewhere gets.
+class ElsewhereLists {
+  public:
+    explicit ElsewhereLists(ElsewhereCosts costs) : costs_(costs.first(std::min(costs.size(), kMostElsewhere))) {}
+
+    void clear() {
+        if (!costs_.empty()) lists_ = {};
+    }
+    void add(Way way, kernels::WeightType format, std::int64_t n_rows) {
+        const auto i = index_elsewhere(way);
+        lists_[i].us += costs_[i]->expert_us(format, n_rows);
+        lists_[i].n_rows += n_rows;
+    }
+    // When the last of them is done.
+    double end_us() const {
+        double end = 0;
+        for (std::size_t i = 0; i < costs_.size(); ++i) {
+            if (lists_[i].n_rows > 0) end = std::max(end, lists_[i].us + costs_[i]->transfer_us(lists_[i].n_rows));
+        }
+        return end;
+    }
+    std::size_t size() const { return costs_.size(); }
+    const ExecutorCost& cost(std::size_t i) const { return *costs_[i]; }
+
+  private:
+    struct List {
+        double us = 0;
+        std::int64_t n_rows = 0;
+    };
+    ElsewhereCosts costs_;
+    std::array<List, kMostElsewhere> lists_{};
 };
 
 // A layer played through, event by event, as makespan_us() describes it.
@@ -125,19 +159,45 @@ class Timeline {
     double cpu_clock_ = 0, cpu_lead_ = 0, cpu_work_ = 0, cpu_busy_ = 0;
 };
 
-// Searches the split of the candidates (most loaded first) with the smallest makespan; sets `copied`. Few candidates:
-// all splits. More: the best of three plain ones (the most loaded are copied, the least loaded are, each goes where it
-// ends first), each improved by single moves and exchanges.
+// Searches the split of the candidates (most loaded first) with the smallest makespan; sets `way`. Between copies and
+// the CPU, few candidates: all splits. More: the best of three plain ones (the most loaded are copied, the least loaded
+// are, each goes where it ends first), each improved by single moves and exchanges. Executors elsewhere: all splits
+// where there are few; else each goes where it ends first, and the better of that and the best without them is improved
+// by single moves.
 class Balancer {
   public:
-    Balancer(std::vector<Candidate>& candidates, double resident_us, const CostModel& cost, std::int64_t staging_slots)
-        : candidates_(candidates), n_(candidates.size()), resident_us_(resident_us), timeline_(cost, staging_slots) {
+    // can_copy: there is an accelerator, and room on it for copies.
+    Balancer(std::vector<Candidate>& candidates, double resident_us, const CostModel& cost, std::int64_t staging_slots,
+             bool can_copy, ElsewhereCosts elsewhere)
+        : candidates_(candidates),
+          n_(candidates.size()),
+          resident_us_(resident_us),
+          can_copy_(can_copy),
+          timeline_(cost, staging_slots),
+          elsewhere_(elsewhere) {
         for (const Candidate& candidate : candidates) least_copy_us_ = std::min(least_copy_us_, candidate.copy_us);
     }
 
     void search() {
         if (n_ == 0) return;
         best_us_ = std::numeric_limits<double>::infinity();
+        if (can_copy_) {
+            split_here();
+        } else {
+            keep_if_best(evaluate());
+        }
+        if (elsewhere_.size() > 0) split_everywhere();
+        for (Candidate& candidate : candidates_) candidate.way = candidate.best;
+    }
+
+  private:
+    static constexpr std::size_t kAllSplits = 8;
+    static constexpr std::size_t kThorough = 24;
+    static constexpr std::int64_t kMostSplits = 512;  // with executors elsewhere: of these all are tried
+
+    static void set_copied(Candidate& candidate, bool copied) { candidate.way = copied ? Way::kCopy : Way::kCpu; }
+
+    void split_here() {
         // Experts of one load and format are interchangeable: how many are copied is all there is to choose.
         if (all_alike()) {
             copy_most_loaded();
@@ -154,24 +214,24 @@ class Balancer {
             improve();
             copy_by_threshold();
         }
-        for (Candidate& candidate : candidates_) candidate.copied = candidate.best;
     }
-
-  private:
-    static constexpr std::size_t kAllSplits = 8;
-    static constexpr std::size_t kThorough = 24;
 
     double evaluate() {
         CpuList list;
+        elsewhere_.clear();
         for (const Candidate& candidate : candidates_) {
-            if (!candidate.copied) list.add(candidate.cpu_us, candidate.one_us, candidate.disk_us, candidate.n_tokens);
+            if (candidate.way == Way::kCpu) {
+                list.add(candidate.cpu_us, candidate.one_us, candidate.disk_us, candidate.n_tokens);
+            } else if (is_elsewhere(candidate.way)) {
+                elsewhere_.add(candidate.way, candidate.format, candidate.n_tokens);
+            }
         }
         timeline_.begin(resident_us_, list);
         for (const Candidate& candidate : candidates_) {
-            if (candidate.copied) timeline_.copy(candidate.copy_us, candidate.disk_us, candidate.gpu_us);
+            if (candidate.copied()) timeline_.copy(candidate.copy_us, candidate.disk_us, candidate.gpu_us);
         }
         ++evaluations_;
-        return timeline_.finish();
+        return std::max(timeline_.finish(), elsewhere_.end_us());
     }
 
     // By more than rounding.
@@ -180,17 +240,17 @@ class Balancer {
     void keep_if_best(double us) {
         if (!is_less(us, best_us_)) return;
         best_us_ = us;
-        for (Candidate& candidate : candidates_) candidate.best = candidate.copied;
+        for (Candidate& candidate : candidates_) candidate.best = candidate.way;
     }
 
     void try_all() {
-        for (Candidate& candidate : candidates_) candidate.copied = false;
+        for (Candidate& candidate : candidates_) candidate.way = Way::kCpu;
         for (unsigned split = 0; split < 1u << n_; ++split) {
             // Of experts that are alike the first are copied.
             bool repeated = false;
             for (std::size_t i = 0; i < n_; ++i) {
-                candidates_[i].copied = (split >> i & 1u) != 0;
-                repeated |= i > 0 && candidates_[i].copied && !candidates_[i - 1].copied &&
+                set_copied(candidates_[i], (split >> i & 1u) != 0);
+                repeated |= i > 0 && candidates_[i].copied() && !candidates_[i - 1].copied() &&
                             alike(candidates_[i - 1], candidates_[i]);
             }
             if (!repeated) keep_if_best(evaluate());
@@ -201,7 +261,7 @@ class Balancer {
     template <typename Copied>
     void copy_some(const Copied& is_copied) {
         const auto makespan = [&](std::size_t m) {
-            for (std::size_t i = 0; i < n_; ++i) candidates_[i].copied = is_copied(i, m);
+            for (std::size_t i = 0; i < n_; ++i) set_copied(candidates_[i], is_copied(i, m));
             return evaluate();
         };
         // Coarse steps, then the neighbourhood of the best: with m the CPU's time falls and the GPU's grows.
@@ -240,8 +300,8 @@ class Balancer {
             const double copied_at = copies_end + candidate.disk_us + candidate.copy_us;
             const double there = std::max(gpu_end, copied_at) + candidate.gpu_us;
             const double here = cpu_end + candidate.disk_us + candidate.cpu_us;
-            candidate.copied = there < here;
-            if (candidate.copied) {
+            set_copied(candidate, there < here);
+            if (candidate.copied()) {
                 copies_end = copied_at;
                 gpu_end = there;
             } else {
@@ -254,23 +314,23 @@ class Balancer {
 
     void copy_by_threshold() {
         for (Candidate& candidate : candidates_)
-            candidate.copied = candidate.cpu_us > candidate.gpu_us + candidate.copy_us;
+            set_copied(candidate, candidate.cpu_us > candidate.gpu_us + candidate.copy_us);
         keep_if_best(evaluate());
     }
 
     // Keeps the change when it helps.
     bool try_change(Candidate& a, Candidate& b) {
-        const bool a_copied = a.copied;
-        const bool b_copied = b.copied;
-        a.copied = !a_copied;
-        if (&a != &b) b.copied = !b_copied;
+        const Way a_before = a.way;
+        const Way b_before = b.way;
+        set_copied(a, a_before != Way::kCopy);
+        if (&a != &b) set_copied(b, b_before != Way::kCopy);
         const double us = evaluate();
         if (is_less(us, current_us_)) {
             current_us_ = us;
             return true;
         }
-        b.copied = b_copied;
-        a.copied = a_copied;
+        b.way = b_before;
+        a.way = a_before;
         return false;
     }
 
@@ -287,9 +347,9 @@ class Balancer {
                 better = try_change(candidates_[i], candidates_[i]);
             }
             for (std::size_t i = 0; i < n_ && !better; ++i) {
-                if (!candidates_[i].copied || is_repeated(i)) continue;
+                if (!candidates_[i].copied() || is_repeated(i)) continue;
                 for (std::size_t j = n_; j-- > 0 && !better;) {
-                    if (candidates_[j].copied || is_repeated(j)) continue;
+                    if (candidates_[j].copied() || is_repeated(j)) continue;
                     if (evaluations_ > limit) return keep_if_best(current_us_);
                     better = try_change(candidates_[i], candidates_[j]);
                 }
@@ -299,11 +359,96 @@ class Balancer {
     }
 
     bool is_repeated(std::size_t i) const {
-        return i > 0 && alike(candidates_[i - 1], candidates_[i]) && candidates_[i - 1].copied == candidates_[i].copied;
+        return i > 0 && alike(candidates_[i - 1], candidates_[i]) && candidates_[i - 1].way == candidates_[i].way;
     }
     static bool alike(const Candidate& a, const Candidate& b) {
         return a.n_tokens == b.n_tokens && a.format == b.format && a.disk_us == b.disk_us;
     }
+
+    // Calls body(way) for each executor that can take the candidate.
+    template <typename Body>
+    void for_each_way(const Candidate& candidate, const Body& body) const {
+        body(Way::kCpu);
+        if (can_copy_) body(Way::kCopy);
+        for (std::size_t i = 0; i < elsewhere_.size(); ++i) {
+            if ((candidate.elsewhere >> i & 1u) != 0) body(way_elsewhere(i));
+        }
+    }
+
+    void split_everywhere() {
+        std::int64_t n_splits = 1;
+        for (const Candidate& candidate : candidates_) {
+            std::int64_t n_ways = 0;
+            for_each_way(candidate, [&](Way) { ++n_ways; });
+            n_splits = std::min(n_splits * n_ways, kMostSplits + 1);
+        }
+        if (n_splits <= kMostSplits) {
+            try_ways_from(0);
+            return;
+        }
+        go_by_turns();
+        for (Candidate& candidate : candidates_) candidate.way = candidate.best;
+        for (bool better = true; better;) {
+            better = false;
+            for (Candidate& candidate : candidates_) {
+                const double before = best_us_;
+                for_each_way(candidate, [&](Way way) {
+                    candidate.way = way;
+                    keep_if_best(evaluate());
+                });
+                candidate.way = candidate.best;
+                better |= best_us_ < before;
+            }
+        }
+    }
+
+    void try_ways_from(std::size_t i) {
+        if (i == n_) return keep_if_best(evaluate());
+        for_each_way(candidates_[i], [&](Way way) {
+            candidates_[i].way = way;
+            try_ways_from(i + 1);
+        });
+    }
+
+    // From the most loaded: each goes to the executor with which the layer ends first so far.
+    void go_by_turns() {
+        elsewhere_.clear();
+        double copies_end = 0;
+        double gpu_end = resident_us_;
+        double cpu_end = 0;
+        std::array<double, kMostElsewhere> ends{};
+        std::array<std::int64_t, kMostElsewhere> n_rows{};
+        for (Candidate& candidate : candidates_) {
+            double first = std::numeric_limits<double>::infinity();
+            const auto end_us = [&](Way way) {
+                if (way == Way::kCpu) return cpu_end + candidate.disk_us + candidate.cpu_us;
+                if (way == Way::kCopy)
+                    return std::max(gpu_end, copies_end + candidate.disk_us + candidate.copy_us) + candidate.gpu_us;
+                const std::size_t i = index_elsewhere(way);
+                const ExecutorCost& cost = elsewhere_.cost(i);
+                return ends[i] + cost.expert_us(candidate.format, candidate.n_tokens) +
+                       cost.transfer_us(n_rows[i] + candidate.n_tokens);
+            };
+            for_each_way(candidate, [&](Way way) {
+                const double end = end_us(way);
+                if (end >= first) return;
+                first = end;
+                candidate.way = way;
+            });
+            if (candidate.way == Way::kCpu) {
+                cpu_end = first;
+            } else if (candidate.copied()) {
+                copies_end += candidate.disk_us + candidate.copy_us;
+                gpu_end = first;
+            } else {
+                const std::size_t i = index_elsewhere(candidate.way);
+                ends[i] += elsewhere_.cost(i).expert_us(candidate.format, candidate.n_tokens);
+                n_rows[i] += candidate.n_tokens;
+            }
+        }
+        keep_if_best(evaluate());
+    }
+
     bool all_alike() const {
         return std::all_of(candidates_.begin(), candidates_.end(),
                            [&](const Candidate& candidate) { return alike(candidate, candidates_.front()); });
@@ -312,9 +457,11 @@ class Balancer {
     std::vector<Candidate>& candidates_;
     const std::size_t n_;
     const double resident_us_;
+    const bool can_copy_;
     double least_copy_us_ = std::numeric_limits<double>::infinity();
     Timeline timeline_;
-    double current_us_ = 0;  // of `copied`
+    ElsewhereLists elsewhere_;
+    double current_us_ = 0;  // of `way`
     double best_us_ = 0;     // of `best`
     int evaluations_ = 0;
 };
@@ -344,8 +491,30 @@ void sort_for_copying(std::vector<Candidate>& candidates) {
     });
 }
 
-Assignment assignment(const Candidate& miss, Way way) {
-    return {miss.expert, miss.n_tokens, way, miss.format, miss.place, miss.cpu_us, miss.gpu_us, miss.copy_us};
+void add_assignments(Way way, Schedule& out) {
+    for (const Candidate& miss : out.candidates) {
+        if (miss.way != way) continue;
+        out.assignments.push_back(
+            {miss.expert, miss.n_tokens, way, miss.format, miss.place, miss.cpu_us, miss.gpu_us, miss.copy_us});
+    }
+}
+
+// The shortest way alone.
+Way shortest_way(const Candidate& miss, bool can_copy, ElsewhereCosts elsewhere) {
+    double shortest = miss.cpu_us;
+    Way way = Way::kCpu;
+    const auto consider = [&](Way other, double us) {
+        if (us >= shortest) return;
+        shortest = us;
+        way = other;
+    };
+    if (can_copy) consider(Way::kCopy, miss.gpu_us + miss.copy_us);
+    for (std::size_t i = 0; i < elsewhere.size(); ++i) {
+        if ((miss.elsewhere >> i & 1u) == 0) continue;
+        const ExecutorCost& cost = *elsewhere[i];
+        consider(way_elsewhere(i), cost.expert_us(miss.format, miss.n_tokens) + cost.transfer_us(miss.n_tokens));
+    }
+    return way;
 }
 
 double disk_us(Place place, kernels::WeightType format, const CostModel& cost) {
@@ -354,12 +523,14 @@ double disk_us(Place place, kernels::WeightType format, const CostModel& cost) {
 
 // Plays the finished schedule, its costs set, through and writes its figures.
 void predict(std::span<const Assignment> assignments, const CostModel& cost, std::int64_t staging_slots,
-             Schedule& figures) {
+             ElsewhereCosts elsewhere, Schedule& figures) {
     double resident_us = 0;
     double copied_us = 0;
     CpuList list;
+    ElsewhereLists lists(elsewhere);
     for (const Assignment& a : assignments) {
         if (a.way == Way::kResident) resident_us += a.gpu_us;
+        if (is_elsewhere(a.way)) lists.add(a.way, a.format, a.n_tokens);
         if (a.way == Way::kCpu) {
             const double one_us = a.n_tokens == 1 ? a.cpu_us : cost.cpu_us(1, a.format);
             list.add(a.cpu_us, one_us, disk_us(a.place, a.format, cost), a.n_tokens);
@@ -372,7 +543,7 @@ void predict(std::span<const Assignment> assignments, const CostModel& cost, std
         copied_us += a.gpu_us;
         timeline.copy(a.copy_us, disk_us(a.place, a.format, cost), a.gpu_us);
     }
-    figures.makespan_us = timeline.finish();
+    figures.makespan_us = std::max(timeline.finish(), lists.end_us());
     figures.gpu_us = resident_us + copied_us;
     figures.copy_us = timeline.copying_us();
     figures.cpu_us = timeline.cpu_busy_us();
@@ -413,7 +584,8 @@ void Schedule::clear() {
 }
 
 void decide(PolicyKind policy, std::span<const ExpertLoad> loads, const CostModel& cost, std::int64_t staging_slots,
-            Schedule& out) {
+            Schedule& out, ElsewhereCosts elsewhere) {
+    assert(elsewhere.size() <= kMostElsewhere);
     out.clear();
     const bool accelerated = cost.table().has_accelerator();
     const bool all_resident =
@@ -433,36 +605,35 @@ void decide(PolicyKind policy, std::span<const ExpertLoad> loads, const CostMode
             out.candidates.push_back({load.expert, load.n_tokens, load.format, gpu_us, cpu_us,
                                       load.n_tokens == 1 ? cpu_us : cost.cpu_us(1, load.format),
                                       cost.weight_copy_us(load.format), disk_us(load.place, load.format, cost),
-                                      load.place, false, false});
+                                      load.place, load.elsewhere});
         }
     }
     sort_for_copying(out.candidates);
-    if (accelerated && staging_slots > 0) {
+    const bool can_copy = accelerated && staging_slots > 0;
+    if (can_copy || !elsewhere.empty()) {
         switch (policy) {
             case PolicyKind::kThreshold:
-                for (Candidate& miss : out.candidates) miss.copied = miss.cpu_us > miss.gpu_us + miss.copy_us;
+                for (Candidate& miss : out.candidates) miss.way = shortest_way(miss, can_copy, elsewhere);
                 break;
             case PolicyKind::kTransfer:
-                for (Candidate& miss : out.candidates) miss.copied = true;
+                for (Candidate& miss : out.candidates) miss.way = can_copy ? Way::kCopy : Way::kCpu;
                 break;
             case PolicyKind::kBalanced:
-                Balancer(out.candidates, resident_us, cost, staging_slots).search();
+                Balancer(out.candidates, resident_us, cost, staging_slots, can_copy, elsewhere).search();
                 break;
             case PolicyKind::kStatic:
             case PolicyKind::kLayers:
                 break;
         }
     }
-    for (const Candidate& miss : out.candidates) {
-        if (miss.copied) out.assignments.push_back(assignment(miss, Way::kCopy));
-    }
-    for (const Candidate& miss : out.candidates) {
-        if (!miss.copied) out.assignments.push_back(assignment(miss, Way::kCpu));
-    }
-    predict(out.assignments, cost, staging_slots, out);
+    add_assignments(Way::kCopy, out);
+    add_assignments(Way::kCpu, out);
+    for (std::size_t i = 0; i < elsewhere.size(); ++i) add_assignments(way_elsewhere(i), out);
+    predict(out.assignments, cost, staging_slots, elsewhere, out);
 }
 
-double makespan_us(std::span<const Assignment> assignments, const CostModel& cost, std::int64_t staging_slots) {
+double makespan_us(std::span<const Assignment> assignments, const CostModel& cost, std::int64_t staging_slots,
+                   ElsewhereCosts elsewhere) {
     Schedule figures;
     figures.assignments.assign(assignments.begin(), assignments.end());
     for (Assignment& a : figures.assignments) {
@@ -470,7 +641,7 @@ double makespan_us(std::span<const Assignment> assignments, const CostModel& cos
         a.gpu_us = cost.gpu_us(a.n_tokens, a.format);
         a.copy_us = cost.weight_copy_us(a.format);
     }
-    predict(figures.assignments, cost, staging_slots, figures);
+    predict(figures.assignments, cost, staging_slots, elsewhere, figures);
     return figures.makespan_us;
 }
 

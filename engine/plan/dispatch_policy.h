@@ -1,11 +1,11 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <vector>
 
 #include "engine/plan/cost_model.h"
+#include "engine/plan/executor_cost.h"
 #include "engine/plan/planner.h"
 #include "engine/plan/policy_kind.h"
 
@@ -17,9 +17,20 @@ struct ExpertLoad {
     std::int32_t n_tokens = 0;
     Place place = Place::kRam;
     kernels::WeightType format = kernels::WeightType::kBf16;  // that its copies are in
+    std::uint32_t elsewhere = 0;                              // bit i: the i-th executor elsewhere can take it
 };
 
+// The executor that computes an expert: three are of this machine, those elsewhere follow.
 enum class Way : std::uint8_t { kResident, kCopy, kCpu };
+constexpr Way way_elsewhere(std::size_t i) {
+    return static_cast<Way>(static_cast<std::size_t>(Way::kCpu) + 1 + i);
+}
+constexpr bool is_elsewhere(Way way) {
+    return way > Way::kCpu;
+}
+constexpr std::size_t index_elsewhere(Way way) {
+    return static_cast<std::size_t>(way) - static_cast<std::size_t>(way_elsewhere(0));
+}
 
 struct Assignment {
     std::int32_t expert = 0;
@@ -32,7 +43,7 @@ struct Assignment {
 };
 
 // What a layer's experts do. Resident first, then copies in the order in which they are made (most loaded first; of
-// several formats: those that keep the GPU busiest while the next arrives), then the CPU's.
+// several formats: those that keep the GPU busiest while the next arrives), then the CPU's, then each one's elsewhere.
 struct Schedule {
     std::vector<Assignment> assignments;
     // Predicted, microseconds: how long each side is busy (slow-downs by the others counted, waiting not; the CPU
@@ -54,8 +65,10 @@ struct Schedule {
         double copy_us = 0;  // without disk_us
         double disk_us = 0;  // before the CPU or the copy can begin
         Place place = Place::kRam;
-        bool copied = false;
-        bool best = false;  // copied in the best split so far
+        std::uint32_t elsewhere = 0;  // as in ExpertLoad
+        Way way = Way::kCpu;
+        Way best = Way::kCpu;  // in the best split so far
+        bool copied() const { return way == Way::kCopy; }
     };
     std::vector<Candidate> candidates;
 };
@@ -63,16 +76,18 @@ struct Schedule {
 // Each expert costs what its format does, read from disk first where it lies there (CostTable::disk_read_us). For
 // balanced the split is the best of all where at most 8 experts miss, else the best that a bounded search finds.
 // Decides without allocating once `out` has seen the largest layer. `staging_slots` 0: nothing can be copied on demand.
-// Without an accelerator (cost.table()) everything is the CPU's.
-// The costs in the assignments are set.
+// Without an accelerator (cost.table()) nothing is resident or copied. Executors elsewhere take part in `balanced` and
+// `threshold`: at most kMostElsewhere. The costs in the assignments are set.
 void decide(PolicyKind policy, std::span<const ExpertLoad> loads, const CostModel& cost, std::int64_t staging_slots,
-            Schedule& out);
+            Schedule& out, ElsewhereCosts elsewhere = {});
 
 // Makespan of a layer: the GPU runs residents while the copy engine works, then each copied expert once it has arrived;
 // the CPU runs its list meanwhile. A CPU list costs one hand-over and one activation copy: half of it before either
 // side begins, half when both are done. Copies and CPU slow each other down while both run (CostTable::cpu_slowdown,
 // copy_slowdown), the less the longer the CPU computes with the weights that it reads. An expert on disk delays its
-// copy, or the CPU, by its reading. Costs in the assignments are not looked at.
-double makespan_us(std::span<const Assignment> assignments, const CostModel& cost, std::int64_t staging_slots);
+// copy, or the CPU, by its reading. Each executor elsewhere works beside all that, as ExecutorCost says. Costs in the
+// assignments are not looked at.
+double makespan_us(std::span<const Assignment> assignments, const CostModel& cost, std::int64_t staging_slots,
+                   ElsewhereCosts elsewhere = {});
 
 }  // namespace offstage::engine

@@ -17,9 +17,10 @@ void PolicyOutlook::clear() {
     differ_ = {};
 }
 
-void PolicyOutlook::add_layer(std::span<const ExpertLoad> loads, const CostModel& cost, std::int64_t staging_slots) {
+void PolicyOutlook::add_layer(std::span<const ExpertLoad> loads, const CostModel& cost, std::int64_t staging_slots,
+                              ElsewhereCosts elsewhere) {
     for (std::size_t i = 0; i < kPolicies; ++i) {
-        decide(policies_[i], loads, cost, staging_slots, schedules_[i]);
+        decide(policies_[i], loads, cost, staging_slots, schedules_[i], elsewhere);
         predicted_us_[i] += schedules_[i].makespan_us;
         for (std::size_t j = 0; j < i; ++j) differ_[i][j] |= !same_ways(schedules_[i], schedules_[j]);
     }

@@ -92,7 +92,7 @@ std::uint64_t Forward::workspace_bytes(const ModelSpec& spec, std::int64_t conte
 std::uint64_t Forward::workspace_bytes_per_token(const ModelSpec& spec) {
     const std::int64_t words =
         2 * spec.hidden_dim + module_workspace(spec) + rope_of(spec).dim + 1 + (spec.dense_ffn_dim() > 0 ? 1 : 0);
-    return static_cast<std::uint64_t>(words) * sizeof(float) + MoeLayer::bytes_per_token(spec.experts);
+    return static_cast<std::uint64_t>(words) * sizeof(float) + RoutedRows::bytes_per_token(spec.experts);
 }
 
 Backend::StepShape Forward::step_shape(const ModelSpec& spec, kernels::WeightType type, std::int64_t max_step,

@@ -12,7 +12,7 @@
 #include "engine/experts/expert_store.h"
 #include "engine/model/model_spec.h"
 #include "engine/run/device_weights.h"
-#include "engine/run/dispatcher.h"
+#include "engine/dispatch/dispatcher.h"
 #include "engine/run/kv_pool.h"
 #include "engine/run/layers/attention.h"
 #include "engine/run/layers/network.h"

@@ -7,7 +7,7 @@
 #include "engine/error.h"
 #include "engine/plan/calibration.h"
 #include "engine/run/model_demand.h"
-#include "engine/run/moe_layer.h"
+#include "engine/experts/expert_mover.h"
 
 namespace offstage::engine {
 
@@ -47,7 +47,7 @@ ModelDemand demand_of_load(const LoadRequest& request, const ModelSpec& spec, ke
     ModelDemand demand = demand_of(spec, type, dense_bytes, device, request.kv, scratch_bytes);
     demand.kv_may_lie_in_ram = device.kind != DeviceKind::kCpu;
     // Two slots for copies on demand, and as many as may be guessed at once.
-    if (request.prefetch != PrefetchMode::kOff) demand.staging_slots = 2 + MoeLayer::kMostGuessedCopies;
+    if (request.prefetch != PrefetchMode::kOff) demand.staging_slots = 2 + ExpertMover::kMostGuessedCopies;
     if (request.context > 0) demand.max_context = std::max(demand.max_context, request.context);
     return demand;
 }

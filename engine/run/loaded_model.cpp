@@ -136,7 +136,7 @@ LoadedModel::LoadedModel(const LoadRequest& request, Text text, const LoadProgre
     ExpertStore::Options options;
     options.pin_budget_bytes = pin_budget;
     options.dry = request.dry;
-    options.n_speculative = request.prefetch == PrefetchMode::kOff ? 0 : MoeLayer::kMostGuessedCopies;
+    options.n_speculative = request.prefetch == PrefetchMode::kOff ? 0 : ExpertMover::kMostGuessedCopies;
     experts_ = std::make_unique<ExpertStore>(spec_.experts, *expert_source_, plan_, *device_, *ram_, *pool_, options);
     source_->watch({}, {});
 
@@ -146,9 +146,9 @@ LoadedModel::LoadedModel(const LoadRequest& request, Text text, const LoadProgre
                                          plan_.context);
     cache_policy_ = make_cache_policy(request.cache, basis_.popularity);
     if (!device_->shares_host_memory()) {
-        forward_->moe().set_cache(cache_policy_.get());
-        forward_->moe().set_prefetch(request.prefetch);
-        forward_->moe().set_prompt_loading(request.prompt_loading);
+        forward_->moe().mover().set_cache(cache_policy_.get());
+        dispatcher_->set_prefetch(request.prefetch);
+        forward_->moe().mover().set_prompt_loading(request.prompt_loading);
     }
     device_->memory().fail_allocation(0);
     ram_->fail_allocation(0);
@@ -458,7 +458,7 @@ void LoadedModel::pack_sample(kernels::WeightType format, std::int64_t n, std::b
 
 void LoadedModel::set_resting(bool rests) {
     rests_ = rests;
-    forward_->moe().set_cache_resting(rests);
+    forward_->moe().mover().set_cache_resting(rests);
 }
 
 WeightReads LoadedModel::reads() const {

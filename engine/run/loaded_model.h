@@ -21,7 +21,7 @@
 #include "engine/quant/expert_source.h"
 #include "engine/quant/quant_cache.h"
 #include "engine/run/device_weights.h"
-#include "engine/run/dispatcher.h"
+#include "engine/dispatch/dispatcher.h"
 #include "engine/run/forward.h"
 #include "engine/run/kv_pool.h"
 #include "engine/run/model_demand.h"

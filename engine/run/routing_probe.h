@@ -7,7 +7,7 @@
 #include "engine/device/backend.h"
 #include "engine/model/model_spec.h"
 #include "engine/run/layers/router.h"
-#include "engine/run/mirror.h"
+#include "engine/device/mirror.h"
 
 namespace offstage::engine {
 

@@ -16,7 +16,7 @@
 
 #include "engine/device/backend.h"
 #include "engine/error.h"
-#include "engine/run/mirror.h"
+#include "engine/device/mirror.h"
 #include "kernels/packed.h"
 #include "tests/kernels/attention_shapes.h"
 #include "tests/kernels/routing_reference.h"

@@ -30,6 +30,15 @@ namespace {
 constexpr std::array kAll = {PolicyKind::kThreshold, PolicyKind::kBalanced, PolicyKind::kTransfer, PolicyKind::kStatic,
                              PolicyKind::kLayers};
 
+struct Neighbour final : ExecutorCost {
+    Neighbour(double begin, double row, double transfer) : begin_us(begin), row_us(row), there_us(transfer) {}
+    double expert_us(WeightType, std::int64_t n_rows) const override {
+        return begin_us + row_us * static_cast<double>(n_rows);
+    }
+    double transfer_us(std::int64_t) const override { return there_us; }
+    double begin_us, row_us, there_us;
+};
+
 // CPU 100 + 10 n, GPU 20 whatever n, copy 300; no other cost.
 CostTable plainTable() {
     CostTable t;
@@ -57,7 +66,8 @@ std::string ways(const Schedule& schedule) {
     std::vector<Assignment> sorted = schedule.assignments;
     std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.expert < b.expert; });
     std::string text;
-    for (const Assignment& a : sorted) text += a.way == Way::kResident ? 'R' : a.way == Way::kCopy ? 'G' : 'C';
+    for (const Assignment& a : sorted)
+        text += a.way == Way::kResident ? 'R' : a.way == Way::kCopy ? 'G' : is_elsewhere(a.way) ? 'E' : 'C';
     return text;
 }
 
@@ -331,6 +341,95 @@ class TestDispatchPolicy : public QObject {
             }
         }
         QVERIFY2(worst <= 1e-9, qPrintable(QString("slower by %1").arg(worst)));
+    }
+
+    void balanced_withExecutorsElsewhere_isTheBestOfAllSplits() {
+        std::mt19937_64 random(8);
+        int used = 0;
+        double worst = 0;
+        for (int round = 0; round < 600; ++round) {
+            const bool accelerated = round % 4 != 0;
+            CostTable table = randomTable(random);
+            if (!accelerated) table.gpu_expert.clear();
+            const CostModel cost(table);
+            auto loads = randomLoads(random, 1 + static_cast<int>(random() % 6), round % 2 == 0 ? 4 : 40);
+            const double scale = cost.cpu_us(1);
+            const std::array<Neighbour, 2> neighbours = {Neighbour{scale * 0.5, scale * 0.1, scale},
+                                                         Neighbour{scale, scale * 0.02, scale * 0.3}};
+            const std::array<const ExecutorCost*, 2> elsewhere = {&neighbours[0], &neighbours[1]};
+            for (ExpertLoad& load : loads) load.elsewhere = static_cast<std::uint32_t>(random() % 4);
+
+            Schedule found;
+            decide(PolicyKind::kBalanced, loads, cost, 2, found, elsewhere);
+            QVERIFY(isWhole(found, loads));
+            for (const Assignment& a : found.assignments) {
+                if (!is_elsewhere(a.way)) continue;
+                ++used;
+                const auto load =
+                    std::find_if(loads.begin(), loads.end(), [&](const ExpertLoad& l) { return l.expert == a.expert; });
+                QVERIFY((load->elsewhere >> index_elsewhere(a.way) & 1u) != 0);
+            }
+            QCOMPARE(found.makespan_us, makespan_us(found.assignments, cost, 2, elsewhere));
+
+            // Every way of every miss, in the order of the decision's own copies.
+            std::vector<Assignment> split = found.assignments;
+            double best = found.makespan_us;
+            const std::function<void(std::size_t)> tryFrom = [&](std::size_t i) {
+                if (i == split.size()) {
+                    best = std::min(best, makespan_us(split, cost, 2, elsewhere));
+                    return;
+                }
+                if (split[i].way == Way::kResident) return tryFrom(i + 1);
+                const auto load = std::find_if(loads.begin(), loads.end(),
+                                               [&](const ExpertLoad& l) { return l.expert == split[i].expert; });
+                std::vector<Way> possible = {Way::kCpu};
+                if (accelerated) possible.push_back(Way::kCopy);
+                for (std::size_t e = 0; e < 2; ++e) {
+                    if ((load->elsewhere >> e & 1u) != 0) possible.push_back(way_elsewhere(e));
+                }
+                for (const Way way : possible) {
+                    split[i].way = way;
+                    tryFrom(i + 1);
+                }
+            };
+            tryFrom(0);
+            worst = std::max(worst, found.makespan_us / best - 1);
+        }
+        QVERIFY(used > 300);
+        QVERIFY2(worst <= 0.05, qPrintable(QString("slower by %1").arg(worst)));
+    }
+
+    void balanced_withExecutorsElsewhere_ofManyMisses_isNotWorseThanWithout() {
+        std::mt19937_64 random(9);
+        int used = 0;
+        for (int round = 0; round < 300; ++round) {
+            const CostModel cost(randomTable(random));
+            auto loads =
+                randomLoads(random, 12 + static_cast<int>(random() % 100), 1 + static_cast<int>(random() % 30));
+            const Neighbour neighbour(cost.cpu_us(1), cost.cpu_us(1) / 10, cost.cpu_us(1) * 2);
+            const std::array<const ExecutorCost*, 1> elsewhere = {&neighbour};
+            for (ExpertLoad& load : loads) load.elsewhere = static_cast<std::uint32_t>(random() % 2);
+            Schedule with;
+            decide(PolicyKind::kBalanced, loads, cost, 2, with, elsewhere);
+            QVERIFY(isWhole(with, loads));
+            QVERIFY(with.makespan_us <= decided(PolicyKind::kBalanced, loads, cost).makespan_us * (1 + 1e-9));
+            used += static_cast<int>(std::count_if(with.assignments.begin(), with.assignments.end(),
+                                                   [](const Assignment& a) { return is_elsewhere(a.way); }));
+        }
+        QVERIFY(used > 300);
+    }
+
+    void threshold_withAnExecutorElsewhere_comparesEachExpertAlone() {
+        const CostModel cost(plainTable());  // one token: 110 on the CPU, 320 by copy
+        const Neighbour neighbour(40, 5, 60);
+        const std::array<const ExecutorCost*, 1> elsewhere = {&neighbour};
+        auto loads = misses({1, 1, 30, 30});
+        loads[1].elsewhere = loads[3].elsewhere = 1;
+        Schedule schedule;
+        decide(PolicyKind::kThreshold, loads, cost, 2, schedule, elsewhere);
+        QCOMPARE(ways(schedule), std::string("CEGE"));  // 105 < 110; 250 < 320 < 400
+        decide(PolicyKind::kTransfer, loads, cost, 2, schedule, elsewhere);
+        QCOMPARE(ways(schedule), std::string("GGGG"));
     }
 
     void decision_onceWarm_allocatesNothing() {

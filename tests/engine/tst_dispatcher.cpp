@@ -5,7 +5,7 @@
 
 #include <QtTest>
 
-#include "engine/run/dispatcher.h"
+#include "engine/dispatch/dispatcher.h"
 
 using namespace offstage::engine;
 

@@ -138,7 +138,7 @@ class TestPromptLoading : public QObject {
             QCOMPARE(model->experts().n_resident(), before);
             QCOMPARE(model->experts().staging().n_lent(), 0);
         }
-        const MoeLayer::PromptCopies& copies = model->forward().moe().prompt_copies();
+        const ExpertMover::PromptCopies& copies = model->forward().moe().mover().prompt_copies();
         if (loading == QStringLiteral("on-demand")) QCOMPARE(copies.ahead, std::uint64_t{0});
         if (loading != QStringLiteral("on-demand") && policy == QStringLiteral("transfer")) {
             QVERIFY(copies.ahead > 0);
@@ -167,9 +167,9 @@ class TestPromptLoading : public QObject {
             QCOMPARE(model->experts().n_resident(), before);
         }
         // A re-plan's migration finds everything at home.
-        const auto lent_before = model->forward().moe().prompt_copies().lent;
+        const auto lent_before = model->forward().moe().mover().prompt_copies().lent;
         play(*model, prompt_, prompt_.size(), 0);
-        QVERIFY(model->forward().moe().prompt_copies().lent > lent_before);
+        QVERIFY(model->forward().moe().mover().prompt_copies().lent > lent_before);
         QVERIFY(model->experts().busy());
         model->experts().set_staging(2, model->experts().staging().slot_bytes());
         QVERIFY(!model->experts().busy());

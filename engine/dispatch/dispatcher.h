@@ -52,7 +52,7 @@ class Dispatcher {
     // A step of n_tokens tokens; prefill: any of its segments has more than one token.
     void begin_step(std::int64_t n_tokens, bool prefill);
     // Valid until the next call.
-    Schedule& schedule(std::span<const ExpertLoad> loads, std::int64_t staging_slots);
+    Schedule& schedule(std::span<const ExpertLoad> loads, std::int64_t staging_slots, ElsewhereCosts elsewhere = {});
     // `schedule`: what was done in the end, with its predictions.
     void finish_layer(std::int32_t layer, const Schedule& schedule, const LayerTimes& times);
     void end_step(double step_us);

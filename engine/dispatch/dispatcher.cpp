@@ -1,4 +1,4 @@
-#include "engine/run/dispatcher.h"
+#include "engine/dispatch/dispatcher.h"
 
 #include <algorithm>
 
@@ -67,11 +67,12 @@ void Dispatcher::begin_step(std::int64_t n_tokens, bool prefill) {
     }
 }
 
-Schedule& Dispatcher::schedule(std::span<const ExpertLoad> loads, std::int64_t staging_slots) {
-    decide(policy_, loads, cost_, staging_slots, schedule_);
-    if (looks_ahead_) trials_->outlook.add_layer(loads, cost_, staging_slots);
+Schedule& Dispatcher::schedule(std::span<const ExpertLoad> loads, std::int64_t staging_slots,
+                               ElsewhereCosts elsewhere) {
+    decide(policy_, loads, cost_, staging_slots, schedule_, elsewhere);
+    if (looks_ahead_) trials_->outlook.add_layer(loads, cost_, staging_slots, elsewhere);
     if (compared_.has_value() && !differ_) {
-        decide(*compared_, loads, cost_, staging_slots, other_);
+        decide(*compared_, loads, cost_, staging_slots, other_, elsewhere);
         differ_ = !same_ways(schedule_, other_);
     }
     return schedule_;
@@ -111,6 +112,7 @@ void Dispatcher::finish_layer(std::int32_t layer, const Schedule& schedule, cons
              static_cast<std::uint8_t>(a.format), static_cast<std::uint32_t>(a.n_tokens),
              chosen ? static_cast<float>(a.cpu_us) : 0.0f, chosen ? static_cast<float>(a.gpu_us) : 0.0f,
              chosen && a.place != Place::kDevice ? static_cast<float>(a.copy_us) : 0.0f});
+        if (is_elsewhere(a.way)) continue;
         (a.way == Way::kCpu ? cpu_tokens : gpu_tokens) += a.n_tokens;
         (a.way == Way::kCpu ? n_cpu : n_gpu) += 1;
         n_copies += a.way == Way::kCopy;

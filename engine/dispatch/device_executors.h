@@ -1,0 +1,36 @@
+#pragma once
+
+#include "engine/dispatch/expert_executor.h"
+#include "engine/experts/expert_mover.h"
+
+namespace offstage::engine {
+
+// Way::kResident: experts whose weights are on the device.
+class ResidentExecutor final : public ExpertExecutor {
+  public:
+    // The referents must outlive this object.
+    ResidentExecutor(Backend& device, ExpertMover& mover) : device_(device), mover_(mover) {}
+    // `prefill`: copies that came early give their slots back first, for those that wait.
+    void set_prefill(bool prefill) { prefill_ = prefill; }
+    void submit(LayerWork& work, std::span<const std::size_t> groups) override;
+
+  private:
+    Backend& device_;
+    ExpertMover& mover_;
+    bool prefill_ = false;
+    std::vector<ExpertCall> calls_;
+};
+
+// Way::kCopy: experts that are copied to the device, each computed when its copy is whole.
+class CopiedExecutor final : public ExpertExecutor {
+  public:
+    // The referents must outlive this object.
+    CopiedExecutor(Backend& device, ExpertMover& mover) : device_(device), mover_(mover) {}
+    void submit(LayerWork& work, std::span<const std::size_t> groups) override;
+
+  private:
+    Backend& device_;
+    ExpertMover& mover_;
+};
+
+}  // namespace offstage::engine

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "engine/device/mirror.h"
+
+namespace offstage::engine {
+
+// The experts' input of a step, (n_tokens, hidden_dim), on the host: brought there when an executor needs it, or
+// before. One thread.
+class HostInputs {
+  public:
+    // Room for `most` floats. Throws Error (kOutOfMemory). The device must outlive this object.
+    HostInputs(Backend& device, std::int64_t most, const std::string& purpose) : device_(device) {
+        if (!device.shares_host_memory()) copy_ = PinnedHost<float>(device, static_cast<std::size_t>(most), purpose);
+    }
+
+    // The layer's input is this, n floats on the device.
+    void set(const float* inputs, std::int64_t n) {
+        inputs_ = inputs;
+        n_ = n;
+        on_way_ = false;
+    }
+    // Starts the copy, unless it was. On the compute queue.
+    void fetch() {
+        if (on_way_ || device_.shares_host_memory()) return;
+        device_.download(copy_.host(), inputs_, static_cast<std::size_t>(n_) * sizeof(float));
+        there_ = device_.record(DeviceEvent::Queue::kCompute);
+        on_way_ = true;
+    }
+    // Waits for it.
+    const float* get() {
+        if (device_.shares_host_memory()) return inputs_;
+        fetch();
+        device_.host_wait(there_);
+        return copy_.host();
+    }
+
+  private:
+    Backend& device_;
+    PinnedHost<float> copy_;
+    const float* inputs_ = nullptr;
+    std::int64_t n_ = 0;
+    bool on_way_ = false;
+    DeviceEvent there_;
+};
+
+}  // namespace offstage::engine

@@ -1,0 +1,84 @@
+#include "engine/dispatch/routed_rows.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "engine/as_size.h"
+
+namespace offstage::engine {
+
+RoutedRows::RoutedRows(const ExpertGrid& grid, Backend& device, std::int64_t max_step)
+    : grid_(grid), device_(device), token_counts_(as_size(grid.n_experts)), next_row_(as_size(grid.n_experts)) {
+    const std::int64_t max_rows = max_step * grid.n_active;
+    chosen_ = Mirror<std::int32_t>(device, as_size(max_rows), MemoryUse::kWorkspace, "routing");
+    row_map_ = Mirror<std::int32_t>(device, as_size(2 * max_rows), MemoryUse::kWorkspace, "routing");
+    weights_ = device.memory().allocate(as_size(max_rows) * sizeof(float), MemoryUse::kWorkspace, "routing");
+    outputs_ =
+        Mirror<float>(device, as_size(max_rows * grid.hidden_dim), MemoryUse::kWorkspace, "the experts' outputs");
+}
+
+std::uint64_t RoutedRows::bytes_per_token(const ExpertGrid& grid) {
+    return static_cast<std::uint64_t>(grid.n_active) *
+           (4 * sizeof(std::int32_t) + static_cast<std::uint64_t>(grid.hidden_dim) * sizeof(float));
+}
+
+void RoutedRows::download() {
+    chosen_.download(0, as_size(n_rows()));
+}
+
+void RoutedRows::copy_choice(std::int32_t* to, std::int64_t stride) {
+    for (std::int64_t t = 0; t < n_tokens_; ++t) {
+        std::copy_n(chosen_.host() + t * grid_.n_active, grid_.n_active, to + t * stride);
+    }
+}
+
+std::span<ExpertLoad> RoutedRows::count() {
+    std::fill(token_counts_.begin(), token_counts_.end(), 0);
+    for (std::int64_t i = 0; i < n_rows(); ++i) ++token_counts_[as_size(chosen_.host()[i])];
+    loads_.clear();
+    for (std::size_t e = 0; e < token_counts_.size(); ++e) {
+        if (token_counts_[e] == 0) continue;
+        loads_.emplace_back();
+        loads_.back().expert = static_cast<std::int32_t>(e);
+        loads_.back().n_tokens = token_counts_[e];
+    }
+    return loads_;
+}
+
+void RoutedRows::group(std::span<const Assignment> assignments) {
+    groups_.clear();
+    std::int64_t row = 0;
+    for (const Assignment& a : assignments) {
+        groups_.push_back({a.expert, row, a.n_tokens});
+        next_row_[as_size(a.expert)] = row;
+        row += a.n_tokens;
+    }
+    assert(row == n_rows());
+    std::int32_t* row_token = row_map_.host();
+    std::int32_t* row_of = row_token + n_rows();
+    for (std::int64_t t = 0; t < n_tokens_; ++t) {
+        for (std::int64_t a = 0; a < grid_.n_active; ++a) {
+            const std::int64_t i = t * grid_.n_active + a;
+            const std::int64_t r = next_row_[as_size(chosen_.host()[i])]++;
+            row_token[r] = static_cast<std::int32_t>(t);
+            row_of[i] = static_cast<std::int32_t>(r);
+        }
+    }
+    row_map_.upload(0, as_size(2 * n_rows()));
+}
+
+void RoutedRows::upload(std::span<const std::size_t> groups) {
+    for (std::size_t i = 0; i < groups.size();) {
+        const std::int64_t first = groups_[groups[i]].first_row;
+        std::int64_t end = first;
+        while (i < groups.size() && groups_[groups[i]].first_row == end) end += groups_[groups[i++]].n_rows;
+        outputs_.upload(as_size(first * grid_.hidden_dim), as_size((end - first) * grid_.hidden_dim));
+    }
+}
+
+void RoutedRows::combine(float* x) {
+    device_.combine(outputs_.device(), row_map_.device() + n_rows(), weights_.as<float>(), n_tokens_, grid_.n_active,
+                    grid_.hidden_dim, x);
+}
+
+}  // namespace offstage::engine

@@ -1,0 +1,315 @@
+#include "engine/experts/expert_mover.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "engine/as_size.h"
+
+namespace offstage::engine {
+
+using Queue = DeviceEvent::Queue;
+
+ExpertMover::ExpertMover(const ExpertGrid& grid, ExpertStore& experts, Backend& device, const CostModel& cost)
+    : grid_(grid), experts_(experts), device_(device), cost_(cost) {}
+
+void ExpertMover::begin_step(bool prefill, std::int64_t n_tokens, bool last) {
+    prefill_ = prefill;
+    last_ = last;
+    loads_ahead_ = prefill && prompt_loading_ != PromptLoading::kOnDemand && !device_.shares_host_memory() &&
+                   n_tokens * grid_.n_active >= kSureTokens * grid_.n_experts;
+    prompt_attention_us_ = 0;
+    if (!loads_ahead_) experts_.set_lending(false);
+    if (cache_ != nullptr) cache_->begin_step();
+    experts_.staging().forget_speculation();
+    experts_.staging().read_prompt(prefill);
+}
+
+void ExpertMover::add_attention(double us) {
+    if (prefill_) {
+        prompt_attention_us_ = us;
+    } else {
+        attention_us_ += (us - attention_us_) / 16;
+    }
+}
+
+Place ExpertMover::place(std::int64_t layer, std::int64_t expert) const {
+    const Place place = experts_.place(layer, expert);
+    if (place == Place::kDevice || device_.shares_host_memory()) return place;
+    const auto slot = experts_.staging().find(experts_.index(layer, expert));
+    if (slot.has_value() && (prefill_ || device_.has_happened(experts_.staging().slot(*slot).copied))) {
+        return Place::kDevice;
+    }
+    return place;
+}
+
+void ExpertMover::begin_layer(std::int64_t layer, std::span<Assignment> assignments) {
+    layer_ = layer;
+    moves_ = {};
+    demanded_.clear();
+    early_.clear();
+    n_started_ = n_asked_ = 0;
+    Staging& staging = experts_.staging();
+    for (Assignment& a : assignments) {
+        const std::size_t expert = experts_.index(layer, a.expert);
+        // Where RAM is short the device has the only copy; then the work goes there whatever the policy says.
+        if (a.way == Way::kCpu && experts_.on_device(expert) && !experts_.in_ram(expert)) a.way = Way::kResident;
+        if (a.way != Way::kCopy && (a.way != Way::kResident || experts_.on_device(expert))) continue;
+        const auto slot = staging.find(expert);  // it is in staging already, or on its way there
+        if (slot.has_value()) staging.slot(*slot).awaited = true;
+        if (a.way == Way::kResident) {
+            if (device_.has_happened(staging.slot(*slot).copied)) {
+                early_.push_back({expert, *slot});
+                continue;
+            }
+            a.way = Way::kCopy;  // a prompt's copy that is still on its way
+        }
+        demanded_.push_back({expert, slot, {}});
+        if (slot.has_value()) demanded_.back().whole = staging.slot(*slot).copied;
+    }
+    give_up_uncalled();
+    if (!demanded_.empty()) moves_.first_copy = device_.record(Queue::kCopy);
+    start_copies();
+}
+
+kernels::ExpertView ExpertMover::staged(const Staging::Slot& slot, std::size_t expert) const {
+    return {slot.memory.data, experts_.format(expert), grid_.hidden_dim, grid_.ffn_dim};
+}
+
+kernels::ExpertView ExpertMover::weights(std::int64_t expert) const {
+    const std::size_t index = experts_.index(layer_, expert);
+    if (experts_.on_device(index)) return experts_.device_view(layer_, expert);
+    return staged(experts_.staging().slot(*experts_.staging().find(index)), index);
+}
+
+bool ExpertMover::came_early(std::int64_t expert) const {
+    return !early_.empty() && !experts_.on_device(experts_.index(layer_, expert));
+}
+
+void ExpertMover::computed_early(std::int64_t expert, DeviceEvent end) {
+    Staging::Slot& slot = experts_.staging().slot(*experts_.staging().find(experts_.index(layer_, expert)));
+    slot.free = end;
+    slot.awaited = false;
+    if (prefill_) slot.expert = -1;
+    start_copies();
+}
+
+std::optional<ExpertMover::Arrival> ExpertMover::next_arrival() {
+    const std::size_t i = n_asked_++;
+    // All before it have been computed with, and yet there is no slot: that counts as refused.
+    if (n_started_ == i) ++n_started_;
+    const Demanded& demanded = demanded_[i];
+    if (!demanded.whole.has_value()) {
+        start_copies();
+        return std::nullopt;
+    }
+    return Arrival{staged(experts_.staging().slot(*demanded.slot), demanded.expert), *demanded.whole};
+}
+
+void ExpertMover::computed(DeviceEvent end) {
+    Staging::Slot& slot = experts_.staging().slot(*demanded_[n_asked_ - 1].slot);
+    slot.free = end;
+    slot.awaited = false;
+    if (prefill_) slot.expert = -1;
+    start_copies();
+}
+
+// What was brought for this layer, or one before it, and is not called makes room.
+void ExpertMover::give_up_uncalled() {
+    const std::size_t next_layer = experts_.index(layer_, 0) + as_size(grid_.n_experts);
+    for (Staging::Slot& slot : experts_.staging().all()) {
+        if (slot.expert < 0 || slot.awaited || as_size(slot.expert) >= next_layer) continue;
+        if (prefill_) ++prompt_copies_.unused_ahead;
+        slot.expert = -1;
+    }
+}
+
+void ExpertMover::start_copies() {
+    while (n_started_ < demanded_.size() && start_copy(demanded_[n_started_])) ++n_started_;  // refused ones count too
+}
+
+// False: every slot still waits to be computed with.
+bool ExpertMover::start_copy(Demanded& demanded) {
+    if (demanded.whole.has_value()) return true;  // on its way already
+    demanded.slot = experts_.staging().next(experts_.expert_bytes(experts_.format(demanded.expert)));
+    if (!demanded.slot.has_value()) return false;
+    Staging::Slot& slot = experts_.staging().slot(*demanded.slot);
+    const ExpertKey key = experts_.key(demanded.expert);
+    demanded.whole =
+        copy(demanded.expert, static_cast<const std::byte*>(experts_.on_host(key.layer, key.expert).data), slot);
+    if (!demanded.whole.has_value()) return true;
+    slot.awaited = true;
+    moves_.last_copy = *demanded.whole;
+    moves_.copied_on_demand = true;
+    return true;
+}
+
+std::optional<DeviceEvent> ExpertMover::copy(std::size_t expert, const std::byte* from, Staging::Slot& slot) {
+    const std::uint64_t bytes = experts_.expert_bytes(experts_.format(expert));
+    const auto whole = device_.copy_weights(slot.memory.data, from, as_size(bytes), slot.free);
+    if (!whole.has_value()) return whole;
+    const ExpertKey key = experts_.key(expert);
+    experts_.hold(key.layer, key.expert, *whole);
+    slot.content = static_cast<std::int64_t>(expert);
+    moves_.bytes_copied += bytes;
+    return whole;
+}
+
+bool ExpertMover::may_copy_unasked(std::size_t expert) const {
+    return !experts_.on_device(expert) && experts_.in_ram(expert) && !experts_.staging().find(expert).has_value();
+}
+
+// False: there is no slot, or the device refused the copy.
+bool ExpertMover::copy_unasked(std::size_t expert, std::optional<std::size_t> free) {
+    if (!free.has_value()) return false;
+    Staging::Slot& slot = experts_.staging().slot(*free);
+    const auto whole = copy(expert, experts_.ram_block(expert), slot);
+    if (!whole.has_value()) return false;
+    slot.expert = slot.content;
+    slot.copied = *whole;
+    return true;
+}
+
+bool ExpertMover::guesses(std::int64_t n_tokens) const {
+    return !prefill_ && n_tokens <= kGuessingTokens && !cache_rests_ && experts_.staging().guesses();
+}
+
+double ExpertMover::slack_us(const Schedule& schedule, bool host_computes) const {
+    constexpr double kFreeOfCharge = 1.05;
+    if (host_computes && cost_.table().cpu_slowdown > kFreeOfCharge) return 0;
+    return schedule.makespan_us - schedule.copy_us + attention_us_;
+}
+
+void ExpertMover::copy_guesses(std::span<const std::int32_t> experts, double slack_us, bool regardless) {
+    if (!experts_.staging().guesses()) return;
+    for (const std::int32_t expert : experts) {
+        if (moves_.guessed_copies == kMostGuessedCopies) return;
+        const std::size_t index = experts_.index(layer_ + 1, expert);
+        if (!may_copy_unasked(index)) continue;
+        const double copy_us = cost_.weight_copy_us(experts_.format(index));
+        if (copy_us > slack_us && !regardless) return;
+        const std::uint64_t bytes = experts_.expert_bytes(experts_.format(index));
+        if (!copy_unasked(index, experts_.staging().next_speculative(bytes))) return;
+        ++moves_.guessed_copies;
+        slack_us -= copy_us;
+    }
+}
+
+// What a prompt's next layer will call, into the slots that are free by then. As much as the copy engine can bring
+// until that layer's router has run: more would only come earlier than it would on demand.
+void ExpertMover::copy_ahead(const Schedule& schedule) {
+    if (!loads_ahead_ || layer_ + 1 == grid_.n_layers) {
+        if (last_ || !loads_ahead_) experts_.set_lending(false);
+        return;
+    }
+    std::int64_t n_copied = 0;
+    std::uint64_t largest = 0;
+    for (const Assignment& a : schedule.assignments) {
+        // Where the CPU takes a part, it already fills the time that the copies need; what would come ahead is decided
+        // before it is known what the CPU had better do.
+        if (a.way == Way::kCpu) return;
+        if (a.way != Way::kCopy && !came_early(a.expert)) continue;
+        ++n_copied;
+        largest = std::max(largest, experts_.expert_bytes(a.format));
+    }
+    if (n_copied == 0) return;  // the policy copies nothing, or nothing is worth it
+    double idle_us = schedule.makespan_us - schedule.copy_us + prompt_attention_us_;
+    lend_places(schedule, n_copied, largest, idle_us);
+    for (std::int64_t expert = 0; expert < grid_.n_experts && n_copied > 0 && idle_us > 0; ++expert) {
+        const std::size_t index = experts_.index(layer_ + 1, expert);
+        if (!may_copy_unasked(index)) continue;
+        const std::uint64_t bytes = experts_.expert_bytes(experts_.format(index));
+        if (!copy_unasked(index, experts_.staging().next(bytes))) return;
+        ++prompt_copies_.ahead;
+        --n_copied;
+        idle_us -= cost_.weight_copy_us(experts_.format(index));
+    }
+}
+
+// A place that is lent lets one more copy run in what would be the copy engine's idle time, at each layer that follows.
+// It costs two: the lender's own layer needs it copied, and it has to come back.
+void ExpertMover::lend_places(const Schedule& schedule, std::int64_t n_copied, std::uint64_t bytes, double idle_us) {
+    if (prompt_loading_ != PromptLoading::kLend || cache_ == nullptr || cache_rests_) return;
+    Staging& staging = experts_.staging();
+    const double copy_us = cost_.weight_copy_us(schedule.assignments.front().format);
+    double gpu_us = 0;
+    for (const Assignment& a : schedule.assignments) {
+        if (a.way < Way::kCpu) gpu_us += cost_.gpu_us(a.n_tokens, a.format);
+    }
+    // Where the GPU is what takes longest, copies that come earlier gain nothing.
+    const double copies_us = static_cast<double>(n_copied) * copy_us;
+    const double to_gain_us = std::min({idle_us, copies_us + idle_us - prompt_attention_us_ - gpu_us, copies_us});
+    const auto left = static_cast<double>(grid_.n_layers - layer_ - 1);
+    const auto value_us = [&](std::int64_t n_lent) {
+        const auto hidden = static_cast<double>(staging.n_slots() + n_lent - 1) * copy_us;
+        return left * std::min(to_gain_us, hidden) - 2 * static_cast<double>(n_lent) * copy_us;
+    };
+    std::int64_t best = staging.n_lent();
+    for (std::int64_t n = best + 1; n <= kMostLent; ++n) {
+        if (value_us(n) > value_us(best)) best = n;
+    }
+    while (staging.n_lent() < best) {
+        residents_.clear();
+        for (const std::uint32_t i : experts_.residents()) {
+            const ExpertKey key = experts_.key(i);
+            // Not the next layers': they would be copied at once.
+            const bool soon = key.layer > layer_ && key.layer <= layer_ + 2;
+            if (experts_.place_bytes(i) >= bytes && experts_.in_ram(i) && !experts_.is_pinned(i) && !soon) {
+                residents_.push_back(key);
+            }
+        }
+        const std::int64_t least = cache_->least_useful(residents_);
+        if (least < 0) return;
+        const ExpertKey& key = residents_[as_size(least)];
+        if (!experts_.lend(experts_.index(key.layer, key.expert))) return;
+        experts_.set_lending(true);
+        ++prompt_copies_.lent;
+    }
+}
+
+void ExpertMover::finish_layer(std::span<const ExpertLoad> loads, std::span<Assignment> assignments) {
+    if (prefill_) {
+        for (Assignment& a : assignments) {
+            if (a.way == Way::kResident && came_early(a.expert)) a.way = Way::kCopy;  // no hit
+        }
+    } else {
+        moves_.used_guesses = static_cast<std::uint16_t>(early_.size());
+    }
+    if (cache_ == nullptr) return;
+    for (const ExpertLoad& load : loads) {
+        cache_->used({static_cast<std::int32_t>(layer_), load.expert}, load.n_tokens);
+    }
+    // A prompt wants nearly all experts once: what the answers need stays.
+    if (cache_rests_ || prefill_ || cache_->kind() == CacheKind::kStatic) return;
+    for (const Early& early : early_) keep_copy(early.expert, early.slot, loads);
+    for (const Demanded& demanded : demanded_) {
+        if (demanded.whole.has_value()) keep_copy(demanded.expert, *demanded.slot, loads);
+    }
+}
+
+void ExpertMover::keep_copy(std::size_t admitted, std::size_t slot, std::span<const ExpertLoad> called) {
+    // Where a layer brings more experts than there are slots, another one may have come after it.
+    if (experts_.staging().slot(slot).content != static_cast<std::int64_t>(admitted)) return;
+    // A place of its own size, or else a larger one, whose rest is then no use until a larger expert comes back.
+    const std::uint64_t bytes = experts_.expert_bytes(experts_.format(admitted));
+    residents_.clear();
+    larger_.clear();
+    for (const std::uint32_t i : experts_.residents()) {
+        const std::uint64_t place = experts_.place_bytes(i);
+        if (place < bytes || experts_.is_pinned(i)) continue;
+        const ExpertKey key = experts_.key(i);
+        if (key.layer == layer_ && std::any_of(called.begin(), called.end(),
+                                               [&](const ExpertLoad& load) { return load.expert == key.expert; })) {
+            continue;
+        }
+        (place == bytes ? residents_ : larger_).push_back(key);
+    }
+    for (const std::vector<ExpertKey>* places : {&residents_, &larger_}) {
+        const std::int64_t victim = places->empty() ? -1 : cache_->victim(experts_.key(admitted), *places);
+        if (victim < 0) continue;
+        const ExpertKey& key = (*places)[as_size(victim)];
+        if (experts_.admit(slot, admitted, experts_.index(key.layer, key.expert))) ++moves_.admissions;
+        return;
+    }
+}
+
+}  // namespace offstage::engine

@@ -1,0 +1,151 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "engine/device/backend.h"
+#include "engine/experts/cache_policy.h"
+#include "engine/experts/expert_store.h"
+#include "engine/model/model_spec.h"
+#include "engine/plan/dispatch_policy.h"
+#include "engine/plan/prefetch_settings.h"
+
+namespace offstage::engine {
+
+// Brings experts to the device while a step runs: copies on demand, through the staging slots in turn; copies of what
+// the next layer is likely to call; a prompt's copies ahead of demand, with places that residents lend. Copies that
+// were computed with may stay, in the place of a resident that the cache policy names.
+//
+// One thread, the engine's. For each layer: begin_layer(), then the executors ask for what they compute with, then
+// copy_guesses() or copy_ahead(), then finish_layer().
+class ExpertMover {
+  public:
+    // Steps of up to so many tokens guess the next layer's experts; at most so many copies of a layer are begun
+    // unasked.
+    static constexpr std::int64_t kGuessingTokens = 4;
+    static constexpr std::int64_t kMostGuessedCopies = 2;
+
+    // A prompt's step calls all experts of a layer as good as surely when it has so many tokens for each (chance would
+    // miss one in e^8). At most so many residents lend their places.
+    static constexpr std::int64_t kSureTokens = 8;
+    static constexpr std::int64_t kMostLent = 8;
+
+    // The referents must outlive this object.
+    ExpertMover(const ExpertGrid& grid, ExpertStore& experts, Backend& device, const CostModel& cost);
+
+    // Which experts that were copied on demand stay on the device; nullptr: none do. Must outlive this object or be
+    // replaced.
+    void set_cache(CachePolicy* policy) { cache_ = policy; }
+    // While experts are moved by somebody else, nothing else moves them.
+    void set_cache_resting(bool rests) { cache_rests_ = rests; }
+    void set_prompt_loading(PromptLoading loading) { prompt_loading_ = loading; }
+
+    // `last`: no further piece of the prompt follows.
+    void begin_step(bool prefill, std::int64_t n_tokens, bool last);
+    // What attention took in the layer that was measured last.
+    void add_attention(double us);
+
+    // Where the policy finds the expert: a copy made before it was asked for counts when it is whole; it is never
+    // waited for. One that a prompt made ahead of demand comes in any case.
+    Place place(std::int64_t layer, std::int64_t expert) const;
+
+    // Corrects ways that cannot be gone as decided, gives up copies that nobody called, and starts copies on demand: as
+    // many as there are slots.
+    void begin_layer(std::int64_t layer, std::span<Assignment> assignments);
+
+    // ---- for the executors of the device
+    // Weights that are there, of an expert with Way::kResident.
+    kernels::ExpertView weights(std::int64_t expert) const;
+    // They lie in a staging slot, whose place is wanted.
+    bool came_early(std::int64_t expert) const;
+    // Computed with, by that time on the compute queue.
+    void computed_early(std::int64_t expert, DeviceEvent end);
+    // The weights of the next of Way::kCopy, in their order, and when they are whole; nullopt: the device refused the
+    // copy. computed() before the next one is asked for.
+    struct Arrival {
+        kernels::ExpertView weights;
+        DeviceEvent whole;
+    };
+    std::optional<Arrival> next_arrival();
+    void computed(DeviceEvent end);
+
+    // ---- after everything was submitted
+    // Whether this step guesses, unless the policy forbids.
+    bool guesses(std::int64_t n_tokens) const;
+    // Into free slots, as far as the copy engine has nothing else to do before the next layer's experts are wanted
+    // (slack_us), or regardless.
+    void copy_guesses(std::span<const std::int32_t> experts, double slack_us, bool regardless);
+    void copy_ahead(const Schedule& schedule);
+    // Time between this layer's last copy and the next layer's first. While the CPU reads experts beside it, the copy
+    // engine's copies cost as much as they gain: then there is none, unless measuring has shown that the memory has
+    // room for both.
+    double slack_us(const Schedule& schedule, bool host_computes) const;
+    // What was called; what was brought for it may stay.
+    void finish_layer(std::span<const ExpertLoad> loads, std::span<Assignment> assignments);
+
+    // What was done for this layer, as in LayerEvent.
+    struct Moves {
+        std::uint64_t bytes_copied = 0;
+        std::uint16_t guessed_copies = 0, used_guesses = 0, admissions = 0;
+        DeviceEvent first_copy, last_copy;  // of those on demand
+        bool copied_on_demand = false;
+    };
+    const Moves& moves() const { return moves_; }
+
+    // What reading prompts has done so far.
+    struct PromptCopies {
+        std::uint64_t ahead = 0;         // copies of the next layer's experts
+        std::uint64_t unused_ahead = 0;  // of these, what the router did not call
+        std::uint64_t lent = 0;          // places
+    };
+    const PromptCopies& prompt_copies() const { return prompt_copies_; }
+
+  private:
+    struct Demanded {
+        std::size_t expert = 0;  // index in the store
+        std::optional<std::size_t> slot;
+        std::optional<DeviceEvent> whole;
+    };
+    struct Early {  // came before it was asked for, and was computed with
+        std::size_t expert = 0;
+        std::size_t slot = 0;
+    };
+
+    kernels::ExpertView staged(const Staging::Slot& slot, std::size_t expert) const;
+    std::optional<DeviceEvent> copy(std::size_t expert, const std::byte* from, Staging::Slot& slot);
+    bool copy_unasked(std::size_t expert, std::optional<std::size_t> slot);
+    bool may_copy_unasked(std::size_t expert) const;
+    void give_up_uncalled();
+    void start_copies();
+    bool start_copy(Demanded& demanded);
+    void lend_places(const Schedule& schedule, std::int64_t n_copied, std::uint64_t bytes, double idle_us);
+    void keep_copy(std::size_t admitted, std::size_t slot, std::span<const ExpertLoad> called);
+
+    const ExpertGrid& grid_;
+    ExpertStore& experts_;
+    Backend& device_;
+    const CostModel& cost_;
+    CachePolicy* cache_ = nullptr;
+    bool cache_rests_ = false;
+    PromptLoading prompt_loading_ = PromptLoading::kOnDemand;
+
+    bool prefill_ = false;
+    bool loads_ahead_ = false;        // this step does
+    bool last_ = false;               // this step is the prompt's last
+    double attention_us_ = 0;         // of a layer in decode, a moving average
+    double prompt_attention_us_ = 0;  // of the layer before, in this step
+
+    std::int64_t layer_ = 0;
+    Moves moves_;
+    std::vector<Demanded> demanded_;
+    std::size_t n_started_ = 0;  // of demanded_: on their way, or refused
+    std::size_t n_asked_ = 0;    // of demanded_: next_arrival() was called for
+    std::vector<Early> early_;
+    PromptCopies prompt_copies_;
+    std::vector<ExpertKey> residents_, larger_;  // room for choosing
+};
+
+}  // namespace offstage::engine

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "kernels/types.h"
+
+namespace offstage::engine {
+
+// What an executor costs that works beside this machine's accelerator and CPU and takes nothing from them: it has
+// weights of its own, on another machine. Microseconds; n_rows: (token, chosen expert) pairs. Called for every layer,
+// by the engine's thread: quick, and without allocating.
+class ExecutorCost {
+  public:
+    virtual ~ExecutorCost() = default;
+    // One expert, when its inputs are there. Experts of a layer follow each other.
+    virtual double expert_us(kernels::WeightType format, std::int64_t n_rows) const = 0;
+    // All inputs there and all outputs back.
+    virtual double transfer_us(std::int64_t n_rows) const = 0;
+};
+
+inline constexpr std::size_t kMostElsewhere = 16;
+using ElsewhereCosts = std::span<const ExecutorCost* const>;
+
+}  // namespace offstage::engine
