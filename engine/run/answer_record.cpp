@@ -1,0 +1,73 @@
+#include "engine/run/answer_record.h"
+
+#include <algorithm>
+
+namespace offstage::engine {
+
+AnswerRecord::AnswerRecord(LoadedModel& model, const GenerationRequest& request) : model_(&model) {
+    if (request.trace_file.empty()) return;
+    const ExpertGrid& grid = model.spec().experts;
+    TraceHeader header;
+    header.model = model.summary().name;
+    header.n_layers = grid.n_layers;
+    header.n_experts = grid.n_experts;
+    header.n_active = grid.n_active;
+    trace_ = std::make_unique<TraceWriter>(request.trace_file, header);
+}
+
+// Prompts are one segment of several tokens; beams and drawn answers one token each.
+void AnswerRecord::add_step(std::span<const Segment> segments, double us) {
+    std::int64_t n_tokens = 0;
+    for (const Segment& segment : segments) n_tokens += static_cast<std::int64_t>(segment.tokens.size());
+    if (n_tokens == 1) steps_us_.push_back(us);
+    if (trace_ == nullptr) return;
+    std::vector<std::int64_t> positions;
+    bool prompt = false;
+    for (const Segment& segment : segments) {
+        const auto n = static_cast<std::int64_t>(segment.tokens.size());
+        prompt |= n > 1;
+        for (std::int64_t t = 0; t < n; ++t) positions.push_back(segment.sequence->size() - n + t);
+    }
+    trace_->add_step(model_->forward().routing(), positions, prompt ? TokenKind::kPrompt : TokenKind::kDecode);
+}
+
+void AnswerRecord::finish(GenerationResult& result) {
+    report(result.device);
+    if (trace_ == nullptr) return;
+    const std::unique_ptr<TraceWriter> trace = std::move(trace_);
+    trace->finish();
+    result.traced_tokens = trace->n_tokens();
+}
+
+void AnswerRecord::report(DeviceReport& report) const {
+    Backend& device = model_->device();
+    if (!device.shares_host_memory()) report.vram_high_water_bytes = device.memory().usage().high_water_bytes;
+    report.ram_high_water_bytes = model_->ram().usage().high_water_bytes;
+    const DispatchTotals& totals = model_->dispatcher().totals();
+    // On the CPU a hit is an expert that is in RAM; which ones those are does not change.
+    report.hit_rate = device.shares_host_memory() ? model_->summary().expected_hit_rate : totals.hit_rate();
+    report.bytes_copied = totals.bytes_copied;
+    if (totals.steps_us > 0) {
+        report.dispatch_overhead = model_->dispatcher().recorder().overhead_us() / totals.steps_us;
+        report.decision_overhead = model_->dispatcher().deciding_us() / totals.steps_us;
+    }
+    report.decode_policy = name_of(model_->dispatcher().decode_policy());
+    const auto& decisions = model_->dispatcher().decisions();
+    report.decisions.assign(decisions.begin(), decisions.end());
+    report.guessed_copies = totals.guessed_copies;
+    report.used_guesses = totals.used_guesses;
+    report.admissions = totals.admissions;
+    for (const double us : steps_us_) report.steps_s.push_back(static_cast<float>(us / 1e6));
+    if (!steps_us_.empty()) {
+        std::vector<double> sorted = steps_us_;
+        std::sort(sorted.begin(), sorted.end());
+        report.median_step_s = sorted[sorted.size() / 2] / 1e6;
+        report.longest_step_s = sorted.back() / 1e6;
+    }
+    Plan now = model_->plan();
+    now.formats = model_->experts().formats();
+    model_->basis().describe_formats(now);
+    report.mean_bits = now.mean_bits;
+}
+
+}  // namespace offstage::engine

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "engine/eval/routing_trace.h"
+#include "engine/run/forward.h"
+#include "engine/run/generation.h"
+#include "engine/run/loaded_model.h"
+
+namespace offstage::engine {
+
+// What is written down of an answer while it is made: the times of its decode steps and, where it was asked for, the
+// routing of its tokens. One thread, the engine's.
+class AnswerRecord {
+  public:
+    AnswerRecord() = default;
+    // Throws Error (kIo) where the trace cannot be written. The model must outlive this object.
+    AnswerRecord(LoadedModel& model, const GenerationRequest& request);
+
+    // `us`: by the device's clock.
+    void add_step(std::span<const Segment> segments, double us);
+    // Throws Error (kIo).
+    void finish(GenerationResult& result);
+
+  private:
+    void report(DeviceReport& report) const;
+
+    LoadedModel* model_ = nullptr;
+    std::unique_ptr<TraceWriter> trace_;
+    std::vector<double> steps_us_;  // of decode
+};
+
+}  // namespace offstage::engine

@@ -1,0 +1,241 @@
+#include "engine/run/answer_strategy.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/as_size.h"
+#include "engine/run/beam_search.h"
+#include "engine/run/sampler.h"
+
+namespace offstage::engine {
+namespace {
+
+// By the model itself: temperature 1, nothing cut off.
+double log_probability_of(std::span<const float> logits, TokenId token) {
+    const float largest = *std::max_element(logits.begin(), logits.end());
+    double sum = 0;
+    for (const float logit : logits) sum += std::exp(static_cast<double>(logit - largest));
+    return static_cast<double>(logits[static_cast<std::size_t>(token)] - largest) - std::log(sum);
+}
+
+// Of one sequence that was given another token.
+std::optional<FinishReason> finish_after(const GenerationRequest& request, std::size_t n_tokens,
+                                         const KvSequence& sequence) {
+    if (request.max_tokens > 0 && n_tokens >= as_size(request.max_tokens)) return FinishReason::kMaxTokens;
+    if (sequence.size() >= sequence.capacity()) return FinishReason::kContextFull;
+    return std::nullopt;
+}
+
+bool contains(const std::vector<TokenId>& tokens, TokenId token) {
+    return std::find(tokens.begin(), tokens.end(), token) != tokens.end();
+}
+
+class Sampling final : public AnswerStrategy {
+  public:
+    explicit Sampling(const AnswerStart& start)
+        : start_(start),
+          ends_(start.text.end_tokens()),
+          sampler_(start.request.sampler, start.seed),
+          strip_space_(strips_space(start.request)) {}
+
+    Progress advance(const Logits& logits) override {
+        segments_.clear();
+        token_ = sampler_.sample(logits.possible, start_.tokens);
+        if (token_ < 0) start_.text.throw_no_probabilities();
+        if (contains(ends_, token_)) {
+            finish_ = FinishReason::kEndOfTurn;
+            return {};
+        }
+        tokens_.push_back(token_);
+        const auto finish = finish_after(start_.request, tokens_.size(), start_.sequence);
+        if (finish.has_value()) {
+            finish_ = *finish;
+        } else {
+            segments_.push_back({&start_.sequence, {&token_, 1}});
+        }
+        return {true, shown(stream_.push(start_.text.piece(token_))), token_,
+                static_cast<std::int64_t>(tokens_.size())};
+    }
+    std::span<const Segment> next() const override { return segments_; }
+    void end(FinishReason reason) override { finish_ = reason; }
+    std::string finish(GenerationResult& result) override {
+        std::string rest = shown(stream_.finish());
+        result.text = std::move(text_);
+        result.tokens = std::move(tokens_);
+        result.finish = finish_;
+        return rest;
+    }
+
+  private:
+    std::string shown(std::string text) {
+        if (strip_space_ && !text.empty()) {
+            if (text.front() == ' ') text.erase(0, 1);
+            strip_space_ = false;
+        }
+        text_ += text;
+        return text;
+    }
+
+    AnswerStart start_;
+    std::vector<TokenId> ends_;
+    Sampler sampler_;
+    Utf8Stream stream_;
+    bool strip_space_;
+    std::string text_;
+    std::vector<TokenId> tokens_;
+    TokenId token_ = -1;
+    std::vector<Segment> segments_;
+    FinishReason finish_ = FinishReason::kStopped;
+};
+
+// Several sequences side by side, each with its answer; the result's text is the first one's.
+class SideBySide : public AnswerStrategy {
+  public:
+    std::span<const Segment> next() const override { return segments_; }
+    std::string finish(GenerationResult& result) override {
+        result.answers = answers();
+        for (Answer& answer : result.answers) {
+            answer.text = start_.text.decode(answer.tokens, strips_space(start_.request));
+        }
+        if (result.answers.empty()) {
+            result.finish = FinishReason::kStopped;
+            return {};
+        }
+        const Answer& best = result.answers.front();
+        result.text = best.text;
+        result.tokens = best.tokens;
+        result.finish = best.finish;
+        return best.text;
+    }
+
+  protected:
+    explicit SideBySide(const AnswerStart& start) : start_(start) {}
+    virtual std::vector<Answer> answers() = 0;
+
+    AnswerStart start_;
+    std::int64_t n_steps_ = 0;
+    std::vector<TokenId> fed_;
+    std::vector<Segment> segments_;
+};
+
+class Beams final : public SideBySide {
+  public:
+    explicit Beams(const AnswerStart& start)
+        : SideBySide(start), search_(start.request.beam, start.text.end_tokens(), max_tokens(start)) {
+        sequences_.push_back(start.sequence.fork());
+    }
+
+    Progress advance(const Logits& logits) override {
+        const auto branches = search_.advance(logits.possible, start_.text.vocab_size());
+        ++n_steps_;
+        segments_.clear();
+        fed_.clear();
+        if (search_.done()) return {true, {}, -1, n_steps_};
+        std::vector<KvSequence> next;
+        for (const BeamSearch::Branch& branch : branches) {
+            next.push_back(sequences_[as_size(branch.parent)].fork());
+            fed_.push_back(branch.token);
+        }
+        sequences_ = std::move(next);  // the parents' blocks go back before new ones are asked for
+        for (std::size_t b = 0; b < sequences_.size(); ++b) segments_.push_back({&sequences_[b], {&fed_[b], 1}});
+        return {true, {}, fed_.front(), n_steps_};
+    }
+    void end(FinishReason reason) override {
+        finish_ = reason;
+        search_.finish();
+    }
+
+  private:
+    static std::int64_t max_tokens(const AnswerStart& start) {
+        const std::int64_t room = start.sequence.capacity() - start.sequence.size() + 1;
+        return start.request.max_tokens > 0 ? std::min<std::int64_t>(start.request.max_tokens, room) : room;
+    }
+    std::vector<Answer> answers() override {
+        std::vector<Answer> answers;
+        for (BeamAnswer& beam : search_.answers()) {
+            Answer answer;
+            answer.finish = beam.ended ? FinishReason::kEndOfTurn : finish_;
+            answer.log_probability = beam.log_probability;
+            answer.score = beam.score;
+            answer.tokens = std::move(beam.tokens);
+            answers.push_back(std::move(answer));
+        }
+        return answers;
+    }
+
+    BeamSearch search_;
+    std::vector<KvSequence> sequences_;
+    FinishReason finish_ = FinishReason::kMaxTokens;
+};
+
+class DrawnAnswers final : public SideBySide {
+  public:
+    explicit DrawnAnswers(const AnswerStart& start)
+        : SideBySide(start), ends_(start.text.end_tokens()), answers_(as_size(start.request.n_answers)) {
+        for (std::size_t i = 0; i < answers_.size(); ++i) {
+            answers_[i].seed = answer_seed(start.seed, i);
+            live_.push_back({i, start.sequence.fork(), Sampler(start.request.sampler, answers_[i].seed), start.tokens});
+        }
+    }
+
+    Progress advance(const Logits& logits) override {
+        const std::size_t vocab = as_size(start_.text.vocab_size());
+        const bool from_prompt = n_steps_++ == 0;
+        std::vector<Drawn> going_on;
+        for (std::size_t i = 0; i < live_.size(); ++i) {
+            const std::size_t row = from_prompt ? 0 : i * vocab;
+            if (choose(live_[i], {logits.model.subspan(row, vocab), logits.possible.subspan(row, vocab)})) {
+                going_on.push_back(std::move(live_[i]));
+            }
+        }
+        live_ = std::move(going_on);
+        segments_.clear();
+        fed_.clear();
+        for (const Drawn& drawn : live_) fed_.push_back(drawn.context.back());
+        for (std::size_t i = 0; i < live_.size(); ++i) segments_.push_back({&live_[i].sequence, {&fed_[i], 1}});
+        return {true, {}, live_.empty() ? -1 : fed_.front(), n_steps_};
+    }
+    void end(FinishReason reason) override {
+        for (const Drawn& drawn : live_) answers_[drawn.answer].finish = reason;
+    }
+
+  private:
+    struct Drawn {
+        std::size_t answer;
+        KvSequence sequence;
+        Sampler sampler;
+        std::vector<TokenId> context;  // prompt and answer, for the repeat penalty
+    };
+
+    // Whether it goes on.
+    bool choose(Drawn& drawn, const Logits& row) {
+        Answer& answer = answers_[drawn.answer];
+        const TokenId token = drawn.sampler.sample(row.possible, drawn.context);
+        if (token < 0) start_.text.throw_no_probabilities();
+        answer.log_probability += log_probability_of(row.model, token);
+        if (contains(ends_, token)) {
+            answer.finish = FinishReason::kEndOfTurn;
+            return false;
+        }
+        answer.tokens.push_back(token);
+        drawn.context.push_back(token);
+        const auto finish = finish_after(start_.request, answer.tokens.size(), drawn.sequence);
+        if (finish.has_value()) answer.finish = *finish;
+        return !finish.has_value();
+    }
+    std::vector<Answer> answers() override { return std::move(answers_); }
+
+    std::vector<TokenId> ends_;
+    std::vector<Answer> answers_;
+    std::vector<Drawn> live_;
+};
+
+}  // namespace
+
+std::unique_ptr<AnswerStrategy> make_strategy(const AnswerStart& start) {
+    if (start.request.beam.width > 1) return std::make_unique<Beams>(start);
+    if (start.request.n_answers > 1) return std::make_unique<DrawnAnswers>(start);
+    return std::make_unique<Sampling>(start);
+}
+
+}  // namespace offstage::engine

@@ -1,0 +1,171 @@
+#include "engine/run/replan_queue.h"
+
+#include <utility>
+
+#include "engine/error.h"
+
+namespace offstage::engine {
+
+void ReplanQueue::open(LoadedModel& model, DecodeWatch& watch, std::function<std::int64_t()> tokens_in_use) {
+    model_ = &model;
+    watch_ = &watch;
+    replanner_ = std::make_unique<Replanner>(model);
+    planning_ = std::make_unique<PlanningThread>();
+    plan_awaited_ = false;
+    tokens_made_ = 0;
+    replanner_->set_tokens_in_use(std::move(tokens_in_use));
+    model.forward().set_between_layers([this] { replanner_->between_layers(); });
+    const std::lock_guard lock(mutex_);
+    n_layers_ = model.spec().experts.n_layers;
+    n_experts_ = model.spec().experts.n_experts;
+}
+
+void ReplanQueue::close() {
+    planning_.reset();
+    replanner_.reset();
+    const std::lock_guard lock(mutex_);
+    orders_.clear();
+    reports_.clear();
+    n_layers_ = n_experts_ = 0;
+}
+
+std::uint64_t ReplanQueue::post(const std::function<Order(std::uint64_t id)>& make) {
+    const std::lock_guard lock(mutex_);
+    if (n_layers_ == 0) throw Error(ErrorKind::kInvalidInput, "No model is loaded; open one first.");
+    const std::uint64_t id = ++last_id_;
+    orders_.push_back(make(id));
+    return id;
+}
+
+void ReplanQueue::plan_elsewhere(std::uint64_t id, const ReplanRequest& request, PreviewFn preview) {
+    plan_awaited_ |= !preview;
+    planning_->start({id, std::move(preview), request, draft()});
+}
+
+bool ReplanQueue::take_plans() {
+    bool any = false;
+    while (auto result = planning_->poll()) {
+        any = true;
+        if (result->preview) {
+            result->preview(result->previewed, result->problem);
+            continue;
+        }
+        plan_awaited_ = false;
+        if (result->target.has_value()) {
+            replanner_->begin(result->id, std::move(*result->target), tokens_made_);
+        } else {
+            replanner_->refuse(result->id, result->problem, tokens_made_);
+        }
+    }
+    return any;
+}
+
+bool ReplanQueue::between_steps() {
+    bool any = take_plans();
+    while (!plan_awaited_) {
+        Order next;
+        {
+            const std::lock_guard lock(mutex_);
+            if (orders_.empty()) break;
+            next = std::move(orders_.front());
+            orders_.pop_front();
+        }
+        next(*replanner_);
+        any = true;
+    }
+    if (replanner_->moving()) {
+        watch_->clear();
+        replanner_->between_steps(tokens_made_);
+        any = true;
+    }
+    if (any) copy_reports();
+    return any;
+}
+
+void ReplanQueue::copy_reports() {
+    const std::lock_guard lock(mutex_);
+    reports_.assign(replanner_->reports().begin(), replanner_->reports().end());
+}
+
+std::size_t ReplanQueue::index_of(std::int64_t layer, std::int64_t expert) const {
+    const std::lock_guard lock(mutex_);
+    if (layer < 0 || layer >= n_layers_ || expert < 0 || expert >= n_experts_) {
+        throw Error(ErrorKind::kInvalidInput, "There is no expert " + std::to_string(expert) + " in layer " +
+                                                  std::to_string(layer) + " of the loaded model; it has " +
+                                                  std::to_string(n_layers_) + " layers of " +
+                                                  std::to_string(n_experts_) + ".");
+    }
+    return static_cast<std::size_t>(layer * n_experts_ + expert);
+}
+
+void ReplanQueue::request_preview(const ReplanRequest& request, PreviewFn done) {
+    post([&](std::uint64_t) {
+        return [this, request, done = std::move(done)](Replanner&) { plan_elsewhere(0, request, done); };
+    });
+}
+
+std::uint64_t ReplanQueue::replan(const ReplanRequest& request) {
+    return post([&](std::uint64_t id) { return [this, id, request](Replanner&) { plan_elsewhere(id, request, {}); }; });
+}
+
+void ReplanQueue::cancel() {
+    post([](std::uint64_t) { return [](Replanner& replanner) { replanner.cancel(); }; });
+}
+
+std::uint64_t ReplanQueue::pin(std::int64_t layer, std::int64_t expert, bool pinned) {
+    const std::size_t index = index_of(layer, expert);
+    return post([&](std::uint64_t id) {
+        return [this, id, index, pinned](Replanner& replanner) { replanner.pin(id, index, pinned, tokens_made_); };
+    });
+}
+
+std::uint64_t ReplanQueue::evict(std::int64_t layer, std::int64_t expert) {
+    const std::size_t index = index_of(layer, expert);
+    return post([&](std::uint64_t id) {
+        return [this, id, index](Replanner& replanner) { replanner.evict(id, index, tokens_made_); };
+    });
+}
+
+std::uint64_t ReplanQueue::set_format(std::int64_t layer, std::int64_t expert, kernels::WeightType format) {
+    const std::size_t index = index_of(layer, expert);
+    return post([&](std::uint64_t id) {
+        return
+            [this, id, index, format](Replanner& replanner) { replanner.set_format(id, index, format, tokens_made_); };
+    });
+}
+
+std::vector<ReplanReport> ReplanQueue::reports() const {
+    const std::lock_guard lock(mutex_);
+    return reports_;
+}
+
+bool ReplanQueue::advance(const std::stop_token& stop, const std::function<void()>& after) {
+    bool any = between_steps();
+    while ((planning_->busy() || replanner_->moving()) && !stop.stop_requested()) {
+        // First what a plan may make needless.
+        if (planning_->busy()) {
+            planning_->wait(stop);
+        } else {
+            replanner_->finish(stop);
+        }
+        any |= between_steps();
+        after();
+    }
+    between_steps();
+    copy_reports();
+    return any;
+}
+
+ReplanQueue::Mark ReplanQueue::mark() const {
+    return {replanner_->reports().empty() ? 0 : replanner_->reports().back().id, replanner_->moving()};
+}
+
+std::vector<ReplanReport> ReplanQueue::since(const Mark& mark) const {
+    std::vector<ReplanReport> reports;
+    for (const ReplanReport& report : replanner_->reports()) {
+        if (report.id > mark.last_id || (mark.moving && report.id == mark.last_id)) reports.push_back(report);
+    }
+    return reports;
+}
+
+}  // namespace offstage::engine

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+#include <vector>
+
+#include "engine/run/decode_watch.h"
+#include "engine/run/planning_thread.h"
+#include "engine/run/replanner.h"
+
+namespace offstage::engine {
+
+// What other threads ask of the plan in force, carried out by the engine's thread between two steps, in order: behind a
+// re-plan that is still being planned the others wait. Functions are the engine's thread's unless said otherwise.
+class ReplanQueue {
+  public:
+    // The referents must outlive close(). tokens_in_use: how many tokens conversations hold.
+    void open(LoadedModel& model, DecodeWatch& watch, std::function<std::int64_t()> tokens_in_use);
+    void close();
+
+    // ---- any thread. Throws Error (kInvalidInput) without a model, or for an expert that it has not got. As in
+    // Session.
+    std::uint64_t replan(const ReplanRequest& request);
+    void request_preview(const ReplanRequest& request, PreviewFn done);
+    void cancel();
+    std::uint64_t pin(std::int64_t layer, std::int64_t expert, bool pinned);
+    std::uint64_t evict(std::int64_t layer, std::int64_t expert);
+    std::uint64_t set_format(std::int64_t layer, std::int64_t expert, kernels::WeightType format);
+    std::vector<ReplanReport> reports() const;
+
+    void count_token() { ++tokens_made_; }
+    // Whether there was anything to do.
+    bool between_steps();
+    // Between two answers: until all is done or a stop is requested; `after` is called after each piece. Whether there
+    // was anything to do.
+    bool advance(const std::stop_token& stop, const std::function<void()>& after);
+    ReplanPreview preview(const ReplanRequest& request) const { return draft().preview(request); }
+
+    const Replanner& replanner() const { return *replanner_; }
+    // Which reports an answer is given: those that ended or were under way since.
+    struct Mark {
+        std::uint64_t last_id = 0;
+        bool moving = false;
+    };
+    Mark mark() const;
+    std::vector<ReplanReport> since(const Mark& mark) const;
+
+  private:
+    using Order = std::function<void(Replanner&)>;
+    std::uint64_t post(const std::function<Order(std::uint64_t id)>& make);
+    PlanDraft draft() const { return watch_->draft(*replanner_, *model_); }
+    void plan_elsewhere(std::uint64_t id, const ReplanRequest& request, PreviewFn preview);
+    bool take_plans();  // that are made; whether there were any
+    void copy_reports();
+    std::size_t index_of(std::int64_t layer, std::int64_t expert) const;
+
+    LoadedModel* model_ = nullptr;
+    DecodeWatch* watch_ = nullptr;
+    std::unique_ptr<Replanner> replanner_;
+    std::unique_ptr<PlanningThread> planning_;
+    bool plan_awaited_ = false;  // of a re-plan
+    std::int64_t tokens_made_ = 0;
+
+    mutable std::mutex mutex_;  // never held while anything is computed
+    std::deque<Order> orders_;
+    std::uint64_t last_id_ = 0;
+    std::vector<ReplanReport> reports_;          // a copy for other threads
+    std::int64_t n_layers_ = 0, n_experts_ = 0;  // of the loaded model, for other threads
+};
+
+}  // namespace offstage::engine
