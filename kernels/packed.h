@@ -2,7 +2,7 @@
 // Rows of weights in fewer bits. Each row is packed on its own - a neuron's w1 row, w3 row and w2 column are three rows
 // - so that any neuron can be moved or multiplied without its neighbours (CORM, 4.1). Little-endian.
 //
-//   [ supers | blocks | scales | zeros | up to 7 bytes of nothing ]          offsets: packed_row() in kernels/types.h
+//   [ supers | blocks | scales | zeros | up to 7 bytes of nothing ]          offsets: packed_row() in kernels/formats.h
 //
 // A block holds the codes of 64 weights in 16 lanes, four codes each: code k of lane l belongs to weight 16 k + l, so
 // that a vector of 16 lanes meets 16 inputs that follow each other.
@@ -38,13 +38,9 @@ struct PackedSuper {
 };
 static_assert(sizeof(PackedSuper) == 16, "as in the rows");
 
-constexpr int packed_bits(WeightType type) {
-    return type == WeightType::kHqq4 ? 4 : type == WeightType::kHqq3 ? 3 : type == WeightType::kHqq2 ? 2 : 8;
-}
-
 // Code of weight w (0 .. 63) of a HQQ block.
 inline int packed_code(WeightType type, const std::byte* block, int w) {
-    const int bits = packed_bits(type);
+    const int bits = traits_of(type).bits;
     const int first = w % 16 * 4 * bits + w / 16 * bits;  // bit of the block
     unsigned word = static_cast<unsigned>(block[first / 8]);
     if (first % 8 + bits > 8) word |= static_cast<unsigned>(block[first / 8 + 1]) << 8u;
@@ -53,7 +49,7 @@ inline int packed_code(WeightType type, const std::byte* block, int w) {
 
 // The bits of the block must be zero before.
 inline void set_packed_code(WeightType type, std::byte* block, int w, int code) {
-    const int bits = packed_bits(type);
+    const int bits = traits_of(type).bits;
     const int first = w % 16 * 4 * bits + w / 16 * bits;
     const unsigned word = static_cast<unsigned>(code) << static_cast<unsigned>(first % 8);
     block[first / 8] |= static_cast<std::byte>(word & 0xffu);
@@ -63,7 +59,7 @@ inline void set_packed_code(WeightType type, std::byte* block, int w, int code) 
 // Scale and zero of a group of a row; zero is 0 for INT8.
 inline void packed_group(WeightType type, const std::byte* row, const PackedRow& layout, std::int64_t group,
                          float& scale, float& zero) {
-    if (type == WeightType::kInt8) {
+    if (traits_of(type).coding == WeightCoding::kSigned) {
         Bf16 value;
         std::memcpy(&value, row + layout.scales + 2 * group, sizeof value);
         scale = to_float(value);
@@ -74,7 +70,7 @@ inline void packed_group(WeightType type, const std::byte* row, const PackedRow&
     std::memcpy(&super, row + group / layout.super_group * 16, sizeof super);
     const auto s = static_cast<unsigned>(row[layout.scales + group]);
     const auto z = static_cast<unsigned>(row[layout.zeros + group]);
-    const bool halves = type == WeightType::kHqq2;
+    const bool halves = traits_of(type).has_half_scales();
     scale = super.scale_offset + super.scale_step * static_cast<float>(halves ? s & 15u : s);
     zero = super.zero_offset + super.zero_step * static_cast<float>(halves ? z >> 4u : z);
 }
@@ -83,13 +79,14 @@ inline void packed_group(WeightType type, const std::byte* row, const PackedRow&
 inline void unpack_row(WeightType type, const std::byte* row, std::int64_t n_cols, std::int64_t begin, std::int64_t n,
                        float* out) {
     const PackedRow layout = packed_row(type, n_cols);
+    const bool is_signed = traits_of(type).coding == WeightCoding::kSigned;
     float scale = 0.0f;
     float zero = 0.0f;
     for (std::int64_t i = begin; i < begin + n; ++i) {
         if (i == begin || i % layout.group == 0) packed_group(type, row, layout, i / layout.group, scale, zero);
         const std::byte* block = row + layout.codes + i / kPackedBlock * layout.block_bytes;
         const auto w = static_cast<int>(i % kPackedBlock);
-        const int code = type == WeightType::kInt8 ? static_cast<std::int8_t>(block[w]) : packed_code(type, block, w);
+        const int code = is_signed ? static_cast<std::int8_t>(block[w]) : packed_code(type, block, w);
         out[i - begin] = scale * (static_cast<float>(code) - zero);
     }
 }

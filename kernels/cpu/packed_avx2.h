@@ -12,15 +12,96 @@
 namespace offstage::kernels {
 namespace {
 
-// A block in registers: vector<v>() holds the weights that meet inputs place<v>() .. place<v>() + kLanes - 1.
-template <WeightType kType>
-struct PackedBlock;
-
 template <int kBits>
 __attribute__((always_inline)) inline __m256i shifted(__m256i words) {
     if constexpr (kBits == 0) return words;
     return _mm256_srli_epi32(words, kBits);
 }
+
+// The 16 lanes of a block's codes, one lane in each word, from its lowest bit on.
+template <int kBits>
+__attribute__((always_inline)) inline void load_codes(const std::byte* block, __m256i (&words)[2]) {
+    // Of 3 bits, lane l begins at bit 12 l: in byte 3 l / 2, 0 or 4 bits in, and ends in the next byte. Four lanes are
+    // in each half of a register; the second register's bytes are taken from byte 8 on.
+    const __m256i places[2] = {
+        _mm256_setr_epi8(0, 1, -1, -1, 1, 2, -1, -1, 3, 4, -1, -1, 4, 5, -1, -1,  //
+                         6, 7, -1, -1, 7, 8, -1, -1, 9, 10, -1, -1, 10, 11, -1, -1),
+        _mm256_setr_epi8(4, 5, -1, -1, 5, 6, -1, -1, 7, 8, -1, -1, 8, 9, -1, -1,  //
+                         10, 11, -1, -1, 11, 12, -1, -1, 13, 14, -1, -1, 14, 15, -1, -1),
+    };
+    const __m256i starts = _mm256_setr_epi32(0, 4, 0, 4, 0, 4, 0, 4);
+    for (int half = 0; half < 2; ++half) {
+        if constexpr (kBits == 4) {
+            words[half] = _mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(block + 16 * half)));
+        } else if constexpr (kBits == 3) {
+            const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(block + 8 * half));
+            const __m256i pairs = _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(bytes), places[half]);
+            words[half] = _mm256_srlv_epi32(pairs, starts);
+        } else {
+            static_assert(kBits == 2);
+            words[half] = _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(block + 8 * half)));
+        }
+    }
+}
+
+// What codes of 2 or 3 bits of a group stand for.
+template <int kBits>
+__attribute__((always_inline)) inline Vector table_of(float scale, float bias) {
+    constexpr int kTop = (1 << kBits) - 1;
+    return _mm256_fmadd_ps(_mm256_setr_ps(0, 1, 2, 3, 4 & kTop, 5 & kTop, 6 & kTop, 7 & kTop), broadcast(scale),
+                           broadcast(bias));
+}
+
+// HQQ. A block in registers: vector<v>() holds the weights that meet inputs place<v>() .. place<v>() + kLanes - 1.
+// Where the block is one group, vectors 0 .. 3 are the four codes of lanes 0 .. 7, vectors 4 .. 7 those of lanes 8 ..
+// 15; else the vectors follow the weights, group by group.
+template <WeightType kType>
+struct PackedBlock {
+    using Format = PackedFormat<kType>;
+    static constexpr int kBits = Format::kBits;
+    static constexpr int kGroups = Format::kGroupsPerBlock;
+    __m256i words[2];
+    Vector table;         // of the only group, of 2 or 3 bits
+    Vector bias;          // of the only group, of 4 bits
+    const float* scales;  // the groups' scales
+    const float* biases;
+
+    template <int kVector>
+    static constexpr int code() {
+        return kGroups == 1 ? kVector % 4 : kVector / 2;
+    }
+    template <int kVector>
+    static constexpr int half() {
+        return kGroups == 1 ? kVector / 4 : kVector % 2;
+    }
+
+    __attribute__((always_inline)) void read(const std::byte* block, const GroupScales<kType>& groups, int index) {
+        load_codes<kBits>(block, words);
+        scales = groups.scale[0] + kGroups * index;
+        biases = groups.bias + kGroups * index;
+        if constexpr (kGroups == 1 && kBits == 4) bias = broadcast(*biases);
+        if constexpr (kGroups == 1 && kBits < 4) table = table_of<kBits>(*scales, *biases);
+    }
+    template <int kVector>
+    static constexpr int place() {
+        return 16 * code<kVector>() + 8 * half<kVector>();
+    }
+    template <int kVector>
+    __attribute__((always_inline)) Vector vector() const {
+        constexpr int kCode = code<kVector>();
+        constexpr int kGroup = kCode * kGroups / 4;  // 16 weights are one code of all lanes
+        const __m256i its_words = words[half<kVector>()];
+        if constexpr (kBits == 4) {
+            const __m256i codes = _mm256_and_si256(its_words, _mm256_set1_epi32(15 << 4 * kCode));
+            const Vector scale = broadcast(scales[kCode * GroupScales<kType>::kGroups + kGroup]);
+            return _mm256_fmadd_ps(_mm256_cvtepi32_ps(codes), scale, kGroups == 1 ? bias : broadcast(biases[kGroup]));
+        } else {
+            const Vector values = kGroups == 1 ? table : table_of<kBits>(scales[kGroup], biases[kGroup]);
+            const __m256i codes = shifted<kBits * kCode>(its_words);
+            return kBits == 2 ? _mm256_permutevar_ps(values, codes) : _mm256_permutevar8x32_ps(values, codes);
+        }
+    }
+};
 
 template <>
 struct PackedBlock<WeightType::kInt8> {
@@ -40,94 +121,6 @@ struct PackedBlock<WeightType::kInt8> {
     __attribute__((always_inline)) Vector vector() const {
         const __m128i bytes = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(codes + 8 * kVector));
         return _mm256_mul_ps(_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(bytes)), scale);
-    }
-};
-
-// Vectors 0 .. 3 are the four codes of lanes 0 .. 7, vectors 4 .. 7 those of lanes 8 .. 15.
-template <>
-struct PackedBlock<WeightType::kHqq4> {
-    __m256i words[2];
-    const float* scales;
-    Vector bias;
-
-    __attribute__((always_inline)) void read(const std::byte* block, const GroupScales<WeightType::kHqq4>& groups,
-                                             int index) {
-        const auto* halves = reinterpret_cast<const __m128i*>(block);
-        words[0] = _mm256_cvtepu16_epi32(_mm_loadu_si128(halves));
-        words[1] = _mm256_cvtepu16_epi32(_mm_loadu_si128(halves + 1));
-        scales = groups.scale[0] + index;
-        bias = broadcast(groups.bias[index]);
-    }
-    template <int kVector>
-    static constexpr int place() {
-        return kVector % 4 * 16 + kVector / 4 * 8;
-    }
-    template <int kVector>
-    __attribute__((always_inline)) Vector vector() const {
-        constexpr int kCode = kVector % 4;
-        const __m256i codes = _mm256_and_si256(words[kVector / 4], _mm256_set1_epi32(15 << 4 * kCode));
-        const Vector scale = broadcast(scales[kCode * GroupScales<WeightType::kHqq4>::kGroups]);
-        return _mm256_fmadd_ps(_mm256_cvtepi32_ps(codes), scale, bias);
-    }
-};
-
-template <>
-struct PackedBlock<WeightType::kHqq3> {
-    __m256i words[2];
-    Vector table;
-
-    __attribute__((always_inline)) void read(const std::byte* block, const GroupScales<WeightType::kHqq3>& groups,
-                                             int index) {
-        // Lane l begins at bit 12 l: in byte 3 l / 2, 0 or 4 bits in, and ends in the next byte. Four lanes are in each
-        // half of a register; the second register's bytes are taken from byte 8 on.
-        const __m256i places[2] = {
-            _mm256_setr_epi8(0, 1, -1, -1, 1, 2, -1, -1, 3, 4, -1, -1, 4, 5, -1, -1,  //
-                             6, 7, -1, -1, 7, 8, -1, -1, 9, 10, -1, -1, 10, 11, -1, -1),
-            _mm256_setr_epi8(4, 5, -1, -1, 5, 6, -1, -1, 7, 8, -1, -1, 8, 9, -1, -1,  //
-                             10, 11, -1, -1, 11, 12, -1, -1, 13, 14, -1, -1, 14, 15, -1, -1),
-        };
-        const __m256i starts = _mm256_setr_epi32(0, 4, 0, 4, 0, 4, 0, 4);
-        for (int half = 0; half < 2; ++half) {
-            const __m128i bytes = _mm_loadu_si128(reinterpret_cast<const __m128i*>(block + 8 * half));
-            const __m256i pairs = _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(bytes), places[half]);
-            words[half] = _mm256_srlv_epi32(pairs, starts);
-        }
-        table = _mm256_fmadd_ps(_mm256_setr_ps(0, 1, 2, 3, 4, 5, 6, 7), broadcast(groups.scale[0][index]),
-                                broadcast(groups.bias[index]));
-    }
-    template <int kVector>
-    static constexpr int place() {
-        return kVector % 4 * 16 + kVector / 4 * 8;
-    }
-    template <int kVector>
-    __attribute__((always_inline)) Vector vector() const {
-        return _mm256_permutevar8x32_ps(table, shifted<3 * (kVector % 4)>(words[kVector / 4]));
-    }
-};
-
-template <>
-struct PackedBlock<WeightType::kHqq2> {
-    __m256i words[2];
-    const float* scales;
-    const float* biases;
-
-    __attribute__((always_inline)) void read(const std::byte* block, const GroupScales<WeightType::kHqq2>& groups,
-                                             int index) {
-        words[0] = _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(block)));
-        words[1] = _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(block + 8)));
-        scales = groups.scale[0] + 4 * index;
-        biases = groups.bias + 4 * index;
-    }
-    template <int kVector>
-    static constexpr int place() {
-        return 8 * kVector;
-    }
-    template <int kVector>
-    __attribute__((always_inline)) Vector vector() const {
-        constexpr int kCode = kVector / 2;  // and the group: its 16 weights are one code of all lanes
-        const Vector table =
-            _mm256_fmadd_ps(_mm256_setr_ps(0, 1, 2, 3, 0, 1, 2, 3), broadcast(scales[kCode]), broadcast(biases[kCode]));
-        return _mm256_permutevar_ps(table, shifted<2 * kCode>(words[kVector % 2]));
     }
 };
 

@@ -19,10 +19,14 @@ struct PackedRef {
 
 template <WeightType kType>
 struct PackedFormat {
+    static constexpr FormatTraits kTraits = traits_of(kType);
     static constexpr PackedRow kOneBlock = packed_row(kType, kPackedBlock);
+    static constexpr int kBits = kTraits.bits;
     static constexpr int kBlockBytes = static_cast<int>(kOneBlock.block_bytes);
     static constexpr int kGroupsPerBlock = static_cast<int>(kOneBlock.n_groups);
-    static constexpr int kScaleBytes = kType == WeightType::kInt8 ? 2 : 1;
+    static constexpr bool kSigned = kTraits.coding == WeightCoding::kSigned;
+    static constexpr bool kHalfScales = kTraits.has_half_scales();
+    static constexpr int kScaleBytes = kSigned ? 2 : 1;
 };
 
 // Blocks whose scales are decoded together. Such a batch begins at a multiple of this many blocks: so it never crosses
@@ -33,15 +37,17 @@ inline constexpr int kBatchBlocks = 16;
 // 16^k times too large, scale[k] makes up for that.
 template <WeightType kType>
 struct GroupScales {
-    static constexpr int kGroupsPerBlock = PackedFormat<kType>::kGroupsPerBlock;
+    using Format = PackedFormat<kType>;
+    static constexpr int kGroupsPerBlock = Format::kGroupsPerBlock;
     static constexpr int kGroups = kBatchBlocks * kGroupsPerBlock;
-    static constexpr int kPlaces = kType == WeightType::kHqq4 && kLanes == 8 ? 4 : 1;
+    static constexpr int kPlaces = Format::kBits == 4 && kLanes == 8 ? 4 : 1;
+    static_assert(Format::kSigned || Format::kTraits.super_group % kGroups == 0, "a batch lies in one super group");
     alignas(64) float scale[kPlaces][kGroups];
     alignas(64) float bias[kGroups];
 
     // Of blocks [first_block, first_block + n_blocks) of the row, n_blocks <= kBatchBlocks, of one batch.
     __attribute__((always_inline)) void read(PackedRef<kType> row, std::int64_t first_block, int n_blocks) {
-        constexpr int kScaleBytes = PackedFormat<kType>::kScaleBytes;
+        constexpr int kScaleBytes = Format::kScaleBytes;
         const std::int64_t first = first_block * kGroupsPerBlock;
         const int n = n_blocks * kGroupsPerBlock;
         const std::byte* scales = row.bytes + row.layout->scales + first * kScaleBytes;
@@ -52,13 +58,13 @@ struct GroupScales {
             std::memset(last_scales, 0, sizeof last_scales);
             std::memcpy(last_scales, scales, static_cast<std::size_t>(n * kScaleBytes));
             scales = last_scales;
-            if constexpr (kType == WeightType::kHqq4 || kType == WeightType::kHqq3) {
+            if constexpr (!Format::kSigned && !Format::kHalfScales) {
                 std::memset(last_zeros, 0, sizeof last_zeros);
                 std::memcpy(last_zeros, zeros, static_cast<std::size_t>(n));
                 zeros = last_zeros;
             }
         }
-        if constexpr (kType == WeightType::kInt8) {
+        if constexpr (Format::kSigned) {
             for (int g = 0; g < n; g += kLanes) {
                 store(scale[0] + g, load(reinterpret_cast<const Bf16*>(scales + g * kScaleBytes)));
             }
@@ -69,7 +75,7 @@ struct GroupScales {
         for (int g = 0; g < n; g += kLanes) {
             Vector s;
             Vector z;
-            if constexpr (kType == WeightType::kHqq2) {
+            if constexpr (Format::kHalfScales) {
                 load_nibbles(scales + g, s, z);
             } else {
                 s = load_bytes(scales + g);

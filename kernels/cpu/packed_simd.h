@@ -40,9 +40,10 @@ inline constexpr std::int64_t kUnpackedStretch = 1024;
 
 template <WeightType kType>
 __attribute__((always_inline)) inline void prefetch_groups(PackedRef<kType> row, std::int64_t block) {
-    const std::int64_t group = block * PackedFormat<kType>::kGroupsPerBlock * PackedFormat<kType>::kScaleBytes;
+    using Format = PackedFormat<kType>;
+    const std::int64_t group = block * Format::kGroupsPerBlock * Format::kScaleBytes;
     prefetch(row.bytes + row.layout->scales + group);
-    if constexpr (kType == WeightType::kHqq4 || kType == WeightType::kHqq3) {
+    if constexpr (!Format::kSigned && !Format::kHalfScales) {
         prefetch(row.bytes + row.layout->zeros + group);
     }
 }
@@ -312,14 +313,8 @@ __attribute__((always_inline)) inline void with_rows(const void* data, WeightTyp
             return plain(F16{});
         case WeightType::kBf16:
             return plain(Bf16{});
-        case WeightType::kInt8:
-            return packed(std::integral_constant<WeightType, WeightType::kInt8>{});
-        case WeightType::kHqq4:
-            return packed(std::integral_constant<WeightType, WeightType::kHqq4>{});
-        case WeightType::kHqq3:
-            return packed(std::integral_constant<WeightType, WeightType::kHqq3>{});
-        case WeightType::kHqq2:
-            return packed(std::integral_constant<WeightType, WeightType::kHqq2>{});
+        default:
+            return with_packed_type(type, packed);
     }
 }
 

@@ -80,7 +80,7 @@ inline void pack_meta_halves(const PackedSuper& super, const float* row, std::in
 // Supers, scales and zeros of a row. scale and zeros become what reading will find.
 inline void pack_meta(WeightType format, const PackedRow& layout, const float* row, bool fits, float largest_code,
                       float* scale, float* zeros, std::byte* out) {
-    const bool halves = format == WeightType::kHqq2;
+    const bool halves = traits_of(format).has_half_scales();
     const float top = halves ? 15.0f : 255.0f;
     for (std::int64_t g = 0, index = 0; g < layout.n_groups; g += layout.super_group, ++index) {
         const std::int64_t n = std::min(layout.super_group, layout.n_groups - g);
@@ -97,31 +97,24 @@ inline void pack_meta(WeightType format, const PackedRow& layout, const float* r
     }
 }
 
-// Codes of a block (whole numbers from 0) into its bytes.
+// Codes of a block (whole numbers from 0) into its bytes: two lanes at a time, which are whole bytes.
 inline void store_block(WeightType format, const float* codes, std::byte* out) {
-    alignas(64) std::uint16_t lanes[16];
-    const int bits = packed_bits(format);
-    for (int l = 0; l < 16; ++l) {
-        lanes[l] = static_cast<std::uint16_t>(static_cast<int>(codes[l]) | static_cast<int>(codes[16 + l]) << bits |
-                                              static_cast<int>(codes[32 + l]) << 2 * bits |
-                                              static_cast<int>(codes[48 + l]) << 3 * bits);
-    }
-    if (format == WeightType::kHqq4) {
-        std::memcpy(out, lanes, 32);
-    } else if (format == WeightType::kHqq2) {
-        for (int l = 0; l < 16; ++l) out[l] = static_cast<std::byte>(lanes[l]);
-    } else {
-        for (int l = 0; l < 16; l += 2) {
-            const unsigned pair = lanes[l] | static_cast<unsigned>(lanes[l + 1]) << 12u;
-            for (int b = 0; b < 3; ++b) out[l / 2 * 3 + b] = static_cast<std::byte>(pair >> 8 * b & 0xffu);
-        }
+    const int bits = traits_of(format).bits;
+    const auto lane = [&](int l) {
+        return static_cast<unsigned>(static_cast<int>(codes[l]) | static_cast<int>(codes[16 + l]) << bits |
+                                     static_cast<int>(codes[32 + l]) << 2 * bits |
+                                     static_cast<int>(codes[48 + l]) << 3 * bits);
+    };
+    for (int l = 0; l < 16; l += 2) {
+        const unsigned pair = lane(l) | lane(l + 1) << 4 * bits;
+        for (int b = 0; b < bits; ++b) *out++ = static_cast<std::byte>(pair >> 8 * b & 0xffu);
     }
 }
 
 double pack_hqq_row(WeightType format, bool fits, const float* row, std::int64_t n_cols, float* scratch,
                     std::byte* out) {
     const PackedRow layout = packed_row(format, n_cols);
-    const float largest_code = static_cast<float>((1 << packed_bits(format)) - 1);
+    const float largest_code = static_cast<float>((1 << traits_of(format).bits) - 1);
     float* scale = scratch;
     float* zeros = scratch + layout.n_groups;
     if (layout.group == 64) {
@@ -191,7 +184,7 @@ double pack_int8_row(const float* row, std::int64_t n_cols, std::byte* out) {
 
 double pack_row_any(WeightType format, bool fits, const float* row, std::int64_t n_cols, float* scratch,
                     std::byte* out) {
-    if (format == WeightType::kInt8) return pack_int8_row(row, n_cols, out);
+    if (traits_of(format).coding == WeightCoding::kSigned) return pack_int8_row(row, n_cols, out);
     return pack_hqq_row(format, fits, row, n_cols, scratch, out);
 }
 

@@ -173,27 +173,6 @@ void with_type(WeightType type, const Body& body) {
     }
 }
 
-// Calls body with std::integral_constant of the packed type that `type` means.
-template <typename Body>
-void with_packed_type(WeightType type, const Body& body) {
-    switch (type) {
-        case WeightType::kInt8:
-            body(std::integral_constant<WeightType, WeightType::kInt8>());
-            return;
-        case WeightType::kHqq4:
-            body(std::integral_constant<WeightType, WeightType::kHqq4>());
-            return;
-        case WeightType::kHqq3:
-            body(std::integral_constant<WeightType, WeightType::kHqq3>());
-            return;
-        case WeightType::kHqq2:
-            body(std::integral_constant<WeightType, WeightType::kHqq2>());
-            return;
-        default:
-            return;
-    }
-}
-
 template <typename Pointer>
 using ValueOf = std::remove_const_t<std::remove_pointer_t<Pointer>>;
 

@@ -67,13 +67,13 @@ struct SuperPlaces {
 // that several pieces are under way at once; prepare() before quad().
 template <WeightType kType>
 struct Piece {
-    static constexpr int kBits = kType == WeightType::kHqq4 ? 4 : kType == WeightType::kHqq3 ? 3 : 2;
+    static constexpr int kBits = traits_of(kType).bits;
     static constexpr int kBlockBytes = kBits * 8;
-    static constexpr bool kGroupPerQuad = kType == WeightType::kHqq2;  // 16 weights per group: code k is of group k
-    unsigned low, high;                                                // codes
-    unsigned groups;  // S and Z, one byte each; HQQ2: the four groups' bytes
+    static constexpr bool kGroupPerQuad = traits_of(kType).has_half_scales();  // code k is of group k
+    unsigned low, high;                                                        // codes
+    unsigned groups;  // S and Z, one byte each; of groups of 16: the four groups' bytes
     SuperPlaces super;
-    float scale;  // of the block's group; HQQ2: see quad()
+    float scale;  // of the block's group; of groups of 16: see quad()
     float bias;   // -scale * zero
 
     // Column of quad k within the block.
@@ -81,11 +81,11 @@ struct Piece {
 
     __device__ void load(const unsigned char* row, const PackedPlaces& places, int block, int quarter) {
         const unsigned char* codes = row + places.codes + block * kBlockBytes;
-        if (kType == WeightType::kHqq4) {
+        if (kBits == 4) {
             const uint2 both = __ldcs(reinterpret_cast<const uint2*>(codes) + quarter);
             low = both.x;
             high = both.y;
-        } else if (kType == WeightType::kHqq3) {
+        } else if (kBits == 3) {
             // 48 bits from bit 48 * quarter: an odd quarter begins in the middle of a word.
             const unsigned* words = reinterpret_cast<const unsigned*>(codes) + (3 * quarter) / 2;
             low = __ldcs(words);
@@ -119,12 +119,12 @@ struct Piece {
         if (kGroupPerQuad) decode(groups >> (8 * k) & 15u, groups >> (8 * k + 4) & 15u, my_scale, my_bias);
         my_scale *= __uint_as_float(static_cast<unsigned>(127 - kBits * k) << 23);  // 2^-s
         unsigned lanes[kQuad];
-        if (kType == WeightType::kHqq4) {
+        if (kBits == 4) {
             lanes[0] = low;
             lanes[1] = low >> 16;
             lanes[2] = high;
             lanes[3] = high >> 16;
-        } else if (kType == WeightType::kHqq3) {
+        } else if (kBits == 3) {
             lanes[0] = low;
             lanes[1] = low >> 12;
             lanes[2] = low >> 24 | high << 8;

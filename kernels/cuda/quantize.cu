@@ -219,12 +219,19 @@ std::size_t shared_bytes(const Layout& layout) {
            static_cast<std::size_t>(layout.n_supers) * sizeof(PackedSuper);
 }
 
+template <WeightType kType>
+struct Hqq {
+    static constexpr bool kHalves = traits_of(kType).has_half_scales();
+    static constexpr int kBits = traits_of(kType).bits;
+    static constexpr int kGroup = traits_of(kType).group;
+};
+
 template <WeightType kType, typename T>
 __global__ void __launch_bounds__(kThreads)
     quantize_hqq(const T* rows, std::int64_t stride, Layout layout, unsigned char* out_rows) {
-    constexpr bool kHalves = kType == WeightType::kHqq2;
-    constexpr int kBits = kType == WeightType::kHqq4 ? 4 : kType == WeightType::kHqq3 ? 3 : 2;
-    constexpr int kGroup = kHalves ? 16 : 64;
+    constexpr bool kHalves = Hqq<kType>::kHalves;
+    constexpr int kBits = Hqq<kType>::kBits;
+    constexpr int kGroup = Hqq<kType>::kGroup;
     constexpr float kLargestCode = static_cast<float>((1 << kBits) - 1);
     constexpr float kTop = kHalves ? 15.0f : 255.0f;
     float* scales = shared_memory<float>();
@@ -364,7 +371,7 @@ void start(Worker& worker, const WeightView& rows, const Layout& layout, void* o
     const dim3 grid(blocks_for(rows.n_rows, 1));
     const auto* data = static_cast<const T*>(rows.data);
     auto* bytes = static_cast<unsigned char*>(out);
-    if constexpr (kType == WeightType::kInt8) {
+    if constexpr (traits_of(kType).coding == WeightCoding::kSigned) {
         worker.start(quantize_int8<T>, grid, kThreads, 0, data, rows.row_stride, layout, bytes);
     } else {
         worker.start(quantize_hqq<kType, T>, grid, kThreads, shared_bytes(layout), data, rows.row_stride, layout,
@@ -377,7 +384,8 @@ void start(Worker& worker, const WeightView& rows, const Layout& layout, void* o
 bool can_quantize(const WeightView& rows, WeightType format, const void* out) {
     if (is_packed(rows.type) || !is_packed(format) || rows.n_cols <= 0 || rows.n_cols % kPackedBlock != 0) return false;
     if (rows.n_rows <= 0 || reinterpret_cast<std::uintptr_t>(out) % 8 != 0) return false;
-    return format == WeightType::kInt8 || shared_bytes(layout_of(format, rows.n_cols)) <= kMostShared;
+    return traits_of(format).coding == WeightCoding::kSigned ||
+           shared_bytes(layout_of(format, rows.n_cols)) <= kMostShared;
 }
 
 void quantize(Worker& worker, const WeightView& rows, WeightType format, void* out) {

@@ -140,7 +140,7 @@ class RandomRows {
             const kernels::Bf16 value = kernels::to_bf16(scale / 127.0f * factor(generator));
             std::memcpy(row + layout.scales + 2 * g, &value, sizeof value);
         }
-        const auto codes = static_cast<float>((1 << kernels::packed_bits(type)) - 1);
+        const auto codes = static_cast<float>((1 << kernels::traits_of(type).bits) - 1);
         const float steps = type == WeightType::kHqq2 ? 15.0f : 255.0f;
         for (std::int64_t i = 0; i < layout.n_supers; ++i) {
             kernels::PackedSuper super;

@@ -29,7 +29,7 @@ inline void fill_packed_row(WeightType type, std::int64_t n_cols, std::mt19937& 
         return;
     }
     const float most = type == WeightType::kHqq2 ? 15.0f : 255.0f;  // of a quantized scale or zero
-    const auto codes = static_cast<float>(1 << packed_bits(type));
+    const auto codes = static_cast<float>(1 << traits_of(type).bits);
     for (std::int64_t super = 0; super < layout.n_supers; ++super) {
         PackedSuper numbers;
         numbers.scale_offset = scale / codes * uniform(generator);

@@ -199,7 +199,7 @@ void TestPacked::every_code_is_read_where_it_was_set() {
     QFETCH(int, type);
     const auto format = static_cast<WeightType>(type);
     const auto block_bytes = static_cast<std::size_t>(packed_row(format, 64).block_bytes);
-    const int n_codes = 1 << packed_bits(format);
+    const int n_codes = 1 << traits_of(format).bits;
     for (int w = 0; w < 64; ++w) {
         for (int code = 1; code < n_codes; ++code) {
             std::vector<std::byte> block(block_bytes);

@@ -1,0 +1,147 @@
+#pragma once
+// The number formats that weights are stored in: one table, a row for each. Lists of formats, names, bytes of a row and
+// what a format may be used for are all worked out from it.
+//
+// A further format is a value of WeightType and its row, as long as it is HQQ of 2 to 4 bits in groups of 64 or 16;
+// another coding needs its arithmetic too: packed.h, quantize.h and its CPU file, packed_avx2.h, packed_avx512.h,
+// cuda/packed.cuh and cuda/quantize.cu.
+//
+// C++17, because the device code includes this and nvcc 11 knows no newer standard.
+
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <type_traits>
+#include <utility>
+
+namespace offstage::kernels {
+
+// The number of a row. Kept files hold these numbers: rows are added at the end.
+enum class WeightType : std::uint8_t { kF32, kF16, kBf16, kInt8, kHqq4, kHqq3, kHqq2 };
+
+enum class WeightCoding : std::uint8_t {
+    kPlain,   // one number after the other
+    kSigned,  // packed (packed.h): signed bytes and scales
+    kHqq,     // packed: half-quadratic quantization, codes from 0 with scales and zeros
+};
+
+struct FormatTraits {
+    WeightType type;
+    const char* name;    // in reports and kept measurements
+    const char* option;  // as a person writes it
+    const char* method;  // for a person, beside the bits
+    WeightCoding coding;
+    int bits;              // of a weight, or of its code
+    int group;             // packed: weights that share a scale
+    int super_group;       // HQQ: groups whose scales and zeros are quantized together
+    bool for_experts;      // a person may choose it for experts, whatever the checkpoint holds
+    bool for_dense;        // and for attention's matrices and dense networks
+    double typical_error;  // sqrt(sum (w - q(w))^2 / sum w^2) of normally distributed weights, rows of 4096
+
+    constexpr bool is_packed() const { return coding != WeightCoding::kPlain; }
+    // HQQ in groups of 16: scale and zero of a group share one byte. In groups of 64 each has a byte.
+    constexpr bool has_half_scales() const { return group == 16; }
+};
+
+// (bits, groups and super groups of HQQ: Mixtral-Offloading, section 4.2)
+inline constexpr FormatTraits kFormats[] = {
+    {WeightType::kF32, "F32", "f32", "F32", WeightCoding::kPlain, 32, 0, 0, false, false, 0},
+    {WeightType::kF16, "F16", "f16", "F16", WeightCoding::kPlain, 16, 0, 0, false, false, 0},
+    {WeightType::kBf16, "BF16", "bf16", "BF16", WeightCoding::kPlain, 16, 0, 0, true, true, 0},
+    {WeightType::kInt8, "INT8", "int8", "INT8", WeightCoding::kSigned, 8, 64, 0, true, true, 0.0060},
+    {WeightType::kHqq4, "HQQ4", "hqq4", "HQQ", WeightCoding::kHqq, 4, 64, 256, true, true, 0.0863},
+    {WeightType::kHqq3, "HQQ3", "hqq3", "HQQ", WeightCoding::kHqq, 3, 64, 128, true, false, 0.1850},
+    {WeightType::kHqq2, "HQQ2", "hqq2", "HQQ", WeightCoding::kHqq, 2, 16, 128, true, false, 0.2799},
+};
+inline constexpr int kWeightTypes = static_cast<int>(std::size(kFormats));
+
+constexpr const FormatTraits& traits_of(WeightType type) {
+    return kFormats[static_cast<std::size_t>(type)];
+}
+
+constexpr bool formats_are_in_order() {
+    for (int i = 0; i < kWeightTypes; ++i) {
+        if (static_cast<int>(kFormats[i].type) != i) return false;
+    }
+    return true;
+}
+static_assert(formats_are_in_order(), "a row's place is its type's number");
+
+constexpr const char* name_of(WeightType type) {
+    return traits_of(type).name;
+}
+
+constexpr bool is_packed(WeightType type) {
+    return traits_of(type).is_packed();
+}
+
+// Of a plain type. Packed rows have no whole bytes per weight: row_bytes().
+constexpr std::size_t bytes_per_weight(WeightType type) {
+    return static_cast<std::size_t>(traits_of(type).bits / 8);
+}
+
+// Columns of packed rows come in blocks of this many.
+inline constexpr std::int64_t kPackedBlock = 64;
+
+// Where the parts of one packed row of n_cols weights (a multiple of kPackedBlock) lie, in bytes from its beginning.
+// See kernels/packed.h for what is in them.
+struct PackedRow {
+    std::int64_t n_blocks = 0;
+    std::int64_t block_bytes = 0;  // of codes
+    std::int64_t group = 0;        // weights that share a scale
+    std::int64_t n_groups = 0;
+    std::int64_t super_group = 0;  // groups whose scales and zeros are quantized together
+    std::int64_t n_supers = 0;
+    std::int64_t codes = 0;   // offset of the blocks
+    std::int64_t scales = 0;  // offset of the groups' scales
+    std::int64_t zeros = 0;   // offset of the groups' zeros; scales == zeros: both in one byte, or no zeros
+    std::int64_t bytes = 0;   // of the whole row, a multiple of 8
+};
+
+constexpr PackedRow packed_row(WeightType type, std::int64_t n_cols) {
+    const FormatTraits& format = traits_of(type);
+    const std::int64_t scale_bytes = format.coding == WeightCoding::kSigned ? 2 : 1;
+    PackedRow row;
+    row.n_blocks = n_cols / kPackedBlock;
+    row.block_bytes = kPackedBlock * format.bits / 8;
+    row.group = format.group;
+    row.n_groups = n_cols / row.group;
+    row.super_group = format.super_group;
+    row.n_supers = row.super_group == 0 ? 0 : (row.n_groups + row.super_group - 1) / row.super_group;
+    row.codes = row.n_supers * 16;
+    row.scales = row.codes + row.n_blocks * row.block_bytes;
+    const bool own_zeros = format.coding == WeightCoding::kHqq && !format.has_half_scales();
+    row.zeros = row.scales + (own_zeros ? row.n_groups : 0);
+    row.bytes = (row.zeros + row.n_groups * scale_bytes + 7) / 8 * 8;
+    return row;
+}
+
+// Bytes of one row of n_cols weights, however stored.
+constexpr std::size_t row_bytes(WeightType type, std::int64_t n_cols) {
+    return is_packed(type) ? static_cast<std::size_t>(packed_row(type, n_cols).bytes)
+                           : static_cast<std::size_t>(n_cols) * bytes_per_weight(type);
+}
+
+// Bytes of an expert in the neuron-major layout: three rows of hidden_dim weights per neuron.
+constexpr std::size_t expert_bytes(WeightType type, std::int64_t hidden_dim, std::int64_t ffn_dim) {
+    return static_cast<std::size_t>(3 * ffn_dim) * row_bytes(type, hidden_dim);
+}
+
+// Calls body(std::integral_constant<WeightType, type>()) where `type` is packed; else nothing.
+template <typename Body, std::size_t... kRows>
+inline void with_packed_row(WeightType type, const Body& body, std::index_sequence<kRows...> /*rows*/) {
+    const auto try_row = [&](auto row) {
+        constexpr FormatTraits kFormat = kFormats[decltype(row)::value];
+        if constexpr (kFormat.is_packed()) {
+            if (type == kFormat.type) body(std::integral_constant<WeightType, kFormat.type>());
+        }
+    };
+    (try_row(std::integral_constant<std::size_t, kRows>()), ...);
+}
+
+template <typename Body>
+inline void with_packed_type(WeightType type, const Body& body) {
+    with_packed_row(type, body, std::make_index_sequence<std::size(kFormats)>());
+}
+
+}  // namespace offstage::kernels
