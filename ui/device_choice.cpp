@@ -38,7 +38,7 @@ void DeviceChoices::fill(const engine::Hardware& hardware) {
     m_choices.append({QStringLiteral("cpu"), QString::fromStdString(hardware.cpu_model),
                       tr("%n core(s), %1 RAM", nullptr, hardware.n_cores).arg(bytesText(ram)), false, ram});
     m_found = m_choices.first().details;
-    for (const kernels::CudaDevice& gpu : hardware.cuda.devices) {
+    for (const auto& gpu : hardware.cuda.devices) {
         const auto total = static_cast<quint64>(gpu.total_bytes);
         const QString details =
             gpu.free_bytes < 0

@@ -224,7 +224,7 @@ quint64 EngineController::evictExpert(int layer, int expert) {
     return id;
 }
 
-quint64 EngineController::setExpertFormat(int layer, int expert, kernels::WeightType format) {
+quint64 EngineController::setExpertFormat(int layer, int expert, engine::FormatId format) {
     const quint64 id = ask([&](engine::Session& session) { return session.set_expert_format(layer, expert, format); });
     if (id != 0) {
         Q_EMIT replanRequested(id);

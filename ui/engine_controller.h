@@ -58,7 +58,7 @@ class EngineController : public QObject {
     const std::map<quint64, engine::ReplanRequest>& replanRequests() const { return m_replanRequests; }
     quint64 pinExpert(int layer, int expert, bool pinned);
     quint64 evictExpert(int layer, int expert);
-    quint64 setExpertFormat(int layer, int expert, kernels::WeightType format);
+    quint64 setExpertFormat(int layer, int expert, engine::FormatId format);
     void cancelReplan();
     // previewed() follows, for the newest request only. 0: not now.
     RequestId requestPreview(const engine::ReplanRequest& request);

@@ -296,7 +296,7 @@ constexpr const char* kEngineSentences[] = {
     QT_TRANSLATE_NOOP(
         "EngineText",
         "This model's experts cannot be %1: that needs rows of a multiple of 64 weights, and theirs have %2."),
-    QT_TRANSLATE_NOOP("EngineText", "Dense weights cannot be %1; expected BF16, INT8 or HQQ4."),
+    QT_TRANSLATE_NOOP("EngineText", "Dense weights cannot be %1; expected %2."),
     QT_TRANSLATE_NOOP(
         "EngineText",
         "Rows of %1 %2 weights cannot become %3; packed rows are made of plain weights, a multiple of 64 in each."),

@@ -38,24 +38,14 @@ QString bytesText(quint64 bytes) {
     return QLocale().formattedDataSize(static_cast<qint64>(bytes), 1, QLocale::DataSizeIecFormat);
 }
 
-QString formatText(kernels::WeightType format) {
-    switch (format) {
-        case kernels::WeightType::kF32:
-            return Format::tr("32 bit (F32)");
-        case kernels::WeightType::kF16:
-            return Format::tr("16 bit (F16)");
-        case kernels::WeightType::kBf16:
-            return Format::tr("16 bit (BF16)");
-        case kernels::WeightType::kInt8:
-            return Format::tr("8 bit (INT8)");
-        case kernels::WeightType::kHqq4:
-            return Format::tr("4 bit (HQQ)");
-        case kernels::WeightType::kHqq3:
-            return Format::tr("3 bit (HQQ)");
-        case kernels::WeightType::kHqq2:
-            return Format::tr("2 bit (HQQ)");
-    }
-    return QString::fromLatin1(kernels::name_of(format));
+QString formatText(const engine::FormatRow& format) {
+    return Format::tr("%1 bit (%2)")
+        .arg(format.bits)
+        .arg(QString::fromLatin1(format.method.data(), static_cast<qsizetype>(format.method.size())));
+}
+
+QString formatText(std::span<const engine::FormatRow> rows, std::size_t id) {
+    return id < rows.size() ? formatText(rows[id]) : QString();
 }
 
 QString secondsText(double seconds) {

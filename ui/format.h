@@ -1,21 +1,26 @@
 #pragma once
 // Numbers and names as a person reads them.
 
+#include <span>
+
 #include <QString>
 
+#include "engine/formats.h"
 #include "engine/run/session.h"
 #include "ui/chat/message.h"
 
 namespace offstage::ui {
 
-QString bytesText(quint64 bytes);                         // "1.3 GiB": as budgets are given
-QString formatText(kernels::WeightType format);           // "4 bit (HQQ)", "16 bit (BF16)"
-QString secondsText(double seconds);                      // "120 ms", "1.4 s"
-QString countText(qint64 count);                          // "46.7 B", "12 M", "1,234"
-QString hardwareText(const engine::ModelSummary& model);  // "CPU · 2 threads · AVX-512 bf16"
-QString modelText(const engine::ModelSummary& model);     // "8 layers × 8 experts, 2 active"
+QString bytesText(quint64 bytes);                     // "1.3 GiB": as budgets are given
+QString formatText(const engine::FormatRow& format);  // "4 bit (HQQ)", "16 bit (BF16)"
+// The same of rows[id]; a row that is not there is nothing.
+QString formatText(std::span<const engine::FormatRow> rows, std::size_t id);
+QString secondsText(double seconds);                            // "120 ms", "1.4 s"
+QString countText(qint64 count);                                // "46.7 B", "12 M", "1,234"
+QString hardwareText(const engine::ModelSummary& model);        // "CPU · 2 threads · AVX-512 bf16"
+QString modelText(const engine::ModelSummary& model);           // "8 layers × 8 experts, 2 active"
 QString tokenSpeedText(double tokensPerSecond, bool emulated);  // "37.5 tokens/s", "37.5 tokens/s (emulated)"
-QString figuresText(const AnswerFigures& figures);        // "first token 120 ms · 37.5 tokens/s · 34 in, 120 out"
+QString figuresText(const AnswerFigures& figures);  // "first token 120 ms · 37.5 tokens/s · 34 in, 120 out"
 // Folder or file name; a "synthetic:" source as it is.
 QString modelNameOf(const QString& source);
 

@@ -43,7 +43,7 @@ void KeptBudget::keep(const QString& model, const QString& device, const engine:
         settings.remove(kExperts);
     }
     if (change.experts) {
-        settings.setValue(kExperts, QString::fromStdString(std::string(engine::format_name(*change.experts))));
+        settings.setValue(kExperts, QString::fromStdString(std::string(engine::format_row(*change.experts).option)));
         settings.remove(kBits);
         settings.remove(kLoss);
     }

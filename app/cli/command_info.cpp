@@ -16,7 +16,7 @@ namespace {
 struct Facts {
     engine::ModelSpec spec;
     std::string name;
-    kernels::WeightType type = kernels::WeightType::kBf16;
+    engine::FormatId type{};
     std::uint64_t checkpoint_bytes = 0;
     bool tokenizer = false;
     bool chat_template = false;
@@ -25,6 +25,7 @@ struct Facts {
 Facts look_at(const std::string& model) {
     Facts facts;
     if (engine::is_synthetic(model)) {
+        facts.type = engine::kSyntheticFormat;
         const engine::SyntheticModel synthetic = engine::parse_synthetic(model);
         facts.spec = synthetic.spec;
         facts.name = synthetic.name;
@@ -51,15 +52,10 @@ struct Products {
     engine::ProductTimes times;
 };
 
-Products look_at_products(kernels::WeightType weights) {
-    Products products;
-    if (weights == kernels::WeightType::kF32) {
-        const engine::ComputeChoice choice{kernels::GemmMode::kF32, engine::ComputeChoice::Origin::kWeights, {}};
-        return {std::string(kernels::name_of(choice.mode)), engine::describe(choice), {}};
-    }
-    const auto kept = engine::kept_compute(engine::CalibrationCache(engine::calibration_directory()));
-    if (!kept) return products;
-    return {std::string(kernels::name_of(kept->mode)), engine::describe(*kept), kept->times};
+Products look_at_products(engine::FormatId weights) {
+    const auto known = engine::kept_compute(weights, engine::CalibrationCache(engine::calibration_directory()));
+    if (!known) return {};
+    return {std::string(name_of(known->mode)), engine::describe(*known), known->times};
 }
 
 nlohmann::ordered_json to_json(const Products& products) {
@@ -75,7 +71,7 @@ nlohmann::ordered_json to_json(const Products& products) {
 
 nlohmann::ordered_json to_json(const engine::Hardware& hardware) {
     auto gpus = nlohmann::ordered_json::array();
-    for (const kernels::CudaDevice& gpu : hardware.cuda.devices) {
+    for (const auto& gpu : hardware.cuda.devices) {
         gpus.push_back({{"name", gpu.name}, {"total_bytes", gpu.total_bytes}, {"free_bytes", gpu.free_bytes}});
     }
     return {{"cpu", hardware.cpu_model},
@@ -94,11 +90,11 @@ int run_info(const ModelOptions& options) {
     const Facts facts = look_at(options.model);
     const engine::ModelSpec& c = facts.spec;
     const engine::ExpertGrid& grid = c.experts;
-    const kernels::AttentionShape attention = c.attention_shape(0);
+    const auto attention = c.attention_shape(0);
     const double rope_theta =
         std::visit([](const auto& layer) { return layer.rope.theta; }, c.layers.front().attention);
     const std::uint64_t dense_bytes = engine::dense_bytes_in(c, facts.type);
-    const std::uint64_t expert_bytes = kernels::expert_bytes(facts.type, grid.hidden_dim, grid.ffn_dim);
+    const std::uint64_t expert_bytes = grid.expert_bytes(facts.type);
     const std::uint64_t weight_bytes = dense_bytes + static_cast<std::uint64_t>(grid.size()) * expert_bytes;
     const engine::WeightReads reads = engine::expected_reads(
         grid, engine::dense_bytes_read(c, dense_bytes, facts.type),
@@ -108,7 +104,7 @@ int run_info(const ModelOptions& options) {
     if (options.json) {
         print_json({{"name", facts.name},
                     {"architecture", c.architecture},
-                    {"weight_type", kernels::name_of(facts.type)},
+                    {"weight_type", engine::format_row(facts.type).name},
                     {"n_layers", c.n_layers()},
                     {"n_moe_layers", grid.n_layers},
                     {"n_experts", grid.n_experts},
@@ -135,7 +131,7 @@ int run_info(const ModelOptions& options) {
         return 0;
     }
     const auto yes_no = [](bool value) { return value ? "yes" : "no"; };
-    std::cout << facts.name << ": " << c.architecture << ", " << kernels::name_of(facts.type) << "\n"
+    std::cout << facts.name << ": " << c.architecture << ", " << engine::format_row(facts.type).name << "\n"
               << "  layers         " << c.n_layers()
               << (grid.n_layers < c.n_layers() ? ", " + std::to_string(grid.n_layers) + " with experts" : "") << "\n"
               << "  experts        " << grid.n_experts << " per layer, " << grid.n_active << " active, "
@@ -154,7 +150,7 @@ int run_info(const ModelOptions& options) {
               << engine::format_bytes(static_cast<std::uint64_t>(hardware.ram.total_bytes)) << " RAM free\n";
     std::cout << "  products       " << (products.mode.empty() ? "auto" : products.mode + " by --compute auto") << ": "
               << products.origin << "\n";
-    for (const kernels::CudaDevice& gpu : hardware.cuda.devices) {
+    for (const auto& gpu : hardware.cuda.devices) {
         std::cout << "  GPU            " << gpu.name << ", "
                   << engine::format_bytes(static_cast<std::uint64_t>(gpu.total_bytes)) << "\n";
     }

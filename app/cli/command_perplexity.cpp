@@ -5,7 +5,7 @@
 #include "engine/error.h"
 #include "engine/eval/perplexity.h"
 #include "engine/eval/print.h"
-#include "engine/text/text_file.h"
+#include "engine/files/text_file.h"
 
 namespace offstage::cli {
 

@@ -7,7 +7,7 @@
 #include "engine/eval/model_shape.h"
 #include "engine/eval/recall.h"
 #include "engine/files/file_writer.h"
-#include "engine/text/text_file.h"
+#include "engine/files/text_file.h"
 
 namespace offstage::cli {
 namespace {

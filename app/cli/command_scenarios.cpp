@@ -1,13 +1,10 @@
 #include <iostream>
 
 #include "app/cli/commands.h"
-#include "engine/device/host_buffer.h"
 #include "engine/error.h"
 #include "engine/eval/loaded_step_model.h"
 #include "engine/eval/model_shape.h"
 #include "engine/eval/scenario_report.h"
-#include "engine/statistics.h"
-#include "kernels/machine_limits.h"
 
 namespace offstage::cli {
 namespace {
@@ -50,13 +47,6 @@ bool places_layers(const engine::ScenarioPolicy& policy) {
     return policy.settings.decode == engine::PolicyKind::kLayers;
 }
 
-double read_bandwidth(engine::LoadedModel& model) {
-    constexpr std::size_t kBytes = std::size_t{256} << 20;
-    engine::require_ram(kBytes, "Measuring the memory's bandwidth");
-    kernels::ReadBandwidthProbe probe(model.pool(), kBytes);
-    return engine::median({probe.measure_gbps(), probe.measure_gbps(), probe.measure_gbps()});
-}
-
 engine::ScenarioReport run_on_one_placement(const BenchOptions& options, const engine::ScenarioRequest& request) {
     engine::LoadRequest load = load_request(options.model);
     load.dispatch = request.policies.front().settings;
@@ -71,7 +61,7 @@ engine::ScenarioReport run_on_one_placement(const BenchOptions& options, const e
     engine::ScenarioReport report;
     report.model = model.summary();
     // Beside accounted times the speed of this machine's memory says nothing.
-    if (!report.model.emulated_host) report.read_gbps = read_bandwidth(model);
+    if (!report.model.emulated_host) report.read_gbps = steps.measure_read_gbps();
     const engine::CostTable& costs = model.cost().table();
     if (costs.weight_copy_us > 0) {
         report.bus_gbps = static_cast<double>(costs.expert_bytes) / (costs.weight_copy_us * 1e3);

@@ -11,7 +11,7 @@
 
 #include "engine/device/arena.h"
 #include "engine/device/row_quantizer.h"
-#include "engine/model/indices.h"
+#include "engine/indices.h"
 #include "kernels/cpu_kernels.h"
 #include "kernels/kv_cache.h"
 #include "kernels/types.h"

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "engine/eval/routing_trace.h"
 #include "engine/experts/cache_policy.h"
 #include "engine/plan/popularity.h"
+#include "engine/telemetry/routing_trace.h"
 
 namespace offstage::engine {
 

@@ -366,10 +366,11 @@ FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& hel
         const auto found = std::find_if(demand.formats.begin(), demand.formats.end(),
                                         [&](const FormatDemand& f) { return f.format == format; });
         bits += found->bits_per_weight;
-        const auto slot = static_cast<std::size_t>(format);
         const bool on_device = plan.places[i] == Place::kDevice;
-        if (on_device) vram.experts[slot] += found->expert_bytes;
-        if (plan.places[i] == Place::kRam || (on_device && plan.duplicates)) ram.experts[slot] += found->expert_bytes;
+        if (on_device) vram.add_experts(format, found->expert_bytes);
+        if (plan.places[i] == Place::kRam || (on_device && plan.duplicates)) {
+            ram.add_experts(format, found->expert_bytes);
+        }
         ++(on_device ? estimate.resident : plan.places[i] == Place::kRam ? estimate.in_ram : estimate.on_disk);
         resident[i] = shared ? plan.places[i] == Place::kRam : on_device;
     }

@@ -3,9 +3,19 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/device/host_buffer.h"
 #include "engine/error.h"
+#include "engine/statistics.h"
+#include "kernels/machine_limits.h"
 
 namespace offstage::engine {
+
+double LoadedStepModel::measure_read_gbps() {
+    constexpr std::size_t kBytes = std::size_t{256} << 20;
+    require_ram(kBytes, "Measuring the memory's bandwidth");
+    kernels::ReadBandwidthProbe probe(model_.pool(), kBytes);
+    return median({probe.measure_gbps(), probe.measure_gbps(), probe.measure_gbps()});
+}
 
 void require_done(Forward::Outcome outcome, const Backend& device) {
     switch (outcome) {

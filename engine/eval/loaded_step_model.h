@@ -26,6 +26,9 @@ class LoadedStepModel final : public StepModel {
     std::span<const float> logits() const override;
     std::span<const std::int32_t> routing() const override;
 
+    // At which the model's threads read this machine's memory, measured now. Throws Error (kOutOfMemory).
+    double measure_read_gbps();
+
   private:
     void step(std::span<const Segment> segments, Forward::Logits wanted, const std::stop_token& stop,
               std::int64_t n_prompt = 0);

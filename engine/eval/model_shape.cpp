@@ -4,12 +4,12 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/error.h"
+#include "engine/files/text_file.h"
 #include "engine/model/checkpoint.h"
 #include "engine/model/model_files.h"
 #include "engine/model/synthetic.h"
 #include "engine/model/weights.h"
 #include "engine/run/loaded_model.h"
-#include "engine/text/text_file.h"
 
 namespace offstage::engine {
 namespace {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/model/indices.h"
+#include "engine/indices.h"
 #include "engine/run/loaded_model.h"
 
 namespace offstage::engine {

@@ -71,10 +71,6 @@ class Reference {
     std::vector<float> rows_;  // (scored tokens, vocab_size)
 };
 
-WeightType dense_format(int bits) {
-    return bits == 16 ? WeightType::kBf16 : bits == 8 ? WeightType::kInt8 : WeightType::kHqq4;
-}
-
 QuantRow measure(LoadedModel& model, std::span<const TokenId> tokens, std::span<const std::uint8_t> counts,
                  const WindowSettings& windows, const QuantCell& cell, Reference& reference, bool fills,
                  const std::stop_token& stop) {
@@ -119,7 +115,7 @@ QuantRow measure(LoadedModel& model, std::span<const TokenId> tokens, std::span<
 }  // namespace
 
 std::string QuantCell::experts_name() const {
-    std::string name(format_name(experts));
+    std::string name(format_row(experts).option);
     if (method == QuantMethod::kNearest && name.starts_with("hqq")) name.replace(0, 3, "rtn");
     return name;
 }
@@ -127,15 +123,17 @@ std::string QuantCell::experts_name() const {
 std::vector<QuantCell> quantize_report_cells(const ModelSpec& spec) {
     std::vector<QuantCell> cells;
     const bool packs_experts = spec.hidden_dim % kernels::kPackedBlock == 0;
-    for (const int bits : {16, 8, 4}) {
-        if (bits < 16 && !packs_experts) break;
-        cells.push_back({bits, WeightType::kBf16, QuantMethod::kHqq});
-        if (!packs_experts) break;
-        for (const WeightType format : {WeightType::kInt8, WeightType::kHqq4, WeightType::kHqq3, WeightType::kHqq2}) {
-            cells.push_back({bits, format, QuantMethod::kHqq});
+    const auto usable = [&](const kernels::FormatTraits& format) { return packs_experts || !format.is_packed(); };
+    for (const kernels::FormatTraits& dense : kernels::kFormats) {
+        if (!dense.for_dense || !usable(dense)) continue;
+        for (const kernels::FormatTraits& experts : kernels::kFormats) {
+            if (experts.for_experts && usable(experts)) cells.push_back({dense.type, experts.type, QuantMethod::kHqq});
         }
-        for (const WeightType format : {WeightType::kHqq3, WeightType::kHqq2}) {
-            cells.push_back({bits, format, QuantMethod::kNearest});
+        // What HQQ is worth shows where few bits are left.
+        for (const kernels::FormatTraits& experts : kernels::kFormats) {
+            if (experts.coding == kernels::WeightCoding::kHqq && experts.bits < 4 && packs_experts) {
+                cells.push_back({dense.type, experts.type, QuantMethod::kNearest});
+            }
         }
     }
     return cells;
@@ -154,7 +152,7 @@ QuantizeReport make_quantize_report(LoadRequest request, std::string_view text, 
     std::vector<TokenId> tokens;
     std::vector<std::uint8_t> counts;
     for (const QuantCell& cell : cells) {
-        request.quant = {cell.experts, dense_format(cell.attention_bits), cell.method};
+        request.quant = {cell.experts, cell.attention, cell.method};
         LoadedModel model(request, LoadedModel::Text::kWanted, {}, stop);
         const bool first = reference == nullptr;
         if (first) {
@@ -170,8 +168,8 @@ QuantizeReport make_quantize_report(LoadRequest request, std::string_view text, 
         report.rows.push_back(measure(model, tokens, counts, windows, cell, *reference, first, stop));
         if (progress) {
             const QuantRow& row = report.rows.back();
-            progress("attention " + std::to_string(cell.attention_bits) + " bit, experts " + cell.experts_name() +
-                     ": perplexity " + print("%.4f", row.perplexity.value()));
+            progress("attention " + std::to_string(format_row(cell.attention).bits) + " bit, experts " +
+                     cell.experts_name() + ": perplexity " + print("%.4f", row.perplexity.value()));
         }
     }
     return report;
@@ -180,7 +178,7 @@ QuantizeReport make_quantize_report(LoadRequest request, std::string_view text, 
 nlohmann::ordered_json to_json(const QuantizeReport& report) {
     nlohmann::ordered_json rows = nlohmann::ordered_json::array();
     for (const QuantRow& row : report.rows) {
-        rows.push_back({{"attention_bits", row.cell.attention_bits},
+        rows.push_back({{"attention_bits", format_row(row.cell.attention).bits},
                         {"experts", row.cell.experts_name()},
                         {"bytes", row.bytes},
                         {"bits_per_weight", row.bits_per_weight},
@@ -204,10 +202,10 @@ std::string to_markdown(const QuantizeReport& report) {
         "| attention | experts | size, MB | bits per weight | perplexity | mean KL to the first | same likeliest token "
         "|\n|---|---|---|---|---|---|---|\n";
     for (const QuantRow& row : report.rows) {
-        text += "| " + std::to_string(row.cell.attention_bits) + " bit | " + row.cell.experts_name() + " | " +
-                print("%.2f", static_cast<double>(row.bytes) / 1e6) + " | " + print("%.2f", row.bits_per_weight) +
-                " | " + print("%.4f", row.perplexity.value()) + " | " + print("%.5f", row.mean_kl) + " | " +
-                print("%.2f %%", 100 * row.same_top) + " |\n";
+        text += "| " + std::to_string(format_row(row.cell.attention).bits) + " bit | " + row.cell.experts_name() +
+                " | " + print("%.2f", static_cast<double>(row.bytes) / 1e6) + " | " +
+                print("%.2f", row.bits_per_weight) + " | " + print("%.4f", row.perplexity.value()) + " | " +
+                print("%.5f", row.mean_kl) + " | " + print("%.2f %%", 100 * row.same_top) + " |\n";
     }
     return text;
 }

@@ -16,14 +16,15 @@ namespace offstage::engine {
 
 // One way to store a model. Attention's matrices and experts; everything else stays as it is.
 struct QuantCell {
-    int attention_bits = 16;  // 16, 8 or 4
+    kernels::WeightType attention = kernels::WeightType::kBf16;  // FormatTraits::for_dense
     kernels::WeightType experts = kernels::WeightType::kBf16;
     QuantMethod method = QuantMethod::kHqq;
     std::string experts_name() const;  // "hqq3"; "rtn3" where rounded to nearest
 };
 
-// Mixtral-Offloading's Table 1 and more: attention 16, 8, 4 bit x experts bf16, int8, hqq4, hqq3, hqq2, rtn3, rtn2. The
-// first is what the others are compared with. Without packed formats where the model's width does not allow them.
+// Mixtral-Offloading's Table 1 and more: every format for dense weights x every format for experts, and below four bits
+// rounded to nearest too. The first is what the others are compared with. Without packed formats where the model's
+// width does not allow them.
 std::vector<QuantCell> quantize_report_cells(const ModelSpec& spec);
 
 struct QuantRow {

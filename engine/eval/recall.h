@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/eval/routing_trace.h"
 #include "engine/run/loaded_model.h"
+#include "engine/telemetry/routing_trace.h"
 
 namespace offstage::engine {
 

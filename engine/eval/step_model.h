@@ -4,7 +4,7 @@
 #include <span>
 #include <stop_token>
 
-#include "engine/model/indices.h"
+#include "engine/indices.h"
 #include "engine/run/beam_search.h"
 #include "engine/run/session.h"
 #include "engine/telemetry/layer_event.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <thread>
 
-#include "engine/model/indices.h"
+#include "engine/indices.h"
 #include "engine/quant/expert_source.h"
 #include "kernels/types.h"
 

@@ -13,7 +13,7 @@
 #include "engine/experts/cache_policy.h"
 #include "engine/experts/slot_heap.h"
 #include "engine/experts/staging.h"
-#include "engine/model/indices.h"
+#include "engine/indices.h"
 #include "engine/model/model_spec.h"
 #include "engine/plan/planner.h"
 #include "engine/quant/expert_source.h"

@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <span>
 
-#include "engine/model/indices.h"
+#include "engine/indices.h"
 
 namespace offstage::engine {
 

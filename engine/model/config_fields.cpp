@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "engine/error.h"
-#include "engine/model/shape_limits.h"
+#include "engine/shape_limits.h"
 
 namespace offstage::engine {
 namespace {

@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include "engine/model/indices.h"
+#include "engine/indices.h"
 #include "kernels/routing.h"
 #include "kernels/kv_cache.h"
 #include "kernels/types.h"
@@ -99,6 +99,9 @@ struct ExpertGrid {
 
     std::int64_t size() const { return n_layers * n_experts; }
     std::int64_t expert_weights() const { return 3 * hidden_dim * ffn_dim; }
+    std::uint64_t expert_bytes(kernels::WeightType type) const {
+        return kernels::expert_bytes(type, hidden_dim, ffn_dim);
+    }
     bool operator==(const ExpertGrid&) const = default;
 };
 

@@ -10,7 +10,7 @@
 #include "engine/error.h"
 #include "engine/mix_bits.h"
 #include "engine/model/families/family.h"
-#include "engine/model/shape_limits.h"
+#include "engine/shape_limits.h"
 
 namespace offstage::engine {
 namespace {
@@ -36,6 +36,11 @@ MoeSpec experts_shape(ModelSpec& spec, std::int64_t n_experts, std::int64_t n_ac
     return moe;
 }
 
+// All layers alike.
+void fill_layers(ModelSpec& spec, const AttentionSpec& attention, const MoeSpec& moe) {
+    for (LayerSpec& layer : spec.layers) layer = {attention, moe};
+}
+
 GroupedQuerySpec grouped_query(std::int64_t n_heads, std::int64_t n_kv_heads, std::int64_t head_dim, double theta) {
     GroupedQuerySpec a;
     a.n_heads = n_heads;
@@ -51,9 +56,8 @@ ModelSpec mixtral_shape(std::int64_t n_layers, std::int64_t hidden_dim, std::int
                         std::int64_t n_kv_heads, std::int64_t n_experts, std::int64_t n_active) {
     ModelSpec spec = base_shape(n_layers, hidden_dim, 32000);
     spec.architecture = kMixtral.architecture;
-    const LayerSpec layer = {grouped_query(n_heads, n_kv_heads, hidden_dim / n_heads, 1e6),
-                             experts_shape(spec, n_experts, n_active, ffn_dim)};
-    for (LayerSpec& l : spec.layers) l = layer;
+    fill_layers(spec, grouped_query(n_heads, n_kv_heads, hidden_dim / n_heads, 1e6),
+                experts_shape(spec, n_experts, n_active, ffn_dim));
     return spec;
 }
 
@@ -63,8 +67,7 @@ ModelSpec qwen3_30b_a3b() {
     spec.norm.eps = 1e-6f;
     GroupedQuerySpec attention = grouped_query(32, 4, 128, 1e6);
     attention.qk_norm = QkNorm::kPerHead;
-    const LayerSpec layer = {attention, experts_shape(spec, 128, 8, 768)};
-    for (LayerSpec& l : spec.layers) l = layer;
+    fill_layers(spec, attention, experts_shape(spec, 128, 8, 768));
     return spec;
 }
 
@@ -82,7 +85,7 @@ ModelSpec deepseek_v2_lite() {
     MoeSpec moe = experts_shape(spec, 64, 6, 1408);
     moe.router.renormalise = false;
     moe.shared_dim = 2 * 1408;
-    for (LayerSpec& l : spec.layers) l = {a, moe};
+    fill_layers(spec, a, moe);
     spec.layers.front().ffn = DenseFfnSpec{10944};
     return spec;
 }
@@ -91,8 +94,7 @@ ModelSpec deepseek_v2_lite() {
 ModelSpec dbrx() {
     ModelSpec spec = base_shape(40, 6144, 100352);
     spec.architecture = "DbrxForCausalLM";
-    const LayerSpec layer = {grouped_query(48, 8, 128, 5e5), experts_shape(spec, 16, 4, 10752)};
-    for (LayerSpec& l : spec.layers) l = layer;
+    fill_layers(spec, grouped_query(48, 8, 128, 5e5), experts_shape(spec, 16, 4, 10752));
     return spec;
 }
 
@@ -152,11 +154,11 @@ class SyntheticWeights final : public WeightSource {
         for (const DenseTensor& tensor : dense_tensors(spec_)) n_dense_drawn_ += is_drawn(tensor) ? 1 : 0;
     }
 
-    kernels::WeightType expert_type() const override { return kernels::WeightType::kBf16; }
+    kernels::WeightType expert_type() const override { return kSyntheticFormat; }
 
     std::uint64_t dense_bytes() const override {
         std::uint64_t bytes = 0;
-        for (const DenseTensor& tensor : dense_tensors(spec_)) bytes += tensor.bytes(kernels::WeightType::kBf16);
+        for (const DenseTensor& tensor : dense_tensors(spec_)) bytes += tensor.bytes(kSyntheticFormat);
         return bytes;
     }
 
@@ -179,7 +181,7 @@ class SyntheticWeights final : public WeightSource {
             } else if (tensor.kind == DenseTensor::Kind::kVector) {
                 weight.values = vector(next++, tensor.n_weights(), fan_in);
             } else {
-                weight.matrix = Matrix(host, kernels::WeightType::kBf16, tensor.n_rows, tensor.n_cols, "dense weights");
+                weight.matrix = Matrix(host, kSyntheticFormat, tensor.n_rows, tensor.n_cols, "dense weights");
                 fill(next++, weight.matrix.memory.data(), tensor.n_weights(), fan_in, pool_);
                 report(tensor.n_weights());
             }

@@ -8,8 +8,11 @@
 
 #include "engine/model/model_spec.h"
 #include "engine/model/weights.h"
+#include "kernels/formats.h"
 
 namespace offstage::engine {
+
+inline constexpr kernels::WeightType kSyntheticFormat = kernels::WeightType::kBf16;  // of their weights
 
 // Models without files: the shapes of real ones, weights drawn in memory. For benchmarks.
 //   synthetic:mixtral-8x7b   32 layers, hidden 4096, ffn 14336,  8 experts top 2, 32 heads /  8 KV heads, vocab 32000

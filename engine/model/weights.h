@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "engine/device/arena.h"
+#include "engine/indices.h"
 #include "engine/model/checkpoint.h"
 #include "engine/model/dense_tensors.h"
 #include "engine/model/fingerprint.h"
-#include "engine/model/indices.h"
 #include "engine/model/model_spec.h"
 #include "kernels/thread_pool.h"
 #include "kernels/types.h"

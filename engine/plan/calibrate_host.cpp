@@ -60,9 +60,9 @@ QuantizingSpeeds quantizing_speeds(std::int64_t hidden_dim, const CalibrationCac
     kernels::ThreadPool one(1);
     Quantizer quantizer(one, QuantMethod::kHqq, helper);
     std::vector<std::byte> out;
-    for (int i = 0; i < kernels::kWeightTypes; ++i) {
-        const auto format = static_cast<WeightType>(i);
-        if (!kernels::is_packed(format)) continue;
+    for (const kernels::FormatTraits& traits : kernels::kFormats) {
+        if (!traits.is_packed()) continue;
+        const WeightType format = traits.type;
         out.resize(static_cast<std::size_t>(most_rows) * kernels::row_bytes(format, hidden_dim));
         std::vector<double> speed;
         // A device takes its time to begin: more and more rows, until that no longer counts.
@@ -79,7 +79,7 @@ QuantizingSpeeds quantizing_speeds(std::int64_t hidden_dim, const CalibrationCac
             speed.push_back(static_cast<double>(n_rows * hidden_dim) / std::max(seconds, 1e-9));
             if (speed.size() == kQuantizedSamples) break;
         }
-        speeds[static_cast<std::size_t>(i)] = median(speed);
+        speeds[static_cast<std::size_t>(format)] = median(speed);
     }
     cache.store(key, speeds);
     return speeds;

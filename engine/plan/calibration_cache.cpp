@@ -5,9 +5,9 @@
 #include "engine/device/hardware.h"
 #include "engine/error.h"
 #include "engine/files/file_writer.h"
+#include "engine/files/text_file.h"
 #include "engine/json.h"
 #include "engine/plan/calibration.h"
-#include "engine/text/text_file.h"
 
 namespace offstage::engine {
 namespace {

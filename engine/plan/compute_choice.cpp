@@ -55,7 +55,8 @@ GemmMode faster_mode(const ProductTimes& times) {
     return times.bf16_us * kProductMargin < times.f32_us ? GemmMode::kBf16 : GemmMode::kF32;
 }
 
-std::optional<ComputeChoice> kept_compute(const CalibrationCache& cache) {
+std::optional<ComputeChoice> kept_compute(kernels::WeightType weights, const CalibrationCache& cache) {
+    if (weights == kernels::WeightType::kF32) return ComputeChoice{GemmMode::kF32, Origin::kWeights, {}};
     ComputeChoice choice;
     if (!cache.load(key_of_machine(), choice.times)) return {};
     choice.mode = faster_mode(choice.times);
@@ -66,11 +67,10 @@ std::optional<ComputeChoice> kept_compute(const CalibrationCache& cache) {
 ComputeChoice choose_compute(std::optional<GemmMode> asked, kernels::WeightType weights, const CalibrationCache& cache,
                              const ProductTimer& timer) {
     if (asked) return {*asked, Origin::kAskedFor, {}};
-    if (weights == kernels::WeightType::kF32) return {GemmMode::kF32, Origin::kWeights, {}};
-    if (auto kept = kept_compute(cache)) return *kept;
+    if (auto kept = kept_compute(weights, cache)) return *kept;
     cache.store(key_of_machine(), timer ? measure_products(timer) : measure_products());
     // Read again: of two programs that measure at the same time, both go by what is kept in the end.
-    if (auto kept = kept_compute(cache)) {
+    if (auto kept = kept_compute(weights, cache)) {
         kept->origin = Origin::kMeasured;
         return *kept;
     }

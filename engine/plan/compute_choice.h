@@ -51,7 +51,7 @@ kernels::GemmMode faster_mode(const ProductTimes& times);
 // come. `timer` (tests): in the place of kernels::ProductTrial.
 ComputeChoice choose_compute(std::optional<kernels::GemmMode> asked, kernels::WeightType weights,
                              const CalibrationCache& cache, const ProductTimer& timer = {});
-// What is kept for this machine, without measuring anything.
-std::optional<ComputeChoice> kept_compute(const CalibrationCache& cache);
+// What it would be, where nothing has to be measured for it.
+std::optional<ComputeChoice> kept_compute(kernels::WeightType weights, const CalibrationCache& cache);
 
 }  // namespace offstage::engine

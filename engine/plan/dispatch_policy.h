@@ -20,8 +20,7 @@ struct ExpertLoad {
     std::uint32_t elsewhere = 0;                              // bit i: the i-th executor elsewhere can take it
 };
 
-// The executor that computes an expert: three are of this machine, those elsewhere follow.
-enum class Way : std::uint8_t { kResident, kCopy, kCpu };
+// Ways beyond the three of this machine: executors elsewhere.
 constexpr Way way_elsewhere(std::size_t i) {
     return static_cast<Way>(static_cast<std::size_t>(Way::kCpu) + 1 + i);
 }

@@ -7,12 +7,15 @@
 #include <string>
 
 #include "engine/plan/cache_kind.h"
-#include "engine/plan/compute_choice.h"
-#include "engine/plan/dispatch_policy.h"
 #include "engine/plan/kv_type.h"
-#include "engine/plan/planner.h"
+#include "engine/plan/plan.h"
+#include "engine/plan/policy_kind.h"
 #include "engine/plan/prefetch_settings.h"
 #include "engine/quant/weight_format.h"
+
+namespace offstage::kernels {
+enum class GemmMode : std::uint8_t;
+}
 
 namespace offstage::engine {
 
@@ -74,7 +77,8 @@ struct LoadRequest {
     FaultDrill drill;
     // Tests: opens the device in the place of open_device().
     std::function<std::unique_ptr<Backend>(std::uint64_t vram_bytes)> opens_device;
-    ProductTimer times_product;  // in the place of this machine, for ComputeMode::kAuto
+    // Tests: a ProductTimer in the place of this machine, for ComputeMode::kAuto (engine/plan/compute_choice.h).
+    std::function<double(kernels::GemmMode)> times_product;
 };
 
 struct LoadProgress {

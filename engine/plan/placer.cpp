@@ -6,6 +6,7 @@
 
 #include "engine/device/host_buffer.h"
 #include "engine/error.h"
+#include "kernels/kv_cache.h"
 #include "kernels/types.h"
 
 namespace offstage::engine {

@@ -6,25 +6,13 @@
 #include <vector>
 
 #include "engine/plan/cost_model.h"
+#include "engine/plan/plan.h"
 #include "engine/plan/policy_kind.h"
 #include "engine/plan/popularity.h"
 #include "engine/plan/sensitivity.h"
 #include "kernels/types.h"
 
 namespace offstage::engine {
-
-enum class Place : std::uint8_t { kDevice, kRam, kDisk };
-
-// How much quality a person gives away for speed. Nothing unless one of the two is set: then every expert stays in its
-// master's format.
-struct QualityFloor {
-    // Bits per expert weight, mean over all experts; 0: not set. A floor of bits is one of quality as well: a plan then
-    // has no larger predicted loss than the plain mixture of that mean has (the two formats next to it, the least used
-    // experts in fewer bits), so that nobody's bits are taken from the popular experts and given to the others.
-    double min_mean_bits = 0;
-    double max_loss = 0;  // Sensitivity's predicted loss of the whole plan; 0: not set
-    bool allows_fewer_bits() const { return min_mean_bits > 0 || max_loss > 0; }
-};
 
 // What a person allows. 0: all there is; make_plan() takes it for no limit, so callers put in what the device has.
 struct Budget {
@@ -71,35 +59,6 @@ enum class PlacementKind : std::uint8_t {
 
 // A prompt of at most so many tokens is read in one step under any budget.
 inline constexpr std::int64_t kSmallestStep = 64;
-
-// What goes where.
-struct Plan {
-    std::vector<Place> places;  // (n_layers, n_experts): the fastest place that holds a copy
-    // (n_layers, n_experts): what each expert is kept in, wherever its copies are; empty: all in the master's.
-    std::vector<kernels::WeightType> formats;
-    std::int64_t context = 0;
-    std::int64_t max_step = 512;          // prompt tokens per step
-    std::int64_t staging_slots = 0;       // experts' room on the device for copies on demand, slot_bytes each
-    std::int64_t host_staging_slots = 0;  // experts' room in RAM for those on disk, slot_bytes each
-    std::uint64_t slot_bytes = 0;         // of an expert in the largest format of the plan
-    bool duplicates = true;               // experts on the device keep a copy in RAM
-    std::uint64_t dense_bytes = 0, kv_bytes = 0, expert_bytes = 0, staging_bytes = 0, workspace_bytes = 0;  // VRAM
-    std::uint64_t kv_host_bytes = 0;  // RAM: blocks of the KV cache that VRAM has no room for; part of ram_bytes
-    std::uint64_t ram_bytes = 0;
-    double expected_hit_rate = 0;
-    double mean_bits = 16;      // per expert weight
-    double predicted_loss = 0;  // Sensitivity's, of these formats
-    std::string note;           // for the person, when something was given up: a shorter context, no staging ...
-
-    std::int64_t n_resident() const;
-    kernels::WeightType format(std::size_t expert, kernels::WeightType master) const {
-        return formats.empty() ? master : formats[expert];
-    }
-    std::uint64_t vram_bytes() const { return dense_bytes + kv_bytes + expert_bytes + staging_bytes + workspace_bytes; }
-    Place place(std::int64_t layer, std::int64_t n_experts, std::int64_t expert) const {
-        return places[static_cast<std::size_t>(layer * n_experts + expert)];
-    }
-};
 
 // What the planner needs to choose formats by. The referents must outlive the call.
 struct PlanCosts {

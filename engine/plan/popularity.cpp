@@ -6,9 +6,9 @@
 
 #include "engine/error.h"
 #include "engine/files/file_writer.h"
+#include "engine/files/text_file.h"
 #include "engine/json.h"
-#include "engine/model/shape_limits.h"
-#include "engine/text/text_file.h"
+#include "engine/shape_limits.h"
 
 namespace offstage::engine {
 namespace {

@@ -1,15 +1,14 @@
 #include "engine/plan/sensitivity.h"
 
-#include <array>
 #include <cassert>
 #include <cmath>
 
 #include "engine/error.h"
 #include "engine/files/file_writer.h"
+#include "engine/files/text_file.h"
 #include "engine/json.h"
-#include "engine/model/shape_limits.h"
 #include "engine/quant/weight_format.h"
-#include "engine/text/text_file.h"
+#include "engine/shape_limits.h"
 
 namespace offstage::engine {
 namespace {
@@ -20,12 +19,6 @@ using nlohmann::json;
 constexpr std::size_t kLargestSensitivityFile = std::size_t{64} << 20;
 // An error of 1 is that of leaving the weights out; some more is what a bad format may do.
 constexpr double kLargestError = 10;
-
-// Of this quantizer on normally distributed weights, rows of 4096 (tst_sensitivity measures them again).
-constexpr std::array<std::pair<WeightType, double>, 4> kTypical = {{{WeightType::kInt8, 0.0060},
-                                                                    {WeightType::kHqq4, 0.0863},
-                                                                    {WeightType::kHqq3, 0.1850},
-                                                                    {WeightType::kHqq2, 0.2799}}};
 
 void read_errors(const json& rows, const std::string& name, const std::string& source, const Sensitivity& shape,
                  std::vector<double>& errors) {
@@ -64,9 +57,10 @@ Sensitivity Sensitivity::typical(std::int64_t n_layers, std::int64_t n_experts) 
     sensitivity.n_layers = n_layers;
     sensitivity.n_experts = n_experts;
     sensitivity.source = "typical of HQQ";
-    for (const auto& [format, error] : kTypical) {
+    for (const kernels::FormatTraits& format : kernels::kFormats) {
+        if (!format.is_packed()) continue;
         sensitivity.formats.push_back(
-            {format, std::vector<double>(static_cast<std::size_t>(n_layers * n_experts), error)});
+            {format.type, std::vector<double>(static_cast<std::size_t>(n_layers * n_experts), format.typical_error)});
     }
     return sensitivity;
 }
@@ -128,7 +122,7 @@ std::string to_json(const Sensitivity& sensitivity, const std::string& model) {
                        ",\n  \"n_experts\": " + std::to_string(sensitivity.n_experts) + ",\n  \"errors\": {";
     bool first = true;
     for (const Sensitivity::Format& format : sensitivity.formats) {
-        text += std::string(first ? "" : ",") + "\n    \"" + std::string(format_name(format.format)) + "\": [";
+        text += std::string(first ? "" : ",") + "\n    \"" + std::string(format_row(format.format).option) + "\": [";
         first = false;
         for (std::int64_t layer = 0; layer < sensitivity.n_layers; ++layer) {
             json row = json::array();

@@ -11,14 +11,8 @@
 #include "engine/quant/quantizer.h"
 
 namespace offstage::engine {
-namespace {
 
 using kernels::WeightType;
-
-constexpr std::array<WeightType, 4> kFormats = {WeightType::kInt8, WeightType::kHqq4, WeightType::kHqq3,
-                                                WeightType::kHqq2};
-
-}  // namespace
 
 Sensitivity measure_sensitivity(const ExpertGrid& grid, WeightSource& master, kernels::ThreadPool& pool,
                                 const std::function<void(std::int64_t done, std::int64_t all)>& progress,
@@ -36,11 +30,14 @@ Sensitivity measure_sensitivity(const ExpertGrid& grid, WeightSource& master, ke
     try {
         block.resize(static_cast<std::size_t>(grid.ffn_dim) * neuron_bytes);
         sample.resize(static_cast<std::size_t>(n_sampled) * neuron_bytes);
-        packed.resize(kernels::expert_bytes(WeightType::kInt8, grid.hidden_dim, n_sampled));
+        for (const kernels::FormatTraits& format : kernels::kFormats) {
+            if (!format.is_packed()) continue;
+            sensitivity.formats.push_back({format.type, {}});
+            packed.resize(std::max(packed.size(), kernels::expert_bytes(format.type, grid.hidden_dim, n_sampled)));
+        }
     } catch (const std::bad_alloc&) {
         throw Error(ErrorKind::kOutOfMemory, "There is no memory for an expert while its quantization is measured.");
     }
-    for (const WeightType format : kFormats) sensitivity.formats.push_back({format, {}});
     Quantizer quantizer(pool);
     const std::int64_t all = grid.size();
     for (std::int64_t i = 0; i < all; ++i) {

@@ -15,13 +15,10 @@ ExpertSource::ExpertSource(const ExpertGrid& grid, WeightSource& master, QuantCa
 
 ExpertSource::~ExpertSource() = default;
 
-std::uint64_t ExpertSource::expert_bytes(WeightType format) const {
-    return kernels::expert_bytes(format, grid_.hidden_dim, grid_.ffn_dim);
-}
-
 bool ExpertSource::supports(WeightType format) const {
-    if (format == master_type() || format == WeightType::kBf16) return true;
-    return kernels::is_packed(format) && grid_.hidden_dim % kernels::kPackedBlock == 0;
+    if (format == master_type()) return true;
+    const kernels::FormatTraits& traits = kernels::traits_of(format);
+    return traits.for_experts && (!traits.is_packed() || grid_.hidden_dim % kernels::kPackedBlock == 0);
 }
 
 ExpertSource::Packed ExpertSource::pack(LayerIndex layer, ExpertIndex expert, WeightType format, std::byte* block,

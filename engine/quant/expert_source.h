@@ -36,7 +36,7 @@ class ExpertSource {
     std::int64_t n_helped() const { return n_helped_; }  // experts that the helper quantized. Any thread
 
     kernels::WeightType master_type() const { return master_.expert_type(); }
-    std::uint64_t expert_bytes(kernels::WeightType format) const;
+    std::uint64_t expert_bytes(kernels::WeightType format) const { return grid_.expert_bytes(format); }
     // The master's format, bf16, and packed ones where the model's shape allows them (hidden_dim a multiple of 64).
     bool supports(kernels::WeightType format) const;
 

@@ -61,9 +61,11 @@ std::string dense_note(const ModelSpec& spec, WeightType stored, WeightType form
 
 void quantize_dense(DenseWeights& weights, WeightType format, Arena& host, kernels::ThreadPool& pool,
                     const std::stop_token& stop) {
-    if (format != WeightType::kBf16 && format != WeightType::kInt8 && format != WeightType::kHqq4) {
+    if (!kernels::traits_of(format).for_dense) {
+        const std::string expected = list_formats([](const FormatRow& row) { return row.for_dense; },
+                                                  [](const FormatRow& row) { return std::string(row.name); });
         throw Error(ErrorKind::kUnsupported, std::string("Dense weights cannot be ") + kernels::name_of(format) +
-                                                 "; expected BF16, INT8 or HQQ4.");
+                                                 "; expected " + expected + ".");
     }
     Quantizer quantizer(pool);
     for (DenseWeight& tensor : weights.tensors) {

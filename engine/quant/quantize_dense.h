@@ -27,7 +27,7 @@ std::string dense_note(const ModelSpec& spec, kernels::WeightType stored, kernel
 // as it is done; embedding, output head, routers and norms stay (Mixtral-Offloading, section 4.2). Matrices whose rows
 // are no multiple of 64 stay too. Allocates from `host`, at most one matrix more than before. Throws Error:
 // kOutOfMemory (the weights are then still whole, some of them quantized), kCancelled, kInvalidModel, kUnsupported for
-// a format other than bf16, INT8 and HQQ4.
+// a format that is not FormatTraits::for_dense.
 void quantize_dense(DenseWeights& weights, kernels::WeightType format, Arena& host, kernels::ThreadPool& pool,
                     const std::stop_token& stop = {});
 

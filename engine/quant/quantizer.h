@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "engine/device/row_quantizer.h"
+#include "engine/quant/weight_format.h"
 #include "kernels/thread_pool.h"
 #include "kernels/types.h"
 
@@ -13,11 +14,6 @@ namespace offstage::engine {
 
 // Changes whenever the bytes that quantize() makes do: kept copies of another version are not used.
 inline constexpr std::uint32_t kQuantizerVersion = 1;
-
-enum class QuantMethod : std::uint8_t {
-    kHqq,      // half-quadratic: zero points updated by a proximal method on the error, scales fixed; needs no data
-    kNearest,  // round to nearest with each group's smallest and largest weight: what HQQ is compared with
-};
 
 struct QuantError {
     double squared = 0;       // sum of (w - q(w))^2

@@ -1,28 +1,32 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 
-#include "engine/quant/quantizer.h"
-#include "kernels/types.h"
+#include "engine/formats.h"
 
 namespace offstage::engine {
 
-// "bf16", "int8", "hqq4", "hqq3", "hqq2" (and "f32", "f16" for what checkpoints hold). Throws Error (kInvalidInput),
-// listing the names.
-kernels::WeightType parse_format(std::string_view name);
-std::string_view format_name(kernels::WeightType format);  // the same names
+enum class QuantMethod : std::uint8_t {
+    kHqq,      // half-quadratic: zero points updated by a proximal method on the error, scales fixed; needs no data
+    kNearest,  // round to nearest with each group's smallest and largest weight: what HQQ is compared with
+};
+
+// FormatRow::option. Throws Error (kInvalidInput), listing them.
+FormatId parse_format(std::string_view option);
 
 // What a person asks for with --quant. Nothing set: the checkpoint's own.
 struct QuantSettings {
-    std::optional<kernels::WeightType> experts;  // all of them
-    std::optional<kernels::WeightType> dense;    // attention's matrices: kBf16, kInt8 or kHqq4
+    std::optional<FormatId> experts;  // all of them
+    std::optional<FormatId> dense;    // attention's matrices: FormatRow::for_dense
     // Not for the person: kNearest is what quantize-report compares HQQ with.
     QuantMethod method = QuantMethod::kHqq;
 };
 
-// "experts=hqq3,dense=8": each part optional, in any order, once; experts: a format's name; dense: 16, 8 or 4.
+// "experts=hqq3,dense=8": each part optional, in any order, once; experts: a FormatRow::option; dense:
+// the bits of a row that is for_dense.
 // Throws Error (kInvalidInput) naming the part and what was expected.
 QuantSettings parse_quant(std::string_view text);
 std::string describe(const QuantSettings& settings);  // "experts hqq3, dense 8 bit"; "as in the checkpoint"

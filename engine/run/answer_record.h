@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/eval/routing_trace.h"
+#include "engine/telemetry/routing_trace.h"
 #include "engine/run/forward.h"
 #include "engine/run/generation.h"
 #include "engine/run/loaded_model.h"

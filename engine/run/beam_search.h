@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/model/indices.h"
+#include "engine/indices.h"
 #include "engine/run/beam_settings.h"
 
 namespace offstage::engine {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/model/indices.h"
+#include "engine/indices.h"
 #include "engine/run/beam_settings.h"
 #include "engine/run/replan.h"
 #include "engine/run/sampler_settings.h"

@@ -19,19 +19,17 @@ ModelDemand demand_of(const ModelSpec& spec, kernels::WeightType type, std::uint
     demand.n_layers = grid.n_layers;
     demand.n_experts = grid.n_experts;
     demand.n_active = grid.n_active;
-    demand.expert_bytes = (kernels::expert_bytes(type, grid.hidden_dim, grid.ffn_dim) + 255) / 256 * 256;
-    for (const kernels::WeightType format :
-         {type, kernels::WeightType::kBf16, kernels::WeightType::kInt8, kernels::WeightType::kHqq4,
-          kernels::WeightType::kHqq3, kernels::WeightType::kHqq2}) {
-        const bool seen = std::any_of(demand.formats.begin(), demand.formats.end(),
-                                      [&](const FormatDemand& f) { return f.format == format; });
-        if (seen || (kernels::is_packed(format) && grid.hidden_dim % kernels::kPackedBlock != 0)) continue;
-        // A copy in more bits than the master's says nothing more.
-        if (format != type && format == kernels::WeightType::kBf16 && kernels::bytes_per_weight(type) == 2) continue;
-        demand.formats.push_back({format,
-                                  (kernels::expert_bytes(format, grid.hidden_dim, grid.ffn_dim) + 255) / 256 * 256,
+    demand.expert_bytes = (grid.expert_bytes(type) + 255) / 256 * 256;
+    const auto add = [&](kernels::WeightType format) {
+        demand.formats.push_back({format, (grid.expert_bytes(format) + 255) / 256 * 256,
                                   8.0 * static_cast<double>(kernels::row_bytes(format, grid.hidden_dim)) /
                                       static_cast<double>(grid.hidden_dim)});
+    };
+    add(type);
+    for (const kernels::FormatTraits& format : kernels::kFormats) {
+        // A copy in no fewer bits than the master's says nothing more.
+        if (!format.for_experts || format.bits >= kernels::traits_of(type).bits) continue;
+        if (!format.is_packed() || grid.hidden_dim % kernels::kPackedBlock == 0) add(format.type);
     }
     demand.dense_bytes = DeviceWeights::device_bytes(spec, dense_bytes);
     demand.dense_read_bytes = dense_bytes_read(spec, dense_bytes, type);

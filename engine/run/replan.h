@@ -4,9 +4,9 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
-#include "engine/plan/planner.h"
-#include "kernels/types.h"
+#include "engine/plan/plan.h"
 
 namespace offstage::engine {
 
@@ -15,8 +15,8 @@ struct ReplanRequest {
     std::optional<std::uint64_t> vram_bytes;
     std::optional<std::uint64_t> ram_bytes;
     std::optional<std::int64_t> context;
-    std::optional<QualityFloor> quality;         // the planner chooses each expert's format
-    std::optional<kernels::WeightType> experts;  // one format for all; excludes `quality`
+    std::optional<QualityFloor> quality;  // the planner chooses each expert's format
+    std::optional<FormatId> experts;      // one format for all; excludes `quality`
 };
 
 enum class ReplanState : std::uint8_t {

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/model/indices.h"
+#include "engine/indices.h"
 #include "engine/run/sampler_settings.h"
 
 namespace offstage::engine {

@@ -26,7 +26,7 @@ MemoryLedger ledger_of(const Arena& arena) {
 
 void add_expert(MemoryLedger& ledger, kernels::WeightType format, std::uint64_t bytes) {
     bytes = std::min(bytes, ledger.experts_spare);
-    ledger.experts[static_cast<std::size_t>(format)] += bytes;
+    ledger.add_experts(format, bytes);
     ledger.experts_spare -= bytes;
 }
 

@@ -30,9 +30,9 @@ struct LayerEvent {
 // Where an expert of a layer and step ran.
 struct AssignmentEvent {
     std::uint16_t expert = 0;
-    std::uint8_t way = 0;     // plan/dispatch_policy.h: Way
-    std::uint8_t place = 0;   // plan/planner.h: Place
-    std::uint8_t format = 0;  // kernels::WeightType
+    std::uint8_t way = 0;     // plan/policy_kind.h: Way
+    std::uint8_t place = 0;   // plan/plan.h: Place
+    std::uint8_t format = 0;  // FormatId
     std::uint32_t n_tokens = 0;
     // What the choice was between, as predicted then and each alone: computing with it on the CPU, computing with it on
     // the accelerator, and bringing it there first (0: it was there).

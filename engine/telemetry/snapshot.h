@@ -1,20 +1,20 @@
 #pragma once
 
-#include <array>
 #include <chrono>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "engine/formats.h"
 #include "engine/telemetry/layer_event.h"
-#include "kernels/types.h"
 
 namespace offstage::engine {
 
 // Every expert as of now, each vector (n_layers, n_experts) row-major.
 struct ExpertStates {
-    std::vector<std::uint8_t> place;   // plan/planner.h: Place, the fastest that holds a copy
-    std::vector<std::uint8_t> format;  // kernels::WeightType
+    std::vector<std::uint8_t> place;   // plan/plan.h: Place, the fastest that holds a copy
+    std::vector<std::uint8_t> format;  // FormatId
     std::vector<std::uint8_t> pinned;  // 1: may not lose its place on the device
     std::vector<ExpertUse> uses;       // since the model was loaded
     std::uint64_t step = 0;            // the last one, for ExpertUse::last_step
@@ -25,10 +25,15 @@ struct MemoryLedger {
     std::uint64_t total = 0;   // of the memory; 0: there is none of its own (the device is the CPU)
     std::uint64_t budget = 0;  // what Offstage may take
     std::uint64_t dense = 0, kv_cache = 0, staging = 0, workspace = 0;
-    std::array<std::uint64_t, kernels::kWeightTypes> experts{};  // by kernels::WeightType
-    std::uint64_t experts_spare = 0;                             // taken for experts and empty at the moment
-    std::uint64_t others = 0;                                    // other programs, the driver
+    std::vector<std::uint64_t> experts;  // by FormatId; formats behind its end: none
+    std::uint64_t experts_spare = 0;     // taken for experts and empty at the moment
+    std::uint64_t others = 0;            // other programs, the driver
 
+    void add_experts(FormatId format, std::uint64_t bytes) {
+        const auto at = static_cast<std::size_t>(format);
+        if (experts.size() <= at) experts.resize(at + 1);
+        experts[at] += bytes;
+    }
     std::uint64_t used() const {
         std::uint64_t sum = dense + kv_cache + staging + workspace + experts_spare;
         for (const std::uint64_t bytes : experts) sum += bytes;
@@ -54,6 +59,7 @@ struct Snapshot {
 
     // The rest is gathered while somebody looks (Session::snapshot() was called within kLookedAt) and whenever the
     // engine comes to rest.
+    std::span<const FormatRow> formats = format_rows();  // what FormatIds mean
     ExpertStates experts;
     DispatchTotals totals;       // since the model was loaded
     double telemetry_us = 0;     // spent on writing events down, of the running or last answer,

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "engine/error.h"
-#include "engine/text/text_file.h"
+#include "engine/files/text_file.h"
 
 namespace offstage::engine {
 namespace {

@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "engine/error.h"
+#include "engine/files/text_file.h"
 #include "engine/text/template_evaluator.h"
 #include "engine/text/template_parser.h"
-#include "engine/text/text_file.h"
 #include "engine/text/tokenizer.h"
 
 namespace offstage::engine {

@@ -1,8 +1,8 @@
 #include "engine/text/tokenizer.h"
 
 #include "engine/error.h"
+#include "engine/files/text_file.h"
 #include "engine/text/sentencepiece_tokenizer.h"
-#include "engine/text/text_file.h"
 
 namespace offstage::engine {
 namespace {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/model/indices.h"
+#include "engine/indices.h"
 
 namespace offstage::engine {
 

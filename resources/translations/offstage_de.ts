@@ -1137,8 +1137,8 @@
         <translation>Die Experten dieses Modells können nicht %1 sein: Dazu müssen Zeilen ein Vielfaches von 64 Gewichten haben, ihre haben %2.</translation>
     </message>
     <message>
-        <source>Dense weights cannot be %1; expected BF16, INT8 or HQQ4.</source>
-        <translation>Dichte Gewichte können nicht %1 sein; erwartet: BF16, INT8 oder HQQ4.</translation>
+        <source>Dense weights cannot be %1; expected %2.</source>
+        <translation>Dichte Gewichte können nicht %1 sein; erwartet: %2.</translation>
     </message>
     <message>
         <source>Rows of %1 %2 weights cannot become %3; packed rows are made of plain weights, a multiple of 64 in each.</source>
@@ -2235,32 +2235,8 @@
         <translation>, %1 geschrieben</translation>
     </message>
     <message>
-        <source>32 bit (F32)</source>
-        <translation>32 Bit (F32)</translation>
-    </message>
-    <message>
-        <source>16 bit (F16)</source>
-        <translation>16 Bit (F16)</translation>
-    </message>
-    <message>
-        <source>16 bit (BF16)</source>
-        <translation>16 Bit (BF16)</translation>
-    </message>
-    <message>
-        <source>8 bit (INT8)</source>
-        <translation>8 Bit (INT8)</translation>
-    </message>
-    <message>
-        <source>4 bit (HQQ)</source>
-        <translation>4 Bit (HQQ)</translation>
-    </message>
-    <message>
-        <source>3 bit (HQQ)</source>
-        <translation>3 Bit (HQQ)</translation>
-    </message>
-    <message>
-        <source>2 bit (HQQ)</source>
-        <translation>2 Bit (HQQ)</translation>
+        <source>%1 bit (%2)</source>
+        <translation>%1 Bit (%2)</translation>
     </message>
     <message>
         <source>%1 (emulated) · %2 VRAM</source>
@@ -4200,11 +4176,6 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
     <message>
         <source>P&amp;recision</source>
         <translation>&amp;Genauigkeit</translation>
-    </message>
-    <message>
-        <source>&amp;%1 bit</source>
-        <comment>precision of an expert</comment>
-        <translation>&amp;%1 Bit</translation>
     </message>
     <message>
         <source>Pinning layer %1, expert %2…</source>

@@ -1137,8 +1137,8 @@
         <translation>Các chuyên gia của mô hình này không thể ở dạng %1: dạng đó cần mỗi hàng là bội số của 64 trọng số, còn hàng của chúng có %2.</translation>
     </message>
     <message>
-        <source>Dense weights cannot be %1; expected BF16, INT8 or HQQ4.</source>
-        <translation>Trọng số dày đặc không thể ở dạng %1; cần BF16, INT8 hoặc HQQ4.</translation>
+        <source>Dense weights cannot be %1; expected %2.</source>
+        <translation>Trọng số dày đặc không thể ở dạng %1; cần %2.</translation>
     </message>
     <message>
         <source>Rows of %1 %2 weights cannot become %3; packed rows are made of plain weights, a multiple of 64 in each.</source>
@@ -2235,32 +2235,8 @@
         <translation>, %1 ra</translation>
     </message>
     <message>
-        <source>32 bit (F32)</source>
-        <translation>32 bit (F32)</translation>
-    </message>
-    <message>
-        <source>16 bit (F16)</source>
-        <translation>16 bit (F16)</translation>
-    </message>
-    <message>
-        <source>16 bit (BF16)</source>
-        <translation>16 bit (BF16)</translation>
-    </message>
-    <message>
-        <source>8 bit (INT8)</source>
-        <translation>8 bit (INT8)</translation>
-    </message>
-    <message>
-        <source>4 bit (HQQ)</source>
-        <translation>4 bit (HQQ)</translation>
-    </message>
-    <message>
-        <source>3 bit (HQQ)</source>
-        <translation>3 bit (HQQ)</translation>
-    </message>
-    <message>
-        <source>2 bit (HQQ)</source>
-        <translation>2 bit (HQQ)</translation>
+        <source>%1 bit (%2)</source>
+        <translation>%1 bit (%2)</translation>
     </message>
     <message>
         <source>%1 (emulated) · %2 VRAM</source>
@@ -4195,11 +4171,6 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
     <message>
         <source>P&amp;recision</source>
         <translation>Định dạng &amp;số</translation>
-    </message>
-    <message>
-        <source>&amp;%1 bit</source>
-        <comment>precision of an expert</comment>
-        <translation>&amp;%1 bit</translation>
     </message>
     <message>
         <source>Pinning layer %1, expert %2…</source>

@@ -147,7 +147,7 @@ void add(const std::string& name, Clock clock, const Body& body) {
 
 void register_all() {
     for (const WeightType format : kPacked) {
-        const std::string name(engine::format_name(format));
+        const std::string name(engine::format_row(format).option);
         const int n_cores = kernels::ThreadPool(0).n_threads();
         for (int n_threads = 1; n_threads <= n_cores;
              n_threads = n_threads == 1 && n_cores > 1 ? n_cores : n_cores + 1) {
@@ -162,7 +162,7 @@ void register_all() {
         const std::string from = cold ? "/disk" : "/memory";
         const Clock clock = cold ? Clock::kReal : Clock::kCpu;
         for (const WeightType format : {WeightType::kHqq4, WeightType::kHqq2}) {
-            const std::string name(engine::format_name(format));
+            const std::string name(engine::format_row(format).option);
             add("cache/" + name + from, clock, [=](benchmark::State& state) { read_cached(state, format, cold, 1); });
         }
     }

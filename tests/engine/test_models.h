@@ -14,7 +14,7 @@
 #include <QJsonObject>
 #include <QString>
 
-#include "engine/model/indices.h"
+#include "engine/indices.h"
 
 namespace offstage::test {
 

@@ -128,7 +128,7 @@ class TestComputeChoice : public QObject {
             std::ofstream(entry.path(), std::ios::trunc) << "{\"format\": \"offstage-calibration\"";
         }
         QCOMPARE(n_files, 1);
-        QVERIFY(!kept_compute(cache).has_value());
+        QVERIFY(!kept_compute(WeightType::kBf16, cache).has_value());
         QCOMPARE(choose_compute({}, WeightType::kBf16, cache, machine.timer()).origin, Origin::kMeasured);
         QCOMPARE(machine.n_timings, 2 * 2 * kProductTurns);
     }

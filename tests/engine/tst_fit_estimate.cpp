@@ -55,7 +55,8 @@ QString textOf(const MemoryLedger& ledger) {
 bool alike(const MemoryLedger& a, const MemoryLedger& b) {
     bool same = near(a.dense, b.dense) && near(a.kv_cache, b.kv_cache) && near(a.staging, b.staging) &&
                 near(a.workspace, b.workspace) && near(a.used(), b.used());
-    for (std::size_t i = 0; i < a.experts.size(); ++i) same = same && near(a.experts[i], b.experts[i]);
+    same = same && a.experts.size() == b.experts.size();
+    for (std::size_t i = 0; same && i < a.experts.size(); ++i) same = near(a.experts[i], b.experts[i]);
     return same;
 }
 

@@ -237,10 +237,10 @@ class TestPerplexity : public QObject {
 
     // ---- the report
     void report_ofAFewCells_hasWhatTheTableSays() {
-        const std::vector<QuantCell> cells = {{16, WeightType::kBf16, QuantMethod::kHqq},
-                                              {4, WeightType::kHqq3, QuantMethod::kHqq},
-                                              {16, WeightType::kHqq2, QuantMethod::kHqq},
-                                              {16, WeightType::kHqq2, QuantMethod::kNearest}};
+        const std::vector<QuantCell> cells = {{WeightType::kBf16, WeightType::kBf16, QuantMethod::kHqq},
+                                              {WeightType::kHqq4, WeightType::kHqq3, QuantMethod::kHqq},
+                                              {WeightType::kBf16, WeightType::kHqq2, QuantMethod::kHqq},
+                                              {WeightType::kBf16, WeightType::kHqq2, QuantMethod::kNearest}};
         const QTemporaryDir folder;
         qputenv("XDG_CACHE_HOME", folder.path().toUtf8());
         LoadRequest r = request(256);

@@ -119,7 +119,7 @@ const QJsonObject& golden() {
 // beats rounding to nearest.
 void compare(const kernels::WeightView& rows, const QJsonObject& hqq) {
     for (const WeightType format : kHqq) {
-        const std::string name(format_name(format));
+        const std::string name(format_row(format).option);
         const Result ours = quantize(rows, format);
         const double reference = hqq[QString::fromStdString(name)].toDouble();
         QVERIFY(reference > 0.01);

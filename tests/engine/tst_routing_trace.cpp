@@ -6,7 +6,7 @@
 #include <QtTest>
 
 #include "engine/error.h"
-#include "engine/eval/routing_trace.h"
+#include "engine/telemetry/routing_trace.h"
 #include "tests/fuzz/trace_files.h"
 
 using namespace offstage::engine;

@@ -12,6 +12,7 @@
 #include "engine/error.h"
 #include "engine/run/session.h"
 #include "engine/text/tokenizer.h"
+#include "kernels/formats.h"
 #include "tests/engine/test_models.h"
 
 using namespace offstage::engine;

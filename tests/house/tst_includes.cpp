@@ -79,6 +79,24 @@ void TestIncludes::invented_breachIsFound_data() {
                                     << "#include \"engine/model/checkpoint.h\"";
     QTest::newRow("ui to the forward pass") << "ui/panels/a.h"
                                             << "#include \"engine/run/forward.h\"";
+    QTest::newRow("app to kernels") << "app/cli/a.cpp"
+                                    << "#include \"kernels/types.h\"";
+    QTest::newRow("device to model") << "engine/device/a.h"
+                                     << "#include \"engine/model/model_spec.h\"";
+    QTest::newRow("run to eval") << "engine/run/a.h"
+                                 << "#include \"engine/eval/bench.h\"";
+    QTest::newRow("text to model") << "engine/text/a.cpp"
+                                   << "#include \"engine/model/model_spec.h\"";
+    QTest::newRow("plan to text") << "engine/plan/a.cpp"
+                                  << "#include \"engine/text/tokenizer.h\"";
+    QTest::newRow("plan to cluster, which stands on it") << "engine/plan/a.cpp"
+                                                         << "#include \"engine/cluster/network.h\"";
+    QTest::newRow("a folder in a folder") << "engine/model/families/deep/a.cpp"
+                                          << "#include \"engine/run/forward.h\"";
+    QTest::newRow("engine's own files to a folder") << "engine/a.h"
+                                                    << "#include \"engine/telemetry/snapshot.h\"";
+    QTest::newRow("a folder without a row") << "engine/somewhere/a.h"
+                                            << "#include \"engine/files/text_file.h\"";
     QTest::newRow("engine to Qt") << "engine/a.cpp"
                                   << "#include <QString>";
     QTest::newRow("engine to Qt by module") << "engine/a.cpp"
@@ -132,6 +150,12 @@ void TestIncludes::invented_lawfulIncludePasses_data() {
                                << "#include \"kernels/types.h\"";
     QTest::newRow("same floor") << "kernels/a.cpp"
                                 << "#include \"kernels/types.h\"";
+    QTest::newRow("down the engine's folders") << "engine/run/layers/a.cpp"
+                                               << "#include \"engine/plan/planner.h\"";
+    QTest::newRow("same folder") << "engine/model/families/a.cpp"
+                                 << "#include \"engine/model/model_spec.h\"";
+    QTest::newRow("engine's own files from a folder") << "engine/files/a.cpp"
+                                                      << "#include \"engine/error.h\"";
     QTest::newRow("standard library") << "kernels/a.cpp"
                                       << "#include <vector>";
     QTest::newRow("façade") << "ui/a.cpp"

@@ -6,6 +6,8 @@
 #include <random>
 #include <thread>
 
+#include "kernels/formats.h"
+
 namespace offstage::test {
 
 namespace {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/formats.h"
 #include "tests/ui/fake_session.h"
 
 namespace offstage::test {
@@ -69,12 +70,12 @@ class ReplanSession : public engine::Session {
         snapshot.vram.kv_cache = std::uint64_t{512} << 20;
         snapshot.vram.staging = std::uint64_t{128} << 20;
         snapshot.vram.workspace = std::uint64_t{256} << 20;
-        snapshot.vram.experts[static_cast<std::size_t>(kernels::WeightType::kBf16)] = std::uint64_t{2} << 30;
-        snapshot.vram.experts[static_cast<std::size_t>(kernels::WeightType::kHqq4)] = std::uint64_t{1} << 30;
+        snapshot.vram.add_experts(kernels::WeightType::kBf16, std::uint64_t{2} << 30);
+        snapshot.vram.add_experts(kernels::WeightType::kHqq4, std::uint64_t{1} << 30);
         snapshot.ram.total = std::uint64_t{32} << 30;
         snapshot.ram.others = std::uint64_t{5} << 30;
         snapshot.ram.budget = m_ram;
-        snapshot.ram.experts[static_cast<std::size_t>(kernels::WeightType::kBf16)] = std::uint64_t{14} << 30;
+        snapshot.ram.add_experts(kernels::WeightType::kBf16, std::uint64_t{14} << 30);
         return snapshot;
     }
     void request_preview(const engine::ReplanRequest&, engine::PreviewFn done) override {

@@ -210,7 +210,8 @@ class TestEngineText : public QObject {
             "model. No model is loaded; open one first.",
             "Es fehlt Speicher für: Aktivierungen. Angefordert: 2,0 GiB. Bitte andere Programme schließen oder ein "
             "kleineres Modell wählen. Es ist kein Modell geladen; bitte zuerst eines öffnen.",
-            "Không có bộ nhớ cho các giá trị kích hoạt: yêu cầu 2,0 GiB. Hãy đóng các chương trình khác hoặc chọn mô hình nhỏ hơn. "
+            "Không có bộ nhớ cho các giá trị kích hoạt: yêu cầu 2,0 GiB. Hãy đóng các chương trình khác hoặc chọn mô "
+            "hình nhỏ hơn. "
             "Chưa nạp mô hình nào; hãy mở một mô hình trước.");
         row("behind the device's name", "NVIDIA H200: The GPU answers no more: an illegal memory access.",
             "NVIDIA H200: Die GPU antwortet nicht mehr: an illegal memory access.",
@@ -461,9 +462,9 @@ class TestEngineText : public QObject {
     void everySentence_ofTheEngine_isListed() {
         static const QSet<QString> elsewhere = {
             // sources whose sentences no window meets
-            QStringLiteral("engine/quant/weight_format.cpp"), QStringLiteral("engine/run/dispatch_settings.cpp"),
-            QStringLiteral("engine/run/prefetch_settings.cpp"), QStringLiteral("engine/plan/sensitivity.cpp"),
-            QStringLiteral("engine/plan/compute_choice.cpp")};
+            QStringLiteral("engine/quant/weight_format.cpp"),    QStringLiteral("engine/plan/dispatch_settings.cpp"),
+            QStringLiteral("engine/plan/prefetch_settings.cpp"), QStringLiteral("engine/plan/sensitivity.cpp"),
+            QStringLiteral("engine/plan/compute_choice.cpp"),    QStringLiteral("engine/telemetry/routing_trace.cpp")};
         static const QSet<QString> others = {
             // figures and names of files and keys
             QStringLiteral("model name"), QStringLiteral("active_file "), QStringLiteral("inactive_file "),

@@ -18,11 +18,11 @@
 #include <QTemporaryDir>
 #include <QTest>
 
-#include "engine/eval/routing_trace.h"
 #include "engine/plan/calibration.h"
 #include "engine/plan/popularity.h"
 #include "engine/plan/sensitivity_measurement.h"
 #include "engine/quant/quant_cache.h"
+#include "engine/telemetry/routing_trace.h"
 #include "tests/ui/fault_runs.h"
 #include "tests/ui/history_fixture.h"
 #include "tests/ui/window_fixture.h"

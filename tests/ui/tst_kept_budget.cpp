@@ -3,6 +3,7 @@
 #include <QSettings>
 #include <QTest>
 
+#include "kernels/formats.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/kept_budget.h"
 #include "ui/panels/benchmark_panel.h"

@@ -9,6 +9,7 @@
 #include <QTest>
 #include <QToolButton>
 
+#include "kernels/formats.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/engine_controller.h"
 #include "ui/panels/cache_panel.h"

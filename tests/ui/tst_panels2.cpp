@@ -18,15 +18,19 @@
 #include <QTableView>
 #include <QTemporaryDir>
 
+#include "kernels/formats.h"
 #include "tests/ui/replan_session.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/format.h"
 #include "ui/load_banner.h"
 #include "ui/panels/benchmark_panel.h"
 #include "ui/panels/budget_panel.h"
+#include "ui/panels/expert_channels.h"
+#include "ui/panels/format_categories.h"
 #include "ui/panels/log_panel.h"
 #include "ui/panels/memory_rows.h"
 #include "ui/plot/bar_plot.h"
+#include "ui/plot/plot_colors.h"
 #include "ui/plot/stacked_bar.h"
 #include "ui/theme.h"
 #include "ui/widgets/value_slider.h"
@@ -301,7 +305,7 @@ class TestPanels2 : public QObject {
         ledger.budget = 40 * kGiB;
         ledger.dense = ledger.kv_cache = ledger.staging = ledger.workspace = ledger.experts_spare = ledger.others =
             kGiB;
-        ledger.experts.fill(kGiB);
+        ledger.experts.assign(kernels::kWeightTypes, kGiB);
         const StackedBar::Row row = memoryRow(QStringLiteral("VRAM"), ledger);
         QCOMPARE(row.parts.size(), std::size_t{6 + kernels::kWeightTypes});
         for (const auto& a : row.parts) {
@@ -317,13 +321,69 @@ class TestPanels2 : public QObject {
         ledger.dense = ledger.kv_cache = 8 * kGiB;
         for (const auto type : {kernels::WeightType::kBf16, kernels::WeightType::kInt8, kernels::WeightType::kHqq4,
                                 kernels::WeightType::kHqq3}) {
-            ledger.experts[static_cast<std::size_t>(type)] = 4 * kGiB;
+            ledger.add_experts(type, 4 * kGiB);
         }
         QSet<QRgb> colours;
         for (const auto& part : memoryRow(QStringLiteral("VRAM"), ledger).parts) {
             colours.insert(seriesColour(part.category, QPalette()).rgb());
         }
         QCOMPARE(colours.size(), 6);
+    }
+
+    // A format that this program does not know: rows are values, and nothing is read past them.
+    void formats_oneMoreThanThereAre_areNamedAndToldApart() {
+        std::vector<engine::FormatRow> rows(engine::format_rows().begin(), engine::format_rows().end());
+        const auto sixth = static_cast<std::uint8_t>(rows.size());
+        rows.push_back({engine::FormatId{sixth}, "rtn4", "RTN4", "RTN", 4, true, false});
+
+        engine::Snapshot snapshot;
+        snapshot.formats = rows;
+        snapshot.n_layers = 1;
+        snapshot.n_experts = sixth + 1;
+        for (std::uint8_t id = 0; id <= sixth; ++id) {
+            snapshot.experts.format.push_back(id);
+        }
+        const auto n = static_cast<std::size_t>(snapshot.n_experts);
+        snapshot.experts.place.resize(n);
+        snapshot.experts.pinned.resize(n);
+        snapshot.experts.uses.resize(n);
+        const ExpertCells cells = expertCells(ExpertChannel::Precision, snapshot, {}, true);
+        QCOMPARE(cells.categories.size(), n);
+        QCOMPARE(cells.categories.back().name, QStringLiteral("4 bit (RTN)"));
+        QCOMPARE(cells.categories.back().glyph, QStringLiteral("4"));
+        for (std::size_t i = 0; i < n; ++i) {
+            QCOMPARE(int{cells.kinds[i]}, static_cast<int>(i));
+            for (std::size_t j = 0; j < i; ++j) {
+                const HeatMap::Category &a = cells.categories[i], &b = cells.categories[j];
+                QVERIFY2(a.colour % kSeriesColours != b.colour % kSeriesColours || a.pattern != b.pattern,
+                         qPrintable(a.name + QStringLiteral(" / ") + b.name));
+            }
+        }
+        // As many bits, the same colour; what other formats look like does not change.
+        const std::vector<int> categories = formatCategories(rows);
+        QCOMPARE(categories[sixth] % kSeriesColours,
+                 categories[static_cast<std::size_t>(kernels::WeightType::kHqq4)] % kSeriesColours);
+        QVERIFY(std::equal(categories.begin(), categories.end() - 1, formatCategories(engine::format_rows()).begin()));
+        QVERIFY(expertText(ExpertChannel::Precision, snapshot, {}, true, {0, sixth})
+                    .contains(QStringLiteral("4 bit (RTN)")));
+
+        engine::MemoryLedger ledger;
+        ledger.total = ledger.budget = 64 * kGiB;
+        ledger.dense = ledger.staging = ledger.workspace = ledger.kv_cache = kGiB;
+        ledger.add_experts(engine::FormatId{sixth}, 4 * kGiB);
+        const StackedBar::Row row = memoryRow(QStringLiteral("VRAM"), ledger, rows);
+        QCOMPARE(row.parts[1].name, QStringLiteral("experts, 4 bit (RTN)"));
+        QCOMPARE(row.parts[1].category, categories[sixth]);
+        for (const std::size_t other : {0u, 2u, 3u, 4u}) {
+            QVERIFY(row.parts[other].category != categories[sixth]);
+        }
+        // More formats than there are looks: some are alike, and all have one.
+        for (int more = 0; more < 100; ++more) {
+            rows.push_back({engine::FormatId{static_cast<std::uint8_t>(rows.size())}, "x", "X", "X", 4, true, false});
+        }
+        for (const int category : formatCategories(rows)) {
+            QVERIFY(category >= 0 && category < kSeriesColours * kSeriesColours);
+        }
     }
 
     void memoryRow_ofASmallModelInALargeMemory_showsWhatIsFree() {

@@ -3,6 +3,7 @@
 #include <QSignalSpy>
 #include <QTest>
 
+#include "kernels/formats.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/engine_controller.h"
 #include "ui/panels/cache_panel.h"

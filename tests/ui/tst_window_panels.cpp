@@ -7,6 +7,7 @@
 #include <QSlider>
 #include <QTest>
 
+#include "kernels/formats.h"
 #include "tests/ui/window_fixture.h"
 #include "ui/chat/conversation_view.h"
 #include "ui/panels/benchmark_panel.h"

@@ -111,10 +111,10 @@ void FitView::build() {
     m_quality->addItem(tr("As in the checkpoint"));
     m_quality->addItem(tr("Mean bits, at least"));
     m_quality->addItem(tr("Predicted loss, at most"));
-    for (const kernels::WeightType format :
-         {kernels::WeightType::kBf16, kernels::WeightType::kInt8, kernels::WeightType::kHqq4,
-          kernels::WeightType::kHqq3, kernels::WeightType::kHqq2}) {
-        m_quality->addItem(tr("All experts in %1").arg(formatText(format)), static_cast<int>(format));
+    for (const engine::FormatRow& format : engine::format_rows()) {
+        if (format.for_experts) {
+            m_quality->addItem(tr("All experts in %1").arg(formatText(format)), static_cast<int>(format.id));
+        }
     }
     m_qualityValue->setKeyboardTracking(false);
     m_qualityValue->setAccessibleName(tr("Floor of quality"));
@@ -240,7 +240,7 @@ engine::LoadRequest FitView::request() const {
     } else if (quality == Loss) {
         request.quality.max_loss = m_qualityValue->value() / 100;
     } else if (quality >= FirstFormat) {
-        request.quant.experts = static_cast<kernels::WeightType>(m_quality->currentData().toInt());
+        request.quant.experts = static_cast<engine::FormatId>(m_quality->currentData().toInt());
     }
     request.cache = static_cast<engine::CacheKind>(m_cache->currentData().toInt());
     return request;

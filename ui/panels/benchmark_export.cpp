@@ -56,7 +56,8 @@ QJsonObject budgetsJson(const BudgetSetting& setting) {
     object[QStringLiteral("max_loss")] =
         setting.quality.max_loss > 0 ? QJsonValue(setting.quality.max_loss) : QJsonValue();
     object[QStringLiteral("experts")] =
-        setting.experts ? QJsonValue(QString::fromLatin1(kernels::name_of(*setting.experts))) : QJsonValue();
+        setting.experts ? QJsonValue(QString::fromStdString(std::string(engine::format_row(*setting.experts).name)))
+                        : QJsonValue();
     return object;
 }
 

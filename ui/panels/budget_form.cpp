@@ -31,10 +31,6 @@ constexpr double kContextStep = 256;
 constexpr double kUsualBits = 4.5;
 constexpr double kUsualLoss = 0.01;
 
-constexpr kernels::WeightType kFormats[] = {kernels::WeightType::kBf16, kernels::WeightType::kInt8,
-                                            kernels::WeightType::kHqq4, kernels::WeightType::kHqq3,
-                                            kernels::WeightType::kHqq2};
-
 }  // namespace
 
 bool BudgetSetting::operator==(const BudgetSetting& other) const {
@@ -119,7 +115,7 @@ QString settingText(const BudgetSetting& setting) {
     parts << Setting::tr("RAM %1").arg(bytesText(setting.ramBytes));
     parts << Setting::tr("context %1").arg(QLocale().toString(setting.context));
     if (setting.experts) {
-        parts << Setting::tr("all experts in %1").arg(formatText(*setting.experts));
+        parts << Setting::tr("all experts in %1").arg(formatText(engine::format_row(*setting.experts)));
     } else if (setting.quality.min_mean_bits > 0) {
         parts << Setting::tr("at least %1 bits").arg(QLocale().toString(setting.quality.min_mean_bits, 'f', 2));
     } else if (setting.quality.max_loss > 0) {
@@ -153,8 +149,10 @@ BudgetForm::BudgetForm(QWidget* parent)
     m_quality->addItem(tr("As in the checkpoint"));
     m_quality->addItem(tr("Mean bits, at least"));
     m_quality->addItem(tr("Predicted loss, at most"));
-    for (const kernels::WeightType format : kFormats) {
-        m_quality->addItem(tr("All experts in %1").arg(formatText(format)), static_cast<int>(format));
+    for (const engine::FormatRow& format : engine::format_rows()) {
+        if (format.for_experts) {
+            m_quality->addItem(tr("All experts in %1").arg(formatText(format)), static_cast<int>(format.id));
+        }
     }
     m_qualityValue->setKeyboardTracking(false);
     m_qualityValue->setAccessibleName(tr("Floor of quality"));
@@ -252,7 +250,7 @@ BudgetSetting BudgetForm::setting() const {
             setting.quality.max_loss = m_qualityValue->value() / 100;
             break;
         default:
-            setting.experts = static_cast<kernels::WeightType>(m_quality->currentData().toInt());
+            setting.experts = static_cast<engine::FormatId>(m_quality->currentData().toInt());
     }
     return setting;
 }
@@ -269,19 +267,19 @@ void BudgetForm::setSetting(const BudgetSetting& setting) {
 
 void BudgetForm::qualityChosen() {
     engine::QualityFloor floor;
-    std::optional<kernels::WeightType> experts;
+    std::optional<engine::FormatId> experts;
     const int index = m_quality->currentIndex();
     if (index == MeanBits) {
         floor.min_mean_bits = kUsualBits;
     } else if (index == Loss) {
         floor.max_loss = kUsualLoss;
     } else if (index >= FirstFormat) {
-        experts = static_cast<kernels::WeightType>(m_quality->currentData().toInt());
+        experts = static_cast<engine::FormatId>(m_quality->currentData().toInt());
     }
     showQuality(floor, experts);
 }
 
-void BudgetForm::showQuality(const engine::QualityFloor& floor, std::optional<kernels::WeightType> experts) {
+void BudgetForm::showQuality(const engine::QualityFloor& floor, std::optional<engine::FormatId> experts) {
     const QSignalBlocker quietValue(m_qualityValue);
     if (experts) {
         const int index = m_quality->findData(static_cast<int>(*experts));

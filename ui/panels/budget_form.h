@@ -21,7 +21,7 @@ struct BudgetSetting {
     quint64 ramBytes = 0;
     qint64 context = 0;
     engine::QualityFloor quality;
-    std::optional<kernels::WeightType> experts;  // all in this format
+    std::optional<engine::FormatId> experts;  // all in this format
 
     bool operator==(const BudgetSetting& other) const;
 };
@@ -61,7 +61,7 @@ class BudgetForm : public QWidget {
   private:
     enum Quality { Off, MeanBits, Loss, FirstFormat };
     void qualityChosen();
-    void showQuality(const engine::QualityFloor& floor, std::optional<kernels::WeightType> experts);
+    void showQuality(const engine::QualityFloor& floor, std::optional<engine::FormatId> experts);
 
     ValueSlider* m_vram;
     ValueSlider* m_ram;

@@ -230,10 +230,10 @@ void BudgetPanel::showSnapshot(const engine::Snapshot& snapshot) {
     }
     std::vector<StackedBar::Row> rows;
     if (snapshot.vram.total > 0) {
-        rows.push_back(memoryRow(tr("VRAM"), snapshot.vram));
+        rows.push_back(memoryRow(tr("VRAM"), snapshot.vram, snapshot.formats));
     }
     if (snapshot.ram.total > 0) {
-        rows.push_back(memoryRow(tr("RAM"), snapshot.ram));
+        rows.push_back(memoryRow(tr("RAM"), snapshot.ram, snapshot.formats));
     }
     m_bars->setVisible(!rows.empty());
     m_bars->setRows(std::move(rows));

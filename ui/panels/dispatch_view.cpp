@@ -73,11 +73,10 @@ QString sentenceOf(const AssignmentEvent& a, engine::PolicyKind policy) {
     const QString who =
         DispatchText::tr("Expert %1 (%2)")
             .arg(a.expert)
-            .arg(a.n_tokens == 1
-                     ? DispatchText::tr("one token, %1").arg(formatText(static_cast<kernels::WeightType>(a.format)))
-                     : DispatchText::tr("%1 tokens, %2")
-                           .arg(a.n_tokens)
-                           .arg(formatText(static_cast<kernels::WeightType>(a.format))));
+            .arg(a.n_tokens == 1 ? DispatchText::tr("one token, %1").arg(formatText(engine::format_rows(), a.format))
+                                 : DispatchText::tr("%1 tokens, %2")
+                                       .arg(a.n_tokens)
+                                       .arg(formatText(engine::format_rows(), a.format)));
     const bool chosen = a.cpu_us > 0 || a.gpu_us > 0;
     const QString cpu = us(double{a.cpu_us}), gpu = us(double{a.gpu_us}), copy = us(double{a.copy_us});
     if (!chosen) {

@@ -1,26 +1,30 @@
 #include "ui/panels/expert_actions.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include <QMenu>
 
 #include "ui/engine_text.h"
-#include "ui/panels/expert_channels.h"
+#include "ui/format.h"
 
 namespace offstage::ui {
 
 namespace {
 
-// The formats that an expert may be given, the model's own of 16 (or 32) bits first.
-std::vector<kernels::WeightType> formatsFor(const std::optional<engine::ModelSummary>& model) {
-    using kernels::WeightType;
-    WeightType own = WeightType::kBf16;
-    if (model && model->weight_type == kernels::name_of(WeightType::kF16)) {
-        own = WeightType::kF16;
-    } else if (model && model->weight_type == kernels::name_of(WeightType::kF32)) {
-        own = WeightType::kF32;
+// The formats that an expert may be given, the model's own first.
+std::vector<engine::FormatRow> formatsFor(const std::optional<engine::ModelSummary>& model) {
+    std::vector<engine::FormatRow> formats;
+    const auto rows = engine::format_rows();
+    const auto own = std::find_if(rows.begin(), rows.end(),
+                                  [&](const auto& row) { return model && row.name == model->weight_type; });
+    if (own != rows.end()) {
+        formats.push_back(*own);
     }
-    return {own, WeightType::kInt8, WeightType::kHqq4, WeightType::kHqq3, WeightType::kHqq2};
+    std::copy_if(rows.begin(), rows.end(), std::back_inserter(formats), [&](const engine::FormatRow& row) {
+        return row.for_experts && (own == rows.end() || row.bits < own->bits);
+    });
+    return formats;
 }
 
 }  // namespace
@@ -54,11 +58,11 @@ void ExpertActions::fill(QMenu& menu, ExpertId expert, const State& state) {
         [this, expert] { evict(expert); });
     auto* precision = new QMenu(tr("P&recision"), &menu);
     precision->setEnabled(ready);
-    for (const kernels::WeightType format : formatsFor(m_engine.model())) {
-        QAction* action = precision->addAction(tr("&%1 bit", "precision of an expert").arg(bitsOf(format)));
+    for (const engine::FormatRow& format : formatsFor(m_engine.model())) {
+        QAction* action = precision->addAction(u'&' + formatText(format));
         action->setCheckable(true);
-        action->setChecked(format == state.format);
-        connect(action, &QAction::triggered, this, [this, expert, format] { setFormat(expert, format); });
+        action->setChecked(format.id == state.format);
+        connect(action, &QAction::triggered, this, [this, expert, id = format.id] { setFormat(expert, id); });
     }
     menu.insertMenu(first, precision);
     if (first != nullptr) {
@@ -83,10 +87,11 @@ void ExpertActions::evict(ExpertId expert) {
           tr("Layer %1, expert %2 has left the device.").arg(expert.layer).arg(expert.expert));
 }
 
-void ExpertActions::setFormat(ExpertId expert, kernels::WeightType format) {
+void ExpertActions::setFormat(ExpertId expert, engine::FormatId format) {
+    const int bits = engine::format_row(format).bits;
     watch(m_engine.setExpertFormat(expert.layer, expert.expert, format),
-          tr("Changing layer %1, expert %2 to %3 bit…").arg(expert.layer).arg(expert.expert).arg(bitsOf(format)),
-          tr("Layer %1, expert %2 is kept in %3 bit.").arg(expert.layer).arg(expert.expert).arg(bitsOf(format)));
+          tr("Changing layer %1, expert %2 to %3 bit…").arg(expert.layer).arg(expert.expert).arg(bits),
+          tr("Layer %1, expert %2 is kept in %3 bit.").arg(expert.layer).arg(expert.expert).arg(bits));
 }
 
 void ExpertActions::watch(quint64 id, const QString& doing, const QString& done) {

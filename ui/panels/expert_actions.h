@@ -26,13 +26,13 @@ class ExpertActions : public QObject {
     struct State {
         bool pinned = false;
         bool onDevice = false;
-        kernels::WeightType format = kernels::WeightType::kBf16;
+        engine::FormatId format{};
     };
     void fill(QMenu& menu, ExpertId expert, const State& state);
 
     void pin(ExpertId expert, bool pinned);
     void evict(ExpertId expert);
-    void setFormat(ExpertId expert, kernels::WeightType format);
+    void setFormat(ExpertId expert, engine::FormatId format);
     bool isWatching() const { return m_watched != 0; }
 
   Q_SIGNALS:

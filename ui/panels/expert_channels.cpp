@@ -7,6 +7,7 @@
 #include <QStringList>
 
 #include "ui/format.h"
+#include "ui/panels/format_categories.h"
 #include "ui/panels/panel.h"
 
 namespace offstage::ui {
@@ -92,11 +93,9 @@ void fillPrecision(ExpertCells& cells, const Snapshot& snapshot) {
     if (!hasStates(snapshot)) {
         return;
     }
-    // Every format has its own colour whichever others there are, so that it keeps it when formats change.
-    constexpr int kColours[] = {6, 0, 0, 2, 1, 3, 5};
-    constexpr Pattern kPatterns[] = {Pattern::Solid, Pattern::Solid,    Pattern::Solid, Pattern::Solid,
-                                     Pattern::Solid, Pattern::Diagonal, Pattern::Dots};
-    std::vector<int> counts(kernels::kWeightTypes, 0);
+    const std::span<const engine::FormatRow> formats = snapshot.formats;
+    const std::vector<int> categories = formatCategories(formats);
+    std::vector<int> counts(formats.size(), 0);
     for (const std::uint8_t format : snapshot.experts.format) {
         if (format < counts.size()) {
             ++counts[format];
@@ -105,10 +104,10 @@ void fillPrecision(ExpertCells& cells, const Snapshot& snapshot) {
     std::vector<std::uint8_t> indexOf(counts.size(), 255);
     for (std::size_t format = 0; format < counts.size(); ++format) {
         if (counts[format] > 0) {
-            const auto type = static_cast<kernels::WeightType>(format);
             indexOf[format] = static_cast<std::uint8_t>(cells.categories.size());
-            cells.categories.push_back(
-                {formatText(type), QString::number(bitsOf(type)), kColours[format], kPatterns[format]});
+            // The first format of a colour goes without a pattern: a map full of it is read more easily.
+            cells.categories.push_back({formatText(formats[format]), QString::number(formats[format].bits),
+                                        categories[format], static_cast<Pattern>(categories[format] / kSeriesColours)});
             cells.counts.push_back(counts[format]);
         }
     }
@@ -242,25 +241,6 @@ QString placeText(std::uint8_t place) {
     return {};
 }
 
-int bitsOf(kernels::WeightType format) {
-    switch (format) {
-        case kernels::WeightType::kF32:
-            return 32;
-        case kernels::WeightType::kF16:
-        case kernels::WeightType::kBf16:
-            return 16;
-        case kernels::WeightType::kInt8:
-            return 8;
-        case kernels::WeightType::kHqq4:
-            return 4;
-        case kernels::WeightType::kHqq3:
-            return 3;
-        case kernels::WeightType::kHqq2:
-            return 2;
-    }
-    return 0;
-}
-
 QString expertText(ExpertChannel channel, const Snapshot& snapshot, const std::vector<float>& planned, bool ownMemory,
                    HeatMap::Cell cell) {
     const std::size_t at = static_cast<std::size_t>(cell.row) * static_cast<std::size_t>(snapshot.n_experts) +
@@ -278,7 +258,7 @@ QString expertText(ExpertChannel channel, const Snapshot& snapshot, const std::v
         if (states.pinned[at] != 0) {
             first += QStringLiteral(", ") + ChannelText::tr("pinned");
         }
-        first += QStringLiteral(" · ") + formatText(static_cast<kernels::WeightType>(states.format[at]));
+        first += QStringLiteral(" · ") + formatText(snapshot.formats, states.format[at]);
     }
     lines << first;
     const bool conversation = channel == ExpertChannel::Conversation;

@@ -51,7 +51,6 @@ ExpertCells expertCells(ExpertChannel channel, const engine::Snapshot& snapshot,
 std::vector<double> recencyOf(const engine::Snapshot& snapshot);
 
 QString placeText(std::uint8_t place);  // "on the device"
-int bitsOf(kernels::WeightType format);
 
 // The numbers of one expert, as lines of text.
 QString expertText(ExpertChannel channel, const engine::Snapshot& snapshot, const std::vector<float>& planned,

@@ -273,7 +273,7 @@ void ExpertsPanel::fillMenu(QMenu& menu, HeatMap::Cell cell) {
     ExpertActions::State state;
     if (at < states.pinned.size() && at < states.place.size() && at < states.format.size()) {
         state = {states.pinned[at] != 0, static_cast<engine::Place>(states.place[at]) == engine::Place::kDevice,
-                 static_cast<kernels::WeightType>(states.format[at])};
+                 engine::FormatId{states.format[at]}};
     }
     m_actions->fill(menu, {cell.row, cell.column}, state);
 }

@@ -1,11 +1,11 @@
 #include "ui/panels/memory_rows.h"
 
-#include <array>
+#include <algorithm>
 
 #include <QCoreApplication>
 
 #include "ui/format.h"
-#include "ui/panels/budget_form.h"
+#include "ui/panels/format_categories.h"
 
 namespace offstage::ui {
 
@@ -15,18 +15,10 @@ struct Memory {
     Q_DECLARE_TR_FUNCTIONS(MemoryRow)
 };
 
-// Categories: colours go round after seven, with other patterns. What is large has a colour of its own; what is small,
-// or rarely seen beside its namesake, shares one.
-enum Category { Dense = 0, KvCache = 1, Others = 6, Staging = 10, Workspace = 12, Spare = 13 };
-
-int categoryOfFormat(std::size_t format) {
-    static constexpr std::array<int, kernels::kWeightTypes> kCategories = {16, 9, 2, 3, 5, 4, 11};
-    return kCategories[format];
-}
-
 }  // namespace
 
-StackedBar::Row memoryRow(const QString& name, const engine::MemoryLedger& ledger) {
+StackedBar::Row memoryRow(const QString& name, const engine::MemoryLedger& ledger,
+                          std::span<const engine::FormatRow> formats) {
     StackedBar::Row row;
     // A small budget in a large memory would be a hair: then the bar is the budget, and what others hold is left out.
     const bool hair = ledger.budget > 0 && ledger.budget < ledger.total / 8;
@@ -39,9 +31,9 @@ StackedBar::Row memoryRow(const QString& name, const engine::MemoryLedger& ledge
         }
     };
     add(Memory::tr("dense weights"), ledger.dense, Dense);
-    for (std::size_t i = 0; i < ledger.experts.size(); ++i) {
-        add(Memory::tr("experts, %1").arg(formatText(static_cast<kernels::WeightType>(i))), ledger.experts[i],
-            categoryOfFormat(i));
+    const std::vector<int> categories = formatCategories(formats);
+    for (std::size_t i = 0; i < std::min(ledger.experts.size(), formats.size()); ++i) {
+        add(Memory::tr("experts, %1").arg(formatText(formats[i])), ledger.experts[i], categories[i]);
     }
     add(Memory::tr("room for experts"), ledger.experts_spare, Spare);
     add(Memory::tr("KV cache"), ledger.kv_cache, KvCache);

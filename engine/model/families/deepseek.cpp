@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "engine/model/families/family.h"
-#include "engine/model/shape_limits.h"
+#include "engine/shape_limits.h"
 
 namespace offstage::engine {
 namespace {

@@ -2,7 +2,7 @@
 // here.
 
 #include "engine/model/families/family.h"
-#include "engine/model/shape_limits.h"
+#include "engine/shape_limits.h"
 
 namespace offstage::engine {
 namespace {

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "engine/model/families/family.h"
-#include "engine/model/shape_limits.h"
+#include "engine/shape_limits.h"
 
 namespace offstage::engine {
 namespace {

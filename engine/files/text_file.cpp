@@ -1,4 +1,4 @@
-#include "engine/text/text_file.h"
+#include "engine/files/text_file.h"
 
 #include <fstream>
 #include <system_error>

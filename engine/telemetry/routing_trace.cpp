@@ -1,13 +1,13 @@
-#include "engine/eval/routing_trace.h"
+#include "engine/telemetry/routing_trace.h"
 
 #include <algorithm>
 #include <cassert>
 #include <charconv>
 
 #include "engine/error.h"
+#include "engine/files/text_file.h"
 #include "engine/json.h"
-#include "engine/model/shape_limits.h"
-#include "engine/text/text_file.h"
+#include "engine/shape_limits.h"
 
 namespace offstage::engine {
 namespace {

@@ -1,0 +1,35 @@
+#pragma once
+// The formats that weights may be kept in, as plain values: what a user interface or a report needs to list them, name
+// them and tell them apart. Worked out of kernels/formats.h; numbers of bytes are the planner's to say.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace offstage::kernels {
+enum class WeightType : std::uint8_t;
+}
+
+namespace offstage::engine {
+
+using FormatId = kernels::WeightType;  // its value: the row's place in format_rows()
+
+struct FormatRow {
+    FormatId id{};
+    std::string_view option;   // "hqq4": as --quant takes it
+    std::string_view name;     // "HQQ4": in reports
+    std::string_view method;   // "HQQ": beside the bits
+    int bits = 0;              // of a weight, without scales
+    bool for_experts = false;  // may be chosen for experts, whatever the checkpoint holds
+    bool for_dense = false;    // and for attention's matrices and dense networks
+};
+
+// All of them, by id. They live as long as the program.
+std::span<const FormatRow> format_rows();
+const FormatRow& format_row(FormatId id);
+
+// The values of one column of those rows for which `wanted` is true: "16, 8 or 4".
+std::string list_formats(bool (*wanted)(const FormatRow&), std::string (*column)(const FormatRow&));
+
+}  // namespace offstage::engine
