@@ -42,6 +42,7 @@ int run_bench(const BenchOptions& options) {
     if (options.model.json) {
         nlohmann::ordered_json json = {{"prefill_tokens_per_s", r.prefill_tokens_per_s},
                                        {"decode_tokens_per_s", r.decode_tokens_per_s},
+                                       {"ttft_s", static_cast<double>(options.prompt) / r.prefill_tokens_per_s},
                                        {"times", how},
                                        {"active_weight_bytes_per_token", r.active_weight_bytes_per_token}};
         if (cpu) {  // the one rate of decode, and the one of prefill, under names of their own
@@ -50,6 +51,11 @@ int run_bench(const BenchOptions& options) {
             json["decode_bandwidth_fraction"] = r.decode.front().fraction;
             json["peak_bf16_gflops"] = r.peak_bf16_gflops;
             json["peak_f32_gflops"] = r.peak_f32_gflops;
+        }
+        if (r.forecast.decode_tokens_per_s > 0) {
+            json["forecast"] = {{"decode_tokens_per_s", r.forecast.decode_tokens_per_s},
+                                {"ttft_s", r.forecast.ttft_s},
+                                {"hit_rate", r.forecast.hit_rate}};
         }
         json["prefill_gflops"] = r.prefill.rate;
         if (cpu && r.prefill.limit > 0) {

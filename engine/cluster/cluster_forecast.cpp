@@ -22,11 +22,9 @@ class ClusterDecode {
 
     ClusterDecode(const ClusterPlan& plan, const ModelDemand& demand, const CostModel& cost, PolicyKind policy)
         : plan_(plan), n_layers_(demand.n_layers), keys_(plan.machines.size()) {
-        for (std::size_t m = 0; m < plan.machines.size(); ++m) times_.emplace_back(demand, cost, policy);
-        const kernels::WeightType master = times_.front().master();
-        for (std::size_t i = 0; i < plan.owners.size(); ++i) {
-            const Plan& owner = plan.machines[static_cast<std::size_t>(plan.owners[i])];
-            codes_ += DecodeCosts::code(owner.places[i], owner.format(i, master));
+        for (const Plan& machine : plan.machines) {
+            times_.emplace_back(demand, cost, policy);
+            slots_.emplace_back(machine.host_staging_slots);
         }
     }
 
@@ -45,7 +43,10 @@ class ClusterDecode {
         for (std::string& key : keys_) key.clear();
         for (const std::int32_t expert : chosen) {
             const std::size_t at = first + static_cast<std::size_t>(expert);
-            keys_[static_cast<std::size_t>(plan_.owners[at])] += codes_[at];
+            const auto m = static_cast<std::size_t>(plan_.owners[at]);
+            const Plan& owner = plan_.machines[m];
+            keys_[m] +=
+                DecodeCosts::code(slots_[m].use(owner.places[at], at), owner.format(at, times_.front().master()));
         }
         double slowest_us = 0;
         std::size_t most = 0;
@@ -63,8 +64,8 @@ class ClusterDecode {
 
     const ClusterPlan& plan_;
     const std::int64_t n_layers_;
-    std::string codes_;              // (n_layers, n_experts), with the owner
     std::deque<DecodeCosts> times_;  // one per machine, for each may have another number of staging slots
+    std::vector<HostSlots> slots_;
     std::vector<std::string> keys_;
 };
 
@@ -90,26 +91,30 @@ ClusterForecast forecast_cluster(const ClusterPlan& plan, const ModelDemand& dem
     const ClusterDecode::Figures token = ClusterDecode(plan, demand, cost, decode).play(DecodeSample(demand, routing));
     result.busiest_experts = token.busiest_experts;
     result.network_us = n_layers * exchange_us(1);
-    const double token_us = token.us + cost.table().dense_us + result.network_us;
+    const double token_us =
+        token.us + decode_dense_us(plan.machines.front(), cost, decode, prompt_tokens) + result.network_us;
     whole.decode_layer_us = token.us / n_layers;
     whole.bytes_per_token = token.copied_bytes;
     if (token_us > 0) whole.decode_tokens_per_s = 1e6 / token_us;
 
-    StepCosts steps(demand, cost, prefill);
+    std::deque<StepCosts> steps;
+    for (std::int64_t m = 0; m < plan.n_machines(); ++m) steps.emplace_back(demand, cost, prefill);
     const auto step_us = [&](std::int64_t n_tokens) {
+        for (StepCosts& machine : steps) machine.begin_step(n_tokens, cost.table().dense.step_us(n_tokens, 0));
         double us = 0;
         for (std::int64_t layer = 0; layer < demand.n_layers; ++layer) {
             const std::vector<std::int32_t>& counts = routing.draw(layer, n_tokens);
             double slowest_us = 0;
             for (std::int32_t m = 0; m < plan.n_machines(); ++m) {
-                slowest_us = std::max(slowest_us, steps.of(plan.machines[static_cast<std::size_t>(m)], layer, counts,
-                                                           plan.owners_of(layer), m));
+                const auto i = static_cast<std::size_t>(m);
+                slowest_us =
+                    std::max(slowest_us, steps[i].of(plan.machines[i], layer, counts, plan.owners_of(layer), m));
             }
             us += slowest_us + exchange_us(n_tokens);
         }
         return us;
     };
-    const double us = cost.table().dense_us_per_token * static_cast<double>(prompt_tokens) +
+    const double us = cost.table().dense.prompt_us(prompt_tokens, plan.max_step()) +
                       prompt_steps_us(prompt_tokens, plan.max_step(), step_us);
     whole.ttft_s = us / 1e6;
     if (us > 0) whole.prefill_tokens_per_s = static_cast<double>(prompt_tokens) / whole.ttft_s;

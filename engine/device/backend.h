@@ -87,6 +87,7 @@ enum class SumOrder : std::uint8_t {
 struct HostWork {
     double bytes = 0;  // of weights read
     double flops = 0;
+    double disk_bytes = 0;  // read from disk before
 };
 
 // A device. Everything is submitted from one thread (the engine's), to two queues: `compute`, in order, and `copy`, in

@@ -121,7 +121,7 @@ DeviceInfo info_of(const HardwareProfile& profile) {
     for (const double figure :
          {profile.memory_gbps, profile.memory_efficiency, profile.tflops, profile.compute_efficiency, profile.bus_gbps,
           profile.bus_efficiency, profile.launch_us, profile.sync_us, profile.copy_latency_us, host.read_gbps,
-          host.dram_gbps, host.gflops}) {
+          host.dram_gbps, host.gflops, host.disk_gbps}) {
         std::array<char, 32> text{};
         std::snprintf(text.data(), text.size(), " %.9g", figure);
         info.fingerprint += text.data();
@@ -211,12 +211,13 @@ struct EmulatedAccelerator::State {
         ++dry_routed;
     }
 
-    void copy_now(void* to, const void* from, std::size_t bytes) {
+    // real: the bytes are wanted, too.
+    void copy_now(void* to, const void* from, std::size_t bytes, bool real) {
         timeline.advance_host(profile.launch_us);
         timeline.submit(Queue::kCompute, profile.copy_us(static_cast<double>(bytes)));
         if (copy_fails()) {
             failure = "A copy to or from " + info.name + " failed (injected for a test).";
-        } else if (bytes > 0) {
+        } else if (bytes > 0 && real) {
             std::memcpy(to, from, bytes);
         }
     }
@@ -289,12 +290,12 @@ void EmulatedAccelerator::clear_failure() {
 
 void EmulatedAccelerator::upload(void* device, const void* host, std::size_t bytes) {
     const InPlaceOfGpu guard(*state_);
-    state_->copy_now(device, host, bytes);
+    state_->copy_now(device, host, bytes, !state_->dry);
 }
 
 void EmulatedAccelerator::download(void* host, const void* device, std::size_t bytes) {
     const InPlaceOfGpu guard(*state_);
-    state_->copy_now(host, device, bytes);
+    state_->copy_now(host, device, bytes, true);
 }
 
 void EmulatedAccelerator::copy_within(void* to, const void* from, std::size_t bytes) {
@@ -373,6 +374,7 @@ double EmulatedAccelerator::run_on_host(std::span<const HostWork> work, const st
     const InPlaceOfGpu guard(*state_);
     const HostProfile& host = *state_->profile.host;
     for (const HostWork& piece : work) {
+        if (piece.disk_bytes > 0) state_->timeline.advance_host(host.disk_us(piece.disk_bytes));
         const double us = std::max(piece.bytes / (host.read_gbps * 1e3), piece.flops / (host.gflops * 1e3));
         const double wanted_gbps =
             state_->profile.bus_gbps * state_->profile.bus_efficiency + (us > 0 ? piece.bytes / us / 1e3 : 0);

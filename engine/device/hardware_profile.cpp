@@ -24,7 +24,7 @@ constexpr double kLongestLatencyUs = 1e9;
 constexpr std::array kKeys = {"name",    "memory_bytes",       "reserved_bytes", "memory_gbps",    "memory_efficiency",
                               "tflops",  "compute_efficiency", "bus_gbps",       "bus_efficiency", "launch_us",
                               "sync_us", "copy_latency_us",    "host",           "source"};
-constexpr std::array kHostKeys = {"name", "read_gbps", "dram_gbps", "gflops"};
+constexpr std::array kHostKeys = {"name", "read_gbps", "dram_gbps", "gflops", "disk_gbps"};
 
 template <typename Names>
 std::string joined(const Names& names) {
@@ -96,6 +96,7 @@ HardwareProfile parse(std::string_view text, const std::string& source) {
         profile.host->read_gbps = rate(host, "read_gbps");
         profile.host->dram_gbps = rate(host, "dram_gbps");
         profile.host->gflops = rate(host, "gflops");
+        if (host.has_value("disk_gbps")) profile.host->disk_gbps = rate(host, "disk_gbps");
         if (profile.host->dram_gbps < profile.host->read_gbps) {
             host.reject("dram_gbps", "at least what the CPU reads alone (read_gbps)");
         }

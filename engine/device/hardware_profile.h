@@ -15,6 +15,9 @@ struct HostProfile {
     double read_gbps = 0;  // what the CPU's kernels read alone, 1e9 bytes per second
     double dram_gbps = 0;  // what the memory gives to CPU and copies together
     double gflops = 0;     // of batched products
+    double disk_gbps = 0;  // what the disk gives that models lie on; 0: reading it takes no time
+
+    double disk_us(double bytes) const { return disk_gbps > 0 ? bytes / (disk_gbps * 1e3) : 0; }
 };
 
 // A GPU that is not there, from resources/hardware/NAME.json: datasheet values and the share of them that programs

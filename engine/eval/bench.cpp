@@ -73,6 +73,11 @@ class Bench {
     BenchResult run() {
         BenchResult result;
         result.accounted = emulated_ != nullptr;
+        if (model_.cost().table().dense.known()) {
+            const DispatchSettings& dispatch = model_.request().dispatch;
+            result.forecast = forecast(model_.plan(), model_.demand(), model_.popularity(), model_.cost(),
+                                       dispatch.prefill, dispatch.decode, request_.prompt_tokens);
+        }
         result.prefill_products = kernels::name_of(model_.mode());
         if (is_cpu()) {
             result.peak_bf16_gflops = kernels::measure_peak_gflops_bf16(model_.pool());

@@ -4,7 +4,6 @@
 #include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <random>
 
 #include "engine/device/cpu_backend.h"
 #include "engine/device/hardware_profile.h"
@@ -12,7 +11,8 @@
 #include "engine/device/open_device.h"
 #include "engine/error.h"
 #include "engine/quant/quantize_dense.h"
-#include "engine/quant/quantizer.h"
+#include "engine/quant/random_rows.h"
+#include "engine/run/dense_probe.h"
 #include "engine/run/forward.h"
 #include "engine/run/load_plan.h"
 #include "engine/run/model_demand.h"
@@ -68,13 +68,12 @@ CalibrationCache cache_of(const LoadRequest& request) {
 // Some experts of random weights, together larger than the caches where that takes no more than 64.
 class DrawnExperts {
   public:
-    DrawnExperts(kernels::WeightType type, std::int64_t hidden_dim, std::int64_t ffn_dim, kernels::ThreadPool& pool)
+    DrawnExperts(kernels::WeightType type, std::int64_t hidden_dim, std::int64_t ffn_dim)
         : bytes_(static_cast<std::size_t>((kernels::expert_bytes(type, hidden_dim, ffn_dim) + 255) / 256 * 256)) {
         const std::size_t n = std::clamp<std::size_t>(kTogether / bytes_, 4, 64);
         require_ram(n * bytes_, "calibration");
         memory_ = HostBuffer(n * bytes_, "calibration");
-        // A stretch of random weights, repeated: what is computed does not matter, that it is no denormal does.
-        const std::vector<std::byte> stretch = draw(type, hidden_dim, pool);
+        const std::vector<std::byte> stretch = random_rows(type, hidden_dim);
         for (std::size_t i = 0; i < n; ++i) {
             std::byte* const expert = memory_.data() + i * bytes_;
             for (std::size_t at = 0; at < bytes_; at += stretch.size())
@@ -91,25 +90,6 @@ class DrawnExperts {
 
   private:
     static constexpr std::size_t kTogether = std::size_t{512} << 20;
-    static constexpr std::int64_t kRows = 16;
-
-    // Some rows.
-    static std::vector<std::byte> draw(kernels::WeightType type, std::int64_t hidden_dim, kernels::ThreadPool& pool) {
-        std::mt19937 random(5);
-        std::vector<float> weights(static_cast<std::size_t>(kRows * hidden_dim));
-        for (float& weight : weights) weight = (static_cast<float>(random() >> 8) / 8388608.0f - 1.0f) / 64.0f;
-        std::vector<std::byte> rows(static_cast<std::size_t>(kRows) * kernels::row_bytes(type, hidden_dim));
-        if (type == kernels::WeightType::kF16) {
-            for (std::size_t i = 0; i < weights.size(); ++i) {
-                const auto bits = static_cast<std::uint16_t>(0x2000u | (random() & 0x83ffu));
-                std::memcpy(rows.data() + 2 * i, &bits, 2);
-            }
-            return rows;
-        }
-        const kernels::WeightView view{weights.data(), kernels::WeightType::kF32, kRows, hidden_dim, hidden_dim};
-        Quantizer(pool, QuantMethod::kNearest).quantize(view, type, rows.data());
-        return rows;
-    }
 
     std::size_t bytes_;
     HostBuffer memory_;
@@ -139,7 +119,7 @@ std::int64_t reserve_for_experts(Backend& device, const ModelSpec& spec, kernels
 // `device` nullptr: the CPU alone.
 CostTable measure(Backend* device, kernels::WeightType format, Machine& machine, const ModelSpec& spec,
                   const LoadProgressFn& progress, const std::stop_token& stop) {
-    DrawnExperts experts(format, spec.hidden_dim, spec.experts.ffn_dim, *machine.pool);
+    DrawnExperts experts(format, spec.hidden_dim, spec.experts.ffn_dim);
     CalibrationRequest wanted;
     wanted.experts = experts.views();
     wanted.n_active = spec.experts.n_active;
@@ -243,6 +223,7 @@ CostTable costs_of(const HardwareProfile& profile, kernels::WeightType type, std
             {n, std::max(bytes / (profile.host->read_gbps * 1e3), flops / (profile.host->gflops * 1e3))});
     }
     if (profile.host) {
+        table.disk_read_us = profile.host->disk_us(bytes);
         // Both at once get what the memory gives, in proportion to what each takes alone.
         const double wanted = profile.host->read_gbps + bytes / (table.weight_copy_us * 1e3);
         table.cpu_slowdown = table.copy_slowdown = std::max(1.0, wanted / profile.host->dram_gbps);
@@ -302,7 +283,8 @@ PlanReport plan_model(const LoadRequest& request, std::int64_t prompt_tokens, co
     if (!any_format) chosen_by({});
 
     report.costs = costs_in(machine.type, report.cost_source, request, machine, spec, progress, stop);
-    add_dense_costs(report.demand, report.costs);
+    report.costs.dense =
+        dense_costs({spec, machine.type, request.quant.dense}, device, *machine.host, cache_of(request), stop);
     CostModel cost(report.costs);
     cost.set_master(machine.type);
     for (const FormatDemand& f : report.demand.formats) {

@@ -6,7 +6,7 @@
 #include "engine/cluster/cluster_forecast.h"
 #include "engine/error.h"
 #include "engine/plan/measured_forecast.h"
-#include "engine/run/model_demand.h"
+#include "engine/run/dense_probe.h"
 
 namespace offstage::engine {
 namespace {
@@ -56,7 +56,7 @@ WhatIfRow WhatIf::on(const HardwareProfile& profile, std::uint64_t vram_bytes, c
 
     CostTable table = costs_of(profile, type_, grid.hidden_dim, grid.ffn_dim);
     if (!profile.host) table.cpu_expert = base_.costs.cpu_expert;
-    add_dense_costs(base_.demand, table);
+    table.dense = account_dense({base_.shape.spec, type_, request_.quant.dense}, profile);
     CostModel cost(table);
     cost.set_master(type_);
 
@@ -139,6 +139,7 @@ std::string to_json(const HardwareProfile& profile) {
         json["host"]["read_gbps"] = profile.host->read_gbps;
         json["host"]["dram_gbps"] = profile.host->dram_gbps;
         json["host"]["gflops"] = profile.host->gflops;
+        if (profile.host->disk_gbps > 0) json["host"]["disk_gbps"] = profile.host->disk_gbps;
     }
     json["source"] = profile.source;
     return json.dump(2) + "\n";

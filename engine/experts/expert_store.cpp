@@ -249,7 +249,8 @@ kernels::ExpertView ExpertStore::on_host(std::int64_t layer, std::int64_t expert
     }
     device_->host_wait(oldest->busy);
     oldest->expert = -1;
-    pack(i, entry.format, oldest->memory.data());
+    const HostWork reading{0, 0, static_cast<double>(expert_bytes(entry.format))};
+    device_->run_on_host(reading, [&] { pack(i, entry.format, oldest->memory.data()); });
     oldest->expert = static_cast<std::int64_t>(i);
     oldest->last_use = ++uses_;
     return view(oldest->memory.data(), entry.format);

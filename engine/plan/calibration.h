@@ -28,7 +28,7 @@ struct CalibrationRequest {
 
 // Times weight copy, activation copy, and one expert on the device and on the CPU; then both sides at once, for the
 // slow-downs. Medians of several where time allows. The device must be reserve()d for steps of `largest` tokens; where
-// it has no room for their activations, smaller counts have to do. Overwrites the slot; dense_us stays 0. `progress`
+// it has no room for their activations, smaller counts have to do. Overwrites the slot; `dense` stays empty. `progress`
 // (may be empty) gets 0 .. 1. Throws Error: kCancelled; kOutOfMemory when not even one token's activations fit;
 // kInternal when the device fails or refuses a copy.
 CostTable calibrate(Backend& device, CpuOperations& host, const CalibrationRequest& request,
@@ -76,6 +76,9 @@ class CalibrationCache {
     // Of the two modes of products (choose_compute()).
     bool load(const std::string& key, ProductTimes& times) const;
     std::string store(const std::string& key, const ProductTimes& times) const;
+    // Of a model's dense part.
+    bool load(const std::string& key, DenseCosts& costs) const;
+    std::string store(const std::string& key, const DenseCosts& costs) const;
     // Why the last that was not kept was not, a sentence for the person; empty: all were.
     const std::string& problem() const { return problem_; }
 

@@ -50,9 +50,7 @@ json to_document(const CostTable& table) {
             {"sync_us", table.sync_us},
             {"cpu_slowdown", table.cpu_slowdown},
             {"copy_slowdown", table.copy_slowdown},
-            {"disk_read_us", table.disk_read_us},
-            {"dense_us", table.dense_us},
-            {"dense_us_per_token", table.dense_us_per_token}};
+            {"disk_read_us", table.disk_read_us}};
 }
 
 // [[n_tokens, us], ...], ascending.
@@ -99,8 +97,6 @@ CostTable from_document(const json& document, const std::string& source) {
     table.cpu_slowdown = fields.number("cpu_slowdown", 1, 100);
     table.copy_slowdown = fields.number("copy_slowdown", 1, 100);
     table.disk_read_us = fields.number("disk_read_us", 0, kLongestUs, 0.0);
-    table.dense_us = fields.number("dense_us", 0, kLongestUs);
-    table.dense_us_per_token = fields.number("dense_us_per_token", 0, kLongestUs);
     return table;
 }
 
@@ -234,6 +230,24 @@ std::string CalibrationCache::store(const std::string& key, const ProductTimes& 
     return report(
         store_document(directory_, key, "products",
                        {{"f32_us", times.f32_us}, {"bf16_us", times.bf16_us}, {"measured_on", times.measured_on}}));
+}
+
+bool CalibrationCache::load(const std::string& key, DenseCosts& costs) const {
+    return load_document(directory_, key, "dense", [&](const json& document, const std::string& source) {
+        const JsonFields fields(document, source);
+        costs.step = points_of(fields, "step_us", false);
+        costs.past = points_of(fields, "past_us", true);
+        costs.pair_us = fields.number("pair_us", 0, kLongestUs);
+        costs.guess_us = fields.number("guess_us", 0, kLongestUs);
+    });
+}
+
+std::string CalibrationCache::store(const std::string& key, const DenseCosts& costs) const {
+    return report(store_document(directory_, key, "dense",
+                                 {{"step_us", points_to_json(costs.step)},
+                                  {"past_us", points_to_json(costs.past)},
+                                  {"pair_us", costs.pair_us},
+                                  {"guess_us", costs.guess_us}}));
 }
 
 std::filesystem::path calibration_directory(const std::string& asked) {

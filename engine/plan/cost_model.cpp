@@ -22,6 +22,24 @@ double interpolate(const std::vector<CostPoint>& points, std::int64_t n_tokens) 
 
 }  // namespace
 
+double DenseCosts::step_us(std::int64_t n_tokens, std::int64_t n_past) const {
+    const double alone = interpolate(step, n_tokens);
+    if (n_past <= 0) return alone;
+    if (n_tokens > 1) return alone + pair_us * static_cast<double>(n_tokens) * static_cast<double>(n_past);
+    if (past.empty()) return alone;
+    const double first = past.front().us / static_cast<double>(past.front().n_tokens);
+    return alone + (n_past < past.front().n_tokens ? first * static_cast<double>(n_past) : interpolate(past, n_past));
+}
+
+double DenseCosts::prompt_us(std::int64_t prompt_tokens, std::int64_t max_step) const {
+    const std::int64_t step_tokens = std::max<std::int64_t>(1, max_step);
+    double us = 0;
+    for (std::int64_t done = 0; done < prompt_tokens; done += step_tokens) {
+        us += step_us(std::min(step_tokens, prompt_tokens - done), done);
+    }
+    return us;
+}
+
 CostModel::CostModel(CostTable table) : table_(std::move(table)) {}
 
 int CostModel::group(double tokens_per_expert) {

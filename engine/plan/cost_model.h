@@ -13,6 +13,25 @@ struct CostPoint {
     double us = 0;
 };
 
+// Steps of up to so many tokens bring the experts' input to the host at once, before it is known whether the CPU takes
+// part: one wait less per layer.
+inline constexpr std::int64_t kEagerTokens = 64;
+
+// What a step of a model takes beside its routed experts: embedding, attention, routers, shared experts, dense layers,
+// head, and the launches and hand-overs of all of them. Microseconds. From engine/run/dense_probe.
+struct DenseCosts {
+    std::vector<CostPoint> step;  // of n tokens with nothing before them, ascending
+    std::vector<CostPoint> past;  // how much longer a step of one token is after n others, ascending
+    double pair_us = 0;           // how much longer one of many tokens is, for each of them and each token before it
+    std::int64_t n_active = 1;    // experts of a token
+    double guess_us = 0;          // how much longer a step of one token is when it guesses the next layers' experts
+
+    bool known() const { return !step.empty(); }
+    double step_us(std::int64_t n_tokens, std::int64_t n_past) const;
+    // Of a prompt that is read in steps of at most max_step tokens.
+    double prompt_us(std::int64_t prompt_tokens, std::int64_t max_step) const;
+};
+
 // What was measured for one device, one expert shape and one format (Fiddler, appendix A, figure 7). Microseconds.
 struct CostTable {
     std::string device;       // DeviceInfo::name
@@ -26,11 +45,10 @@ struct CostTable {
     std::vector<CostPoint> activation_copy;  // there and back, n tokens
     std::vector<CostPoint> gpu_expert;       // ascending n_tokens; empty: there is no accelerator
     std::vector<CostPoint> cpu_expert;
-    double sync_us = 0;             // one hand-over between host and device
-    double cpu_slowdown = 1;        // of CPU experts while a copy runs (they share DRAM)
-    double copy_slowdown = 1;       // of copies while CPU experts of one token run
-    double dense_us = 0;            // decode: everything but the experts, one token, all layers
-    double dense_us_per_token = 0;  // prefill: the same per token of a long step
+    double sync_us = 0;        // one hand-over between host and device
+    double cpu_slowdown = 1;   // of CPU experts while a copy runs (they share DRAM)
+    double copy_slowdown = 1;  // of copies while CPU experts of one token run
+    DenseCosts dense;
     bool emulated = false;
 
     bool has_accelerator() const { return !gpu_expert.empty(); }

@@ -69,22 +69,25 @@ class ElsewhereLists {
 // A layer played through, event by event, as makespan_us() describes it.
 class Timeline {
   public:
-    Timeline(const CostModel& cost, std::int64_t staging_slots)
+    // n_rows: tokens of all experts together.
+    Timeline(const CostModel& cost, std::int64_t staging_slots, std::int64_t n_rows)
         : cost_(cost),
+          n_rows_(n_rows),
           copy_us_(cost.weight_copy_us()),
           one_token_us_(cost.cpu_us(1)),
           n_slots_(std::clamp<std::int64_t>(staging_slots, 1, kMostSlots)) {}
 
-    void begin(double resident_us, const CpuList& list) {
+    // copied_disk_us: the host reads what is to be copied before it does anything else.
+    void begin(double resident_us, const CpuList& list, double copied_disk_us) {
         const bool hands_over = list.n_experts > 0 && cost_.table().has_accelerator();
         // Down before the GPU and the CPU begin, up when both are done.
-        const double activations_us = hands_over ? cost_.activation_copy_us(list.n_tokens) / 2 : 0;
-        upload_us_ = activations_us;
-        gpu_end_ = activations_us + resident_us;
-        copy_end_ = copying_ = 0;
+        const double activations_us = hands_over ? download_us(list.n_tokens) : 0;
+        upload_us_ = hands_over ? cost_.activation_copy_us(list.n_tokens) / 2 : 0;
+        gpu_end_ = activations_us + copied_disk_us + resident_us;
+        copy_end_ = copying_ = read_end_ = 0;
         n_copied_ = 0;
         cpu_clock_ = 0;
-        cpu_lead_ = (hands_over ? activations_us + cost_.table().sync_us : 0) + list.disk_us;
+        cpu_lead_ = (hands_over ? activations_us + cost_.table().sync_us : 0) + list.disk_us + copied_disk_us;
         cpu_work_ = list.us;
         cpu_busy_ = 0;
         // The slow-downs were measured with one token, when an expert's weights are read as fast as the CPU can. The
@@ -98,7 +101,8 @@ class Timeline {
 
     // The next expert to copy, once it has been read from disk; then it runs for `gpu_us`.
     void copy(double copy_us, double disk_us, double gpu_us) {
-        double begin = copy_end_ + disk_us;
+        read_end_ += disk_us;
+        double begin = std::max(copy_end_, read_end_);
         // A slot is free again when the expert that was in it has been computed.
         if (n_copied_ >= n_slots_) begin = std::max(begin, done_[static_cast<std::size_t>(n_copied_ % n_slots_)]);
         run_cpu(begin, 1.0);
@@ -120,6 +124,14 @@ class Timeline {
     double cpu_busy_us() const { return cpu_busy_; }
 
   private:
+    // All tokens of the step come to the host, each once; where they are few they do in any case.
+    double download_us(std::int64_t n_cpu_rows) const {
+        const DenseCosts& dense = cost_.table().dense;
+        if (!dense.known()) return cost_.activation_copy_us(n_cpu_rows) / 2;
+        const std::int64_t n_tokens = n_rows_ / dense.n_active;
+        return n_tokens <= kEagerTokens ? 0 : cost_.activation_copy_us(n_tokens) / 2;
+    }
+
     // The CPU goes on until `until`, each microsecond of its work taking `slowdown`.
     void run_cpu(double until, double slowdown) {
         double time = until - cpu_clock_;
@@ -150,12 +162,13 @@ class Timeline {
     }
 
     const CostModel& cost_;
+    const std::int64_t n_rows_;
     const double copy_us_, one_token_us_;
     const std::int64_t n_slots_;
     double copy_slowdown_ = 1, cpu_slowdown_ = 1, upload_us_ = 0;
     std::array<double, kMostSlots> done_{};
     std::int64_t n_copied_ = 0;
-    double gpu_end_ = 0, copy_end_ = 0, copying_ = 0;
+    double gpu_end_ = 0, copy_end_ = 0, copying_ = 0, read_end_ = 0;
     double cpu_clock_ = 0, cpu_lead_ = 0, cpu_work_ = 0, cpu_busy_ = 0;
 };
 
@@ -168,12 +181,12 @@ class Balancer {
   public:
     // can_copy: there is an accelerator, and room on it for copies.
     Balancer(std::vector<Candidate>& candidates, double resident_us, const CostModel& cost, std::int64_t staging_slots,
-             bool can_copy, ElsewhereCosts elsewhere)
+             std::int64_t n_rows, bool can_copy, ElsewhereCosts elsewhere)
         : candidates_(candidates),
           n_(candidates.size()),
           resident_us_(resident_us),
           can_copy_(can_copy),
-          timeline_(cost, staging_slots),
+          timeline_(cost, staging_slots, n_rows),
           elsewhere_(elsewhere) {
         for (const Candidate& candidate : candidates) least_copy_us_ = std::min(least_copy_us_, candidate.copy_us);
     }
@@ -218,15 +231,18 @@ class Balancer {
 
     double evaluate() {
         CpuList list;
+        double copied_disk_us = 0;
         elsewhere_.clear();
         for (const Candidate& candidate : candidates_) {
-            if (candidate.way == Way::kCpu) {
+            if (candidate.copied()) {
+                copied_disk_us += candidate.disk_us;
+            } else if (candidate.way == Way::kCpu) {
                 list.add(candidate.cpu_us, candidate.one_us, candidate.disk_us, candidate.n_tokens);
             } else if (is_elsewhere(candidate.way)) {
                 elsewhere_.add(candidate.way, candidate.format, candidate.n_tokens);
             }
         }
-        timeline_.begin(resident_us_, list);
+        timeline_.begin(resident_us_, list, copied_disk_us);
         for (const Candidate& candidate : candidates_) {
             if (candidate.copied()) timeline_.copy(candidate.copy_us, candidate.disk_us, candidate.gpu_us);
         }
@@ -526,18 +542,22 @@ void predict(std::span<const Assignment> assignments, const CostModel& cost, std
              ElsewhereCosts elsewhere, Schedule& figures) {
     double resident_us = 0;
     double copied_us = 0;
+    double copied_disk_us = 0;
+    std::int64_t n_rows = 0;
     CpuList list;
     ElsewhereLists lists(elsewhere);
     for (const Assignment& a : assignments) {
+        n_rows += a.n_tokens;
         if (a.way == Way::kResident) resident_us += a.gpu_us;
         if (is_elsewhere(a.way)) lists.add(a.way, a.format, a.n_tokens);
+        if (a.way == Way::kCopy) copied_disk_us += disk_us(a.place, a.format, cost);
         if (a.way == Way::kCpu) {
             const double one_us = a.n_tokens == 1 ? a.cpu_us : cost.cpu_us(1, a.format);
             list.add(a.cpu_us, one_us, disk_us(a.place, a.format, cost), a.n_tokens);
         }
     }
-    Timeline timeline(cost, staging_slots);
-    timeline.begin(resident_us, list);
+    Timeline timeline(cost, staging_slots, n_rows);
+    timeline.begin(resident_us, list, copied_disk_us);
     for (const Assignment& a : assignments) {
         if (a.way != Way::kCopy) continue;
         copied_us += a.gpu_us;
@@ -593,8 +613,10 @@ void decide(PolicyKind policy, std::span<const ExpertLoad> loads, const CostMode
     const bool use_residents = accelerated && (policy != PolicyKind::kLayers || all_resident);
 
     double resident_us = 0;
+    std::int64_t n_rows = 0;
     for (const ExpertLoad& load : loads) {
         if (load.n_tokens <= 0) continue;
+        n_rows += load.n_tokens;
         const double gpu_us = cost.gpu_us(load.n_tokens, load.format);
         const double cpu_us = cost.cpu_us(load.n_tokens, load.format);
         if (load.place == Place::kDevice && use_residents) {
@@ -619,7 +641,7 @@ void decide(PolicyKind policy, std::span<const ExpertLoad> loads, const CostMode
                 for (Candidate& miss : out.candidates) miss.way = can_copy ? Way::kCopy : Way::kCpu;
                 break;
             case PolicyKind::kBalanced:
-                Balancer(out.candidates, resident_us, cost, staging_slots, can_copy, elsewhere).search();
+                Balancer(out.candidates, resident_us, cost, staging_slots, n_rows, can_copy, elsewhere).search();
                 break;
             case PolicyKind::kStatic:
             case PolicyKind::kLayers:

@@ -83,8 +83,8 @@ void decide(PolicyKind policy, std::span<const ExpertLoad> loads, const CostMode
 // Makespan of a layer: the GPU runs residents while the copy engine works, then each copied expert once it has arrived;
 // the CPU runs its list meanwhile. A CPU list costs one hand-over and one activation copy: half of it before either
 // side begins, half when both are done. Copies and CPU slow each other down while both run (CostTable::cpu_slowdown,
-// copy_slowdown), the less the longer the CPU computes with the weights that it reads. An expert on disk delays its
-// copy, or the CPU, by its reading. Each executor elsewhere works beside all that, as ExecutorCost says. Costs in the
+// copy_slowdown), the less the longer the CPU computes with the weights that it reads. The host
+// reads the experts on disk that are to be copied before all else, then those that the CPU computes with. Costs in the
 // assignments are not looked at.
 double makespan_us(std::span<const Assignment> assignments, const CostModel& cost, std::int64_t staging_slots,
                    ElsewhereCosts elsewhere = {});

@@ -12,6 +12,13 @@ constexpr std::int64_t kDecodeTokens = 96;  // drawn for the mean
 
 }  // namespace
 
+double decode_dense_us(const Plan& plan, const CostModel& cost, PolicyKind decode, std::int64_t context) {
+    const DenseCosts& dense = cost.table().dense;
+    const bool guesses =
+        plan.staging_slots > kDemandSlots && decode != PolicyKind::kStatic && decode != PolicyKind::kLayers;
+    return dense.step_us(1, context) + (guesses ? dense.guess_us : 0);
+}
+
 DecodeCosts::DecodeCosts(const ModelDemand& demand, const CostModel& cost, PolicyKind policy)
     : cost_(cost), policy_(policy), master_(master_format(demand, cost)) {
     bytes_[static_cast<int>(master_)] = static_cast<double>(demand.expert_bytes);
@@ -41,6 +48,19 @@ DecodeCosts::Figures DecodeCosts::of(const std::string& codes, std::int64_t stag
     return figures;
 }
 
+Place HostSlots::use(Place place, std::size_t expert) {
+    if (place != Place::kDisk || n_slots_ == 0) return place;
+    const auto found = std::find(experts_.begin(), experts_.end(), expert);
+    const bool is_there = found != experts_.end();
+    if (is_there) {
+        experts_.erase(found);
+    } else if (experts_.size() == n_slots_) {
+        experts_.erase(experts_.begin());
+    }
+    experts_.push_back(expert);
+    return is_there ? Place::kRam : Place::kDisk;
+}
+
 DecodeSample::DecodeSample(const ModelDemand& demand, RoutingDraw& routing)
     : n_layers_(demand.n_layers), n_experts_(demand.n_experts) {
     experts_.reserve(static_cast<std::size_t>(kDecodeTokens * n_layers_));
@@ -61,16 +81,16 @@ DecodeSample::DecodeSample(const ModelDemand& demand, const Popularity& populari
 }
 
 DecodeSample::Figures DecodeSample::play(const Plan& plan, DecodeCosts& times) const {
-    std::vector<char> codes(plan.places.size());
-    for (std::size_t i = 0; i < codes.size(); ++i)
-        codes[i] = DecodeCosts::code(plan.places[i], plan.format(i, times.master()));
+    HostSlots slots(plan.host_staging_slots);
     Figures sum;
     std::string key;
     for (std::int64_t token = 0; token < n_tokens(); ++token) {
         for (std::int64_t layer = 0; layer < n_layers_; ++layer) {
-            const char* const places = codes.data() + layer * n_experts_;
             key.clear();
-            for (const std::int32_t expert : chosen(token, layer)) key += places[expert];
+            for (const std::int32_t expert : chosen(token, layer)) {
+                const auto i = static_cast<std::size_t>(layer * n_experts_ + expert);
+                key += DecodeCosts::code(slots.use(plan.places[i], i), plan.format(i, times.master()));
+            }
             std::sort(key.begin(), key.end());
             const DecodeCosts::Figures figures = times.of(key, plan.staging_slots);
             sum.us += figures.us;
@@ -95,7 +115,7 @@ Forecast forecast(const Plan& plan, const ModelDemand& demand, const Popularity&
 
     DecodeCosts times(demand, cost, decode);
     const DecodeSample::Figures token = DecodeSample(demand, routing).play(plan, times);
-    const double token_us = token.us + cost.table().dense_us;
+    const double token_us = token.us + decode_dense_us(plan, cost, decode, prompt_tokens);
     result.decode_layer_us = token.us / static_cast<double>(demand.n_layers);
     result.bytes_per_token = token.copied_bytes;
     if (token_us > 0) result.decode_tokens_per_s = 1e6 / token_us;
@@ -104,12 +124,13 @@ Forecast forecast(const Plan& plan, const ModelDemand& demand, const Popularity&
 
     StepCosts steps(demand, cost, prefill);
     const auto step_us = [&](std::int64_t n_tokens) {
+        steps.begin_step(n_tokens, cost.table().dense.step_us(n_tokens, 0));
         double us = 0;
         for (std::int64_t layer = 0; layer < demand.n_layers; ++layer)
             us += steps.of(plan, layer, routing.draw(layer, n_tokens));
         return us;
     };
-    const double us = cost.table().dense_us_per_token * static_cast<double>(prompt_tokens) +
+    const double us = cost.table().dense.prompt_us(prompt_tokens, plan.max_step) +
                       prompt_steps_us(prompt_tokens, plan.max_step, step_us);
     result.ttft_s = us / 1e6;
     if (us > 0) result.prefill_tokens_per_s = static_cast<double>(prompt_tokens) / result.ttft_s;

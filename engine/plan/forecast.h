@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -11,6 +12,9 @@
 #include "engine/plan/popularity.h"
 
 namespace offstage::engine {
+
+// Of the prompt that forecasts are made for unless somebody asks for another.
+inline constexpr std::int64_t kForecastPrompt = 512;  // tokens
 
 struct Forecast {
     double decode_tokens_per_s = 0;
@@ -27,6 +31,10 @@ struct Forecast {
     std::uint64_t bytes_to_move = 0;
     double seconds_to_get_there = 0;
 };
+
+// Microseconds of a decoded token beside its experts, after `context` others. Where the plan has slots for guessed
+// copies and the policy copies, guessing is part of it.
+double decode_dense_us(const Plan& plan, const CostModel& cost, PolicyKind decode, std::int64_t context);
 
 // What a layer's experts take when one token is decoded. Only how many there are of each place and format counts, so
 // each case is decided once. The referents must outlive this object. One thread.
@@ -55,6 +63,18 @@ class DecodeCosts {
     std::unordered_map<std::string, Figures> known_;
     std::vector<ExpertLoad> loads_;
     Schedule schedule_;
+};
+
+// Which of the experts on disk lie in RAM's slots for them, as ExpertStore has it: those used last.
+class HostSlots {
+  public:
+    explicit HostSlots(std::int64_t n_slots) : n_slots_(static_cast<std::size_t>(std::max<std::int64_t>(0, n_slots))) {}
+    // Uses an expert whose place is `place`: kRam instead of kDisk where it lies in a slot.
+    Place use(Place place, std::size_t expert);
+
+  private:
+    std::size_t n_slots_;
+    std::vector<std::size_t> experts_;  // used last: at the end
 };
 
 class RoutingDraw;

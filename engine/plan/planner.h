@@ -49,6 +49,7 @@ struct ModelDemand {
     std::uint64_t workspace_bytes_per_token = 0;
     std::int64_t staging_slots = 2;   // wished for: one is filled while the other is computed with, more for guesses
     bool shares_host_memory = false;  // the device is the CPU: one memory, nothing is copied
+    bool loads_ahead = false;         // a prompt's experts are copied before their layer's router has run
     bool kv_may_lie_in_ram = false;   // whoever runs the model can keep blocks of the KV cache in RAM
 };
 
@@ -59,6 +60,10 @@ enum class PlacementKind : std::uint8_t {
 
 // A prompt of at most so many tokens is read in one step under any budget.
 inline constexpr std::int64_t kSmallestStep = 64;
+
+// Of a plan's staging slots, for copies on demand: one is filled while the other is computed with. Others are for
+// guesses.
+inline constexpr std::int64_t kDemandSlots = 2;
 
 // What the planner needs to choose formats by. The referents must outlive the call.
 struct PlanCosts {

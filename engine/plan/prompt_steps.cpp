@@ -7,7 +7,13 @@ kernels::WeightType master_format(const ModelDemand& demand, const CostModel& co
 }
 
 StepCosts::StepCosts(const ModelDemand& demand, const CostModel& cost, PolicyKind policy)
-    : cost_(cost), policy_(policy), master_(master_format(demand, cost)) {}
+    : cost_(cost), policy_(policy), master_(master_format(demand, cost)), demand_(demand) {}
+
+void StepCosts::begin_step(std::int64_t n_tokens, double dense_us) {
+    loads_ahead_ = demand_.loads_ahead && n_tokens * demand_.n_active >= kSureTokens * demand_.n_experts;
+    dense_us_ = dense_us / static_cast<double>(demand_.n_layers);
+    ahead_us_ = 0;
+}
 
 double StepCosts::of(const Plan& plan, std::int64_t layer, std::span<const std::int32_t> counts,
                      std::span<const std::int32_t> owners, std::int32_t owner) {
@@ -20,7 +26,17 @@ double StepCosts::of(const Plan& plan, std::int64_t layer, std::span<const std::
                           plan.format(static_cast<std::size_t>(layer * n_experts) + e, master_)});
     }
     decide(policy_, loads_, cost_, plan.staging_slots, schedule_);
-    return schedule_.makespan_us;
+    if (!loads_ahead_) return schedule_.makespan_us;
+    const double ahead_us = std::min(ahead_us_, schedule_.copy_us);
+    const double us = std::max(schedule_.makespan_us - ahead_us, std::min(schedule_.makespan_us, schedule_.gpu_us));
+    const double copy_us = schedule_.copy_us - ahead_us;
+    const bool shares = std::any_of(schedule_.assignments.begin(), schedule_.assignments.end(),
+                                    [](const Assignment& a) { return a.way == Way::kCpu; });
+    ahead_us_ = shares || copy_us <= 0
+                    ? 0
+                    : std::min(std::max(0.0, us - copy_us + dense_us_),
+                               static_cast<double>(plan.staging_slots) * cost_.weight_copy_us(master_));
+    return us;
 }
 
 }  // namespace offstage::engine

@@ -13,11 +13,18 @@ namespace offstage::engine {
 // What the experts of a demand are in when nothing else is said of them.
 kernels::WeightType master_format(const ModelDemand& demand, const CostModel& cost);
 
-// What one layer's experts take in a step of many tokens. The referents must outlive this object. One thread.
+// A prompt's step calls all experts of a layer as good as surely when it has so many tokens for each (chance would miss
+// one in e^8): only then copies are made ahead.
+inline constexpr std::int64_t kSureTokens = 8;
+
+// What the layers' experts take in steps of many tokens. Where the demand loads ahead, the copy engine goes on with the
+// next layer's experts in the time that it would be idle. The referents must outlive this object. One thread.
 class StepCosts {
   public:
     StepCosts(const ModelDemand& demand, const CostModel& cost, PolicyKind policy);
 
+    // Before the layers of a step, which are then asked for in order. dense_us: of the whole step.
+    void begin_step(std::int64_t n_tokens, double dense_us);
     // Microseconds. counts: (n_experts), the tokens of each. owners: (n_experts), who has each of them; only those of
     // `owner` count. Empty: all do.
     double of(const Plan& plan, std::int64_t layer, std::span<const std::int32_t> counts,
@@ -27,6 +34,10 @@ class StepCosts {
     const CostModel& cost_;
     const PolicyKind policy_;
     const kernels::WeightType master_;
+    const ModelDemand& demand_;
+    bool loads_ahead_ = false;  // this step does
+    double dense_us_ = 0;       // between two layers' experts
+    double ahead_us_ = 0;       // of the next layer's copies, made already
     std::vector<ExpertLoad> loads_;
     Schedule schedule_;
 };

@@ -45,6 +45,7 @@ ModelDemand demand_of_load(const LoadRequest& request, const ModelSpec& spec, ke
                            std::uint64_t dense_bytes, const DeviceInfo& device,
                            const std::function<std::uint64_t(const Backend::StepShape&)>& scratch_bytes) {
     ModelDemand demand = demand_of(spec, type, dense_bytes, device, request.kv, scratch_bytes);
+    demand.loads_ahead = request.prompt_loading != PromptLoading::kOnDemand && device.kind != DeviceKind::kCpu;
     demand.kv_may_lie_in_ram = device.kind != DeviceKind::kCpu;
     // Two slots for copies on demand, and as many as may be guessed at once.
     if (request.prefetch != PrefetchMode::kOff) demand.staging_slots = 2 + ExpertMover::kMostGuessedCopies;

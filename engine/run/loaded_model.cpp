@@ -16,6 +16,7 @@
 #include "engine/plan/routing_draw.h"
 #include "engine/plan/sensitivity_measurement.h"
 #include "engine/quant/quantize_dense.h"
+#include "engine/run/dense_probe.h"
 #include "engine/run/load_plan.h"
 
 namespace offstage::engine {
@@ -304,13 +305,15 @@ void LoadedModel::measure_costs(const LoadRequest& request, const LoadProgressFn
         return calibrate_format(*device_, *host_, wanted, cache, told, stop);
     };
     CostTable table = measure(source_->expert_type());
-    // An accounted host has no disk.
     const bool has_disk = std::find(plan_.places.begin(), plan_.places.end(), Place::kDisk) != plan_.places.end();
-    if (has_disk && !request.dry && !device_->info().emulated_host) {
+    if (const auto* emulated = dynamic_cast<const EmulatedAccelerator*>(device_.get());
+        emulated != nullptr && emulated->profile().host) {
+        table.disk_read_us = emulated->profile().host->disk_us(static_cast<double>(table.expert_bytes));
+    } else if (has_disk) {
         table.disk_read_us = measure_disk_read_us(*source_, spec_.experts.n_layers, spec_.experts.n_experts,
                                                   expert_source_->expert_bytes(source_->expert_type()), *pool_, stop);
     }
-    add_dense_costs(basis_.demand, table);
+    table.dense = dense_costs({spec_, source_->expert_type(), request.quant.dense}, *device_, *host_, cache, stop);
     basis_.cost = CostModel(table);
     basis_.cost.set_master(source_->expert_type());
     // For who asks what a re-plan takes. A dry run never quantizes.

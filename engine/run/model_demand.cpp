@@ -58,13 +58,4 @@ ModelDemand demand_of(const ModelSpec& spec, kernels::WeightType type, std::uint
     return demand;
 }
 
-void add_dense_costs(const ModelDemand& demand, CostTable& table) {
-    const CostModel bare(table);
-    const double experts = static_cast<double>(demand.dense_read_bytes) /
-                           static_cast<double>(std::max<std::uint64_t>(1, demand.expert_bytes));
-    const auto us = [&](std::int64_t n) { return table.has_accelerator() ? bare.gpu_us(n) : bare.cpu_us(n); };
-    if (table.dense_us == 0) table.dense_us = experts * us(1) + static_cast<double>(demand.n_layers) * table.sync_us;
-    if (table.dense_us_per_token == 0) table.dense_us_per_token = experts * us(1024) / 1024;
-}
-
 }  // namespace offstage::engine

@@ -21,8 +21,4 @@ ModelDemand demand_of(const ModelSpec& spec, kernels::WeightType type, std::uint
                       const DeviceInfo& device, kernels::KvType kv,
                       const std::function<std::uint64_t(const Backend::StepShape&)>& scratch_bytes);
 
-// What the dense part costs, where the table does not know: it is bound as an expert is, by memory for one token and by
-// arithmetic for many.
-void add_dense_costs(const ModelDemand& demand, CostTable& table);
-
 }  // namespace offstage::engine

@@ -47,9 +47,6 @@ class MoeLayer {
     void begin_step(bool prefill, std::int64_t n_tokens, bool last);
     void finish();
 
-    // Steps of up to so many tokens bring the experts' input to the host at once, before it is known whether the CPU
-    // takes part: one wait less per layer.
-    static constexpr std::int64_t kEagerTokens = 64;
 
   private:
     // Of a layer whose times are read once it has ended.

@@ -12,11 +12,7 @@
 #include "engine/run/load_plan.h"
 
 namespace offstage::engine {
-namespace {
-
-constexpr std::int64_t kPreviewPrompt = 512;  // tokens
-
-}  // namespace
+namespace {}  // namespace
 
 PlanTarget PlanDraft::plan(const ReplanRequest& request) const {
     if (request.quality.has_value() && request.experts.has_value()) {
@@ -72,7 +68,7 @@ ReplanPreview PlanDraft::preview(const ReplanRequest& request) const {
     ReplanPreview preview;
     preview.plan = plan(request).plan;
     const auto forecast_of = [&](const Plan& which) {
-        return forecast(which, basis.demand, basis.popularity, basis.cost, prefill, decode, kPreviewPrompt);
+        return forecast(which, basis.demand, basis.popularity, basis.cost, prefill, decode, kForecastPrompt);
     };
     Forecast before = forecast_of(now);
     Forecast after = forecast_of(preview.plan);

@@ -177,8 +177,6 @@ CostTable fullTable() {
     t.sync_us = 12.5;
     t.cpu_slowdown = 1.25;
     t.copy_slowdown = 1.125;
-    t.dense_us = 7;
-    t.dense_us_per_token = 0.5;
     t.emulated = true;
     return t;
 }
@@ -193,8 +191,7 @@ bool same(const CostTable& a, const CostTable& b) {
            a.ffn_dim == b.ffn_dim && a.expert_bytes == b.expert_bytes && a.pinned == b.pinned &&
            a.weight_copy_us == b.weight_copy_us && same(a.activation_copy, b.activation_copy) &&
            same(a.gpu_expert, b.gpu_expert) && same(a.cpu_expert, b.cpu_expert) && a.sync_us == b.sync_us &&
-           a.cpu_slowdown == b.cpu_slowdown && a.copy_slowdown == b.copy_slowdown && a.dense_us == b.dense_us &&
-           a.dense_us_per_token == b.dense_us_per_token && a.emulated == b.emulated;
+           a.cpu_slowdown == b.cpu_slowdown && a.copy_slowdown == b.copy_slowdown && a.emulated == b.emulated;
 }
 
 // One format's samples: any bytes that are no denormals will do.

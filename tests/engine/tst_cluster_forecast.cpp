@@ -35,8 +35,7 @@ CostTable table() {
     t.activation_copy = {{1, 2}, {2, 2}};
     t.gpu_expert = {{1, 20}, {2, 20}, {64, 40}};
     t.cpu_expert = {{1, 100}, {2, 200}};
-    t.dense_us = 1000;
-    t.dense_us_per_token = 10;
+    t.dense.step = {{1, 1000}, {2, 20}, {3, 30}};  // 10 for each token of a prompt
     return t;
 }
 
@@ -110,7 +109,7 @@ CostTable macStudio(const ModelDemand& d) {
     t.gpu_expert = {{1, expert_us}, {2, expert_us}};
     t.cpu_expert = {{1, 100 * expert_us}, {2, 200 * expert_us}};
     t.weight_copy_us = 100 * expert_us;
-    t.dense_us = static_cast<double>(d.dense_bytes) / (kMacGbps * 1e3);
+    t.dense.step = {{1, static_cast<double>(d.dense_bytes) / (kMacGbps * 1e3)}};
     return t;
 }
 

@@ -122,6 +122,24 @@ class TestCostModel : public QObject {
         QCOMPARE(model.cpu_us(1, WeightType::kHqq4) / 33, model.cpu_us(1) / 50);
     }
 
+    void denseTime_growsWithTokensAndWithWhatIsBefore() {
+        DenseCosts dense;
+        QVERIFY(!dense.known());
+        QCOMPARE(dense.step_us(5, 100), 0.0);
+        dense.step = {{1, 100}, {2, 110}, {4, 130}};
+        dense.past = {{100, 50}, {200, 60}};
+        dense.pair_us = 0.5;
+        QVERIFY(dense.known());
+        QCOMPARE(dense.step_us(1, 0), 100.0);
+        QCOMPARE(dense.step_us(1, 50), 125.0);
+        QCOMPARE(dense.step_us(1, 150), 155.0);
+        QCOMPARE(dense.step_us(1, 400), 180.0);
+        QCOMPARE(dense.step_us(4, 0), 130.0);
+        QCOMPARE(dense.step_us(4, 10), 150.0);
+        // 4, 4 and 2 tokens, with 0, 4 and 8 before them
+        QCOMPARE(dense.prompt_us(10, 4), 130.0 + 138.0 + 118.0);
+    }
+
     void correction_ofCopies_isOneForAllTokenCounts() {
         CostModel model(table());
         for (int i = 0; i < 200; ++i) model.correct(CostModel::Side::kCopy, 500, model.weight_copy_us(), 150);

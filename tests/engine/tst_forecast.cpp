@@ -24,8 +24,7 @@ CostTable table() {
     t.activation_copy = {{1, 0}, {2, 0}};
     t.gpu_expert = {{1, 20}, {2, 20}};
     t.cpu_expert = {{1, 100}, {2, 200}};
-    t.dense_us = 1000;
-    t.dense_us_per_token = 10;
+    t.dense.step = {{1, 1000}, {2, 20}, {3, 30}};  // 10 for each token of a prompt
     return t;
 }
 
@@ -117,8 +116,10 @@ class TestForecast : public QObject {
     void prefill_onTheCpu_countsAllTokens() {
         QFETCH(int, tokens);
         const ModelDemand d = demand();
+        CostTable t = table();
+        t.dense.step.front().us = 10;
         const Forecast f =
-            forecast(planOf(d, 0), d, skewed(d), CostModel(table()), PolicyKind::kStatic, PolicyKind::kStatic, tokens);
+            forecast(planOf(d, 0), d, skewed(d), CostModel(t), PolicyKind::kStatic, PolicyKind::kStatic, tokens);
         QVERIFY(isNear(f.ttft_s, tokens * (4 * 2 * 100 + 10) / 1e6, tokens > 64 ? 0.05 : 1e-9));
     }
 

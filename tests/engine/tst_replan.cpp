@@ -318,10 +318,10 @@ class TestReplan : public QObject, ReplanSetup {
         QCOMPARE(preview.measured_steps, 100);
         QVERIFY2(is_about(preview.tokens_per_s_before, 1e6 / before_us, 0.05),
                  qPrintable(QStringLiteral("%1, %2").arg(preview.tokens_per_s_before).arg(1e6 / before_us)));
-        const double overhead_us = session.snapshot().decode_overhead_us;
-        QVERIFY(overhead_us > 0);
-        QVERIFY(is_about(overhead_us, 1e6 / preview.tokens_per_s_before - 1e6 / told.tokens_per_s_before, 0.1));
-        QVERIFY(preview.ttft_s_after > told.ttft_s_after + 0.9e-6 * overhead_us);
+        // The forecast had left out little.
+        QVERIFY2(is_about(told.tokens_per_s_before, 1e6 / before_us, 0.2),
+                 qPrintable(QStringLiteral("%1, %2").arg(told.tokens_per_s_before).arg(1e6 / before_us)));
+        QVERIFY(session.snapshot().decode_overhead_us < 0.2 * before_us);
         QCOMPARE(preview.hit_rate_after, 1.0);
 
         session.replan(more);
@@ -332,7 +332,7 @@ class TestReplan : public QObject, ReplanSetup {
         QVERIFY(after_us < before_us);
         QVERIFY2(is_about(preview.tokens_per_s_after, 1e6 / after_us, 0.25),
                  qPrintable(QStringLiteral("%1, %2").arg(preview.tokens_per_s_after).arg(1e6 / after_us)));
-        QVERIFY(!is_about(told.tokens_per_s_after, 1e6 / after_us, 0.25));
+        QVERIFY(is_about(told.tokens_per_s_after, 1e6 / after_us, 0.2));
     }
 
     // A floor of quality while it answers: the formats follow from this model's own measured errors.

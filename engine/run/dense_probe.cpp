@@ -1,0 +1,326 @@
+#include "engine/run/dense_probe.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <functional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "engine/device/cpu_backend.h"
+#include "engine/device/emulated_accelerator.h"
+#include "engine/device/host_memory.h"
+#include "engine/error.h"
+#include "engine/experts/expert_store.h"
+#include "engine/model/fingerprint.h"
+#include "engine/model/weights.h"
+#include "engine/plan/calibration.h"
+#include "engine/quant/expert_source.h"
+#include "engine/quant/random_rows.h"
+#include "engine/run/device_weights.h"
+#include "engine/run/dispatcher.h"
+#include "engine/run/forward.h"
+#include "engine/run/kv_pool.h"
+#include "engine/statistics.h"
+
+namespace offstage::engine {
+namespace {
+
+using ProbeClock = std::chrono::steady_clock;
+
+constexpr std::uint64_t kPlentyBytes = std::uint64_t{1} << 44;      // of addresses
+constexpr std::uint64_t kMeasuredBytes = std::uint64_t{512} << 20;  // of weights that are read to measure
+constexpr std::int64_t kMeasuredVocab = 16384;
+constexpr std::int64_t kMeasuredFfnDim = 64;
+constexpr double kMeasuredSeconds = 2;
+
+// Weights of a model's shapes: vectors of ones, matrices of random numbers, or of nothing where nothing is computed.
+class ProbeWeights final : public WeightSource {
+  public:
+    ProbeWeights(const DenseProbeModel& model, const ModelSpec& spec, bool dry)
+        : spec_(spec), type_(model.type), dense_(model.dense), dry_(dry) {}
+
+    kernels::WeightType expert_type() const override { return type_; }
+    std::uint64_t dense_bytes() const override { return dense_bytes_in(spec_, type_); }
+    void watch(BytesProgressFn, std::stop_token) override {}
+    void advance() override {}
+
+    DenseWeights load_dense(Arena& host) override {
+        DenseWeights weights;
+        for (const DenseTensor& tensor : dense_tensors(spec_)) {
+            DenseWeight weight;
+            weight.what = tensor;
+            if (tensor.kind == DenseTensor::Kind::kVector) {
+                weight.values.assign(static_cast<std::size_t>(tensor.n_weights()), 1.0f);
+                if (tensor.role == TensorRole::kRouter && !dry_) {
+                    std::mt19937 random(7);
+                    for (float& value : weight.values) value = static_cast<float>(random() >> 8) * 0x1p-24f - 0.5f;
+                }
+            } else {
+                const bool packed = dense_.has_value() && is_quantized_to(tensor, type_, *dense_);
+                weight.matrix = Matrix(host, packed ? *dense_ : type_, tensor.n_rows, tensor.n_cols, "measuring");
+                fill(weight.matrix.type, weight.matrix.memory.data(), weight.bytes(), tensor.n_cols);
+            }
+            weights.tensors.push_back(std::move(weight));
+        }
+        return weights;
+    }
+
+    void pack_expert(LayerIndex, ExpertIndex, std::byte* block, kernels::ThreadPool&) override {
+        fill(type_, block, kernels::expert_bytes(type_, spec_.experts.hidden_dim, spec_.experts.ffn_dim),
+             spec_.experts.hidden_dim);
+    }
+
+  private:
+    void fill(kernels::WeightType type, std::byte* out, std::size_t bytes, std::int64_t n_cols) const {
+        if (dry_) return;
+        const std::vector<std::byte> rows = random_rows(type, n_cols);
+        for (std::size_t at = 0; at < bytes; at += rows.size())
+            std::memcpy(out + at, rows.data(), std::min(rows.size(), bytes - at));
+    }
+
+    const ModelSpec& spec_;
+    kernels::WeightType type_;
+    std::optional<kernels::WeightType> dense_;
+    bool dry_;
+};
+
+// Enough of a model to make steps with, on a device.
+class DenseProbe {
+  public:
+    static constexpr std::int64_t kMostTokens = 512;
+    static constexpr std::int64_t kLongestPast = 4096;
+
+    // spec: the model's, or less of it.
+    DenseProbe(const DenseProbeModel& model, ModelSpec spec, Backend& device, CpuOperations& operations, bool dry)
+        : spec_(std::move(spec)),
+          device_(device),
+          ram_("RAM", dry ? static_cast<MemorySource&>(addresses_) : host_memory_, kPlentyBytes),
+          source_(model, spec_, dry),
+          expert_source_(spec_.experts, source_, nullptr),
+          plan_(plan()),
+          weights_(source_.load_dense(own_memory()), spec_.n_layers(), device),
+          experts_(spec_.experts, expert_source_, plan_, device, own_memory(), operations.pool(), options(dry)),
+          kv_(spec_.kv_shape(), spec_.is_windowed(), {KvPool::blocks_for(plan_.context) + KvPool::kSpareBlocks, 0},
+              device, own_memory()),
+          cost_(table()),
+          dispatcher_(cost_, {PolicyKind::kBalanced, PolicyKind::kBalanced, false}),
+          forward_(spec_, weights_, experts_, device, operations, dispatcher_, plan_.max_step, plan_.context) {
+        forward_.moe().set_prefetch(PrefetchMode::kOff);
+        tokens_.resize(static_cast<std::size_t>(kMostTokens));
+        for (std::size_t i = 0; i < tokens_.size(); ++i) {
+            tokens_[i] = static_cast<TokenId>(i * 37 % static_cast<std::size_t>(spec_.vocab_size));
+        }
+    }
+
+    // One step of n tokens after `past` others, without the time of its routed experts.
+    double step_us(std::int64_t n_tokens, std::int64_t past) {
+        past = std::min(past, kLongestPast);
+        KvSequence sequence(kv_, plan_.context);
+        if (past > 0 && sequence.prepare(past, device_)) sequence.commit(past);
+        const Segment segment{&sequence, std::span(tokens_).first(static_cast<std::size_t>(n_tokens))};
+        dispatcher_.reset_totals();
+        const double begin = device_.now_us();
+        if (forward_.step({&segment, 1}, Forward::Logits::kLast, {}) != Forward::Outcome::kDone) {
+            throw Error(ErrorKind::kDevice,
+                        "A step to measure " + device_.info().name + " with failed: " + device_.failure());
+        }
+        const double us = device_.now_us() - begin;
+        return std::max(0.0, us - dispatcher_.totals().gpu_us - dispatcher_.totals().cpu_us);
+    }
+
+    void set_guessing(bool guesses) {
+        forward_.moe().set_prefetch(guesses ? PrefetchMode::kAlways : PrefetchMode::kOff);
+    }
+
+    // The head on one token.
+    double head_us() {
+        const DeviceBlock in = device_.memory().allocate(static_cast<std::size_t>(spec_.hidden_dim) * sizeof(float),
+                                                         MemoryUse::kWorkspace, "measuring");
+        const DeviceBlock out = device_.memory().allocate(static_cast<std::size_t>(spec_.vocab_size) * sizeof(float),
+                                                          MemoryUse::kWorkspace, "measuring");
+        const std::vector<float> ones(static_cast<std::size_t>(spec_.hidden_dim), 1.0f);
+        device_.upload(in.data(), ones.data(), ones.size() * sizeof(float));
+        device_.host_wait(device_.record(DeviceEvent::Queue::kCompute));
+        const double begin = device_.now_us();
+        device_.multiply(weights_.logits(), in.as<float>(), 1, out.as<float>());
+        device_.host_wait(device_.record(DeviceEvent::Queue::kCompute));
+        return device_.now_us() - begin;
+    }
+
+  private:
+    Arena& own_memory() { return device_.shares_host_memory() ? device_.memory() : ram_; }
+
+    Plan plan() const {
+        const bool shared = device_.shares_host_memory();
+        Plan plan;
+        plan.places.assign(static_cast<std::size_t>(spec_.experts.size()), shared ? Place::kRam : Place::kDevice);
+        plan.context = kLongestPast + kMostTokens;
+        plan.max_step = kMostTokens;
+        plan.staging_slots = shared ? 0 : kDemandSlots + ExpertMover::kMostGuessedCopies;
+        plan.duplicates = false;
+        return plan;
+    }
+
+    static ExpertStore::Options options(bool dry) {
+        ExpertStore::Options options;
+        options.dry = dry;
+        options.n_speculative = ExpertMover::kMostGuessedCopies;
+        return options;
+    }
+
+    // Where experts are is decided; only whether there is a device counts.
+    CostTable table() const {
+        CostTable table;
+        table.cpu_expert = {{1, 1}};
+        if (!device_.shares_host_memory()) table.gpu_expert = {{1, 1}};
+        return table;
+    }
+
+    const ModelSpec spec_;
+    Backend& device_;
+    HostMemory host_memory_;
+    AddressSpace addresses_;
+    Arena ram_;
+    ProbeWeights source_;
+    ExpertSource expert_source_;
+    Plan plan_;
+    DeviceWeights weights_;
+    ExpertStore experts_;
+    KvPool kv_;
+    CostModel cost_;
+    Dispatcher dispatcher_;
+    Forward forward_;
+    std::vector<TokenId> tokens_;
+};
+
+// What steps cost as `step_us(n_tokens, past)` says.
+template <typename StepUs>
+DenseCosts costs_by(const StepUs& step_us, std::span<const std::int64_t> pasts) {
+    DenseCosts costs;
+    for (const std::int64_t n : {1, 2, 4, 8, 16, 32, 64, 65, 128, 256, 512}) costs.step.push_back({n, step_us(n, 0)});
+    for (const std::int64_t past : pasts) {
+        costs.past.push_back({past, std::max(0.0, step_us(1, past) - costs.step.front().us)});
+    }
+    constexpr std::int64_t kTokens = 256, kPast = 1024;
+    const double longer_us = step_us(kTokens, kPast) - step_us(kTokens, 0);
+    costs.pair_us = std::max(0.0, longer_us / static_cast<double>(kTokens * kPast));
+    return costs;
+}
+
+// Less of a model, so that measuring it reads no more than it must: the first n layers, a part of the vocabulary, thin
+// experts.
+ModelSpec cut(const ModelSpec& whole, std::int64_t n_layers) {
+    ModelSpec spec = whole;
+    spec.layers.resize(static_cast<std::size_t>(n_layers));
+    spec.vocab_size = std::min(whole.vocab_size, kMeasuredVocab);
+    spec.experts.ffn_dim = std::min(whole.experts.ffn_dim, kMeasuredFfnDim);
+    spec.experts.n_layers = 0;
+    for (const LayerSpec& layer : spec.layers) spec.experts.n_layers += layer.moe() != nullptr ? 1 : 0;
+    return spec;
+}
+
+std::string shape_of(const DenseProbeModel& model) {
+    std::string text;
+    for (const DenseTensor& tensor : dense_tensors(model.spec)) {
+        text += std::to_string(static_cast<int>(tensor.role)) + ":" + std::to_string(tensor.n_rows) + "x" +
+                std::to_string(tensor.n_cols) + " ";
+    }
+    return std::to_string(std::hash<std::string>()(text)) + " top " + std::to_string(model.spec.experts.n_active) +
+           (model.dense ? std::string(" in ") + kernels::name_of(*model.dense) : std::string());
+}
+
+DenseCosts measured_dense(const DenseProbeModel& model, Backend& device, CpuOperations& operations,
+                          const CalibrationCache& cache, const std::stop_token& stop) {
+    const ModelSpec& whole = model.spec;
+    const std::string key =
+        CalibrationCache::key(device, operations, model.type, whole.hidden_dim, whole.experts.ffn_dim) + "|dense " +
+        shape_of(model);
+    DenseCosts costs;
+    const bool kept = cache.load(key, costs);
+    costs.n_active = whole.experts.n_active;
+    if (kept) return costs;
+
+    // The layers that are left out cost as much as the second half of those that are not.
+    const std::uint64_t layer_bytes = std::max<std::uint64_t>(
+        1, dense_bytes_in(cut(whole, whole.n_layers()), model.type) / static_cast<std::uint64_t>(whole.n_layers()));
+    const auto many = static_cast<std::int64_t>(kMeasuredBytes / layer_bytes);
+    const std::int64_t n_layers = std::min(whole.n_layers(), std::max<std::int64_t>(4, many));
+    const std::int64_t n_first = n_layers < whole.n_layers() ? std::max<std::int64_t>(1, n_layers / 2) : n_layers;
+    const auto begin = ProbeClock::now();
+    const auto measure = [&](std::int64_t n, double seconds) {
+        DenseProbe probe(model, cut(whole, n), device, operations, false);
+        const double head_us = [&] {
+            std::vector<double> us;
+            for (int i = 0; i < 4; ++i) us.push_back(probe.head_us());
+            return median(us);
+        }();
+        const double more_vocab =
+            static_cast<double>(whole.vocab_size) / static_cast<double>(std::min(whole.vocab_size, kMeasuredVocab)) - 1;
+        return costs_by(
+            [&](std::int64_t n_tokens, std::int64_t past) {
+                std::vector<double> us;
+                do {
+                    if (stop.stop_requested()) throw Error(ErrorKind::kCancelled, "Measuring was cancelled.");
+                    us.push_back(probe.step_us(n_tokens, past));
+                } while (us.size() < 2 ||
+                         (us.size() < 7 && std::chrono::duration<double>(ProbeClock::now() - begin).count() < seconds));
+                if (us.size() > 2) us.erase(us.begin());
+                return median(us) + head_us * more_vocab;
+            },
+            std::array<std::int64_t, 2>{512, 2048});
+    };
+    costs = measure(n_layers, kMeasuredSeconds);
+    if (n_first < n_layers) {
+        const DenseCosts first = measure(n_first, 2 * kMeasuredSeconds);
+        const double more = static_cast<double>(whole.n_layers() - n_layers) / static_cast<double>(n_layers - n_first);
+        const auto extend = [more](double& us, double first_us) { us += std::max(0.0, us - first_us) * more; };
+        for (std::size_t i = 0; i < costs.step.size(); ++i) extend(costs.step[i].us, first.step[i].us);
+        for (std::size_t i = 0; i < costs.past.size(); ++i) extend(costs.past[i].us, first.past[i].us);
+        extend(costs.pair_us, first.pair_us);
+    }
+    costs.n_active = whole.experts.n_active;
+    cache.store(key, costs);
+    return costs;
+}
+
+}  // namespace
+
+DenseCosts account_dense(const DenseProbeModel& model, const HardwareProfile& profile) {
+    kernels::ThreadPool pool(1);
+    CpuOperations operations(pool, kernels::GemmMode::kF32);  // it has nothing to do
+    HardwareProfile gpu = profile;
+    gpu.host = HostProfile{"none", 1, 1, 1};  // nothing runs there; the real host's time is not to count
+    const std::int64_t n_experts = model.spec.experts.n_experts;
+    const std::int64_t n_active = model.spec.experts.n_active;
+    EmulatedAccelerator device(gpu, operations, kPlentyBytes,
+                               [=](std::int64_t, std::int64_t, std::int64_t row, bool, std::int32_t* experts) {
+                                   for (std::int64_t i = 0; i < n_active; ++i)
+                                       experts[i] = static_cast<std::int32_t>((row * n_active + i) % n_experts);
+                               });
+    DenseProbe probe(model, model.spec, device, operations, true);
+    const auto step_us = [&](std::int64_t n, std::int64_t past) { return probe.step_us(n, past); };
+    DenseCosts costs = costs_by(step_us, std::array<std::int64_t, 3>{256, 1024, DenseProbe::kLongestPast});
+    costs.n_active = n_active;
+    probe.set_guessing(true);
+    costs.guess_us = std::max(0.0, probe.step_us(1, 0) - costs.step.front().us);
+    return costs;
+}
+
+DenseCosts dense_costs(const DenseProbeModel& model, Backend& device, CpuOperations& operations,
+                       const CalibrationCache& cache, const std::stop_token& stop) {
+    if (const auto* emulated = dynamic_cast<const EmulatedAccelerator*>(&device))
+        return account_dense(model, emulated->profile());
+    try {
+        if (!device.shares_host_memory()) return measured_dense(model, device, operations, cache, stop);
+        CpuBackend cpu(operations.pool(), operations.mode(), 0);  // beside the budget: it is given back at once
+        return measured_dense(model, cpu, operations, cache, stop);
+    } catch (const Error& error) {
+        if (error.kind() != ErrorKind::kOutOfMemory) throw;
+        return {};
+    }
+}
+
+}  // namespace offstage::engine

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <optional>
+#include <stop_token>
+
+#include "engine/device/backend.h"
+#include "engine/device/cpu_operations.h"
+#include "engine/device/hardware_profile.h"
+#include "engine/model/model_spec.h"
+#include "engine/plan/cost_model.h"
+#include "kernels/types.h"
+
+namespace offstage::engine {
+
+class CalibrationCache;
+
+// A model whose dense part is to be timed: only sizes and formats count.
+struct DenseProbeModel {
+    const ModelSpec& spec;
+    kernels::WeightType type = kernels::WeightType::kBf16;  // of the checkpoint
+    std::optional<kernels::WeightType> dense{};             // see QuantSettings::dense
+};
+
+// What steps take beside their routed experts, found by making some with the model's own layers (Forward): whatever a
+// step does is in it. All experts are on the device; the time that they are computed with does not count.
+
+// On the GPU of a profile: accounted, in some milliseconds, without memory for weights.
+DenseCosts account_dense(const DenseProbeModel& model, const HardwareProfile& profile);
+
+// On a device: accounted where it is emulated, else kept, else measured now with random weights (about two seconds) and
+// kept. Large models are measured by some of their layers and a part of their head, for which the device must have
+// room; where it has none, nothing is known. Throws Error (kCancelled, kDevice).
+DenseCosts dense_costs(const DenseProbeModel& model, Backend& device, CpuOperations& operations,
+                       const CalibrationCache& cache, const std::stop_token& stop);
+
+}  // namespace offstage::engine
