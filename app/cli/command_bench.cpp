@@ -4,7 +4,7 @@
 #include "app/cli/commands.h"
 #include "engine/device/host_buffer.h"
 #include "engine/eval/bench.h"
-#include "engine/eval/print.h"
+#include "engine/print.h"
 
 namespace offstage::cli {
 namespace {

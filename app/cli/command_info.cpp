@@ -8,7 +8,7 @@
 #include "engine/model/model_files.h"
 #include "engine/model/synthetic.h"
 #include "engine/plan/calibration.h"
-#include "engine/run/loaded_model.h"
+#include "engine/run/model_shape.h"
 
 namespace offstage::cli {
 namespace {

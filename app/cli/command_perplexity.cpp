@@ -6,6 +6,7 @@
 #include "engine/eval/perplexity.h"
 #include "engine/eval/print.h"
 #include "engine/files/text_file.h"
+#include "engine/print.h"
 
 namespace offstage::cli {
 

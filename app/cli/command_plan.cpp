@@ -2,7 +2,7 @@
 
 #include "app/cli/commands.h"
 #include "engine/error.h"
-#include "engine/eval/plan_report.h"
+#include "engine/run/plan_report.h"
 
 namespace offstage::cli {
 

@@ -9,7 +9,7 @@
 #include "engine/error.h"
 #include "engine/eval/expert_profile.h"
 #include "engine/eval/loaded_step_model.h"
-#include "engine/eval/model_shape.h"
+#include "engine/run/model_shape.h"
 
 namespace offstage::cli {
 namespace {

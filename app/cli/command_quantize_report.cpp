@@ -2,8 +2,8 @@
 #include <iostream>
 
 #include "app/cli/commands.h"
-#include "engine/eval/model_shape.h"
 #include "engine/eval/quantize_report.h"
+#include "engine/run/model_shape.h"
 
 namespace offstage::cli {
 

@@ -4,10 +4,10 @@
 
 #include "app/cli/commands.h"
 #include "engine/error.h"
-#include "engine/eval/model_shape.h"
 #include "engine/eval/recall.h"
 #include "engine/files/file_writer.h"
 #include "engine/files/text_file.h"
+#include "engine/run/model_shape.h"
 
 namespace offstage::cli {
 namespace {

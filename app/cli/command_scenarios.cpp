@@ -3,8 +3,9 @@
 #include "app/cli/commands.h"
 #include "engine/error.h"
 #include "engine/eval/loaded_step_model.h"
-#include "engine/eval/model_shape.h"
 #include "engine/eval/scenario_report.h"
+#include "engine/run/model_shape.h"
+#include "engine/statistics.h"
 
 namespace offstage::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "engine/error.h"
-#include "engine/eval/print.h"
+#include "engine/print.h"
 #include "engine/quant/quantize_dense.h"
 
 namespace offstage::engine {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/eval/print.h"
 #include "engine/eval/recall.h"
 #include "engine/eval/svg_plot.h"
+#include "engine/print.h"
 #include "engine/text/tokenizer.h"
 
 namespace offstage::engine {

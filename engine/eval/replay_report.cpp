@@ -5,7 +5,7 @@
 
 #include "engine/device/host_buffer.h"
 #include "engine/error.h"
-#include "engine/eval/print.h"
+#include "engine/print.h"
 
 namespace offstage::engine {
 namespace {

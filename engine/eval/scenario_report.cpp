@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/device/host_buffer.h"
-#include "engine/eval/print.h"
+#include "engine/print.h"
 
 namespace offstage::engine {
 namespace {

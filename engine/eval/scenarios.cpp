@@ -5,7 +5,7 @@
 #include <random>
 
 #include "engine/error.h"
-#include "engine/eval/print.h"
+#include "engine/print.h"
 #include "engine/statistics.h"
 #include "kernels/types.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "engine/eval/print.h"
+#include "engine/print.h"
 
 namespace offstage::engine {
 namespace {

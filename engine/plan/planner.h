@@ -58,6 +58,11 @@ enum class PlacementKind : std::uint8_t {
     kLayers,   // whole layers, the last ones first
 };
 
+// The placement that a policy decodes with.
+inline PlacementKind placement_for(PolicyKind decode) {
+    return decode == PolicyKind::kLayers ? PlacementKind::kLayers : PlacementKind::kPopular;
+}
+
 // A prompt of at most so many tokens is read in one step under any budget.
 inline constexpr std::int64_t kSmallestStep = 64;
 

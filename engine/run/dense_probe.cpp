@@ -32,6 +32,7 @@ using ProbeClock = std::chrono::steady_clock;
 
 constexpr std::uint64_t kPlentyBytes = std::uint64_t{1} << 44;      // of addresses
 constexpr std::uint64_t kMeasuredBytes = std::uint64_t{512} << 20;  // of weights that are read to measure
+constexpr std::uint64_t kOtherBytes = std::uint64_t{128} << 20;
 constexpr std::int64_t kMeasuredVocab = 16384;
 constexpr std::int64_t kMeasuredFfnDim = 64;
 constexpr double kMeasuredSeconds = 2;
@@ -249,6 +250,11 @@ DenseCosts measured_dense(const DenseProbeModel& model, Backend& device, CpuOper
     const auto many = static_cast<std::int64_t>(kMeasuredBytes / layer_bytes);
     const std::int64_t n_layers = std::min(whole.n_layers(), std::max<std::int64_t>(4, many));
     const std::int64_t n_first = n_layers < whole.n_layers() ? std::max<std::int64_t>(1, n_layers / 2) : n_layers;
+    // Between two steps the caches see as many other bytes as a token's experts have.
+    const auto expert_bytes = kernels::expert_bytes(model.type, whole.hidden_dim, whole.experts.ffn_dim);
+    const auto between = std::min<std::uint64_t>(
+        kOtherBytes, expert_bytes * static_cast<std::uint64_t>(whole.experts.n_layers * whole.experts.n_active));
+    std::vector<std::uint64_t> others(between / sizeof(std::uint64_t));
     const auto begin = ProbeClock::now();
     const auto measure = [&](std::int64_t n, double seconds) {
         DenseProbe probe(model, cut(whole, n), device, operations, false);
@@ -264,6 +270,7 @@ DenseCosts measured_dense(const DenseProbeModel& model, Backend& device, CpuOper
                 std::vector<double> us;
                 do {
                     if (stop.stop_requested()) throw Error(ErrorKind::kCancelled, "Measuring was cancelled.");
+                    std::fill(others.begin(), others.end(), us.size() + 1);
                     us.push_back(probe.step_us(n_tokens, past));
                 } while (us.size() < 2 ||
                          (us.size() < 7 && std::chrono::duration<double>(ProbeClock::now() - begin).count() < seconds));

@@ -17,7 +17,7 @@
 #include "engine/plan/sensitivity_measurement.h"
 #include "engine/quant/quantize_dense.h"
 #include "engine/run/dense_probe.h"
-#include "engine/run/load_plan.h"
+#include "engine/run/model_shape.h"
 
 namespace offstage::engine {
 namespace {
@@ -81,29 +81,6 @@ void make_host_slots(ExpertStore& experts, ExpertSource& source, kernels::Thread
 
 }  // namespace
 
-fs::path model_directory(const std::string& model) {
-    fs::path path(model);
-    std::error_code failure;
-    const fs::file_status status = fs::status(path, failure);
-    if (!fs::exists(status)) {
-        throw Error(ErrorKind::kNotFound, "There is no model at " + model + "; expected a folder with config.json.");
-    }
-    if (fs::is_directory(status)) return path;
-    const std::string extension = path.extension().string();
-    if (extension == ".gguf") {
-        throw Error(ErrorKind::kUnsupported, path.filename().string() +
-                                                 " is a GGUF file, which Offstage does not read yet; expected a folder "
-                                                 "with config.json and *.safetensors.");
-    }
-    if (path.filename() != "config.json" && extension != ".safetensors" &&
-        !path.filename().string().ends_with(".index.json")) {
-        throw Error(ErrorKind::kUnsupported, path.filename().string() +
-                                                 " is no model file; expected a folder with config.json, or its "
-                                                 "config.json or *.safetensors.");
-    }
-    return path.has_parent_path() ? path.parent_path() : fs::path(".");
-}
-
 LoadedModel::LoadedModel(const LoadRequest& request, Text text, const LoadProgressFn& progress,
                          const std::stop_token& stop) {
     const auto start = Clock::now();
@@ -114,7 +91,7 @@ LoadedModel::LoadedModel(const LoadRequest& request, Text text, const LoadProgre
     expert_source_->set_method(request.quant.method);
     compute_ = choose_compute(request, source_->expert_type());
     host_ = std::make_unique<CpuOperations>(*pool_, compute_.mode);
-    load_popularity(request);
+    basis_.popularity = popularity_of(summary_.name, directory_, spec_.experts, request.popularity_file);
     load_sensitivity(request, progress, stop);
     open_devices(request);
     make_plans(request);
@@ -127,6 +104,7 @@ LoadedModel::LoadedModel(const LoadRequest& request, Text text, const LoadProgre
     source_->watch(throttled(progress, directory_.empty() ? "Drawing weights" : "Packing weights"), stop);
     DenseWeights dense = source_->load_dense(*ram_);
     if (request.quant.dense) quantize_dense(dense, *request.quant.dense, *ram_, *pool_, stop);
+    dense_bytes_ = dense.bytes();
     dense_read_bytes_ = dense.decode_bytes();
     weights_ = DeviceWeights(std::move(dense), spec_.n_layers(), *device_);
     // Page-locked memory is taken from everybody: some stays free. Emulated devices lock nothing.
@@ -195,19 +173,14 @@ void LoadedModel::open_devices(const LoadRequest& request) {
         device_ =
             open_dry_device(request.device, request.vram_bytes, *host_,
                             PositionRouting(basis_.popularity, 1, {request.dry_repeat, request.dry_guess_recall}));
-        const std::uint64_t ram = request.ram_bytes > 0 ? request.ram_bytes : std::uint64_t{1} << 42;
-        own_ram_ = std::make_unique<Arena>("RAM", addresses_, ram);
+        own_ram_ = std::make_unique<Arena>("RAM", addresses_, ram_budget(request, memory_));
         ram_ = own_ram_.get();
         return;
     }
     memory_ = memory_size();  // the checkpoint is mapped by now
     check_ram_budget(request.ram_bytes, memory_);
-    const std::uint64_t ram = request.ram_bytes > 0 ? request.ram_bytes : with_headroom(free_ram());
-    const bool cpu = request.device.empty() || request.device == "cpu";
-    if (cpu && request.vram_bytes > 0) {
-        throw Error(ErrorKind::kInvalidInput,
-                    "A VRAM budget was given, but the device is the CPU; name a GPU as the device, or limit RAM.");
-    }
+    const std::uint64_t ram = ram_budget(request, memory_);
+    const bool cpu = runs_on_cpu(request);
     device_ = request.opens_device ? request.opens_device(request.vram_bytes)
                                    : open_device(cpu ? "cpu" : request.device, cpu ? ram : request.vram_bytes, *host_);
     if (auto* emulated = dynamic_cast<EmulatedAccelerator*>(device_.get())) emulated->set_paced(request.paced);
@@ -219,54 +192,21 @@ void LoadedModel::open_devices(const LoadRequest& request) {
     ram_ = own_ram_.get();
 }
 
-void LoadedModel::load_popularity(const LoadRequest& request) {
-    basis_.popularity = Popularity::uniform(spec_.experts.n_layers, spec_.experts.n_experts, spec_.experts.n_active);
-    fs::path file = request.popularity_file;
-    if (file.empty()) {
-        if (directory_.empty() || !fs::exists(directory_ / "expert_popularity.json")) return;
-        file = directory_ / "expert_popularity.json";
-    }
-    Popularity read = read_popularity(file);
-    if (read.n_layers != spec_.experts.n_layers || read.n_experts != spec_.experts.n_experts) {
-        throw Error(ErrorKind::kInvalidInput, file.string() + " counts " + std::to_string(read.n_layers) +
-                                                  " layers of " + std::to_string(read.n_experts) + " experts, but " +
-                                                  summary_.name + " has " + std::to_string(spec_.experts.n_layers) +
-                                                  " of " + std::to_string(spec_.experts.n_experts) +
-                                                  "; make a profile of this model (offstage-cli profile).");
-    }
-    basis_.popularity = std::move(read);
-    basis_.popularity.n_active = spec_.experts.n_active;  // shares are of this model's calls
-}
-
 void LoadedModel::make_plans(const LoadRequest& request) {
     basis_.master = source_->expert_type();
     basis_.hidden_dim = spec_.hidden_dim;
     basis_.decode = request.dispatch.decode;
     basis_.dry = request.dry;
     basis_.calibrations = calibration_directory(request.cache_directory).string();
-    basis_.demand = demand_of_load(request, spec_, source_->expert_type(), dense_bytes(), device_->info(),
-                                   [&](const Backend::StepShape& shape) { return device_->scratch_bytes(shape); });
-    Budget& budget = budget_;
-    budget.context = request.context;
-    budget.quality = request.quality;
-    budget.ram_bytes = ram_->usage().budget_bytes;
-    budget.vram_bytes = device_->memory().usage().budget_bytes;
-    const auto plan_within = [&](const Budget& within) {
-        return basis_.plan_for(basis_.demand, within, request.quant.experts);
-    };
-    const bool one_memory = device_->info().kind == DeviceKind::kEmulated && !request.dry;
-    plan_ = plan_under_limit(request, memory_, [&] {
-        return one_memory ? plan_in_one_memory(budget, free_ram(), plan_within) : plan_within(budget);
-    });
-}
-
-std::uint64_t LoadedModel::free_ram() const {
-    return static_cast<std::uint64_t>(std::max<std::int64_t>(0, memory_.available_bytes));
+    planner_.emplace(request, LoadInputs{spec_, source_->expert_type(), source_->dense_bytes(), device_->info(),
+                                         [&](const Backend::StepShape& shape) { return device_->scratch_bytes(shape); },
+                                         memory_, device_->memory().usage().budget_bytes, ram_->usage().budget_bytes});
+    basis_.demand = planner_->demand();
+    plan_ = planner_->plan(basis_.popularity, basis_.costs());
 }
 
 void LoadedModel::note_memory(const LoadProgressFn& progress) {
-    if (request_.dry) return;
-    std::string note = memory_note(ram_demand(plan_, device_->info(), source_->dense_bytes()), memory_);
+    std::string note = planner_->memory_note(plan_);
     if (note.empty()) return;
     summary_.notes.push_back(note);
     if (!progress) return;
@@ -327,7 +267,7 @@ void LoadedModel::measure_costs(const LoadRequest& request, const LoadProgressFn
         if (asked && format.format != source_->expert_type())
             basis_.cost.set_table(format.format, measure(format.format));
     }
-    if (request.quality.allows_fewer_bits()) plan_ = basis_.plan_for(basis_.demand, budget_, std::nullopt);
+    if (request.quality.allows_fewer_bits()) plan_ = planner_->plan(basis_.popularity, basis_.costs());
     if (!cache.problem().empty()) summary_.notes.push_back(cache.problem());
 }
 
@@ -491,11 +431,6 @@ void LoadedModel::learn(std::span<const std::int32_t> routing, std::int64_t n_to
     if (exchange.has_value()) experts_->begin_exchange(*exchange);
 }
 
-std::uint64_t LoadedModel::dense_bytes() const {
-    if (!request_.quant.dense) return source_->dense_bytes();
-    return quantized_dense_bytes(spec_, source_->dense_bytes(), source_->expert_type(), *request_.quant.dense);
-}
-
 void LoadedModel::describe(const LoadRequest& request) {
     summary_.source = request.model;
     summary_.architecture = spec_.architecture;
@@ -513,7 +448,7 @@ void LoadedModel::describe(const LoadRequest& request) {
     summary_.context = plan_.context;
     summary_.total_weights = spec_.total_weights();
     summary_.active_weights = spec_.active_weights();
-    summary_.weight_bytes = dense_bytes() + expert_bytes_of(plan_);
+    summary_.weight_bytes = dense_bytes_ + expert_bytes_of(plan_);
     summary_.active_bytes = reads().total();
     summary_.weight_type = kernels::name_of(source_->expert_type());
     if (request.quant.experts.has_value()) summary_.weight_type = kernels::name_of(*request.quant.experts);
@@ -540,10 +475,7 @@ void LoadedModel::describe(const LoadRequest& request) {
     summary_.expected_hit_rate = expected_hit_rate(basis_.popularity, resident_);
     if (basis_.popularity.n_tokens > 0) summary_.popularity = basis_.popularity.source;
     if (!plan_.note.empty()) summary_.notes.push_back(plan_.note);
-    if (request.quant.dense) {
-        std::string note = dense_note(spec_, source_->expert_type(), *request.quant.dense);
-        if (!note.empty()) summary_.notes.push_back(std::move(note));
-    }
+    if (std::string note = planner_->dense_note(); !note.empty()) summary_.notes.push_back(std::move(note));
     for (const std::string& note : experts_->notes()) summary_.notes.push_back(note);
     if (std::string note = expert_source_->take_cache_problem(); !note.empty()) summary_.notes.push_back(note);
 }

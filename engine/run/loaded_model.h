@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "engine/device/backend.h"
@@ -24,7 +25,7 @@
 #include "engine/dispatch/dispatcher.h"
 #include "engine/run/forward.h"
 #include "engine/run/kv_pool.h"
-#include "engine/run/model_demand.h"
+#include "engine/run/load_planner.h"
 #include "engine/run/plan_basis.h"
 #include "engine/run/session.h"
 #include "engine/text/chat_template.h"
@@ -68,7 +69,7 @@ class LoadedModel {
     const LoadRequest& request() const { return request_; }
     CachePolicy& cache_policy() { return *cache_policy_; }
 
-    Budget budget() const { return budget_; }  // as loaded
+    Budget budget() const { return planner_->budget(); }  // as loaded
 
     // An empty one that holds up to plan().context tokens. Must not outlive the model.
     KvSequence new_sequence() { return KvSequence(*kv_, plan_.context); }
@@ -98,8 +99,6 @@ class LoadedModel {
     void open_devices(const LoadRequest& request);
     void make_plans(const LoadRequest& request);
     void note_memory(const LoadProgressFn& progress);
-    std::uint64_t free_ram() const;
-    void load_popularity(const LoadRequest& request);
     void measure_costs(const LoadRequest& request, const LoadProgressFn& progress, const std::stop_token& stop);
     void describe(const LoadRequest& request);
     void load_sensitivity(const LoadRequest& request, const LoadProgressFn& progress, const std::stop_token& stop);
@@ -107,7 +106,6 @@ class LoadedModel {
     std::uint64_t expert_bytes_of(const Plan& plan) const;
     KvRoom kv_room(const Plan& plan) const;
     std::uint64_t largest_expert_of(const Plan& plan) const;
-    std::uint64_t dense_bytes() const;  // as they will be kept
 
     ModelSpec spec_;
     std::unique_ptr<kernels::ThreadPool> pool_;
@@ -127,7 +125,7 @@ class LoadedModel {
     std::unique_ptr<Arena> own_ram_;  // where the device has a memory of its own
     Arena* ram_ = nullptr;
     PlanBasis basis_;
-    Budget budget_;
+    std::optional<LoadPlanner> planner_;
     Plan plan_;
     std::unique_ptr<CachePolicy> cache_policy_;
     DeviceWeights weights_;
@@ -138,12 +136,8 @@ class LoadedModel {
     std::unique_ptr<PlacementLearner> learner_;
     bool rests_ = false;
     std::vector<std::uint8_t> resident_;
-    std::uint64_t dense_read_bytes_ = 0;
+    std::uint64_t dense_bytes_ = 0, dense_read_bytes_ = 0;
     ModelSummary summary_;
 };
-
-// The folder that holds a model, from what a person named: the folder itself, or a file in it (config.json, a
-// *.safetensors). Throws Error (kNotFound, kUnsupported).
-std::filesystem::path model_directory(const std::string& model);
 
 }  // namespace offstage::engine

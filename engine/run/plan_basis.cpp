@@ -10,14 +10,13 @@ namespace offstage::engine {
 
 Plan PlanBasis::plan_for(const ModelDemand& model, const Budget& budget,
                          std::optional<kernels::WeightType> uniform) const {
-    const PlacementKind kind = decode == PolicyKind::kLayers ? PlacementKind::kLayers : PlacementKind::kPopular;
     Budget wanted = budget;
     wanted.uniform = uniform;
-    PlanCosts costs;
-    costs.sensitivity = &sensitivity;
-    costs.decode = decode;
-    if (cost.table().expert_bytes > 0) costs.cost = &cost;
-    return make_plan(model, wanted, popularity, kind, costs);
+    return make_plan(model, wanted, popularity, placement_for(decode), costs());
+}
+
+PlanCosts PlanBasis::costs() const {
+    return {cost.table().expert_bytes > 0 ? &cost : nullptr, &sensitivity, decode};
 }
 
 Plan PlanBasis::replan_for(const Plan& in_force, const Budget& budget,

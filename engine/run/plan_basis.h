@@ -29,6 +29,7 @@ struct PlanBasis {
     bool dry = false;
     std::string calibrations;  // folder where measured speeds are kept; empty: nowhere
 
+    PlanCosts costs() const;  // of this object
     // A plan for these budgets. `uniform`: all experts in this format; else Budget::quality decides. Throws Error.
     Plan plan_for(const ModelDemand& model, const Budget& budget, std::optional<kernels::WeightType> uniform) const;
     // A plan beside which the workspace of this one's steps stays as it is. context 0 in the budget: this one's.

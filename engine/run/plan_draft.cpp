@@ -9,7 +9,7 @@
 #include "engine/error.h"
 #include "engine/plan/forecast.h"
 #include "engine/plan/measured_forecast.h"
-#include "engine/run/load_plan.h"
+#include "engine/run/load_planner.h"
 
 namespace offstage::engine {
 namespace {}  // namespace

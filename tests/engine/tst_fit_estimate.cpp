@@ -5,7 +5,7 @@
 #include <QtTest>
 
 #include "engine/error.h"
-#include "engine/eval/fit_estimate.h"
+#include "engine/run/fit_estimate.h"
 #include "engine/run/loaded_model.h"
 #include "engine/run/snapshot_filler.h"
 #include "tests/engine/test_models.h"

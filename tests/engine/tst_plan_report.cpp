@@ -6,7 +6,7 @@
 #include <QtTest>
 
 #include "engine/error.h"
-#include "engine/eval/plan_report.h"
+#include "engine/run/plan_report.h"
 #include "test_models.h"
 
 using namespace offstage::engine;
@@ -134,7 +134,7 @@ class TestPlanReport : public QObject {
         other.counts = {1, 1, 0, 0, 0, 0, 1, 1};
         write_popularity(other, "other", file.toStdString());
         try {
-            popularity_of(demo, file.toStdString());
+            popularity_of(demo.name, demo.directory, demo.spec.experts, file.toStdString());
             QFAIL("no error");
         } catch (const Error& error) {
             QVERIFY2(QString::fromUtf8(error.what()).contains(QLatin1String("2 layers of 4 experts")), error.what());

@@ -7,7 +7,7 @@
 #include <QtTest>
 
 #include "engine/eval/bench.h"
-#include "engine/eval/plan_report.h"
+#include "engine/run/plan_report.h"
 #include "tests/engine/replan_play.h"
 
 using namespace offstage::engine;

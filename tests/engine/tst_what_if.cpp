@@ -3,8 +3,8 @@
 
 #include <QtTest>
 
+#include "engine/cluster/what_if.h"
 #include "engine/error.h"
-#include "engine/eval/what_if.h"
 #include "tests/engine/test_models.h"
 
 using namespace offstage::engine;

@@ -214,7 +214,7 @@ constexpr const char* kEngineForUi =
     "engine/(run/session\\.h|run/sampler_settings\\.h|telemetry/[^/]+\\.h|error\\.h|text/chat_template\\.h"
     "|formats\\.h|indices\\.h|device/hardware\\.h|device/hardware_profile\\.h|cluster/network\\.h"
     "|files/file_writer\\.h"
-    "|eval/(cache_replay|fit_estimate|what_if)\\.h|statistics\\.h)";
+    "|eval/cache_replay\\.h|run/fit_estimate\\.h|cluster/what_if\\.h|statistics\\.h)";
 
 struct LibraryRule {
     const char* headers;     // which includes this is about

@@ -17,7 +17,7 @@
 
 #include "engine/device/hardware_profile.h"
 #include "engine/error.h"
-#include "engine/eval/fit_estimate.h"
+#include "engine/run/fit_estimate.h"
 #include "engine/run/session.h"
 #include "engine/text/chat_template.h"
 #include "tests/ui/source_literals.h"

@@ -3,7 +3,7 @@
 #include <QTimer>
 #include <QWidget>
 
-#include "engine/eval/fit_estimate.h"
+#include "engine/run/fit_estimate.h"
 #include "ui/device_choice.h"
 #include "ui/engine_values.h"
 

@@ -5,7 +5,7 @@
 #include <QObject>
 #include <QThread>
 
-#include "engine/eval/fit_estimate.h"
+#include "engine/run/fit_estimate.h"
 #include "ui/engine_values.h"
 
 namespace offstage::ui {

@@ -2,7 +2,7 @@
 
 #include <QDialog>
 
-#include "engine/eval/fit_estimate.h"
+#include "engine/run/fit_estimate.h"
 
 class QLineEdit;
 class QPushButton;

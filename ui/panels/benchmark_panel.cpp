@@ -21,7 +21,7 @@
 #include <QThreadPool>
 #include <QVBoxLayout>
 
-#include "engine/eval/fit_estimate.h"
+#include "engine/run/fit_estimate.h"
 #include "ui/format.h"
 #include "ui/panels/first_column.h"
 #include "ui/panels/tiles.h"

@@ -11,8 +11,8 @@
 #include <QStandardPaths>
 #include <QVBoxLayout>
 
+#include "engine/cluster/what_if.h"
 #include "engine/error.h"
-#include "engine/eval/what_if.h"
 #include "ui/engine_text.h"
 #include "ui/save_file.h"
 

@@ -10,7 +10,7 @@
 #include <QThread>
 
 #include "engine/cluster/network.h"
-#include "engine/eval/what_if.h"
+#include "engine/cluster/what_if.h"
 
 namespace offstage::ui {
 

@@ -1,4 +1,4 @@
-#include "engine/eval/print.h"
+#include "engine/print.h"
 
 #include <array>
 #include <cmath>

@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/device/host_buffer.h"
-#include "engine/eval/plan_report.h"
-#include "engine/eval/print.h"
+#include "engine/print.h"
+#include "engine/run/plan_report.h"
 
 namespace offstage::engine {
 namespace {

@@ -1,4 +1,4 @@
-#include "engine/eval/fit_estimate.h"
+#include "engine/run/fit_estimate.h"
 
 #include <algorithm>
 #include <array>
@@ -10,7 +10,6 @@
 #include "engine/device/host_buffer.h"
 #include "engine/device/open_device.h"
 #include "engine/error.h"
-#include "engine/eval/model_shape.h"
 #include "engine/model/model_files.h"
 #include "engine/model/synthetic.h"
 #include "engine/plan/placer.h"
@@ -19,9 +18,8 @@
 #include "engine/run/device_weights.h"
 #include "engine/run/forward.h"
 #include "engine/run/kv_pool.h"
-#include "engine/run/load_plan.h"
-#include "engine/run/loaded_model.h"
-#include "engine/run/model_demand.h"
+#include "engine/run/load_planner.h"
+#include "engine/run/model_shape.h"
 #include "engine/text/chat_template.h"
 #include "engine/text/tokenizer.h"
 
@@ -29,10 +27,6 @@ namespace offstage::engine {
 namespace {
 
 constexpr std::string_view kEmulated = "emulated:";
-
-bool is_cpu(const LoadRequest& request) {
-    return request.device.empty() || request.device == "cpu";
-}
 
 std::uint64_t n_matrices(const ModelSpec& spec) {
     std::uint64_t n = 0;
@@ -124,7 +118,7 @@ const WeightSource& FitEstimator::source_for(const LoadRequest& request) {
 }
 
 const FitEstimator::DeviceFacts& FitEstimator::facts_of(const LoadRequest& request) {
-    const std::string name = is_cpu(request) ? "cpu" : request.device;
+    const std::string name = runs_on_cpu(request) ? "cpu" : request.device;
     std::unique_ptr<DeviceFacts>& known = devices_[name];
     if (known != nullptr && !request.opens_device) return *known;
     auto facts = std::make_unique<DeviceFacts>();
@@ -177,17 +171,13 @@ const FitEstimator::DeviceFacts& FitEstimator::facts_of(const LoadRequest& reque
 
 FitEstimator::Room FitEstimator::room_for(const LoadRequest& request, const FitHeld& held) {
     Room room;
-    if (is_cpu(request) && request.vram_bytes > 0) {
-        throw Error(ErrorKind::kInvalidInput,
-                    "A VRAM budget was given, but the device is the CPU; name a GPU as the device, or limit RAM.");
-    }
     room.facts = &facts_of(request);
     const DeviceInfo& device = room.facts->info;
     room.memory = memory_size();
     room.memory.available_bytes += static_cast<std::int64_t>(held.ram_bytes);
     room.ram_available = static_cast<std::uint64_t>(room.memory.available_bytes);
-    check_ram_budget(request.ram_bytes, room.memory);
-    room.ram_arena = request.ram_bytes > 0 ? request.ram_bytes : with_headroom(room.ram_available);
+    if (!request.dry) check_ram_budget(request.ram_bytes, room.memory);
+    room.ram_arena = ram_budget(request, room.memory);
     if (room.facts->shares_host_memory) return room;
     room.vram_available = device.available_bytes;
     if (!device.emulated && held.device == device.id) {
@@ -208,31 +198,24 @@ FitEstimator::Room FitEstimator::room_for(const LoadRequest& request, const FitH
     return room;
 }
 
-ModelDemand FitEstimator::demand_for(const LoadRequest& request, const Room& room, const WeightSource& source) {
-    std::uint64_t dense = source.dense_bytes();
-    if (request.quant.dense) {
-        dense = quantized_dense_bytes(spec_, dense, source.expert_type(), *request.quant.dense);
-    }
-    return demand_of_load(request, spec_, source.expert_type(), dense, room.facts->info, room.facts->scratch_bytes);
-}
-
 FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& held) {
     check_request(request);
     const WeightSource& source = source_for(request);
     auto counted = popularity_.find(request.popularity_file);
     if (counted == popularity_.end()) {
-        ModelShape shape;
-        shape.name = std::filesystem::weakly_canonical(directory_).filename().string();
-        shape.directory = directory_;
-        shape.spec = spec_;
-        counted = popularity_.emplace(request.popularity_file, popularity_of(shape, request.popularity_file)).first;
-        counted->second.n_active = spec_.experts.n_active;
+        const std::string name = std::filesystem::weakly_canonical(directory_).filename().string();
+        counted = popularity_
+                      .emplace(request.popularity_file,
+                               popularity_of(name, directory_, spec_.experts, request.popularity_file))
+                      .first;
     }
     const Popularity& popularity = counted->second;
     const Room room = room_for(request, held);
     const DeviceInfo& device = room.facts->info;
     const bool shared = room.facts->shares_host_memory;
-    const ModelDemand demand = demand_for(request, room, source);
+    LoadPlanner planner(request, {spec_, source.expert_type(), source.dense_bytes(), device, room.facts->scratch_bytes,
+                                  room.memory, room.vram_arena, room.ram_arena});
+    const ModelDemand& demand = planner.demand();
 
     FitEstimate estimate;
     estimate.device = device;
@@ -255,25 +238,10 @@ FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& hel
     ram.budget = room.ram_arena;
     ram.others = ram.total - std::min(ram.total, room.ram_available);
 
-    const auto plan_with = [&](const Budget& budget, std::optional<kernels::WeightType> uniform) {
-        Budget wanted = budget;
-        wanted.uniform = uniform;
-        if (!uniform) wanted.quality = {};  // until costs are measured, a floor alone changes nothing
-        const PlacementKind kind =
-            request.dispatch.decode == PolicyKind::kLayers ? PlacementKind::kLayers : PlacementKind::kPopular;
-        return make_plan(demand, wanted, popularity, kind);
-    };
-    const auto plan_in = [&](Budget budget, std::optional<kernels::WeightType> uniform) {
-        if (device.kind != DeviceKind::kEmulated || request.dry) return plan_with(budget, uniform);
-        return plan_in_one_memory(budget, room.ram_available,
-                                  [&](const Budget& within) { return plan_with(within, uniform); });
-    };
-
-    Budget budget;
-    budget.context = request.context;
-    budget.ram_bytes = room.ram_arena;
-    budget.vram_bytes = room.vram_arena;
-    std::optional<kernels::WeightType> uniform = request.quant.experts;
+    // Until costs are measured, a floor of quality alone changes nothing.
+    Budget budget = planner.budget();
+    budget.quality = {};
+    const auto plan_in = [&](Budget within) { return planner.plan_within(within, popularity); };
     // All dense weights lie in RAM at once before the device gets its copy, in the format of the checkpoint.
     std::uint64_t peak =
         source.dense_bytes() - std::min(source.dense_bytes(), vector_bytes(spec_)) + n_matrices(spec_) * 256;
@@ -284,16 +252,16 @@ FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& hel
 
     Plan plan;
     try {
-        plan = plan_in(budget, uniform);
+        plan = plan_in(budget);
         if (request.quality.allows_fewer_bits()) {
-            uniform = smallest_allowed(demand, request.quality, popularity);
+            budget.uniform = smallest_allowed(demand, request.quality, popularity).value_or(source.expert_type());
             if (request.quality.min_mean_bits > demand.formats.front().bits_per_weight) {
                 throw Error(ErrorKind::kInvalidInput, "No format of this model has " +
                                                           std::to_string(request.quality.min_mean_bits) +
                                                           " bits per weight; expected a floor of at most " +
                                                           std::to_string(demand.formats.front().bits_per_weight) + ".");
             }
-            plan = plan_in(budget, uniform.value_or(source.expert_type()));
+            plan = plan_in(budget);
             estimate.formats_assumed = true;
         }
     } catch (const Error& error) {
@@ -301,7 +269,7 @@ FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& hel
         estimate.problem = error.what() + limit;
         const auto fits_in = [&](const Budget& other) {
             try {
-                static_cast<void>(plan_with(other, request.quant.experts));
+                static_cast<void>(make_plan(demand, other, popularity, placement_for(request.dispatch.decode)));
                 return true;
             } catch (const Error& again) {
                 if (again.kind() != ErrorKind::kOutOfMemory) throw;
@@ -339,12 +307,7 @@ FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& hel
     estimate.fits = true;
     estimate.context = plan.context;
     if (!plan.note.empty()) estimate.notes.push_back(plan.note);
-    if (!request.dry) {
-        const std::string note = memory_note(ram_demand(plan, device, peak), room.memory);
-        if (!note.empty()) estimate.notes.push_back(note);
-    }
-    if (request.quant.dense) {
-        std::string note = dense_note(spec_, source.expert_type(), *request.quant.dense);
+    for (std::string note : {planner.memory_note(plan), planner.dense_note()}) {
         if (!note.empty()) estimate.notes.push_back(std::move(note));
     }
     const std::uint64_t spare_blocks =
@@ -390,7 +353,6 @@ void FitEstimator::suggest(FitEstimate& estimate, const LoadRequest& request, co
         estimate.changes.push_back({kind, changed});
         return true;
     };
-    const bool cpu = is_cpu(request);
     // A little more than what is missing, in whole MiB.
     const auto raised = [](std::uint64_t bytes) {
         constexpr std::uint64_t kStep = std::uint64_t{1} << 20;
@@ -436,7 +398,7 @@ void FitEstimator::suggest(FitEstimate& estimate, const LoadRequest& request, co
         }
         offer(FitChange::Kind::kContext, with_context(good * kStep));
     }
-    if (!cpu) {
+    if (!runs_on_cpu(request)) {
         LoadRequest on_cpu = request;
         on_cpu.device = "cpu";
         on_cpu.vram_bytes = 0;

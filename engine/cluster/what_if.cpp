@@ -1,4 +1,4 @@
-#include "engine/eval/what_if.h"
+#include "engine/cluster/what_if.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -63,10 +63,9 @@ WhatIfRow WhatIf::on(const HardwareProfile& profile, std::uint64_t vram_bytes, c
     Budget budget = base_.budget;
     budget.vram_bytes = row.vram_bytes;
     const DispatchSettings& dispatch = base_.dispatch;
-    const PlacementKind kind =
-        dispatch.decode == PolicyKind::kLayers ? PlacementKind::kLayers : PlacementKind::kPopular;
     try {
-        const ClusterPlan plan = make_cluster_plan(base_.demand, budget, base_.popularity, kind, cluster.n_machines);
+        const ClusterPlan plan = make_cluster_plan(base_.demand, budget, base_.popularity,
+                                                   placement_for(dispatch.decode), cluster.n_machines);
         const double exchange_bytes = static_cast<double>(grid.n_active * grid.hidden_dim) * sizeof(float);
         ClusterForecast told = forecast_cluster(plan, base_.demand, base_.popularity, cost, cluster.network,
                                                 exchange_bytes, dispatch.prefill, dispatch.decode, kPromptTokens);

@@ -7,7 +7,7 @@
 
 #include "engine/cluster/network.h"
 #include "engine/device/hardware_profile.h"
-#include "engine/eval/plan_report.h"
+#include "engine/run/plan_report.h"
 
 namespace offstage::engine {
 
@@ -36,7 +36,7 @@ struct WhatIfRow {
 // over the network in 32 bits, as they are computed. One thread.
 class WhatIf {
   public:
-    static constexpr std::int64_t kPromptTokens = 512;
+    static constexpr std::int64_t kPromptTokens = kForecastPrompt;
 
     // Of the request only model, context, RAM, threads, compute, dispatch and popularity count. Throws Error as
     // plan_model().

@@ -2,7 +2,7 @@
 #include <QTest>
 
 #include "engine/error.h"
-#include "engine/run/load_plan.h"
+#include "engine/run/load_planner.h"
 
 using namespace offstage::engine;
 
@@ -82,4 +82,4 @@ class TestLoadPlan : public QObject {
 };
 
 QTEST_GUILESS_MAIN(TestLoadPlan)
-#include "tst_load_plan.moc"
+#include "tst_load_planner.moc"

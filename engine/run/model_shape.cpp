@@ -1,4 +1,4 @@
-#include "engine/eval/model_shape.h"
+#include "engine/run/model_shape.h"
 
 #include <array>
 #include <nlohmann/json.hpp>
@@ -10,6 +10,7 @@
 #include "engine/model/synthetic.h"
 #include "engine/model/weights.h"
 #include "engine/run/loaded_model.h"
+#include "engine/files/text_file.h"
 
 namespace offstage::engine {
 namespace {
@@ -37,6 +38,29 @@ kernels::WeightType named_type(const fs::path& directory) {
 
 }  // namespace
 
+fs::path model_directory(const std::string& model) {
+    fs::path path(model);
+    std::error_code failure;
+    const fs::file_status status = fs::status(path, failure);
+    if (!fs::exists(status)) {
+        throw Error(ErrorKind::kNotFound, "There is no model at " + model + "; expected a folder with config.json.");
+    }
+    if (fs::is_directory(status)) return path;
+    const std::string extension = path.extension().string();
+    if (extension == ".gguf") {
+        throw Error(ErrorKind::kUnsupported, path.filename().string() +
+                                                 " is a GGUF file, which Offstage does not read yet; expected a folder "
+                                                 "with config.json and *.safetensors.");
+    }
+    if (path.filename() != "config.json" && extension != ".safetensors" &&
+        !path.filename().string().ends_with(".index.json")) {
+        throw Error(ErrorKind::kUnsupported, path.filename().string() +
+                                                 " is no model file; expected a folder with config.json, or its "
+                                                 "config.json or *.safetensors.");
+    }
+    return path.has_parent_path() ? path.parent_path() : fs::path(".");
+}
+
 ModelShape read_model_shape(const std::string& model) {
     ModelShape shape;
     if (is_synthetic(model)) {
@@ -58,19 +82,22 @@ ModelShape read_model_shape(const std::string& model) {
     return shape;
 }
 
-Popularity popularity_of(const ModelShape& shape, const std::string& file) {
-    const ExpertGrid& grid = shape.spec.experts;
+Popularity popularity_of(const std::string& model, const fs::path& directory, const ExpertGrid& grid,
+                         const std::string& file) {
     fs::path path = file;
     if (path.empty()) {
-        if (!shape.directory.empty()) path = shape.directory / "expert_popularity.json";
+        if (!directory.empty()) path = directory / "expert_popularity.json";
         if (path.empty() || !fs::exists(path)) {
             return Popularity::uniform(grid.n_layers, grid.n_experts, grid.n_active);
         }
     }
     Popularity read = read_popularity(path);
-    if (read.n_layers == grid.n_layers && read.n_experts == grid.n_experts) return read;
+    if (read.n_layers == grid.n_layers && read.n_experts == grid.n_experts) {
+        read.n_active = grid.n_active;  // shares are of this model's calls
+        return read;
+    }
     throw Error(ErrorKind::kInvalidInput, path.string() + " counts " + std::to_string(read.n_layers) + " layers of " +
-                                              std::to_string(read.n_experts) + " experts, but " + shape.name + " has " +
+                                              std::to_string(read.n_experts) + " experts, but " + model + " has " +
                                               std::to_string(grid.n_layers) + " of " + std::to_string(grid.n_experts) +
                                               "; make a profile of this model (offstage-cli profile).");
 }

@@ -62,8 +62,8 @@ struct FitEstimate {
     std::vector<FitChange> changes;  // where it does not fit: what would
 };
 
-// Looks at the headers of one model once, then estimates as often as asked, in a few milliseconds each. Follows
-// LoadedModel step by step, with the same planner: what is said to fit is what a load takes, unless the machine's
+// Looks at the headers of one model once, then estimates as often as asked, in a few milliseconds each. Plans
+// with a load's planner: what is said to fit is what a load takes, unless the machine's
 // memory changes in between. No calibration and no weight is read. Devices that are emulated, and the CPU, are not
 // opened; a CUDA device is opened for a moment the first time (about a second), and its free memory is as of then.
 //
@@ -91,7 +91,6 @@ class FitEstimator {
     const WeightSource& source_for(const LoadRequest& request);
     const DeviceFacts& facts_of(const LoadRequest& request);
     Room room_for(const LoadRequest& request, const FitHeld& held);
-    ModelDemand demand_for(const LoadRequest& request, const Room& room, const WeightSource& source);
     FitEstimate try_out(const LoadRequest& request, const FitHeld& held);
     void suggest(FitEstimate& estimate, const LoadRequest& request, const FitHeld& held);
 

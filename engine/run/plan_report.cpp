@@ -1,4 +1,4 @@
-#include "engine/eval/plan_report.h"
+#include "engine/run/plan_report.h"
 
 #include <algorithm>
 #include <cstring>
@@ -10,13 +10,10 @@
 #include "engine/device/host_buffer.h"
 #include "engine/device/open_device.h"
 #include "engine/error.h"
-#include "engine/quant/quantize_dense.h"
 #include "engine/quant/random_rows.h"
 #include "engine/run/dense_probe.h"
 #include "engine/run/forward.h"
-#include "engine/run/load_plan.h"
-#include "engine/run/model_demand.h"
-#include "engine/experts/expert_mover.h"
+#include "engine/run/load_planner.h"
 #include "kernels/thread_pool.h"
 
 namespace offstage::engine {
@@ -31,20 +28,8 @@ struct Machine {
     MemorySize memory;  // when the device was opened, with the checkpoint mapped
 };
 
-bool runs_on_cpu(const LoadRequest& request) {
-    return request.device.empty() || request.device == "cpu";
-}
-
-std::uint64_t ram_budget(const LoadRequest& request, const MemorySize& memory) {
-    if (request.ram_bytes > 0) return request.ram_bytes;
-    return with_headroom(static_cast<std::uint64_t>(std::max<std::int64_t>(0, memory.available_bytes)));
-}
-
 Machine open_machine(const LoadRequest& request, const ModelShape& shape) {
-    if (runs_on_cpu(request) && request.vram_bytes > 0) {
-        throw Error(ErrorKind::kInvalidInput,
-                    "A VRAM budget was given, but the device is the CPU; name a GPU as the device, or limit RAM.");
-    }
+    check_request(request);
     Machine machine;
     machine.pool = std::make_unique<kernels::ThreadPool>(request.n_threads);
     // Float32 weights are rounded where bf16 is asked for.
@@ -251,36 +236,21 @@ PlanReport plan_model(const LoadRequest& request, std::int64_t prompt_tokens, co
     PlanReport report;
     report.shape = read_model_shape(request.model);
     const ModelSpec& spec = report.shape.spec;
-    report.popularity = popularity_of(report.shape, request.popularity_file);
+    report.popularity = popularity_of(report.shape.name, report.shape.directory, spec.experts, request.popularity_file);
     report.dispatch = request.dispatch;
     Machine machine = open_machine(request, report.shape);
     report.memory = machine.memory;
     Backend& device = *machine.device;
     report.device = device.info();
 
-    std::uint64_t dense_bytes = dense_bytes_in(spec, machine.type);
-    if (request.quant.dense) {
-        dense_bytes = quantized_dense_bytes(spec, dense_bytes, machine.type, *request.quant.dense);
-    }
-    report.demand = demand_of(spec, machine.type, dense_bytes, report.device, request.kv,
-                              [&](const Backend::StepShape& step) { return device.scratch_bytes(step); });
-    if (request.prefetch != PrefetchMode::kOff) report.demand.staging_slots = 2 + ExpertMover::kMostGuessedCopies;
-    if (request.context > 0) report.demand.max_context = std::max(report.demand.max_context, request.context);
-    report.budget.context = request.context;
-    report.budget.vram_bytes = device.memory().usage().budget_bytes;
-    report.budget.ram_bytes = ram_budget(request, report.memory);
-    report.budget.quality = request.quality;
-    report.budget.uniform = request.quant.experts;
-    const PlacementKind kind =
-        request.dispatch.decode == PolicyKind::kLayers ? PlacementKind::kLayers : PlacementKind::kPopular;
+    LoadPlanner planner(request,
+                        {spec, machine.type, dense_bytes_in(spec, machine.type), report.device,
+                         [&](const Backend::StepShape& step) { return device.scratch_bytes(step); }, report.memory,
+                         device.memory().usage().budget_bytes, ram_budget(request, report.memory)});
+    report.demand = planner.demand();
     const bool any_format = compare || request.quality.allows_fewer_bits();
     // What does not fit is found out before anything is measured; in fewer bits it might.
-    const auto chosen_by = [&](const PlanCosts& costs) {
-        return plan_under_limit(request, report.memory, [&] {
-            return make_plan(report.demand, report.budget, report.popularity, kind, costs);
-        });
-    };
-    if (!any_format) chosen_by({});
+    if (!any_format) static_cast<void>(planner.plan(report.popularity));
 
     report.costs = costs_in(machine.type, report.cost_source, request, machine, spec, progress, stop);
     report.costs.dense =
@@ -296,14 +266,14 @@ PlanReport plan_model(const LoadRequest& request, std::int64_t prompt_tokens, co
     const Sensitivity sensitivity = Sensitivity::typical(spec.experts.n_layers, spec.experts.n_experts);
     report.sensitivity_source = sensitivity.source;
     const PlanCosts costs{&cost, &sensitivity, request.dispatch.decode};
-    report.plan = chosen_by(costs);
-    if (request.quant.dense) {
-        const std::string note = dense_note(spec, machine.type, *request.quant.dense);
-        if (!note.empty()) report.plan.note += (report.plan.note.empty() ? "" : " ") + note;
+    report.plan = planner.plan(report.popularity, costs);
+    report.budget = planner.budget();
+    if (const std::string note = planner.dense_note(); !note.empty()) {
+        report.plan.note += (report.plan.note.empty() ? "" : " ") + note;
     }
     report.forecast = forecast(report.plan, report.demand, report.popularity, cost, request.dispatch.prefill,
                                request.dispatch.decode, prompt_tokens);
-    report.memory_note = memory_note(ram_demand(report.plan, report.device, report.demand.dense_bytes), report.memory);
+    report.memory_note = planner.memory_note(report.plan);
     report.reads = expected_reads(spec.experts, report.demand.dense_read_bytes, report.popularity, machine.type,
                                   report.plan.formats);
     if (compare) compare_plans(report, costs, prompt_tokens);

@@ -8,13 +8,13 @@
 #include "engine/device/backend.h"
 #include "engine/device/hardware_profile.h"
 #include "engine/device/memory_size.h"
-#include "engine/eval/model_shape.h"
 #include "engine/plan/calibration.h"
 #include "engine/plan/cost_model.h"
 #include "engine/plan/forecast.h"
 #include "engine/plan/load_request.h"
 #include "engine/plan/planner.h"
 #include "engine/plan/weight_reads.h"
+#include "engine/run/model_shape.h"
 
 namespace offstage::engine {
 

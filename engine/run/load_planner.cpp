@@ -1,0 +1,190 @@
+#include "engine/run/load_planner.h"
+
+#include <algorithm>
+
+#include "engine/device/host_buffer.h"
+#include "engine/error.h"
+#include "engine/experts/expert_mover.h"
+#include "engine/model/weights.h"
+#include "engine/plan/calibration.h"
+#include "engine/quant/quantize_dense.h"
+#include "engine/run/device_weights.h"
+#include "engine/run/forward.h"
+#include "engine/run/kv_pool.h"
+
+namespace offstage::engine {
+namespace {
+
+std::uint64_t free_bytes(const MemorySize& memory) {
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(0, memory.available_bytes));
+}
+
+// Of free memory, what a plan may take.
+std::uint64_t with_headroom(std::uint64_t available_bytes) {
+    return available_bytes - available_bytes / 10;
+}
+
+ModelDemand demand_of(const LoadRequest& request, const LoadInputs& inputs) {
+    const ModelSpec& spec = inputs.spec;
+    const kernels::WeightType type = inputs.type;
+    const ExpertGrid& grid = spec.experts;
+    std::uint64_t dense_bytes = inputs.dense_bytes;
+    if (request.quant.dense) dense_bytes = quantized_dense_bytes(spec, dense_bytes, type, *request.quant.dense);
+    ModelDemand demand;
+    demand.hidden_dim = grid.hidden_dim;
+    demand.n_layers = grid.n_layers;
+    demand.n_experts = grid.n_experts;
+    demand.n_active = grid.n_active;
+    demand.expert_bytes = (grid.expert_bytes(type) + 255) / 256 * 256;
+    const auto add = [&](kernels::WeightType format) {
+        demand.formats.push_back({format, (grid.expert_bytes(format) + 255) / 256 * 256,
+                                  8.0 * static_cast<double>(kernels::row_bytes(format, grid.hidden_dim)) /
+                                      static_cast<double>(grid.hidden_dim)});
+    };
+    add(type);
+    for (const kernels::FormatTraits& format : kernels::kFormats) {
+        // A copy in no fewer bits than the master's says nothing more.
+        if (!format.for_experts || format.bits >= kernels::traits_of(type).bits) continue;
+        if (!format.is_packed() || grid.hidden_dim % kernels::kPackedBlock == 0) add(format.type);
+    }
+    demand.dense_bytes = DeviceWeights::device_bytes(spec, dense_bytes);
+    demand.dense_read_bytes = dense_bytes_read(spec, dense_bytes, type);
+    demand.kv_bytes_per_token = static_cast<std::uint64_t>(spec.kv_shape(request.kv).token_bytes());
+    demand.max_context = std::max(std::min(spec.max_context, kDefaultContextLimit), request.context);
+    demand.shares_host_memory = inputs.device.kind == DeviceKind::kCpu;
+    demand.kv_may_lie_in_ram = !demand.shares_host_memory;
+    demand.loads_ahead = request.prompt_loading != PromptLoading::kOnDemand && !demand.shares_host_memory;
+    if (request.prefetch != PrefetchMode::kOff) demand.staging_slots = kDemandSlots + ExpertMover::kMostGuessedCopies;
+
+    const std::int64_t context = spec.max_context;
+    // The line of the largest steps' slope that no step passes.
+    std::uint64_t scratch_fixed = 0;
+    std::uint64_t scratch_slope = 0;
+    if (inputs.scratch_bytes) {
+        const auto at = [&](std::int64_t n) {
+            return inputs.scratch_bytes(Forward::step_shape(spec, type, n, context));
+        };
+        const std::uint64_t small = at(512), large = at(4096);
+        scratch_slope = (std::max(small, large) - small) / (4096 - 512) + 1;
+        for (const std::int64_t n : kSampledSteps) {
+            const std::uint64_t along = scratch_slope * static_cast<std::uint64_t>(n);
+            scratch_fixed = std::max(scratch_fixed, std::max(at(n), along) - along);
+        }
+    }
+    // The KV pool's spare blocks count as workspace.
+    demand.workspace_fixed_bytes =
+        Forward::workspace_bytes(spec, context) + scratch_fixed +
+        static_cast<std::uint64_t>(KvPool::kSpareBlocks * kernels::kKvBlockTokens) * demand.kv_bytes_per_token;
+    demand.workspace_bytes_per_token = Forward::workspace_bytes_per_token(spec) + scratch_slope;
+    return demand;
+}
+
+}  // namespace
+
+void check_request(const LoadRequest& request) {
+    if (request.quant.experts.has_value() && request.quality.allows_fewer_bits()) {
+        throw Error(ErrorKind::kInvalidInput,
+                    "One format for all experts was asked for and a floor of quality as well; choose one of them.");
+    }
+    if (runs_on_cpu(request) && request.vram_bytes > 0 && !request.dry) {
+        throw Error(ErrorKind::kInvalidInput,
+                    "A VRAM budget was given, but the device is the CPU; name a GPU as the device, or limit RAM.");
+    }
+    if (request.context < 0 || request.context > kLargestContext) {
+        throw Error(ErrorKind::kInvalidInput, "The context is " + std::to_string(request.context) +
+                                                  " tokens; expected 1 to " + std::to_string(kLargestContext) +
+                                                  ", or 0 for the model's own.");
+    }
+}
+
+bool runs_on_cpu(const LoadRequest& request) {
+    return request.device.empty() || request.device == "cpu";
+}
+
+void check_ram_budget(std::uint64_t ram_bytes, const MemorySize& memory) {
+    if (ram_bytes <= free_bytes(memory)) return;
+    throw Error(ErrorKind::kInvalidInput, "The RAM budget is " + format_bytes(ram_bytes) + ", but only " +
+                                              free_memory_text(memory) + " are free; lower it.");
+}
+
+ComputeChoice choose_compute(const LoadRequest& request, kernels::WeightType weights) {
+    std::optional<kernels::GemmMode> asked;
+    if (request.compute == ComputeMode::kF32) asked = kernels::GemmMode::kF32;
+    if (request.compute == ComputeMode::kBf16) asked = kernels::GemmMode::kBf16;
+    return choose_compute(asked, weights, CalibrationCache(calibration_directory(request.cache_directory)),
+                          request.times_product);
+}
+
+std::uint64_t ram_budget(const LoadRequest& request, const MemorySize& memory) {
+    constexpr std::uint64_t kDryBytes = std::uint64_t{1} << 42;  // of addresses
+    if (request.ram_bytes > 0) return request.ram_bytes;
+    return request.dry ? kDryBytes : with_headroom(free_bytes(memory));
+}
+
+std::uint64_t ram_demand(const Plan& plan, const DeviceInfo& device, std::uint64_t dense_bytes) {
+    const std::uint64_t kept = plan.ram_bytes + (device.kind == DeviceKind::kEmulated ? plan.vram_bytes() : 0);
+    return std::max(kept, dense_bytes);
+}
+
+std::string memory_note(std::uint64_t demand_bytes, const MemorySize& memory) {
+    const std::uint64_t available = free_bytes(memory);
+    if (demand_bytes <= available / 5 * 4 || demand_bytes > available) return {};
+    return "The model takes " + format_bytes(demand_bytes) + " of RAM and " + free_memory_text(memory) +
+           " are free: little is left for anything else.";
+}
+
+std::string named_limit(const LoadRequest& request, const MemorySize& memory) {
+    if (memory.limit.empty() || request.ram_bytes > 0) return {};
+    return " Free memory: " + free_memory_text(memory) + ".";
+}
+
+Plan plan_under_limit(const LoadRequest& request, const MemorySize& memory, const std::function<Plan()>& plan) {
+    try {
+        return plan();
+    } catch (const Error& error) {
+        if (error.kind() != ErrorKind::kOutOfMemory) throw;
+        throw Error(error.kind(), error.what() + named_limit(request, memory), error.detail());
+    }
+}
+
+LoadPlanner::LoadPlanner(const LoadRequest& request, const LoadInputs& inputs)
+    : request_(request),
+      demand_(demand_of(request, inputs)),
+      memory_(inputs.memory),
+      device_(inputs.device),
+      dense_bytes_(inputs.dense_bytes) {
+    budget_.context = request.context;
+    budget_.quality = request.quality;
+    budget_.uniform = request.quant.experts;
+    budget_.vram_bytes = inputs.vram_bytes;
+    budget_.ram_bytes = inputs.ram_bytes;
+    if (request.quant.dense) dense_note_ = engine::dense_note(inputs.spec, inputs.type, *request.quant.dense);
+}
+
+Plan LoadPlanner::plan(const Popularity& popularity, const PlanCosts& costs) {
+    return plan_under_limit(request_, memory_, [&] { return plan_within(budget_, popularity, costs); });
+}
+
+Plan LoadPlanner::plan_within(Budget& budget, const Popularity& popularity, const PlanCosts& costs) const {
+    const auto made = [&] {
+        return make_plan(demand_, budget, popularity, placement_for(request_.dispatch.decode), costs);
+    };
+    if (device_.kind != DeviceKind::kEmulated || request_.dry) return made();
+    const std::uint64_t available = with_headroom(free_bytes(memory_));
+    budget.vram_bytes = std::min(budget.vram_bytes, available);
+    Plan plan = made();
+    const std::uint64_t left = available - std::min(available, plan.vram_bytes());
+    if (budget.ram_bytes <= left) return plan;
+    budget.ram_bytes = std::max<std::uint64_t>(left, 1);  // 0 would mean no limit
+    return made();
+}
+
+std::string LoadPlanner::memory_note(const Plan& plan) const {
+    return request_.dry ? std::string() : engine::memory_note(ram_demand(plan, device_, dense_bytes_), memory_);
+}
+
+std::string LoadPlanner::dense_note() const {
+    return dense_note_;
+}
+
+}  // namespace offstage::engine
