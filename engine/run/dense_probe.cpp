@@ -126,7 +126,7 @@ class DenseProbe {
         const double begin = device_.now_us();
         if (forward_.step({&segment, 1}, Forward::Logits::kLast, {}) != Forward::Outcome::kDone) {
             throw Error(ErrorKind::kDevice,
-                        "A step to measure " + device_.info().name + " with failed: " + device_.failure());
+                        device_.info().name + " failed while it was being calibrated: " + device_.failure());
         }
         const double us = device_.now_us() - begin;
         return std::max(0.0, us - dispatcher_.totals().gpu_us - dispatcher_.totals().cpu_us);
@@ -269,7 +269,7 @@ DenseCosts measured_dense(const DenseProbeModel& model, Backend& device, CpuOper
             [&](std::int64_t n_tokens, std::int64_t past) {
                 std::vector<double> us;
                 do {
-                    if (stop.stop_requested()) throw Error(ErrorKind::kCancelled, "Measuring was cancelled.");
+                    if (stop.stop_requested()) throw Error(ErrorKind::kCancelled, "The calibration was cancelled.");
                     std::fill(others.begin(), others.end(), us.size() + 1);
                     us.push_back(probe.step_us(n_tokens, past));
                 } while (us.size() < 2 ||
