@@ -56,7 +56,7 @@ WhatIfRow WhatIf::on(const HardwareProfile& profile, std::uint64_t vram_bytes, c
 
     CostTable table = costs_of(profile, type_, grid.hidden_dim, grid.ffn_dim);
     if (!profile.host) table.cpu_expert = base_.costs.cpu_expert;
-    table.dense = account_dense({base_.shape.spec, type_, request_.quant.dense}, profile);
+    table.dense = account_dense({base_.shape.spec, type_, request_.quant.dense, request_.kv}, profile);
     CostModel cost(table);
     cost.set_master(type_);
 

@@ -12,6 +12,7 @@
 #include "engine/model/model_spec.h"
 #include "engine/plan/dispatch_policy.h"
 #include "engine/plan/prefetch_settings.h"
+#include "engine/plan/prompt_steps.h"
 
 namespace offstage::engine {
 
@@ -28,9 +29,7 @@ class ExpertMover {
     static constexpr std::int64_t kGuessingTokens = 4;
     static constexpr std::int64_t kMostGuessedCopies = 2;
 
-    // A prompt's step calls all experts of a layer as good as surely when it has so many tokens for each (chance would
-    // miss one in e^8). At most so many residents lend their places.
-    static constexpr std::int64_t kSureTokens = 8;
+    // At most so many residents lend their places.
     static constexpr std::int64_t kMostLent = 8;
 
     // The referents must outlive this object.

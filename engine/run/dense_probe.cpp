@@ -20,7 +20,7 @@
 #include "engine/quant/expert_source.h"
 #include "engine/quant/random_rows.h"
 #include "engine/run/device_weights.h"
-#include "engine/run/dispatcher.h"
+#include "engine/dispatch/dispatcher.h"
 #include "engine/run/forward.h"
 #include "engine/run/kv_pool.h"
 #include "engine/statistics.h"
@@ -104,12 +104,12 @@ class DenseProbe {
           plan_(plan()),
           weights_(source_.load_dense(own_memory()), spec_.n_layers(), device),
           experts_(spec_.experts, expert_source_, plan_, device, own_memory(), operations.pool(), options(dry)),
-          kv_(spec_.kv_shape(), spec_.is_windowed(), {KvPool::blocks_for(plan_.context) + KvPool::kSpareBlocks, 0},
+          kv_(spec_.kv_shape(model.kv), spec_.is_windowed(), {KvPool::blocks_for(plan_.context) + KvPool::kSpareBlocks, 0},
               device, own_memory()),
           cost_(table()),
           dispatcher_(cost_, {PolicyKind::kBalanced, PolicyKind::kBalanced, false}),
           forward_(spec_, weights_, experts_, device, operations, dispatcher_, plan_.max_step, plan_.context) {
-        forward_.moe().set_prefetch(PrefetchMode::kOff);
+        forward_.moe().mover().set_prefetch(PrefetchMode::kOff);
         tokens_.resize(static_cast<std::size_t>(kMostTokens));
         for (std::size_t i = 0; i < tokens_.size(); ++i) {
             tokens_[i] = static_cast<TokenId>(i * 37 % static_cast<std::size_t>(spec_.vocab_size));
@@ -133,7 +133,7 @@ class DenseProbe {
     }
 
     void set_guessing(bool guesses) {
-        forward_.moe().set_prefetch(guesses ? PrefetchMode::kAlways : PrefetchMode::kOff);
+        forward_.moe().mover().set_prefetch(guesses ? PrefetchMode::kAlways : PrefetchMode::kOff);
     }
 
     // The head on one token.
@@ -230,6 +230,7 @@ std::string shape_of(const DenseProbeModel& model) {
                 std::to_string(tensor.n_cols) + " ";
     }
     return std::to_string(std::hash<std::string>()(text)) + " top " + std::to_string(model.spec.experts.n_active) +
+           " kv " + std::to_string(static_cast<int>(model.kv)) +
            (model.dense ? std::string(" in ") + kernels::name_of(*model.dense) : std::string());
 }
 

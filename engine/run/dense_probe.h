@@ -8,6 +8,7 @@
 #include "engine/device/hardware_profile.h"
 #include "engine/model/model_spec.h"
 #include "engine/plan/cost_model.h"
+#include "kernels/kv_cache.h"
 #include "kernels/types.h"
 
 namespace offstage::engine {
@@ -19,6 +20,7 @@ struct DenseProbeModel {
     const ModelSpec& spec;
     kernels::WeightType type = kernels::WeightType::kBf16;  // of the checkpoint
     std::optional<kernels::WeightType> dense{};             // see QuantSettings::dense
+    kernels::KvType kv = kernels::KvType::kBf16;
 };
 
 // What steps take beside their routed experts, found by making some with the model's own layers (Forward): whatever a

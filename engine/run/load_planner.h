@@ -9,6 +9,7 @@
 #include "engine/device/backend.h"
 #include "engine/device/memory_size.h"
 #include "engine/model/model_spec.h"
+#include "engine/plan/compute_choice.h"
 #include "engine/plan/load_request.h"
 #include "engine/plan/planner.h"
 

@@ -253,7 +253,7 @@ void LoadedModel::measure_costs(const LoadRequest& request, const LoadProgressFn
         table.disk_read_us = measure_disk_read_us(*source_, spec_.experts.n_layers, spec_.experts.n_experts,
                                                   expert_source_->expert_bytes(source_->expert_type()), *pool_, stop);
     }
-    table.dense = dense_costs({spec_, source_->expert_type(), request.quant.dense}, *device_, *host_, cache, stop);
+    table.dense = dense_costs({spec_, source_->expert_type(), request.quant.dense, request.kv}, *device_, *host_, cache, stop);
     basis_.cost = CostModel(table);
     basis_.cost.set_master(source_->expert_type());
     // For who asks what a re-plan takes. A dry run never quantizes.

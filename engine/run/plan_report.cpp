@@ -254,7 +254,7 @@ PlanReport plan_model(const LoadRequest& request, std::int64_t prompt_tokens, co
 
     report.costs = costs_in(machine.type, report.cost_source, request, machine, spec, progress, stop);
     report.costs.dense =
-        dense_costs({spec, machine.type, request.quant.dense}, device, *machine.host, cache_of(request), stop);
+        dense_costs({spec, machine.type, request.quant.dense, request.kv}, device, *machine.host, cache_of(request), stop);
     CostModel cost(report.costs);
     cost.set_master(machine.type);
     for (const FormatDemand& f : report.demand.formats) {
