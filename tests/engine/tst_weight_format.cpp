@@ -51,7 +51,7 @@ class TestWeightFormat : public QObject {
         QTest::newRow("unknown part") << "experts=hqq3,attention=8"
                                       << "\"attention=8\"";
         QTest::newRow("unknown format") << "experts=q4_k"
-                                        << "\"q4_k\"; expected f32, f16, bf16, int8, hqq4, hqq3 or hqq2";
+                                        << "\"q4_k\"; expected f32, f16, bf16, int8, hqq4, hqq3";
         QTest::newRow("no value") << "experts"
                                   << "weight format \"\"";
         QTest::newRow("bits that dense weights do not have") << "dense=3"

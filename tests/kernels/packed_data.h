@@ -11,8 +11,13 @@
 
 namespace offstage::kernels::test {
 
-inline constexpr WeightType kPackedTypes[] = {WeightType::kInt8, WeightType::kHqq4, WeightType::kHqq3,
-                                              WeightType::kHqq2};
+inline const std::vector<WeightType> kPackedTypes = [] {
+    std::vector<WeightType> types;
+    for (const FormatTraits& format : kFormats) {
+        if (format.is_packed()) types.push_back(format.type);
+    }
+    return types;
+}();
 
 // Any bytes are valid codes, scales and zeros; only the supers' (INT8: the scales') numbers are drawn. The weights are
 // then of the size of `scale`.
@@ -21,14 +26,14 @@ inline void fill_packed_row(WeightType type, std::int64_t n_cols, std::mt19937& 
     const PackedRow layout = packed_row(type, n_cols);
     for (std::int64_t i = 0; i < layout.bytes; ++i) row[i] = static_cast<std::byte>(generator() & 0xffu);
     std::uniform_real_distribution<float> uniform(0.25f, 1.0f);
-    if (type == WeightType::kInt8) {
+    if (traits_of(type).coding == WeightCoding::kSigned) {
         for (std::int64_t group = 0; group < layout.n_groups; ++group) {
             const Bf16 value = to_bf16(scale / 127.0f * uniform(generator));
             std::memcpy(row + layout.scales + 2 * group, &value, sizeof value);
         }
         return;
     }
-    const float most = type == WeightType::kHqq2 ? 15.0f : 255.0f;  // of a quantized scale or zero
+    const float most = traits_of(type).has_half_scales() ? 15.0f : 255.0f;  // of a quantized scale or zero
     const auto codes = static_cast<float>(1 << traits_of(type).bits);
     for (std::int64_t super = 0; super < layout.n_supers; ++super) {
         PackedSuper numbers;
