@@ -1,6 +1,7 @@
 #pragma once
-// The formats that weights may be kept in, as plain values: what a user interface or a report needs to list them, name
-// them and tell them apart. Worked out of kernels/formats.h; numbers of bytes are the planner's to say.
+// The formats that weights may be kept in, as plain values: what a user interface or a
+// report needs to list them, name them and tell them apart. Worked out of
+// kernels/formats.h; numbers of bytes are the planner's to say.
 
 #include <cstdint>
 #include <span>

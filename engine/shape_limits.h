@@ -1,6 +1,6 @@
 #pragma once
-// Upper limits of a model's shape, as its files may name it: far above any model, and far below where a product of two
-// of them would overflow.
+// Upper limits of a model's shape, as its files may name it: far above any model, and far
+// below where a product of two of them would overflow.
 
 #include <cstdint>
 

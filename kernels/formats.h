@@ -1,10 +1,12 @@
 #pragma once
-// The number formats that weights are stored in: one table, a row for each. Lists of formats, names, bytes of a row and
-// what a format may be used for are all worked out from it.
+// The number formats that weights are stored in: one table, a row for each. Lists of
+// formats, names, bytes of a row and what a format may be used for are all worked out
+// from it.
 //
-// A further format is a value of WeightType and its row, as long as it is HQQ of 2 to 4 bits in groups of 64 or 16;
-// another coding needs its arithmetic too: packed.h, quantize.h and its CPU file, packed_avx2.h, packed_avx512.h,
-// cuda/packed.cuh and cuda/quantize.cu.
+// A further format is a value of WeightType and its row, as long as it is HQQ of 2 to 4
+// bits in groups of 64 or 16; another coding needs its arithmetic too: packed.h,
+// quantize.h and its CPU file, packed_avx2.h, packed_avx512.h, cuda/packed.cuh and
+// cuda/quantize.cu.
 //
 // C++17, because the device code includes this and nvcc 11 knows no newer standard.
 
@@ -39,7 +41,8 @@ struct FormatTraits {
     double typical_error;  // sqrt(sum (w - q(w))^2 / sum w^2) of normally distributed weights, rows of 4096
 
     constexpr bool is_packed() const { return coding != WeightCoding::kPlain; }
-    // HQQ in groups of 16: scale and zero of a group share one byte. In groups of 64 each has a byte.
+    // HQQ in groups of 16: scale and zero of a group share one byte. In groups of 64 each
+    // has a byte.
     constexpr bool has_half_scales() const { return group == 16; }
 };
 
@@ -83,8 +86,8 @@ constexpr std::size_t bytes_per_weight(WeightType type) {
 // Columns of packed rows come in blocks of this many.
 inline constexpr std::int64_t kPackedBlock = 64;
 
-// Where the parts of one packed row of n_cols weights (a multiple of kPackedBlock) lie, in bytes from its beginning.
-// See kernels/packed.h for what is in them.
+// Where the parts of one packed row of n_cols weights (a multiple of kPackedBlock) lie,
+// in bytes from its beginning. See kernels/packed.h for what is in them.
 struct PackedRow {
     std::int64_t n_blocks = 0;
     std::int64_t block_bytes = 0;  // of codes
@@ -122,12 +125,14 @@ constexpr std::size_t row_bytes(WeightType type, std::int64_t n_cols) {
                            : static_cast<std::size_t>(n_cols) * bytes_per_weight(type);
 }
 
-// Bytes of an expert in the neuron-major layout: three rows of hidden_dim weights per neuron.
+// Bytes of an expert in the neuron-major layout: three rows of hidden_dim weights per
+// neuron.
 constexpr std::size_t expert_bytes(WeightType type, std::int64_t hidden_dim, std::int64_t ffn_dim) {
     return static_cast<std::size_t>(3 * ffn_dim) * row_bytes(type, hidden_dim);
 }
 
-// Calls body(std::integral_constant<WeightType, type>()) where `type` is packed; else nothing.
+// Calls body(std::integral_constant<WeightType, type>()) where `type` is packed; else
+// nothing.
 template <typename Body, std::size_t... kRows>
 inline void with_packed_row(WeightType type, const Body& body, std::index_sequence<kRows...> /*rows*/) {
     const auto try_row = [&](auto row) {

@@ -91,8 +91,9 @@ void forbid_openmp_teams() {
     if (set_num_threads != nullptr) set_num_threads(1);
 }
 
-// oneDNN writes to where its code should have been, and ends the program, when it gets no memory for the code it
-// compiles; it compiles with the first product of a shape. So there is to be more than it takes beforehand.
+// oneDNN writes to where its code should have been, and ends the program, when it gets no
+// memory for the code it compiles; it compiles with the first product of a shape. So
+// there is to be more than it takes beforehand.
 bool has_room_to_compile() {
     constexpr std::size_t kBytes = std::size_t{64} << 20;
     void* const room =
@@ -134,9 +135,10 @@ Product make_product(const dnnl::engine& engine, const ProductShape& shape) {
     return product;
 }
 
-// How oneDNN's float32 kernels take tokens together. Those that are left over at the end are summed in another order,
-// so a product that has such a rest gets tokens of zeros behind it: a token's result then does not depend on how many
-// others there are. (The bf16 kernels have no such rest.)
+// How oneDNN's float32 kernels take tokens together. Those that are left over at the end
+// are summed in another order, so a product that has such a rest gets tokens of zeros
+// behind it: a token's result then does not depend on how many others there are. (The
+// bf16 kernels have no such rest.)
 struct TokenGroups {
     std::int64_t together;  // tokens
     bool only_alone;        // a rest is summed in another order only where it is all there is
@@ -147,8 +149,8 @@ struct TokenGroups {
         if (only_alone) return n_tokens < together ? n_tokens : 0;
         return n_tokens % together;
     }
-    // How many of the tokens left the next product takes: pieces of one size, or most of them, and then the others,
-    // fewer than 128. So few shapes serve any number.
+    // How many of the tokens left the next product takes: pieces of one size, or most of
+    // them, and then the others, fewer than 128. So few shapes serve any number.
     std::int64_t n_next(std::int64_t n_left) const {
         if (most > 0) return std::min(most, n_left);
         return n_left < 128 ? n_left : (n_left / 64 - 1) * 64;
@@ -168,7 +170,8 @@ struct Call {
     std::int64_t n_in;
     float* y;
     std::int64_t y_stride;
-    // The last n_rest of the tokens, with tokens of zeros behind them, and their products; contiguous. float32 only.
+    // The last n_rest of the tokens, with tokens of zeros behind them, and their
+    // products; contiguous. float32 only.
     std::int64_t n_rest;
     const float* rest_x;
     float* rest_y;
@@ -199,8 +202,9 @@ struct Gemm::State {
           groups(kernels.instruction_set >= InstructionSet::kAvx512 ? kAvx512Groups : kOtherGroups),
           engine(dnnl::engine::kind::cpu, 0) {
         for (int i = 0; i < pool.n_threads(); ++i) threads.emplace_back(engine);
-        // A thread's first allocation takes 64 MiB of addresses for its part of the heap. It is made here, lest it
-        // comes between has_room_to_compile() and what that is for.
+        // A thread's first allocation takes 64 MiB of addresses for its part of the heap.
+        // It is made here, lest it comes between has_room_to_compile() and what that is
+        // for.
         pool.run([](int) {
             void* volatile first = std::malloc(1);
             std::free(first);
@@ -245,7 +249,8 @@ struct Gemm::State {
                 if (product.usable) execute(product, thread, x, panel, y);
                 return product.usable;
             }
-            // The first one under the lock: what another thread would try out meanwhile is needed for compiling.
+            // The first one under the lock: what another thread would try out meanwhile
+            // is needed for compiling.
             if (!has_room_to_compile()) return false;
             const Product product = make_product(engine, shape);
             if (product.usable) execute(product, thread, x, panel, y);

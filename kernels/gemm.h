@@ -34,8 +34,9 @@ class Gemm {
     Gemm(const Gemm&) = delete;
     Gemm& operator=(const Gemm&) = delete;
 
-    // y (n_tokens, n_out) = x (n_tokens, n_in) * weight; strides in elements. y is overwritten. A token's result does
-    // not depend on the other tokens, nor on how many there are, bit by bit.
+    // y (n_tokens, n_out) = x (n_tokens, n_in) * weight; strides in elements. y is
+    // overwritten. A token's result does not depend on the other tokens, nor on how many
+    // there are, bit by bit.
     void multiply(GemmMode mode, GemmLayout layout, const float* x, std::int64_t x_stride, std::int64_t n_tokens,
                   const WeightView& weight, float* y, std::int64_t y_stride);
 
@@ -47,8 +48,8 @@ class Gemm {
     std::unique_ptr<State> state_;
 };
 
-// One product of a typical shape (64 tokens, 512 outputs of 2048 bf16 weights), for comparing the modes. Threads as
-// Gemm.
+// One product of a typical shape (64 tokens, 512 outputs of 2048 bf16 weights), for
+// comparing the modes. Threads as Gemm.
 class ProductTrial {
   public:
     explicit ProductTrial(ThreadPool& pool);
@@ -56,7 +57,8 @@ class ProductTrial {
     ProductTrial(const ProductTrial&) = delete;
     ProductTrial& operator=(const ProductTrial&) = delete;
 
-    // Microseconds that it took. The first of a mode takes longer: its primitives are made.
+    // Microseconds that it took. The first of a mode takes longer: its primitives are
+    // made.
     double run_us(GemmMode mode);
 
   private:

@@ -10,12 +10,13 @@
 
 namespace offstage::kernels {
 
-// Measures how fast so many bytes are read again and again: from memory where they are larger than any cache.
+// Measures how fast so many bytes are read again and again: from memory where they are
+// larger than any cache.
 class ReadBandwidthProbe {
   public:
-    // Reads memory that is there already, a model's weights say: the same pages as the work it stands beside, and no
-    // memory of its own. The bytes belong to the caller; what is less than kGrain for each thread, at their end, is
-    // left out.
+    // Reads memory that is there already, a model's weights say: the same pages as the
+    // work it stands beside, and no memory of its own. The bytes belong to the caller;
+    // what is less than kGrain for each thread, at their end, is left out.
     ReadBandwidthProbe(ThreadPool& pool, std::span<const std::byte> memory);
     // Reads a buffer of its own.
     explicit ReadBandwidthProbe(ThreadPool& pool, std::size_t bytes = std::size_t{1} << 30);
@@ -23,8 +24,9 @@ class ReadBandwidthProbe {
     ReadBandwidthProbe(const ReadBandwidthProbe&) = delete;
     ReadBandwidthProbe& operator=(const ReadBandwidthProbe&) = delete;
 
-    // All threads of the pool read their own parts, as often as it takes to read kLeastRead in all, as one stream or
-    // several side by side: as was fastest when the probe was made. In 1e9 bytes per second.
+    // All threads of the pool read their own parts, as often as it takes to read
+    // kLeastRead in all, as one stream or several side by side: as was fastest when the
+    // probe was made. In 1e9 bytes per second.
     double measure_gbps();
 
     static constexpr std::size_t kGrain = 4096;
@@ -46,9 +48,10 @@ class ReadBandwidthProbe {
 double measure_peak_gflops_f32(ThreadPool& pool);
 double measure_peak_gflops_bf16(ThreadPool& pool);
 
-// Which of the two is the most that Gemm's products in this mode can reach: the bf16 products are those of the
-// dot-product instruction, and without it float32 products of rounded numbers. Nothing where oneDNN may use tile
-// instructions (AMX), whose peak is not measured.
+// Which of the two is the most that Gemm's products in this mode can reach: the bf16
+// products are those of the dot-product instruction, and without it float32 products of
+// rounded numbers. Nothing where oneDNN may use tile instructions (AMX), whose peak is
+// not measured.
 std::optional<GemmMode> limiting_peak(GemmMode mode);
 
 }  // namespace offstage::kernels

@@ -10,8 +10,9 @@
 namespace offstage::kernels {
 namespace {
 
-// best[0 .. n_best): which of 0 .. n-1 have the largest value, sorted by insertion: a later one never moves ahead of an
-// equal one, so ties keep the lower index. `skips` are left out; at least n_best are not. No value is NaN.
+// best[0 .. n_best): which of 0 .. n-1 have the largest value, sorted by insertion: a
+// later one never moves ahead of an equal one, so ties keep the lower index. `skips` are
+// left out; at least n_best are not. No value is NaN.
 template <typename Value, typename Skip>
 void find_best(std::int32_t n, std::int32_t n_best, const Value& value, const Skip& skips, std::int32_t* best) {
     std::int32_t n_found = 0;

@@ -13,7 +13,8 @@ enum class RouterScoring : std::uint8_t {
     kSqrtSoftplus,     // sqrt(log(1 + e^logit))
 };
 
-// Experts come in n_groups groups of equal size, side by side; a token chooses among those of the best n_groups_used.
+// Experts come in n_groups groups of equal size, side by side; a token chooses among
+// those of the best n_groups_used.
 enum class GroupScore : std::uint8_t {
     kLargest,       // a group is as good as its best expert (DeepSeek-V2)
     kSumOfTwoBest,  // (DeepSeek-V3)
@@ -36,10 +37,12 @@ constexpr int kMostExpertGroups = 64;
 
 // What follows from a spec for all tokens: how every implementation goes about it.
 struct RouterRules {
-    // Scores are compared, with the bias; else logits, whose order is the same and which rounding never makes equal.
+    // Scores are compared, with the bias; else logits, whose order is the same and which
+    // rounding never makes equal.
     bool by_score = false;
     bool softmax_of_chosen = false;  // the weights, before scale, are a softmax of the chosen logits
-    // Who asks for more experts than the spec's groups have (a guess at what comes next) gets more groups.
+    // Who asks for more experts than the spec's groups have (a guess at what comes next)
+    // gets more groups.
     std::int32_t n_groups_used = 1;
 };
 

@@ -14,7 +14,8 @@ inline constexpr std::size_t kHugePageBytes = std::size_t{2} << 20;
 class HostBuffer {
   public:
     HostBuffer() = default;
-    // Throws Error (kOutOfMemory) naming `purpose` and the size, also where require_ram() does.
+    // Throws Error (kOutOfMemory) naming `purpose` and the size, also where require_ram()
+    // does.
     HostBuffer(std::size_t bytes, const std::string& purpose);
     ~HostBuffer();
     HostBuffer(HostBuffer&& other) noexcept;
@@ -29,8 +30,9 @@ class HostBuffer {
     std::size_t bytes_ = 0;
 };
 
-// Throws Error (kOutOfMemory) when `bytes` for `purpose` are more than the machine or a limit of this program has to
-// give (memory_size()): the system itself would hand out the addresses and end the program later.
+// Throws Error (kOutOfMemory) when `bytes` for `purpose` are more than the machine or a
+// limit of this program has to give (memory_size()): the system itself would hand out the
+// addresses and end the program later.
 void require_ram(std::uint64_t bytes, const std::string& purpose);
 
 // "5.6 GiB", for sentences.

@@ -8,9 +8,10 @@
 
 namespace offstage::engine {
 
-// The host's RAM, page-aligned, zeroed, in huge pages where the system gives them; a page costs RAM once it is touched.
-// Gives nothing beyond what the machine (or a limit of this program: memory_size()) has free, nor more in all than it
-// has: the system itself would hand out the addresses and end the program later. Any thread.
+// The host's RAM, page-aligned, zeroed, in huge pages where the system gives them; a page
+// costs RAM once it is touched. Gives nothing beyond what the machine (or a limit of this
+// program: memory_size()) has free, nor more in all than it has: the system itself would
+// hand out the addresses and end the program later. Any thread.
 class HostMemory final : public MemorySource {
   public:
     void* allocate(std::size_t bytes) noexcept override;

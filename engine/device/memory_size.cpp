@@ -27,7 +27,8 @@ std::optional<std::int64_t> leading_number(std::string_view text) {
     return value;
 }
 
-// The number behind `key`, in the first line that begins with it: "VmSize:", "Max data size".
+// The number behind `key`, in the first line that begins with it: "VmSize:", "Max data
+// size".
 std::optional<std::int64_t> number_after(const fs::path& file, std::string_view key) {
     std::ifstream in(file);
     for (std::string line; std::getline(in, line);) {
@@ -56,8 +57,9 @@ struct GroupFiles {
     const char* usual_mount = nullptr;    // where no list of mounts says otherwise
     std::array<const char*, 2> limits{};  // the second may be absent
     const char* used = nullptr;
-    // In memory.stat: pages of files that the group's processes read, counted as used and given back when memory is
-    // wanted. Of the group with those below it, as the limit is.
+    // In memory.stat: pages of files that the group's processes read, counted as used and
+    // given back when memory is wanted. Of the group with those below it, as the limit
+    // is.
     std::array<const char*, 2> page_cache{};
 };
 
@@ -142,8 +144,9 @@ bool is_inside(const fs::path& path, const fs::path& folder) {
     return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first == folder.end();
 }
 
-// The folder of `group`, and the topmost one of its hierarchy. From inside a container the group's name may be one that
-// only the system outside knows: then the topmost folder stands for it.
+// The folder of `group`, and the topmost one of its hierarchy. From inside a container
+// the group's name may be one that only the system outside knows: then the topmost folder
+// stands for it.
 std::optional<std::pair<fs::path, fs::path>> group_folders(const std::vector<GroupMount>& mounts,
                                                            const fs::path& group) {
     if (mounts.empty()) return std::nullopt;

@@ -9,8 +9,9 @@ namespace offstage::engine {
 struct MemorySize {
     std::int64_t total_bytes = 0;      // of the machine, or what the smallest limit allows
     std::int64_t available_bytes = 0;  // to this process, without swapping, as of the call
-    // The limit that leaves least, where it leaves less than the machine has free: a control group's file
-    // ("/sys/fs/cgroup/a.slice/memory.max"), "RLIMIT_AS" or "RLIMIT_DATA"; empty: the machine itself.
+    // The limit that leaves least, where it leaves less than the machine has free: a
+    // control group's file ("/sys/fs/cgroup/a.slice/memory.max"), "RLIMIT_AS" or
+    // "RLIMIT_DATA"; empty: the machine itself.
     std::string limit;
     std::int64_t limit_bytes = 0;  // that this limit allows in all
 };
@@ -22,10 +23,12 @@ struct MemorySize {
 //   much
 //     will be mapped besides;
 //   - RLIMIT_DATA (ulimit -d) less the memory in use.
-// What cannot be read limits nothing; without proc/meminfo all is 0. Any thread. Throws nothing but std::bad_alloc.
+// What cannot be read limits nothing; without proc/meminfo all is 0. Any thread. Throws
+// nothing but std::bad_alloc.
 MemorySize memory_size(const std::filesystem::path& root = "/", std::uint64_t mapped_later_bytes = 0);
 
-// What is free, for sentences, with the limit where there is one: "6.2 GiB", "612.0 MiB (RLIMIT_AS: 1.9 GiB)".
+// What is free, for sentences, with the limit where there is one: "6.2 GiB", "612.0 MiB
+// (RLIMIT_AS: 1.9 GiB)".
 std::string free_memory_text(const MemorySize& memory);
 
 }  // namespace offstage::engine

@@ -20,7 +20,8 @@ std::unique_ptr<Backend> open_device(const std::string& device, std::uint64_t vr
 std::unique_ptr<Backend> open_dry_device(const std::string& device, std::uint64_t vram_bytes, CpuOperations& operations,
                                          EmulatedAccelerator::DrawnRouting routing);
 
-// Throws Error (kInvalidInput) where a budget is more than the device has to give; `device` as in the sentence.
+// Throws Error (kInvalidInput) where a budget is more than the device has to give;
+// `device` as in the sentence.
 void check_vram_budget(const std::string& device, std::uint64_t wanted, std::uint64_t available);
 
 // "6GiB", "512MiB", "1.5GiB", "1000000", "1000000B" -> bytes. Throws Error (kInvalidInput) naming `what` and the text.

@@ -22,9 +22,9 @@ struct QuantCell {
     std::string experts_name() const;  // "hqq3"; "rtn3" where rounded to nearest
 };
 
-// Mixtral-Offloading's Table 1 and more: every format for dense weights x every format for experts, and below four bits
-// rounded to nearest too. The first is what the others are compared with. Without packed formats where the model's
-// width does not allow them.
+// Mixtral-Offloading's Table 1 and more: every format for dense weights x every format
+// for experts, and below four bits rounded to nearest too. The first is what the others
+// are compared with. Without packed formats where the model's width does not allow them.
 std::vector<QuantCell> quantize_report_cells(const ModelSpec& spec);
 
 struct QuantRow {

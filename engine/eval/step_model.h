@@ -30,8 +30,8 @@ class StepModel {
 
     // Forgets all sequences.
     virtual void restart() = 0;
-    // Up to max_step() tokens of a prompt of n_prompt tokens. logits() are those after the last token, where they are
-    // wanted.
+    // Up to max_step() tokens of a prompt of n_prompt tokens. logits() are those after
+    // the last token, where they are wanted.
     virtual void feed(std::span<const TokenId> tokens, std::int64_t n_prompt, bool wants_logits,
                       const std::stop_token& stop) = 0;
     // Each branch continues the sequence with its parent's index (after the prompt there is one, index 0) by its token;

@@ -21,7 +21,8 @@ constexpr int kMostLinks = 40;  // as many as the system itself follows
 constexpr int kMostTries = 100;
 constexpr std::size_t kLongestStem = 240;  // of a temporary file's name, which may have 255 bytes
 
-// "/proc/self/fd/1" and what leads there, as /dev/stdout does: the number of this program's own descriptor.
+// "/proc/self/fd/1" and what leads there, as /dev/stdout does: the number of this
+// program's own descriptor.
 std::optional<int> own_descriptor(const fs::path& link) {
     std::error_code error;
     const fs::path folder = fs::canonical(link.has_parent_path() ? link.parent_path() : fs::path("."), error);
@@ -124,7 +125,8 @@ void FileWriter::open_in_place(bool wait_for_reader) {
 
 // A name that nobody else has: two programs may write the same file at once.
 void FileWriter::open_temporary(bool replaces) {
-    // What others may not read of the old file they may not read of the new one while it is written either.
+    // What others may not read of the old file they may not read of the new one while it
+    // is written either.
     const mode_t mode = replaces ? 0600 : 0666;
     std::string name;
     for (int i = 0; i < kMostTries && descriptor_ < 0; ++i) {
@@ -138,7 +140,8 @@ void FileWriter::open_temporary(bool replaces) {
     struct stat now {};
     if (!replaces || ::stat(target_.c_str(), &old) != 0) return;
     if (::fstat(descriptor_, &now) != 0) return fail(errno);
-    // Another owner's file stays theirs, where this program may do that; before the permissions, which that may clear.
+    // Another owner's file stays theirs, where this program may do that; before the
+    // permissions, which that may clear.
     if ((old.st_uid != now.st_uid || old.st_gid != now.st_gid) && ::fchown(descriptor_, old.st_uid, old.st_gid) != 0 &&
         ::fchown(descriptor_, -1, old.st_gid) != 0) {
         old.st_mode &= ~static_cast<mode_t>(S_IRWXG);  // they were meant for another group

@@ -20,8 +20,8 @@ struct FileOptions {
 // - a device, a FIFO, a terminal: it is opened and written to, never replaced. /dev/stdout, /dev/fd/N and
 //   /proc/self/fd/N are this program's own descriptors: they are written to where they stand.
 // - a folder or a socket: a failure.
-// The first failure is kept, and what follows it does nothing. Bytes are gathered; those for a device may wait until
-// commit(). One thread at a time. Throws std::bad_alloc only.
+// The first failure is kept, and what follows it does nothing. Bytes are gathered; those
+// for a device may wait until commit(). One thread at a time. Throws std::bad_alloc only.
 class FileWriter {
   public:
     explicit FileWriter(const std::filesystem::path& file, const FileOptions& options = {});

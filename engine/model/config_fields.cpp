@@ -12,7 +12,8 @@ namespace {
 
 using nlohmann::json;
 
-// Upper limits, far above any model and far below where a product of two of them would overflow.
+// Upper limits, far above any model and far below where a product of two of them would
+// overflow.
 constexpr std::int64_t kMaxDim = std::int64_t{1} << 24;
 constexpr std::int64_t kMaxHidden = std::int64_t{1} << 20;
 constexpr std::int64_t kMaxLayers = std::int64_t{1} << 16;
@@ -108,7 +109,8 @@ double yarn_mscale(double factor, double mscale) {
     return factor <= 1 ? 1.0 : 0.1 * mscale * std::log(factor) + 1.0;
 }
 
-// As in transformers, a rope_scaling that is not empty hides rope_parameters, and the theta inside wins.
+// As in transformers, a rope_scaling that is not empty hides rope_parameters, and the
+// theta inside wins.
 RopeSpec ConfigFields::rope(std::int64_t dim, double default_theta, double* yarn_mscale_all_dim,
                             double* yarn_factor) const {
     constexpr double kLow = 1.0;

@@ -10,9 +10,9 @@
 
 namespace offstage::engine {
 
-// config.json as families read it: JsonFields with the checks that all of them share. Throws Error as those do:
-// kInvalidModel names file, key, what was found and what was expected; kUnsupported a feature that would change results
-// if it were ignored.
+// config.json as families read it: JsonFields with the checks that all of them share.
+// Throws Error as those do: kInvalidModel names file, key, what was found and what was
+// expected; kUnsupported a feature that would change results if it were ignored.
 class ConfigFields : public JsonFields {
   public:
     // Both must outlive this object.
@@ -31,19 +31,23 @@ class ConfigFields : public JsonFields {
     double positive(const char* key, double fallback) const;  // at most 1e12; null counts as absent
     float eps(const char* key, double fallback) const;
 
-    // vocab_size, hidden_size, max_position_embeddings, tie_word_embeddings, bos and eos; num_hidden_layers layers that
-    // are still empty. Checks that hidden_act is silu, and that the weights are not quantized.
+    // vocab_size, hidden_size, max_position_embeddings, tie_word_embeddings, bos and eos;
+    // num_hidden_layers layers that are still empty. Checks that hidden_act is silu, and
+    // that the weights are not quantized.
     void read_common(ModelSpec& spec, std::optional<TokenId> default_bos, std::optional<TokenId> default_eos) const;
-    // num_attention_heads, num_key_value_heads (absent: default_kv_heads; null: as many as heads), head_dim (absent:
-    // hidden_size / heads), rotary positions over the whole head, scale 1 / sqrt(head_dim).
+    // num_attention_heads, num_key_value_heads (absent: default_kv_heads; null: as many
+    // as heads), head_dim (absent: hidden_size / heads), rotary positions over the whole
+    // head, scale 1 / sqrt(head_dim).
     GroupedQuerySpec grouped_query(const ModelSpec& spec, std::int64_t default_kv_heads, double default_theta) const;
 
-    // Rotary positions of `dim` values: rope_theta with rope_scaling (transformers 4) or rope_parameters (5); types
-    // default and yarn. yarn_mscale: YaRN's mscale_all_dim, 0 where it is absent.
+    // Rotary positions of `dim` values: rope_theta with rope_scaling (transformers 4) or
+    // rope_parameters (5); types default and yarn. yarn_mscale: YaRN's mscale_all_dim, 0
+    // where it is absent.
     RopeSpec rope(std::int64_t dim, double default_theta, double* yarn_mscale_all_dim = nullptr,
                   double* yarn_factor = nullptr) const;
 
-    // The ids of a key that holds one id, a list of ids or null. Absent: `fallback`, if that is a token at all.
+    // The ids of a key that holds one id, a list of ids or null. Absent: `fallback`, if
+    // that is a token at all.
     std::vector<TokenId> tokens(const char* key, std::int64_t vocab_size, std::optional<TokenId> fallback) const;
 
   private:

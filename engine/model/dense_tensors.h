@@ -1,6 +1,6 @@
 #pragma once
-// The dense weights of a model - all but the routed experts' - as a list that follows from its spec. Whoever loads,
-// draws, uploads, quantizes or counts them walks this list.
+// The dense weights of a model - all but the routed experts' - as a list that follows
+// from its spec. Whoever loads, draws, uploads, quantizes or counts them walks this list.
 
 #include <cstdint>
 #include <vector>
@@ -67,7 +67,8 @@ struct DenseTensor {
 // Embedding and head first, then layer by layer.
 std::vector<DenseTensor> dense_tensors(const ModelSpec& spec);
 
-// Whether quantize_dense() changes a tensor kept as `stored` when `format` is asked for: towards fewer bits, and to
+// Whether quantize_dense() changes a tensor kept as `stored` when `format` is asked for:
+// towards fewer bits, and to
 // 16 bits from 32; packed formats take rows of a multiple of kernels::kPackedBlock.
 bool is_quantized_to(const DenseTensor& tensor, kernels::WeightType stored, kernels::WeightType format);
 

@@ -44,7 +44,8 @@ const Family& family_of(const JsonFields& fields, const std::string& source) {
     }
     const json* list = fields.find("architectures");
     if (list == nullptr || list->is_null()) {
-        // A configuration saved without its model has no architectures; its model_type says as much.
+        // A configuration saved without its model has no architectures; its model_type
+        // says as much.
         if (model_type == nullptr) fields.reject("architectures", one_name);
         const Family* const family = find_family(&Family::model_type, model_type->get<std::string>());
         if (family == nullptr) {

@@ -8,14 +8,17 @@
 
 namespace offstage::engine {
 
-// Parses config.json as transformers 4 and 5 write it. `source` names the file in messages. Throws Error: kInvalidModel
-// names the key and what was expected; kUnsupported names the architecture and what is supported, or a feature that
-// would change results if it were ignored. What the family's configuration class takes for a key that is absent is
-// taken here.
+// Parses config.json as transformers 4 and 5 write it. `source` names the file in
+// messages. Throws Error: kInvalidModel names the key and what was expected; kUnsupported
+// names the architecture and what is supported, or a feature that would change results if
+// it were ignored. What the family's configuration class takes for a key that is absent
+// is taken here.
 ModelSpec parse_model_spec(std::string_view json, const std::string& source);
 
-// Reads DIR/config.json and, when it is there, DIR/generation_config.json (for eos_token_id), each up to 16 MiB.
-// Throws Error: kNotFound (no such folder, no config.json), kInvalidInput (the path of a file), and as above.
+// Reads DIR/config.json and, when it is there, DIR/generation_config.json (for
+// eos_token_id), each up to 16 MiB.
+// Throws Error: kNotFound (no such folder, no config.json), kInvalidInput (the path of a
+// file), and as above.
 ModelSpec read_model_spec(const std::filesystem::path& directory);
 
 }  // namespace offstage::engine

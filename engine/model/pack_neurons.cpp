@@ -16,7 +16,8 @@ namespace {
 
 constexpr std::int64_t kNeuronBlock = 64;  // neurons packed together: 128 bytes of each row of down, two cache lines
 
-// target[j * target_stride + h] = source[h * n_cols + j] for h in [0, n_rows), j in [begin, end).
+// target[j * target_stride + h] = source[h * n_cols + j] for h in [0, n_rows), j in
+// [begin, end).
 template <typename Word>
 void transpose_columns(const std::byte* source, std::int64_t n_rows, std::int64_t n_cols, std::int64_t begin,
                        std::int64_t end, std::byte* target, std::int64_t target_stride) {

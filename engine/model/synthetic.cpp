@@ -90,7 +90,8 @@ ModelSpec deepseek_v2_lite() {
     return spec;
 }
 
-// DBRX's sizes, its layers as plain ones (no clipping of queries, keys and values, norms without a mean): for costs.
+// DBRX's sizes, its layers as plain ones (no clipping of queries, keys and values, norms
+// without a mean): for costs.
 ModelSpec dbrx() {
     ModelSpec spec = base_shape(40, 6144, 100352);
     spec.architecture = "DbrxForCausalLM";

@@ -37,7 +37,8 @@ struct Matrix {
     }
 };
 
-// One dense tensor in host memory. Vectors (norms, biases, routers) are small and kept in float32.
+// One dense tensor in host memory. Vectors (norms, biases, routers) are small and kept in
+// float32.
 struct DenseWeight {
     DenseTensor what;
     Matrix matrix;              // kMatrix, kNetwork
@@ -87,7 +88,8 @@ class WeightSource {
     virtual std::optional<Fingerprint> model_fingerprint();
 };
 
-// Of the first expert's first matrix: what a look at a checkpoint tells. Throws Error as open_weights() does.
+// Of the first expert's first matrix: what a look at a checkpoint tells. Throws Error as
+// open_weights() does.
 kernels::WeightType expert_type_of(const Checkpoint& checkpoint, const ModelSpec& spec);
 
 // From a checkpoint, which stays mapped; pages of the file are released as they are done, so that memory stays near the
@@ -95,10 +97,11 @@ kernels::WeightType expert_type_of(const Checkpoint& checkpoint, const ModelSpec
 std::unique_ptr<WeightSource> open_weights(std::unique_ptr<Checkpoint> checkpoint, const ModelSpec& spec,
                                            bool round_to_bf16, kernels::ThreadPool& pool);
 
-// Bytes of a model's dense weights as they are stored in `type`, norms and gates in float32: before anything is loaded.
+// Bytes of a model's dense weights as they are stored in `type`, norms and gates in
+// float32: before anything is loaded.
 std::uint64_t dense_bytes_in(const ModelSpec& spec, kernels::WeightType type);
-// Of `dense_bytes` (DenseWeights::bytes(), or what they will be) what one decoded token reads: of the embedding one
-// row, unless it is the output head as well; the rest whole.
+// Of `dense_bytes` (DenseWeights::bytes(), or what they will be) what one decoded token
+// reads: of the embedding one row, unless it is the output head as well; the rest whole.
 std::uint64_t dense_bytes_read(const ModelSpec& spec, std::uint64_t dense_bytes, kernels::WeightType embedding);
 
 }  // namespace offstage::engine

@@ -1,5 +1,5 @@
-// A checkpoint as a WeightSource: dense tensors copied row by row, experts packed neuron by neuron. The family says
-// where each tensor lies.
+// A checkpoint as a WeightSource: dense tensors copied row by row, experts packed neuron
+// by neuron. The family says where each tensor lies.
 
 #include <algorithm>
 #include <array>
@@ -20,7 +20,8 @@ namespace {
 using kernels::bytes_per_weight;
 using kernels::WeightType;
 
-// The rows of a part, in the order of ours: row i of the part is row source_row(i) of the tensor.
+// The rows of a part, in the order of ours: row i of the part is row source_row(i) of the
+// tensor.
 class PartRows {
   public:
     explicit PartRows(const TensorPart& part)

@@ -122,7 +122,8 @@ std::vector<Kept> list(const fs::path& directory) {
     return files;
 }
 
-// Waits for other programs that change the folder; its owner closes it. Below 0: the folder is not there or read-only.
+// Waits for other programs that change the folder; its owner closes it. Below 0: the
+// folder is not there or read-only.
 int open_lock(const fs::path& directory) {
     const int lock = ::open((directory / "lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
     while (lock >= 0 && flock(lock, LOCK_EX) != 0 && errno == EINTR) {
@@ -320,11 +321,13 @@ bool QuantCache::give_way(std::uint64_t bytes) {
     const std::uint64_t wanted = space ? space->missing_bytes(bytes) : 0;
     if (wanted == 0) return true;
     std::vector<Kept> files = list(directory_);
-    // For the reserve any block goes. For a new block only those go that were not used for a while, and none for one
-    // that would not be kept even so: a model whose experts have no room all together would replace one by the other.
+    // For the reserve any block goes. For a new block only those go that were not used
+    // for a while, and none for one that would not be kept even so: a model whose experts
+    // have no room all together would replace one by the other.
     std::vector<Kept> unused = files;
     std::erase_if(unused, [](const Kept& file) { return fs::file_time_type::clock::now() - file.used < kUnused; });
-    // Counted, not looked at again: some file systems give back what is removed only after a while.
+    // Counted, not looked at again: some file systems give back what is removed only
+    // after a while.
     const std::uint64_t removed = bytes_of(unused) >= wanted ? remove_oldest(std::move(unused), wanted)
                                                              : remove_oldest(std::move(files), space->missing_bytes());
     if (removed > 0) {

@@ -28,14 +28,15 @@ struct QuantKey {
     std::string file_name() const;
 };
 
-// Quantized blocks kept on disk, one file each, deletable at any time. Several programs may use one folder at once:
-// files appear whole (written beside, synced, renamed) and are read whole or not at all; bound and reserve are kept
-// under a lock on the file "lock". Whoever reads a block holds a shared flock() on its file: such a file is not removed
-// to make room.
+// Quantized blocks kept on disk, one file each, deletable at any time. Several programs
+// may use one folder at once: files appear whole (written beside, synced, renamed) and
+// are read whole or not at all; bound and reserve are kept under a lock on the file
+// "lock". Whoever reads a block holds a shared flock() on its file: such a file is not
+// removed to make room.
 //
-// The cache gives way: DiskSpace::reserve_bytes() of the file system stay free. Where they do not, the blocks used
-// longest ago go. Where a new block would take of them, blocks go that were not used for a day; where that does not
-// suffice, it is not kept.
+// The cache gives way: DiskSpace::reserve_bytes() of the file system stay free. Where
+// they do not, the blocks used longest ago go. Where a new block would take of them,
+// blocks go that were not used for a day; where that does not suffice, it is not kept.
 //
 //   byte   0   8 bytes   "OFFQUANT"
 //   byte   8   u32       version of this format (1); all numbers little-endian
@@ -56,8 +57,9 @@ class QuantCache {
   public:
     static constexpr std::uint64_t kDefaultBudget = std::uint64_t{16} << 30;
 
-    // An empty directory keeps nothing. budget_bytes bounds the folder's files; blocks used longest ago go first (a
-    // file's modification time is its last use). `space` tells what is free; tests name another.
+    // An empty directory keeps nothing. budget_bytes bounds the folder's files; blocks
+    // used longest ago go first (a file's modification time is its last use). `space`
+    // tells what is free; tests name another.
     explicit QuantCache(std::filesystem::path directory, std::uint64_t budget_bytes = kDefaultBudget,
                         DiskSpaceFn space = disk_space);
 
@@ -68,12 +70,14 @@ class QuantCache {
     bool store(const QuantKey& key, std::span<const std::byte> block, const QuantError& error,
                kernels::ThreadPool& pool);
 
-    // Removes blocks where less than the reserve is free. Every load() and store() does as well.
+    // Removes blocks where less than the reserve is free. Every load() and store() does
+    // as well.
     void keep_reserve() { give_way(0); }
 
-    // What the person should know since this was last asked for: blocks that made room for other files, and why the
-    // last block that was not kept was not. Sentences; empty: nothing. That a block was not kept for the reserve is
-    // said once until one is kept again.
+    // What the person should know since this was last asked for: blocks that made room
+    // for other files, and why the last block that was not kept was not. Sentences;
+    // empty: nothing. That a block was not kept for the reserve is said once until one is
+    // kept again.
     std::string take_problem();
 
     std::uint64_t bytes() const;  // of all files now, by looking

@@ -16,18 +16,20 @@ namespace offstage::engine {
 std::uint64_t quantized_dense_bytes(const ModelSpec& spec, std::uint64_t dense_bytes, kernels::WeightType stored,
                                     kernels::WeightType format);
 
-// The largest tensor in the format it is packed into, which lies beside the one it replaces while it is packed.
+// The largest tensor in the format it is packed into, which lies beside the one it
+// replaces while it is packed.
 std::uint64_t packing_bytes(const ModelSpec& spec, kernels::WeightType stored, kernels::WeightType format);
 
-// Which matrices quantize_dense() leaves as they are because their rows do not suit `format`, and why: sentences for
-// the person. Empty: none.
+// Which matrices quantize_dense() leaves as they are because their rows do not suit
+// `format`, and why: sentences for the person. Empty: none.
 std::string dense_note(const ModelSpec& spec, kernels::WeightType stored, kernels::WeightType format);
 
-// Attention's matrices and the networks that every token passes in `format`, in place, each original given back as soon
-// as it is done; embedding, output head, routers and norms stay (Mixtral-Offloading, section 4.2). Matrices whose rows
-// are no multiple of 64 stay too. Allocates from `host`, at most one matrix more than before. Throws Error:
-// kOutOfMemory (the weights are then still whole, some of them quantized), kCancelled, kInvalidModel, kUnsupported for
-// a format that is not FormatTraits::for_dense.
+// Attention's matrices and the networks that every token passes in `format`, in place,
+// each original given back as soon as it is done; embedding, output head, routers and
+// norms stay (Mixtral-Offloading, section 4.2). Matrices whose rows are no multiple of 64
+// stay too. Allocates from `host`, at most one matrix more than before. Throws Error:
+// kOutOfMemory (the weights are then still whole, some of them quantized), kCancelled,
+// kInvalidModel, kUnsupported for a format that is not FormatTraits::for_dense.
 void quantize_dense(DenseWeights& weights, kernels::WeightType format, Arena& host, kernels::ThreadPool& pool,
                     const std::stop_token& stop = {});
 

@@ -25,7 +25,8 @@ struct QuantSettings {
     QuantMethod method = QuantMethod::kHqq;
 };
 
-// "experts=hqq3,dense=8": each part optional, in any order, once; experts: a FormatRow::option; dense:
+// "experts=hqq3,dense=8": each part optional, in any order, once; experts: a
+// FormatRow::option; dense:
 // the bits of a row that is for_dense.
 // Throws Error (kInvalidInput) naming the part and what was expected.
 QuantSettings parse_quant(std::string_view text);

@@ -17,7 +17,8 @@ class DeviceWeights {
     // they are. Throws Error (kOutOfMemory, kDevice).
     DeviceWeights(DenseWeights weights, std::int64_t n_layers, Backend& device);
 
-    // A matrix or a network (3 * ffn_dim rows, neuron-major); without data where the model has none in this role.
+    // A matrix or a network (3 * ffn_dim rows, neuron-major); without data where the
+    // model has none in this role.
     kernels::WeightView matrix(TensorRole role, std::int64_t layer = -1) const { return entry(role, layer); }
     // Float32; nullptr where the model has none in this role.
     const float* vector(TensorRole role, std::int64_t layer = -1) const {

@@ -23,22 +23,25 @@ struct GenerationRequest {
     std::vector<ChatMessage> messages;  // rendered with the model's chat template ...
     std::string raw_prompt;             // ... or, when `raw`, this text as it is (with BOS, as the tokenizer asks)
     bool raw = false;
-    // Of the raw prompt its first tokens, BOS included, at most so many; 0: all. For prompts of an exact length.
+    // Of the raw prompt its first tokens, BOS included, at most so many; 0: all. For
+    // prompts of an exact length.
     std::int64_t raw_tokens = 0;
-    // The last message is the assistant's, cut short: the answer goes on where it ends, and the result's text and
-    // tokens are what was added. Not with `raw`.
+    // The last message is the assistant's, cut short: the answer goes on where it ends,
+    // and the result's text and tokens are what was added. Not with `raw`.
     bool continue_last = false;
     SamplerSettings sampler;
     int max_tokens = 0;  // 0: until the end of the turn or of the context
-    // Tokens that end a turn are never chosen, by whatever way of choosing: the answer has max_tokens tokens unless it
-    // is stopped or the context is full. What it says past its own end is worthless; for measurements.
+    // Tokens that end a turn are never chosen, by whatever way of choosing: the answer
+    // has max_tokens tokens unless it is stopped or the context is full. What it says
+    // past its own end is worthless; for measurements.
     bool ignore_end = false;
     BeamSettings beam;       // width above 1: beam search instead of sampling; streamed text is empty until it is done
     std::string trace_file;  // where the routing of every token is written to (see "replay"); empty: nowhere
     int n_answers = 1;       // 1 .. 16 answers drawn side by side (beam.width must be 1), each with its answer_seed()
 };
 
-// One piece of a streamed answer: whole UTF-8 characters only; may be empty while a character is incomplete.
+// One piece of a streamed answer: whole UTF-8 characters only; may be empty while a
+// character is incomplete.
 struct TextDelta {
     std::string text;
     TokenId token = -1;
@@ -53,8 +56,9 @@ struct DeviceReport {
     std::uint64_t ram_high_water_bytes = 0;
     double hit_rate = 0;             // (token, expert) pairs whose expert was resident
     std::uint64_t bytes_copied = 0;  // weights
-    // Of the steps' time by the device's clock, so that on an emulated device a measured time is divided by an
-    // accounted one: recording what layers did and choosing which copies stay, and deciding what experts do.
+    // Of the steps' time by the device's clock, so that on an emulated device a measured
+    // time is divided by an accounted one: recording what layers did and choosing which
+    // copies stay, and deciding what experts do.
     double dispatch_overhead = 0, decision_overhead = 0;
     std::string decode_policy;           // the one in force at the end
     std::vector<std::string> decisions;  // what live comparisons decided, and why

@@ -14,8 +14,9 @@ namespace offstage::engine {
 // Throws Error (kInvalidInput) naming the first field out of its range.
 void validate(const SamplerSettings& settings);
 
-// The seed of the answer of that number, where several are drawn from one seed: `seed` itself for number 0, else a hash
-// of both, so that the answers of one seed are not those of the seeds beside it.
+// The seed of the answer of that number, where several are drawn from one seed: `seed`
+// itself for number 0, else a hash of both, so that the answers of one seed are not those
+// of the seeds beside it.
 std::uint64_t answer_seed(std::uint64_t seed, std::uint64_t answer);
 
 // Chooses the next token from the logits of one position. Every filter works on the distribution that the filter before
@@ -27,10 +28,11 @@ class Sampler {
     // `seed` is used as it is (settings.seed == 0 means that the caller drew one). Throws as validate() does.
     explicit Sampler(const SamplerSettings& settings, std::uint64_t seed);
 
-    // `logits`: [vocab_size]; `recent`: the tokens so far, newest last, of which the last repeat_window count, or all
-    // (ids outside the vocabulary are passed over). A logit that is NaN or -infinity is never chosen; +infinity beats
-    // every number. Returns -1 when no logit can be chosen. Never throws for its input; allocates only when vocab_size
-    // grows.
+    // `logits`: [vocab_size]; `recent`: the tokens so far, newest last, of which the last
+    // repeat_window count, or all (ids outside the vocabulary are passed over). A logit
+    // that is NaN or -infinity is never chosen; +infinity beats every number. Returns -1
+    // when no logit can be chosen. Never throws for its input; allocates only when
+    // vocab_size grows.
     TokenId sample(std::span<const float> logits, std::span<const TokenId> recent);
 
   private:

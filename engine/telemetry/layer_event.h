@@ -20,7 +20,8 @@ struct LayerEvent {
     float layer_us = 0;                         // the experts' part, all sides
     float predicted_gpu_us = 0, predicted_copy_us = 0, predicted_cpu_us = 0, predicted_layer_us = 0;
     std::uint64_t bytes_copied = 0;  // weights
-    // Of the experts that were computed, in the formats that they are in: on the accelerator, on the CPU.
+    // Of the experts that were computed, in the formats that they are in: on the
+    // accelerator, on the CPU.
     std::uint64_t device_read_bytes = 0, host_read_bytes = 0;
     // Experts of the next layer that were copied before anybody asked (speculative loading); of this layer's calls,
     // those whose guessed copy was whole; copies that took a resident's place.

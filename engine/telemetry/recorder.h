@@ -8,9 +8,10 @@
 
 namespace offstage::engine {
 
-// The last layers' events, in rings whose size never grows, and their sums. Written by the engine's thread, which also
-// reads without asking; copy() and uses() from any thread, which hold the lock for as long as it takes to copy at most
-// kCopiedAtOnce events.
+// The last layers' events, in rings whose size never grows, and their sums. Written by
+// the engine's thread, which also reads without asking; copy() and uses() from any
+// thread, which hold the lock for as long as it takes to copy at most kCopiedAtOnce
+// events.
 class Recorder {
   public:
     static constexpr std::size_t kEvents = 16384;

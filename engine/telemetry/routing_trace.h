@@ -59,16 +59,18 @@ struct RoutingTrace {
 RoutingTrace parse_trace(std::string_view text, const std::string& source);
 RoutingTrace read_trace(const std::filesystem::path& file);
 
-// Writes a trace while a model runs. A regular file is there from finish() on, whole; without finish() what was there
-// before stays. What else FileWriter writes to gets the lines as they come, some of them at a time.
+// Writes a trace while a model runs. A regular file is there from finish() on, whole;
+// without finish() what was there before stays. What else FileWriter writes to gets the
+// lines as they come, some of them at a time.
 class TraceWriter {
   public:
     // Throws Error (kInvalidInput) when the file cannot be written.
     TraceWriter(const std::filesystem::path& file, const TraceHeader& header);
 
-    // One step. experts: (n_tokens, n_layers, n_active), as Forward::routing(); positions: one per token; guesses:
-    // (n_tokens, n_distances, n_layers, n_guesses), or nothing where the header has no distances. Does not throw:
-    // finish() reports a disk that is full.
+    // One step. experts: (n_tokens, n_layers, n_active), as Forward::routing();
+    // positions: one per token; guesses: (n_tokens, n_distances, n_layers, n_guesses), or
+    // nothing where the header has no distances. Does not throw: finish() reports a disk
+    // that is full.
     void add_step(std::span<const std::int32_t> experts, std::span<const std::int64_t> positions, TokenKind kind,
                   std::span<const std::int32_t> guesses = {});
     // The same for tokens that follow each other in one sequence, the first at first_position.

@@ -27,7 +27,8 @@ struct TokenizerConfig {
     std::optional<std::string> bos_token;
     std::optional<std::string> eos_token;
     std::optional<std::string> unk_token;
-    // Every token that a field names as special: bos_token, pad_token, additional_special_tokens and so on.
+    // Every token that a field names as special: bos_token, pad_token,
+    // additional_special_tokens and so on.
     std::set<std::string> named;
     bool add_bos_token = true;
     bool add_eos_token = false;
@@ -38,9 +39,10 @@ struct TokenizerConfig {
     bool add_prefix_space = true;  // where legacy is true, the model's own add_dummy_prefix decides
 };
 
-// DIR/tokenizer_config.json, and where it is silent DIR/special_tokens_map.json and DIR/added_tokens.json; none of them
-// need be there. A field that is null counts as missing, except where a token is named. Throws Error naming the file
-// and the field; ids must be below `vocab_size`.
+// DIR/tokenizer_config.json, and where it is silent DIR/special_tokens_map.json and
+// DIR/added_tokens.json; none of them need be there. A field that is null counts as
+// missing, except where a token is named. Throws Error naming the file and the field; ids
+// must be below `vocab_size`.
 TokenizerConfig read_tokenizer_config(const std::filesystem::path& directory, std::int64_t vocab_size);
 
 }  // namespace offstage::engine

@@ -50,7 +50,8 @@ char byte_of(const std::string& piece) {
     return static_cast<char>(static_cast<unsigned char>(value));
 }
 
-// Length of the white space character that begins `text`, or 0: what Python's strip() takes.
+// Length of the white space character that begins `text`, or 0: what Python's strip()
+// takes.
 std::size_t white_space_at(std::string_view text) {
     if (text.empty()) return 0;
     const auto c = static_cast<unsigned char>(text[0]);
@@ -94,7 +95,8 @@ SentencePieceTokenizer::SentencePieceTokenizer(std::string_view model, const Tok
     SentencePieceFile file = check_sentencepiece(model, std::min(vocab_size, kMaxVocabulary), source);
     legacy_ = config.legacy;
     add_prefix_space_ = config.add_prefix_space;
-    // A further normalizer_spec, which protobuf merges into the one before it: add_dummy_prefix = false.
+    // A further normalizer_spec, which protobuf merges into the one before it:
+    // add_dummy_prefix = false.
     if (!legacy_) file.serialized.append("\x1A\x02\x18\x00", 4);
     try {
         const auto status = processor_->LoadFromSerializedProto(file.serialized);
@@ -132,7 +134,8 @@ SentencePieceTokenizer::SentencePieceTokenizer(std::string_view model, const Tok
 
     if (legacy_) return;
     space_ = piece_of(std::string(kSpaceSymbol));
-    // LlamaTokenizer's choice; another text might merge with what follows it in another way.
+    // LlamaTokenizer's choice; another text might merge with what follows it in another
+    // way.
     guard_ = config.unk_token.value_or(std::string(kUnknownToken));
     std::vector<TokenId> pieces;
     append_plain(guard_, pieces);
@@ -175,7 +178,8 @@ void SentencePieceTokenizer::read_added(const TokenizerConfig& config) {
     }
 }
 
-// Pieces become special tokens by being named; what is no piece and was not added has no id, and is passed over.
+// Pieces become special tokens by being named; what is no piece and was not added has no
+// id, and is passed over.
 void SentencePieceTokenizer::read_named(const TokenizerConfig& config) {
     std::set<std::string> names = config.named;
     if (!config.unk_token) names.emplace(kUnknownToken);
@@ -284,9 +288,9 @@ std::vector<std::string> SentencePieceTokenizer::split(std::string_view text) co
     return parts;
 }
 
-// PreTrainedTokenizer.tokenize() of transformers 4, line by line: single_word looks at the neighbours as they were
-// before they were stripped, and a token that is no word of its own joins its neighbour, which then is plain text
-// whatever it was.
+// PreTrainedTokenizer.tokenize() of transformers 4, line by line: single_word looks at
+// the neighbours as they were before they were stripped, and a token that is no word of
+// its own joins its neighbour, which then is plain text whatever it was.
 void SentencePieceTokenizer::apply_flags(std::vector<std::string>& parts) const {
     for (std::size_t i = 0; i < parts.size(); ++i) {
         const auto it = specials_.find(parts[i]);
@@ -328,8 +332,8 @@ std::vector<TokenId> SentencePieceTokenizer::encode_with_special(std::string_vie
     return ids;
 }
 
-// A part of a text. LlamaTokenizer's way to keep the blanks that a part begins with: something before them, whose
-// pieces are dropped again.
+// A part of a text. LlamaTokenizer's way to keep the blanks that a part begins with:
+// something before them, whose pieces are dropped again.
 void SentencePieceTokenizer::append_part(std::string_view text, std::vector<TokenId>& ids) const {
     if (legacy_ || !begins_with_blank(text)) {
         append_plain(text, ids);

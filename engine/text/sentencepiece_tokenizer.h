@@ -88,8 +88,8 @@ class SentencePieceTokenizer final : public Tokenizer {
     bool adds_eos_ = false;
     bool legacy_ = true;
     bool add_prefix_space_ = true;
-    // "legacy": false only: a text put before parts that begin with a blank, which sentencepiece might drop otherwise,
-    // and how many pieces it is.
+    // "legacy": false only: a text put before parts that begin with a blank, which
+    // sentencepiece might drop otherwise, and how many pieces it is.
     std::string guard_;
     std::size_t n_guard_pieces_ = 0;
     TokenId space_ = -1;  // the piece of a blank alone

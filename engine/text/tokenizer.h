@@ -14,10 +14,12 @@ namespace offstage::engine {
 // Text to tokens and back. Immutable after open(); may be used from any thread at once.
 class Tokenizer {
   public:
-    // Reads DIR/tokenizer.model (sentencepiece) and, when there, tokenizer_config.json (added_tokens_decoder, the
-    // special tokens' names, legacy, add_prefix_space, add_bos_token, add_eos_token; special_tokens_map.json and
-    // added_tokens.json where it is silent), and encodes as the LlamaTokenizer of Hugging Face transformers 4 does that
-    // runs sentencepiece. Throws Error naming the file: missing, damaged, or larger than `vocab_size` of the model.
+    // Reads DIR/tokenizer.model (sentencepiece) and, when there, tokenizer_config.json
+    // (added_tokens_decoder, the special tokens' names, legacy, add_prefix_space,
+    // add_bos_token, add_eos_token; special_tokens_map.json and added_tokens.json where
+    // it is silent), and encodes as the LlamaTokenizer of Hugging Face transformers 4
+    // does that runs sentencepiece. Throws Error naming the file: missing, damaged, or
+    // larger than `vocab_size` of the model.
     static std::unique_ptr<Tokenizer> open(const std::filesystem::path& directory, std::int64_t vocab_size);
     virtual ~Tokenizer() = default;
 
@@ -30,19 +32,23 @@ class Tokenizer {
     // The same of its end and eos(): add_eos_token; false where that is silent.
     virtual bool adds_eos() const = 0;
 
-    // Plain text, exactly as sentencepiece does it: no special token is recognised, none is added. With "legacy": false
-    // it is add_prefix_space that decides whether the text begins with a blank piece, otherwise the model.
+    // Plain text, exactly as sentencepiece does it: no special token is recognised, none
+    // is added. With "legacy": false it is add_prefix_space that decides whether the text
+    // begins with a blank piece, otherwise the model.
     // Throws Error (kInvalidInput) when the text is not UTF-8 or longer than 16 MiB.
     virtual std::vector<TokenId> encode(std::string_view utf8) const = 0;
 
-    // A rendered chat template: the strings of special tokens (added tokens, named ones and control pieces) become
-    // their ids, the longest first where several begin. A stretch between them is encoded on its own as encode() does,
-    // or with "legacy": false without a prefix, unless it begins the text. An added token marked lstrip or rstrip takes
-    // the white space beside it, one marked single_word counts only between blanks. Same errors.
+    // A rendered chat template: the strings of special tokens (added tokens, named ones
+    // and control pieces) become their ids, the longest first where several begin. A
+    // stretch between them is encoded on its own as encode() does, or with "legacy":
+    // false without a prefix, unless it begins the text. An added token marked lstrip or
+    // rstrip takes the white space beside it, one marked single_word counts only between
+    // blanks. Same errors.
     virtual std::vector<TokenId> encode_with_special(std::string_view utf8) const = 0;
 
-    // Plain text that goes on after the token `before`, which ends what encode_with_special() gave: encode(), but that
-    // with "legacy": false a text after a special token gets no prefix. Same errors.
+    // Plain text that goes on after the token `before`, which ends what
+    // encode_with_special() gave: encode(), but that with "legacy": false a text after a
+    // special token gets no prefix. Same errors.
     virtual std::vector<TokenId> encode_after(TokenId before, std::string_view utf8) const = 0;
 
     // Whole text of the tokens, as sentencepiece does it; control tokens (bos, eos, turn markers) and ids outside the

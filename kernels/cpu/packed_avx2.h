@@ -21,8 +21,9 @@ __attribute__((always_inline)) inline __m256i shifted(__m256i words) {
 // The 16 lanes of a block's codes, one lane in each word, from its lowest bit on.
 template <int kBits>
 __attribute__((always_inline)) inline void load_codes(const std::byte* block, __m256i (&words)[2]) {
-    // Of 3 bits, lane l begins at bit 12 l: in byte 3 l / 2, 0 or 4 bits in, and ends in the next byte. Four lanes are
-    // in each half of a register; the second register's bytes are taken from byte 8 on.
+    // Of 3 bits, lane l begins at bit 12 l: in byte 3 l / 2, 0 or 4 bits in, and ends in
+    // the next byte. Four lanes are in each half of a register; the second register's
+    // bytes are taken from byte 8 on.
     const __m256i places[2] = {
         _mm256_setr_epi8(0, 1, -1, -1, 1, 2, -1, -1, 3, 4, -1, -1, 4, 5, -1, -1,  //
                          6, 7, -1, -1, 7, 8, -1, -1, 9, 10, -1, -1, 10, 11, -1, -1),
@@ -52,9 +53,10 @@ __attribute__((always_inline)) inline Vector table_of(float scale, float bias) {
                            broadcast(bias));
 }
 
-// HQQ. A block in registers: vector<v>() holds the weights that meet inputs place<v>() .. place<v>() + kLanes - 1.
-// Where the block is one group, vectors 0 .. 3 are the four codes of lanes 0 .. 7, vectors 4 .. 7 those of lanes 8 ..
-// 15; else the vectors follow the weights, group by group.
+// HQQ. A block in registers: vector<v>() holds the weights that meet inputs place<v>() ..
+// place<v>() + kLanes - 1. Where the block is one group, vectors 0 .. 3 are the four
+// codes of lanes 0 .. 7, vectors 4 .. 7 those of lanes 8 .. 15; else the vectors follow
+// the weights, group by group.
 template <WeightType kType>
 struct PackedBlock {
     using Format = PackedFormat<kType>;

@@ -24,9 +24,10 @@ __attribute__((always_inline)) inline __m512i load_codes(const std::byte* block)
     if constexpr (kBits == 4) {
         return _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(block)));
     } else if constexpr (kBits == 3) {
-        // Reads 32 bytes, 8 more than the block has: behind a row's last block come at least 8 bytes of scales and
-        // zeros. Lane l begins at bit 12 l: in half w = 12 l / 16 of the bytes, 12 l % 16 bits in, and ends in that
-        // half or the next. A word of `halves` is w + 65536 (w + 1).
+        // Reads 32 bytes, 8 more than the block has: behind a row's last block come at
+        // least 8 bytes of scales and zeros. Lane l begins at bit 12 l: in half w = 12 l
+        // / 16 of the bytes, 12 l % 16 bits in, and ends in that half or the next. A word
+        // of `halves` is w + 65536 (w + 1).
         const __m512i halves =
             _mm512_setr_epi32(0x10000, 0x10000, 0x20001, 0x30002, 0x40003, 0x40003, 0x50004, 0x60005, 0x70006, 0x70006,
                               0x80007, 0x90008, 0xa0009, 0xa0009, 0xb000a, 0xc000b);
@@ -48,7 +49,8 @@ __attribute__((always_inline)) inline Vector table_of(float scale, float bias) {
     return _mm512_fmadd_ps(codes, broadcast(scale), broadcast(bias));
 }
 
-// HQQ. A block in registers: vector<v>() holds the weights that meet inputs place<v>() .. place<v>() + kLanes - 1.
+// HQQ. A block in registers: vector<v>() holds the weights that meet inputs place<v>() ..
+// place<v>() + kLanes - 1.
 template <WeightType kType>
 struct PackedBlock {
     using Format = PackedFormat<kType>;
@@ -74,8 +76,8 @@ struct PackedBlock {
         constexpr int kGroup = kVector * kGroups / 4;  // 16 weights are one code of all lanes
         const Vector values = kGroups == 1 ? table : table_of<kBits>(scales[kGroup], biases[kGroup]);
         const __m512i codes = shifted<kBits * kVector>(words);
-        // Four entries suffice for two bits, in every quarter of the register: that permutation needs two bits of each
-        // lane.
+        // Four entries suffice for two bits, in every quarter of the register: that
+        // permutation needs two bits of each lane.
         return kBits == 2 ? _mm512_permutevar_ps(values, codes) : _mm512_permutexvar_ps(codes, values);
     }
 };

@@ -97,7 +97,8 @@ inline void pack_meta(WeightType format, const PackedRow& layout, const float* r
     }
 }
 
-// Codes of a block (whole numbers from 0) into its bytes: two lanes at a time, which are whole bytes.
+// Codes of a block (whole numbers from 0) into its bytes: two lanes at a time, which are
+// whole bytes.
 inline void store_block(WeightType format, const float* codes, std::byte* out) {
     const int bits = traits_of(format).bits;
     const auto lane = [&](int l) {

@@ -15,8 +15,8 @@ __global__ void __launch_bounds__(kThreads)
     for (std::int64_t i = threadIdx.x; i < hidden_dim; i += kThreads) x[row * hidden_dim + i] = widen(from[i]);
 }
 
-// Every thread of the block gets the sum of `value` over all of them. sums: (kWarps) of shared memory, free again at
-// the next barrier.
+// Every thread of the block gets the sum of `value` over all of them. sums: (kWarps) of
+// shared memory, free again at the next barrier.
 __device__ inline float block_sum(float value, float* sums) {
     value = warp_sum(value);
     if (threadIdx.x % kWarp == 0) sums[threadIdx.x / kWarp] = value;
@@ -26,7 +26,8 @@ __device__ inline float block_sum(float value, float* sums) {
     return sum;
 }
 
-// One block per row and piece of `dim` values; rows of x and out are `stride` values apart.
+// One block per row and piece of `dim` values; rows of x and out are `stride` values
+// apart.
 __global__ void __launch_bounds__(kThreads)
     norm_rows(const float* x, const float* weight, std::int64_t dim, std::int64_t stride, float eps, float* out) {
     float* sums = shared_memory<float>();  // (kWarps)

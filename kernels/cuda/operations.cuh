@@ -109,7 +109,8 @@ struct OutputRows {
     std::int64_t stride;
     std::int64_t head_stride;
 };
-// Each head's rows of the weight with its inputs, for any n; float32 throughout, and a row's bits do not depend on n.
+// Each head's rows of the weight with its inputs, for any n; float32 throughout, and a
+// row's bits do not depend on n.
 void multiply_heads(Worker& worker, const WeightView& weight, std::int64_t n_heads, const InputRows& x, std::int64_t n,
                     const OutputRows& y);
 

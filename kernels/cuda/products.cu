@@ -8,8 +8,8 @@ constexpr int kFewThreads = 128;
 constexpr int kFewWarps = kFewThreads / kWarp;
 constexpr int kValueThreads = 256;
 
-// A warp forms kRows outputs of up to kInputs inputs: each weight is read once, 16 bytes per lane at a time. grid:
-// (outputs of a head, heads, pieces of kInputs inputs).
+// A warp forms kRows outputs of up to kInputs inputs: each weight is read once, 16 bytes
+// per lane at a time. grid: (outputs of a head, heads, pieces of kInputs inputs).
 template <typename T, int kRows, int kInputs, bool kVector>
 __global__ void __launch_bounds__(kFewThreads)
     multiply_few(const T* weight, std::int64_t n_rows, std::int64_t n_columns, std::int64_t stride, InputRows x,

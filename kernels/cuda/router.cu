@@ -1,4 +1,5 @@
-// The router: a product for the logits, then a warp per token that chooses. See kernels::route() for what it computes.
+// The router: a product for the logits, then a warp per token that chooses. See
+// kernels::route() for what it computes.
 #include <cfloat>
 #include <cmath>
 
@@ -25,8 +26,8 @@ struct Best {
     int index;
 };
 
-// The best of 0 .. n-1 that is worse than `last`, so that nothing has to be marked as taken; `counts(i)`: i is asked
-// for at all. Every lane gets it.
+// The best of 0 .. n-1 that is worse than `last`, so that nothing has to be marked as
+// taken; `counts(i)`: i is asked for at all. Every lane gets it.
 template <typename Counts>
 __device__ inline Best next_best(const float* values, int n, const Best& last, const Counts& counts) {
     Best best = {0.0f, -1};

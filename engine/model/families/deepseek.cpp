@@ -1,5 +1,6 @@
-// DeepSeek-V2 and V3 (transformers: models/deepseek_v2, models/deepseek_v3; and the models' own modeling_deepseek.py):
-// latent attention, shared experts, leading dense layers, experts in groups.
+// DeepSeek-V2 and V3 (transformers: models/deepseek_v2, models/deepseek_v3; and the
+// models' own modeling_deepseek.py): latent attention, shared experts, leading dense
+// layers, experts in groups.
 
 #include <algorithm>
 #include <cmath>
@@ -122,7 +123,8 @@ std::vector<TensorPart> deepseek_parts(const ModelSpec& spec, const DenseTensor&
                          : std::get_if<LatentSpec>(&spec.layers[static_cast<std::size_t>(tensor.layer)].attention);
     if (latent == nullptr) return standard_parts(spec, tensor, "mlp.gate", "mlp.");
     const std::int64_t interleaved = latent->interleaved ? latent->rope.dim : 0;
-    // Of each head first the rows that make keys of the latent, then those that make values.
+    // Of each head first the rows that make keys of the latent, then those that make
+    // values.
     const std::int64_t kv_block = latent->nope_dim + latent->value_dim;
     const std::vector<std::int64_t> kv_shape = {latent->n_heads * kv_block, latent->latent_dim};
     switch (tensor.role) {

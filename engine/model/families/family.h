@@ -1,6 +1,6 @@
 #pragma once
-// A family of models: how its configuration reads, and where its tensors lie in a checkpoint. One file each beside this
-// one; families.cpp lists them.
+// A family of models: how its configuration reads, and where its tensors lie in a
+// checkpoint. One file each beside this one; families.cpp lists them.
 
 #include <array>
 #include <cstdint>
@@ -15,16 +15,18 @@
 
 namespace offstage::engine {
 
-// A tensor of the checkpoint that is a part of one of ours: its rows follow those of the part before.
+// A tensor of the checkpoint that is a part of one of ours: its rows follow those of the
+// part before.
 struct TensorPart {
     std::string name;
     std::vector<std::int64_t> shape;  // as in the checkpoint: (rows, columns), or (values)
-    // Of every `block` rows (0: the whole tensor is one block) those from `first` on, `count` of them (0: all).
+    // Of every `block` rows (0: the whole tensor is one block) those from `first` on,
+    // `count` of them (0: all).
     std::int64_t block = 0;
     std::int64_t first = 0;
     std::int64_t count = 0;
-    // The last so many rows of each block's choice pair as neighbours for rotary positions (2 i, 2 i + 1), ours as
-    // halves (i, i + n / 2): they are reordered.
+    // The last so many rows of each block's choice pair as neighbours for rotary
+    // positions (2 i, 2 i + 1), ours as halves (i, i + n / 2): they are reordered.
     std::int64_t interleaved = 0;
     bool transposed = false;  // each block's choice (count, columns) becomes (columns, count)
 };
@@ -34,8 +36,8 @@ struct Family {
     std::string_view model_type;    // "mixtral"
     // Throws Error as parse_model_spec() does.
     void (*read)(const ConfigFields& config, ModelSpec& spec);
-    // In a checkpoint of safetensors. A network has three parts: gate, up (ffn_dim, hidden_dim each) and down
-    // (hidden_dim, ffn_dim).
+    // In a checkpoint of safetensors. A network has three parts: gate, up (ffn_dim,
+    // hidden_dim each) and down (hidden_dim, ffn_dim).
     std::vector<TensorPart> (*parts)(const ModelSpec& spec, const DenseTensor& tensor);
     // The names of a routed expert's gate, up and down; `layer` counts all layers.
     std::array<std::string, 3> (*expert)(std::int64_t layer, std::int64_t expert);
@@ -52,8 +54,8 @@ std::span<const Family* const> families();
 inline std::string layer_prefix(std::int64_t layer) {
     return "model.layers." + std::to_string(layer) + ".";
 }
-// Norms, embedding, head, grouped-query attention; a router named `router` ("mlp.gate") and networks below `network`
-// ("mlp."). Empty: a role that these names do not cover.
+// Norms, embedding, head, grouped-query attention; a router named `router` ("mlp.gate")
+// and networks below `network` ("mlp."). Empty: a role that these names do not cover.
 std::vector<TensorPart> standard_parts(const ModelSpec& spec, const DenseTensor& tensor, const std::string& router,
                                        const std::string& network);
 // gate_proj, up_proj and down_proj below `prefix`.

@@ -1,5 +1,5 @@
-// Qwen3-MoE (transformers: models/qwen3_moe): q and k normed per head, many small experts, layers without experts by
-// `mlp_only_layers` and `decoder_sparse_step`.
+// Qwen3-MoE (transformers: models/qwen3_moe): q and k normed per head, many small
+// experts, layers without experts by `mlp_only_layers` and `decoder_sparse_step`.
 
 #include <algorithm>
 

@@ -8,8 +8,9 @@
 
 namespace offstage::engine {
 
-// A network that every token passes: a dense layer's, or a layer's shared experts. x += network(normalised), by the
-// kernels of the experts: it is one expert whose rows are the step's tokens.
+// A network that every token passes: a dense layer's, or a layer's shared experts. x +=
+// network(normalised), by the kernels of the experts: it is one expert whose rows are the
+// step's tokens.
 class NetworkModule {
   public:
     // Without a network where the layer has none.

@@ -22,8 +22,8 @@ struct StepContext {
     float* workspace = nullptr;   // what the module asked for, for n_tokens tokens
 };
 
-// Pieces of a module's workspace, one after the other, each for all tokens of the step. A piece's width is rounded up,
-// so that all begin at multiples of 16 bytes.
+// Pieces of a module's workspace, one after the other, each for all tokens of the step. A
+// piece's width is rounded up, so that all begin at multiples of 16 bytes.
 class WorkspacePieces {
   public:
     explicit WorkspacePieces(const StepContext& step) : next_(step.workspace), n_tokens_(step.n_tokens) {}
