@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/expert_spec.h"
 #include "kernels/kv_cache.h"
 #include "kernels/routing.h"
 #include "kernels/types.h"
@@ -24,12 +25,20 @@ enum class InstructionSet : std::uint8_t { kScalar, kAvx2, kAvx512, kAvx512Bf16 
 
 // An expert in the neuron-major layout (design: one contiguous block per expert). For neuron j of ffn_dim:
 // [ w1 row j | w3 row j | w2 column j ], each a row of hidden_dim weights (packed types: packed on its own), so one
-// neuron is 3 * row_bytes(type, hidden_dim).
+// neuron is 3 * row_bytes(type, hidden_dim). Biases follow (kernels/expert_spec.h).
 struct ExpertView {
     const void* data = nullptr;
     WeightType type = WeightType::kBf16;
     std::int64_t hidden_dim = 0;
     std::int64_t ffn_dim = 0;
+    ExpertSpec spec = {};
+
+    ExpertBiases biases() const {
+        if (!spec.biases) return {};
+        const auto* gate =
+            reinterpret_cast<const float*>(static_cast<const char*>(data) + bias_offset(type, hidden_dim, ffn_dim));
+        return {gate, gate + ffn_dim, gate + 2 * ffn_dim};
+    }
 };
 
 // One layer's keys and values of one head of a sequence, in blocks: the row of key k begins at blocks[k /
@@ -76,9 +85,9 @@ struct CpuKernels {
     void (*matvec_multi)(const WeightView& weight, const float* x, std::int64_t x_stride, int n_tokens,
                          std::int64_t row_begin, std::int64_t row_end, float* y, std::int64_t y_stride);
 
-    // SwiGLU expert for n_tokens (1..8) tokens over neurons [neuron_begin, neuron_end), one sequential pass over the
-    // block: out[t] += scale[t] * sum_j silu(w1_j . x[t]) * (w3_j . x[t]) * w2_j.   x, out: (n_tokens, hidden_dim),
-    // contiguous.
+    // Expert for n_tokens (1..8) tokens over neurons [neuron_begin, neuron_end), one sequential pass over the block:
+    // out[t] += scale[t] * sum_j activation(w1_j . x[t], w3_j . x[t]) * w2_j, with silu: silu(w1_j . x) * (w3_j . x).
+    // The range that begins with neuron 0 adds w2's bias. x, out: (n_tokens, hidden_dim), contiguous.
     void (*expert_ffn)(const ExpertView& expert, const float* x, const float* scale, int n_tokens,
                        std::int64_t neuron_begin, std::int64_t neuron_end, float* out);
 
@@ -100,8 +109,8 @@ struct CpuKernels {
                       std::int64_t n_queries, std::int64_t n_keys, float scale, float* out, std::int64_t out_stride,
                       QueryRows rows, QueryOrder order, float* scratch);
 
-    // out[i] = silu(gate[i]) * up[i].   out may be gate.
-    void (*silu_mul)(const float* gate, const float* up, std::int64_t n, float* out);
+    // out[i] = the activation of gate[i] and up[i]; biases are not looked at. out may be gate.
+    void (*activate)(const ExpertSpec& spec, const float* gate, const float* up, std::int64_t n, float* out);
 
     // y[i] += a * x[i].
     void (*axpy)(float a, const float* x, std::int64_t n, float* y);

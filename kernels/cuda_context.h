@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "kernels/expert_spec.h"
 #include "kernels/routing.h"
 #include "kernels/kv_cache.h"
 #include "kernels/types.h"
@@ -52,6 +53,7 @@ struct CudaExpertShape {
     WeightType type = WeightType::kBf16;
     std::int64_t hidden_dim = 0;
     std::int64_t ffn_dim = 0;
+    ExpertSpec spec = {};
 };
 
 // The largest step that scratch memory is sized for.

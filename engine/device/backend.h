@@ -200,7 +200,7 @@ class Backend {
     virtual void route(const kernels::RouterSpec& spec, const float* gate, const float* selection_bias, const float* x,
                        std::int64_t n, std::int64_t hidden_dim, std::int32_t* experts, float* weights) = 0;
     // The rows of a step are its (token, chosen expert) pairs, grouped by expert. For each row r of each call:
-    // out[r] = w2^T (silu(w1 x) * (w3 x)) with x = inputs[row_token[r]]; inputs (n, hidden_dim), out (n_rows,
+    // out[r] = w2^T activation(w1 x, w3 x) with x = inputs[row_token[r]], and biases, as ExpertSpec says; inputs (n, hidden_dim), out (n_rows,
     // hidden_dim). The result of a row depends on its expert, its input and, with SumOrder::kByNumber, the number of
     // rows of its expert alone: never on the other calls, nor on where it is computed (CpuBackend and
     // EmulatedAccelerator: bit by bit).

@@ -512,10 +512,20 @@ void CpuOperations::State::many_rows(const ExpertCall& call, const float* inputs
     using kernels::GemmLayout;
     gemm.multiply(mode, GemmLayout::kRowsAreOutputs, x, hidden, n, part(0), gate, ffn);
     gemm.multiply(mode, GemmLayout::kRowsAreOutputs, x, hidden, n, part(1), up, ffn);
+    const kernels::ExpertBiases biases = expert.biases();
+    const auto add_bias = [&](const float* bias, std::int64_t dim, float* rows) {
+        if (bias == nullptr) return;
+        pool.parallel_for(n, kRowGrain, [&](std::int64_t begin, std::int64_t end, int) {
+            for (std::int64_t r = begin; r < end; ++r) kernels.axpy(1.0f, bias, dim, rows + r * dim);
+        });
+    };
+    add_bias(biases.gate, ffn, gate);
+    add_bias(biases.up, ffn, up);
     pool.parallel_for(n * ffn, kValueGrain, [&](std::int64_t begin, std::int64_t end, int) {
-        kernels.silu_mul(gate + begin, up + begin, end - begin, gate + begin);
+        kernels.activate(expert.spec, gate + begin, up + begin, end - begin, gate + begin);
     });
     gemm.multiply(mode, GemmLayout::kRowsAreInputs, gate, ffn, n, part(2), out + call.first_row * hidden, hidden);
+    add_bias(biases.down, hidden, out + call.first_row * hidden);
 }
 
 void CpuOperations::combine(const float* rows, const std::int32_t* row_of, const float* weights, std::int64_t n,

@@ -240,13 +240,14 @@ void CudaBackend::experts(std::span<const ExpertCall> calls, const float* inputs
         std::size_t next = done;
         for (; next < calls.size(); ++next) {
             const kernels::ExpertView& expert = calls[next].weights;
-            if (expert.type != first.type || expert.hidden_dim != first.hidden_dim || expert.ffn_dim != first.ffn_dim) {
+            if (expert.type != first.type || expert.hidden_dim != first.hidden_dim || expert.ffn_dim != first.ffn_dim ||
+                !(expert.spec == first.spec)) {
                 break;
             }
             calls_.push_back({expert.data, calls[next].first_row, calls[next].n_rows});
         }
-        context_->experts({first.type, first.hidden_dim, first.ffn_dim}, calls_.data(), calls_.size(), inputs,
-                          row_token, out);
+        context_->experts({first.type, first.hidden_dim, first.ffn_dim, first.spec}, calls_.data(), calls_.size(),
+                          inputs, row_token, out);
         done = next;
     }
 }

@@ -33,6 +33,7 @@ ExpertStore::ExpertStore(const ExpertGrid& grid, ExpertSource& source, const Pla
       ffn_dim_(grid.ffn_dim),
       n_layers_(grid.n_layers),
       n_experts_(grid.n_experts),
+      spec_(grid.expert),
       ram_(ram, MemoryUse::kExperts, "an expert"),
       slots_(device.memory(), MemoryUse::kExperts, "an expert"),
       entries_(static_cast<std::size_t>(grid.size())) {

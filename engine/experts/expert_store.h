@@ -191,7 +191,7 @@ class ExpertStore {
     };
 
     kernels::ExpertView view(const std::byte* block, kernels::WeightType format) const {
-        return {block, format, hidden_dim_, ffn_dim_};
+        return {block, format, hidden_dim_, ffn_dim_, spec_};
     }
     void pack(std::size_t index, kernels::WeightType format, std::byte* block);
     void fill(const Plan& plan);
@@ -210,6 +210,7 @@ class ExpertStore {
     kernels::ThreadPool* pool_ = nullptr;
     bool dry_ = false;
     std::int64_t hidden_dim_ = 0, ffn_dim_ = 0, n_layers_ = 0, n_experts_ = 0;
+    kernels::ExpertSpec spec_;
     SlotHeap ram_, slots_;
     std::int64_t n_speculative_ = 0;
     Staging staging_;

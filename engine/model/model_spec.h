@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "engine/indices.h"
+#include "kernels/expert_spec.h"
 #include "kernels/routing.h"
 #include "kernels/kv_cache.h"
 #include "kernels/types.h"
@@ -96,11 +97,12 @@ struct ExpertGrid {
     std::int64_t n_active = 0;  // experts per token
     std::int64_t hidden_dim = 0;
     std::int64_t ffn_dim = 0;  // of one expert
+    kernels::ExpertSpec expert = {};
 
     std::int64_t size() const { return n_layers * n_experts; }
     std::int64_t expert_weights() const { return 3 * hidden_dim * ffn_dim; }
     std::uint64_t expert_bytes(kernels::WeightType type) const {
-        return kernels::expert_bytes(type, hidden_dim, ffn_dim);
+        return kernels::expert_bytes(expert, type, hidden_dim, ffn_dim);
     }
     bool operator==(const ExpertGrid&) const = default;
 };

@@ -11,8 +11,7 @@ WeightReads expected_reads(const ExpertGrid& grid, std::uint64_t dense_read_byte
         for (std::int64_t expert = 0; expert < grid.n_experts; ++expert) {
             const auto i = static_cast<std::size_t>(layer * grid.n_experts + expert);
             const kernels::WeightType format = expert_formats.empty() ? master : expert_formats[i];
-            experts += popularity.share(layer, expert) *
-                       static_cast<double>(kernels::expert_bytes(format, grid.hidden_dim, grid.ffn_dim));
+            experts += popularity.share(layer, expert) * static_cast<double>(grid.expert_bytes(format));
         }
     }
     return {dense_read_bytes, static_cast<std::uint64_t>(std::llround(experts))};

@@ -1,5 +1,6 @@
 #include "engine/quant/expert_source.h"
 
+#include <cstring>
 #include <new>
 
 #include "engine/device/host_buffer.h"
@@ -37,7 +38,7 @@ ExpertSource::Packed ExpertSource::pack(LayerIndex layer, ExpertIndex expert, We
     QuantKey key{{}, format, 3 * grid_.ffn_dim, grid_.hidden_dim};
     QuantError error;
     const std::optional<Fingerprint> known =
-        cache != nullptr ? master_.expert_fingerprint(layer, expert, pool) : std::nullopt;
+        cache != nullptr && !grid_.expert.biases ? master_.expert_fingerprint(layer, expert, pool) : std::nullopt;
     if (known) {
         key.source = *known;
         if (cache->load(key, {block, key.block_bytes()}, error, pool)) return {error.relative(), true};
@@ -46,8 +47,14 @@ ExpertSource::Packed ExpertSource::pack(LayerIndex layer, ExpertIndex expert, We
 
     const Scratch scratch(*this);
     master_.pack_expert(layer, expert, scratch.data(), pool);
+    if (grid_.expert.biases) {  // as they are, whatever the format; the cache keeps neurons alone
+        std::memcpy(block + kernels::bias_offset(format, grid_.hidden_dim, grid_.ffn_dim),
+                    scratch.data() + kernels::bias_offset(master_type(), grid_.hidden_dim, grid_.ffn_dim),
+                    kernels::bias_bytes(grid_.hidden_dim, grid_.ffn_dim));
+    }
     if (cache != nullptr && !known) {
-        key.source = fingerprint_of({scratch.data(), expert_bytes(master_type())}, pool);
+        key.source = fingerprint_of(
+            {scratch.data(), kernels::expert_bytes(master_type(), grid_.hidden_dim, grid_.ffn_dim)}, pool);
         if (cache->load(key, {block, key.block_bytes()}, error, pool)) return {error.relative(), true};
     }
     const kernels::WeightView rows{scratch.data(), master_type(), key.n_rows, key.n_cols, key.n_cols};

@@ -391,7 +391,7 @@ void LoadedModel::pack_sample(kernels::WeightType format, std::int64_t n, std::b
         source_->pack_expert(layer, expert, block, *pool_);
         return;
     }
-    HostBuffer master(kernels::expert_bytes(source_->expert_type(), spec_.hidden_dim, spec_.experts.ffn_dim),
+    HostBuffer master(spec_.experts.expert_bytes(source_->expert_type()),
                       "measuring");
     source_->pack_expert(layer, expert, master.data(), *pool_);
     const kernels::WeightView rows{master.data(), source_->expert_type(), 3 * spec_.experts.ffn_dim, spec_.hidden_dim,

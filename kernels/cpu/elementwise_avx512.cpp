@@ -5,8 +5,8 @@
 
 namespace offstage::kernels::avx512 {
 
-void silu_mul(const float* gate, const float* up, std::int64_t n, float* out) {
-    silu_multiply(gate, up, n, out);
+void activate(const ExpertSpec& spec, const float* gate, const float* up, std::int64_t n, float* out) {
+    activate_values(spec, gate, up, n, out);
 }
 
 void axpy(float a, const float* x, std::int64_t n, float* y) {

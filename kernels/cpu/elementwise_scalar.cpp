@@ -5,8 +5,12 @@
 
 namespace offstage::kernels::scalar {
 
-void silu_mul(const float* gate, const float* up, std::int64_t n, float* out) {
-    for (std::int64_t i = 0; i < n; ++i) out[i] = silu(gate[i]) * up[i];
+float gelu(float x) {
+    return 0.5f * x * (1.0f + std::erf(x * 0.707106781f));
+}
+
+void activate(const ExpertSpec& spec, const float* gate, const float* up, std::int64_t n, float* out) {
+    for (std::int64_t i = 0; i < n; ++i) out[i] = activation(spec, gate[i], up[i]);
 }
 
 void axpy(float a, const float* x, std::int64_t n, float* y) {

@@ -3,15 +3,16 @@
 
 #include <cmath>
 
+#include "kernels/cpu/activation_simd.h"
 #include "kernels/cpu/packed_simd.h"
 
 namespace offstage::kernels {
 namespace {
 
-void silu_multiply(const float* gate, const float* up, std::int64_t n, float* out) {
+void activate_values(const ExpertSpec& spec, const float* gate, const float* up, std::int64_t n, float* out) {
     for (std::int64_t i = 0; i < n; i += kLanes) {
         const int n_lanes = n - i < kLanes ? static_cast<int>(n - i) : kLanes;
-        store_some(out + i, n_lanes, multiply(silu(load_some(gate + i, n_lanes)), load_some(up + i, n_lanes)));
+        store_some(out + i, n_lanes, activation(spec, load_some(gate + i, n_lanes), load_some(up + i, n_lanes)));
     }
 }
 

@@ -3,11 +3,23 @@
 
 #include <algorithm>
 
+#include "kernels/cpu/activation_simd.h"
 #include "kernels/cpu/operations.h"
 #include "kernels/cpu/packed_simd.h"
 
 namespace offstage::kernels {
 namespace {
+
+// What becomes of the sums of neurons: from the first of a range on.
+struct Gating {
+    const ExpertSpec& spec;
+    const float* gate_bias = nullptr;
+    const float* up_bias = nullptr;
+
+    Gating from(std::int64_t j) const {
+        return gate_bias == nullptr ? *this : Gating{spec, gate_bias + j, up_bias + j};
+    }
+};
 
 // Neurons taken together: their w2 columns share one pass over the outputs, which for several tokens costs more than
 // the weights themselves. For one or two tokens the weights' own order in memory matters more.
@@ -72,8 +84,8 @@ __attribute__((always_inline)) inline void add_columns(const Weight* const (&col
 
 // `weights` begins with the first neuron's w1: a neuron is three rows.
 template <int kNeurons, int kTokens, typename Rows>
-__attribute__((always_inline)) inline void run_neurons(Rows weights, std::int64_t n, const float* x, const float* scale,
-                                                       float* out) {
+__attribute__((always_inline)) inline void run_neurons(Rows weights, const Gating& gating, std::int64_t n,
+                                                       const float* x, const float* scale, float* out) {
     using Row = typename Rows::Row;
     constexpr int kRows = std::min(rows_at_once<Rows>(kTokens), 2 * kNeurons);
     constexpr int kActivations = (kNeurons * kTokens + kLanes - 1) / kLanes * kLanes;
@@ -94,7 +106,15 @@ __attribute__((always_inline)) inline void run_neurons(Rows weights, std::int64_
             for (int t = 0; t < kTokens; ++t) to[t] = sums[r][t];
         }
     }
-    for (int i = 0; i < kActivations; i += kLanes) store(gates + i, multiply(silu(load(gates + i)), load(ups + i)));
+    for (int j = 0; gating.gate_bias != nullptr && j < kNeurons; ++j) {
+        for (int t = 0; t < kTokens; ++t) {
+            gates[j * kTokens + t] += gating.gate_bias[j];
+            ups[j * kTokens + t] += gating.up_bias[j];
+        }
+    }
+    for (int i = 0; i < kActivations; i += kLanes) {
+        store(gates + i, activation(gating.spec, load(gates + i), load(ups + i)));
+    }
     float activations[kNeurons * kTokens];
     Row columns[kNeurons];
     for (int j = 0; j < kNeurons; ++j) {
@@ -107,10 +127,19 @@ __attribute__((always_inline)) inline void run_neurons(Rows weights, std::int64_
 // How far ahead of the multiply-adds weights are fetched when one token streams through an expert; found by measuring.
 constexpr std::int64_t kAheadBytes = 24 * 1024;
 
-__attribute__((always_inline)) inline float activation_of(float gate, float up, float scale) {
+__attribute__((always_inline)) inline float activation_of(const Gating& gating, std::int64_t j, float gate, float up,
+                                                          float scale) {
+    if (gating.gate_bias != nullptr) {
+        gate += gating.gate_bias[j];
+        up += gating.up_bias[j];
+    }
     float lanes[kLanes];
-    store(lanes, silu(broadcast(gate)));
-    return scale * lanes[0] * up;
+    if (gating.spec.activation == Activation::kSilu) {
+        store(lanes, silu(broadcast(gate)));
+        return scale * lanes[0] * up;
+    }
+    store(lanes, activation(gating.spec, broadcast(gate), broadcast(up)));
+    return scale * lanes[0];
 }
 
 // One token: gate = w1 . x and up = w3 . x of a neuron, and out += activation * w2 of the neuron before it, in one pass
@@ -163,7 +192,8 @@ __attribute__((always_inline)) inline void stream_neuron(const Weight* w1, const
 // One token. A neuron's w2 is added while the next neuron's w1 and w3 are multiplied, so that memory delivers without a
 // break while a sum over lanes and an exponential are being waited for.
 template <typename Rows>
-void run_one_token(Rows weights, std::int64_t n, std::int64_t n_neurons, const float* x, float scale, float* out) {
+void run_one_token(Rows weights, const Gating& gating, std::int64_t n, std::int64_t n_neurons, const float* x,
+                   float scale, float* out) {
     if (n_neurons <= 0) return;
     using Row = typename Rows::Row;
     const std::int64_t neuron_bytes = 3 * weights.row_bytes(n);
@@ -171,49 +201,54 @@ void run_one_token(Rows weights, std::int64_t n, std::int64_t n_neurons, const f
     const Row first_rows[2] = {weights[0], weights[1]};
     float first_sums[2][1];
     dot_products<2, 1>(first_rows, first_rows, x, n, n, first_sums);
-    float activation = activation_of(first_sums[0][0], first_sums[1][0], scale);
+    float weight = activation_of(gating, 0, first_sums[0][0], first_sums[1][0], scale);
     for (std::int64_t j = 1; j < n_neurons; ++j) {
         float gate = 0;
         float up = 0;
-        stream_neuron(weights[3 * j], weights[3 * j + 1], weights[3 * j - 1], activation, n, ahead_bytes, x, out, gate,
-                      up);
-        activation = activation_of(gate, up, scale);
+        stream_neuron(weights[3 * j], weights[3 * j + 1], weights[3 * j - 1], weight, n, ahead_bytes, x, out, gate, up);
+        weight = activation_of(gating, j, gate, up, scale);
     }
     const Row last_column[1] = {weights[3 * n_neurons - 1]};
-    const float last_activation[1] = {activation};
+    const float last_activation[1] = {weight};
     add_columns<1, 1>(last_column, last_activation, n, out);
 }
 
 template <int kTokens, typename Rows>
-void run_expert(Rows weights, std::int64_t n, const float* x, const float* scale, std::int64_t n_neurons, float* out) {
+void run_expert(Rows weights, const Gating& gating, std::int64_t n, const float* x, const float* scale,
+                std::int64_t n_neurons, float* out) {
     constexpr int kNeurons = neurons_at_once<Rows>(kTokens);
     if constexpr (kTokens == 1) {
-        run_one_token(weights, n, n_neurons, x, scale[0], out);
+        run_one_token(weights, gating, n, n_neurons, x, scale[0], out);
         return;
     }
     std::int64_t j = 0;
     for (; j + kNeurons <= n_neurons; j += kNeurons) {
-        run_neurons<kNeurons, kTokens>(weights.from(3 * j), n, x, scale, out);
+        run_neurons<kNeurons, kTokens>(weights.from(3 * j), gating.from(j), n, x, scale, out);
     }
-    for (; j < n_neurons; ++j) run_neurons<1, kTokens>(weights.from(3 * j), n, x, scale, out);
+    for (; j < n_neurons; ++j) run_neurons<1, kTokens>(weights.from(3 * j), gating.from(j), n, x, scale, out);
 }
 
 template <typename Rows>
-void run_expert_tokens(Rows weights, std::int64_t n, const float* x, const float* scale, int n_tokens,
-                       std::int64_t n_neurons, float* out) {
-    using RunExpert = void (*)(Rows, std::int64_t, const float*, const float*, std::int64_t, float*);
+void run_expert_tokens(Rows weights, const Gating& gating, std::int64_t n, const float* x, const float* scale,
+                       int n_tokens, std::int64_t n_neurons, float* out) {
+    using RunExpert = void (*)(Rows, const Gating&, std::int64_t, const float*, const float*, std::int64_t, float*);
     static constexpr RunExpert kByTokens[8] = {
         run_expert<1, Rows>, run_expert<2, Rows>, run_expert<3, Rows>, run_expert<4, Rows>,
         run_expert<5, Rows>, run_expert<6, Rows>, run_expert<7, Rows>, run_expert<8, Rows>,
     };
-    kByTokens[n_tokens - 1](weights, n, x, scale, n_neurons, out);
+    kByTokens[n_tokens - 1](weights, gating, n, x, scale, n_neurons, out);
 }
 
 void run_expert_any(const ExpertView& expert, const float* x, const float* scale, int n_tokens,
                     std::int64_t neuron_begin, std::int64_t neuron_end, float* out) {
     const std::int64_t n = expert.hidden_dim;
+    const ExpertBiases biases = expert.biases();
+    for (int t = 0; biases.down != nullptr && neuron_begin == 0 && t < n_tokens; ++t) {
+        for (std::int64_t i = 0; i < n; ++i) out[t * n + i] += scale[t] * biases.down[i];
+    }
+    const Gating gating = Gating{expert.spec, biases.gate, biases.up}.from(neuron_begin);
     with_rows(expert.data, expert.type, n, row_bytes(expert.type, n), [&](auto rows) {
-        run_expert_tokens(rows.from(3 * neuron_begin), n, x, scale, n_tokens, neuron_end - neuron_begin, out);
+        run_expert_tokens(rows.from(3 * neuron_begin), gating, n, x, scale, n_tokens, neuron_end - neuron_begin, out);
     });
 }
 

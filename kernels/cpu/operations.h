@@ -16,7 +16,7 @@ using RmsNorm = std::remove_pointer_t<decltype(CpuKernels::rms_norm)>;
 using LayerNorm = std::remove_pointer_t<decltype(CpuKernels::layer_norm)>;
 using Rope = std::remove_pointer_t<decltype(CpuKernels::rope)>;
 using Attention = std::remove_pointer_t<decltype(CpuKernels::attention)>;
-using SiluMul = std::remove_pointer_t<decltype(CpuKernels::silu_mul)>;
+using Activate = std::remove_pointer_t<decltype(CpuKernels::activate)>;
 using Axpy = std::remove_pointer_t<decltype(CpuKernels::axpy)>;
 using Widen = std::remove_pointer_t<decltype(CpuKernels::widen)>;
 using NarrowBf16 = std::remove_pointer_t<decltype(CpuKernels::narrow_bf16)>;
@@ -31,11 +31,12 @@ signatures::RmsNorm rms_norm;
 signatures::LayerNorm layer_norm;
 signatures::Rope rope;
 signatures::Attention attention;
-signatures::SiluMul silu_mul;
+signatures::Activate activate;
 signatures::Axpy axpy;
 signatures::Widen widen;
 signatures::NarrowBf16 narrow_bf16;
 signatures::Argmax argmax;
+float gelu(float x);  // by erf
 }  // namespace scalar
 
 namespace avx2 {
@@ -46,7 +47,7 @@ signatures::RmsNorm rms_norm;
 signatures::LayerNorm layer_norm;
 signatures::Rope rope;
 signatures::Attention attention;
-signatures::SiluMul silu_mul;
+signatures::Activate activate;
 signatures::Axpy axpy;
 signatures::Widen widen;
 signatures::NarrowBf16 narrow_bf16;
@@ -61,7 +62,7 @@ signatures::RmsNorm rms_norm;
 signatures::LayerNorm layer_norm;
 signatures::Rope rope;
 signatures::Attention attention;
-signatures::SiluMul silu_mul;
+signatures::Activate activate;
 signatures::Axpy axpy;
 signatures::Widen widen;
 signatures::NarrowBf16 narrow_bf16;

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/cpu/operations.h"
 #include "kernels/packed.h"
 #include "kernels/types.h"
 
@@ -86,6 +87,23 @@ inline float dot(const std::byte* row, WeightType type, const float* x, std::int
 
 inline float silu(float x) {
     return x / (1.0f + std::exp(-x));
+}
+
+// Of a neuron, biases included already.
+inline float activation(const ExpertSpec& spec, float gate, float up) {
+    switch (spec.activation) {
+        case Activation::kSilu:
+            break;
+        case Activation::kGelu:
+            return gelu(gate) * up;
+        case Activation::kGeluTanh:
+            return gate / (1.0f + std::exp(-gate * (kGeluLinear + kGeluCubic * gate * gate))) * up;
+        case Activation::kClamped:
+            gate = std::min(gate, spec.limit);
+            up = std::clamp(up, -spec.limit, spec.limit);
+            return gate / (1.0f + std::exp(-spec.alpha * gate)) * (up + 1.0f);
+    }
+    return silu(gate) * up;
 }
 
 }  // namespace offstage::kernels::scalar

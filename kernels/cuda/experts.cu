@@ -1,5 +1,5 @@
 // Experts in the neuron-major layout. Few rows: three kernels over all calls of a layer, which read each weight once.
-//   up:     a warp per neuron: activations[row][j] = silu(w1_j . x) * (w3_j . x)
+//   up:     a warp per neuron: activations[row][j] = activation(w1_j . x, w3_j . x)
 //   down:   a block per 256 columns and stretch of neurons: partials[stretch][row] = sum over its j of activation *
 //   w2_j gather: out[row] = the partials added in order
 // No sum depends on when a block runs, so results do not vary from run to run; nor do they depend on the other calls.
@@ -25,7 +25,7 @@ std::int64_t n_stretches(std::int64_t ffn_dim, std::int64_t n_rows) {
 
 template <typename T, int kInputs, bool kVector>
 __global__ void __launch_bounds__(kThreads)
-    expert_up(FewCalls list, std::int64_t hidden_dim, std::int64_t ffn_dim, const float* inputs,
+    expert_up(FewCalls list, Gating gating, std::int64_t hidden_dim, std::int64_t ffn_dim, const float* inputs,
               const std::int32_t* row_token, float* activations) {
     const FewCall& call = list.calls[blockIdx.y];
     const int lane = static_cast<int>(threadIdx.x) % kWarp;
@@ -45,7 +45,9 @@ __global__ void __launch_bounds__(kThreads)
     for (int t = 0; t < kInputs; ++t) {
         const float gate = warp_sum(sums[0][t]);
         const float up = warp_sum(sums[1][t]);
-        if (lane == t && t < call.n_rows) activations[(call.scratch_row + t) * ffn_dim + neuron] = silu(gate) * up;
+        if (lane == t && t < call.n_rows) {
+            activations[(call.scratch_row + t) * ffn_dim + neuron] = gating.of(call.weights, neuron, gate, up);
+        }
     }
 }
 
@@ -116,7 +118,7 @@ __global__ void __launch_bounds__(kThreads) expert_down(FewCalls list, std::int6
 }
 
 __global__ void __launch_bounds__(kThreads)
-    expert_gather(FewCalls list, std::int64_t hidden_dim, const float* partials, float* out) {
+    expert_gather(FewCalls list, Gating gating, std::int64_t hidden_dim, const float* partials, float* out) {
     const FewCall& call = list.calls[blockIdx.z];
     const std::int64_t row = blockIdx.y;
     const std::int64_t column = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x;
@@ -124,6 +126,7 @@ __global__ void __launch_bounds__(kThreads)
     const float* from = partials + (call.partial_row + row) * hidden_dim + column;
     float sum = 0.0f;
     for (std::int64_t s = 0; s < call.n_stretches; ++s) sum += from[s * call.n_rows * hidden_dim];
+    if (gating.spec.biases) sum += gating.biases(call.weights)[2 * gating.ffn_dim + column];
     out[(call.first_row + row) * hidden_dim + column] = sum;
 }
 
@@ -145,7 +148,7 @@ void plain_few(Worker& worker, const CudaExpertShape& shape, int n_inputs, const
         with_inputs(n_inputs, [&](auto number) {
             constexpr int kInputs = decltype(number)::value;
             worker.start(vector ? expert_up<T, kInputs, true> : expert_up<T, kInputs, false>, up_grid, kThreads, 0,
-                         list, shape.hidden_dim, shape.ffn_dim, inputs, row_token, activations);
+                         list, Gating(shape), shape.hidden_dim, shape.ffn_dim, inputs, row_token, activations);
             worker.start(vector ? expert_down<T, kInputs, true> : expert_down<T, kInputs, false>, down_grid, kThreads,
                          kWarps * kColumns * sizeof(float), list, shape.hidden_dim, shape.ffn_dim, activations,
                          partials);
@@ -184,7 +187,7 @@ void start_few(Worker& worker, const CudaExpertShape& shape, int n_inputs, FewCa
     }
     const dim3 gather_grid(blocks_for(shape.hidden_dim, kThreads), static_cast<unsigned>(n_inputs),
                            static_cast<unsigned>(list.n));
-    worker.start(expert_gather, gather_grid, kThreads, 0, list, shape.hidden_dim, partials, out);
+    worker.start(expert_gather, gather_grid, kThreads, 0, list, Gating(shape), shape.hidden_dim, partials, out);
 }
 
 // The calls with at_least .. n_inputs rows, in as few launches as parameters and scratch allow.
@@ -267,13 +270,20 @@ void many_rows(Worker& worker, const CudaExpertShape& shape, const CudaExpertCal
         const std::int64_t n_in = transposed ? shape.ffn_dim : shape.hidden_dim;
         multiply_many(worker, {data, shape.type, n_out, n_in, stride, transposed}, from, rows, to, n_out);
     };
+    const float* const biases = shape.spec.biases ? Gating(shape).biases(call.weights) : nullptr;
     for (std::int64_t row = 0; row < call.n_rows; row += most) {
         const std::int64_t rows = call.n_rows - row < most ? call.n_rows - row : most;
         gather(worker, inputs, row_token + call.first_row + row, rows, shape.hidden_dim, type, x);
         product(0, false, x, rows, gate);
         product(1, false, x, rows, up);
-        activate(worker, gate, up, rows * shape.ffn_dim, type, activation);
-        product(2, true, activation, rows, out + (call.first_row + row) * shape.hidden_dim);
+        if (biases != nullptr) {
+            add_bias(worker, biases, rows, shape.ffn_dim, gate);
+            add_bias(worker, biases + shape.ffn_dim, rows, shape.ffn_dim, up);
+        }
+        activate(worker, shape.spec, gate, up, rows * shape.ffn_dim, type, activation);
+        float* const outputs = out + (call.first_row + row) * shape.hidden_dim;
+        product(2, true, activation, rows, outputs);
+        if (biases != nullptr) add_bias(worker, biases + 2 * shape.ffn_dim, rows, shape.hidden_dim, outputs);
     }
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "kernels/cuda/numbers.cuh"
 #include "kernels/cuda/operations.cuh"
 
 namespace offstage::kernels::cuda {
@@ -25,6 +26,28 @@ struct FewCalls {
     FewCall calls[kCallsPerLaunch];
     int n = 0;
     std::int32_t most_stretches = 1;
+};
+
+// What up and gather kernels need of a spec: where the biases are in each call's block (w1's, then w3's, then w2's).
+struct Gating {
+    ExpertSpec spec;
+    std::int64_t bias_offset = 0;  // bytes
+    std::int64_t ffn_dim = 0;
+
+    explicit Gating(const CudaExpertShape& shape)
+        : spec(shape.spec),
+          bias_offset(static_cast<std::int64_t>(kernels::bias_offset(shape.type, shape.hidden_dim, shape.ffn_dim))),
+          ffn_dim(shape.ffn_dim) {}
+    __host__ __device__ const float* biases(const void* weights) const {
+        return reinterpret_cast<const float*>(static_cast<const unsigned char*>(weights) + bias_offset);
+    }
+    __device__ float of(const void* weights, std::int64_t neuron, float gate, float up) const {
+        if (spec.biases) {
+            gate += biases(weights)[neuron];
+            up += biases(weights)[ffn_dim + neuron];
+        }
+        return activation(spec, gate, up);
+    }
 };
 
 // Calls body with std::integral_constant<int, n>, for the numbers of rows that kernels are made for.

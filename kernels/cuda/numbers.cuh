@@ -5,6 +5,7 @@
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
+#include "kernels/expert_spec.h"
 #include "kernels/types.h"
 
 namespace offstage::kernels::cuda {
@@ -51,6 +52,18 @@ __device__ inline F16 narrow<F16>(float value) {
 
 __device__ inline float silu(float x) {
     return x / (1.0f + expf(-x));
+}
+
+// Of a neuron, biases included already.
+__device__ inline float activation(const ExpertSpec& spec, float gate, float up) {
+    if (spec.activation == Activation::kSilu) return silu(gate) * up;
+    if (spec.activation == Activation::kGelu) return 0.5f * gate * (1.0f + erff(gate * 0.707106781f)) * up;
+    if (spec.activation == Activation::kGeluTanh) {
+        return gate / (1.0f + expf(-gate * (kGeluLinear + kGeluCubic * gate * gate))) * up;
+    }
+    gate = gate < spec.limit ? gate : spec.limit;
+    up = up < -spec.limit ? -spec.limit : up < spec.limit ? up : spec.limit;
+    return gate / (1.0f + expf(-spec.alpha * gate)) * (up + 1.0f);
 }
 
 // Eight weights that follow each other. kVector: 16-byte aligned, and all eight are there. They are read once by the

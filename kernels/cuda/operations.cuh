@@ -132,8 +132,9 @@ void multiply_many(Worker& worker, const Factor& factor, const void* x, std::int
 // to (n, n_columns) of `type` = rows tokens[r] (nullptr: r) of from.
 void gather(Worker& worker, const float* from, const std::int32_t* tokens, std::int64_t n, std::int64_t n_columns,
             WeightType type, void* to);
-// to of `type` = silu(gate) * up, n values.
-void activate(Worker& worker, const float* gate, const float* up, std::int64_t n, WeightType type, void* to);
+// to of `type` = the activation of gate and up, n values; biases are not looked at.
+void activate(Worker& worker, const ExpertSpec& spec, const float* gate, const float* up, std::int64_t n,
+              WeightType type, void* to);
 
 // packed_products.cu
 // False, and a failure: packed weights lie at multiples of 8 bytes, their inputs at multiples of 16.

@@ -15,7 +15,7 @@ constexpr int kNeuronsPerWarp = kInputs >= 8 ? 2 : 1;
 
 template <WeightType kType, int kInputs>
 __global__ void __launch_bounds__(kThreads, 2)
-    packed_expert_up(FewCalls list, PackedPlaces places, std::int64_t hidden_dim, std::int64_t ffn_dim,
+    packed_expert_up(FewCalls list, Gating gating, PackedPlaces places, std::int64_t hidden_dim, std::int64_t ffn_dim,
                      const float* inputs, const std::int32_t* row_token, float* activations) {
     constexpr int kNeurons = kNeuronsPerWarp<kInputs>;
     const FewCall& call = list.calls[blockIdx.y];
@@ -45,7 +45,8 @@ __global__ void __launch_bounds__(kThreads, 2)
             const float gate = warp_sum(sums[2 * j][t]);
             const float up = warp_sum(sums[2 * j + 1][t]);
             if (lane == t && t < call.n_rows && first + j < ffn_dim) {
-                activations[(call.scratch_row + t) * ffn_dim + first + j] = silu(gate) * up;
+                activations[(call.scratch_row + t) * ffn_dim + first + j] =
+                    gating.of(call.weights, first + j, gate, up);
             }
         }
     }
@@ -145,8 +146,8 @@ void packed_up(Worker& worker, const CudaExpertShape& shape, int n_inputs, const
             constexpr int kInputs = decltype(number)::value;
             const dim3 grid(blocks_for(shape.ffn_dim, kWarps * kNeuronsPerWarp<kInputs>),
                             static_cast<unsigned>(list.n));
-            worker.start(packed_expert_up<decltype(type)::value, kInputs>, grid, kThreads, 0, list, places,
-                         shape.hidden_dim, shape.ffn_dim, inputs, row_token, activations);
+            worker.start(packed_expert_up<decltype(type)::value, kInputs>, grid, kThreads, 0, list, Gating(shape),
+                         places, shape.hidden_dim, shape.ffn_dim, inputs, row_token, activations);
         });
     });
 }

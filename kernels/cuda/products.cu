@@ -144,9 +144,9 @@ __global__ void __launch_bounds__(kValueThreads)
 
 template <typename T>
 __global__ void __launch_bounds__(kValueThreads)
-    activate_values(const float* gate, const float* up, std::int64_t n, T* to) {
+    activate_values(ExpertSpec spec, const float* gate, const float* up, std::int64_t n, T* to) {
     const std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kValueThreads + threadIdx.x;
-    if (i < n) to[i] = narrow<T>(silu(gate[i]) * up[i]);
+    if (i < n) to[i] = narrow<T>(activation(spec, gate[i], up[i]));
 }
 
 cudaDataType_t cuda_type(WeightType type) {
@@ -285,10 +285,11 @@ void gather(Worker& worker, const float* from, const std::int32_t* tokens, std::
     });
 }
 
-void activate(Worker& worker, const float* gate, const float* up, std::int64_t n, WeightType type, void* to) {
+void activate(Worker& worker, const ExpertSpec& spec, const float* gate, const float* up, std::int64_t n,
+              WeightType type, void* to) {
     with_type(type, [&](auto* pointer) {
         using T = ValueOf<decltype(pointer)>;
-        worker.start(activate_values<T>, blocks_for(n, kValueThreads), kValueThreads, 0, gate, up, n,
+        worker.start(activate_values<T>, blocks_for(n, kValueThreads), kValueThreads, 0, spec, gate, up, n,
                      static_cast<T*>(to));
     });
 }

@@ -199,7 +199,7 @@ void register_small_operations(InstructionSet set) {
     };
     add("rms_norm", 12.0 * n, [=] { kernels.rms_norm(a->data(), b->data(), n, 1e-5f, a->data()); });
     add("rope", 8.0 * 128, [=] { kernels.rope(a->data(), b->data(), b->data(), 128); });
-    add("silu_mul", 12.0 * n, [=] { kernels.silu_mul(b->data(), b->data(), n, a->data()); });
+    add("activate", 12.0 * n, [=] { kernels.activate({}, b->data(), b->data(), n, a->data()); });
     add("axpy", 12.0 * n, [=] { kernels.axpy(1e-9f, b->data(), n, a->data()); });
     add("widen bf16", 6.0 * n, [=] { kernels.widen(halves->data(), WeightType::kBf16, n, a->data()); });
     add("narrow_bf16", 6.0 * n, [=] { kernels.narrow_bf16(b->data(), n, halves->data()); });

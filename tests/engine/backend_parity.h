@@ -15,10 +15,11 @@
 #include <QTest>
 
 #include "engine/device/backend.h"
-#include "engine/error.h"
 #include "engine/device/mirror.h"
+#include "engine/error.h"
 #include "kernels/packed.h"
 #include "tests/kernels/attention_shapes.h"
+#include "tests/kernels/expert_reference.h"
 #include "tests/kernels/routing_reference.h"
 #include "tests/kernels/test_data.h"
 
@@ -957,18 +958,28 @@ class TestExperts {
   public:
     TestExperts(Backend& backend, WeightType type, std::int64_t hidden, std::int64_t ffn, std::size_t n_experts)
         : TestExperts(backend, std::vector<WeightType>(n_experts, type), hidden, ffn) {}
-    TestExperts(Backend& backend, const std::vector<WeightType>& types, std::int64_t hidden, std::int64_t ffn)
-        : backend_(backend), types_(types), hidden_(hidden), ffn_(ffn) {
+    TestExperts(Backend& backend, const std::vector<WeightType>& types, std::int64_t hidden, std::int64_t ffn,
+                const kernels::ExpertSpec& spec = {})
+        : backend_(backend), types_(types), hidden_(hidden), ffn_(ffn), spec_(spec) {
         for (std::size_t e = 0; e < types.size(); ++e) {
             weights_.push_back(std::make_unique<RandomRows>(types[e], 3 * ffn, hidden,
                                                             20 + static_cast<std::uint32_t>(e),
                                                             1.0f / std::sqrt(static_cast<float>(hidden))));
-            blocks_.push_back(std::make_unique<OnDevice<std::byte>>(backend, weights_.back()->bytes()));
+            biases_.push_back(random_floats(2 * ffn + hidden, 50 + static_cast<std::uint32_t>(e), 0.8f));
+            std::vector<std::byte> block = weights_.back()->bytes();
+            if (spec.biases) {
+                block.resize(kernels::expert_bytes(spec, types[e], hidden, ffn));
+                std::memcpy(block.data() + kernels::bias_offset(types[e], hidden, ffn), biases_.back().data(),
+                            kernels::bias_bytes(hidden, ffn));
+            } else {
+                std::fill(biases_.back().begin(), biases_.back().end(), 0.0f);
+            }
+            blocks_.push_back(std::make_unique<OnDevice<std::byte>>(backend, std::move(block)));
         }
     }
 
     kernels::ExpertView view(std::size_t expert) const {
-        return {blocks_[expert]->data(), types_[expert], hidden_, ffn_};
+        return {blocks_[expert]->data(), types_[expert], hidden_, ffn_, spec_};
     }
 
     // Runs the calls (expert, rows) in one step. Rows are in the calls' order, `gap` rows of nobody before each call.
@@ -1000,20 +1011,27 @@ class TestExperts {
 
     std::vector<Expected> expected(std::size_t expert, const float* x) const {
         const RandomRows& w = *weights_[expert];
+        const float* biases = biases_[expert].data();
         std::vector<Expected> out(static_cast<std::size_t>(hidden_));
+        for (std::int64_t i = 0; i < hidden_; ++i) out[static_cast<std::size_t>(i)].add(double{biases[2 * ffn_ + i]});
         for (std::int64_t j = 0; j < ffn_; ++j) {
             Expected gate;
             Expected up;
+            gate.add(double{biases[j]});
+            up.add(double{biases[ffn_ + j]});
             for (std::int64_t i = 0; i < hidden_; ++i) {
                 gate.add(double{w.at(3 * j + 0, i)} * double{x[i]});
                 up.add(double{w.at(3 * j + 1, i)} * double{x[i]});
             }
-            const double silu = gate.value / (1 + std::exp(-gate.value));
-            // How far rounding inside the two sums can move the activation (the slope of silu is at most 1.1).
-            const double spread = 1.1 * gate.magnitude * std::abs(up.value) + std::abs(silu) * up.magnitude;
+            const double activated = kernels::test::gate_in_double(spec_, gate.value);
+            const double factor = kernels::test::up_in_double(spec_, up.value);
+            // How far rounding inside the two sums can move the activation (its slope is at most 1.2).
+            const bool adds_one = spec_.activation == kernels::Activation::kClamped;
+            const double spread =
+                1.2 * gate.magnitude * std::abs(factor) + std::abs(activated) * (up.magnitude + (adds_one ? 1 : 0));
             for (std::int64_t i = 0; i < hidden_; ++i) {
                 const double column = double{w.at(3 * j + 2, i)};
-                out[static_cast<std::size_t>(i)].value += silu * up.value * column;
+                out[static_cast<std::size_t>(i)].value += activated * factor * column;
                 out[static_cast<std::size_t>(i)].magnitude += spread * std::abs(column);
             }
         }
@@ -1031,7 +1049,9 @@ class TestExperts {
     std::vector<WeightType> types_;
     std::int64_t hidden_;
     std::int64_t ffn_;
+    kernels::ExpertSpec spec_;
     std::vector<std::unique_ptr<RandomRows>> weights_;
+    std::vector<std::vector<float>> biases_;  // 0 where there are none
     std::vector<std::unique_ptr<OnDevice<std::byte>>> blocks_;
 };
 
@@ -1113,6 +1133,33 @@ inline void check_experts_of_mixed_formats(Backend& backend, const Promise& prom
     }
     check_step(promise, experts, kHidden, inputs, one_each);
     if (!QTest::currentTestFailed()) check_step(promise, experts, kHidden, inputs, several);
+}
+
+// Every activation, with and without biases, in every format, few rows and many.
+inline void check_experts_by_spec(Backend& backend, const Promise& promise) {
+    const auto check = [&](const kernels::ExpertSpec& spec, const std::vector<WeightType>& types, std::int64_t hidden,
+                           std::int64_t ffn) {
+        const TestExperts experts(backend, types, hidden, ffn, spec);
+        const OnDevice<float> inputs(backend, random_floats(64 * hidden, 33));
+        for (std::size_t e = 0; e < types.size(); ++e) {
+            for (const std::int64_t n : {1, 2, 3, 8, 21}) {
+                if (!QTest::currentTestFailed())
+                    check_step(promise, experts, hidden, inputs, {{e, some_tokens(n, 3, 5)}});
+            }
+        }
+        std::vector<TestExperts::Share> together;
+        for (std::size_t e = 0; e < types.size(); ++e) {
+            together.push_back({e, some_tokens(static_cast<std::int64_t>(e * 4 + 1), 1, 3)});
+        }
+        if (!QTest::currentTestFailed()) check_step(promise, experts, hidden, inputs, together);
+    };
+    for (kernels::ExpertSpec spec : kernels::test::all_expert_specs()) {
+        for (const bool biases : {true, false}) {
+            spec.biases = biases;
+            check(spec, {std::begin(kTypes), std::end(kTypes)}, 29, 17);
+            check(spec, {std::begin(kPackedTypes), std::end(kPackedTypes)}, 128, 35);
+        }
+    }
 }
 
 // An expert's rows come out the same alone and in company, wherever their inputs lie.
@@ -1416,6 +1463,7 @@ inline constexpr Check kChecks[] = {
     {"route", check_route},
     {"route_of_equals", check_route_of_equals},
     {"experts", check_experts},
+    {"experts_by_spec", check_experts_by_spec},
     {"experts_in_company", check_experts_in_company},
     {"multiply_packed", check_multiply_packed},
     {"experts_packed", check_experts_packed},

@@ -63,12 +63,59 @@ class Plain final : public WeightSource {
     WeightSource& source_;
 };
 
+// The same experts, with biases 0.5, 1.5, 2.5 ...
+class Biased final : public WeightSource {
+  public:
+    Biased(WeightSource& source, const ExpertGrid& grid) : source_(source), grid_(grid) {}
+    WeightType expert_type() const override { return source_.expert_type(); }
+    std::uint64_t dense_bytes() const override { return 0; }
+    void watch(BytesProgressFn, std::stop_token) override {}
+    void advance() override {}
+    DenseWeights load_dense(Arena&) override { return {}; }
+    void pack_expert(LayerIndex layer, ExpertIndex expert, std::byte* block, kernels::ThreadPool& pool) override {
+        source_.pack_expert(layer, expert, block, pool);
+        auto* biases =
+            reinterpret_cast<float*>(block + kernels::bias_offset(expert_type(), grid_.hidden_dim, grid_.ffn_dim));
+        for (std::int64_t i = 0; i < 2 * grid_.ffn_dim + grid_.hidden_dim; ++i)
+            biases[i] = 0.5f + static_cast<float>(i);
+    }
+
+  private:
+    WeightSource& source_;
+    ExpertGrid grid_;
+};
+
 }  // namespace
 
 class TestExpertSource : public QObject {
     Q_OBJECT
 
   private Q_SLOTS:
+    void biases_followTheNeurons_inEveryFormat() {
+        QTemporaryDir cacheFolder;
+        QuantCache cache(cacheFolder.path().toStdString());
+        Model model(test::demoModel());
+        Plain neurons(*model.master);
+        ExpertSource without(model.grid, neurons, nullptr);
+        ExpertGrid grid = model.grid;
+        grid.expert.biases = true;
+        Biased master(*model.master, grid);
+        ExpertSource source(grid, master, &cache);
+        for (const WeightType format :
+             {source.master_type(), WeightType::kInt8, WeightType::kHqq4, WeightType::kHqq4}) {
+            const auto plain = packed(without, 1, 3, format, model.pool);
+            const auto block = packed(source, 1, 3, format, model.pool);  // the last time from the cache
+            const std::size_t offset = kernels::bias_offset(format, grid.hidden_dim, grid.ffn_dim);
+            QCOMPARE(block.size(), offset + kernels::bias_bytes(grid.hidden_dim, grid.ffn_dim));
+            QVERIFY(std::equal(plain.begin(), plain.end(), block.begin()));
+            const kernels::ExpertView view{block.data(), format, grid.hidden_dim, grid.ffn_dim, grid.expert};
+            QCOMPARE(view.biases().gate[0], 0.5f);
+            QCOMPARE(view.biases().up[0], 0.5f + static_cast<float>(grid.ffn_dim));
+            QCOMPARE(view.biases().down[grid.hidden_dim - 1],
+                     0.5f + static_cast<float>(2 * grid.ffn_dim + grid.hidden_dim - 1));
+        }
+    }
+
     void everyFormat_isNearItsMaster_neuronByNeuron() {
         Model m(test::demoModel());
         ExpertSource source(m.grid, *m.master, nullptr);

@@ -9,6 +9,7 @@
 
 #include <QTest>
 
+#include "expert_reference.h"
 #include "kernels/cpu_kernels.h"
 #include "test_buffer.h"
 #include "test_data.h"
@@ -68,10 +69,14 @@ class TestCpuKernels : public QObject {
     void layer_norm_matches_double();
     void rope_rotates_pairs_data() { add_instruction_set_rows(); }
     void rope_rotates_pairs();
-    void silu_mul_matches_double_data() { add_instruction_set_rows(); }
-    void silu_mul_matches_double();
-    void silu_mul_takes_extreme_gates_data() { add_instruction_set_rows(); }
-    void silu_mul_takes_extreme_gates();
+    void activate_by_silu_matches_double_data() { add_instruction_set_rows(); }
+    void activate_by_silu_matches_double();
+    void activate_matches_double_data() { add_instruction_set_rows(); }
+    void activate_matches_double();
+    void expert_ffn_by_any_spec_is_the_scalar_one_data() { add_instruction_set_rows(); }
+    void expert_ffn_by_any_spec_is_the_scalar_one();
+    void activate_by_silu_takes_extreme_gates_data() { add_instruction_set_rows(); }
+    void activate_by_silu_takes_extreme_gates();
     void axpy_adds_for_any_length_data() { add_instruction_set_rows(); }
     void axpy_adds_for_any_length();
     void argmax_finds_the_first_largest_data() { add_instruction_set_rows(); }
@@ -323,7 +328,7 @@ void TestCpuKernels::rope_rotates_pairs() {
     }
 }
 
-void TestCpuKernels::silu_mul_matches_double() {
+void TestCpuKernels::activate_by_silu_matches_double() {
     QFETCH(int, set);
     for (const std::int64_t n : kLengths) {
         TestBuffer<float> gate(n, 4);
@@ -331,18 +336,73 @@ void TestCpuKernels::silu_mul_matches_double() {
         TestBuffer<float> out(n, 4);
         fill_random(gate.span(), 14, 30.0f);
         fill_random(up.span(), 15);
-        kernels_of(set).silu_mul(gate.data(), up.data(), n, out.data());
+        kernels_of(set).activate({}, gate.data(), up.data(), n, out.data());
         QVERIFY(out.guards_intact());
         for (std::int64_t i = 0; i < n; ++i) {
             const double want = silu(double{gate[i]}) * double{up[i]};
             QVERIFY2(close(out[i], want, std::abs(want)), qPrintable(QString("gate %1").arg(double{gate[i]})));
         }
-        kernels_of(set).silu_mul(gate.data(), up.data(), n, gate.data());  // in place
+        kernels_of(set).activate({}, gate.data(), up.data(), n, gate.data());  // in place
         QVERIFY(std::equal(out.span().begin(), out.span().end(), gate.span().begin()));
     }
 }
 
-void TestCpuKernels::silu_mul_takes_extreme_gates() {
+void TestCpuKernels::activate_matches_double() {
+    QFETCH(int, set);
+    constexpr std::int64_t kN = 37;
+    for (const ExpertSpec& spec : all_expert_specs()) {
+        TestBuffer<float> gate(kN, 4);
+        TestBuffer<float> up(kN, 12);
+        TestBuffer<float> out(kN, 4);
+        fill_random(gate.span(), 14, 12.0f);
+        fill_random(up.span(), 15, 3.0f);
+        gate[0] = up[1] = 100.0f;
+        gate[2] = up[3] = -100.0f;
+        kernels_of(set).activate(spec, gate.data(), up.data(), kN, out.data());
+        QVERIFY(out.guards_intact());
+        for (std::int64_t i = 0; i < kN; ++i) {
+            const double want = activation_in_double(spec, double{gate[i]}, double{up[i]});
+            const double most = std::abs(double{gate[i]}) * (std::abs(double{up[i]}) + 1);
+            QVERIFY2(close(out[i], want, most), qPrintable(QString("gate %1, up %2: %3, expected %4")
+                                                               .arg(double{gate[i]})
+                                                               .arg(double{up[i]})
+                                                               .arg(double{out[i]})
+                                                               .arg(want)));
+        }
+    }
+}
+
+void TestCpuKernels::expert_ffn_by_any_spec_is_the_scalar_one() {
+    QFETCH(int, set);
+    constexpr std::int64_t kHidden = 40;
+    constexpr std::int64_t kNeurons = 21;
+    for (ExpertSpec spec : all_expert_specs()) {
+        for (const bool biases : {false, true}) {
+            spec.biases = biases;
+            std::vector<float> block(expert_bytes(spec, WeightType::kF32, kHidden, kNeurons) / sizeof(float));
+            fill_random(block, 21, 0.6f);
+            const ExpertView view{block.data(), WeightType::kF32, kHidden, kNeurons, spec};
+            for (int n = 1; n <= 8; ++n) {
+                std::vector<float> x(static_cast<std::size_t>(n * kHidden));
+                fill_random(x, 22);
+                const std::vector<float> scale(8, 0.75f);
+                std::vector<float> want(x.size(), 0.5f);
+                std::vector<float> got = want;
+                for (const auto& [begin, end] : {std::pair<int, int>{0, 9}, {9, 21}}) {
+                    cpu_kernels(InstructionSet::kScalar)
+                        .expert_ffn(view, x.data(), scale.data(), n, begin, end, want.data());
+                    kernels_of(set).expert_ffn(view, x.data(), scale.data(), n, begin, end, got.data());
+                }
+                for (std::size_t i = 0; i < want.size(); ++i) {
+                    QVERIFY2(std::abs(got[i] - want[i]) <= 2e-5f * (1 + std::abs(want[i])),
+                             qPrintable(QString("%1 tokens, value %2").arg(n).arg(i)));
+                }
+            }
+        }
+    }
+}
+
+void TestCpuKernels::activate_by_silu_takes_extreme_gates() {
     QFETCH(int, set);
     const float infinity = std::numeric_limits<float>::infinity();
     std::vector<float> gate = {0.0f,
@@ -364,7 +424,7 @@ void TestCpuKernels::silu_mul_takes_extreme_gates() {
                                17.0f};
     const std::vector<float> up(gate.size(), 1.0f);
     std::vector<float> out(gate.size());
-    kernels_of(set).silu_mul(gate.data(), up.data(), static_cast<std::int64_t>(gate.size()), out.data());
+    kernels_of(set).activate({}, gate.data(), up.data(), static_cast<std::int64_t>(gate.size()), out.data());
     for (std::size_t i = 0; i < gate.size(); ++i) {
         const double g = double{gate[i]};
         if (std::isnan(g)) {

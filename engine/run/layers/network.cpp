@@ -4,7 +4,9 @@ namespace offstage::engine {
 
 NetworkModule::NetworkModule(const ModelSpec& spec, const DeviceWeights& weights, std::int64_t layer) {
     const kernels::WeightView rows = weights.matrix(TensorRole::kNetwork, layer);
-    if (rows.data != nullptr) weights_ = {rows.data, rows.type, spec.hidden_dim, rows.n_rows / 3};
+    if (rows.data == nullptr) return;
+    weights_ = {rows.data, rows.type, spec.hidden_dim, rows.n_rows / 3, spec.experts.expert};
+    weights_.spec.biases = false;  // no family has any here
 }
 
 void NetworkModule::run(const StepContext& step) const {
