@@ -4,17 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/kv_type.h"
 #include "kernels/types.h"
 
 namespace offstage::kernels {
 
-// What cached keys and values are kept in. Attention computes in float32 whatever it is.
-enum class KvType : std::uint8_t {
-    kF32,   // as computed
-    kBf16,  // rounded to nearest even
-    kInt8,  // codes -127 .. 127, one float32 scale for each kKvScaleGroup values of a row
-};
-inline constexpr int kKvTypes = 3;
 inline constexpr std::int64_t kKvScaleGroup = 64;
 
 // Tokens of one block: keys and values of a sequence lie in blocks of this many, each block anywhere.

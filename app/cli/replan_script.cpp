@@ -27,12 +27,12 @@ class ScriptReader {
     ReplanOrder read(const std::string& text) const {
         const Json json = Json::parse(text, nullptr, false);
         if (!json.is_object()) fail("expected a JSON object like {\"at_token\": 10, \"vram\": \"8GiB\"}.");
-        static const std::set<std::string> known = {"at_token", "vram", "ram",   "context", "quant", "min_bits",
-                                                    "max_loss", "pin",  "unpin", "evict",   "cancel"};
+        static const std::set<std::string> known = {"at_token", "vram",     "ram", "context", "kv",    "quant",
+                                                    "min_bits", "max_loss", "pin", "unpin",   "evict", "cancel"};
         for (const auto& [key, value] : json.items()) {
             if (!known.contains(key)) {
                 fail("there is no \"" + key +
-                     "\"; expected at_token, vram, ram, context, quant, min_bits, max_loss, pin, unpin, evict or "
+                     "\"; expected at_token, vram, ram, context, kv, quant, min_bits, max_loss, pin, unpin, evict or "
                      "cancel.");
             }
         }
@@ -50,6 +50,11 @@ class ScriptReader {
         size("ram", replan.ram_bytes);
         if (json.contains("context")) {
             replan.context = whole(json, "context", 1);
+            replans = true;
+        }
+        if (json.contains("kv")) {
+            if (!json["kv"].is_string()) fail("kv is no text; expected f32, bf16 or int8.");
+            replan.kv = engine::parse_kv_type(json["kv"].get<std::string>());
             replans = true;
         }
         if (json.contains("quant")) {

@@ -8,6 +8,7 @@
 #include "engine/print.h"
 #include "engine/statistics.h"
 #include "kernels/types.h"
+#include "kernels/kv_cache.h"
 
 namespace offstage::engine {
 namespace {

@@ -3,7 +3,7 @@
 #include <array>
 #include <string_view>
 
-#include "kernels/kv_cache.h"
+#include "kernels/kv_type.h"
 
 namespace offstage::engine {
 

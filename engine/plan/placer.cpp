@@ -55,6 +55,7 @@ class Placer {
         plan_.places.assign(static_cast<std::size_t>(demand_.n_layers * demand_.n_experts), Place::kDisk);
         if (choice_.order == nullptr) own_order_ = placement_order(demand_, popularity_, kind_);
         sum_sizes();
+        plan_.kv = demand_.kv;
         plan_.dense_bytes = demand_.dense_bytes;
         if (demand_.shares_host_memory) {
             place_on_host();

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/formats.h"
+#include "engine/plan/kv_type.h"
 
 namespace offstage::engine {
 
@@ -29,6 +30,7 @@ struct Plan {
     // (n_layers, n_experts): what each expert is kept in, wherever its copies are; empty: all in the master's.
     std::vector<FormatId> formats;
     std::int64_t context = 0;
+    KvType kv = KvType::kBf16;            // what keys and values are kept in
     std::int64_t max_step = 512;          // prompt tokens per step
     std::int64_t staging_slots = 0;       // experts' room on the device for copies on demand, slot_bytes each
     std::int64_t host_staging_slots = 0;  // experts' room in RAM for those on disk, slot_bytes each

@@ -12,6 +12,16 @@ std::int64_t Plan::n_resident() const {
     return std::count(places.begin(), places.end(), Place::kDevice);
 }
 
+ModelDemand ModelDemand::with_kv(kernels::KvType type) const {
+    ModelDemand changed = *this;
+    if (type == kv) return changed;
+    changed.kv = type;
+    changed.kv_bytes_per_token = kv_bytes_by_type[static_cast<std::size_t>(type)];
+    changed.workspace_fixed_bytes -= kv_spare_tokens * kv_bytes_per_token;
+    changed.workspace_fixed_bytes += kv_spare_tokens * changed.kv_bytes_per_token;
+    return changed;
+}
+
 Plan make_plan(const ModelDemand& demand, const Budget& budget, const Popularity& popularity, PlacementKind kind,
                const PlanCosts& costs) {
     if (budget.theta != 0) {

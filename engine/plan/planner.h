@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 #include "engine/plan/policy_kind.h"
 #include "engine/plan/popularity.h"
 #include "engine/plan/sensitivity.h"
+#include "kernels/kv_type.h"
 #include "kernels/types.h"
 
 namespace offstage::engine {
@@ -20,6 +22,7 @@ struct Budget {
     std::uint64_t ram_bytes = 0;
     std::int64_t context = 0;  // tokens; 0: the planner's choice
     QualityFloor quality{};
+    kernels::KvType kv = kernels::KvType::kBf16;  // what keys and values are kept in
     double theta = 0;  // neurons with |silu(w1 x)| below are skipped (CORM); only 0 is supported yet
     std::optional<kernels::WeightType> uniform{};  // all experts in this format; `quality` must be unset then
 };
@@ -41,7 +44,10 @@ struct ModelDemand {
     std::vector<FormatDemand> formats;     // what experts may be kept in, the master's first; empty: only that
     std::uint64_t dense_bytes = 0;         // on the device
     std::uint64_t dense_read_bytes = 0;    // of these, what one decoded token reads
-    std::uint64_t kv_bytes_per_token = 0;  // on the device
+    std::uint64_t kv_bytes_per_token = 0;  // on the device, kept in `kv`
+    kernels::KvType kv = kernels::KvType::kBf16;
+    std::array<std::uint64_t, kernels::kKvTypes> kv_bytes_by_type{};  // by KvType; 0: only `kv` is known
+    std::uint64_t kv_spare_tokens = 0;  // of which workspace_fixed_bytes has the bytes
     std::uint64_t host_fixed_bytes = 0;    // RAM that is not experts: dense weights kept there, buffers
     std::int64_t max_context = 0;          // of the model
     // Workspace on the device for steps of up to n tokens: fixed + per_token * n.
@@ -51,6 +57,9 @@ struct ModelDemand {
     bool shares_host_memory = false;  // the device is the CPU: one memory, nothing is copied
     bool loads_ahead = false;         // a prompt's experts are copied before their layer's router has run
     bool kv_may_lie_in_ram = false;   // whoever runs the model can keep blocks of the KV cache in RAM
+
+    // The same with keys and values kept otherwise.
+    ModelDemand with_kv(kernels::KvType type) const;
 };
 
 enum class PlacementKind : std::uint8_t {

@@ -109,7 +109,7 @@ class DenseProbe {
           cost_(table()),
           dispatcher_(cost_, {PolicyKind::kBalanced, PolicyKind::kBalanced, false}),
           forward_(spec_, weights_, experts_, device, operations, dispatcher_, plan_.max_step, plan_.context) {
-        forward_.moe().mover().set_prefetch(PrefetchMode::kOff);
+        dispatcher_.set_prefetch(PrefetchMode::kOff);
         tokens_.resize(static_cast<std::size_t>(kMostTokens));
         for (std::size_t i = 0; i < tokens_.size(); ++i) {
             tokens_[i] = static_cast<TokenId>(i * 37 % static_cast<std::size_t>(spec_.vocab_size));
@@ -133,7 +133,7 @@ class DenseProbe {
     }
 
     void set_guessing(bool guesses) {
-        forward_.moe().mover().set_prefetch(guesses ? PrefetchMode::kAlways : PrefetchMode::kOff);
+        dispatcher_.set_prefetch(guesses ? PrefetchMode::kAlways : PrefetchMode::kOff);
     }
 
     // The head on one token.

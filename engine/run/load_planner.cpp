@@ -49,7 +49,13 @@ ModelDemand demand_of(const LoadRequest& request, const LoadInputs& inputs) {
     }
     demand.dense_bytes = DeviceWeights::device_bytes(spec, dense_bytes);
     demand.dense_read_bytes = dense_bytes_read(spec, dense_bytes, type);
-    demand.kv_bytes_per_token = static_cast<std::uint64_t>(spec.kv_shape(request.kv).token_bytes());
+    for (const KvType kv : kKvTypes) {
+        demand.kv_bytes_by_type[static_cast<std::size_t>(kv)] =
+            static_cast<std::uint64_t>(spec.kv_shape(kv).token_bytes());
+    }
+    demand.kv = request.kv;
+    demand.kv_bytes_per_token = demand.kv_bytes_by_type[static_cast<std::size_t>(request.kv)];
+    demand.kv_spare_tokens = static_cast<std::uint64_t>(KvPool::kSpareBlocks * kernels::kKvBlockTokens);
     demand.max_context = std::max(std::min(spec.max_context, kDefaultContextLimit), request.context);
     demand.shares_host_memory = inputs.device.kind == DeviceKind::kCpu;
     demand.kv_may_lie_in_ram = !demand.shares_host_memory;
@@ -73,8 +79,7 @@ ModelDemand demand_of(const LoadRequest& request, const LoadInputs& inputs) {
     }
     // The KV pool's spare blocks count as workspace.
     demand.workspace_fixed_bytes =
-        Forward::workspace_bytes(spec, context) + scratch_fixed +
-        static_cast<std::uint64_t>(KvPool::kSpareBlocks * kernels::kKvBlockTokens) * demand.kv_bytes_per_token;
+        Forward::workspace_bytes(spec, context) + scratch_fixed + demand.kv_spare_tokens * demand.kv_bytes_per_token;
     demand.workspace_bytes_per_token = Forward::workspace_bytes_per_token(spec) + scratch_slope;
     return demand;
 }
@@ -154,6 +159,7 @@ LoadPlanner::LoadPlanner(const LoadRequest& request, const LoadInputs& inputs)
       device_(inputs.device),
       dense_bytes_(inputs.dense_bytes) {
     budget_.context = request.context;
+    budget_.kv = request.kv;
     budget_.quality = request.quality;
     budget_.uniform = request.quant.experts;
     budget_.vram_bytes = inputs.vram_bytes;

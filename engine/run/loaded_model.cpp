@@ -300,27 +300,33 @@ void LoadedModel::make_room_for(const Plan& plan, const Budget& budget) {
 }
 
 bool LoadedModel::frees_device_of_kv(const Plan& plan) const {
-    return kv_room(plan).device_blocks < kv_->room().device_blocks;
+    return static_cast<std::uint64_t>(kv_room(plan).device_blocks) * kv_block_bytes(plan.kv) <
+           static_cast<std::uint64_t>(kv_->room().device_blocks) * kv_block_bytes(kv_->shape().type);
 }
 
 bool LoadedModel::resize_kv(const Plan& plan) {
-    const std::uint64_t block_bytes =
-        basis_.demand.kv_bytes_per_token * static_cast<std::uint64_t>(kernels::kKvBlockTokens);
     const std::uint64_t expert_bytes = expert_source_->expert_bytes(source_->expert_type());
-    const auto n_blocks = static_cast<std::int64_t>(std::max<std::uint64_t>(1, expert_bytes / block_bytes));
-    try {
+    const auto n_blocks = static_cast<std::int64_t>(std::max<std::uint64_t>(1, expert_bytes / kv_block_bytes(plan.kv)));
+    const auto go_on = [&] {
+        kv_->retype(plan.kv);
         return kv_->approach(kv_room(plan), n_blocks);
+    };
+    try {
+        return go_on();
     } catch (const Error& error) {
         // Experts that have gone may still hold their memory.
         if (error.kind() != ErrorKind::kOutOfMemory || !experts_->settle()) throw;
     }
-    return kv_->approach(kv_room(plan), n_blocks);
+    return go_on();
+}
+
+std::uint64_t LoadedModel::kv_block_bytes(kernels::KvType type) const {
+    return static_cast<std::uint64_t>(spec_.kv_shape(type).block_bytes());
 }
 
 // A beam's spare blocks count as workspace.
 KvRoom LoadedModel::kv_room(const Plan& plan) const {
-    const std::uint64_t block_bytes =
-        basis_.demand.kv_bytes_per_token * static_cast<std::uint64_t>(kernels::kKvBlockTokens);
+    const std::uint64_t block_bytes = kv_block_bytes(plan.kv);
     KvRoom room;
     room.device_blocks = static_cast<std::int64_t>(plan.kv_bytes / block_bytes) + KvPool::kSpareBlocks;
     room.host_blocks = static_cast<std::int64_t>(plan.kv_host_bytes / block_bytes);
@@ -328,7 +334,7 @@ KvRoom LoadedModel::kv_room(const Plan& plan) const {
 }
 
 void LoadedModel::put_in_force(const Plan& plan, const Budget& budget) {
-    assert(kv_room(plan) == kv_->room());
+    assert(kv_room(plan) == kv_->room() && plan.kv == kv_->shape().type);
     experts_->settle();
     forward_->set_context(plan.context);
     if (!device_->shares_host_memory()) {

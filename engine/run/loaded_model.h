@@ -105,6 +105,7 @@ class LoadedModel {
     void pack_sample(kernels::WeightType format, std::int64_t n, std::byte* block);
     std::uint64_t expert_bytes_of(const Plan& plan) const;
     KvRoom kv_room(const Plan& plan) const;
+    std::uint64_t kv_block_bytes(kernels::KvType type) const;
     std::uint64_t largest_expert_of(const Plan& plan) const;
 
     ModelSpec spec_;

@@ -36,6 +36,7 @@ PlanTarget PlanDraft::plan(const ReplanRequest& request) const {
         }
         target.budget.context = *request.context;
     }
+    if (request.kv.has_value()) target.budget.kv = *request.kv;
     if (request.quality.has_value()) {
         target.budget.quality = *request.quality;
         target.uniform.reset();

@@ -178,6 +178,10 @@
         <source>loss at most %1</source>
         <translation>Verlust höchstens %1</translation>
     </message>
+    <message>
+        <source>KV cache in %1 bits</source>
+        <translation>KV-Cache in %1 Bit</translation>
+    </message>
 </context>
 <context>
     <name>ConversationFiles</name>
@@ -3019,6 +3023,30 @@
     <message>
         <source>No plan goes below this</source>
         <translation>Kein Plan geht darunter</translation>
+    </message>
+    <message>
+        <source>Format of the KV cache</source>
+        <translation>Format des KV-Caches</translation>
+    </message>
+    <message>
+        <source>What keys and values of the conversation are kept in. 8 bits take half of the room of 16 and change answers a little; 32 bits are exact</source>
+        <translation>Worin Schlüssel und Werte des Gesprächs gehalten werden. 8 Bit brauchen halb so viel Platz wie 16 und ändern Antworten ein wenig; 32 Bit sind exakt</translation>
+    </message>
+    <message>
+        <source>16 bits</source>
+        <translation>16 Bit</translation>
+    </message>
+    <message>
+        <source>8 bits</source>
+        <translation>8 Bit</translation>
+    </message>
+    <message>
+        <source>32 bits, exact</source>
+        <translation>32 Bit, exakt</translation>
+    </message>
+    <message>
+        <source>&amp;KV cache</source>
+        <translation>&amp;KV-Cache</translation>
     </message>
 </context>
 <context>

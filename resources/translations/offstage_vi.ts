@@ -178,6 +178,10 @@
         <source>loss at most %1</source>
         <translation>tổn thất tối đa %1</translation>
     </message>
+    <message>
+        <source>KV cache in %1 bits</source>
+        <translation>KV cache %1 bit</translation>
+    </message>
 </context>
 <context>
     <name>ConversationFiles</name>
@@ -3017,6 +3021,30 @@
     <message>
         <source>No plan goes below this</source>
         <translation>Không phương án nào xuống dưới mức này</translation>
+    </message>
+    <message>
+        <source>Format of the KV cache</source>
+        <translation>Định dạng của KV cache</translation>
+    </message>
+    <message>
+        <source>What keys and values of the conversation are kept in. 8 bits take half of the room of 16 and change answers a little; 32 bits are exact</source>
+        <translation>Định dạng lưu khóa và giá trị của cuộc trò chuyện. 8 bit chiếm nửa chỗ so với 16 bit và làm câu trả lời thay đổi một chút; 32 bit là chính xác</translation>
+    </message>
+    <message>
+        <source>16 bits</source>
+        <translation>16 bit</translation>
+    </message>
+    <message>
+        <source>8 bits</source>
+        <translation>8 bit</translation>
+    </message>
+    <message>
+        <source>32 bits, exact</source>
+        <translation>32 bit, chính xác</translation>
+    </message>
+    <message>
+        <source>&amp;KV cache</source>
+        <translation>&amp;KV cache</translation>
     </message>
 </context>
 <context>

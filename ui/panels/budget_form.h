@@ -20,6 +20,7 @@ struct BudgetSetting {
     quint64 vramBytes = 0;  // 0 on a device without memory of its own
     quint64 ramBytes = 0;
     qint64 context = 0;
+    engine::KvType kv = engine::KvType::kBf16;
     engine::QualityFloor quality;
     std::optional<engine::FormatId> experts;  // all in this format
 
@@ -50,6 +51,7 @@ class BudgetForm : public QWidget {
     ValueSlider& vram() const { return *m_vram; }
     ValueSlider& ram() const { return *m_ram; }
     ValueSlider& context() const { return *m_context; }
+    QComboBox& kv() const { return *m_kv; }
     QComboBox& quality() const { return *m_quality; }
     QDoubleSpinBox& qualityValue() const { return *m_qualityValue; }
     // Why VRAM cannot be set; empty where it can.
@@ -66,6 +68,7 @@ class BudgetForm : public QWidget {
     ValueSlider* m_vram;
     ValueSlider* m_ram;
     ValueSlider* m_context;
+    QComboBox* m_kv;
     QComboBox* m_quality;
     QDoubleSpinBox* m_qualityValue;
     QLabel* m_vramReason;
