@@ -4,7 +4,6 @@
 #include "app/cli/commands.h"
 #include "engine/error.h"
 #include "engine/eval/perplexity.h"
-#include "engine/eval/print.h"
 #include "engine/files/text_file.h"
 #include "engine/print.h"
 
