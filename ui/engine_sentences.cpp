@@ -406,6 +406,7 @@ constexpr const char* kEngineSentences[] = {
     QT_TRANSLATE_NOOP("EngineText", "0 (all tokens) or more"),
     QT_TRANSLATE_NOOP("EngineText", "A KV cache of %1 tokens is too small: %2 are in use, in blocks of %3."),
     QT_TRANSLATE_NOOP("EngineText", "The KV cache keeps its size: %1"),
+    QT_TRANSLATE_NOOP("EngineText", "The KV cache keeps its format: %1"),
     QT_TRANSLATE_NOOP("EngineText", "The system page-locks no more RAM for %1, so the device cannot read it."),
     QT_TRANSLATE_NOOP("EngineText", "A context of %1 tokens is too small: the conversation holds %2 already."),
     QT_TRANSLATE_NOOP("EngineText",

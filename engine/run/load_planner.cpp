@@ -168,14 +168,19 @@ LoadPlanner::LoadPlanner(const LoadRequest& request, const LoadInputs& inputs)
 }
 
 Plan LoadPlanner::plan(const Popularity& popularity, const PlanCosts& costs) {
-    return plan_under_limit(request_, memory_, [&] { return plan_within(budget_, popularity, costs); });
+    return plan_under_limit(request_, memory_, [&] {
+        Budget lowered = budget_;
+        Plan made = plan_within(lowered, popularity, costs);
+        budget_ = lowered;
+        return made;
+    });
 }
 
 Plan LoadPlanner::plan_within(Budget& budget, const Popularity& popularity, const PlanCosts& costs) const {
     const auto made = [&] {
         return make_plan(demand_, budget, popularity, placement_for(request_.dispatch.decode), costs);
     };
-    if (device_.kind != DeviceKind::kEmulated || request_.dry) return made();
+    if (device_.kind != DeviceKind::kEmulated || request_.dry || device_memory_apart_) return made();
     const std::uint64_t available = with_headroom(free_bytes(memory_));
     budget.vram_bytes = std::min(budget.vram_bytes, available);
     Plan plan = made();

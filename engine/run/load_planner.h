@@ -72,6 +72,10 @@ class LoadPlanner {
     // takes is not there for the host.
     const Budget& budget() const { return budget_; }
 
+    // From now on an emulated device's memory counts as its own, as that of the device itself would: for reports of
+    // what this machine could not even emulate.
+    void count_device_memory_apart() { device_memory_apart_ = true; }
+
     // Throws Error as make_plan() does, the limit named.
     Plan plan(const Popularity& popularity, const PlanCosts& costs = {});
     // The same for another budget, the limit not named.
@@ -89,6 +93,7 @@ class LoadPlanner {
     MemorySize memory_;
     DeviceInfo device_;
     std::uint64_t dense_bytes_ = 0;
+    bool device_memory_apart_ = false;
     std::string dense_note_;
 };
 

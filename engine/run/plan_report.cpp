@@ -249,8 +249,20 @@ PlanReport plan_model(const LoadRequest& request, std::int64_t prompt_tokens, co
                          device.memory().usage().budget_bytes, ram_budget(request, report.memory)});
     report.demand = planner.demand();
     const bool any_format = compare || request.quality.allows_fewer_bits();
+    std::string apart_note;
+    const auto plan_by = [&](const PlanCosts& costs) {
+        try {
+            return planner.plan(report.popularity, costs);
+        } catch (const Error& error) {
+            if (error.kind() != ErrorKind::kOutOfMemory || !report.device.emulated || !apart_note.empty()) throw;
+        }
+        planner.count_device_memory_apart();
+        apart_note =
+            "This computer has not enough memory to emulate the device; the plan is for one that has the device.";
+        return planner.plan(report.popularity, costs);
+    };
     // What does not fit is found out before anything is measured; in fewer bits it might.
-    if (!any_format) static_cast<void>(planner.plan(report.popularity));
+    if (!any_format) static_cast<void>(plan_by({}));
 
     report.costs = costs_in(machine.type, report.cost_source, request, machine, spec, progress, stop);
     report.costs.dense =
@@ -266,10 +278,10 @@ PlanReport plan_model(const LoadRequest& request, std::int64_t prompt_tokens, co
     const Sensitivity sensitivity = Sensitivity::typical(spec.experts.n_layers, spec.experts.n_experts);
     report.sensitivity_source = sensitivity.source;
     const PlanCosts costs{&cost, &sensitivity, request.dispatch.decode};
-    report.plan = planner.plan(report.popularity, costs);
+    report.plan = plan_by(costs);
     report.budget = planner.budget();
-    if (const std::string note = planner.dense_note(); !note.empty()) {
-        report.plan.note += (report.plan.note.empty() ? "" : " ") + note;
+    for (const std::string& note : {planner.dense_note(), apart_note}) {
+        if (!note.empty()) report.plan.note += (report.plan.note.empty() ? "" : " ") + note;
     }
     report.forecast = forecast(report.plan, report.demand, report.popularity, cost, request.dispatch.prefill,
                                request.dispatch.decode, prompt_tokens);

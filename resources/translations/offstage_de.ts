@@ -1377,6 +1377,10 @@
         <translation>Der KV-Cache behält seine Größe: %1</translation>
     </message>
     <message>
+        <source>The KV cache keeps its format: %1</source>
+        <translation>Der KV-Cache behält sein Format: %1</translation>
+    </message>
+    <message>
         <source>The system page-locks no more RAM for %1, so the device cannot read it.</source>
         <translation>Das System macht kein weiteres RAM seitenfest; das Gerät kann Folgendes nicht lesen: %1.</translation>
     </message>

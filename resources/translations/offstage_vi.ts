@@ -1377,6 +1377,10 @@
         <translation>Bộ nhớ đệm KV giữ nguyên kích thước: %1</translation>
     </message>
     <message>
+        <source>The KV cache keeps its format: %1</source>
+        <translation>KV cache giữ nguyên định dạng: %1</translation>
+    </message>
+    <message>
         <source>The system page-locks no more RAM for %1, so the device cannot read it.</source>
         <translation>Hệ thống không khóa trang thêm RAM cho %1, nên thiết bị không đọc được.</translation>
     </message>

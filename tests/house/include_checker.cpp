@@ -161,9 +161,10 @@ constexpr FolderRule kEngineFolders[] = {
     {"quant", " files device model"},
     {"plan", " files telemetry device model quant"},
     {"experts", " files telemetry device model quant plan"},
-    {"run", " files telemetry text device model quant plan experts"},
-    {"cluster", " files device model quant plan"},
-    {"eval", " files telemetry text device model quant plan experts run cluster"},
+    {"dispatch", " telemetry device model quant plan experts"},
+    {"run", " files telemetry text device model quant plan experts dispatch"},
+    {"cluster", " files device model quant plan experts dispatch run"},
+    {"eval", " files telemetry text device model quant plan experts dispatch run cluster"},
 };
 
 constexpr bool names(std::string_view list, std::string_view folder) {
