@@ -32,6 +32,60 @@ class TestReplan : public QObject, ReplanSetup {
   private Q_SLOTS:
     void initTestCase() { measureModel(); }
 
+    // Keys and values change their format while tokens are made: budgets hold, the answer goes on, and room that is
+    // freed goes to experts.
+    void keysAndValues_changeTheirFormat_data() {
+        QTest::addColumn<QString>("device");
+        QTest::newRow("cpu") << QStringLiteral("cpu");
+        QTest::newRow("emulated") << QStringLiteral("emulated:rtx-3060-desktop");
+    }
+    void keysAndValues_changeTheirFormat() {
+        QFETCH(QString, device);
+        LoadRequest request = on(device.toStdString());
+        request.compute = ComputeMode::kF32;
+        if (device != QStringLiteral("cpu")) request.vram_bytes = vramFor(20);
+        Play undisturbed(request);
+        Play disturbed(request);
+        std::vector<TokenId> next = prompt_;
+        std::uint64_t id = 0;
+        const std::int64_t resident = disturbed.model.plan().n_resident();
+        const auto move_to = [&](KvType type, int token) {
+            ReplanRequest replan;
+            replan.kv = type;
+            disturbed.replanner.begin(++id, replan, token);
+            disturbed.replanner.finish({});
+            QCOMPARE(disturbed.replanner.reports().back().problem, std::string());
+            QVERIFY(disturbed.replanner.reports().back().state == ReplanState::kDone);
+            QVERIFY(disturbed.model.kv().shape().type == type);
+            const auto use = static_cast<std::size_t>(MemoryUse::kKvCache);
+            const std::uint64_t both =
+                disturbed.model.device().memory().usage().by_use[use] +
+                (device == QStringLiteral("cpu") ? 0 : disturbed.model.ram().usage().by_use[use]);
+            QCOMPARE(both, static_cast<std::uint64_t>(disturbed.model.kv().n_blocks() *
+                                                      disturbed.model.kv().shape().block_bytes()));
+            disturbed.checkBudgets();
+        };
+        for (int token = 0; token < 24; ++token) {
+            const auto expected = undisturbed.step(next);
+            const auto got = disturbed.step(next);
+            QVERIFY(!got.empty());
+            if (token < 6) {
+                QVERIFY2(std::equal(got.begin(), got.end(), expected.begin(), expected.end()),
+                         qPrintable(QString::number(token)));
+            } else {
+                QVERIFY2(offstage::test::relativeError(got, expected) < 0.05, qPrintable(QString::number(token)));
+            }
+            next = {best(expected)};
+            if (token == 5) move_to(KvType::kInt8, token);
+            if (token == 5 && device != QStringLiteral("cpu")) {
+                QVERIFY(disturbed.model.plan().n_resident() > resident);
+            }
+            if (token == 12) move_to(KvType::kF32, token);
+            if (token == 18) move_to(KvType::kBf16, token);
+        }
+        QCOMPARE(disturbed.model.plan().n_resident(), resident);
+    }
+
     void places_moveAHundredTimes_outputStays_data() {
         QTest::addColumn<QString>("policy");
         QTest::newRow("balanced") << QStringLiteral("balanced");
