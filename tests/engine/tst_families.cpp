@@ -10,6 +10,7 @@
 #include "engine/error.h"
 #include "engine/eval/logits.h"
 #include "engine/run/loaded_model.h"
+#include "engine/run/replanner.h"
 #include "tests/engine/test_models.h"
 
 using namespace offstage::engine;
@@ -224,6 +225,88 @@ class TestFamilies : public QObject {
         const Greedy got = greedy(*model, prompt, 24, 64);
         QVERIFY(got.tokens == expected.tokens);
         QVERIFY(got.logits == expected.logits);  // bit by bit
+    }
+
+    // A hundred plans, drawn at random, while tokens are made, guessed copies among them: not one bit of the logits
+    // changes, on the device and with copies of cached experts.
+    void plansMoveAHundredTimes_outputStays_data() { eachFamily(); }
+    void plansMoveAHundredTimes_outputStays() {
+        QFETCH(QString, name);
+        LoadRequest request = on(name, "emulated:rtx-3060");
+        request.context = 256;
+        request.kv = KvType::kBf16;
+        request.prefetch = PrefetchMode::kAlways;
+        const auto undisturbed = open(request);
+        const auto disturbed = open(request);
+        Replanner replanner(*disturbed);
+        KvSequence left = undisturbed->new_sequence(), right = disturbed->new_sequence();
+        replanner.set_tokens_in_use([&] { return right.size(); });
+        disturbed->forward().set_between_layers([&] { replanner.between_layers(); });
+        const Plan plan = disturbed->plan();
+        const std::uint64_t fixed = plan.dense_bytes + plan.kv_bytes + plan.workspace_bytes;
+        std::vector<TokenId> next =
+            tokensOf(golden(name)[QLatin1String("greedy")].toObject()[QLatin1String("prompt")].toArray());
+        std::mt19937 random(5);
+        std::set<std::int64_t> residents;
+        for (int token = 0; token < 100; ++token) {
+            ReplanRequest replan;
+            replan.vram_bytes = fixed + random() % (plan.expert_bytes + plan.staging_bytes + 1);
+            try {
+                replanner.begin(static_cast<std::uint64_t>(token) + 1, replan, token);
+            } catch (const Error& error) {
+                QCOMPARE(error.kind(), ErrorKind::kOutOfMemory);
+            }
+            if (token % 3 == 0) replanner.finish({});
+            replanner.between_steps(token);
+            const auto step = [&](LoadedModel& model, KvSequence& sequence) {
+                const Segment segment{&sequence, next};
+                return model.forward().step({&segment, 1}, Forward::Logits::kLast, {});
+            };
+            QCOMPARE(step(*undisturbed, left), Forward::Outcome::kDone);
+            QCOMPARE(step(*disturbed, right), Forward::Outcome::kDone);
+            const auto expected = undisturbed->forward().logits(), got = disturbed->forward().logits();
+            QVERIFY2(std::equal(got.begin(), got.end(), expected.begin(), expected.end()),
+                     qPrintable(QString::number(token)));
+            next = {static_cast<TokenId>(std::max_element(expected.begin(), expected.end()) - expected.begin())};
+            residents.insert(disturbed->experts().n_resident());
+        }
+        QVERIFY2(residents.size() > 1, qPrintable(QString::number(residents.size())));
+    }
+
+    // Keys and values in 16 and 8 bits: the rows before the first token that takes another expert are near those of
+    // float32.
+    void keysAndValuesInFewerBits_areNear_data() { eachFamily(); }
+    void keysAndValuesInFewerBits_areNear() {
+        QFETCH(QString, name);
+        const auto tokens =
+            tokensOf(golden(name)[QLatin1String("cases")].toArray().last()[QLatin1String("tokens")].toArray());
+        const auto exact = open(on(name, "cpu"));
+        const auto rows_of = [&](LoadedModel& model, std::vector<std::int32_t>& routing) {
+            const auto rows = compute_logits(model, tokens, true);
+            routing.assign(model.forward().routing().begin(), model.forward().routing().end());
+            return rows;
+        };
+        std::vector<std::int32_t> expected_routing;
+        const auto expected = rows_of(*exact, expected_routing);
+        for (const KvType type : {KvType::kBf16, KvType::kInt8}) {
+            LoadRequest request = on(name, "cpu");
+            request.kv = type;
+            const auto model = open(request);
+            std::vector<std::int32_t> routing;
+            const auto got = rows_of(*model, routing);
+            const std::size_t per_row = routing.size() / got.size();
+            const auto turned = std::mismatch(routing.begin(), routing.end(), expected_routing.begin()).first;
+            const auto n_rows = static_cast<std::size_t>(turned - routing.begin()) / per_row;
+            QVERIFY2(n_rows >= 1, qPrintable(QString::number(n_rows)));
+            bool differs = false;
+            for (std::size_t row = 0; row < n_rows; ++row) {
+                const double error = relativeError(got[row], expected[row]);
+                differs = differs || error > 0;
+                const double most = type == KvType::kBf16 ? 2 * kRounded : 5 * kRounded;
+                QVERIFY2(error < most, qPrintable(QStringLiteral("row %1: %2").arg(row).arg(error)));
+            }
+            QVERIFY(differs);
+        }
     }
 
     void expertsInFewerBits_answer_data() { eachFamily(); }

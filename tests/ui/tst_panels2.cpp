@@ -268,6 +268,26 @@ class TestPanels2 : public QObject {
         QVERIFY(!request.quality);
     }
 
+    void kvFormat_isPreviewedAndAskedFor() {
+        Bench bench;
+        BudgetPanel panel(bench.engine);
+        bench.open();
+        panel.show();
+        QTRY_COMPARE(panel.form().vram().bytes(), 6 * kGiB);
+        const BudgetSetting before = panel.form().setting();
+        QVERIFY(before.kv == engine::KvType::kBf16);
+        QVERIFY(!changeBetween(before, before).kv.has_value());
+        panel.form().kv().setFocus();
+        QTest::keyClick(&panel.form().kv(), Qt::Key_Down);
+        QVERIFY(panel.form().setting().kv == engine::KvType::kInt8);
+        QTRY_VERIFY(panel.applyButton().isEnabled());  // previewed
+        const engine::ReplanRequest request = changeBetween(before, panel.form().setting());
+        QVERIFY(request.kv == engine::KvType::kInt8 && !request.context && !request.vram_bytes && !request.quality);
+        QVERIFY(settingText(panel.form().setting()).contains(QStringLiteral("KV cache in 8 bits")));
+        panel.form().setSetting(before);
+        QCOMPARE(panel.form().kv().currentIndex(), 0);
+    }
+
     void slider_andSpinBoxAgree() {
         ValueSlider slider(QStringLiteral("VRAM"));
         slider.setByteRange(0, 16 * kGiB);
