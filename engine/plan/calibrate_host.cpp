@@ -89,7 +89,7 @@ double measure_disk_read_us(WeightSource& master, std::int64_t n_layers, std::in
                             std::uint64_t expert_bytes, kernels::ThreadPool& pool, const std::stop_token& stop) {
     const std::int64_t n = n_layers * n_experts;
     auto* const disk = dynamic_cast<ColdExperts*>(&master);
-    if (n <= 0 || disk == nullptr || !disk->make_cold(LayerIndex{0}, ExpertIndex{0})) return 0;
+    if (n <= 0 || (disk != nullptr && !disk->make_cold(LayerIndex{0}, ExpertIndex{0}))) return 0;
     std::optional<HostBuffer> block;
     try {
         block.emplace(static_cast<std::size_t>(expert_bytes), "measuring");
@@ -107,7 +107,7 @@ double measure_disk_read_us(WeightSource& master, std::int64_t n_layers, std::in
         const std::int64_t index = i * n / n_reads;
         const LayerIndex layer{static_cast<std::int32_t>(index / n_experts)};
         const ExpertIndex expert{static_cast<std::int32_t>(index % n_experts)};
-        disk->make_cold(layer, expert);
+        if (disk != nullptr) disk->make_cold(layer, expert);
         const auto start = Clock::now();
         master.pack_expert(layer, expert, block->data(), pool);
         us.push_back(seconds_since(start) * 1e6);

@@ -66,6 +66,7 @@ class CostModel {
     const CostTable& table() const { return table_; }
     kernels::WeightType master() const { return master_; }
     void set_master(kernels::WeightType format) { master_ = format; }
+    void set_disk_read_us(double us) { table_.disk_read_us = us; }  // the master's
     // What was measured for another format. Until then its times are the master's, scaled by the bytes of an expert.
     void set_table(kernels::WeightType format, CostTable table);
     bool has_table(kernels::WeightType format) const;

@@ -5,6 +5,8 @@
 #include <chrono>
 #include <cstring>
 #include <functional>
+#include <initializer_list>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -12,6 +14,7 @@
 #include "engine/device/cpu_backend.h"
 #include "engine/device/emulated_accelerator.h"
 #include "engine/device/host_memory.h"
+#include "engine/dispatch/dispatcher.h"
 #include "engine/error.h"
 #include "engine/experts/expert_store.h"
 #include "engine/model/fingerprint.h"
@@ -20,7 +23,6 @@
 #include "engine/quant/expert_source.h"
 #include "engine/quant/random_rows.h"
 #include "engine/run/device_weights.h"
-#include "engine/dispatch/dispatcher.h"
 #include "engine/run/forward.h"
 #include "engine/run/kv_pool.h"
 #include "engine/statistics.h"
@@ -104,8 +106,8 @@ class DenseProbe {
           plan_(plan()),
           weights_(source_.load_dense(own_memory()), spec_.n_layers(), device),
           experts_(spec_.experts, expert_source_, plan_, device, own_memory(), operations.pool(), options(dry)),
-          kv_(spec_.kv_shape(model.kv), spec_.is_windowed(), {KvPool::blocks_for(plan_.context) + KvPool::kSpareBlocks, 0},
-              device, own_memory()),
+          kv_(spec_.kv_shape(model.kv), spec_.is_windowed(),
+              {KvPool::blocks_for(plan_.context) + KvPool::kSpareBlocks, 0}, device, own_memory()),
           cost_(table()),
           dispatcher_(cost_, {PolicyKind::kBalanced, PolicyKind::kBalanced, false}),
           forward_(spec_, weights_, experts_, device, operations, dispatcher_, plan_.max_step, plan_.context) {
@@ -132,9 +134,7 @@ class DenseProbe {
         return std::max(0.0, us - dispatcher_.totals().gpu_us - dispatcher_.totals().cpu_us);
     }
 
-    void set_guessing(bool guesses) {
-        dispatcher_.set_prefetch(guesses ? PrefetchMode::kAlways : PrefetchMode::kOff);
-    }
+    void set_guessing(bool guesses) { dispatcher_.set_prefetch(guesses ? PrefetchMode::kAlways : PrefetchMode::kOff); }
 
     // The head on one token.
     double head_us() {
@@ -197,17 +197,25 @@ class DenseProbe {
     std::vector<TokenId> tokens_;
 };
 
-// What steps cost as `step_us(n_tokens, past)` says.
+// What steps cost as `step_us(n_tokens, past)` says; nothing: there is no time left for that one. One token's is always
+// said.
 template <typename StepUs>
 DenseCosts costs_by(const StepUs& step_us, std::span<const std::int64_t> pasts) {
     DenseCosts costs;
-    for (const std::int64_t n : {1, 2, 4, 8, 16, 32, 64, 65, 128, 256, 512}) costs.step.push_back({n, step_us(n, 0)});
+    const auto add_steps = [&](std::initializer_list<std::int64_t> sizes) {
+        for (const std::int64_t n : sizes) {
+            if (const std::optional<double> us = step_us(n, 0)) costs.step.push_back({n, *us});
+        }
+    };
+    add_steps({1, 2, 4, 8, 16});
     for (const std::int64_t past : pasts) {
-        costs.past.push_back({past, std::max(0.0, step_us(1, past) - costs.step.front().us)});
+        const std::optional<double> us = step_us(1, past);
+        if (us) costs.past.push_back({past, std::max(0.0, *us - costs.step.front().us)});
     }
+    add_steps({32, 64, 65, 128, 256, 512});
     constexpr std::int64_t kTokens = 256, kPast = 1024;
-    const double longer_us = step_us(kTokens, kPast) - step_us(kTokens, 0);
-    costs.pair_us = std::max(0.0, longer_us / static_cast<double>(kTokens * kPast));
+    const std::optional<double> alone = step_us(kTokens, 0), after = step_us(kTokens, kPast);
+    if (alone && after) costs.pair_us = std::max(0.0, (*after - *alone) / static_cast<double>(kTokens * kPast));
     return costs;
 }
 
@@ -267,14 +275,15 @@ DenseCosts measured_dense(const DenseProbeModel& model, Backend& device, CpuOper
         const double more_vocab =
             static_cast<double>(whole.vocab_size) / static_cast<double>(std::min(whole.vocab_size, kMeasuredVocab)) - 1;
         return costs_by(
-            [&](std::int64_t n_tokens, std::int64_t past) {
+            [&](std::int64_t n_tokens, std::int64_t past) -> std::optional<double> {
+                const auto elapsed = [&] { return std::chrono::duration<double>(ProbeClock::now() - begin).count(); };
+                if (n_tokens > 1 && elapsed() > 2 * seconds) return std::nullopt;
                 std::vector<double> us;
                 do {
                     if (stop.stop_requested()) throw Error(ErrorKind::kCancelled, "The calibration was cancelled.");
                     std::fill(others.begin(), others.end(), us.size() + 1);
                     us.push_back(probe.step_us(n_tokens, past));
-                } while (us.size() < 2 ||
-                         (us.size() < 7 && std::chrono::duration<double>(ProbeClock::now() - begin).count() < seconds));
+                } while (us.size() < 7 && elapsed() < seconds);
                 if (us.size() > 2) us.erase(us.begin());
                 return median(us) + head_us * more_vocab;
             },
@@ -285,6 +294,8 @@ DenseCosts measured_dense(const DenseProbeModel& model, Backend& device, CpuOper
         const DenseCosts first = measure(n_first, 2 * kMeasuredSeconds);
         const double more = static_cast<double>(whole.n_layers() - n_layers) / static_cast<double>(n_layers - n_first);
         const auto extend = [more](double& us, double first_us) { us += std::max(0.0, us - first_us) * more; };
+        costs.step.resize(std::min(costs.step.size(), first.step.size()));
+        costs.past.resize(std::min(costs.past.size(), first.past.size()));
         for (std::size_t i = 0; i < costs.step.size(); ++i) extend(costs.step[i].us, first.step[i].us);
         for (std::size_t i = 0; i < costs.past.size(); ++i) extend(costs.past[i].us, first.past[i].us);
         extend(costs.pair_us, first.pair_us);
@@ -309,7 +320,7 @@ DenseCosts account_dense(const DenseProbeModel& model, const HardwareProfile& pr
                                        experts[i] = static_cast<std::int32_t>((row * n_active + i) % n_experts);
                                });
     DenseProbe probe(model, model.spec, device, operations, true);
-    const auto step_us = [&](std::int64_t n, std::int64_t past) { return probe.step_us(n, past); };
+    const auto step_us = [&](std::int64_t n, std::int64_t past) { return std::optional(probe.step_us(n, past)); };
     DenseCosts costs = costs_by(step_us, std::array<std::int64_t, 3>{256, 1024, DenseProbe::kLongestPast});
     costs.n_active = n_active;
     probe.set_guessing(true);

@@ -253,7 +253,8 @@ void LoadedModel::measure_costs(const LoadRequest& request, const LoadProgressFn
         table.disk_read_us = measure_disk_read_us(*source_, spec_.experts.n_layers, spec_.experts.n_experts,
                                                   expert_source_->expert_bytes(source_->expert_type()), *pool_, stop);
     }
-    table.dense = dense_costs({spec_, source_->expert_type(), request.quant.dense, request.kv}, *device_, *host_, cache, stop);
+    table.dense =
+        dense_costs({spec_, source_->expert_type(), request.quant.dense, request.kv}, *device_, *host_, cache, stop);
     basis_.cost = CostModel(table);
     basis_.cost.set_master(source_->expert_type());
     // For who asks what a re-plan takes. A dry run never quantizes.
@@ -397,8 +398,7 @@ void LoadedModel::pack_sample(kernels::WeightType format, std::int64_t n, std::b
         source_->pack_expert(layer, expert, block, *pool_);
         return;
     }
-    HostBuffer master(spec_.experts.expert_bytes(source_->expert_type()),
-                      "measuring");
+    HostBuffer master(spec_.experts.expert_bytes(source_->expert_type()), "measuring");
     source_->pack_expert(layer, expert, master.data(), *pool_);
     const kernels::WeightView rows{master.data(), source_->expert_type(), 3 * spec_.experts.ffn_dim, spec_.hidden_dim,
                                    spec_.hidden_dim};

@@ -6,10 +6,15 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/device/cpu_backend.h"
+#include "engine/device/emulated_accelerator.h"
 #include "engine/device/hardware_profile.h"
 #include "engine/device/host_buffer.h"
 #include "engine/device/open_device.h"
 #include "engine/error.h"
+#include "engine/model/checkpoint.h"
+#include "engine/model/synthetic.h"
+#include "engine/model/weights.h"
+#include "engine/plan/calibrate_host.h"
 #include "engine/quant/random_rows.h"
 #include "engine/run/dense_probe.h"
 #include "engine/run/forward.h"
@@ -153,6 +158,26 @@ CostTable costs_in(kernels::WeightType format, std::string& source, const LoadRe
     return table;
 }
 
+// What an expert on disk takes to come into RAM: measured where the model's weights are there. 0: not known.
+double disk_read_us_of(const LoadRequest& request, const ModelShape& shape, const Machine& machine,
+                       const std::stop_token& stop) {
+    try {
+        std::unique_ptr<WeightSource> source;
+        if (is_synthetic(request.model)) {
+            source = draw_weights(parse_synthetic(request.model), *machine.pool, false);
+        } else {
+            source = open_weights(Checkpoint::open(shape.directory), shape.spec, request.compute == ComputeMode::kBf16,
+                                  *machine.pool);
+        }
+        const ExpertGrid& grid = shape.spec.experts;
+        return measure_disk_read_us(*source, grid.n_layers, grid.n_experts, grid.expert_bytes(machine.type),
+                                    *machine.pool, stop);
+    } catch (const Error& error) {
+        if (error.kind() == ErrorKind::kCancelled) throw;
+        return 0;  // shapes alone, or no room for one expert
+    }
+}
+
 // The plans that a person would set by hand, and the report's own.
 void compare_plans(PlanReport& report, const PlanCosts& costs, std::int64_t prompt_tokens) {
     const QualityFloor& floor = report.budget.quality;
@@ -265,8 +290,8 @@ PlanReport plan_model(const LoadRequest& request, std::int64_t prompt_tokens, co
     if (!any_format) static_cast<void>(plan_by({}));
 
     report.costs = costs_in(machine.type, report.cost_source, request, machine, spec, progress, stop);
-    report.costs.dense =
-        dense_costs({spec, machine.type, request.quant.dense, request.kv}, device, *machine.host, cache_of(request), stop);
+    report.costs.dense = dense_costs({spec, machine.type, request.quant.dense, request.kv}, device, *machine.host,
+                                     cache_of(request), stop);
     CostModel cost(report.costs);
     cost.set_master(machine.type);
     for (const FormatDemand& f : report.demand.formats) {
@@ -279,6 +304,14 @@ PlanReport plan_model(const LoadRequest& request, std::int64_t prompt_tokens, co
     report.sensitivity_source = sensitivity.source;
     const PlanCosts costs{&cost, &sensitivity, request.dispatch.decode};
     report.plan = plan_by(costs);
+    const bool has_disk =
+        std::find(report.plan.places.begin(), report.plan.places.end(), Place::kDisk) != report.plan.places.end();
+    const auto* const emulated = dynamic_cast<const EmulatedAccelerator*>(&device);
+    if (has_disk && report.costs.disk_read_us == 0 && !(emulated != nullptr && emulated->profile().host)) {
+        report.costs.disk_read_us = disk_read_us_of(request, report.shape, machine, stop);
+        cost.set_disk_read_us(report.costs.disk_read_us);
+        report.plan = plan_by(costs);
+    }
     report.budget = planner.budget();
     for (const std::string& note : {planner.dense_note(), apart_note}) {
         if (!note.empty()) report.plan.note += (report.plan.note.empty() ? "" : " ") + note;
