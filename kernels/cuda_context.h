@@ -8,8 +8,8 @@
 #include <string>
 
 #include "kernels/expert_spec.h"
-#include "kernels/routing.h"
 #include "kernels/kv_cache.h"
+#include "kernels/routing.h"
 #include "kernels/types.h"
 
 namespace offstage::kernels {

@@ -141,7 +141,8 @@ int run_info(const ModelOptions& options) {
               << " KV heads, head size " << attention.key_dim << "\n"
               << "  vocabulary     " << c.vocab_size << (c.tied_embeddings ? ", tied" : "") << "\n"
               << "  context        " << c.max_context << " tokens, "
-              << engine::format_bytes(static_cast<std::uint64_t>(c.kv_shape(engine::KvType::kBf16).token_bytes())) << " of KV cache each, in bf16\n"
+              << engine::format_bytes(static_cast<std::uint64_t>(c.kv_shape(engine::KvType::kBf16).token_bytes()))
+              << " of KV cache each, in bf16\n"
               << "  weights        " << c.total_weights() << ", " << engine::format_bytes(weight_bytes) << "; "
               << c.active_weights() << " active per token, " << engine::format_bytes(reads.total()) << "\n"
               << "  tokenizer      " << yes_no(facts.tokenizer) << ", chat template " << yes_no(facts.chat_template)

@@ -22,7 +22,7 @@ struct ModelOptions {
     std::string device = "cpu";
     std::string vram;  // "6GiB"; empty: all
     std::string ram;
-    std::string kv;   // "bf16"; empty: the default
+    std::string kv;  // "bf16"; empty: the default
     std::string policy = "auto";
     std::string quant;    // "experts=hqq3,dense=8"; empty: as in the checkpoint
     std::string profile;  // of expert use; empty: the model's own

@@ -47,9 +47,9 @@ struct AttentionSegment {
     std::int64_t first_row = 0;
     std::int64_t n_tokens = 0;
     std::int64_t past = 0;
-    std::span<std::byte* const> blocks;         // the device's addresses, in host memory, valid until the next host_wait
+    std::span<std::byte* const> blocks;  // the device's addresses, in host memory, valid until the next host_wait
     std::byte* const* device_blocks = nullptr;  // the same table in the device's memory
-    std::span<const std::uint8_t> in_host;  // 1 for each block in host memory; as long as blocks, or empty: none
+    std::span<const std::uint8_t> in_host;      // 1 for each block in host memory; as long as blocks, or empty: none
 };
 
 // A block of a KV cache, by the device's address.
@@ -200,10 +200,10 @@ class Backend {
     virtual void route(const kernels::RouterSpec& spec, const float* gate, const float* selection_bias, const float* x,
                        std::int64_t n, std::int64_t hidden_dim, std::int32_t* experts, float* weights) = 0;
     // The rows of a step are its (token, chosen expert) pairs, grouped by expert. For each row r of each call:
-    // out[r] = w2^T activation(w1 x, w3 x) with x = inputs[row_token[r]], and biases, as ExpertSpec says; inputs (n, hidden_dim), out (n_rows,
-    // hidden_dim). The result of a row depends on its expert, its input and, with SumOrder::kByNumber, the number of
-    // rows of its expert alone: never on the other calls, nor on where it is computed (CpuBackend and
-    // EmulatedAccelerator: bit by bit).
+    // out[r] = w2^T activation(w1 x, w3 x) with x = inputs[row_token[r]], and biases, as ExpertSpec says; inputs (n,
+    // hidden_dim), out (n_rows, hidden_dim). The result of a row depends on its expert, its input and, with
+    // SumOrder::kByNumber, the number of rows of its expert alone: never on the other calls, nor on where it is
+    // computed (CpuBackend and EmulatedAccelerator: bit by bit).
     virtual void experts(std::span<const ExpertCall> calls, const float* inputs, const std::int32_t* row_token,
                          float* out) = 0;
     // x[t] += sum over a = 0 .. n_active-1, in this order, of weights[t][a] * rows[row_of[t * n_active + a]].

@@ -479,8 +479,8 @@ void EmulatedAccelerator::attend(std::int64_t layer, const kernels::AttentionSha
         const std::int64_t window = shape.window > 0 ? shape.window : segment.past + segment.n_tokens;
         const std::int64_t n_keys = std::min(segment.past + segment.n_tokens, window + segment.n_tokens - 1);
         const std::int64_t in_host = keys_in_host(segment, segment.past + segment.n_tokens - n_keys);
-        own_bytes += as_double((n_keys - in_host) * kv.layer_token_bytes() +
-                               segment.n_tokens * shape.n_heads * head_width * 4);
+        own_bytes +=
+            as_double((n_keys - in_host) * kv.layer_token_bytes() + segment.n_tokens * shape.n_heads * head_width * 4);
         bus_bytes += as_double(in_host * kv.layer_token_bytes());
         for (std::int64_t t = 0; t < segment.n_tokens; ++t) pairs += as_double(std::min(segment.past + t + 1, window));
     }

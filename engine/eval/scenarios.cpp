@@ -7,8 +7,8 @@
 #include "engine/error.h"
 #include "engine/print.h"
 #include "engine/statistics.h"
-#include "kernels/types.h"
 #include "kernels/kv_cache.h"
+#include "kernels/types.h"
 
 namespace offstage::engine {
 namespace {

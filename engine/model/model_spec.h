@@ -12,8 +12,8 @@
 
 #include "engine/indices.h"
 #include "kernels/expert_spec.h"
-#include "kernels/routing.h"
 #include "kernels/kv_cache.h"
+#include "kernels/routing.h"
 #include "kernels/types.h"
 
 namespace offstage::engine {

@@ -47,9 +47,9 @@ struct ModelDemand {
     std::uint64_t kv_bytes_per_token = 0;  // on the device, kept in `kv`
     kernels::KvType kv = kernels::KvType::kBf16;
     std::array<std::uint64_t, kernels::kKvTypes> kv_bytes_by_type{};  // by KvType; 0: only `kv` is known
-    std::uint64_t kv_spare_tokens = 0;  // of which workspace_fixed_bytes has the bytes
-    std::uint64_t host_fixed_bytes = 0;    // RAM that is not experts: dense weights kept there, buffers
-    std::int64_t max_context = 0;          // of the model
+    std::uint64_t kv_spare_tokens = 0;                                // of which workspace_fixed_bytes has the bytes
+    std::uint64_t host_fixed_bytes = 0;  // RAM that is not experts: dense weights kept there, buffers
+    std::int64_t max_context = 0;        // of the model
     // Workspace on the device for steps of up to n tokens: fixed + per_token * n.
     std::uint64_t workspace_fixed_bytes = 0;
     std::uint64_t workspace_bytes_per_token = 0;

@@ -5,10 +5,10 @@
 #include <span>
 #include <vector>
 
-#include "engine/telemetry/routing_trace.h"
 #include "engine/run/forward.h"
 #include "engine/run/generation.h"
 #include "engine/run/loaded_model.h"
+#include "engine/telemetry/routing_trace.h"
 
 namespace offstage::engine {
 

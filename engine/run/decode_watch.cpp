@@ -25,7 +25,7 @@ void DecodeWatch::measure(const Replanner& replanner, LoadedModel& model) {
     const PlanDraft now = replanner.draft();
     DecodeCosts times(basis.demand, basis.cost, now.decode);
     Forecast told;
-    told.decode_tokens_per_s = 
+    told.decode_tokens_per_s =
         1e6 / (sample_->play(now.now, times).us + decode_dense_us(now.now, basis.cost, now.decode, kForecastPrompt));
     overhead_us_ = engine::overhead_us(told, measured);
 }

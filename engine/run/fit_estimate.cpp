@@ -310,8 +310,7 @@ FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& hel
     for (std::string note : {planner.memory_note(plan), planner.dense_note()}) {
         if (!note.empty()) estimate.notes.push_back(std::move(note));
     }
-    const std::uint64_t spare_blocks =
-        demand.kv_spare_tokens * demand.kv_bytes_per_token;
+    const std::uint64_t spare_blocks = demand.kv_spare_tokens * demand.kv_bytes_per_token;
     MemoryLedger& own = shared ? ram : vram;
     own.dense = plan.dense_bytes;
     if (shared) own.dense -= std::min(own.dense, vector_bytes(spec_));

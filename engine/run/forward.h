@@ -9,10 +9,10 @@
 
 #include "engine/device/backend.h"
 #include "engine/device/cpu_operations.h"
+#include "engine/dispatch/dispatcher.h"
 #include "engine/experts/expert_store.h"
 #include "engine/model/model_spec.h"
 #include "engine/run/device_weights.h"
-#include "engine/dispatch/dispatcher.h"
 #include "engine/run/kv_pool.h"
 #include "engine/run/layers/attention.h"
 #include "engine/run/layers/network.h"

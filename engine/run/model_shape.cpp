@@ -10,7 +10,6 @@
 #include "engine/model/synthetic.h"
 #include "engine/model/weights.h"
 #include "engine/run/loaded_model.h"
-#include "engine/files/text_file.h"
 
 namespace offstage::engine {
 namespace {

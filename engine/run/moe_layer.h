@@ -47,7 +47,6 @@ class MoeLayer {
     void begin_step(bool prefill, std::int64_t n_tokens, bool last);
     void finish();
 
-
   private:
     // Of a layer whose times are read once it has ended.
     struct Pending {

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "engine/device/backend.h"
+#include "engine/device/mirror.h"
 #include "engine/model/model_spec.h"
 #include "engine/run/layers/router.h"
-#include "engine/device/mirror.h"
 
 namespace offstage::engine {
 

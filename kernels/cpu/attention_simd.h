@@ -4,8 +4,9 @@
 // The keys are taken in blocks; for every query a running maximum m, a running sum l of e^(score - m) and, in `out`,
 // the running sum of e^(score - m) * value are kept, and rescaled when a block raises m (online softmax; Milakov and
 // Gimelshein 2018, arXiv 1805.02867). Groups of queries share each block. With enough queries to pay for it, the keys
-// of a block are transposed first, so that scores come out with keys in the lanes and need no sums across lanes. Rows of
-// float32 and bf16 are read where they lie, bf16 unless they are transposed; all others are widened a block at a time.
+// of a block are transposed first, so that scores come out with keys in the lanes and need no sums across lanes. Rows
+// of float32 and bf16 are read where they lie, bf16 unless they are transposed; all others are widened a block at a
+// time.
 
 #include <cmath>
 
@@ -363,8 +364,8 @@ void attend(AttentionCall call, QueryOrder order, float* scratch) {
         call.sum[query] = 0.0f;
         for (std::int64_t i = 0; i < call.kv.value_dim; ++i) call.out[query * call.out_stride + i] = 0.0f;
     }
-    const bool transposed = order == QueryOrder::kMany ||
-                            (call.rows == QueryRows::kTokens && call.n_queries >= kTransposeFromQueries);
+    const bool transposed =
+        order == QueryOrder::kMany || (call.rows == QueryRows::kTokens && call.n_queries >= kTransposeFromQueries);
     int n = 0;
     for (std::int64_t begin = call.first_key; begin < call.n_keys; begin += n) {
         const std::int64_t end_of_block = (begin / kBlockKeys + 1) * kBlockKeys;
@@ -373,8 +374,8 @@ void attend(AttentionCall call, QueryOrder order, float* scratch) {
             attend_block(call, block_in_place<Bf16>(call, begin, n), false);
             continue;
         }
-        const KeyBlock<float> block = call.kv.type == KvType::kF32 ? block_in_place<float>(call, begin, n)
-                                                                   : widened_block(call, begin, n);
+        const KeyBlock<float> block =
+            call.kv.type == KvType::kF32 ? block_in_place<float>(call, begin, n) : widened_block(call, begin, n);
         if (transposed) transpose_block(call, block);
         attend_block(call, block, transposed);
     }

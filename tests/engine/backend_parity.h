@@ -469,8 +469,8 @@ class TestSequences {
         std::vector<std::size_t> order(n_all);
         std::iota(order.begin(), order.end(), std::size_t{0});
         std::shuffle(order.begin(), order.end(), std::mt19937(7));
-        on_device_ = std::make_unique<OnDevice<std::byte>>(
-            backend, random_cache(shape_, static_cast<std::int64_t>(n_all), 8));
+        on_device_ =
+            std::make_unique<OnDevice<std::byte>>(backend, random_cache(shape_, static_cast<std::int64_t>(n_all), 8));
         in_host_.assign(n_all, 0);
         std::byte* mapped = nullptr;
         if (where == Blocks::kEverywhere) {
@@ -803,11 +803,13 @@ inline void check_attend(Backend& backend, const Promise&) {
 
 inline void check_copy_kv_block(Backend& backend, const Promise&) {
     using kernels::KvType;
-    for (const auto& [kept, target_type] :
-         {std::pair{kernels::KvShape{2, 3, 16, 16, false}, KvType::kF32}, {{3, 2, 24, 10, false}, KvType::kBf16},
-          {{2, 1, 26, 20, true}, KvType::kF32}, {{1, 1, 9, 31, false, KvType::kBf16}, KvType::kBf16},
-          {{2, 2, 70, 66, false}, KvType::kInt8}, {{2, 2, 70, 67, false, KvType::kInt8}, KvType::kInt8},
-          {{1, 2, 80, 15, false, KvType::kInt8}, KvType::kBf16}}) {
+    for (const auto& [kept, target_type] : {std::pair{kernels::KvShape{2, 3, 16, 16, false}, KvType::kF32},
+                                            {{3, 2, 24, 10, false}, KvType::kBf16},
+                                            {{2, 1, 26, 20, true}, KvType::kF32},
+                                            {{1, 1, 9, 31, false, KvType::kBf16}, KvType::kBf16},
+                                            {{2, 2, 70, 66, false}, KvType::kInt8},
+                                            {{2, 2, 70, 67, false, KvType::kInt8}, KvType::kInt8},
+                                            {{1, 2, 80, 15, false, KvType::kInt8}, KvType::kBf16}}) {
         const kernels::KvShape& shape = kept;
         kernels::KvShape target = shape;
         target.type = target_type;

@@ -52,9 +52,7 @@ struct Fixture {
         : pool(kSmall, sliding_window > 0, room, device, ram) {}
     explicit Fixture(std::int64_t device_blocks) : Fixture(KvRoom{device_blocks, 0}) {}
 
-    std::uint64_t blockBytes() const {
-        return static_cast<std::uint64_t>(kSmall.block_bytes());
-    }
+    std::uint64_t blockBytes() const { return static_cast<std::uint64_t>(kSmall.block_bytes()); }
     static std::uint64_t used(const Arena& arena) {
         return arena.usage().by_use[static_cast<std::size_t>(MemoryUse::kKvCache)];
     }
@@ -468,9 +466,8 @@ class TestKvPool : public QObject {
             const kernels::KvShape& shape = f.pool.shape();
             const KvBlock block = f.pool.block(sequence.blocks()[static_cast<std::size_t>(token / kKvBlockTokens)]);
             std::vector<float> row(4);
-            kernels::load_kv_row(
-                block.data + shape.values_offset(1, 1) + token % kKvBlockTokens * shape.value_stride(), 4, shape.type,
-                row.data());
+            kernels::load_kv_row(block.data + shape.values_offset(1, 1) + token % kKvBlockTokens * shape.value_stride(),
+                                 4, shape.type, row.data());
             return row;
         };
         const std::vector<float> first = row_of(a, 7), shared = row_of(b, 7), last = row_of(b, 210);

@@ -237,8 +237,8 @@ void TestAttention::large_scores_do_not_overflow() {
     std::vector<float> out(kHeadDim);
     std::vector<float> scratch(static_cast<std::size_t>(attention_scratch_floats(kKeys, kHeadDim)));
     cpu_kernels(static_cast<InstructionSet>(set))
-        .attention(q.data(), kHeadDim, cache.head(), 0, 1, kKeys, 1.0f, out.data(), kHeadDim, QueryRows::kTokens, QueryOrder::kByNumber,
-                   scratch.data());
+        .attention(q.data(), kHeadDim, cache.head(), 0, 1, kKeys, 1.0f, out.data(), kHeadDim, QueryRows::kTokens,
+                   QueryOrder::kByNumber, scratch.data());
     for (const float value : out) QCOMPARE(value, 200.0f);
 }
 
@@ -255,8 +255,8 @@ void TestAttention::later_keys_are_not_seen() {
         std::vector<float> out(q.size());
         std::vector<float> scratch(static_cast<std::size_t>(attention_scratch_floats(n, kHeadDim)));
         cpu_kernels(static_cast<InstructionSet>(set))
-            .attention(q.data(), kHeadDim, cache.head(), 0, n, n, 0.2f, out.data(), kHeadDim, QueryRows::kTokens, QueryOrder::kByNumber,
-                       scratch.data());
+            .attention(q.data(), kHeadDim, cache.head(), 0, n, n, 0.2f, out.data(), kHeadDim, QueryRows::kTokens,
+                       QueryOrder::kByNumber, scratch.data());
         for (std::int64_t i = 0; i < (n - 1) * kHeadDim; ++i) QVERIFY(std::isfinite(out[static_cast<std::size_t>(i)]));
         QVERIFY(std::isnan(out.back()));
     }

@@ -150,9 +150,9 @@ BudgetForm::BudgetForm(QWidget* parent)
     m_context->setToolTip(tr("Tokens that a conversation can hold. Its KV cache takes room that experts could have"));
     m_context->setRange(kLeastContext, 1e6, kContextStep, 0);
     m_kv->setAccessibleName(tr("Format of the KV cache"));
-    m_kv->setToolTip(
-        tr("What keys and values of the conversation are kept in. 8 bits take half of the room of 16 and change answers "
-           "a little; 32 bits are exact"));
+    m_kv->setToolTip(tr(
+        "What keys and values of the conversation are kept in. 8 bits take half of the room of 16 and change answers "
+        "a little; 32 bits are exact"));
     m_kv->addItem(tr("16 bits"), static_cast<int>(engine::KvType::kBf16));
     m_kv->addItem(tr("8 bits"), static_cast<int>(engine::KvType::kInt8));
     m_kv->addItem(tr("32 bits, exact"), static_cast<int>(engine::KvType::kF32));
