@@ -283,8 +283,8 @@ DenseCosts measured_dense(const DenseProbeModel& model, Backend& device, CpuOper
                     if (stop.stop_requested()) throw Error(ErrorKind::kCancelled, "The calibration was cancelled.");
                     std::fill(others.begin(), others.end(), us.size() + 1);
                     us.push_back(probe.step_us(n_tokens, past));
-                } while (us.size() < 7 && elapsed() < seconds);
-                if (us.size() > 2) us.erase(us.begin());
+                } while (us.size() < 2 || (us.size() < 7 && elapsed() < seconds));
+                us.erase(us.begin());  // it touches memory, and makes products ready, that later ones find
                 return median(us) + head_us * more_vocab;
             },
             std::array<std::int64_t, 2>{512, 2048});
@@ -334,7 +334,7 @@ DenseCosts dense_costs(const DenseProbeModel& model, Backend& device, CpuOperati
         return account_dense(model, emulated->profile());
     try {
         if (!device.shares_host_memory()) return measured_dense(model, device, operations, cache, stop);
-        CpuBackend cpu(operations.pool(), operations.mode(), 0);  // beside the budget: it is given back at once
+        CpuBackend cpu(operations.pool(), operations.mode(), kPlentyBytes);  // beside the budget: given back at once
         return measured_dense(model, cpu, operations, cache, stop);
     } catch (const Error& error) {
         if (error.kind() != ErrorKind::kOutOfMemory) throw;

@@ -41,6 +41,18 @@ class TestPlanReport : public QObject {
     }
 
   private Q_SLOTS:
+    // On the CPU steps are measured with memory of their own, and experts on disk with what reading one takes.
+    void costsOfTheCpu_haveStepsAndTheDisk() {
+        LoadRequest load = request("cpu");
+        load.vram_bytes = 0;
+        const PlanReport whole = plan_model(load, 64, {}, {});
+        QVERIFY(whole.costs.dense.known() && whole.costs.dense.step.front().us > 0);
+        QCOMPARE(whole.costs.disk_read_us, 0.0);  // nothing lies there
+        load.ram_bytes = whole.plan.ram_bytes - whole.plan.ram_bytes / 4;
+        const PlanReport less = plan_model(load, 64, {}, {});
+        QVERIFY(std::count(less.plan.places.begin(), less.plan.places.end(), Place::kDisk) > 0);
+        QVERIFY(less.costs.disk_read_us > 0);
+    }
     void costsOfAProfile_areWhatItsDeviceIsCalibratedTo() {
         LoadRequest load = request();
         load.vram_bytes = 0;
