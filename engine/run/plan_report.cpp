@@ -307,7 +307,9 @@ PlanReport plan_model(const LoadRequest& request, std::int64_t prompt_tokens, co
     const bool has_disk =
         std::find(report.plan.places.begin(), report.plan.places.end(), Place::kDisk) != report.plan.places.end();
     const auto* const emulated = dynamic_cast<const EmulatedAccelerator*>(&device);
-    if (has_disk && report.costs.disk_read_us == 0 && !(emulated != nullptr && emulated->profile().host)) {
+    // A shape on a device that is not there stands for a model that is not here: drawing its weights would say nothing.
+    const bool has_no_disk = emulated != nullptr && (emulated->profile().host || is_synthetic(request.model));
+    if (has_disk && report.costs.disk_read_us == 0 && !has_no_disk) {
         report.costs.disk_read_us = disk_read_us_of(request, report.shape, machine, stop);
         cost.set_disk_read_us(report.costs.disk_read_us);
         report.plan = plan_by(costs);
