@@ -41,9 +41,10 @@ struct ExpertView {
     }
 };
 
-// One layer's keys and values of one head of a sequence, in blocks: the row of key k begins at blocks[k /
-// kKvBlockTokens] + keys + k % kKvBlockTokens * key_stride, in bytes; that of its value at ... + values + ... *
-// value_stride. Where values are the keys' first value_dim values (latent attention), both are the same.
+// One layer's keys and values of one head of a sequence, in blocks: the row of key k
+// begins at blocks[k / kKvBlockTokens] + keys + k % kKvBlockTokens * key_stride, in
+// bytes; that of its value at ... + values + ... * value_stride. Where values are the
+// keys' first value_dim values (latent attention), both are the same.
 struct KvHead {
     const std::byte* const* blocks = nullptr;
     KvType type = KvType::kF32;
@@ -85,9 +86,10 @@ struct CpuKernels {
     void (*matvec_multi)(const WeightView& weight, const float* x, std::int64_t x_stride, int n_tokens,
                          std::int64_t row_begin, std::int64_t row_end, float* y, std::int64_t y_stride);
 
-    // Expert for n_tokens (1..8) tokens over neurons [neuron_begin, neuron_end), one sequential pass over the block:
-    // out[t] += scale[t] * sum_j activation(w1_j . x[t], w3_j . x[t]) * w2_j, with silu: silu(w1_j . x) * (w3_j . x).
-    // The range that begins with neuron 0 adds w2's bias. x, out: (n_tokens, hidden_dim), contiguous.
+    // Expert for n_tokens (1..8) tokens over neurons [neuron_begin, neuron_end), one
+    // sequential pass over the block: out[t] += scale[t] * sum_j activation(w1_j . x[t],
+    // w3_j . x[t]) * w2_j, with silu: silu(w1_j . x) * (w3_j . x). The range that begins
+    // with neuron 0 adds w2's bias. x, out: (n_tokens, hidden_dim), contiguous.
     void (*expert_ffn)(const ExpertView& expert, const float* x, const float* scale, int n_tokens,
                        std::int64_t neuron_begin, std::int64_t neuron_end, float* out);
 
@@ -100,16 +102,19 @@ struct CpuKernels {
     // cos, sin: dim/2 values for the position.
     void (*rope)(float* head, const float* cos, const float* sin, std::int64_t dim);
 
-    // Attention of n_queries queries over the cache of their sequence. kTokens: query q (0-based) sees keys [first_key,
-    // n_keys - n_queries + q]; first_key <= n_keys - n_queries. kHeads: each sees [first_key, n_keys). q: rows of
-    // kv.key_dim, out: rows of kv.value_dim, with the given strides. Softmax in float32 with the maximum subtracted;
-    // scale applied to q . k. The result does not depend on where the blocks lie, bit by bit; with kMany a query's does
-    // not depend on the other queries either. scratch: at least attention_scratch_floats() floats, owned by the caller.
+    // Attention of n_queries queries over the cache of their sequence. kTokens: query q
+    // (0-based) sees keys [first_key, n_keys - n_queries + q]; first_key <= n_keys -
+    // n_queries. kHeads: each sees [first_key, n_keys). q: rows of kv.key_dim, out: rows
+    // of kv.value_dim, with the given strides. Softmax in float32 with the maximum
+    // subtracted; scale applied to q . k. The result does not depend on where the blocks
+    // lie, bit by bit; with kMany a query's does not depend on the other queries either.
+    // scratch: at least attention_scratch_floats() floats, owned by the caller.
     void (*attention)(const float* q, std::int64_t q_stride, const KvHead& kv, std::int64_t first_key,
                       std::int64_t n_queries, std::int64_t n_keys, float scale, float* out, std::int64_t out_stride,
                       QueryRows rows, QueryOrder order, float* scratch);
 
-    // out[i] = the activation of gate[i] and up[i]; biases are not looked at. out may be gate.
+    // out[i] = the activation of gate[i] and up[i]; biases are not looked at. out may be
+    // gate.
     void (*activate)(const ExpertSpec& spec, const float* gate, const float* up, std::int64_t n, float* out);
 
     // y[i] += a * x[i].

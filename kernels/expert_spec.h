@@ -1,5 +1,6 @@
 #pragma once
-// What an expert computes between and beside its products. C++17: device code includes this.
+// What an expert computes between and beside its products. C++17: device code includes
+// this.
 
 #include <cstddef>
 #include <cstdint>
@@ -27,12 +28,14 @@ struct ExpertSpec {
     }
 };
 
-// tanh(z) = 2 sigmoid(2 z) - 1: the argument of that sigmoid is g times (kGeluLinear + kGeluCubic g^2).
+// tanh(z) = 2 sigmoid(2 z) - 1: the argument of that sigmoid is g times (kGeluLinear +
+// kGeluCubic g^2).
 constexpr float kGeluLinear = 1.59576912f;   // 2 sqrt(2 / pi)
 constexpr float kGeluCubic = 0.0713548163f;  // that times 0.044715
 
-// Biases lie behind the neurons, float32: of w1 (ffn_dim), of w3 (ffn_dim), of w2 (hidden_dim). So they are moved with
-// the expert, by the same copy; they are less than 0.5 % of it.
+// Biases lie behind the neurons, float32: of w1 (ffn_dim), of w3 (ffn_dim), of w2
+// (hidden_dim). So they are moved with the expert, by the same copy; they are less than
+// 0.5 % of it.
 constexpr std::size_t bias_offset(WeightType type, std::int64_t hidden_dim, std::int64_t ffn_dim) {
     return (expert_bytes(type, hidden_dim, ffn_dim) + 15) / 16 * 16;
 }

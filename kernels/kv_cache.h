@@ -1,5 +1,6 @@
 #pragma once
-// How keys and values lie in a block of a KV cache. C++17, for the device code includes this.
+// How keys and values lie in a block of a KV cache. C++17, for the device code includes
+// this.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +12,8 @@ namespace offstage::kernels {
 
 inline constexpr std::int64_t kKvScaleGroup = 64;
 
-// Tokens of one block: keys and values of a sequence lie in blocks of this many, each block anywhere.
+// Tokens of one block: keys and values of a sequence lie in blocks of this many, each
+// block anywhere.
 inline constexpr std::int64_t kKvBlockTokens = 64;
 
 // Where the scales of an int8 row of n values begin, in bytes; the codes come first.
@@ -25,9 +27,10 @@ constexpr std::int64_t kv_row_bytes(KvType type, std::int64_t n) {
     return kv_scales_offset(n) + 4 * ((n + kKvScaleGroup - 1) / kKvScaleGroup);
 }
 
-// Layers whose cached heads are alike. A block holds, for each of them, the keys of kKvBlockTokens tokens (n_kv_heads,
-// kKvBlockTokens, row of key_dim), then, unless they are part of the keys, the values (n_kv_heads, kKvBlockTokens, row
-// of value_dim). Blocks begin at multiples of 16 bytes. All offsets and strides are in bytes.
+// Layers whose cached heads are alike. A block holds, for each of them, the keys of
+// kKvBlockTokens tokens (n_kv_heads, kKvBlockTokens, row of key_dim), then, unless they
+// are part of the keys, the values (n_kv_heads, kKvBlockTokens, row of value_dim). Blocks
+// begin at multiples of 16 bytes. All offsets and strides are in bytes.
 struct KvShape {
     std::int64_t n_layers = 0;
     std::int64_t n_kv_heads = 0;

@@ -1,7 +1,7 @@
 #pragma once
-// Numbers as weights hold them and their conversions to float, views of weights, and the shapes that kernels work on.
-// Plain integers inside: no SIMD types.
-// C++17, because the device code includes this and nvcc 11 knows no newer standard.
+// Numbers as weights hold them and their conversions to float, views of weights, and the
+// shapes that kernels work on. Plain integers inside: no SIMD types. C++17, because the
+// device code includes this and nvcc 11 knows no newer standard.
 
 #include <cstddef>
 #include <cstdint>

@@ -112,7 +112,8 @@ int run_generate(const GenerateOptions& options) {
     const auto orders =
         options.replan_script.empty() ? std::vector<ReplanOrder>{} : read_replan_script(options.replan_script);
     const auto session = engine::Session::create();
-    // Before the load, so that the memory of its thread is not taken from what the load finds free.
+    // Before the load, so that the memory of its thread is not taken from what the load
+    // finds free.
     std::stop_source stop;
     const InterruptWatch watch(stop);
     const engine::ModelSummary model = session->load(load_request(options.model), progress_on_terminal(), {});

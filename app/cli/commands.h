@@ -1,6 +1,7 @@
 #pragma once
-// One function per command of offstage-cli. Each returns the exit status and throws engine::Error for what failed. What
-// a command writes to std::cout may throw OutputFailed (standard_output.h), which only main() catches.
+// One function per command of offstage-cli. Each returns the exit status and throws
+// engine::Error for what failed. What a command writes to std::cout may throw
+// OutputFailed (standard_output.h), which only main() catches.
 
 #include <cstdint>
 #include <nlohmann/json.hpp>

@@ -191,19 +191,22 @@ class Backend {
     virtual void attend(std::int64_t layer, const kernels::AttentionShape& shape,
                         std::span<const AttentionSegment> segments, const float* queries, std::int64_t query_stride,
                         const kernels::KvShape& kv, float* out) = 0;
-    // Writes the first n_tokens tokens of a block to another one, of the given type, all layers: a sequence parts from
-    // another inside a block, or the cache changes its type.
+    // Writes the first n_tokens tokens of a block to another one, of the given type, all
+    // layers: a sequence parts from another inside a block, or the cache changes its
+    // type.
     virtual void copy_kv_block(const kernels::KvShape& kv, KvBlock from, kernels::KvType type, KvBlock to,
                                std::int64_t n_tokens) = 0;
     // Router (kernels::route): gate float32 (n_experts, hidden_dim), selection_bias (n_experts) or nullptr; experts,
     // weights: (n, n_active), best first.
     virtual void route(const kernels::RouterSpec& spec, const float* gate, const float* selection_bias, const float* x,
                        std::int64_t n, std::int64_t hidden_dim, std::int32_t* experts, float* weights) = 0;
-    // The rows of a step are its (token, chosen expert) pairs, grouped by expert. For each row r of each call:
-    // out[r] = w2^T activation(w1 x, w3 x) with x = inputs[row_token[r]], and biases, as ExpertSpec says; inputs (n,
-    // hidden_dim), out (n_rows, hidden_dim). The result of a row depends on its expert, its input and, with
-    // SumOrder::kByNumber, the number of rows of its expert alone: never on the other calls, nor on where it is
-    // computed (CpuBackend and EmulatedAccelerator: bit by bit).
+    // The rows of a step are its (token, chosen expert) pairs, grouped by expert. For
+    // each row r of each call: out[r] = w2^T activation(w1 x, w3 x) with x =
+    // inputs[row_token[r]], and biases, as ExpertSpec says; inputs (n, hidden_dim), out
+    // (n_rows, hidden_dim). The result of a row depends on its expert, its input and,
+    // with SumOrder::kByNumber, the number of rows of its expert alone: never on the
+    // other calls, nor on where it is computed (CpuBackend and EmulatedAccelerator: bit
+    // by bit).
     virtual void experts(std::span<const ExpertCall> calls, const float* inputs, const std::int32_t* row_token,
                          float* out) = 0;
     // x[t] += sum over a = 0 .. n_active-1, in this order, of weights[t][a] * rows[row_of[t * n_active + a]].

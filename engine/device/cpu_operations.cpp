@@ -276,9 +276,10 @@ void CpuOperations::attend(std::int64_t layer, const kernels::AttentionShape& sh
     const std::int64_t heads_per_kv = shape.n_heads / shape.n_kv_heads;
     const std::int64_t window = shape.window;
 
-    // A sliding window that is already full gives each query its own first key, so those queries go one by one, after
-    // the blocks of the others. A token that goes alone takes heads of one cached head together, which read it once: as
-    // many as leave each thread a piece.
+    // A sliding window that is already full gives each query its own first key, so those
+    // queries go one by one, after the blocks of the others. A token that goes alone
+    // takes heads of one cached head together, which read it once: as many as leave each
+    // thread a piece.
     const auto n_in_blocks = [&](const AttentionSegment& s) {
         if (s.n_tokens == 1) return std::int64_t{0};
         return window > 0 ? std::clamp<std::int64_t>(window - s.past, 0, s.n_tokens) : s.n_tokens;
@@ -329,7 +330,8 @@ void CpuOperations::attend(std::int64_t layer, const kernels::AttentionShape& sh
             const std::int64_t per_kv = groups / shape.n_kv_heads;
             const std::int64_t group = piece % groups;
             const std::int64_t first = group % per_kv * heads_at_once;
-            // Prompts alone are summed as many, and their queries beyond a window never were.
+            // The order of many goes for keys that a whole prompt sees alike: not for those of a
+            // window that has moved.
             const bool as_many = state_->order == SumOrder::kMany && (window == 0 || n_keys <= window);
             attend_rows(*segment, token, group / per_kv * heads_per_kv + first,
                         window > 0 ? std::max<std::int64_t>(0, n_keys - window) : 0, n_keys,

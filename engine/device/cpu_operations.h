@@ -23,9 +23,10 @@ class CpuOperations {
     kernels::ThreadPool& pool();
     kernels::GemmMode mode() const;
 
-    // With SumOrder::kByNumber an expert with at most this many rows takes the one-pass kernel. Its neurons are summed
-    // in pieces that depend on its shape and number of rows alone, so that neither the number of threads nor the other
-    // experts change a bit.
+    // With SumOrder::kByNumber an expert with at most this many rows takes the one-pass
+    // kernel. Its neurons are summed in pieces that depend on its shape and number of
+    // rows alone, so that neither the number of threads nor the other experts change a
+    // bit.
     static constexpr std::int64_t kFewTokens = 8;
 
     void set_sum_order(SumOrder order);

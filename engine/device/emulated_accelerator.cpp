@@ -176,8 +176,8 @@ struct EmulatedAccelerator::State {
         timeline.submit(Queue::kCompute, std::max(profile.operation_us(bytes, flops), profile.launch_us + bus_us));
     }
 
-    // An attention's queries, keys and values: `values` read and written per row, and `stored` per row in the cache.
-    // values: float32 of each token that are read and written; stored: its bytes in the cache's layer.
+    // Queries, keys and values of a step. values: float32 of each token that are read and
+    // written; stored: the token's bytes in one layer of the cache.
     void account_store(std::int64_t layer, std::span<const AttentionSegment> segments, std::int64_t values,
                        std::int64_t stored) {
         if (dry) begin_layer(layer, segments);

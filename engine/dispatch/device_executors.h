@@ -21,7 +21,8 @@ class ResidentExecutor final : public ExpertExecutor {
     std::vector<ExpertCall> calls_;
 };
 
-// Way::kCopy: experts that are copied to the device, each computed when its copy is whole.
+// Way::kCopy: experts that are copied to the device, each computed when its copy is
+// whole.
 class CopiedExecutor final : public ExpertExecutor {
   public:
     // The referents must outlive this object.

@@ -31,29 +31,31 @@ struct LayerWork {
     double cpu_us = 0;                  // of the CPU's
 
     Groups& groups(Way way) { return groups_of[static_cast<std::size_t>(way)]; }
-    // What an executor that was asked first cannot do, another one does: the CPU can do everything.
+    // What an executor that was asked first cannot do, another one does: the CPU can do
+    // everything.
     void leave_to_cpu(std::size_t group) {
         assignments[group].way = Way::kCpu;
         groups(Way::kCpu).push_back(group);
     }
 };
 
-// Computes experts of a layer. A layer asks its executors in order: first each submits, then each completes. One
-// thread, the engine's; nothing throws.
+// Computes experts of a layer. A layer asks its executors in order: first each submits,
+// then each completes. One thread, the engine's; nothing throws.
 class ExpertExecutor {
   public:
     virtual ~ExpertExecutor() = default;
-    // Begins with the groups; returns without waiting for them. What is refused is left to the CPU.
+    // Begins with the groups; returns without waiting for them. What is refused is left
+    // to the CPU.
     virtual void submit(LayerWork& work, std::span<const std::size_t> groups) = 0;
-    // When it returns, the outputs of the groups are on the device, or will be before what is submitted to it from now
-    // on.
+    // When it returns, the outputs of the groups are on the device, or will be before
+    // what is submitted to it from now on.
     virtual void complete(LayerWork& /*work*/, std::span<const std::size_t> /*groups*/) {}
     // Reads LayerWork::inputs.
     virtual bool needs_host_inputs() const { return false; }
 };
 
-// An executor with weights of its own, which works beside this machine's: another machine. What it costs is its own to
-// say.
+// An executor with weights of its own, which works beside this machine's: another
+// machine. What it costs is its own to say.
 class ElsewhereExecutor : public ExpertExecutor, public ExecutorCost {
   public:
     virtual bool takes(std::int64_t layer, std::int64_t expert) const = 0;

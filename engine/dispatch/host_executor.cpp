@@ -8,7 +8,8 @@ void HostExecutor::complete(LayerWork& work, std::span<const std::size_t> groups
     const auto on_disk = [&](const RowGroup& group) {
         return experts_.place(work.layer, group.expert) == Place::kDisk;
     };
-    // Experts in RAM in one go; those on disk as many at a time as there are slots for them.
+    // Experts in RAM in one go; those on disk as many at a time as there are slots for
+    // them.
     for (const std::size_t g : groups) {
         if (!on_disk(work.rows.groups()[g])) add_call(work, work.rows.groups()[g]);
     }

@@ -8,8 +8,8 @@
 
 namespace offstage::engine {
 
-// Way::kCpu: this machine's CPU, with experts in RAM, or read from disk into one of a few slots. It computes in
-// complete(), while the others work.
+// Way::kCpu: this machine's CPU, with experts in RAM, or read from disk into one of a few
+// slots. It computes in complete(), while the others work.
 class HostExecutor final : public ExpertExecutor {
   public:
     // The referents must outlive this object.

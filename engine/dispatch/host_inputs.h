@@ -7,11 +7,12 @@
 
 namespace offstage::engine {
 
-// The experts' input of a step, (n_tokens, hidden_dim), on the host: brought there when an executor needs it, or
-// before. One thread.
+// The experts' input of a step, (n_tokens, hidden_dim), on the host: brought there when
+// an executor needs it, or before. One thread.
 class HostInputs {
   public:
-    // Room for `most` floats. Throws Error (kOutOfMemory). The device must outlive this object.
+    // Room for `most` floats. Throws Error (kOutOfMemory). The device must outlive this
+    // object.
     HostInputs(Backend& device, std::int64_t most, const std::string& purpose) : device_(device) {
         if (!device.shares_host_memory()) copy_ = PinnedHost<float>(device, static_cast<std::size_t>(most), purpose);
     }

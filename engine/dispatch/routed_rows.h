@@ -17,17 +17,19 @@ struct RowGroup {
     std::int64_t n_rows = 0;
 };
 
-// A layer's (token, chosen expert) pairs: from the router's answer to rows grouped by expert, in the schedule's order,
-// and back to the tokens. One thread.
+// A layer's (token, chosen expert) pairs: from the router's answer to rows grouped by
+// expert, in the schedule's order, and back to the tokens. One thread.
 class RoutedRows {
   public:
-    // For steps of up to max_step tokens. Throws Error (kOutOfMemory). The referents must outlive this object.
+    // For steps of up to max_step tokens. Throws Error (kOutOfMemory). The referents must
+    // outlive this object.
     RoutedRows(const ExpertGrid& grid, Backend& device, std::int64_t max_step);
     // Bytes on the device for one more token of a step.
     static std::uint64_t bytes_per_token(const ExpertGrid& grid);
 
     void begin(std::int64_t n_tokens) { n_tokens_ = n_tokens; }
-    // Where the router's answer goes: (n_tokens, n_active) each. download() brings the choice to the host.
+    // Where the router's answer goes: (n_tokens, n_active) each. download() brings the
+    // choice to the host.
     std::int32_t* chosen() const { return chosen_.device(); }
     float* weights() const { return weights_.as<float>(); }
     void download();
@@ -47,7 +49,8 @@ class RoutedRows {
     const std::int32_t* host_row_token() { return row_map_.host(); }
     // The experts' outputs, (n_rows, hidden_dim).
     Mirror<float>& outputs() { return outputs_; }
-    // Rows that were computed on the host go to the device. Neighbouring groups go together.
+    // Rows that were computed on the host go to the device. Neighbouring groups go
+    // together.
     void upload(std::span<const std::size_t> groups);
     // x (n_tokens, hidden_dim) += the weighted sums of each token's rows.
     void combine(float* x);

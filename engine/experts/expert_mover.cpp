@@ -51,7 +51,8 @@ void ExpertMover::begin_layer(std::int64_t layer, std::span<Assignment> assignme
     Staging& staging = experts_.staging();
     for (Assignment& a : assignments) {
         const std::size_t expert = experts_.index(layer, a.expert);
-        // Where RAM is short the device has the only copy; then the work goes there whatever the policy says.
+        // Where RAM is short the device has the only copy; then the work goes there
+        // whatever the policy says.
         if (a.way == Way::kCpu && experts_.on_device(expert) && !experts_.in_ram(expert)) a.way = Way::kResident;
         if (a.way != Way::kCopy && (a.way != Way::kResident || experts_.on_device(expert))) continue;
         const auto slot = staging.find(expert);  // it is in staging already, or on its way there
@@ -95,7 +96,8 @@ void ExpertMover::computed_early(std::int64_t expert, DeviceEvent end) {
 
 std::optional<ExpertMover::Arrival> ExpertMover::next_arrival() {
     const std::size_t i = n_asked_++;
-    // All before it have been computed with, and yet there is no slot: that counts as refused.
+    // All before it have been computed with, and yet there is no slot: that counts as
+    // refused.
     if (n_started_ == i) ++n_started_;
     const Demanded& demanded = demanded_[i];
     if (!demanded.whole.has_value()) {
@@ -194,8 +196,9 @@ void ExpertMover::copy_guesses(std::span<const std::int32_t> experts, double sla
     }
 }
 
-// What a prompt's next layer will call, into the slots that are free by then. As much as the copy engine can bring
-// until that layer's router has run: more would only come earlier than it would on demand.
+// What a prompt's next layer will call, into the slots that are free by then. As much as
+// the copy engine can bring until that layer's router has run: more would only come
+// earlier than it would on demand.
 void ExpertMover::copy_ahead(const Schedule& schedule) {
     if (!loads_ahead_ || layer_ + 1 == grid_.n_layers) {
         if (last_ || !loads_ahead_) experts_.set_lending(false);
@@ -204,8 +207,8 @@ void ExpertMover::copy_ahead(const Schedule& schedule) {
     std::int64_t n_copied = 0;
     std::uint64_t largest = 0;
     for (const Assignment& a : schedule.assignments) {
-        // Where the CPU takes a part, it already fills the time that the copies need; what would come ahead is decided
-        // before it is known what the CPU had better do.
+        // Where the CPU takes a part, it already fills the time that the copies need;
+        // what would come ahead is decided before it is known what the CPU had better do.
         if (a.way == Way::kCpu) return;
         if (a.way != Way::kCopy && !came_early(a.expert)) continue;
         ++n_copied;
@@ -225,8 +228,9 @@ void ExpertMover::copy_ahead(const Schedule& schedule) {
     }
 }
 
-// A place that is lent lets one more copy run in what would be the copy engine's idle time, at each layer that follows.
-// It costs two: the lender's own layer needs it copied, and it has to come back.
+// A place that is lent lets one more copy run in what would be the copy engine's idle
+// time, at each layer that follows. It costs two: the lender's own layer needs it copied,
+// and it has to come back.
 void ExpertMover::lend_places(const Schedule& schedule, std::int64_t n_copied, std::uint64_t bytes, double idle_us) {
     if (prompt_loading_ != PromptLoading::kLend || cache_ == nullptr || cache_rests_) return;
     Staging& staging = experts_.staging();
@@ -287,9 +291,11 @@ void ExpertMover::finish_layer(std::span<const ExpertLoad> loads, std::span<Assi
 }
 
 void ExpertMover::keep_copy(std::size_t admitted, std::size_t slot, std::span<const ExpertLoad> called) {
-    // Where a layer brings more experts than there are slots, another one may have come after it.
+    // Where a layer brings more experts than there are slots, another one may have come
+    // after it.
     if (experts_.staging().slot(slot).content != static_cast<std::int64_t>(admitted)) return;
-    // A place of its own size, or else a larger one, whose rest is then no use until a larger expert comes back.
+    // A place of its own size, or else a larger one, whose rest is then no use until a
+    // larger expert comes back.
     const std::uint64_t bytes = experts_.expert_bytes(experts_.format(admitted));
     residents_.clear();
     larger_.clear();

@@ -16,16 +16,17 @@
 
 namespace offstage::engine {
 
-// Brings experts to the device while a step runs: copies on demand, through the staging slots in turn; copies of what
-// the next layer is likely to call; a prompt's copies ahead of demand, with places that residents lend. Copies that
-// were computed with may stay, in the place of a resident that the cache policy names.
+// Brings experts to the device while a step runs: copies on demand, through the staging
+// slots in turn; copies of what the next layer is likely to call; a prompt's copies ahead
+// of demand, with places that residents lend. Copies that were computed with may stay, in
+// the place of a resident that the cache policy names.
 //
-// One thread, the engine's. For each layer: begin_layer(), then the executors ask for what they compute with, then
-// copy_guesses() or copy_ahead(), then finish_layer().
+// One thread, the engine's. For each layer: begin_layer(), then the executors ask for
+// what they compute with, then copy_guesses() or copy_ahead(), then finish_layer().
 class ExpertMover {
   public:
-    // Steps of up to so many tokens guess the next layer's experts; at most so many copies of a layer are begun
-    // unasked.
+    // Steps of up to so many tokens guess the next layer's experts; at most so many
+    // copies of a layer are begun unasked.
     static constexpr std::int64_t kGuessingTokens = 4;
     static constexpr std::int64_t kMostGuessedCopies = 2;
 
@@ -35,8 +36,8 @@ class ExpertMover {
     // The referents must outlive this object.
     ExpertMover(const ExpertGrid& grid, ExpertStore& experts, Backend& device, const CostModel& cost);
 
-    // Which experts that were copied on demand stay on the device; nullptr: none do. Must outlive this object or be
-    // replaced.
+    // Which experts that were copied on demand stay on the device; nullptr: none do. Must
+    // outlive this object or be replaced.
     void set_cache(CachePolicy* policy) { cache_ = policy; }
     // While experts are moved by somebody else, nothing else moves them.
     void set_cache_resting(bool rests) { cache_rests_ = rests; }
@@ -47,12 +48,13 @@ class ExpertMover {
     // What attention took in the layer that was measured last.
     void add_attention(double us);
 
-    // Where the policy finds the expert: a copy made before it was asked for counts when it is whole; it is never
-    // waited for. One that a prompt made ahead of demand comes in any case.
+    // Where the policy finds the expert: a copy made before it was asked for counts when
+    // it is whole; it is never waited for. One that a prompt made ahead of demand comes
+    // in any case.
     Place place(std::int64_t layer, std::int64_t expert) const;
 
-    // Corrects ways that cannot be gone as decided, gives up copies that nobody called, and starts copies on demand: as
-    // many as there are slots.
+    // Corrects ways that cannot be gone as decided, gives up copies that nobody called,
+    // and starts copies on demand: as many as there are slots.
     void begin_layer(std::int64_t layer, std::span<Assignment> assignments);
 
     // ---- for the executors of the device
@@ -62,8 +64,8 @@ class ExpertMover {
     bool came_early(std::int64_t expert) const;
     // Computed with, by that time on the compute queue.
     void computed_early(std::int64_t expert, DeviceEvent end);
-    // The weights of the next of Way::kCopy, in their order, and when they are whole; nullopt: the device refused the
-    // copy. computed() before the next one is asked for.
+    // The weights of the next of Way::kCopy, in their order, and when they are whole;
+    // nullopt: the device refused the copy. computed() before the next one is asked for.
     struct Arrival {
         kernels::ExpertView weights;
         DeviceEvent whole;
@@ -74,13 +76,13 @@ class ExpertMover {
     // ---- after everything was submitted
     // Whether this step guesses, unless the policy forbids.
     bool guesses(std::int64_t n_tokens) const;
-    // Into free slots, as far as the copy engine has nothing else to do before the next layer's experts are wanted
-    // (slack_us), or regardless.
+    // Into free slots, as far as the copy engine has nothing else to do before the next
+    // layer's experts are wanted (slack_us), or regardless.
     void copy_guesses(std::span<const std::int32_t> experts, double slack_us, bool regardless);
     void copy_ahead(const Schedule& schedule);
-    // Time between this layer's last copy and the next layer's first. While the CPU reads experts beside it, the copy
-    // engine's copies cost as much as they gain: then there is none, unless measuring has shown that the memory has
-    // room for both.
+    // Time between this layer's last copy and the next layer's first. While the CPU reads
+    // experts beside it, the copy engine's copies cost as much as they gain: then there
+    // is none, unless measuring has shown that the memory has room for both.
     double slack_us(const Schedule& schedule, bool host_computes) const;
     // What was called; what was brought for it may stay.
     void finish_layer(std::span<const ExpertLoad> loads, std::span<Assignment> assignments);

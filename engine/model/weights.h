@@ -76,8 +76,9 @@ class WeightSource {
     virtual void advance() = 0;
     // Allocates from `host`. Throws Error (kOutOfMemory, kCancelled).
     virtual DenseWeights load_dense(Arena& host) = 0;
-    // block: ExpertGrid::expert_bytes(expert_type()). Throws Error (kInvalidModel) naming the file where it cannot be
-    // read any more. Any thread, several at once, each with a pool of its own.
+    // block: ExpertGrid::expert_bytes(expert_type()). Throws Error (kInvalidModel) naming
+    // the file where it cannot be read any more. Any thread, several at once, each with a
+    // pool of its own.
     virtual void pack_expert(LayerIndex layer, ExpertIndex expert, std::byte* block, kernels::ThreadPool& pool) = 0;
     // What pack_expert() would write, told apart from all other blocks without writing it; nothing where there is no
     // cheaper way than to pack it and look. Threads as pack_expert().

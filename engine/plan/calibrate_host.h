@@ -24,10 +24,11 @@ using QuantizingSpeeds = std::array<double, kernels::kWeightTypes>;
 QuantizingSpeeds quantizing_speeds(std::int64_t hidden_dim, const CalibrationCache& cache, std::stop_token stop,
                                    RowQuantizer* helper = nullptr, const std::string& device = {});
 
-// One expert of the master from where it lies - a disk, or drawn anew for a synthetic model - into RAM, packed and
-// ready: the median of up to five, far apart in the model, each made cold before; microseconds. 0 where pages cannot be
-// made cold, and where RAM has no room for one. The first is read in any case, others while 0.25 s last. Throws Error
-// (kCancelled; what WeightSource::pack_expert does).
+// One expert of the master from where it lies - a disk, or drawn anew for a synthetic
+// model - into RAM, packed and ready: the median of up to five, far apart in the model,
+// each made cold before; microseconds. 0 where pages cannot be made cold, and where RAM
+// has no room for one. The first is read in any case, others while 0.25 s last. Throws
+// Error (kCancelled; what WeightSource::pack_expert does).
 double measure_disk_read_us(WeightSource& master, std::int64_t n_layers, std::int64_t n_experts,
                             std::uint64_t expert_bytes, kernels::ThreadPool& pool, const std::stop_token& stop);
 

@@ -26,11 +26,12 @@ struct CalibrationRequest {
     double budget_s = 3.0;
 };
 
-// Times weight copy, activation copy, and one expert on the device and on the CPU; then both sides at once, for the
-// slow-downs. Medians of several where time allows. The device must be reserve()d for steps of `largest` tokens; where
-// it has no room for their activations, smaller counts have to do. Overwrites the slot; `dense` stays empty. `progress`
-// (may be empty) gets 0 .. 1. Throws Error: kCancelled; kOutOfMemory when not even one token's activations fit;
-// kInternal when the device fails or refuses a copy.
+// Times weight copy, activation copy, and one expert on the device and on the CPU; then
+// both sides at once, for the slow-downs. Medians of several where time allows. The
+// device must be reserve()d for steps of `largest` tokens; where it has no room for their
+// activations, smaller counts have to do. Overwrites the slot; `dense` stays empty.
+// `progress` (may be empty) gets 0 .. 1. Throws Error: kCancelled; kOutOfMemory when not
+// even one token's activations fit; kInternal when the device fails or refuses a copy.
 CostTable calibrate(Backend& device, CpuOperations& host, const CalibrationRequest& request,
                     const std::function<void(double)>& progress, std::stop_token stop);
 

@@ -13,12 +13,13 @@ struct CostPoint {
     double us = 0;
 };
 
-// Steps of up to so many tokens bring the experts' input to the host at once, before it is known whether the CPU takes
-// part: one wait less per layer.
+// Steps of up to so many tokens bring the experts' input to the host at once, before it
+// is known whether the CPU takes part: one wait less per layer.
 inline constexpr std::int64_t kEagerTokens = 64;
 
-// What a step of a model takes beside its routed experts: embedding, attention, routers, shared experts, dense layers,
-// head, and the launches and hand-overs of all of them. Microseconds. From engine/run/dense_probe.
+// What a step of a model takes beside its routed experts: embedding, attention, routers,
+// shared experts, dense layers, head, and the launches and hand-overs of all of them.
+// Microseconds. From engine/run/dense_probe.
 struct DenseCosts {
     std::vector<CostPoint> step;  // of n tokens with nothing before them, ascending
     std::vector<CostPoint> past;  // how much longer a step of one token is after n others, ascending

@@ -124,7 +124,8 @@ class Timeline {
     double cpu_busy_us() const { return cpu_busy_; }
 
   private:
-    // All tokens of the step come to the host, each once; where they are few they do in any case.
+    // All tokens of the step come to the host, each once; where they are few they do in
+    // any case.
     double download_us(std::int64_t n_cpu_rows) const {
         const DenseCosts& dense = cost_.table().dense;
         if (!dense.known()) return cost_.activation_copy_us(n_cpu_rows) / 2;
@@ -172,11 +173,12 @@ class Timeline {
     double cpu_clock_ = 0, cpu_lead_ = 0, cpu_work_ = 0, cpu_busy_ = 0;
 };
 
-// Searches the split of the candidates (most loaded first) with the smallest makespan; sets `way`. Between copies and
-// the CPU, few candidates: all splits. More: the best of three plain ones (the most loaded are copied, the least loaded
-// are, each goes where it ends first), each improved by single moves and exchanges. Executors elsewhere: all splits
-// where there are few; else each goes where it ends first, and the better of that and the best without them is improved
-// by single moves.
+// Searches the split of the candidates (most loaded first) with the smallest makespan;
+// sets `way`. Between copies and the CPU, few candidates: all splits. More: the best of
+// three plain ones (the most loaded are copied, the least loaded are, each goes where it
+// ends first), each improved by single moves and exchanges. Executors elsewhere: all
+// splits where there are few; else each goes where it ends first, and the better of that
+// and the best without them is improved by single moves.
 class Balancer {
   public:
     // can_copy: there is an accelerator, and room on it for copies.
@@ -426,7 +428,8 @@ class Balancer {
         });
     }
 
-    // From the most loaded: each goes to the executor with which the layer ends first so far.
+    // From the most loaded: each goes to the executor with which the layer ends first so
+    // far.
     void go_by_turns() {
         elsewhere_.clear();
         double copies_end = 0;

@@ -41,8 +41,9 @@ struct Assignment {
     double cpu_us = 0, gpu_us = 0, copy_us = 0;
 };
 
-// What a layer's experts do. Resident first, then copies in the order in which they are made (most loaded first; of
-// several formats: those that keep the GPU busiest while the next arrives), then the CPU's, then each one's elsewhere.
+// What a layer's experts do. Resident first, then copies in the order in which they are
+// made (most loaded first; of several formats: those that keep the GPU busiest while the
+// next arrives), then the CPU's, then each one's elsewhere.
 struct Schedule {
     std::vector<Assignment> assignments;
     // Predicted, microseconds: how long each side is busy (slow-downs by the others counted, waiting not; the CPU
@@ -72,20 +73,24 @@ struct Schedule {
     std::vector<Candidate> candidates;
 };
 
-// Each expert costs what its format does, read from disk first where it lies there (CostTable::disk_read_us). For
-// balanced the split is the best of all where at most 8 experts miss, else the best that a bounded search finds.
-// Decides without allocating once `out` has seen the largest layer. `staging_slots` 0: nothing can be copied on demand.
-// Without an accelerator (cost.table()) nothing is resident or copied. Executors elsewhere take part in `balanced` and
-// `threshold`: at most kMostElsewhere. The costs in the assignments are set.
+// Each expert costs what its format does, read from disk first where it lies there
+// (CostTable::disk_read_us). For balanced the split is the best of all where at most 8
+// experts miss, else the best that a bounded search finds. Decides without allocating
+// once `out` has seen the largest layer. `staging_slots` 0: nothing can be copied on
+// demand. Without an accelerator (cost.table()) nothing is resident or copied. Executors
+// elsewhere take part in `balanced` and `threshold`: at most kMostElsewhere. The costs in
+// the assignments are set.
 void decide(PolicyKind policy, std::span<const ExpertLoad> loads, const CostModel& cost, std::int64_t staging_slots,
             Schedule& out, ElsewhereCosts elsewhere = {});
 
-// Makespan of a layer: the GPU runs residents while the copy engine works, then each copied expert once it has arrived;
-// the CPU runs its list meanwhile. A CPU list costs one hand-over and one activation copy: half of it before either
-// side begins, half when both are done. Copies and CPU slow each other down while both run (CostTable::cpu_slowdown,
-// copy_slowdown), the less the longer the CPU computes with the weights that it reads. The host
-// reads the experts on disk that are to be copied before all else, then those that the CPU computes with. Costs in the
-// assignments are not looked at.
+// Makespan of a layer: the GPU runs residents while the copy engine works, then each
+// copied expert once it has arrived; the CPU runs its list meanwhile. A CPU list costs
+// one hand-over and one activation copy: half of it before either side begins, half when
+// both are done. Copies and CPU slow each other down while both run
+// (CostTable::cpu_slowdown, copy_slowdown), the less the longer the CPU computes with the
+// weights that it reads. The host reads the experts on disk that are to be copied before
+// all else, then those that the CPU computes with. Costs in the assignments are not
+// looked at.
 double makespan_us(std::span<const Assignment> assignments, const CostModel& cost, std::int64_t staging_slots,
                    ElsewhereCosts elsewhere = {});
 

@@ -8,9 +8,10 @@
 
 namespace offstage::engine {
 
-// What an executor costs that works beside this machine's accelerator and CPU and takes nothing from them: it has
-// weights of its own, on another machine. Microseconds; n_rows: (token, chosen expert) pairs. Called for every layer,
-// by the engine's thread: quick, and without allocating.
+// What an executor costs that works beside this machine's accelerator and CPU and takes
+// nothing from them: it has weights of its own, on another machine. Microseconds; n_rows:
+// (token, chosen expert) pairs. Called for every layer, by the engine's thread: quick,
+// and without allocating.
 class ExecutorCost {
   public:
     virtual ~ExecutorCost() = default;

@@ -32,8 +32,8 @@ struct Forecast {
     double seconds_to_get_there = 0;
 };
 
-// Microseconds of a decoded token beside its experts, after `context` others. Where the plan has slots for guessed
-// copies and the policy copies, guessing is part of it.
+// Microseconds of a decoded token beside its experts, after `context` others. Where the
+// plan has slots for guessed copies and the policy copies, guessing is part of it.
 double decode_dense_us(const Plan& plan, const CostModel& cost, PolicyKind decode, std::int64_t context);
 
 // What a layer's experts take when one token is decoded. Only how many there are of each place and format counts, so
@@ -65,11 +65,13 @@ class DecodeCosts {
     Schedule schedule_;
 };
 
-// Which of the experts on disk lie in RAM's slots for them, as ExpertStore has it: those used last.
+// Which of the experts on disk lie in RAM's slots for them, as ExpertStore has it: those
+// used last.
 class HostSlots {
   public:
     explicit HostSlots(std::int64_t n_slots) : n_slots_(static_cast<std::size_t>(std::max<std::int64_t>(0, n_slots))) {}
-    // Uses an expert whose place is `place`: kRam instead of kDisk where it lies in a slot.
+    // Uses an expert whose place is `place`: kRam instead of kDisk where it lies in a
+    // slot.
     Place use(Place place, std::size_t expert);
 
   private:

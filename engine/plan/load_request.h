@@ -34,13 +34,16 @@ struct DispatchSettings {
     bool measured = true;  // decode compares its policy with the others on live tokens (engine/plan/live_comparison.h)
 };
 
-// "auto" (balanced, measured), a policy's name (that one, always), or "prefill=NAME,decode=NAME", each NAME a policy or
-// "auto"; a side that is not named stays "auto". Throws Error (kInvalidInput).
+// "auto" (balanced, measured), a policy's name (that one, always), or
+// "prefill=NAME,decode=NAME", each NAME a policy or "auto"; a side that is not named
+// stays "auto". Throws Error (kInvalidInput).
 DispatchSettings parse_dispatch(const std::string& text);
-// As people read it: "balanced (measured)", "static", "prefill transfer, decode balanced (measured)".
+// As people read it: "balanced (measured)", "static", "prefill transfer, decode balanced
+// (measured)".
 std::string describe(const DispatchSettings& settings);
 
-// Faults on purpose, for tests and drills: the n-th of each kind while a model is loaded; 0: none.
+// Faults on purpose, for tests and drills: the n-th of each kind while a model is loaded;
+// 0: none.
 struct FaultDrill {
     int device_allocation = 0;
     int ram_allocation = 0;
@@ -69,15 +72,16 @@ struct LoadRequest {
     bool learn_placement = true;        // exchanges experts by live counts where no popularity profile was given
     std::string quant_cache_directory;  // for quantized experts; empty: cache_directory() / "quantized"
     std::string cache_directory;        // for calibrations; empty: cache_directory() / "calibration"
-    // A synthetic model on an emulated device with an accounted host: computes nothing, accounts the time (see
-    // EmulatedAccelerator). What it says is worthless.
+    // A synthetic model on an emulated device with an accounted host: computes nothing,
+    // accounts the time (see EmulatedAccelerator). What it says is worthless.
     bool dry = false;
     double dry_repeat = 0;  // see PositionRouting::Habits
     double dry_guess_recall = 1;
     FaultDrill drill;
     // Tests: opens the device in the place of open_device().
     std::function<std::unique_ptr<Backend>(std::uint64_t vram_bytes)> opens_device;
-    // Tests: a ProductTimer in the place of this machine, for ComputeMode::kAuto (engine/plan/compute_choice.h).
+    // Tests: a ProductTimer in the place of this machine, for ComputeMode::kAuto
+    // (engine/plan/compute_choice.h).
     std::function<double(kernels::GemmMode)> times_product;
 };
 

@@ -13,12 +13,14 @@ namespace offstage::engine {
 
 enum class Place : std::uint8_t { kDevice, kRam, kDisk };
 
-// How much quality a person gives away for speed. Nothing unless one of the two is set: then every expert stays in its
-// master's format.
+// How much quality a person gives away for speed. Nothing unless one of the two is set:
+// then every expert stays in its master's format.
 struct QualityFloor {
-    // Bits per expert weight, mean over all experts; 0: not set. A floor of bits is one of quality as well: a plan then
-    // has no larger predicted loss than the plain mixture of that mean has (the two formats next to it, the least used
-    // experts in fewer bits), so that nobody's bits are taken from the popular experts and given to the others.
+    // Bits per expert weight, mean over all experts; 0: not set. A floor of bits is one
+    // of quality as well: a plan then has no larger predicted loss than the plain mixture
+    // of that mean has (the two formats next to it, the least used experts in fewer
+    // bits), so that nobody's bits are taken from the popular experts and given to the
+    // others.
     double min_mean_bits = 0;
     double max_loss = 0;  // Sensitivity's predicted loss of the whole plan; 0: not set
     bool allows_fewer_bits() const { return min_mean_bits > 0 || max_loss > 0; }
@@ -27,7 +29,8 @@ struct QualityFloor {
 // What goes where.
 struct Plan {
     std::vector<Place> places;  // (n_layers, n_experts): the fastest place that holds a copy
-    // (n_layers, n_experts): what each expert is kept in, wherever its copies are; empty: all in the master's.
+    // (n_layers, n_experts): what each expert is kept in, wherever its copies are; empty:
+    // all in the master's.
     std::vector<FormatId> formats;
     std::int64_t context = 0;
     KvType kv = KvType::kBf16;            // what keys and values are kept in

@@ -75,8 +75,8 @@ inline PlacementKind placement_for(PolicyKind decode) {
 // A prompt of at most so many tokens is read in one step under any budget.
 inline constexpr std::int64_t kSmallestStep = 64;
 
-// Of a plan's staging slots, for copies on demand: one is filled while the other is computed with. Others are for
-// guesses.
+// Of a plan's staging slots, for copies on demand: one is filled while the other is
+// computed with. Others are for guesses.
 inline constexpr std::int64_t kDemandSlots = 2;
 
 // What the planner needs to choose formats by. The referents must outlive the call.

@@ -13,17 +13,19 @@ namespace offstage::engine {
 // What the experts of a demand are in when nothing else is said of them.
 kernels::WeightType master_format(const ModelDemand& demand, const CostModel& cost);
 
-// A prompt's step calls all experts of a layer as good as surely when it has so many tokens for each (chance would miss
-// one in e^8): only then copies are made ahead.
+// A prompt's step calls all experts of a layer as good as surely when it has so many
+// tokens for each (chance would miss one in e^8): only then copies are made ahead.
 inline constexpr std::int64_t kSureTokens = 8;
 
-// What the layers' experts take in steps of many tokens. Where the demand loads ahead, the copy engine goes on with the
-// next layer's experts in the time that it would be idle. The referents must outlive this object. One thread.
+// What the layers' experts take in steps of many tokens. Where the demand loads ahead,
+// the copy engine goes on with the next layer's experts in the time that it would be
+// idle. The referents must outlive this object. One thread.
 class StepCosts {
   public:
     StepCosts(const ModelDemand& demand, const CostModel& cost, PolicyKind policy);
 
-    // Before the layers of a step, which are then asked for in order. dense_us: of the whole step.
+    // Before the layers of a step, which are then asked for in order. dense_us: of the
+    // whole step.
     void begin_step(std::int64_t n_tokens, double dense_us);
     // Microseconds. counts: (n_experts), the tokens of each. owners: (n_experts), who has each of them; only those of
     // `owner` count. Empty: all do.

@@ -12,12 +12,13 @@
 
 namespace offstage::engine {
 
-// What is written down of an answer while it is made: the times of its decode steps and, where it was asked for, the
-// routing of its tokens. One thread, the engine's.
+// What is written down of an answer while it is made: the times of its decode steps and,
+// where it was asked for, the routing of its tokens. One thread, the engine's.
 class AnswerRecord {
   public:
     AnswerRecord() = default;
-    // Throws Error (kIo) where the trace cannot be written. The model must outlive this object.
+    // Throws Error (kIo) where the trace cannot be written. The model must outlive this
+    // object.
     AnswerRecord(LoadedModel& model, const GenerationRequest& request);
 
     // `us`: by the device's clock.

@@ -88,7 +88,8 @@ class Sampling final : public AnswerStrategy {
     FinishReason finish_ = FinishReason::kStopped;
 };
 
-// Several sequences side by side, each with its answer; the result's text is the first one's.
+// Several sequences side by side, each with its answer; the result's text is the first
+// one's.
 class SideBySide : public AnswerStrategy {
   public:
     std::span<const Segment> next() const override { return segments_; }

@@ -13,13 +13,14 @@
 
 namespace offstage::engine {
 
-// How an answer's tokens are chosen. After the prompt, and after each step, it gets the logits and says what to feed
-// next; the caller makes the steps. One thread.
+// How an answer's tokens are chosen. After the prompt, and after each step, it gets the
+// logits and says what to feed next; the caller makes the steps. One thread.
 class AnswerStrategy {
   public:
     virtual ~AnswerStrategy() = default;
 
-    // Of the last step, (rows, vocab_size): one row for each segment that was fed; after the prompt one.
+    // Of the last step, (rows, vocab_size): one row for each segment that was fed; after
+    // the prompt one.
     struct Logits {
         std::span<const float> model;     // as computed
         std::span<const float> possible;  // what may be chosen

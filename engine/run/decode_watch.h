@@ -9,7 +9,8 @@
 
 namespace offstage::engine {
 
-// What decode really takes under the plan in force, beside what is forecast for it. One thread, the engine's.
+// What decode really takes under the plan in force, beside what is forecast for it. One
+// thread, the engine's.
 class DecodeWatch {
   public:
     void add(double step_us, const DispatchTotals& totals) { meter_.add(step_us, totals); }
@@ -17,7 +18,8 @@ class DecodeWatch {
     void clear();                                                     // the plan changes
     void reset() { *this = {}; }                                      // the model does
     PlanDraft draft(const Replanner& replanner, LoadedModel& model) const;
-    // See Snapshot::decode_overhead_us. Once an answer, and for decode alone: a whole forecast takes longer.
+    // See Snapshot::decode_overhead_us. Once an answer, and for decode alone: a whole
+    // forecast takes longer.
     void measure(const Replanner& replanner, LoadedModel& model);
     double overhead_us() const { return overhead_us_; }
 

@@ -39,7 +39,8 @@ constexpr std::int64_t kMeasuredVocab = 16384;
 constexpr std::int64_t kMeasuredFfnDim = 64;
 constexpr double kMeasuredSeconds = 2;
 
-// Weights of a model's shapes: vectors of ones, matrices of random numbers, or of nothing where nothing is computed.
+// Weights of a model's shapes: vectors of ones, matrices of random numbers, or of nothing
+// where nothing is computed.
 class ProbeWeights final : public WeightSource {
   public:
     ProbeWeights(const DenseProbeModel& model, const ModelSpec& spec, bool dry)
@@ -197,8 +198,8 @@ class DenseProbe {
     std::vector<TokenId> tokens_;
 };
 
-// What steps cost as `step_us(n_tokens, past)` says; nothing: there is no time left for that one. One token's is always
-// said.
+// What steps cost as `step_us(n_tokens, past)` says; nothing: there is no time left for
+// that one. One token's is always said.
 template <typename StepUs>
 DenseCosts costs_by(const StepUs& step_us, std::span<const std::int64_t> pasts) {
     DenseCosts costs;
@@ -219,8 +220,8 @@ DenseCosts costs_by(const StepUs& step_us, std::span<const std::int64_t> pasts) 
     return costs;
 }
 
-// Less of a model, so that measuring it reads no more than it must: the first n layers, a part of the vocabulary, thin
-// experts.
+// Less of a model, so that measuring it reads no more than it must: the first n layers, a
+// part of the vocabulary, thin experts.
 ModelSpec cut(const ModelSpec& whole, std::int64_t n_layers) {
     ModelSpec spec = whole;
     spec.layers.resize(static_cast<std::size_t>(n_layers));

@@ -23,15 +23,17 @@ struct DenseProbeModel {
     kernels::KvType kv = kernels::KvType::kBf16;
 };
 
-// What steps take beside their routed experts, found by making some with the model's own layers (Forward): whatever a
-// step does is in it. All experts are on the device; the time that they are computed with does not count.
+// What steps take beside their routed experts, found by making some with the model's own
+// layers (Forward): whatever a step does is in it. All experts are on the device; the
+// time that they are computed with does not count.
 
 // On the GPU of a profile: accounted, in some milliseconds, without memory for weights.
 DenseCosts account_dense(const DenseProbeModel& model, const HardwareProfile& profile);
 
-// On a device: accounted where it is emulated, else kept, else measured now with random weights (about two seconds) and
-// kept. Large models are measured by some of their layers and a part of their head, for which the device must have
-// room; where it has none, nothing is known. Throws Error (kCancelled, kDevice).
+// On a device: accounted where it is emulated, else kept, else measured now with random
+// weights (some seconds) and kept. Large models are measured by some of their layers
+// and a part of their head, for which the device must have room; where it has none,
+// nothing is known. Throws Error (kCancelled, kDevice).
 DenseCosts dense_costs(const DenseProbeModel& model, Backend& device, CpuOperations& operations,
                        const CalibrationCache& cache, const std::stop_token& stop);
 

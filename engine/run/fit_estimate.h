@@ -62,10 +62,11 @@ struct FitEstimate {
     std::vector<FitChange> changes;  // where it does not fit: what would
 };
 
-// Looks at the headers of one model once, then estimates as often as asked, in a few milliseconds each. Plans
-// with a load's planner: what is said to fit is what a load takes, unless the machine's
-// memory changes in between. No calibration and no weight is read. Devices that are emulated, and the CPU, are not
-// opened; a CUDA device is opened for a moment the first time (about a second), and its free memory is as of then.
+// Looks at the headers of one model once, then estimates as often as asked, in a few
+// milliseconds each. Plans with a load's planner: what is said to fit is what a load
+// takes, unless the machine's memory changes in between. No calibration and no weight is
+// read. Devices that are emulated, and the CPU, are not opened; a CUDA device is opened
+// for a moment the first time (about a second), and its free memory is as of then.
 //
 // One thread at a time. Not for the GUI thread where a CUDA device is named.
 class FitEstimator {

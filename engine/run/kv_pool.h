@@ -54,10 +54,12 @@ class KvPool {
     // so the next one may be for another room. Throws as resize() does; then the pool is as it was before this call.
     bool approach(KvRoom room, std::int64_t most_blocks);
 
-    // From now on keys and values are kept in this type: all that sequences hold is written anew, one block at a time,
-    // so that little memory is needed beside it. Leaves no free blocks (room() says how many are held): approach() the
-    // room that the plan has for the new size. Throws Error kOutOfMemory, kDevice; then what sequences hold is as it
-    // was, but for what int8 rounded on the way back, and room() may be smaller.
+    // From now on keys and values are kept in this type: all that sequences hold is
+    // written anew, one block at a time, so that little memory is needed beside it.
+    // Leaves no free blocks (room() says how many are held): approach() the room that the
+    // plan has for the new size. Throws Error kOutOfMemory, kDevice; then what sequences
+    // hold is as it was, but for what int8 rounded on the way back, and room() may be
+    // smaller.
     void retype(kernels::KvType type);
 
     const KvRoom& room() const { return room_; }

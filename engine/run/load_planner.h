@@ -15,7 +15,8 @@
 
 namespace offstage::engine {
 
-// Largest context that may be asked for: the KV cache's size stays far from the end of 64 bits.
+// Largest context that may be asked for: the KV cache's size stays far from the end of 64
+// bits.
 inline constexpr std::int64_t kLargestContext = std::int64_t{1} << 24;
 // Largest context that is taken unless the person asks for another, in tokens.
 inline constexpr std::int64_t kDefaultContextLimit = 32768;
@@ -27,24 +28,27 @@ void check_request(const LoadRequest& request);
 // "cpu" also where no device is named.
 bool runs_on_cpu(const LoadRequest& request);
 
-// Throws Error (kInvalidInput), naming the limit, when the RAM that a person allows is more than is free.
+// Throws Error (kInvalidInput), naming the limit, when the RAM that a person allows is
+// more than is free.
 void check_ram_budget(std::uint64_t ram_bytes, const MemorySize& memory);
-// The RAM that a load may take: what the request allows, else what is free but for some that the system and other
-// programs go on needing. A dry run takes none.
+// The RAM that a load may take: what the request allows, else what is free but for some
+// that the system and other programs go on needing. A dry run takes none.
 std::uint64_t ram_budget(const LoadRequest& request, const MemorySize& memory);
 
-// How the products of prompts are formed: as the request says, or as is best on this machine.
+// How the products of prompts are formed: as the request says, or as is best on this
+// machine.
 ComputeChoice choose_compute(const LoadRequest& request, kernels::WeightType weights);
 
-// RAM that a load takes at its most: what the plan keeps there, and an emulated device's memory. All dense weights pass
-// through it.
+// RAM that a load takes at its most: what the plan keeps there, and an emulated device's
+// memory. All dense weights pass through it.
 std::uint64_t ram_demand(const Plan& plan, const DeviceInfo& device, std::uint64_t dense_bytes);
-// A sentence for the person, to be said before anything is read, where a load takes nearly all that is free (above
-// 80 %): the system ends a program that goes beyond a control group's limit. Empty where there is room.
+// A sentence for the person, to be said before anything is read, where a load takes
+// nearly all that is free (above 80 %): the system ends a program that goes beyond a
+// control group's limit. Empty where there is room.
 std::string memory_note(std::uint64_t demand_bytes, const MemorySize& memory);
 
-// What a sentence about too little memory ends with: the limit, where there is one that the person did not set with
-// the RAM budget.
+// What a sentence about too little memory ends with: the limit, where there is one that
+// the person did not set with the RAM budget.
 std::string named_limit(const LoadRequest& request, const MemorySize& memory);
 // The plan; its error ends with the limit.
 Plan plan_under_limit(const LoadRequest& request, const MemorySize& memory, const std::function<Plan()>& plan);
@@ -61,19 +65,20 @@ struct LoadInputs {
     std::uint64_t ram_bytes = 0;
 };
 
-// The one planner of loads: a load, its estimate, its report and what would be elsewhere all plan with it, so that none
-// of them says anything else than what a load does. A value; any thread.
+// The one planner of loads: a load, its estimate, its report and what would be elsewhere
+// all plan with it, so that none of them says anything else than what a load does. A
+// value; any thread.
 class LoadPlanner {
   public:
     LoadPlanner(const LoadRequest& request, const LoadInputs& inputs);
 
     const ModelDemand& demand() const { return demand_; }
-    // As asked for; after plan() what it was lowered to: an emulated device's memory is the machine's own, and what it
-    // takes is not there for the host.
+    // As asked for; after plan() what it was lowered to: an emulated device's memory is
+    // the machine's own, and what it takes is not there for the host.
     const Budget& budget() const { return budget_; }
 
-    // From now on an emulated device's memory counts as its own, as that of the device itself would: for reports of
-    // what this machine could not even emulate.
+    // From now on an emulated device's memory counts as its own, as that of the device
+    // itself would: for reports of what this machine could not even emulate.
     void count_device_memory_apart() { device_memory_apart_ = true; }
 
     // Throws Error as make_plan() does, the limit named.

@@ -46,7 +46,8 @@ class LocalSession final : public Session {
     double seconds_since(double start_us) const;
     void check_fits(std::int64_t n_prompt) const;
     std::int64_t reuse_prefix(const std::vector<TokenId>& prompt);
-    // Runs the prompt's tokens, logits of the last one wanted; false when stopped. Throws Error (kDevice).
+    // Runs the prompt's tokens, logits of the last one wanted; false when stopped. Throws
+    // Error (kDevice).
     bool feed(std::span<const TokenId> tokens, const std::stop_token& stop);
     // A step, and what to make of its outcome: done, or not (stopped, full). Throws Error (kDevice).
     Forward::Outcome step(std::span<const Segment> segments, Forward::Logits wanted, const std::stop_token& stop,
@@ -54,7 +55,8 @@ class LocalSession final : public Session {
     // The answer's part of generate(), after the prompt was fed.
     void answer(AnswerStrategy& strategy, const GenerationRequest& request, const TextDeltaFn& on_delta,
                 const std::stop_token& stop, GenerationResult& result);
-    // The model's logits, or a copy in which nothing ends the turn. Valid until the next call.
+    // The model's logits, or a copy in which nothing ends the turn. Valid until the next
+    // call.
     std::span<const float> possible(std::span<const float> logits, const GenerationRequest& request);
     void follow_context();  // of the plan in force
     void publish(SnapshotPublisher::When when);

@@ -20,17 +20,17 @@ struct ModelShape {
     std::uint64_t checkpoint_bytes = 0;                     // of the files that a load maps; 0: there are none
 };
 
-// The folder that holds a model, from what a person named: the folder itself, or a file in it (config.json, a
-// *.safetensors). Throws Error (kNotFound, kUnsupported).
+// The folder that holds a model, from what a person named: the folder itself, or a file
+// in it (config.json, a *.safetensors). Throws Error (kNotFound, kUnsupported).
 std::filesystem::path model_directory(const std::string& model);
 
 // From config.json and, when they are there, the headers of the checkpoint; without a checkpoint the type is the one
 // that config.json names. Throws Error as reading a model does.
 ModelShape read_model_shape(const std::string& model);
 
-// The counts that placement starts from: `file`, else the model's own expert_popularity.json, else none. `model`: its
-// name; directory: empty for a synthetic one. Throws Error
-// (kInvalidInput) when they are another model's.
+// The counts that placement starts from: `file`, else the model's own
+// expert_popularity.json, else none. `model`: its name; directory: empty for a synthetic
+// one. Throws Error (kInvalidInput) when they are another model's.
 Popularity popularity_of(const std::string& model, const std::filesystem::path& directory, const ExpertGrid& grid,
                          const std::string& file);
 

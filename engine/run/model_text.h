@@ -10,14 +10,14 @@
 
 namespace offstage::engine {
 
-// What a loaded model makes of text: prompts to tokens, tokens to text, and which tokens end a turn. A view; the model
-// must outlive it.
+// What a loaded model makes of text: prompts to tokens, tokens to text, and which tokens
+// end a turn. A view; the model must outlive it.
 class ModelText {
   public:
     explicit ModelText(const LoadedModel& model) : model_(model) {}
 
-    // Messages with the template and the generation prompt. Throws Error: kUnsupported (no tokenizer, no template),
-    // kInvalidInput (text that is not UTF-8).
+    // Messages with the template and the generation prompt. Throws Error: kUnsupported
+    // (no tokenizer, no template), kInvalidInput (text that is not UTF-8).
     std::vector<TokenId> render(const std::vector<ChatMessage>& messages) const;
     std::vector<TokenId> prompt_tokens(const GenerationRequest& request) const;
 
@@ -34,7 +34,8 @@ class ModelText {
     const LoadedModel& model_;
 };
 
-// sentencepiece begins a text with a space that nobody typed; the middle of a text has its own.
+// sentencepiece begins a text with a space that nobody typed; the middle of a text has
+// its own.
 bool strips_space(const GenerationRequest& request);
 
 }  // namespace offstage::engine

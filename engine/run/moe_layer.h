@@ -17,10 +17,11 @@
 
 namespace offstage::engine {
 
-// Router and experts of one layer for a step's tokens. The router runs on the device; its answer comes to the host, the
-// dispatcher says which executor computes each expert, and then all of them work at once: the device on the experts it
-// holds, its copy queue on those to be brought, the CPU on its own, other machines on theirs. The outputs meet on the
-// device.
+// Router and experts of one layer for a step's tokens. The router runs on the device; its
+// answer comes to the host, the dispatcher says which executor computes each expert, and
+// then all of them work at once: the device on the experts it holds, its copy queue on
+// those to be brought, the CPU on its own, other machines on theirs. The outputs meet on
+// the device.
 //
 // The rows of a step are its (token, chosen expert) pairs, grouped by expert. Each row's result is the same wherever it
 // was computed, and a token's rows are added in the router's order: placement and policy change no bit of the output

@@ -21,7 +21,8 @@ PlanCosts PlanBasis::costs() const {
 
 Plan PlanBasis::replan_for(const Plan& in_force, const Budget& budget,
                            std::optional<kernels::WeightType> uniform) const {
-    // The workspace is that of the steps the model was loaded with; the cache's spare blocks are among it.
+    // The workspace is that of the steps the model was loaded with; the cache's spare
+    // blocks are among it.
     ModelDemand model = demand.with_kv(in_force.kv);
     model.workspace_fixed_bytes = in_force.workspace_bytes;
     model.workspace_bytes_per_token = 0;

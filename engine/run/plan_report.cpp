@@ -158,7 +158,8 @@ CostTable costs_in(kernels::WeightType format, std::string& source, const LoadRe
     return table;
 }
 
-// What an expert on disk takes to come into RAM: measured where the model's weights are there. 0: not known.
+// What an expert on disk takes to come into RAM: measured where the model's weights are
+// there. 0: not known.
 double disk_read_us_of(const LoadRequest& request, const ModelShape& shape, const Machine& machine,
                        const std::stop_token& stop) {
     try {
@@ -307,7 +308,8 @@ PlanReport plan_model(const LoadRequest& request, std::int64_t prompt_tokens, co
     const bool has_disk =
         std::find(report.plan.places.begin(), report.plan.places.end(), Place::kDisk) != report.plan.places.end();
     const auto* const emulated = dynamic_cast<const EmulatedAccelerator*>(&device);
-    // A shape on a device that is not there stands for a model that is not here: drawing its weights would say nothing.
+    // A shape on a device that is not there stands for a model that is not here: drawing
+    // its weights would say nothing.
     const bool has_no_disk = emulated != nullptr && (emulated->profile().host || is_synthetic(request.model));
     if (has_disk && report.costs.disk_read_us == 0 && !has_no_disk) {
         report.costs.disk_read_us = disk_read_us_of(request, report.shape, machine, stop);

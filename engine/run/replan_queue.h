@@ -14,11 +14,13 @@
 
 namespace offstage::engine {
 
-// What other threads ask of the plan in force, carried out by the engine's thread between two steps, in order: behind a
-// re-plan that is still being planned the others wait. Functions are the engine's thread's unless said otherwise.
+// What other threads ask of the plan in force, carried out by the engine's thread between
+// two steps, in order: behind a re-plan that is still being planned the others wait.
+// Functions are the engine's thread's unless said otherwise.
 class ReplanQueue {
   public:
-    // The referents must outlive close(). tokens_in_use: how many tokens conversations hold.
+    // The referents must outlive close(). tokens_in_use: how many tokens conversations
+    // hold.
     void open(LoadedModel& model, DecodeWatch& watch, std::function<std::int64_t()> tokens_in_use);
     void close();
 
@@ -35,8 +37,8 @@ class ReplanQueue {
     void count_token() { ++tokens_made_; }
     // Whether there was anything to do.
     bool between_steps();
-    // Between two answers: until all is done or a stop is requested; `after` is called after each piece. Whether there
-    // was anything to do.
+    // Between two answers: until all is done or a stop is requested; `after` is called
+    // after each piece. Whether there was anything to do.
     bool advance(const std::stop_token& stop, const std::function<void()>& after);
     ReplanPreview preview(const ReplanRequest& request) const { return draft().preview(request); }
 

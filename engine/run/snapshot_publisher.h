@@ -14,7 +14,8 @@
 
 namespace offstage::engine {
 
-// What other threads may look at: snapshots, layer events, the popularity that was planned with.
+// What other threads may look at: snapshots, layer events, the popularity that was
+// planned with.
 class SnapshotPublisher {
   public:
     // ---- the engine's thread

@@ -1,12 +1,13 @@
 #pragma once
 // attention over Vector. Included after simd_avx2.h or simd_avx512.h.
 //
-// The keys are taken in blocks; for every query a running maximum m, a running sum l of e^(score - m) and, in `out`,
-// the running sum of e^(score - m) * value are kept, and rescaled when a block raises m (online softmax; Milakov and
-// Gimelshein 2018, arXiv 1805.02867). Groups of queries share each block. With enough queries to pay for it, the keys
-// of a block are transposed first, so that scores come out with keys in the lanes and need no sums across lanes. Rows
-// of float32 and bf16 are read where they lie, bf16 unless they are transposed; all others are widened a block at a
-// time.
+// The keys are taken in blocks; for every query a running maximum m, a running sum l of
+// e^(score - m) and, in `out`, the running sum of e^(score - m) * value are kept, and
+// rescaled when a block raises m (online softmax; Milakov and Gimelshein 2018, arXiv
+// 1805.02867). Groups of queries share each block. With enough queries to pay for it, the
+// keys of a block are transposed first, so that scores come out with keys in the lanes
+// and need no sums across lanes. Rows of float32 and bf16 are read where they lie, bf16
+// unless they are transposed; all others are widened a block at a time.
 
 #include <cmath>
 
@@ -46,7 +47,8 @@ struct AttentionCall {
     }
 };
 
-// Keys [begin, begin + n) and their values: a block of the cache or a part of one. Rows lie stride values apart.
+// Keys [begin, begin + n) and their values: a block of the cache or a part of one. Rows
+// lie stride values apart.
 template <typename Value>
 struct KeyBlock {
     std::int64_t begin;

@@ -97,7 +97,8 @@ __global__ void __launch_bounds__(kRotateThreads)
               key_row(places, segment.blocks, segment.past + token, 0));
 }
 
-// One block per layer and head (x), token (y), and of keys and values (z). The places are those of layer 0.
+// One block per layer and head (x), token (y), and of keys and values (z). The places are
+// those of layer 0.
 __global__ void __launch_bounds__(kRotateThreads)
     copy_tokens(KvPlaces source, KvPlaces target, std::int64_t source_layer, std::int64_t target_layer,
                 std::int64_t n_kv_heads, const std::byte* from, std::byte* to) {

@@ -28,7 +28,8 @@ struct FewCalls {
     std::int32_t most_stretches = 1;
 };
 
-// What up and gather kernels need of a spec: where the biases are in each call's block (w1's, then w3's, then w2's).
+// What up and gather kernels need of a spec: where the biases are in each call's block
+// (w1's, then w3's, then w2's).
 struct Gating {
     ExpertSpec spec;
     std::int64_t bias_offset = 0;  // bytes

@@ -24,7 +24,8 @@ __device__ inline int segment_of(const SegmentList& list, std::int64_t unit) {
     return index;
 }
 
-// Where one layer's keys and values lie in a block, by KvShape, for device code; in bytes.
+// Where one layer's keys and values lie in a block, by KvShape, for device code; in
+// bytes.
 struct KvPlaces {
     KvType type = KvType::kF32;
     std::int64_t key_dim = 0;

@@ -47,8 +47,9 @@ std::size_t shared_bytes(const AttentionShape& shape) {
            (static_cast<std::size_t>(shape.key_dim + kTileKeys) * sizeof(float) + sizeof(Softmax));
 }
 
-// The sums over the warp of every products[h]; each lane gets that of head lane / (kWarp / kHeads). Each step halves
-// the heads that a lane still has, so it takes far fewer exchanges than a warp_sum() for each.
+// The sums over the warp of every products[h]; each lane gets that of head lane / (kWarp
+// / kHeads). Each step halves the heads that a lane still has, so it takes far fewer
+// exchanges than a warp_sum() for each.
 template <int kHeads>
 __device__ inline float sum_of_my_head(float (&products)[kHeads], int lane) {
     int distance = kWarp / 2;

@@ -595,7 +595,8 @@ struct KvCase {
     kernels::KvType type;
 };
 
-// Each shape with float32, and of each kind one with the other types: they differ in how rows are read and written.
+// Each shape with float32, and of each kind one with the other types: they differ in how
+// rows are read and written.
 inline std::vector<KvCase> kv_cases(const std::vector<AttentionShape>& shapes) {
     std::vector<KvCase> cases;
     for (std::size_t i = 0; i < shapes.size(); ++i) {
@@ -1027,7 +1028,8 @@ class TestExperts {
             }
             const double activated = kernels::test::gate_in_double(spec_, gate.value);
             const double factor = kernels::test::up_in_double(spec_, up.value);
-            // How far rounding inside the two sums can move the activation (its slope is at most 1.2).
+            // How far rounding inside the two sums can move the activation (its slope is
+            // at most 1.2).
             const bool adds_one = spec_.activation == kernels::Activation::kClamped;
             const double spread =
                 1.2 * gate.magnitude * std::abs(factor) + std::abs(activated) * (up.magnitude + (adds_one ? 1 : 0));

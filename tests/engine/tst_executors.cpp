@@ -1,5 +1,5 @@
-// An executor beside the accelerator and the CPU, as another machine would be: the policy gives it its share, and no
-// result changes.
+// An executor beside the accelerator and the CPU, as another machine would be: the policy
+// gives it its share, and no result changes.
 
 #include <QtTest>
 

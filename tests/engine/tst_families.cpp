@@ -227,8 +227,8 @@ class TestFamilies : public QObject {
         QVERIFY(got.logits == expected.logits);  // bit by bit
     }
 
-    // A hundred plans, drawn at random, while tokens are made, guessed copies among them: not one bit of the logits
-    // changes, on the device and with copies of cached experts.
+    // A hundred plans, drawn at random, while tokens are made, guessed copies among them:
+    // not one bit of the logits changes, on the device and with copies of cached experts.
     void plansMoveAHundredTimes_outputStays_data() { eachFamily(); }
     void plansMoveAHundredTimes_outputStays() {
         QFETCH(QString, name);
@@ -273,8 +273,8 @@ class TestFamilies : public QObject {
         QVERIFY2(residents.size() > 1, qPrintable(QString::number(residents.size())));
     }
 
-    // Keys and values in 16 and 8 bits: the rows before the first token that takes another expert are near those of
-    // float32.
+    // Keys and values in 16 and 8 bits: the rows before the first token that takes
+    // another expert are near those of float32.
     void keysAndValuesInFewerBits_areNear_data() { eachFamily(); }
     void keysAndValuesInFewerBits_areNear() {
         QFETCH(QString, name);

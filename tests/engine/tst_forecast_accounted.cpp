@@ -1,4 +1,5 @@
-// What is forecast against what then runs, where times are accounted and so the same on every machine.
+// What is forecast against what then runs, where times are accounted and so the same on
+// every machine.
 
 #include <QtTest>
 

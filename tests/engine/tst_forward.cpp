@@ -39,8 +39,8 @@ bool step(LoadedModel& model, std::span<const TokenId> tokens, KvSequence& seque
     return model.forward().step({&segment, 1}, wanted, stop, n_prompt) == Forward::Outcome::kDone;
 }
 
-// Feeds tokens in steps of the given size, each on its own or as pieces of one prompt, and returns the logits after
-// each token.
+// Feeds tokens in steps of the given size, each on its own or as pieces of one prompt,
+// and returns the logits after each token.
 std::vector<std::vector<float>> inSteps(LoadedModel& model, std::span<const TokenId> tokens, std::size_t step_size,
                                         std::int64_t n_prompt = 0) {
     KvSequence sequence = model.new_sequence();

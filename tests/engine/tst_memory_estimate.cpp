@@ -1,4 +1,5 @@
-// What is estimated before a load against what is in use after it and after an answer: never less, and not much more.
+// What is estimated before a load against what is in use after it and after an answer:
+// never less, and not much more.
 
 #include <QTemporaryDir>
 #include <QTest>

@@ -41,7 +41,8 @@ class TestPlanReport : public QObject {
     }
 
   private Q_SLOTS:
-    // On the CPU steps are measured with memory of their own, and experts on disk with what reading one takes.
+    // On the CPU steps are measured with memory of their own, and experts on disk with
+    // what reading one takes.
     void costsOfTheCpu_haveStepsAndTheDisk() {
         LoadRequest load = request("cpu");
         load.vram_bytes = 0;

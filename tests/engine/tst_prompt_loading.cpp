@@ -206,7 +206,8 @@ class TestPromptLoading : public QObject {
             smaller += at_first[i] == 0 && bytes < experts.staging().slot_bytes() ? 1 : 0;
         }
         QVERIFY2(smaller > 0, "only experts of the largest format came to the device");
-        // Which of the two hits more often depends on the plan, and that on what was measured.
+        // Which of the two hits more often depends on the plan, and that on what was
+        // measured.
         QVERIFY(experts.n_admitted() > 0);
         QCOMPARE(still->experts().n_admitted(), std::uint64_t{0});
         const ArenaUsage vram = lively->device().memory().usage();

@@ -32,8 +32,8 @@ class TestReplan : public QObject, ReplanSetup {
   private Q_SLOTS:
     void initTestCase() { measureModel(); }
 
-    // Keys and values change their format while tokens are made: budgets hold, the answer goes on, and room that is
-    // freed goes to experts.
+    // Keys and values change their format while tokens are made: budgets hold, the answer
+    // goes on, and room that is freed goes to experts.
     void keysAndValues_changeTheirFormat_data() {
         QTest::addColumn<QString>("device");
         QTest::newRow("cpu") << QStringLiteral("cpu");

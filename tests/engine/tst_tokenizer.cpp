@@ -428,8 +428,8 @@ class TokenizerTest : public QObject {
             const auto rest = tokenizer->encode_after(parts.back(), "the actors");
             parts.insert(parts.end(), rest.begin(), rest.end());
             QCOMPARE(parts.size(), tokenizer->encode("a").size() + 1 + rest.size());
-            // <turn> is a control piece that no file names, which LlamaTokenizer does not know: special here all the
-            // same.
+            // <turn> is a control piece that no file names, which LlamaTokenizer does not
+            // know: special here all the same.
             QCOMPARE(parts, whole);
             QCOMPARE(rest == tokenizer->encode("the actors"), legacy);
             QCOMPARE(tokenizer->encode_after(tokenizer->encode("x").back(), "the actors"),

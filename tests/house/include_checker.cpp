@@ -145,9 +145,9 @@ std::optional<std::size_t> floor_of(std::string_view path) {
     return static_cast<std::size_t>(found - kFloors.begin());
 }
 
-// The folders of engine/, lowest first: what each may include besides itself and the files that lie in engine/ itself,
-// which include nothing of any folder. A folder includes only folders of rows above its own, so that there are no
-// circles.
+// The folders of engine/, lowest first: what each may include besides itself and the
+// files that lie in engine/ itself, which include nothing of any folder. A folder
+// includes only folders of rows above its own, so that there are no circles.
 struct FolderRule {
     std::string_view folder;
     std::string_view may_include;  // names with a blank before each

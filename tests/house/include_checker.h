@@ -1,6 +1,7 @@
 #pragma once
-// Reads #include lines and says which of them break the plan of the house (app -> ui -> engine -> kernels, the folders
-// of engine/, and who may know which library). Used by tst_includes on this tree, and on invented ones with breaches.
+// Reads #include lines and says which of them break the plan of the house (app -> ui ->
+// engine -> kernels, the folders of engine/, and who may know which library). Used by
+// tst_includes on this tree, and on invented ones with breaches.
 
 #include <filesystem>
 #include <string>

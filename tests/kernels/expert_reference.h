@@ -9,7 +9,8 @@
 
 namespace offstage::kernels::test {
 
-// One of each activation; the clamped one with its published constants, and with a limit that common values meet.
+// One of each activation; the clamped one with its published constants, and with a limit
+// that common values meet.
 inline std::vector<ExpertSpec> all_expert_specs() {
     std::vector<ExpertSpec> specs(5);
     specs[1].activation = Activation::kGelu;

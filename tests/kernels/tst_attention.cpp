@@ -111,8 +111,8 @@ struct KeysAndValues {
     std::vector<float> own_values;
 };
 
-// A cache whose blocks lie in the given order, none aligned to more than a float; what no key owns is NaN (of whole
-// bytes of ones), so that a look there spoils the result.
+// A cache whose blocks lie in the given order, none aligned to more than a float; what no
+// key owns is NaN (of whole bytes of ones), so that a look there spoils the result.
 class BlockedCache {
   public:
     BlockedCache(const KeysAndValues& from, Order order, KvType type = KvType::kF32)

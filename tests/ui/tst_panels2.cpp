@@ -350,7 +350,8 @@ class TestPanels2 : public QObject {
         QCOMPARE(colours.size(), 6);
     }
 
-    // A format that this program does not know: rows are values, and nothing is read past them.
+    // A format that this program does not know: rows are values, and nothing is read past
+    // them.
     void formats_oneMoreThanThereAre_areNamedAndToldApart() {
         std::vector<engine::FormatRow> rows(engine::format_rows().begin(), engine::format_rows().end());
         const auto sixth = static_cast<std::uint8_t>(rows.size());

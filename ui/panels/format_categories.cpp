@@ -20,7 +20,8 @@ std::vector<int> formatCategories(std::span<const engine::FormatRow> rows) {
                 continue;
             }
             int category = firstOf(rows[i].bits);
-            // The same colour in another pattern, then the next colour; where all are in use, two look alike.
+            // The same colour in another pattern, then the next colour; where all are in
+            // use, two look alike.
             for (int tried = 1; taken[static_cast<std::size_t>(category)] && tried <= kAll; ++tried) {
                 category = (category + kSeriesColours + (tried % kSeriesColours == 0 ? 1 : 0)) % kAll;
             }

@@ -9,9 +9,10 @@
 
 namespace offstage::ui {
 
-// One memory as a bar: dense weights, experts by format, KV cache, staging, workspace, other programs. Parts of one
-// kind look alike in all bars of the program. `formats`: of ledger.experts. Of a memory of which the model takes next
-// to nothing only that little is shown, up to the budget where that is small too, and the row's name says so.
+// One memory as a bar: dense weights, experts by format, KV cache, staging, workspace,
+// other programs. Parts of one kind look alike in all bars of the program. `formats`: of
+// ledger.experts. Of a memory of which the model takes next to nothing only that little
+// is shown, up to the budget where that is small too, and the row's name says so.
 StackedBar::Row memoryRow(const QString& name, const engine::MemoryLedger& ledger,
                           std::span<const engine::FormatRow> formats = engine::format_rows());
 
