@@ -309,8 +309,11 @@ bool LoadedModel::resize_kv(const Plan& plan) {
     const std::uint64_t expert_bytes = expert_source_->expert_bytes(source_->expert_type());
     const auto n_blocks = static_cast<std::int64_t>(std::max<std::uint64_t>(1, expert_bytes / kv_block_bytes(plan.kv)));
     const auto go_on = [&] {
+        if (plan.kv == kv_->shape().type) return kv_->approach(kv_room(plan), n_blocks);
+        // All of the room at once: the next step may want any number of blocks.
         kv_->retype(plan.kv);
-        return kv_->approach(kv_room(plan), n_blocks);
+        kv_->resize(kv_room(plan));
+        return true;
     };
     try {
         return go_on();
