@@ -308,20 +308,29 @@ bool LoadedModel::frees_device_of_kv(const Plan& plan) const {
 bool LoadedModel::resize_kv(const Plan& plan) {
     const std::uint64_t expert_bytes = expert_source_->expert_bytes(source_->expert_type());
     const auto n_blocks = static_cast<std::int64_t>(std::max<std::uint64_t>(1, expert_bytes / kv_block_bytes(plan.kv)));
-    const auto go_on = [&] {
-        if (plan.kv == kv_->shape().type) return kv_->approach(kv_room(plan), n_blocks);
+    const KvRoom room = kv_room(plan);
+    if (plan.kv != kv_->shape().type) {
         // All of the room at once: the next step may want any number of blocks.
+        experts_->settle();
+        const kernels::KvType type = kv_->shape().type;
+        const KvRoom before = kv_->room();
         kv_->retype(plan.kv);
-        kv_->resize(kv_room(plan));
+        try {
+            kv_->resize(room);
+        } catch (const Error&) {
+            kv_->retype(type);
+            kv_->resize(before);
+            throw;
+        }
         return true;
-    };
+    }
     try {
-        return go_on();
+        return kv_->approach(room, n_blocks);
     } catch (const Error& error) {
         // Experts that have gone may still hold their memory.
         if (error.kind() != ErrorKind::kOutOfMemory || !experts_->settle()) throw;
     }
-    return go_on();
+    return kv_->approach(room, n_blocks);
 }
 
 std::uint64_t LoadedModel::kv_block_bytes(kernels::KvType type) const {
