@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <new>
+#include <utility>
 #include <vector>
 
 #include "kernels/cpu/limit_loops.h"
@@ -58,16 +59,19 @@ double measure_peak(ThreadPool& pool, limit_loops::Loop loop) {
 
 }  // namespace
 
-ReadBandwidthProbe::ReadBandwidthProbe(ThreadPool& pool, std::span<const std::byte> memory)
-    : pool_(pool), bytes_(memory.size() / kGrain * kGrain), data_(memory.data()) {
+ReadBandwidthProbe::ReadBandwidthProbe(ThreadPool& pool, std::vector<std::span<const std::byte>> pieces)
+    : pool_(pool), pieces_(std::move(pieces)) {
+    for (auto& piece : pieces_) {
+        piece = piece.first(piece.size() / kGrain * kGrain);
+        bytes_ += piece.size();
+    }
     choose_streams();
 }
 
 ReadBandwidthProbe::ReadBandwidthProbe(ThreadPool& pool, std::size_t bytes)
-    : pool_(pool),
-      bytes_((bytes + kAlignment - 1) / kAlignment * kAlignment),
-      own_(static_cast<std::byte*>(::operator new (bytes_, std::align_val_t{kAlignment}))),
-      data_(own_) {
+    : pool_(pool), bytes_((bytes + kAlignment - 1) / kAlignment * kAlignment) {
+    own_ = static_cast<std::byte*>(::operator new (bytes_, std::align_val_t{kAlignment}));
+    pieces_ = {{own_, bytes_}};
     // Written by the threads that will read it: on a NUMA machine that puts each part next to its reader.
     pool_.parallel_for(static_cast<std::int64_t>(bytes_), kGrain, [this](std::int64_t begin, std::int64_t end, int) {
         std::memset(own_ + begin, 0x5a, static_cast<std::size_t>(end - begin));
@@ -103,14 +107,23 @@ double ReadBandwidthProbe::read_gbps(int n_streams, std::size_t least) {
     const std::size_t n_times = std::max<std::size_t>(1, (least + bytes_ - 1) / bytes_);
     std::atomic<std::int64_t> n_read{0};
     const auto start = Clock::now();
-    // Nobody waits for the others between two times.
-    pool_.parallel_for(static_cast<std::int64_t>(bytes_), kGrain, [&](std::int64_t begin, std::int64_t end, int) {
-        constexpr std::int64_t kStep = 256;
-        const std::int64_t stream = (end - begin) / n_streams / kStep * kStep;
+    // Nobody waits for the others between two times. Each thread reads its part of every piece.
+    const auto n_threads = static_cast<std::size_t>(pool_.n_threads());
+    pool_.run([&](int thread) {
+        constexpr std::size_t kStep = 256;
         std::uint64_t sum = 0;
-        for (std::size_t i = 0; i < n_times; ++i) sum += read(data_ + begin, stream, n_streams);
+        std::size_t n_bytes = 0;
+        for (std::size_t i = 0; i < n_times; ++i) {
+            for (const auto piece : pieces_) {
+                const std::size_t part = piece.size() / n_threads / kStep * kStep;
+                const std::size_t stream = part / static_cast<std::size_t>(n_streams) / kStep * kStep;
+                sum += read(piece.data() + static_cast<std::size_t>(thread) * part, static_cast<std::int64_t>(stream),
+                            n_streams);
+                n_bytes += stream * static_cast<std::size_t>(n_streams);
+            }
+        }
         consumed.fetch_add(sum, std::memory_order_relaxed);
-        n_read.fetch_add(static_cast<std::int64_t>(n_times) * stream * n_streams, std::memory_order_relaxed);
+        n_read.fetch_add(static_cast<std::int64_t>(n_bytes), std::memory_order_relaxed);
     });
     return static_cast<double>(n_read.load()) / seconds_since(start) * 1e-9;
 }

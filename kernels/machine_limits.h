@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "kernels/gemm.h"
 #include "kernels/thread_pool.h"
@@ -14,10 +15,10 @@ namespace offstage::kernels {
 // larger than any cache.
 class ReadBandwidthProbe {
   public:
-    // Reads memory that is there already, a model's weights say: the same pages as the
-    // work it stands beside, and no memory of its own. The bytes belong to the caller;
-    // what is less than kGrain for each thread, at their end, is left out.
-    ReadBandwidthProbe(ThreadPool& pool, std::span<const std::byte> memory);
+    // Reads pieces of memory that are there already, a model's weights say: the same pages
+    // as the work it stands beside, and no memory of its own. They belong to the caller;
+    // what is less than kGrain at a piece's end is left out.
+    ReadBandwidthProbe(ThreadPool& pool, std::vector<std::span<const std::byte>> pieces);
     // Reads a buffer of its own.
     explicit ReadBandwidthProbe(ThreadPool& pool, std::size_t bytes = std::size_t{1} << 30);
     ~ReadBandwidthProbe();
@@ -37,9 +38,9 @@ class ReadBandwidthProbe {
     double read_gbps(int n_streams, std::size_t least);
 
     ThreadPool& pool_;
-    std::size_t bytes_;
     std::byte* own_ = nullptr;
-    const std::byte* data_;
+    std::vector<std::span<const std::byte>> pieces_;  // multiples of kGrain
+    std::size_t bytes_ = 0;                           // of all pieces
     int n_streams_ = 1;
 };
 

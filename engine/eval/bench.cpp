@@ -18,6 +18,7 @@ namespace offstage::engine {
 namespace {
 
 constexpr std::size_t kLargestProbe = std::size_t{1} << 30;
+constexpr std::size_t kPlentyForProbe = std::size_t{256} << 20;  // more than caches hold
 
 // Bytes of weights that decoded tokens read, by who reads them.
 struct ReadBytes {
@@ -114,14 +115,20 @@ class Bench {
   private:
     bool is_cpu() const { return model_.device().shares_host_memory(); }
 
-    // As many bytes as a token reads: where those fit in a cache, so does the probe. The weights themselves are read
-    // where they are that many in one piece.
+    // As many bytes as a token reads: where those fit in a cache, so does the probe. They are the experts' own, where
+    // RAM holds that many: a model that fills the memory leaves no room for more.
     void make_probe() {
-        const auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(model_.reads().total(), kLargestProbe));
-        const auto slabs = model_.experts().ram();
-        const auto large = std::find_if(slabs.begin(), slabs.end(), [&](auto slab) { return slab.size() >= bytes; });
-        if (large != slabs.end()) {
-            probe_ = std::make_unique<kernels::ReadBandwidthProbe>(model_.pool(), large->first(bytes));
+        auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(model_.reads().total(), kLargestProbe));
+        std::vector<std::span<const std::byte>> pieces;
+        std::size_t found = 0;
+        for (const auto piece : model_.experts().ram()) {
+            if (found >= bytes) break;
+            pieces.push_back(piece.first(std::min(piece.size(), bytes - found)));
+            found += pieces.back().size();
+        }
+        if (found >= std::min(bytes, kPlentyForProbe)) {
+            bytes = found;
+            probe_ = std::make_unique<kernels::ReadBandwidthProbe>(model_.pool(), std::move(pieces));
         } else {
             require_ram(bytes, "Measuring the memory's bandwidth");
             probe_ = std::make_unique<kernels::ReadBandwidthProbe>(model_.pool(), bytes);
