@@ -148,7 +148,11 @@ class CudaContext {
     // where cuBLAS knows none, f16; not at all without cuBLAS.
     static constexpr std::int64_t kFewRows = 8;
     virtual void multiply(const WeightView& weight, const float* x, std::int64_t n, float* y) = 0;
-    virtual void add(const float* y, std::int64_t n, float* x) = 0;
+    virtual void add(const float* y, std::int64_t n, float* x, float factor) = 0;
+    virtual void add_gated(const float* gate, const float* input, const float* y, std::int64_t n, std::int64_t dim,
+                           float* x) = 0;
+    virtual void scale(float factor, std::int64_t n, float* x) = 0;
+    virtual void clamp(float limit, std::int64_t n, float* x) = 0;
     virtual void multiply_heads(const WeightView& weight, std::int64_t n_heads, const float* x, std::int64_t x_stride,
                                 std::int64_t x_head_stride, std::int64_t n, float* y, std::int64_t y_stride,
                                 std::int64_t y_head_stride) = 0;

@@ -62,6 +62,7 @@ void fill_scores(RouterScoring scoring, std::span<const float> logits, float* sc
             for (std::size_t e = 0; e < n; ++e) scores[e] = sigmoid(without_nan(logits[e]));
             return;
         case RouterScoring::kSoftmaxOfChosen:
+        case RouterScoring::kSparseMixer:
             for (std::size_t e = 0; e < n; ++e) scores[e] = without_nan(logits[e]);
             return;
         case RouterScoring::kSqrtSoftplus:
@@ -78,6 +79,21 @@ void softmax_of_chosen(std::span<const float> logits, std::span<const std::int32
     float sum = 0.0f;
     for (std::size_t i = 0; i < experts.size(); ++i) sum += weights[i] = exponential_below(logit(i), largest);
     for (std::size_t i = 0; i < experts.size(); ++i) weights[i] /= sum;
+}
+
+void sparse_mixer(std::span<const float> logits, float jitter, std::span<const std::int32_t> experts,
+                  std::span<float> weights) {
+    for (std::size_t i = 0; i < experts.size(); ++i) {
+        const float best = logits[static_cast<std::size_t>(experts[i])];
+        float sum = 0.0f;
+        for (std::size_t e = 0; e < logits.size(); ++e) {
+            const auto before = experts.first(i);
+            if (std::find(before.begin(), before.end(), static_cast<std::int32_t>(e)) != before.end()) continue;
+            const bool is_far = (best - logits[e]) / std::max(std::fabs(logits[e]), best) > jitter;  // not for 0 / 0
+            if (!is_far) sum += exponential_below(logits[e], best);
+        }
+        weights[i] = 1.0f / sum;
+    }
 }
 
 }  // namespace
@@ -99,7 +115,7 @@ void route(const RouterSpec& spec, std::span<const float> logits, const float* s
     for (std::int32_t e = 0; e < n_experts; ++e) {
         const float logit = logits[static_cast<std::size_t>(e)];
         const float bias = selection_bias == nullptr ? 0.0f : selection_bias[e];
-        values[e] = !rules.by_score     ? without_nan(logit)
+        values[e] = !rules.by_score     ? without_nan(logit + bias)
                     : std::isnan(logit) ? -INFINITY
                                         : without_nan(scores[e] + bias);
     }
@@ -132,8 +148,11 @@ void route(const RouterSpec& spec, std::span<const float> logits, const float* s
         find_best(n_experts, spec.n_active, value, is_unused, experts.data());
     }
 
-    if (rules.softmax_of_chosen) {
-        softmax_of_chosen(logits, experts, weights);
+    const std::span<const float> compared(values, logits.size());
+    if (spec.scoring == RouterScoring::kSparseMixer) {
+        sparse_mixer(compared, spec.jitter, experts, weights);
+    } else if (rules.softmax_of_chosen) {
+        softmax_of_chosen(rules.bias_in_logits ? compared : logits, experts, weights);
     } else {
         float sum = 0.0f;
         for (std::size_t i = 0; i < n_active; ++i) sum += weights[i] = scores[experts[i]];

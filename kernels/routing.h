@@ -11,6 +11,10 @@ enum class RouterScoring : std::uint8_t {
     kSigmoid,          // of each logit
     kSoftmaxOfChosen,  // the largest logits are chosen, then softmax over them alone
     kSqrtSoftplus,     // sqrt(log(1 + e^logit))
+    // The largest logits are chosen, one after the other; each one's weight is its softmax among those not chosen
+    // before it whose distance from it is at most `jitter` of the larger magnitude of the two (SparseMixer, as
+    // Phi-3.5-MoE computes it outside training).
+    kSparseMixer,
 };
 
 // Experts come in n_groups groups of equal size, side by side; a token chooses among
@@ -19,6 +23,12 @@ enum class GroupScore : std::uint8_t {
     kLargest,       // a group is as good as its best expert (DeepSeek-V2)
     kSumOfTwoBest,  // (DeepSeek-V3)
 };
+
+// A bias is added to what is compared; with these scorings it is a part of the logit, and
+// so of the weight as well.
+constexpr bool adds_bias_to_logits(RouterScoring scoring) {
+    return scoring == RouterScoring::kSoftmaxOfChosen || scoring == RouterScoring::kSparseMixer;
+}
 
 struct RouterSpec {
     std::int32_t n_experts = 0;
@@ -30,6 +40,7 @@ struct RouterSpec {
     bool renormalise = true;  // the weights of the chosen sum to 1 (before scale); kSoftmaxOfChosen does in any case
     float denominator_floor = 0;  // added to that sum: 1e-20 in DeepSeek-V3
     float scale = 1;              // of the weights
+    float jitter = 0;             // kSparseMixer: twice the noise of its training
 };
 
 constexpr int kMostActiveExperts = 64;  // of one token
@@ -37,10 +48,11 @@ constexpr int kMostExpertGroups = 64;
 
 // What follows from a spec for all tokens: how every implementation goes about it.
 struct RouterRules {
-    // Scores are compared, with the bias; else logits, whose order is the same and which
-    // rounding never makes equal.
+    // Scores are compared, with the bias; else logits (with a bias that belongs to them),
+    // whose order is the same and which rounding never makes equal.
     bool by_score = false;
     bool softmax_of_chosen = false;  // the weights, before scale, are a softmax of the chosen logits
+    bool bias_in_logits = false;     // adds_bias_to_logits()
     // Who asks for more experts than the spec's groups have (a guess at what comes next)
     // gets more groups.
     std::int32_t n_groups_used = 1;
@@ -52,7 +64,8 @@ constexpr RouterRules rules_of(const RouterSpec& spec, bool has_bias) {
     const std::int32_t least_groups = (spec.n_active + group_size - 1) / group_size;
     rules.n_groups_used = least_groups > spec.n_groups_used ? least_groups : spec.n_groups_used;
     const bool adds_up = rules.n_groups_used < spec.n_groups && spec.group_score == GroupScore::kSumOfTwoBest;
-    rules.by_score = has_bias || adds_up;
+    rules.bias_in_logits = adds_bias_to_logits(spec.scoring);
+    rules.by_score = adds_up || (has_bias && !rules.bias_in_logits);
     rules.softmax_of_chosen =
         spec.scoring == RouterScoring::kSoftmaxOfChosen ||
         (spec.scoring == RouterScoring::kSoftmax && spec.renormalise && spec.denominator_floor == 0.0f);

@@ -165,8 +165,15 @@ class Backend {
     virtual void add_bias(const float* bias, std::int64_t n, std::int64_t dim, float* x) = 0;
     // y (n, weight rows) = x (n, weight columns) * weight^T.
     virtual void multiply(const kernels::WeightView& weight, const float* x, std::int64_t n, float* y) = 0;
-    // x += y, n values.
-    virtual void add(const float* y, std::int64_t n, float* x) = 0;
+    // x += factor y, n values.
+    virtual void add(const float* y, std::int64_t n, float* x, float factor) = 0;
+    // x[t] += sigmoid(gate . input[t]) y[t]; gate (dim); input, y, x: (n, dim).
+    virtual void add_gated(const float* gate, const float* input, const float* y, std::int64_t n, std::int64_t dim,
+                           float* x) = 0;
+    // x *= factor, n values.
+    virtual void scale(float factor, std::int64_t n, float* x) = 0;
+    // n values into -limit .. limit.
+    virtual void clamp(float limit, std::int64_t n, float* x) = 0;
     // A product for each head: y[t][h][r] = sum_c weight[h * n_rows + r][c] * x[t][h][c] with n_rows = weight rows /
     // n_heads; x[t][h] begins at t * x_stride + h * x_head_stride, y alike (in floats).
     virtual void multiply_heads(const kernels::WeightView& weight, std::int64_t n_heads, const float* x,

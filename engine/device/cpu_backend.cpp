@@ -156,8 +156,21 @@ void CpuBackend::multiply(const kernels::WeightView& weight, const float* x, std
     state_->operations.multiply(weight, x, n, y);
 }
 
-void CpuBackend::add(const float* y, std::int64_t n, float* x) {
-    state_->operations.add(y, n, x);
+void CpuBackend::add(const float* y, std::int64_t n, float* x, float factor) {
+    state_->operations.add(y, n, x, factor);
+}
+
+void CpuBackend::add_gated(const float* gate, const float* input, const float* y, std::int64_t n, std::int64_t dim,
+                           float* x) {
+    state_->operations.add_gated(gate, input, y, n, dim, x);
+}
+
+void CpuBackend::scale(float factor, std::int64_t n, float* x) {
+    state_->operations.scale(factor, n, x);
+}
+
+void CpuBackend::clamp(float limit, std::int64_t n, float* x) {
+    state_->operations.clamp(limit, n, x);
 }
 
 void CpuBackend::multiply_heads(const kernels::WeightView& weight, std::int64_t n_heads, const float* x,

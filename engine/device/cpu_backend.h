@@ -45,7 +45,11 @@ class CpuBackend final : public Backend {
                      float* x) override;
     void add_bias(const float* bias, std::int64_t n, std::int64_t dim, float* x) override;
     void multiply(const kernels::WeightView& weight, const float* x, std::int64_t n, float* y) override;
-    void add(const float* y, std::int64_t n, float* x) override;
+    void add(const float* y, std::int64_t n, float* x, float factor) override;
+    void add_gated(const float* gate, const float* input, const float* y, std::int64_t n, std::int64_t dim,
+                   float* x) override;
+    void scale(float factor, std::int64_t n, float* x) override;
+    void clamp(float limit, std::int64_t n, float* x) override;
     void multiply_heads(const kernels::WeightView& weight, std::int64_t n_heads, const float* x, std::int64_t x_stride,
                         std::int64_t x_head_stride, std::int64_t n, float* y, std::int64_t y_stride,
                         std::int64_t y_head_stride) override;

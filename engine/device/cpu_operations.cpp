@@ -98,6 +98,15 @@ struct CpuOperations::State {
     std::vector<float> partials;                        // see FewRows
     std::vector<float> batch_in, batch_gate, batch_up;  // of one expert with many rows
 
+    // change(begin, end): a range of n values, here or on the pool.
+    template <typename Change>
+    void for_values(std::int64_t n, const Change& change) {
+        if (n <= kSerialFloats) {
+            change(std::int64_t{0}, n);
+        } else {
+            pool.parallel_for(n, kValueGrain, [&](std::int64_t begin, std::int64_t end, int) { change(begin, end); });
+        }
+    }
     // Whether so many rows go through the kernels for few of them.
     bool are_few(std::int64_t n) const { return order == SumOrder::kByNumber && n <= kFewTokens; }
     void few_rows(std::span<const ExpertCall> calls, const float* inputs, const std::int32_t* row_token, float* out);
@@ -182,15 +191,34 @@ void CpuOperations::multiply(const kernels::WeightView& weight, const float* x, 
         });
 }
 
-void CpuOperations::add(const float* y, std::int64_t n, float* x) {
-    const auto add_range = [&](std::int64_t begin, std::int64_t end, int) {
-        state_->kernels.axpy(1.0f, y + begin, end - begin, x + begin);
-    };
-    if (n <= kSerialFloats) {
-        add_range(0, n, 0);
-    } else {
-        state_->pool.parallel_for(n, kValueGrain, add_range);
-    }
+void CpuOperations::add(const float* y, std::int64_t n, float* x, float factor) {
+    state_->for_values(n, [&](std::int64_t begin, std::int64_t end) {
+        state_->kernels.axpy(factor, y + begin, end - begin, x + begin);
+    });
+}
+
+void CpuOperations::add_gated(const float* gate, const float* input, const float* y, std::int64_t n, std::int64_t dim,
+                              float* x) {
+    const kernels::WeightView row{gate, kernels::WeightType::kF32, 1, dim, dim};
+    state_->pool.parallel_for(n, kRowGrain, [&](std::int64_t begin, std::int64_t end, int) {
+        for (std::int64_t t = begin; t < end; ++t) {
+            float logit = 0.0f;
+            state_->kernels.matvec(row, input + t * dim, 0, 1, &logit);
+            state_->kernels.axpy(1.0f / (1.0f + std::exp(-logit)), y + t * dim, dim, x + t * dim);
+        }
+    });
+}
+
+void CpuOperations::scale(float factor, std::int64_t n, float* x) {
+    state_->for_values(n, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = begin; i < end; ++i) x[i] *= factor;
+    });
+}
+
+void CpuOperations::clamp(float limit, std::int64_t n, float* x) {
+    state_->for_values(n, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = begin; i < end; ++i) x[i] = std::min(std::max(x[i], -limit), limit);
+    });
 }
 
 void CpuOperations::multiply_heads(const kernels::WeightView& weight, std::int64_t n_heads, const float* x,

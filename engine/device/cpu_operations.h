@@ -36,7 +36,10 @@ class CpuOperations {
     void norm_pieces(const NormWeights& norm, std::int64_t n, std::int64_t stride, std::int64_t n_pieces, float* x);
     void add_bias(const float* bias, std::int64_t n, std::int64_t dim, float* x);
     void multiply(const kernels::WeightView& weight, const float* x, std::int64_t n, float* y);
-    void add(const float* y, std::int64_t n, float* x);
+    void add(const float* y, std::int64_t n, float* x, float factor);
+    void add_gated(const float* gate, const float* input, const float* y, std::int64_t n, std::int64_t dim, float* x);
+    void scale(float factor, std::int64_t n, float* x);
+    void clamp(float limit, std::int64_t n, float* x);
     void multiply_heads(const kernels::WeightView& weight, std::int64_t n_heads, const float* x, std::int64_t x_stride,
                         std::int64_t x_head_stride, std::int64_t n, float* y, std::int64_t y_stride,
                         std::int64_t y_head_stride);

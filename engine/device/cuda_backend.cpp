@@ -152,7 +152,13 @@ class CudaBackend final : public Backend {
     void multiply(const kernels::WeightView& weight, const float* x, std::int64_t n, float* y) override {
         context_->multiply(weight, x, n, y);
     }
-    void add(const float* y, std::int64_t n, float* x) override { context_->add(y, n, x); }
+    void add(const float* y, std::int64_t n, float* x, float factor) override { context_->add(y, n, x, factor); }
+    void add_gated(const float* gate, const float* input, const float* y, std::int64_t n, std::int64_t dim,
+                   float* x) override {
+        context_->add_gated(gate, input, y, n, dim, x);
+    }
+    void scale(float factor, std::int64_t n, float* x) override { context_->scale(factor, n, x); }
+    void clamp(float limit, std::int64_t n, float* x) override { context_->clamp(limit, n, x); }
     void multiply_heads(const kernels::WeightView& weight, std::int64_t n_heads, const float* x, std::int64_t x_stride,
                         std::int64_t x_head_stride, std::int64_t n, float* y, std::int64_t y_stride,
                         std::int64_t y_head_stride) override {

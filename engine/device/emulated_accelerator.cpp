@@ -426,10 +426,29 @@ void EmulatedAccelerator::multiply(const kernels::WeightView& weight, const floa
                     2 * as_double(n) * n_weights);
 }
 
-void EmulatedAccelerator::add(const float* y, std::int64_t n, float* x) {
+void EmulatedAccelerator::add(const float* y, std::int64_t n, float* x, float factor) {
     const InPlaceOfGpu guard(*state_);
-    if (!state_->dry) state_->operations.add(y, n, x);
+    if (!state_->dry) state_->operations.add(y, n, x, factor);
     state_->account(as_double(n) * 12, 0);
+}
+
+void EmulatedAccelerator::add_gated(const float* gate, const float* input, const float* y, std::int64_t n,
+                                    std::int64_t dim, float* x) {
+    const InPlaceOfGpu guard(*state_);
+    if (!state_->dry) state_->operations.add_gated(gate, input, y, n, dim, x);
+    state_->account(as_double((4 * n + 1) * dim) * 4, 0);
+}
+
+void EmulatedAccelerator::scale(float factor, std::int64_t n, float* x) {
+    const InPlaceOfGpu guard(*state_);
+    if (!state_->dry) state_->operations.scale(factor, n, x);
+    state_->account(as_double(n) * 8, 0);
+}
+
+void EmulatedAccelerator::clamp(float limit, std::int64_t n, float* x) {
+    const InPlaceOfGpu guard(*state_);
+    if (!state_->dry) state_->operations.clamp(limit, n, x);
+    state_->account(as_double(n) * 8, 0);
 }
 
 void EmulatedAccelerator::multiply_heads(const kernels::WeightView& weight, std::int64_t n_heads, const float* x,

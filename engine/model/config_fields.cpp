@@ -80,15 +80,13 @@ void ConfigFields::read_common(ModelSpec& spec, std::optional<TokenId> default_b
     spec.eos_tokens = tokens("eos_token_id", spec.vocab_size, default_eos);
 }
 
-GroupedQuerySpec ConfigFields::grouped_query(const ModelSpec& spec, std::int64_t default_kv_heads,
-                                             double default_theta) const {
+GroupedQuerySpec ConfigFields::heads(const ModelSpec& spec, const char* heads_key, std::int64_t n_kv_heads) const {
     GroupedQuerySpec a;
-    a.n_heads = integer("num_attention_heads", 1, kMaxHeads);
-    a.n_kv_heads =
-        is_null("num_key_value_heads") ? a.n_heads : integer("num_key_value_heads", 1, kMaxHeads, default_kv_heads);
+    a.n_heads = integer(heads_key, 1, kMaxHeads);
+    a.n_kv_heads = n_kv_heads == kAsManyAsHeads ? a.n_heads : n_kv_heads;
     if (a.n_heads % a.n_kv_heads != 0) {
-        reject("num_key_value_heads", "a divisor of \"num_attention_heads\" (" + std::to_string(a.n_heads) +
-                                          "); without the key it is " + std::to_string(default_kv_heads));
+        reject("num_key_value_heads", "a divisor of " + in_quotes(heads_key) + " (" + std::to_string(a.n_heads) +
+                                          "); without the key it is " + std::to_string(a.n_kv_heads));
     }
     if (has_value("head_dim")) {
         a.head_dim = integer("head_dim", 2, kMaxHeadDim);
@@ -96,18 +94,112 @@ GroupedQuerySpec ConfigFields::grouped_query(const ModelSpec& spec, std::int64_t
     } else {
         a.head_dim = spec.hidden_dim / a.n_heads;
         if (spec.hidden_dim % a.n_heads != 0 || a.head_dim % 2 != 0) {
-            reject("hidden_size", "an even multiple of \"num_attention_heads\" (" + std::to_string(a.n_heads) +
+            reject("hidden_size", "an even multiple of " + in_quotes(heads_key) + " (" + std::to_string(a.n_heads) +
                                       "), or a \"head_dim\" beside it");
         }
     }
-    a.rope = rope(a.head_dim, default_theta);
     a.scale = 1.0f / std::sqrt(static_cast<float>(a.head_dim));
     return a;
+}
+
+GroupedQuerySpec ConfigFields::grouped_query(const ModelSpec& spec, std::int64_t default_kv_heads, double default_theta,
+                                             std::optional<double> default_rotary_share) const {
+    const std::int64_t n_kv_heads = has_value("num_key_value_heads") ? integer("num_key_value_heads", 1, kMaxHeads)
+                                    : has("num_key_value_heads")     ? kAsManyAsHeads
+                                                                     : default_kv_heads;
+    GroupedQuerySpec a = heads(spec, "num_attention_heads", n_kv_heads);
+    a.rope = rope(rotary_dim(a.head_dim, default_rotary_share), default_theta);
+    return a;
+}
+
+std::int64_t ConfigFields::rotary_dim(std::int64_t head_dim, std::optional<double> default_share) const {
+    const char* const share_key = "partial_rotary_factor";
+    if (default_share.has_value() && has_value("rotary_dim")) return 2 * (integer("rotary_dim", 2, head_dim) / 2);
+    double share = default_share.value_or(1);
+    if (has_value(share_key)) share = number(share_key, 0.0, 1.0);
+    for (const char* key : {"rope_parameters", "rope_scaling"}) {
+        if (!has_value(key)) continue;
+        const JsonFields rope(*find(key), source_, std::string(key) + ".");
+        if (rope.has_value(share_key)) share = rope.number(share_key, 0.0, 1.0);
+    }
+    if (!default_share.has_value() && share != 1) unsupported(share_key, describe(nlohmann::json(share)), "1");
+    const auto dim = static_cast<std::int64_t>(static_cast<double>(head_dim) * share);
+    if (dim < 2 || dim % 2 != 0) {
+        reject(share_key, "a share of the " + std::to_string(head_dim) + " values of a head that is an even number");
+    }
+    return dim;
+}
+
+MoeSpec ConfigFields::experts(ModelSpec& spec, std::int64_t ffn_dim, std::initializer_list<const char*> count_keys,
+                              std::int64_t default_experts, std::int64_t default_active) const {
+    const auto* const found =
+        std::find_if(count_keys.begin(), count_keys.end() - 1, [&](const char* key) { return has(key); });
+    spec.experts.ffn_dim = ffn_dim;
+    spec.experts.n_experts = count(*found, 1, kMostExperts, default_experts);
+    const std::int64_t most = std::min<std::int64_t>(spec.experts.n_experts, kernels::kMostActiveExperts);
+    spec.experts.n_active = count("num_experts_per_tok", 1, most, std::min(default_active, most));
+    MoeSpec moe;
+    moe.router.n_experts = static_cast<std::int32_t>(spec.experts.n_experts);
+    moe.router.n_active = static_cast<std::int32_t>(spec.experts.n_active);
+    return moe;
+}
+
+void ConfigFields::expert_groups(kernels::RouterSpec& router, std::int64_t default_groups,
+                                 std::int64_t default_used) const {
+    const std::int64_t n_groups =
+        has_value("n_group") ? count("n_group", 1, kernels::kMostExpertGroups) : default_groups;
+    if (router.n_experts % n_groups != 0) {
+        reject("n_group", "a divisor of the number of experts (" + std::to_string(router.n_experts) + ")");
+    }
+    router.n_groups = static_cast<std::int32_t>(n_groups);
+    router.n_groups_used = static_cast<std::int32_t>(has_value("topk_group") ? count("topk_group", 1, n_groups)
+                                                                             : std::min(default_used, n_groups));
+    if (router.n_active > router.n_experts / router.n_groups * router.n_groups_used) {
+        reject("topk_group",
+               "as many groups as hold \"num_experts_per_tok\" (" + std::to_string(router.n_active) + ") experts");
+    }
 }
 
 double yarn_mscale(double factor, double mscale) {
     return factor <= 1 ? 1.0 : 0.1 * mscale * std::log(factor) + 1.0;
 }
+
+namespace {
+
+// LongRoPE (Ding and others, 2024): the frequencies of each pair are divided by factors
+// of its own, which are others beyond the context of the first training.
+void read_long_rope(const ConfigFields& config, const JsonFields& rope, RopeSpec& result) {
+    const auto scale = [&](const char* key) {
+        const nlohmann::json* const list = rope.find(key);
+        const auto n = static_cast<std::size_t>(result.dim / 2);
+        const std::string expected = "a list of " + std::to_string(n) + " numbers from 1e-6 to 1e6";
+        if (list == nullptr || !list->is_array() || list->size() != n) rope.reject(key, expected);
+        std::vector<double> scales;
+        for (const nlohmann::json& factor : *list) {
+            if (!factor.is_number() || factor.get<double>() < 1e-6 || factor.get<double>() > 1e6) {
+                rope.reject(key, expected + ", but the list holds " + describe(factor));
+            }
+            scales.push_back(1 / factor.get<double>());
+        }
+        return scales;
+    };
+    result.frequency_scale = scale("short_factor");
+    result.long_frequency_scale = scale("long_factor");
+    const char* const original = "original_max_position_embeddings";
+    result.original_context = rope.has_value(original) ? rope.integer(original, 2, kLongestContext)
+                                                       : config.count(original, 2, kLongestContext);
+    const double factor = static_cast<double>(config.count("max_position_embeddings", 1, kLongestContext)) /
+                          static_cast<double>(result.original_context);
+    const double amplitude =
+        factor <= 1 ? 1 : std::sqrt(1 + std::log(factor) / std::log(static_cast<double>(result.original_context)));
+    const auto optional = [&](const char* key, double fallback) {
+        return rope.has_value(key) ? rope.number(key, 1e-3, 1e3) : fallback;
+    };
+    result.amplitude = optional("short_mscale", optional("attention_factor", amplitude));
+    result.long_amplitude = optional("long_mscale", optional("attention_factor", amplitude));
+}
+
+}  // namespace
 
 // As in transformers, a rope_scaling that is not empty hides rope_parameters, and the
 // theta inside wins.
@@ -123,13 +215,11 @@ RopeSpec ConfigFields::rope(std::int64_t dim, double default_theta, double* yarn
         const JsonFields rope(*find(key), source_, std::string(key) + ".");
         if (find(key)->empty()) continue;
         const std::string type = rope.text(rope.has("rope_type") ? "rope_type" : "type", "default");
-        if (type != "default" && type != "yarn") {
-            throw Error(ErrorKind::kUnsupported, source_ + ": \"" + key + "\" asks for rope type " + in_quotes(type) +
-                                                     ", which is not supported; expected \"default\" or \"yarn\"");
-        }
-        if (rope.has_value("partial_rotary_factor") && rope.number("partial_rotary_factor", 0.0, 1.0) != 1.0) {
-            unsupported(std::string(key) + ".partial_rotary_factor", describe(*rope.find("partial_rotary_factor")),
-                        "1");
+        const bool is_long = type == "longrope" || type == "su";
+        if (type != "default" && type != "yarn" && !is_long) {
+            throw Error(ErrorKind::kUnsupported,
+                        source_ + ": \"" + key + "\" asks for rope type " + in_quotes(type) +
+                            ", which is not supported; expected \"default\", \"yarn\" or \"longrope\"");
         }
         for (const auto& [name, value] : find(key)->items()) {
             if (!value.is_object()) continue;
@@ -138,6 +228,7 @@ RopeSpec ConfigFields::rope(std::int64_t dim, double default_theta, double* yarn
                                                      "not supported; expected one set for all layers");
         }
         if (rope.has_value("rope_theta")) result.theta = rope.number("rope_theta", kLow, kHigh);
+        if (is_long) read_long_rope(*this, rope, result);
         if (type == "yarn") {
             const auto optional = [&](const char* name, double low, double high, double fallback) {
                 return rope.has_value(name) ? rope.number(name, low, high) : fallback;

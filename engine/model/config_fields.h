@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,14 +36,26 @@ class ConfigFields : public JsonFields {
     // num_hidden_layers layers that are still empty. Checks that hidden_act is silu, and
     // that the weights are not quantized.
     void read_common(ModelSpec& spec, std::optional<TokenId> default_bos, std::optional<TokenId> default_eos) const;
-    // num_attention_heads, num_key_value_heads (absent: default_kv_heads; null: as many
-    // as heads), head_dim (absent: hidden_size / heads), rotary positions over the whole
-    // head, scale 1 / sqrt(head_dim).
-    GroupedQuerySpec grouped_query(const ModelSpec& spec, std::int64_t default_kv_heads, double default_theta) const;
+    // num_attention_heads, num_key_value_heads (absent: default_kv_heads; null, or absent
+    // and kAsManyAsHeads: as many as heads), head_dim (absent: hidden_size / heads),
+    // scale 1 / sqrt(head_dim). Rotary positions over the whole head or, in a family with
+    // a default_rotary_share, over rotary_dim values of it, or over the share
+    // partial_rotary_factor.
+    static constexpr std::int64_t kAsManyAsHeads = 0;
+    GroupedQuerySpec grouped_query(const ModelSpec& spec, std::int64_t default_kv_heads, double default_theta,
+                                   std::optional<double> default_rotary_share = {}) const;
+    // The heads' sizes and scale, without positions.
+    GroupedQuerySpec heads(const ModelSpec& spec, const char* heads_key, std::int64_t n_kv_heads) const;
+    // The number and size of the experts, into the spec and its router. The first of
+    // `count_keys` that is there counts, or the last.
+    MoeSpec experts(ModelSpec& spec, std::int64_t ffn_dim, std::initializer_list<const char*> count_keys,
+                    std::int64_t default_experts, std::int64_t default_active) const;
+    // n_group and topk_group, for experts that were read; absent: these.
+    void expert_groups(kernels::RouterSpec& router, std::int64_t default_groups, std::int64_t default_used) const;
 
     // Rotary positions of `dim` values: rope_theta with rope_scaling (transformers 4) or
-    // rope_parameters (5); types default and yarn. yarn_mscale: YaRN's mscale_all_dim, 0
-    // where it is absent.
+    // rope_parameters (5); types default, yarn and longrope. yarn_mscale: YaRN's
+    // mscale_all_dim, 0 where it is absent.
     RopeSpec rope(std::int64_t dim, double default_theta, double* yarn_mscale_all_dim = nullptr,
                   double* yarn_factor = nullptr) const;
 
@@ -51,6 +64,7 @@ class ConfigFields : public JsonFields {
     std::vector<TokenId> tokens(const char* key, std::int64_t vocab_size, std::optional<TokenId> fallback) const;
 
   private:
+    std::int64_t rotary_dim(std::int64_t head_dim, std::optional<double> default_share) const;
     const std::string& source_;
 };
 

@@ -46,6 +46,7 @@ class TensorList {
         add(TensorRole::kRouter, DenseTensor::Kind::kVector, moe.router.n_experts, spec_.hidden_dim);
         if (moe.selection_bias) vector(TensorRole::kSelectionBias, moe.router.n_experts);
         if (moe.shared_dim > 0) network(moe.shared_dim);
+        if (moe.shared_gate) vector(TensorRole::kSharedGate, spec_.hidden_dim);
     }
     void network(std::int64_t ffn_dim) {
         add(TensorRole::kNetwork, DenseTensor::Kind::kNetwork, 3 * ffn_dim, spec_.hidden_dim).may_be_quantized = true;
@@ -71,6 +72,7 @@ std::vector<DenseTensor> dense_tensors(const ModelSpec& spec) {
     TensorList list(spec);
     list.matrix(TensorRole::kEmbedding, spec.vocab_size, spec.hidden_dim, false);
     if (!spec.tied_embeddings) list.matrix(TensorRole::kHead, spec.vocab_size, spec.hidden_dim, false);
+    if (spec.head_bias) list.vector(TensorRole::kHeadBias, spec.vocab_size);
     list.norm(TensorRole::kFinalNorm, TensorRole::kFinalNormBias);
     for (std::int64_t l = 0; l < spec.n_layers(); ++l) {
         const LayerSpec& layer = spec.layers[static_cast<std::size_t>(l)];

@@ -13,6 +13,7 @@ namespace offstage::engine {
 enum class TensorRole : std::uint8_t {
     kEmbedding,  // (vocab_size, hidden_dim)
     kHead,       // (vocab_size, hidden_dim); absent where embeddings are tied
+    kHeadBias,   // (vocab_size)
     kFinalNorm,  // (hidden_dim)
     kFinalNormBias,
 
@@ -38,6 +39,7 @@ enum class TensorRole : std::uint8_t {
     kFfnNormBias,
     kRouter,         // (n_experts, hidden_dim), float32
     kSelectionBias,  // (n_experts)
+    kSharedGate,     // (hidden_dim)
     kNetwork,        // a dense network or the shared experts: 3 * ffn_dim rows, neuron-major (kernels::ExpertView)
 };
 inline constexpr int kTensorRoles = static_cast<int>(TensorRole::kNetwork) + 1;

@@ -35,6 +35,12 @@ struct RopeSpec {
     // Of each pair, as a multiple of the plain frequency theta^(-2 i / dim); empty: all 1.
     std::vector<double> frequency_scale;
     double amplitude = 1.0;  // factor of cos and sin (YaRN's attention factor)
+    // LongRoPE: sequences that may hold more than original_context tokens have these instead. 0: all have the same.
+    std::int64_t original_context = 0;
+    std::vector<double> long_frequency_scale;
+    double long_amplitude = 1.0;
+
+    bool is_long(std::int64_t context) const { return original_context > 0 && context > original_context; }
 };
 
 // YaRN (Peng and others, 2023, section 3.4): frequencies between the two wavelengths are interpolated.
@@ -62,6 +68,7 @@ struct GroupedQuerySpec {
     bool output_bias = false;
     QkNorm qk_norm = QkNorm::kNone;
     float qk_norm_eps = 1e-6f;
+    float clip = 0;  // queries, keys and values, normed, lie within -clip .. clip; 0: anywhere
     RopeSpec rope;
     float scale = 0;  // of q . k
 };
@@ -109,8 +116,9 @@ struct ExpertGrid {
 
 struct MoeSpec {
     kernels::RouterSpec router;
-    bool selection_bias = false;  // added to the scores for the choice alone
+    bool selection_bias = false;  // see kernels::adds_bias_to_logits()
     std::int64_t shared_dim = 0;  // ffn_dim of the experts that every token uses, as one network; 0: none
+    bool shared_gate = false;     // their output is multiplied by sigmoid(gate . x)
 };
 
 using FfnSpec = std::variant<DenseFfnSpec, MoeSpec>;
@@ -132,6 +140,10 @@ struct ModelSpec {
     std::vector<LayerSpec> layers;
     ExpertGrid experts;
     bool tied_embeddings = false;
+    bool head_bias = false;
+    float embedding_scale = 1;  // of the embedded tokens
+    float residual_scale = 1;  // of what a layer's attention and network add; the experts' part is in RouterSpec::scale
+    float logits_scale = 1;
     TokenId bos_token = -1;           // -1: none
     std::vector<TokenId> eos_tokens;  // config.json and generation_config.json together
 

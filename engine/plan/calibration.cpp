@@ -164,7 +164,7 @@ class Calibrator {
     template <typename Work>
     double on_device_us(const Work& work) {
         // Something before it, so that the queue does not idle while the work is being submitted.
-        device_.add(device_inputs_.as<float>(), 1, device_outputs_.as<float>());
+        device_.add(device_inputs_.as<float>(), 1, device_outputs_.as<float>(), 1.0f);
         const DeviceEvent begin = device_.record(Queue::kCompute);
         work();
         const DeviceEvent end = device_.record(Queue::kCompute);

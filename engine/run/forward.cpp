@@ -45,9 +45,12 @@ Forward::Forward(const ModelSpec& spec, const DeviceWeights& weights, ExpertStor
       moe_(spec.experts, experts, device, host, dispatcher, max_step) {
     device.reserve(shape_);
     const RopeSpec& rope = rope_of(spec);
+    const bool is_long = rope.is_long(context);
+    rope_amplitude_ = static_cast<float>(is_long ? rope.long_amplitude : rope.amplitude);
+    const std::vector<double>& scales = is_long ? rope.long_frequency_scale : rope.frequency_scale;
     for (std::int64_t i = 0; i < rope.dim / 2; ++i) {
         const double exponent = 2.0 * static_cast<double>(i) / static_cast<double>(rope.dim);
-        const double scale = rope.frequency_scale.empty() ? 1.0 : rope.frequency_scale[as_size(i)];
+        const double scale = scales.empty() ? 1.0 : scales[as_size(i)];
         inverse_frequencies_.push_back(static_cast<float>(scale / std::pow(rope.theta, exponent)));
     }
     const auto workspace = [&](std::int64_t floats, const char* purpose) {
@@ -166,6 +169,7 @@ Forward::Outcome Forward::step(std::span<const Segment> segments, Logits wanted,
     set_sum_order(std::max(n_tokens, n_prompt) > kSmallestStep ? SumOrder::kMany : SumOrder::kByNumber);
     dispatcher_.begin_step(n_tokens, prefill);
     device_.embed(weights_.matrix(TensorRole::kEmbedding), tokens_, n_tokens, x_.as<float>());
+    if (spec_.embedding_scale != 1) device_.scale(spec_.embedding_scale, n_tokens * spec_.hidden_dim, x_.as<float>());
     moe_.begin_step(prefill, n_tokens, wanted != Logits::kNone);
     if (probe_ != nullptr) probe_->begin_step(n_tokens);
     kv_ = segments.front().sequence->pool().shape();
@@ -218,7 +222,6 @@ void Forward::run_layer(std::int64_t layer, const StepContext& step) {
 
 void Forward::upload_inputs(std::span<const Segment> segments, std::int64_t n_tokens, std::int64_t n_entries) {
     const std::int64_t half = rope_of(spec_).dim / 2;
-    const auto amplitude = static_cast<float>(rope_of(spec_).amplitude);
     const std::size_t words = as_size(n_entries) * sizeof(std::byte*);  // where they begin
     auto** const tables = reinterpret_cast<std::byte**>(inputs_.host());
     auto** const device_tables = reinterpret_cast<std::byte**>(inputs_.device());
@@ -234,8 +237,8 @@ void Forward::upload_inputs(std::span<const Segment> segments, std::int64_t n_to
         for (std::int64_t t = 0; t < n; ++t) {
             for (std::int64_t i = 0; i < half; ++i) {
                 const float angle = static_cast<float>(past + t) * inverse_frequencies_[as_size(i)];
-                cos[(row + t) * half + i] = std::cos(angle) * amplitude;
-                sin[(row + t) * half + i] = std::sin(angle) * amplitude;
+                cos[(row + t) * half + i] = std::cos(angle) * rope_amplitude_;
+                sin[(row + t) * half + i] = std::sin(angle) * rope_amplitude_;
             }
         }
         std::copy(segment.tokens.begin(), segment.tokens.end(), tokens + row);
@@ -267,9 +270,12 @@ void Forward::compute_logits(std::span<const Segment> segments, std::int64_t n_t
     const std::int64_t vocab = spec_.vocab_size;
     if (wanted == Logits::kLast) set_sum_order(SumOrder::kByNumber);  // one row per sequence, whatever the step
     const NormWeights norm = norm_of(TensorRole::kFinalNorm, TensorRole::kFinalNormBias, -1);
+    const float* const head_bias = weights_.vector(TensorRole::kHeadBias);
     const auto rows = [&](std::int64_t first, std::int64_t n) {
         device_.norm(norm, x_.as<float>() + first * spec_.hidden_dim, n, h_.as<float>());
         device_.multiply(weights_.logits(), h_.as<float>(), n, logits_.device());
+        if (head_bias != nullptr) device_.add_bias(head_bias, n, vocab, logits_.device());
+        if (spec_.logits_scale != 1) device_.scale(spec_.logits_scale, n * vocab, logits_.device());
         logits_.download(0, as_size(n * vocab));
     };
     if (wanted == Logits::kLast && static_cast<std::int64_t>(segments.size()) == n_tokens) {

@@ -44,7 +44,8 @@ class Forward {
             CpuOperations& host, Dispatcher& dispatcher, std::int64_t max_step, std::int64_t context);
 
     // From now on sequences hold up to so many tokens, or as many as until now. Between steps. Throws Error
-    // (kOutOfMemory), and everything is as it was.
+    // (kOutOfMemory), and everything is as it was. Positions stay those of the context at the beginning
+    // (RopeSpec::original_context).
     void set_context(std::int64_t context);
 
     enum class Logits { kNone, kLast, kAll };
@@ -113,6 +114,7 @@ class Forward {
     kernels::KvShape kv_;  // of the step
 
     std::vector<float> inverse_frequencies_;  // (rotary_dim / 2)
+    float rope_amplitude_ = 1;
     // What a step tells the device, in one piece: each segment's table of block addresses (8 bytes each), then, in
     // 4-byte words, cos and sin of the positions (n_tokens, rotary_dim / 2) each, and token ids.
     Mirror<std::byte> inputs_;

@@ -188,8 +188,18 @@ class Context final : public CudaContext {
     void multiply(const WeightView& weight, const float* x, std::int64_t n, float* y) override {
         if (begin_operation()) cuda::multiply(worker_, weight, x, n, y);
     }
-    void add(const float* y, std::int64_t n, float* x) override {
-        if (begin_operation()) cuda::add(worker_, y, n, x);
+    void add(const float* y, std::int64_t n, float* x, float factor) override {
+        if (begin_operation()) cuda::add(worker_, y, n, x, factor);
+    }
+    void add_gated(const float* gate, const float* input, const float* y, std::int64_t n, std::int64_t dim,
+                   float* x) override {
+        if (begin_operation()) cuda::add_gated(worker_, gate, input, y, n, dim, x);
+    }
+    void scale(float factor, std::int64_t n, float* x) override {
+        if (begin_operation()) cuda::scale(worker_, factor, n, x);
+    }
+    void clamp(float limit, std::int64_t n, float* x) override {
+        if (begin_operation()) cuda::clamp(worker_, limit, n, x);
     }
     void multiply_heads(const WeightView& weight, std::int64_t n_heads, const float* x, std::int64_t x_stride,
                         std::int64_t x_head_stride, std::int64_t n, float* y, std::int64_t y_stride,

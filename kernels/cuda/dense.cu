@@ -63,10 +63,39 @@ __global__ void __launch_bounds__(kThreads) add_to_rows(const float* bias, std::
     if (i < dim) x[blockIdx.x * dim + i] += bias[i];
 }
 
-__global__ void __launch_bounds__(kThreads) add_values(const float* y, std::int64_t n, float* x) {
+// change(i): value i of n.
+template <typename Change>
+__device__ inline void for_values(std::int64_t n, const Change& change) {
     const std::int64_t step = static_cast<std::int64_t>(gridDim.x) * kThreads;
-    for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < n; i += step)
-        x[i] += y[i];
+    for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * kThreads + threadIdx.x; i < n; i += step) change(i);
+}
+
+__global__ void __launch_bounds__(kThreads) add_values(const float* y, std::int64_t n, float factor, float* x) {
+    for_values(n, [&](std::int64_t i) { x[i] = fmaf(factor, y[i], x[i]); });
+}
+
+__global__ void __launch_bounds__(kThreads) scale_values(float factor, std::int64_t n, float* x) {
+    for_values(n, [&](std::int64_t i) { x[i] *= factor; });
+}
+
+__global__ void __launch_bounds__(kThreads) clamp_values(float limit, std::int64_t n, float* x) {
+    for_values(n, [&](std::int64_t i) { x[i] = fminf(fmaxf(x[i], -limit), limit); });
+}
+
+__global__ void __launch_bounds__(kThreads)
+    add_gated_rows(const float* gate, const float* input, const float* y, std::int64_t dim, float* x) {
+    float* sums = shared_memory<float>();  // (kWarps)
+    const std::int64_t first = static_cast<std::int64_t>(blockIdx.x) * dim;
+    float logit = 0.0f;
+    for (std::int64_t i = threadIdx.x; i < dim; i += kThreads) logit = fmaf(gate[i], input[first + i], logit);
+    const float factor = 1.0f / (1.0f + expf(-block_sum(logit, sums)));
+    for (std::int64_t i = threadIdx.x; i < dim; i += kThreads) x[first + i] = fmaf(factor, y[first + i], x[first + i]);
+}
+
+unsigned blocks_of_values(std::int64_t n) {
+    constexpr std::int64_t kMostBlocks = 4096;
+    const std::int64_t blocks = blocks_for(n, kThreads);
+    return static_cast<unsigned>(blocks < kMostBlocks ? blocks : kMostBlocks);
 }
 
 __global__ void __launch_bounds__(kThreads)
@@ -112,10 +141,21 @@ void add_bias(Worker& worker, const float* bias, std::int64_t n, std::int64_t di
     worker.start(add_to_rows, dim3(blocks_for(n, 1), blocks_for(dim, kThreads)), kThreads, 0, bias, dim, x);
 }
 
-void add(Worker& worker, const float* y, std::int64_t n, float* x) {
-    constexpr std::int64_t kMostBlocks = 4096;
-    const std::int64_t blocks = blocks_for(n, kThreads);
-    worker.start(add_values, static_cast<unsigned>(blocks < kMostBlocks ? blocks : kMostBlocks), kThreads, 0, y, n, x);
+void add(Worker& worker, const float* y, std::int64_t n, float* x, float factor) {
+    worker.start(add_values, blocks_of_values(n), kThreads, 0, y, n, factor, x);
+}
+
+void add_gated(Worker& worker, const float* gate, const float* input, const float* y, std::int64_t n, std::int64_t dim,
+               float* x) {
+    worker.start(add_gated_rows, blocks_for(n, 1), kThreads, kWarps * sizeof(float), gate, input, y, dim, x);
+}
+
+void scale(Worker& worker, float factor, std::int64_t n, float* x) {
+    worker.start(scale_values, blocks_of_values(n), kThreads, 0, factor, n, x);
+}
+
+void clamp(Worker& worker, float limit, std::int64_t n, float* x) {
+    worker.start(clamp_values, blocks_of_values(n), kThreads, 0, limit, n, x);
 }
 
 void combine(Worker& worker, const float* rows, const std::int32_t* row_of, const float* weights, std::int64_t n,

@@ -71,7 +71,11 @@ void norm(Worker& worker, NormKind kind, const float* weight, const float* bias,
 void norm_pieces(Worker& worker, const float* weight, std::int64_t dim, float eps, std::int64_t n, std::int64_t stride,
                  std::int64_t n_pieces, float* x);
 void add_bias(Worker& worker, const float* bias, std::int64_t n, std::int64_t dim, float* x);
-void add(Worker& worker, const float* y, std::int64_t n, float* x);
+void add(Worker& worker, const float* y, std::int64_t n, float* x, float factor);
+void add_gated(Worker& worker, const float* gate, const float* input, const float* y, std::int64_t n, std::int64_t dim,
+               float* x);
+void scale(Worker& worker, float factor, std::int64_t n, float* x);
+void clamp(Worker& worker, float limit, std::int64_t n, float* x);
 void combine(Worker& worker, const float* rows, const std::int32_t* row_of, const float* weights, std::int64_t n,
              std::int64_t n_active, std::int64_t hidden_dim, float* x);
 

@@ -56,6 +56,19 @@ __device__ inline float score_of(RouterScoring scoring, float logit) {
     return logit;
 }
 
+__device__ inline void mix(const RouterSpec& spec, const float* logits, const std::int32_t* experts, float* weights) {
+    for (int a = 0; a < spec.n_active; ++a) {
+        const float best = logits[experts[a]];
+        float sum = 0.0f;
+        for (int e = 0; e < spec.n_experts; ++e) {
+            bool counts = !((best - logits[e]) / fmaxf(fabsf(logits[e]), best) > spec.jitter);
+            for (int before = 0; before < a; ++before) counts = counts && experts[before] != e;
+            if (counts) sum += exponential_below(logits[e], best);
+        }
+        weights[a] = spec.scale / sum;
+    }
+}
+
 // One warp per token.
 __global__ void __launch_bounds__(kWarp) choose(RouterSpec spec, RouterRules rules, const float* logits,
                                                 const float* selection_bias, std::int32_t* experts, float* weights) {
@@ -82,7 +95,7 @@ __global__ void __launch_bounds__(kWarp) choose(RouterSpec spec, RouterRules rul
     for (int e = lane; e < n; e += kWarp) {
         if (spec.scoring == RouterScoring::kSoftmax) scores[e] /= sum;
         const float bias = selection_bias == nullptr ? 0.0f : selection_bias[e];
-        values[e] = !rules.by_score          ? without_nan(logits[e])
+        values[e] = !rules.by_score          ? without_nan(logits[e] + bias)
                     : logits[e] == logits[e] ? without_nan(scores[e] + bias)
                                              : -INFINITY;
     }
@@ -115,15 +128,22 @@ __global__ void __launch_bounds__(kWarp) choose(RouterSpec spec, RouterRules rul
     float chosen_largest = -INFINITY;
     for (int a = 0; a < spec.n_active; ++a) {
         last = next_best(values, n, last, [&](int e) { return ((used >> (e / group_size)) & 1) != 0; });
-        chosen_largest = fmaxf(chosen_largest, without_nan(logits[last.index]));
-        if (lane == 0) experts[a] = last.index;
+        const float logit = rules.bias_in_logits ? last.value : without_nan(logits[last.index]);
+        chosen_largest = fmaxf(chosen_largest, logit);
+        if (lane == 0) {
+            experts[a] = last.index;
+            weights[a] = logit;
+        }
     }
     if (lane != 0) return;
+    if (spec.scoring == RouterScoring::kSparseMixer) {
+        mix(spec, values, experts, weights);
+        return;
+    }
     float total = 0.0f;
     for (int a = 0; a < spec.n_active; ++a) {
-        const int e = experts[a];
         const float weight =
-            rules.softmax_of_chosen ? exponential_below(without_nan(logits[e]), chosen_largest) : scores[e];
+            rules.softmax_of_chosen ? exponential_below(weights[a], chosen_largest) : scores[experts[a]];
         weights[a] = weight;
         total += weight;
     }

@@ -94,7 +94,7 @@ class Stage {
         const DeviceBlock y = zeros(kValues * 4);
         device_gbps_ = median(11, [&] {
             return 12e-3 * static_cast<double>(kValues) /
-                   time_us([&] { backend_->add(y.as<float>(), kValues, x.as<float>()); });
+                   time_us([&] { backend_->add(y.as<float>(), kValues, x.as<float>(), 1.0f); });
         });
         return device_gbps_;
     }

@@ -422,9 +422,52 @@ inline void check_add(Backend& backend, const Promise&) {
     for (const std::int64_t n : {1, 7, 1000, 100'003}) {
         const OnDevice<float> x(backend, random_floats(n, 4));
         const OnDevice<float> y(backend, random_floats(n, 5));
-        backend.add(y.data(), n, x.data());
+        backend.add(y.data(), n, x.data(), 1.0f);
         const std::vector<float> got = x.download();
         for (std::size_t i = 0; i < got.size(); ++i) QVERIFY(got[i] == x.host()[i] + y.host()[i]);
+        backend.add(y.data(), n, x.data(), 0.25f);
+        const std::vector<float> more = x.download();
+        for (std::size_t i = 0; i < got.size(); ++i) {
+            const double want = double{got[i]} + 0.25 * double{y.host()[i]};
+            QVERIFY(std::abs(double{more[i]} - want) <= 1e-7 * std::abs(want) + 1e-9);
+        }
+    }
+}
+
+inline void check_scale_and_clamp(Backend& backend, const Promise&) {
+    for (const std::int64_t n : {1, 7, 1000, 100'003}) {
+        const OnDevice<float> x(backend, random_floats(n, 4));
+        backend.scale(3.0f, n, x.data());
+        backend.clamp(0.5f, n, x.data());
+        const std::vector<float> got = x.download();
+        for (std::size_t i = 0; i < got.size(); ++i) {
+            QVERIFY(got[i] == std::clamp(3.0f * x.host()[i], -0.5f, 0.5f));
+        }
+    }
+}
+
+inline void check_add_gated(Backend& backend, const Promise&) {
+    for (const std::int64_t dim : {1, 72, 301}) {
+        for (const std::int64_t n : {1, 3, 70}) {
+            const OnDevice<float> gate(backend, random_floats(dim, 1));
+            const OnDevice<float> input(backend, random_floats(n * dim, 2));
+            const OnDevice<float> y(backend, random_floats(n * dim, 3));
+            const OnDevice<float> x(backend, random_floats(n * dim, 4));
+            backend.add_gated(gate.data(), input.data(), y.data(), n, dim, x.data());
+            const std::vector<float> got = x.download();
+            for (std::int64_t t = 0; t < n; ++t) {
+                double logit = 0;
+                for (std::int64_t i = 0; i < dim; ++i) {
+                    logit += double{gate.host()[static_cast<std::size_t>(i)]} *
+                             double{input.host()[static_cast<std::size_t>(t * dim + i)]};
+                }
+                for (std::int64_t i = 0; i < dim; ++i) {
+                    const auto at = static_cast<std::size_t>(t * dim + i);
+                    const double want = double{x.host()[at]} + double{y.host()[at]} / (1.0 + std::exp(-logit));
+                    QVERIFY(std::abs(double{got[at]} - want) <= 1e-5 * (std::abs(want) + 1.0));
+                }
+            }
+        }
     }
 }
 
@@ -1320,7 +1363,7 @@ inline void check_events_in_order(Backend& backend, const Promise&) {
     const double before = backend.now_us();
     std::vector<DeviceEvent> events = {backend.record(DeviceEvent::Queue::kCompute)};
     for (int i = 0; i < 5; ++i) {
-        backend.add(y.data(), 1 << 16, x.data());
+        backend.add(y.data(), 1 << 16, x.data(), 1.0f);
         events.push_back(backend.record(DeviceEvent::Queue::kCompute));
     }
     backend.host_wait(events.back());
@@ -1458,6 +1501,8 @@ inline constexpr Check kChecks[] = {
     {"add_bias", check_add_bias},
     {"multiply", check_multiply},
     {"add", check_add},
+    {"scale_and_clamp", check_scale_and_clamp},
+    {"add_gated", check_add_gated},
     {"multiply_heads", check_multiply_heads},
     {"rotate_and_store", check_rotate_and_store},
     {"rotate_and_store_latent", check_rotate_and_store_latent},

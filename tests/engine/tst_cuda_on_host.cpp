@@ -95,7 +95,7 @@ bool run_a_step(Backend& backend) {
         const kernels::ExpertView fewer_bits{packed.data(), kernels::WeightType::kHqq3, kHidden, kFfn};
         const ExpertCall packed_calls[] = {{fewer_bits, 0, 2}, {fewer_bits, 2, kRows - 2}};
         backend.experts(packed_calls, x.as<float>(), indices.as<std::int32_t>(), y.as<float>());
-        backend.add(x.as<float>(), kRows * kHidden, y.as<float>());
+        backend.add(x.as<float>(), kRows * kHidden, y.as<float>(), 1.0f);
         backend.download(result.data(), y.data(), kRows * kHidden * 4);
         parity::finish(backend);
         return copied && backend.ok();

@@ -156,7 +156,7 @@ void TestEmulatedAccelerator::operations_follow_each_other_behind_their_launches
     std::vector<float> x(1000);
     const std::vector<float> y(1000, 1.0f);
     // 12,000 bytes: 4 + 0.24 us each on the device, launched every 4 us: the first begins at 4, the rest follow it.
-    for (int i = 0; i < 10; ++i) gpu.add(y.data(), 1000, x.data());
+    for (int i = 0; i < 10; ++i) gpu.add(y.data(), 1000, x.data(), 1.0f);
     QCOMPARE(gpu.now_us(), 10 * kLaunch);
     gpu.host_wait(gpu.record(Queue::kCompute));
     QCOMPARE(gpu.now_us(), kLaunch + 10 * (kLaunch + 0.24) + kSync);
@@ -251,7 +251,7 @@ void TestEmulatedAccelerator::copy_runs_beside_compute() {
     const std::vector<float> y(100'000, 1.0f);
     const auto copied = gpu.copy_weights(slot.data(), host.data(), host.size(), {});  // 8 + 100 us from 4 on
     QVERIFY(copied.has_value());
-    gpu.add(y.data(), 100'000, x.data());  // 4 + 24 us from 8 on
+    gpu.add(y.data(), 100'000, x.data(), 1.0f);  // 4 + 24 us from 8 on
     const DeviceEvent added = gpu.record(Queue::kCompute);
     QVERIFY(!gpu.has_happened(added));
     const double polled = gpu.now_us() - 2 * kLaunch;
@@ -270,7 +270,7 @@ void TestEmulatedAccelerator::copy_waits_for_event() {
     const DeviceBlock slot = gpu.memory().allocate(host.size(), MemoryUse::kExperts, "a slot");
     std::vector<float> x(100'000);
     const std::vector<float> weight(100'000, 1.0f);
-    gpu.add(weight.data(), 0, x.data());  // 4 us from 4 on
+    gpu.add(weight.data(), 0, x.data(), 1.0f);  // 4 us from 4 on
     const NormWeights norm{kernels::NormKind::kRms, weight.data(), nullptr, 100'000, 1e-5f};
     gpu.norm(norm, x.data(), 1, x.data());  // 4 + 16 us from 8 on
     const DeviceEvent used = gpu.record(Queue::kCompute);
@@ -286,7 +286,7 @@ void TestEmulatedAccelerator::compute_waits_for_copy() {
     std::vector<float> x(100'000, 1.0f);
     const auto copied = gpu.copy_weights(slot.data(), host.data(), host.size() * 4, {});  // 8 + 40 us from 4 on
     gpu.wait(*copied);
-    gpu.add(slot.as<float>(), 100'000, x.data());
+    gpu.add(slot.as<float>(), 100'000, x.data(), 1.0f);
     QCOMPARE(x[99'999], 6.0f);
     gpu.host_wait(gpu.record(Queue::kCompute));
     QCOMPARE(gpu.now_us(), kLaunch + kLatency + 40 + kLaunch + 24 + kSync);

@@ -42,9 +42,11 @@ inline std::vector<std::int32_t> largest(const std::vector<double>& values, std:
 // bias: empty, or one for each expert.
 inline Routing expected_routing(const RouterSpec& spec, const std::vector<double>& logits,
                                 const std::vector<float>& bias) {
-    const std::vector<double> scores = router_scores(spec.scoring, logits);
+    std::vector<double> scores = router_scores(spec.scoring, logits);
     std::vector<double> choice = scores;
     for (std::size_t e = 0; e < bias.size(); ++e) choice[e] += double{bias[e]};
+    if (adds_bias_to_logits(spec.scoring)) scores = choice;
+    const std::vector<double> all = scores;
 
     const std::size_t group_size = scores.size() / static_cast<std::size_t>(spec.n_groups);
     std::vector<double> groups;
@@ -61,6 +63,20 @@ inline Routing expected_routing(const RouterSpec& spec, const std::vector<double
     }
 
     Routing routing{largest(choice, spec.n_active), {}};
+    if (spec.scoring == RouterScoring::kSparseMixer) {
+        std::vector<double> left = all;
+        for (const std::int32_t expert : routing.experts) {
+            const double best = left[static_cast<std::size_t>(expert)];
+            double sum = 0;
+            for (const double logit : left) {
+                if (logit != -INFINITY && (best - logit) / std::max(std::abs(logit), best) <= double{spec.jitter})
+                    sum += std::exp(logit - best);
+            }
+            routing.weights.push_back(double{spec.scale} / sum);
+            left[static_cast<std::size_t>(expert)] = -INFINITY;
+        }
+        return routing;
+    }
     for (const std::int32_t expert : routing.experts) {
         const double score = scores[static_cast<std::size_t>(expert)];
         routing.weights.push_back(spec.scoring == RouterScoring::kSoftmaxOfChosen ? std::exp(score) : score);
@@ -76,7 +92,8 @@ inline Routing expected_routing(const RouterSpec& spec, const std::vector<double
 }
 
 inline constexpr RouterScoring kScorings[] = {RouterScoring::kSoftmax, RouterScoring::kSigmoid,
-                                              RouterScoring::kSoftmaxOfChosen, RouterScoring::kSqrtSoftplus};
+                                              RouterScoring::kSoftmaxOfChosen, RouterScoring::kSqrtSoftplus,
+                                              RouterScoring::kSparseMixer};
 
 inline const char* name_of(RouterScoring scoring) {
     switch (scoring) {
@@ -88,6 +105,8 @@ inline const char* name_of(RouterScoring scoring) {
             return "softmax of the chosen";
         case RouterScoring::kSqrtSoftplus:
             return "sqrt softplus";
+        case RouterScoring::kSparseMixer:
+            return "sparse mixer";
     }
     return "?";
 }
@@ -103,6 +122,7 @@ inline std::vector<RouterSpec> router_specs() {
                 spec.renormalise = renormalise;
                 spec.denominator_floor = floor;
                 spec.scale = renormalise ? 1.0f : 2.5f;
+                spec.jitter = 0.3f;
                 spec.n_experts = 8;
                 spec.n_active = 2;
                 specs.push_back(spec);

@@ -1,6 +1,6 @@
-// DeepSeek-V2 and V3 (transformers: models/deepseek_v2, models/deepseek_v3; and the
-// models' own modeling_deepseek.py): latent attention, shared experts, leading dense
-// layers, experts in groups.
+// DeepSeekMoE-16B (the model's own modeling_deepseek.py), DeepSeek-V2 and V3 (transformers:
+// models/deepseek_v2, models/deepseek_v3; and the models' own): shared experts, leading
+// dense layers; since V2 latent attention and experts in groups.
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +11,7 @@
 namespace offstage::engine {
 namespace {
 
-enum class Version : std::uint8_t { kV2, kV3 };
+enum class Version : std::uint8_t { kMoe16B, kV2, kV3 };
 
 LatentSpec read_attention(const ConfigFields& config, Version version) {
     LatentSpec a;
@@ -36,18 +36,11 @@ LatentSpec read_attention(const ConfigFields& config, Version version) {
 
 MoeSpec read_moe(const ConfigFields& config, ModelSpec& spec, Version version) {
     const bool v3 = version == Version::kV3;
-    spec.experts.ffn_dim = config.dim("moe_intermediate_size", v3 ? 2048 : 1407);
     const char* const other_name = v3 ? "num_local_experts" : "num_experts";  // as transformers 5 may write it
-    spec.experts.n_experts =
-        config.count(config.has(other_name) ? other_name : "n_routed_experts", 1, kMostExperts, v3 ? 256 : 64);
-    const std::int64_t most = std::min<std::int64_t>(spec.experts.n_experts, kernels::kMostActiveExperts);
-    spec.experts.n_active = config.has_value("num_experts_per_tok") || !v3
-                                ? config.count("num_experts_per_tok", 1, most)
-                                : std::min<std::int64_t>(8, most);
-    MoeSpec moe;
+    if (!v3) config.count("num_experts_per_tok", 1, kMostExperts);            // must be there
+    MoeSpec moe = config.experts(spec, config.dim("moe_intermediate_size", v3 ? 2048 : 1407),
+                                 {other_name, "n_routed_experts"}, v3 ? 256 : 64, 8);
     kernels::RouterSpec& router = moe.router;
-    router.n_experts = static_cast<std::int32_t>(spec.experts.n_experts);
-    router.n_active = static_cast<std::int32_t>(spec.experts.n_active);
     router.renormalise = config.flag("norm_topk_prob", v3);
     router.scale = static_cast<float>(config.positive("routed_scaling_factor", v3 ? 2.5 : 1.0));
     if (!v3 && router.renormalise) router.scale = 1;  // V2 does one or the other
@@ -67,21 +60,7 @@ MoeSpec read_moe(const ConfigFields& config, ModelSpec& spec, Version version) {
     router.denominator_floor = 1e-20f;
     moe.selection_bias = method == "noaux_tc";
     if (method != "greedy") {
-        const std::int64_t n_groups = config.has_value("n_group")
-                                          ? config.count("n_group", 1, kernels::kMostExpertGroups)
-                                      : v3 ? 8
-                                           : 1;
-        if (router.n_experts % n_groups != 0) {
-            config.reject("n_group", "a divisor of \"n_routed_experts\" (" + std::to_string(router.n_experts) + ")");
-        }
-        router.n_groups = static_cast<std::int32_t>(n_groups);
-        router.n_groups_used =
-            static_cast<std::int32_t>(config.has_value("topk_group") ? config.count("topk_group", 1, n_groups)
-                                                                     : std::min<std::int64_t>(v3 ? 4 : 1, n_groups));
-        if (router.n_active > router.n_experts / router.n_groups * router.n_groups_used) {
-            config.reject("topk_group", "as many groups as hold \"num_experts_per_tok\" (" +
-                                            std::to_string(router.n_active) + ") experts");
-        }
+        config.expert_groups(router, v3 ? 8 : 1, v3 ? 4 : 1);
         router.group_score = method == "noaux_tc" ? kernels::GroupScore::kSumOfTwoBest : kernels::GroupScore::kLargest;
     }
     const std::int64_t n_shared =
@@ -94,7 +73,14 @@ void read_deepseek(const ConfigFields& config, ModelSpec& spec, Version version)
     const bool v3 = version == Version::kV3;
     config.read_common(spec, v3 ? 0 : 1, v3 ? 1 : 2);
     spec.norm.eps = config.eps("rms_norm_eps", 1e-6);
-    const LatentSpec attention = read_attention(config, version);
+    AttentionSpec attention;
+    if (version == Version::kMoe16B) {
+        GroupedQuerySpec heads = config.grouped_query(spec, ConfigFields::kAsManyAsHeads, 1e4);
+        heads.qkv_bias = heads.output_bias = config.flag("attention_bias", false);
+        attention = heads;
+    } else {
+        attention = read_attention(config, version);
+    }
     const MoeSpec moe = read_moe(config, spec, version);
     const std::int64_t n_dense = config.has_value("first_k_dense_replace")
                                      ? config.count("first_k_dense_replace", 0, spec.n_layers())
@@ -152,20 +138,18 @@ std::vector<TensorPart> deepseek_parts(const ModelSpec& spec, const DenseTensor&
     }
 }
 
-std::array<std::string, 3> deepseek_expert(std::int64_t layer, std::int64_t expert) {
-    const std::string p = layer_prefix(layer) + "mlp.experts." + std::to_string(expert) + ".";
-    return {p + "gate_proj.weight", p + "up_proj.weight", p + "down_proj.weight"};
+template <Version kVersion>
+void read_version(const ConfigFields& config, ModelSpec& spec) {
+    read_deepseek(config, spec, kVersion);
 }
 
 }  // namespace
 
-const Family kDeepseekV2 = {
-    "DeepseekV2ForCausalLM", "deepseek_v2",
-    [](const ConfigFields& config, ModelSpec& spec) { read_deepseek(config, spec, Version::kV2); }, deepseek_parts,
-    deepseek_expert};
-const Family kDeepseekV3 = {
-    "DeepseekV3ForCausalLM", "deepseek_v3",
-    [](const ConfigFields& config, ModelSpec& spec) { read_deepseek(config, spec, Version::kV3); }, deepseek_parts,
-    deepseek_expert};
+const Family kDeepseekMoe = {"DeepseekForCausalLM", "deepseek", read_version<Version::kMoe16B>, deepseek_parts,
+                             standard_expert};
+const Family kDeepseekV2 = {"DeepseekV2ForCausalLM", "deepseek_v2", read_version<Version::kV2>, deepseek_parts,
+                            standard_expert};
+const Family kDeepseekV3 = {"DeepseekV3ForCausalLM", "deepseek_v3", read_version<Version::kV3>, deepseek_parts,
+                            standard_expert};
 
 }  // namespace offstage::engine

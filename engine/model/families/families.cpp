@@ -5,12 +5,18 @@
 namespace offstage::engine {
 namespace {
 
-constexpr std::array<const Family*, 4> kFamilies = {&kMixtral, &kQwen3Moe, &kDeepseekV2, &kDeepseekV3};
+constexpr std::array kFamilies = {&kMixtral, &kQwen2Moe, &kQwen3Moe,  &kDeepseekMoe, &kDeepseekV2, &kDeepseekV3,
+                                  &kOlmoe,   &kGlm4Moe,  &kMinimaxM2, &kPhiMoe,      &kPhimoe};
 
 }  // namespace
 
 std::span<const Family* const> families() {
     return kFamilies;
+}
+
+std::array<std::string, 3> standard_expert(std::int64_t layer, std::int64_t expert) {
+    const std::string p = layer_prefix(layer) + "mlp.experts." + std::to_string(expert) + ".";
+    return {p + "gate_proj.weight", p + "up_proj.weight", p + "down_proj.weight"};
 }
 
 std::vector<TensorPart> network_parts(const DenseTensor& tensor, const std::string& prefix) {

@@ -44,9 +44,16 @@ struct Family {
 };
 
 extern const Family kMixtral;
+extern const Family kQwen2Moe;
 extern const Family kQwen3Moe;
+extern const Family kDeepseekMoe;
 extern const Family kDeepseekV2;
 extern const Family kDeepseekV3;
+extern const Family kOlmoe;
+extern const Family kGlm4Moe;
+extern const Family kMinimaxM2;
+extern const Family kPhiMoe;
+extern const Family kPhimoe;
 
 std::span<const Family* const> families();
 
@@ -58,6 +65,10 @@ inline std::string layer_prefix(std::int64_t layer) {
 // and networks below `network` ("mlp."). Empty: a role that these names do not cover.
 std::vector<TensorPart> standard_parts(const ModelSpec& spec, const DenseTensor& tensor, const std::string& router,
                                        const std::string& network);
+// mlp.experts.N.gate_proj, up_proj and down_proj.
+std::array<std::string, 3> standard_expert(std::int64_t layer, std::int64_t expert);
+// block_sparse_moe.experts.N.w1, w3 and w2.
+std::array<std::string, 3> mixtral_expert(std::int64_t layer, std::int64_t expert);
 // gate_proj, up_proj and down_proj below `prefix`.
 std::vector<TensorPart> network_parts(const DenseTensor& tensor, const std::string& prefix);
 

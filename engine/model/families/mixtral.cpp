@@ -15,12 +15,9 @@ void read_mixtral(const ConfigFields& config, ModelSpec& spec) {
     spec.norm.eps = config.eps("rms_norm_eps", 1e-5);
     GroupedQuerySpec attention = config.grouped_query(spec, 8, 1e6);
     if (config.has_value("sliding_window")) attention.window = config.count("sliding_window", 1, kLongestContext);
-    spec.experts.ffn_dim = config.dim("intermediate_size");
-    spec.experts.n_experts = config.count("num_local_experts", 1, kMostExperts);
-    spec.experts.n_active = config.count("num_experts_per_tok", 1, spec.experts.n_experts);
-    MoeSpec moe;
-    moe.router.n_experts = static_cast<std::int32_t>(spec.experts.n_experts);
-    moe.router.n_active = static_cast<std::int32_t>(spec.experts.n_active);
+    const std::int64_t n_experts = config.count("num_local_experts", 1, kMostExperts);
+    config.count("num_experts_per_tok", 1, n_experts);  // both must be there
+    const MoeSpec moe = config.experts(spec, config.dim("intermediate_size"), {"num_local_experts"}, 8, 2);
     for (LayerSpec& layer : spec.layers) layer = {attention, moe};
 }
 
@@ -28,12 +25,12 @@ std::vector<TensorPart> mixtral_parts(const ModelSpec& spec, const DenseTensor& 
     return standard_parts(spec, tensor, "block_sparse_moe.gate", "");
 }
 
+}  // namespace
+
 std::array<std::string, 3> mixtral_expert(std::int64_t layer, std::int64_t expert) {
     const std::string p = layer_prefix(layer) + "block_sparse_moe.experts." + std::to_string(expert) + ".";
     return {p + "w1.weight", p + "w3.weight", p + "w2.weight"};
 }
-
-}  // namespace
 
 const Family kMixtral = {"MixtralForCausalLM", "mixtral", read_mixtral, mixtral_parts, mixtral_expert};
 

@@ -9,10 +9,10 @@ void add_bias(const StepContext& step, const float* bias, std::int64_t width, fl
 
 // Projects the heads' outputs and adds them to the residual stream.
 void add_output(const StepContext& step, const kernels::WeightView& output, const float* bias, const float* values,
-                float* projected) {
+                float* projected, float scale) {
     step.device.multiply(output, values, step.n_tokens, projected);
     add_bias(step, bias, output.n_rows, projected);
-    step.device.add(projected, step.n_tokens * output.n_rows, step.x);
+    step.device.add(projected, step.n_tokens * output.n_rows, step.x, scale);
 }
 
 // ---------------------------------------------------------------- grouped queries
@@ -25,6 +25,7 @@ class GroupedQueryAttention final : public AttentionModule {
           spec_(attention),
           shape_(spec.attention_shape(layer)),
           hidden_dim_(spec.hidden_dim),
+          scale_(spec.residual_scale),
           qkv_(weights.matrix(TensorRole::kQkv, layer)),
           qkv_bias_(weights.vector(TensorRole::kQkvBias, layer)),
           query_norm_(weights.vector(TensorRole::kQueryNorm, layer)),
@@ -46,9 +47,10 @@ class GroupedQueryAttention final : public AttentionModule {
         step.device.multiply(qkv_, step.normalised, step.n_tokens, qkv);
         add_bias(step, qkv_bias_, shape_.qkv_width(), qkv);
         if (spec_.qk_norm != QkNorm::kNone) normalise_heads(step, qkv);
+        if (spec_.clip > 0) step.device.clamp(spec_.clip, step.n_tokens * shape_.qkv_width(), qkv);
         step.device.rotate_and_store(layer_, shape_, step.segments, step.cos, step.sin, qkv, *step.kv);
         step.device.attend(layer_, shape_, step.segments, qkv, shape_.qkv_width(), *step.kv, attended);
-        add_output(step, output_, output_bias_, attended, projected);
+        add_output(step, output_, output_bias_, attended, projected, scale_);
     }
 
   private:
@@ -68,6 +70,7 @@ class GroupedQueryAttention final : public AttentionModule {
     const GroupedQuerySpec& spec_;
     const kernels::AttentionShape shape_;
     const std::int64_t hidden_dim_;
+    const float scale_;
     const kernels::WeightView qkv_;
     const float* const qkv_bias_;
     const float* const query_norm_;
@@ -134,7 +137,7 @@ class LatentAttention final : public AttentionModule {
         device.attend(layer_, shape_, step.segments, queries, shape_.query_width(), *step.kv, attended);
         device.multiply_heads(value_up_, spec_.n_heads, attended, shape_.output_width(), spec_.latent_dim, n, values,
                               spec_.n_heads * spec_.value_dim, spec_.value_dim);
-        add_output(step, output_, nullptr, values, projected);
+        add_output(step, output_, nullptr, values, projected, 1.0f);  // no family with a latent scales it
     }
 
   private:

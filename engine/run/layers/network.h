@@ -9,6 +9,7 @@
 namespace offstage::engine {
 
 // A network that every token passes: a dense layer's, or a layer's shared experts. x +=
+// residual_scale network(normalised), or with a gate sigmoid(gate . normalised)
 // network(normalised), by the kernels of the experts: it is one expert whose rows are the
 // step's tokens.
 class NetworkModule {
@@ -21,6 +22,8 @@ class NetworkModule {
 
   private:
     kernels::ExpertView weights_;
+    const float* gate_ = nullptr;  // (hidden_dim): of the shared experts; nullptr: none
+    float scale_;
 };
 
 }  // namespace offstage::engine

@@ -1,0 +1,51 @@
+// GLM-4.5 to 4.7 (transformers: models/glm4_moe): leading dense layers, a shared expert,
+// sigmoid scores with a bias for the choice, rotary positions on a part of each head. The
+// prediction layers behind the last layer are left out.
+
+#include "engine/model/families/family.h"
+
+namespace offstage::engine {
+namespace {
+
+void read_glm4(const ConfigFields& config, ModelSpec& spec) {
+    config.read_common(spec, {}, {});
+    spec.norm.eps = config.eps("rms_norm_eps", 1e-5);
+    GroupedQuerySpec attention = config.grouped_query(spec, 8, 1e4, 0.5);
+    attention.qkv_bias = config.flag("attention_bias", false);
+    if (config.flag("use_qk_norm", false)) attention.qk_norm = QkNorm::kPerHead;
+    attention.qk_norm_eps = spec.norm.eps;
+    MoeSpec moe = config.experts(spec, config.dim("moe_intermediate_size", 1408),
+                                 {"num_local_experts", "n_routed_experts"}, 128, 8);
+    moe.selection_bias = true;
+    moe.router.scoring = kernels::RouterScoring::kSigmoid;
+    moe.router.renormalise = config.flag("norm_topk_prob", true);
+    moe.router.denominator_floor = 1e-20f;
+    moe.router.scale = static_cast<float>(config.positive("routed_scaling_factor", 1.0));
+    moe.router.group_score = kernels::GroupScore::kSumOfTwoBest;
+    config.expert_groups(moe.router, 1, 1);
+    moe.shared_dim = config.count("n_shared_experts", 0, 1024, 1) * spec.experts.ffn_dim;
+    const std::int64_t n_dense = config.count("first_k_dense_replace", 0, spec.n_layers(), 1);
+    for (std::int64_t l = 0; l < spec.n_layers(); ++l) {
+        LayerSpec& layer = spec.layers[static_cast<std::size_t>(l)];
+        layer.attention = attention;
+        if (l < n_dense) {
+            layer.ffn = DenseFfnSpec{config.dim("intermediate_size", 10944)};
+        } else {
+            layer.ffn = moe;
+        }
+    }
+}
+
+std::vector<TensorPart> glm4_parts(const ModelSpec& spec, const DenseTensor& tensor) {
+    const std::string mlp = layer_prefix(tensor.layer) + "mlp.";
+    const bool is_moe = tensor.layer >= 0 && spec.layers[static_cast<std::size_t>(tensor.layer)].moe() != nullptr;
+    if (tensor.role == TensorRole::kNetwork && is_moe) return network_parts(tensor, mlp + "shared_experts.");
+    if (tensor.role == TensorRole::kSelectionBias) return {{mlp + "gate.e_score_correction_bias", {tensor.n_cols}}};
+    return standard_parts(spec, tensor, "mlp.gate", "mlp.");
+}
+
+}  // namespace
+
+const Family kGlm4Moe = {"Glm4MoeForCausalLM", "glm4_moe", read_glm4, glm4_parts, standard_expert};
+
+}  // namespace offstage::engine

@@ -1,0 +1,94 @@
+// Qwen2-MoE and Qwen3-MoE (transformers: models/qwen2_moe, models/qwen3_moe): many small
+// experts, layers without experts by `mlp_only_layers` and `decoder_sparse_step`. Qwen2
+// has a shared expert with a gate, Qwen3 norms q and k per head.
+
+#include <algorithm>
+
+#include "engine/model/families/family.h"
+#include "engine/shape_limits.h"
+
+namespace offstage::engine {
+namespace {
+
+// The layers that a list names as dense.
+std::vector<std::int64_t> dense_layers(const ConfigFields& config, std::int64_t n_layers) {
+    std::vector<std::int64_t> layers;
+    if (!config.has_value("mlp_only_layers")) return layers;
+    const nlohmann::json& list = *config.find("mlp_only_layers");
+    const std::string expected = "a list of layers from 0 to " + std::to_string(n_layers - 1);
+    if (!list.is_array()) config.reject("mlp_only_layers", expected);
+    for (const nlohmann::json& layer : list) {
+        if (!layer.is_number_unsigned() || layer.get<std::uint64_t>() >= static_cast<std::uint64_t>(n_layers)) {
+            config.reject("mlp_only_layers", expected + ", but the list holds " + describe(layer));
+        }
+        layers.push_back(layer.get<std::int64_t>());
+    }
+    return layers;
+}
+
+// Every layer, or the one given, has experts or is a dense network.
+void fill_layers(const ConfigFields& config, const GroupedQuerySpec& attention, const MoeSpec& moe,
+                 std::int64_t default_dense_dim, ModelSpec& spec) {
+    const std::int64_t step = config.count("decoder_sparse_step", 1, kMostLayers, 1);
+    const std::vector<std::int64_t> dense = dense_layers(config, spec.n_layers());
+    for (std::int64_t l = 0; l < spec.n_layers(); ++l) {
+        LayerSpec& layer = spec.layers[static_cast<std::size_t>(l)];
+        layer.attention = attention;
+        if ((l + 1) % step != 0 || std::find(dense.begin(), dense.end(), l) != dense.end()) {
+            layer.ffn = DenseFfnSpec{config.dim("intermediate_size", default_dense_dim)};
+        } else {
+            layer.ffn = moe;
+        }
+    }
+}
+
+void read_qwen2(const ConfigFields& config, ModelSpec& spec) {
+    config.read_common(spec, {}, {});
+    spec.norm.eps = config.eps("rms_norm_eps", 1e-6);
+    GroupedQuerySpec attention = config.grouped_query(spec, 16, 1e4);
+    attention.qkv_bias = config.flag("qkv_bias", true);
+    MoeSpec moe =
+        config.experts(spec, config.dim("moe_intermediate_size", 1408), {"num_experts", "num_local_experts"}, 60, 4);
+    moe.router.renormalise = config.flag("norm_topk_prob", false);
+    moe.shared_dim = config.dim("shared_expert_intermediate_size", 5632);
+    moe.shared_gate = true;
+    fill_layers(config, attention, moe, 5632, spec);
+    if (!config.flag("use_sliding_window", false) || config.is_null("sliding_window")) return;
+    // Every second layer of the first max_window_layers, as transformers has it since 4.53.
+    const std::int64_t window = config.count("sliding_window", 1, kLongestContext, 4096);
+    const std::int64_t n_windowed = config.count("max_window_layers", 0, kMostLayers, 28);
+    for (std::int64_t l = 0; l < std::min(n_windowed, spec.n_layers()); l += 2) {
+        std::get<GroupedQuerySpec>(spec.layers[static_cast<std::size_t>(l)].attention).window = window;
+    }
+}
+
+void read_qwen3(const ConfigFields& config, ModelSpec& spec) {
+    config.read_common(spec, {}, {});
+    spec.norm.eps = config.eps("rms_norm_eps", 1e-6);
+    GroupedQuerySpec attention = config.grouped_query(spec, 4, 1e4);
+    attention.qk_norm = QkNorm::kPerHead;
+    attention.qk_norm_eps = spec.norm.eps;
+    attention.qkv_bias = attention.output_bias = config.flag("attention_bias", false);
+    if (config.flag("use_sliding_window", false) && !config.is_null("sliding_window")) {
+        attention.window = config.count("sliding_window", 1, kLongestContext, 4096);
+    }
+    MoeSpec moe =
+        config.experts(spec, config.dim("moe_intermediate_size", 768), {"num_experts", "num_local_experts"}, 128, 8);
+    moe.router.renormalise = config.flag("norm_topk_prob", false);
+    fill_layers(config, attention, moe, 6144, spec);
+}
+
+std::vector<TensorPart> qwen_parts(const ModelSpec& spec, const DenseTensor& tensor) {
+    const MoeSpec* const moe = tensor.layer < 0 ? nullptr : spec.layers[static_cast<std::size_t>(tensor.layer)].moe();
+    const std::string mlp = layer_prefix(tensor.layer) + "mlp.";
+    if (tensor.role == TensorRole::kSharedGate) return {{mlp + "shared_expert_gate.weight", {1, tensor.n_cols}}};
+    if (tensor.role == TensorRole::kNetwork && moe != nullptr) return network_parts(tensor, mlp + "shared_expert.");
+    return standard_parts(spec, tensor, "mlp.gate", "mlp.");
+}
+
+}  // namespace
+
+const Family kQwen2Moe = {"Qwen2MoeForCausalLM", "qwen2_moe", read_qwen2, qwen_parts, standard_expert};
+const Family kQwen3Moe = {"Qwen3MoeForCausalLM", "qwen3_moe", read_qwen3, qwen_parts, standard_expert};
+
+}  // namespace offstage::engine
