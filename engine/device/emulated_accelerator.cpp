@@ -148,9 +148,8 @@ struct EmulatedAccelerator::State {
     HostMemory source;
     AddressSpace addresses;
     const DrawnRouting dry;
-    std::int64_t dry_attended = -1;           // the layer whose attention was last
     std::int64_t dry_moe_layer = -1;          // the layer with experts whose router ran last, counting those alone
-    int dry_routed = 0;                       // routers that have run since that attention
+    int dry_routed = 0;                       // routers that have run since the last attention
     std::vector<std::int64_t> dry_positions;  // of the step's rows
     Arena arena;
     Timeline timeline;
@@ -178,9 +177,8 @@ struct EmulatedAccelerator::State {
 
     // Queries, keys and values of a step. values: float32 of each token that are read and
     // written; stored: the token's bytes in one layer of the cache.
-    void account_store(std::int64_t layer, std::span<const AttentionSegment> segments, std::int64_t values,
-                       std::int64_t stored) {
-        if (dry) begin_layer(layer, segments);
+    void account_store(std::span<const AttentionSegment> segments, std::int64_t values, std::int64_t stored) {
+        if (dry) begin_layer(segments);
         double own_bytes = 0;
         double bus_bytes = 0;
         for (const AttentionSegment& segment : segments) {
@@ -191,9 +189,7 @@ struct EmulatedAccelerator::State {
         account(own_bytes, 0, bus_bytes);
     }
 
-    void begin_layer(std::int64_t layer, std::span<const AttentionSegment> segments) {
-        if (layer <= dry_attended) dry_moe_layer = -1;  // a new step
-        dry_attended = layer;
+    void begin_layer(std::span<const AttentionSegment> segments) {
         dry_routed = 0;
         dry_positions.clear();
         for (const AttentionSegment& segment : segments) {
@@ -396,6 +392,7 @@ void EmulatedAccelerator::set_sum_order(SumOrder order) {
 void EmulatedAccelerator::embed(const kernels::WeightView& table, const TokenId* tokens, std::int64_t n, float* x) {
     const InPlaceOfGpu guard(*state_);
     if (!state_->dry) state_->operations.embed(table, tokens, n, x);
+    state_->dry_moe_layer = -1;  // a step begins
     state_->account(matrix_bytes(table, n) + as_double(n * table.n_cols) * 4, 0);
 }
 
@@ -469,7 +466,7 @@ void EmulatedAccelerator::rotate_and_store(std::int64_t layer, const kernels::At
     if (!state_->dry) state_->operations.rotate_and_store(layer, shape, segments, cos, sin, qkv, kv);
     // Queries are read and written, keys and values as well.
     const std::int64_t kv_width = shape.n_kv_heads * (shape.key_dim + shape.value_dim);
-    state_->account_store(layer, segments, 2 * (shape.query_width() + kv_width), kv.layer_token_bytes());
+    state_->account_store(segments, 2 * (shape.query_width() + kv_width), kv.layer_token_bytes());
 }
 
 void EmulatedAccelerator::rotate_and_store_latent(std::int64_t layer, const kernels::AttentionShape& shape,
@@ -481,7 +478,7 @@ void EmulatedAccelerator::rotate_and_store_latent(std::int64_t layer, const kern
         state_->operations.rotate_and_store_latent(layer, shape, segments, cos, sin, q, nope_dim, latent, queries, kv);
     }
     const std::int64_t rotated = (shape.n_heads + 1) * shape.rotary_dim;
-    state_->account_store(layer, segments, 2 * rotated + shape.key_dim, kv.layer_token_bytes());
+    state_->account_store(segments, 2 * rotated + shape.key_dim, kv.layer_token_bytes());
 }
 
 void EmulatedAccelerator::attend(std::int64_t layer, const kernels::AttentionShape& shape,

@@ -228,6 +228,7 @@ void TestEmulatedAccelerator::drawn_routing_counts_layers_with_experts_alone() {
     const auto step = [&](std::int64_t past, std::int64_t n) {
         const AttentionSegment segment{0, n, past, blocks, nullptr, {}};
         draws.clear();
+        gpu.embed({}, nullptr, 0, nullptr);  // begins it
         gpu.rotate_and_store(0, grouped, {&segment, 1}, nullptr, nullptr, nullptr, kernels::kv_shape_of(3, grouped));
         for (const std::int64_t layer : {1, 2}) {
             gpu.rotate_and_store_latent(layer, latent, {&segment, 1}, nullptr, nullptr, nullptr, 4, nullptr, nullptr,
