@@ -96,7 +96,9 @@ constexpr const char* kEngineSentences[] = {
     QT_TRANSLATE_NOOP("EngineText", "one of %1"),
     QT_TRANSLATE_NOOP("EngineText", "The synthetic model's %1 is \"%2\"; expected a whole number from %3 to %4."),
     QT_TRANSLATE_NOOP("EngineText", "There is no synthetic model \"%1\"; expected one of %2."),
-    QT_TRANSLATE_NOOP("EngineText", "A synthetic model has no option \"%1\"; expected layers=N, active=A or seed=S."),
+    QT_TRANSLATE_NOOP("EngineText",
+                      "A synthetic model has no option \"%1\"; expected layers=N, active=A, window=W or seed=S."),
+    QT_TRANSLATE_NOOP("EngineText", "Latent attention has no window; expected a synthetic model without it, not %1."),
     // ---- Weights: safetensors files
     QT_TRANSLATE_NOOP("EngineText",
                       "%1: holds no weights; expected model.safetensors, or model.safetensors.index.json with its "

@@ -5,6 +5,7 @@
 #include "engine/device/hardware.h"
 #include "engine/device/host_buffer.h"
 #include "engine/model/checkpoint.h"
+#include "engine/model/kv_layout.h"
 #include "engine/model/model_files.h"
 #include "engine/model/synthetic.h"
 #include "engine/plan/calibration.h"
@@ -84,6 +85,34 @@ nlohmann::ordered_json to_json(const engine::Hardware& hardware) {
             {"gpus", gpus}};
 }
 
+// In bf16.
+struct KvFacts {
+    std::uint64_t bytes_per_token = 0;
+    nlohmann::json windows = nlohmann::json::array();  // of layers that keep a window alone
+
+    std::string text() const {
+        std::string lines;
+        for (const auto& window : windows) {
+            lines += "  window         " + std::to_string(window["layers"].get<std::int64_t>()) + " layers keep " +
+                     std::to_string(window["tokens"].get<std::int64_t>()) + " tokens, " +
+                     engine::format_bytes(window["bytes_per_token"].get<std::uint64_t>()) + " of these each\n";
+        }
+        return lines;
+    }
+};
+
+KvFacts kv_facts(const engine::ModelSpec& spec) {
+    KvFacts facts;
+    for (const engine::KvGroup& group : engine::kv_layout_of(spec, engine::KvType::kBf16).groups) {
+        const auto bytes = static_cast<std::uint64_t>(group.shape.token_bytes());
+        facts.bytes_per_token += bytes;
+        if (group.window == 0) continue;
+        facts.windows.push_back(
+            {{"layers", group.shape.n_layers}, {"tokens", group.window}, {"bytes_per_token", bytes}});
+    }
+    return facts;
+}
+
 }  // namespace
 
 int run_info(const ModelOptions& options) {
@@ -91,6 +120,7 @@ int run_info(const ModelOptions& options) {
     const engine::ModelSpec& c = facts.spec;
     const engine::ExpertGrid& grid = c.experts;
     const auto attention = c.attention_shape(0);
+    const KvFacts kv = kv_facts(c);
     const double rope_theta =
         std::visit([](const auto& layer) { return layer.rope.theta; }, c.layers.front().attention);
     const std::uint64_t dense_bytes = engine::dense_bytes_in(c, facts.type);
@@ -123,7 +153,8 @@ int run_info(const ModelOptions& options) {
                     {"weight_bytes", weight_bytes},
                     {"active_weight_bytes_per_token", reads.total()},
                     {"expert_bytes", expert_bytes},
-                    {"kv_bytes_per_token", static_cast<std::uint64_t>(c.kv_shape(engine::KvType::kBf16).token_bytes())},
+                    {"kv_bytes_per_token", kv.bytes_per_token},
+                    {"kv_windows", kv.windows},
                     {"tokenizer", facts.tokenizer},
                     {"chat_template", facts.chat_template},
                     {"compute", to_json(products)},
@@ -140,11 +171,10 @@ int run_info(const ModelOptions& options) {
               << "  attention      " << attention.n_heads << " heads, " << attention.n_kv_heads
               << " KV heads, head size " << attention.key_dim << "\n"
               << "  vocabulary     " << c.vocab_size << (c.tied_embeddings ? ", tied" : "") << "\n"
-              << "  context        " << c.max_context << " tokens, "
-              << engine::format_bytes(static_cast<std::uint64_t>(c.kv_shape(engine::KvType::kBf16).token_bytes()))
+              << "  context        " << c.max_context << " tokens, " << engine::format_bytes(kv.bytes_per_token)
               << " of KV cache each, in bf16\n"
-              << "  weights        " << c.total_weights() << ", " << engine::format_bytes(weight_bytes) << "; "
-              << c.active_weights() << " active per token, " << engine::format_bytes(reads.total()) << "\n"
+              << kv.text() << "  weights        " << c.total_weights() << ", " << engine::format_bytes(weight_bytes)
+              << "; " << c.active_weights() << " active per token, " << engine::format_bytes(reads.total()) << "\n"
               << "  tokenizer      " << yes_no(facts.tokenizer) << ", chat template " << yes_no(facts.chat_template)
               << "\n  this machine   " << hardware.cpu_model << ", " << hardware.n_cores << " cores, "
               << hardware.instruction_set << ", " << engine::free_memory_text(hardware.ram) << " of "

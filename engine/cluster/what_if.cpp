@@ -91,10 +91,9 @@ std::uint64_t WhatIf::enough_vram_bytes(std::int64_t n_machines) const {
     const std::int64_t context = base_.plan.context;
     const std::int64_t n = std::max<std::int64_t>(1, n_machines);
     const std::int64_t n_experts = (demand.n_experts + n - 1) / n;  // of a layer, on one machine
-    const std::uint64_t all = demand.dense_bytes +
-                              demand.expert_bytes * static_cast<std::uint64_t>(demand.n_layers * n_experts) +
-                              demand.kv_bytes_per_token * static_cast<std::uint64_t>(context) +
-                              demand.workspace_fixed_bytes + demand.workspace_bytes_per_token * 512;
+    const std::uint64_t all =
+        demand.dense_bytes + demand.expert_bytes * static_cast<std::uint64_t>(demand.n_layers * n_experts) +
+        demand.kv_bytes(context) + demand.workspace_fixed_bytes + demand.workspace_bytes_per_token * 512;
     return (all + kMiB - 1) / kMiB * kMiB;
 }
 

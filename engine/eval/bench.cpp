@@ -40,10 +40,11 @@ double prefill_operations(const ModelSpec& c, std::int64_t n_tokens) {
     const double n = static_cast<double>(n_tokens);
     const double head = static_cast<double>(c.vocab_size * c.hidden_dim);
     const double body = static_cast<double>(c.active_weights() - c.hidden_dim) - head;
-    const double keys = n * (n + 1) / 2;
     double attention = 0;
     for (std::int64_t l = 0; l < c.n_layers(); ++l) {
         const kernels::AttentionShape shape = c.attention_shape(l);
+        const double window = shape.window > 0 ? std::min(n, static_cast<double>(shape.window)) : n;
+        const double keys = window * (window + 1) / 2 + (n - window) * window;
         attention += 2.0 * static_cast<double>(shape.query_width() + shape.output_width()) * keys;
     }
     return 2.0 * body * n + 2.0 * head + attention;

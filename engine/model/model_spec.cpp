@@ -79,15 +79,20 @@ kernels::AttentionShape ModelSpec::attention_shape(std::int64_t layer) const {
                       layers[static_cast<std::size_t>(layer)].attention);
 }
 
-bool ModelSpec::is_windowed() const {
-    for (std::int64_t l = 0; l < n_layers(); ++l) {
-        if (attention_shape(l).window == 0) return false;
+kernels::AttentionShape ModelSpec::largest_attention() const {
+    kernels::AttentionShape largest = attention_shape(0);
+    for (std::int64_t l = 1; l < n_layers(); ++l) {
+        const kernels::AttentionShape shape = attention_shape(l);
+        for (std::int64_t kernels::AttentionShape::*const field :
+             {&kernels::AttentionShape::n_heads, &kernels::AttentionShape::n_kv_heads,
+              &kernels::AttentionShape::key_dim, &kernels::AttentionShape::value_dim,
+              &kernels::AttentionShape::rotary_dim}) {
+            largest.*field = std::max(largest.*field, shape.*field);
+        }
+        largest.window = largest.window == 0 || shape.window == 0 ? 0 : std::max(largest.window, shape.window);
+        largest.values_in_keys = largest.values_in_keys || shape.values_in_keys;
     }
-    return true;
-}
-
-kernels::KvShape ModelSpec::kv_shape(kernels::KvType type) const {
-    return kernels::kv_shape_of(n_layers(), attention_shape(0), type);
+    return largest;
 }
 
 std::int64_t ModelSpec::dense_ffn_dim() const {

@@ -150,11 +150,10 @@ struct ModelSpec {
     std::int64_t n_layers() const { return static_cast<std::int64_t>(layers.size()); }
     // Of layer `moe_layer` of the grid.
     std::int64_t layer_of(std::int64_t moe_layer) const { return moe_layers_[static_cast<std::size_t>(moe_layer)]; }
-    // Of a layer: what its attention kernels and its KV cache see.
+    // Of a layer: what its attention kernels and its KV cache see (engine/model/kv_layout.h).
     kernels::AttentionShape attention_shape(std::int64_t layer) const;
-    bool is_windowed() const;  // every layer sees a window alone
-    // One block of the cache holds all layers; their heads have one size.
-    kernels::KvShape kv_shape(kernels::KvType type) const;
+    // The largest of all layers, field by field.
+    kernels::AttentionShape largest_attention() const;
     // Of the largest network that every token passes: a dense layer's, or the shared experts; 0: none.
     std::int64_t dense_ffn_dim() const;
 

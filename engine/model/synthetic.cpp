@@ -285,6 +285,7 @@ SyntheticModel parse_synthetic(std::string_view text) {
                     "There is no synthetic model \"" + model.name + "\"; expected one of " + names + ".");
     }
     model.spec = shape->make();
+    std::int64_t window = 0;
     std::string_view options = question == std::string_view::npos ? std::string_view{} : rest.substr(question + 1);
     while (!options.empty()) {
         const std::string_view option = options.substr(0, options.find('&'));
@@ -305,12 +306,23 @@ SyntheticModel parse_synthetic(std::string_view text) {
                     moe->router.n_active = static_cast<std::int32_t>(model.spec.experts.n_active);
                 }
             }
+        } else if (key == "window") {
+            window = static_cast<std::int64_t>(parse_number(value, "window", 1, kLongestContext));
         } else if (key == "seed") {
             model.seed = parse_number(value, "seed", 0, std::numeric_limits<std::uint64_t>::max());
         } else {
             throw Error(ErrorKind::kInvalidInput, "A synthetic model has no option \"" + std::string(key) +
-                                                      "\"; expected layers=N, active=A or seed=S.");
+                                                      "\"; expected layers=N, active=A, window=W or seed=S.");
         }
+    }
+    for (std::size_t l = 0; window > 0 && l < model.spec.layers.size(); l += 2) {
+        auto* const attention = std::get_if<GroupedQuerySpec>(&model.spec.layers[l].attention);
+        if (attention == nullptr) {
+            throw Error(
+                ErrorKind::kInvalidInput,
+                "Latent attention has no window; expected a synthetic model without it, not " + model.name + ".");
+        }
+        attention->window = window;
     }
     model.spec.number_moe_layers();
     return model;

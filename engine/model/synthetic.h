@@ -22,7 +22,8 @@ inline constexpr kernels::WeightType kSyntheticFormat = kernels::WeightType::kBf
 //   synthetic:deepseek-v2-lite 27 layers, hidden 2048, ffn 1408, 64 experts top 6, 2 shared, latent attention, first
 //                            layer dense, vocab 102400
 //   synthetic:dbrx           40 layers, hidden 6144, ffn 10752, 16 experts top 4, 48 heads / 8 KV heads, vocab 100352
-// followed by ?layers=N&active=A&seed=S, each optional; active: experts per token.
+// followed by ?layers=N&active=A&window=W&seed=S, each optional; active: experts per token; window: layers 0, 2, 4 ...
+// see W tokens alone.
 struct SyntheticModel {
     std::string name;  // "mixtral-mini"
     ModelSpec spec;

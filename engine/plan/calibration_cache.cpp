@@ -237,7 +237,7 @@ bool CalibrationCache::load(const std::string& key, DenseCosts& costs) const {
         const JsonFields fields(document, source);
         costs.step = points_of(fields, "step_us", false);
         costs.past = points_of(fields, "past_us", true);
-        costs.pair_us = fields.number("pair_us", 0, kLongestUs);
+        costs.pairs = points_of(fields, "pairs_us", true);
         costs.guess_us = fields.number("guess_us", 0, kLongestUs);
     });
 }
@@ -246,7 +246,7 @@ std::string CalibrationCache::store(const std::string& key, const DenseCosts& co
     return report(store_document(directory_, key, "dense",
                                  {{"step_us", points_to_json(costs.step)},
                                   {"past_us", points_to_json(costs.past)},
-                                  {"pair_us", costs.pair_us},
+                                  {"pairs_us", points_to_json(costs.pairs)},
                                   {"guess_us", costs.guess_us}}));
 }
 

@@ -25,10 +25,13 @@ double interpolate(const std::vector<CostPoint>& points, std::int64_t n_tokens) 
 double DenseCosts::step_us(std::int64_t n_tokens, std::int64_t n_past) const {
     const double alone = interpolate(step, n_tokens);
     if (n_past <= 0) return alone;
-    if (n_tokens > 1) return alone + pair_us * static_cast<double>(n_tokens) * static_cast<double>(n_past);
-    if (past.empty()) return alone;
-    const double first = past.front().us / static_cast<double>(past.front().n_tokens);
-    return alone + (n_past < past.front().n_tokens ? first * static_cast<double>(n_past) : interpolate(past, n_past));
+    const std::vector<CostPoint>& points = n_tokens > 1 ? pairs : past;
+    if (points.empty()) return alone;
+    const CostPoint& first = points.front();
+    const bool along_first = n_past < first.n_tokens || points.size() == 1;
+    const double of_one = along_first ? first.us / static_cast<double>(first.n_tokens) * static_cast<double>(n_past)
+                                      : interpolate(points, n_past);
+    return alone + static_cast<double>(n_tokens) * of_one;
 }
 
 double DenseCosts::prompt_us(std::int64_t prompt_tokens, std::int64_t max_step) const {

@@ -21,11 +21,11 @@ inline constexpr std::int64_t kEagerTokens = 64;
 // shared experts, dense layers, head, and the launches and hand-overs of all of them.
 // Microseconds. From engine/run/dense_probe.
 struct DenseCosts {
-    std::vector<CostPoint> step;  // of n tokens with nothing before them, ascending
-    std::vector<CostPoint> past;  // how much longer a step of one token is after n others, ascending
-    double pair_us = 0;           // how much longer one of many tokens is, for each of them and each token before it
-    std::int64_t n_active = 1;    // experts of a token
-    double guess_us = 0;          // how much longer a step of one token is when it guesses the next layers' experts
+    std::vector<CostPoint> step;   // of n tokens with nothing before them, ascending
+    std::vector<CostPoint> past;   // how much longer a step of one token is after n others, ascending
+    std::vector<CostPoint> pairs;  // the same of one of a step's many tokens
+    std::int64_t n_active = 1;     // experts of a token
+    double guess_us = 0;           // how much longer a step of one token is when it guesses the next layers' experts
 
     bool known() const { return !step.empty(); }
     double step_us(std::int64_t n_tokens, std::int64_t n_past) const;

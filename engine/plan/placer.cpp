@@ -73,10 +73,14 @@ class Placer {
 
   private:
     // ---- sizes
-    // The KV cache comes in whole blocks.
-    Wide kv_bytes(std::int64_t context) const {
-        const std::int64_t blocks = (context - 1) / kernels::kKvBlockTokens + 1;
-        return Wide{demand_.kv_bytes_per_token} * static_cast<Wide>(blocks) * kernels::kKvBlockTokens;
+    // The KV cache comes in whole blocks; of each group at most so many.
+    Wide kv_bytes(std::int64_t context, std::int64_t most_blocks = kLongestContext) const {
+        Wide bytes = 0;
+        for (const KvGroupDemand& group : demand_.kv_groups) {
+            const auto blocks = static_cast<Wide>(std::min(group.n_blocks(context), most_blocks));
+            bytes += Wide{group.bytes_per_token(demand_.kv)} * blocks * kernels::kKvBlockTokens;
+        }
+        return bytes;
     }
     Wide workspace_bytes(std::int64_t step) const {
         return Wide{demand_.workspace_fixed_bytes} + Wide{demand_.workspace_bytes_per_token} * static_cast<Wide>(step);
@@ -90,8 +94,20 @@ class Placer {
     // The longest context up to the wished one whose cache fits in `bytes`; 0: none.
     std::int64_t longest_context_in(Wide bytes) const {
         if (kv_bytes(wished_context_) <= bytes) return wished_context_;
-        const Wide block = Wide{demand_.kv_bytes_per_token} * kernels::kKvBlockTokens;
-        return static_cast<std::int64_t>(bytes / block) * kernels::kKvBlockTokens;
+        return kernels::kKvBlockTokens *
+               most_blocks(wished_context_ / kernels::kKvBlockTokens,
+                           [&](std::int64_t blocks) { return kv_bytes(blocks * kernels::kKvBlockTokens) <= bytes; });
+    }
+    // The largest number up to `most` that fits; 0 does, and what is less than one that does.
+    template <typename Fits>
+    static std::int64_t most_blocks(std::int64_t most, const Fits& fits) {
+        std::int64_t good = 0;
+        std::int64_t bad = most + 1;
+        while (bad - good > 1) {
+            const std::int64_t middle = good + (bad - good) / 2;
+            (fits(middle) ? good : bad) = middle;
+        }
+        return good;
     }
 
     // ---- experts, in their order
@@ -199,19 +215,22 @@ class Placer {
     // when that cannot be.
     bool spill_context(Wide bytes, Wide fixed) {
         if (budget_.context == 0 || !demand_.kv_may_lie_in_ram) return false;
-        const Wide block = kv_bytes(1);
         const Wide others = fixed + workspace_bytes(smallest_step_);
-        if (others + block > bytes) return false;
-        const Wide blocks = (bytes - others) / block;
-        plan_.context = budget_.context;
-        plan_.max_step = largest_step_in(bytes - fixed - blocks * block);
-        plan_.kv_bytes = narrow(blocks * block);
-        plan_.kv_host_bytes = narrow(kv_bytes(plan_.context) - blocks * block);
+        if (others > bytes) return false;
+        const std::int64_t context = budget_.context;
+        const std::int64_t blocks =
+            most_blocks(kv_blocks_for(context), [&](std::int64_t n) { return others + kv_bytes(context, n) <= bytes; });
+        if (blocks == 0) return false;
+        const Wide on_device = kv_bytes(context, blocks);
+        plan_.context = context;
+        plan_.kv_device_blocks = blocks;
+        plan_.max_step = largest_step_in(bytes - fixed - on_device);
+        plan_.kv_bytes = narrow(on_device);
+        plan_.kv_host_bytes = narrow(kv_bytes(context) - on_device);
         plan_.workspace_bytes = narrow(workspace_bytes(plan_.max_step));
         add_note(plan_, "VRAM is short: of the context of " + std::to_string(plan_.context) + " tokens " +
-                            std::to_string(narrow(blocks) * kernels::kKvBlockTokens) +
-                            " have their keys and values there; " + format_bytes(plan_.kv_host_bytes) +
-                            " of them lie in RAM.");
+                            std::to_string(blocks * kernels::kKvBlockTokens) + " have their keys and values there; " +
+                            format_bytes(plan_.kv_host_bytes) + " of them lie in RAM.");
         return true;
     }
 

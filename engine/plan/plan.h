@@ -33,12 +33,14 @@ struct Plan {
     // all in the master's.
     std::vector<FormatId> formats;
     std::int64_t context = 0;
-    KvType kv = KvType::kBf16;            // what keys and values are kept in
-    std::int64_t max_step = 512;          // prompt tokens per step
-    std::int64_t staging_slots = 0;       // experts' room on the device for copies on demand, slot_bytes each
-    std::int64_t host_staging_slots = 0;  // experts' room in RAM for those on disk, slot_bytes each
-    std::uint64_t slot_bytes = 0;         // of an expert in the largest format of the plan
-    bool duplicates = true;               // experts on the device keep a copy in RAM
+    KvType kv = KvType::kBf16;  // what keys and values are kept in
+    std::int64_t kv_device_blocks = std::int64_t{1}
+                                    << 40;  // of each KV group's context, at most; the others lie in RAM
+    std::int64_t max_step = 512;            // prompt tokens per step
+    std::int64_t staging_slots = 0;         // experts' room on the device for copies on demand, slot_bytes each
+    std::int64_t host_staging_slots = 0;    // experts' room in RAM for those on disk, slot_bytes each
+    std::uint64_t slot_bytes = 0;           // of an expert in the largest format of the plan
+    bool duplicates = true;                 // experts on the device keep a copy in RAM
     std::uint64_t dense_bytes = 0, kv_bytes = 0, expert_bytes = 0, staging_bytes = 0, workspace_bytes = 0;  // VRAM
     std::uint64_t kv_host_bytes = 0;  // RAM: blocks of the KV cache that VRAM has no room for; part of ram_bytes
     std::uint64_t ram_bytes = 0;

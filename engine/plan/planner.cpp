@@ -16,10 +16,40 @@ ModelDemand ModelDemand::with_kv(kernels::KvType type) const {
     ModelDemand changed = *this;
     if (type == kv) return changed;
     changed.kv = type;
-    changed.kv_bytes_per_token = kv_bytes_by_type[static_cast<std::size_t>(type)];
-    changed.workspace_fixed_bytes -= kv_spare_tokens * kv_bytes_per_token;
-    changed.workspace_fixed_bytes += kv_spare_tokens * changed.kv_bytes_per_token;
+    changed.workspace_fixed_bytes += changed.kv_workspace_bytes(0) - kv_workspace_bytes(0);
+    changed.workspace_bytes_per_token += changed.kv_workspace_bytes(1) - changed.kv_workspace_bytes(0);
+    changed.workspace_bytes_per_token -= kv_workspace_bytes(1) - kv_workspace_bytes(0);
     return changed;
+}
+
+std::uint64_t ModelDemand::kv_bytes(std::int64_t context) const {
+    std::uint64_t bytes = 0;
+    for (const KvGroupDemand& group : kv_groups) {
+        bytes +=
+            static_cast<std::uint64_t>(group.n_blocks(context) * kernels::kKvBlockTokens) * group.bytes_per_token(kv);
+    }
+    return bytes;
+}
+
+std::uint64_t ModelDemand::kv_workspace_bytes(std::int64_t max_step) const {
+    std::uint64_t bytes = 0;
+    for (const KvGroupDemand& group : kv_groups) {
+        // A step need not fill its last block.
+        const std::int64_t of_step = group.window > 0 ? kernels::kKvBlockTokens + max_step : 0;
+        const std::int64_t spare = kSpareKvBlocks * kernels::kKvBlockTokens;
+        bytes += static_cast<std::uint64_t>(spare + of_step) * group.bytes_per_token(kv);
+    }
+    return bytes;
+}
+
+std::vector<KvRoom> ModelDemand::kv_rooms(const Plan& plan) const {
+    std::vector<KvRoom> rooms;
+    for (const KvGroupDemand& group : kv_groups) {
+        const std::int64_t n = group.n_blocks(plan.context);
+        const std::int64_t on_device = std::min(n, plan.kv_device_blocks);
+        rooms.push_back({on_device + group.n_other_blocks(plan.max_step), n - on_device});
+    }
+    return rooms;
 }
 
 Plan make_plan(const ModelDemand& demand, const Budget& budget, const Popularity& popularity, PlacementKind kind,

@@ -1,17 +1,16 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "engine/plan/cost_model.h"
+#include "engine/plan/kv_demand.h"
 #include "engine/plan/plan.h"
 #include "engine/plan/policy_kind.h"
 #include "engine/plan/popularity.h"
 #include "engine/plan/sensitivity.h"
-#include "kernels/kv_type.h"
 #include "kernels/types.h"
 
 namespace offstage::engine {
@@ -44,13 +43,12 @@ struct ModelDemand {
     std::vector<FormatDemand> formats;     // what experts may be kept in, the master's first; empty: only that
     std::uint64_t dense_bytes = 0;         // on the device
     std::uint64_t dense_read_bytes = 0;    // of these, what one decoded token reads
-    std::uint64_t kv_bytes_per_token = 0;  // on the device, kept in `kv`
+    std::vector<KvGroupDemand> kv_groups;  // of the KV cache, in the order of KvLayout
     kernels::KvType kv = kernels::KvType::kBf16;
-    std::array<std::uint64_t, kernels::kKvTypes> kv_bytes_by_type{};  // by KvType; 0: only `kv` is known
-    std::uint64_t kv_spare_tokens = 0;                                // of which workspace_fixed_bytes has the bytes
     std::uint64_t host_fixed_bytes = 0;  // RAM that is not experts: dense weights kept there, buffers
     std::int64_t max_context = 0;        // of the model
-    // Workspace on the device for steps of up to n tokens: fixed + per_token * n.
+    // Workspace on the device for steps of up to n tokens: fixed + per_token * n. With the
+    // blocks that KV groups have beside the context's.
     std::uint64_t workspace_fixed_bytes = 0;
     std::uint64_t workspace_bytes_per_token = 0;
     std::int64_t staging_slots = 2;   // wished for: one is filled while the other is computed with, more for guesses
@@ -58,8 +56,13 @@ struct ModelDemand {
     bool loads_ahead = false;         // a prompt's experts are copied before their layer's router has run
     bool kv_may_lie_in_ram = false;   // whoever runs the model can keep blocks of the KV cache in RAM
 
+    std::uint64_t kv_bytes(std::int64_t context) const;
+    // The KV groups' part of the workspace: a line over the tokens of a step.
+    std::uint64_t kv_workspace_bytes(std::int64_t max_step) const;
     // The same with keys and values kept otherwise.
     ModelDemand with_kv(kernels::KvType type) const;
+    // The pools of a plan, a group's each.
+    std::vector<KvRoom> kv_rooms(const Plan& plan) const;
 };
 
 enum class PlacementKind : std::uint8_t {
@@ -96,7 +99,8 @@ struct PlanCosts {
 // staging stay 0, and Plan::ram_bytes holds everything.
 //
 // A named context whose KV cache VRAM cannot hold beside dense weights and the smallest workspace has its last blocks
-// in RAM, where demand.kv_may_lie_in_ram; all experts leave the device before one block does.
+// in RAM, where demand.kv_may_lie_in_ram; all experts leave the device before one block does. The device then holds
+// equally many blocks of every KV group: what a window keeps stays there longest.
 //
 // Formats: the master's, or budget.uniform. With a floor of quality, and costs and sensitivity to choose by, every
 // expert gets a format and a place so that the forecast time of a decoded token is smallest under VRAM, RAM and floor:

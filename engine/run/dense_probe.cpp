@@ -1,7 +1,6 @@
 #include "engine/run/dense_probe.h"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstring>
 #include <functional>
@@ -24,7 +23,7 @@
 #include "engine/quant/random_rows.h"
 #include "engine/run/device_weights.h"
 #include "engine/run/forward.h"
-#include "engine/run/kv_pool.h"
+#include "engine/run/kv_cache.h"
 #include "engine/statistics.h"
 
 namespace offstage::engine {
@@ -107,8 +106,7 @@ class DenseProbe {
           plan_(plan()),
           weights_(source_.load_dense(own_memory()), spec_.n_layers(), device),
           experts_(spec_.experts, expert_source_, plan_, device, own_memory(), operations.pool(), options(dry)),
-          kv_(spec_.kv_shape(model.kv), spec_.is_windowed(),
-              {KvPool::blocks_for(plan_.context) + KvPool::kSpareBlocks, 0}, device, own_memory()),
+          kv_(kv_layout_of(spec_, model.kv), rooms(), device, own_memory()),
           cost_(table()),
           dispatcher_(cost_, {PolicyKind::kBalanced, PolicyKind::kBalanced, false}),
           forward_(spec_, weights_, experts_, device, operations, dispatcher_, plan_.max_step, plan_.context) {
@@ -166,6 +164,12 @@ class DenseProbe {
         return plan;
     }
 
+    // The whole context for windows too: what was before a step is not read in steps.
+    std::vector<KvRoom> rooms() const {
+        const KvRoom whole{kv_blocks_for(plan_.context) + kSpareKvBlocks, 0};
+        return std::vector<KvRoom>(kv_layout_of(spec_, {}).groups.size(), whole);
+    }
+
     static ExpertStore::Options options(bool dry) {
         ExpertStore::Options options;
         options.dry = dry;
@@ -191,17 +195,29 @@ class DenseProbe {
     Plan plan_;
     DeviceWeights weights_;
     ExpertStore experts_;
-    KvPool kv_;
+    KvCache kv_;
     CostModel cost_;
     Dispatcher dispatcher_;
     Forward forward_;
     std::vector<TokenId> tokens_;
 };
 
+// `pasts`, ascending, and where more tokens before a step stop costing as much: windows.
+std::vector<std::int64_t> with_windows(const ModelSpec& spec, std::vector<std::int64_t> pasts) {
+    const std::int64_t last = pasts.back();
+    for (const KvGroup& group : kv_layout_of(spec, {}).groups) {
+        if (group.window > 0 && group.window < DenseProbe::kLongestPast) pasts.push_back(group.window);
+        if (group.window >= last) pasts.push_back(DenseProbe::kLongestPast);
+    }
+    std::sort(pasts.begin(), pasts.end());
+    pasts.erase(std::unique(pasts.begin(), pasts.end()), pasts.end());
+    return pasts;
+}
+
 // What steps cost as `step_us(n_tokens, past)` says; nothing: there is no time left for
 // that one. One token's is always said.
 template <typename StepUs>
-DenseCosts costs_by(const StepUs& step_us, std::span<const std::int64_t> pasts) {
+DenseCosts costs_by(const StepUs& step_us, const ModelSpec& spec, std::vector<std::int64_t> pasts) {
     DenseCosts costs;
     const auto add_steps = [&](std::initializer_list<std::int64_t> sizes) {
         for (const std::int64_t n : sizes) {
@@ -209,14 +225,18 @@ DenseCosts costs_by(const StepUs& step_us, std::span<const std::int64_t> pasts) 
         }
     };
     add_steps({1, 2, 4, 8, 16});
-    for (const std::int64_t past : pasts) {
+    for (const std::int64_t past : with_windows(spec, std::move(pasts))) {
         const std::optional<double> us = step_us(1, past);
         if (us) costs.past.push_back({past, std::max(0.0, *us - costs.step.front().us)});
     }
     add_steps({32, 64, 65, 128, 256, 512});
-    constexpr std::int64_t kTokens = 256, kPast = 1024;
-    const std::optional<double> alone = step_us(kTokens, 0), after = step_us(kTokens, kPast);
-    if (alone && after) costs.pair_us = std::max(0.0, (*after - *alone) / static_cast<double>(kTokens * kPast));
+    constexpr std::int64_t kTokens = 256;
+    const std::optional<double> alone = step_us(kTokens, 0);
+    for (const std::int64_t past : with_windows(spec, {1024})) {
+        const std::optional<double> after = step_us(kTokens, past);
+        if (alone && after)
+            costs.pairs.push_back({past, std::max(0.0, *after - *alone) / static_cast<double>(kTokens)});
+    }
     return costs;
 }
 
@@ -237,6 +257,9 @@ std::string shape_of(const DenseProbeModel& model) {
     for (const DenseTensor& tensor : dense_tensors(model.spec)) {
         text += std::to_string(static_cast<int>(tensor.role)) + ":" + std::to_string(tensor.n_rows) + "x" +
                 std::to_string(tensor.n_cols) + " ";
+    }
+    for (std::int64_t l = 0; l < model.spec.n_layers(); ++l) {
+        text += std::to_string(model.spec.attention_shape(l).window) + " ";
     }
     return std::to_string(std::hash<std::string>()(text)) + " top " + std::to_string(model.spec.experts.n_active) +
            " kv " + std::to_string(static_cast<int>(model.kv)) +
@@ -288,7 +311,7 @@ DenseCosts measured_dense(const DenseProbeModel& model, Backend& device, CpuOper
                 us.erase(us.begin());  // it touches memory, and makes products ready, that later ones find
                 return median(us) + head_us * more_vocab;
             },
-            std::array<std::int64_t, 2>{512, 2048});
+            whole, {512, 2048});
     };
     costs = measure(n_layers, kMeasuredSeconds);
     if (n_first < n_layers) {
@@ -297,9 +320,10 @@ DenseCosts measured_dense(const DenseProbeModel& model, Backend& device, CpuOper
         const auto extend = [more](double& us, double first_us) { us += std::max(0.0, us - first_us) * more; };
         costs.step.resize(std::min(costs.step.size(), first.step.size()));
         costs.past.resize(std::min(costs.past.size(), first.past.size()));
+        costs.pairs.resize(std::min(costs.pairs.size(), first.pairs.size()));
         for (std::size_t i = 0; i < costs.step.size(); ++i) extend(costs.step[i].us, first.step[i].us);
         for (std::size_t i = 0; i < costs.past.size(); ++i) extend(costs.past[i].us, first.past[i].us);
-        extend(costs.pair_us, first.pair_us);
+        for (std::size_t i = 0; i < costs.pairs.size(); ++i) extend(costs.pairs[i].us, first.pairs[i].us);
     }
     costs.n_active = whole.experts.n_active;
     cache.store(key, costs);
@@ -322,7 +346,7 @@ DenseCosts account_dense(const DenseProbeModel& model, const HardwareProfile& pr
                                });
     DenseProbe probe(model, model.spec, device, operations, true);
     const auto step_us = [&](std::int64_t n, std::int64_t past) { return std::optional(probe.step_us(n, past)); };
-    DenseCosts costs = costs_by(step_us, std::array<std::int64_t, 3>{256, 1024, DenseProbe::kLongestPast});
+    DenseCosts costs = costs_by(step_us, model.spec, {256, 1024, DenseProbe::kLongestPast});
     costs.n_active = n_active;
     probe.set_guessing(true);
     costs.guess_us = std::max(0.0, probe.step_us(1, 0) - costs.step.front().us);

@@ -17,7 +17,6 @@
 #include "engine/quant/quantize_dense.h"
 #include "engine/run/device_weights.h"
 #include "engine/run/forward.h"
-#include "engine/run/kv_pool.h"
 #include "engine/run/load_planner.h"
 #include "engine/run/model_shape.h"
 #include "engine/text/chat_template.h"
@@ -310,12 +309,12 @@ FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& hel
     for (std::string note : {planner.memory_note(plan), planner.dense_note()}) {
         if (!note.empty()) estimate.notes.push_back(std::move(note));
     }
-    const std::uint64_t spare_blocks = demand.kv_spare_tokens * demand.kv_bytes_per_token;
+    const std::uint64_t kv_workspace = demand.kv_workspace_bytes(plan.max_step);
     MemoryLedger& own = shared ? ram : vram;
     own.dense = plan.dense_bytes;
     if (shared) own.dense -= std::min(own.dense, vector_bytes(spec_));
-    own.kv_cache = plan.kv_bytes + spare_blocks;
-    own.workspace = plan.workspace_bytes - std::min(plan.workspace_bytes, spare_blocks);
+    own.kv_cache = plan.kv_bytes + kv_workspace;
+    own.workspace = plan.workspace_bytes - std::min(plan.workspace_bytes, kv_workspace);
     if (!shared) {
         vram.staging = plan.staging_bytes;
         ram.kv_cache = plan.kv_host_bytes;

@@ -27,8 +27,8 @@ std::int64_t module_workspace(const ModelSpec& spec) {
     return most;
 }
 
-std::int64_t table_entries(std::int64_t context) {
-    return Forward::kMaxSegments * (context / kernels::kKvBlockTokens + 2);
+std::int64_t table_entries_of(std::size_t n_groups, std::int64_t context) {
+    return static_cast<std::int64_t>(n_groups) * Forward::kMaxSegments * (context / kernels::kKvBlockTokens + 2);
 }
 
 }  // namespace
@@ -42,6 +42,7 @@ Forward::Forward(const ModelSpec& spec, const DeviceWeights& weights, ExpertStor
       dispatcher_(dispatcher),
       max_step_(max_step),
       shape_(step_shape(spec, experts.master_type(), max_step, std::max(context, spec.max_context))),
+      n_kv_groups_(kv_layout_of(spec, {}).groups.size()),
       moe_(spec.experts, experts, device, host, dispatcher, max_step) {
     device.reserve(shape_);
     const RopeSpec& rope = rope_of(spec);
@@ -69,14 +70,17 @@ Forward::Forward(const ModelSpec& spec, const DeviceWeights& weights, ExpertStor
     }
     logits_ = Mirror<float>(device, as_size(std::min(kLogitsRows, std::max(max_step, kMaxSegments)) * spec.vocab_size),
                             MemoryUse::kWorkspace, "logits");
-    segments_.reserve(as_size(kMaxSegments));
+    kv_.resize(n_kv_groups_);
+    for (KvStep& group : kv_) group.segments.reserve(as_size(kMaxSegments));
 
+    const KvLayout layout = kv_layout_of(spec, {});
     std::int64_t n_moe_layers = 0;
     for (std::int64_t l = 0; l < spec.n_layers(); ++l) {
         const bool is_moe = spec.layers[as_size(l)].moe() != nullptr;
         layers_.push_back({norm_of(TensorRole::kAttentionNorm, TensorRole::kAttentionNormBias, l),
-                           make_attention(spec, weights, l), norm_of(TensorRole::kFfnNorm, TensorRole::kFfnNormBias, l),
-                           NetworkModule(spec, weights, l), is_moe ? n_moe_layers : -1});
+                           make_attention(spec, weights, l, layout.layers[as_size(l)]),
+                           norm_of(TensorRole::kFfnNorm, TensorRole::kFfnNormBias, l), NetworkModule(spec, weights, l),
+                           is_moe ? n_moe_layers : -1});
         if (is_moe) routers_.push_back(router_of(spec, weights, n_moe_layers++));
     }
 }
@@ -88,7 +92,9 @@ NormWeights Forward::norm_of(TensorRole weight, TensorRole bias, std::int64_t la
 
 std::uint64_t Forward::workspace_bytes(const ModelSpec& spec, std::int64_t context) {
     return static_cast<std::uint64_t>(kLogitsRows * spec.vocab_size) * sizeof(float) +
-           static_cast<std::uint64_t>(table_entries(std::max(context, spec.max_context))) * sizeof(std::byte*) +
+           static_cast<std::uint64_t>(
+               table_entries_of(kv_layout_of(spec, {}).groups.size(), std::max(context, spec.max_context))) *
+               sizeof(std::byte*) +
            16 * 256;  // each piece is rounded up
 }
 
@@ -107,11 +113,15 @@ Backend::StepShape Forward::step_shape(const ModelSpec& spec, kernels::WeightTyp
     shape.dense_ffn_dim = spec.dense_ffn_dim();
     shape.n_experts = spec.experts.n_experts;
     shape.n_active = spec.experts.n_active;
-    shape.attention = spec.attention_shape(0);
+    shape.attention = spec.largest_attention();
     shape.vocab_size = spec.vocab_size;
     shape.context = context;
     shape.weight_type = type;
     return shape;
+}
+
+std::int64_t Forward::table_entries(std::int64_t context) const {
+    return table_entries_of(n_kv_groups_, context);
 }
 
 Mirror<std::byte> Forward::allocate_inputs(std::int64_t context) const {
@@ -147,11 +157,7 @@ Forward::Outcome Forward::step(std::span<const Segment> segments, Logits wanted,
     }
     assert(n_tokens >= 1 && n_tokens <= max_step_ && static_cast<std::int64_t>(segments.size()) <= kMaxSegments);
     const double start_us = device_.now_us();
-    std::int64_t n_entries = 0;
-    for (const Segment& segment : segments) {
-        n_entries += KvPool::blocks_for(segment.sequence->size() + static_cast<std::int64_t>(segment.tokens.size()));
-    }
-    if (n_entries > table_entries(shape_.context)) return Outcome::kFull;
+    if (n_table_entries(segments) > table_entries(shape_.context)) return Outcome::kFull;
     for (const Segment& segment : segments) {
         if (segment.sequence->size() + static_cast<std::int64_t>(segment.tokens.size()) >
                 segment.sequence->capacity() ||
@@ -159,7 +165,7 @@ Forward::Outcome Forward::step(std::span<const Segment> segments, Logits wanted,
             return Outcome::kFull;
         }
     }
-    upload_inputs(segments, n_tokens, n_entries);
+    upload_inputs(segments, n_tokens);
     routing_size_ = as_size(n_tokens * spec_.experts.n_layers * spec_.experts.n_active);
     if (routing_.size() < routing_size_) routing_.resize(routing_size_);
 
@@ -172,7 +178,6 @@ Forward::Outcome Forward::step(std::span<const Segment> segments, Logits wanted,
     if (spec_.embedding_scale != 1) device_.scale(spec_.embedding_scale, n_tokens * spec_.hidden_dim, x_.as<float>());
     moe_.begin_step(prefill, n_tokens, wanted != Logits::kNone);
     if (probe_ != nullptr) probe_->begin_step(n_tokens);
-    kv_ = segments.front().sequence->pool().shape();
     const StepContext context = context_of(n_tokens);
     for (std::int64_t layer = 0; layer < spec_.n_layers(); ++layer) {
         if (stop.stop_requested() || !device_.ok()) {
@@ -193,11 +198,8 @@ Forward::Outcome Forward::step(std::span<const Segment> segments, Logits wanted,
 }
 
 StepContext Forward::context_of(std::int64_t n_tokens) const {
-    return {device_,        n_tokens,
-            segments_,      cos_,
-            sin_,           identity_.device(),
-            &kv_,           x_.as<float>(),
-            h_.as<float>(), workspace_.as<float>()};
+    return {
+        device_, n_tokens, kv_, cos_, sin_, identity_.device(), x_.as<float>(), h_.as<float>(), workspace_.as<float>()};
 }
 
 void Forward::run_layer(std::int64_t layer, const StepContext& step) {
@@ -220,9 +222,18 @@ void Forward::run_layer(std::int64_t layer, const StepContext& step) {
     if (probe_ != nullptr && device_.ok()) probe_->collect(moe_layer);  // the router's answer was waited for
 }
 
-void Forward::upload_inputs(std::span<const Segment> segments, std::int64_t n_tokens, std::int64_t n_entries) {
+// Of all groups of layers.
+std::int64_t Forward::n_table_entries(std::span<const Segment> segments) const {
+    std::int64_t n = 0;
+    for (const Segment& segment : segments) {
+        n += kv_blocks_for(segment.sequence->size() + static_cast<std::int64_t>(segment.tokens.size()));
+    }
+    return n * static_cast<std::int64_t>(n_kv_groups_);
+}
+
+void Forward::upload_inputs(std::span<const Segment> segments, std::int64_t n_tokens) {
     const std::int64_t half = rope_of(spec_).dim / 2;
-    const std::size_t words = as_size(n_entries) * sizeof(std::byte*);  // where they begin
+    const std::size_t words = as_size(n_table_entries(segments)) * sizeof(std::byte*);  // where they begin
     auto** const tables = reinterpret_cast<std::byte**>(inputs_.host());
     auto** const device_tables = reinterpret_cast<std::byte**>(inputs_.device());
     auto* cos = reinterpret_cast<float*>(inputs_.host() + words);
@@ -230,7 +241,7 @@ void Forward::upload_inputs(std::span<const Segment> segments, std::int64_t n_to
     auto* tokens = reinterpret_cast<std::int32_t*>(sin + n_tokens * half);
     std::int64_t row = 0;
     std::int64_t entry = 0;
-    segments_.clear();
+    for (KvStep& group : kv_) group.segments.clear();
     for (const Segment& segment : segments) {
         const auto n = static_cast<std::int64_t>(segment.tokens.size());
         const std::int64_t past = segment.sequence->size();
@@ -242,20 +253,25 @@ void Forward::upload_inputs(std::span<const Segment> segments, std::int64_t n_to
             }
         }
         std::copy(segment.tokens.begin(), segment.tokens.end(), tokens + row);
-        const std::int64_t n_blocks = KvPool::blocks_for(past + n);
-        for (std::int64_t b = 0; b < n_blocks; ++b) {
-            const KvBlock block = segment.sequence->pool().block(segment.sequence->blocks()[as_size(b)]);
-            tables[entry + b] = block.data;
-            in_host_[as_size(entry + b)] = block.in_host ? 1 : 0;
+        const std::int64_t n_blocks = kv_blocks_for(past + n);
+        for (std::size_t g = 0; g < n_kv_groups_; ++g) {
+            const KvPool& pool = segment.sequence->cache().pool(g);
+            const KvSequence::Table& table = segment.sequence->table(g);
+            for (std::int64_t b = 0; b < n_blocks; ++b) {
+                const KvBlock block = b < table.first ? KvBlock() : pool.block(table.at(b));
+                tables[entry + b] = block.data;
+                in_host_[as_size(entry + b)] = block.in_host ? 1 : 0;
+            }
+            kv_[g].shape = pool.shape();
+            kv_[g].segments.push_back({row,
+                                       n,
+                                       past,
+                                       {tables + entry, as_size(n_blocks)},
+                                       device_tables + entry,
+                                       {in_host_.data() + entry, as_size(n_blocks)}});
+            entry += n_blocks;
         }
-        segments_.push_back({row,
-                             n,
-                             past,
-                             {tables + entry, as_size(n_blocks)},
-                             device_tables + entry,
-                             {in_host_.data() + entry, as_size(n_blocks)}});
         row += n;
-        entry += n_blocks;
     }
     inputs_.upload(0, words + as_size(n_tokens * (2 * half + 1)) * sizeof(std::int32_t));
     cos_ = reinterpret_cast<const float*>(inputs_.device() + words);
@@ -293,7 +309,7 @@ void Forward::compute_logits(std::span<const Segment> segments, std::int64_t n_t
         if (wanted == Logits::kAll) {
             for (std::int64_t t = 0; t < n_tokens; t += kLogitsRows) keep(t, std::min(kLogitsRows, n_tokens - t));
         } else {
-            for (const AttentionSegment& s : segments_) keep(s.first_row + s.n_tokens - 1, 1);
+            for (const AttentionSegment& s : kv_.front().segments) keep(s.first_row + s.n_tokens - 1, 1);
         }
         logits_view_ = all_logits_;
     }

@@ -13,7 +13,7 @@
 #include "engine/experts/expert_store.h"
 #include "engine/model/model_spec.h"
 #include "engine/run/device_weights.h"
-#include "engine/run/kv_pool.h"
+#include "engine/run/kv_cache.h"
 #include "engine/run/layers/attention.h"
 #include "engine/run/layers/network.h"
 #include "engine/run/moe_layer.h"
@@ -84,7 +84,9 @@ class Forward {
 
   private:
     Mirror<std::byte> allocate_inputs(std::int64_t context) const;
-    void upload_inputs(std::span<const Segment> segments, std::int64_t n_tokens, std::int64_t n_entries);
+    std::int64_t table_entries(std::int64_t context) const;  // room for them
+    std::int64_t n_table_entries(std::span<const Segment> segments) const;
+    void upload_inputs(std::span<const Segment> segments, std::int64_t n_tokens);
     StepContext context_of(std::int64_t n_tokens) const;
     void run_layer(std::int64_t layer, const StepContext& step);
     void compute_logits(std::span<const Segment> segments, std::int64_t n_tokens, Logits wanted);
@@ -106,23 +108,24 @@ class Forward {
     Dispatcher& dispatcher_;
     std::int64_t max_step_;
     Backend::StepShape shape_;
+    const std::size_t n_kv_groups_;
     std::vector<Layer> layers_;
     std::vector<RouterWeights> routers_;  // of the layers with experts
     MoeLayer moe_;
     std::function<void()> between_layers_;
     RoutingProbe* probe_ = nullptr;
-    kernels::KvShape kv_;  // of the step
 
     std::vector<float> inverse_frequencies_;  // (rotary_dim / 2)
     float rope_amplitude_ = 1;
-    // What a step tells the device, in one piece: each segment's table of block addresses (8 bytes each), then, in
-    // 4-byte words, cos and sin of the positions (n_tokens, rotary_dim / 2) each, and token ids.
+    // What a step tells the device, in one piece: for each KV group each segment's table of block addresses (8 bytes
+    // each; nullptr for what was given back), then, in 4-byte words, cos and sin of the positions (n_tokens, rotary_dim
+    // / 2) each, and token ids.
     Mirror<std::byte> inputs_;
     std::vector<std::uint8_t> in_host_;  // beside the tables: AttentionSegment::in_host
     const float* cos_ = nullptr;
     const float* sin_ = nullptr;
     const TokenId* tokens_ = nullptr;
-    std::vector<AttentionSegment> segments_;
+    std::vector<KvStep> kv_;  // of the step, by group
 
     Mirror<std::int32_t> identity_;  // (max_step): 0, 1, 2 ...; empty where no network needs it
     DeviceBlock x_;                  // (n_tokens, hidden_dim): the residual stream

@@ -30,8 +30,8 @@ KvPool::Memory::~Memory() {
     if (pinned_by != nullptr) pinned_by->unpin({bytes.data(), bytes.size()});
 }
 
-KvPool::KvPool(const kernels::KvShape& shape, bool windowed, KvRoom room, Backend& device, Arena& ram)
-    : shape_(shape), windowed_(windowed), device_(device), ram_(ram) {
+KvPool::KvPool(const KvGroup& group, KvRoom room, Backend& device, Arena& ram)
+    : shape_(group.shape), window_(group.window), device_(device), ram_(ram) {
     resize(room);
 }
 
@@ -213,7 +213,7 @@ std::vector<KvPool::Memory> KvPool::allocate(Place place, const kernels::KvShape
 }
 
 bool KvPool::is_read_more(const Held& a, const Held& b) const {
-    return windowed_ ? a.age > b.age : a.references > b.references;
+    return window_ > 0 ? a.age > b.age : a.references > b.references;
 }
 
 std::vector<std::int32_t> KvPool::held_in(Place place) const {
@@ -292,69 +292,6 @@ bool KvPool::settle(std::int64_t most_blocks) {
         if (!move(std::span(in_host).last(n_down), Place::kHost)) return true;
         left -= 2 * static_cast<std::int64_t>(n_down);
     }
-}
-
-// ---------------------------------------------------------------- sequences
-
-KvSequence::KvSequence(KvSequence&& other) noexcept
-    : pool_(std::exchange(other.pool_, nullptr)),
-      blocks_(std::move(other.blocks_)),
-      capacity_(std::exchange(other.capacity_, 0)),
-      size_(std::exchange(other.size_, 0)) {
-    other.blocks_.clear();
-}
-
-KvSequence& KvSequence::operator=(KvSequence&& other) noexcept {
-    std::swap(pool_, other.pool_);
-    std::swap(blocks_, other.blocks_);
-    std::swap(capacity_, other.capacity_);
-    std::swap(size_, other.size_);
-    return *this;
-}
-
-void KvSequence::set_capacity(std::int64_t n_tokens) {
-    if (n_tokens < size_) {
-        throw Error(ErrorKind::kInvalidInput, "A context of " + std::to_string(n_tokens) +
-                                                  " tokens is too small: the conversation holds " +
-                                                  std::to_string(size_) + " already.");
-    }
-    capacity_ = n_tokens;
-}
-
-bool KvSequence::prepare(std::int64_t n_tokens, Backend& device) {
-    assert(pool_ != nullptr);
-    const std::int64_t wanted = KvPool::blocks_for(size_ + n_tokens);
-    const std::int64_t filled = size_ % kKvBlockTokens;  // of the last block
-    const bool parts = filled > 0 && pool_->is_shared(blocks_[static_cast<std::size_t>(size_ / kKvBlockTokens)]);
-    if (wanted - static_cast<std::int64_t>(blocks_.size()) + (parts ? 1 : 0) > pool_->n_free()) return false;
-    if (parts) {
-        std::int32_t& last = blocks_[static_cast<std::size_t>(size_ / kKvBlockTokens)];
-        const std::int32_t own = pool_->take();
-        device.copy_kv_block(pool_->shape(), pool_->block(last), pool_->shape().type, pool_->block(own), filled);
-        pool_->drop(last);
-        last = own;
-    }
-    while (static_cast<std::int64_t>(blocks_.size()) < wanted) blocks_.push_back(pool_->take());
-    return true;
-}
-
-void KvSequence::truncate(std::int64_t n_tokens) {
-    size_ = std::min(size_, n_tokens);
-    if (pool_ == nullptr) return;
-    const std::int64_t kept = KvPool::blocks_for(size_);
-    while (static_cast<std::int64_t>(blocks_.size()) > kept) {
-        pool_->drop(blocks_.back());
-        blocks_.pop_back();
-    }
-}
-
-KvSequence KvSequence::fork() const {
-    KvSequence copy(*pool_, capacity_);
-    copy.size_ = size_;
-    const std::int64_t kept = KvPool::blocks_for(size_);
-    copy.blocks_.assign(blocks_.begin(), blocks_.begin() + kept);
-    for (const std::int32_t block : copy.blocks_) pool_->share(block);
-    return copy;
 }
 
 }  // namespace offstage::engine

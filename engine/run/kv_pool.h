@@ -6,21 +6,14 @@
 
 #include "engine/device/arena.h"
 #include "engine/device/backend.h"
+#include "engine/model/kv_layout.h"
+#include "engine/plan/kv_demand.h"
 #include "kernels/types.h"
 
 namespace offstage::engine {
 
-// Blocks of a KV pool in each memory.
-struct KvRoom {
-    std::int64_t device_blocks = 0;
-    std::int64_t host_blocks = 0;  // in RAM, page-locked: the device reads and writes them over the bus
-
-    std::int64_t n_blocks() const { return device_blocks + host_blocks; }
-    friend bool operator==(const KvRoom&, const KvRoom&) = default;
-};
-
-// The KV memory of a loaded model: blocks of kKvBlockTokens tokens (kernels::KvShape), each in a piece of memory of its
-// own on the accelerator or in RAM, handed out to sequences and counted, so that sequences with a common beginning
+// The KV memory of a group of layers: blocks of kKvBlockTokens tokens (kernels::KvShape), each in a piece of memory of
+// its own on the accelerator or in RAM, handed out to sequences and counted, so that sequences with a common beginning
 // share its blocks. A block is known by a number that stays while the block moves. (One piece per block: a block of a
 // real model is several MiB, Mixtral 8x7B's 16 MiB, and so every room is met exactly, with nothing moved to close
 // gaps.) One thread, between steps.
@@ -30,18 +23,10 @@ struct KvRoom {
 // sliding window, the oldest, which are no longer read.
 class KvPool {
   public:
-    // windowed: every layer sees a window alone. Throws Error (kOutOfMemory). The device and the arena must outlive the
-    // pool.
-    KvPool(const kernels::KvShape& shape, bool windowed, KvRoom room, Backend& device, Arena& ram);
+    // Throws Error (kOutOfMemory). The device and the arena must outlive the pool.
+    KvPool(const KvGroup& group, KvRoom room, Backend& device, Arena& ram);
     KvPool(const KvPool&) = delete;
     KvPool& operator=(const KvPool&) = delete;
-
-    static std::int64_t blocks_for(std::int64_t n_tokens) {
-        return (n_tokens + kernels::kKvBlockTokens - 1) / kernels::kKvBlockTokens;
-    }
-    // What a pool takes beside the context: each of 16 beams may part from the others inside a block, and the context
-    // need not end with one.
-    static constexpr std::int64_t kSpareBlocks = 17;
 
     // From now on there are so many blocks; what sequences hold moves as it must, and up to the device where that has
     // room. Takes memory before it gives any back. Throws and leaves everything as it was: Error kOutOfMemory (also
@@ -64,6 +49,7 @@ class KvPool {
 
     const KvRoom& room() const { return room_; }
     const kernels::KvShape& shape() const { return shape_; }
+    std::int64_t window() const { return window_; }
     std::int64_t n_blocks() const { return room_.n_blocks(); }
     std::int64_t n_free() const { return static_cast<std::int64_t>(spare_[0].size() + spare_[1].size()); }
     std::int64_t n_held_in_host() const;  // by sequences
@@ -108,7 +94,7 @@ class KvPool {
     void rewrite(Held& held, kernels::KvType type);
 
     kernels::KvShape shape_;
-    bool windowed_;
+    std::int64_t window_;
     Backend& device_;
     Arena& ram_;
     KvRoom room_;
@@ -116,41 +102,6 @@ class KvPool {
     std::vector<std::int32_t> free_numbers_;
     std::vector<Memory> spare_[2];  // by Place; the next one to hand out last
     std::uint64_t n_taken_ = 0;
-};
-
-// Keys and values of one conversation, or of one beam. Belongs to a pool and gives its blocks back. Movable.
-class KvSequence {
-  public:
-    KvSequence() = default;
-    explicit KvSequence(KvPool& pool, std::int64_t capacity) : pool_(&pool), capacity_(capacity) {}
-    ~KvSequence() { clear(); }
-    KvSequence(KvSequence&& other) noexcept;
-    KvSequence& operator=(KvSequence&& other) noexcept;
-
-    KvPool& pool() const { return *pool_; }
-    std::int64_t size() const { return size_; }          // tokens held
-    std::int64_t capacity() const { return capacity_; }  // tokens it may hold
-    // Throws Error (kInvalidInput) when it holds more already.
-    void set_capacity(std::int64_t n_tokens);
-    std::span<const std::int32_t> blocks() const { return blocks_; }  // their numbers
-
-    // Makes sure that n_tokens more can be written: takes blocks, and parts from a shared last block by copying what it
-    // holds of this sequence (at most kKvBlockTokens - 1 tokens). False when the pool has no block left; nothing has
-    // changed then.
-    bool prepare(std::int64_t n_tokens, Backend& device);
-    // Makes n more tokens, already written for every layer, part of the sequence.
-    void commit(std::int64_t n_tokens) { size_ += n_tokens; }
-    void truncate(std::int64_t n_tokens);
-    void clear() { truncate(0); }
-
-    // A second sequence with the same tokens: shares all blocks, copies nothing.
-    KvSequence fork() const;
-
-  private:
-    KvPool* pool_ = nullptr;
-    std::vector<std::int32_t> blocks_;
-    std::int64_t capacity_ = 0;
-    std::int64_t size_ = 0;
 };
 
 }  // namespace offstage::engine

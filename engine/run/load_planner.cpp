@@ -5,12 +5,12 @@
 #include "engine/device/host_buffer.h"
 #include "engine/error.h"
 #include "engine/experts/expert_mover.h"
+#include "engine/model/kv_layout.h"
 #include "engine/model/weights.h"
 #include "engine/plan/calibration.h"
 #include "engine/quant/quantize_dense.h"
 #include "engine/run/device_weights.h"
 #include "engine/run/forward.h"
-#include "engine/run/kv_pool.h"
 
 namespace offstage::engine {
 namespace {
@@ -49,14 +49,19 @@ ModelDemand demand_of(const LoadRequest& request, const LoadInputs& inputs) {
     }
     demand.dense_bytes = DeviceWeights::device_bytes(spec, dense_bytes);
     demand.dense_read_bytes = dense_bytes_read(spec, dense_bytes, type);
-    for (const KvType kv : kKvTypes) {
-        demand.kv_bytes_by_type[static_cast<std::size_t>(kv)] =
-            static_cast<std::uint64_t>(spec.kv_shape(kv).token_bytes());
-    }
-    demand.kv = request.kv;
-    demand.kv_bytes_per_token = demand.kv_bytes_by_type[static_cast<std::size_t>(request.kv)];
-    demand.kv_spare_tokens = static_cast<std::uint64_t>(KvPool::kSpareBlocks * kernels::kKvBlockTokens);
     demand.max_context = std::max(std::min(spec.max_context, kDefaultContextLimit), request.context);
+    demand.kv = request.kv;
+    for (const KvType kv : kKvTypes) {
+        const KvLayout layout = kv_layout_of(spec, kv);
+        demand.kv_groups.resize(layout.groups.size());
+        for (std::size_t g = 0; g < layout.groups.size(); ++g) {
+            // A window that no context outgrows keeps everything.
+            const std::int64_t window = layout.groups[g].window;
+            demand.kv_groups[g].window = window < demand.max_context ? window : 0;
+            demand.kv_groups[g].token_bytes[static_cast<std::size_t>(kv)] =
+                static_cast<std::uint64_t>(layout.groups[g].shape.token_bytes());
+        }
+    }
     demand.shares_host_memory = inputs.device.kind == DeviceKind::kCpu;
     demand.kv_may_lie_in_ram = !demand.shares_host_memory;
     demand.loads_ahead = request.prompt_loading != PromptLoading::kOnDemand && !demand.shares_host_memory;
@@ -77,10 +82,10 @@ ModelDemand demand_of(const LoadRequest& request, const LoadInputs& inputs) {
             scratch_fixed = std::max(scratch_fixed, std::max(at(n), along) - along);
         }
     }
-    // The KV pool's spare blocks count as workspace.
     demand.workspace_fixed_bytes =
-        Forward::workspace_bytes(spec, context) + scratch_fixed + demand.kv_spare_tokens * demand.kv_bytes_per_token;
-    demand.workspace_bytes_per_token = Forward::workspace_bytes_per_token(spec) + scratch_slope;
+        Forward::workspace_bytes(spec, context) + scratch_fixed + demand.kv_workspace_bytes(0);
+    demand.workspace_bytes_per_token = Forward::workspace_bytes_per_token(spec) + scratch_slope +
+                                       demand.kv_workspace_bytes(1) - demand.kv_workspace_bytes(0);
     return demand;
 }
 

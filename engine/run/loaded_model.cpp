@@ -119,7 +119,7 @@ LoadedModel::LoadedModel(const LoadRequest& request, Text text, const LoadProgre
     experts_ = std::make_unique<ExpertStore>(spec_.experts, *expert_source_, plan_, *device_, *ram_, *pool_, options);
     source_->watch({}, {});
 
-    kv_ = std::make_unique<KvPool>(spec_.kv_shape(request.kv), spec_.is_windowed(), kv_room(plan_), *device_, *ram_);
+    kv_ = std::make_unique<KvCache>(kv_layout_of(spec_, request.kv), demand().kv_rooms(plan_), *device_, *ram_);
     dispatcher_ = std::make_unique<Dispatcher>(basis_.cost, request.dispatch);
     forward_ = std::make_unique<Forward>(spec_, weights_, *experts_, *device_, *host_, *dispatcher_, plan_.max_step,
                                          plan_.context);
@@ -301,22 +301,29 @@ void LoadedModel::make_room_for(const Plan& plan, const Budget& budget) {
 }
 
 bool LoadedModel::frees_device_of_kv(const Plan& plan) const {
-    return static_cast<std::uint64_t>(kv_room(plan).device_blocks) * kv_block_bytes(plan.kv) <
-           static_cast<std::uint64_t>(kv_->room().device_blocks) * kv_block_bytes(kv_->shape().type);
+    const std::vector<KvRoom> rooms = demand().kv_rooms(plan);
+    std::int64_t before = 0, after = 0;
+    for (std::size_t g = 0; g < rooms.size(); ++g) {
+        kernels::KvShape shape = kv_->pool(g).shape();
+        before += kv_->pool(g).room().device_blocks * shape.block_bytes();
+        shape.type = plan.kv;
+        after += rooms[g].device_blocks * shape.block_bytes();
+    }
+    return after < before;
 }
 
 bool LoadedModel::resize_kv(const Plan& plan) {
     const std::uint64_t expert_bytes = expert_source_->expert_bytes(source_->expert_type());
-    const auto n_blocks = static_cast<std::int64_t>(std::max<std::uint64_t>(1, expert_bytes / kv_block_bytes(plan.kv)));
-    const KvRoom room = kv_room(plan);
-    if (plan.kv != kv_->shape().type) {
+    const std::vector<KvRoom> rooms = demand().kv_rooms(plan);
+    if (plan.kv != kv_->type()) {
         // All of the room at once: the next step may want any number of blocks.
         experts_->settle();
-        const kernels::KvType type = kv_->shape().type;
-        const KvRoom before = kv_->room();
+        const kernels::KvType type = kv_->type();
+        std::vector<KvRoom> before;
+        for (std::size_t group = 0; group < kv_->n_groups(); ++group) before.push_back(kv_->pool(group).room());
         kv_->retype(plan.kv);
         try {
-            kv_->resize(room);
+            kv_->resize(rooms);
         } catch (const Error&) {
             kv_->retype(type);
             kv_->resize(before);
@@ -325,29 +332,16 @@ bool LoadedModel::resize_kv(const Plan& plan) {
         return true;
     }
     try {
-        return kv_->approach(room, n_blocks);
+        return kv_->approach(rooms, expert_bytes);
     } catch (const Error& error) {
         // Experts that have gone may still hold their memory.
         if (error.kind() != ErrorKind::kOutOfMemory || !experts_->settle()) throw;
     }
-    return kv_->approach(room, n_blocks);
-}
-
-std::uint64_t LoadedModel::kv_block_bytes(kernels::KvType type) const {
-    return static_cast<std::uint64_t>(spec_.kv_shape(type).block_bytes());
-}
-
-// A beam's spare blocks count as workspace.
-KvRoom LoadedModel::kv_room(const Plan& plan) const {
-    const std::uint64_t block_bytes = kv_block_bytes(plan.kv);
-    KvRoom room;
-    room.device_blocks = static_cast<std::int64_t>(plan.kv_bytes / block_bytes) + KvPool::kSpareBlocks;
-    room.host_blocks = static_cast<std::int64_t>(plan.kv_host_bytes / block_bytes);
-    return room;
+    return kv_->approach(rooms, expert_bytes);
 }
 
 void LoadedModel::put_in_force(const Plan& plan, const Budget& budget) {
-    assert(kv_room(plan) == kv_->room() && plan.kv == kv_->shape().type);
+    assert(plan.kv == kv_->type());
     experts_->settle();
     forward_->set_context(plan.context);
     if (!device_->shares_host_memory()) {

@@ -24,7 +24,7 @@
 #include "engine/quant/quant_cache.h"
 #include "engine/run/device_weights.h"
 #include "engine/run/forward.h"
-#include "engine/run/kv_pool.h"
+#include "engine/run/kv_cache.h"
 #include "engine/run/load_planner.h"
 #include "engine/run/plan_basis.h"
 #include "engine/run/session.h"
@@ -63,7 +63,7 @@ class LoadedModel {
     CostModel& cost() { return basis_.cost; }
     Dispatcher& dispatcher() { return *dispatcher_; }
     ExpertStore& experts() { return *experts_; }
-    KvPool& kv() { return *kv_; }
+    KvCache& kv() { return *kv_; }
     Forward& forward() { return *forward_; }
     ExpertSource& source() { return *expert_source_; }
     const LoadRequest& request() const { return request_; }
@@ -104,8 +104,6 @@ class LoadedModel {
     void load_sensitivity(const LoadRequest& request, const LoadProgressFn& progress, const std::stop_token& stop);
     void pack_sample(kernels::WeightType format, std::int64_t n, std::byte* block);
     std::uint64_t expert_bytes_of(const Plan& plan) const;
-    KvRoom kv_room(const Plan& plan) const;
-    std::uint64_t kv_block_bytes(kernels::KvType type) const;
     std::uint64_t largest_expert_of(const Plan& plan) const;
 
     ModelSpec spec_;
@@ -131,7 +129,7 @@ class LoadedModel {
     std::unique_ptr<CachePolicy> cache_policy_;
     DeviceWeights weights_;
     std::unique_ptr<ExpertStore> experts_;
-    std::unique_ptr<KvPool> kv_;
+    std::unique_ptr<KvCache> kv_;
     std::unique_ptr<Dispatcher> dispatcher_;
     std::unique_ptr<Forward> forward_;
     std::unique_ptr<PlacementLearner> learner_;

@@ -90,9 +90,9 @@ std::int64_t LocalSession::reuse_prefix(const std::vector<TokenId>& prompt) {
         std::mismatch(cached_tokens_.begin(), cached_tokens_.end(), prompt.begin(), prompt.end());
     // The last token is always computed: its logits begin the answer.
     const auto n = std::min(std::distance(prompt.begin(), wanted), static_cast<std::ptrdiff_t>(prompt.size()) - 1);
-    cached_tokens_.resize(static_cast<std::size_t>(n));
-    cache_.truncate(n);
-    return n;
+    const std::int64_t reused = cache_.truncate(n);
+    cached_tokens_.resize(static_cast<std::size_t>(reused));
+    return reused;
 }
 
 Forward::Outcome LocalSession::step(std::span<const Segment> segments, Forward::Logits wanted,
@@ -189,6 +189,7 @@ GenerationResult LocalSession::generate(const GenerationRequest& request, const 
     if (stop.stop_requested() || !feed(fresh, stop)) {
         result.finish = FinishReason::kStopped;
     } else {
+        cache_.checkpoint();  // another answer to the same prompt begins here
         const auto strategy = make_strategy({request, text, cache_, cached_tokens_, result.seed});
         answer(*strategy, request, on_delta, stop, result);
     }

@@ -6,7 +6,7 @@
 #include "engine/run/answer_record.h"
 #include "engine/run/answer_strategy.h"
 #include "engine/run/decode_watch.h"
-#include "engine/run/kv_pool.h"
+#include "engine/run/kv_cache.h"
 #include "engine/run/loaded_model.h"
 #include "engine/run/replan_queue.h"
 #include "engine/run/session.h"

@@ -21,12 +21,12 @@ PlanCosts PlanBasis::costs() const {
 
 Plan PlanBasis::replan_for(const Plan& in_force, const Budget& budget,
                            std::optional<kernels::WeightType> uniform) const {
-    // The workspace is that of the steps the model was loaded with; the cache's spare
-    // blocks are among it.
-    ModelDemand model = demand.with_kv(in_force.kv);
-    model.workspace_fixed_bytes = in_force.workspace_bytes;
+    // The workspace is that of the steps the model was loaded with; blocks of the KV cache
+    // are among it.
+    ModelDemand model = demand.with_kv(budget.kv);
+    model.workspace_fixed_bytes = in_force.workspace_bytes + model.kv_workspace_bytes(in_force.max_step) -
+                                  demand.with_kv(in_force.kv).kv_workspace_bytes(in_force.max_step);
     model.workspace_bytes_per_token = 0;
-    model = model.with_kv(budget.kv);
     Budget wanted = budget;
     if (wanted.context == 0) wanted.context = in_force.context;
     model.max_context = std::max(model.max_context, wanted.context);

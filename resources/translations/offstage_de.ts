@@ -537,8 +537,12 @@
         <translation>eines von %1</translation>
     </message>
     <message>
-        <source>A synthetic model has no option &quot;%1&quot;; expected layers=N, active=A or seed=S.</source>
-        <translation>Ein synthetisches Modell hat keine Option &quot;%1&quot;; erwartet: layers=N, active=A oder seed=S.</translation>
+        <source>A synthetic model has no option &quot;%1&quot;; expected layers=N, active=A, window=W or seed=S.</source>
+        <translation>Ein synthetisches Modell hat keine Option &quot;%1&quot;; erwartet: layers=N, active=A, window=W oder seed=S.</translation>
+    </message>
+    <message>
+        <source>Latent attention has no window; expected a synthetic model without it, not %1.</source>
+        <translation>Latente Aufmerksamkeit hat kein Fenster; erwartet: ein synthetisches Modell ohne sie, nicht %1.</translation>
     </message>
     <message>
         <source>%1: holds no weights; expected model.safetensors, or model.safetensors.index.json with its shards, or one *.safetensors file</source>

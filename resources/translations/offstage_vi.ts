@@ -537,8 +537,12 @@
         <translation>một trong %1</translation>
     </message>
     <message>
-        <source>A synthetic model has no option &quot;%1&quot;; expected layers=N, active=A or seed=S.</source>
-        <translation>Mô hình tổng hợp không có tùy chọn &quot;%1&quot;; cần layers=N, active=A hoặc seed=S.</translation>
+        <source>A synthetic model has no option &quot;%1&quot;; expected layers=N, active=A, window=W or seed=S.</source>
+        <translation>Mô hình tổng hợp không có tùy chọn &quot;%1&quot;; cần layers=N, active=A, window=W hoặc seed=S.</translation>
+    </message>
+    <message>
+        <source>Latent attention has no window; expected a synthetic model without it, not %1.</source>
+        <translation>Cơ chế chú ý tiềm ẩn không có cửa sổ; cần một mô hình tổng hợp không dùng nó, không phải %1.</translation>
     </message>
     <message>
         <source>%1: holds no weights; expected model.safetensors, or model.safetensors.index.json with its shards, or one *.safetensors file</source>

@@ -531,10 +531,14 @@ class TestSequences {
                                 order.begin() + static_cast<std::ptrdiff_t>(taken + n_blocks[s]));
             taken += n_blocks[s];
             std::vector<std::byte*> addresses;
+            // What lies before the first token's window is not there any more.
+            const std::int64_t first_seen = shape.window > 0 ? lengths[s].past + 1 - shape.window : 0;
             for (const std::size_t block : table.blocks) {
+                const auto end = static_cast<std::int64_t>(addresses.size() + 1) * kernels::kKvBlockTokens;
+                const bool gone = end <= first_seen;
                 std::byte* const memory = in_host_[block] != 0 ? mapped : on_device_->data();
-                addresses.push_back(memory + static_cast<std::int64_t>(block) * shape_.block_bytes());
-                table.in_host.push_back(in_host_[block]);
+                addresses.push_back(gone ? nullptr : memory + static_cast<std::int64_t>(block) * shape_.block_bytes());
+                table.in_host.push_back(gone ? 0 : in_host_[block]);
             }
             table.addresses = std::make_unique<OnDevice<std::byte*>>(backend, std::move(addresses));
             AttentionSegment segment;

@@ -21,7 +21,7 @@ ModelDemand demandOf(std::int64_t layers, std::int64_t experts, std::int64_t act
     d.expert_bytes = kExpertBytes;
     d.dense_bytes = 3 * kExpertBytes;
     d.host_fixed_bytes = kExpertBytes;
-    d.kv_bytes_per_token = 16;
+    d.kv_groups = {{0, {16, 16, 16}}};
     d.workspace_fixed_bytes = 1000;
     d.workspace_bytes_per_token = 100;
     d.max_context = 4096;

@@ -128,7 +128,7 @@ class TestCostModel : public QObject {
         QCOMPARE(dense.step_us(5, 100), 0.0);
         dense.step = {{1, 100}, {2, 110}, {4, 130}};
         dense.past = {{100, 50}, {200, 60}};
-        dense.pair_us = 0.5;
+        dense.pairs = {{8, 4}};
         QVERIFY(dense.known());
         QCOMPARE(dense.step_us(1, 0), 100.0);
         QCOMPARE(dense.step_us(1, 50), 125.0);

@@ -22,15 +22,23 @@ namespace {
 constexpr double kExact = 1e-4;    // relative, float32
 constexpr double kRounded = 2e-2;  // bf16 products
 
-const QStringList kFamilies = {
-    QStringLiteral("qwen3_moe_bf16"),          QStringLiteral("qwen3_moe_dense_layers_tied_bf16"),
-    QStringLiteral("qwen3_moe_yarn_f32"),      QStringLiteral("deepseek_v2_lite_bf16"),
-    QStringLiteral("deepseek_v2_groups_bf16"), QStringLiteral("deepseek_v3_bf16"),
-    QStringLiteral("deepseek_v3_plain_f32"),   QStringLiteral("deepseek_moe_bf16"),
-    QStringLiteral("qwen2_moe_bf16"),          QStringLiteral("olmoe_bf16"),
-    QStringLiteral("glm4_moe_bf16"),           QStringLiteral("glm4_moe_groups_f32"),
-    QStringLiteral("minimax_m2_bf16"),         QStringLiteral("phimoe_bf16"),
-    QStringLiteral("phimoe_longrope_f32"),     QStringLiteral("phimoe_longrope_long_f32")};
+const QStringList kFamilies = {QStringLiteral("qwen3_moe_bf16"),
+                               QStringLiteral("qwen3_moe_dense_layers_tied_bf16"),
+                               QStringLiteral("qwen3_moe_yarn_f32"),
+                               QStringLiteral("qwen3_moe_window_f32"),
+                               QStringLiteral("deepseek_v2_lite_bf16"),
+                               QStringLiteral("deepseek_v2_groups_bf16"),
+                               QStringLiteral("deepseek_v3_bf16"),
+                               QStringLiteral("deepseek_v3_plain_f32"),
+                               QStringLiteral("deepseek_moe_bf16"),
+                               QStringLiteral("qwen2_moe_bf16"),
+                               QStringLiteral("olmoe_bf16"),
+                               QStringLiteral("glm4_moe_bf16"),
+                               QStringLiteral("glm4_moe_groups_f32"),
+                               QStringLiteral("minimax_m2_bf16"),
+                               QStringLiteral("phimoe_bf16"),
+                               QStringLiteral("phimoe_longrope_f32"),
+                               QStringLiteral("phimoe_longrope_long_f32")};
 
 QJsonObject golden(const QString& name) {
     return readJson(QString::fromStdString(tinyModel(name)) + QStringLiteral("/golden.json"));
@@ -192,7 +200,7 @@ class TestFamilies : public QObject {
         // Dense networks pass through RAM, which then holds all experts: on the CPU they can be short of it.
         const bool on_cpu = percent < 0 && reference->spec().dense_ffn_dim() > 0;
         LoadRequest request = on(name, on_cpu ? "cpu" : "emulated:rtx-3060");
-        request.context = 128;
+        request.context = 256;
         request.prefetch = PrefetchMode::kOff;
         const auto whole = open(request);
         const std::int64_t n = whole->spec().experts.size();

@@ -61,6 +61,10 @@ class ForecastAccountedTest : public QObject {
             row("mixtral-8x7b", device, 11 * kGiB, 0, 32);
             row("mixtral-8x7b", device, 11 * kGiB, 0, 3000);
             row("qwen3-30b-a3b", device, 8 * kGiB, 0, 64);
+            for (const std::int64_t prompt : {512, 3000}) {
+                row("qwen3-30b-a3b?window=128", device, 8 * kGiB, 0, prompt);
+                row("mixtral-8x7b?window=1500", device, 8 * kGiB, 0, prompt);
+            }
         }
     }
 

@@ -38,7 +38,7 @@ ModelDemand model(std::int64_t layers, std::int64_t experts, std::int64_t active
     }
     d.expert_bytes = d.formats.front().expert_bytes;
     d.dense_bytes = static_cast<std::uint64_t>(layers * hidden * hidden) * 5;
-    d.kv_bytes_per_token = static_cast<std::uint64_t>(layers) * 2 * 8 * 128 * 4;
+    d.kv_groups = {{0, {0, static_cast<std::uint64_t>(layers) * 2 * 8 * 128 * 4, 0}}};
     d.host_fixed_bytes = d.dense_bytes / 4;
     d.max_context = 32768;
     d.workspace_fixed_bytes = 16 * kMiB;
@@ -227,7 +227,7 @@ class TestFormatSearch : public QObject {
             const std::uint64_t all = d.expert_bytes * static_cast<std::uint64_t>(d.n_layers * d.n_experts);
             Budget budget;
             budget.context = 2048;
-            budget.vram_bytes = d.dense_bytes + d.kv_bytes_per_token * 2048 + 26 * kMiB + random() % all;
+            budget.vram_bytes = d.dense_bytes + d.kv_bytes(2048) + 26 * kMiB + random() % all;
             budget.ram_bytes = d.host_fixed_bytes + all / 8 + random() % all;
             if (random() % 2 == 0) budget.quality.min_mean_bits = 2.56 + static_cast<double>(random() % 1000) / 200;
             if (random() % 2 == 0 || budget.quality.min_mean_bits == 0)
@@ -276,7 +276,7 @@ class TestFormatSearch : public QObject {
             const std::uint64_t all = d.expert_bytes * static_cast<std::uint64_t>(d.n_layers * d.n_experts);
             Budget budget;
             budget.context = 2048;
-            budget.vram_bytes = d.dense_bytes + d.kv_bytes_per_token * 2048 + 26 * kMiB + random() % all;
+            budget.vram_bytes = d.dense_bytes + d.kv_bytes(2048) + 26 * kMiB + random() % all;
             budget.ram_bytes = d.host_fixed_bytes + all / 8 + random() % all;
             if (round % 2 == 0)
                 budget.quality.min_mean_bits = 2.56 + static_cast<double>(random() % 1000) / 200;
@@ -326,7 +326,7 @@ class TestFormatSearch : public QObject {
                 budget.quality.max_loss = 0.02;
             std::vector<std::uint64_t> sizes;
             for (int i = 0; i < 25; ++i) {
-                sizes.push_back(d.dense_bytes + d.kv_bytes_per_token * 2048 + 18 * kMiB + random() % (all + 10 * kMiB));
+                sizes.push_back(d.dense_bytes + d.kv_bytes(2048) + 18 * kMiB + random() % (all + 10 * kMiB));
                 sizes.push_back(sizes.back() + random() % (2 * d.expert_bytes));
             }
             std::sort(sizes.begin(), sizes.end());

@@ -10,7 +10,7 @@
 #include "engine/device/emulated_accelerator.h"
 #include "engine/device/host_memory.h"
 #include "engine/error.h"
-#include "engine/run/kv_pool.h"
+#include "engine/run/kv_cache.h"
 #include "tests/cuda_host/cuda_host.h"
 
 using namespace offstage::engine;
@@ -46,10 +46,10 @@ struct Fixture {
     EmulatedAccelerator device{someGpu(), operations, kBudget};
     HostMemory source;
     Arena ram{"RAM", source, kBudget};
-    KvPool pool;
+    KvCache cache;
+    KvPool& pool = cache.pool(0);
 
-    explicit Fixture(KvRoom room, std::int64_t sliding_window = 0)
-        : pool(kSmall, sliding_window > 0, room, device, ram) {}
+    explicit Fixture(KvRoom room, std::int64_t window = 0) : cache({{{kSmall, window}}, {}}, {&room, 1}, device, ram) {}
     explicit Fixture(std::int64_t device_blocks) : Fixture(KvRoom{device_blocks, 0}) {}
 
     std::uint64_t blockBytes() const { return static_cast<std::uint64_t>(kSmall.block_bytes()); }
@@ -63,13 +63,13 @@ struct Fixture {
 
     float& at(const KvSequence& sequence, std::int64_t layer, std::int64_t part, std::int64_t head,
               std::int64_t token) {
-        const KvBlock block = pool.block(sequence.blocks()[static_cast<std::size_t>(token / kKvBlockTokens)]);
+        const KvBlock block = pool.block(sequence.table(0).at(token / kKvBlockTokens));
         const std::int64_t offset =
             part == 0 ? pool.shape().keys_offset(layer, head) : pool.shape().values_offset(layer, head);
         return reinterpret_cast<float*>(block.data + offset + token % kKvBlockTokens * kSmall.key_stride())[0];
     }
     bool inHost(const KvSequence& sequence, std::size_t index) const {
-        return pool.block(sequence.blocks()[index]).in_host;
+        return pool.block(sequence.table(0).blocks[index]).in_host;
     }
     // Writes n tokens of a sequence: a number for each place.
     void write(KvSequence& sequence, std::int64_t n, float value) {
@@ -115,10 +115,10 @@ class TestKvPool : public QObject {
 
   private Q_SLOTS:
     void blocksFor_roundsUp() {
-        QCOMPARE(KvPool::blocks_for(0), 0);
-        QCOMPARE(KvPool::blocks_for(1), 1);
-        QCOMPARE(KvPool::blocks_for(kKvBlockTokens), 1);
-        QCOMPARE(KvPool::blocks_for(kKvBlockTokens + 1), 2);
+        QCOMPARE(kv_blocks_for(0), 0);
+        QCOMPARE(kv_blocks_for(1), 1);
+        QCOMPARE(kv_blocks_for(kKvBlockTokens), 1);
+        QCOMPARE(kv_blocks_for(kKvBlockTokens + 1), 2);
     }
 
     void pool_takesTheMemoryThatItsRoomSays() {
@@ -130,24 +130,25 @@ class TestKvPool : public QObject {
 
     void fork_sharesEveryBlockAndCopiesNothing() {
         Fixture f(10);
-        KvSequence a(f.pool, 640);
+        KvSequence a(f.cache, 640);
         f.write(a, 3 * kKvBlockTokens + 5, 1.0f);
         const std::int64_t free_before = f.pool.n_free();
         KvSequence b = a.fork();
         QCOMPARE(f.pool.n_free(), free_before);
         QCOMPARE(b.size(), a.size());
-        QVERIFY(std::equal(a.blocks().begin(), a.blocks().end(), b.blocks().begin(), b.blocks().end()));
+        QVERIFY(std::equal(a.table(0).blocks.begin(), a.table(0).blocks.end(), b.table(0).blocks.begin(),
+                           b.table(0).blocks.end()));
     }
 
     void writeAfterFork_partsTheLastBlockAlone() {
         Fixture f(10);
-        KvSequence a(f.pool, 640);
+        KvSequence a(f.cache, 640);
         f.write(a, kKvBlockTokens + 5, 1.0f);
         KvSequence b = a.fork();
         f.write(b, 1, 50.0f);
         f.write(a, 1, 90.0f);
-        QCOMPARE(a.blocks()[0], b.blocks()[0]);
-        QVERIFY(a.blocks()[1] != b.blocks()[1]);
+        QCOMPARE(a.table(0).blocks[0], b.table(0).blocks[0]);
+        QVERIFY(a.table(0).blocks[1] != b.table(0).blocks[1]);
         const std::int64_t last = kKvBlockTokens + 5;
         for (std::int64_t l = 0; l < 2; ++l) {
             QCOMPARE(f.at(a, l, 0, 1, last), 90.0f + static_cast<float>(l * 4 + 1));
@@ -163,7 +164,7 @@ class TestKvPool : public QObject {
 
     void prepare_withoutFreeBlocks_changesNothing() {
         Fixture f(2);
-        KvSequence a(f.pool, 1000);
+        KvSequence a(f.cache, 1000);
         f.write(a, kKvBlockTokens + 1, 1.0f);
         KvSequence b = a.fork();
         QVERIFY(!b.prepare(1, f.device));  // its last block is shared, and there is no other
@@ -175,7 +176,7 @@ class TestKvPool : public QObject {
 
     void truncateIntoASharedBlock_partsBeforeWriting() {
         Fixture f(8);
-        KvSequence a(f.pool, 512);
+        KvSequence a(f.cache, 512);
         f.write(a, 2 * kKvBlockTokens, 1.0f);
         KvSequence b = a.fork();
         b.truncate(kKvBlockTokens / 2);
@@ -189,7 +190,7 @@ class TestKvPool : public QObject {
         Fixture f(64);
         std::mt19937 random(3);
         std::vector<KvSequence> live;
-        live.emplace_back(f.pool, 4096);
+        live.emplace_back(f.cache, 4096);
         for (int i = 0; i < 2000; ++i) {
             const std::size_t which = random() % live.size();
             switch (random() % 4) {
@@ -209,8 +210,8 @@ class TestKvPool : public QObject {
             }
             std::vector<int> references(static_cast<std::size_t>(f.pool.n_blocks()), 0);
             for (const KvSequence& sequence : live) {
-                QVERIFY(static_cast<std::int64_t>(sequence.blocks().size()) * kKvBlockTokens >= sequence.size());
-                for (const std::int32_t block : sequence.blocks()) ++references[static_cast<std::size_t>(block)];
+                QVERIFY(static_cast<std::int64_t>(sequence.table(0).blocks.size()) * kKvBlockTokens >= sequence.size());
+                for (const std::int32_t block : sequence.table(0).blocks) ++references[static_cast<std::size_t>(block)];
             }
             const auto used = std::count_if(references.begin(), references.end(), [](int n) { return n > 0; });
             QCOMPARE(f.pool.n_free(), f.pool.n_blocks() - used);
@@ -219,11 +220,120 @@ class TestKvPool : public QObject {
         QCOMPARE(f.pool.n_free(), f.pool.n_blocks());
     }
 
+    // ---- windows
+
+    // What the plan counts is enough for any steps, with a checkpoint at the last prompt's end, which is never lost.
+    void window_takesNoMoreBlocksThanPlanned_data() {
+        QTest::addColumn<int>("window");
+        QTest::addColumn<int>("max_step");
+        for (const int window : {1, 2, 63, 64, 65, 100, 128, 300}) {
+            for (const int step : {1, 7, 64, 65, 200}) QTest::addRow("%d, %d", window, step) << window << step;
+        }
+    }
+    void window_takesNoMoreBlocksThanPlanned() {
+        QFETCH(int, window);
+        QFETCH(int, max_step);
+        const KvGroupDemand demand{window, {}};
+        Fixture f({demand.n_blocks(100'000) + demand.n_other_blocks(max_step) - kSpareKvBlocks, 0}, window);
+        std::mt19937 random(7);
+        KvSequence sequence(f.cache, 100'000);
+        for (int turn = 0; turn < 12; ++turn) {
+            for (int i = 0; i < 10; ++i) {
+                const std::int64_t n = 1 + static_cast<std::int64_t>(random()) % max_step;
+                QVERIFY(sequence.prepare(n, f.device));
+                sequence.commit(n);
+            }
+            sequence.checkpoint();
+            const std::int64_t prompt = sequence.size();
+            const int n_answer = static_cast<int>(random() % 400);
+            for (int i = 0; i < n_answer; ++i) {
+                QVERIFY(sequence.prepare(1, f.device));
+                sequence.commit(1);
+            }
+            if (turn % 3 != 0) QCOMPARE(sequence.truncate(prompt - turn % 2), prompt - turn % 2);
+        }
+        sequence.clear();
+        QCOMPARE(f.pool.n_free(), f.pool.n_blocks());
+    }
+
+    void truncate_underAWindow_goesBackToWhatIsLeft() {
+        Fixture f({20, 0}, 100);
+        KvSequence a(f.cache, 10'000);
+        f.write(a, 300, 1.0f);
+        QCOMPARE(a.table(0).first, 3);   // tokens from 200 on: block 3 begins with 192
+        QCOMPARE(a.truncate(291), 291);  // sees tokens from 192 on
+        a.checkpoint();
+        f.write(a, 400, 1.0f);
+        QCOMPARE(a.table(0).first, (691 - 100) / kKvBlockTokens);
+        QCOMPARE(a.truncate(690), 690);
+        QCOMPARE(a.truncate(400), 291);
+        QVERIFY(f.holds(a, 192, 1.0f) && f.holds(a, 290, 1.0f));
+        f.write(a, 300, 5.0f);  // another conversation from there
+        QVERIFY(f.holds(a, 590, 5.0f));
+        QCOMPARE(a.truncate(291), 291);
+        QVERIFY(f.holds(a, 290, 1.0f));
+        f.write(a, 300, 5.0f);
+        QCOMPARE(a.truncate(250), 0);  // before the checkpoint's window
+        QCOMPARE(f.pool.n_free(), f.pool.n_blocks());
+        f.write(a, 10, 2.0f);
+        QVERIFY(f.holds(a, 0, 2.0f));
+    }
+
+    void checkpoints_giveWayToTokens() {
+        Fixture f({5, 0}, 100);
+        KvSequence a(f.cache, 10'000);
+        for (int i = 1; i <= 10; ++i) {  // at 320 and 640: 2 blocks each, the second two shared with the sequence
+            f.write(a, 64, 1.0f);
+            if (i % 5 == 0) a.checkpoint();
+        }
+        QCOMPARE(f.pool.n_free(), 1);
+        QVERIFY(a.prepare(192, f.device));  // what the older one holds alone has to go
+        a.commit(192);
+        QCOMPARE(a.truncate(640), 640);
+        QCOMPARE(a.truncate(400), 0);
+        QCOMPARE(f.pool.n_free(), 5);
+    }
+
+    void groups_haveTablesAndPoolsOfTheirOwn() {
+        using kernels::KvType;
+        Fixture f(1);
+        kernels::KvShape wide = kSmall;
+        wide.key_dim = wide.value_dim = 8;
+        const KvRoom rooms[] = {{10, 0}, {6, 0}};
+        KvCache cache({{{kSmall, 0}, {wide, 100}}, {}}, rooms, f.device, f.ram);
+        KvSequence a(cache, 1000);
+        for (int i = 0; i < 500; i += 20) {
+            QVERIFY(a.prepare(20, f.device));
+            a.commit(20);
+        }
+        QCOMPARE(a.table(0).first, 0);
+        QCOMPARE(a.table(0).blocks.size(), std::size_t{8});
+        QCOMPARE(a.table(1).first, 400 / kKvBlockTokens);
+        QCOMPARE(a.table(1).blocks.size(), std::size_t{2});
+        KvSequence b = a.fork();
+        QVERIFY(b.prepare(1, f.device));  // parts in both groups
+        QVERIFY(a.table(0).blocks.back() != b.table(0).blocks.back());
+        QVERIFY(a.table(1).blocks.back() != b.table(1).blocks.back());
+        b.clear();
+        const KvRoom spilled[] = {{3, 6}, {2, 0}};
+        cache.resize(spilled);
+        QCOMPARE(cache.n_held_in_host(), 5);
+        QVERIFY(cache.pool(0).room() == spilled[0] && cache.pool(1).room() == spilled[1]);
+        // The second group finds no memory: the first goes back.
+        cache.retype(KvType::kInt8);
+        const std::uint64_t used = f.device.memory().usage().used_bytes;
+        f.device.memory().fail_allocation(5);
+        QVERIFY_THROWS_EXCEPTION(Error, cache.retype(KvType::kF32));
+        f.device.memory().fail_allocation(0);
+        QVERIFY(cache.pool(0).shape().type == KvType::kInt8 && cache.pool(1).shape().type == KvType::kInt8);
+        QCOMPARE(f.device.memory().usage().used_bytes, used);
+    }
+
     // ---- resizing
 
     void blocks_areTakenOnTheDeviceFirst() {
         Fixture f(KvRoom{2, 3});
-        KvSequence a(f.pool, 1000);
+        KvSequence a(f.cache, 1000);
         f.write(a, 4 * kKvBlockTokens, 1.0f);
         QVERIFY(!f.inHost(a, 0) && !f.inHost(a, 1) && f.inHost(a, 2) && f.inHost(a, 3));
         QCOMPARE(f.pool.n_held_in_host(), 2);
@@ -237,16 +347,16 @@ class TestKvPool : public QObject {
 
     void resize_movesWhatMustAndGivesMemoryBack() {
         Fixture f(6);
-        KvSequence a(f.pool, 1000);
+        KvSequence a(f.cache, 1000);
         for (int block = 0; block < 5; ++block) f.write(a, kKvBlockTokens, static_cast<float>(100 * block));
-        const std::vector<std::int32_t> numbers(a.blocks().begin(), a.blocks().end());
+        const std::vector<std::int32_t> numbers(a.table(0).blocks.begin(), a.table(0).blocks.end());
         for (const KvRoom room : {KvRoom{2, 3}, {0, 7}, {4, 1}, {5, 0}, {5, 4}, {1, 4}, {9, 0}}) {
             f.pool.resize(room);
             QVERIFY(f.pool.room() == room);
             QVERIFY(f.usesWhatItsRoomSays());
             QCOMPARE(f.pool.n_free(), room.n_blocks() - 5);
             QCOMPARE(f.pool.n_held_in_host(), std::max<std::int64_t>(0, 5 - room.device_blocks));
-            QVERIFY(std::equal(numbers.begin(), numbers.end(), a.blocks().begin(), a.blocks().end()));
+            QVERIFY(std::equal(numbers.begin(), numbers.end(), a.table(0).blocks.begin(), a.table(0).blocks.end()));
             for (int block = 0; block < 5; ++block) {
                 for (const std::int64_t t : {std::int64_t{0}, kKvBlockTokens - 1}) {
                     QVERIFY(f.holds(a, block * kKvBlockTokens + t, static_cast<float>(100 * block)));
@@ -257,9 +367,9 @@ class TestKvPool : public QObject {
 
     void newestBlocksLeaveTheDevice_sharedOnesLast() {
         Fixture f(6);
-        KvSequence a(f.pool, 1000);
+        KvSequence a(f.cache, 1000);
         f.write(a, 2 * kKvBlockTokens, 1.0f);
-        KvSequence b(f.pool, 1000);
+        KvSequence b(f.cache, 1000);
         f.write(b, 2 * kKvBlockTokens, 2.0f);
         KvSequence c = b.fork();
         f.pool.resize({3, 3});
@@ -275,8 +385,8 @@ class TestKvPool : public QObject {
     }
 
     void oldestBlocksLeaveTheDevice_underASlidingWindow() {
-        Fixture f(KvRoom{4, 0}, 100);
-        KvSequence a(f.pool, 1000);
+        Fixture f(KvRoom{4, 0}, 200);
+        KvSequence a(f.cache, 1000);
         f.write(a, 4 * kKvBlockTokens, 1.0f);
         f.pool.resize({2, 2});
         QVERIFY(f.inHost(a, 0) && f.inHost(a, 1) && !f.inHost(a, 2) && !f.inHost(a, 3));
@@ -284,9 +394,9 @@ class TestKvPool : public QObject {
 
     void blocksTakenInRam_moveUpWhenTheDeviceHasRoomAgain() {
         Fixture f(KvRoom{2, 2});
-        KvSequence a(f.pool, 1000);
+        KvSequence a(f.cache, 1000);
         f.write(a, 2 * kKvBlockTokens, 1.0f);
-        KvSequence b(f.pool, 1000);
+        KvSequence b(f.cache, 1000);
         f.write(b, 2 * kKvBlockTokens, 2.0f);
         QCOMPARE(f.pool.n_held_in_host(), 2);
         a.clear();
@@ -297,7 +407,7 @@ class TestKvPool : public QObject {
 
     void resize_belowWhatIsHeld_isRefused() {
         Fixture f(KvRoom{3, 1});
-        KvSequence a(f.pool, 1000);
+        KvSequence a(f.cache, 1000);
         f.write(a, 2 * kKvBlockTokens + 1, 1.0f);
         QString text;
         QVERIFY(refusal(f.pool, {1, 1}, &text) == ErrorKind::kInvalidInput);
@@ -329,7 +439,7 @@ class TestKvPool : public QObject {
         for (const KvRoom target : targets) {
             for (int n = 1; n < 20; ++n) {
                 Fixture f(before);
-                KvSequence a(f.pool, 1000);
+                KvSequence a(f.cache, 1000);
                 for (int block = 0; block < 6; ++block) f.write(a, kKvBlockTokens, static_cast<float>(100 * block));
                 const auto fail = [&](int nth) {
                     if (what == QStringLiteral("device")) f.device.memory().fail_allocation(nth);
@@ -370,7 +480,7 @@ class TestKvPool : public QObject {
             const auto device = make_cuda_backend(kernels::open_cuda_context_on_host(0), 0, std::uint64_t{64} << 20);
             HostMemory source;
             Arena ram("RAM", source, kBudget);
-            KvPool pool(kSmall, false, {2, 0}, *device, ram);
+            KvPool pool({kSmall, 0}, {2, 0}, *device, ram);
             for (const char* function : {"cudaHostRegister", "cudaHostGetDevicePointer"}) {
                 cuda_host::fail_call(function, 2);
                 QVERIFY(refusal(pool, {2, 3}) == ErrorKind::kOutOfMemory);
@@ -399,7 +509,7 @@ class TestKvPool : public QObject {
             std::vector<float> values;  // of each token
         };
         std::vector<Told> live;
-        live.push_back({KvSequence(f.pool, 4096), {}});
+        live.push_back({KvSequence(f.cache, 4096), {}});
         int n_resized = 0;
         for (int i = 0; i < 600; ++i) {
             Told& told = live[static_cast<std::size_t>(below(static_cast<std::uint32_t>(live.size())))];
@@ -457,14 +567,14 @@ class TestKvPool : public QObject {
     void retype_keepsWhatSequencesHold() {
         using kernels::KvType;
         Fixture f(KvRoom{3, 3});
-        KvSequence a(f.pool, 1000);
+        KvSequence a(f.cache, 1000);
         f.write(a, kKvBlockTokens + 5, 1.0f / 3);
         KvSequence b = a.fork();
         f.write(b, 200, 2.7f);  // b's last blocks lie in RAM
         QVERIFY(f.inHost(b, 4));
         const auto row_of = [&](const KvSequence& sequence, std::int64_t token) {
             const kernels::KvShape& shape = f.pool.shape();
-            const KvBlock block = f.pool.block(sequence.blocks()[static_cast<std::size_t>(token / kKvBlockTokens)]);
+            const KvBlock block = f.pool.block(sequence.table(0).at(token / kKvBlockTokens));
             std::vector<float> row(4);
             kernels::load_kv_row(block.data + shape.values_offset(1, 1) + token % kKvBlockTokens * shape.value_stride(),
                                  4, shape.type, row.data());
@@ -499,7 +609,7 @@ class TestKvPool : public QObject {
     void retype_withoutMemory_changesNothing() {
         using kernels::KvType;
         Fixture f(KvRoom{4, 0});
-        KvSequence a(f.pool, 1000);
+        KvSequence a(f.cache, 1000);
         f.write(a, 4 * kKvBlockTokens, 1.5f);
         f.pool.retype(KvType::kInt8);
         const std::uint64_t used = f.device.memory().usage().used_bytes;
@@ -525,11 +635,11 @@ class TestKvPool : public QObject {
     void blocksInRam_areAccountedOverTheBus() {
         Fixture f(KvRoom{1, 3});
         const kernels::AttentionShape shape{.n_heads = 2, .n_kv_heads = 2, .key_dim = 4, .value_dim = 4, .scale = 0.5f};
-        KvSequence a(f.pool, 1000);
+        KvSequence a(f.cache, 1000);
         f.write(a, 4 * kKvBlockTokens, 1.0f);
         std::vector<std::byte*> table;
         std::vector<std::uint8_t> in_host;
-        for (const std::int32_t number : a.blocks()) {
+        for (const std::int32_t number : a.table(0).blocks) {
             table.push_back(f.pool.block(number).data);
             in_host.push_back(f.pool.block(number).in_host ? 1 : 0);
         }

@@ -103,7 +103,7 @@ class TestKvResize : public QObject {
         QVERIFY(!expected.empty());
 
         std::mt19937 random(11);
-        KvPool& pool = loaded->kv();
+        KvPool& pool = loaded->kv().pool(0);
         int n_calls = 0, n_resized = 0, n_spilled = 0;
         const auto resize = [&] {
             n_spilled += pool.n_held_in_host() > 0;
@@ -136,7 +136,7 @@ class TestKvResize : public QObject {
         const int n_tokens = std::min(tokensOn(device), device == QStringLiteral("cuda") ? 2 : 20);
         const std::vector<float> expected = generate(*loaded, n_tokens);
         QVERIFY(!expected.empty());
-        loaded->kv().resize({0, loaded->kv().n_blocks()});
+        loaded->kv().pool(0).resize({0, loaded->kv().pool(0).n_blocks()});
         QVERIFY(generate(*loaded, n_tokens) == expected);
     }
 
@@ -162,7 +162,7 @@ class TestKvResize : public QObject {
         };
         const std::vector<float> expected = beams();
         QCOMPARE(expected.size(), std::size_t{37 * 3 * 48});
-        loaded->kv().resize({2, 10});
+        loaded->kv().pool(0).resize({2, 10});
         QVERIFY(beams() == expected);
     }
 
@@ -179,19 +179,19 @@ class TestKvResize : public QObject {
                 QVERIFY_THROWS_EXCEPTION(Error, loaded->forward().set_context(1024));
                 loaded->device().memory().fail_allocation(0);
                 loaded->forward().set_context(1024);
-                loaded->kv().resize({KvPool::blocks_for(192), KvPool::blocks_for(1024)});
+                loaded->kv().pool(0).resize({kv_blocks_for(192), kv_blocks_for(1024)});
                 sequence.set_capacity(1024);
             };
             const std::vector<float> got = generate(*loaded, sequence, kTokens, grow);
             QVERIFY(got == expected);
             QVERIFY_THROWS_EXCEPTION(Error, sequence.set_capacity(sequence.size() - 1));
-            QVERIFY_THROWS_EXCEPTION(Error, loaded->kv().resize({1, 1}));
+            QVERIFY_THROWS_EXCEPTION(Error, loaded->kv().pool(0).resize({1, 1}));
         }
     }
 
     void sequencesLongerThanTheContext_areFull() {
         const auto loaded = open(QStringLiteral("grouped_f32"), QStringLiteral("cpu"), 192);
-        loaded->kv().resize({500, 0});
+        loaded->kv().pool(0).resize({500, 0});
         std::vector<KvSequence> sequences;
         std::vector<Segment> segments;
         const auto prompt = somePrompt(64);

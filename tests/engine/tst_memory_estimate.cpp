@@ -69,6 +69,7 @@ class TestMemoryEstimate : public QObject {
         };
         rows("demo", 20, 24);
         rows("synthetic:fine?layers=4", 400, 500);
+        rows("synthetic:fine?layers=4&window=128", 400, 500);
         rows("synthetic:mixtral-mini?layers=2", 900, 900);
     }
     void estimate_isWhatIsUsed() {
@@ -108,7 +109,8 @@ class TestMemoryEstimate : public QObject {
     void estimateAtRealSize_isWhatIsUsed_data() {
         QTest::addColumn<QString>("model");
         QTest::addColumn<int>("vram");
-        for (const char* const model : {"mixtral-8x7b", "qwen3-30b-a3b", "deepseek-v2-lite", "dbrx"}) {
+        for (const char* const model : {"mixtral-8x7b", "qwen3-30b-a3b", "deepseek-v2-lite", "dbrx",
+                                        "qwen3-30b-a3b?window=128", "dbrx?window=1024"}) {
             for (const int gib : {6, 11, 20}) {
                 QTest::addRow("%s in %d GiB", model, gib) << QStringLiteral("synthetic:%1").arg(model) << gib;
             }

@@ -21,7 +21,7 @@ ModelDemand mixtral() {
     d.n_active = 2;
     d.expert_bytes = std::uint64_t{3} * 4096 * 14336 * 2;
     d.dense_bytes = 3 * kGiB;
-    d.kv_bytes_per_token = std::uint64_t{32} * 2 * 8 * 128 * 4;
+    d.kv_groups = {{0, {0, std::uint64_t{32} * 2 * 8 * 128 * 4, 0}}};
     d.host_fixed_bytes = kGiB;
     d.max_context = 32768;
     d.workspace_fixed_bytes = 64 * kMiB;
@@ -34,7 +34,13 @@ std::uint64_t workspace(const ModelDemand& d, std::int64_t step) {
 }
 
 std::uint64_t kv(const ModelDemand& d, std::int64_t context) {
-    return d.kv_bytes_per_token * static_cast<std::uint64_t>((context + 63) / 64 * 64);
+    std::uint64_t bytes = 0;
+    for (const KvGroupDemand& group : d.kv_groups) {
+        std::int64_t blocks = (context + 63) / 64;
+        if (group.window > 0) blocks = std::min(blocks, 2 * ((group.window + 63) / 64 + 1));
+        bytes += group.token_bytes[1] * static_cast<std::uint64_t>(blocks * 64);
+    }
+    return bytes;
 }
 
 Popularity even(const ModelDemand& d) {
@@ -85,7 +91,8 @@ ModelDemand randomDemand(Random& random) {
     d.n_active = random.in(1, d.n_experts);
     d.expert_bytes = random.log(1000, 1e9);
     d.dense_bytes = random.log(100, 1e10);
-    d.kv_bytes_per_token = random.log(1, 1e6);
+    d.kv_groups = {{0, {0, random.log(1, 1e6), 0}}};
+    if (random.in(0, 2) == 0) d.kv_groups.push_back({random.in(1, 5000), {0, random.log(1, 1e6), 0}});
     d.host_fixed_bytes = random.log(1, 1e10);
     d.max_context = random.in(1, 100'000);
     d.workspace_fixed_bytes = random.log(1, 1e8);
@@ -304,9 +311,9 @@ class TestPlanner : public QObject {
         QFETCH(int, field);
         for (const std::uint64_t size : {~std::uint64_t{0}, ~std::uint64_t{0} / 2, ~std::uint64_t{0} / 256 + 1}) {
             ModelDemand d = mixtral();
-            std::uint64_t* const fields[] = {&d.expert_bytes,          &d.dense_bytes,
-                                             &d.kv_bytes_per_token,    &d.host_fixed_bytes,
-                                             &d.workspace_fixed_bytes, &d.workspace_bytes_per_token};
+            std::uint64_t* const fields[] = {
+                &d.expert_bytes,     &d.dense_bytes,           &d.kv_groups[0].token_bytes[1],
+                &d.host_fixed_bytes, &d.workspace_fixed_bytes, &d.workspace_bytes_per_token};
             *fields[field] = size;
             const std::string message = failure(d, {24 * kGiB, 64 * kGiB, 4096});
             QVERIFY2(message.find("does not fit") != std::string::npos, message.c_str());

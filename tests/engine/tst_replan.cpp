@@ -55,18 +55,18 @@ class TestReplan : public QObject, ReplanSetup {
             disturbed.replanner.begin(++id, replan, token);
             for (int i = 0; i < 3; ++i) {  // whatever is done by now, a step of a prompt finds blocks
                 disturbed.replanner.between_steps(token);
-                QVERIFY(disturbed.model.kv().n_free() >= KvPool::kSpareBlocks);
+                QVERIFY(disturbed.model.kv().pool(0).n_free() >= kSpareKvBlocks);
             }
             disturbed.replanner.finish({});
             QCOMPARE(disturbed.replanner.reports().back().problem, std::string());
             QVERIFY(disturbed.replanner.reports().back().state == ReplanState::kDone);
-            QVERIFY(disturbed.model.kv().shape().type == type);
+            QVERIFY(disturbed.model.kv().type() == type);
             const auto use = static_cast<std::size_t>(MemoryUse::kKvCache);
             const std::uint64_t both =
                 disturbed.model.device().memory().usage().by_use[use] +
                 (device == QStringLiteral("cpu") ? 0 : disturbed.model.ram().usage().by_use[use]);
-            QCOMPARE(both, static_cast<std::uint64_t>(disturbed.model.kv().n_blocks() *
-                                                      disturbed.model.kv().shape().block_bytes()));
+            QCOMPARE(both, static_cast<std::uint64_t>(disturbed.model.kv().pool(0).n_blocks() *
+                                                      disturbed.model.kv().pool(0).shape().block_bytes()));
             disturbed.checkBudgets();
         };
         for (int token = 0; token < 24; ++token) {

@@ -182,7 +182,7 @@ class TestReplanBounds : public QObject, ReplanSetup {
             for (std::size_t i = 0; i < next.size(); ++i) next[i] = static_cast<TokenId>(3 + i * 7 % 1900);
             QVERIFY(agree(play, reference, next));
         }
-        KvPool& kv = play.model.kv();
+        KvPool& kv = play.model.kv().pool(0);
         const KvRoom whole = kv.room();
         const std::uint64_t block_bytes = static_cast<std::uint64_t>(kv.shape().block_bytes());
         const auto most = static_cast<std::int64_t>(std::max<std::uint64_t>(1, expert_bytes_ / block_bytes));

@@ -118,7 +118,7 @@ class TestTransition : public QObject {
     void context_thatVramHasNoRoomFor_liesPartlyInRam() {
         ModelDemand d = demand();
         d.dense_bytes = 10 * kMiB;
-        d.kv_bytes_per_token = 1000;
+        d.kv_groups = {{0, {1000, 1000, 1000}}};
         d.workspace_fixed_bytes = kMiB;
         d.workspace_bytes_per_token = 100;
         d.host_fixed_bytes = kMiB;

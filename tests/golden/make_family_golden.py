@@ -59,6 +59,7 @@ DEEPSEEK_EXTRA = dict(aux_loss_alpha=0.001, ep_size=1, moe_layer_freq=1, seq_aux
 #   long   positions of LongRoPE beyond its first context, whatever the length: transformers 5.23 takes the short
 #          factors for them, the published modeling_phimoe.py the long ones
 #   mtp    adds tensors of a prediction layer behind the last layer, which a reader must leave out
+#   longest, prompt   of the last sequence and of the greedy answer, where they are not as usual
 CASES = {
     "qwen3_moe_bf16": (
         "qwen3_moe", torch.bfloat16,
@@ -81,6 +82,13 @@ CASES = {
              rope_parameters=dict(rope_type="yarn", rope_theta=100.0, factor=4.0,
                                   original_max_position_embeddings=64)),
         dict(v4=True)),
+    "qwen3_moe_window_f32": (
+        "qwen3_moe", torch.float32,
+        dict(hidden_size=24, head_dim=8, num_attention_heads=4, num_key_value_heads=2, num_hidden_layers=2,
+             num_experts=6, num_experts_per_tok=2, moe_intermediate_size=12, intermediate_size=40, norm_topk_prob=True,
+             max_position_embeddings=512, use_sliding_window=True, sliding_window=20, max_window_layers=1,
+             rope_parameters=dict(rope_type="default", rope_theta=100.0)),
+        dict(v4=True, longest=160, prompt=150)),
     "deepseek_v2_lite_bf16": (
         "deepseek_v2", torch.bfloat16,
         dict(hidden_size=64, num_attention_heads=4, num_hidden_layers=3, q_lora_rank=None, kv_lora_rank=32,
@@ -362,13 +370,13 @@ def attention_entropy(attentions: tuple[torch.Tensor, ...]) -> float:
     return float(sum(shares) / len(shares))
 
 
-def run(model) -> tuple[dict, dict]:
+def run(model, form: dict) -> tuple[dict, dict]:
     """What golden.json holds, and the figures that `is_sound` judges."""
     recorder = Recorder(model)
     generator = torch.Generator().manual_seed(7)
     cases, router_margin = [], math.inf
     with torch.no_grad():
-        for length in SEQUENCES:
+        for length in (*SEQUENCES[:-1], form.get("longest", SEQUENCES[-1])):
             tokens = torch.randint(3, VOCABULARY, (1, length), generator=generator)
             out = model(tokens, use_cache=False, output_attentions=True)
             router_margin = min(router_margin, recorder.router_margin())
@@ -380,15 +388,16 @@ def run(model) -> tuple[dict, dict]:
         cases[-1]["residual"] = [numbers(recorder.residual[i][-1]) for i in range(last + 1)]
         cases[-1]["hidden"] = numbers(model.model.norm(recorder.residual[last][-1]))
 
-        sequence, logit_margin = cases[-1]["tokens"][:PROMPT], math.inf
+        prompt = form.get("prompt", PROMPT)
+        sequence, logit_margin = cases[-1]["tokens"][:prompt], math.inf
         for _ in range(N_GREEDY):
             row = model(torch.tensor([sequence]), use_cache=False).logits[0, -1]
             best = row.topk(2)
             logit_margin = min(logit_margin, float(best.values[0] - best.values[1]))
             sequence.append(int(best.indices[0]))
         router_margin = min(router_margin, recorder.router_margin())
-    greedy = sequence[PROMPT:]
-    golden = {"cases": cases, "greedy": {"prompt": sequence[:PROMPT], "tokens": greedy},
+    greedy = sequence[prompt:]
+    golden = {"cases": cases, "greedy": {"prompt": sequence[:prompt], "tokens": greedy},
               "smallest_router_margin": float(f"{router_margin:.3g}"),
               "smallest_logit_margin": float(f"{logit_margin:.3g}")}
     figures = {"router": router_margin, "mixer": mixer, "logit": logit_margin, "entropy": entropy, "spread": spread,
@@ -450,7 +459,7 @@ def make_case(out: pathlib.Path, name: str, first_seed: int | None) -> None:
         model = CLASSES[CASES[name][0]][1].from_pretrained(folder, dtype=torch.float32, attn_implementation="eager")
         if CASES[name][3].get("long"):
             use_long_positions(model)
-        golden, figures = run(model.eval())
+        golden, figures = run(model.eval(), CASES[name][3])
         if is_sound(figures):
             break
     else:

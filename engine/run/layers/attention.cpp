@@ -20,8 +20,8 @@ void add_output(const StepContext& step, const kernels::WeightView& output, cons
 class GroupedQueryAttention final : public AttentionModule {
   public:
     GroupedQueryAttention(const ModelSpec& spec, const GroupedQuerySpec& attention, const DeviceWeights& weights,
-                          std::int64_t layer)
-        : layer_(layer),
+                          std::int64_t layer, KvLayout::Place place)
+        : place_(place),
           spec_(attention),
           shape_(spec.attention_shape(layer)),
           hidden_dim_(spec.hidden_dim),
@@ -48,8 +48,9 @@ class GroupedQueryAttention final : public AttentionModule {
         add_bias(step, qkv_bias_, shape_.qkv_width(), qkv);
         if (spec_.qk_norm != QkNorm::kNone) normalise_heads(step, qkv);
         if (spec_.clip > 0) step.device.clamp(spec_.clip, step.n_tokens * shape_.qkv_width(), qkv);
-        step.device.rotate_and_store(layer_, shape_, step.segments, step.cos, step.sin, qkv, *step.kv);
-        step.device.attend(layer_, shape_, step.segments, qkv, shape_.qkv_width(), *step.kv, attended);
+        const KvStep& kv = step.kv[place_.group];
+        step.device.rotate_and_store(place_.layer, shape_, kv.segments, step.cos, step.sin, qkv, kv.shape);
+        step.device.attend(place_.layer, shape_, kv.segments, qkv, shape_.qkv_width(), kv.shape, attended);
         add_output(step, output_, output_bias_, attended, projected, scale_);
     }
 
@@ -66,7 +67,7 @@ class GroupedQueryAttention final : public AttentionModule {
         run(key_norm_, spec_.n_kv_heads, qkv + shape_.query_width());
     }
 
-    const std::int64_t layer_;
+    const KvLayout::Place place_;
     const GroupedQuerySpec& spec_;
     const kernels::AttentionShape shape_;
     const std::int64_t hidden_dim_;
@@ -86,8 +87,8 @@ class GroupedQueryAttention final : public AttentionModule {
 class LatentAttention final : public AttentionModule {
   public:
     LatentAttention(const ModelSpec& spec, const LatentSpec& attention, const DeviceWeights& weights,
-                    std::int64_t layer)
-        : layer_(layer),
+                    std::int64_t layer, KvLayout::Place place)
+        : place_(place),
           spec_(attention),
           shape_(spec.attention_shape(layer)),
           hidden_dim_(spec.hidden_dim),
@@ -132,9 +133,10 @@ class LatentAttention final : public AttentionModule {
         device.norm_pieces(norm_of(latent_norm_, spec_.latent_dim), n, spec_.key_dim(), 1, latent);
         device.multiply_heads(key_up_, spec_.n_heads, q, spec_.n_heads * spec_.query_dim(), spec_.query_dim(), n,
                               queries, shape_.query_width(), shape_.key_dim);
-        device.rotate_and_store_latent(layer_, shape_, step.segments, step.cos, step.sin, q, spec_.nope_dim, latent,
-                                       queries, *step.kv);
-        device.attend(layer_, shape_, step.segments, queries, shape_.query_width(), *step.kv, attended);
+        const KvStep& kv = step.kv[place_.group];
+        device.rotate_and_store_latent(place_.layer, shape_, kv.segments, step.cos, step.sin, q, spec_.nope_dim, latent,
+                                       queries, kv.shape);
+        device.attend(place_.layer, shape_, kv.segments, queries, shape_.query_width(), kv.shape, attended);
         device.multiply_heads(value_up_, spec_.n_heads, attended, shape_.output_width(), spec_.latent_dim, n, values,
                               spec_.n_heads * spec_.value_dim, spec_.value_dim);
         add_output(step, output_, nullptr, values, projected, 1.0f);  // no family with a latent scales it
@@ -145,7 +147,7 @@ class LatentAttention final : public AttentionModule {
         return {kernels::NormKind::kRms, weight, nullptr, dim, spec_.norm_eps};
     }
 
-    const std::int64_t layer_;
+    const KvLayout::Place place_;
     const LatentSpec& spec_;
     const kernels::AttentionShape shape_;
     const std::int64_t hidden_dim_;
@@ -161,13 +163,13 @@ class LatentAttention final : public AttentionModule {
 
 }  // namespace
 
-std::unique_ptr<AttentionModule> make_attention(const ModelSpec& spec, const DeviceWeights& weights,
-                                                std::int64_t layer) {
+std::unique_ptr<AttentionModule> make_attention(const ModelSpec& spec, const DeviceWeights& weights, std::int64_t layer,
+                                                KvLayout::Place place) {
     const AttentionSpec& attention = spec.layers[static_cast<std::size_t>(layer)].attention;
     if (const auto* const latent = std::get_if<LatentSpec>(&attention)) {
-        return std::make_unique<LatentAttention>(spec, *latent, weights, layer);
+        return std::make_unique<LatentAttention>(spec, *latent, weights, layer, place);
     }
-    return std::make_unique<GroupedQueryAttention>(spec, std::get<GroupedQuerySpec>(attention), weights, layer);
+    return std::make_unique<GroupedQueryAttention>(spec, std::get<GroupedQuerySpec>(attention), weights, layer, place);
 }
 
 std::int64_t attention_workspace(const ModelSpec& spec, std::int64_t layer) {

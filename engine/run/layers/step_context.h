@@ -2,24 +2,30 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "engine/device/backend.h"
 #include "kernels/types.h"
 
 namespace offstage::engine {
 
+// One step in the KV cache of a group of layers.
+struct KvStep {
+    kernels::KvShape shape;
+    std::vector<AttentionSegment> segments;
+};
+
 // One step, as a layer module sees it. Addresses of the device's memory.
 struct StepContext {
     Backend& device;
     std::int64_t n_tokens = 0;
-    std::span<const AttentionSegment> segments;
+    std::span<const KvStep> kv;  // by group of layers
     const float* cos = nullptr;  // (n_tokens, rotary_dim / 2), of the tokens' positions
     const float* sin = nullptr;
     const std::int32_t* identity = nullptr;  // 0, 1, 2 ...: rows of a network are the step's tokens
-    const kernels::KvShape* kv = nullptr;
-    float* x = nullptr;           // (n_tokens, hidden_dim): the residual stream
-    float* normalised = nullptr;  // (n_tokens, hidden_dim): a module's input
-    float* workspace = nullptr;   // what the module asked for, for n_tokens tokens
+    float* x = nullptr;                      // (n_tokens, hidden_dim): the residual stream
+    float* normalised = nullptr;             // (n_tokens, hidden_dim): a module's input
+    float* workspace = nullptr;              // what the module asked for, for n_tokens tokens
 };
 
 // Pieces of a module's workspace, one after the other, each for all tokens of the step. A

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "engine/model/model_spec.h"
+#include "kernels/kv_cache.h"
+
+namespace offstage::engine {
+
+// Layers that keep keys and values of one shape for the same tokens: one block of the
+// cache holds all of them.
+struct KvGroup {
+    kernels::KvShape shape;
+    std::int64_t window = 0;  // tokens that a token sees, itself among them; 0: all
+};
+
+// The KV cache of a model, in groups of layers that are alike.
+struct KvLayout {
+    // Of a layer: its group, and its number among the group's layers.
+    struct Place {
+        std::size_t group = 0;
+        std::int64_t layer = 0;
+    };
+
+    std::vector<KvGroup> groups;  // in the order of their first layers
+    std::vector<Place> layers;
+};
+
+KvLayout kv_layout_of(const ModelSpec& spec, kernels::KvType type);
+
+}  // namespace offstage::engine

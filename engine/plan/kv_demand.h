@@ -1,0 +1,51 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "engine/plan/kv_type.h"
+#include "kernels/kv_cache.h"
+
+namespace offstage::engine {
+
+// Blocks of a KV pool in each memory.
+struct KvRoom {
+    std::int64_t device_blocks = 0;
+    std::int64_t host_blocks = 0;  // in RAM, page-locked: the device reads and writes them over the bus
+
+    std::int64_t n_blocks() const { return device_blocks + host_blocks; }
+    friend bool operator==(const KvRoom&, const KvRoom&) = default;
+};
+
+constexpr std::int64_t kv_blocks_for(std::int64_t n_tokens) {
+    return n_tokens / kernels::kKvBlockTokens + (n_tokens % kernels::kKvBlockTokens != 0 ? 1 : 0);
+}
+
+// What a pool takes beside the context: each of 16 beams may part from the others inside a
+// block, and the context need not end with one.
+inline constexpr std::int64_t kSpareKvBlocks = 17;
+
+// What a group of layers of equal KV cache (KvGroup) takes, in blocks of kKvBlockTokens
+// tokens.
+struct KvGroupDemand {
+    std::int64_t window = 0;                                     // tokens that are kept; 0: all
+    std::array<std::uint64_t, kernels::kKvTypes> token_bytes{};  // by KvType
+
+    std::uint64_t bytes_per_token(KvType type) const { return token_bytes[static_cast<std::size_t>(type)]; }
+
+    // For a context of so many tokens, at least 1. A window wants a block more than its
+    // tokens fill, as it need not begin with one, and it is there twice: where the
+    // sequence ends, and where its last prompt did (KvSequence::checkpoint).
+    std::int64_t n_blocks(std::int64_t context) const {
+        const std::int64_t all = kv_blocks_for(context);
+        return window == 0 ? all : std::min(all, 2 * (kv_blocks_for(window) + 1));
+    }
+    // Beside these: spare ones, and under a window those of a step's tokens, of which the
+    // first still sees a window of its own.
+    std::int64_t n_other_blocks(std::int64_t max_step) const {
+        return kSpareKvBlocks + (window == 0 ? 0 : kv_blocks_for(max_step));
+    }
+};
+
+}  // namespace offstage::engine

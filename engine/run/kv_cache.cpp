@@ -1,0 +1,210 @@
+#include "engine/run/kv_cache.h"
+
+#include <algorithm>
+#include <cassert>
+#include <string>
+#include <utility>
+
+#include "engine/error.h"
+
+namespace offstage::engine {
+
+using kernels::kKvBlockTokens;
+
+KvCache::KvCache(const KvLayout& layout, std::span<const KvRoom> rooms, Backend& device, Arena& ram) {
+    assert(layout.groups.size() == rooms.size());
+    for (std::size_t g = 0; g < rooms.size(); ++g) {
+        pools_.push_back(std::make_unique<KvPool>(layout.groups[g], rooms[g], device, ram));
+    }
+}
+
+std::int64_t KvCache::n_held_in_host() const {
+    std::int64_t n = 0;
+    for (const auto& pool : pools_) n += pool->n_held_in_host();
+    return n;
+}
+
+void KvCache::resize(std::span<const KvRoom> rooms) {
+    while (!approach(rooms, std::uint64_t{1} << 62)) {
+    }
+}
+
+bool KvCache::approach(std::span<const KvRoom> rooms, std::uint64_t most_bytes) {
+    for (const bool smaller : {true, false}) {
+        for (std::size_t g = 0; g < pools_.size(); ++g) {
+            if ((rooms[g].n_blocks() < pools_[g]->n_blocks()) != smaller) continue;
+            const auto block_bytes = static_cast<std::uint64_t>(pools_[g]->shape().block_bytes());
+            const auto n = static_cast<std::int64_t>(std::max<std::uint64_t>(1, most_bytes / block_bytes));
+            if (!pools_[g]->approach(rooms[g], n)) return false;
+        }
+    }
+    return true;
+}
+
+void KvCache::retype(kernels::KvType type) {
+    const kernels::KvType before = this->type();
+    std::size_t done = 0;
+    try {
+        for (; done < pools_.size(); ++done) pools_[done]->retype(type);
+    } catch (const Error&) {
+        while (done > 0) pools_[--done]->retype(before);
+        throw;
+    }
+}
+
+// ---------------------------------------------------------------- sequences
+
+KvSequence::KvSequence(KvCache& cache, std::int64_t capacity)
+    : cache_(&cache), tables_(cache.n_groups()), capacity_(capacity) {}
+
+KvSequence::~KvSequence() {
+    if (cache_ != nullptr) clear();
+}
+
+KvSequence::KvSequence(KvSequence&& other) noexcept {
+    *this = std::move(other);
+}
+
+KvSequence& KvSequence::operator=(KvSequence&& other) noexcept {
+    std::swap(cache_, other.cache_);
+    std::swap(tables_, other.tables_);
+    std::swap(checkpoints_, other.checkpoints_);
+    std::swap(capacity_, other.capacity_);
+    std::swap(size_, other.size_);
+    return *this;
+}
+
+void KvSequence::set_capacity(std::int64_t n_tokens) {
+    if (n_tokens < size_) {
+        throw Error(ErrorKind::kInvalidInput, "A context of " + std::to_string(n_tokens) +
+                                                  " tokens is too small: the conversation holds " +
+                                                  std::to_string(size_) + " already.");
+    }
+    capacity_ = n_tokens;
+}
+
+void KvSequence::share(const std::vector<Table>& tables) const {
+    for (std::size_t g = 0; g < tables.size(); ++g) {
+        for (const std::int32_t block : tables[g].blocks) cache_->pool(g).share(block);
+    }
+}
+
+void KvSequence::drop(const std::vector<Table>& tables) {
+    for (std::size_t g = 0; g < tables.size(); ++g) {
+        for (const std::int32_t block : tables[g].blocks) cache_->pool(g).drop(block);
+    }
+}
+
+bool KvSequence::parts_from_last(std::size_t group) const {
+    return size_ % kKvBlockTokens > 0 && cache_->pool(group).is_shared(tables_[group].at(size_ / kKvBlockTokens));
+}
+
+bool KvSequence::has_room_for(std::int64_t n_tokens) const {
+    for (std::size_t g = 0; g < tables_.size(); ++g) {
+        const std::int64_t more = std::max<std::int64_t>(0, kv_blocks_for(size_ + n_tokens) - tables_[g].end());
+        if (more + (parts_from_last(g) ? 1 : 0) > cache_->pool(g).n_free()) return false;
+    }
+    return true;
+}
+
+bool KvSequence::prepare(std::int64_t n_tokens, Backend& device) {
+    assert(cache_ != nullptr);
+    while (!has_room_for(n_tokens)) {
+        if (checkpoints_.empty()) return false;
+        drop(checkpoints_.front().tables);
+        checkpoints_.erase(checkpoints_.begin());
+    }
+    for (std::size_t g = 0; g < tables_.size(); ++g) {
+        KvPool& pool = cache_->pool(g);
+        Table& table = tables_[g];
+        if (parts_from_last(g)) {
+            std::int32_t& last = table.at(size_ / kKvBlockTokens);
+            const std::int32_t own = pool.take();
+            device.copy_kv_block(pool.shape(), pool.block(last), pool.shape().type, pool.block(own),
+                                 size_ % kKvBlockTokens);
+            pool.drop(last);
+            last = own;
+        }
+        while (table.end() < kv_blocks_for(size_ + n_tokens)) table.blocks.push_back(pool.take());
+    }
+    return true;
+}
+
+void KvSequence::commit(std::int64_t n_tokens) {
+    size_ += n_tokens;
+    for (std::size_t g = 0; g < tables_.size(); ++g) {
+        const std::int64_t window = cache_->pool(g).window();
+        if (window == 0 || size_ <= window) continue;
+        Table& table = tables_[g];
+        const std::int64_t n = (size_ - window) / kKvBlockTokens - table.first;
+        for (std::int64_t i = 0; i < n; ++i) cache_->pool(g).drop(table.blocks[static_cast<std::size_t>(i)]);
+        table.blocks.erase(table.blocks.begin(), table.blocks.begin() + n);
+        table.first += n;
+    }
+}
+
+bool KvSequence::reaches(const std::vector<Table>& tables, std::int64_t n_tokens) const {
+    for (std::size_t g = 0; g < tables.size(); ++g) {
+        const std::int64_t first_seen = n_tokens + 1 - cache_->pool(g).window();
+        if (tables[g].first > 0 && tables[g].first * kKvBlockTokens > first_seen) return false;
+    }
+    return true;
+}
+
+std::int64_t KvSequence::truncate(std::int64_t n_tokens) {
+    if (n_tokens >= size_) return size_;
+    if (!reaches(tables_, n_tokens)) {
+        const auto found = std::find_if(checkpoints_.rbegin(), checkpoints_.rend(),
+                                        [&](const Checkpoint& one) { return reaches(one.tables, n_tokens); });
+        n_tokens = found == checkpoints_.rend() ? 0 : std::min(n_tokens, found->size);
+        if (n_tokens > 0) share(found->tables);
+        for (std::size_t g = 0; n_tokens > 0 && g < tables_.size(); ++g) {
+            if (cache_->pool(g).window() == 0) continue;
+            for (const std::int32_t block : tables_[g].blocks) cache_->pool(g).drop(block);
+            tables_[g] = found->tables[g];
+        }
+    }
+    size_ = n_tokens;
+    for (std::size_t g = 0; g < tables_.size(); ++g) {
+        Table& table = tables_[g];
+        for (; table.end() > std::max(table.first, kv_blocks_for(size_)); table.blocks.pop_back()) {
+            cache_->pool(g).drop(table.blocks.back());
+        }
+        if (size_ == 0) table.first = 0;
+    }
+    while (!checkpoints_.empty() && checkpoints_.back().size > size_) {
+        drop(checkpoints_.back().tables);
+        checkpoints_.pop_back();
+    }
+    return size_;
+}
+
+void KvSequence::checkpoint() {
+    Checkpoint now{size_, std::vector<Table>(tables_.size())};
+    bool any = false;
+    for (std::size_t g = 0; g < tables_.size(); ++g) {
+        if (cache_->pool(g).window() == 0) continue;
+        any = true;
+        now.tables[g] = tables_[g];
+        now.tables[g].blocks.resize(static_cast<std::size_t>(kv_blocks_for(size_) - tables_[g].first));
+    }
+    if (!any) return;
+    share(now.tables);
+    checkpoints_.push_back(std::move(now));
+    if (checkpoints_.size() <= kMostCheckpoints) return;
+    drop(checkpoints_.front().tables);
+    checkpoints_.erase(checkpoints_.begin());
+}
+
+KvSequence KvSequence::fork() const {
+    KvSequence copy(*cache_, capacity_);
+    copy.size_ = size_;
+    copy.tables_ = tables_;
+    for (Table& table : copy.tables_) {
+        table.blocks.resize(static_cast<std::size_t>(kv_blocks_for(size_) - table.first));
+    }
+    share(copy.tables_);
+    return copy;
+}
+
+}  // namespace offstage::engine

@@ -1,0 +1,109 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "engine/run/kv_pool.h"
+
+namespace offstage::engine {
+
+// The KV cache of a loaded model: a pool for each group of layers that are alike. One
+// thread, between steps.
+class KvCache {
+  public:
+    // rooms: a group's each. Throws Error (kOutOfMemory). The device and the arena must
+    // outlive the cache.
+    KvCache(const KvLayout& layout, std::span<const KvRoom> rooms, Backend& device, Arena& ram);
+
+    std::size_t n_groups() const { return pools_.size(); }
+    KvPool& pool(std::size_t group) { return *pools_[group]; }
+    const KvPool& pool(std::size_t group) const { return *pools_[group]; }
+    kernels::KvType type() const { return pools_.front()->shape().type; }
+    std::int64_t n_held_in_host() const;  // blocks, by sequences
+
+    // As KvPool's, for all groups; those that get smaller go first, since the others may
+    // need their memory. Where one of them throws, it is as it was before the call, and
+    // what the others reached stays.
+    void resize(std::span<const KvRoom> rooms);
+    // most_bytes: to be taken or copied by this call, at least one block.
+    bool approach(std::span<const KvRoom> rooms, std::uint64_t most_bytes);
+    // Where it throws, all groups are in the type that they were in.
+    void retype(kernels::KvType type);
+
+  private:
+    std::vector<std::unique_ptr<KvPool>> pools_;
+};
+
+// Keys and values of one conversation, or of one beam, in blocks of the cache's pools. Gives
+// them back. Where a group has a window, what lies before the window of the next token, and
+// of the one before it, is given back after each step.
+class KvSequence {
+  public:
+    KvSequence() = default;
+    KvSequence(KvCache& cache, std::int64_t capacity);
+    ~KvSequence();
+    KvSequence(KvSequence&& other) noexcept;
+    KvSequence& operator=(KvSequence&& other) noexcept;
+
+    KvCache& cache() const { return *cache_; }
+    std::int64_t size() const { return size_; }          // tokens held
+    std::int64_t capacity() const { return capacity_; }  // tokens it may hold
+    // Throws Error (kInvalidInput) when it holds more already.
+    void set_capacity(std::int64_t n_tokens);
+
+    // A group's blocks, by number; those before `first` were given back.
+    struct Table {
+        std::int64_t first = 0;
+        std::vector<std::int32_t> blocks;
+
+        std::int64_t end() const { return first + static_cast<std::int64_t>(blocks.size()); }
+        std::int32_t& at(std::int64_t block) { return blocks[static_cast<std::size_t>(block - first)]; }
+        std::int32_t at(std::int64_t block) const { return blocks[static_cast<std::size_t>(block - first)]; }
+    };
+    const Table& table(std::size_t group) const { return tables_[group]; }
+
+    // Makes sure that n_tokens more can be written: takes blocks, and parts from a shared last block by copying what it
+    // holds of this sequence (at most kKvBlockTokens - 1 tokens). Where blocks are short, checkpoints are given up.
+    // False when a pool has no block left even so; nothing else has changed then.
+    bool prepare(std::int64_t n_tokens, Backend& device);
+    // Makes n more tokens, already written for every layer, part of the sequence.
+    void commit(std::int64_t n_tokens);
+
+    // Goes back to its first n_tokens tokens. Where a group no longer holds what a token there
+    // would see, it goes back to the last checkpoint before it, or holds nothing. Returns the
+    // number of tokens that it holds.
+    std::int64_t truncate(std::int64_t n_tokens);
+    void clear() { truncate(0); }
+    // Keeps what windowed groups hold now, so that truncate() can come back here, or to one
+    // token less. The last two are kept, and cost their blocks. Nothing without windows.
+    void checkpoint();
+
+    // A second sequence with the same tokens: shares all blocks, copies nothing. Without the
+    // checkpoints.
+    KvSequence fork() const;
+
+  private:
+    struct Checkpoint {
+        std::int64_t size = 0;
+        std::vector<Table> tables;  // empty ones of groups without a window
+    };
+    static constexpr std::size_t kMostCheckpoints = 2;
+
+    // The tables hold what a token after n_tokens tokens sees.
+    bool reaches(const std::vector<Table>& tables, std::int64_t n_tokens) const;
+    bool has_room_for(std::int64_t n_tokens) const;
+    bool parts_from_last(std::size_t group) const;
+    void share(const std::vector<Table>& tables) const;
+    void drop(const std::vector<Table>& tables);
+
+    KvCache* cache_ = nullptr;
+    std::vector<Table> tables_;            // by group
+    std::vector<Checkpoint> checkpoints_;  // ascending
+    std::int64_t capacity_ = 0;
+    std::int64_t size_ = 0;
+};
+
+}  // namespace offstage::engine
