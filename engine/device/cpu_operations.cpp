@@ -342,10 +342,11 @@ void CpuOperations::attend(std::int64_t layer, const kernels::AttentionShape& sh
         const bool heads = rows == kernels::QueryRows::kHeads;
         const kernels::KvHead cached = kernels::kv_head_of(kv, segment.blocks.data(), layer, head / heads_per_kv);
         const std::int64_t row = segment.first_row + first_row;
-        state_->kernels.attention(
-            queries + row * query_stride + head * shape.key_dim, heads ? shape.key_dim : query_stride, cached,
-            first_key, n_queries, n_keys, shape.scale, out + row * out_stride + head * shape.value_dim,
-            heads ? shape.value_dim : out_stride, rows, order, state_->attention_scratch[as_size(thread)].data());
+        state_->kernels.attention(queries + row * query_stride + head * shape.key_dim,
+                                  heads ? shape.key_dim : query_stride, cached, first_key, n_queries, n_keys,
+                                  shape.scale, shape.sinks != nullptr ? shape.sinks + head : nullptr,
+                                  out + row * out_stride + head * shape.value_dim, heads ? shape.value_dim : out_stride,
+                                  rows, order, state_->attention_scratch[as_size(thread)].data());
     };
     state_->pool.parallel_dynamic(n_pieces, [&](std::int64_t piece, int thread) {
         const AttentionSegment* segment = segments.data();

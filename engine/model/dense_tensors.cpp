@@ -26,6 +26,7 @@ class TensorList {
             vector(TensorRole::kQueryNorm, per_head ? a.head_dim : q_rows);
             vector(TensorRole::kKeyNorm, per_head ? a.head_dim : kv_rows);
         }
+        if (a.sinks) vector(TensorRole::kSinks, a.n_heads);
         matrix(TensorRole::kAttentionOutput, spec_.hidden_dim, q_rows);
         if (a.output_bias) vector(TensorRole::kAttentionOutputBias, spec_.hidden_dim);
     }

@@ -25,6 +25,7 @@ enum class TensorRole : std::uint8_t {
     kKeyNorm,          // (head_dim), or the full width
     kAttentionOutput,  // (hidden_dim, n_heads * value_dim)
     kAttentionOutputBias,
+    kSinks,  // (n_heads): see AttentionShape
 
     // latent attention
     kQueryDown,      // (query_rank, hidden_dim); absent where query_rank is 0

@@ -66,6 +66,7 @@ struct GroupedQuerySpec {
     std::int64_t window = 0;      // a token sees itself and the window - 1 tokens before it; 0: all
     bool qkv_bias = false;
     bool output_bias = false;
+    bool sinks = false;  // a learned score of each head that belongs to no key
     QkNorm qk_norm = QkNorm::kNone;
     float qk_norm_eps = 1e-6f;
     float clip = 0;  // queries, keys and values, normed, lie within -clip .. clip; 0: anywhere

@@ -6,8 +6,8 @@
 namespace offstage::kernels::avx2 {
 
 void attention(const float* q, std::int64_t q_stride, const KvHead& kv, std::int64_t first_key, std::int64_t n_queries,
-               std::int64_t n_keys, float scale, float* out, std::int64_t out_stride, QueryRows rows, QueryOrder order,
-               float* scratch) {
+               std::int64_t n_keys, float scale, const float* sinks, float* out, std::int64_t out_stride,
+               QueryRows rows, QueryOrder order, float* scratch) {
     AttentionCall call{};
     call.q = q;
     call.q_stride = q_stride;
@@ -16,6 +16,7 @@ void attention(const float* q, std::int64_t q_stride, const KvHead& kv, std::int
     call.n_queries = n_queries;
     call.n_keys = n_keys;
     call.scale = scale;
+    call.sinks = sinks;
     call.out = out;
     call.out_stride = out_stride;
     call.rows = rows;

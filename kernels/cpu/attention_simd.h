@@ -30,6 +30,7 @@ struct AttentionCall {
     std::int64_t n_queries;
     std::int64_t n_keys;
     float scale;
+    const float* sinks;
     float* out;
     std::int64_t out_stride;
     QueryRows rows;
@@ -362,8 +363,9 @@ void attend(AttentionCall call, QueryOrder order, float* scratch) {
     call.wide_values = call.wide_keys + call.kv.key_dim * kBlockKeys;
     for (int i = 0; i < kGroupQueries * kBlockKeys; ++i) call.probabilities[i] = 0.0f;
     for (std::int64_t query = 0; query < call.n_queries; ++query) {
-        call.largest[query] = -INFINITY;
-        call.sum[query] = 0.0f;
+        const std::int64_t head = call.rows == QueryRows::kHeads ? query : 0;
+        call.largest[query] = call.sinks != nullptr ? call.sinks[head] : -INFINITY;
+        call.sum[query] = call.sinks != nullptr ? 1.0f : 0.0f;
         for (std::int64_t i = 0; i < call.kv.value_dim; ++i) call.out[query * call.out_stride + i] = 0.0f;
     }
     const bool transposed =

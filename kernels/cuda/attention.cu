@@ -152,6 +152,7 @@ __global__ void __launch_bounds__(kDecodeThreads)
             block_sum += all_sums[h * kDecodeWarps + w] * expf(all_largest[h * kDecodeWarps + w] - block_largest);
         }
         const std::int64_t head = first_head + h;
+        const float divisor = block_sum + sink_share(shape, head, block_largest);
         float* partial = item.n_splits == 1
                              ? nullptr
                              : partial_of(partials, blockIdx.z, shape.n_heads, head, most_splits, my_split, d);
@@ -162,7 +163,7 @@ __global__ void __launch_bounds__(kDecodeThreads)
                          expf(all_largest[h * kDecodeWarps + w] - block_largest);
             }
             if (partial == nullptr) {
-                out[(item.row * shape.n_heads + head) * d + i] = value / block_sum;
+                out[(item.row * shape.n_heads + head) * d + i] = value / divisor;
             } else {
                 partial[2 + i] = value;
             }
@@ -176,11 +177,12 @@ __global__ void __launch_bounds__(kDecodeThreads)
 
 // grid: (heads, items). Brings the splits together, in their order.
 __global__ void __launch_bounds__(kDecodeThreads)
-    join_splits(DecodeItems list, std::int64_t value_dim, std::int64_t most_splits, float* partials, float* out) {
+    join_splits(DecodeItems list, AttentionShape shape, std::int64_t most_splits, float* partials, float* out) {
     const DecodeItem& item = list.items[blockIdx.y];
     if (item.n_splits == 1) return;  // is there already
     const std::int64_t head = blockIdx.x;
     const std::int64_t n_heads = gridDim.x;
+    const std::int64_t value_dim = shape.value_dim;
     const std::int64_t step = value_dim + 2;
     const float* first = partial_of(partials, blockIdx.y, n_heads, head, most_splits, 0, value_dim);
     float largest = first[0];
@@ -193,7 +195,7 @@ __global__ void __launch_bounds__(kDecodeThreads)
             sum = fmaf(first[s * step + 1], weight, sum);
             value = fmaf(first[s * step + 2 + i], weight, value);
         }
-        out[(item.row * n_heads + head) * value_dim + i] = value / sum;
+        out[(item.row * n_heads + head) * value_dim + i] = value / (sum + sink_share(shape, head, largest));
     }
 }
 
@@ -261,7 +263,7 @@ void few(const Attention& attention, const DecodeItems& list) {
     }
     if (most_splits > 1) {
         worker.start(join_splits, dim3(static_cast<unsigned>(shape.n_heads), static_cast<unsigned>(list.n)),
-                     kDecodeThreads, 0, list, shape.value_dim, most_splits, partials, attention.out);
+                     kDecodeThreads, 0, list, shape, most_splits, partials, attention.out);
     }
 }
 
@@ -331,7 +333,7 @@ __global__ void __launch_bounds__(kTileThreads)
             for (int c = thread / kWarp; c < kTileKeys; c += kTileThreads / kWarp) {
                 const std::int64_t key = first_key + c;
                 const bool there = key <= last_position;
-                const std::byte* row = !there      ? nullptr
+                const std::byte* row = !there     ? nullptr
                                        : are_keys ? key_row(places, segment.blocks, key, kv_head)
                                                   : value_row(places, segment.blocks, key, kv_head);
                 for (int i = thread % kWarp * 4; i < d; i += kWarp * 4) {
@@ -442,7 +444,10 @@ __global__ void __launch_bounds__(kTileThreads)
         __syncthreads();  // before the next keys and scores
     }
 
-    if (thread % kPerRow == 0) sums[softmax_row] = sum;
+    if (thread % kPerRow == 0) {
+        const std::int64_t head = kv_head * group + (first_pair + softmax_row) % group;
+        sums[softmax_row] = sum + sink_share(shape, head, largest);
+    }
     __syncthreads();
 #pragma unroll
     for (int r = 0; r < kPer; ++r) {

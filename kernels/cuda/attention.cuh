@@ -46,6 +46,11 @@ __device__ inline float* partial_of(float* partials, std::int64_t item, std::int
     return partials + ((item * n_heads + head) * most_splits + split) * (value_dim + 2);
 }
 
+// What a head's sink adds to the sum of e^(score - largest).
+__device__ inline float sink_share(const AttentionShape& shape, std::int64_t head, float largest) {
+    return shape.sinks != nullptr ? expf(shape.sinks[head] - largest) : 0.0f;
+}
+
 // wide_attention.cu: any key_dim up to kMostKeyDim, any value_dim up to kMostValueDim, wherever the values lie.
 constexpr std::int64_t kMostKeyDim = 576;
 constexpr std::int64_t kMostValueDim = 512;

@@ -173,7 +173,7 @@ __global__ void __launch_bounds__(kThreads)
             const std::int64_t i = threadIdx.x + j * kThreads;
             if (i >= shape.value_dim) break;
             if (item.n_splits == 1) {
-                row[i] = result[h][j] / softmax[h].sum;
+                row[i] = result[h][j] / (softmax[h].sum + sink_share(shape, head, softmax[h].largest));
             } else {
                 partial[2 + i] = result[h][j];
             }
@@ -202,11 +202,13 @@ __global__ void __launch_bounds__(kThreads) attend_rows(SegmentList list, Attent
 
     const auto* softmax = shared_memory<Softmax>();
     for (int h = 0; h < kHeads && h < heads.n; ++h) {
-        float* to = out + (row * shape.n_heads + heads.first + h) * shape.value_dim;
+        const std::int64_t head = heads.first + h;
+        const float divisor = softmax[h].sum + sink_share(shape, head, softmax[h].largest);
+        float* to = out + (row * shape.n_heads + head) * shape.value_dim;
 #pragma unroll
         for (int j = 0; j < kValuesPerThread; ++j) {
             const std::int64_t i = threadIdx.x + j * kThreads;
-            if (i < shape.value_dim) to[i] = result[h][j] / softmax[h].sum;
+            if (i < shape.value_dim) to[i] = result[h][j] / divisor;
         }
     }
 }

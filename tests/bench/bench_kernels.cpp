@@ -129,7 +129,7 @@ void attention(benchmark::State& state, InstructionSet set, KvType type, std::in
     ThreadPool one(1);
     const double peak = measure_peak_gflops_f32(one);
     for (auto _ : state) {
-        cpu_kernels(set).attention(q.data(), kHeadDim, kv, 0, n_queries, n_keys, 0.088f, out.data(), kHeadDim,
+        cpu_kernels(set).attention(q.data(), kHeadDim, kv, 0, n_queries, n_keys, 0.088f, nullptr, out.data(), kHeadDim,
                                    QueryRows::kTokens, QueryOrder::kByNumber, scratch.data());
         benchmark::DoNotOptimize(out.data());
     }

@@ -802,8 +802,12 @@ inline void check_rotate_and_store_latent(Backend& backend, const Promise&) {
 inline void check_attend(Backend& backend, const Promise&) {
     constexpr std::int64_t kLayers = 2;
     constexpr std::int64_t kLayer = 1;
-    for (const auto& [shape, type] : kv_cases(attention_shapes())) {
+    int n_steps = 0;
+    for (const auto& [plain, type] : kv_cases(attention_shapes())) {
+        const OnDevice<float> sinks(backend, random_floats(plain.n_heads, 13, 4.0f));
         for (const auto& lengths : attention_steps()) {
+            AttentionShape shape = plain;
+            if (n_steps++ % 2 == 0) shape.sinks = sinks.data();
             const TestSequences sequences(backend, shape, lengths, kLayers, TestSequences::Blocks::kEverywhere, type);
             const std::int64_t stride = query_stride(shape);
             const OnDevice<float> queries(backend, random_floats(sequences.n_rows() * stride, 12, 2.0f));
@@ -828,8 +832,13 @@ inline void check_attend(Backend& backend, const Promise&) {
                                 score += double{q[i]} * double{k[static_cast<std::size_t>(i)]};
                             scores.push_back(score * double{shape.scale});
                         }
-                        const double largest = *std::max_element(scores.begin(), scores.end());
+                        double largest = *std::max_element(scores.begin(), scores.end());
                         double sum = 0;
+                        if (shape.sinks != nullptr) {
+                            const double sink = sinks.host()[static_cast<std::size_t>(head)];
+                            largest = std::max(largest, sink);
+                            sum = std::exp(sink - largest);
+                        }
                         for (double& score : scores) sum += score = std::exp(score - largest);
                         const std::int64_t place = row * shape.output_width() + head * shape.value_dim;
                         for (std::int64_t key = first; key <= last; ++key) {

@@ -63,7 +63,7 @@ constexpr Case kCases[] = {
 
 // `values` are value_stride floats apart.
 std::vector<double> exact_row(const Case& sizes, const float* q, const float* keys, const float* values,
-                              std::int64_t value_stride, std::int64_t n_seen, double scale) {
+                              std::int64_t value_stride, std::int64_t n_seen, double scale, double sink = -HUGE_VAL) {
     const std::int64_t key_dim = sizes.key_dim;
     std::vector<double> scores(static_cast<std::size_t>(n_seen));
     for (std::int64_t k = 0; k < n_seen; ++k) {
@@ -71,8 +71,8 @@ std::vector<double> exact_row(const Case& sizes, const float* q, const float* ke
         for (std::int64_t i = 0; i < key_dim; ++i) score += double{q[i]} * double{keys[k * key_dim + i]};
         scores[static_cast<std::size_t>(k)] = score * scale;
     }
-    const double largest = *std::max_element(scores.begin(), scores.end());
-    double sum = 0.0;
+    const double largest = std::max(sink, *std::max_element(scores.begin(), scores.end()));
+    double sum = std::exp(sink - largest);
     std::vector<double> row(static_cast<std::size_t>(sizes.value_dim), 0.0);
     for (std::int64_t k = 0; k < n_seen; ++k) {
         const double probability = std::exp(scores[static_cast<std::size_t>(k)] - largest);
@@ -181,6 +181,8 @@ class TestAttention : public QObject {
     void rows_are_kept_to_half_a_step();
     void first_key_hides_those_before_data() { add_case_rows(); }
     void first_key_hides_those_before();
+    void sinks_take_their_share_data() { add_case_rows(); }
+    void sinks_take_their_share();
 };
 
 void TestAttention::matches_softmax_in_double() {
@@ -199,7 +201,7 @@ void TestAttention::matches_softmax_in_double() {
     std::fill(out.span().begin(), out.span().end(), 77.0f);
     const float scale = 1.0f / std::sqrt(static_cast<float>(key_dim));
     cpu_kernels(static_cast<InstructionSet>(set))
-        .attention(q.data(), q_stride, cache.head(), 0, n_queries, n_keys, scale, out.data(), out_stride,
+        .attention(q.data(), q_stride, cache.head(), 0, n_queries, n_keys, scale, nullptr, out.data(), out_stride,
                    QueryRows::kTokens, QueryOrder::kByNumber, scratch.data());
     QVERIFY(out.guards_intact());
     QVERIFY(scratch.guards_intact());
@@ -237,8 +239,8 @@ void TestAttention::large_scores_do_not_overflow() {
     std::vector<float> out(kHeadDim);
     std::vector<float> scratch(static_cast<std::size_t>(attention_scratch_floats(kKeys, kHeadDim)));
     cpu_kernels(static_cast<InstructionSet>(set))
-        .attention(q.data(), kHeadDim, cache.head(), 0, 1, kKeys, 1.0f, out.data(), kHeadDim, QueryRows::kTokens,
-                   QueryOrder::kByNumber, scratch.data());
+        .attention(q.data(), kHeadDim, cache.head(), 0, 1, kKeys, 1.0f, nullptr, out.data(), kHeadDim,
+                   QueryRows::kTokens, QueryOrder::kByNumber, scratch.data());
     for (const float value : out) QCOMPARE(value, 200.0f);
 }
 
@@ -255,8 +257,8 @@ void TestAttention::later_keys_are_not_seen() {
         std::vector<float> out(q.size());
         std::vector<float> scratch(static_cast<std::size_t>(attention_scratch_floats(n, kHeadDim)));
         cpu_kernels(static_cast<InstructionSet>(set))
-            .attention(q.data(), kHeadDim, cache.head(), 0, n, n, 0.2f, out.data(), kHeadDim, QueryRows::kTokens,
-                       QueryOrder::kByNumber, scratch.data());
+            .attention(q.data(), kHeadDim, cache.head(), 0, n, n, 0.2f, nullptr, out.data(), kHeadDim,
+                       QueryRows::kTokens, QueryOrder::kByNumber, scratch.data());
         for (std::int64_t i = 0; i < (n - 1) * kHeadDim; ++i) QVERIFY(std::isfinite(out[static_cast<std::size_t>(i)]));
         QVERIFY(std::isnan(out.back()));
     }
@@ -275,10 +277,10 @@ void TestAttention::blocks_anywhere_change_nothing() {
     std::vector<float> want(static_cast<std::size_t>(sizes.n_queries * sizes.value_dim));
     TestBuffer<float> got(sizes.n_queries * sizes.value_dim, 4);
     TestBuffer<float> scratch(attention_scratch_floats(sizes.n_keys, sizes.key_dim));
-    kernels.attention(q.data(), sizes.key_dim, ascending.head(), 0, sizes.n_queries, sizes.n_keys, 0.2f, want.data(),
-                      sizes.value_dim, QueryRows::kTokens, QueryOrder::kByNumber, scratch.data());
-    kernels.attention(q.data(), sizes.key_dim, shuffled.head(), 0, sizes.n_queries, sizes.n_keys, 0.2f, got.data(),
-                      sizes.value_dim, QueryRows::kTokens, QueryOrder::kByNumber, scratch.data());
+    kernels.attention(q.data(), sizes.key_dim, ascending.head(), 0, sizes.n_queries, sizes.n_keys, 0.2f, nullptr,
+                      want.data(), sizes.value_dim, QueryRows::kTokens, QueryOrder::kByNumber, scratch.data());
+    kernels.attention(q.data(), sizes.key_dim, shuffled.head(), 0, sizes.n_queries, sizes.n_keys, 0.2f, nullptr,
+                      got.data(), sizes.value_dim, QueryRows::kTokens, QueryOrder::kByNumber, scratch.data());
     QVERIFY(got.guards_intact());
     QVERIFY(scratch.guards_intact());
     // Not QCOMPARE, which lets float values differ a little.
@@ -299,7 +301,7 @@ void TestAttention::many_order_makes_queries_independent() {
     std::vector<float> together(static_cast<std::size_t>(n_queries * value_dim));
     const auto attend = [&](std::int64_t first, std::int64_t n, float* out) {
         kernels.attention(q.data() + first * key_dim, key_dim, cache.head(), 0, n, n_keys - n_queries + first + n, 0.2f,
-                          out, value_dim, QueryRows::kTokens, QueryOrder::kMany, scratch.data());
+                          nullptr, out, value_dim, QueryRows::kTokens, QueryOrder::kMany, scratch.data());
     };
     attend(0, n_queries, together.data());
     for (const std::int64_t at_once : {1, 3, 7, 8, 20}) {
@@ -334,7 +336,7 @@ void TestAttention::rounded_caches_are_read_as_they_were_rounded() {
         std::vector<float> out(static_cast<std::size_t>(n_queries * value_dim));
         for (const QueryOrder order : {QueryOrder::kByNumber, QueryOrder::kMany}) {
             cpu_kernels(static_cast<InstructionSet>(set))
-                .attention(q.data(), key_dim, cache.head(), 0, n_queries, n_keys, scale, out.data(), value_dim,
+                .attention(q.data(), key_dim, cache.head(), 0, n_queries, n_keys, scale, nullptr, out.data(), value_dim,
                            QueryRows::kTokens, order, scratch.data());
             QVERIFY(scratch.guards_intact());
             for (std::int64_t query = 0; query < n_queries; ++query) {
@@ -363,8 +365,8 @@ void TestAttention::heads_together_are_as_alone() {
         TestBuffer<float> scratch(attention_scratch_floats(std::max(n_keys, n_queries), std::max(key_dim, value_dim)));
         for (const QueryOrder order : {QueryOrder::kByNumber, QueryOrder::kMany}) {
             const auto attend = [&](std::int64_t first, std::int64_t n, QueryRows rows, float* out) {
-                kernels.attention(q.data() + first * key_dim, key_dim, cache.head(), 0, n, n_keys, 0.2f, out, value_dim,
-                                  rows, order, scratch.data());
+                kernels.attention(q.data() + first * key_dim, key_dim, cache.head(), 0, n, n_keys, 0.2f, nullptr, out,
+                                  value_dim, rows, order, scratch.data());
             };
             std::vector<float> together(static_cast<std::size_t>(n_queries * value_dim)), apart(together.size());
             attend(0, n_queries, QueryRows::kHeads, together.data());
@@ -417,8 +419,8 @@ void TestAttention::first_key_hides_those_before() {
         const BlockedCache cache(hidden, Order::kShuffled);
         TestBuffer<float> got(n_queries * value_dim);
         TestBuffer<float> scratch(attention_scratch_floats(n_keys, key_dim));
-        kernels.attention(q.data(), key_dim, cache.head(), first, n_queries, n_keys, scale, got.data(), value_dim,
-                          QueryRows::kTokens, QueryOrder::kByNumber, scratch.data());
+        kernels.attention(q.data(), key_dim, cache.head(), first, n_queries, n_keys, scale, nullptr, got.data(),
+                          value_dim, QueryRows::kTokens, QueryOrder::kByNumber, scratch.data());
         QVERIFY(scratch.guards_intact());
         for (std::int64_t query = 0; query < n_queries; ++query) {
             const auto want = exact_row(sizes, q.data() + query * key_dim, from.key(first), from.value(first),
@@ -426,6 +428,42 @@ void TestAttention::first_key_hides_those_before() {
             for (std::int64_t i = 0; i < value_dim; ++i) {
                 const double value = double{got[query * value_dim + i]};
                 QVERIFY(std::abs(value - want[static_cast<std::size_t>(i)]) < 4e-6);
+            }
+        }
+    }
+}
+
+// The queries as one head's of tokens in a row, then as several heads' of one token, each with a sink of its own.
+void TestAttention::sinks_take_their_share() {
+    QFETCH(int, set);
+    QFETCH(int, index);
+    const Case& sizes = kCases[index];
+    const auto [n_queries, n_keys, key_dim, value_dim, values_in_keys] = sizes;
+    const CpuKernels& kernels = cpu_kernels(static_cast<InstructionSet>(set));
+    const float scale = 1.0f / std::sqrt(static_cast<float>(key_dim));
+    std::vector<float> q(static_cast<std::size_t>(n_queries * key_dim));
+    fill_random(q, 10, 2.0f);
+    const KeysAndValues from(sizes, 11, values_in_keys ? 1.0f : 2.0f);
+    const BlockedCache cache(from, Order::kShuffled);
+    std::vector<float> sinks(static_cast<std::size_t>(n_queries));
+    fill_random(sinks, 12, 8.0f);
+    sinks.back() = 300.0f;  // takes all
+    TestBuffer<float> scratch(attention_scratch_floats(std::max(n_keys, n_queries), key_dim));
+    for (const QueryRows rows : {QueryRows::kTokens, QueryRows::kHeads}) {
+        for (const QueryOrder order : {QueryOrder::kByNumber, QueryOrder::kMany}) {
+            TestBuffer<float> got(n_queries * value_dim);
+            kernels.attention(q.data(), key_dim, cache.head(), 0, n_queries, n_keys, scale, sinks.data(), got.data(),
+                              value_dim, rows, order, scratch.data());
+            QVERIFY(got.guards_intact() && scratch.guards_intact());
+            for (std::int64_t query = 0; query < n_queries; ++query) {
+                const bool heads = rows == QueryRows::kHeads;
+                const auto want = exact_row(sizes, q.data() + query * key_dim, from.key(0), from.value(0),
+                                            from.value_stride(), heads ? n_keys : n_keys - n_queries + query + 1,
+                                            double{scale}, double{sinks[static_cast<std::size_t>(heads ? query : 0)]});
+                for (std::int64_t i = 0; i < value_dim; ++i) {
+                    const double value = double{got[query * value_dim + i]};
+                    QVERIFY(std::abs(value - want[static_cast<std::size_t>(i)]) < 4e-6);
+                }
             }
         }
     }

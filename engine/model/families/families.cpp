@@ -69,6 +69,8 @@ std::vector<TensorPart> standard_parts(const ModelSpec& spec, const DenseTensor&
             return one(a + "o_proj.weight");
         case TensorRole::kAttentionOutputBias:
             return one(a + "o_proj.bias");
+        case TensorRole::kSinks:
+            return one(a + "sinks");
         case TensorRole::kRouter:
             return one(p + router + ".weight");
         case TensorRole::kNetwork:

@@ -31,7 +31,9 @@ class GroupedQueryAttention final : public AttentionModule {
           query_norm_(weights.vector(TensorRole::kQueryNorm, layer)),
           key_norm_(weights.vector(TensorRole::kKeyNorm, layer)),
           output_(weights.matrix(TensorRole::kAttentionOutput, layer)),
-          output_bias_(weights.vector(TensorRole::kAttentionOutputBias, layer)) {}
+          output_bias_(weights.vector(TensorRole::kAttentionOutputBias, layer)) {
+        shape_.sinks = weights.vector(TensorRole::kSinks, layer);
+    }
 
     static std::int64_t workspace(const ModelSpec& spec, std::int64_t layer) {
         const kernels::AttentionShape shape = spec.attention_shape(layer);
@@ -69,7 +71,7 @@ class GroupedQueryAttention final : public AttentionModule {
 
     const KvLayout::Place place_;
     const GroupedQuerySpec& spec_;
-    const kernels::AttentionShape shape_;
+    kernels::AttentionShape shape_;
     const std::int64_t hidden_dim_;
     const float scale_;
     const kernels::WeightView qkv_;
