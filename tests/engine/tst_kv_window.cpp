@@ -33,7 +33,7 @@ LoadRequest requestFor(const std::string& model, const char* device) {
     request.device = device;
     request.compute = ComputeMode::kF32;
     request.context = 512;
-    request.n_threads = 2;
+    request.n_threads = 1;
     request.learn_placement = false;
     return request;
 }
@@ -89,7 +89,7 @@ class TestKvWindow : public QObject {
         const std::vector<float> expected = read(text.size());
         QVERIFY(!expected.empty());
         for (const std::size_t step : {std::size_t{1}, std::size_t{7}, std::size_t{64}, std::size_t{150}}) {
-            if (is_synthetic && step == 7) continue;
+            if (is_synthetic && step < 64) continue;  // reads much; the plans below take single tokens
             QVERIFY2(read(step) == expected, qPrintable(QString::number(step)));
         }
     }
