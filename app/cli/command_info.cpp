@@ -39,7 +39,7 @@ Facts look_at(const std::string& model) {
     facts.checkpoint_bytes = checkpoint->total_bytes();
     const engine::ModelSpec& c = facts.spec;
     facts.type = engine::expert_type_of(*checkpoint, c);
-    if (std::filesystem::exists(directory / "tokenizer.model")) {
+    if (engine::Tokenizer::is_in(directory)) {
         facts.tokenizer = engine::Tokenizer::open(directory, c.vocab_size) != nullptr;
         facts.chat_template = engine::ChatTemplate::read(directory) != nullptr;
     }

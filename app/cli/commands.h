@@ -57,6 +57,15 @@ struct LogitsOptions {
     bool all = false;
 };
 
+struct TokenizeOptions {
+    std::string model;
+    std::optional<std::string> text;  // none: standard input
+    std::vector<std::string> chat;    // "ROLE:TEXT" each, or "-"; empty: plain text
+    bool special = false;
+    bool no_answer = false;
+    bool json = false;
+};
+
 struct BenchOptions {
     ModelOptions model;
     std::int64_t prompt = 512;
@@ -116,6 +125,7 @@ int run_info(const ModelOptions& options);
 int run_generate(const GenerateOptions& options);
 int run_chat(const GenerateOptions& options);
 int run_logits(const LogitsOptions& options);
+int run_tokenize(const TokenizeOptions& options);
 int run_bench(const BenchOptions& options);
 int run_scenario_bench(const BenchOptions& options);
 int run_profile(const ProfileOptions& options);

@@ -27,6 +27,7 @@ using offstage::cli::PlanOptions;
 using offstage::cli::ProfileOptions;
 using offstage::cli::RecallOptions;
 using offstage::cli::ReplayOptions;
+using offstage::cli::TokenizeOptions;
 
 constexpr const char* kModelHelp =
     "Folder with config.json and *.safetensors, or synthetic:NAME?layers=N&seed=S "
@@ -267,6 +268,21 @@ int run(int argc, char** argv) {
     add_compute_options(*command, logits.model);
     add_json_option(*command, logits.model);
     command->callback([&] { status = offstage::cli::run_logits(logits); });
+
+    TokenizeOptions tokenize;
+    command = app.add_subcommand("tokenize", "Ids and pieces of a text or of a rendered conversation");
+    command->add_option("--model", tokenize.model, "Folder with a tokenizer")->required();
+    CLI::Option* chat_turns = command->add_option(
+        "--chat", tokenize.chat,
+        "Turns as ROLE:TEXT (system, user, assistant), rendered with the chat template; -: a list of {\"role\", "
+        "\"content\"} in JSON on standard input");
+    command->add_option("--text", tokenize.text, "The text; standard input unless given")->excludes(chat_turns);
+    command->add_flag("--special", tokenize.special, "Special tokens written in the text are taken as such")
+        ->excludes(chat_turns);
+    command->add_flag("--no-answer", tokenize.no_answer, "Without the beginning of the answer after the last turn")
+        ->needs(chat_turns);
+    command->add_flag("--json", tokenize.json, "Print one JSON object on stdout and nothing else there");
+    command->callback([&] { status = offstage::cli::run_tokenize(tokenize); });
 
     BenchOptions bench;
     command =

@@ -36,7 +36,7 @@ class Sampling final : public AnswerStrategy {
         : start_(start),
           ends_(start.text.end_tokens()),
           sampler_(start.request.sampler, start.seed),
-          strip_space_(strips_space(start.request)) {}
+          strip_space_(start.text.strips_space(start.request)) {}
 
     Progress advance(const Logits& logits) override {
         segments_.clear();
@@ -96,7 +96,7 @@ class SideBySide : public AnswerStrategy {
     std::string finish(GenerationResult& result) override {
         result.answers = answers();
         for (Answer& answer : result.answers) {
-            answer.text = start_.text.decode(answer.tokens, strips_space(start_.request));
+            answer.text = start_.text.decode(answer.tokens, start_.text.strips_space(start_.request));
         }
         if (result.answers.empty()) {
             result.finish = FinishReason::kStopped;

@@ -17,10 +17,6 @@ void check_utf8(const ChatMessage& message) {
 
 }  // namespace
 
-bool strips_space(const GenerationRequest& request) {
-    return !request.raw && !(request.continue_last && !request.messages.back().content.empty());
-}
-
 const Tokenizer& ModelText::tokenizer() const {
     if (model_.tokenizer() != nullptr) return *model_.tokenizer();
     throw Error(ErrorKind::kUnsupported,
@@ -66,6 +62,11 @@ std::vector<TokenId> ModelText::prompt_tokens(const GenerationRequest& request) 
 
 std::string ModelText::piece(TokenId token) const {
     return tokenizer().piece_bytes(token);
+}
+
+bool ModelText::strips_space(const GenerationRequest& request) const {
+    return tokenizer().begins_with_space() && !request.raw &&
+           !(request.continue_last && !request.messages.back().content.empty());
 }
 
 std::string ModelText::decode(std::span<const TokenId> tokens, bool strip_space) const {

@@ -7,6 +7,7 @@
 
 #include "engine/error.h"
 #include "engine/files/text_file.h"
+#include "engine/text/json_part.h"
 
 namespace offstage::engine {
 namespace {
@@ -14,10 +15,6 @@ namespace {
 using nlohmann::json;
 
 constexpr std::size_t kMaxTokenBytes = 1024;
-
-[[noreturn]] void bad_field(const std::string& file, const std::string& field, const std::string& expected) {
-    throw Error(ErrorKind::kInvalidModel, file + ": the field " + field + " must be " + expected + ".");
-}
 
 // "bos_token" and its like: a string, an object with the string as "content", or null for none.
 std::optional<std::string> token_field(const json& object, const char* field, const std::string& file) {
@@ -32,78 +29,28 @@ std::optional<std::string> token_field(const json& object, const char* field, co
     bad_field(file, field, "a string, an object with \"content\", or null");
 }
 
-bool flag(const json& object, const char* name, const std::string& field, const std::string& file) {
-    const auto it = object.find(name);
-    if (it == object.end()) return false;
-    if (!it->is_boolean()) bad_field(file, field + "." + name, "true or false");
-    return it->get<bool>();
-}
-
 // A flag of the whole file: `value` stays where it is missing or null.
-void read_flag(const json& object, const char* name, const std::string& file, bool& value) {
+void read_flag(const json& object, const char* name, const std::string& file, auto& value) {
     const auto it = object.find(name);
     if (it == object.end() || it->is_null()) return;
     if (!it->is_boolean()) bad_field(file, name, "true or false");
     value = it->get<bool>();
 }
 
-class Collector {
-  public:
-    explicit Collector(std::int64_t vocab_size) : vocab_size_(vocab_size) {}
-
-    void add(AddedToken token, std::int64_t id, const std::string& field, const std::string& file) {
-        if (id < 0 || id >= vocab_size_) {
-            bad_field(file, field,
-                      "an id from 0 to " + std::to_string(vocab_size_ - 1) +
-                          " (the model's vocab_size less one), not " + std::to_string(id));
-        }
-        if (token.content.empty() || token.content.size() > kMaxTokenBytes) {
-            bad_field(file, field, "a text of 1 to " + std::to_string(kMaxTokenBytes) + " bytes");
-        }
-        token.id = static_cast<TokenId>(id);
-        if (!contents_.insert(token.content).second)
-            bad_field(file, field, "given once; \"" + token.content + "\" is given twice");
-        if (!by_id_.emplace(token.id, std::move(token)).second)
-            bad_field(file, field, "given once; the id is given twice");
-    }
-
-    bool empty() const { return by_id_.empty(); }
-
-    std::vector<AddedToken> take() {
-        std::vector<AddedToken> tokens;
-        tokens.reserve(by_id_.size());
-        for (auto& [id, token] : by_id_) tokens.push_back(std::move(token));
-        return tokens;
-    }
-
-  private:
-    std::int64_t vocab_size_;
-    std::map<TokenId, AddedToken> by_id_;
-    std::set<std::string> contents_;
-};
-
-void read_decoder(const json& decoder, Collector& tokens, const std::string& file) {
+void read_decoder(const json& decoder, AddedTokens& tokens, const std::string& file) {
     if (!decoder.is_object()) bad_field(file, "added_tokens_decoder", "an object");
     for (const auto& [key, value] : decoder.items()) {
         const std::string field = "added_tokens_decoder." + key;
         std::int64_t id = -1;
         const auto [end, failure] = std::from_chars(key.data(), key.data() + key.size(), id);
         if (failure != std::errc() || end != key.data() + key.size()) bad_field(file, field, "named by a token id");
-        if (!value.is_object() || !value.contains("content") || !value["content"].is_string()) {
-            bad_field(file, field, "an object with a string \"content\"");
-        }
-        AddedToken token;
-        token.content = value["content"].get<std::string>();
-        token.special = flag(value, "special", field, file);
-        token.lstrip = flag(value, "lstrip", field, file);
-        token.rstrip = flag(value, "rstrip", field, file);
-        token.single_word = flag(value, "single_word", field, file);
+        AddedToken token = read_added_token({value, file, field});
         tokens.add(std::move(token), id, field, file);
     }
 }
 
 // The older form: {"<|im_start|>": 32000}. Which of them are special is said in special_tokens_map.json.
-void read_added_tokens(const json& object, const std::set<std::string>& special, Collector& tokens,
+void read_added_tokens(const json& object, const std::set<std::string>& special, AddedTokens& tokens,
                        const std::string& file) {
     for (const auto& [content, value] : object.items()) {
         if (!value.is_number_integer()) bad_field(file, content, "a token id");
@@ -145,9 +92,45 @@ void read_tokens(const json& object, const std::string& file, TokenizerConfig& c
 
 }  // namespace
 
+AddedToken read_added_token(const JsonPart& part) {
+    if (!part.value().is_object() || !part.at("content").value().is_string()) {
+        part.bad("an object with a string \"content\"");
+    }
+    AddedToken token;
+    token.content = part.text("content");
+    token.special = part.flag("special", false);
+    token.lstrip = part.flag("lstrip", false);
+    token.rstrip = part.flag("rstrip", false);
+    token.single_word = part.flag("single_word", false);
+    token.normalized = part.flag("normalized", !token.special);
+    return token;
+}
+
+void AddedTokens::add(AddedToken token, std::int64_t id, const std::string& field, const std::string& file) {
+    if (id < 0 || id >= vocab_size_) {
+        bad_field(file, field,
+                  "an id from 0 to " + std::to_string(vocab_size_ - 1) + " (the model's vocab_size less one), not " +
+                      std::to_string(id));
+    }
+    if (token.content.empty() || token.content.size() > kMaxTokenBytes) {
+        bad_field(file, field, "a text of 1 to " + std::to_string(kMaxTokenBytes) + " bytes");
+    }
+    token.id = static_cast<TokenId>(id);
+    if (!contents_.insert(token.content).second)
+        bad_field(file, field, "given once; \"" + token.content + "\" is given twice");
+    if (!by_id_.emplace(token.id, std::move(token)).second) bad_field(file, field, "given once; the id is given twice");
+}
+
+std::vector<AddedToken> AddedTokens::take() {
+    std::vector<AddedToken> tokens;
+    tokens.reserve(by_id_.size());
+    for (auto& [id, token] : by_id_) tokens.push_back(std::move(token));
+    return tokens;
+}
+
 TokenizerConfig read_tokenizer_config(const std::filesystem::path& directory, std::int64_t vocab_size) {
     TokenizerConfig config;
-    Collector tokens(vocab_size);
+    AddedTokens tokens(vocab_size);
 
     const std::filesystem::path config_path = directory / "tokenizer_config.json";
     if (const auto object = read_json_object(config_path)) {

@@ -2,23 +2,45 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "engine/indices.h"
+#include "engine/text/json_part.h"
 
 namespace offstage::engine {
 
 // A token that Hugging Face's tokenizer files add to, or mark in, the vocabulary of tokenizer.model.
 struct AddedToken {
     TokenId id = -1;
-    std::string content;
+    std::string content = {};
     bool special = false;      // a control token: no text of its own
     bool lstrip = false;       // takes the white space before it
     bool rstrip = false;       // takes the white space after it
     bool single_word = false;  // only where a blank is on both sides
+    bool normalized = false;   // of tokenizer.json: looked for in normalized text
+};
+
+// An object with "content" and the flags above. Throws Error naming the field.
+AddedToken read_added_token(const JsonPart& part);
+
+// Added tokens of one file: each id and each text once, ids below the model's vocabulary.
+class AddedTokens {
+  public:
+    explicit AddedTokens(std::int64_t vocab_size) : vocab_size_(vocab_size) {}
+
+    // Throws Error naming the file and the field where the token was found.
+    void add(AddedToken token, std::int64_t id, const std::string& field, const std::string& file);
+    bool empty() const { return by_id_.empty(); }
+    std::vector<AddedToken> take();  // by rising id
+
+  private:
+    std::int64_t vocab_size_;
+    std::map<TokenId, AddedToken> by_id_;
+    std::set<std::string> contents_;
 };
 
 struct TokenizerConfig {
@@ -30,8 +52,8 @@ struct TokenizerConfig {
     // Every token that a field names as special: bos_token, pad_token,
     // additional_special_tokens and so on.
     std::set<std::string> named;
-    bool add_bos_token = true;
-    bool add_eos_token = false;
+    std::optional<bool> add_bos_token;
+    std::optional<bool> add_eos_token;
     // True: each stretch of text between special tokens is encoded like a text of its own, with sentencepiece's dummy
     // prefix where the model has one. False: only the beginning of the whole text gets a prefix, and only with
     // add_prefix_space (https://github.com/huggingface/transformers/pull/24565).

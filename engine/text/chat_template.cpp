@@ -15,6 +15,13 @@ using jinja::Value;
 
 constexpr std::size_t kMaxFileBytes = 1u << 20;
 
+std::tm local_time() {
+    const std::time_t seconds = std::time(nullptr);
+    std::tm parts = {};
+    localtime_r(&seconds, &parts);
+    return parts;
+}
+
 class JinjaTemplate final : public ChatTemplate {
   public:
     JinjaTemplate(std::string_view jinja, const std::string& source)
@@ -39,7 +46,7 @@ class JinjaTemplate final : public ChatTemplate {
         // As transformers calls templates that get no tools and no documents.
         variables.emplace_back("tools", Value::none());
         variables.emplace_back("documents", Value::none());
-        return jinja::Evaluator(source_).run(block_, std::move(variables));
+        return jinja::Evaluator(source_, tokens.now.value_or(local_time())).run(block_, std::move(variables));
     }
 
   private:

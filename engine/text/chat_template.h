@@ -1,5 +1,6 @@
 #pragma once
 
+#include <ctime>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -31,6 +32,7 @@ class ChatTemplate {
     struct Tokens {
         std::string bos;
         std::string eos;
+        std::optional<std::tm> now = {};  // for templates that write the date; nothing: this computer's local time
     };
     // Throws Error (kInvalidInput) with the template's own words when it calls raise_exception, and when a bound is
     // passed.

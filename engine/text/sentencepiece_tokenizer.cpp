@@ -16,19 +16,7 @@ namespace {
 constexpr std::string_view kSpaceSymbol = "\xE2\x96\x81";  // U+2581 stands for a space in pieces
 constexpr std::string_view kUnknownToken = "<unk>";        // LlamaTokenizer's, where no file names another
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
-constexpr std::size_t kMaxTextBytes = 16u << 20;
 constexpr std::int64_t kMaxVocabulary = 1 << 24;
-
-void check_text(std::string_view text) {
-    if (text.size() > kMaxTextBytes) {
-        throw Error(ErrorKind::kInvalidInput,
-                    "The text is longer than " + std::to_string(kMaxTextBytes >> 20) + " MiB.");
-    }
-    const std::size_t bad = find_invalid_utf8(text);
-    if (bad != std::string_view::npos) {
-        throw Error(ErrorKind::kInvalidInput, "The text is not valid UTF-8 at byte " + std::to_string(bad) + ".");
-    }
-}
 
 std::string with_spaces(std::string_view piece) {
     std::string text;
@@ -50,26 +38,8 @@ char byte_of(const std::string& piece) {
     return static_cast<char>(static_cast<unsigned char>(value));
 }
 
-// Length of the white space character that begins `text`, or 0: what Python's strip()
-// takes.
-std::size_t white_space_at(std::string_view text) {
-    if (text.empty()) return 0;
-    const auto c = static_cast<unsigned char>(text[0]);
-    if (c == ' ' || (c >= '\t' && c <= '\r') || (c >= 0x1C && c <= 0x1F)) return 1;
-    for (const std::string_view two : {"\xC2\x85", "\xC2\xA0"}) {
-        if (text.starts_with(two)) return 2;
-    }
-    if (text.size() < 3) return 0;
-    const std::string_view three = text.substr(0, 3);
-    if (three.starts_with("\xE2\x80")) {
-        const auto last = static_cast<unsigned char>(three[2]);
-        return (last >= 0x80 && last <= 0x8A) || last == 0xA8 || last == 0xA9 || last == 0xAF ? 3 : 0;
-    }
-    return three == "\xE1\x9A\x80" || three == "\xE2\x81\x9F" || three == "\xE3\x80\x80" ? 3 : 0;
-}
-
 std::string_view without_white_begin(std::string_view text) {
-    while (const std::size_t n = white_space_at(text)) text.remove_prefix(n);
+    while (const std::size_t n = python_space_at(text)) text.remove_prefix(n);
     return text;
 }
 
@@ -77,7 +47,7 @@ std::string_view without_white_end(std::string_view text) {
     while (!text.empty()) {
         std::size_t n = 1;  // bytes of the last character
         while (n < text.size() && (static_cast<unsigned char>(text[text.size() - n]) & 0xC0) == 0x80) ++n;
-        if (white_space_at(text.substr(text.size() - n)) != n) break;
+        if (python_space_at(text.substr(text.size() - n)) != n) break;
         text.remove_suffix(n);
     }
     return text;
@@ -129,8 +99,8 @@ SentencePieceTokenizer::SentencePieceTokenizer(std::string_view model, const Tok
         token.kind = Kind::kControl;
         token.bytes.clear();
     }
-    adds_bos_ = bos_ >= 0 && config.add_bos_token;
-    adds_eos_ = eos_ >= 0 && config.add_eos_token;
+    adds_bos_ = bos_ >= 0 && config.add_bos_token.value_or(true);
+    adds_eos_ = eos_ >= 0 && config.add_eos_token.value_or(false);
 
     if (legacy_) return;
     space_ = piece_of(std::string(kSpaceSymbol));
@@ -150,7 +120,7 @@ void SentencePieceTokenizer::read_pieces(const std::string& unk_surface) {
         token.name = processor_->IdToPiece(id);
         if (processor_->IsControl(id)) {
             token.kind = Kind::kControl;
-            add_special(token.name, {.id = id});
+            specials_.add(token.name, {.id = id});
         } else if (processor_->IsUnknown(id)) {
             token.kind = Kind::kUnknown;
             token.bytes = unk_surface;
@@ -168,8 +138,9 @@ void SentencePieceTokenizer::read_added(const TokenizerConfig& config) {
     for (const AddedToken& added : config.added) {
         Token& token = tokens_[static_cast<std::size_t>(added.id)];
         const bool is_listed_again = token.name == added.content;
-        add_special(added.content,
-                    {.id = added.id, .lstrip = added.lstrip, .rstrip = added.rstrip, .single_word = added.single_word});
+        specials_.add(
+            added.content,
+            {.id = added.id, .lstrip = added.lstrip, .rstrip = added.rstrip, .single_word = added.single_word});
         if (is_listed_again && (token.kind == Kind::kUnknown || (token.kind == Kind::kPiece && !added.special)))
             continue;
         token.name = added.content;
@@ -186,25 +157,18 @@ void SentencePieceTokenizer::read_named(const TokenizerConfig& config) {
     if (!config.bos_token && processor_->bos_id() >= 0) names.insert(processor_->IdToPiece(processor_->bos_id()));
     if (!config.eos_token && processor_->eos_id() >= 0) names.insert(processor_->IdToPiece(processor_->eos_id()));
     for (const std::string& name : names) {
-        if (const auto it = specials_.find(name); it != specials_.end()) {
-            it->second.named = true;
+        if (Special* special = specials_.find(name)) {
+            special->named = true;
             continue;
         }
         const TokenId id = piece_of(name);
         if (id < 0) continue;
-        add_special(name, {.id = id, .named = true});
+        specials_.add(name, {.id = id, .named = true});
         Token& token = tokens_[static_cast<std::size_t>(id)];
         if (token.kind == Kind::kUnknown) continue;
         token.kind = Kind::kControl;
         token.bytes.clear();
     }
-}
-
-void SentencePieceTokenizer::add_special(const std::string& text, const Special& special) {
-    specials_.insert_or_assign(text, special);
-    auto& lengths = special_lengths_[static_cast<unsigned char>(text.front())];
-    const auto at = std::lower_bound(lengths.begin(), lengths.end(), text.size(), std::greater<>());
-    if (at == lengths.end() || *at != text.size()) lengths.insert(at, text.size());
 }
 
 TokenId SentencePieceTokenizer::piece_of(const std::string& text) const {
@@ -261,21 +225,12 @@ void SentencePieceTokenizer::append_plain(std::string_view text, std::vector<Tok
     ids.insert(ids.end(), found.begin(), found.end());
 }
 
-SentencePieceTokenizer::Match SentencePieceTokenizer::match_at(std::string_view text, std::size_t at) const {
-    for (const std::size_t n : special_lengths_[static_cast<unsigned char>(text[at])]) {
-        if (n > text.size() - at) continue;
-        const auto it = specials_.find(text.substr(at, n));
-        if (it != specials_.end()) return {n, it->second};
-    }
-    return {};
-}
-
 // The text cut before and after each special token.
 std::vector<std::string> SentencePieceTokenizer::split(std::string_view text) const {
     std::vector<std::string> parts;
     std::size_t stretch = 0;  // where the text that is in no part yet begins
     for (std::size_t at = 0; at < text.size();) {
-        const Match match = match_at(text, at);
+        const auto match = specials_.match_at(text, at);
         if (match.n_bytes == 0) {
             ++at;
             continue;
@@ -293,9 +248,9 @@ std::vector<std::string> SentencePieceTokenizer::split(std::string_view text) co
 // its own joins its neighbour, which then is plain text whatever it was.
 void SentencePieceTokenizer::apply_flags(std::vector<std::string>& parts) const {
     for (std::size_t i = 0; i < parts.size(); ++i) {
-        const auto it = specials_.find(parts[i]);
-        if (it == specials_.end()) continue;
-        const Special& special = it->second;
+        const Special* found = specials_.find(parts[i]);
+        if (found == nullptr) continue;
+        const Special& special = *found;
         std::string* const left = i > 0 ? &parts[i - 1] : nullptr;
         std::string* const right = i + 1 < parts.size() ? &parts[i + 1] : nullptr;
         const bool joins_left = left != nullptr && !left->empty() && left->back() != ' ';
@@ -320,13 +275,13 @@ std::vector<TokenId> SentencePieceTokenizer::encode_with_special(std::string_vie
     std::vector<TokenId> ids;
     bool prefix_was_alone = false;  // nothing but a blank stands before a named special token
     for (const std::string& part : parts) {
-        const auto it = specials_.find(part);
-        if (it == specials_.end()) {
+        const Special* special = specials_.find(part);
+        if (special == nullptr) {
             append_part(part, ids);
             continue;
         }
-        prefix_was_alone = prefix_was_alone || (it->second.named && ids.size() == 1 && ids.front() == space_);
-        ids.push_back(it->second.id);
+        prefix_was_alone = prefix_was_alone || (special->named && ids.size() == 1 && ids.front() == space_);
+        ids.push_back(special->id);
     }
     if (!legacy_ && prefix_was_alone) ids.erase(ids.begin());
     return ids;
@@ -400,8 +355,8 @@ bool SentencePieceTokenizer::is_control(TokenId token) const {
 }
 
 TokenId SentencePieceTokenizer::special_token(std::string_view text) const {
-    const auto it = specials_.find(text);
-    return it == specials_.end() ? -1 : it->second.id;
+    const Special* special = specials_.find(text);
+    return special != nullptr ? special->id : -1;
 }
 
 }  // namespace offstage::engine

@@ -1,11 +1,10 @@
 #pragma once
 
-#include <array>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "engine/text/added_tokens.h"
+#include "engine/text/text_matcher.h"
 #include "engine/text/tokenizer.h"
 
 namespace sentencepiece {
@@ -32,6 +31,7 @@ class SentencePieceTokenizer final : public Tokenizer {
     std::vector<TokenId> encode_after(TokenId before, std::string_view utf8) const override;
     std::string decode(std::span<const TokenId> tokens) const override;
     std::string piece_bytes(TokenId token) const override;
+    bool begins_with_space() const override { return true; }
     std::string piece_name(TokenId token) const override;
     bool is_control(TokenId token) const override;
     TokenId special_token(std::string_view text) const override;
@@ -53,23 +53,11 @@ class SentencePieceTokenizer final : public Tokenizer {
         bool named = false;  // in TokenizerConfig::named
     };
 
-    struct Hash {
-        using is_transparent = void;
-        std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
-    };
-
-    struct Match {
-        std::size_t n_bytes = 0;  // 0: none
-        Special special;
-    };
-
     void read_pieces(const std::string& unk_surface);
     void read_added(const TokenizerConfig& config);
     void read_named(const TokenizerConfig& config);
-    void add_special(const std::string& text, const Special& special);
     TokenId piece_of(const std::string& text) const;  // -1: none
     TokenId named_token(const std::string& text, const char* field, const std::string& source) const;
-    Match match_at(std::string_view text, std::size_t at) const;
     std::string with_prefix(std::string_view text) const;
     std::vector<std::string> split(std::string_view text) const;
     void apply_flags(std::vector<std::string>& parts) const;
@@ -78,8 +66,7 @@ class SentencePieceTokenizer final : public Tokenizer {
 
     std::unique_ptr<sentencepiece::SentencePieceProcessor> processor_;
     std::vector<Token> tokens_;  // by id
-    std::unordered_map<std::string, Special, Hash, std::equal_to<>> specials_;
-    std::array<std::vector<std::size_t>, 256> special_lengths_;  // by first byte, longest first
+    TextMatcher<Special> specials_;
     bool strips_first_space_ = false;
     bool strips_leading_spaces_ = false;
     TokenId bos_ = -1;

@@ -1,5 +1,6 @@
 // The evaluator's calls and arithmetic.
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -130,6 +131,86 @@ Value make_namespace(const Arguments& arguments) {
     return made;
 }
 
+// The time as Python's strftime() writes it, in English whatever the system speaks.
+std::string time_text(std::string_view format, const std::tm& now) {
+    static constexpr const char* kMonths[] = {"January", "February", "March",     "April",   "May",      "June",
+                                              "July",    "August",   "September", "October", "November", "December"};
+    static constexpr const char* kDays[] = {"Sunday",   "Monday", "Tuesday", "Wednesday",
+                                            "Thursday", "Friday", "Saturday"};
+    const std::string month = kMonths[std::clamp(now.tm_mon, 0, 11)];
+    const std::string day = kDays[std::clamp(now.tm_wday, 0, 6)];
+    const auto digits = [](int value, std::size_t n) {
+        std::string text = std::to_string(value);
+        return text.size() < n ? std::string(n - text.size(), '0') + text : text;
+    };
+    std::string text;
+    for (std::size_t at = 0; at < format.size(); ++at) {
+        if (format[at] != '%' || at + 1 >= format.size()) {
+            text += format[at];
+            continue;
+        }
+        const char directive = format[++at];
+        switch (directive) {
+            case 'Y':
+                text += digits(now.tm_year + 1900, 4);
+                break;
+            case 'y':
+                text += digits(now.tm_year % 100, 2);
+                break;
+            case 'm':
+                text += digits(now.tm_mon + 1, 2);
+                break;
+            case 'd':
+                text += digits(now.tm_mday, 2);
+                break;
+            case 'H':
+                text += digits(now.tm_hour, 2);
+                break;
+            case 'I':
+                text += digits((now.tm_hour + 11) % 12 + 1, 2);
+                break;
+            case 'M':
+                text += digits(now.tm_min, 2);
+                break;
+            case 'S':
+                text += digits(now.tm_sec, 2);
+                break;
+            case 'j':
+                text += digits(now.tm_yday + 1, 3);
+                break;
+            case 'p':
+                text += now.tm_hour < 12 ? "AM" : "PM";
+                break;
+            case 'B':
+                text += month;
+                break;
+            case 'b':
+                text += month.substr(0, 3);
+                break;
+            case 'A':
+                text += day;
+                break;
+            case 'a':
+                text += day.substr(0, 3);
+                break;
+            case '%':
+                text += '%';
+                break;
+            default:
+                fail_unsupported(std::string("strftime_now with the directive '") + directive + "'");
+        }
+    }
+    return text;
+}
+
+Value make_time(const Arguments& arguments, const std::tm& now, Budget& budget) {
+    arguments.check("strftime_now", 1, {});
+    if (arguments.positional.empty() || !arguments.positional[0].is(Kind::kString))
+        fail("strftime_now without a format");
+    budget.spend_bytes(arguments.positional[0].weight() * 5);
+    return new_string(time_text(arguments.positional[0].as_string(), now), budget);
+}
+
 }  // namespace
 
 Value new_string(std::string text, Budget& budget) {
@@ -185,6 +266,7 @@ Value Evaluator::call(const Function& function, const Arguments& arguments) {
     if (function.macro != nullptr) return call_macro(function, arguments);
     if (function.name == "range") return make_range(arguments, budget_);
     if (function.name == "namespace") return make_namespace(arguments);
+    if (function.name == "strftime_now") return make_time(arguments, now_, budget_);
     const Value* message = arguments.find(0, "message");
     throw Failure{ErrorKind::kInvalidInput, message != nullptr ? to_text(*message) : std::string(), true};
 }

@@ -16,7 +16,8 @@ constexpr std::uint64_t kMaxBytes = 256u << 20;
 constexpr std::size_t kMaxOutputBytes = 16u << 20;
 constexpr std::size_t kMaxMacros = 10'000;
 
-constexpr std::array<Function, 3> kFunctions = {Function{"raise_exception"}, Function{"namespace"}, Function{"range"}};
+constexpr std::array<Function, 4> kFunctions = {Function{"raise_exception"}, Function{"namespace"}, Function{"range"},
+                                                Function{"strftime_now"}};
 
 }  // namespace
 
@@ -52,7 +53,7 @@ void Arguments::check(std::string_view callee, std::size_t max, std::initializer
 
 // ---------------------------------------------------------------- statements
 
-Evaluator::Evaluator(const std::string& source) : source_(source) {
+Evaluator::Evaluator(const std::string& source, const std::tm& now) : source_(source), now_(now) {
     scopes_.push_back({});
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <ctime>
 #include <initializer_list>
 #include <map>
 #include <memory>
@@ -58,7 +59,8 @@ Value new_string(std::string text, Budget& budget);
 // Walks a template once. Not reusable.
 class Evaluator {
   public:
-    explicit Evaluator(const std::string& source);
+    // `now`: what strftime_now() writes.
+    Evaluator(const std::string& source, const std::tm& now);
 
     // Throws Error as ChatTemplate::render does.
     std::string run(const Block& block, std::vector<std::pair<std::string, Value>> variables);
@@ -123,6 +125,7 @@ class Evaluator {
     Value look_up(const std::string& name) const;
 
     const std::string& source_;
+    const std::tm now_;
     Budget budget_;
     std::vector<Scope> scopes_;
     std::vector<std::unique_ptr<Function>> macros_;

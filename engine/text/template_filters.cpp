@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <map>
 #include <optional>
@@ -108,20 +109,31 @@ Value filter_end(const Value& v, const Arguments& arguments, Budget& budget, boo
 }
 
 Value filter_tojson(const Value& v, const Arguments& arguments, Budget& budget) {
-    arguments.check("tojson", 0, {"indent", "ensure_ascii"});
+    arguments.check("tojson", 0, {"indent", "ensure_ascii", "separators"});
+    JsonStyle style;
     const Value* indent = arguments.find(0, "indent");
-    if (const Value* ascii = arguments.find(1, "ensure_ascii"); ascii != nullptr && ascii->truthy()) {
-        fail_unsupported("tojson with ensure_ascii");
-    }
-    std::int64_t width = -1;
     if (indent != nullptr && !indent->is(Kind::kNone)) {
         if (!indent->is_integer() || indent->as_int() < 0 || indent->as_int() > 16)
             fail_unsupported("tojson with such an indent");
-        width = indent->as_int();
+        style.indent = static_cast<int>(indent->as_int());
+        style.between_items = ",";
     }
-    // A line per value, indented up to 64 levels deep.
-    budget.spend_bytes(v.weight() * (width < 0 ? 2 : 2 + 64 * static_cast<std::uint64_t>(width) / 4));
-    return new_string(to_json(v, static_cast<int>(width)), budget);
+    const Value* ascii = arguments.find(1, "ensure_ascii");
+    style.ascii = ascii != nullptr && ascii->truthy();
+    const Value* separators = arguments.find(2, "separators");
+    if (separators != nullptr && !separators->is(Kind::kNone)) {
+        const std::vector<Value> two = items_of(*separators, budget);
+        if (two.size() != 2 || !two[0].is(Kind::kString) || !two[1].is(Kind::kString))
+            fail("tojson with separators that are not two texts");
+        style.between_items = two[0].as_string();
+        style.after_key = two[1].as_string();
+        if (style.between_items.size() + style.after_key.size() > 16) fail_unsupported("tojson with long separators");
+    }
+    // A line per value, indented up to 64 levels deep; a byte is six as an escape; separators of up to 16.
+    const std::uint64_t longest = (style.ascii ? 6 : 2) + (separators != nullptr ? 16 : 0);
+    budget.spend_bytes(v.weight() *
+                       (longest + (style.indent < 0 ? 0 : 64 * static_cast<std::uint64_t>(style.indent) / 4)));
+    return new_string(to_json(v, style), budget);
 }
 
 Value filter_replace(const Value& v, const Arguments& arguments, Budget& budget) {
@@ -210,6 +222,90 @@ Value filter_abs(const Value& v, const Arguments& arguments, Budget&) {
     return Value::integer(std::abs(v.as_int()));
 }
 
+// Values in order; texts by their small letters unless `case_sensitive`. `key_of`: what of an item is compared.
+std::vector<Value> sorted(std::vector<Value> items, bool case_sensitive, bool reverse,
+                          const std::function<Value(const Value&)>& key_of, Budget& budget) {
+    std::vector<std::pair<Value, Value>> keyed;
+    for (Value& item : items) {
+        Value key = key_of(item);
+        budget.spend_bytes(key.weight());
+        if (key.is(Kind::kString) && !case_sensitive) key = Value::string(to_lower(key.as_string()));
+        keyed.emplace_back(std::move(key), std::move(item));
+    }
+    budget.spend_steps(keyed.size() * 16);
+    std::stable_sort(keyed.begin(), keyed.end(), [&](const auto& a, const auto& b) {
+        return reverse ? compare(b.first, a.first) < 0 : compare(a.first, b.first) < 0;
+    });
+    items.clear();
+    for (auto& [key, item] : keyed) items.push_back(std::move(item));
+    return items;
+}
+
+bool is_set(const Arguments& arguments, std::size_t index, std::string_view name) {
+    const Value* value = arguments.find(index, name);
+    return value != nullptr && value->truthy();
+}
+
+Value filter_dictsort(const Value& v, const Arguments& arguments, Budget& budget) {
+    arguments.check("dictsort", 3, {"case_sensitive", "by", "reverse"});
+    if (!v.is(Kind::kDict)) fail("dictsort of a value of type " + std::string(type_name(v)));
+    const Value* by = arguments.find(1, "by");
+    const bool by_value = by != nullptr && by->is(Kind::kString) && by->as_string() == "value";
+    std::vector<Value> items;
+    for (const auto& [key, value] : v.as_dict().items) items.push_back(Value::list({key, value}, true));
+    const auto key_of = [&](const Value& item) { return item.as_list().items[by_value ? 1 : 0]; };
+    return Value::list(sorted(std::move(items), is_set(arguments, 0, "case_sensitive"), is_set(arguments, 2, "reverse"),
+                              key_of, budget));
+}
+
+Value filter_sort(const Value& v, const Arguments& arguments, Budget& budget) {
+    arguments.check("sort", 3, {"reverse", "case_sensitive", "attribute"});
+    const Value* attribute = arguments.find(2, "attribute");
+    const auto key_of = [&](const Value& item) {
+        return attribute == nullptr || attribute->is(Kind::kNone) ? item : attribute_path(item, *attribute, budget);
+    };
+    return Value::list(sorted(items_of(v, budget), is_set(arguments, 1, "case_sensitive"),
+                              is_set(arguments, 0, "reverse"), key_of, budget));
+}
+
+// Each text with other letters once.
+Value filter_unique(const Value& v, const Arguments& arguments, Budget& budget) {
+    arguments.check("unique", 0, {});
+    std::vector<Value> seen;
+    std::vector<Value> kept;
+    for (Value& item : items_of(v, budget)) {
+        Value key = item.is(Kind::kString) ? Value::string(to_lower(item.as_string())) : item;
+        budget.spend_steps(1 + seen.size());
+        budget.spend_bytes(key.weight());
+        if (std::any_of(seen.begin(), seen.end(), [&](const Value& other) { return equal(other, key); })) continue;
+        seen.push_back(std::move(key));
+        kept.push_back(std::move(item));
+    }
+    return Value::generator(std::move(kept));
+}
+
+Value filter_indent(const Value& v, const Arguments& arguments, Budget& budget) {
+    arguments.check("indent", 3, {"width", "first", "blank"});
+    const Value* width = arguments.find(0, "width");
+    std::string margin(4, ' ');
+    if (width != nullptr && width->is(Kind::kString)) {
+        margin = width->as_string();
+    } else if (width != nullptr) {
+        if (!width->is_integer() || width->as_int() < 0 || width->as_int() > 256) fail("indent with such a width");
+        margin.assign(static_cast<std::size_t>(width->as_int()), ' ');
+    }
+    const std::string text = text_of(v, budget);
+    budget.spend_bytes((count_text(text, "\n") + 1) * margin.size());
+    const bool blank = is_set(arguments, 2, "blank");
+    std::string out = is_set(arguments, 1, "first") ? margin : std::string();
+    for (std::size_t at = 0; at < text.size(); ++at) {
+        out += text[at];
+        const bool line_is_blank = at + 1 >= text.size() || text[at + 1] == '\n';
+        if (text[at] == '\n' && (blank || !line_is_blank)) out += margin;
+    }
+    return new_string(std::move(out), budget);
+}
+
 // select, reject: (test, arguments...); selectattr, rejectattr: (attribute, test, arguments...).
 Value filter_select(const Value& v, const Arguments& arguments, Budget& budget, bool by_attribute, bool keep) {
     if (!arguments.named.empty()) fail_unsupported("a filter of lists with named arguments");
@@ -276,6 +372,10 @@ const std::map<std::string, Filter, std::less<>>& filters() {
         {"first", [](const Value& v, const Arguments& a, Budget& b) { return filter_end(v, a, b, false); }},
         {"last", [](const Value& v, const Arguments& a, Budget& b) { return filter_end(v, a, b, true); }},
         {"tojson", filter_tojson},
+        {"dictsort", filter_dictsort},
+        {"sort", filter_sort},
+        {"unique", filter_unique},
+        {"indent", filter_indent},
         {"replace", filter_replace},
         {"string", [](const Value& v, const Arguments&, Budget& b) { return new_string(text_of(v, b), b); }},
         {"safe", [](const Value& v, const Arguments&, Budget&) { return v; }},

@@ -121,7 +121,7 @@ class Lexer {
         const std::size_t begin = at_;
         if (sign == '-') {
             while (at_ < text_.size()) {
-                const std::size_t n = space_bytes(text_, at_);
+                const std::size_t n = python_space_at(text_.substr(at_));
                 if (n == 0) break;
                 move_to(at_ + n);
             }
@@ -154,7 +154,7 @@ class Lexer {
                     return;
                 }
             }
-            const std::size_t space = space_bytes(text_, at_);
+            const std::size_t space = python_space_at(text_.substr(at_));
             if (space > 0) {
                 move_to(at_ + space);
                 continue;

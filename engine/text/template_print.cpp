@@ -54,10 +54,26 @@ std::string string_repr(const std::string& text) {
     return out;
 }
 
-void append_json_string(std::string& out, const std::string& text) {
+// As UTF-16 where it does not fit four digits.
+void append_json_escape(std::string& out, std::uint32_t c) {
+    if (c >= 0x10000) {
+        append_json_escape(out, 0xD800 + ((c - 0x10000) >> 10));
+        c = 0xDC00 + ((c - 0x10000) & 0x3FF);
+    }
+    out += "\\u";
+    append_hex(out, c, 4);
+}
+
+void append_json_string(std::string& out, const std::string& text, bool ascii) {
     out += '"';
-    for (const char c : text) {
+    for (std::size_t at = 0; at < text.size(); ++at) {
+        const char c = text[at];
         const auto u = static_cast<unsigned char>(c);
+        if (ascii && u >= 0x7F) {
+            append_json_escape(out, next_character(text, at));
+            --at;
+            continue;
+        }
         switch (c) {
             case '"':
                 out += "\\\"";
@@ -82,8 +98,7 @@ void append_json_string(std::string& out, const std::string& text) {
                 break;
             default:
                 if (u < 0x20) {
-                    out += "\\u";
-                    append_hex(out, u, 4);
+                    append_json_escape(out, u);
                 } else {
                     out += c;
                 }
@@ -98,8 +113,7 @@ void append_line(std::string& out, int indent, int level) {
     out.append(static_cast<std::size_t>(indent) * static_cast<std::size_t>(level), ' ');
 }
 
-void append_json(std::string& out, const Value& v, int indent, int level) {
-    const std::string_view comma = indent < 0 ? ", " : ",";
+void append_json(std::string& out, const Value& v, const JsonStyle& style, int level) {
     switch (v.kind()) {
         case Kind::kNone:
             out += "null";
@@ -116,18 +130,18 @@ void append_json(std::string& out, const Value& v, int indent, int level) {
             break;
         }
         case Kind::kString:
-            append_json_string(out, v.as_string());
+            append_json_string(out, v.as_string(), style.ascii);
             break;
         case Kind::kList: {
             const auto& items = v.as_list().items;
             if (v.as_list().is_lazy) fail("tojson: a value of type generator");
             out += '[';
             for (std::size_t i = 0; i < items.size(); ++i) {
-                if (i > 0) out += comma;
-                append_line(out, indent, level + 1);
-                append_json(out, items[i], indent, level + 1);
+                if (i > 0) out += style.between_items;
+                append_line(out, style.indent, level + 1);
+                append_json(out, items[i], style, level + 1);
             }
-            if (!items.empty()) append_line(out, indent, level);
+            if (!items.empty()) append_line(out, style.indent, level);
             out += ']';
             break;
         }
@@ -135,22 +149,22 @@ void append_json(std::string& out, const Value& v, int indent, int level) {
             const auto& items = v.as_dict().items;
             out += '{';
             for (std::size_t i = 0; i < items.size(); ++i) {
-                if (i > 0) out += comma;
-                append_line(out, indent, level + 1);
+                if (i > 0) out += style.between_items;
+                append_line(out, style.indent, level + 1);
                 const Value& key = items[i].first;
                 if (key.is(Kind::kString)) {
-                    append_json_string(out, key.as_string());
+                    append_json_string(out, key.as_string(), style.ascii);
                 } else if (key.is_number() || key.is(Kind::kNone)) {
                     out += '"';
-                    append_json(out, key, -1, 0);
+                    append_json(out, key, {}, 0);
                     out += '"';
                 } else {
                     fail("tojson: a key of type " + std::string(type_name(key)));
                 }
-                out += ": ";
-                append_json(out, items[i].second, indent, level + 1);
+                out += style.after_key;
+                append_json(out, items[i].second, style, level + 1);
             }
-            if (!items.empty()) append_line(out, indent, level);
+            if (!items.empty()) append_line(out, style.indent, level);
             out += '}';
             break;
         }
@@ -206,9 +220,9 @@ std::string to_text(const Value& v) {
     return to_repr(v);
 }
 
-std::string to_json(const Value& v, int indent) {
+std::string to_json(const Value& v, const JsonStyle& style) {
     std::string out;
-    append_json(out, v, indent, 0);
+    append_json(out, v, style, 0);
     return out;
 }
 

@@ -172,7 +172,7 @@ std::string to_title_words(std::string_view text) {
     bool at_word = true;
     return map_case(text, LetterCase::kUpper, LetterCase::kLower, [&](std::size_t at, std::size_t) {
         const bool separates =
-            space_bytes(text, at) > 0 || std::string_view("-({[<").find(text[at]) != std::string_view::npos;
+            python_space_at(text.substr(at)) > 0 || std::string_view("-({[<").find(text[at]) != std::string_view::npos;
         const bool first = at_word && !separates;
         at_word = separates;
         return first;
@@ -266,7 +266,7 @@ std::vector<std::string_view> split_text(std::string_view text, std::string_view
             break;
         }
         std::size_t end = 0;
-        while (end < text.size() && space_bytes(text, end) == 0) end += character_bytes(text, end);
+        while (end < text.size() && python_space_at(text.substr(end)) == 0) end += character_bytes(text, end);
         parts.push_back(text.substr(0, end));
         text = strip_left(text.substr(end));
     }

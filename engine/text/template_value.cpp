@@ -267,12 +267,6 @@ std::string_view type_name(const Value& v) {
     return "";
 }
 
-std::size_t character_bytes(std::string_view text, std::size_t at) {
-    const auto lead = static_cast<unsigned char>(text[at]);
-    const std::size_t n = lead < 0xC0 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-    return std::min(n, text.size() - at);
-}
-
 std::size_t count_characters(std::string_view text) {
     return static_cast<std::size_t>(
         std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }));
@@ -287,25 +281,10 @@ std::size_t byte_of_character(std::string_view text, std::size_t index) {
     return at;
 }
 
-std::size_t space_bytes(std::string_view text, std::size_t at) {
-    const auto c = static_cast<unsigned char>(text[at]);
-    if (c == ' ' || (c >= 0x09 && c <= 0x0D) || (c >= 0x1C && c <= 0x1F)) return 1;
-    if (c < 0x80) return 0;
-    const std::string_view rest = text.substr(at);
-    if (rest.starts_with("\xC2\x85") || rest.starts_with("\xC2\xA0")) return 2;
-    if (rest.starts_with("\xE2\x80") && rest.size() >= 3) {
-        const auto last = static_cast<unsigned char>(rest[2]);
-        return (last >= 0x80 && last <= 0x8A) || last == 0xA8 || last == 0xA9 || last == 0xAF ? 3 : 0;
-    }
-    if (rest.starts_with("\xE1\x9A\x80") || rest.starts_with("\xE2\x81\x9F") || rest.starts_with("\xE3\x80\x80"))
-        return 3;
-    return 0;
-}
-
 std::string_view strip_left(std::string_view text) {
     std::size_t at = 0;
     while (at < text.size()) {
-        const std::size_t n = space_bytes(text, at);
+        const std::size_t n = python_space_at(text.substr(at));
         if (n == 0) break;
         at += n;
     }
@@ -316,7 +295,7 @@ std::string_view strip_right(std::string_view text) {
     while (!text.empty()) {
         std::size_t at = text.size() - 1;
         while (at > 0 && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80) --at;
-        if (space_bytes(text, at) == 0) break;
+        if (python_space_at(text.substr(at)) == 0) break;
         text = text.substr(0, at);
     }
     return text;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/error.h"
+#include "engine/text/utf8.h"
 
 namespace offstage::engine::jinja {
 
@@ -97,14 +98,18 @@ int compare(const Value& a, const Value& b);
 std::string_view type_name(const Value& v);  // Python's
 std::string to_text(const Value& v);         // str(): what {{ }} prints
 std::string to_repr(const Value& v);         // repr()
-// json.dumps(v, ensure_ascii=False, indent=indent); indent < 0: on one line.
-std::string to_json(const Value& v, int indent = -1);
+// Options of Python's json.dumps().
+struct JsonStyle {
+    int indent = -1;  // below 0: on one line
+    std::string between_items = ", ";
+    std::string after_key = ": ";
+    bool ascii = false;  // other characters as \uXXXX
+};
+std::string to_json(const Value& v, const JsonStyle& style = {});
 
 // UTF-8 helpers; strings are valid UTF-8 throughout.
 std::size_t count_characters(std::string_view text);
-std::size_t character_bytes(std::string_view text, std::size_t at);
 std::size_t byte_of_character(std::string_view text, std::size_t index);  // text.size() when past the end
-std::size_t space_bytes(std::string_view text, std::size_t at);  // of the white space character there (Python's), or 0
 std::string_view strip_left(std::string_view text);
 std::string_view strip_right(std::string_view text);
 

@@ -1,32 +1,75 @@
 #include "engine/text/tokenizer.h"
 
+#include <algorithm>
+#include <optional>
+
 #include "engine/error.h"
 #include "engine/files/text_file.h"
+#include "engine/text/bpe_tokenizer.h"
 #include "engine/text/sentencepiece_tokenizer.h"
 
 namespace offstage::engine {
 namespace {
 
 constexpr std::size_t kMaxModelBytes = 64u << 20;
+constexpr std::size_t kMaxTextBytes = 16u << 20;
+
+// DIR/tiktoken.model, or the first DIR/*.tiktoken by name.
+std::optional<std::filesystem::path> find_tiktoken(const std::filesystem::path& directory) {
+    std::error_code ignored;
+    if (std::filesystem::exists(directory / "tiktoken.model", ignored)) return directory / "tiktoken.model";
+    std::optional<std::filesystem::path> first;
+    for (const auto& entry : std::filesystem::directory_iterator(directory, ignored)) {
+        if (entry.path().extension() == ".tiktoken" && (!first || entry.path() < *first)) first = entry.path();
+    }
+    return first;
+}
 
 }  // namespace
 
+bool Tokenizer::is_in(const std::filesystem::path& directory) {
+    std::error_code ignored;
+    return std::filesystem::exists(directory / "tokenizer.model", ignored) ||
+           std::filesystem::exists(directory / "tokenizer.json", ignored) || find_tiktoken(directory).has_value();
+}
+
 std::unique_ptr<Tokenizer> Tokenizer::open(const std::filesystem::path& directory, std::int64_t vocab_size) {
-    const std::filesystem::path path = directory / "tokenizer.model";
-    const auto bytes = read_small_file(path, kMaxModelBytes);
+    std::filesystem::path path = directory / "tokenizer.model";
+    auto bytes = read_small_file(path, kMaxModelBytes);
+    if (bytes && !is_tiktoken(*bytes)) {
+        const TokenizerConfig config = read_tokenizer_config(directory, vocab_size);
+        return std::make_unique<SentencePieceTokenizer>(*bytes, config, vocab_size, shown_path(path));
+    }
+    const std::filesystem::path json_path = directory / "tokenizer.json";
+    if (const auto json = read_small_file(json_path, kMaxModelBytes)) {
+        const TokenizerConfig config = read_tokenizer_config(directory, vocab_size);
+        const std::string source = shown_path(json_path);
+        return std::make_unique<BpeTokenizer>(read_bpe_json(*json, vocab_size, source), config, vocab_size, source);
+    }
+    if (const auto found = find_tiktoken(directory); !bytes && found) {
+        path = *found;
+        bytes = read_small_file(path, kMaxModelBytes);
+    }
     if (!bytes) {
-        std::error_code ignored;
-        for (const char* other : {"tokenizer.json", "vocab.json", "tokenizer.tiktoken", "tiktoken.model"}) {
-            if (!std::filesystem::exists(directory / other, ignored)) continue;
-            throw Error(ErrorKind::kUnsupported, shown_path(directory) + " has " + other +
-                                                     " but no tokenizer.model (sentencepiece), which is expected here: "
-                                                     "byte-level BPE tokenizers are not supported yet.");
-        }
-        throw Error(ErrorKind::kNotFound,
-                    shown_path(path) + " is missing: a sentencepiece tokenizer is expected there.");
+        throw Error(ErrorKind::kNotFound, shown_path(directory) +
+                                              " has no tokenizer: tokenizer.model (sentencepiece), tokenizer.json or a "
+                                              "*.tiktoken file is expected there.");
     }
     const TokenizerConfig config = read_tokenizer_config(directory, vocab_size);
-    return std::make_unique<SentencePieceTokenizer>(*bytes, config, vocab_size, shown_path(path));
+    const std::string source = shown_path(path);
+    return std::make_unique<BpeTokenizer>(read_tiktoken(*bytes, read_tiktoken_pattern(directory), vocab_size, source),
+                                          config, vocab_size, source);
+}
+
+void Tokenizer::check_text(std::string_view text) {
+    if (text.size() > kMaxTextBytes) {
+        throw Error(ErrorKind::kInvalidInput,
+                    "The text is longer than " + std::to_string(kMaxTextBytes >> 20) + " MiB.");
+    }
+    const std::size_t bad = find_invalid_utf8(text);
+    if (bad != std::string_view::npos) {
+        throw Error(ErrorKind::kInvalidInput, "The text is not valid UTF-8 at byte " + std::to_string(bad) + ".");
+    }
 }
 
 }  // namespace offstage::engine

@@ -8,19 +8,27 @@
 #include <vector>
 
 #include "engine/indices.h"
+#include "engine/text/utf8.h"
 
 namespace offstage::engine {
 
 // Text to tokens and back. Immutable after open(); may be used from any thread at once.
 class Tokenizer {
   public:
-    // Reads DIR/tokenizer.model (sentencepiece) and, when there, tokenizer_config.json
-    // (added_tokens_decoder, the special tokens' names, legacy, add_prefix_space,
-    // add_bos_token, add_eos_token; special_tokens_map.json and added_tokens.json where
-    // it is silent), and encodes as the LlamaTokenizer of Hugging Face transformers 4
-    // does that runs sentencepiece. Throws Error naming the file: missing, damaged, or
-    // larger than `vocab_size` of the model.
+    // The first of these that DIR has:
+    //   tokenizer.model   sentencepiece: encodes as the LlamaTokenizer of Hugging Face
+    //                     transformers 4 does that runs it;
+    //   tokenizer.json    byte pair encoding: as Hugging Face tokenizers does;
+    //   *.tiktoken, tiktoken.model, or a tokenizer.model of that format: as OpenAI's
+    //                     tiktoken does, with the pattern that tokenizer_config.json
+    //                     gives or names.
+    // With it tokenizer_config.json is read, where it is there (added_tokens_decoder, the
+    // special tokens' names, legacy, add_prefix_space, add_bos_token, add_eos_token;
+    // special_tokens_map.json and added_tokens.json where it is silent). Throws Error
+    // naming the file and the field: missing, damaged, larger than `vocab_size` of the
+    // model, or of a kind that is not known.
     static std::unique_ptr<Tokenizer> open(const std::filesystem::path& directory, std::int64_t vocab_size);
+    static bool is_in(const std::filesystem::path& directory);  // whether there is a file that open() would read
     virtual ~Tokenizer() = default;
 
     virtual std::int64_t vocab_size() const = 0;
@@ -32,10 +40,10 @@ class Tokenizer {
     // The same of its end and eos(): add_eos_token; false where that is silent.
     virtual bool adds_eos() const = 0;
 
-    // Plain text, exactly as sentencepiece does it: no special token is recognised, none
-    // is added. With "legacy": false it is add_prefix_space that decides whether the text
-    // begins with a blank piece, otherwise the model.
-    // Throws Error (kInvalidInput) when the text is not UTF-8 or longer than 16 MiB.
+    // Plain text, exactly as the library named above does it: no special token is
+    // recognised, none is added. Of sentencepiece: with "legacy": false it is add_prefix_space that decides whether the
+    // text begins with a blank piece, otherwise the model. Throws Error (kInvalidInput) when the text is not UTF-8 or
+    // longer than 16 MiB.
     virtual std::vector<TokenId> encode(std::string_view utf8) const = 0;
 
     // A rendered chat template: the strings of special tokens (added tokens, named ones
@@ -51,32 +59,24 @@ class Tokenizer {
     // special token gets no prefix. Same errors.
     virtual std::vector<TokenId> encode_after(TokenId before, std::string_view utf8) const = 0;
 
-    // Whole text of the tokens, as sentencepiece does it; control tokens (bos, eos, turn markers) and ids outside the
-    // vocabulary give nothing. Holds U+FFFD for each byte piece that is no UTF-8.
+    // Whole text of the tokens, as the same library does it; control tokens (bos, eos, turn markers) and ids outside
+    // the vocabulary give nothing. Holds U+FFFD for each byte piece that is no UTF-8 (sentencepiece, byte_fallback), or
+    // for each part of a character that is incomplete (byte-level).
     virtual std::string decode(std::span<const TokenId> tokens) const = 0;
 
     // Raw bytes that one token adds to a text already begun (sentencepiece's U+2581 as a space; a byte piece as its
-    // byte; control tokens nothing). Concatenating the pieces of a sequence gives its text, but for one leading space.
+    // byte; control tokens nothing). Concatenating the pieces of a sequence gives its text, but for one leading space
+    // where begins_with_space().
     virtual std::string piece_bytes(TokenId token) const = 0;
+    virtual bool begins_with_space() const = 0;  // encode() puts a space before a text, which decode() takes away
     virtual std::string piece_name(TokenId token) const = 0;  // as in the vocabulary, for display
     virtual bool is_control(TokenId token) const = 0;
     // -1 when the string is no special token, that is, encode_with_special() does not look for it.
     virtual TokenId special_token(std::string_view text) const = 0;
+
+  protected:
+    // Throws what encode() throws for texts that are too long or no UTF-8.
+    static void check_text(std::string_view text);
 };
-
-// Turns token bytes into UTF-8 that never splits a character: holds back an incomplete tail, replaces each invalid byte
-// by U+FFFD, as decode() does. push() returns what may be shown now; finish() what is left.
-class Utf8Stream {
-  public:
-    std::string push(std::string_view bytes);
-    std::string finish();
-
-  private:
-    std::string pending_;
-};
-
-// Byte offset of the first byte that is no valid UTF-8 (overlong forms, surrogates and > U+10FFFF are invalid), or
-// npos.
-std::size_t find_invalid_utf8(std::string_view text);
 
 }  // namespace offstage::engine

@@ -1441,12 +1441,124 @@
         <translation>kein spekulatives Laden</translation>
     </message>
     <message>
-        <source>%1 has %2 but no tokenizer.model (sentencepiece), which is expected here: byte-level BPE tokenizers are not supported yet.</source>
-        <translation>%1 enthält %2, aber kein tokenizer.model (sentencepiece), das hier erwartet wird: Byte-BPE-Tokenizer werden noch nicht unterstützt.</translation>
+        <source>%1 has no tokenizer: tokenizer.model (sentencepiece), tokenizer.json or a *.tiktoken file is expected there.</source>
+        <translation>%1 hat keinen Tokenizer: Dort wird tokenizer.model (sentencepiece), tokenizer.json oder eine Datei *.tiktoken erwartet.</translation>
     </message>
     <message>
-        <source>%1 is missing: a sentencepiece tokenizer is expected there.</source>
-        <translation>%1 fehlt: Dort wird ein sentencepiece-Tokenizer erwartet.</translation>
+        <source>%1: the field %2 is &quot;%3&quot;, which is not supported; known are %4. The folder needs a tokenizer of another kind, such as sentencepiece&apos;s tokenizer.model.</source>
+        <translation>%1: Das Feld %2 ist &quot;%3&quot;, was nicht unterstützt wird; bekannt sind %4. Der Ordner braucht einen Tokenizer anderer Art, etwa tokenizer.model von sentencepiece.</translation>
+    </message>
+    <message>
+        <source>%1: the field %2 holds a pattern that PCRE2 refuses: %3. Write it in PCRE2&apos;s syntax, or use the tokenizer of another release of the model.</source>
+        <translation>%1: Das Feld %2 enthält ein Muster, das PCRE2 ablehnt: %3. Schreiben Sie es in der Syntax von PCRE2, oder nehmen Sie den Tokenizer einer anderen Ausgabe des Modells.</translation>
+    </message>
+    <message>
+        <source>The tokenizer&apos;s pattern takes too many steps at byte %1 of the text. Shorten the text there, or use the tokenizer of another release of the model.</source>
+        <translation>Das Muster des Tokenizers braucht bei Byte %1 des Textes zu viele Schritte. Kürzen Sie den Text dort, oder nehmen Sie den Tokenizer einer anderen Ausgabe des Modells.</translation>
+    </message>
+    <message>
+        <source>The text is too long for the tokenizer&apos;s normalizer; shorten it.</source>
+        <translation>Der Text ist zu lang für die Normalisierung des Tokenizers; kürzen Sie ihn.</translation>
+    </message>
+    <message>
+        <source>%1, line %2: must be %3.</source>
+        <translation>%1, Zeile %2: muss %3 sein.</translation>
+    </message>
+    <message>
+        <source>%1: the token of rank %2 is given twice; each must differ.</source>
+        <translation>%1: Das Token vom Rang %2 kommt zweimal vor; jedes muss anders sein.</translation>
+    </message>
+    <message>
+        <source>%1: the byte %2 is no token; all 256 must be. The file is not whole: fetch it again from where the model came from.</source>
+        <translation>%1: Das Byte %2 ist kein Token; alle 256 müssen es sein. Die Datei ist nicht vollständig: Holen Sie sie noch einmal von dort, woher das Modell kam.</translation>
+    </message>
+    <message>
+        <source>a number</source>
+        <translation>eine Zahl</translation>
+    </message>
+    <message>
+        <source>a text of at most %1 bytes</source>
+        <translation>ein Text von höchstens %1 Bytes</translation>
+    </message>
+    <message>
+        <source>a text of at least one character</source>
+        <translation>ein Text von mindestens einem Zeichen</translation>
+    </message>
+    <message>
+        <source>a regular expression</source>
+        <translation>ein regulärer Ausdruck</translation>
+    </message>
+    <message>
+        <source>an object with &quot;Regex&quot; or &quot;String&quot;</source>
+        <translation>ein Objekt mit &quot;Regex&quot; oder &quot;String&quot;</translation>
+    </message>
+    <message>
+        <source>nested less deeply</source>
+        <translation>weniger tief verschachtelt</translation>
+    </message>
+    <message>
+        <source>a list of fewer steps</source>
+        <translation>eine Liste mit weniger Schritten</translation>
+    </message>
+    <message>
+        <source>before ByteLevel, which must be the last step</source>
+        <translation>vor ByteLevel, das der letzte Schritt sein muss</translation>
+    </message>
+    <message>
+        <source>an object of tokens with their ids</source>
+        <translation>ein Objekt aus Token mit ihren Nummern</translation>
+    </message>
+    <message>
+        <source>an object of tokens with their ids; the file is not whole: fetch it again from where the model came from</source>
+        <translation>ein Objekt aus Token mit ihren Nummern; die Datei ist nicht vollständig: Holen Sie sie noch einmal von dort, woher das Modell kam</translation>
+    </message>
+    <message>
+        <source>an object; the file is not whole: fetch it again from where the model came from</source>
+        <translation>ein Objekt; die Datei ist nicht vollständig: Holen Sie sie noch einmal von dort, woher das Modell kam</translation>
+    </message>
+    <message>
+        <source>a list of merges, as &quot;a b&quot; or [&quot;a&quot;, &quot;b&quot;]; the file is not whole: fetch it again from where the model came from</source>
+        <translation>eine Liste von Verschmelzungen, als &quot;a b&quot; oder [&quot;a&quot;, &quot;b&quot;]; die Datei ist nicht vollständig: Holen Sie sie noch einmal von dort, woher das Modell kam</translation>
+    </message>
+    <message>
+        <source>two tokens, as &quot;a b&quot; or [&quot;a&quot;, &quot;b&quot;]</source>
+        <translation>zwei Token, als &quot;a b&quot; oder [&quot;a&quot;, &quot;b&quot;]</translation>
+    </message>
+    <message>
+        <source>a smaller value: the file holds too many</source>
+        <translation>ein kleinerer Wert: Die Datei enthält zu viele</translation>
+    </message>
+    <message>
+        <source>two tokens of model.vocab that together are one, too, not &quot;%1&quot; and &quot;%2&quot;</source>
+        <translation>zwei Token aus model.vocab, die zusammen auch eines sind, nicht &quot;%1&quot; und &quot;%2&quot;</translation>
+    </message>
+    <message>
+        <source>null or 0: with dropout the same text has other tokens each time</source>
+        <translation>null oder 0: Mit dropout hat derselbe Text jedes Mal andere Token</translation>
+    </message>
+    <message>
+        <source>empty or null: marks inside of words are not supported</source>
+        <translation>leer oder null: Zeichen innerhalb von Wörtern werden nicht unterstützt</translation>
+    </message>
+    <message>
+        <source>a token of model.vocab, not &quot;%1&quot;</source>
+        <translation>ein Token aus model.vocab, nicht &quot;%1&quot;</translation>
+    </message>
+    <message>
+        <source>the id of &quot;%1&quot; in model.vocab, %2</source>
+        <translation>die Nummer von &quot;%1&quot; in model.vocab, %2</translation>
+    </message>
+    <message>
+        <source>tokens with ids of their own; %1 is that of &quot;%2&quot;</source>
+        <translation>Token mit eigenen Nummern; %1 ist die von &quot;%2&quot;</translation>
+    </message>
+    <message>
+        <source>the regular expression that goes with the tiktoken file, or &quot;encoding_name&quot; cl100k_base or o200k_base</source>
+        <translation>der reguläre Ausdruck, der zur tiktoken-Datei gehört, oder &quot;encoding_name&quot; cl100k_base oder o200k_base</translation>
+    </message>
+    <message>
+        <source>a token in base64, a blank, and its rank</source>
+        <translation>ein Token in Base64, ein Leerzeichen und sein Rang</translation>
     </message>
     <message>
         <source>%1 is no valid sentencepiece model.</source>
@@ -2017,8 +2129,28 @@
         <translation>die Länge eines Wertes vom Typ %1</translation>
     </message>
     <message>
-        <source>tojson with ensure_ascii</source>
-        <translation>tojson mit ensure_ascii</translation>
+        <source>tojson with separators that are not two texts</source>
+        <translation>tojson mit Trennern, die nicht zwei Texte sind</translation>
+    </message>
+    <message>
+        <source>tojson with long separators</source>
+        <translation>tojson mit langen Trennern</translation>
+    </message>
+    <message>
+        <source>dictsort of a value of type %1</source>
+        <translation>dictsort eines Wertes vom Typ %1</translation>
+    </message>
+    <message>
+        <source>indent with such a width</source>
+        <translation>indent mit einer solchen Breite</translation>
+    </message>
+    <message>
+        <source>strftime_now without a format</source>
+        <translation>strftime_now ohne Format</translation>
+    </message>
+    <message>
+        <source>strftime_now with the directive &apos;%1&apos;</source>
+        <translation>strftime_now mit der Angabe &apos;%1&apos;</translation>
     </message>
     <message>
         <source>tojson with such an indent</source>

@@ -1441,12 +1441,124 @@
         <translation>không nạp phỏng đoán</translation>
     </message>
     <message>
-        <source>%1 has %2 but no tokenizer.model (sentencepiece), which is expected here: byte-level BPE tokenizers are not supported yet.</source>
-        <translation>%1 có %2 nhưng không có tokenizer.model (sentencepiece) như cần ở đây: bộ tách token BPE mức byte chưa được hỗ trợ.</translation>
+        <source>%1 has no tokenizer: tokenizer.model (sentencepiece), tokenizer.json or a *.tiktoken file is expected there.</source>
+        <translation>%1 không có bộ tách token: cần tokenizer.model (sentencepiece), tokenizer.json hoặc một tệp *.tiktoken ở đó.</translation>
     </message>
     <message>
-        <source>%1 is missing: a sentencepiece tokenizer is expected there.</source>
-        <translation>Thiếu %1: cần bộ tách token sentencepiece ở đó.</translation>
+        <source>%1: the field %2 is &quot;%3&quot;, which is not supported; known are %4. The folder needs a tokenizer of another kind, such as sentencepiece&apos;s tokenizer.model.</source>
+        <translation>%1: trường %2 là &quot;%3&quot;, không được hỗ trợ; các giá trị được biết là %4. Thư mục cần một bộ tách token loại khác, ví dụ tokenizer.model của sentencepiece.</translation>
+    </message>
+    <message>
+        <source>%1: the field %2 holds a pattern that PCRE2 refuses: %3. Write it in PCRE2&apos;s syntax, or use the tokenizer of another release of the model.</source>
+        <translation>%1: trường %2 chứa một mẫu mà PCRE2 từ chối: %3. Hãy viết lại theo cú pháp của PCRE2, hoặc dùng bộ tách token của một bản phát hành khác của mô hình.</translation>
+    </message>
+    <message>
+        <source>The tokenizer&apos;s pattern takes too many steps at byte %1 of the text. Shorten the text there, or use the tokenizer of another release of the model.</source>
+        <translation>Mẫu của bộ tách token cần quá nhiều bước tại byte %1 của văn bản. Hãy rút ngắn văn bản ở đó, hoặc dùng bộ tách token của một bản phát hành khác của mô hình.</translation>
+    </message>
+    <message>
+        <source>The text is too long for the tokenizer&apos;s normalizer; shorten it.</source>
+        <translation>Văn bản quá dài cho bước chuẩn hóa của bộ tách token; hãy rút ngắn.</translation>
+    </message>
+    <message>
+        <source>%1, line %2: must be %3.</source>
+        <translation>%1, dòng %2: phải là %3.</translation>
+    </message>
+    <message>
+        <source>%1: the token of rank %2 is given twice; each must differ.</source>
+        <translation>%1: token hạng %2 xuất hiện hai lần; mỗi token phải khác nhau.</translation>
+    </message>
+    <message>
+        <source>%1: the byte %2 is no token; all 256 must be. The file is not whole: fetch it again from where the model came from.</source>
+        <translation>%1: byte %2 không phải là token; cả 256 byte đều phải là token. Tệp không đầy đủ: hãy tải lại từ nơi lấy mô hình.</translation>
+    </message>
+    <message>
+        <source>a number</source>
+        <translation>một số</translation>
+    </message>
+    <message>
+        <source>a text of at most %1 bytes</source>
+        <translation>văn bản dài tối đa %1 byte</translation>
+    </message>
+    <message>
+        <source>a text of at least one character</source>
+        <translation>văn bản có ít nhất một ký tự</translation>
+    </message>
+    <message>
+        <source>a regular expression</source>
+        <translation>một biểu thức chính quy</translation>
+    </message>
+    <message>
+        <source>an object with &quot;Regex&quot; or &quot;String&quot;</source>
+        <translation>một đối tượng có &quot;Regex&quot; hoặc &quot;String&quot;</translation>
+    </message>
+    <message>
+        <source>nested less deeply</source>
+        <translation>lồng nhau ít tầng hơn</translation>
+    </message>
+    <message>
+        <source>a list of fewer steps</source>
+        <translation>một danh sách ít bước hơn</translation>
+    </message>
+    <message>
+        <source>before ByteLevel, which must be the last step</source>
+        <translation>đứng trước ByteLevel, bước phải ở cuối cùng</translation>
+    </message>
+    <message>
+        <source>an object of tokens with their ids</source>
+        <translation>một đối tượng gồm các token và số của chúng</translation>
+    </message>
+    <message>
+        <source>an object of tokens with their ids; the file is not whole: fetch it again from where the model came from</source>
+        <translation>một đối tượng gồm các token và số của chúng; tệp không đầy đủ: hãy tải lại từ nơi lấy mô hình</translation>
+    </message>
+    <message>
+        <source>an object; the file is not whole: fetch it again from where the model came from</source>
+        <translation>một đối tượng; tệp không đầy đủ: hãy tải lại từ nơi lấy mô hình</translation>
+    </message>
+    <message>
+        <source>a list of merges, as &quot;a b&quot; or [&quot;a&quot;, &quot;b&quot;]; the file is not whole: fetch it again from where the model came from</source>
+        <translation>một danh sách các cặp ghép, dạng &quot;a b&quot; hoặc [&quot;a&quot;, &quot;b&quot;]; tệp không đầy đủ: hãy tải lại từ nơi lấy mô hình</translation>
+    </message>
+    <message>
+        <source>two tokens, as &quot;a b&quot; or [&quot;a&quot;, &quot;b&quot;]</source>
+        <translation>hai token, dạng &quot;a b&quot; hoặc [&quot;a&quot;, &quot;b&quot;]</translation>
+    </message>
+    <message>
+        <source>a smaller value: the file holds too many</source>
+        <translation>một giá trị nhỏ hơn: tệp chứa quá nhiều</translation>
+    </message>
+    <message>
+        <source>two tokens of model.vocab that together are one, too, not &quot;%1&quot; and &quot;%2&quot;</source>
+        <translation>hai token của model.vocab mà ghép lại cũng là một token, không phải &quot;%1&quot; và &quot;%2&quot;</translation>
+    </message>
+    <message>
+        <source>null or 0: with dropout the same text has other tokens each time</source>
+        <translation>null hoặc 0: với dropout, cùng một văn bản mỗi lần cho token khác nhau</translation>
+    </message>
+    <message>
+        <source>empty or null: marks inside of words are not supported</source>
+        <translation>rỗng hoặc null: dấu bên trong từ không được hỗ trợ</translation>
+    </message>
+    <message>
+        <source>a token of model.vocab, not &quot;%1&quot;</source>
+        <translation>một token của model.vocab, không phải &quot;%1&quot;</translation>
+    </message>
+    <message>
+        <source>the id of &quot;%1&quot; in model.vocab, %2</source>
+        <translation>số của &quot;%1&quot; trong model.vocab, tức %2</translation>
+    </message>
+    <message>
+        <source>tokens with ids of their own; %1 is that of &quot;%2&quot;</source>
+        <translation>các token có số riêng; %1 là số của &quot;%2&quot;</translation>
+    </message>
+    <message>
+        <source>the regular expression that goes with the tiktoken file, or &quot;encoding_name&quot; cl100k_base or o200k_base</source>
+        <translation>biểu thức chính quy đi cùng tệp tiktoken, hoặc &quot;encoding_name&quot; là cl100k_base hay o200k_base</translation>
+    </message>
+    <message>
+        <source>a token in base64, a blank, and its rank</source>
+        <translation>một token dạng base64, một dấu cách và hạng của nó</translation>
     </message>
     <message>
         <source>%1 is no valid sentencepiece model.</source>
@@ -2017,8 +2129,28 @@
         <translation>độ dài của giá trị kiểu %1</translation>
     </message>
     <message>
-        <source>tojson with ensure_ascii</source>
-        <translation>tojson với ensure_ascii</translation>
+        <source>tojson with separators that are not two texts</source>
+        <translation>tojson với dấu phân cách không phải hai văn bản</translation>
+    </message>
+    <message>
+        <source>tojson with long separators</source>
+        <translation>tojson với dấu phân cách dài</translation>
+    </message>
+    <message>
+        <source>dictsort of a value of type %1</source>
+        <translation>dictsort của giá trị kiểu %1</translation>
+    </message>
+    <message>
+        <source>indent with such a width</source>
+        <translation>indent với độ rộng như vậy</translation>
+    </message>
+    <message>
+        <source>strftime_now without a format</source>
+        <translation>strftime_now không có định dạng</translation>
+    </message>
+    <message>
+        <source>strftime_now with the directive &apos;%1&apos;</source>
+        <translation>strftime_now với chỉ thị &apos;%1&apos;</translation>
     </message>
     <message>
         <source>tojson with such an indent</source>

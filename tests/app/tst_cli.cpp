@@ -154,6 +154,41 @@ class TestCli : public QObject {
         for (int i = 0; i < 48; ++i) QVERIFY(qAbs(only[0][i].toDouble() - rows[2][i].toDouble()) < 1e-4);
     }
 
+    void tokenize_json_hasIdsPiecesAndTheRenderedPrompt() {
+        const QString layouts = QStringLiteral(OFFSTAGE_SOURCE_DIR "/tests/engine/data/text/bpe_layouts/");
+        const auto tokenize = [](const QStringList& arguments, const QByteArray& input = {}) {
+            return run(QStringList{QStringLiteral("tokenize"), QStringLiteral("--json"), QStringLiteral("--model")} +
+                           arguments,
+                       input);
+        };
+        const auto piecesOf = [](const Outcome& outcome) {
+            QStringList pieces;
+            for (const auto& token : outcome.json()[QStringLiteral("tokens")].toArray()) {
+                pieces << token.toObject()[QStringLiteral("piece")].toString();
+            }
+            return pieces.join(QLatin1Char('|'));
+        };
+        const Outcome text = tokenize({layouts + QStringLiteral("qwen")}, "the <|im_end|> the");
+        QCOMPARE(text.status, 0);
+        QCOMPARE(text.json()[QStringLiteral("text")].toString(), QStringLiteral("the <|im_end|> the"));
+        QVERIFY2(!piecesOf(text).contains(QStringLiteral("<|im_end|>")), qPrintable(piecesOf(text)));
+        const Outcome special =
+            tokenize({layouts + QStringLiteral("qwen"), QStringLiteral("--special")}, "the <|im_end|> the");
+        QVERIFY2(piecesOf(special).endsWith(QStringLiteral("|<|im_end|>|\u0120the")), qPrintable(piecesOf(special)));
+
+        const QString rendered = QStringLiteral("<s><|system|>Be brief.</s><|user|>Hi: you</s><|assistant|>");
+        const Outcome chat = tokenize({kDemo, QStringLiteral("--chat"), QStringLiteral("system:Be brief."),
+                                       QStringLiteral("--chat"), QStringLiteral("user:Hi: you")});
+        QCOMPARE(chat.json()[QStringLiteral("text")].toString(), rendered);
+        QVERIFY(piecesOf(chat).startsWith(QStringLiteral("<s>|<|system|>|")));
+        const Outcome fromInput =
+            tokenize({kDemo, QStringLiteral("--chat"), QStringLiteral("-")},
+                     R"([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Hi: you"}])");
+        QCOMPARE(fromInput.out, chat.out);
+        QCOMPARE(tokenize({kDemo, QStringLiteral("--chat"), QStringLiteral("judge:Hi")}).status, 1);
+        QVERIFY(tokenize({kDemo, QStringLiteral("--chat"), QStringLiteral("-")}, "[1]").err.contains("standard input"));
+    }
+
     // An accounted speed is divided by accounted limits, never by this machine's.
     void bench_onAnEmulatedDevice_namesNoMeasuredLimit() {
         const Outcome outcome =

@@ -2,11 +2,13 @@
 
     make_text_golden.py OUT            trains the two small tokenizers under OUT (tests/engine/data/text) and writes
                                        their golden ids, and the golden renderings of the chat templates
+    make_text_golden.py OUT --templates   only the renderings
     make_text_golden.py OUT MODEL...   only the golden ids of further tokenizer.model files, one OUT/NAME.ids.json for
                                        each, NAME being the folder's name
 
 Needs sentencepiece and jinja2. Trained models differ between releases of sentencepiece, so a run replaces model and ids.
 """
+import datetime
 import io
 import json
 import pathlib
@@ -137,6 +139,7 @@ def environment():
         return json.dumps(x, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
 
     env.globals["raise_exception"] = refuse
+    env.globals["strftime_now"] = datetime.datetime(2026, 11, 3, 14, 5, 9).strftime
     env.filters["tojson"] = tojson
     return env
 
@@ -169,6 +172,9 @@ def write_templates(path):
 def main():
     out = pathlib.Path(sys.argv[1])
     out.mkdir(parents=True, exist_ok=True)
+    if sys.argv[2:] == ["--templates"]:
+        write_templates(out / "templates.json")
+        return
     if len(sys.argv) > 2:
         for model in map(pathlib.Path, sys.argv[2:]):
             write_ids(model, out / f"{model.resolve().parent.name}.ids.json")

@@ -197,6 +197,91 @@ nobody speaks
 {% endfor %}
 {{ (talk | last).role | upper if talk else "NOBODY" }}{{ " " ~ talk[0]["content"][:5] if talk }}
 """,
+    # a system message of the template's own with the date, the person's as another role, turns of channels
+    "channels": """{#- The date comes from the renderer. #}
+{%- macro own_system() -%}
+    {%- if identity is not defined %}{% set identity = "You are the prompter." %}{% endif %}
+    {{- identity + "\\n" }}
+    {{- "Date: " + strftime_now("%Y-%m-%d") + "\\n\\n" }}
+    {%- if effort is not defined %}{% set effort = "medium" %}{% endif %}
+    {{- "Effort: " + effort }}
+    {%- if tools -%}{{- "\\nTools are there." }}{%- endif -%}
+{%- endmacro -%}
+{{- "<|start|>system<|message|>" }}{{- own_system() }}{{- "<|end|>" }}
+{%- if messages[0].role == "developer" or messages[0].role == "system" %}
+    {%- set order = messages[0].content %}{%- set talk = messages[1:] %}
+{%- else %}
+    {%- set order = "" %}{%- set talk = messages %}
+{%- endif %}
+{%- if order or tools %}{{- "<|start|>developer<|message|># Orders\\n\\n" + order + "<|end|>" }}{%- endif %}
+{%- set last = namespace(name=none) %}
+{%- for message in talk -%}
+    {%- if message.role == "assistant" -%}
+        {%- if "content" in message and "<|channel|>" in message.content %}{{- raise_exception("No channels in the content") }}{%- endif %}
+        {%- if "thinking" in message %}{{- "<|start|>assistant<|channel|>analysis<|message|>" + message.thinking + "<|end|>" }}{%- endif %}
+        {%- if loop.last and not add_generation_prompt %}
+            {{- "<|start|>assistant<|channel|>final<|message|>" + message.content + "<|return|>" }}
+        {%- else %}
+            {{- "<|start|>assistant<|channel|>final<|message|>" + message.content + "<|end|>" }}
+            {%- set last.name = none %}
+        {%- endif %}
+    {%- elif message.role == "user" -%}
+        {{- "<|start|>user<|message|>" + message.content + "<|end|>" }}
+    {%- endif -%}
+{%- endfor -%}
+{%- if add_generation_prompt -%}<|start|>assistant{%- endif -%}
+""",
+    # a prefix of two tokens, contents that may be lists, thoughts kept behind the last question only
+    "prefix": """[MASK]<sop>
+{%- macro text_of(content) -%}
+    {%- if content is string -%}{{- content }}
+    {%- elif content is iterable and content is not mapping -%}
+        {%- for item in content -%}
+            {%- if item is mapping and item.type == 'text' -%}{{- item.text }}{%- elif item is string -%}{{- item }}{%- endif -%}
+        {%- endfor -%}
+    {%- else -%}{{- content }}{%- endif -%}
+{%- endmacro -%}
+{%- set ns = namespace(last_user_index=-1) %}
+{%- for m in messages %}{%- if m.role == 'user' %}{% set ns.last_user_index = loop.index0 -%}{%- endif %}{%- endfor %}
+{% for m in messages %}
+{%- if m.role == 'user' -%}<|user|>
+{{ text_of(m.content) }}
+{{- '/nothink' if (enable_thinking is defined and not enable_thinking and not text_of(m.content).endswith("/nothink")) else '' -}}
+{%- elif m.role == 'assistant' -%}
+<|assistant|>
+{%- set reasoning = '' %}
+{%- set content = text_of(m.content) %}
+{%- if m.reasoning_content is string %}{%- set reasoning = m.reasoning_content %}
+{%- elif '</think>' in content %}
+    {%- set reasoning = content.split('</think>')[0].rstrip('\\n').split('<think>')[-1].lstrip('\\n') %}
+    {%- set content = content.split('</think>')[-1].lstrip('\\n') %}
+{%- endif %}
+{%- if loop.index0 > ns.last_user_index and reasoning -%}{{ '\\n<think>' + reasoning.strip() +  '</think>'}}
+{%- else -%}{{ '\\n<think></think>' }}{%- endif -%}
+{%- if content.strip() -%}{{ '\\n' + content.strip() }}{%- endif -%}
+{%- elif m.role == 'system' -%}
+<|system|>
+{{ text_of(m.content) }}
+{%- endif -%}
+{%- endfor -%}
+{%- if add_generation_prompt -%}<|assistant|>{{- '\\n<think></think>' if (enable_thinking is defined and not enable_thinking) else '' -}}{%- endif -%}
+""",
+    # the date in words in a default system message, declarations sorted by name
+    "declarations": """{%- set known = {'beta': {'type': 'string'}, 'Alpha': {'type': 'integer', 'enum': ['x', 'é']}, 'gamma': {}} -%}
+{%- if messages and messages[0]['role'] == 'system' -%}
+    {%- set system_message = messages[0]['content'] -%}{%- set loop_messages = messages[1:] -%}
+{%- else -%}
+    {%- set system_message = "Knowledge ends in April. Today's Date: " + strftime_now('%B %d, %Y') + ".\\nYou are the prompter." -%}
+    {%- set loop_messages = messages -%}
+{%- endif -%}
+<|start_of_role|>system<|end_of_role|>{{ system_message }}<|end_of_text|>
+{%- for name, declaration in known | dictsort %}
+{{ loop.index }}. {{ name }}: {{ declaration | tojson(separators=(',', ':')) }}{{ declaration | tojson(ensure_ascii=True) }}
+{%- endfor %}
+{% for message in loop_messages -%}
+<|start_of_role|>{{ message['role'] }}<|end_of_role|>{{ message['content'] }}<|end_of_text|>
+{% if loop.last and add_generation_prompt -%}<|start_of_role|>assistant<|end_of_role|>{%- endif -%}
+{% endfor %}""",
 }
 
 # One construct each, rendered with a conversation of three turns (user, assistant, user).
@@ -252,4 +337,10 @@ SNIPPETS = [
     "{% for c in 'aé' %}{{ c }}.{% endfor %}", "{{ 1 if true }}{{ 2 if false }}", "{{ messages[0].items() | list | length }}", "{% set x = messages[0] %}{% set y = x.role %}{{ y }}", "{{ 5 // 0 }}", "{{ 5 % 0 }}", "{{ {'a': 1, 'a': 2} }}",
     "{{ 9223372036854775807 }} {{ 0.5 }} {{ 100.0 }} {{ 1.0e10 }} {{ 123456789.125 }} {{ 1e22 }} {{ 1.5e300 }} {{ 0.0001 }} {{ 0.00001234 }} {{ -0.0 }} {{ 7.0 // 2 }} {{ -7.5 % 2 }} {{ 2 ** 0.5 }}",
     "{% if messages | selectattr('role', 'equalto', 'nobody') %}generator{% else %}list{% endif %}", "{{ [1] | map('string') | length }}", "{{ ([1] | reverse)[0] }}|{{ 'yes' if {} | items }}", "{{ loop is defined }}{{ 'a' is defined }}", "{{ 'tab\\there' | tojson }} {{ '\\x7f\\u2028' | tojson }}", "{{ [1, [2, [3]]] }} {{ [(1, 'a')] }} {{ {'k': (1,)} }}", "{{ 'q\"q' }} {{ ['q\"q', \"q'q\", 'q\"\\'q', '\\n\\\\', '\\x01é'] }}",
+    "{{ strftime_now('%d %b %Y') }}|{{ strftime_now('%A, %d %B %y, %H:%M:%S %I%p %j 100%% %a') }}|{{ strftime_now('') }}",
+    "{{ {'b': 1, 'A': 2, 'c': 0} | dictsort }} {{ {'b': 1, 'A': 2} | dictsort(true) }} {{ {'b': 1, 'A': 2, 'c': 0} | dictsort(by='value') }} {{ {'b': 1, 'A': 2} | dictsort(reverse=true) }} {{ {1: 2, 0: 3} | dictsort }}",
+    "{{ [3, 1, 2] | sort }} {{ ['b', 'A', 'c'] | sort }} {{ ['b', 'A', 'c'] | sort(case_sensitive=true) }} {{ [3, 1, 2] | sort(reverse=true) }} {{ messages | sort(attribute='content') | map(attribute='role') | list }}", "{{ [1, 'a'] | sort }}", "{{ 1 | dictsort }}",
+    "{{ ['a', 'A', 'b', 1, 1, 'a'] | unique | list }} {{ [] | unique | list }}",
+    "{{ 'a\nb\n\nc' | indent }}|{{ 'a\nb' | indent(2) }}|{{ 'a\nb' | indent(1, true) }}|{{ 'a\n\nb' | indent(2, blank=true) }}|{{ 'a\n' | indent(2) }}|{{ 'a\nb' | indent('> ') }}|{{ '' | indent(2) }}",
+    "{{ {'a': [1, 'é👩\x7f'], 'b': {}} | tojson(separators=(',', ':')) }} {{ 'é👩\x7f\x01' | tojson(ensure_ascii=true) }} {{ [1, 2] | tojson(separators=(' ; ', '='), indent=1) }} {{ ['é'] | tojson(ensure_ascii=True, indent=2) }}",
 ]

@@ -318,7 +318,8 @@ class TestEngineText : public QObject {
         text("a filter of its own", "tokenizer_config.json", R"({"chat_template": "{{ x | pprint }}"})");
         const QString bpe = model(QStringLiteral("no tokenizer"), {{QStringLiteral("tokenizer.model"), QByteArray()},
                                                                    {QStringLiteral("tokenizer.json"), "{}"}});
-        row("another tokenizer", fitProblem(bpe, engine::FitEstimator::Text::kWanted), {QStringLiteral("BPE")});
+        row("another tokenizer", fitProblem(bpe, engine::FitEstimator::Text::kWanted),
+            {QStringLiteral("tokenizer.json"), QStringLiteral("model")});
 
         const auto rendered = [&](const char* name, const char* jinja) {
             row(name, sentenceOf([&] {
@@ -471,6 +472,11 @@ class TestEngineText : public QObject {
             QStringLiteral("model name"), QStringLiteral("active_file "), QStringLiteral("inactive_file "),
             QStringLiteral(" bit driver "), QStringLiteral(" without cuBLAS"), QStringLiteral("|up to "),
             QStringLiteral("|rows of "), QStringLiteral("measured on every expert"),
+            QStringLiteral("ByteLevel, TemplateProcessing, Sequence"), QStringLiteral("always, first, never"),
+            QStringLiteral("NFC, NFD, NFKC, NFKD, Lowercase, Replace, Prepend, Strip, Sequence"),
+            QStringLiteral("ByteLevel, ByteFallback, Fuse, Replace, Strip, Metaspace, Sequence"),
+            QStringLiteral("Split, ByteLevel, Digits, Punctuation, Metaspace, Whitespace, WhitespaceSplit, Sequence"),
+            QStringLiteral("Removed, Isolated, MergedWithPrevious, MergedWithNext, Contiguous"),
             // for programmers and tests
             QStringLiteral("a block outlives its arena"), QStringLiteral("an event that nobody has submitted"),
             QStringLiteral("as described"), QStringLiteral("the header is copied as it lies in memory"),

@@ -1,0 +1,92 @@
+#include <iostream>
+#include <iterator>
+
+#include "app/cli/commands.h"
+#include "engine/error.h"
+#include "engine/model/model_files.h"
+#include "engine/text/json_part.h"
+
+namespace offstage::cli {
+namespace {
+
+// A folder with a tokenizer alone has no vocab_size that ids could exceed.
+constexpr std::int64_t kAnyVocabulary = 1 << 22;
+
+std::string read_standard_input() {
+    return {std::istreambuf_iterator<char>(std::cin), {}};
+}
+
+engine::ChatMessage message(const std::string& role, std::string content) {
+    for (const engine::Role known : {engine::Role::kSystem, engine::Role::kUser, engine::Role::kAssistant}) {
+        if (role == name_of(known)) return {known, std::move(content)};
+    }
+    throw engine::Error(engine::ErrorKind::kInvalidInput,
+                        "\"" + role + "\" is no role; expected system, user or assistant.");
+}
+
+// "user:Hello" each, or "-": [{"role": ..., "content": ...}, ...] on standard input.
+std::vector<engine::ChatMessage> read_turns(const std::vector<std::string>& turns) {
+    std::vector<engine::ChatMessage> messages;
+    if (turns.size() != 1 || turns[0] != "-") {
+        for (const std::string& turn : turns) {
+            const std::size_t colon = std::min(turn.find(':'), turn.size());
+            messages.push_back(message(turn.substr(0, colon), turn.substr(std::min(colon + 1, turn.size()))));
+        }
+        return messages;
+    }
+    const nlohmann::json list = nlohmann::json::parse(read_standard_input(), nullptr, false);
+    if (list.is_discarded()) {
+        throw engine::Error(engine::ErrorKind::kInvalidInput, "The conversation on standard input is not valid JSON.");
+    }
+    for (const engine::JsonPart& turn : engine::JsonPart(list, "standard input").items()) {
+        const nlohmann::json& content = turn.at("content").value();
+        if (!content.is_string()) turn.at("content").bad("a text");
+        messages.push_back(message(turn.text("role"), content.get<std::string>()));
+    }
+    return messages;
+}
+
+}  // namespace
+
+int run_tokenize(const TokenizeOptions& options) {
+    const std::filesystem::path directory = engine::model_directory(options.model);
+    const std::int64_t vocab_size = std::filesystem::exists(directory / "config.json")
+                                        ? engine::read_model_spec(directory).vocab_size
+                                        : kAnyVocabulary;
+    const auto tokenizer = engine::Tokenizer::open(directory, vocab_size);
+    std::string text = options.text ? *options.text : std::string();
+    std::vector<engine::TokenId> tokens;
+    if (!options.chat.empty()) {
+        const auto chat_template = engine::ChatTemplate::read(directory);
+        if (chat_template == nullptr) {
+            throw engine::Error(engine::ErrorKind::kUnsupported,
+                                engine::shown_path(directory) + " has no chat template; leave out --chat.");
+        }
+        const auto piece = [&](engine::TokenId id) { return id >= 0 ? tokenizer->piece_name(id) : std::string(); };
+        text = chat_template->render(read_turns(options.chat), {piece(tokenizer->bos()), piece(tokenizer->eos())},
+                                     !options.no_answer);
+        tokens = tokenizer->encode_with_special(text);
+    } else {
+        if (!options.text) text = read_standard_input();
+        tokens = options.special ? tokenizer->encode_with_special(text) : tokenizer->encode(text);
+    }
+
+    auto list = nlohmann::ordered_json::array();
+    for (const engine::TokenId id : tokens) {
+        list.push_back({{"id", id}, {"piece", tokenizer->piece_name(id)}, {"special", tokenizer->is_control(id)}});
+    }
+    if (options.json) {
+        print_json({{"text", text}, {"n_tokens", tokens.size()}, {"tokens", list}});
+        return 0;
+    }
+    if (!options.chat.empty()) std::cout << text << "\n\n";
+    for (const auto& token : list) {  // a piece as JSON writes it: line ends and quotes can be seen
+        std::cout << token["id"] << "\t"
+                  << token["piece"].dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)
+                  << (token["special"] == true ? "\tspecial" : "") << "\n";
+    }
+    std::cout << tokens.size() << " tokens" << std::endl;
+    return 0;
+}
+
+}  // namespace offstage::cli

@@ -1,0 +1,170 @@
+#include <algorithm>
+
+#include "engine/error.h"
+#include "engine/text/bpe_parts.h"
+#include "engine/text/byte_level.h"
+#include "engine/text/tokenizer_json.h"
+
+namespace offstage::engine {
+namespace {
+
+constexpr std::int64_t kMaxBpeTokens = 1 << 22;
+constexpr const char* kRefetch = "; the file is not whole: fetch it again from where the model came from";
+
+// Tokens of the vocabulary by id, and the other way round.
+class BpeVocabulary {
+  public:
+    BpeVocabulary(const TokenizerJson& file, std::int64_t vocab_size, const std::string& source) {
+        if (file.vocab.empty()) {
+            bad_field(source, "model.vocab", std::string("an object of tokens with their ids") + kRefetch);
+        }
+        const std::int64_t n_ids = std::min(vocab_size, kMaxBpeTokens);
+        ids_.reserve(file.vocab.size());
+        for (const auto& [name, id] : file.vocab) {
+            const std::string field = "model.vocab[\"" + name + "\"]";
+            if (id < 0 || id >= n_ids) {
+                bad_field(source, field,
+                          "an id from 0 to " + std::to_string(n_ids - 1) + " (the model's vocab_size less one), not " +
+                              std::to_string(id));
+            }
+            if (static_cast<std::size_t>(id) >= names_.size()) names_.resize(static_cast<std::size_t>(id) + 1);
+            std::string_view& taken = names_[static_cast<std::size_t>(id)];
+            if (taken.data() != nullptr) bad_field(source, field, "given once; the id is given twice");
+            taken = name;
+            if (!ids_.emplace(name, static_cast<TokenId>(id)).second) {
+                bad_field(source, field, "given once; \"" + name + "\" is given twice");
+            }
+        }
+    }
+
+    TokenId id_of(std::string_view name) const {
+        const auto it = ids_.find(name);
+        return it == ids_.end() ? -1 : it->second;
+    }
+    const std::vector<std::string_view>& names() const { return names_; }
+
+  private:
+    std::unordered_map<std::string_view, TokenId> ids_;
+    std::vector<std::string_view> names_;
+};
+
+void read_merges(const TokenizerJson& file, const BpeVocabulary& vocabulary, const std::string& source,
+                 BpeParts& parts) {
+    if (file.merges.empty()) {
+        bad_field(source, "model.merges", std::string("a list of merges, as \"a b\" or [\"a\", \"b\"]") + kRefetch);
+    }
+    parts.merges.reserve(file.merges.size());
+    std::string together;
+    for (std::size_t rank = 0; rank < file.merges.size(); ++rank) {
+        const auto& [left, right] = file.merges[rank];
+        together = left;
+        together += right;
+        const BpeModel::Merge merge = {vocabulary.id_of(left), vocabulary.id_of(right), vocabulary.id_of(together),
+                                       static_cast<std::uint32_t>(rank)};
+        if (merge.left < 0 || merge.right < 0 || merge.merged < 0) {
+            bad_field(
+                source, "model.merges[" + std::to_string(rank) + "]",
+                "two tokens of model.vocab that together are one, too, not \"" + left + "\" and \"" + right + "\"");
+        }
+        parts.merges.push_back(merge);
+    }
+}
+
+void read_tokens(const BpeVocabulary& vocabulary, BpeParts& parts) {
+    const auto& names = vocabulary.names();
+    parts.tokens.resize(names.size());
+    for (std::size_t id = 0; id < names.size(); ++id) {
+        if (!parts.options.byte_level) {
+            parts.tokens[id] = names[id];
+        } else if (auto bytes = byte_level_bytes(names[id])) {
+            parts.tokens[id] = std::move(*bytes);
+        } else {
+            parts.other_names.emplace(static_cast<TokenId>(id), names[id]);
+        }
+    }
+}
+
+void read_model(const JsonPart& model, const BpeVocabulary& vocabulary, BpeParts& parts) {
+    const JsonPart dropout = model.at("dropout");
+    if (!dropout.is_null() && !(dropout.value().is_number() && dropout.value().get<double>() == 0)) {
+        dropout.bad("null or 0: with dropout the same text has other tokens each time");
+    }
+    for (const char* affix : {"continuing_subword_prefix", "end_of_word_suffix"}) {
+        if (!model.text(affix, "").empty())
+            model.at(affix).bad("empty or null: marks inside of words are not supported");
+    }
+    parts.options.byte_level = parts.pre_tokenizer.is_byte_level();
+    parts.options.byte_fallback = model.flag("byte_fallback", false) && !parts.options.byte_level;
+    parts.options.fuse_unknown = model.flag("fuse_unk", false);
+    parts.options.whole_words = model.flag("ignore_merges", false);
+    const std::string unknown = model.text("unk_token", "");
+    if (unknown.empty()) return;
+    parts.options.unknown = vocabulary.id_of(unknown);
+    if (parts.options.unknown < 0) model.at("unk_token").bad("a token of model.vocab, not \"" + unknown + "\"");
+}
+
+// The special tokens that TemplateProcessing puts around one text.
+void read_template(const JsonPart& part, BpeParts& parts) {
+    if (part.is_null()) return;
+    const std::string type = part.text("type");
+    if (type == "Sequence") {
+        for (const JsonPart& step : part.at("processors").items()) {
+            if (step.text("type") != "Sequence") read_template(step, parts);
+        }
+        return;
+    }
+    if (type == "ByteLevel") return;
+    if (type != "TemplateProcessing") part.at("type").unknown("ByteLevel, TemplateProcessing, Sequence");
+    std::vector<std::string> before;
+    bool after_text = false;
+    for (const JsonPart& piece : part.at("single").items()) {
+        if (piece.has("Sequence")) {
+            after_text = true;
+        } else if (after_text) {
+            parts.template_eos = true;
+        } else {
+            before.push_back(piece.at("SpecialToken").text("id"));
+        }
+    }
+    if (before.size() == 1) parts.template_bos = before[0];
+}
+
+void read_added_tokens_of(const JsonPart& root, const BpeVocabulary& vocabulary, std::int64_t vocab_size,
+                          BpeParts& parts) {
+    if (!root.has("added_tokens")) return;
+    AddedTokens tokens(vocab_size);
+    for (const JsonPart& part : root.at("added_tokens").items()) {
+        AddedToken token = read_added_token(part);
+        const std::int64_t id = part.number("id", -1);
+        const TokenId known = vocabulary.id_of(token.content);
+        if (known >= 0 && known != id) {
+            part.at("id").bad("the id of \"" + token.content + "\" in model.vocab, " + std::to_string(known));
+        }
+        tokens.add(std::move(token), id, part.field(), part.file());
+    }
+    parts.added = tokens.take();
+}
+
+}  // namespace
+
+BpeParts read_bpe_json(std::string_view bytes, std::int64_t vocab_size, const std::string& source) {
+    const TokenizerJson file = parse_tokenizer_json(bytes, source);
+    const JsonPart root(file.rest, source);
+    const JsonPart model = root.at("model");
+    if (!model.value().is_object()) model.bad(std::string("an object") + kRefetch);
+    if (model.has("type") && model.text("type") != "BPE") model.at("type").unknown("BPE");
+
+    BpeParts parts;
+    parts.normalizer = TextNormalizer(root.at("normalizer"));
+    parts.pre_tokenizer = PreTokenizer(root.at("pre_tokenizer"));
+    parts.decoder = TokenDecoder(root.at("decoder"));
+    const BpeVocabulary vocabulary(file, vocab_size, source);
+    read_model(model, vocabulary, parts);
+    read_merges(file, vocabulary, source, parts);
+    read_tokens(vocabulary, parts);
+    read_template(root.at("post_processor"), parts);
+    read_added_tokens_of(root, vocabulary, vocab_size, parts);
+    return parts;
+}
+
+}  // namespace offstage::engine

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/text/added_tokens.h"
+#include "engine/text/bpe_model.h"
+#include "engine/text/pre_tokenizer.h"
+#include "engine/text/text_normalizer.h"
+#include "engine/text/token_decoder.h"
+
+namespace offstage::engine {
+
+// What a BpeTokenizer is made of.
+struct BpeParts {
+    TextNormalizer normalizer;
+    PreTokenizer pre_tokenizer;
+    TokenDecoder decoder = TokenDecoder::byte_level();
+    BpeModel::Options options;
+    std::vector<std::string> tokens;  // by id, empty where there is none: bytes, or text where it is not byte-level
+    std::vector<BpeModel::Merge> merges;
+    // Byte-level: tokens whose name is not written in its alphabet, so that no text gives them.
+    std::unordered_map<TokenId, std::string> other_names;
+    std::vector<AddedToken> added;
+    std::optional<std::string> template_bos;  // the one special token that the file puts before a text
+    bool template_eos = false;                // and one after it
+};
+
+// Of a tokenizer.json with a BPE model. Ids must be below `vocab_size`. Throws Error
+// (kInvalidModel, kUnsupported) naming `source` and the field.
+BpeParts read_bpe_json(std::string_view bytes, std::int64_t vocab_size, const std::string& source);
+
+// Of a tiktoken file: lines of a token in base64, a blank, and its rank, which is its id.
+// `pattern`: what texts are cut with. Same errors.
+BpeParts read_tiktoken(std::string_view bytes, SplitPattern pattern, std::int64_t vocab_size,
+                       const std::string& source);
+// Whether `bytes` begin as a tiktoken file does.
+bool is_tiktoken(std::string_view bytes);
+// The pattern that goes with DIR's tiktoken file, from tokenizer_config.json: "pat_str",
+// or the one of a known "encoding_name" or "tokenizer_class". Throws Error naming the
+// file when it gives neither.
+SplitPattern read_tiktoken_pattern(const std::filesystem::path& directory);
+
+}  // namespace offstage::engine

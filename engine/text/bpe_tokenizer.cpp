@@ -1,0 +1,235 @@
+#include "engine/text/bpe_tokenizer.h"
+
+#include <algorithm>
+#include <utf8proc.h>
+
+#include "engine/error.h"
+#include "engine/text/byte_level.h"
+
+namespace offstage::engine {
+namespace {
+
+// \w of the Rust crate regex, which tokenizers uses here: letters, marks, digits,
+// connecting punctuation, and the two joiners.
+bool is_word_character(std::uint32_t c) {
+    if (c == 0x200C || c == 0x200D) return true;
+    switch (utf8proc_category(static_cast<utf8proc_int32_t>(c))) {
+        case UTF8PROC_CATEGORY_LU:
+        case UTF8PROC_CATEGORY_LL:
+        case UTF8PROC_CATEGORY_LT:
+        case UTF8PROC_CATEGORY_LM:
+        case UTF8PROC_CATEGORY_LO:
+        case UTF8PROC_CATEGORY_MN:
+        case UTF8PROC_CATEGORY_MC:
+        case UTF8PROC_CATEGORY_ME:
+        case UTF8PROC_CATEGORY_ND:
+        case UTF8PROC_CATEGORY_NL:
+        case UTF8PROC_CATEGORY_PC:
+            return true;
+        default:
+            return (c >= 0x24B6 && c <= 0x24E9) || (c >= 0x1F130 && c <= 0x1F149) || (c >= 0x1F150 && c <= 0x1F169) ||
+                   (c >= 0x1F170 && c <= 0x1F189);  // letters in circles and squares
+    }
+}
+
+bool starts_with_word(std::string_view text) {
+    std::size_t at = 0;
+    return !text.empty() && is_word_character(next_character(text, at));
+}
+
+std::size_t last_character(std::string_view text) {
+    std::size_t at = text.size() - 1;
+    while (at > 0 && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80) --at;
+    return at;
+}
+
+bool ends_with_word(std::string_view text) {
+    return !text.empty() && starts_with_word(text.substr(last_character(text)));
+}
+
+}  // namespace
+
+// A stretch of a text, or an added token in it.
+struct BpeTokenizer::Part {
+    std::size_t begin = 0;
+    std::size_t end = 0;
+    TokenId id = -1;  // -1: text
+};
+
+BpeTokenizer::BpeTokenizer(BpeParts parts, const TokenizerConfig& config, std::int64_t vocab_size,
+                           const std::string& source)
+    : normalizer_(std::move(parts.normalizer)),
+      pre_tokenizer_(std::move(parts.pre_tokenizer)),
+      decoder_(std::move(parts.decoder)),
+      model_(std::move(parts.tokens), parts.merges, parts.options),
+      byte_level_(parts.options.byte_level),
+      other_names_(std::move(parts.other_names)) {
+    vocab_size_ = model_.size();
+    for (TokenId id = 0; id < static_cast<TokenId>(vocab_size_); ++id) {
+        if (model_.token(id).empty() || model_.id_of(model_.token(id)) == id) continue;
+        bad_field(source, "model.vocab", "given once; \"" + piece_name(id) + "\" is given twice");
+    }
+    read_added(std::move(parts.added), config, vocab_size, source);
+    read_ends(parts, config, source);
+}
+
+void BpeTokenizer::read_added(std::vector<AddedToken> added, const TokenizerConfig& config, std::int64_t vocab_size,
+                              const std::string& source) {
+    for (AddedToken& token : added) added_.emplace(token.id, std::move(token));
+    for (const AddedToken& token : config.added) added_.emplace(token.id, token);
+    // What a field names is special; a token of the vocabulary becomes an added one.
+    for (const std::string& name : config.named) {
+        const TokenId id = id_of_name(name);
+        if (id < 0) continue;
+        AddedToken& token = added_[id];
+        if (token.id < 0) token = {.id = id, .content = name};
+        token.special = true;
+    }
+    for (const auto& [id, token] : added_) {
+        const std::string other = vocabulary_name(id);
+        if (!other.empty() && other != token.content) {
+            bad_field(source, "added_tokens",
+                      "tokens with ids of their own; " + std::to_string(id) + " is that of \"" + other + "\"");
+        }
+        if (id >= vocab_size) {
+            bad_field(source, "added_tokens",
+                      "an id from 0 to " + std::to_string(vocab_size - 1) + " (the model's vocab_size less one), not " +
+                          std::to_string(id));
+        }
+        vocab_size_ = std::max<std::int64_t>(vocab_size_, id + std::int64_t{1});
+        if (token.normalized && !normalizer_.empty()) {
+            const std::string text = normalizer_.apply(token.content);
+            if (!text.empty()) normalized_matcher_.add(text, id);
+        } else {
+            (token.normalized ? normalized_matcher_ : raw_matcher_).add(token.content, id);
+        }
+    }
+}
+
+void BpeTokenizer::read_ends(const BpeParts& parts, const TokenizerConfig& config, const std::string& source) {
+    const auto named = [&](const std::optional<std::string>& name, const char* field) {
+        if (!name || name->empty()) return TokenId{-1};
+        const TokenId id = id_of_name(*name);
+        if (id >= 0) return id;
+        throw Error(ErrorKind::kInvalidModel, std::string("The tokenizer's ") + field + " \"" + *name +
+                                                  "\" is neither a piece of " + source + " nor an added token.");
+    };
+    bos_ = named(config.bos_token ? config.bos_token : parts.template_bos, "bos_token");
+    eos_ = named(config.eos_token, "eos_token");
+    const bool begins_with_bos = parts.template_bos && id_of_name(*parts.template_bos) == bos_;
+    adds_bos_ = bos_ >= 0 && config.add_bos_token.value_or(begins_with_bos);
+    adds_eos_ = eos_ >= 0 && config.add_eos_token.value_or(parts.template_eos);
+}
+
+TokenId BpeTokenizer::id_of_name(const std::string& name) const {
+    for (const auto& [id, token] : added_) {
+        if (token.content == name) return id;
+    }
+    for (const auto& [id, other] : other_names_) {
+        if (other == name) return id;
+    }
+    if (!byte_level_) return model_.id_of(name);
+    const auto bytes = byte_level_bytes(name);
+    return bytes ? model_.id_of(*bytes) : TokenId{-1};
+}
+
+// As tokenizers' find_matches() does it, line by line.
+std::vector<BpeTokenizer::Part> BpeTokenizer::cut_out(std::string_view text, const TextMatcher<TokenId>& matcher,
+                                                      bool with_special) const {
+    std::vector<Part> parts;
+    std::size_t done = 0;
+    for (std::size_t at = 0; at < text.size() && !matcher.empty();) {
+        const auto match = matcher.match_at(text, at);
+        if (match.n_bytes == 0) {
+            ++at;
+            continue;
+        }
+        std::size_t begin = at;
+        std::size_t end = at + match.n_bytes;
+        at = end;
+        const AddedToken& token = added_.at(*match.value);
+        if (token.special && !with_special) continue;
+        if (token.single_word && (ends_with_word(text.substr(0, begin)) || starts_with_word(text.substr(end))))
+            continue;
+        while (token.lstrip && begin > done) {
+            const std::size_t before = last_character(text.substr(0, begin));
+            if (white_space_at(text.substr(before, begin - before)) == 0) break;
+            begin = before;
+        }
+        begin = std::max(begin, done);
+        while (const std::size_t n = token.rstrip ? white_space_at(text.substr(end)) : 0) end += n;
+        if (done < begin) parts.push_back({done, begin});
+        parts.push_back({begin, end, token.id});
+        done = end;
+    }
+    if (done < text.size()) parts.push_back({done, text.size()});
+    return parts;
+}
+
+std::vector<TokenId> BpeTokenizer::encode_text(std::string_view text, bool with_special, bool is_first) const {
+    check_text(text);
+    std::vector<TokenId> ids;
+    BpeModel::Encoder encoder(model_);
+    for (const Part& part : cut_out(text, raw_matcher_, with_special)) {
+        if (part.id >= 0) {
+            ids.push_back(part.id);
+            continue;
+        }
+        const std::string normalized = normalizer_.apply(std::string(text.substr(part.begin, part.end - part.begin)));
+        for (const Part& inner : cut_out(normalized, normalized_matcher_, with_special)) {
+            if (inner.id >= 0) {
+                ids.push_back(inner.id);
+                continue;
+            }
+            const bool first = is_first && part.begin == 0 && inner.begin == 0;
+            const Words words = pre_tokenizer_.cut(normalized.substr(inner.begin, inner.end - inner.begin), first);
+            for (const TextSpan& word : words.spans) {
+                encoder.encode(std::string_view(words.text).substr(word.begin, word.end - word.begin), ids);
+            }
+        }
+    }
+    return ids;
+}
+
+std::vector<TokenId> BpeTokenizer::encode_after(TokenId before, std::string_view utf8) const {
+    return encode_text(utf8, false, before < 0);
+}
+
+std::string BpeTokenizer::piece_name(TokenId token) const {
+    const auto it = added_.find(token);
+    return it != added_.end() ? it->second.content : vocabulary_name(token);
+}
+
+std::string BpeTokenizer::vocabulary_name(TokenId token) const {
+    if (const auto it = other_names_.find(token); it != other_names_.end()) return it->second;
+    if (token < 0 || token >= model_.size()) return {};
+    return byte_level_ ? byte_level_text(model_.token(token)) : model_.token(token);
+}
+
+std::string BpeTokenizer::piece_bytes(TokenId token) const {
+    return is_control(token) ? std::string() : decoder_.bytes_of(piece_name(token));
+}
+
+std::string BpeTokenizer::decode(std::span<const TokenId> tokens) const {
+    std::vector<std::string> names;
+    for (const TokenId token : tokens) {
+        std::string name = is_control(token) ? std::string() : piece_name(token);
+        if (!name.empty()) names.push_back(std::move(name));
+    }
+    return decoder_.decode(std::move(names));
+}
+
+bool BpeTokenizer::is_control(TokenId token) const {
+    const auto it = added_.find(token);
+    return it != added_.end() && it->second.special;
+}
+
+TokenId BpeTokenizer::special_token(std::string_view text) const {
+    for (const auto* matcher : {&raw_matcher_, &normalized_matcher_}) {
+        const TokenId* id = matcher->find(text);
+        if (id != nullptr && added_.at(*id).content == text) return *id;
+    }
+    return -1;
+}
+
+}  // namespace offstage::engine

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/text/split_pattern.h"
+
+namespace offstage::engine {
+
+// The "normalizer" of tokenizer.json: what is done to a text before it is cut into words.
+// Immutable; any thread.
+class TextNormalizer {
+  public:
+    TextNormalizer() = default;  // does nothing
+    // NFC, NFD, NFKC, NFKD (utf8proc), Lowercase, Replace, Prepend, Strip and Sequence.
+    // Throws Error naming the file and the field; null: does nothing.
+    explicit TextNormalizer(const JsonPart& part);
+
+    bool empty() const { return steps_.empty(); }
+    // `text` is valid UTF-8. Throws Error (kInvalidInput) when it grows out of all bounds.
+    std::string apply(std::string text) const;
+
+  private:
+    enum class Kind {
+        kCompose,
+        kDecompose,
+        kComposeCompatible,
+        kDecomposeCompatible,
+        kLowercase,
+        kReplace,
+        kPrepend,
+        kStrip
+    };
+    struct Step {
+        Kind kind;
+        std::optional<SplitPattern> pattern = {};  // kReplace
+        std::string content = {};                  // kReplace, kPrepend
+        bool left = false;                         // kStrip
+        bool right = false;
+    };
+
+    void add(const JsonPart& part, int depth);
+
+    std::vector<Step> steps_;
+};
+
+}  // namespace offstage::engine

@@ -1,0 +1,172 @@
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "engine/error.h"
+#include "engine/files/text_file.h"
+#include "engine/text/bpe_parts.h"
+
+namespace offstage::engine {
+namespace {
+
+constexpr std::int64_t kMaxRanks = 1 << 22;
+constexpr std::size_t kMaxRankedBytes = 1024;
+
+// ---------------------------------------------------------------- patterns of known encodings
+
+constexpr const char* kCl100k =
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|)"
+    R"(\s+(?!\S)|\s+)";
+// Words end where small letters go over to capital ones; `han`: without Chinese characters, which are runs of their
+// own.
+std::string case_pattern(const std::string& han, const std::string& begin, const std::string& newlines) {
+    const std::string capitals = "[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}" + han + "]";
+    const std::string small = "[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}" + han + "]";
+    const std::string ending = "(?i:'s|'t|'re|'ve|'m|'ll|'d)?";
+    const std::string lead = "[^\\r\\n\\p{L}\\p{N}]?";
+    return begin + lead + capitals + "*" + small + "+" + ending + "|" + lead + capitals + "+" + small + "*" + ending +
+           "|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n" + newlines + "]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
+}
+
+std::string known_pattern(const JsonPart& root) {
+    const std::string encoding = root.text("encoding_name", "");
+    if (encoding == "cl100k_base") return kCl100k;
+    if (encoding == "o200k_base" || encoding == "o200k_harmony") return case_pattern("", "", "/");
+    const std::string kind = root.text("tokenizer_class", "");
+    if (kind == "TiktokenTokenizerWrapper" || kind == "GPT4Tokenizer") return kCl100k;          // DBRX
+    if (kind == "TikTokenTokenizer") return case_pattern("&&[^\\p{Han}]", "[\\p{Han}]+|", "");  // Kimi K2
+    return {};
+}
+
+// ---------------------------------------------------------------- lines
+
+[[noreturn]] void bad_line(const std::string& source, std::size_t line, const std::string& expected) {
+    throw Error(ErrorKind::kInvalidModel, source + ", line " + std::to_string(line) + ": must be " + expected + ".");
+}
+
+// Nothing when `text` is no base64.
+std::optional<std::string> from_base64(std::string_view text) {
+    static const std::array<int, 256> kValues = [] {
+        constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+        std::array<int, 256> values;
+        values.fill(-1);
+        for (std::size_t i = 0; i < kDigits.size(); ++i) {
+            values[static_cast<unsigned char>(kDigits[i])] = static_cast<int>(i);
+        }
+        return values;
+    }();
+    if (text.empty() || text.size() % 4 != 0) return std::nullopt;
+    const std::size_t padding = text.ends_with("==") ? 2 : text.ends_with("=") ? 1 : 0;
+    std::string bytes;
+    unsigned bits = 0;
+    for (std::size_t i = 0; i < text.size() - padding; ++i) {
+        const int value = kValues[static_cast<unsigned char>(text[i])];
+        if (value < 0) return std::nullopt;
+        bits = bits << 6 | static_cast<unsigned>(value);
+        if (i % 4 != 0) bytes += static_cast<char>(static_cast<unsigned char>(bits >> (6 - 2 * (i % 4))));
+    }
+    return bytes;
+}
+
+struct RankedToken {
+    std::string bytes;
+    std::int64_t rank = -1;
+};
+
+// "aGVsbG8= 31373"; nothing when the line is no such thing.
+std::optional<RankedToken> read_line(std::string_view line) {
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    const std::size_t space = line.find(' ');
+    if (space == std::string_view::npos) return std::nullopt;
+    auto bytes = from_base64(line.substr(0, space));
+    const std::string_view number = line.substr(space + 1);
+    RankedToken token;
+    const auto [end, failure] = std::from_chars(number.data(), number.data() + number.size(), token.rank);
+    if (!bytes || failure != std::errc() || end != number.data() + number.size()) return std::nullopt;
+    token.bytes = std::move(*bytes);
+    return token;
+}
+
+// Every way to put a token together of two others, with the token's rank: tiktoken merges
+// the neighbours whose bytes together have the lowest rank, however they came about.
+void add_merges(const std::unordered_map<std::string_view, TokenId>& ids, BpeParts& parts) {
+    for (std::size_t id = 0; id < parts.tokens.size(); ++id) {
+        const std::string_view token = parts.tokens[id];
+        for (std::size_t n = 1; n < token.size(); ++n) {
+            const auto left = ids.find(token.substr(0, n));
+            if (left == ids.end()) continue;
+            const auto right = ids.find(token.substr(n));
+            if (right == ids.end()) continue;
+            parts.merges.push_back(
+                {left->second, right->second, static_cast<TokenId>(id), static_cast<std::uint32_t>(id)});
+        }
+    }
+}
+
+}  // namespace
+
+bool is_tiktoken(std::string_view bytes) {
+    return read_line(bytes.substr(0, bytes.find('\n'))).has_value();
+}
+
+BpeParts read_tiktoken(std::string_view bytes, SplitPattern pattern, std::int64_t vocab_size,
+                       const std::string& source) {
+    BpeParts parts;
+    parts.pre_tokenizer = PreTokenizer(std::move(pattern));
+    parts.options.byte_level = true;
+    parts.options.whole_words = true;
+    const std::int64_t n_ids = std::min(vocab_size, kMaxRanks);
+    std::size_t n_lines = 0;
+    while (!bytes.empty()) {
+        const std::string_view line = bytes.substr(0, bytes.find('\n'));
+        bytes.remove_prefix(std::min(bytes.size(), line.size() + 1));
+        ++n_lines;
+        if (line.empty() || line == "\r") continue;
+        auto token = read_line(line);
+        if (!token || token->bytes.empty() || token->bytes.size() > kMaxRankedBytes) {
+            bad_line(source, n_lines, "a token in base64, a blank, and its rank");
+        }
+        if (token->rank < 0 || token->rank >= n_ids) {
+            bad_line(source, n_lines,
+                     "an id from 0 to " + std::to_string(n_ids - 1) + " (the model's vocab_size less one), not " +
+                         std::to_string(token->rank));
+        }
+        const auto id = static_cast<std::size_t>(token->rank);
+        if (id >= parts.tokens.size()) parts.tokens.resize(id + 1);
+        if (!parts.tokens[id].empty()) bad_line(source, n_lines, "given once; the id is given twice");
+        parts.tokens[id] = std::move(token->bytes);
+    }
+    std::unordered_map<std::string_view, TokenId> ids;
+    ids.reserve(parts.tokens.size());
+    for (std::size_t id = 0; id < parts.tokens.size(); ++id) {
+        if (parts.tokens[id].empty()) continue;
+        if (!ids.emplace(parts.tokens[id], static_cast<TokenId>(id)).second) {
+            throw Error(ErrorKind::kInvalidModel,
+                        source + ": the token of rank " + std::to_string(id) + " is given twice; each must differ.");
+        }
+    }
+    for (int b = 0; b < 256; ++b) {
+        if (ids.contains(std::string(1, static_cast<char>(b)))) continue;
+        throw Error(ErrorKind::kInvalidModel,
+                    source + ": the byte " + std::to_string(b) +
+                        " is no token; all 256 must be. The file is not whole: fetch it again from where the model "
+                        "came from.");
+    }
+    add_merges(ids, parts);
+    return parts;
+}
+
+SplitPattern read_tiktoken_pattern(const std::filesystem::path& directory) {
+    const std::filesystem::path path = directory / "tokenizer_config.json";
+    const nlohmann::json config = read_json_object(path).value_or(nlohmann::json::object());
+    const JsonPart root(config, shown_path(path));
+    if (root.has("pat_str")) return SplitPattern::regex(root.text("pat_str"), PatternSyntax::kRust, root.at("pat_str"));
+    const std::string pattern = known_pattern(root);
+    if (pattern.empty()) {
+        root.at("pat_str").bad(
+            "the regular expression that goes with the tiktoken file, or \"encoding_name\" cl100k_base or o200k_base");
+    }
+    return SplitPattern::regex(pattern, PatternSyntax::kRust, root.at("encoding_name"));
+}
+
+}  // namespace offstage::engine
