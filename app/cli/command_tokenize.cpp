@@ -1,8 +1,11 @@
+#include <algorithm>
+#include <filesystem>
 #include <iostream>
 #include <iterator>
 
 #include "app/cli/commands.h"
 #include "engine/error.h"
+#include "engine/files/text_file.h"
 #include "engine/model/model_files.h"
 #include "engine/text/json_part.h"
 
