@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/expert_spec.h"
+#include "kernels/expert_layout.h"
 #include "kernels/kv_cache.h"
 #include "kernels/routing.h"
 #include "kernels/types.h"
@@ -22,24 +22,6 @@
 namespace offstage::kernels {
 
 enum class InstructionSet : std::uint8_t { kScalar, kAvx2, kAvx512, kAvx512Bf16 };
-
-// An expert in the neuron-major layout (design: one contiguous block per expert). For neuron j of ffn_dim:
-// [ w1 row j | w3 row j | w2 column j ], each a row of hidden_dim weights (packed types: packed on its own), so one
-// neuron is 3 * row_bytes(type, hidden_dim). Biases follow (kernels/expert_spec.h).
-struct ExpertView {
-    const void* data = nullptr;
-    WeightType type = WeightType::kBf16;
-    std::int64_t hidden_dim = 0;
-    std::int64_t ffn_dim = 0;
-    ExpertSpec spec = {};
-
-    ExpertBiases biases() const {
-        if (!spec.biases) return {};
-        const auto* gate =
-            reinterpret_cast<const float*>(static_cast<const char*>(data) + bias_offset(type, hidden_dim, ffn_dim));
-        return {gate, gate + ffn_dim, gate + 2 * ffn_dim};
-    }
-};
 
 // One layer's keys and values of one head of a sequence, in blocks: the row of key k
 // begins at blocks[k / kKvBlockTokens] + keys + k % kKvBlockTokens * key_stride, in
@@ -89,7 +71,8 @@ struct CpuKernels {
     // Expert for n_tokens (1..8) tokens over neurons [neuron_begin, neuron_end), one
     // sequential pass over the block: out[t] += scale[t] * sum_j activation(w1_j . x[t],
     // w3_j . x[t]) * w2_j, with silu: silu(w1_j . x) * (w3_j . x). The range that begins
-    // with neuron 0 adds w2's bias. x, out: (n_tokens, hidden_dim), contiguous.
+    // with neuron 0 adds w2's bias. x, out: (n_tokens, hidden_dim), contiguous. w2 is
+    // neuron-major.
     void (*expert_ffn)(const ExpertView& expert, const float* x, const float* scale, int n_tokens,
                        std::int64_t neuron_begin, std::int64_t neuron_end, float* out);
 

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "kernels/expert_spec.h"
+#include "kernels/expert_layout.h"
 #include "kernels/kv_cache.h"
 #include "kernels/routing.h"
 #include "kernels/types.h"
@@ -42,18 +42,11 @@ struct CudaSegment {
     std::byte* const* blocks = nullptr;
 };
 
-// One expert's rows. weights: a neuron-major block (ExpertView) in the device's memory.
+// One expert's rows. weights: a block (ExpertLayout) in the device's memory.
 struct CudaExpertCall {
     const void* weights = nullptr;
     std::int64_t first_row = 0;
     std::int64_t n_rows = 0;
-};
-
-struct CudaExpertShape {
-    WeightType type = WeightType::kBf16;
-    std::int64_t hidden_dim = 0;
-    std::int64_t ffn_dim = 0;
-    ExpertSpec spec = {};
 };
 
 // The largest step that scratch memory is sized for.
@@ -169,7 +162,7 @@ class CudaContext {
                                std::int64_t n_tokens) = 0;
     virtual void route(const RouterSpec& spec, const float* gate, const float* selection_bias, const float* x,
                        std::int64_t n, std::int64_t hidden_dim, std::int32_t* experts, float* weights) = 0;
-    virtual void experts(const CudaExpertShape& shape, const CudaExpertCall* calls, std::size_t n_calls,
+    virtual void experts(const ExpertLayout& layout, const CudaExpertCall* calls, std::size_t n_calls,
                          const float* inputs, const std::int32_t* row_token, float* out) = 0;
     virtual void combine(const float* rows, const std::int32_t* row_of, const float* weights, std::int64_t n,
                          std::int64_t n_active, std::int64_t hidden_dim, float* x) = 0;

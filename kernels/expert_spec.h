@@ -33,27 +33,4 @@ struct ExpertSpec {
 constexpr float kGeluLinear = 1.59576912f;   // 2 sqrt(2 / pi)
 constexpr float kGeluCubic = 0.0713548163f;  // that times 0.044715
 
-// Biases lie behind the neurons, float32: of w1 (ffn_dim), of w3 (ffn_dim), of w2
-// (hidden_dim). So they are moved with the expert, by the same copy; they are less than
-// 0.5 % of it.
-constexpr std::size_t bias_offset(WeightType type, std::int64_t hidden_dim, std::int64_t ffn_dim) {
-    return (expert_bytes(type, hidden_dim, ffn_dim) + 15) / 16 * 16;
-}
-constexpr std::size_t bias_bytes(std::int64_t hidden_dim, std::int64_t ffn_dim) {
-    return static_cast<std::size_t>(2 * ffn_dim + hidden_dim) * sizeof(float);
-}
-// Bytes of an expert: its neurons, and its biases where it has some.
-constexpr std::size_t expert_bytes(const ExpertSpec& spec, WeightType type, std::int64_t hidden_dim,
-                                   std::int64_t ffn_dim) {
-    return spec.biases ? bias_offset(type, hidden_dim, ffn_dim) + bias_bytes(hidden_dim, ffn_dim)
-                       : expert_bytes(type, hidden_dim, ffn_dim);
-}
-
-// Where they are; nullptr: there are none.
-struct ExpertBiases {
-    const float* gate = nullptr;
-    const float* up = nullptr;
-    const float* down = nullptr;
-};
-
 }  // namespace offstage::kernels

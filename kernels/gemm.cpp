@@ -451,7 +451,7 @@ ProductTrial::~ProductTrial() = default;
 
 double ProductTrial::run_us(GemmMode mode) {
     State& s = *state_;
-    const WeightView view{s.weights.data(), WeightType::kBf16, State::kOutputs, State::kInputs, State::kInputs};
+    const WeightView view{s.weights.data(), WeightType::kBf16, State::kOutputs, State::kInputs};
     const auto start = std::chrono::steady_clock::now();
     s.gemm.multiply(mode, GemmLayout::kRowsAreOutputs, s.x.data(), State::kInputs, State::kTokens, view, s.y.data(),
                     State::kOutputs);

@@ -60,23 +60,19 @@ inline float to_float(float value) {
     return value;
 }
 
-// An immutable two-dimensional weight in memory, row-major, rows possibly apart. The memory belongs to somebody else.
-// `row_stride` counts elements, not bytes; of packed rows it is a multiple of n_cols, and row_stride / n_cols packed
-// rows lie between the beginnings of one row and the next.
+// An immutable two-dimensional weight in memory, row-major, rows possibly apart. The memory
+// belongs to somebody else.
 struct WeightView {
     const void* data = nullptr;
     WeightType type = WeightType::kF32;
     std::int64_t n_rows = 0;
     std::int64_t n_cols = 0;
-    std::int64_t row_stride = 0;
+    std::size_t stride = 0;  // bytes from one row to the next; 0: one follows the other
 
     const std::byte* row(std::int64_t index) const {
         return static_cast<const std::byte*>(data) + static_cast<std::size_t>(index) * stride_bytes();
     }
-    std::size_t stride_bytes() const {
-        if (!is_packed(type)) return static_cast<std::size_t>(row_stride) * bytes_per_weight(type);
-        return n_cols == 0 ? 0 : static_cast<std::size_t>(row_stride / n_cols) * row_bytes(type, n_cols);
-    }
+    std::size_t stride_bytes() const { return stride > 0 ? stride : row_bytes(type, n_cols); }
 };
 
 enum class NormKind : std::uint8_t {

@@ -54,7 +54,7 @@ WhatIfRow WhatIf::on(const HardwareProfile& profile, std::uint64_t vram_bytes, c
     row.own_host = profile.host.has_value();
     row.total = grid.n_layers * grid.n_experts;
 
-    CostTable table = costs_of(profile, type_, grid.hidden_dim, grid.ffn_dim);
+    CostTable table = costs_of(profile, type_, grid);
     if (!profile.host) table.cpu_expert = base_.costs.cpu_expert;
     table.dense = account_dense({base_.shape.spec, type_, request_.quant.dense, request_.kv}, profile);
     CostModel cost(table);

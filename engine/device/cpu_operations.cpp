@@ -96,7 +96,7 @@ struct CpuOperations::State {
     std::vector<Chunk> chunks;
     std::vector<float> gathered;                        // inputs of experts whose tokens are apart
     std::vector<float> partials;                        // see FewRows
-    std::vector<float> batch_in, batch_gate, batch_up;  // of one expert with many rows
+    std::vector<float> batch_in, batch_gate, batch_up;  // of one expert, matrix by matrix
 
     // change(begin, end): a range of n values, here or on the pool.
     template <typename Change>
@@ -109,9 +109,14 @@ struct CpuOperations::State {
     }
     // Whether so many rows go through the kernels for few of them.
     bool are_few(std::int64_t n) const { return order == SumOrder::kByNumber && n <= kFewTokens; }
+    // Through the kernel that passes over an expert once.
+    bool passes_once(const ExpertCall& call) const {
+        return call.n_rows > 0 && are_few(call.n_rows) && !call.weights.layout.down_rows_are_outputs;
+    }
+    void multiply(const kernels::WeightView& weight, const float* x, std::int64_t n, float* y);
     void few_rows(std::span<const ExpertCall> calls, const float* inputs, const std::int32_t* row_token, float* out);
     void add_partials(float* out, std::int64_t n_partials, std::int64_t hidden);
-    void many_rows(const ExpertCall& call, const float* inputs, const std::int32_t* row_token, float* out);
+    void by_matrices(const ExpertCall& call, const float* inputs, const std::int32_t* row_token, float* out);
 };
 
 CpuOperations::CpuOperations(kernels::ThreadPool& pool, kernels::GemmMode mode)
@@ -172,16 +177,18 @@ void CpuOperations::add_bias(const float* bias, std::int64_t n, std::int64_t dim
 }
 
 void CpuOperations::multiply(const kernels::WeightView& weight, const float* x, std::int64_t n, float* y) {
-    const kernels::CpuKernels& kernels = state_->kernels;
-    if (!state_->are_few(n)) {
-        state_->gemm.multiply(state_->mode, kernels::GemmLayout::kRowsAreOutputs, x, weight.n_cols, n, weight, y,
-                              weight.n_rows);
+    state_->multiply(weight, x, n, y);
+}
+
+void CpuOperations::State::multiply(const kernels::WeightView& weight, const float* x, std::int64_t n, float* y) {
+    if (!are_few(n)) {
+        gemm.multiply(mode, kernels::GemmLayout::kRowsAreOutputs, x, weight.n_cols, n, weight, y, weight.n_rows);
         return;
     }
     // The kernels take 1, 2, 3 or 4 rows at once, the rest of a range one by one; a grain that all of these divide
     // gives every row the same company, and so the same bits, on any number of threads.
     constexpr std::int64_t kGrainOfSeveral = 12;
-    state_->pool.parallel_for(
+    pool.parallel_for(
         weight.n_rows, n == 1 ? kRowGrain : kGrainOfSeveral, [&](std::int64_t begin, std::int64_t end, int) {
             if (n == 1) {
                 kernels.matvec(weight, x, begin, end, y);
@@ -199,7 +206,7 @@ void CpuOperations::add(const float* y, std::int64_t n, float* x, float factor) 
 
 void CpuOperations::add_gated(const float* gate, const float* input, const float* y, std::int64_t n, std::int64_t dim,
                               float* x) {
-    const kernels::WeightView row{gate, kernels::WeightType::kF32, 1, dim, dim};
+    const kernels::WeightView row{gate, kernels::WeightType::kF32, 1, dim};
     state_->pool.parallel_for(n, kRowGrain, [&](std::int64_t begin, std::int64_t end, int) {
         for (std::int64_t t = begin; t < end; ++t) {
             float logit = 0.0f;
@@ -414,7 +421,7 @@ void CpuOperations::route(const kernels::RouterSpec& spec, const float* gate, co
     const std::int64_t n_active = spec.n_active;
     // For each token its logits, and what kernels::route() wants for itself.
     float* logits = room(state_->router_logits, n * 3 * n_experts);
-    const kernels::WeightView view{gate, kernels::WeightType::kF32, n_experts, hidden_dim, hidden_dim};
+    const kernels::WeightView view{gate, kernels::WeightType::kF32, n_experts, hidden_dim};
     state_->pool.parallel_for(n, kFewTokens, [&](std::int64_t begin, std::int64_t end, int) {
         for (std::int64_t t = begin; t < end; ++t) {
             float* row = logits + t * 3 * n_experts;
@@ -429,7 +436,7 @@ void CpuOperations::experts(std::span<const ExpertCall> calls, const float* inpu
                             float* out) {
     state_->few_rows(calls, inputs, row_token, out);
     for (const ExpertCall& call : calls) {
-        if (call.n_rows > 0 && !state_->are_few(call.n_rows)) state_->many_rows(call, inputs, row_token, out);
+        if (call.n_rows > 0 && !state_->passes_once(call)) state_->by_matrices(call, inputs, row_token, out);
     }
 }
 
@@ -441,9 +448,9 @@ void CpuOperations::State::few_rows(std::span<const ExpertCall> calls, const flo
     std::int64_t n_gathered = 0;
     std::int64_t hidden = 0;
     for (const ExpertCall& call : calls) {
-        if (call.n_rows < 1 || !are_few(call.n_rows)) continue;
-        hidden = call.weights.hidden_dim;  // the model's, the same for all
-        few.push_back({&call, nullptr, n_chunks(call.weights.ffn_dim, call.n_rows), n_partials});
+        if (!passes_once(call)) continue;
+        hidden = call.weights.layout.hidden_dim;  // the model's, the same for all
+        few.push_back({&call, nullptr, n_chunks(call.weights.layout.ffn_dim, call.n_rows), n_partials});
         n_partials += few.back().chunks * call.n_rows;
         if (!are_consecutive(row_token + call.first_row, call.n_rows)) n_gathered += call.n_rows;
     }
@@ -462,7 +469,7 @@ void CpuOperations::State::few_rows(std::span<const ExpertCall> calls, const flo
                 std::memcpy(place, inputs + tokens[r] * hidden, as_size(hidden) * sizeof(float));
             }
         }
-        const std::int64_t ffn = call.weights.ffn_dim;
+        const std::int64_t ffn = call.weights.layout.ffn_dim;
         for (std::int64_t c = 0; c < expert.chunks; ++c) {
             chunks.push_back({&expert, c, n_neurons + chunk_begin(ffn, expert.chunks, c)});
         }
@@ -475,7 +482,7 @@ void CpuOperations::State::few_rows(std::span<const ExpertCall> calls, const flo
         const auto at = [&](int t) {
             const std::int64_t neuron = n_neurons * t / pool.n_threads();
             return std::lower_bound(chunks.begin(), chunks.end(), neuron, [](const Chunk& chunk, std::int64_t n) {
-                const std::int64_t ffn = chunk.expert->call->weights.ffn_dim;
+                const std::int64_t ffn = chunk.expert->call->weights.layout.ffn_dim;
                 return chunk.neurons_before + ffn / chunk.expert->chunks / 2 < n;
             });
         };
@@ -484,7 +491,7 @@ void CpuOperations::State::few_rows(std::span<const ExpertCall> calls, const flo
             const ExpertCall& call = *expert.call;
             float* sums = partials.data() + (expert.first_partial + chunk->index * call.n_rows) * hidden;
             std::memset(sums, 0, as_size(call.n_rows * hidden) * sizeof(float));
-            const std::int64_t ffn = call.weights.ffn_dim;
+            const std::int64_t ffn = call.weights.layout.ffn_dim;
             kernels.expert_ffn(call.weights, expert.inputs, kOnes.data(), static_cast<int>(call.n_rows),
                                chunk_begin(ffn, expert.chunks, chunk->index),
                                chunk_begin(ffn, expert.chunks, chunk->index + 1), sums);
@@ -513,11 +520,11 @@ void CpuOperations::State::add_partials(float* out, std::int64_t n_partials, std
     }
 }
 
-void CpuOperations::State::many_rows(const ExpertCall& call, const float* inputs, const std::int32_t* row_token,
-                                     float* out) {
+void CpuOperations::State::by_matrices(const ExpertCall& call, const float* inputs, const std::int32_t* row_token,
+                                       float* out) {
     const kernels::ExpertView& expert = call.weights;
-    const std::int64_t hidden = expert.hidden_dim;
-    const std::int64_t ffn = expert.ffn_dim;
+    const std::int64_t hidden = expert.layout.hidden_dim;
+    const std::int64_t ffn = expert.layout.ffn_dim;
     const std::int64_t n = call.n_rows;
     const std::int32_t* tokens = row_token + call.first_row;
     const float* x = inputs + tokens[0] * hidden;
@@ -533,15 +540,8 @@ void CpuOperations::State::many_rows(const ExpertCall& call, const float* inputs
     float* gate = room(batch_gate, n * ffn);
     float* up = room(batch_up, n * ffn);
 
-    // The three matrices inside the neuron-major block, by strides: row j of each is three rows behind row j - 1.
-    const std::size_t row_bytes = kernels::row_bytes(expert.type, hidden);
-    const auto* block = static_cast<const std::byte*>(expert.data);
-    const auto part = [&](std::size_t index) {
-        return kernels::WeightView{block + index * row_bytes, expert.type, ffn, hidden, 3 * hidden};
-    };
-    using kernels::GemmLayout;
-    gemm.multiply(mode, GemmLayout::kRowsAreOutputs, x, hidden, n, part(0), gate, ffn);
-    gemm.multiply(mode, GemmLayout::kRowsAreOutputs, x, hidden, n, part(1), up, ffn);
+    multiply(expert.gate(), x, n, gate);
+    multiply(expert.up(), x, n, up);
     const kernels::ExpertBiases biases = expert.biases();
     const auto add_bias = [&](const float* bias, std::int64_t dim, float* rows) {
         if (bias == nullptr) return;
@@ -552,10 +552,15 @@ void CpuOperations::State::many_rows(const ExpertCall& call, const float* inputs
     add_bias(biases.gate, ffn, gate);
     add_bias(biases.up, ffn, up);
     pool.parallel_for(n * ffn, kValueGrain, [&](std::int64_t begin, std::int64_t end, int) {
-        kernels.activate(expert.spec, gate + begin, up + begin, end - begin, gate + begin);
+        kernels.activate(expert.layout.spec, gate + begin, up + begin, end - begin, gate + begin);
     });
-    gemm.multiply(mode, GemmLayout::kRowsAreInputs, gate, ffn, n, part(2), out + call.first_row * hidden, hidden);
-    add_bias(biases.down, hidden, out + call.first_row * hidden);
+    float* const outputs = out + call.first_row * hidden;
+    if (expert.layout.down_rows_are_outputs) {
+        multiply(expert.down(), gate, n, outputs);
+    } else {
+        gemm.multiply(mode, kernels::GemmLayout::kRowsAreInputs, gate, ffn, n, expert.down(), outputs, hidden);
+    }
+    add_bias(biases.down, hidden, outputs);
 }
 
 void CpuOperations::combine(const float* rows, const std::int32_t* row_of, const float* weights, std::int64_t n,

@@ -241,19 +241,13 @@ void CudaBackend::experts(std::span<const ExpertCall> calls, const float* inputs
     // Experts of one layer have one shape; their formats may differ (some in fewer bits).
     std::size_t done = 0;
     while (done < calls.size()) {
-        const kernels::ExpertView& first = calls[done].weights;
+        const kernels::ExpertLayout& layout = calls[done].weights.layout;
         calls_.clear();
         std::size_t next = done;
-        for (; next < calls.size(); ++next) {
-            const kernels::ExpertView& expert = calls[next].weights;
-            if (expert.type != first.type || expert.hidden_dim != first.hidden_dim || expert.ffn_dim != first.ffn_dim ||
-                !(expert.spec == first.spec)) {
-                break;
-            }
-            calls_.push_back({expert.data, calls[next].first_row, calls[next].n_rows});
+        for (; next < calls.size() && calls[next].weights.layout == layout; ++next) {
+            calls_.push_back({calls[next].weights.data, calls[next].first_row, calls[next].n_rows});
         }
-        context_->experts({first.type, first.hidden_dim, first.ffn_dim, first.spec}, calls_.data(), calls_.size(),
-                          inputs, row_token, out);
+        context_->experts(layout, calls_.data(), calls_.size(), inputs, row_token, out);
         done = next;
     }
 }

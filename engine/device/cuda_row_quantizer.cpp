@@ -68,8 +68,8 @@ bool CudaRowQuantizer::start(int slot, const kernels::WeightView& rows, WeightTy
     }
     packed_at_[static_cast<std::size_t>(slot)] = packed_at;
     auto* device = static_cast<std::byte*>(memory_.data());
-    return queue_->start(slot, {plain, rows.type, rows.n_rows, rows.n_cols, rows.n_cols}, format, device + begin,
-                         device + packed_at, staging_.data() + packed_at);
+    return queue_->start(slot, {plain, rows.type, rows.n_rows, rows.n_cols}, format, device + begin, device + packed_at,
+                         staging_.data() + packed_at);
 }
 
 const std::byte* CudaRowQuantizer::finish(int slot) {

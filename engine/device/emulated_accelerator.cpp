@@ -534,11 +534,10 @@ void EmulatedAccelerator::experts(std::span<const ExpertCall> calls, const float
     if (!state_->dry) state_->operations.experts(calls, inputs, row_token, out);
     for (const ExpertCall& call : calls) {
         if (call.n_rows == 0) continue;
-        const kernels::ExpertView& expert = call.weights;
+        const kernels::ExpertLayout& expert = call.weights.layout;
         const double n_weights = 3 * as_double(expert.hidden_dim * expert.ffn_dim);
-        const auto bytes =
-            static_cast<double>(kernels::expert_bytes(expert.spec, expert.type, expert.hidden_dim, expert.ffn_dim));
-        state_->account(bytes + as_double(call.n_rows * expert.hidden_dim) * 8, 2 * as_double(call.n_rows) * n_weights);
+        state_->account(static_cast<double>(expert.bytes()) + as_double(call.n_rows * expert.hidden_dim) * 8,
+                        2 * as_double(call.n_rows) * n_weights);
     }
 }
 

@@ -31,7 +31,7 @@ void HostExecutor::run_calls(LayerWork& work, const float* inputs) {
     if (calls_.empty()) return;
     amounts_.clear();
     for (const ExpertCall& call : calls_) {
-        amounts_.push_back({static_cast<double>(experts_.expert_bytes(call.weights.type)),
+        amounts_.push_back({static_cast<double>(call.weights.layout.bytes()),
                             2.0 * static_cast<double>(grid_.expert_weights() * call.n_rows)});
     }
     work.cpu_us += device_.run_on_host(

@@ -73,7 +73,7 @@ void ExpertMover::begin_layer(std::int64_t layer, std::span<Assignment> assignme
 }
 
 kernels::ExpertView ExpertMover::staged(const Staging::Slot& slot, std::size_t expert) const {
-    return {slot.memory.data, experts_.format(expert), grid_.hidden_dim, grid_.ffn_dim, grid_.expert};
+    return {slot.memory.data, grid_.layout(experts_.format(expert))};
 }
 
 kernels::ExpertView ExpertMover::weights(std::int64_t expert) const {

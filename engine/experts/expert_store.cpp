@@ -29,11 +29,7 @@ ExpertStore::ExpertStore(const ExpertGrid& grid, ExpertSource& source, const Pla
       ram_arena_(&ram),
       pool_(&pool),
       dry_(options.dry),
-      hidden_dim_(grid.hidden_dim),
-      ffn_dim_(grid.ffn_dim),
-      n_layers_(grid.n_layers),
-      n_experts_(grid.n_experts),
-      spec_(grid.expert),
+      grid_(grid),
       ram_(ram, MemoryUse::kExperts, "an expert"),
       slots_(device.memory(), MemoryUse::kExperts, "an expert"),
       entries_(static_cast<std::size_t>(grid.size())) {
@@ -199,13 +195,13 @@ void ExpertStore::set_ram(Entry& entry, SlotHeap::Slot slot) {
 }
 
 std::size_t ExpertStore::index(std::int64_t layer, std::int64_t expert) const {
-    assert(layer >= 0 && layer < n_layers_ && expert >= 0 && expert < n_experts_);
-    return static_cast<std::size_t>(layer * n_experts_ + expert);
+    assert(layer >= 0 && layer < grid_.n_layers && expert >= 0 && expert < grid_.n_experts);
+    return static_cast<std::size_t>(layer * grid_.n_experts + expert);
 }
 
 ExpertKey ExpertStore::key(std::size_t index) const {
     const auto i = static_cast<std::int64_t>(index);
-    return {static_cast<std::int32_t>(i / n_experts_), static_cast<std::int32_t>(i % n_experts_)};
+    return {static_cast<std::int32_t>(i / grid_.n_experts), static_cast<std::int32_t>(i % grid_.n_experts)};
 }
 
 Place ExpertStore::place(std::int64_t layer, std::int64_t expert) const {

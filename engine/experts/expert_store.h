@@ -47,8 +47,8 @@ class ExpertStore {
     ExpertStore(ExpertStore&& other) noexcept = delete;
     ExpertStore(const ExpertStore&) = delete;
 
-    std::int64_t n_layers() const { return n_layers_; }
-    std::int64_t n_experts() const { return n_experts_; }
+    std::int64_t n_layers() const { return grid_.n_layers; }
+    std::int64_t n_experts() const { return grid_.n_experts; }
     std::size_t size() const { return entries_.size(); }  // n_layers * n_experts
     std::size_t index(std::int64_t layer, std::int64_t expert) const;
     ExpertKey key(std::size_t index) const;
@@ -191,7 +191,7 @@ class ExpertStore {
     };
 
     kernels::ExpertView view(const std::byte* block, kernels::WeightType format) const {
-        return {block, format, hidden_dim_, ffn_dim_, spec_};
+        return {block, grid_.layout(format)};
     }
     void pack(std::size_t index, kernels::WeightType format, std::byte* block);
     void fill(const Plan& plan);
@@ -209,8 +209,7 @@ class ExpertStore {
     Arena* ram_arena_ = nullptr;
     kernels::ThreadPool* pool_ = nullptr;
     bool dry_ = false;
-    std::int64_t hidden_dim_ = 0, ffn_dim_ = 0, n_layers_ = 0, n_experts_ = 0;
-    kernels::ExpertSpec spec_;
+    ExpertGrid grid_;
     SlotHeap ram_, slots_;
     std::int64_t n_speculative_ = 0;
     Staging staging_;

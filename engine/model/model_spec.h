@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "engine/indices.h"
-#include "kernels/expert_spec.h"
+#include "kernels/expert_layout.h"
 #include "kernels/kv_cache.h"
 #include "kernels/routing.h"
 #include "kernels/types.h"
@@ -109,9 +109,10 @@ struct ExpertGrid {
 
     std::int64_t size() const { return n_layers * n_experts; }
     std::int64_t expert_weights() const { return 3 * hidden_dim * ffn_dim; }
-    std::uint64_t expert_bytes(kernels::WeightType type) const {
-        return kernels::expert_bytes(expert, type, hidden_dim, ffn_dim);
+    kernels::ExpertLayout layout(kernels::WeightType format) const {
+        return kernels::expert_layout(format, hidden_dim, ffn_dim, expert);
     }
+    std::uint64_t expert_bytes(kernels::WeightType format) const { return layout(format).bytes(); }
     bool operator==(const ExpertGrid&) const = default;
 };
 

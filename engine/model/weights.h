@@ -31,7 +31,7 @@ struct Matrix {
     // Throws Error (kOutOfMemory) naming `purpose`.
     Matrix(Arena& host, kernels::WeightType weight_type, std::int64_t rows, std::int64_t cols,
            const std::string& purpose);
-    kernels::WeightView view() const { return {memory.data(), type, n_rows, n_cols, n_cols}; }
+    kernels::WeightView view() const { return {memory.data(), type, n_rows, n_cols}; }
     std::byte* row(std::int64_t index) {
         return memory.data() + static_cast<std::size_t>(index) * kernels::row_bytes(type, n_cols);
     }

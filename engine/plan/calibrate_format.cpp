@@ -37,10 +37,9 @@ class Locked {
 CostTable calibrate_format(Backend& device, CpuOperations& host, const FormatCalibration& wanted,
                            const CalibrationCache& cache, const std::function<void(double)>& progress,
                            std::stop_token stop, bool* measured) {
-    const std::size_t bytes =
-        (kernels::expert_bytes(wanted.format, wanted.hidden_dim, wanted.ffn_dim) + 255) / 256 * 256;
+    const std::size_t bytes = (wanted.grid.expert_bytes(wanted.format) + 255) / 256 * 256;
     const auto key = [&](bool pinned) {
-        return CalibrationCache::key(device, host, wanted.format, wanted.hidden_dim, wanted.ffn_dim, pinned);
+        return CalibrationCache::key(device, host, wanted.format, wanted.grid, pinned);
     };
     CostTable table;
     if (measured != nullptr) *measured = false;
@@ -66,13 +65,14 @@ CostTable calibrate_format(Backend& device, CpuOperations& host, const FormatCal
     for (std::int64_t i = 0; i < n_samples; ++i) {
         std::byte* const block = memory.data() + static_cast<std::size_t>(i) * bytes;
         wanted.pack(i, block);
-        samples.push_back({block, wanted.format, wanted.hidden_dim, wanted.ffn_dim});
+        samples.push_back({block, wanted.grid.layout(wanted.format)});
     }
     CalibrationRequest request;
     request.experts = samples;
+    request.format = wanted.format;
     request.device_slot = slot.data();
     request.pinned = memory.pinned();
-    request.n_active = wanted.n_active;
+    request.n_active = wanted.grid.n_active;
     request.largest = wanted.largest;
     request.budget_s = wanted.budget_s;
     table = calibrate(device, host, request, progress, std::move(stop));

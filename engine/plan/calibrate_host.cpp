@@ -48,9 +48,11 @@ QuantizingSpeeds quantizing_speeds(std::int64_t hidden_dim, const CalibrationCac
     if (cache.load(key, speeds)) return speeds;
 
     // Numbers like weights: near to normally distributed, none alike.
-    const std::int64_t most_rows =
-        std::max<std::int64_t>(1, (helper != nullptr ? kHelpedWeights : kQuantizedWeights) / hidden_dim);
-    std::vector<kernels::Bf16> weights(static_cast<std::size_t>(most_rows * hidden_dim));
+    const auto neurons_of = [&](std::int64_t n_weights) {
+        return std::max<std::int64_t>(1, n_weights / (3 * hidden_dim));
+    };
+    const std::int64_t most = neurons_of(helper != nullptr ? kHelpedWeights : kQuantizedWeights);
+    std::vector<kernels::Bf16> weights(static_cast<std::size_t>(3 * most * hidden_dim));
     std::uint32_t state = 1;
     const auto uniform = [&] {
         state = state * 1664525u + 1013904223u;
@@ -63,20 +65,20 @@ QuantizingSpeeds quantizing_speeds(std::int64_t hidden_dim, const CalibrationCac
     for (const kernels::FormatTraits& traits : kernels::kFormats) {
         if (!traits.is_packed()) continue;
         const WeightType format = traits.type;
-        out.resize(static_cast<std::size_t>(most_rows) * kernels::row_bytes(format, hidden_dim));
+        out.resize(kernels::expert_layout(format, hidden_dim, most).bytes());
         std::vector<double> speed;
-        // A device takes its time to begin: more and more rows, until that no longer counts.
-        for (std::int64_t n_rows = std::max<std::int64_t>(1, kQuantizedWeights / hidden_dim);;) {
-            n_rows = std::min(n_rows, most_rows);
-            const kernels::WeightView rows{weights.data(), WeightType::kBf16, n_rows, hidden_dim, hidden_dim};
+        // A device takes its time to begin: more and more neurons, until that no longer counts.
+        for (std::int64_t n = neurons_of(kQuantizedWeights);;) {
+            n = std::min(n, most);
+            const kernels::ExpertView neurons{weights.data(), kernels::expert_layout(WeightType::kBf16, hidden_dim, n)};
             const auto begin = Clock::now();
-            quantizer.quantize(rows, format, out.data(), stop);
+            quantizer.quantize_expert(neurons, kernels::expert_layout(format, hidden_dim, n), out.data(), stop);
             const double seconds = seconds_since(begin);
-            if (seconds < kQuantizedSeconds && n_rows < most_rows) {
-                n_rows *= 4;
+            if (seconds < kQuantizedSeconds && n < most) {
+                n *= 4;
                 continue;
             }
-            speed.push_back(static_cast<double>(n_rows * hidden_dim) / std::max(seconds, 1e-9));
+            speed.push_back(static_cast<double>(3 * n * hidden_dim) / std::max(seconds, 1e-9));
             if (speed.size() == kQuantizedSamples) break;
         }
         speeds[static_cast<std::size_t>(format)] = median(speed);

@@ -41,16 +41,16 @@ class Calibrator {
           request_(request),
           progress_(progress),
           stop_(std::move(stop)),
-          shape_(request.experts.front()),
+          layout_(request.experts.front().layout),
           n_active_(std::clamp<std::int64_t>(request.n_active, 1, static_cast<std::int64_t>(request.experts.size()))),
           has_device_(request.device_slot != nullptr && !device.shares_host_memory()) {
-        const double n_weights = 3.0 * static_cast<double>(shape_.hidden_dim) * static_cast<double>(shape_.ffn_dim);
+        const double n_weights = 3.0 * static_cast<double>(layout_.hidden_dim) * static_cast<double>(layout_.ffn_dim);
         expert_flops_ = 2 * n_weights;
-        table_.expert_bytes = kernels::expert_bytes(shape_.type, shape_.hidden_dim, shape_.ffn_dim);
+        table_.expert_bytes = layout_.bytes();
         table_.device = device.info().name;
-        table_.weight_type = kernels::name_of(shape_.type);
-        table_.hidden_dim = shape_.hidden_dim;
-        table_.ffn_dim = shape_.ffn_dim;
+        table_.weight_type = kernels::name_of(request.format);
+        table_.hidden_dim = layout_.hidden_dim;
+        table_.ffn_dim = layout_.ffn_dim;
         table_.pinned = request.pinned;
         table_.emulated = device.info().emulated;
     }
@@ -104,7 +104,7 @@ class Calibrator {
             n_rows_ = std::max(largest_, std::min(largest_, kLayerWise) * n_active_);
             if (!has_device_) break;
             try {
-                const auto bytes = static_cast<std::size_t>(n_rows_ * shape_.hidden_dim) * sizeof(float);
+                const auto bytes = static_cast<std::size_t>(n_rows_ * layout_.hidden_dim) * sizeof(float);
                 device_inputs_ = device_.memory().allocate(bytes, MemoryUse::kWorkspace, "calibration");
                 device_outputs_ = device_.memory().allocate(bytes, MemoryUse::kWorkspace, "calibration");
                 device_row_token_ = device_.memory().allocate(static_cast<std::size_t>(n_rows_) * sizeof(std::int32_t),
@@ -117,7 +117,7 @@ class Calibrator {
             }
         }
         try {
-            inputs_.resize(static_cast<std::size_t>(n_rows_ * shape_.hidden_dim));
+            inputs_.resize(static_cast<std::size_t>(n_rows_ * layout_.hidden_dim));
             outputs_.resize(inputs_.size());
             row_token_.resize(static_cast<std::size_t>(n_rows_));
         } catch (const std::bad_alloc&) {
@@ -173,7 +173,7 @@ class Calibrator {
     }
 
     double activation_copy_us(std::int64_t n_tokens) {
-        const auto bytes = static_cast<std::size_t>(n_tokens * shape_.hidden_dim) * sizeof(float);
+        const auto bytes = static_cast<std::size_t>(n_tokens * layout_.hidden_dim) * sizeof(float);
         return on_device_us([&] {
             device_.download(outputs_.data(), device_inputs_.data(), bytes);
             device_.upload(device_outputs_.data(), inputs_.data(), bytes);
@@ -184,9 +184,7 @@ class Calibrator {
         const std::int64_t n = n_calls(n_tokens);
         calls_.clear();
         for (std::int64_t i = 0; i < n; ++i) {
-            kernels::ExpertView weights = shape_;
-            weights.data = request_.device_slot;
-            calls_.push_back({weights, i * n_tokens, n_tokens});
+            calls_.push_back({{request_.device_slot, layout_}, i * n_tokens, n_tokens});
         }
         const double us = on_device_us([&] {
             device_.experts(calls_, device_inputs_.as<float>(), device_row_token_.as<std::int32_t>(),
@@ -311,7 +309,7 @@ class Calibrator {
     const CalibrationRequest& request_;
     const std::function<void(double)>& progress_;
     const std::stop_token stop_;
-    const kernels::ExpertView shape_;
+    const kernels::ExpertLayout layout_;
     const std::int64_t n_active_;
     const bool has_device_;
     double expert_flops_ = 0;  // one token

@@ -8,6 +8,7 @@
 
 #include "engine/device/backend.h"
 #include "engine/device/cpu_operations.h"
+#include "engine/model/model_spec.h"
 #include "engine/plan/calibrate_host.h"
 #include "engine/plan/compute_choice.h"
 #include "engine/plan/cost_model.h"
@@ -17,7 +18,8 @@ namespace offstage::engine {
 struct CalibrationRequest {
     // Experts in RAM to run and copy, in turn, so that no cache serves them; at least one. Host addresses.
     std::span<const kernels::ExpertView> experts;
-    std::byte* device_slot = nullptr;  // room for one expert on the device; nullptr: CPU only
+    kernels::WeightType format = kernels::WeightType::kBf16;  // theirs
+    std::byte* device_slot = nullptr;                         // room for one expert on the device; nullptr: CPU only
     bool pinned = false;
     std::int64_t n_active = 2;    // experts per token, for the layer-wise measurements
     std::int64_t largest = 1024;  // token counts 1, 2, 4 ... largest
@@ -40,13 +42,11 @@ class CalibrationCache;
 // What one format of a model's experts costs, kept or measured now.
 struct FormatCalibration {
     kernels::WeightType format = kernels::WeightType::kBf16;
-    std::int64_t hidden_dim = 0;
-    std::int64_t ffn_dim = 0;
-    std::int64_t n_active = 2;
+    ExpertGrid grid;
     std::int64_t largest = 1024;
     double budget_s = 3.0;
-    // Fills a block of kernels::expert_bytes() with the n-th sample: some expert in the format, or as many bytes like
-    // one.
+    // Fills a block of grid.expert_bytes(format) with the n-th sample: some
+    // expert in the format, or as many bytes like one.
     std::function<void(std::int64_t n, std::byte* block)> pack;
 };
 
@@ -65,9 +65,9 @@ class CalibrationCache {
   public:
     explicit CalibrationCache(std::filesystem::path directory);  // empty: keeps nothing
     // "NVIDIA H200 ...|AMD EPYC ... x16 avx512_bf16|f32|BF16 4096x14336", "|pageable" behind where copies come from
-    // memory that is not page-locked.
-    static std::string key(const Backend& device, const CpuOperations& host, kernels::WeightType type,
-                           std::int64_t hidden_dim, std::int64_t ffn_dim, bool pinned = true);
+    // memory that is not page-locked; what else than silu the expert computes comes behind its shape.
+    static std::string key(const Backend& device, const CpuOperations& host, kernels::WeightType format,
+                           const ExpertGrid& grid, bool pinned = true);
     bool load(const std::string& key, CostTable& table) const;
     // Whole or not at all; failing to write is no error. Returns the reason, empty: kept.
     std::string store(const std::string& key, const CostTable& table) const;

@@ -169,14 +169,18 @@ CostTable parse_cost_table(std::string_view text, const std::string& source) {
 
 CalibrationCache::CalibrationCache(std::filesystem::path directory) : directory_(std::move(directory)) {}
 
-std::string CalibrationCache::key(const Backend& device, const CpuOperations& host, kernels::WeightType type,
-                                  std::int64_t hidden_dim, std::int64_t ffn_dim, bool pinned) {
+std::string CalibrationCache::key(const Backend& device, const CpuOperations& host, kernels::WeightType format,
+                                  const ExpertGrid& grid, bool pinned) {
     // pool() hands the pool out for work, hence not const; its size is all that is asked here.
     const int n_threads = const_cast<CpuOperations&>(host).pool().n_threads();
     return device.info().fingerprint + "|" + detect_hardware().cpu_model + " x" + std::to_string(n_threads) + " " +
            std::string(kernels::name_of(kernels::cpu_kernels().instruction_set)) + "|" +
-           std::string(kernels::name_of(host.mode())) + "|" + kernels::name_of(type) + " " +
-           std::to_string(hidden_dim) + "x" + std::to_string(ffn_dim) + (pinned ? "" : "|pageable");
+           std::string(kernels::name_of(host.mode())) + "|" + kernels::name_of(format) + " " +
+           std::to_string(grid.hidden_dim) + "x" + std::to_string(grid.ffn_dim) +
+           (grid.expert.activation == kernels::Activation::kSilu
+                ? ""
+                : " activation " + std::to_string(static_cast<int>(grid.expert.activation))) +
+           (grid.expert.biases ? " with biases" : "") + (pinned ? "" : "|pageable");
 }
 
 std::string to_json(const QuantizingSpeeds& speeds) {

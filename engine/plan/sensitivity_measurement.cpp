@@ -24,16 +24,18 @@ Sensitivity measure_sensitivity(const ExpertGrid& grid, WeightSource& master, ke
     if (grid.hidden_dim % kernels::kPackedBlock != 0) return sensitivity;
 
     const WeightType type = master.expert_type();
-    const std::size_t neuron_bytes = 3 * kernels::row_bytes(type, grid.hidden_dim);
+    const kernels::ExpertLayout layout = grid.layout(type);
+    const std::size_t neuron_bytes = layout.neuron_bytes();
     const std::int64_t n_sampled = std::min(kSampledNeurons, grid.ffn_dim);
     std::vector<std::byte> block, sample, packed;
     try {
-        block.resize(static_cast<std::size_t>(grid.ffn_dim) * neuron_bytes);
+        block.resize(layout.bytes());
         sample.resize(static_cast<std::size_t>(n_sampled) * neuron_bytes);
         for (const kernels::FormatTraits& format : kernels::kFormats) {
             if (!format.is_packed()) continue;
             sensitivity.formats.push_back({format.type, {}});
-            packed.resize(std::max(packed.size(), kernels::expert_bytes(format.type, grid.hidden_dim, n_sampled)));
+            packed.resize(
+                std::max(packed.size(), kernels::expert_layout(format.type, grid.hidden_dim, n_sampled).bytes()));
         }
     } catch (const std::bad_alloc&) {
         throw Error(ErrorKind::kOutOfMemory, "There is no memory for an expert while its quantization is measured.");
@@ -49,9 +51,10 @@ Sensitivity measure_sensitivity(const ExpertGrid& grid, WeightSource& master, ke
             std::memcpy(sample.data() + static_cast<std::size_t>(j) * neuron_bytes,
                         block.data() + static_cast<std::size_t>(neuron) * neuron_bytes, neuron_bytes);
         }
-        const kernels::WeightView rows{sample.data(), type, 3 * n_sampled, grid.hidden_dim, grid.hidden_dim};
+        const kernels::ExpertView neurons{sample.data(), kernels::expert_layout(type, grid.hidden_dim, n_sampled)};
         for (Sensitivity::Format& format : sensitivity.formats) {
-            format.errors.push_back(quantizer.quantize(rows, format.format, packed.data(), stop).relative());
+            const kernels::ExpertLayout to = kernels::expert_layout(format.format, grid.hidden_dim, n_sampled);
+            format.errors.push_back(quantizer.quantize_expert(neurons, to, packed.data(), stop).relative());
         }
         if (progress) progress(i + 1, all);
     }
@@ -69,7 +72,12 @@ std::optional<Sensitivity> SensitivityCache::load(const Fingerprint& model, cons
     if (directory_.empty()) return {};
     try {
         Sensitivity kept = read_sensitivity(file_of(model));
-        if (kept.n_layers != grid.n_layers || kept.n_experts != grid.n_experts) return {};
+        const auto n_formats = std::count_if(std::begin(kernels::kFormats), std::end(kernels::kFormats),
+                                             [](const kernels::FormatTraits& format) { return format.is_packed(); });
+        if (kept.n_layers != grid.n_layers || kept.n_experts != grid.n_experts ||
+            std::ssize(kept.formats) != n_formats) {
+            return {};
+        }
         return kept;
     } catch (const Error&) {
         return {};

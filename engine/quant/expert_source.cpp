@@ -47,23 +47,19 @@ ExpertSource::Packed ExpertSource::pack(LayerIndex layer, ExpertIndex expert, We
 
     const Scratch scratch(*this);
     master_.pack_expert(layer, expert, scratch.data(), pool);
-    if (grid_.expert.biases) {  // as they are, whatever the format; the cache keeps neurons alone
-        std::memcpy(block + kernels::bias_offset(format, grid_.hidden_dim, grid_.ffn_dim),
-                    scratch.data() + kernels::bias_offset(master_type(), grid_.hidden_dim, grid_.ffn_dim),
-                    kernels::bias_bytes(grid_.hidden_dim, grid_.ffn_dim));
-    }
+    const kernels::ExpertView plain{scratch.data(), grid_.layout(master_type())};
+    const kernels::ExpertLayout layout = grid_.layout(format);
     if (cache != nullptr && !known) {
-        key.source = fingerprint_of(
-            {scratch.data(), kernels::expert_bytes(master_type(), grid_.hidden_dim, grid_.ffn_dim)}, pool);
+        copy_biases(plain, layout, block);  // the cache keeps the matrices alone
+        key.source = fingerprint_of({scratch.data(), plain.layout.weight_bytes()}, pool);
         if (cache->load(key, {block, key.block_bytes()}, error, pool)) return {error.relative(), true};
     }
-    const kernels::WeightView rows{scratch.data(), master_type(), key.n_rows, key.n_cols, key.n_cols};
     {
         std::unique_lock helping(helping_, std::defer_lock);
         const bool helped = helper_ != nullptr && helping.try_lock();
         Quantizer quantizer(pool, method_, helped ? helper_ : nullptr);
-        error = quantizer.quantize(rows, format, block, stop);
-        if (quantizer.n_helped() == rows.n_rows) ++n_helped_;
+        error = quantizer.quantize_expert(plain, layout, block, stop);
+        if (quantizer.n_helped() == key.n_rows) ++n_helped_;
     }
     if (cache != nullptr) cache->store(key, {block, key.block_bytes()}, error, pool);
     return {error.relative(), false};

@@ -10,8 +10,8 @@
 #include "engine/model/fingerprint.h"
 #include "engine/quant/disk_reserve.h"
 #include "engine/quant/quantizer.h"
+#include "kernels/expert_layout.h"
 #include "kernels/thread_pool.h"
-#include "kernels/types.h"
 
 namespace offstage::engine {
 
@@ -19,12 +19,10 @@ namespace offstage::engine {
 struct QuantKey {
     Fingerprint source;  // of the weights
     kernels::WeightType format = kernels::WeightType::kHqq4;
-    std::int64_t n_rows = 0;
+    std::int64_t n_rows = 0;  // of the expert's three matrices
     std::int64_t n_cols = 0;
 
-    std::uint64_t block_bytes() const {
-        return static_cast<std::uint64_t>(n_rows) * kernels::row_bytes(format, n_cols);
-    }
+    std::uint64_t block_bytes() const { return kernels::expert_layout(format, n_cols, n_rows / 3).weight_bytes(); }
     std::string file_name() const;
 };
 

@@ -30,13 +30,18 @@ QuantError& QuantError::operator+=(const QuantError& other) {
     return *this;
 }
 
+void copy_biases(const kernels::ExpertView& expert, const kernels::ExpertLayout& layout, std::byte* block) {
+    if (layout.spec.biases) std::memcpy(block + layout.bias_offset(), expert.biases().gate, layout.bias_bytes());
+}
+
 Quantizer::Quantizer(kernels::ThreadPool& pool, QuantMethod method, RowQuantizer* helper)
     : pool_(pool), method_(method), helper_(method == QuantMethod::kHqq ? helper : nullptr) {}
 
 // Two pieces are on their way: while the device has one, the pool looks at the weights of the next and at what became
 // of the one before. False: the device cannot, or what it made is wrong; n_helped_ rows are right all the same.
 bool Quantizer::quantize_with_help(const kernels::WeightView& rows, WeightType format, std::byte* out,
-                                   std::vector<QuantError>& errors, const std::stop_token& stop) {
+                                   std::size_t out_stride, std::vector<QuantError>& errors,
+                                   const std::stop_token& stop) {
     const std::int64_t n_cols = rows.n_cols;
     const std::int64_t most = helper_->rows_per_piece(n_cols, rows.type, format);
     if (most <= 0) return false;
@@ -65,12 +70,13 @@ bool Quantizer::quantize_with_help(const kernels::WeightView& rows, WeightType f
         k.widen(rows.row(first), rows.type, n_cols, row);
         q.pack_row(format, true, row, n_cols, row + 2 * width, own_row.data());
         if (std::memcmp(own_row.data(), packed, row_bytes) != 0) return false;
-        std::memcpy(out + static_cast<std::size_t>(first) * row_bytes, packed, static_cast<std::size_t>(n) * row_bytes);
         pool_.parallel_dynamic(n, [&](std::int64_t i, int thread) {
+            std::byte* const target = out + static_cast<std::size_t>(first + i) * out_stride;
+            std::memcpy(target, packed + static_cast<std::size_t>(i) * row_bytes, row_bytes);
             float* plain = buffers[static_cast<std::size_t>(thread)].data();
             float* read = plain + width;
             k.widen(rows.row(first + i), rows.type, n_cols, plain);
-            k.widen(out + static_cast<std::size_t>(first + i) * row_bytes, format, n_cols, read);
+            k.widen(target, format, n_cols, read);
             for (std::size_t c = 0; c < width; ++c) plain[c] -= read[c];
             errors[static_cast<std::size_t>(first + i)].squared = q.sum_of_squares(plain, n_cols);
         });
@@ -95,7 +101,7 @@ bool Quantizer::quantize_with_help(const kernels::WeightView& rows, WeightType f
                 if (!go_on) throw Error(ErrorKind::kCancelled, "Quantizing was cancelled.");
                 return false;  // the pool finds it again, and says so
             }
-            const kernels::WeightView piece{rows.row(now->first), rows.type, now->n, n_cols, rows.row_stride};
+            const kernels::WeightView piece{rows.row(now->first), rows.type, now->n, n_cols, rows.stride};
             ok = helper_->start(now->slot, piece, format);
             if (!ok) now.reset();
         }
@@ -106,8 +112,31 @@ bool Quantizer::quantize_with_help(const kernels::WeightView& rows, WeightType f
     return ok;
 }
 
+QuantError Quantizer::quantize_expert(const kernels::ExpertView& expert, const kernels::ExpertLayout& layout,
+                                      std::byte* block, const std::stop_token& stop) {
+    const kernels::ExpertLayout& from = expert.layout;
+    copy_biases(expert, layout, block);
+    if (from.is_uniform() && layout.is_uniform()) {
+        return quantize({expert.data, from.gate, 3 * from.ffn_dim, from.hidden_dim}, layout.gate, block, stop);
+    }
+    struct Part {
+        kernels::WeightView rows;
+        WeightType format;
+        std::size_t offset;
+    };
+    QuantError error;
+    std::int64_t n_helped = 0;
+    for (const Part& part : {Part{expert.gate(), layout.gate, 0}, Part{expert.up(), layout.up, layout.up_offset()},
+                             Part{expert.down(), layout.down, layout.down_offset()}}) {
+        error += quantize(part.rows, part.format, block + part.offset, stop, layout.neuron_bytes());
+        n_helped += n_helped_;
+    }
+    n_helped_ = n_helped;
+    return error;
+}
+
 QuantError Quantizer::quantize(const kernels::WeightView& rows, WeightType format, std::byte* out,
-                               const std::stop_token& stop) {
+                               const std::stop_token& stop, std::size_t out_stride) {
     const std::int64_t n_cols = rows.n_cols;
     const bool packs = kernels::is_packed(format);
     const bool copies = rows.type == format;
@@ -126,7 +155,8 @@ QuantError Quantizer::quantize(const kernels::WeightView& rows, WeightType forma
         return total;
     };
     n_helped_ = 0;
-    if (helper_ != nullptr && packs && quantize_with_help(rows, format, out, errors, stop)) return sum();
+    if (out_stride == 0) out_stride = kernels::row_bytes(format, n_cols);
+    if (helper_ != nullptr && packs && quantize_with_help(rows, format, out, out_stride, errors, stop)) return sum();
 
     const kernels::CpuKernels& k = kernels::cpu_kernels();
     const kernels::QuantizeKernels& q = kernels::quantize_kernels(k.instruction_set);
@@ -148,7 +178,7 @@ QuantError Quantizer::quantize(const kernels::WeightView& rows, WeightType forma
         }
         float* row = buffers[static_cast<std::size_t>(thread)].data();
         for (std::int64_t r = begin + piece * chunk; r < std::min(rows.n_rows, begin + (piece + 1) * chunk); ++r) {
-            std::byte* target = out + static_cast<std::size_t>(r) * row_bytes;
+            std::byte* target = out + static_cast<std::size_t>(r) * out_stride;
             if (copies) {
                 std::memcpy(target, rows.row(r), row_bytes);
                 continue;

@@ -7,6 +7,7 @@
 
 #include "engine/device/row_quantizer.h"
 #include "engine/quant/weight_format.h"
+#include "kernels/expert_layout.h"
 #include "kernels/thread_pool.h"
 #include "kernels/types.h"
 
@@ -34,23 +35,30 @@ class Quantizer {
                        RowQuantizer* helper = nullptr);
 
     // rows: of a plain type, n_cols a multiple of kernels::kPackedBlock where `format` is packed. out: n_rows rows of
-    // kernels::row_bytes(format, n_cols), one after the other. The error is that of the packed rows themselves, as
-    // kernels::unpack_row reads them. A stop request ends in Error (kCancelled). Not a number or infinite: Error
-    // (kInvalidModel).
+    // kernels::row_bytes(format, n_cols), out_stride bytes apart (0: one after the other). The error is that of the
+    // packed rows themselves, as kernels::unpack_row reads them. A stop request ends in Error (kCancelled). Not a
+    // number or infinite: Error (kInvalidModel).
     QuantError quantize(const kernels::WeightView& rows, kernels::WeightType format, std::byte* out,
-                        const std::stop_token& stop = {});
+                        const std::stop_token& stop = {}, std::size_t out_stride = 0);
+    // An expert of plain types, neuron-major, into the formats of `layout`, which is
+    // neuron-major as well. block: layout.bytes().
+    QuantError quantize_expert(const kernels::ExpertView& expert, const kernels::ExpertLayout& layout, std::byte* block,
+                               const std::stop_token& stop = {});
 
     // What of the last call the helper packed, in rows.
     std::int64_t n_helped() const { return n_helped_; }
 
   private:
     bool quantize_with_help(const kernels::WeightView& rows, kernels::WeightType format, std::byte* out,
-                            std::vector<QuantError>& errors, const std::stop_token& stop);
+                            std::size_t out_stride, std::vector<QuantError>& errors, const std::stop_token& stop);
 
     kernels::ThreadPool& pool_;
     QuantMethod method_;
     RowQuantizer* helper_;
     std::int64_t n_helped_ = 0;
 };
+
+// The expert's biases, where it has some, to their place in a block of this layout.
+void copy_biases(const kernels::ExpertView& expert, const kernels::ExpertLayout& layout, std::byte* block);
 
 }  // namespace offstage::engine

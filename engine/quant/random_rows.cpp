@@ -21,10 +21,24 @@ std::vector<std::byte> random_rows(kernels::WeightType type, std::int64_t n_cols
         }
         return rows;
     }
-    const kernels::WeightView view{weights.data(), kernels::WeightType::kF32, kRows, n_cols, n_cols};
+    const kernels::WeightView view{weights.data(), kernels::WeightType::kF32, kRows, n_cols};
     kernels::ThreadPool pool(1);
     Quantizer(pool, QuantMethod::kNearest).quantize(view, type, rows.data());
     return rows;
+}
+
+void fill_random_expert(const kernels::ExpertLayout& layout, std::byte* block) {
+    std::memset(block, 0, layout.bytes());
+    const kernels::ExpertView expert{block, layout};
+    for (const kernels::WeightView& part : {expert.gate(), expert.up(), expert.down()}) {
+        const std::vector<std::byte> rows = random_rows(part.type, part.n_cols);
+        const std::size_t row_bytes = kernels::row_bytes(part.type, part.n_cols);
+        const std::size_t n_random = rows.size() / row_bytes;
+        for (std::int64_t r = 0; r < part.n_rows; ++r) {
+            std::byte* const target = block + (part.row(r) - block);
+            std::memcpy(target, rows.data() + static_cast<std::size_t>(r) % n_random * row_bytes, row_bytes);
+        }
+    }
 }
 
 }  // namespace offstage::engine

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/expert_layout.h"
 #include "kernels/types.h"
 
 namespace offstage::engine {
@@ -12,5 +13,8 @@ namespace offstage::engine {
 // something is to be measured. What is computed with them does not matter; that they are
 // no denormals does.
 std::vector<std::byte> random_rows(kernels::WeightType type, std::int64_t n_cols);
+
+// The same as an expert; its biases are 0. block: layout.bytes().
+void fill_random_expert(const kernels::ExpertLayout& layout, std::byte* block);
 
 }  // namespace offstage::engine

@@ -72,8 +72,7 @@ class ProbeWeights final : public WeightSource {
     }
 
     void pack_expert(LayerIndex, ExpertIndex, std::byte* block, kernels::ThreadPool&) override {
-        fill(type_, block, kernels::expert_bytes(type_, spec_.experts.hidden_dim, spec_.experts.ffn_dim),
-             spec_.experts.hidden_dim);
+        if (!dry_) fill_random_expert(spec_.experts.layout(type_), block);
     }
 
   private:
@@ -270,8 +269,7 @@ DenseCosts measured_dense(const DenseProbeModel& model, Backend& device, CpuOper
                           const CalibrationCache& cache, const std::stop_token& stop) {
     const ModelSpec& whole = model.spec;
     const std::string key =
-        CalibrationCache::key(device, operations, model.type, whole.hidden_dim, whole.experts.ffn_dim) + "|dense " +
-        shape_of(model);
+        CalibrationCache::key(device, operations, model.type, whole.experts) + "|dense " + shape_of(model);
     DenseCosts costs;
     const bool kept = cache.load(key, costs);
     costs.n_active = whole.experts.n_active;
@@ -284,7 +282,7 @@ DenseCosts measured_dense(const DenseProbeModel& model, Backend& device, CpuOper
     const std::int64_t n_layers = std::min(whole.n_layers(), std::max<std::int64_t>(4, many));
     const std::int64_t n_first = n_layers < whole.n_layers() ? std::max<std::int64_t>(1, n_layers / 2) : n_layers;
     // Between two steps the caches see as many other bytes as a token's experts have.
-    const auto expert_bytes = kernels::expert_bytes(model.type, whole.hidden_dim, whole.experts.ffn_dim);
+    const std::uint64_t expert_bytes = whole.experts.expert_bytes(model.type);
     const auto between = std::min<std::uint64_t>(
         kOtherBytes, expert_bytes * static_cast<std::uint64_t>(whole.experts.n_layers * whole.experts.n_active));
     std::vector<std::uint64_t> others(between / sizeof(std::uint64_t));

@@ -10,7 +10,7 @@ DeviceWeights::DeviceWeights(DenseWeights weights, std::int64_t n_layers, Backen
     for (const DenseWeight& tensor : host_.tensors) {
         kernels::WeightView view = tensor.what.kind == DenseTensor::Kind::kVector
                                        ? kernels::WeightView{tensor.values.data(), kernels::WeightType::kF32,
-                                                             tensor.what.n_rows, tensor.what.n_cols, tensor.what.n_cols}
+                                                             tensor.what.n_rows, tensor.what.n_cols}
                                        : tensor.matrix.view();
         if (!shared) {
             const auto bytes = static_cast<std::size_t>(tensor.bytes());

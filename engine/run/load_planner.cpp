@@ -38,8 +38,8 @@ ModelDemand demand_of(const LoadRequest& request, const LoadInputs& inputs) {
     demand.expert_bytes = (grid.expert_bytes(type) + 255) / 256 * 256;
     const auto add = [&](kernels::WeightType format) {
         demand.formats.push_back({format, (grid.expert_bytes(format) + 255) / 256 * 256,
-                                  8.0 * static_cast<double>(kernels::row_bytes(format, grid.hidden_dim)) /
-                                      static_cast<double>(grid.hidden_dim)});
+                                  8.0 * static_cast<double>(grid.layout(format).weight_bytes()) /
+                                      static_cast<double>(grid.expert_weights())});
     };
     add(type);
     for (const kernels::FormatTraits& format : kernels::kFormats) {

@@ -230,9 +230,7 @@ void LoadedModel::measure_costs(const LoadRequest& request, const LoadProgressFn
         if (progress) progress({"Measuring this machine", static_cast<std::uint64_t>(done * 1000), 1000, false});
     };
     FormatCalibration wanted;
-    wanted.hidden_dim = spec_.hidden_dim;
-    wanted.ffn_dim = spec_.experts.ffn_dim;
-    wanted.n_active = spec_.experts.n_active;
+    wanted.grid = spec_.experts;
     wanted.largest = std::min<std::int64_t>(
         1024, static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(plan_.max_step))));
     if (host_only) {  // what a format costs one token
@@ -406,9 +404,9 @@ void LoadedModel::pack_sample(kernels::WeightType format, std::int64_t n, std::b
     }
     HostBuffer master(spec_.experts.expert_bytes(source_->expert_type()), "measuring");
     source_->pack_expert(layer, expert, master.data(), *pool_);
-    const kernels::WeightView rows{master.data(), source_->expert_type(), 3 * spec_.experts.ffn_dim, spec_.hidden_dim,
-                                   spec_.hidden_dim};
-    Quantizer(*pool_, QuantMethod::kNearest).quantize(rows, format, block);
+    Quantizer(*pool_, QuantMethod::kNearest)
+        .quantize_expert({master.data(), spec_.experts.layout(source_->expert_type())}, spec_.experts.layout(format),
+                         block);
 }
 
 void LoadedModel::set_resting(bool rests) {

@@ -58,19 +58,15 @@ CalibrationCache cache_of(const LoadRequest& request) {
 // Some experts of random weights, together larger than the caches where that takes no more than 64.
 class DrawnExperts {
   public:
-    DrawnExperts(kernels::WeightType type, std::int64_t hidden_dim, std::int64_t ffn_dim)
-        : bytes_(static_cast<std::size_t>((kernels::expert_bytes(type, hidden_dim, ffn_dim) + 255) / 256 * 256)) {
+    explicit DrawnExperts(const kernels::ExpertLayout& layout) : bytes_((layout.bytes() + 255) / 256 * 256) {
         const std::size_t n = std::clamp<std::size_t>(kTogether / bytes_, 4, 64);
         require_ram(n * bytes_, "calibration");
         memory_ = HostBuffer(n * bytes_, "calibration");
-        const std::vector<std::byte> stretch = random_rows(type, hidden_dim);
+        fill_random_expert(layout, memory_.data());
         for (std::size_t i = 0; i < n; ++i) {
             std::byte* const expert = memory_.data() + i * bytes_;
-            for (std::size_t at = 0; at < bytes_; at += stretch.size())
-                std::memcpy(expert + at, stretch.data(), std::min(stretch.size(), bytes_ - at));
-        }
-        for (std::size_t i = 0; i < n; ++i) {
-            views_.push_back({memory_.data() + i * bytes_, type, hidden_dim, ffn_dim});
+            if (i > 0) std::memcpy(expert, memory_.data(), layout.bytes());
+            views_.push_back({expert, layout});
         }
     }
 
@@ -109,9 +105,10 @@ std::int64_t reserve_for_experts(Backend& device, const ModelSpec& spec, kernels
 // `device` nullptr: the CPU alone.
 CostTable measure(Backend* device, kernels::WeightType format, Machine& machine, const ModelSpec& spec,
                   const LoadProgressFn& progress, const std::stop_token& stop) {
-    DrawnExperts experts(format, spec.hidden_dim, spec.experts.ffn_dim);
+    DrawnExperts experts(spec.experts.layout(format));
     CalibrationRequest wanted;
     wanted.experts = experts.views();
+    wanted.format = format;
     wanted.n_active = spec.experts.n_active;
     const bool accelerator = device != nullptr && !device->shares_host_memory();
     if (!accelerator) {
@@ -137,14 +134,13 @@ CostTable measure(Backend* device, kernels::WeightType format, Machine& machine,
 CostTable costs_in(kernels::WeightType format, std::string& source, const LoadRequest& request, Machine& machine,
                    const ModelSpec& spec, const LoadProgressFn& progress, const std::stop_token& stop) {
     const CalibrationCache cache = cache_of(request);
-    const std::string key =
-        CalibrationCache::key(*machine.device, *machine.host, format, spec.hidden_dim, spec.experts.ffn_dim);
+    const std::string key = CalibrationCache::key(*machine.device, *machine.host, format, spec.experts);
     CostTable table;
     if (cache.load(key, table)) {
         source = "kept calibration";
     } else if (machine.device->info().kind == DeviceKind::kEmulated) {
         const std::string id = request.device.substr(request.device.find(':') + 1);
-        table = costs_of(find_hardware_profile(id), format, spec.hidden_dim, spec.experts.ffn_dim);
+        table = costs_of(find_hardware_profile(id), format, spec.experts);
         source = "hardware profile " + id;
         if (table.cpu_expert.empty()) {
             table.cpu_expert = measure(nullptr, format, machine, spec, progress, stop).cpu_expert;
@@ -211,22 +207,21 @@ void compare_plans(PlanReport& report, const PlanCosts& costs, std::int64_t prom
 
 }  // namespace
 
-CostTable costs_of(const HardwareProfile& profile, kernels::WeightType type, std::int64_t hidden_dim,
-                   std::int64_t ffn_dim) {
+CostTable costs_of(const HardwareProfile& profile, kernels::WeightType format, const ExpertGrid& grid) {
     CostTable table;
     table.device = profile.name;
-    table.weight_type = kernels::name_of(type);
-    table.hidden_dim = hidden_dim;
-    table.ffn_dim = ffn_dim;
-    table.expert_bytes = kernels::expert_bytes(type, hidden_dim, ffn_dim);
+    table.weight_type = kernels::name_of(format);
+    table.hidden_dim = grid.hidden_dim;
+    table.ffn_dim = grid.ffn_dim;
+    table.expert_bytes = grid.expert_bytes(format);
     table.pinned = true;
     table.emulated = true;
     table.sync_us = profile.sync_us;
     const auto bytes = static_cast<double>(table.expert_bytes);
     table.weight_copy_us = profile.copy_us(bytes);
     for (std::int64_t n = 1; n <= 1024; n *= 2) {
-        const double row_bytes = static_cast<double>(n * hidden_dim) * 4;
-        const double flops = 6.0 * static_cast<double>(hidden_dim * ffn_dim) * static_cast<double>(n);
+        const double row_bytes = static_cast<double>(n * grid.hidden_dim) * 4;
+        const double flops = 2.0 * static_cast<double>(grid.expert_weights()) * static_cast<double>(n);
         table.activation_copy.push_back({n, 2 * profile.copy_us(row_bytes)});
         table.gpu_expert.push_back({n, profile.operation_us(bytes + 2 * row_bytes, flops)});
         if (!profile.host) continue;
@@ -249,9 +244,7 @@ CostTable calibrate_model(const LoadRequest& request, const LoadProgressFn& prog
     CostTable table = measure(machine.device.get(), machine.type, machine, shape.spec, progress, stop);
     if (table.has_accelerator()) {
         const CalibrationCache cache = cache_of(request);
-        cache.store(CalibrationCache::key(*machine.device, *machine.host, machine.type, shape.spec.hidden_dim,
-                                          shape.spec.experts.ffn_dim),
-                    table);
+        cache.store(CalibrationCache::key(*machine.device, *machine.host, machine.type, shape.spec.experts), table);
         if (not_kept != nullptr) *not_kept = cache.problem();
     }
     return table;

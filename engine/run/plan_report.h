@@ -60,8 +60,7 @@ CostTable calibrate_model(const LoadRequest& request, const LoadProgressFn& prog
                           std::string* not_kept = nullptr);
 
 // Costs as a hardware profile has them. Where the profile knows no host, cpu_expert stays empty.
-CostTable costs_of(const HardwareProfile& profile, kernels::WeightType type, std::int64_t hidden_dim,
-                   std::int64_t ffn_dim);
+CostTable costs_of(const HardwareProfile& profile, kernels::WeightType format, const ExpertGrid& grid);
 
 nlohmann::ordered_json to_json(const PlanReport& report);
 std::string to_text(const PlanReport& report);

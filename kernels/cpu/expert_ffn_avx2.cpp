@@ -7,7 +7,7 @@ namespace offstage::kernels::avx2 {
 
 void expert_ffn(const ExpertView& expert, const float* x, const float* scale, int n_tokens, std::int64_t neuron_begin,
                 std::int64_t neuron_end, float* out) {
-    run_expert_any(expert, x, scale, n_tokens, neuron_begin, neuron_end, out);
+    run_expert_any(expert, cpu_kernels(InstructionSet::kAvx2), x, scale, n_tokens, neuron_begin, neuron_end, out);
 }
 
 }  // namespace offstage::kernels::avx2

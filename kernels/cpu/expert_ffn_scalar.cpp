@@ -5,23 +5,22 @@ namespace offstage::kernels::scalar {
 
 void expert_ffn(const ExpertView& expert, const float* x, const float* scale, int n_tokens, std::int64_t neuron_begin,
                 std::int64_t neuron_end, float* out) {
-    const std::int64_t n = expert.hidden_dim;
-    const std::size_t row = row_bytes(expert.type, n);
+    const std::int64_t n = expert.layout.hidden_dim;
+    const WeightView w1 = expert.gate();
+    const WeightView w3 = expert.up();
+    const WeightView w2 = expert.down();
     const ExpertBiases biases = expert.biases();
     for (int t = 0; biases.down != nullptr && neuron_begin == 0 && t < n_tokens; ++t) {
         for (std::int64_t i = 0; i < n; ++i) out[t * n + i] += scale[t] * biases.down[i];
     }
     for (std::int64_t j = neuron_begin; j < neuron_end; ++j) {
-        const std::byte* w1 = static_cast<const std::byte*>(expert.data) + static_cast<std::size_t>(3 * j) * row;
-        const std::byte* w3 = w1 + row;
-        const std::byte* w2 = w3 + row;
         for (int t = 0; t < n_tokens; ++t) {
             const float* x_t = x + t * n;
             float* out_t = out + t * n;
-            const float gate = dot(w1, expert.type, x_t, n) + (biases.gate != nullptr ? biases.gate[j] : 0.0f);
-            const float up = dot(w3, expert.type, x_t, n) + (biases.up != nullptr ? biases.up[j] : 0.0f);
-            const float weight = scale[t] * activation(expert.spec, gate, up);
-            for_each_stretch(w2, expert.type, n, [&](const float* weights, std::int64_t begin, std::int64_t count) {
+            const float gate = dot(w1.row(j), w1.type, x_t, n) + (biases.gate != nullptr ? biases.gate[j] : 0.0f);
+            const float up = dot(w3.row(j), w3.type, x_t, n) + (biases.up != nullptr ? biases.up[j] : 0.0f);
+            const float weight = scale[t] * activation(expert.layout.spec, gate, up);
+            for_each_stretch(w2.row(j), w2.type, n, [&](const float* weights, std::int64_t begin, std::int64_t count) {
                 for (std::int64_t i = 0; i < count; ++i) out_t[begin + i] += weight * weights[i];
             });
         }

@@ -37,17 +37,19 @@ constexpr int rows_at_once(int n_tokens) {
     return fits(4) ? 4 : fits(2) ? 2 : 1;
 }
 
-// out[t] += sum_j activations[j * kTokens + t] * columns[j], each n long.
+// out[t] += sum_j activations[j * kTokens + t] * columns[j], each n long. What lies
+// ahead_bytes further on is fetched into cache.
 template <int kNeurons, int kTokens, typename Weight>
 __attribute__((always_inline)) inline void add_columns(const Weight* const (&columns)[kNeurons],
                                                        const float (&activations)[kNeurons * kTokens], std::int64_t n,
-                                                       float* out) {
+                                                       std::int64_t ahead_bytes, float* out) {
     constexpr int kLineVectors = 64 / (kLanes * static_cast<int>(sizeof(Weight)));
     constexpr int kStep = kLineVectors * kLanes;
+    const std::int64_t ahead = ahead_bytes / static_cast<std::int64_t>(sizeof(Weight));
     std::int64_t i = 0;
     for (; i + kStep <= n; i += kStep) {
 #pragma GCC unroll 8
-        for (int j = 0; j < kNeurons; ++j) prefetch(columns[j] + kNeurons * 3 * n + i);
+        for (int j = 0; j < kNeurons; ++j) prefetch(columns[j] + ahead + i);
 #pragma GCC unroll 8
         for (int s = 0; s < kLineVectors; ++s) {
             Vector weights[kNeurons];
@@ -121,7 +123,7 @@ __attribute__((always_inline)) inline void run_neurons(Rows weights, const Gatin
         columns[j] = weights[3 * j + 2];
         for (int t = 0; t < kTokens; ++t) activations[j * kTokens + t] = scale[t] * gates[j * kTokens + t];
     }
-    add_columns<kNeurons, kTokens>(columns, activations, n, out);
+    add_columns<kNeurons, kTokens>(columns, activations, n, 3 * kNeurons * weights.row_bytes(n), out);
 }
 
 // How far ahead of the multiply-adds weights are fetched when one token streams through an expert; found by measuring.
@@ -210,7 +212,7 @@ void run_one_token(Rows weights, const Gating& gating, std::int64_t n, std::int6
     }
     const Row last_column[1] = {weights[3 * n_neurons - 1]};
     const float last_activation[1] = {weight};
-    add_columns<1, 1>(last_column, last_activation, n, out);
+    add_columns<1, 1>(last_column, last_activation, n, neuron_bytes, out);
 }
 
 template <int kTokens, typename Rows>
@@ -239,15 +241,82 @@ void run_expert_tokens(Rows weights, const Gating& gating, std::int64_t n, const
     kByTokens[n_tokens - 1](weights, gating, n, x, scale, n_neurons, out);
 }
 
-void run_expert_any(const ExpertView& expert, const float* x, const float* scale, int n_tokens,
-                    std::int64_t neuron_begin, std::int64_t neuron_end, float* out) {
-    const std::int64_t n = expert.hidden_dim;
+// Where matrices are of different formats: out[t] += sum_j activations[t * stride + j] *
+// column j.
+template <int kTokens, typename Rows>
+void add_neurons(Rows columns, const float* activations, std::int64_t stride, std::int64_t n, std::int64_t n_neurons,
+                 std::int64_t neuron_bytes, float* out) {
+    const auto add = [&](auto count, std::int64_t first) __attribute__((always_inline)) {
+        constexpr int kNeurons = decltype(count)::value;
+        typename Rows::Row rows[kNeurons];
+        float factors[kNeurons * kTokens];
+        for (int j = 0; j < kNeurons; ++j) {
+            rows[j] = columns[first + j];
+            for (int t = 0; t < kTokens; ++t) factors[j * kTokens + t] = activations[t * stride + first + j];
+        }
+        add_columns<kNeurons, kTokens>(rows, factors, n, kNeurons * neuron_bytes, out);
+    };
+    constexpr int kTogether = neurons_at_once<Rows>(kTokens);
+    std::int64_t j = 0;
+    for (; j + kTogether <= n_neurons; j += kTogether) add(std::integral_constant<int, kTogether>(), j);
+    for (; j < n_neurons; ++j) add(std::integral_constant<int, 1>(), j);
+}
+
+// A few neurons after the other, each matrix by itself. scale is in the activations.
+void run_mixed_expert(const ExpertView& expert, const CpuKernels& kernels, const float* x, const float* scale,
+                      int n_tokens, std::int64_t neuron_begin, std::int64_t neuron_end, float* out) {
+    constexpr std::int64_t kNeurons = 16;
+    const std::int64_t n = expert.layout.hidden_dim;
+    const ExpertBiases biases = expert.biases();
+    WeightView gate_rows = expert.gate();
+    WeightView up_rows = expert.up();
+    const WeightView down = expert.down();
+    float gates[8 * kNeurons];
+    float ups[8 * kNeurons];
+    for (std::int64_t first = neuron_begin; first < neuron_end; first += kNeurons) {
+        const std::int64_t count = std::min(kNeurons, neuron_end - first);
+        gate_rows.data = expert.gate().row(first);
+        up_rows.data = expert.up().row(first);
+        kernels.matvec_multi(gate_rows, x, n, n_tokens, 0, count, gates, kNeurons);
+        kernels.matvec_multi(up_rows, x, n, n_tokens, 0, count, ups, kNeurons);
+        for (int t = 0; t < n_tokens; ++t) {
+            float* const gate = gates + t * kNeurons;
+            float* const up = ups + t * kNeurons;
+            for (std::int64_t j = 0; biases.gate != nullptr && j < count; ++j) {
+                gate[j] += biases.gate[first + j];
+                up[j] += biases.up[first + j];
+            }
+            kernels.activate(expert.layout.spec, gate, up, count, gate);
+            for (std::int64_t j = 0; j < count; ++j) gate[j] *= scale[t];
+        }
+        with_rows(down.row(first), down.type, n, down.stride_bytes(), [&](auto columns) {
+            using Columns = decltype(columns);
+            using AddNeurons =
+                void (*)(Columns, const float*, std::int64_t, std::int64_t, std::int64_t, std::int64_t, float*);
+            static constexpr AddNeurons kByTokens[8] = {
+                add_neurons<1, Columns>, add_neurons<2, Columns>, add_neurons<3, Columns>, add_neurons<4, Columns>,
+                add_neurons<5, Columns>, add_neurons<6, Columns>, add_neurons<7, Columns>, add_neurons<8, Columns>,
+            };
+            kByTokens[n_tokens - 1](columns, gates, kNeurons, n, count, static_cast<std::int64_t>(down.stride_bytes()),
+                                    out);
+        });
+    }
+}
+
+void run_expert_any(const ExpertView& expert, const CpuKernels& kernels, const float* x, const float* scale,
+                    int n_tokens, std::int64_t neuron_begin, std::int64_t neuron_end, float* out) {
+    const ExpertLayout& layout = expert.layout;
+    const std::int64_t n = layout.hidden_dim;
     const ExpertBiases biases = expert.biases();
     for (int t = 0; biases.down != nullptr && neuron_begin == 0 && t < n_tokens; ++t) {
         for (std::int64_t i = 0; i < n; ++i) out[t * n + i] += scale[t] * biases.down[i];
     }
-    const Gating gating = Gating{expert.spec, biases.gate, biases.up}.from(neuron_begin);
-    with_rows(expert.data, expert.type, n, row_bytes(expert.type, n), [&](auto rows) {
+    if (!layout.is_uniform()) {
+        run_mixed_expert(expert, kernels, x, scale, n_tokens, neuron_begin, neuron_end, out);
+        return;
+    }
+    const Gating gating = Gating{layout.spec, biases.gate, biases.up}.from(neuron_begin);
+    with_rows(expert.data, layout.gate, n, row_bytes(layout.gate, n), [&](auto rows) {
         run_expert_tokens(rows.from(3 * neuron_begin), gating, n, x, scale, n_tokens, neuron_end - neuron_begin, out);
     });
 }

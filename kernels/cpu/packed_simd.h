@@ -234,11 +234,11 @@ void dot_products(const PackedRef<kType> (&rows)[kRows], const PackedRef<kType> 
     }
 }
 
-// out[t] += sum_j activations[j * kTokens + t] * columns[j], each n long.
+// out[t] += sum_j activations[j * kTokens + t] * columns[j], each n long. What lies
+// ahead_bytes further on is fetched into cache.
 template <int kNeurons, int kTokens, WeightType kType>
 void add_columns(const PackedRef<kType> (&columns)[kNeurons], const float (&activations)[kNeurons * kTokens],
-                 std::int64_t n, float* out) {
-    const std::int64_t ahead_bytes = kNeurons * 3 * columns[0].layout->bytes;
+                 std::int64_t n, std::int64_t ahead_bytes, float* out) {
     if constexpr (kTokens == 1) {
         for (int j = 0; j < kNeurons; ++j) add_column(columns[j], ahead_bytes, activations[j], out);
     } else {

@@ -122,7 +122,7 @@ bool QuantizingQueue::start(int slot, const WeightView& host_rows, WeightType fo
     const auto plain_bytes =
         static_cast<std::size_t>(host_rows.n_rows * host_rows.n_cols) * bytes_per_weight(host_rows.type);
     const auto packed_bytes = static_cast<std::size_t>(host_rows.n_rows) * row_bytes(format, host_rows.n_cols);
-    const WeightView rows{device_rows, host_rows.type, host_rows.n_rows, host_rows.n_cols, host_rows.n_cols};
+    const WeightView rows{device_rows, host_rows.type, host_rows.n_rows, host_rows.n_cols};
     const auto check = [&](cudaError_t status) { return worker_.failure.check(status, "Quantizing on the GPU"); };
     if (!can_quantize(rows, format, device_out)) return false;
     if (!check(cudaMemcpyAsync(device_rows, host_rows.data, plain_bytes, cudaMemcpyHostToDevice, stream_.get()))) {
@@ -232,9 +232,9 @@ class Context final : public CudaContext {
                std::int64_t hidden_dim, std::int32_t* experts, float* weights) override {
         if (begin_operation()) cuda::route(worker_, spec, gate, selection_bias, x, n, hidden_dim, experts, weights);
     }
-    void experts(const CudaExpertShape& shape, const CudaExpertCall* calls, std::size_t n_calls, const float* inputs,
+    void experts(const ExpertLayout& layout, const CudaExpertCall* calls, std::size_t n_calls, const float* inputs,
                  const std::int32_t* row_token, float* out) override {
-        if (begin_operation()) cuda::experts(worker_, shape, calls, n_calls, inputs, row_token, out);
+        if (begin_operation()) cuda::experts(worker_, layout, calls, n_calls, inputs, row_token, out);
     }
     void combine(const float* rows, const std::int32_t* row_of, const float* weights, std::int64_t n,
                  std::int64_t n_active, std::int64_t hidden_dim, float* x) override {

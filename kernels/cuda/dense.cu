@@ -116,7 +116,7 @@ __global__ void __launch_bounds__(kThreads)
 void embed(Worker& worker, const WeightView& table, const std::int32_t* tokens, std::int64_t n, float* x) {
     with_type(table.type, [&](auto* type) {
         using T = ValueOf<decltype(type)>;
-        worker.start(embed_rows<T>, blocks_for(n, 1), kThreads, 0, static_cast<const T*>(table.data), table.row_stride,
+        worker.start(embed_rows<T>, blocks_for(n, 1), kThreads, 0, static_cast<const T*>(table.data), row_stride(table),
                      table.n_cols, tokens, x);
     });
 }

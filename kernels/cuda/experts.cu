@@ -1,9 +1,13 @@
-// Experts in the neuron-major layout. Few rows: three kernels over all calls of a layer, which read each weight once.
+// Experts in any layout. Few rows: three kernels over all calls of a layer, which read each
+// weight once.
 //   up:     a warp per neuron: activations[row][j] = activation(w1_j . x, w3_j . x)
-//   down:   a block per 256 columns and stretch of neurons: partials[stretch][row] = sum over its j of activation *
-//   w2_j gather: out[row] = the partials added in order
-// No sum depends on when a block runs, so results do not vary from run to run; nor do they depend on the other calls.
-// Many rows: products of matrices, by the strides of the block's three parts.
+//   down:   a block per 256 columns and stretch of neurons: partials[stretch][row] = sum
+//           over its j of activation * w2_j
+//   gather: out[row] = the partials added in order
+// Where w1 and w3 are of different formats, up is two kernels; where the rows of w2 are
+// outputs, down is a product with a matrix for each call.
+// No sum depends on when a block runs, so results do not vary from run to run; nor do they
+// depend on the other calls. Many rows: products of matrices, as they lie in the block.
 #include "kernels/cuda/few_experts.cuh"
 #include "kernels/cuda/numbers.cuh"
 #include "kernels/cuda/operations.cuh"
@@ -23,37 +27,43 @@ std::int64_t n_stretches(std::int64_t ffn_dim, std::int64_t n_rows) {
     return wanted < 1 ? 1 : wanted > most ? most : wanted;
 }
 
-template <typename T, int kInputs, bool kVector>
+template <typename T, int kMatrices, int kInputs, bool kVector>
 __global__ void __launch_bounds__(kThreads)
-    expert_up(FewCalls list, Gating gating, std::int64_t hidden_dim, std::int64_t ffn_dim, const float* inputs,
-              const std::int32_t* row_token, float* activations) {
+    expert_up(FewCalls list, Gating gating, UpRows up_rows, std::int64_t hidden_dim, std::int64_t ffn_dim,
+              const float* inputs, const std::int32_t* row_token, float* activations) {
     const FewCall& call = list.calls[blockIdx.y];
     const int lane = static_cast<int>(threadIdx.x) % kWarp;
     const std::int64_t neuron = static_cast<std::int64_t>(blockIdx.x) * kWarps + threadIdx.x / kWarp;
     if (neuron >= ffn_dim) return;
-    const T* w1 = static_cast<const T*>(call.weights) + neuron * 3 * hidden_dim;
-    const T* const rows[2] = {w1, w1 + hidden_dim};
+    const T* rows[kMatrices];
+#pragma unroll
+    for (int m = 0; m < kMatrices; ++m) {
+        rows[m] = reinterpret_cast<const T*>(static_cast<const unsigned char*>(call.weights) + neuron * up_rows.stride +
+                                             up_rows.offsets[m]);
+    }
     const float* x[kInputs];
 #pragma unroll
     for (int t = 0; t < kInputs; ++t) {
         const int row = call.first_row + (t < call.n_rows ? t : call.n_rows - 1);
         x[t] = inputs + static_cast<std::int64_t>(row_token[row]) * hidden_dim;
     }
-    float sums[2][kInputs] = {};
-    add_products<T, 2, kInputs, kVector>(rows, x, hidden_dim, lane, sums);
+    float sums[kMatrices][kInputs] = {};
+    add_products<T, kMatrices, kInputs, kVector>(rows, x, hidden_dim, lane, sums);
 #pragma unroll
     for (int t = 0; t < kInputs; ++t) {
-        const float gate = warp_sum(sums[0][t]);
-        const float up = warp_sum(sums[1][t]);
+        float whole[kMatrices];
+#pragma unroll
+        for (int m = 0; m < kMatrices; ++m) whole[m] = warp_sum(sums[m][t]);
         if (lane == t && t < call.n_rows) {
-            activations[(call.scratch_row + t) * ffn_dim + neuron] = gating.of(call.weights, neuron, gate, up);
+            up_rows.store(gating, call.weights, neuron, whole, activations + (call.scratch_row + t) * ffn_dim + neuron);
         }
     }
 }
 
 template <typename T, int kInputs, bool kVector>
-__global__ void __launch_bounds__(kThreads) expert_down(FewCalls list, std::int64_t hidden_dim, std::int64_t ffn_dim,
-                                                        const float* activations, float* partials) {
+__global__ void __launch_bounds__(kThreads)
+    expert_down(FewCalls list, std::int64_t offset, std::int64_t stride, std::int64_t hidden_dim, std::int64_t ffn_dim,
+                const float* activations, float* partials) {
     constexpr int kAhead = kInputs >= 8 ? 2 : 4;
     float* exchange = shared_memory<float>();  // (kWarps, kColumns)
     const FewCall& call = list.calls[blockIdx.z];
@@ -65,7 +75,7 @@ __global__ void __launch_bounds__(kThreads) expert_down(FewCalls list, std::int6
     const std::int64_t column = first_column + lane * kEight;
     const std::int64_t begin = ffn_dim * stretch / call.n_stretches;
     const std::int64_t end = ffn_dim * (stretch + 1) / call.n_stretches;
-    const T* w2 = static_cast<const T*>(call.weights) + 2 * hidden_dim;
+    const unsigned char* w2 = static_cast<const unsigned char*>(call.weights) + offset;
     const float* act[kInputs];
 #pragma unroll
     for (int t = 0; t < kInputs; ++t) {
@@ -79,7 +89,7 @@ __global__ void __launch_bounds__(kThreads) expert_down(FewCalls list, std::int6
         for (int a = 0; a < kAhead; ++a) {
             const std::int64_t neuron = first + a * kWarps;
             if (neuron < end && column < hidden_dim) {
-                weights[a].load(w2 + neuron * 3 * hidden_dim, column, hidden_dim);
+                weights[a].load(reinterpret_cast<const T*>(w2 + neuron * stride), column, hidden_dim);
             } else {
                 weights[a].clear();
             }
@@ -136,27 +146,64 @@ std::size_t few_bytes(std::int64_t hidden_dim, std::int64_t ffn_dim, std::int64_
            Scratch::rounded(floats(n_rows * n_stretches(ffn_dim, n_rows) * hidden_dim));
 }
 
-void plain_few(Worker& worker, const CudaExpertShape& shape, int n_inputs, const FewCalls& list, const float* inputs,
-               const std::int32_t* row_token, float* activations, float* partials) {
-    bool vector = shape.hidden_dim % kEight == 0 && is_aligned(inputs);
-    for (int c = 0; c < list.n; ++c) vector = vector && is_aligned(list.calls[c].weights);
-    const auto n_calls = static_cast<unsigned>(list.n);
-    const dim3 up_grid(blocks_for(shape.ffn_dim, kWarps), n_calls);
-    const dim3 down_grid(blocks_for(shape.hidden_dim, kColumns), static_cast<unsigned>(list.most_stretches), n_calls);
-    with_type(shape.type, [&](auto* type) {
+// Whether plain rows of a matrix can be read 16 bytes at a time in all calls.
+bool are_aligned(const FewCalls& list, std::int64_t hidden_dim, std::size_t offset, std::size_t stride) {
+    bool aligned = hidden_dim % kEight == 0 && offset % 16 == 0 && stride % 16 == 0;
+    for (int c = 0; c < list.n; ++c) aligned = aligned && is_aligned(list.calls[c].weights);
+    return aligned;
+}
+
+void plain_up(Worker& worker, const ExpertLayout& layout, const UpRows& rows, WeightType weight_type, int n_inputs,
+              const FewCalls& list, const float* inputs, const std::int32_t* row_token, float* activations) {
+    const auto offset = static_cast<std::size_t>(rows.offsets[0] | rows.offsets[1]);
+    const bool vector =
+        is_aligned(inputs) && are_aligned(list, layout.hidden_dim, offset, static_cast<std::size_t>(rows.stride));
+    const dim3 grid(blocks_for(layout.ffn_dim, kWarps), static_cast<unsigned>(list.n));
+    with_type(weight_type, [&](auto* type) {
         using T = ValueOf<decltype(type)>;
         with_inputs(n_inputs, [&](auto number) {
-            constexpr int kInputs = decltype(number)::value;
-            worker.start(vector ? expert_up<T, kInputs, true> : expert_up<T, kInputs, false>, up_grid, kThreads, 0,
-                         list, Gating(shape), shape.hidden_dim, shape.ffn_dim, inputs, row_token, activations);
-            worker.start(vector ? expert_down<T, kInputs, true> : expert_down<T, kInputs, false>, down_grid, kThreads,
-                         kWarps * kColumns * sizeof(float), list, shape.hidden_dim, shape.ffn_dim, activations,
-                         partials);
+            with_matrices(rows, [&](auto matrices) {
+                constexpr int kInputs = decltype(number)::value;
+                constexpr int kMatrices = decltype(matrices)::value;
+                worker.start(vector ? expert_up<T, kMatrices, kInputs, true> : expert_up<T, kMatrices, kInputs, false>,
+                             grid, kThreads, 0, list, Gating(layout), rows, layout.hidden_dim, layout.ffn_dim, inputs,
+                             row_token, activations);
+            });
         });
     });
 }
 
-void start_few(Worker& worker, const CudaExpertShape& shape, int n_inputs, FewCalls& list, const float* inputs,
+void plain_down(Worker& worker, const ExpertLayout& layout, int n_inputs, const FewCalls& list,
+                const float* activations, float* partials) {
+    const bool vector = are_aligned(list, layout.hidden_dim, layout.down_offset(), layout.down_stride());
+    const dim3 grid(blocks_for(layout.hidden_dim, kColumns), static_cast<unsigned>(list.most_stretches),
+                    static_cast<unsigned>(list.n));
+    with_type(layout.down, [&](auto* type) {
+        using T = ValueOf<decltype(type)>;
+        with_inputs(n_inputs, [&](auto number) {
+            constexpr int kInputs = decltype(number)::value;
+            worker.start(vector ? expert_down<T, kInputs, true> : expert_down<T, kInputs, false>, grid, kThreads,
+                         kWarps * kColumns * sizeof(float), list, static_cast<std::int64_t>(layout.down_offset()),
+                         static_cast<std::int64_t>(layout.down_stride()), layout.hidden_dim, layout.ffn_dim,
+                         activations, partials);
+        });
+    });
+}
+
+// Where the rows of w2 are outputs.
+void down_by_outputs(Worker& worker, const ExpertLayout& layout, const FewCalls& list, const float* activations,
+                     float* out) {
+    for (int c = 0; c < list.n; ++c) {
+        const FewCall& call = list.calls[c];
+        const ExpertView expert{call.weights, layout};
+        float* const rows = out + call.first_row * layout.hidden_dim;
+        multiply_heads(worker, expert.down(), 1, {activations + call.scratch_row * layout.ffn_dim, layout.ffn_dim, 0},
+                       call.n_rows, {rows, layout.hidden_dim, 0});
+        if (layout.spec.biases) add_bias(worker, expert.biases().down, call.n_rows, layout.hidden_dim, rows);
+    }
+}
+
+void start_few(Worker& worker, const ExpertLayout& layout, int n_inputs, FewCalls& list, const float* inputs,
                const std::int32_t* row_token, float* out) {
     std::int64_t n_rows = 0;
     std::int64_t n_partials = 0;
@@ -170,49 +217,54 @@ void start_few(Worker& worker, const CudaExpertShape& shape, int n_inputs, FewCa
         if (call.n_stretches > list.most_stretches) list.most_stretches = call.n_stretches;
     }
     worker.scratch.restart();
-    auto* activations = worker.scratch.take<float>(n_rows * shape.ffn_dim);
-    auto* partials = worker.scratch.take<float>(n_partials * shape.hidden_dim);
+    auto* activations = worker.scratch.take<float>(n_rows * layout.ffn_dim);
+    auto* partials = worker.scratch.take<float>(n_partials * layout.hidden_dim);
     if (activations == nullptr || partials == nullptr) {
         worker.lacks_scratch();
         return;
     }
-    if (is_packed(shape.type)) {
+    if (is_packed(layout.gate) || is_packed(layout.up) || is_packed(layout.down)) {
         for (int c = 0; c < list.n; ++c) {
             if (!can_read_packed(worker, list.calls[c].weights, inputs)) return;
         }
-        packed_up(worker, shape, n_inputs, list, inputs, row_token, activations);
-        packed_down(worker, shape, n_inputs, list, activations, partials);
-    } else {
-        plain_few(worker, shape, n_inputs, list, inputs, row_token, activations, partials);
     }
-    const dim3 gather_grid(blocks_for(shape.hidden_dim, kThreads), static_cast<unsigned>(n_inputs),
+    for_each_up(layout, [&](const UpRows& rows, WeightType type) {
+        (is_packed(type) ? packed_up : plain_up)(worker, layout, rows, type, n_inputs, list, inputs, row_token,
+                                                 activations);
+    });
+    if (layout.down_rows_are_outputs) {
+        down_by_outputs(worker, layout, list, activations, out);
+        return;
+    }
+    (is_packed(layout.down) ? packed_down : plain_down)(worker, layout, n_inputs, list, activations, partials);
+    const dim3 gather_grid(blocks_for(layout.hidden_dim, kThreads), static_cast<unsigned>(n_inputs),
                            static_cast<unsigned>(list.n));
-    worker.start(expert_gather, gather_grid, kThreads, 0, list, Gating(shape), shape.hidden_dim, partials, out);
+    worker.start(expert_gather, gather_grid, kThreads, 0, list, Gating(layout), layout.hidden_dim, partials, out);
 }
 
 // The calls with at_least .. n_inputs rows, in as few launches as parameters and scratch allow.
-void few_rows(Worker& worker, const CudaExpertShape& shape, const CudaExpertCall* calls, std::size_t n_calls,
+void few_rows(Worker& worker, const ExpertLayout& layout, const CudaExpertCall* calls, std::size_t n_calls,
               int at_least, int n_inputs, const float* inputs, const std::int32_t* row_token, float* out) {
     FewCalls list;
     std::size_t bytes = 0;
     worker.scratch.restart();
     const std::size_t room = worker.scratch.left();
     const auto flush = [&] {
-        if (list.n > 0) start_few(worker, shape, n_inputs, list, inputs, row_token, out);
+        if (list.n > 0) start_few(worker, layout, n_inputs, list, inputs, row_token, out);
         list.n = 0;
         bytes = 0;
     };
     for (std::size_t c = 0; c < n_calls; ++c) {
         const CudaExpertCall& call = calls[c];
         if (call.n_rows < at_least || call.n_rows > n_inputs) continue;
-        const std::size_t needed = few_bytes(shape.hidden_dim, shape.ffn_dim, call.n_rows);
+        const std::size_t needed = few_bytes(layout.hidden_dim, layout.ffn_dim, call.n_rows);
         if (list.n == kCallsPerLaunch || bytes + needed > room) flush();
         bytes += needed;
         FewCall& few = list.calls[list.n++];
         few.weights = call.weights;
         few.first_row = static_cast<std::int32_t>(call.first_row);
         few.n_rows = static_cast<std::int32_t>(call.n_rows);
-        few.n_stretches = static_cast<std::int32_t>(n_stretches(shape.ffn_dim, call.n_rows));
+        few.n_stretches = static_cast<std::int32_t>(n_stretches(layout.ffn_dim, call.n_rows));
     }
     flush();
 }
@@ -225,29 +277,42 @@ std::size_t batch_row_bytes(std::int64_t hidden_dim, std::int64_t ffn_dim, std::
 
 constexpr std::size_t kBatchRounding = 4 * 256;  // four pieces
 
-void many_rows(Worker& worker, const CudaExpertShape& shape, const CudaExpertCall& call, const float* inputs,
+// Room to unpack any of the three matrices.
+std::size_t most_unpacked(std::int64_t hidden_dim, std::int64_t ffn_dim) {
+    const std::size_t rows_are_inputs = unpack_bytes(ffn_dim, hidden_dim);
+    const std::size_t rows_are_outputs = unpack_bytes(hidden_dim, ffn_dim);
+    return rows_are_inputs > rows_are_outputs ? rows_are_inputs : rows_are_outputs;
+}
+
+void many_rows(Worker& worker, const ExpertLayout& layout, const CudaExpertCall& call, const float* inputs,
                const std::int32_t* row_token, float* out) {
-    const WeightType type = input_type(worker, shape.type);
-    const std::size_t bytes = bytes_per_weight(type);
+    const WeightType gate_type = input_type(worker, layout.gate);
+    const WeightType up_type = input_type(worker, layout.up);
+    const WeightType down_type = input_type(worker, layout.down);
+    std::size_t bytes = bytes_per_weight(down_type);
+    for (const WeightType type : {gate_type, up_type}) {
+        if (bytes_per_weight(type) > bytes) bytes = bytes_per_weight(type);
+    }
+    const bool packed = is_packed(layout.gate) || is_packed(layout.up) || is_packed(layout.down);
     worker.scratch.restart();
     std::size_t fixed = kBatchRounding;
-    if (is_packed(shape.type)) fixed += unpack_bytes(shape.ffn_dim, shape.hidden_dim);
+    if (packed) fixed += most_unpacked(layout.hidden_dim, layout.ffn_dim);
     const std::size_t left = worker.scratch.left() < fixed ? 0 : worker.scratch.left() - fixed;
-    const auto room = static_cast<std::int64_t>(left / batch_row_bytes(shape.hidden_dim, shape.ffn_dim, bytes));
+    const auto room = static_cast<std::int64_t>(left / batch_row_bytes(layout.hidden_dim, layout.ffn_dim, bytes));
     std::int64_t most = room < kBatchRows ? room : kBatchRows;
     if (most < 1) {
         worker.lacks_scratch();
         return;
     }
     if (most > call.n_rows) most = call.n_rows;
-    auto* x = worker.scratch.take<unsigned char>(most * shape.hidden_dim * static_cast<std::int64_t>(bytes));
-    auto* gate = worker.scratch.take<float>(most * shape.ffn_dim);
-    auto* up = worker.scratch.take<float>(most * shape.ffn_dim);
-    auto* activation = worker.scratch.take<unsigned char>(most * shape.ffn_dim * static_cast<std::int64_t>(bytes));
+    auto* x = worker.scratch.take<unsigned char>(most * layout.hidden_dim * static_cast<std::int64_t>(bytes));
+    auto* gate = worker.scratch.take<float>(most * layout.ffn_dim);
+    auto* up = worker.scratch.take<float>(most * layout.ffn_dim);
+    auto* activation = worker.scratch.take<unsigned char>(most * layout.ffn_dim * static_cast<std::int64_t>(bytes));
 
     unsigned char* unpacked = nullptr;
-    if (is_packed(shape.type)) {
-        const std::size_t room_bytes = unpack_bytes(shape.ffn_dim, shape.hidden_dim);
+    if (packed) {
+        const std::size_t room_bytes = most_unpacked(layout.hidden_dim, layout.ffn_dim);
         unpacked = worker.scratch.take<unsigned char>(static_cast<std::int64_t>(room_bytes));
         if (unpacked == nullptr) {
             worker.lacks_scratch();
@@ -256,34 +321,34 @@ void many_rows(Worker& worker, const CudaExpertShape& shape, const CudaExpertCal
         if (!can_read_packed(worker, call.weights, inputs)) return;
     }
 
-    // The block's three matrices (ffn_dim, hidden_dim): row j of each is three rows behind its row j - 1.
-    const std::size_t part_bytes = row_bytes(shape.type, shape.hidden_dim);
-    const auto product = [&](std::size_t part, bool transposed, const void* from, std::int64_t rows, float* to) {
-        const void* data = static_cast<const unsigned char*>(call.weights) + part * part_bytes;
-        const std::int64_t stride = 3 * shape.hidden_dim;
-        if (is_packed(shape.type)) {
-            const WeightView weight{data, shape.type, shape.ffn_dim, shape.hidden_dim, stride};
+    const ExpertView expert{call.weights, layout};
+    const auto product = [&](const WeightView& weight, bool transposed, const void* from, std::int64_t rows,
+                             float* to) {
+        if (is_packed(weight.type)) {
             multiply_packed_many(worker, weight, transposed, from, rows, to, unpacked);
             return;
         }
-        const std::int64_t n_out = transposed ? shape.hidden_dim : shape.ffn_dim;
-        const std::int64_t n_in = transposed ? shape.ffn_dim : shape.hidden_dim;
-        multiply_many(worker, {data, shape.type, n_out, n_in, stride, transposed}, from, rows, to, n_out);
+        const std::int64_t n_out = transposed ? weight.n_cols : weight.n_rows;
+        const std::int64_t n_in = transposed ? weight.n_rows : weight.n_cols;
+        multiply_many(worker, {weight.data, weight.type, n_out, n_in, row_stride(weight), transposed}, from, rows, to,
+                      n_out);
     };
-    const float* const biases = shape.spec.biases ? Gating(shape).biases(call.weights) : nullptr;
+    const ExpertBiases biases = expert.biases();
     for (std::int64_t row = 0; row < call.n_rows; row += most) {
         const std::int64_t rows = call.n_rows - row < most ? call.n_rows - row : most;
-        gather(worker, inputs, row_token + call.first_row + row, rows, shape.hidden_dim, type, x);
-        product(0, false, x, rows, gate);
-        product(1, false, x, rows, up);
-        if (biases != nullptr) {
-            add_bias(worker, biases, rows, shape.ffn_dim, gate);
-            add_bias(worker, biases + shape.ffn_dim, rows, shape.ffn_dim, up);
+        const std::int32_t* const tokens = row_token + call.first_row + row;
+        gather(worker, inputs, tokens, rows, layout.hidden_dim, gate_type, x);
+        product(expert.gate(), false, x, rows, gate);
+        if (up_type != gate_type) gather(worker, inputs, tokens, rows, layout.hidden_dim, up_type, x);
+        product(expert.up(), false, x, rows, up);
+        if (biases.gate != nullptr) {
+            add_bias(worker, biases.gate, rows, layout.ffn_dim, gate);
+            add_bias(worker, biases.up, rows, layout.ffn_dim, up);
         }
-        activate(worker, shape.spec, gate, up, rows * shape.ffn_dim, type, activation);
-        float* const outputs = out + (call.first_row + row) * shape.hidden_dim;
-        product(2, true, activation, rows, outputs);
-        if (biases != nullptr) add_bias(worker, biases + 2 * shape.ffn_dim, rows, shape.hidden_dim, outputs);
+        activate(worker, layout.spec, gate, up, rows * layout.ffn_dim, down_type, activation);
+        float* const outputs = out + (call.first_row + row) * layout.hidden_dim;
+        product(expert.down(), !layout.down_rows_are_outputs, activation, rows, outputs);
+        if (biases.down != nullptr) add_bias(worker, biases.down, rows, layout.hidden_dim, outputs);
     }
 }
 
@@ -307,7 +372,7 @@ std::uint64_t network_bytes(const CudaStep& step, std::int64_t ffn_dim, std::int
     const std::int64_t rows = step.n_tokens < kBatchRows ? step.n_tokens : kBatchRows;
     const std::uint64_t many =
         static_cast<std::uint64_t>(rows) * batch_row_bytes(step.hidden_dim, ffn_dim, sizeof(float)) + kBatchRounding +
-        unpack_bytes(ffn_dim, step.hidden_dim);
+        most_unpacked(step.hidden_dim, ffn_dim);
     return many > few ? many : few;
 }
 
@@ -321,14 +386,14 @@ std::uint64_t expert_scratch_bytes(const CudaStep& step) {
     return experts > dense ? experts : dense;
 }
 
-void experts(Worker& worker, const CudaExpertShape& shape, const CudaExpertCall* calls, std::size_t n_calls,
+void experts(Worker& worker, const ExpertLayout& layout, const CudaExpertCall* calls, std::size_t n_calls,
              const float* inputs, const std::int32_t* row_token, float* out) {
-    few_rows(worker, shape, calls, n_calls, 1, 1, inputs, row_token, out);
-    few_rows(worker, shape, calls, n_calls, 2, 2, inputs, row_token, out);
-    few_rows(worker, shape, calls, n_calls, 3, 4, inputs, row_token, out);
-    few_rows(worker, shape, calls, n_calls, 5, 8, inputs, row_token, out);
+    few_rows(worker, layout, calls, n_calls, 1, 1, inputs, row_token, out);
+    few_rows(worker, layout, calls, n_calls, 2, 2, inputs, row_token, out);
+    few_rows(worker, layout, calls, n_calls, 3, 4, inputs, row_token, out);
+    few_rows(worker, layout, calls, n_calls, 5, 8, inputs, row_token, out);
     for (std::size_t c = 0; c < n_calls; ++c) {
-        if (calls[c].n_rows > CudaContext::kFewRows) many_rows(worker, shape, calls[c], inputs, row_token, out);
+        if (calls[c].n_rows > CudaContext::kFewRows) many_rows(worker, layout, calls[c], inputs, row_token, out);
     }
 }
 

@@ -35,10 +35,8 @@ struct Gating {
     std::int64_t bias_offset = 0;  // bytes
     std::int64_t ffn_dim = 0;
 
-    explicit Gating(const CudaExpertShape& shape)
-        : spec(shape.spec),
-          bias_offset(static_cast<std::int64_t>(kernels::bias_offset(shape.type, shape.hidden_dim, shape.ffn_dim))),
-          ffn_dim(shape.ffn_dim) {}
+    explicit Gating(const ExpertLayout& layout)
+        : spec(layout.spec), bias_offset(static_cast<std::int64_t>(layout.bias_offset())), ffn_dim(layout.ffn_dim) {}
     __host__ __device__ const float* biases(const void* weights) const {
         return reinterpret_cast<const float*>(static_cast<const unsigned char*>(weights) + bias_offset);
     }
@@ -50,6 +48,55 @@ struct Gating {
         return activation(spec, gate, up);
     }
 };
+
+// The rows of w1 and w3 that an up kernel reads, in bytes from a call's block and from one
+// neuron to the next: both, or one of them where they are of different formats. Then the
+// kernel of w1 stores its sums as activations, and that of w3 finds them there.
+struct UpRows {
+    std::int64_t stride = 0;
+    std::int64_t offsets[2] = {};
+    bool completes = true;  // false: w1 alone
+    bool of_both = true;
+
+    // What becomes of the sums of a neuron; `place`: its activation.
+    template <int kMatrices>
+    __device__ void store(const Gating& gating, const void* weights, std::int64_t neuron,
+                          const float (&sums)[kMatrices], float* place) const {
+        if constexpr (kMatrices == 2) {
+            *place = gating.of(weights, neuron, sums[0], sums[1]);
+        } else {
+            *place = completes ? gating.of(weights, neuron, *place, sums[0]) : sums[0];
+        }
+    }
+};
+
+// Calls body(rows, type) for what the up kernels of a layout are to read, in this order.
+template <typename Body>
+void for_each_up(const ExpertLayout& layout, const Body& body) {
+    UpRows rows;
+    rows.stride = static_cast<std::int64_t>(layout.neuron_bytes());
+    const auto up = static_cast<std::int64_t>(layout.up_offset());
+    if (layout.gate == layout.up) {
+        rows.offsets[1] = up;
+        body(rows, layout.gate);
+        return;
+    }
+    rows.of_both = rows.completes = false;
+    body(rows, layout.gate);
+    rows.completes = true;
+    rows.offsets[0] = up;
+    body(rows, layout.up);
+}
+
+// Calls body with std::integral_constant<int, 2> or 1: matrices that an up kernel reads.
+template <typename Body>
+void with_matrices(const UpRows& rows, const Body& body) {
+    if (rows.of_both) {
+        body(std::integral_constant<int, 2>());
+    } else {
+        body(std::integral_constant<int, 1>());
+    }
+}
 
 // Calls body with std::integral_constant<int, n>, for the numbers of rows that kernels are made for.
 template <typename Body>
@@ -70,10 +117,11 @@ void with_inputs(int n, const Body& body) {
     }
 }
 
-// packed_experts.cu: activations and partial sums of calls of up to n_inputs (1, 2, 4, 8) rows, as experts.cu says.
-void packed_up(Worker& worker, const CudaExpertShape& shape, int n_inputs, const FewCalls& list, const float* inputs,
-               const std::int32_t* row_token, float* activations);
-void packed_down(Worker& worker, const CudaExpertShape& shape, int n_inputs, const FewCalls& list,
+// packed_experts.cu: activations and partial sums of calls of up to n_inputs (1, 2, 4, 8) rows, as experts.cu says,
+// where the matrices are packed.
+void packed_up(Worker& worker, const ExpertLayout& layout, const UpRows& rows, WeightType type, int n_inputs,
+               const FewCalls& list, const float* inputs, const std::int32_t* row_token, float* activations);
+void packed_down(Worker& worker, const ExpertLayout& layout, int n_inputs, const FewCalls& list,
                  const float* activations, float* partials);
 
 }  // namespace offstage::kernels::cuda

@@ -64,6 +64,11 @@ inline bool is_aligned(const void* data) {
     return reinterpret_cast<std::uintptr_t>(data) % 16 == 0;
 }
 
+// Of plain weights, in weights.
+inline std::int64_t row_stride(const WeightView& weight) {
+    return static_cast<std::int64_t>(weight.stride_bytes() / bytes_per_weight(weight.type));
+}
+
 // dense.cu
 void embed(Worker& worker, const WeightView& table, const std::int32_t* tokens, std::int64_t n, float* x);
 void norm(Worker& worker, NormKind kind, const float* weight, const float* bias, std::int64_t dim, float eps,
@@ -154,7 +159,7 @@ void multiply_packed_many(Worker& worker, const WeightView& weight, bool transpo
 
 // experts.cu
 std::uint64_t expert_scratch_bytes(const CudaStep& step);
-void experts(Worker& worker, const CudaExpertShape& shape, const CudaExpertCall* calls, std::size_t n_calls,
+void experts(Worker& worker, const ExpertLayout& layout, const CudaExpertCall* calls, std::size_t n_calls,
              const float* inputs, const std::int32_t* row_token, float* out);
 
 // quantize.cu

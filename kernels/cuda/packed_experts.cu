@@ -13,40 +13,44 @@ constexpr int kWarps = kFewExpertWarps;
 template <int kInputs>
 constexpr int kNeuronsPerWarp = kInputs >= 8 ? 2 : 1;
 
-template <WeightType kType, int kInputs>
+template <WeightType kType, int kMatrices, int kInputs>
 __global__ void __launch_bounds__(kThreads, 2)
-    packed_expert_up(FewCalls list, Gating gating, PackedPlaces places, std::int64_t hidden_dim, std::int64_t ffn_dim,
-                     const float* inputs, const std::int32_t* row_token, float* activations) {
+    packed_expert_up(FewCalls list, Gating gating, UpRows up_rows, PackedPlaces places, std::int64_t hidden_dim,
+                     std::int64_t ffn_dim, const float* inputs, const std::int32_t* row_token, float* activations) {
     constexpr int kNeurons = kNeuronsPerWarp<kInputs>;
     const FewCall& call = list.calls[blockIdx.y];
     const int lane = static_cast<int>(threadIdx.x) % kWarp;
     const std::int64_t first = (static_cast<std::int64_t>(blockIdx.x) * kWarps + threadIdx.x / kWarp) * kNeurons;
     if (first >= ffn_dim) return;
-    const unsigned char* rows[2 * kNeurons];
+    const unsigned char* rows[kMatrices * kNeurons];
     const float* x[kInputs];
     // Beyond the end the last one is taken again and dropped: the warp stays together.
 #pragma unroll
     for (int j = 0; j < kNeurons; ++j) {
         const std::int64_t neuron = first + j < ffn_dim ? first + j : ffn_dim - 1;
-        rows[2 * j] = static_cast<const unsigned char*>(call.weights) + neuron * 3 * places.row_bytes;
-        rows[2 * j + 1] = rows[2 * j] + places.row_bytes;
+#pragma unroll
+        for (int m = 0; m < kMatrices; ++m) {
+            rows[kMatrices * j + m] =
+                static_cast<const unsigned char*>(call.weights) + neuron * up_rows.stride + up_rows.offsets[m];
+        }
     }
 #pragma unroll
     for (int t = 0; t < kInputs; ++t) {
         const int row = call.first_row + (t < call.n_rows ? t : call.n_rows - 1);
         x[t] = inputs + static_cast<std::int64_t>(row_token[row]) * hidden_dim;
     }
-    float sums[2 * kNeurons][kInputs] = {};
-    add_packed_products<kType, 2 * kNeurons, kInputs>(rows, places, x, lane, sums);
+    float sums[kMatrices * kNeurons][kInputs] = {};
+    add_packed_products<kType, kMatrices * kNeurons, kInputs>(rows, places, x, lane, sums);
 #pragma unroll
     for (int j = 0; j < kNeurons; ++j) {
 #pragma unroll
         for (int t = 0; t < kInputs; ++t) {
-            const float gate = warp_sum(sums[2 * j][t]);
-            const float up = warp_sum(sums[2 * j + 1][t]);
+            float whole[kMatrices];
+#pragma unroll
+            for (int m = 0; m < kMatrices; ++m) whole[m] = warp_sum(sums[kMatrices * j + m][t]);
             if (lane == t && t < call.n_rows && first + j < ffn_dim) {
-                activations[(call.scratch_row + t) * ffn_dim + first + j] =
-                    gating.of(call.weights, first + j, gate, up);
+                up_rows.store(gating, call.weights, first + j, whole,
+                              activations + (call.scratch_row + t) * ffn_dim + first + j);
             }
         }
     }
@@ -54,8 +58,8 @@ __global__ void __launch_bounds__(kThreads, 2)
 
 template <WeightType kType, int kInputs>
 __global__ void __launch_bounds__(kThreads)
-    packed_expert_down(FewCalls list, PackedPlaces places, std::int64_t hidden_dim, std::int64_t ffn_dim,
-                       const float* activations, float* partials) {
+    packed_expert_down(FewCalls list, PackedPlaces places, std::int64_t offset, std::int64_t stride,
+                       std::int64_t hidden_dim, std::int64_t ffn_dim, const float* activations, float* partials) {
     constexpr int kAhead = kInputs >= 8 ? 2 : 4;
     float* exchange = shared_memory<float>();  // (kWarps, kColumnsPerWarp)
     const FewCall& call = list.calls[blockIdx.z];
@@ -67,7 +71,7 @@ __global__ void __launch_bounds__(kThreads)
     const int block = static_cast<int>(blockIdx.x) * kBlocksPerWarp + lane / kLanesPerBlock;
     const std::int64_t begin = ffn_dim * stretch / call.n_stretches;
     const std::int64_t end = ffn_dim * (stretch + 1) / call.n_stretches;
-    const unsigned char* w2 = static_cast<const unsigned char*>(call.weights) + 2 * places.row_bytes;
+    const unsigned char* w2 = static_cast<const unsigned char*>(call.weights) + offset;
     const float* act[kInputs];
 #pragma unroll
     for (int t = 0; t < kInputs; ++t) {
@@ -81,7 +85,7 @@ __global__ void __launch_bounds__(kThreads)
         for (int a = 0; a < kAhead; ++a) {
             const std::int64_t neuron = first + a * kWarps;
             if (neuron < end && block < places.n_blocks) {
-                pieces[a].load(w2 + neuron * 3 * places.row_bytes, places, block, quarter);
+                pieces[a].load(w2 + neuron * stride, places, block, quarter);
             } else {
                 pieces[a].clear();
             }
@@ -138,29 +142,34 @@ __global__ void __launch_bounds__(kThreads)
 
 }  // namespace
 
-void packed_up(Worker& worker, const CudaExpertShape& shape, int n_inputs, const FewCalls& list, const float* inputs,
-               const std::int32_t* row_token, float* activations) {
-    const PackedPlaces places = places_of(shape.type, shape.hidden_dim);
-    with_packed_type(shape.type, [&](auto type) {
+void packed_up(Worker& worker, const ExpertLayout& layout, const UpRows& rows, WeightType type, int n_inputs,
+               const FewCalls& list, const float* inputs, const std::int32_t* row_token, float* activations) {
+    const PackedPlaces places = places_of(type, layout.hidden_dim);
+    with_packed_type(type, [&](auto packed) {
         with_inputs(n_inputs, [&](auto number) {
-            constexpr int kInputs = decltype(number)::value;
-            const dim3 grid(blocks_for(shape.ffn_dim, kWarps * kNeuronsPerWarp<kInputs>),
-                            static_cast<unsigned>(list.n));
-            worker.start(packed_expert_up<decltype(type)::value, kInputs>, grid, kThreads, 0, list, Gating(shape),
-                         places, shape.hidden_dim, shape.ffn_dim, inputs, row_token, activations);
+            with_matrices(rows, [&](auto matrices) {
+                constexpr int kInputs = decltype(number)::value;
+                const dim3 grid(blocks_for(layout.ffn_dim, kWarps * kNeuronsPerWarp<kInputs>),
+                                static_cast<unsigned>(list.n));
+                worker.start(packed_expert_up<decltype(packed)::value, decltype(matrices)::value, kInputs>, grid,
+                             kThreads, 0, list, Gating(layout), rows, places, layout.hidden_dim, layout.ffn_dim, inputs,
+                             row_token, activations);
+            });
         });
     });
 }
 
-void packed_down(Worker& worker, const CudaExpertShape& shape, int n_inputs, const FewCalls& list,
+void packed_down(Worker& worker, const ExpertLayout& layout, int n_inputs, const FewCalls& list,
                  const float* activations, float* partials) {
-    const PackedPlaces places = places_of(shape.type, shape.hidden_dim);
-    const dim3 grid(blocks_for(shape.hidden_dim, kColumnsPerWarp), static_cast<unsigned>(list.most_stretches),
+    const PackedPlaces places = places_of(layout.down, layout.hidden_dim);
+    const dim3 grid(blocks_for(layout.hidden_dim, kColumnsPerWarp), static_cast<unsigned>(list.most_stretches),
                     static_cast<unsigned>(list.n));
-    with_packed_type(shape.type, [&](auto type) {
+    with_packed_type(layout.down, [&](auto type) {
         with_inputs(n_inputs, [&](auto number) {
             worker.start(packed_expert_down<decltype(type)::value, decltype(number)::value>, grid, kThreads,
-                         kWarps * kColumnsPerWarp * sizeof(float), list, places, shape.hidden_dim, shape.ffn_dim,
+                         kWarps * kColumnsPerWarp * sizeof(float), list, places,
+                         static_cast<std::int64_t>(layout.down_offset()),
+                         static_cast<std::int64_t>(layout.down_stride()), layout.hidden_dim, layout.ffn_dim,
                          activations, partials);
         });
     });

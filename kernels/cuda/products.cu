@@ -50,13 +50,12 @@ void start_few(Worker& worker, const WeightView& weight, std::int64_t n_heads, c
                const OutputRows& y) {
     static_assert(kRows * kInputs <= kWarp, "each lane stores one sum");
     const bool vector = weight.n_cols % kEight == 0 && is_aligned(weight.data) && is_aligned(x.data) &&
-                        x.stride % 4 == 0 && x.head_stride % 4 == 0 &&
-                        weight.row_stride * static_cast<std::int64_t>(sizeof(T)) % 16 == 0;
+                        x.stride % 4 == 0 && x.head_stride % 4 == 0 && weight.stride_bytes() % 16 == 0;
     const std::int64_t n_rows = weight.n_rows / n_heads;
     const dim3 grid(blocks_for(n_rows, kFewWarps * kRows), static_cast<unsigned>(n_heads), blocks_for(n, kInputs));
     const auto* data = static_cast<const T*>(weight.data);
     worker.start(vector ? multiply_few<T, kRows, kInputs, true> : multiply_few<T, kRows, kInputs, false>, grid,
-                 kFewThreads, 0, data, n_rows, weight.n_cols, weight.row_stride, x, static_cast<int>(n), y);
+                 kFewThreads, 0, data, n_rows, weight.n_cols, row_stride(weight), x, static_cast<int>(n), y);
 }
 
 // More weight rows per warp for more inputs: an input's values, which come from the caches, then serve several rows.
@@ -252,7 +251,7 @@ void multiply(Worker& worker, const WeightView& weight, const float* x, std::int
             multiply_packed_many(worker, weight, false, from, rows, to, unpacked);
             return;
         }
-        const Factor factor{weight.data, weight.type, weight.n_rows, weight.n_cols, weight.row_stride, false};
+        const Factor factor{weight.data, weight.type, weight.n_rows, weight.n_cols, row_stride(weight), false};
         multiply_many(worker, factor, from, rows, to, weight.n_rows);
     };
     if (type == WeightType::kF32) {

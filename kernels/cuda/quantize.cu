@@ -372,9 +372,9 @@ void start(Worker& worker, const WeightView& rows, const Layout& layout, void* o
     const auto* data = static_cast<const T*>(rows.data);
     auto* bytes = static_cast<unsigned char*>(out);
     if constexpr (traits_of(kType).coding == WeightCoding::kSigned) {
-        worker.start(quantize_int8<T>, grid, kThreads, 0, data, rows.row_stride, layout, bytes);
+        worker.start(quantize_int8<T>, grid, kThreads, 0, data, row_stride(rows), layout, bytes);
     } else {
-        worker.start(quantize_hqq<kType, T>, grid, kThreads, shared_bytes(layout), data, rows.row_stride, layout,
+        worker.start(quantize_hqq<kType, T>, grid, kThreads, shared_bytes(layout), data, row_stride(rows), layout,
                      bytes);
     }
 }

@@ -171,7 +171,7 @@ void route(Worker& worker, const RouterSpec& spec, const float* gate, const floa
         worker.lacks_scratch();
         return;
     }
-    const WeightView view{gate, WeightType::kF32, spec.n_experts, hidden_dim, hidden_dim};
+    const WeightView view{gate, WeightType::kF32, spec.n_experts, hidden_dim};
     multiply_heads(worker, view, 1, {x, hidden_dim, 0}, n, {logits, spec.n_experts, 0});
     const std::size_t floats = static_cast<std::size_t>(2 * spec.n_experts + spec.n_groups);
     worker.start(choose, blocks_for(n, 1), kWarp, floats * sizeof(float), spec,

@@ -159,8 +159,8 @@ void matvec(benchmark::State& state, Stage& stage, WeightType type, std::int64_t
     const DeviceBlock y = stage.zeros(static_cast<std::size_t>(n_tokens * n_rows) * 4);
     const auto bytes = static_cast<double>(n_rows) * static_cast<double>(kernels::row_bytes(type, kHidden));
     count(state, stage, bytes, 0, [&](int i) {
-        stage.backend().multiply({stage.expert(static_cast<std::size_t>(i)), type, n_rows, kHidden, kHidden},
-                                 x.as<float>(), n_tokens, y.as<float>());
+        stage.backend().multiply({stage.expert(static_cast<std::size_t>(i)), type, n_rows, kHidden}, x.as<float>(),
+                                 n_tokens, y.as<float>());
     });
 }
 
@@ -174,11 +174,12 @@ void experts(benchmark::State& state, Stage& stage, WeightType type, std::size_t
     stage.backend().upload(row_token.data(), tokens.data(), tokens.size() * 4);
     stage.finish();
     const double flops = 6.0 * static_cast<double>(all * kHidden * kFfn);
-    const auto bytes = static_cast<double>(n_experts * kernels::expert_bytes(type, kHidden, kFfn));
+    const auto bytes = static_cast<double>(n_experts * kernels::expert_layout(type, kHidden, kFfn).bytes());
     count(state, stage, bytes, flops, [&](int i) {
         std::vector<ExpertCall> calls;
         for (std::size_t e = 0; e < n_experts; ++e) {
-            const kernels::ExpertView view{stage.expert(static_cast<std::size_t>(i) + e), type, kHidden, kFfn};
+            const kernels::ExpertView view{stage.expert(static_cast<std::size_t>(i) + e),
+                                           kernels::expert_layout(type, kHidden, kFfn)};
             calls.push_back({view, static_cast<std::int64_t>(e) * n_rows, n_rows});
         }
         stage.backend().experts(calls, x.as<float>(), row_token.as<std::int32_t>(), out.as<float>());
@@ -196,8 +197,8 @@ void quantize(benchmark::State& state, Stage& stage, WeightType format) {
         random = random * 1664525u + 1013904223u;
         weight = kernels::to_bf16(0.02f * (static_cast<float>(random >> 8) / 8388608.0f - 1.0f));
     }
-    const kernels::WeightView rows{weights.data(), WeightType::kBf16, kRows, kHidden, kHidden};
-    std::vector<std::byte> out(kernels::expert_bytes(format, kHidden, kFfn));
+    const kernels::WeightView rows{weights.data(), WeightType::kBf16, kRows, kHidden};
+    std::vector<std::byte> out(kernels::expert_layout(format, kHidden, kFfn).bytes());
     kernels::ThreadPool one(1);
     engine::Quantizer helped(one, engine::QuantMethod::kHqq, stage.backend().row_quantizer());
     double us = 0;
@@ -211,7 +212,7 @@ void quantize(benchmark::State& state, Stage& stage, WeightType format) {
     if (helped.n_helped() != kRows) state.SkipWithError("the GPU did not quantize");
     us /= static_cast<double>(state.iterations());
     // A tenth of the rows is enough for the thread alone.
-    const kernels::WeightView some{weights.data(), WeightType::kBf16, kRows / 10, kHidden, kHidden};
+    const kernels::WeightView some{weights.data(), WeightType::kBf16, kRows / 10, kHidden};
     const double begin = stage.backend().now_us();
     engine::Quantizer(one).quantize(some, format, out.data());
     const double alone_us = stage.backend().now_us() - begin;

@@ -84,7 +84,7 @@ void matvec(benchmark::State& state, InstructionSet set, WeightType type, int n_
     const CpuKernels& kernels = cpu_kernels(set);
     const auto bytes_of_row = static_cast<std::int64_t>(row_bytes(type, kHiddenDim));
     const std::int64_t n_rows = kWeightBytes / bytes_of_row;
-    const WeightView view{weights(), type, n_rows, kHiddenDim, kHiddenDim};
+    const WeightView view{weights(), type, n_rows, kHiddenDim};
     const std::vector<float> x(static_cast<std::size_t>(n_tokens * kHiddenDim), 0.01f);
     std::vector<float> y(static_cast<std::size_t>(n_tokens * n_rows));
     count_bandwidth(state, pool, n_rows * kHiddenDim, static_cast<std::size_t>(n_rows * bytes_of_row), [&] {
@@ -97,9 +97,9 @@ void matvec(benchmark::State& state, InstructionSet set, WeightType type, int n_
 void expert_ffn(benchmark::State& state, InstructionSet set, WeightType type, int n_threads, int n_tokens) {
     ThreadPool pool(n_threads);
     const CpuKernels& kernels = cpu_kernels(set);
-    const auto neuron_bytes = static_cast<std::int64_t>(expert_bytes(type, kHiddenDim, 1));
+    const auto neuron_bytes = static_cast<std::int64_t>(expert_layout(type, kHiddenDim, 1).bytes());
     const std::int64_t n_neurons = kWeightBytes / neuron_bytes;
-    const ExpertView view{weights(), type, kHiddenDim, n_neurons};
+    const ExpertView view{weights(), expert_layout(type, kHiddenDim, n_neurons)};
     const std::vector<float> x(static_cast<std::size_t>(n_tokens * kHiddenDim), 0.01f);
     const std::vector<float> scale(static_cast<std::size_t>(n_tokens), 1.0f);
     std::vector<std::vector<float>> out(static_cast<std::size_t>(n_threads), x);
@@ -147,7 +147,7 @@ void gemm(benchmark::State& state, GemmMode mode, GemmLayout layout, WeightType 
     const bool rows_are_outputs = layout == GemmLayout::kRowsAreOutputs;
     const std::int64_t n_in = rows_are_outputs ? kHiddenDim : kFfnDim;
     const std::int64_t n_out = rows_are_outputs ? kFfnDim : kHiddenDim;
-    const auto bytes_of_expert = static_cast<std::int64_t>(expert_bytes(type, kHiddenDim, kFfnDim));
+    const auto bytes_of_expert = static_cast<std::int64_t>(expert_layout(type, kHiddenDim, kFfnDim).bytes());
     const std::int64_t n_experts = kWeightBytes / bytes_of_expert;
     const auto first_row = static_cast<std::int64_t>(row_bytes(type, kHiddenDim)) * (rows_are_outputs ? 0 : 2);
     const std::vector<float> x(static_cast<std::size_t>(n_tokens * n_in), 0.1f);
@@ -156,7 +156,7 @@ void gemm(benchmark::State& state, GemmMode mode, GemmLayout layout, WeightType 
     std::int64_t expert = 0;
     for (auto _ : state) {
         const auto* data = reinterpret_cast<const std::byte*>(weights()) + expert * bytes_of_expert + first_row;
-        const WeightView view{data, type, kFfnDim, kHiddenDim, 3 * kHiddenDim};
+        const WeightView view{data, type, kFfnDim, kHiddenDim, 3 * row_bytes(type, kHiddenDim)};
         products.multiply(mode, layout, x.data(), n_in, n_tokens, view, y.data(), n_out);
         expert = (expert + 1) % n_experts;
     }

@@ -55,7 +55,7 @@ void rate(benchmark::State& state, const char* name, double per_iteration) {
 void quantize(benchmark::State& state, WeightType format, engine::QuantMethod method, int n_threads) {
     kernels::ThreadPool pool(n_threads);
     engine::Quantizer quantizer(pool, method);
-    const kernels::WeightView rows{weights().data(), WeightType::kBf16, kQuantizedRows, kHiddenDim, kHiddenDim};
+    const kernels::WeightView rows{weights().data(), WeightType::kBf16, kQuantizedRows, kHiddenDim};
     std::vector<std::byte> out(static_cast<std::size_t>(kQuantizedRows) * kernels::row_bytes(format, kHiddenDim));
     for (auto _ : state) {
         const engine::QuantError error = quantizer.quantize(rows, format, out.data());

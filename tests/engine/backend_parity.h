@@ -163,7 +163,7 @@ struct TestWeight {
     TestWeight(Backend& backend, WeightType type, std::int64_t rows, std::int64_t cols, std::uint32_t seed)
         : values(type, rows, cols, seed, 0.5f),
           device(backend, values.bytes()),
-          view{device.data(), type, rows, cols, cols} {}
+          view{device.data(), type, rows, cols} {}
 
     float at(std::int64_t row, std::int64_t col) const { return values.at(row, col); }
 
@@ -360,7 +360,8 @@ inline void check_multiply_packed(Backend& backend, const Promise& promise) {
     }
     // Rows of a larger tensor, apart.
     TestWeight apart(backend, WeightType::kHqq3, 12, 128, 7);
-    const kernels::WeightView view{apart.device.data(), WeightType::kHqq3, 6, 128, 256};
+    const kernels::WeightView view{apart.device.data(), WeightType::kHqq3, 6, 128,
+                                   2 * kernels::row_bytes(WeightType::kHqq3, 128)};
     for (const std::int64_t n : {1, 10}) {
         const OnDevice<float> x(backend, random_floats(n * 128, 8));
         const OnDevice<float> y(backend, filled(n * 6, NAN));
@@ -1019,26 +1020,38 @@ class TestExperts {
         : TestExperts(backend, std::vector<WeightType>(n_experts, type), hidden, ffn) {}
     TestExperts(Backend& backend, const std::vector<WeightType>& types, std::int64_t hidden, std::int64_t ffn,
                 const kernels::ExpertSpec& spec = {})
-        : backend_(backend), types_(types), hidden_(hidden), ffn_(ffn), spec_(spec) {
-        for (std::size_t e = 0; e < types.size(); ++e) {
-            weights_.push_back(std::make_unique<RandomRows>(types[e], 3 * ffn, hidden,
-                                                            20 + static_cast<std::uint32_t>(e),
-                                                            1.0f / std::sqrt(static_cast<float>(hidden))));
-            biases_.push_back(random_floats(2 * ffn + hidden, 50 + static_cast<std::uint32_t>(e), 0.8f));
-            std::vector<std::byte> block = weights_.back()->bytes();
-            if (spec.biases) {
-                block.resize(kernels::expert_bytes(spec, types[e], hidden, ffn));
-                std::memcpy(block.data() + kernels::bias_offset(types[e], hidden, ffn), biases_.back().data(),
-                            kernels::bias_bytes(hidden, ffn));
+        : TestExperts(backend, layouts_of(types, hidden, ffn, spec)) {}
+    // Their hidden_dim is the same.
+    TestExperts(Backend& backend, const std::vector<kernels::ExpertLayout>& layouts)
+        : backend_(backend), hidden_(layouts.front().hidden_dim) {
+        for (const kernels::ExpertLayout& layout : layouts) {
+            const auto seed = static_cast<std::uint32_t>(20 + 3 * experts_.size());
+            const auto scale = 1.0f / std::sqrt(static_cast<float>(hidden_));
+            std::vector<std::byte> block(layout.bytes());
+            const kernels::ExpertView own{block.data(), layout};
+            const auto rows = [&](const kernels::WeightView& part, std::uint32_t n) {
+                RandomRows random(part.type, part.n_rows, part.n_cols, seed + n, scale);
+                const std::size_t row_bytes = kernels::row_bytes(part.type, part.n_cols);
+                for (std::int64_t r = 0; r < part.n_rows; ++r) {
+                    std::memcpy(block.data() + (part.row(r) - block.data()),
+                                random.bytes().data() + static_cast<std::size_t>(r) * row_bytes, row_bytes);
+                }
+                return random;
+            };
+            Expert expert{layout, rows(own.gate(), 0), rows(own.up(), 1), rows(own.down(), 2), {}, nullptr};
+            expert.biases = random_floats(2 * layout.ffn_dim + hidden_, seed + 100, 0.8f);
+            if (layout.spec.biases) {
+                std::memcpy(block.data() + layout.bias_offset(), expert.biases.data(), layout.bias_bytes());
             } else {
-                std::fill(biases_.back().begin(), biases_.back().end(), 0.0f);
+                std::fill(expert.biases.begin(), expert.biases.end(), 0.0f);
             }
-            blocks_.push_back(std::make_unique<OnDevice<std::byte>>(backend, std::move(block)));
+            expert.block = std::make_unique<OnDevice<std::byte>>(backend, std::move(block));
+            experts_.push_back(std::move(expert));
         }
     }
 
     kernels::ExpertView view(std::size_t expert) const {
-        return {blocks_[expert]->data(), types_[expert], hidden_, ffn_, spec_};
+        return {experts_[expert].block->data(), experts_[expert].layout};
     }
 
     // Runs the calls (expert, rows) in one step. Rows are in the calls' order, `gap` rows of nobody before each call.
@@ -1069,28 +1082,30 @@ class TestExperts {
     }
 
     std::vector<Expected> expected(std::size_t expert, const float* x) const {
-        const RandomRows& w = *weights_[expert];
-        const float* biases = biases_[expert].data();
+        const Expert& e = experts_[expert];
+        const std::int64_t ffn = e.layout.ffn_dim;
+        const kernels::ExpertSpec& spec = e.layout.spec;
+        const float* biases = e.biases.data();
         std::vector<Expected> out(static_cast<std::size_t>(hidden_));
-        for (std::int64_t i = 0; i < hidden_; ++i) out[static_cast<std::size_t>(i)].add(double{biases[2 * ffn_ + i]});
-        for (std::int64_t j = 0; j < ffn_; ++j) {
+        for (std::int64_t i = 0; i < hidden_; ++i) out[static_cast<std::size_t>(i)].add(double{biases[2 * ffn + i]});
+        for (std::int64_t j = 0; j < ffn; ++j) {
             Expected gate;
             Expected up;
             gate.add(double{biases[j]});
-            up.add(double{biases[ffn_ + j]});
+            up.add(double{biases[ffn + j]});
             for (std::int64_t i = 0; i < hidden_; ++i) {
-                gate.add(double{w.at(3 * j + 0, i)} * double{x[i]});
-                up.add(double{w.at(3 * j + 1, i)} * double{x[i]});
+                gate.add(double{e.gate.at(j, i)} * double{x[i]});
+                up.add(double{e.up.at(j, i)} * double{x[i]});
             }
-            const double activated = kernels::test::gate_in_double(spec_, gate.value);
-            const double factor = kernels::test::up_in_double(spec_, up.value);
+            const double activated = kernels::test::gate_in_double(spec, gate.value);
+            const double factor = kernels::test::up_in_double(spec, up.value);
             // How far rounding inside the two sums can move the activation (its slope is
             // at most 1.2).
-            const bool adds_one = spec_.activation == kernels::Activation::kClamped;
+            const bool adds_one = spec.activation == kernels::Activation::kClamped;
             const double spread =
                 1.2 * gate.magnitude * std::abs(factor) + std::abs(activated) * (up.magnitude + (adds_one ? 1 : 0));
             for (std::int64_t i = 0; i < hidden_; ++i) {
-                const double column = double{w.at(3 * j + 2, i)};
+                const double column = double{e.layout.down_rows_are_outputs ? e.down.at(i, j) : e.down.at(j, i)};
                 out[static_cast<std::size_t>(i)].value += activated * factor * column;
                 out[static_cast<std::size_t>(i)].magnitude += spread * std::abs(column);
             }
@@ -1105,14 +1120,23 @@ class TestExperts {
     }
 
   private:
+    struct Expert {
+        kernels::ExpertLayout layout;
+        RandomRows gate, up, down;
+        std::vector<float> biases;  // 0 where there are none
+        std::unique_ptr<OnDevice<std::byte>> block;
+    };
+
+    static std::vector<kernels::ExpertLayout> layouts_of(const std::vector<WeightType>& types, std::int64_t hidden,
+                                                         std::int64_t ffn, const kernels::ExpertSpec& spec) {
+        std::vector<kernels::ExpertLayout> layouts;
+        for (const WeightType type : types) layouts.push_back(kernels::expert_layout(type, hidden, ffn, spec));
+        return layouts;
+    }
+
     Backend& backend_;
-    std::vector<WeightType> types_;
     std::int64_t hidden_;
-    std::int64_t ffn_;
-    kernels::ExpertSpec spec_;
-    std::vector<std::unique_ptr<RandomRows>> weights_;
-    std::vector<std::vector<float>> biases_;  // 0 where there are none
-    std::vector<std::unique_ptr<OnDevice<std::byte>>> blocks_;
+    std::vector<Expert> experts_;
 };
 
 // n different tokens of 64, in order when `apart` is 1, else scattered.
@@ -1193,6 +1217,46 @@ inline void check_experts_of_mixed_formats(Backend& backend, const Promise& prom
     }
     check_step(promise, experts, kHidden, inputs, one_each);
     if (!QTest::currentTestFailed()) check_step(promise, experts, kHidden, inputs, several);
+}
+
+// Matrices of one expert in formats of their own, w2 either way round, few rows and many.
+inline void check_experts_of_mixed_matrices(Backend& backend, const Promise& promise) {
+    constexpr std::int64_t kHidden = 128;
+    std::vector<kernels::ExpertLayout> layouts;
+    const auto add = [&](WeightType gate, WeightType up, WeightType down, std::int64_t ffn, bool outputs) {
+        kernels::ExpertLayout layout;
+        layout.hidden_dim = kHidden;
+        layout.ffn_dim = ffn;
+        layout.gate = gate;
+        layout.up = up;
+        layout.down = down;
+        layout.down_rows_are_outputs = outputs;
+        layout.spec.biases = layouts.size() % 2 == 0;
+        if (layout.spec.biases) layout.spec.activation = kernels::Activation::kClamped;
+        layouts.push_back(layout);
+    };
+    add(WeightType::kHqq4, WeightType::kHqq4, WeightType::kInt8, 35, false);
+    add(WeightType::kHqq4, WeightType::kHqq4, WeightType::kInt8, 33, false);
+    add(WeightType::kHqq3, WeightType::kHqq2, WeightType::kHqq4, 48, false);
+    add(WeightType::kBf16, WeightType::kInt8, WeightType::kF32, 21, false);
+    add(WeightType::kHqq4, WeightType::kBf16, WeightType::kF16, 40, false);
+    add(WeightType::kF32, WeightType::kF32, WeightType::kBf16, 17, false);
+    add(WeightType::kF16, WeightType::kF16, WeightType::kHqq4, 70, false);
+    add(WeightType::kHqq4, WeightType::kHqq4, WeightType::kInt8, 64, true);
+    add(WeightType::kHqq2, WeightType::kHqq2, WeightType::kHqq2, 192, true);
+    add(WeightType::kBf16, WeightType::kBf16, WeightType::kBf16, 53, true);
+    add(WeightType::kF32, WeightType::kHqq3, WeightType::kF16, 30, true);
+    const TestExperts experts(backend, layouts);
+    const OnDevice<float> inputs(backend, random_floats(64 * kHidden, 34));
+    std::vector<TestExperts::Share> together;
+    for (std::size_t e = 0; e < layouts.size(); ++e) {
+        for (const std::int64_t n : {1, 2, 3, 5, 8, 21}) {
+            if (QTest::currentTestFailed()) return;
+            check_step(promise, experts, kHidden, inputs, {{e, some_tokens(n, 3, 5)}});
+        }
+        together.push_back({e, some_tokens(static_cast<std::int64_t>(e * 2 + 1), 1, 3)});
+    }
+    check_step(promise, experts, kHidden, inputs, together);
 }
 
 // Every activation, with and without biases, in every format, few rows and many.
@@ -1333,7 +1397,7 @@ inline void check_streamed_weights(Backend& backend, const Promise&) {
         QVERIFY(copied.has_value());
         QVERIFY(copied->queue == DeviceEvent::Queue::kCopy);
         backend.wait(*copied);
-        backend.multiply({slot, WeightType::kBf16, kRows, kCols, kCols}, x.data(), 1,
+        backend.multiply({slot, WeightType::kBf16, kRows, kCols}, x.data(), 1,
                          y.data() + static_cast<std::int64_t>(w) * kRows);
         used[w % 2] = backend.record(DeviceEvent::Queue::kCompute);
         last = *copied;
@@ -1531,6 +1595,7 @@ inline constexpr Check kChecks[] = {
     {"experts_packed", check_experts_packed},
     {"experts_packed_in_company", check_experts_packed_in_company},
     {"experts_of_mixed_formats", check_experts_of_mixed_formats},
+    {"experts_of_mixed_matrices", check_experts_of_mixed_matrices},
     {"dense_network", check_dense_network},
     {"combine", check_combine},
     {"streamed_weights", check_streamed_weights},

@@ -29,6 +29,14 @@ constexpr std::int64_t kFfn = 512;
 constexpr std::size_t kExpertBytes = std::size_t{3} * kHidden * kFfn * 2;
 constexpr int kExperts = 6;
 
+ExpertGrid grid(std::int64_t ffn_dim = kFfn) {
+    ExpertGrid grid;
+    grid.n_active = 2;
+    grid.hidden_dim = kHidden;
+    grid.ffn_dim = ffn_dim;
+    return grid;
+}
+
 // Slow enough that every figure is far above the launches; the host is accounted as well, so nothing depends on this
 // machine's speed.
 HardwareProfile profile() {
@@ -65,7 +73,7 @@ struct Fixture {
                 block[i] =
                     kernels::to_bf16(0.01f * static_cast<float>((i * 31 + static_cast<std::size_t>(e)) % 97) - 0.5f);
             }
-            experts.push_back({block.data(), kernels::WeightType::kBf16, kHidden, kFfn});
+            experts.push_back({block.data(), grid().layout(kernels::WeightType::kBf16)});
         }
         slot = device.memory().allocate(kExpertBytes, MemoryUse::kStaging, "a test");
         request.experts = experts;
@@ -198,11 +206,10 @@ bool same(const CostTable& a, const CostTable& b) {
 struct FormatRequest {
     FormatRequest() {
         request.format = kernels::WeightType::kHqq4;
-        request.hidden_dim = kHidden;
-        request.ffn_dim = kFfn;
+        request.grid = grid();
         request.largest = 4;
         request.pack = [this](std::int64_t, std::byte* block) {
-            std::memset(block, 0x35, kernels::expert_bytes(request.format, kHidden, kFfn));
+            std::memset(block, 0x35, grid().expert_bytes(request.format));
             ++n_packed;
         };
     }
@@ -433,7 +440,7 @@ class TestCalibration : public QObject {
         const CostTable first = calibrate_format(f.device, f.operations, wanted.request, cache, {}, {}, &measured);
         QVERIFY(measured && first.has_accelerator() && first.pinned);
         QCOMPARE(first.weight_type, std::string("HQQ4"));
-        QCOMPARE(first.expert_bytes, std::uint64_t{kernels::expert_bytes(kernels::WeightType::kHqq4, kHidden, kFfn)});
+        QCOMPARE(first.expert_bytes, grid().expert_bytes(kernels::WeightType::kHqq4));
         QVERIFY(isNear(first.weight_copy_us, profile().copy_us(static_cast<double>(first.expert_bytes))));
         QVERIFY(wanted.n_packed >= 2);
         QCOMPARE(f.device.memory().usage().used_bytes, std::uint64_t{kExpertBytes});  // its slot went back
@@ -444,7 +451,7 @@ class TestCalibration : public QObject {
         // Copies from memory that is not page-locked are another matter, and so is another format.
         CostTable none;
         const auto kept = [&](kernels::WeightType format, bool pinned) {
-            return cache.load(CalibrationCache::key(f.device, f.operations, format, kHidden, kFfn, pinned), none);
+            return cache.load(CalibrationCache::key(f.device, f.operations, format, grid(), pinned), none);
         };
         QVERIFY(kept(kernels::WeightType::kHqq4, true));
         QVERIFY(!kept(kernels::WeightType::kHqq4, false));
@@ -482,7 +489,7 @@ class TestCalibration : public QObject {
         // What was measured with everything serves as well.
         CostTable full = two;
         full.cpu_expert = {{1, 5}, {2, 6}, {1024, 900}};
-        cache.store(CalibrationCache::key(cpu, f.operations, wanted.request.format, kHidden, kFfn, false), full);
+        cache.store(CalibrationCache::key(cpu, f.operations, wanted.request.format, grid(), false), full);
         QVERIFY(same(table(2, measured), full) && !measured);
     }
 
@@ -669,15 +676,22 @@ class TestCalibration : public QObject {
     void key_namesEverythingThatChangesTheTimes() {
         Fixture f;
         const auto key = [&](const Backend& device, const CpuOperations& host, kernels::WeightType type,
-                             std::int64_t ffn) { return CalibrationCache::key(device, host, type, kHidden, ffn); };
+                             std::int64_t ffn) { return CalibrationCache::key(device, host, type, grid(ffn)); };
         const std::string base = key(f.device, f.operations, kernels::WeightType::kBf16, kFfn);
         QVERIFY2(base.find("BF16 256x512") != std::string::npos, base.c_str());
         QVERIFY2(base.find(" x2 ") != std::string::npos, base.c_str());
         QVERIFY(base != key(f.device, f.operations, kernels::WeightType::kF16, kFfn));
         QVERIFY(base != key(f.device, f.operations, kernels::WeightType::kBf16, kFfn + 1));
         const std::string pageable =
-            CalibrationCache::key(f.device, f.operations, kernels::WeightType::kBf16, kHidden, kFfn, false);
+            CalibrationCache::key(f.device, f.operations, kernels::WeightType::kBf16, grid(), false);
         QCOMPARE(pageable, base + "|pageable");
+        ExpertGrid clamped = grid();
+        clamped.expert.activation = kernels::Activation::kClamped;
+        ExpertGrid biased = clamped;
+        biased.expert.biases = true;
+        const std::string with = CalibrationCache::key(f.device, f.operations, kernels::WeightType::kBf16, clamped);
+        QVERIFY(base != with);
+        QVERIFY(with != CalibrationCache::key(f.device, f.operations, kernels::WeightType::kBf16, biased));
         kernels::ThreadPool three(3);
         CpuOperations more(three, kernels::GemmMode::kF32);
         QVERIFY(base != key(f.device, more, kernels::WeightType::kBf16, kFfn));

@@ -108,7 +108,7 @@ void TestCpuOperations::multiply_same_on_any_number_of_threads() {
     const std::int64_t cols = kernels::is_packed(format) ? 2112 : 2100;
     for (const std::int64_t rows : {37, 331, 1100}) {
         const RandomRows values(format, rows, cols, 1);
-        const kernels::WeightView weight{values.data(), format, rows, cols, cols};
+        const kernels::WeightView weight{values.data(), format, rows, cols};
         const std::vector<float> x = random_floats(n * cols, 2);
         std::vector<float> y(static_cast<std::size_t>(n * rows));
         compare_thread_counts(static_cast<GemmMode>(mode), y,
@@ -124,7 +124,7 @@ void TestCpuOperations::experts_same_on_any_number_of_threads() {
     const std::int64_t hidden = kernels::is_packed(format) ? 384 : 344;
     constexpr std::int64_t kFfn = 1171;
     const RandomRows values(format, 3 * kFfn, hidden, 3, 0.1f);
-    const kernels::ExpertView view{values.data(), format, hidden, kFfn};
+    const kernels::ExpertView view{values.data(), kernels::expert_layout(format, hidden, kFfn)};
     const std::vector<float> x = random_floats(n * hidden, 4);
     std::vector<std::int32_t> tokens(static_cast<std::size_t>(n) + 1);
     std::iota(tokens.begin(), tokens.end() - 1, 0);
@@ -152,7 +152,7 @@ void TestCpuOperations::experts_of_few_and_many_rows_agree() {
     constexpr std::int64_t kFfn = 200;
     constexpr std::int64_t kRows = 12;
     const RandomPackedRows weights(format, 3 * kFfn, kHidden, 6, 0.1f);
-    const kernels::ExpertView view{weights.data(), format, kHidden, kFfn};
+    const kernels::ExpertView view{weights.data(), kernels::expert_layout(format, kHidden, kFfn)};
     const std::vector<float> x = random_floats(kRows * kHidden, 7);
     std::vector<std::int32_t> tokens(kRows);
     std::iota(tokens.begin(), tokens.end(), 0);

@@ -112,7 +112,7 @@ void TestCudaBackend::quantizes_to_the_cpus_bytes() {
     for (const float value : parity::random_floats(kRows * kCols, 5, 0.03f)) {
         weights.push_back(kernels::to_bf16(value * value * value * 4000.0f + value));
     }
-    const kernels::WeightView rows{weights.data(), kernels::WeightType::kBf16, kRows, kCols, kCols};
+    const kernels::WeightView rows{weights.data(), kernels::WeightType::kBf16, kRows, kCols};
     kernels::ThreadPool pool(4);
     std::vector<std::byte> want(kRows * kernels::row_bytes(to, kCols)), got(want.size());
     const QuantError error = Quantizer(pool).quantize(rows, to, want.data());

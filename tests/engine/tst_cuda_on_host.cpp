@@ -71,8 +71,8 @@ bool run_a_step(Backend& backend) {
         const DeviceBlock x = memory.allocate(kRows * kHidden * 4, MemoryUse::kWorkspace, "inputs");
         const DeviceBlock y = memory.allocate(kRows * kHidden * 4, MemoryUse::kWorkspace, "outputs");
         const DeviceBlock indices = memory.allocate(kRows * 4, MemoryUse::kWorkspace, "tokens");
-        const kernels::WeightView plain{host.data(), kernels::WeightType::kF32, 3 * kFfn, kHidden, kHidden};
-        std::vector<std::byte> fewer(kernels::expert_bytes(kernels::WeightType::kHqq3, kHidden, kFfn));
+        const kernels::WeightView plain{host.data(), kernels::WeightType::kF32, 3 * kFfn, kHidden};
+        std::vector<std::byte> fewer(kernels::expert_layout(kernels::WeightType::kHqq3, kHidden, kFfn).bytes());
         const DeviceBlock packed = memory.allocate(fewer.size(), MemoryUse::kExperts, "packed weights");
         bool copied = false;
         const auto copy = backend.copy_weights(weights.data(), host.data(), host.size() * 4, {});
@@ -82,17 +82,18 @@ bool run_a_step(Backend& backend) {
         }
         backend.upload(x.data(), host.data(), kRows * kHidden * 4);
         backend.upload(indices.data(), tokens.data(), kRows * 4);
-        const kernels::ExpertView expert{weights.data(), kernels::WeightType::kF32, kHidden, kFfn};
+        const kernels::ExpertView expert{weights.data(),
+                                         kernels::expert_layout(kernels::WeightType::kF32, kHidden, kFfn)};
         const ExpertCall calls[] = {{expert, 0, 3}, {expert, 3, kRows - 3}};
         backend.experts(calls, x.as<float>(), indices.as<std::int32_t>(), y.as<float>());
-        backend.multiply({weights.data(), kernels::WeightType::kF32, 16, kHidden, kHidden}, x.as<float>(), kRows,
-                         y.as<float>());
+        backend.multiply({weights.data(), kernels::WeightType::kF32, 16, kHidden}, x.as<float>(), kRows, y.as<float>());
         // Whatever fails, the packed bytes are there: the processor makes them then.
         kernels::ThreadPool one(1);
         Quantizer(one, QuantMethod::kHqq, backend.ok() ? backend.row_quantizer() : nullptr)
             .quantize(plain, kernels::WeightType::kHqq3, fewer.data());
         backend.upload(packed.data(), fewer.data(), fewer.size());
-        const kernels::ExpertView fewer_bits{packed.data(), kernels::WeightType::kHqq3, kHidden, kFfn};
+        const kernels::ExpertView fewer_bits{packed.data(),
+                                             kernels::expert_layout(kernels::WeightType::kHqq3, kHidden, kFfn)};
         const ExpertCall packed_calls[] = {{fewer_bits, 0, 2}, {fewer_bits, 2, kRows - 2}};
         backend.experts(packed_calls, x.as<float>(), indices.as<std::int32_t>(), y.as<float>());
         backend.add(x.as<float>(), kRows * kHidden, y.as<float>(), 1.0f);
@@ -494,13 +495,14 @@ void TestCudaOnHost::quantizes_to_the_cpus_bytes() {
             }
         }
         std::vector<std::byte> want(kRows * kernels::row_bytes(to, n_cols));
-        Quantizer(pool_).quantize({plain.data(), from, kRows, n_cols, stride}, to, want.data());
+        const kernels::WeightView rows{plain.data(), from, kRows, n_cols, static_cast<std::size_t>(stride) * width};
+        Quantizer(pool_).quantize(rows, to, want.data());
 
         RowQuantizer* const quantizer = backend->row_quantizer();
         QVERIFY(quantizer != nullptr);
         QVERIFY(quantizer->rows_per_piece(n_cols, from, to) >= kRows);
         const int slot = n_cols == 320;  // the other one
-        QVERIFY(quantizer->start(slot, {plain.data(), from, kRows, n_cols, stride}, to));
+        QVERIFY(quantizer->start(slot, rows, to));
         const std::byte* packed = quantizer->finish(slot);
         QVERIFY(packed != nullptr);
         const std::vector<std::byte> got(packed, packed + want.size());
@@ -541,7 +543,7 @@ void TestCudaOnHost::quantizing_fails_over_to_the_cpu() {
     using kernels::WeightType;
     constexpr std::int64_t kCols = 64 * 256, kRows = 200;  // 64 rows a piece
     std::vector<float> values = parity::random_floats(kRows * kCols, 9, 0.03f);
-    const kernels::WeightView rows{values.data(), WeightType::kF32, kRows, kCols, kCols};
+    const kernels::WeightView rows{values.data(), WeightType::kF32, kRows, kCols};
     std::vector<std::byte> want(kRows * kernels::row_bytes(WeightType::kInt8, kCols));
     const QuantError error = Quantizer(pool_).quantize(rows, WeightType::kInt8, want.data());
     const auto same = [&](Backend& backend, std::int64_t n_helped) {

@@ -115,7 +115,7 @@ void TestEmulatedAccelerator::computes_what_the_host_computes() {
         const std::vector<float> x = random_floats(n * kHidden, 2);
         std::vector<std::int32_t> tokens(static_cast<std::size_t>(n));
         std::iota(tokens.rbegin(), tokens.rend(), 0);
-        const ExpertCall call{{values.data(), WeightType::kBf16, kHidden, kFfn}, 0, n};
+        const ExpertCall call{{values.data(), kernels::expert_layout(WeightType::kBf16, kHidden, kFfn)}, 0, n};
         std::vector<float> want(x.size());
         std::vector<float> got(x.size());
         operations_.experts({&call, 1}, x.data(), tokens.data(), want.data());
@@ -130,7 +130,7 @@ void TestEmulatedAccelerator::operation_takes_launch_and_roofline() {
     constexpr std::int64_t kRows = 500;
     constexpr std::int64_t kCols = 1000;
     const RandomWeights values(WeightType::kF16, kRows * kCols, 1);
-    const kernels::WeightView weight{values.data(), WeightType::kF16, kRows, kCols, kCols};
+    const kernels::WeightView weight{values.data(), WeightType::kF16, kRows, kCols};
 
     // One row: bound by the 1,000,000 bytes of weights and 6000 of activations: 20.12 us.
     std::vector<float> x = random_floats(100 * kCols, 2);
@@ -187,7 +187,7 @@ void TestEmulatedAccelerator::a_latent_layer_takes_what_it_reads_and_multiplies(
     const NormWeights norm{kernels::NormKind::kRms, nullptr, nullptr, 100, 1e-6f};
     expect_us(1000 * 3 * 100 * 8 / kBytesPerUs, [&] { gpu.norm_pieces(norm, 1000, 300, 3, nullptr); });
     expect_us(2001 * 100 * 4 / kBytesPerUs, [&] { gpu.add_bias(nullptr, 1000, 100, nullptr); });
-    const kernels::WeightView weight{nullptr, WeightType::kF16, 10 * 100, 30, 30};
+    const kernels::WeightView weight{nullptr, WeightType::kF16, 10 * 100, 30};
     expect_us((30'000 * 2 + 1000 * (300 + 1000) * 4) / kBytesPerUs,
               [&] { gpu.multiply_heads(weight, 10, nullptr, 300, 30, 1000, nullptr, 1200, 120); });
     expect_us((30'000 * 2 + (300 + 1000) * 4) / kBytesPerUs,
@@ -331,7 +331,7 @@ void TestEmulatedAccelerator::clock_does_not_depend_on_the_machine() {
         std::vector<float> y(9 * 300);
         for (const std::int64_t n : {1, 4, 9}) {
             const auto copied = gpu.copy_weights(slot.data(), host.data(), host.size(), {});
-            gpu.multiply({values.data(), WeightType::kBf16, 300, 300, 300}, x.data(), n, y.data());
+            gpu.multiply({values.data(), WeightType::kBf16, 300, 300}, x.data(), n, y.data());
             gpu.run_on_host({123'456, 1e5}, [] {});
             gpu.wait(*copied);
             gpu.host_wait(gpu.record(Queue::kCompute));

@@ -74,8 +74,7 @@ class Biased final : public WeightSource {
     DenseWeights load_dense(Arena&) override { return {}; }
     void pack_expert(LayerIndex layer, ExpertIndex expert, std::byte* block, kernels::ThreadPool& pool) override {
         source_.pack_expert(layer, expert, block, pool);
-        auto* biases =
-            reinterpret_cast<float*>(block + kernels::bias_offset(expert_type(), grid_.hidden_dim, grid_.ffn_dim));
+        auto* biases = reinterpret_cast<float*>(block + grid_.layout(expert_type()).bias_offset());
         for (std::int64_t i = 0; i < 2 * grid_.ffn_dim + grid_.hidden_dim; ++i)
             biases[i] = 0.5f + static_cast<float>(i);
     }
@@ -105,10 +104,10 @@ class TestExpertSource : public QObject {
              {source.master_type(), WeightType::kInt8, WeightType::kHqq4, WeightType::kHqq4}) {
             const auto plain = packed(without, 1, 3, format, model.pool);
             const auto block = packed(source, 1, 3, format, model.pool);  // the last time from the cache
-            const std::size_t offset = kernels::bias_offset(format, grid.hidden_dim, grid.ffn_dim);
-            QCOMPARE(block.size(), offset + kernels::bias_bytes(grid.hidden_dim, grid.ffn_dim));
+            const std::size_t offset = grid.layout(format).bias_offset();
+            QCOMPARE(block.size(), offset + grid.layout(format).bias_bytes());
             QVERIFY(std::equal(plain.begin(), plain.end(), block.begin()));
-            const kernels::ExpertView view{block.data(), format, grid.hidden_dim, grid.ffn_dim, grid.expert};
+            const kernels::ExpertView view{block.data(), grid.layout(format)};
             QCOMPARE(view.biases().gate[0], 0.5f);
             QCOMPARE(view.biases().up[0], 0.5f + static_cast<float>(grid.ffn_dim));
             QCOMPARE(view.biases().down[grid.hidden_dim - 1],

@@ -11,6 +11,7 @@
 #include "engine/plan/forecast.h"
 #include "engine/plan/format_search.h"
 #include "engine/plan/planner.h"
+#include "kernels/expert_layout.h"
 
 using namespace offstage::engine;
 using offstage::kernels::WeightType;
@@ -33,7 +34,7 @@ ModelDemand model(std::int64_t layers, std::int64_t experts, std::int64_t active
     d.n_active = active;
     for (const WeightType format : kFormats) {
         d.formats.push_back(
-            {format, (offstage::kernels::expert_bytes(format, hidden, ffn) + 255) / 256 * 256,
+            {format, (offstage::kernels::expert_layout(format, hidden, ffn).bytes() + 255) / 256 * 256,
              8.0 * static_cast<double>(offstage::kernels::row_bytes(format, hidden)) / static_cast<double>(hidden)});
     }
     d.expert_bytes = d.formats.front().expert_bytes;

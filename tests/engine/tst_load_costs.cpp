@@ -100,9 +100,9 @@ class TestLoadCosts : public QObject, ReplanSetup {
             double us = 0.5;
             for (const WeightType format :
                  {WeightType::kHqq2, WeightType::kHqq3, WeightType::kHqq4, WeightType::kInt8, WeightType::kBf16}) {
-                const std::string key = CalibrationCache::key(measured.model.device(), measured.model.host(), format,
-                                                              grid.hidden_dim, grid.ffn_dim, false) +
-                                        "|up to 2";
+                const std::string key =
+                    CalibrationCache::key(measured.model.device(), measured.model.host(), format, grid, false) +
+                    "|up to 2";
                 CostTable table;
                 QVERIFY2(cache.load(key, table), key.c_str());
                 table.cpu_expert = {{1, us}, {2, 2 * us}};

@@ -59,8 +59,11 @@ class TestPlanReport : public QObject {
         load.vram_bytes = 0;
         QCOMPARE(plan_model(load, 64, {}, {}).cost_source, std::string("hardware profile fiddler-env1"));
         const CostTable measured = calibrate_model(load, {}, {});
+        ExpertGrid grid;
+        grid.hidden_dim = 192;
+        grid.ffn_dim = 256;
         const CostTable made =
-            costs_of(find_hardware_profile("fiddler-env1"), offstage::kernels::WeightType::kBf16, 192, 256);
+            costs_of(find_hardware_profile("fiddler-env1"), offstage::kernels::WeightType::kBf16, grid);
         const auto near = [](double a, double b) { return a > 0 && qAbs(a - b) < 0.02 * b; };
         QVERIFY(measured.emulated && made.emulated);
         QCOMPARE(made.expert_bytes, measured.expert_bytes);

@@ -67,9 +67,7 @@ class TestSensitivity : public QObject {
         for (const WeightType format : kPacked) {
             std::vector<std::byte> out(64 * kernels::row_bytes(format, 4096));
             const double measured =
-                Quantizer(pool)
-                    .quantize({weights.data(), WeightType::kF32, 64, 4096, 4096}, format, out.data())
-                    .relative();
+                Quantizer(pool).quantize({weights.data(), WeightType::kF32, 64, 4096}, format, out.data()).relative();
             const double expected = typical.error(format, 2, 4);
             QVERIFY2(std::abs(measured / expected - 1) < 0.02,
                      qPrintable(QString("%1: %2").arg(kernels::name_of(format)).arg(measured)));

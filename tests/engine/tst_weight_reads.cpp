@@ -172,8 +172,7 @@ class TestWeightReads : public QObject, ReplanSetup {
             for (std::int64_t layer = 0; layer < c.n_layers; ++layer) {
                 for (std::int64_t a = 0; a < c.n_active; ++a) {
                     const std::int64_t expert = routing[static_cast<std::size_t>(layer * c.n_active + a)];
-                    expected += offstage::kernels::expert_bytes(
-                        formats[static_cast<std::size_t>(layer * c.n_experts + expert)], c.hidden_dim, c.ffn_dim);
+                    expected += c.expert_bytes(formats[static_cast<std::size_t>(layer * c.n_experts + expert)]);
                 }
             }
             const std::uint64_t counted = readSince(play.model, before);

@@ -68,7 +68,8 @@ class RandomPackedRows {
     // Every `apart`-th row, from row `first` on.
     WeightView view(std::int64_t first = 0, std::int64_t apart = 1) const {
         return {bytes_.data() + first * static_cast<std::int64_t>(row_bytes(type_, n_cols_)), type_,
-                (n_rows_ - first + apart - 1) / apart, n_cols_, apart * n_cols_};
+                (n_rows_ - first + apart - 1) / apart, n_cols_,
+                static_cast<std::size_t>(apart) * row_bytes(type_, n_cols_)};
     }
     float operator[](std::int64_t i) const { return values_[static_cast<std::size_t>(i)]; }
     const float* row(std::int64_t r) const { return values_.data() + r * n_cols_; }

@@ -103,7 +103,8 @@ void TestCpuKernels::matvec_matches_double_for_any_length() {
     for (const std::int64_t n : kLengths) {
         for (const std::int64_t gap : {0, 5}) {
             const RandomWeights weights(static_cast<WeightType>(type), kRows * (n + gap), 1);
-            const WeightView view{weights.data(), weights.type(), kRows, n, n + gap};
+            const WeightView view{weights.data(), weights.type(), kRows, n,
+                                  static_cast<std::size_t>(n + gap) * bytes_per_weight(weights.type())};
             TestBuffer<float> x(n, 12);
             TestBuffer<float> y(kRows, 4);
             fill_random(x.span(), 2);
@@ -138,7 +139,8 @@ void TestCpuKernels::matvec_multi_matches_double_for_any_tokens() {
     for (int n_tokens = 1; n_tokens <= 8; ++n_tokens) {
         for (const std::int64_t n : {1, 16, 37, 130, 515}) {
             const RandomWeights weights(static_cast<WeightType>(type), kRows * (n + 3), 3);
-            const WeightView view{weights.data(), weights.type(), kRows, n, n + 3};
+            const WeightView view{weights.data(), weights.type(), kRows, n,
+                                  static_cast<std::size_t>(n + 3) * bytes_per_weight(weights.type())};
             const std::int64_t x_stride = n + 1;
             const std::int64_t y_stride = kRows + 2;
             TestBuffer<float> x(x_stride * n_tokens - 1);
@@ -172,7 +174,7 @@ void TestCpuKernels::expert_ffn_matches_double_for_any_tokens() {
     for (int n_tokens = 1; n_tokens <= 8; ++n_tokens) {
         for (const std::int64_t n : {1, 8, 31, 64, 100, 129}) {
             const RandomWeights weights(static_cast<WeightType>(type), kNeurons * 3 * n, 5);
-            const ExpertView view{weights.data(), weights.type(), n, kNeurons};
+            const ExpertView view{weights.data(), expert_layout(weights.type(), n, kNeurons)};
             TestBuffer<float> x(n * n_tokens);
             TestBuffer<float> out(n * n_tokens, 20);
             std::vector<float> scale(static_cast<std::size_t>(n_tokens));
@@ -225,7 +227,7 @@ void TestCpuKernels::expert_ffn_is_the_sum_of_its_neuron_ranges() {
     constexpr std::int64_t kHidden = 48;
     constexpr std::int64_t kNeurons = 13;
     const RandomWeights weights(WeightType::kBf16, kNeurons * 3 * kHidden, 9, 0.2f);
-    const ExpertView view{weights.data(), weights.type(), kHidden, kNeurons};
+    const ExpertView view{weights.data(), expert_layout(weights.type(), kHidden, kNeurons)};
     std::vector<float> x(kHidden * 2);
     fill_random(x, 10);
     const float scale[2] = {1.0f, -0.5f};
@@ -379,9 +381,10 @@ void TestCpuKernels::expert_ffn_by_any_spec_is_the_scalar_one() {
     for (ExpertSpec spec : all_expert_specs()) {
         for (const bool biases : {false, true}) {
             spec.biases = biases;
-            std::vector<float> block(expert_bytes(spec, WeightType::kF32, kHidden, kNeurons) / sizeof(float));
+            const ExpertLayout layout = expert_layout(WeightType::kF32, kHidden, kNeurons, spec);
+            std::vector<float> block(layout.bytes() / sizeof(float));
             fill_random(block, 21, 0.6f);
-            const ExpertView view{block.data(), WeightType::kF32, kHidden, kNeurons, spec};
+            const ExpertView view{block.data(), layout};
             for (int n = 1; n <= 8; ++n) {
                 std::vector<float> x(static_cast<std::size_t>(n * kHidden));
                 fill_random(x, 22);

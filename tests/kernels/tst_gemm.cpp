@@ -82,7 +82,8 @@ void TestGemm::matches_double_for_any_shape() {
         const std::int64_t n_cols = rows_are_outputs ? shape.n_in : shape.n_out;
         const std::int64_t row_stride = n_cols + shape.gap;
         const RandomWeights weights(static_cast<WeightType>(type), n_rows * row_stride, 1);
-        const WeightView view{weights.data(), weights.type(), n_rows, n_cols, row_stride};
+        const WeightView view{weights.data(), weights.type(), n_rows, n_cols,
+                              static_cast<std::size_t>(row_stride) * bytes_per_weight(weights.type())};
         const std::int64_t x_stride = shape.n_in + 3;
         const std::int64_t y_stride = shape.n_out + 2;
         TestBuffer<float> x(x_stride * (shape.n_tokens - 1) + shape.n_in);
@@ -135,7 +136,7 @@ void TestGemm::many_token_counts_in_a_row_stay_correct() {
     std::vector<Bf16> weights(kIn * kOut);
     for (std::size_t i = 0; i < weights.size(); ++i)
         weights[i] = to_bf16(static_cast<float>(static_cast<int>(i % 7) - 3));
-    const WeightView view{weights.data(), WeightType::kBf16, kOut, kIn, kIn};
+    const WeightView view{weights.data(), WeightType::kBf16, kOut, kIn};
     for (std::int64_t n_tokens = 1; n_tokens <= 300;
          n_tokens += n_tokens < 40 && !offstage::test::kSanitized ? 1 : 13) {
         std::vector<float> x(static_cast<std::size_t>(n_tokens * kIn));
@@ -191,7 +192,7 @@ void TestGemm::result_depends_on_no_other_token() {
     std::vector<Bf16> weights(drawn.size());
     std::transform(drawn.begin(), drawn.end(), weights.begin(), [](float w) { return to_bf16(w); });
     const WeightView view{weights.data(), WeightType::kBf16, rows_are_outputs ? n_out : n_in,
-                          rows_are_outputs ? n_in : n_out, rows_are_outputs ? n_in : n_out};
+                          rows_are_outputs ? n_in : n_out};
     const auto products = [&](std::int64_t first, std::int64_t n) {
         std::vector<float> y(static_cast<std::size_t>(n * n_out));
         gemm.multiply(static_cast<GemmMode>(mode), static_cast<GemmLayout>(layout), x.data() + first * n_in, n_in, n,
@@ -212,7 +213,7 @@ void TestGemm::no_tokens_writes_nothing() {
     ThreadPool pool(2);
     Gemm gemm(pool);
     const std::vector<float> weights(12, 1.0f);
-    const WeightView view{weights.data(), WeightType::kF32, 3, 4, 4};
+    const WeightView view{weights.data(), WeightType::kF32, 3, 4};
     const float x[4] = {};
     float y[3] = {5.0f, 5.0f, 5.0f};
     gemm.multiply(GemmMode::kF32, GemmLayout::kRowsAreOutputs, x, 4, 0, view, y, 3);

@@ -44,7 +44,8 @@ void TestPack::panels_hold_every_weight_in_its_place() {
                 const std::int64_t n_cols = rows_are_outputs ? n_in : n_out;
                 const std::int64_t stride = n_cols + 3;
                 const RandomWeights weights(static_cast<WeightType>(type), n_rows * stride, 1);
-                const WeightView view{weights.data(), weights.type(), n_rows, n_cols, stride};
+                const WeightView view{weights.data(), weights.type(), n_rows, n_cols,
+                                      static_cast<std::size_t>(stride) * bytes_per_weight(weights.type())};
                 const PanelSource source{view, 0, n_rows, 0, n_cols};
                 TestBuffer<float> wide(n_in * kWidth, 4);
                 TestBuffer<Bf16> pairs(padded_in * kWidth, 4);

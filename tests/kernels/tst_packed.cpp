@@ -90,6 +90,8 @@ class TestPacked : public QObject {
     void matvec_multi_multiplies_any_tokens();
     void expert_ffn_adds_any_range_of_neurons_data() { add_set_type_rows(); }
     void expert_ffn_adds_any_range_of_neurons();
+    void expert_ffn_takes_each_matrix_in_its_own_format_data() { add_instruction_set_rows(); }
+    void expert_ffn_takes_each_matrix_in_its_own_format();
     void panels_hold_every_weight_in_its_place_data() { add_set_type_rows(); }
     void panels_hold_every_weight_in_its_place();
     void gemm_is_the_matvec_of_each_token_data();
@@ -317,7 +319,7 @@ void TestPacked::expert_ffn_adds_any_range_of_neurons() {
     for (int n_tokens = 1; n_tokens <= 8; ++n_tokens) {
         for (const std::int64_t n : {64, 192, 2112}) {
             const RandomPackedRows rows(static_cast<WeightType>(type), 3 * kNeurons, n, 6);
-            const ExpertView view{rows.data(), rows.type(), n, kNeurons};
+            const ExpertView view{rows.data(), expert_layout(rows.type(), n, kNeurons)};
             TestBuffer<float> x(n * n_tokens);
             TestBuffer<float> out(n * n_tokens, 20);
             std::vector<float> scale(static_cast<std::size_t>(n_tokens));
@@ -356,6 +358,87 @@ void TestPacked::expert_ffn_adds_any_range_of_neurons() {
                                              .arg(i)
                                              .arg(out[t * n + i])
                                              .arg(sum.value)));
+                    }
+                }
+            }
+        }
+    }
+}
+
+// Where neurons of three packed formats, or of packed and plain ones, lie side by side.
+void TestPacked::expert_ffn_takes_each_matrix_in_its_own_format() {
+    QFETCH(int, set);
+    constexpr std::int64_t kNeurons = 19;
+    constexpr WeightType kMixes[][3] = {{WeightType::kHqq4, WeightType::kHqq4, WeightType::kInt8},
+                                        {WeightType::kHqq2, WeightType::kHqq3, WeightType::kHqq4},
+                                        {WeightType::kInt8, WeightType::kHqq4, WeightType::kHqq2},
+                                        {WeightType::kBf16, WeightType::kInt8, WeightType::kF32},
+                                        {WeightType::kHqq3, WeightType::kF32, WeightType::kF16}};
+    for (const auto& mix : kMixes) {
+        for (const std::int64_t n : {64, 192, 2112}) {
+            ExpertLayout layout;
+            layout.hidden_dim = n;
+            layout.ffn_dim = kNeurons;
+            layout.gate = mix[0];
+            layout.up = mix[1];
+            layout.down = mix[2];
+            TestBuffer<std::byte> block(static_cast<std::int64_t>(layout.bytes()));
+            const ExpertView view{block.data(), layout};
+            std::vector<std::vector<float>> values;
+            for (const WeightView& part : {view.gate(), view.up(), view.down()}) {
+                std::vector<float>& rows = values.emplace_back(static_cast<std::size_t>(kNeurons * n));
+                const auto seed = static_cast<std::uint32_t>(values.size());
+                const bool packed = is_packed(part.type);
+                const RandomPackedRows codes(packed ? part.type : WeightType::kInt8, kNeurons, n, seed);
+                const RandomWeights plain(packed ? WeightType::kF32 : part.type, kNeurons * n, seed);
+                const auto* const from = packed ? codes.data() : static_cast<const std::byte*>(plain.data());
+                const std::size_t row = row_bytes(part.type, n);
+                for (std::int64_t j = 0; j < kNeurons; ++j) {
+                    std::memcpy(block.data() + (part.row(j) - block.data()), from + static_cast<std::size_t>(j) * row,
+                                row);
+                }
+                for (std::int64_t i = 0; i < kNeurons * n; ++i) {
+                    rows[static_cast<std::size_t>(i)] = packed ? codes[i] : plain[i];
+                }
+            }
+            for (int n_tokens = 1; n_tokens <= 8; ++n_tokens) {
+                TestBuffer<float> x(n * n_tokens);
+                TestBuffer<float> out(n * n_tokens, 20);
+                std::vector<float> scale(static_cast<std::size_t>(n_tokens));
+                fill_random(x.span(), 7);
+                fill_random(scale, 8);
+                for (const auto& [begin, end] :
+                     {std::pair<std::int64_t, std::int64_t>{0, kNeurons}, {1, 18}, {17, 18}, {4, 4}}) {
+                    fill_random(out.span(), 9);
+                    const std::vector<float> before(out.span().begin(), out.span().end());
+                    kernels_of(set).expert_ffn(view, x.data(), scale.data(), n_tokens, begin, end, out.data());
+                    QVERIFY(out.guards_intact());
+                    for (int t = 0; t < n_tokens; ++t) {
+                        std::vector<Sum> want(static_cast<std::size_t>(n));
+                        for (std::int64_t i = 0; i < n; ++i) {
+                            want[static_cast<std::size_t>(i)].add(double{before[static_cast<std::size_t>(t * n + i)]});
+                        }
+                        for (std::int64_t j = begin; j < end; ++j) {
+                            const Sum gate = product(values[0].data() + j * n, x.data() + t * n, n);
+                            const Sum up = product(values[1].data() + j * n, x.data() + t * n, n);
+                            const double s = double{scale[static_cast<std::size_t>(t)]};
+                            for (std::int64_t i = 0; i < n; ++i) {
+                                Sum& sum = want[static_cast<std::size_t>(i)];
+                                const double column = double{values[2][static_cast<std::size_t>(j * n + i)]};
+                                sum.value += s * silu(gate.value) * up.value * column;
+                                sum.magnitude += std::abs(s) * gate.magnitude * up.magnitude;
+                            }
+                        }
+                        for (std::int64_t i = 0; i < n; ++i) {
+                            QVERIFY2(want[static_cast<std::size_t>(i)].is(out[t * n + i]),
+                                     qPrintable(QString("tokens %1 n %2 token %3 place %4: %5, expected %6")
+                                                    .arg(n_tokens)
+                                                    .arg(n)
+                                                    .arg(t)
+                                                    .arg(i)
+                                                    .arg(out[t * n + i])
+                                                    .arg(want[static_cast<std::size_t>(i)].value)));
+                        }
                     }
                 }
             }

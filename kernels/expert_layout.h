@@ -1,0 +1,115 @@
+#pragma once
+// Where the three matrices of an expert lie in its block, and all byte counts and offsets
+// that follow. C++17, because device code includes this.
+//
+// Neuron-major: for neuron j of ffn_dim [ w1 row j | w3 row j | w2 column j ], each a row of
+// hidden_dim weights in its matrix's own format, so that one copy moves an expert and one
+// copy moves a neuron. Where the rows of w2 are outputs, as files with block formats have
+// them, a neuron is [ w1 row j | w3 row j ], and w2 (hidden_dim rows of ffn_dim) follows the
+// last one. Biases are the end of a block: float32, of w1 (ffn_dim), of w3 (ffn_dim), of w2
+// (hidden_dim).
+//
+// Rows lie one after the other without gaps. So a float32 matrix beside a 16-bit one needs
+// an even number of weights in a row, or its rows are not aligned.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/expert_spec.h"
+#include "kernels/types.h"
+
+namespace offstage::kernels {
+
+struct ExpertLayout {
+    std::int64_t hidden_dim = 0;
+    std::int64_t ffn_dim = 0;
+    WeightType gate = WeightType::kBf16;  // w1
+    WeightType up = WeightType::kBf16;    // w3
+    WeightType down = WeightType::kBf16;  // w2
+    ExpertSpec spec = {};
+    bool down_rows_are_outputs = false;
+
+    constexpr std::size_t up_offset() const { return row_bytes(gate, hidden_dim); }
+    constexpr std::size_t down_offset() const {
+        return down_rows_are_outputs ? rounded(static_cast<std::size_t>(ffn_dim) * neuron_bytes())
+                                     : up_offset() + row_bytes(up, hidden_dim);
+    }
+    // From one neuron to the next.
+    constexpr std::size_t neuron_bytes() const {
+        return up_offset() + row_bytes(up, hidden_dim) + (down_rows_are_outputs ? 0 : row_bytes(down, hidden_dim));
+    }
+    constexpr std::size_t down_stride() const {
+        return down_rows_are_outputs ? row_bytes(down, ffn_dim) : neuron_bytes();
+    }
+    // Of the three matrices.
+    constexpr std::size_t weight_bytes() const {
+        return down_rows_are_outputs ? down_offset() + static_cast<std::size_t>(hidden_dim) * down_stride()
+                                     : static_cast<std::size_t>(ffn_dim) * neuron_bytes();
+    }
+    constexpr std::size_t bias_offset() const { return rounded(weight_bytes()); }
+    constexpr std::size_t bias_bytes() const {
+        return spec.biases ? static_cast<std::size_t>(2 * ffn_dim + hidden_dim) * sizeof(float) : 0;
+    }
+    // Of the whole block.
+    constexpr std::size_t bytes() const { return spec.biases ? bias_offset() + bias_bytes() : weight_bytes(); }
+
+    // The block is 3 * ffn_dim rows of one format.
+    constexpr bool is_uniform() const { return gate == up && up == down && !down_rows_are_outputs; }
+
+    bool operator==(const ExpertLayout& other) const {
+        return hidden_dim == other.hidden_dim && ffn_dim == other.ffn_dim && gate == other.gate && up == other.up &&
+               down == other.down && spec == other.spec && down_rows_are_outputs == other.down_rows_are_outputs;
+    }
+
+  private:
+    static constexpr std::size_t rounded(std::size_t bytes) { return (bytes + 15) / 16 * 16; }
+};
+
+// The layout that a format of the table stands for.
+constexpr ExpertLayout expert_layout(WeightType format, std::int64_t hidden_dim, std::int64_t ffn_dim,
+                                     const ExpertSpec& spec = {}) {
+    const FormatTraits& traits = traits_of(format);
+    ExpertLayout layout;
+    layout.hidden_dim = hidden_dim;
+    layout.ffn_dim = ffn_dim;
+    layout.gate = layout.up = traits.gate_and_up;
+    layout.down = traits.down;
+    layout.spec = spec;
+    return layout;
+}
+
+// nullptr: there are none.
+struct ExpertBiases {
+    const float* gate = nullptr;
+    const float* up = nullptr;
+    const float* down = nullptr;
+};
+
+// An expert in memory: a block and its layout. The memory belongs to somebody else.
+struct ExpertView {
+    const void* data = nullptr;
+    ExpertLayout layout = {};
+
+    WeightView gate() const {  // (ffn_dim, hidden_dim)
+        return {data, layout.gate, layout.ffn_dim, layout.hidden_dim, layout.neuron_bytes()};
+    }
+    WeightView up() const {  // (ffn_dim, hidden_dim)
+        return {at(layout.up_offset()), layout.up, layout.ffn_dim, layout.hidden_dim, layout.neuron_bytes()};
+    }
+    // (ffn_dim, hidden_dim): transposed; (hidden_dim, ffn_dim) where its rows are outputs.
+    WeightView down() const {
+        const bool outputs = layout.down_rows_are_outputs;
+        return {at(layout.down_offset()), layout.down, outputs ? layout.hidden_dim : layout.ffn_dim,
+                outputs ? layout.ffn_dim : layout.hidden_dim, layout.down_stride()};
+    }
+    ExpertBiases biases() const {
+        if (!layout.spec.biases) return {};
+        const auto* const first = reinterpret_cast<const float*>(at(layout.bias_offset()));
+        return {first, first + layout.ffn_dim, first + 2 * layout.ffn_dim};
+    }
+
+  private:
+    const std::byte* at(std::size_t offset) const { return static_cast<const std::byte*>(data) + offset; }
+};
+
+}  // namespace offstage::kernels
