@@ -41,7 +41,7 @@ enum class TensorRole : std::uint8_t {
     kRouter,         // (n_experts, hidden_dim), float32
     kSelectionBias,  // (n_experts)
     kSharedGate,     // (hidden_dim)
-    kNetwork,        // a dense network or the shared experts: 3 * ffn_dim rows, neuron-major (kernels::ExpertView)
+    kNetwork,        // a dense network or the shared experts: 3 * ffn_dim rows, neuron-major (kernels::ExpertLayout)
 };
 inline constexpr int kTensorRoles = static_cast<int>(TensorRole::kNetwork) + 1;
 

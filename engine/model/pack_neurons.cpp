@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cstring>
 
 #include "kernels/cpu_kernels.h"
@@ -14,44 +15,50 @@ using kernels::WeightType;
 
 namespace {
 
-constexpr std::int64_t kNeuronBlock = 64;  // neurons packed together: 128 bytes of each row of down, two cache lines
+constexpr std::int64_t kNeuronBlock =
+    64;  // neurons packed together: of 16-bit weights that lie side by side two cache lines
 
-// target[j * target_stride + h] = source[h * n_cols + j] for h in [0, n_rows), j in
-// [begin, end).
+// target[j * target_stride + h] = weight (begin + j, h), for n_hidden values h of neurons
+// [begin, end); strides in words.
 template <typename Word>
-void transpose_columns(const std::byte* source, std::int64_t n_rows, std::int64_t n_cols, std::int64_t begin,
-                       std::int64_t end, std::byte* target, std::int64_t target_stride) {
-    const auto* in = reinterpret_cast<const Word*>(source);
+void transpose_neurons(const NeuronMatrix& from, std::int64_t n_hidden, std::int64_t begin, std::int64_t end,
+                       std::byte* target, std::int64_t target_stride) {
+    const auto* in = reinterpret_cast<const Word*>(from.data);
     auto* out = reinterpret_cast<Word*>(target);
     constexpr std::int64_t kRows = 32;  // a 64 x 32 tile of words stays in the first-level cache
-    for (std::int64_t row = 0; row < n_rows; row += kRows) {
-        const std::int64_t last = std::min(n_rows, row + kRows);
+    for (std::int64_t row = 0; row < n_hidden; row += kRows) {
+        const std::int64_t last = std::min(n_hidden, row + kRows);
         for (std::int64_t j = begin; j < end; ++j) {
             Word* neuron = out + (j - begin) * target_stride;
-            for (std::int64_t h = row; h < last; ++h) std::memcpy(neuron + h, in + h * n_cols + j, sizeof(Word));
+            const Word* weights = in + j * from.neuron_stride;
+            for (std::int64_t h = row; h < last; ++h) {
+                std::memcpy(neuron + h, weights + h * from.hidden_stride, sizeof(Word));
+            }
         }
     }
 }
 
-// Columns [begin, end) of down become the third rows of these neurons.
-void pack_down(const TensorView& down, std::int64_t begin, std::int64_t end, std::byte* block, WeightType type) {
-    const std::int64_t hidden = down.shape[0];
-    const std::int64_t ffn = down.shape[1];
-    const std::size_t weight_bytes = bytes_per_weight(type);
-    std::byte* target =
-        block + static_cast<std::size_t>(begin * 3 + 2) * static_cast<std::size_t>(hidden) * weight_bytes;
-    if (down.type == type && weight_bytes == 2) {
-        transpose_columns<std::uint16_t>(down.bytes.data(), hidden, ffn, begin, end, target, 3 * hidden);
-    } else if (down.type == type) {
-        transpose_columns<std::uint32_t>(down.bytes.data(), hidden, ffn, begin, end, target, 3 * hidden);
-    } else {
-        const std::size_t source_bytes = bytes_per_weight(down.type);
-        for (std::int64_t h = 0; h < hidden; ++h) {
-            for (std::int64_t j = begin; j < end; ++j) {
-                convert_weights(down.bytes.data() + static_cast<std::size_t>(h * ffn + j) * source_bytes, down.type,
-                                target + static_cast<std::size_t>((j - begin) * 3 * hidden + h) * weight_bytes, type,
-                                1);
-            }
+// Neurons [begin, end) become rows of n_hidden weights, `stride` bytes apart.
+void pack_rows(const NeuronMatrix& from, std::int64_t n_hidden, std::int64_t begin, std::int64_t end, WeightType type,
+               std::byte* target, std::size_t stride) {
+    const std::size_t in = bytes_per_weight(from.type);
+    const std::size_t out = bytes_per_weight(type);
+    const auto words = static_cast<std::int64_t>(stride / out);
+    if (from.hidden_stride != 1 && from.type == type) {
+        if (out == 2) {
+            transpose_neurons<std::uint16_t>(from, n_hidden, begin, end, target, words);
+        } else {
+            transpose_neurons<std::uint32_t>(from, n_hidden, begin, end, target, words);
+        }
+        return;
+    }
+    const std::int64_t together = from.hidden_stride == 1 ? n_hidden : 1;
+    for (std::int64_t j = begin; j < end; ++j) {
+        std::byte* const row = target + static_cast<std::size_t>(j - begin) * stride;
+        for (std::int64_t h = 0; h < n_hidden; h += together) {
+            const std::int64_t element = j * from.neuron_stride + h * from.hidden_stride;
+            convert_weights(from.data + static_cast<std::size_t>(element) * in, from.type,
+                            row + static_cast<std::size_t>(h) * out, type, together);
         }
     }
 }
@@ -75,21 +82,17 @@ void convert_weights(const std::byte* source, WeightType from, std::byte* target
     }
 }
 
-void pack_neurons(const TensorView& gate, const TensorView& up, const TensorView& down, WeightType type,
-                  std::byte* block, kernels::ThreadPool& pool) {
-    const std::int64_t ffn = gate.shape[0];
-    const std::int64_t hidden = gate.shape[1];
-    const std::size_t row_bytes = static_cast<std::size_t>(hidden) * bytes_per_weight(type);
-    pool.parallel_for(ffn, kNeuronBlock, [&](std::int64_t begin, std::int64_t end, int) {
-        for (std::int64_t j = begin; j < end; ++j) {
-            std::byte* neuron = block + static_cast<std::size_t>(j) * 3 * row_bytes;
-            const auto row = static_cast<std::size_t>(j * hidden);
-            convert_weights(gate.bytes.data() + row * bytes_per_weight(gate.type), gate.type, neuron, type, hidden);
-            convert_weights(up.bytes.data() + row * bytes_per_weight(up.type), up.type, neuron + row_bytes, type,
-                            hidden);
-        }
+void pack_neurons(const NeuronMatrix& gate, const NeuronMatrix& up, const NeuronMatrix& down,
+                  const kernels::ExpertLayout& layout, std::byte* block, kernels::ThreadPool& pool) {
+    assert(layout.is_uniform() && !is_packed(layout.gate));
+    const std::size_t stride = layout.neuron_bytes();
+    pool.parallel_for(layout.ffn_dim, kNeuronBlock, [&](std::int64_t begin, std::int64_t end, int) {
         for (std::int64_t j = begin; j < end; j += kNeuronBlock) {
-            pack_down(down, j, std::min(end, j + kNeuronBlock), block, type);
+            const std::int64_t last = std::min(end, j + kNeuronBlock);
+            std::byte* const neuron = block + static_cast<std::size_t>(j) * stride;
+            pack_rows(gate, layout.hidden_dim, j, last, layout.gate, neuron, stride);
+            pack_rows(up, layout.hidden_dim, j, last, layout.up, neuron + layout.up_offset(), stride);
+            pack_rows(down, layout.hidden_dim, j, last, layout.down, neuron + layout.down_offset(), stride);
         }
     });
 }

@@ -1,5 +1,6 @@
 // A checkpoint as a WeightSource: dense tensors copied row by row, experts packed neuron
-// by neuron. The family says where each tensor lies.
+// by neuron, from tensors of their own or parts of larger ones. The family says where each
+// lies.
 
 #include <algorithm>
 #include <array>
@@ -93,21 +94,24 @@ class CheckpointWeights final : public WeightSource, public ColdExperts {
     }
 
     void pack_expert(LayerIndex layer, ExpertIndex expert, std::byte* block, kernels::ThreadPool& pool) override {
-        const std::array<const TensorView*, 3> tensors = expert_tensors(layer.value, expert.value);
-        for (const TensorView* tensor : tensors) checkpoint_.prefetch(tensor->bytes);
-        for (const TensorView* tensor : tensors) checkpoint_.require_readable(tensor->bytes);
-        pack_neurons(*tensors[0], *tensors[1], *tensors[2], expert_type_, block, pool);
-        for (const TensorView* tensor : tensors) checkpoint_.release(tensor->bytes);
+        const kernels::ExpertLayout layout = spec_.experts.layout(expert_type_);
+        const std::vector<Piece> pieces = expert_pieces(layer.value, expert.value);
+        for (const Piece& piece : pieces) checkpoint_.prefetch(piece.bytes);
+        for (const Piece& piece : pieces) checkpoint_.require_readable(piece.bytes);
+        pack_neurons(pieces[0].matrix, pieces[1].matrix, pieces[2].matrix, layout, block, pool);
+        auto* bias = reinterpret_cast<float*>(block + layout.bias_offset());
+        for (std::size_t i = 3; i < pieces.size(); ++i) bias = widen_bias(pieces[i], bias);
+        for (const Piece& piece : pieces) checkpoint_.release(piece.bytes);
     }
 
     bool make_cold(LayerIndex layer, ExpertIndex expert) override {
         const auto* const disk = dynamic_cast<const ColdBytes*>(&checkpoint_);
         if (disk == nullptr) return false;
-        for (const TensorView* tensor : expert_tensors(layer.value, expert.value)) disk->drop_cached(tensor->bytes);
+        for (const Piece& piece : expert_pieces(layer.value, expert.value)) disk->drop_cached(piece.bytes);
         return true;
     }
 
-    // Of the tensors as they lie in the file: a pass over them, but without transposing anything. Once: where experts
+    // Of the matrices as they lie in the file: a pass over them, but without transposing anything. Once: where experts
     // are read from a disk, whoever keeps copies of them in fewer bits reads no more than those from then on.
     std::optional<Fingerprint> expert_fingerprint(LayerIndex layer, ExpertIndex expert,
                                                   kernels::ThreadPool& pool) override {
@@ -120,11 +124,15 @@ class CheckpointWeights final : public WeightSource, public ColdExperts {
             if (fingerprints_[index] != Fingerprint{}) return fingerprints_[index];
         }
         std::array<Fingerprint, 6> parts{};
-        for (std::size_t i = 0; const TensorView* tensor : expert_tensors(layer.value, expert.value)) {
-            checkpoint_.require_readable(tensor->bytes);
-            parts[i++] = fingerprint_of(tensor->bytes, pool);
-            parts[i++] = {static_cast<std::uint64_t>(tensor->type), static_cast<std::uint64_t>(tensor->shape[0])};
-            checkpoint_.release(tensor->bytes);
+        const std::vector<Piece> pieces = expert_pieces(layer.value, expert.value);
+        for (std::size_t i = 0; i < 3; ++i) {
+            const Piece& piece = pieces[i];
+            checkpoint_.require_readable(piece.bytes);
+            parts[2 * i] = fingerprint_of(piece.bytes, pool);
+            const std::int64_t rows =
+                piece.matrix.hidden_stride == 1 ? spec_.experts.ffn_dim : spec_.experts.hidden_dim;
+            parts[2 * i + 1] = {static_cast<std::uint64_t>(piece.matrix.type), static_cast<std::uint64_t>(rows)};
+            checkpoint_.release(piece.bytes);
         }
         const Fingerprint fingerprint = combine(parts, static_cast<std::uint64_t>(expert_type_));
         const std::lock_guard lock(fingerprint_mutex_);
@@ -137,41 +145,79 @@ class CheckpointWeights final : public WeightSource, public ColdExperts {
         std::vector<Fingerprint> parts;
         for (std::int64_t l = 0; l < spec_.experts.n_layers; ++l) {
             for (std::int64_t e = 0; e < spec_.experts.n_experts; ++e) {
-                for (const TensorView* tensor : expert_tensors(l, e)) {
-                    const auto look = tensor->bytes.first(std::min(kLook, tensor->bytes.size()));
+                for (const Piece& piece : expert_pieces(l, e)) {
+                    const auto look = piece.bytes.first(std::min(kLook, piece.bytes.size()));
                     checkpoint_.require_readable(look);
                     parts.push_back(fingerprint_of(look));
-                    parts.push_back({static_cast<std::uint64_t>(tensor->type), tensor->bytes.size()});
+                    parts.push_back({static_cast<std::uint64_t>(piece.matrix.type), piece.bytes.size()});
                 }
             }
         }
         return combine(parts, static_cast<std::uint64_t>(spec_.hidden_dim));
     }
 
-    void advance() override { report(3 * expert_tensors(0, 0)[0]->bytes.size()); }
+    void advance() override { report(expert_file_bytes_); }
 
   private:
-    using Shape = std::vector<std::int64_t>;
+    // A part of an expert: what of it lies in the file, from its first weight to its last,
+    // with what may lie between them.
+    struct Piece {
+        NeuronMatrix matrix;
+        std::int64_t n_neurons = 0;  // 1: a bias for each hidden value
+        std::int64_t n_hidden = 0;   // 1: a bias for each neuron
+        std::span<const std::byte> bytes;
+    };
 
-    // Gate, up, down. Checked by check_everything().
-    std::array<const TensorView*, 3> expert_tensors(std::int64_t layer, std::int64_t expert) const {
-        const std::array<std::string, 3> names = family_.expert(spec_.layer_of(layer), expert);
-        return {checkpoint_.find(names[0]), checkpoint_.find(names[1]), checkpoint_.find(names[2])};
+    Piece piece_of(const ExpertPart& part, std::int64_t n_neurons, std::int64_t n_hidden) const {
+        const TensorView& tensor = *checkpoint_.find(part.name);
+        const std::size_t size = bytes_per_weight(tensor.type);
+        const std::int64_t n =
+            (n_neurons - 1) * part.neuron_stride + (n_hidden - 1) * part.hidden_stride + 1;  // elements
+        const auto bytes =
+            tensor.bytes.subspan(static_cast<std::size_t>(part.first) * size, static_cast<std::size_t>(n) * size);
+        return {{bytes.data(), tensor.type, part.neuron_stride, part.hidden_stride}, n_neurons, n_hidden, bytes};
+    }
+
+    // Gate, up, down; their biases. Checked by check_everything().
+    std::vector<Piece> expert_pieces(std::int64_t layer, std::int64_t expert) const {
+        const ExpertGrid& grid = spec_.experts;
+        const ExpertParts parts = family_.expert(spec_, spec_.layer_of(layer), expert);
+        std::vector<Piece> pieces;
+        for (const ExpertPart& part : parts.matrices) pieces.push_back(piece_of(part, grid.ffn_dim, grid.hidden_dim));
+        if (!grid.expert.biases) return pieces;
+        for (const std::size_t i : {0, 1}) pieces.push_back(piece_of(parts.biases[i], grid.ffn_dim, 1));
+        pieces.push_back(piece_of(parts.biases[2], 1, grid.hidden_dim));
+        return pieces;
+    }
+
+    // Returns where the next bias begins.
+    static float* widen_bias(const Piece& bias, float* to) {
+        const NeuronMatrix& from = bias.matrix;
+        const std::int64_t stride = bias.n_hidden == 1 ? from.neuron_stride : from.hidden_stride;
+        const std::int64_t n = bias.n_neurons * bias.n_hidden;
+        for (std::int64_t i = 0; i < n; ++i) {
+            convert_weights(from.data + static_cast<std::size_t>(i * stride) * bytes_per_weight(from.type), from.type,
+                            reinterpret_cast<std::byte*>(to + i), WeightType::kF32, 1);
+        }
+        return to + n;
     }
 
     // Finds what is wrong before the long work begins, and what memory the weights will take.
     void check_everything() {
         const ExpertGrid& grid = spec_.experts;
-        const Shape in = {grid.ffn_dim, grid.hidden_dim};
-        const Shape out = {grid.hidden_dim, grid.ffn_dim};
         bool first = true;
         for (std::int64_t l = 0; l < grid.n_layers; ++l) {
             for (std::int64_t e = 0; e < grid.n_experts; ++e) {
-                const std::array<std::string, 3> names = family_.expert(spec_.layer_of(l), e);
-                for (std::size_t i = 0; i < names.size(); ++i) {
-                    const WeightType type = stored_type(checkpoint_.require(names[i], i == 2 ? out : in).type);
+                const ExpertParts parts = family_.expert(spec_, spec_.layer_of(l), e);
+                for (const ExpertPart& part : parts.matrices) {
+                    const WeightType in_file = checkpoint_.require(part.name, part.shape).type;
+                    const WeightType type = stored_type(in_file);
+                    if (first) expert_file_bytes_ = grid.expert_weights() * bytes_per_weight(in_file);
                     expert_type_ = first || type == expert_type_ ? type : WeightType::kF32;
                     first = false;
+                }
+                for (const ExpertPart& part : parts.biases) {
+                    if (grid.expert.biases) checkpoint_.require(part.name, part.shape);
                 }
             }
         }
@@ -277,7 +323,10 @@ class CheckpointWeights final : public WeightSource, public ColdExperts {
         const TensorView& gate = readable(parts[0]);
         const TensorView& up = readable(parts[1]);
         const TensorView& down = readable(parts[2]);
-        pack_neurons(gate, up, down, result.type, result.memory.data(), pool_);
+        const std::int64_t hidden = what.n_cols;
+        const kernels::ExpertLayout layout = kernels::expert_layout(result.type, hidden, what.n_rows / 3);
+        pack_neurons({gate.bytes.data(), gate.type, hidden, 1}, {up.bytes.data(), up.type, hidden, 1},
+                     {down.bytes.data(), down.type, 1, layout.ffn_dim}, layout, result.memory.data(), pool_);
         for (const TensorView* tensor : {&gate, &up, &down}) done(tensor->bytes);
         return result;
     }
@@ -291,6 +340,7 @@ class CheckpointWeights final : public WeightSource, public ColdExperts {
     BytesProgressFn progress_;
     std::stop_token stop_;
     WeightType expert_type_ = WeightType::kBf16;
+    std::uint64_t expert_file_bytes_ = 0;  // of the first one's matrices
     std::uint64_t dense_bytes_ = 0;
     std::uint64_t bytes_done_ = 0;
     std::uint64_t bytes_total_ = 0;
@@ -301,9 +351,8 @@ class CheckpointWeights final : public WeightSource, public ColdExperts {
 }  // namespace
 
 WeightType expert_type_of(const Checkpoint& checkpoint, const ModelSpec& spec) {
-    const ExpertGrid& grid = spec.experts;
-    return checkpoint.require(spec.family->expert(spec.layer_of(0), 0)[0], std::array{grid.ffn_dim, grid.hidden_dim})
-        .type;
+    const ExpertPart gate = spec.family->expert(spec, spec.layer_of(0), 0).matrices[0];
+    return checkpoint.require(gate.name, gate.shape).type;
 }
 
 std::unique_ptr<WeightSource> open_weights(std::unique_ptr<Checkpoint> checkpoint, const ModelSpec& spec,

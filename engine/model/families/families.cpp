@@ -14,9 +14,9 @@ std::span<const Family* const> families() {
     return kFamilies;
 }
 
-std::array<std::string, 3> standard_expert(std::int64_t layer, std::int64_t expert) {
+ExpertParts standard_expert(const ModelSpec& spec, std::int64_t layer, std::int64_t expert) {
     const std::string p = layer_prefix(layer) + "mlp.experts." + std::to_string(expert) + ".";
-    return {p + "gate_proj.weight", p + "up_proj.weight", p + "down_proj.weight"};
+    return separate_expert(spec, {p + "gate_proj.weight", p + "up_proj.weight", p + "down_proj.weight"});
 }
 
 std::vector<TensorPart> network_parts(const DenseTensor& tensor, const std::string& prefix) {
@@ -78,6 +78,15 @@ std::vector<TensorPart> standard_parts(const ModelSpec& spec, const DenseTensor&
         default:
             return {};
     }
+}
+
+ExpertParts separate_expert(const ModelSpec& spec, const std::array<std::string, 3>& names) {
+    const std::int64_t hidden = spec.experts.hidden_dim;
+    const std::int64_t ffn = spec.experts.ffn_dim;
+    ExpertParts parts;
+    for (const std::size_t i : {0, 1}) parts.matrices[i] = {names[i], {ffn, hidden}, 0, hidden, 1};
+    parts.matrices[2] = {names[2], {hidden, ffn}, 0, 1, ffn};
+    return parts;
 }
 
 }  // namespace offstage::engine

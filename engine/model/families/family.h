@@ -31,6 +31,25 @@ struct TensorPart {
     bool transposed = false;  // each block's choice (count, columns) becomes (columns, count)
 };
 
+// A matrix of a routed expert, or one of its biases, as a part of a tensor of the
+// checkpoint: what belongs to neuron j and hidden value h is the element first + j *
+// neuron_stride + h * hidden_stride. So a tensor may hold one expert's matrix, either way
+// round, or those of many, with the rows of gate and up interleaved or below each other.
+struct ExpertPart {
+    std::string name;
+    std::vector<std::int64_t> shape;  // of the whole tensor, as in the checkpoint
+    std::int64_t first = 0;
+    std::int64_t neuron_stride = 0;
+    std::int64_t hidden_stride = 0;
+};
+
+// Gate, up and down. Biases where ExpertSpec::biases says so: of gate and up one for each
+// neuron, of down one for each hidden value.
+struct ExpertParts {
+    std::array<ExpertPart, 3> matrices;
+    std::array<ExpertPart, 3> biases;
+};
+
 struct Family {
     std::string_view architecture;  // "MixtralForCausalLM"
     std::string_view model_type;    // "mixtral"
@@ -39,8 +58,8 @@ struct Family {
     // In a checkpoint of safetensors. A network has three parts: gate, up (ffn_dim,
     // hidden_dim each) and down (hidden_dim, ffn_dim).
     std::vector<TensorPart> (*parts)(const ModelSpec& spec, const DenseTensor& tensor);
-    // The names of a routed expert's gate, up and down; `layer` counts all layers.
-    std::array<std::string, 3> (*expert)(std::int64_t layer, std::int64_t expert);
+    // Where a routed expert lies; `layer` counts all layers.
+    ExpertParts (*expert)(const ModelSpec& spec, std::int64_t layer, std::int64_t expert);
 };
 
 extern const Family kMixtral;
@@ -66,10 +85,12 @@ inline std::string layer_prefix(std::int64_t layer) {
 std::vector<TensorPart> standard_parts(const ModelSpec& spec, const DenseTensor& tensor, const std::string& router,
                                        const std::string& network);
 // mlp.experts.N.gate_proj, up_proj and down_proj.
-std::array<std::string, 3> standard_expert(std::int64_t layer, std::int64_t expert);
+ExpertParts standard_expert(const ModelSpec& spec, std::int64_t layer, std::int64_t expert);
 // block_sparse_moe.experts.N.w1, w3 and w2.
-std::array<std::string, 3> mixtral_expert(std::int64_t layer, std::int64_t expert);
+ExpertParts mixtral_expert(const ModelSpec& spec, std::int64_t layer, std::int64_t expert);
 // gate_proj, up_proj and down_proj below `prefix`.
 std::vector<TensorPart> network_parts(const DenseTensor& tensor, const std::string& prefix);
+// A tensor for each matrix: gate, up (ffn_dim, hidden_dim) and down (hidden_dim, ffn_dim).
+ExpertParts separate_expert(const ModelSpec& spec, const std::array<std::string, 3>& names);
 
 }  // namespace offstage::engine

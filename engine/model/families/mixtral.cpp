@@ -27,9 +27,9 @@ std::vector<TensorPart> mixtral_parts(const ModelSpec& spec, const DenseTensor& 
 
 }  // namespace
 
-std::array<std::string, 3> mixtral_expert(std::int64_t layer, std::int64_t expert) {
+ExpertParts mixtral_expert(const ModelSpec& spec, std::int64_t layer, std::int64_t expert) {
     const std::string p = layer_prefix(layer) + "block_sparse_moe.experts." + std::to_string(expert) + ".";
-    return {p + "w1.weight", p + "w3.weight", p + "w2.weight"};
+    return separate_expert(spec, {p + "w1.weight", p + "w3.weight", p + "w2.weight"});
 }
 
 const Family kMixtral = {"MixtralForCausalLM", "mixtral", read_mixtral, mixtral_parts, mixtral_expert};
