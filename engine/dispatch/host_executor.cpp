@@ -16,7 +16,7 @@ void HostExecutor::complete(LayerWork& work, std::span<const std::size_t> groups
     run_calls(work, inputs);
     for (const std::size_t g : groups) {
         if (!on_disk(work.rows.groups()[g])) continue;
-        if (static_cast<std::int64_t>(calls_.size()) == experts_.n_host_slots()) run_calls(work, inputs);
+        if (static_cast<std::int64_t>(calls_.size()) == experts_.disk_slots().size()) run_calls(work, inputs);
         add_call(work, work.rows.groups()[g]);
     }
     run_calls(work, inputs);

@@ -18,7 +18,7 @@ void ExpertMover::begin_step(bool prefill, std::int64_t n_tokens, bool last) {
     loads_ahead_ = prefill && prompt_loading_ != PromptLoading::kOnDemand && !device_.shares_host_memory() &&
                    n_tokens * grid_.n_active >= kSureTokens * grid_.n_experts;
     prompt_attention_us_ = 0;
-    if (!loads_ahead_) experts_.set_lending(false);
+    if (!loads_ahead_) experts_.places().set_borrowing(false);
     if (cache_ != nullptr) cache_->begin_step();
     experts_.staging().forget_speculation();
     experts_.staging().read_prompt(prefill);
@@ -201,7 +201,7 @@ void ExpertMover::copy_guesses(std::span<const std::int32_t> experts, double sla
 // earlier than it would on demand.
 void ExpertMover::copy_ahead(const Schedule& schedule) {
     if (!loads_ahead_ || layer_ + 1 == grid_.n_layers) {
-        if (last_ || !loads_ahead_) experts_.set_lending(false);
+        if (last_ || !loads_ahead_) experts_.places().set_borrowing(false);
         return;
     }
     std::int64_t n_copied = 0;
@@ -228,8 +228,8 @@ void ExpertMover::copy_ahead(const Schedule& schedule) {
     }
 }
 
-// A place that is lent lets one more copy run in what would be the copy engine's idle
-// time, at each layer that follows. It costs two: the lender's own layer needs it copied,
+// A borrowed place lets one more copy run in what would be the copy engine's idle
+// time, at each layer that follows. It costs two: its owner's layer needs it copied,
 // and it has to come back.
 void ExpertMover::lend_places(const Schedule& schedule, std::int64_t n_copied, std::uint64_t bytes, double idle_us) {
     if (prompt_loading_ != PromptLoading::kLend || cache_ == nullptr || cache_rests_) return;
@@ -243,15 +243,15 @@ void ExpertMover::lend_places(const Schedule& schedule, std::int64_t n_copied, s
     const double copies_us = static_cast<double>(n_copied) * copy_us;
     const double to_gain_us = std::min({idle_us, copies_us + idle_us - prompt_attention_us_ - gpu_us, copies_us});
     const auto left = static_cast<double>(grid_.n_layers - layer_ - 1);
-    const auto value_us = [&](std::int64_t n_lent) {
-        const auto hidden = static_cast<double>(staging.n_slots() + n_lent - 1) * copy_us;
-        return left * std::min(to_gain_us, hidden) - 2 * static_cast<double>(n_lent) * copy_us;
+    const auto value_us = [&](std::int64_t n_borrowed) {
+        const auto hidden = static_cast<double>(staging.n_slots() + n_borrowed - 1) * copy_us;
+        return left * std::min(to_gain_us, hidden) - 2 * static_cast<double>(n_borrowed) * copy_us;
     };
-    std::int64_t best = staging.n_lent();
+    std::int64_t best = staging.n_borrowed();
     for (std::int64_t n = best + 1; n <= kMostLent; ++n) {
         if (value_us(n) > value_us(best)) best = n;
     }
-    while (staging.n_lent() < best) {
+    while (staging.n_borrowed() < best) {
         residents_.clear();
         for (const std::uint32_t i : experts_.residents()) {
             const ExpertKey key = experts_.key(i);
@@ -264,9 +264,9 @@ void ExpertMover::lend_places(const Schedule& schedule, std::int64_t n_copied, s
         const std::int64_t least = cache_->least_useful(residents_);
         if (least < 0) return;
         const ExpertKey& key = residents_[as_size(least)];
-        if (!experts_.lend(experts_.index(key.layer, key.expert))) return;
-        experts_.set_lending(true);
-        ++prompt_copies_.lent;
+        if (!experts_.places().borrow_slot(experts_.index(key.layer, key.expert))) return;
+        experts_.places().set_borrowing(true);
+        ++prompt_copies_.borrowed;
     }
 }
 
@@ -313,7 +313,7 @@ void ExpertMover::keep_copy(std::size_t admitted, std::size_t slot, std::span<co
         const std::int64_t victim = places->empty() ? -1 : cache_->victim(experts_.key(admitted), *places);
         if (victim < 0) continue;
         const ExpertKey& key = (*places)[as_size(victim)];
-        if (experts_.admit(slot, admitted, experts_.index(key.layer, key.expert))) ++moves_.admissions;
+        if (experts_.places().admit(slot, admitted, experts_.index(key.layer, key.expert))) ++moves_.admissions;
         return;
     }
 }

@@ -18,7 +18,7 @@ namespace offstage::engine {
 
 // Brings experts to the device while a step runs: copies on demand, through the staging
 // slots in turn; copies of what the next layer is likely to call; a prompt's copies ahead
-// of demand, with places that residents lend. Copies that were computed with may stay, in
+// of demand, with borrowed places of residents. Copies that were computed with may stay, in
 // the place of a resident that the cache policy names.
 //
 // One thread, the engine's. For each layer: begin_layer(), then the executors ask for
@@ -30,7 +30,7 @@ class ExpertMover {
     static constexpr std::int64_t kGuessingTokens = 4;
     static constexpr std::int64_t kMostGuessedCopies = 2;
 
-    // At most so many residents lend their places.
+    // At most so many places are borrowed.
     static constexpr std::int64_t kMostLent = 8;
 
     // The referents must outlive this object.
@@ -100,7 +100,7 @@ class ExpertMover {
     struct PromptCopies {
         std::uint64_t ahead = 0;         // copies of the next layer's experts
         std::uint64_t unused_ahead = 0;  // of these, what the router did not call
-        std::uint64_t lent = 0;          // places
+        std::uint64_t borrowed = 0;      // places
     };
     const PromptCopies& prompt_copies() const { return prompt_copies_; }
 

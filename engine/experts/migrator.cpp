@@ -22,10 +22,10 @@ void Migrator::begin(const Plan& plan) {
     may_upload_ = true;
     const bool shared = device_.shares_host_memory();
     // Exchanges on their way end first: what they leave is what is compared with the plan.
-    store_.set_lending(false);
-    while (store_.busy()) {
+    store_.places().set_borrowing(false);
+    while (store_.places().busy()) {
         device_.host_wait(device_.record(DeviceEvent::Queue::kCopy));
-        store_.poll();
+        store_.places().poll();
     }
     for (std::size_t i = 0; i < store_.size(); ++i) {
         Task task;
@@ -59,7 +59,7 @@ void Migrator::begin(const Plan& plan) {
 
 void Migrator::stop() {
     packer_.cancel();
-    const auto give_up = [&](const Task& task) { store_.abandon(task.expert); };
+    const auto give_up = [&](const Task& task) { store_.copies().abandon(task.expert); };
     if (packing_.has_value()) give_up(*packing_);
     if (uploading_.has_value()) give_up(*uploading_);
     for (const Task& task : ready_) give_up(task);
@@ -92,8 +92,8 @@ void Migrator::fail(const std::string& problem) {
 void Migrator::change_over(const Task& task) {
     const bool new_ram = task.ram && (task.changes || !store_.in_ram(task.expert));
     const bool new_device = task.device && (task.changes || !store_.on_device(task.expert));
-    if (task.changes && !task.ram && !task.device) store_.prepare_format(task.expert, task.format);
-    store_.commit(task.expert, task.ram, task.device);
+    if (task.changes && !task.ram && !task.device) store_.copies().prepare_format(task.expert, task.format);
+    store_.copies().commit(task.expert, task.ram, task.device);
     progress_.visible += static_cast<int>(new_ram) + static_cast<int>(new_device);
     ++changes_;
 }
@@ -104,7 +104,7 @@ void Migrator::finish_packing() {
     if (!result.has_value()) return;
     Task task = *std::exchange(packing_, std::nullopt);
     if (!result->ok) {
-        store_.abandon(task.expert);
+        store_.copies().abandon(task.expert);
         fail(result->problem);
         return;
     }
@@ -119,7 +119,7 @@ void Migrator::finish_packing() {
 }
 
 void Migrator::finish_upload(When when) {
-    if (!uploading_.has_value() || !store_.device_prepared(uploading_->expert)) return;
+    if (!uploading_.has_value() || !store_.copies().is_on_device(uploading_->expert)) return;
     const Task task = *std::exchange(uploading_, std::nullopt);
     progress_.bytes_moved += store_.expert_bytes(task.format);
     if (task.changes && when == When::kBetweenLayers) {
@@ -146,7 +146,7 @@ void Migrator::pack_next() {
             continue;
         }
         try {
-            std::byte* block = store_.prepare_ram(task.expert, task.format);
+            std::byte* block = store_.copies().prepare_ram(task.expert, task.format);
             const ExpertKey key = store_.key(task.expert);
             packer_.start(LayerIndex{key.layer}, ExpertIndex{key.expert}, task.format, block);
             packing_ = task;
@@ -174,8 +174,8 @@ void Migrator::upload_next(When when) {
             continue;
         }
         try {
-            if (!store_.prepare_device(task.expert)) {
-                store_.abandon(task.expert);
+            if (!store_.copies().prepare_device(task.expert)) {
+                store_.copies().abandon(task.expert);
                 return fail(device_.info().name + " refused a copy of an expert.");
             }
             uploading_ = task;
@@ -192,7 +192,7 @@ void Migrator::upload_next(When when) {
                     to_upload_.insert(to_upload_.begin(), task);
                     return;
                 }
-                store_.commit(task.expert, true, false);
+                store_.copies().commit(task.expert, true, false);
                 task.changes = false;
                 if (task.ram) ++progress_.visible;
                 ++changes_;
@@ -203,7 +203,7 @@ void Migrator::upload_next(When when) {
             const bool waits = packing_.has_value() || !ready_.empty();
             const std::int64_t last_try = std::exchange(task.tried_at, changes_);
             if (last_try == changes_ && !waits && to_pack_.empty()) {
-                store_.abandon(task.expert);
+                store_.copies().abandon(task.expert);
                 return fail(error.what());
             }
             to_upload_.push_back(task);

@@ -7,7 +7,7 @@
 namespace offstage::engine {
 
 void Staging::reset(std::vector<SlotHeap::Slot> memory, std::uint64_t slot_bytes, std::int64_t n_speculative) {
-    assert(n_lent() == 0);
+    assert(n_borrowed() == 0);
     slots_.clear();
     for (const SlotHeap::Slot& piece : memory) {
         Slot slot;
@@ -58,16 +58,16 @@ void Staging::forget_speculation() {
     }
 }
 
-void Staging::add_lent(SlotHeap::Slot memory, std::size_t lender, DeviceEvent free) {
+void Staging::add_borrowed(SlotHeap::Slot memory, std::size_t owner, DeviceEvent free) {
     Slot slot;
     slot.memory = memory;
-    slot.lender = static_cast<std::int64_t>(lender);
+    slot.owner = static_cast<std::int64_t>(owner);
     slot.free = free;
     slots_.push_back(slot);
 }
 
-void Staging::remove_lent(std::size_t slot) {
-    assert(slots_[slot].lender >= 0);
+void Staging::remove_borrowed(std::size_t slot) {
+    assert(slots_[slot].owner >= 0);
     slots_.erase(slots_.begin() + static_cast<std::ptrdiff_t>(slot));
 }
 

@@ -13,19 +13,19 @@ namespace offstage::engine {
 // Room on the device for experts on their way (Mixtral-Offloading, 3.3: b buffers shared by all layers). Its own slots
 // are of one size, that of the largest format in force. Some are kept for copies that nobody has asked for yet
 // (speculative loading); those evict nothing before they are used. While a prompt is read these serve copies on demand
-// as well, and experts on the device lend their places on top (ExpertStore::lend). One thread, the engine's.
+// as well, and the places of experts on the device are borrowed on top (PlaceExchange). One thread, the engine's.
 class Staging {
   public:
     struct Slot {
-        SlotHeap::Slot memory;  // empty: lent out, see ExpertStore::admit
+        SlotHeap::Slot memory;  // empty: exchanged, see PlaceExchange::admit
         DeviceEvent free;       // when what was done with its content has ended
         // Whose copy, that nobody has asked for yet, is in it or on its way; -1: nobody's.
         std::int64_t expert = -1;
         DeviceEvent copied;
         std::int64_t content = -1;  // whose copy came last
         bool awaited = false;       // the layer at hand has yet to compute with its content
-        std::int64_t lender = -1;   // the expert whose place this is; -1: staging's own
-        bool returning = false;     // the lender's copy is on its way back; `copied` says until when
+        std::int64_t owner = -1;    // the expert whose place this is; -1: staging's own
+        bool returning = false;     // the owner's copy is on its way back; `copied` says until when
         int refusals = 0;           // of that copy
     };
 
@@ -33,8 +33,8 @@ class Staging {
 
     std::uint64_t slot_bytes() const { return slot_bytes_; }
     std::int64_t n_slots() const { return n_own_; }  // its own
-    std::int64_t n_lent() const { return static_cast<std::int64_t>(slots_.size()) - n_own_; }
-    // For copies on demand; while a prompt is read, those for guesses and those of lenders serve them.
+    std::int64_t n_borrowed() const { return static_cast<std::int64_t>(slots_.size()) - n_own_; }
+    // For copies on demand; while a prompt is read, those for guesses and those of borrowed slots serve them.
     std::int64_t n_demand() const;
     bool guesses() const { return !prompt_ && n_own_ > n_demand_; }
     void read_prompt(bool prompt) { prompt_ = prompt; }
@@ -50,14 +50,14 @@ class Staging {
     std::optional<std::size_t> next_speculative(std::uint64_t expert_bytes);
     void forget_speculation();
 
-    // For the owner of the memory. reset(): precondition n_lent() == 0.
+    // For the owner of the memory. reset(): precondition n_borrowed() == 0.
     void reset(std::vector<SlotHeap::Slot> memory, std::uint64_t slot_bytes, std::int64_t n_speculative);
     std::vector<Slot>& all() { return slots_; }
-    void add_lent(SlotHeap::Slot memory, std::size_t lender, DeviceEvent free);
-    void remove_lent(std::size_t slot);  // invalidates the numbers of the lent slots behind it
+    void add_borrowed(SlotHeap::Slot memory, std::size_t owner, DeviceEvent free);
+    void remove_borrowed(std::size_t slot);  // invalidates the numbers of the borrowed slots behind it
 
   private:
-    std::vector<Slot> slots_;  // its own (demand first, then speculative), then the lent ones
+    std::vector<Slot> slots_;  // its own (demand first, then speculative), then the borrowed ones
     std::int64_t n_own_ = 0;
     std::int64_t n_demand_ = 0;
     bool prompt_ = false;

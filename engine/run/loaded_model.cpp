@@ -43,10 +43,10 @@ BytesProgressFn throttled(const LoadProgressFn& progress, std::string stage) {
 // the plan does not keep make room: those of experts that the device has, then, as the slots are there at once, others.
 void make_host_slots(ExpertStore& experts, ExpertSource& source, kernels::ThreadPool& pool, const Plan& plan,
                      std::uint64_t largest) {
-    const std::int64_t n = std::max(plan.host_staging_slots, experts.n_host_slots());
-    const std::uint64_t bytes = std::max(largest, experts.host_slot_bytes());
+    const std::int64_t n = std::max(plan.host_staging_slots, experts.disk_slots().size());
+    const std::uint64_t bytes = std::max(largest, experts.disk_slots().slot_bytes());
     try {
-        experts.set_host_slots(n, bytes);
+        experts.disk_slots().resize(n, bytes);
         return;
     } catch (const Error& error) {
         if (error.kind() != ErrorKind::kOutOfMemory) throw;
@@ -66,14 +66,14 @@ void make_host_slots(ExpertStore& experts, ExpertSource& source, kernels::Thread
     }
     experts.settle();
     try {
-        experts.set_host_slots(n, bytes);
+        experts.disk_slots().resize(n, bytes);
     } catch (const Error&) {
         for (const std::size_t i : gone) {
-            if (experts.on_device(i) || experts.n_host_slots() > 0) continue;
+            if (experts.on_device(i) || experts.disk_slots().size() > 0) continue;
             const ExpertKey key = experts.key(i);
-            std::byte* block = experts.prepare_ram(i, experts.format(i));
+            std::byte* block = experts.copies().prepare_ram(i, experts.format(i));
             source.pack(LayerIndex{key.layer}, ExpertIndex{key.expert}, experts.format(i), block, pool);
-            experts.commit(i, true, false);
+            experts.copies().commit(i, true, false);
         }
         throw;
     }
@@ -285,7 +285,7 @@ void LoadedModel::make_room_for(const Plan& plan, const Budget& budget) {
     };
     if (!device_->shares_host_memory()) grow(device_->memory(), budget.vram_bytes);
     grow(*ram_, budget.ram_bytes);
-    if (plan.host_staging_slots > 0 || experts_->n_host_slots() > 0) {
+    if (plan.host_staging_slots > 0 || experts_->disk_slots().size() > 0) {
         make_host_slots(*experts_, *expert_source_, *pool_, plan, largest_expert_of(plan));
     }
     // Less staging makes room for experts at once, more comes when everything else is in its place. Experts that are
@@ -345,7 +345,7 @@ void LoadedModel::put_in_force(const Plan& plan, const Budget& budget) {
     if (!device_->shares_host_memory()) {
         experts_->set_staging(plan.staging_slots, largest_expert_of(plan));
     }
-    experts_->shrink_host_slots(plan.host_staging_slots, largest_expert_of(plan));
+    experts_->disk_slots().shrink(plan.host_staging_slots, largest_expert_of(plan));
     const auto check = [](const Arena& arena, std::uint64_t bytes, const std::string& place) {
         const std::uint64_t used = arena.usage().used_bytes;
         if (bytes == 0 || used <= bytes) return;
@@ -432,13 +432,13 @@ void LoadedModel::learn_placement() {
 }
 
 void LoadedModel::learn(std::span<const std::int32_t> routing, std::int64_t n_tokens) {
-    experts_->poll();
+    experts_->places().poll();
     if (learner_ == nullptr || rests_) return;
     learner_->observe(routing, n_tokens);
-    if (experts_->exchanging()) return;
+    if (experts_->places().exchanging()) return;
     experts_->residency(resident_);
     const auto exchange = learner_->propose(resident_);
-    if (exchange.has_value()) experts_->begin_exchange(*exchange);
+    if (exchange.has_value()) experts_->places().begin(*exchange);
 }
 
 void LoadedModel::describe(const LoadRequest& request) {

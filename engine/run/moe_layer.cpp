@@ -61,7 +61,7 @@ void MoeLayer::run(std::int64_t layer, const RouterWeights& router, const Router
     record_layer();  // the one before has ended: its times can be read
     const auto recorded = Clock::now();
     dispatcher_.add_recording(microseconds(begin, recorded));
-    experts_.poll();
+    experts_.places().poll();
 
     find_experts(layer);
     rows_.copy_choice(routing, routing_stride);

@@ -110,10 +110,10 @@ struct ReplanSetup {
         for (std::size_t i = 0; i < experts.size(); ++i) {
             if (experts.format(i) == formats[i]) continue;
             const engine::ExpertKey key = experts.key(i);
-            std::byte* block = experts.prepare_ram(i, formats[i]);
+            std::byte* block = experts.copies().prepare_ram(i, formats[i]);
             model.source().pack(engine::LayerIndex{key.layer}, engine::ExpertIndex{key.expert}, formats[i], block,
                                 model.pool());
-            experts.commit(i, true, false);
+            experts.copies().commit(i, true, false);
         }
     }
 

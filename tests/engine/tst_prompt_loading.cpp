@@ -90,7 +90,7 @@ class TestPromptLoading : public QObject {
         QCOMPARE(staging.find(7), std::optional<std::size_t>(1));
 
         staging.read_prompt(true);  // guesses' slots and lenders' serve as well
-        staging.add_lent({memory.data() + 3 * 256, 128}, 42, {});
+        staging.add_borrowed({memory.data() + 3 * 256, 128}, 42, {});
         QCOMPARE(staging.n_slots(), 3);
         QCOMPARE(staging.n_demand(), 4);
         QCOMPARE(staging.next(256), std::optional<std::size_t>(2));
@@ -99,8 +99,8 @@ class TestPromptLoading : public QObject {
         staging.slot(3).returning = true;
         QCOMPARE(staging.next(128), std::optional<std::size_t>(2));
         QCOMPARE(staging.n_demand(), 3);
-        staging.remove_lent(3);
-        QCOMPARE(staging.n_lent(), 0);
+        staging.remove_borrowed(3);
+        QCOMPARE(staging.n_borrowed(), 0);
     }
 
     // ---- prompts
@@ -136,7 +136,7 @@ class TestPromptLoading : public QObject {
             QVERIFY(answer.ok);
             QVERIFY2(answer.logits == expected_, "logits differ");
             QCOMPARE(model->experts().n_resident(), before);
-            QCOMPARE(model->experts().staging().n_lent(), 0);
+            QCOMPARE(model->experts().staging().n_borrowed(), 0);
         }
         const ExpertMover::PromptCopies& copies = model->forward().moe().mover().prompt_copies();
         if (loading == QStringLiteral("on-demand")) QCOMPARE(copies.ahead, std::uint64_t{0});
@@ -145,9 +145,9 @@ class TestPromptLoading : public QObject {
             QVERIFY(copies.unused_ahead * 4 < copies.ahead);
         }
         const bool lends = loading == QStringLiteral("lend") && resident > 0;
-        if (lends && policy == QStringLiteral("transfer")) QVERIFY(copies.lent > 0);
-        if (!lends) QCOMPARE(copies.lent, std::uint64_t{0});
-        QCOMPARE(model->experts().n_returned(), copies.lent);
+        if (lends && policy == QStringLiteral("transfer")) QVERIFY(copies.borrowed > 0);
+        if (!lends) QCOMPARE(copies.borrowed, std::uint64_t{0});
+        QCOMPARE(model->experts().places().n_restored(), copies.borrowed);
         const ArenaUsage vram = model->device().memory().usage();
         QVERIFY(vram.high_water_bytes <= vram.budget_bytes);
     }
@@ -167,12 +167,12 @@ class TestPromptLoading : public QObject {
             QCOMPARE(model->experts().n_resident(), before);
         }
         // A re-plan's migration finds everything at home.
-        const auto lent_before = model->forward().moe().mover().prompt_copies().lent;
+        const auto borrowed_before = model->forward().moe().mover().prompt_copies().borrowed;
         play(*model, prompt_, prompt_.size(), 0);
-        QVERIFY(model->forward().moe().mover().prompt_copies().lent > lent_before);
-        QVERIFY(model->experts().busy());
+        QVERIFY(model->forward().moe().mover().prompt_copies().borrowed > borrowed_before);
+        QVERIFY(model->experts().places().busy());
         model->experts().set_staging(2, model->experts().staging().slot_bytes());
-        QVERIFY(!model->experts().busy());
+        QVERIFY(!model->experts().places().busy());
         QCOMPARE(model->experts().n_resident(), before);
     }
 
@@ -208,8 +208,8 @@ class TestPromptLoading : public QObject {
         QVERIFY2(smaller > 0, "only experts of the largest format came to the device");
         // Which of the two hits more often depends on the plan, and that on what was
         // measured.
-        QVERIFY(experts.n_admitted() > 0);
-        QCOMPARE(still->experts().n_admitted(), std::uint64_t{0});
+        QVERIFY(experts.places().n_admitted() > 0);
+        QCOMPARE(still->experts().places().n_admitted(), std::uint64_t{0});
         const ArenaUsage vram = lively->device().memory().usage();
         QVERIFY(vram.high_water_bytes <= vram.budget_bytes);
         QVERIFY(lively->ram().usage().high_water_bytes <= lively->ram().usage().budget_bytes);

@@ -130,7 +130,7 @@ class TestReplanBounds : public QObject, ReplanSetup {
             QCOMPARE(ram.budget_bytes, *replan.ram_bytes);
             QCOMPARE(vram.budget_bytes, *replan.vram_bytes);
             QVERIFY(ram.used_bytes <= *replan.ram_bytes && vram.used_bytes <= *replan.vram_bytes);
-            on_disk |= disturbed.model.experts().n_host_slots() > 0;
+            on_disk |= disturbed.model.experts().disk_slots().size() > 0;
         }
         QVERIFY(on_disk);
         disturbed.checkSteps();

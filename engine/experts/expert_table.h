@@ -1,0 +1,123 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "engine/device/backend.h"
+#include "engine/experts/cache_policy.h"
+#include "engine/experts/slot_heap.h"
+#include "engine/indices.h"
+#include "engine/model/model_spec.h"
+#include "engine/plan/plan.h"
+#include "kernels/expert_layout.h"
+
+namespace offstage::engine {
+
+// Where every expert is, in which format, and its copies: blocks in RAM (page-locked where
+// the system lets us) and on the device, each under its arena's budget. An expert has one
+// format at a time, the same wherever its copies are. Room that a copy leaves is given back
+// when no queue of the device uses it any more. One thread, the engine's.
+class ExpertTable {
+  public:
+    // Without copies, in the master's format. The referents must outlive this object.
+    ExpertTable(const ExpertGrid& grid, kernels::WeightType master, Backend& device, Arena& ram);
+    ExpertTable(const ExpertTable&) = delete;
+    ExpertTable& operator=(const ExpertTable&) = delete;
+
+    std::int64_t n_layers() const { return grid_.n_layers; }
+    std::int64_t n_experts() const { return grid_.n_experts; }
+    std::size_t size() const { return entries_.size(); }  // n_layers * n_experts
+    std::size_t index(std::int64_t layer, std::int64_t expert) const;
+    ExpertKey key(std::size_t index) const;
+
+    std::uint64_t expert_bytes(kernels::WeightType format) const { return grid_.expert_bytes(format); }
+    kernels::WeightType format(std::size_t index) const { return entries_[index].format; }
+    kernels::WeightType format(std::int64_t layer, std::int64_t expert) const { return format(index(layer, expert)); }
+    std::uint64_t bytes(std::size_t index) const { return expert_bytes(format(index)); }
+    Place place(std::int64_t layer, std::int64_t expert) const;
+    bool on_device(std::size_t index) const { return static_cast<bool>(entries_[index].device); }
+    bool in_ram(std::size_t index) const { return static_cast<bool>(entries_[index].ram); }
+    bool has_ram_copy(std::int64_t layer, std::int64_t expert) const { return in_ram(index(layer, expert)); }
+    std::int64_t n_resident() const { return n_resident_; }  // on the device; on a CPU backend: in RAM
+    std::int64_t n_in_ram() const { return n_in_ram_; }
+    std::uint64_t pinned_bytes() const { return ram_.pinned_bytes(); }
+    // (n_layers, n_experts), 1 where the device holds the expert.
+    void residency(std::vector<std::uint8_t>& resident) const;
+    std::vector<kernels::WeightType> formats() const;  // (n_layers, n_experts)
+    // The experts that have a place on the device, in no order.
+    std::span<const std::uint32_t> residents() const { return residents_; }
+    // Of the expert's place on the device: at least its bytes, more where a larger expert was there before. 0: none.
+    std::uint64_t place_bytes(std::size_t index) const { return entries_[index].device.bytes; }
+    // Experts that may not lose their place on the device.
+    void set_pinned(std::size_t index, bool pinned) { entries_[index].pinned = pinned; }
+    bool is_pinned(std::size_t index) const { return entries_[index].pinned; }
+    // Its place serves as a staging slot for a while.
+    bool is_borrowed(std::size_t index) const { return entries_[index].borrowed; }
+    // On the device, or about to come back there.
+    bool belongs_on_device(std::size_t index) const { return on_device(index) || is_borrowed(index); }
+
+    // Precondition: place() is kDevice.
+    kernels::ExpertView device_view(std::int64_t layer, std::int64_t expert) const;
+    // The RAM copy's bytes, or nothing.
+    const std::byte* ram_block(std::size_t index) const { return entries_[index].ram.data; }
+    // All RAM copies: what a bandwidth probe reads.
+    std::vector<std::span<const std::byte>> ram() const { return ram_.pieces(); }
+
+    void drop_device(std::size_t index);
+    void drop_ram(std::size_t index);
+    // Waits until everything that was dropped is given back to the arenas; false when there was nothing.
+    bool settle() { return free_retired(true); }
+
+  protected:
+    friend class PlaceExchange;
+    friend class PreparedCopies;
+
+    // New copies beside the old ones, until they are committed.
+    struct Prepared {
+        kernels::WeightType format = kernels::WeightType::kBf16;
+        SlotHeap::Slot ram, device;
+        DeviceEvent copied;
+    };
+    struct Entry {
+        kernels::WeightType format = kernels::WeightType::kBf16;
+        SlotHeap::Slot device, ram;
+        DeviceEvent ram_read;           // the last copy that reads the RAM copy
+        std::uint32_t resident_at = 0;  // its place in residents_, where it is there
+        bool pinned = false;
+        bool leaving = false;   // its bytes are on their way to RAM, or from staging to their place
+        bool borrowed = false;  // its place serves as a staging slot
+        std::unique_ptr<Prepared> prepared;
+    };
+
+    kernels::ExpertView view(const std::byte* block, kernels::WeightType format) const {
+        return {block, grid_.layout(format)};
+    }
+    void set_device(Entry& entry, SlotHeap::Slot slot);
+    void set_ram(Entry& entry, SlotHeap::Slot slot);
+    // Given back when the compute queue is past this point, and last_copy has happened.
+    void retire(SlotHeap& heap, SlotHeap::Slot slot, DeviceEvent last_copy);
+    bool free_retired(bool wait);
+
+    const ExpertGrid grid_;
+    Backend& device_;
+    SlotHeap ram_, slots_;
+    std::vector<Entry> entries_;  // (n_layers, n_experts)
+
+  private:
+    struct Retired {
+        SlotHeap* heap;
+        SlotHeap::Slot slot;
+        DeviceEvent last_use;
+        DeviceEvent last_copy;
+    };
+
+    std::vector<std::uint32_t> residents_;  // indices into entries_
+    std::vector<Retired> retired_;
+    std::int64_t n_resident_ = 0;
+    std::int64_t n_in_ram_ = 0;
+};
+
+}  // namespace offstage::engine

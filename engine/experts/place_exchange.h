@@ -1,0 +1,83 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "engine/experts/disk_slots.h"
+#include "engine/experts/expert_table.h"
+#include "engine/experts/staging.h"
+#include "engine/plan/planner.h"
+
+namespace offstage::engine {
+
+// Experts that give their places on the device to others, or to staging for a while. A
+// copy on its way to the device is not there before it is whole. One thread, the engine's.
+class PlaceExchange {
+  public:
+    // The referents must outlive this object.
+    PlaceExchange(ExpertTable& table, const DiskSlots& disk_slots, Staging& staging)
+        : table_(table), disk_slots_(disk_slots), staging_(staging) {}
+
+    // ---- the cache: what is in a staging slot may stay
+    // The expert in this staging slot, already computed with, takes the place of `victim`, which must be large enough
+    // (place_bytes): places of staging's size are exchanged, into a smaller one it is copied within the device. Where
+    // the victim has no copy in RAM it gets the admitted one's room, or new room if that is too small (swap: device and
+    // RAM together hold each expert once), and its place is free only when that is done. False when that cannot be.
+    bool admit(std::size_t staging_slot, std::size_t admitted, std::size_t victim);
+    std::uint64_t n_admitted() const { return n_admitted_; }
+
+    // ---- while a prompt is read
+    // This expert's place serves as one more staging slot; until it has come back, the expert is in RAM alone. False
+    // where it cannot be spared: pinned, moving, or without a copy in RAM.
+    bool borrow_slot(std::size_t index);
+    // False: poll() restores the experts whose places were borrowed, one copy at a time.
+    void set_borrowing(bool borrowing) { borrowing_ = borrowing; }
+    std::uint64_t n_restored() const { return n_restored_; }
+
+    // ---- by live counts
+    // Gives one expert's place on the device to another of its format, in the background: the first leaves at once, the
+    // second is there once poll() finds its copy whole. False when that cannot be now (another is on its way, no RAM
+    // copy, the device refused).
+    bool begin(const Exchange& exchange);
+    bool exchanging() const { return exchange_.has_value(); }
+    std::uint64_t n_exchanged() const { return n_exchanged_; }
+
+    // Not before poll() says otherwise; what is borrowed comes back once set_borrowing(false) was called.
+    bool busy() const { return exchange_.has_value() || !leaving_.empty() || staging_.n_borrowed() > 0; }
+    bool swapping() const { return !leaving_.empty(); }
+    // Between two layers: what has arrived becomes visible, what nobody reads any more is given back.
+    void poll();
+
+  private:
+    using Entry = ExpertTable::Entry;
+    struct Exchanging {
+        std::size_t admitted;
+        SlotHeap::Slot slot;
+        DeviceEvent done;
+    };
+    // Swap mode: the victim's bytes on their way to RAM.
+    struct Leaving {
+        std::size_t admitted;
+        std::size_t victim;
+        SlotHeap::Slot ram;  // where the victim's bytes go
+        std::size_t staging_slot;
+        DeviceEvent done;
+    };
+
+    void take_place(std::size_t staging_slot, SlotHeap::Slot staged, std::size_t admitted, std::size_t victim);
+    void restore_borrowed();
+
+    ExpertTable& table_;
+    const DiskSlots& disk_slots_;
+    Staging& staging_;
+    std::optional<Exchanging> exchange_;
+    std::vector<Leaving> leaving_;
+    std::uint64_t n_exchanged_ = 0;
+    std::uint64_t n_admitted_ = 0;
+    bool borrowing_ = false;
+    std::uint64_t n_restored_ = 0;
+};
+
+}  // namespace offstage::engine
