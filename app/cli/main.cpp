@@ -15,6 +15,7 @@
 #include "app/process_setup.h"
 #include "engine/device/open_device.h"
 #include "engine/error.h"
+#include "engine/formats.h"
 
 namespace {
 
@@ -94,9 +95,13 @@ std::string check_device(const std::string& text) {
 }
 
 void add_quant_option(CLI::App& command, ModelOptions& options) {
+    std::string formats;
+    for (const offstage::engine::FormatRow& row : offstage::engine::format_rows()) {
+        if (row.for_experts && row.bits < 16) formats += (formats.empty() ? "" : "|") + std::string(row.option);
+    }
     command
         .add_option("--quant", options.quant,
-                    "Weights in fewer bits: experts=int8|hqq4|hqq3|hqq2, dense=16|8|4, or both, separated by a comma")
+                    "Weights in fewer bits: experts=" + formats + ", dense=16|8|4, or both, separated by a comma")
         ->check(check_quant);
 }
 

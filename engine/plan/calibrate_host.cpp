@@ -43,7 +43,8 @@ QuantizingSpeeds quantizing_speeds(std::int64_t hidden_dim, const CalibrationCac
     if (hidden_dim <= 0 || hidden_dim % kernels::kPackedBlock != 0) return speeds;
     const std::string key = "quantizing|" + detect_host().cpu_model + " " +
                             std::string(kernels::name_of(kernels::cpu_kernels().instruction_set)) + "|version " +
-                            std::to_string(kQuantizerVersion) + "|rows of " + std::to_string(hidden_dim) +
+                            std::to_string(kQuantizerVersion) + "|" + std::to_string(kernels::kWeightTypes) +
+                            " formats|rows of " + std::to_string(hidden_dim) +
                             (helper != nullptr ? "|with " + device : "");
     if (cache.load(key, speeds)) return speeds;
 

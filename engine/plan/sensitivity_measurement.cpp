@@ -64,7 +64,7 @@ Sensitivity measure_sensitivity(const ExpertGrid& grid, WeightSource& master, ke
 SensitivityCache::SensitivityCache(std::filesystem::path directory) : directory_(std::move(directory)) {}
 
 std::filesystem::path SensitivityCache::file_of(const Fingerprint& model) const {
-    const std::array<Fingerprint, 2> parts = {model, Fingerprint{kQuantizerVersion, 0}};
+    const std::array<Fingerprint, 2> parts = {model, Fingerprint{kQuantizerVersion, kernels::kWeightTypes}};
     return directory_ / "sensitivity" / (combine(parts, 0).text() + ".json");
 }
 
@@ -72,12 +72,7 @@ std::optional<Sensitivity> SensitivityCache::load(const Fingerprint& model, cons
     if (directory_.empty()) return {};
     try {
         Sensitivity kept = read_sensitivity(file_of(model));
-        const auto n_formats = std::count_if(std::begin(kernels::kFormats), std::end(kernels::kFormats),
-                                             [](const kernels::FormatTraits& format) { return format.is_packed(); });
-        if (kept.n_layers != grid.n_layers || kept.n_experts != grid.n_experts ||
-            std::ssize(kept.formats) != n_formats) {
-            return {};
-        }
+        if (kept.n_layers != grid.n_layers || kept.n_experts != grid.n_experts) return {};
         return kept;
     } catch (const Error&) {
         return {};

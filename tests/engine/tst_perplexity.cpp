@@ -270,7 +270,7 @@ class TestPerplexity : public QObject {
 
     void cells_areThoseThatTheModelAllows() {
         ModelSpec spec = read_model_spec(test::demoModel());
-        QCOMPARE(quantize_report_cells(spec).size(), std::size_t{21});
+        QCOMPARE(quantize_report_cells(spec).size(), std::size_t{24});
         spec.hidden_dim = 200;
         QCOMPARE(quantize_report_cells(spec).size(), std::size_t{1});
     }
