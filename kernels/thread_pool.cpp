@@ -105,13 +105,15 @@ struct ThreadPool::State {
     }
 };
 
+int ThreadPool::threads_for(int n_threads) {
+    if (n_threads > 0) return n_threads;
+    const std::size_t n_cores = allowed_cores().size();
+    return std::max(1, n_cores > 0 ? static_cast<int>(n_cores) : static_cast<int>(std::thread::hardware_concurrency()));
+}
+
 ThreadPool::ThreadPool(int n_threads) : state_(std::make_unique<State>()) {
     const std::vector<int> cores = allowed_cores();
-    if (n_threads <= 0) {
-        n_threads =
-            cores.empty() ? static_cast<int>(std::thread::hardware_concurrency()) : static_cast<int>(cores.size());
-        n_threads = std::max(n_threads, 1);
-    }
+    n_threads = threads_for(n_threads);
     state_->workers.reserve(static_cast<std::size_t>(n_threads - 1));
     for (int thread = 1; thread < n_threads; ++thread) {
         try {

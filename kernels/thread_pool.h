@@ -16,6 +16,8 @@ class ThreadPool {
   public:
     // n_threads <= 0: one per core that this process may run on.
     explicit ThreadPool(int n_threads = 0);
+    // How many that are, as long as the system has so many to give.
+    static int threads_for(int n_threads);
     ~ThreadPool();
     ThreadPool(const ThreadPool&) = delete;
     ThreadPool& operator=(const ThreadPool&) = delete;

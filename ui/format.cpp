@@ -86,6 +86,18 @@ QString tokenSpeedText(double tokensPerSecond, bool emulated) {
     return emulated ? Format::tr("%1 tokens/s (emulated)").arg(number) : Format::tr("%1 tokens/s").arg(number);
 }
 
+QString rateText(double tokensPerSecond) {
+    return tokensPerSecond <= 0 ? QStringLiteral("–")
+                                : QLocale().toString(tokensPerSecond, 'f', tokensPerSecond < 100 ? 1 : 0);
+}
+
+QString firstTokenText(double seconds) {
+    if (seconds <= 0) {
+        return QStringLiteral("–");
+    }
+    return seconds < 0.01 ? Format::tr("%1 ms").arg(QLocale().toString(1e3 * seconds, 'f', 2)) : secondsText(seconds);
+}
+
 QString figuresText(const AnswerFigures& figures) {
     QStringList parts;
     if (figures.ttftSeconds > 0) {

@@ -20,6 +20,9 @@ QString countText(qint64 count);                                // "46.7 B", "12
 QString hardwareText(const engine::ModelSummary& model);        // "CPU · 2 threads · AVX-512 bf16"
 QString modelText(const engine::ModelSummary& model);           // "8 layers × 8 experts, 2 active"
 QString tokenSpeedText(double tokensPerSecond, bool emulated);  // "37.5 tokens/s", "37.5 tokens/s (emulated)"
+// Of forecasts: "37.5", "1,234"; a dash where nothing is known.
+QString rateText(double tokensPerSecond);
+QString firstTokenText(double seconds);             // small models read a prompt in less than a millisecond
 QString figuresText(const AnswerFigures& figures);  // "first token 120 ms · 37.5 tokens/s · 34 in, 120 out"
 // Folder or file name; a "synthetic:" source as it is.
 QString modelNameOf(const QString& source);

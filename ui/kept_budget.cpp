@@ -12,6 +12,7 @@ namespace {
 const QString kVram = QStringLiteral("vram");
 const QString kRam = QStringLiteral("ram");
 const QString kContext = QStringLiteral("context");
+const QString kKv = QStringLiteral("kv");
 const QString kBits = QStringLiteral("minMeanBits");
 const QString kLoss = QStringLiteral("maxLoss");
 const QString kExperts = QStringLiteral("experts");
@@ -36,6 +37,9 @@ void KeptBudget::keep(const QString& model, const QString& device, const engine:
     }
     if (change.context) {
         settings.setValue(kContext, qint64{*change.context});
+    }
+    if (change.kv) {
+        settings.setValue(kKv, QString::fromUtf8(engine::name_of(*change.kv).data()));
     }
     if (change.quality) {
         settings.setValue(kBits, change.quality->min_mean_bits);
@@ -65,6 +69,13 @@ void KeptBudget::applyTo(engine::LoadRequest& request) {
     if (settings.contains(kContext)) {
         request.context = settings.value(kContext).toLongLong();
     }
+    // A format that another version wrote is as if none were kept.
+    if (settings.contains(kKv)) {
+        try {
+            request.kv = engine::parse_kv_type(settings.value(kKv).toString().toStdString());
+        } catch (const std::exception&) {
+        }
+    }
     if (settings.contains(kBits)) {
         request.quality.min_mean_bits = settings.value(kBits).toDouble();
         request.quality.max_loss = settings.value(kLoss).toDouble();
@@ -76,7 +87,6 @@ void KeptBudget::applyTo(engine::LoadRequest& request) {
             request.quant.experts = kept.experts;
             request.quality = {};
         } catch (const std::exception&) {
-            // Written by another version: as in the checkpoint.
         }
     }
 }

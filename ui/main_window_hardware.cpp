@@ -181,6 +181,9 @@ void MainWindow::keepBudget() {
             if (request.context) {
                 set.context = now.context;
             }
+            if (request.kv) {
+                set.kv = now.kv;
+            }
             if (request.quality || request.experts) {
                 set.experts = now.experts;
                 set.quality = now.experts ? std::nullopt : std::optional(now.quality);

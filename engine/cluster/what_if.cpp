@@ -5,6 +5,7 @@
 
 #include "engine/cluster/cluster_forecast.h"
 #include "engine/error.h"
+#include "engine/plan/format_costs.h"
 #include "engine/plan/measured_forecast.h"
 #include "engine/run/dense_probe.h"
 

@@ -16,7 +16,9 @@ double us_since(Clock::time_point start) {
     return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
 }
 
-DeviceInfo host_info() {
+}  // namespace
+
+DeviceInfo cpu_info() {
     const Hardware hardware = detect_host();
     DeviceInfo info;
     info.kind = DeviceKind::kCpu;
@@ -28,11 +30,9 @@ DeviceInfo host_info() {
     return info;
 }
 
-}  // namespace
-
 struct CpuBackend::State {
     State(kernels::ThreadPool& pool, kernels::GemmMode mode, std::uint64_t budget_bytes)
-        : info(host_info()), arena("RAM", source, budget_bytes), operations(pool, mode) {}
+        : info(cpu_info()), arena("RAM", source, budget_bytes), operations(pool, mode) {}
 
     DeviceInfo info;
     HostMemory source;

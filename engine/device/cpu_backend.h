@@ -7,6 +7,9 @@
 
 namespace offstage::engine {
 
+// The host as CpuBackend::info() describes it.
+DeviceInfo cpu_info();
+
 // The host as a device: its memory is the host's, its operations run on the compute pool and are done when they return.
 class CpuBackend final : public Backend {
   public:

@@ -50,8 +50,9 @@ CostTable calibrate_format(Backend& device, CpuOperations& host, const FormatCal
     }
     // For want of a device to share the work with, the CPU is often asked for a few tokens only.
     const bool host_only = device.shares_host_memory();
-    const std::string short_key = key(false) + "|up to " + std::to_string(wanted.largest);
-    if (host_only && cache.load(short_key, table)) return table;
+    const std::string host_key =
+        key(false) + (wanted.largest < kFullCalibration ? "|up to " + std::to_string(wanted.largest) : std::string());
+    if (host_only && cache.load(host_key, table)) return table;
     if (measured != nullptr) *measured = true;
     DeviceBlock slot;
     if (!host_only && device.memory().available_bytes() >= bytes) {
@@ -76,7 +77,7 @@ CostTable calibrate_format(Backend& device, CpuOperations& host, const FormatCal
     request.largest = wanted.largest;
     request.budget_s = wanted.budget_s;
     table = calibrate(device, host, request, progress, std::move(stop));
-    if (slot || host_only) cache.store(host_only ? short_key : key(memory.pinned()), table);
+    if (slot || host_only) cache.store(host_only ? host_key : key(memory.pinned()), table);
     return table;
 }
 

@@ -15,14 +15,16 @@
 
 namespace offstage::engine {
 
+inline constexpr std::int64_t kFullCalibration = 1024;  // tokens
+
 struct CalibrationRequest {
     // Experts in RAM to run and copy, in turn, so that no cache serves them; at least one. Host addresses.
     std::span<const kernels::ExpertView> experts;
     kernels::WeightType format = kernels::WeightType::kBf16;  // theirs
     std::byte* device_slot = nullptr;                         // room for one expert on the device; nullptr: CPU only
     bool pinned = false;
-    std::int64_t n_active = 2;    // experts per token, for the layer-wise measurements
-    std::int64_t largest = 1024;  // token counts 1, 2, 4 ... largest
+    std::int64_t n_active = 2;                // experts per token, for the layer-wise measurements
+    std::int64_t largest = kFullCalibration;  // token counts 1, 2, 4 ... largest
     // Real time. 1 and 2 tokens are always timed; larger counts for which it does not last are left out of the table
     // (CostModel goes on along the last two).
     double budget_s = 3.0;
@@ -39,11 +41,19 @@ CostTable calibrate(Backend& device, CpuOperations& host, const CalibrationReque
 
 class CalibrationCache;
 
+// What a kept measurement is found by, beside shape and format: the device, and the host that works beside it.
+struct CostPlace {
+    DeviceInfo device;
+    int n_threads = 1;
+    kernels::GemmMode mode{};
+};
+CostPlace place_of(const Backend& device, const CpuOperations& host);
+
 // What one format of a model's experts costs, kept or measured now.
 struct FormatCalibration {
     kernels::WeightType format = kernels::WeightType::kBf16;
     ExpertGrid grid;
-    std::int64_t largest = 1024;
+    std::int64_t largest = kFullCalibration;
     double budget_s = 3.0;
     // Fills a block of grid.expert_bytes(format) with the n-th sample: some
     // expert in the format, or as many bytes like one.
@@ -52,9 +62,9 @@ struct FormatCalibration {
 
 // calibrate() of experts in one format, in memory that is page-locked where the system lets us, with a slot on the
 // device where that has room for one (else the CPU alone is measured, and nothing is kept). Where the device is the
-// CPU, what is measured is kept apart, for the same `largest` only. The device must be reserve()d as calibrate() says.
-// `measured` (may be nullptr): whether the cache had nothing. Throws as calibrate(), and kOutOfMemory when RAM has no
-// room for the samples.
+// CPU, what is measured with fewer than kFullCalibration tokens is kept apart, for the same `largest` only. The device
+// must be reserve()d as calibrate() says. `measured` (may be nullptr): whether the cache had nothing. Throws as
+// calibrate(), and kOutOfMemory when RAM has no room for the samples.
 CostTable calibrate_format(Backend& device, CpuOperations& host, const FormatCalibration& wanted,
                            const CalibrationCache& cache, const std::function<void(double)>& progress,
                            std::stop_token stop, bool* measured = nullptr);
@@ -66,8 +76,12 @@ class CalibrationCache {
     explicit CalibrationCache(std::filesystem::path directory);  // empty: keeps nothing
     // "NVIDIA H200 ...|AMD EPYC ... x16 avx512_bf16|f32|BF16 4096x14336", "|pageable" behind where copies come from
     // memory that is not page-locked; what else than silu the expert computes comes behind its shape.
+    static std::string key(const CostPlace& place, kernels::WeightType format, const ExpertGrid& grid,
+                           bool pinned = true);
     static std::string key(const Backend& device, const CpuOperations& host, kernels::WeightType format,
-                           const ExpertGrid& grid, bool pinned = true);
+                           const ExpertGrid& grid, bool pinned = true) {
+        return key(place_of(device, host), format, grid, pinned);
+    }
     bool load(const std::string& key, CostTable& table) const;
     // Whole or not at all; failing to write is no error. Returns the reason, empty: kept.
     std::string store(const std::string& key, const CostTable& table) const;
@@ -80,6 +94,9 @@ class CalibrationCache {
     // Of a model's dense part.
     bool load(const std::string& key, DenseCosts& costs) const;
     std::string store(const std::string& key, const DenseCosts& costs) const;
+    // Microseconds that an expert takes from disk into RAM (measure_disk_read_us()).
+    bool load(const std::string& key, double& disk_read_us) const;
+    std::string store(const std::string& key, double disk_read_us) const;
     // Why the last that was not kept was not, a sentence for the person; empty: all were.
     const std::string& problem() const { return problem_; }
 

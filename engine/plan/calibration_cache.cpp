@@ -169,13 +169,16 @@ CostTable parse_cost_table(std::string_view text, const std::string& source) {
 
 CalibrationCache::CalibrationCache(std::filesystem::path directory) : directory_(std::move(directory)) {}
 
-std::string CalibrationCache::key(const Backend& device, const CpuOperations& host, kernels::WeightType format,
-                                  const ExpertGrid& grid, bool pinned) {
+CostPlace place_of(const Backend& device, const CpuOperations& host) {
     // pool() hands the pool out for work, hence not const; its size is all that is asked here.
-    const int n_threads = const_cast<CpuOperations&>(host).pool().n_threads();
-    return device.info().fingerprint + "|" + detect_hardware().cpu_model + " x" + std::to_string(n_threads) + " " +
+    return {device.info(), const_cast<CpuOperations&>(host).pool().n_threads(), host.mode()};
+}
+
+std::string CalibrationCache::key(const CostPlace& place, kernels::WeightType format, const ExpertGrid& grid,
+                                  bool pinned) {
+    return place.device.fingerprint + "|" + detect_hardware().cpu_model + " x" + std::to_string(place.n_threads) + " " +
            std::string(kernels::name_of(kernels::cpu_kernels().instruction_set)) + "|" +
-           std::string(kernels::name_of(host.mode())) + "|" + kernels::name_of(format) + " " +
+           std::string(kernels::name_of(place.mode)) + "|" + kernels::name_of(format) + " " +
            std::to_string(grid.hidden_dim) + "x" + std::to_string(grid.ffn_dim) +
            (grid.expert.activation == kernels::Activation::kSilu
                 ? ""
@@ -252,6 +255,16 @@ std::string CalibrationCache::store(const std::string& key, const DenseCosts& co
                                   {"past_us", points_to_json(costs.past)},
                                   {"pairs_us", points_to_json(costs.pairs)},
                                   {"guess_us", costs.guess_us}}));
+}
+
+bool CalibrationCache::load(const std::string& key, double& disk_read_us) const {
+    return load_document(directory_, key, "disk", [&](const json& document, const std::string& source) {
+        disk_read_us = JsonFields(document, source).number("read_us", 0, kLongestUs);
+    });
+}
+
+std::string CalibrationCache::store(const std::string& key, double disk_read_us) const {
+    return report(store_document(directory_, key, "disk", {{"read_us", disk_read_us}}));
 }
 
 std::filesystem::path calibration_directory(const std::string& asked) {

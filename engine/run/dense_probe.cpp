@@ -265,15 +265,18 @@ std::string shape_of(const DenseProbeModel& model) {
            (model.dense ? std::string(" in ") + kernels::name_of(*model.dense) : std::string());
 }
 
+std::string dense_key(const DenseProbeModel& model, const CostPlace& place) {
+    const ModelSpec& spec = model.spec;
+    return CalibrationCache::key(place, model.type, spec.hidden_dim, spec.experts.ffn_dim) + "|dense " +
+           shape_of(model);
+}
+
 DenseCosts measured_dense(const DenseProbeModel& model, Backend& device, CpuOperations& operations,
                           const CalibrationCache& cache, const std::stop_token& stop) {
     const ModelSpec& whole = model.spec;
-    const std::string key =
-        CalibrationCache::key(device, operations, model.type, whole.experts) + "|dense " + shape_of(model);
+    const CostPlace place = place_of(device, operations);
+    if (auto kept = known_dense_costs(model, place, nullptr, cache)) return *kept;
     DenseCosts costs;
-    const bool kept = cache.load(key, costs);
-    costs.n_active = whole.experts.n_active;
-    if (kept) return costs;
 
     // The layers that are left out cost as much as the second half of those that are not.
     const std::uint64_t layer_bytes = std::max<std::uint64_t>(
@@ -324,7 +327,7 @@ DenseCosts measured_dense(const DenseProbeModel& model, Backend& device, CpuOper
         for (std::size_t i = 0; i < costs.pairs.size(); ++i) extend(costs.pairs[i].us, first.pairs[i].us);
     }
     costs.n_active = whole.experts.n_active;
-    cache.store(key, costs);
+    cache.store(dense_key(model, place), costs);
     return costs;
 }
 
@@ -348,6 +351,15 @@ DenseCosts account_dense(const DenseProbeModel& model, const HardwareProfile& pr
     costs.n_active = n_active;
     probe.set_guessing(true);
     costs.guess_us = std::max(0.0, probe.step_us(1, 0) - costs.step.front().us);
+    return costs;
+}
+
+std::optional<DenseCosts> known_dense_costs(const DenseProbeModel& model, const CostPlace& place,
+                                            const HardwareProfile* emulated, const CalibrationCache& cache) {
+    if (emulated != nullptr) return account_dense(model, *emulated);
+    DenseCosts costs;
+    if (!cache.load(dense_key(model, place), costs)) return {};
+    costs.n_active = model.spec.experts.n_active;
     return costs;
 }
 

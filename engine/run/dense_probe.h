@@ -14,6 +14,7 @@
 namespace offstage::engine {
 
 class CalibrationCache;
+struct CostPlace;
 
 // A model whose dense part is to be timed: only sizes and formats count.
 struct DenseProbeModel {
@@ -29,6 +30,11 @@ struct DenseProbeModel {
 
 // On the GPU of a profile: accounted, in some milliseconds, without memory for weights.
 DenseCosts account_dense(const DenseProbeModel& model, const HardwareProfile& profile);
+
+// What dense_costs() says where nothing has to be measured; else nothing. `emulated`: the
+// profile of an emulated device, or nullptr.
+std::optional<DenseCosts> known_dense_costs(const DenseProbeModel& model, const CostPlace& place,
+                                            const HardwareProfile* emulated, const CalibrationCache& cache);
 
 // On a device: accounted where it is emulated, else kept, else measured now with random
 // weights (some seconds) and kept. Large models are measured by some of their layers

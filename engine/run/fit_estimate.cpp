@@ -4,6 +4,7 @@
 #include <array>
 #include <functional>
 
+#include "engine/device/cpu_backend.h"
 #include "engine/device/cpu_operations.h"
 #include "engine/device/hardware.h"
 #include "engine/device/hardware_profile.h"
@@ -129,8 +130,7 @@ const FitEstimator::DeviceFacts& FitEstimator::facts_of(const LoadRequest& reque
         facts->shares_host_memory = device->shares_host_memory();
         facts->scratch_bytes = [device](const Backend::StepShape& shape) { return device->scratch_bytes(shape); };
     } else if (name == "cpu") {
-        facts->info.id = name;
-        facts->info.name = detect_host().cpu_model;
+        facts->info = cpu_info();
         facts->shares_host_memory = true;
         facts->scratch_bytes = [](const Backend::StepShape&) { return std::uint64_t{0}; };
     } else if (name.starts_with(kEmulated)) {
@@ -197,7 +197,21 @@ FitEstimator::Room FitEstimator::room_for(const LoadRequest& request, const FitH
     return room;
 }
 
-FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& held) {
+// What a request's costs depend on is in the key; what somebody measures meanwhile is found when it is asked for.
+const ModelCosts* FitEstimator::costs_for(const CostedModel& model, const DeviceInfo& device) {
+    const LoadRequest& request = model.request;
+    std::string key = request.device + " " + std::to_string(request.n_threads) + " " +
+                      std::to_string(static_cast<int>(request.compute)) + " " +
+                      std::to_string(static_cast<int>(request.kv));
+    if (request.quant.dense) key += std::string(" dense ") + kernels::name_of(*request.quant.dense);
+    for (const kernels::WeightType format : model.formats) key += std::string(" ") + kernels::name_of(format);
+    const auto found = costs_.find(key);
+    if (found != costs_.end()) return &found->second;
+    std::optional<ModelCosts> known = known_costs(model, device);
+    return known ? &costs_.emplace(key, std::move(*known)).first->second : nullptr;
+}
+
+FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& held, bool forecasts) {
     check_request(request);
     const WeightSource& source = source_for(request);
     auto counted = popularity_.find(request.popularity_file);
@@ -249,6 +263,12 @@ FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& hel
 
     const std::string limit = named_limit(request, room.memory);
 
+    const CostedModel costed{request, spec_, source.expert_type(), formats_of(request, demand)};
+    const ModelCosts* const known = forecasts ? costs_for(costed, device) : nullptr;
+    CostModel cost = known != nullptr ? known->cost : CostModel();
+    const Sensitivity sensitivity = Sensitivity::typical(spec_.experts.n_layers, spec_.experts.n_experts);
+    bool foretells = known != nullptr;
+
     Plan plan;
     try {
         plan = plan_in(budget);
@@ -261,7 +281,20 @@ FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& hel
                                                           std::to_string(demand.formats.front().bits_per_weight) + ".");
             }
             plan = plan_in(budget);
-            estimate.formats_assumed = true;
+            estimate.formats_assumed = known == nullptr;
+        }
+        if (foretells) {
+            const auto plan_by_costs = [&] {
+                Budget within = planner.budget();
+                return planner.plan_within(within, popularity, {&cost, &sensitivity, request.dispatch.decode});
+            };
+            plan = plan_by_costs();
+            if (lacks_disk_cost(costed, device, cost, plan)) {
+                const std::optional<double> us = known_disk_read_us(costed, directory_);
+                foretells = us.has_value();
+                cost.set_disk_read_us(us.value_or(0));
+                if (foretells) plan = plan_by_costs();
+            }
         }
     } catch (const Error& error) {
         if (error.kind() != ErrorKind::kOutOfMemory) throw;
@@ -304,6 +337,10 @@ FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& hel
 
     // ---- what the plan takes, as Snapshot's ledgers show it
     estimate.fits = true;
+    if (foretells) {
+        estimate.forecast = forecast(plan, demand, popularity, cost, request.dispatch.prefill, request.dispatch.decode,
+                                     kForecastPrompt);
+    }
     estimate.context = plan.context;
     if (!plan.note.empty()) estimate.notes.push_back(plan.note);
     for (std::string note : {planner.memory_note(plan), planner.dense_note()}) {
@@ -408,7 +445,7 @@ void FitEstimator::suggest(FitEstimate& estimate, const LoadRequest& request, co
 FitEstimate FitEstimator::estimate(const LoadRequest& request, const FitHeld& held) {
     FitEstimate estimate;
     try {
-        estimate = try_out(request, held);
+        estimate = try_out(request, held, true);
     } catch (const Error& error) {
         // A GPU that has the memory, but not free.
         if (error.kind() != ErrorKind::kOutOfMemory) throw;
@@ -417,6 +454,23 @@ FitEstimate FitEstimator::estimate(const LoadRequest& request, const FitHeld& he
         estimate.device = facts_of(request).info;
     }
     if (!estimate.fits) suggest(estimate, request, held);
+    return estimate;
+}
+
+FitEstimate FitEstimator::measure(const LoadRequest& request, const FitHeld& held, const LoadProgressFn& progress,
+                                  const std::stop_token& stop) {
+    const WeightSource& source = source_for(request);
+    kernels::ThreadPool pool(request.n_threads);
+    CpuOperations host(pool, choose_compute(request, source.expert_type()).mode);
+    const std::unique_ptr<Backend> device = open_device(runs_on_cpu(request) ? "cpu" : request.device, 0, host);
+    const LoadPlanner planner(request, {spec_, source.expert_type(), source.dense_bytes(), device->info()});
+    const CostedModel costed{request, spec_, source.expert_type(), formats_of(request, planner.demand())};
+    static_cast<void>(measured_costs(costed, *device, host, progress, stop));
+    FitEstimate estimate = this->estimate(request, held);
+    if (estimate.fits && !estimate.forecast && !directory_.empty()) {
+        static_cast<void>(disk_read_us(costed, directory_, *source_, host, stop));
+        estimate = this->estimate(request, held);
+    }
     return estimate;
 }
 

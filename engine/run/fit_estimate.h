@@ -5,14 +5,18 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
 #include "engine/device/backend.h"
 #include "engine/model/weights.h"
+#include "engine/plan/forecast.h"
 #include "engine/plan/load_request.h"
 #include "engine/plan/planner.h"
 #include "engine/plan/popularity.h"
+#include "engine/run/model_costs.h"
 #include "engine/telemetry/snapshot.h"
 #include "kernels/thread_pool.h"
 
@@ -58,15 +62,19 @@ struct FitEstimate {
     // count in the smallest format that the floor allows, and this is true.
     bool formats_assumed = false;
 
+    // Of a prompt of kForecastPrompt tokens and the decode after it, as plan_model() has it for the same request;
+    // nothing where that would measure something first, or the model does not fit.
+    std::optional<Forecast> forecast;
+
     std::vector<std::string> notes;  // what was given up, as the planner says it
     std::vector<FitChange> changes;  // where it does not fit: what would
 };
 
 // Looks at the headers of one model once, then estimates as often as asked, in a few
 // milliseconds each. Plans with a load's planner: what is said to fit is what a load
-// takes, unless the machine's memory changes in between. No calibration and no weight is
-// read. Devices that are emulated, and the CPU, are not opened; a CUDA device is opened
-// for a moment the first time (about a second), and its free memory is as of then.
+// takes, unless the machine's memory changes in between. Forecasts by what is known of
+// this machine's costs (known_costs()). No weight is read. Devices that are emulated, and the CPU, are not opened; a
+// CUDA device is opened for a moment the first time (about a second), and its free memory is as of then.
 //
 // One thread at a time. Not for the GUI thread where a CUDA device is named.
 class FitEstimator {
@@ -82,6 +90,10 @@ class FitEstimator {
     // thrown as an Error.
     FitEstimate estimate(const LoadRequest& request, const FitHeld& held = {});
 
+    // The same after what its forecast wants has been measured and kept (some seconds). Throws what a load does too.
+    FitEstimate measure(const LoadRequest& request, const FitHeld& held, const LoadProgressFn& progress,
+                        const std::stop_token& stop);
+
     // WeightSource::model_fingerprint() as text; empty where there is none. Reads the beginnings of the tensors.
     std::string fingerprint();
 
@@ -92,7 +104,8 @@ class FitEstimator {
     const WeightSource& source_for(const LoadRequest& request);
     const DeviceFacts& facts_of(const LoadRequest& request);
     Room room_for(const LoadRequest& request, const FitHeld& held);
-    FitEstimate try_out(const LoadRequest& request, const FitHeld& held);
+    FitEstimate try_out(const LoadRequest& request, const FitHeld& held, bool forecasts = false);
+    const ModelCosts* costs_for(const CostedModel& model, const DeviceInfo& device);
     void suggest(FitEstimate& estimate, const LoadRequest& request, const FitHeld& held);
 
     std::string model_;
@@ -103,6 +116,7 @@ class FitEstimator {
     bool rounded_ = false;  // source_ rounds float32 to bf16
     std::map<std::string, std::unique_ptr<DeviceFacts>> devices_;
     std::map<std::string, Popularity> popularity_;  // by file
+    std::map<std::string, ModelCosts> costs_;       // by what they depend on; those that are known
 };
 
 // One estimate of one request.

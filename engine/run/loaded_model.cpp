@@ -13,10 +13,12 @@
 #include "engine/model/model_files.h"
 #include "engine/model/synthetic.h"
 #include "engine/plan/calibration.h"
+#include "engine/plan/format_costs.h"
 #include "engine/plan/routing_draw.h"
 #include "engine/plan/sensitivity_measurement.h"
 #include "engine/quant/quantize_dense.h"
 #include "engine/run/dense_probe.h"
+#include "engine/run/model_costs.h"
 #include "engine/run/model_shape.h"
 
 namespace offstage::engine {
@@ -219,8 +221,18 @@ void LoadedModel::note_memory(const LoadProgressFn& progress) {
 void LoadedModel::measure_costs(const LoadRequest& request, const LoadProgressFn& progress,
                                 const std::stop_token& stop) {
     const bool host_only = device_->shares_host_memory();
-    // One place: there is something to decide only between formats, and nothing is worth the time otherwise.
-    if (host_only && (request.dry || !request.quality.allows_fewer_bits())) return;
+    const CostedModel costed{request, spec_, source_->expert_type(), formats_of(request, basis_.demand)};
+    // One place: there is something to decide only between formats, and nothing is worth the time otherwise. What is
+    // kept serves forecasts.
+    if (host_only && (request.dry || !request.quality.allows_fewer_bits())) {
+        if (auto known = request.dry ? std::nullopt : known_costs(costed, device_->info())) {
+            basis_.cost = std::move(known->cost);
+            basis_.cost.set_disk_read_us(known_disk_read_us(costed, directory_).value_or(0));
+            for (const FormatDemand& format : basis_.demand.formats)
+                basis_.cost.set_expert_bytes(format.format, expert_source_->expert_bytes(format.format));
+        }
+        return;
+    }
     const CalibrationCache cache(calibration_directory(request.cache_directory));
     if (!host_only) {
         device_->reserve(Forward::step_shape(spec_, source_->expert_type(), plan_.max_step, plan_.context));
@@ -240,7 +252,7 @@ void LoadedModel::measure_costs(const LoadRequest& request, const LoadProgressFn
     const auto measure = [&](kernels::WeightType format) {
         wanted.format = format;
         wanted.pack = [&](std::int64_t n, std::byte* block) { pack_sample(format, n, block); };
-        return calibrate_format(*device_, *host_, wanted, cache, told, stop);
+        return format_costs(*device_, *host_, wanted, cache, told, stop).table;
     };
     CostTable table = measure(source_->expert_type());
     const bool has_disk = std::find(plan_.places.begin(), plan_.places.end(), Place::kDisk) != plan_.places.end();
@@ -248,8 +260,7 @@ void LoadedModel::measure_costs(const LoadRequest& request, const LoadProgressFn
         emulated != nullptr && emulated->profile().host) {
         table.disk_read_us = emulated->profile().host->disk_us(static_cast<double>(table.expert_bytes));
     } else if (has_disk) {
-        table.disk_read_us = measure_disk_read_us(*source_, spec_.experts.n_layers, spec_.experts.n_experts,
-                                                  expert_source_->expert_bytes(source_->expert_type()), *pool_, stop);
+        table.disk_read_us = disk_read_us(costed, directory_, *source_, *host_, stop);
     }
     table.dense =
         dense_costs({spec_, source_->expert_type(), request.quant.dense, request.kv}, *device_, *host_, cache, stop);

@@ -1,24 +1,16 @@
 #include "engine/run/plan_report.h"
 
 #include <algorithm>
-#include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "engine/device/cpu_backend.h"
-#include "engine/device/emulated_accelerator.h"
-#include "engine/device/hardware_profile.h"
-#include "engine/device/host_buffer.h"
 #include "engine/device/open_device.h"
 #include "engine/error.h"
 #include "engine/model/checkpoint.h"
 #include "engine/model/synthetic.h"
 #include "engine/model/weights.h"
-#include "engine/plan/calibrate_host.h"
-#include "engine/quant/random_rows.h"
-#include "engine/run/dense_probe.h"
-#include "engine/run/forward.h"
 #include "engine/run/load_planner.h"
+#include "engine/run/model_costs.h"
 #include "kernels/thread_pool.h"
 
 namespace offstage::engine {
@@ -51,113 +43,11 @@ Machine open_machine(const LoadRequest& request, const ModelShape& shape) {
     return machine;
 }
 
-CalibrationCache cache_of(const LoadRequest& request) {
-    return CalibrationCache(calibration_directory(request.cache_directory));
-}
-
-// Some experts of random weights, together larger than the caches where that takes no more than 64.
-class DrawnExperts {
-  public:
-    explicit DrawnExperts(const kernels::ExpertLayout& layout) : bytes_((layout.bytes() + 255) / 256 * 256) {
-        const std::size_t n = std::clamp<std::size_t>(kTogether / bytes_, 4, 64);
-        require_ram(n * bytes_, "calibration");
-        memory_ = HostBuffer(n * bytes_, "calibration");
-        fill_random_expert(layout, memory_.data());
-        for (std::size_t i = 0; i < n; ++i) {
-            std::byte* const expert = memory_.data() + i * bytes_;
-            if (i > 0) std::memcpy(expert, memory_.data(), layout.bytes());
-            views_.push_back({expert, layout});
-        }
-    }
-
-    std::span<const kernels::ExpertView> views() const { return views_; }
-    std::span<std::byte> memory() { return {memory_.data(), memory_.size()}; }
-    std::size_t bytes() const { return bytes_; }
-
-  private:
-    static constexpr std::size_t kTogether = std::size_t{512} << 20;
-
-    std::size_t bytes_;
-    HostBuffer memory_;
-    std::vector<kernels::ExpertView> views_;
-};
-
-std::function<void(double)> measuring(const LoadProgressFn& progress) {
-    if (!progress) return {};
-    return [&progress](double done) {
-        progress({"Measuring this machine", static_cast<std::uint64_t>(done * 1000), 1000, false});
-    };
-}
-
-// Scratch memory for steps of `largest` tokens, or of as many as there is room for. Returns how many.
-std::int64_t reserve_for_experts(Backend& device, const ModelSpec& spec, kernels::WeightType type,
-                                 std::int64_t largest) {
-    for (std::int64_t n = largest;; n /= 2) {
-        try {
-            device.reserve(Forward::step_shape(spec, type, n, n));
-            return n;
-        } catch (const Error& error) {
-            if (error.kind() != ErrorKind::kOutOfMemory || n == 1) throw;
-        }
-    }
-}
-
-// `device` nullptr: the CPU alone.
-CostTable measure(Backend* device, kernels::WeightType format, Machine& machine, const ModelSpec& spec,
-                  const LoadProgressFn& progress, const std::stop_token& stop) {
-    DrawnExperts experts(spec.experts.layout(format));
-    CalibrationRequest wanted;
-    wanted.experts = experts.views();
-    wanted.format = format;
-    wanted.n_active = spec.experts.n_active;
-    const bool accelerator = device != nullptr && !device->shares_host_memory();
-    if (!accelerator) {
-        CpuBackend cpu(*machine.pool, machine.host->mode(), 0);
-        return calibrate(cpu, *machine.host, wanted, measuring(progress), stop);
-    }
-    const DeviceBlock slot = device->memory().allocate(experts.bytes(), MemoryUse::kStaging, "calibration");
-    wanted.device_slot = slot.data();
-    wanted.largest = reserve_for_experts(*device, spec, format, wanted.largest);
-    wanted.pinned = device->pin(experts.memory());
-    struct Unpin {
-        Backend* device;
-        std::span<std::byte> memory;
-        ~Unpin() {
-            if (device != nullptr) device->unpin(memory);
-        }
-    };
-    const Unpin unpin{wanted.pinned ? device : nullptr, experts.memory()};
-    return calibrate(*device, *machine.host, wanted, measuring(progress), stop);
-}
-
-// Kept, else of the profile, else measured now; `source` says which.
-CostTable costs_in(kernels::WeightType format, std::string& source, const LoadRequest& request, Machine& machine,
-                   const ModelSpec& spec, const LoadProgressFn& progress, const std::stop_token& stop) {
-    const CalibrationCache cache = cache_of(request);
-    const std::string key = CalibrationCache::key(*machine.device, *machine.host, format, spec.experts);
-    CostTable table;
-    if (cache.load(key, table)) {
-        source = "kept calibration";
-    } else if (machine.device->info().kind == DeviceKind::kEmulated) {
-        const std::string id = request.device.substr(request.device.find(':') + 1);
-        table = costs_of(find_hardware_profile(id), format, spec.experts);
-        source = "hardware profile " + id;
-        if (table.cpu_expert.empty()) {
-            table.cpu_expert = measure(nullptr, format, machine, spec, progress, stop).cpu_expert;
-            source += ", CPU measured now";
-        }
-    } else {
-        table = measure(machine.device.get(), format, machine, spec, progress, stop);
-        const std::string why = table.has_accelerator() ? cache.store(key, table) : std::string();
-        source = why.empty() ? "measured now" : "measured now, could not be kept: " + why;
-    }
-    return table;
-}
-
 // What an expert on disk takes to come into RAM: measured where the model's weights are
 // there. 0: not known.
-double disk_read_us_of(const LoadRequest& request, const ModelShape& shape, const Machine& machine,
+double disk_read_us_of(const CostedModel& model, const ModelShape& shape, const Machine& machine,
                        const std::stop_token& stop) {
+    const LoadRequest& request = model.request;
     try {
         std::unique_ptr<WeightSource> source;
         if (is_synthetic(request.model)) {
@@ -166,13 +56,22 @@ double disk_read_us_of(const LoadRequest& request, const ModelShape& shape, cons
             source = open_weights(Checkpoint::open(shape.directory), shape.spec, request.compute == ComputeMode::kBf16,
                                   *machine.pool);
         }
-        const ExpertGrid& grid = shape.spec.experts;
-        return measure_disk_read_us(*source, grid.n_layers, grid.n_experts, grid.expert_bytes(machine.type),
-                                    *machine.pool, stop);
+        return disk_read_us(model, shape.directory, *source, *machine.host, stop);
     } catch (const Error& error) {
         if (error.kind() == ErrorKind::kCancelled) throw;
         return 0;  // shapes alone, or no room for one expert
     }
+}
+
+std::string source_of(const ModelCosts& costs, const DeviceInfo& device) {
+    std::string source = costs.measured ? "measured now" : "kept calibration";
+    if (device.emulated) {
+        source = "hardware profile " + device.id.substr(device.id.find(':') + 1) +
+                 (device.emulated_host ? ""
+                  : costs.measured     ? ", CPU measured now"
+                                       : ", kept calibration of the CPU");
+    }
+    return costs.not_kept.empty() ? source : source + ". " + costs.not_kept;
 }
 
 // The plans that a person would set by hand, and the report's own.
@@ -207,47 +106,12 @@ void compare_plans(PlanReport& report, const PlanCosts& costs, std::int64_t prom
 
 }  // namespace
 
-CostTable costs_of(const HardwareProfile& profile, kernels::WeightType format, const ExpertGrid& grid) {
-    CostTable table;
-    table.device = profile.name;
-    table.weight_type = kernels::name_of(format);
-    table.hidden_dim = grid.hidden_dim;
-    table.ffn_dim = grid.ffn_dim;
-    table.expert_bytes = grid.expert_bytes(format);
-    table.pinned = true;
-    table.emulated = true;
-    table.sync_us = profile.sync_us;
-    const auto bytes = static_cast<double>(table.expert_bytes);
-    table.weight_copy_us = profile.copy_us(bytes);
-    for (std::int64_t n = 1; n <= 1024; n *= 2) {
-        const double row_bytes = static_cast<double>(n * grid.hidden_dim) * 4;
-        const double flops = 2.0 * static_cast<double>(grid.expert_weights()) * static_cast<double>(n);
-        table.activation_copy.push_back({n, 2 * profile.copy_us(row_bytes)});
-        table.gpu_expert.push_back({n, profile.operation_us(bytes + 2 * row_bytes, flops)});
-        if (!profile.host) continue;
-        table.cpu_expert.push_back(
-            {n, std::max(bytes / (profile.host->read_gbps * 1e3), flops / (profile.host->gflops * 1e3))});
-    }
-    if (profile.host) {
-        table.disk_read_us = profile.host->disk_us(bytes);
-        // Both at once get what the memory gives, in proportion to what each takes alone.
-        const double wanted = profile.host->read_gbps + bytes / (table.weight_copy_us * 1e3);
-        table.cpu_slowdown = table.copy_slowdown = std::max(1.0, wanted / profile.host->dram_gbps);
-    }
-    return table;
-}
-
 CostTable calibrate_model(const LoadRequest& request, const LoadProgressFn& progress, const std::stop_token& stop,
                           std::string* not_kept) {
     const ModelShape shape = read_model_shape(request.model);
     Machine machine = open_machine(request, shape);
-    CostTable table = measure(machine.device.get(), machine.type, machine, shape.spec, progress, stop);
-    if (table.has_accelerator()) {
-        const CalibrationCache cache = cache_of(request);
-        cache.store(CalibrationCache::key(*machine.device, *machine.host, machine.type, shape.spec.experts), table);
-        if (not_kept != nullptr) *not_kept = cache.problem();
-    }
-    return table;
+    return remeasured_table({request, shape.spec, machine.type, {}}, *machine.device, *machine.host, progress, stop,
+                            not_kept);
 }
 
 PlanReport plan_model(const LoadRequest& request, std::int64_t prompt_tokens, const LoadProgressFn& progress,
@@ -283,29 +147,18 @@ PlanReport plan_model(const LoadRequest& request, std::int64_t prompt_tokens, co
     // What does not fit is found out before anything is measured; in fewer bits it might.
     if (!any_format) static_cast<void>(plan_by({}));
 
-    report.costs = costs_in(machine.type, report.cost_source, request, machine, spec, progress, stop);
-    report.costs.dense = dense_costs({spec, machine.type, request.quant.dense, request.kv}, device, *machine.host,
-                                     cache_of(request), stop);
-    CostModel cost(report.costs);
-    cost.set_master(machine.type);
-    for (const FormatDemand& f : report.demand.formats) {
-        if (f.format == machine.type || (!any_format && request.quant.experts != f.format)) continue;
-        std::string source;
-        cost.set_table(f.format, costs_in(f.format, source, request, machine, spec, progress, stop));
-    }
+    const CostedModel costed{request, spec, machine.type, formats_of(request, report.demand, compare)};
+    ModelCosts found = measured_costs(costed, device, *machine.host, progress, stop);
+    CostModel& cost = found.cost;
+    report.costs = cost.table();
+    report.cost_source = source_of(found, report.device);
     // Weights are not read, so nobody knows this model's own.
     const Sensitivity sensitivity = Sensitivity::typical(spec.experts.n_layers, spec.experts.n_experts);
     report.sensitivity_source = sensitivity.source;
     const PlanCosts costs{&cost, &sensitivity, request.dispatch.decode};
     report.plan = plan_by(costs);
-    const bool has_disk =
-        std::find(report.plan.places.begin(), report.plan.places.end(), Place::kDisk) != report.plan.places.end();
-    const auto* const emulated = dynamic_cast<const EmulatedAccelerator*>(&device);
-    // A shape on a device that is not there stands for a model that is not here: drawing
-    // its weights would say nothing.
-    const bool has_no_disk = emulated != nullptr && (emulated->profile().host || is_synthetic(request.model));
-    if (has_disk && report.costs.disk_read_us == 0 && !has_no_disk) {
-        report.costs.disk_read_us = disk_read_us_of(request, report.shape, machine, stop);
+    if (lacks_disk_cost(costed, report.device, cost, report.plan)) {
+        report.costs.disk_read_us = disk_read_us_of(costed, report.shape, machine, stop);
         cost.set_disk_read_us(report.costs.disk_read_us);
         report.plan = plan_by(costs);
     }

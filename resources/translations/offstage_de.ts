@@ -3097,30 +3097,6 @@
         <translation>Tokens, die eine Unterhaltung fassen kann. Ihr KV-Cache belegt Platz, den Experten haben könnten</translation>
     </message>
     <message>
-        <source>Quality of the experts</source>
-        <translation>Qualität der Experten</translation>
-    </message>
-    <message>
-        <source>Experts in fewer bits are smaller and faster, and say less exactly what the model was trained to say. Nothing of this changes unless you choose it</source>
-        <translation>Experten in weniger Bits sind kleiner und schneller, geben das Gelernte aber weniger genau wieder. Ohne ausdrückliche Wahl ändert sich daran nichts</translation>
-    </message>
-    <message>
-        <source>As in the checkpoint</source>
-        <translation>Wie im Checkpoint</translation>
-    </message>
-    <message>
-        <source>Mean bits, at least</source>
-        <translation>Bits im Mittel, mindestens</translation>
-    </message>
-    <message>
-        <source>Predicted loss, at most</source>
-        <translation>Vorhergesagter Verlust, höchstens</translation>
-    </message>
-    <message>
-        <source>All experts in %1</source>
-        <translation>Alle Experten in %1</translation>
-    </message>
-    <message>
         <source>&amp;VRAM</source>
         <translation>&amp;VRAM</translation>
     </message>
@@ -3139,50 +3115,6 @@
     <message>
         <source>The model runs on the CPU, which has no memory of its own. RAM and context count.</source>
         <translation>Das Modell läuft auf der CPU, die keinen eigenen Speicher hat. Es zählen RAM und Kontext.</translation>
-    </message>
-    <message>
-        <source>Mean bits per expert weight, at least</source>
-        <translation>Bits je Expertengewicht im Mittel, mindestens</translation>
-    </message>
-    <message>
-        <source> bits</source>
-        <translation> Bit</translation>
-    </message>
-    <message>
-        <source>Predicted loss in percent, at most</source>
-        <translation>Vorhergesagter Verlust in Prozent, höchstens</translation>
-    </message>
-    <message>
-        <source> %</source>
-        <translation> %</translation>
-    </message>
-    <message>
-        <source>Floor of quality</source>
-        <translation>Untergrenze der Qualität</translation>
-    </message>
-    <message>
-        <source>No plan goes below this</source>
-        <translation>Kein Plan geht darunter</translation>
-    </message>
-    <message>
-        <source>Format of the KV cache</source>
-        <translation>Format des KV-Caches</translation>
-    </message>
-    <message>
-        <source>What keys and values of the conversation are kept in. 8 bits take half of the room of 16 and change answers a little; 32 bits are exact</source>
-        <translation>Worin Schlüssel und Werte des Gesprächs gehalten werden. 8 Bit brauchen halb so viel Platz wie 16 und ändern Antworten ein wenig; 32 Bit sind exakt</translation>
-    </message>
-    <message>
-        <source>16 bits</source>
-        <translation>16 Bit</translation>
-    </message>
-    <message>
-        <source>8 bits</source>
-        <translation>8 Bit</translation>
-    </message>
-    <message>
-        <source>32 bits, exact</source>
-        <translation>32 Bit, exakt</translation>
     </message>
     <message>
         <source>&amp;KV cache</source>
@@ -3374,10 +3306,6 @@
     <message>
         <source>Go back to %1</source>
         <translation>Zurück zu %1</translation>
-    </message>
-    <message>
-        <source>%1 ms</source>
-        <translation>%1 ms</translation>
     </message>
     <message>
         <source>Now: as measured, where something was; after: the forecast from measured costs, put right by that</source>
@@ -4732,30 +4660,6 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
         <translation>wie im Modell</translation>
     </message>
     <message>
-        <source>Format of the experts</source>
-        <translation>Format der Experten</translation>
-    </message>
-    <message>
-        <source>Fewer bits take less memory and are read faster, and say less exactly what the model was trained to say</source>
-        <translation>Weniger Bits brauchen weniger Speicher und werden schneller gelesen, geben das Gelernte aber weniger genau wieder</translation>
-    </message>
-    <message>
-        <source>As in the checkpoint</source>
-        <translation>Wie im Checkpoint</translation>
-    </message>
-    <message>
-        <source>Mean bits, at least</source>
-        <translation>Bits im Mittel, mindestens</translation>
-    </message>
-    <message>
-        <source>Predicted loss, at most</source>
-        <translation>Vorhergesagter Verlust, höchstens</translation>
-    </message>
-    <message>
-        <source>All experts in %1</source>
-        <translation>Alle Experten in %1</translation>
-    </message>
-    <message>
         <source>Cache policy</source>
         <translation>Cache-Strategie</translation>
     </message>
@@ -4794,22 +4698,6 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
     <message>
         <source>The CPU has no memory of its own: RAM counts</source>
         <translation>Die CPU hat keinen eigenen Speicher: Es zählt der RAM</translation>
-    </message>
-    <message>
-        <source>Mean bits per expert weight, at least</source>
-        <translation>Bits je Expertengewicht im Mittel, mindestens</translation>
-    </message>
-    <message>
-        <source> bits</source>
-        <translation> Bit</translation>
-    </message>
-    <message>
-        <source>Predicted loss in percent, at most</source>
-        <translation>Vorhergesagter Verlust in Prozent, höchstens</translation>
-    </message>
-    <message>
-        <source> %</source>
-        <translation> %</translation>
     </message>
     <message>
         <source>No model is chosen yet.</source>
@@ -4876,16 +4764,48 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
         <translation>So wählen</translation>
     </message>
     <message>
-        <source>Floor of quality</source>
-        <translation>Untergrenze der Qualität</translation>
-    </message>
-    <message>
-        <source>No plan goes below this</source>
-        <translation>Kein Plan geht darunter</translation>
-    </message>
-    <message>
         <source>Looking at the model…</source>
         <translation>Das Modell wird angesehen …</translation>
+    </message>
+    <message>
+        <source>Expected speed</source>
+        <translation>Erwartete Geschwindigkeit</translation>
+    </message>
+    <message>
+        <source>&amp;Cancel</source>
+        <translation>&amp;Abbrechen</translation>
+    </message>
+    <message>
+        <source>&amp;Measure</source>
+        <translation>&amp;Messen</translation>
+    </message>
+    <message>
+        <source>What was measured so far is kept</source>
+        <translation>Was bisher gemessen wurde, bleibt erhalten</translation>
+    </message>
+    <message>
+        <source>Times this computer for some seconds with random weights of the model&apos;s shape; the times are kept</source>
+        <translation>Misst diesen Rechner einige Sekunden lang mit zufälligen Gewichten in den Maßen des Modells; die Zeiten werden aufbewahrt</translation>
+    </message>
+    <message>
+        <source>An answer is being written; measured beside it, times would be wrong</source>
+        <translation>Es wird gerade eine Antwort geschrieben; nebenher gemessene Zeiten wären falsch</translation>
+    </message>
+    <message>
+        <source>Measuring this machine… %1 %</source>
+        <translation>Dieser Rechner wird gemessen … %1 %</translation>
+    </message>
+    <message>
+        <source>Forecast: %1 tokens/s, first token of a prompt of %2 tokens after %3.</source>
+        <translation>Vorhersage: %1 Tokens/s, erstes Token einer Eingabe von %2 Tokens nach %3.</translation>
+    </message>
+    <message>
+        <source>Speed: not measured yet on this machine.</source>
+        <translation>Geschwindigkeit: auf diesem Rechner noch nicht gemessen.</translation>
+    </message>
+    <message>
+        <source>&amp;KV cache</source>
+        <translation>&amp;KV-Cache</translation>
     </message>
 </context>
 <context>
@@ -6427,10 +6347,6 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
         <translation>%1 mit %2 VRAM: 1 GiB mehr brächte %3 Token/s, von %4 auf %5 (Prognose).</translation>
     </message>
     <message>
-        <source>%1 ms</source>
-        <translation>%1 ms</translation>
-    </message>
-    <message>
         <source>%1 (%2)</source>
         <translation>%1 (%2)</translation>
     </message>
@@ -6555,6 +6471,73 @@ Eine Schicht ist fertig, wenn der langsamste es ist und die Ergebnisse über das
     <message>
         <source>Each token includes %1 µs that tokens here were measured to take beyond their forecast.</source>
         <translation>In jedem Token sind %1 µs enthalten, die Tokens hier gemessen über ihre Prognose hinaus brauchten.</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::QualityEdit</name>
+    <message>
+        <source>Quality of the experts</source>
+        <translation>Qualität der Experten</translation>
+    </message>
+    <message>
+        <source>Experts in fewer bits are smaller and faster, and say less exactly what the model was trained to say. Nothing of this changes unless you choose it</source>
+        <translation>Experten in weniger Bits sind kleiner und schneller, geben das Gelernte aber weniger genau wieder. Ohne ausdrückliche Wahl ändert sich daran nichts</translation>
+    </message>
+    <message>
+        <source>As in the checkpoint</source>
+        <translation>Wie im Checkpoint</translation>
+    </message>
+    <message>
+        <source>Mean bits, at least</source>
+        <translation>Bits im Mittel, mindestens</translation>
+    </message>
+    <message>
+        <source>Predicted loss, at most</source>
+        <translation>Vorhergesagter Verlust, höchstens</translation>
+    </message>
+    <message>
+        <source>All experts in %1</source>
+        <translation>Alle Experten in %1</translation>
+    </message>
+    <message>
+        <source>No plan goes below this</source>
+        <translation>Kein Plan geht darunter</translation>
+    </message>
+    <message>
+        <source>Mean bits per expert weight, at least</source>
+        <translation>Bits je Expertengewicht im Mittel, mindestens</translation>
+    </message>
+    <message>
+        <source> bits</source>
+        <translation> Bit</translation>
+    </message>
+    <message>
+        <source>Predicted loss in percent, at most</source>
+        <translation>Vorhergesagter Verlust in Prozent, höchstens</translation>
+    </message>
+    <message>
+        <source> %</source>
+        <translation> %</translation>
+    </message>
+    <message>
+        <source>Format of the KV cache</source>
+        <translation>Format des KV-Caches</translation>
+    </message>
+    <message>
+        <source>What keys and values of the conversation are kept in. 8 bits take half of the room of 16 and change answers a little; 32 bits are exact</source>
+        <translation>Worin Schlüssel und Werte des Gesprächs gehalten werden. 8 Bit brauchen halb so viel Platz wie 16 und ändern Antworten ein wenig; 32 Bit sind exakt</translation>
+    </message>
+    <message>
+        <source>16 bits</source>
+        <translation>16 Bit</translation>
+    </message>
+    <message>
+        <source>8 bits</source>
+        <translation>8 Bit</translation>
+    </message>
+    <message>
+        <source>32 bits, exact</source>
+        <translation>32 Bit, exakt</translation>
     </message>
 </context>
 </TS>

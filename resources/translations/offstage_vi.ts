@@ -3095,30 +3095,6 @@
         <translation>Số token mà một cuộc trò chuyện chứa được. Bộ nhớ đệm KV của nó chiếm chỗ mà các chuyên gia có thể dùng</translation>
     </message>
     <message>
-        <source>Quality of the experts</source>
-        <translation>Chất lượng của chuyên gia</translation>
-    </message>
-    <message>
-        <source>Experts in fewer bits are smaller and faster, and say less exactly what the model was trained to say. Nothing of this changes unless you choose it</source>
-        <translation>Chuyên gia ít bit hơn thì nhỏ và nhanh hơn, nhưng nói kém chính xác hơn so với những gì mô hình đã học. Điều này chỉ thay đổi khi bạn chọn</translation>
-    </message>
-    <message>
-        <source>As in the checkpoint</source>
-        <translation>Như trong checkpoint</translation>
-    </message>
-    <message>
-        <source>Mean bits, at least</source>
-        <translation>Số bit trung bình, tối thiểu</translation>
-    </message>
-    <message>
-        <source>Predicted loss, at most</source>
-        <translation>Tổn thất dự đoán, tối đa</translation>
-    </message>
-    <message>
-        <source>All experts in %1</source>
-        <translation>Mọi chuyên gia ở %1</translation>
-    </message>
-    <message>
         <source>&amp;VRAM</source>
         <translation>&amp;VRAM</translation>
     </message>
@@ -3137,50 +3113,6 @@
     <message>
         <source>The model runs on the CPU, which has no memory of its own. RAM and context count.</source>
         <translation>Mô hình chạy trên CPU, vốn không có bộ nhớ riêng. Chỉ RAM và ngữ cảnh có ý nghĩa.</translation>
-    </message>
-    <message>
-        <source>Mean bits per expert weight, at least</source>
-        <translation>Số bit trung bình cho mỗi trọng số của chuyên gia, tối thiểu</translation>
-    </message>
-    <message>
-        <source> bits</source>
-        <translation> bit</translation>
-    </message>
-    <message>
-        <source>Predicted loss in percent, at most</source>
-        <translation>Tổn thất dự đoán tính bằng phần trăm, tối đa</translation>
-    </message>
-    <message>
-        <source> %</source>
-        <translation> %</translation>
-    </message>
-    <message>
-        <source>Floor of quality</source>
-        <translation>Mức chất lượng tối thiểu</translation>
-    </message>
-    <message>
-        <source>No plan goes below this</source>
-        <translation>Không phương án nào xuống dưới mức này</translation>
-    </message>
-    <message>
-        <source>Format of the KV cache</source>
-        <translation>Định dạng của KV cache</translation>
-    </message>
-    <message>
-        <source>What keys and values of the conversation are kept in. 8 bits take half of the room of 16 and change answers a little; 32 bits are exact</source>
-        <translation>Định dạng lưu khóa và giá trị của cuộc trò chuyện. 8 bit chiếm nửa chỗ so với 16 bit và làm câu trả lời thay đổi một chút; 32 bit là chính xác</translation>
-    </message>
-    <message>
-        <source>16 bits</source>
-        <translation>16 bit</translation>
-    </message>
-    <message>
-        <source>8 bits</source>
-        <translation>8 bit</translation>
-    </message>
-    <message>
-        <source>32 bits, exact</source>
-        <translation>32 bit, chính xác</translation>
     </message>
     <message>
         <source>&amp;KV cache</source>
@@ -3372,10 +3304,6 @@
     <message>
         <source>Go back to %1</source>
         <translation>Quay lại %1</translation>
-    </message>
-    <message>
-        <source>%1 ms</source>
-        <translation>%1 ms</translation>
     </message>
     <message>
         <source>Now: as measured, where something was; after: the forecast from measured costs, put right by that</source>
@@ -4727,30 +4655,6 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
         <translation>theo mô hình</translation>
     </message>
     <message>
-        <source>Format of the experts</source>
-        <translation>Định dạng của chuyên gia</translation>
-    </message>
-    <message>
-        <source>Fewer bits take less memory and are read faster, and say less exactly what the model was trained to say</source>
-        <translation>Ít bit hơn thì tốn ít bộ nhớ và đọc nhanh hơn, nhưng nói kém chính xác hơn so với những gì mô hình đã học</translation>
-    </message>
-    <message>
-        <source>As in the checkpoint</source>
-        <translation>Như trong checkpoint</translation>
-    </message>
-    <message>
-        <source>Mean bits, at least</source>
-        <translation>Số bit trung bình, tối thiểu</translation>
-    </message>
-    <message>
-        <source>Predicted loss, at most</source>
-        <translation>Tổn thất dự đoán, tối đa</translation>
-    </message>
-    <message>
-        <source>All experts in %1</source>
-        <translation>Mọi chuyên gia ở %1</translation>
-    </message>
-    <message>
         <source>Cache policy</source>
         <translation>Chính sách bộ nhớ đệm</translation>
     </message>
@@ -4789,22 +4693,6 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
     <message>
         <source>The CPU has no memory of its own: RAM counts</source>
         <translation>CPU không có bộ nhớ riêng: chỉ RAM có ý nghĩa</translation>
-    </message>
-    <message>
-        <source>Mean bits per expert weight, at least</source>
-        <translation>Số bit trung bình cho mỗi trọng số của chuyên gia, tối thiểu</translation>
-    </message>
-    <message>
-        <source> bits</source>
-        <translation> bit</translation>
-    </message>
-    <message>
-        <source>Predicted loss in percent, at most</source>
-        <translation>Tổn thất dự đoán tính bằng phần trăm, tối đa</translation>
-    </message>
-    <message>
-        <source> %</source>
-        <translation> %</translation>
     </message>
     <message>
         <source>No model is chosen yet.</source>
@@ -4871,16 +4759,48 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
         <translation>Chọn phương án này</translation>
     </message>
     <message>
-        <source>Floor of quality</source>
-        <translation>Mức chất lượng tối thiểu</translation>
-    </message>
-    <message>
-        <source>No plan goes below this</source>
-        <translation>Không phương án nào xuống dưới mức này</translation>
-    </message>
-    <message>
         <source>Looking at the model…</source>
         <translation>Đang xem mô hình…</translation>
+    </message>
+    <message>
+        <source>Expected speed</source>
+        <translation>Tốc độ dự kiến</translation>
+    </message>
+    <message>
+        <source>&amp;Cancel</source>
+        <translation>&amp;Hủy</translation>
+    </message>
+    <message>
+        <source>&amp;Measure</source>
+        <translation>Đ&amp;o</translation>
+    </message>
+    <message>
+        <source>What was measured so far is kept</source>
+        <translation>Những gì đã đo được sẽ được giữ lại</translation>
+    </message>
+    <message>
+        <source>Times this computer for some seconds with random weights of the model&apos;s shape; the times are kept</source>
+        <translation>Đo máy này trong vài giây với các trọng số ngẫu nhiên có kích thước của mô hình; kết quả được giữ lại</translation>
+    </message>
+    <message>
+        <source>An answer is being written; measured beside it, times would be wrong</source>
+        <translation>Một câu trả lời đang được viết; đo cùng lúc thì thời gian sẽ sai</translation>
+    </message>
+    <message>
+        <source>Measuring this machine… %1 %</source>
+        <translation>Đang đo máy này… %1 %</translation>
+    </message>
+    <message>
+        <source>Forecast: %1 tokens/s, first token of a prompt of %2 tokens after %3.</source>
+        <translation>Dự báo: %1 token/giây, token đầu tiên của câu hỏi %2 token sau %3.</translation>
+    </message>
+    <message>
+        <source>Speed: not measured yet on this machine.</source>
+        <translation>Tốc độ: chưa được đo trên máy này.</translation>
+    </message>
+    <message>
+        <source>&amp;KV cache</source>
+        <translation>&amp;KV cache</translation>
     </message>
 </context>
 <context>
@@ -6421,10 +6341,6 @@ Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồn
         <translation>%1 với %2 VRAM: thêm 1 GiB sẽ cho thêm %3 token/s, từ %4 lên %5 (dự báo).</translation>
     </message>
     <message>
-        <source>%1 ms</source>
-        <translation>%1 ms</translation>
-    </message>
-    <message>
         <source>%1 (%2)</source>
         <translation>%1 (%2)</translation>
     </message>
@@ -6549,6 +6465,73 @@ Một lớp xong khi máy chậm nhất xong và kết quả đã truyền qua m
     <message>
         <source>Each token includes %1 µs that tokens here were measured to take beyond their forecast.</source>
         <translation>Mỗi token gồm cả %1 µs mà theo số đo, token ở đây cần thêm so với dự báo.</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::QualityEdit</name>
+    <message>
+        <source>Quality of the experts</source>
+        <translation>Chất lượng của chuyên gia</translation>
+    </message>
+    <message>
+        <source>Experts in fewer bits are smaller and faster, and say less exactly what the model was trained to say. Nothing of this changes unless you choose it</source>
+        <translation>Chuyên gia ít bit hơn thì nhỏ và nhanh hơn, nhưng nói kém chính xác hơn so với những gì mô hình đã học. Điều này chỉ thay đổi khi bạn chọn</translation>
+    </message>
+    <message>
+        <source>As in the checkpoint</source>
+        <translation>Như trong checkpoint</translation>
+    </message>
+    <message>
+        <source>Mean bits, at least</source>
+        <translation>Số bit trung bình, tối thiểu</translation>
+    </message>
+    <message>
+        <source>Predicted loss, at most</source>
+        <translation>Tổn thất dự đoán, tối đa</translation>
+    </message>
+    <message>
+        <source>All experts in %1</source>
+        <translation>Mọi chuyên gia ở %1</translation>
+    </message>
+    <message>
+        <source>No plan goes below this</source>
+        <translation>Không phương án nào xuống dưới mức này</translation>
+    </message>
+    <message>
+        <source>Mean bits per expert weight, at least</source>
+        <translation>Số bit trung bình cho mỗi trọng số của chuyên gia, tối thiểu</translation>
+    </message>
+    <message>
+        <source> bits</source>
+        <translation> bit</translation>
+    </message>
+    <message>
+        <source>Predicted loss in percent, at most</source>
+        <translation>Tổn thất dự đoán tính bằng phần trăm, tối đa</translation>
+    </message>
+    <message>
+        <source> %</source>
+        <translation> %</translation>
+    </message>
+    <message>
+        <source>Format of the KV cache</source>
+        <translation>Định dạng của KV cache</translation>
+    </message>
+    <message>
+        <source>What keys and values of the conversation are kept in. 8 bits take half of the room of 16 and change answers a little; 32 bits are exact</source>
+        <translation>Định dạng lưu khóa và giá trị của cuộc trò chuyện. 8 bit chiếm nửa chỗ so với 16 bit và làm câu trả lời thay đổi một chút; 32 bit là chính xác</translation>
+    </message>
+    <message>
+        <source>16 bits</source>
+        <translation>16 bit</translation>
+    </message>
+    <message>
+        <source>8 bits</source>
+        <translation>8 bit</translation>
+    </message>
+    <message>
+        <source>32 bits, exact</source>
+        <translation>32 bit, chính xác</translation>
     </message>
 </context>
 </TS>

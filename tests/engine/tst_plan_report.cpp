@@ -6,6 +6,7 @@
 #include <QtTest>
 
 #include "engine/error.h"
+#include "engine/plan/format_costs.h"
 #include "engine/run/plan_report.h"
 #include "test_models.h"
 
@@ -79,8 +80,8 @@ class TestPlanReport : public QObject {
         for (const CostPoint& point : measured.activation_copy) {
             QVERIFY(near(us_at(made.activation_copy, point.n_tokens), point.us));
         }
-        // It was kept.
-        QCOMPARE(plan_model(load, 64, {}, {}).cost_source, std::string("kept calibration"));
+        // Plans go by the profile all the same.
+        QCOMPARE(plan_model(load, 64, {}, {}).cost_source, std::string("hardware profile fiddler-env1"));
     }
 
     void plan_fitsItsBudget_andForecastsBySpeedOfTheDevice() {

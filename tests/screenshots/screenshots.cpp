@@ -62,6 +62,8 @@ int main(int argc, char** argv) {
     QSettings::setPath(QSettings::IniFormat, QSettings::UserScope, settings.path());
     QStandardPaths::setTestModeEnabled(true);
     QApplication app(argc, argv);
+    QApplication::setOrganizationName(QStringLiteral("Offstage"));  // or settings would be refused
+    QApplication::setApplicationName(QStringLiteral("offstage-screenshots"));
     const QStringList arguments = QApplication::arguments();
     if (arguments.size() < 5) {
         std::fprintf(stderr, "usage: screenshots FOLDER THEME WxH LANGUAGE [PANEL ...]\n");

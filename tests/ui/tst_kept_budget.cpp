@@ -34,6 +34,7 @@ class TestKeptBudget : public QObject {
         engine::ReplanRequest vram, quality, format;
         vram.vram_bytes = 100 * kMiB;
         vram.context = 4096;
+        vram.kv = engine::KvType::kInt8;
         quality.quality = engine::QualityFloor{.min_mean_bits = 4.5};
         format.experts = kernels::WeightType::kHqq3;
         KeptBudget::keep(model, device, vram);
@@ -41,6 +42,8 @@ class TestKeptBudget : public QObject {
         engine::LoadRequest now = requestFor(model.toStdString(), "cuda:0");
         QCOMPARE(quint64{now.vram_bytes}, 100 * kMiB);
         QCOMPARE(now.context, std::int64_t{4096});
+        QVERIFY(now.kv == engine::KvType::kInt8);
+        QVERIFY(requestFor("/models/other", "cuda:0").kv == engine::KvType::kBf16);
         QCOMPARE(now.quality.min_mean_bits, 4.5);
         QCOMPARE(quint64{now.ram_bytes}, quint64{0});
         QVERIFY(!now.quant.experts);
@@ -73,6 +76,7 @@ class TestKeptBudget : public QObject {
             QCOMPARE(settingInForce(window->engine()).vramBytes, 24 * kMiB);
             engine::ReplanRequest request;
             request.vram_bytes = 40 * kMiB;
+            request.kv = engine::KvType::kInt8;
             QVERIFY(window->engine().replan(request) != 0);
             const auto hardware = [&window] {
                 const auto all = window->findChildren<QToolButton*>();
@@ -87,6 +91,8 @@ class TestKeptBudget : public QObject {
             window->openModel(model);
             QTRY_COMPARE_WITH_TIMEOUT(window->engine().state(), State::Ready, 60'000);
             QCOMPARE(settingInForce(window->engine()).vramBytes, 40 * kMiB);
+            QVERIFY(settingInForce(window->engine()).kv == engine::KvType::kInt8);
+            QCOMPARE(window->engine().model()->kv_type, std::string("int8"));
         }
         options.device = QStringLiteral("emulated:rtx-3060-desktop");  // said on the command line
         options.vramBytes = 20 * kMiB;

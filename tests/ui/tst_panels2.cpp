@@ -29,6 +29,7 @@
 #include "ui/panels/format_categories.h"
 #include "ui/panels/log_panel.h"
 #include "ui/panels/memory_rows.h"
+#include "ui/panels/precision_fields.h"
 #include "ui/plot/bar_plot.h"
 #include "ui/plot/plot_colors.h"
 #include "ui/plot/stacked_bar.h"
@@ -251,18 +252,18 @@ class TestPanels2 : public QObject {
         QTRY_COMPARE(panel.form().vram().bytes(), 6 * kGiB);
         const BudgetSetting before = panel.form().setting();
         const auto choose = [&](int index) {
-            panel.form().quality().setCurrentIndex(index);
-            Q_EMIT panel.form().quality().activated(index);
+            panel.form().quality().choice().setCurrentIndex(index);
+            Q_EMIT panel.form().quality().choice().activated(index);
         };
         choose(1);
-        panel.form().qualityValue().setValue(4.25);
+        panel.form().quality().value().setValue(4.25);
         engine::ReplanRequest request = changeBetween(before, panel.form().setting());
         QVERIFY(request.quality && !request.experts && !request.vram_bytes);
         QCOMPARE(request.quality->min_mean_bits, 4.25);
         choose(2);
         request = changeBetween(before, panel.form().setting());
         QVERIFY(request.quality && request.quality->max_loss > 0);
-        choose(panel.form().quality().findData(static_cast<int>(kernels::WeightType::kHqq3)));
+        choose(panel.form().quality().choice().findData(static_cast<int>(kernels::WeightType::kHqq3)));
         request = changeBetween(before, panel.form().setting());
         QCOMPARE(request.experts.value_or(kernels::WeightType::kBf16), kernels::WeightType::kHqq3);
         QVERIFY(!request.quality);

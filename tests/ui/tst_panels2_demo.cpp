@@ -11,6 +11,7 @@
 #include <QTableWidget>
 
 #include "tests/ui/window_fixture.h"
+#include "ui/format.h"
 #include "ui/load/fit_view.h"
 #include "ui/load/open_model_dialog.h"
 #include "ui/panels/benchmark_panel.h"
@@ -214,6 +215,56 @@ class TestPanels2Demo : public QObject {
         QCOMPARE(m_engine->model()->vram_budget_bytes, 16 * kMiB);
         const engine::FitHeld held = heldBy(*m_engine);
         QVERIFY(held.ram_bytes > 10 * kMiB && held.device == "emulated:rtx-3060-desktop");
+    }
+
+    // The dialog's figures are those of the Budget panel, once this computer was measured.
+    void fit_speed_isMeasuredOnRequest_andThatOfTheBudget() {
+        const QTemporaryDir nothing;
+        engine::LoadRequest unknown = request("cpu", 0);
+        unknown.ram_bytes = 256 * kMiB;
+        unknown.compute = engine::ComputeMode::kF32;
+        unknown.cache_directory = nothing.path().toStdString();
+        OpenModelDialog dialog(*m_engine);
+        dialog.show();
+        FitView& view = dialog.view();
+        view.setRequest(unknown);
+        QTRY_VERIFY_WITH_TIMEOUT(view.fits(), 10'000);
+        QVERIFY2(view.speed().contains(QStringLiteral("not measured yet")), qPrintable(view.speed()));
+        QVERIFY(view.measureButton().isVisible() && view.measureButton().isEnabled());
+        view.setMayMeasure(false);
+        QVERIFY(!view.measureButton().isEnabled());
+        view.setMayMeasure(true);
+        picture(dialog, QStringLiteral("open-model-unmeasured"));
+
+        QTest::mouseClick(&view.measureButton(), Qt::LeftButton);
+        QVERIFY(view.isMeasuring());
+        QTest::mouseClick(&view.measureButton(), Qt::LeftButton);  // cancels
+        QTRY_VERIFY_WITH_TIMEOUT(!view.isMeasuring(), 20'000);
+        if (!view.estimate()->forecast) {  // it may have been done by then
+            QVERIFY2(view.speed().contains(QStringLiteral("not measured yet")), qPrintable(view.speed()));
+            QVERIFY(dialog.openButton().isEnabled());
+            QTest::mouseClick(&view.measureButton(), Qt::LeftButton);
+            QTRY_VERIFY_WITH_TIMEOUT(!view.isMeasuring(), 60'000);
+        }
+        QVERIFY(view.estimate()->forecast.has_value());
+        QVERIFY(!view.measureButton().isVisible());
+        picture(dialog, QStringLiteral("open-model-measured"));
+
+        open(dialog.request());
+        BudgetPanel panel(*m_engine);
+        panel.show();
+        QTRY_VERIFY(panel.form().ram().isEnabled());
+        panel.form().ram().setBytes(panel.inForce().ramBytes - kMiB);
+        Q_EMIT panel.form().changed();
+        QTRY_VERIFY_WITH_TIMEOUT(!panel.previewText().isEmpty(), 10'000);
+        const engine::Forecast& forecast = *view.estimate()->forecast;
+        for (const QString& figure : {QStringLiteral("Tokens/s: %1 ->").arg(rateText(forecast.decode_tokens_per_s)),
+                                      QStringLiteral("First token: %1 ->").arg(firstTokenText(forecast.ttft_s))}) {
+            QVERIFY2(panel.previewText().contains(figure), qPrintable(figure + u'\n' + panel.previewText()));
+        }
+        QVERIFY2(view.speed().contains(rateText(forecast.decode_tokens_per_s)) &&
+                     view.speed().contains(firstTokenText(forecast.ttft_s)),
+                 qPrintable(view.speed()));
     }
 
     void fit_saysWhatIsShortAndOffersWhatFits() {

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include <QComboBox>
-#include <QDoubleSpinBox>
 #include <QEvent>
 #include <QGridLayout>
 #include <QHBoxLayout>
@@ -17,9 +16,9 @@
 #include "ui/engine_text.h"
 #include "ui/format.h"
 #include "ui/load/fit_worker.h"
-#include "ui/panels/budget_form.h"
 #include "ui/panels/memory_rows.h"
 #include "ui/panels/panel.h"
+#include "ui/panels/precision_fields.h"
 #include "ui/plot/stacked_bar.h"
 #include "ui/theme.h"
 #include "ui/widgets/value_slider.h"
@@ -30,8 +29,6 @@ namespace {
 
 constexpr quint64 kBytesPerMiB = quint64{1} << 20;
 constexpr quint64 kPlenty = quint64{64} << 30;  // until the machine is known
-
-enum Quality { Off, MeanBits, Loss, FirstFormat };
 
 QString tokensText(qint64 tokens) {
     return QLocale().toString(tokens);
@@ -45,12 +42,14 @@ FitView::FitView(QWidget* parent)
       m_vram(new ValueSlider(tr("VRAM budget"))),
       m_ram(new ValueSlider(tr("RAM budget"))),
       m_context(new ValueSlider(tr("Context in tokens"))),
-      m_quality(new QComboBox),
-      m_qualityValue(new QDoubleSpinBox),
+      m_kv(newKvBox()),
+      m_quality(new QualityEdit),
       m_cache(new QComboBox),
       m_bars(new StackedBar),
       m_verdict(new QLabel),
       m_detail(new QLabel),
+      m_speed(new QLabel),
+      m_measure(new QPushButton),
       m_changes(new QVBoxLayout),
       m_worker(new FitWorker(this)) {
     build();
@@ -62,17 +61,19 @@ FitView::FitView(QWidget* parent)
     connect(&m_timer, &QTimer::timeout, this, &FitView::ask);
     connect(m_worker, &FitWorker::estimated, this, &FitView::showEstimate);
     connect(m_worker, &FitWorker::failed, this, &FitView::showFailure);
+    connect(m_worker, &FitWorker::measured, this, [this](double share) {
+        m_percent = qRound(100 * share);
+        showSpeed();
+    });
+    connect(m_measure, &QPushButton::clicked, this, &FitView::measureOrCancel);
     for (ValueSlider* slider : {m_vram, m_ram, m_context}) {
         connect(slider, &ValueSlider::changed, this, &FitView::choiceChanged);
     }
     connect(m_device, &QComboBox::currentIndexChanged, this, &FitView::deviceChosen);
     connect(m_cache, &QComboBox::currentIndexChanged, this, &FitView::choiceChanged);
-    connect(m_quality, &QComboBox::currentIndexChanged, this, [this] {
-        showQuality();
-        choiceChanged();
-    });
-    connect(m_qualityValue, &QDoubleSpinBox::valueChanged, this, &FitView::choiceChanged);
-    showQuality();
+    connect(m_kv, &QComboBox::currentIndexChanged, this, &FitView::choiceChanged);
+    connect(m_quality, &QualityEdit::changed, this, &FitView::choiceChanged);
+    showSpeed();
 }
 
 FitView::~FitView() = default;
@@ -90,6 +91,10 @@ void FitView::build() {
     m_detail->setTextFormat(Qt::PlainText);
     m_detail->setForegroundRole(QPalette::PlaceholderText);
     m_changes->setSpacing(4);
+    m_speed->setWordWrap(true);
+    m_speed->setTextFormat(Qt::PlainText);
+    m_speed->setAccessibleName(tr("Expected speed"));
+    m_measure->setAutoDefault(false);
 
     m_device->setAccessibleName(tr("Device"));
     m_device->setToolTip(
@@ -104,22 +109,6 @@ void FitView::build() {
     m_vram->setLowestText(tr("all there is"));
     m_ram->setLowestText(tr("what is free"));
     m_context->setLowestText(tr("the model's own"));
-    m_quality->setAccessibleName(tr("Format of the experts"));
-    m_quality->setToolTip(
-        tr("Fewer bits take less memory and are read faster, and say less exactly what the model was "
-           "trained to say"));
-    m_quality->addItem(tr("As in the checkpoint"));
-    m_quality->addItem(tr("Mean bits, at least"));
-    m_quality->addItem(tr("Predicted loss, at most"));
-    for (const engine::FormatRow& format : engine::format_rows()) {
-        if (format.for_experts) {
-            m_quality->addItem(tr("All experts in %1").arg(formatText(format)), static_cast<int>(format.id));
-        }
-    }
-    m_qualityValue->setKeyboardTracking(false);
-    m_qualityValue->setAccessibleName(tr("Floor of quality"));
-    m_qualityValue->setToolTip(tr("No plan goes below this"));
-    m_qualityValue->setAlignment(Qt::AlignRight);
     m_cache->setAccessibleName(tr("Cache policy"));
     m_cache->setToolTip(tr("Which experts that were copied on demand stay on the device"));
     for (const engine::CacheKind kind : engine::kCacheKinds) {
@@ -140,24 +129,25 @@ void FitView::build() {
     addRow(tr("&VRAM"), m_vram);
     addRow(tr("&RAM"), m_ram);
     addRow(tr("Conte&xt"), m_context);
-    auto* quality = new QWidget;
-    auto* qualityRow = new QHBoxLayout(quality);
-    qualityRow->setContentsMargins(0, 0, 0, 0);
-    qualityRow->addWidget(m_quality, 1);
-    qualityRow->addWidget(m_qualityValue);
-    quality->setFocusProxy(m_quality);
-    addRow(tr("&Experts"), quality);
+    addRow(tr("&KV cache"), m_kv);
+    addRow(tr("&Experts"), m_quality);
     addRow(tr("Cac&he"), m_cache);
     grid->setColumnStretch(1, 1);
 
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(10);
+    column->addLayout(grid);  // above all that grows and shrinks while a slider is moved
+    column->addSpacing(6);
     column->addWidget(m_bars);
     column->addWidget(m_verdict);
+    auto* speed = new QHBoxLayout;
+    speed->setContentsMargins(10, 0, 0, 0);
+    speed->addWidget(m_speed, 1);
+    speed->addWidget(m_measure, 0, Qt::AlignTop);
+    column->addLayout(speed);
     column->addLayout(m_changes);
     column->addWidget(m_detail);
-    column->addLayout(grid);
     column->addStretch(1);
 }
 
@@ -194,17 +184,8 @@ void FitView::setRequest(const engine::LoadRequest& request) {
     m_vram->setBytes(request.vram_bytes);
     m_ram->setBytes(request.ram_bytes);
     m_context->setValue(static_cast<double>(request.context));
-    int quality = request.quality.min_mean_bits > 0 ? MeanBits : request.quality.max_loss > 0 ? Loss : Off;
-    if (request.quant.experts) {
-        quality = std::max(0, m_quality->findData(static_cast<int>(*request.quant.experts)));
-    }
-    m_quality->setCurrentIndex(quality);
-    showQuality();
-    if (quality == MeanBits) {
-        m_qualityValue->setValue(request.quality.min_mean_bits);
-    } else if (quality == Loss) {
-        m_qualityValue->setValue(100 * request.quality.max_loss);
-    }
+    setKv(*m_kv, request.kv);
+    m_quality->set(request.quality, request.quant.experts);
     m_cache->setCurrentIndex(std::max(0, m_cache->findData(static_cast<int>(request.cache))));
     m_filling = false;
     deviceChosen();
@@ -212,10 +193,7 @@ void FitView::setRequest(const engine::LoadRequest& request) {
 
 void FitView::setModel(const QString& model) {
     m_model = model;
-    m_estimate.reset();
-    m_bars->setRows({});
-    m_detail->hide();
-    showChanges();
+    forgetEstimate();
     setVerdict(tr("Looking at the model…"), true);
     choiceChanged();
 }
@@ -232,16 +210,9 @@ engine::LoadRequest FitView::request() const {
     request.vram_bytes = m_vram->isEnabled() ? m_vram->bytes() : 0;
     request.ram_bytes = m_ram->bytes();
     request.context = std::llround(m_context->value());
-    request.quality = {};
-    request.quant.experts.reset();
-    const int quality = m_quality->currentIndex();
-    if (quality == MeanBits) {
-        request.quality.min_mean_bits = m_qualityValue->value();
-    } else if (quality == Loss) {
-        request.quality.max_loss = m_qualityValue->value() / 100;
-    } else if (quality >= FirstFormat) {
-        request.quant.experts = static_cast<engine::FormatId>(m_quality->currentData().toInt());
-    }
+    request.kv = kvOf(*m_kv);
+    request.quality = m_quality->floor();
+    request.quant.experts = m_quality->experts();
     request.cache = static_cast<engine::CacheKind>(m_cache->currentData().toInt());
     return request;
 }
@@ -272,25 +243,6 @@ void FitView::deviceChosen() {
     choiceChanged();
 }
 
-void FitView::showQuality() {
-    const QSignalBlocker quiet(m_qualityValue);
-    const int quality = m_quality->currentIndex();
-    m_qualityValue->setVisible(quality == MeanBits || quality == Loss);
-    if (quality == MeanBits) {
-        m_qualityValue->setAccessibleName(tr("Mean bits per expert weight, at least"));
-        m_qualityValue->setSuffix(tr(" bits"));
-        m_qualityValue->setRange(2, 16);
-        m_qualityValue->setSingleStep(0.25);
-        m_qualityValue->setValue(4.5);
-    } else if (quality == Loss) {
-        m_qualityValue->setAccessibleName(tr("Predicted loss in percent, at most"));
-        m_qualityValue->setSuffix(tr(" %"));
-        m_qualityValue->setRange(0.01, 100);
-        m_qualityValue->setSingleStep(0.1);
-        m_qualityValue->setValue(1);
-    }
-}
-
 void FitView::choiceChanged() {
     if (m_filling) {
         return;
@@ -306,6 +258,7 @@ void FitView::choiceChanged() {
 }
 
 void FitView::ask() {
+    m_isMeasuring = false;  // that was of other choices
     m_asked = true;
     m_askedModel = m_model;
     m_worker->ask(request(), m_held);
@@ -317,6 +270,7 @@ void FitView::showEstimate(const engine::FitEstimate& estimate) {
         return;
     }
     m_estimate = estimate;
+    m_isMeasuring = false;
     m_filling = true;
     if (estimate.vram_available > 0) {
         // No further than is of use, once that is known.
@@ -384,6 +338,7 @@ void FitView::showEstimate(const engine::FitEstimate& estimate) {
     m_detail->setVisible(!m_detail->text().isEmpty());
     setVerdict(text, estimate.fits);
     showChanges();
+    showSpeed();
     Q_EMIT changed();
 }
 
@@ -392,12 +347,70 @@ void FitView::showFailure(const EngineFailure& failure) {
     if (m_askedModel != m_model) {
         return;
     }
+    if (m_isMeasuring) {
+        m_isMeasuring = false;
+        showSpeed();
+        if (failure.kind != engine::ErrorKind::kCancelled) {
+            m_speed->setText(engineText(failure.sentence));
+        }
+        return;
+    }
+    forgetEstimate();
+    setVerdict(engineText(failure.sentence), false);
+    Q_EMIT changed();
+}
+
+void FitView::forgetEstimate() {
     m_estimate.reset();
     m_bars->setRows({});
     m_detail->hide();
-    setVerdict(engineText(failure.sentence), false);
     showChanges();
+    showSpeed();
+}
+
+// What plan, Budget and What if say of the same choices, or how to find out.
+void FitView::showSpeed() {
+    const auto* forecast = m_estimate && m_estimate->forecast ? &*m_estimate->forecast : nullptr;
+    const bool unknown = m_estimate && m_estimate->fits && forecast == nullptr;
+    m_measure->setVisible(unknown || m_isMeasuring);
+    m_measure->setText(m_isMeasuring ? tr("&Cancel") : tr("&Measure"));
+    m_measure->setEnabled(m_isMeasuring || m_mayMeasure);
+    m_measure->setToolTip(m_isMeasuring ? tr("What was measured so far is kept")
+                          : m_mayMeasure
+                              ? tr("Times this computer for some seconds with random weights of the model's shape; "
+                                   "the times are kept")
+                              : tr("An answer is being written; measured beside it, times would be wrong"));
+    if (m_isMeasuring) {
+        m_speed->setText(tr("Measuring this machine… %1 %").arg(m_percent));
+    } else if (forecast != nullptr) {
+        m_speed->setText(tr("Forecast: %1 tokens/s, first token of a prompt of %2 tokens after %3.")
+                             .arg(rateText(forecast->decode_tokens_per_s), tokensText(forecast->prompt_tokens),
+                                  firstTokenText(forecast->ttft_s)));
+    } else {
+        m_speed->setText(unknown ? tr("Speed: not measured yet on this machine.") : QString());
+    }
+}
+
+void FitView::measureOrCancel() {
+    if (m_isMeasuring) {
+        m_worker->cancel();
+        return;
+    }
+    m_isMeasuring = true;
+    m_percent = 0;
+    m_askedModel = m_model;
+    m_worker->measure(request(), m_held);
+    showSpeed();
     Q_EMIT changed();
+}
+
+void FitView::setMayMeasure(bool may) {
+    m_mayMeasure = may;
+    showSpeed();
+}
+
+QString FitView::speed() const {
+    return m_speed->text();
 }
 
 void FitView::showChanges() {

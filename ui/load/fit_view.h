@@ -8,7 +8,6 @@
 #include "ui/engine_values.h"
 
 class QComboBox;
-class QDoubleSpinBox;
 class QLabel;
 class QPushButton;
 class QVBoxLayout;
@@ -16,6 +15,7 @@ class QVBoxLayout;
 namespace offstage::ui {
 
 class FitWorker;
+class QualityEdit;
 class StackedBar;
 class ValueSlider;
 
@@ -44,15 +44,20 @@ class FitView : public QWidget {
     // It is known and fits.
     bool fits() const { return m_estimate && m_estimate->fits && !isEstimating(); }
     QString verdict() const;  // the sentence below the bars
+    QString speed() const;    // what is expected of it, or that this machine was not measured
+    bool isMeasuring() const { return m_isMeasuring; }
+    // While something else computes nothing is measured: both would be wrong.
+    void setMayMeasure(bool may);
 
     QComboBox& device() const { return *m_device; }
     ValueSlider& vram() const { return *m_vram; }
     ValueSlider& ram() const { return *m_ram; }
     ValueSlider& context() const { return *m_context; }
-    QComboBox& quality() const { return *m_quality; }
-    QDoubleSpinBox& qualityValue() const { return *m_qualityValue; }
+    QComboBox& kv() const { return *m_kv; }
+    QualityEdit& quality() const { return *m_quality; }
     QComboBox& cache() const { return *m_cache; }
     StackedBar& bars() const { return *m_bars; }
+    QPushButton& measureButton() const { return *m_measure; }  // or to cancel that
     // One button per change that would make the model fit.
     QList<QPushButton*> changeButtons() const;
 
@@ -65,11 +70,13 @@ class FitView : public QWidget {
     void choose(const QString& device);
     void choiceChanged();
     void deviceChosen();
-    void showQuality();
     void ask();
     void showEstimate(const engine::FitEstimate& estimate);
     void showFailure(const EngineFailure& failure);
     void showChanges();
+    void showSpeed();
+    void forgetEstimate();
+    void measureOrCancel();
     void setVerdict(const QString& text, bool good);
     void changeEvent(QEvent* event) override;
 
@@ -82,17 +89,22 @@ class FitView : public QWidget {
     QString m_askedModel;  // what was asked about last
     bool m_filling = false;
     bool m_isGood = false;
+    bool m_mayMeasure = true;
+    bool m_isMeasuring = false;
+    int m_percent = 0;  // of measuring
 
     QComboBox* m_device;
     ValueSlider* m_vram;
     ValueSlider* m_ram;
     ValueSlider* m_context;
-    QComboBox* m_quality;
-    QDoubleSpinBox* m_qualityValue;
+    QComboBox* m_kv;
+    QualityEdit* m_quality;
     QComboBox* m_cache;
     StackedBar* m_bars;
     QLabel* m_verdict;
     QLabel* m_detail;
+    QLabel* m_speed;
+    QPushButton* m_measure;
     QVBoxLayout* m_changes;
     FitWorker* m_worker;
     QTimer m_timer;

@@ -19,15 +19,18 @@ FitWorker::FitWorker(QObject* parent) : QObject(parent), m_bench(std::make_share
 
 FitWorker::~FitWorker() {
     m_bench->newest = ~quint64{0};  // nothing that waits counts any more
+    m_stop.request_stop();
     m_thread.quit();
     m_thread.wait();
 }
 
-void FitWorker::ask(const engine::LoadRequest& request, const engine::FitHeld& held) {
+void FitWorker::begin(const engine::LoadRequest& request, const engine::FitHeld& held, bool measures) {
+    m_stop.request_stop();
+    m_stop = std::stop_source();
     const quint64 id = ++m_newest;
     m_bench->newest = id;
     ++m_pending;
-    const auto work = [this, bench = m_bench, id, request, held] {
+    const auto work = [this, bench = m_bench, id, request, held, measures, stop = m_stop.get_token()] {
         std::optional<engine::FitEstimate> estimate;
         EngineFailure failure;
         if (bench->newest == id) {
@@ -36,7 +39,19 @@ void FitWorker::ask(const engine::LoadRequest& request, const engine::FitHeld& h
                     bench->estimator.reset();
                     bench->estimator = std::make_unique<engine::FitEstimator>(request.model);
                 }
-                estimate = bench->estimator->estimate(request, held);
+                const auto progress = [this, id](const engine::LoadProgress& done) {
+                    const double share = static_cast<double>(done.bytes_done) / static_cast<double>(done.bytes_total);
+                    QMetaObject::invokeMethod(
+                        this,
+                        [this, id, share] {
+                            if (id == m_newest) {
+                                Q_EMIT measured(share);
+                            }
+                        },
+                        Qt::QueuedConnection);
+                };
+                estimate = measures ? bench->estimator->measure(request, held, progress, stop)
+                                    : bench->estimator->estimate(request, held);
             } catch (const engine::Error& error) {
                 failure = {error.kind(), QString::fromUtf8(error.what()), QString::fromStdString(error.detail())};
             } catch (const std::exception& error) {

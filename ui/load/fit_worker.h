@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <stop_token>
 
 #include <QObject>
 #include <QThread>
@@ -18,22 +19,29 @@ class FitWorker : public QObject {
     explicit FitWorker(QObject* parent = nullptr);
     ~FitWorker() override;
 
-    // estimated() or failed() follows for the newest request only.
-    void ask(const engine::LoadRequest& request, const engine::FitHeld& held);
+    // estimated() or failed() follows for the newest request only. Ends a measurement.
+    void ask(const engine::LoadRequest& request, const engine::FitHeld& held) { begin(request, held, false); }
+    // The same after what its forecast wants was measured, which takes some seconds.
+    void measure(const engine::LoadRequest& request, const engine::FitHeld& held) { begin(request, held, true); }
+    // failed() with ErrorKind::kCancelled follows.
+    void cancel() { m_stop.request_stop(); }
     bool isBusy() const { return m_pending > 0; }
 
   Q_SIGNALS:
     void estimated(const offstage::engine::FitEstimate& estimate);
     void failed(const offstage::ui::EngineFailure& failure);
+    void measured(double share);  // so far, of one format's costs
 
   private:
     struct Bench;  // what lives on the thread
+    void begin(const engine::LoadRequest& request, const engine::FitHeld& held, bool measures);
 
     QThread m_thread;
     std::shared_ptr<Bench> m_bench;
     QObject* m_there;  // takes the calls on the thread
     quint64 m_newest = 0;
     int m_pending = 0;
+    std::stop_source m_stop;  // of the newest
 };
 
 }  // namespace offstage::ui

@@ -50,6 +50,7 @@ OpenModelDialog::OpenModelDialog(const EngineController& engine, QWidget* parent
     auto* buttons = new QDialogButtonBox(QDialogButtonBox::Cancel);
     buttons->addButton(m_open, QDialogButtonBox::AcceptRole);
     m_open->setDefault(true);
+    buttons->button(QDialogButtonBox::Cancel)->setAutoDefault(false);
 
     auto* area = new QScrollArea;
     area->setWidgetResizable(true);
@@ -76,6 +77,9 @@ OpenModelDialog::OpenModelDialog(const EngineController& engine, QWidget* parent
     });
     connect(browse, &QPushButton::clicked, this, &OpenModelDialog::choose);
     connect(m_view, &FitView::changed, this, &OpenModelDialog::refresh);
+    m_view->setMayMeasure(!engine.isAnswering());
+    connect(&engine, &EngineController::stateChanged, m_view,
+            [this, &engine] { m_view->setMayMeasure(!engine.isAnswering()); });
     connect(buttons, &QDialogButtonBox::accepted, this, &QDialog::accept);
     connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
     refresh();

@@ -5,15 +5,13 @@
 
 #include <QComboBox>
 #include <QCoreApplication>
-#include <QDoubleSpinBox>
 #include <QGridLayout>
-#include <QHBoxLayout>
 #include <QLabel>
 #include <QLocale>
-#include <QSignalBlocker>
 
 #include "ui/engine_controller.h"
 #include "ui/format.h"
+#include "ui/panels/precision_fields.h"
 #include "ui/widgets/value_slider.h"
 
 namespace offstage::ui {
@@ -28,8 +26,6 @@ constexpr quint64 kLeastBytes = quint64{1} << 20;
 constexpr quint64 kRoomBeside = quint64{128} << 20;  // KV cache and workspace, generously
 constexpr double kLeastContext = 64;
 constexpr double kContextStep = 256;
-constexpr double kUsualBits = 4.5;
-constexpr double kUsualLoss = 0.01;
 
 }  // namespace
 
@@ -137,9 +133,8 @@ BudgetForm::BudgetForm(QWidget* parent)
       m_vram(new ValueSlider(tr("VRAM budget"))),
       m_ram(new ValueSlider(tr("RAM budget"))),
       m_context(new ValueSlider(tr("Context in tokens"))),
-      m_kv(new QComboBox),
-      m_quality(new QComboBox),
-      m_qualityValue(new QDoubleSpinBox),
+      m_kv(newKvBox()),
+      m_quality(new QualityEdit),
       m_vramReason(new QLabel) {
     m_vram->setToolTip(
         tr("Memory of the accelerator that Offstage may take, for everything: dense weights, experts, "
@@ -149,31 +144,6 @@ BudgetForm::BudgetForm(QWidget* parent)
            "from disk when they are called"));
     m_context->setToolTip(tr("Tokens that a conversation can hold. Its KV cache takes room that experts could have"));
     m_context->setRange(kLeastContext, 1e6, kContextStep, 0);
-    m_kv->setAccessibleName(tr("Format of the KV cache"));
-    m_kv->setToolTip(tr(
-        "What keys and values of the conversation are kept in. 8 bits take half of the room of 16 and change answers "
-        "a little; 32 bits are exact"));
-    m_kv->addItem(tr("16 bits"), static_cast<int>(engine::KvType::kBf16));
-    m_kv->addItem(tr("8 bits"), static_cast<int>(engine::KvType::kInt8));
-    m_kv->addItem(tr("32 bits, exact"), static_cast<int>(engine::KvType::kF32));
-    m_quality->setAccessibleName(tr("Quality of the experts"));
-    m_quality->setToolTip(
-        tr("Experts in fewer bits are smaller and faster, and say less exactly what the model was trained to say. "
-           "Nothing of this changes unless you choose it"));
-    m_quality->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-    m_quality->setMinimumContentsLength(14);
-    m_quality->addItem(tr("As in the checkpoint"));
-    m_quality->addItem(tr("Mean bits, at least"));
-    m_quality->addItem(tr("Predicted loss, at most"));
-    for (const engine::FormatRow& format : engine::format_rows()) {
-        if (format.for_experts) {
-            m_quality->addItem(tr("All experts in %1").arg(formatText(format)), static_cast<int>(format.id));
-        }
-    }
-    m_qualityValue->setKeyboardTracking(false);
-    m_qualityValue->setAccessibleName(tr("Floor of quality"));
-    m_qualityValue->setToolTip(tr("No plan goes below this"));
-    m_qualityValue->setAlignment(Qt::AlignRight);
     m_vramReason->setWordWrap(true);
     m_vramReason->setTextFormat(Qt::PlainText);
     m_vramReason->setForegroundRole(QPalette::PlaceholderText);
@@ -193,26 +163,14 @@ BudgetForm::BudgetForm(QWidget* parent)
     addRow(2, tr("&RAM"), m_ram);
     addRow(3, tr("Conte&xt"), m_context);
     addRow(4, tr("&KV cache"), m_kv);
-    auto* qualityRow = new QWidget;
-    auto* row = new QHBoxLayout(qualityRow);
-    row->setContentsMargins(0, 0, 0, 0);
-    row->setSpacing(8);
-    row->addWidget(m_quality, 1);
-    row->addWidget(m_qualityValue);
-    addRow(5, tr("&Quality"), qualityRow);
-    qualityRow->setFocusProxy(m_quality);
+    addRow(5, tr("&Quality"), m_quality);
     grid->setColumnStretch(1, 1);
 
     for (ValueSlider* slider : {m_vram, m_ram, m_context}) {
         connect(slider, &ValueSlider::changed, this, &BudgetForm::changed);
     }
     connect(m_kv, &QComboBox::activated, this, &BudgetForm::changed);
-    connect(m_quality, &QComboBox::activated, this, [this] {
-        qualityChosen();
-        Q_EMIT changed();
-    });
-    connect(m_qualityValue, &QDoubleSpinBox::valueChanged, this, &BudgetForm::changed);
-    showQuality({}, std::nullopt);
+    connect(m_quality, &QualityEdit::changed, this, &BudgetForm::changed);
     m_vramReason->hide();
 }
 
@@ -258,19 +216,9 @@ BudgetSetting BudgetForm::setting() const {
     setting.vramBytes = m_hasVram ? m_vram->bytes() : 0;
     setting.ramBytes = m_ram->bytes();
     setting.context = std::llround(m_context->value());
-    setting.kv = static_cast<engine::KvType>(m_kv->currentData().toInt());
-    switch (m_quality->currentIndex()) {
-        case Off:
-            break;
-        case MeanBits:
-            setting.quality.min_mean_bits = m_qualityValue->value();
-            break;
-        case Loss:
-            setting.quality.max_loss = m_qualityValue->value() / 100;
-            break;
-        default:
-            setting.experts = static_cast<engine::FormatId>(m_quality->currentData().toInt());
-    }
+    setting.kv = kvOf(*m_kv);
+    setting.quality = m_quality->floor();
+    setting.experts = m_quality->experts();
     return setting;
 }
 
@@ -281,48 +229,8 @@ void BudgetForm::setSetting(const BudgetSetting& setting) {
     m_vram->setBytes(setting.vramBytes);
     m_ram->setBytes(setting.ramBytes);
     m_context->setValue(static_cast<double>(setting.context));
-    m_kv->setCurrentIndex(m_kv->findData(static_cast<int>(setting.kv)));
-    showQuality(setting.quality, setting.experts);
-}
-
-void BudgetForm::qualityChosen() {
-    engine::QualityFloor floor;
-    std::optional<engine::FormatId> experts;
-    const int index = m_quality->currentIndex();
-    if (index == MeanBits) {
-        floor.min_mean_bits = kUsualBits;
-    } else if (index == Loss) {
-        floor.max_loss = kUsualLoss;
-    } else if (index >= FirstFormat) {
-        experts = static_cast<engine::FormatId>(m_quality->currentData().toInt());
-    }
-    showQuality(floor, experts);
-}
-
-void BudgetForm::showQuality(const engine::QualityFloor& floor, std::optional<engine::FormatId> experts) {
-    const QSignalBlocker quietValue(m_qualityValue);
-    if (experts) {
-        const int index = m_quality->findData(static_cast<int>(*experts));
-        m_quality->setCurrentIndex(index >= 0 ? index : static_cast<int>(Off));
-    } else {
-        m_quality->setCurrentIndex(floor.min_mean_bits > 0 ? MeanBits : floor.max_loss > 0 ? Loss : Off);
-    }
-    m_qualityValue->setVisible(!experts && floor.allows_fewer_bits());
-    if (floor.min_mean_bits > 0) {
-        m_qualityValue->setAccessibleName(tr("Mean bits per expert weight, at least"));
-        m_qualityValue->setSuffix(tr(" bits"));
-        m_qualityValue->setDecimals(2);
-        m_qualityValue->setRange(2, 16);
-        m_qualityValue->setSingleStep(0.25);
-        m_qualityValue->setValue(floor.min_mean_bits);
-    } else if (floor.max_loss > 0) {
-        m_qualityValue->setAccessibleName(tr("Predicted loss in percent, at most"));
-        m_qualityValue->setSuffix(tr(" %"));
-        m_qualityValue->setDecimals(3);
-        m_qualityValue->setRange(0.001, 100);
-        m_qualityValue->setSingleStep(0.1);
-        m_qualityValue->setValue(100 * floor.max_loss);
-    }
+    setKv(*m_kv, setting.kv);
+    m_quality->set(setting.quality, setting.experts);
 }
 
 }  // namespace offstage::ui

@@ -7,12 +7,12 @@
 #include "engine/run/session.h"
 
 class QComboBox;
-class QDoubleSpinBox;
 class QLabel;
 
 namespace offstage::ui {
 
 class EngineController;
+class QualityEdit;
 class ValueSlider;
 
 // What a person allows a model, whole.
@@ -52,8 +52,7 @@ class BudgetForm : public QWidget {
     ValueSlider& ram() const { return *m_ram; }
     ValueSlider& context() const { return *m_context; }
     QComboBox& kv() const { return *m_kv; }
-    QComboBox& quality() const { return *m_quality; }
-    QDoubleSpinBox& qualityValue() const { return *m_qualityValue; }
+    QualityEdit& quality() const { return *m_quality; }
     // Why VRAM cannot be set; empty where it can.
     QString vramReason() const;
 
@@ -61,16 +60,11 @@ class BudgetForm : public QWidget {
     void changed();  // by the person
 
   private:
-    enum Quality { Off, MeanBits, Loss, FirstFormat };
-    void qualityChosen();
-    void showQuality(const engine::QualityFloor& floor, std::optional<engine::FormatId> experts);
-
     ValueSlider* m_vram;
     ValueSlider* m_ram;
     ValueSlider* m_context;
     QComboBox* m_kv;
-    QComboBox* m_quality;
-    QDoubleSpinBox* m_qualityValue;
+    QualityEdit* m_quality;
     QLabel* m_vramReason;
     bool m_hasVram = true;
 };

@@ -24,21 +24,6 @@ QString budgetNumber(double value, int decimals) {
     return QLocale().toString(value, 'f', decimals);
 }
 
-QString speedText(double tokensPerSecond) {
-    if (tokensPerSecond <= 0) {
-        return QStringLiteral("–");  // nobody knows
-    }
-    return budgetNumber(tokensPerSecond, tokensPerSecond < 100 ? 1 : 0);
-}
-
-// Small models read a prompt in less than a millisecond.
-QString firstTokenText(double seconds) {
-    if (seconds <= 0) {
-        return QStringLiteral("–");
-    }
-    return seconds < 0.01 ? BudgetPanel::tr("%1 ms").arg(budgetNumber(1e3 * seconds, 2)) : secondsText(seconds);
-}
-
 QString lossText(double loss) {
     return loss < 1e-9 ? BudgetPanel::tr("none") : QLocale().toString(100 * loss, 'f', 3) + QStringLiteral(" %");
 }
@@ -302,7 +287,7 @@ void BudgetPanel::showPreview(const engine::ReplanPreview& p, const QString& pro
         figure.now->setText(now);
         figure.then->setText(then);
     };
-    set(m_speed, speedText(p.tokens_per_s_before), speedText(p.tokens_per_s_after));
+    set(m_speed, rateText(p.tokens_per_s_before), rateText(p.tokens_per_s_after));
     set(m_ttft, firstTokenText(p.ttft_s_before), firstTokenText(p.ttft_s_after));
     set(m_hits, percentText(p.hit_rate_before), percentText(p.hit_rate_after));
     set(m_bits, budgetNumber(p.mean_bits_before, 2), budgetNumber(p.mean_bits_after, 2));

@@ -41,15 +41,6 @@ QTableWidgetItem* item(const QString& text, bool number = true) {
     return cell;
 }
 
-QString rateText(double tokensPerSecond) {
-    return QLocale().toString(tokensPerSecond, 'f', tokensPerSecond < 100 ? 1 : 0);
-}
-
-QString ttftText(double seconds) {
-    return seconds < 0.01 ? WhatIfPanel::tr("%1 ms").arg(QLocale().toString(1e3 * seconds, 'f', 2))
-                          : secondsText(seconds);
-}
-
 // "2 × GeForce RTX 3060"
 QString machinesOf(qint64 count, const QString& name) {
     return count > 1 ? WhatIfPanel::tr("%1 × %2").arg(count).arg(name) : name;
@@ -434,7 +425,7 @@ void WhatIfPanel::showGpus(const WhatIfResult& result) {
         }
         if (r.failure.empty()) {
             m_table->setItem(row, Speed, item(rateText(r.tokens_per_s)));
-            m_table->setItem(row, Ttft, item(ttftText(r.ttft_s)));
+            m_table->setItem(row, Ttft, item(firstTokenText(r.ttft_s)));
             m_table->setItem(row, Hits, item(percentText(r.hit_rate)));
             m_table->setItem(row, Resident, item(tr("%1 of %2").arg(r.resident).arg(r.total)));
             names << name;
@@ -500,7 +491,7 @@ void WhatIfPanel::showMachines(const WhatIfResult& result) {
         }
         if (r.failure.empty()) {
             m_machineTable->setItem(row, MachineSpeed, item(rateText(r.tokens_per_s)));
-            m_machineTable->setItem(row, MachineTtft, item(ttftText(r.ttft_s)));
+            m_machineTable->setItem(row, MachineTtft, item(firstTokenText(r.ttft_s)));
             m_machineTable->setItem(row, MachineHits, item(percentText(r.hit_rate)));
             m_machineTable->setItem(row, Busiest, item(QLocale().toString(r.busiest_experts, 'f', 2)));
             m_machineTable->setItem(row, NetworkShare, item(percentText(r.network_share)));

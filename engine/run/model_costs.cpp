@@ -1,0 +1,178 @@
+#include "engine/run/model_costs.h"
+
+#include <algorithm>
+
+#include "engine/device/cpu_backend.h"
+#include "engine/device/hardware_profile.h"
+#include "engine/error.h"
+#include "engine/model/synthetic.h"
+#include "engine/plan/calibrate_host.h"
+#include "engine/plan/calibration.h"
+#include "engine/plan/compute_choice.h"
+#include "engine/plan/format_costs.h"
+#include "engine/quant/random_rows.h"
+#include "engine/run/dense_probe.h"
+#include "engine/run/forward.h"
+#include "engine/run/load_planner.h"
+#include "kernels/thread_pool.h"
+
+namespace offstage::engine {
+namespace {
+
+CalibrationCache cost_cache(const LoadRequest& request) {
+    return CalibrationCache(calibration_directory(request.cache_directory));
+}
+
+DenseProbeModel dense_model(const CostedModel& model) {
+    return {model.spec, model.master, model.request.quant.dense, model.request.kv};
+}
+
+// How products would be formed; nothing: that is to be measured as well.
+std::optional<kernels::GemmMode> known_mode(const CostedModel& model) {
+    if (model.request.compute == ComputeMode::kF32) return kernels::GemmMode::kF32;
+    if (model.request.compute == ComputeMode::kBf16) return kernels::GemmMode::kBf16;
+    const auto kept = kept_compute(model.master, cost_cache(model.request));
+    return kept ? std::optional(kept->mode) : std::nullopt;
+}
+
+// Scratch memory for steps of `largest` tokens, or of as many as there is room for.
+// Returns how many.
+std::int64_t reserve_for_experts(Backend& device, const CostedModel& model, std::int64_t largest) {
+    for (std::int64_t n = largest;; n /= 2) {
+        try {
+            device.reserve(Forward::step_shape(model.spec, model.master, n, n));
+            return n;
+        } catch (const Error& error) {
+            if (error.kind() != ErrorKind::kOutOfMemory || n == 1) throw;
+        }
+    }
+}
+
+// What calibrations of the model's experts are asked with, on random weights.
+FormatCalibration random_experts(const CostedModel& model, Backend& device) {
+    FormatCalibration wanted;
+    wanted.grid = model.spec.experts;
+    if (!device.shares_host_memory()) wanted.largest = reserve_for_experts(device, model, wanted.largest);
+    return wanted;
+}
+
+void set_format(FormatCalibration& wanted, kernels::WeightType format) {
+    wanted.format = format;
+    wanted.pack = [layout = wanted.grid.layout(format)](std::int64_t, std::byte* block) {
+        fill_random_expert(layout, block);
+    };
+}
+
+std::function<void(double)> measuring(const LoadProgressFn& progress) {
+    if (!progress) return {};
+    return [&progress](double done) {
+        progress({"Measuring this machine", static_cast<std::uint64_t>(done * 1000), 1000, false});
+    };
+}
+
+std::string disk_key(const CostedModel& model, const std::filesystem::path& folder, kernels::GemmMode mode) {
+    const std::string where = folder.empty() ? model.request.model : std::filesystem::weakly_canonical(folder).string();
+    return CalibrationCache::key(CostPlace{cpu_info(), kernels::ThreadPool::threads_for(model.request.n_threads), mode},
+                                 model.master, model.spec.experts) +
+           "|disk " + where;
+}
+
+}  // namespace
+
+std::vector<kernels::WeightType> formats_of(const LoadRequest& request, const ModelDemand& demand, bool all) {
+    std::vector<kernels::WeightType> formats;
+    for (std::size_t i = 1; i < demand.formats.size(); ++i) {  // the first is the master's
+        const kernels::WeightType format = demand.formats[i].format;
+        if (all || request.quality.allows_fewer_bits() || request.quant.experts == format) formats.push_back(format);
+    }
+    return formats;
+}
+
+std::optional<ModelCosts> known_costs(const CostedModel& model, const DeviceInfo& device) {
+    const CalibrationCache cache = cost_cache(model.request);
+    constexpr std::string_view kEmulatedId = "emulated:";
+    std::optional<HardwareProfile> profile;
+    if (device.kind == DeviceKind::kEmulated && !model.request.device.starts_with(kEmulatedId)) return {};
+    if (device.kind == DeviceKind::kEmulated)
+        profile = find_hardware_profile(model.request.device.substr(kEmulatedId.size()));
+    const bool accounted = profile && profile->host;
+    const std::optional<kernels::GemmMode> mode = known_mode(model);
+    if (!mode && !accounted) return {};
+    const CostPlace place{device, kernels::ThreadPool::threads_for(model.request.n_threads),
+                          mode.value_or(kernels::GemmMode::kF32)};
+    const auto find = [&](kernels::WeightType format) {
+        return known_format_costs(place, profile ? &*profile : nullptr, format, model.spec.experts, cache);
+    };
+    std::optional<FormatCosts> master = find(model.master);
+    if (!master) return {};
+    const auto dense = known_dense_costs(dense_model(model), place, profile ? &*profile : nullptr, cache);
+    if (!dense) return {};
+    master->table.dense = *dense;
+    ModelCosts costs{CostModel(std::move(master->table)), false, {}};
+    costs.cost.set_master(model.master);
+    for (const kernels::WeightType format : model.formats) {
+        std::optional<FormatCosts> other = find(format);
+        if (!other) return {};
+        costs.cost.set_table(format, std::move(other->table));
+    }
+    return costs;
+}
+
+ModelCosts measured_costs(const CostedModel& model, Backend& device, CpuOperations& host,
+                          const LoadProgressFn& progress, const std::stop_token& stop) {
+    const CalibrationCache cache = cost_cache(model.request);
+    FormatCalibration wanted = random_experts(model, device);
+    const auto find = [&](kernels::WeightType format) {
+        set_format(wanted, format);
+        return format_costs(device, host, wanted, cache, measuring(progress), stop);
+    };
+    FormatCosts master = find(model.master);
+    master.table.dense = dense_costs(dense_model(model), device, host, cache, stop);
+    ModelCosts costs{CostModel(std::move(master.table)), master.measured, {}};
+    costs.cost.set_master(model.master);
+    for (const kernels::WeightType format : model.formats) costs.cost.set_table(format, find(format).table);
+    costs.not_kept = cache.problem();
+    return costs;
+}
+
+CostTable remeasured_table(const CostedModel& model, Backend& device, CpuOperations& host,
+                           const LoadProgressFn& progress, const std::stop_token& stop, std::string* not_kept) {
+    FormatCalibration wanted = random_experts(model, device);
+    set_format(wanted, model.master);
+    const CostTable table = calibrate_format(device, host, wanted, CalibrationCache({}), measuring(progress), stop);
+    if (!table.emulated && (table.has_accelerator() || device.shares_host_memory())) {
+        const CalibrationCache cache = cost_cache(model.request);
+        cache.store(CalibrationCache::key(device, host, model.master, wanted.grid, table.pinned), table);
+        if (not_kept != nullptr) *not_kept = cache.problem();
+    }
+    return table;
+}
+
+bool lacks_disk_cost(const CostedModel& model, const DeviceInfo& device, const CostModel& cost, const Plan& plan) {
+    // A shape on a device that is not there stands for a model that is not here: drawing its weights would say nothing.
+    if (device.emulated && (device.emulated_host || is_synthetic(model.request.model))) return false;
+    return cost.table().disk_read_us == 0 &&
+           std::find(plan.places.begin(), plan.places.end(), Place::kDisk) != plan.places.end();
+}
+
+std::optional<double> known_disk_read_us(const CostedModel& model, const std::filesystem::path& folder) {
+    const std::optional<kernels::GemmMode> mode = known_mode(model);
+    double us = 0;
+    if (!mode || !cost_cache(model.request).load(disk_key(model, folder, *mode), us)) return {};
+    return us;
+}
+
+double disk_read_us(const CostedModel& model, const std::filesystem::path& folder, WeightSource& source,
+                    CpuOperations& host, const std::stop_token& stop) {
+    const CalibrationCache cache = cost_cache(model.request);
+    const std::string key = disk_key(model, folder, host.mode());
+    double us = 0;
+    if (cache.load(key, us)) return us;
+    const ExpertGrid& grid = model.spec.experts;
+    us =
+        measure_disk_read_us(source, grid.n_layers, grid.n_experts, grid.expert_bytes(model.master), host.pool(), stop);
+    if (us > 0) cache.store(key, us);
+    return us;
+}
+
+}  // namespace offstage::engine

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "engine/device/backend.h"
+#include "engine/device/cpu_operations.h"
+#include "engine/model/model_spec.h"
+#include "engine/model/weights.h"
+#include "engine/plan/cost_model.h"
+#include "engine/plan/load_request.h"
+#include "engine/plan/planner.h"
+
+namespace offstage::engine {
+
+// A model whose steps cost something: only sizes and formats count.
+struct CostedModel {
+    const LoadRequest& request;
+    const ModelSpec& spec;
+    kernels::WeightType master = kernels::WeightType::kBf16;  // of the checkpoint's experts, as they are read
+    std::vector<kernels::WeightType> formats;                 // beside the master's: what plans may choose
+};
+
+// The formats beside the master's that a plan of this request may choose, or all that
+// there are.
+std::vector<kernels::WeightType> formats_of(const LoadRequest& request, const ModelDemand& demand, bool all = false);
+
+// What steps of a model cost on a device: experts in each format, and all else.
+struct ModelCosts {
+    CostModel cost;
+    bool measured = false;  // now, those of the master's format
+    std::string not_kept;   // a sentence where what was measured could not be
+};
+
+// Without measuring anything: kept for this machine, or following from a profile. Nothing
+// where something is missing. A disk counts as known_disk_read_us() says.
+std::optional<ModelCosts> known_costs(const CostedModel& model, const DeviceInfo& device);
+
+// What is not known is measured now, on random weights, and kept. Throws Error.
+ModelCosts measured_costs(const CostedModel& model, Backend& device, CpuOperations& host,
+                          const LoadProgressFn& progress, const std::stop_token& stop);
+
+// Costs of the master's experts measured anew and kept; an emulated device's are
+// accounted by it and not kept. `not_kept` (may be nullptr): a sentence where they could
+// not be.
+CostTable remeasured_table(const CostedModel& model, Backend& device, CpuOperations& host,
+                           const LoadProgressFn& progress, const std::stop_token& stop, std::string* not_kept);
+
+// Whether the plan leaves experts on disk and nobody has said yet what reading one takes.
+bool lacks_disk_cost(const CostedModel& model, const DeviceInfo& device, const CostModel& cost, const Plan& plan);
+// Microseconds from disk into RAM for an expert of the master, where no profile has them:
+// kept for this machine and this model's folder (empty: synthetic).
+std::optional<double> known_disk_read_us(const CostedModel& model, const std::filesystem::path& folder);
+// The same, else measured now on these weights, and kept. 0: not known.
+double disk_read_us(const CostedModel& model, const std::filesystem::path& folder, WeightSource& source,
+                    CpuOperations& host, const std::stop_token& stop);
+
+}  // namespace offstage::engine

@@ -1,0 +1,144 @@
+// One request has one forecast: that of `plan`, of the estimate before a load, of the Budget panel's preview after it,
+// and of "What if" for the same GPU.
+
+#include <QTemporaryDir>
+#include <QtTest>
+
+#include "engine/cluster/what_if.h"
+#include "engine/error.h"
+#include "engine/run/fit_estimate.h"
+#include "engine/run/loaded_model.h"
+#include "engine/run/plan_report.h"
+#include "engine/run/replanner.h"
+#include "tests/engine/test_models.h"
+
+using namespace offstage::engine;
+using namespace offstage::test;
+
+namespace {
+
+constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+
+struct Figures {
+    double tokens_per_s = 0;
+    double ttft_s = 0;
+};
+
+QString text_of(const char* who, const Figures& f) {
+    return QStringLiteral("%1: %2 tokens/s, first token %3 s; ")
+        .arg(who)
+        .arg(f.tokens_per_s, 0, 'g', 10)
+        .arg(f.ttft_s, 0, 'g', 10);
+}
+
+bool same(const Figures& a, const Figures& b) {
+    return std::abs(a.tokens_per_s - b.tokens_per_s) <= 1e-9 * b.tokens_per_s &&
+           std::abs(a.ttft_s - b.ttft_s) <= 1e-9 * b.ttft_s;
+}
+
+Figures figures_of(const Forecast& forecast) {
+    return {forecast.decode_tokens_per_s, forecast.ttft_s};
+}
+
+}  // namespace
+
+class TestOneForecast : public QObject {
+    Q_OBJECT
+
+    QTemporaryDir m_cache;
+
+    LoadRequest requestFor(const std::string& model, const QString& device, int vram, int ram) const {
+        LoadRequest request;
+        request.model = model;
+        request.device = device.toStdString();
+        request.vram_bytes = static_cast<std::uint64_t>(vram) * kMiB;
+        request.ram_bytes = static_cast<std::uint64_t>(ram) * kMiB;
+        request.context = 1024;
+        request.n_threads = 1;
+        request.cache_directory = m_cache.path().toStdString();
+        request.quant_cache_directory = m_cache.path().toStdString();
+        return request;
+    }
+
+  private Q_SLOTS:
+    void everybodySaysTheSame_data() {
+        QTest::addColumn<QString>("model");
+        QTest::addColumn<QString>("device");
+        QTest::addColumn<int>("vram");
+        QTest::addColumn<int>("ram");
+        QTest::addColumn<QString>("experts");
+        QTest::addColumn<bool>("measures");  // something has to be measured first
+        const QString demo = QString::fromStdString(demoModel());
+        const QString deepseek = QString::fromStdString(tinyModel(QStringLiteral("deepseek_v2_lite_bf16")));
+        QTest::newRow("accounted") << demo << "emulated:fiddler-env1" << 20 << 256 << "" << false;
+        QTest::newRow("accounted, all on the device") << demo << "emulated:fiddler-env2" << 96 << 256 << "" << false;
+        QTest::newRow("accounted, experts on disk") << demo << "emulated:fiddler-env1" << 18 << 20 << "" << false;
+        QTest::newRow("accounted, fewer bits") << demo << "emulated:fiddler-env1" << 16 << 256 << "hqq4" << false;
+        QTest::newRow("accounted GPU, this CPU") << demo << "emulated:rtx-3060" << 20 << 256 << "" << true;
+        QTest::newRow("CPU") << demo << "cpu" << 0 << 256 << "" << true;
+        QTest::newRow("CPU, fewer bits") << demo << "cpu" << 0 << 256 << "int8" << true;
+        QTest::newRow("CPU, experts on disk") << demo << "cpu" << 0 << 34 << "" << true;
+        QTest::newRow("another family") << deepseek << "emulated:fiddler-env1" << 8 << 64 << "" << false;
+    }
+    void everybodySaysTheSame() {
+        QFETCH(QString, model);
+        QFETCH(QString, device);
+        QFETCH(int, vram);
+        QFETCH(int, ram);
+        QFETCH(QString, experts);
+        QFETCH(bool, measures);
+        LoadRequest request = requestFor(model.toStdString(), device, vram, ram);
+        if (!experts.isEmpty()) request.quant.experts = parse_format(experts.toStdString());
+
+        FitEstimator estimator(request.model, FitEstimator::Text::kNotNeeded);
+        const FitEstimate before = estimator.estimate(request);
+        QVERIFY2(before.fits, before.problem.c_str());
+        const QTemporaryDir nothing;
+        LoadRequest unknown = request;
+        unknown.cache_directory = nothing.path().toStdString();
+        QCOMPARE(FitEstimator(request.model, FitEstimator::Text::kNotNeeded).estimate(unknown).forecast.has_value(),
+                 !measures);
+
+        const FitEstimate estimate = estimator.measure(request, {}, {}, {});
+        QVERIFY(estimate.forecast.has_value());
+        const Figures fit = figures_of(*estimate.forecast);
+        const PlanReport report = plan_model(request, kForecastPrompt, {}, {});
+        const Figures plan = figures_of(report.forecast);
+        LoadedModel loaded(request, LoadedModel::Text::kNotNeeded, {}, {});
+        Replanner replanner(loaded);
+        const ReplanPreview preview = replanner.preview({});
+        const Figures budget{preview.tokens_per_s_before, preview.ttft_s_before};
+        QCOMPARE(preview.measured_steps, 0);
+        QString text = text_of("plan", plan) + text_of("fit", fit) + text_of("budget", budget);
+        bool agree = plan.tokens_per_s > 0 && plan.ttft_s > 0 && same(fit, plan) && same(budget, plan);
+        if (request.device != "cpu" && experts.isEmpty() && ram > 128) {  // What if: as in the checkpoint
+            const std::string profile = request.device.substr(request.device.find(':') + 1);
+            const WhatIfRow row = WhatIf(request, {}, {}).on(find_hardware_profile(profile), request.vram_bytes);
+            text += text_of("what if", {row.tokens_per_s, row.ttft_s});
+            agree = agree && same({row.tokens_per_s, row.ttft_s}, plan);
+        }
+        QVERIFY2(agree, qPrintable(text));
+        // And who asks after that need not measure.
+        const FitEstimate after = FitEstimator(request.model, FitEstimator::Text::kNotNeeded).estimate(request);
+        QVERIFY(after.forecast && same(figures_of(*after.forecast), plan));
+    }
+
+    void measuring_canBeCancelled() {
+        const QTemporaryDir nothing;
+        LoadRequest request = requestFor(demoModel(), QStringLiteral("cpu"), 0, 256);
+        request.cache_directory = nothing.path().toStdString();
+        FitEstimator estimator(request.model, FitEstimator::Text::kNotNeeded);
+        std::stop_source stop;
+        stop.request_stop();
+        try {
+            estimator.measure(request, {}, {}, stop.get_token());
+            QFAIL("no error");
+        } catch (const Error& error) {
+            QCOMPARE(error.kind(), ErrorKind::kCancelled);
+        }
+        QVERIFY(!estimator.estimate(request).forecast);
+    }
+};
+
+QTEST_GUILESS_MAIN(TestOneForecast)
+#include "tst_one_forecast.moc"

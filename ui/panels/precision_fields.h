@@ -1,0 +1,45 @@
+#pragma once
+
+#include <optional>
+
+#include <QWidget>
+
+#include "engine/run/session.h"
+
+class QComboBox;
+class QDoubleSpinBox;
+
+namespace offstage::ui {
+
+// The precision of a model's experts: as in the checkpoint, a floor that the planner keeps to, or one format for all.
+// GUI thread only.
+class QualityEdit : public QWidget {
+    Q_OBJECT
+
+  public:
+    explicit QualityEdit(QWidget* parent = nullptr);
+
+    engine::QualityFloor floor() const;
+    std::optional<engine::FormatId> experts() const;                                       // all in this format
+    void set(const engine::QualityFloor& floor, std::optional<engine::FormatId> experts);  // tells nobody
+
+    QComboBox& choice() const { return *m_choice; }
+    QDoubleSpinBox& value() const { return *m_value; }  // of the floor
+
+  Q_SIGNALS:
+    void changed();  // by the person
+
+  private:
+    enum Choice { Off, MeanBits, Loss, FirstFormat };
+    void chosen();
+
+    QComboBox* m_choice;
+    QDoubleSpinBox* m_value;
+};
+
+// What keys and values are kept in; the items' data are engine::KvType.
+QComboBox* newKvBox();
+engine::KvType kvOf(const QComboBox& box);
+void setKv(QComboBox& box, engine::KvType kv);
+
+}  // namespace offstage::ui
