@@ -212,20 +212,8 @@ quint64 EngineController::replan(const engine::ReplanRequest& request) {
     return id;
 }
 
-quint64 EngineController::pinExpert(int layer, int expert, bool pinned) {
-    return ask([&](engine::Session& session) { return session.pin_expert(layer, expert, pinned); });
-}
-
-quint64 EngineController::evictExpert(int layer, int expert) {
-    const quint64 id = ask([&](engine::Session& session) { return session.evict_expert(layer, expert); });
-    if (id != 0) {
-        Q_EMIT replanRequested(id);
-    }
-    return id;
-}
-
-quint64 EngineController::setExpertFormat(int layer, int expert, engine::FormatId format) {
-    const quint64 id = ask([&](engine::Session& session) { return session.set_expert_format(layer, expert, format); });
+quint64 EngineController::changeExperts(const engine::ExpertChange& change) {
+    const quint64 id = ask([&](engine::Session& session) { return session.change_experts(change); });
     if (id != 0) {
         Q_EMIT replanRequested(id);
     }

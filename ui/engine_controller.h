@@ -56,9 +56,7 @@ class EngineController : public QObject {
     quint64 replan(const engine::ReplanRequest& request);
     // What was asked for since the model was loaded, by the numbers of the reports.
     const std::map<quint64, engine::ReplanRequest>& replanRequests() const { return m_replanRequests; }
-    quint64 pinExpert(int layer, int expert, bool pinned);
-    quint64 evictExpert(int layer, int expert);
-    quint64 setExpertFormat(int layer, int expert, engine::FormatId format);
+    quint64 changeExperts(const engine::ExpertChange& change);
     void cancelReplan();
     // previewed() follows, for the newest request only. 0: not now.
     RequestId requestPreview(const engine::ReplanRequest& request);

@@ -131,9 +131,10 @@ std::vector<ReplanOrder> read_replan_script(const std::string& file) {
 
 void carry_out(const ReplanOrder& order, engine::Session& session) {
     if (order.cancel) session.cancel_replan();
-    if (order.pin) session.pin_expert(order.pin->first, order.pin->second, true);
-    if (order.unpin) session.pin_expert(order.unpin->first, order.unpin->second, false);
-    if (order.evict) session.evict_expert(order.evict->first, order.evict->second);
+    using Kind = engine::ExpertChange::Kind;
+    if (order.pin) session.change_experts({Kind::kPin, {{order.pin->first, order.pin->second}}});
+    if (order.unpin) session.change_experts({Kind::kUnpin, {{order.unpin->first, order.unpin->second}}});
+    if (order.evict) session.change_experts({Kind::kEvict, {{order.evict->first, order.evict->second}}});
     if (order.replan) session.replan(*order.replan);
 }
 

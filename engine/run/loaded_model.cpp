@@ -456,6 +456,8 @@ void LoadedModel::describe(const LoadRequest& request) {
     summary_.source = request.model;
     summary_.architecture = spec_.architecture;
     summary_.n_layers = spec_.experts.n_layers;
+    for (std::int64_t i = 0; i < summary_.n_layers; ++i)
+        summary_.layer_numbers.push_back(static_cast<std::int32_t>(spec_.layer_of(i)));
     summary_.n_experts = spec_.experts.n_experts;
     summary_.n_active = spec_.experts.n_active;
     summary_.hidden_dim = spec_.hidden_dim;

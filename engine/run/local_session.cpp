@@ -253,18 +253,6 @@ void LocalSession::request_preview(const ReplanRequest& request, PreviewFn done)
     replans_.request_preview(request, std::move(done));
 }
 
-std::uint64_t LocalSession::pin_expert(std::int64_t layer, std::int64_t expert, bool pinned) {
-    return replans_.pin(layer, expert, pinned);
-}
-
-std::uint64_t LocalSession::evict_expert(std::int64_t layer, std::int64_t expert) {
-    return replans_.evict(layer, expert);
-}
-
-std::uint64_t LocalSession::set_expert_format(std::int64_t layer, std::int64_t expert, kernels::WeightType format) {
-    return replans_.set_format(layer, expert, format);
-}
-
 void LocalSession::advance(std::stop_token stop) {
     static_cast<void>(require_model());
     const bool any = replans_.advance(stop, [this] {

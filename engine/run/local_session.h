@@ -32,9 +32,7 @@ class LocalSession final : public Session {
     void request_preview(const ReplanRequest& request, PreviewFn done) override;
     std::uint64_t replan(const ReplanRequest& request) override { return replans_.replan(request); }
     void cancel_replan() override { replans_.cancel(); }
-    std::uint64_t pin_expert(std::int64_t layer, std::int64_t expert, bool pinned) override;
-    std::uint64_t evict_expert(std::int64_t layer, std::int64_t expert) override;
-    std::uint64_t set_expert_format(std::int64_t layer, std::int64_t expert, kernels::WeightType format) override;
+    std::uint64_t change_experts(const ExpertChange& change) override { return replans_.change_experts(change); }
     std::vector<ReplanReport> replans() const override { return replans_.reports(); }
     void advance(std::stop_token stop) override;
 

@@ -11,7 +11,8 @@ struct ModelSummary {
     std::string name;    // folder name or synthetic name
     std::string source;  // what was asked for
     std::string architecture;
-    std::int64_t n_layers = 0;
+    std::int64_t n_layers = 0;                // with experts
+    std::vector<std::int32_t> layer_numbers;  // in the model, of the layers with experts; empty: 0, 1, 2, ...
     std::int64_t n_experts = 0;
     std::int64_t n_active = 0;
     std::int64_t hidden_dim = 0;
@@ -52,6 +53,12 @@ struct ModelSummary {
     std::string popularity;          // where the placement's counts are from; empty: none
     std::vector<std::string> notes;  // what a person should know: a shorter context, memory that could not be pinned
     std::size_t n_early_notes = 0;   // so many of these, the first, came as a LoadProgress::note already
+
+    // Of the i-th layer with experts, as ExpertId and LayerEvent count.
+    std::int32_t layer_number(std::int64_t i) const {
+        const auto at = static_cast<std::size_t>(i);
+        return at < layer_numbers.size() ? layer_numbers[at] : static_cast<std::int32_t>(i);
+    }
 };
 
 }  // namespace offstage::engine

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/plan/plan.h"
 
@@ -18,6 +19,23 @@ struct ReplanRequest {
     std::optional<KvType> kv;  // what keys and values are kept in: those of the conversation are written anew
     std::optional<QualityFloor> quality;  // the planner chooses each expert's format
     std::optional<FormatId> experts;      // one format for all; excludes `quality`
+};
+
+// What a person wants of some experts, whatever the plan says.
+struct ExpertChange {
+    enum class Kind : std::uint8_t {
+        kPin,  // keeps them on the device whatever the cache says
+        kUnpin,
+        kEvict,
+        kFormat,
+    };
+    struct Expert {
+        std::int64_t layer = 0;  // among those with experts
+        std::int64_t expert = 0;
+    };
+    Kind kind = Kind::kPin;
+    std::vector<Expert> experts;
+    FormatId format{};  // of kFormat
 };
 
 enum class ReplanState : std::uint8_t {

@@ -112,25 +112,12 @@ void ReplanQueue::cancel() {
     post([](std::uint64_t) { return [](Replanner& replanner) { replanner.cancel(); }; });
 }
 
-std::uint64_t ReplanQueue::pin(std::int64_t layer, std::int64_t expert, bool pinned) {
-    const std::size_t index = index_of(layer, expert);
+std::uint64_t ReplanQueue::change_experts(const ExpertChange& change) {
+    std::vector<std::size_t> experts;
+    for (const ExpertChange::Expert& one : change.experts) experts.push_back(index_of(one.layer, one.expert));
     return post([&](std::uint64_t id) {
-        return [this, id, index, pinned](Replanner& replanner) { replanner.pin(id, index, pinned, tokens_made_); };
-    });
-}
-
-std::uint64_t ReplanQueue::evict(std::int64_t layer, std::int64_t expert) {
-    const std::size_t index = index_of(layer, expert);
-    return post([&](std::uint64_t id) {
-        return [this, id, index](Replanner& replanner) { replanner.evict(id, index, tokens_made_); };
-    });
-}
-
-std::uint64_t ReplanQueue::set_format(std::int64_t layer, std::int64_t expert, kernels::WeightType format) {
-    const std::size_t index = index_of(layer, expert);
-    return post([&](std::uint64_t id) {
-        return
-            [this, id, index, format](Replanner& replanner) { replanner.set_format(id, index, format, tokens_made_); };
+        return [this, id, experts = std::move(experts), kind = change.kind, format = change.format](
+                   Replanner& replanner) { replanner.change(id, kind, experts, format, tokens_made_); };
     });
 }
 

@@ -29,9 +29,7 @@ class ReplanQueue {
     std::uint64_t replan(const ReplanRequest& request);
     void request_preview(const ReplanRequest& request, PreviewFn done);
     void cancel();
-    std::uint64_t pin(std::int64_t layer, std::int64_t expert, bool pinned);
-    std::uint64_t evict(std::int64_t layer, std::int64_t expert);
-    std::uint64_t set_format(std::int64_t layer, std::int64_t expert, kernels::WeightType format);
+    std::uint64_t change_experts(const ExpertChange& change);
     std::vector<ReplanReport> reports() const;
 
     void count_token() { ++tokens_made_; }

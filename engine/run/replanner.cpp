@@ -80,11 +80,13 @@ std::optional<std::size_t> Replanner::least_popular(const std::function<bool(std
     return least;
 }
 
-// An expert's larger format takes room on the device, and so do staging slots that are to hold it: the least popular
-// experts leave, the wanted one last, and then slots.
-void Replanner::make_fit(Plan& plan, const Budget& budget, std::size_t wanted) const {
+// Experts' larger format takes room on the device, and so do staging slots that are to hold them: the least popular
+// experts leave, the wanted ones last, and then slots.
+void Replanner::make_fit(Plan& plan, const Budget& budget, std::span<const std::size_t> wanted) const {
     const ExpertStore& store = model_.experts();
     if (model_.device().shares_host_memory() || budget.vram_bytes == 0) return;
+    std::vector<std::uint8_t> is_wanted(store.size());
+    for (const std::size_t i : wanted) is_wanted[i] = 1;
     for (;;) {
         plan.expert_bytes = plan.slot_bytes = 0;
         for (std::size_t i = 0; i < store.size(); ++i) {
@@ -95,8 +97,8 @@ void Replanner::make_fit(Plan& plan, const Budget& budget, std::size_t wanted) c
         plan.staging_bytes = static_cast<std::uint64_t>(plan.staging_slots) * plan.slot_bytes;
         if (plan.vram_bytes() <= budget.vram_bytes) return;
         const auto may_go = [&](std::size_t i) { return plan.places[i] == Place::kDevice && !store.is_pinned(i); };
-        auto least = least_popular([&](std::size_t i) { return i != wanted && may_go(i); });
-        if (!least.has_value() && may_go(wanted)) least = wanted;
+        auto least = least_popular([&](std::size_t i) { return is_wanted[i] == 0 && may_go(i); });
+        if (!least.has_value()) least = least_popular(may_go);
         if (least.has_value()) {
             plan.places[*least] = Place::kRam;
         } else if (plan.staging_slots > 0) {
@@ -154,27 +156,33 @@ void Replanner::refuse(std::uint64_t id, const std::string& problem, std::int64_
     reports_.insert(moving_ ? reports_.end() - 1 : reports_.end(), std::move(failed));
 }
 
-void Replanner::pin(std::uint64_t id, std::size_t expert, bool pinned, std::int64_t at_token) {
-    model_.experts().set_pinned(expert, pinned);
+void Replanner::change(std::uint64_t id, ExpertChange::Kind kind, std::span<const std::size_t> experts,
+                       kernels::WeightType format, std::int64_t at_token) {
+    using Kind = ExpertChange::Kind;
+    for (const std::size_t expert : experts) {
+        if (kind != Kind::kFormat) model_.experts().set_pinned(expert, kind == Kind::kPin);
+    }
     PlanTarget target = base(plan_as_it_is());
-    if (pinned) honour_pins(model_.basis(), this->pinned(), target.plan);
-    start(id, std::move(target), at_token);
-}
-
-void Replanner::evict(std::uint64_t id, std::size_t expert, std::int64_t at_token) {
-    model_.experts().set_pinned(expert, false);
-    PlanTarget target = base(plan_as_it_is());
-    // Without a copy in RAM it goes to where the plan's duplicates do not: RAM takes it.
-    if (target.plan.places[expert] == Place::kDevice) target.plan.places[expert] = Place::kRam;
-    start(id, std::move(target), at_token);
-}
-
-void Replanner::set_format(std::uint64_t id, std::size_t expert, kernels::WeightType format, std::int64_t at_token) {
-    PlanTarget target = base(plan_as_it_is());
-    if (target.plan.formats.empty()) target.plan.formats = model_.experts().formats();
-    target.plan.formats[expert] = format;
-    make_fit(target.plan, target.budget, expert);
-    model_.basis().describe_formats(target.plan);
+    Plan& plan = target.plan;
+    switch (kind) {
+        case Kind::kPin:
+            honour_pins(model_.basis(), pinned(), plan);
+            break;
+        case Kind::kUnpin:
+            break;
+        case Kind::kEvict:
+            // Without a copy in RAM one goes to where the plan's duplicates do not: RAM takes it.
+            for (const std::size_t expert : experts) {
+                if (plan.places[expert] == Place::kDevice) plan.places[expert] = Place::kRam;
+            }
+            break;
+        case Kind::kFormat:
+            if (plan.formats.empty()) plan.formats = model_.experts().formats();
+            for (const std::size_t expert : experts) plan.formats[expert] = format;
+            make_fit(plan, target.budget, experts);
+            model_.basis().describe_formats(plan);
+            break;
+    }
     start(id, std::move(target), at_token);
 }
 

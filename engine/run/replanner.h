@@ -4,6 +4,7 @@
 #include <deque>
 #include <functional>
 #include <optional>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -38,9 +39,8 @@ class Replanner {
     // The same, planned already.
     void begin(std::uint64_t id, PlanTarget target, std::int64_t at_token);
     void refuse(std::uint64_t id, const std::string& problem, std::int64_t at_token);
-    void pin(std::uint64_t id, std::size_t expert, bool pinned, std::int64_t at_token);
-    void evict(std::uint64_t id, std::size_t expert, std::int64_t at_token);
-    void set_format(std::uint64_t id, std::size_t expert, kernels::WeightType format, std::int64_t at_token);
+    void change(std::uint64_t id, ExpertChange::Kind kind, std::span<const std::size_t> experts,
+                kernels::WeightType format, std::int64_t at_token);
     void cancel();
 
     void between_layers();
@@ -59,7 +59,7 @@ class Replanner {
     void start(std::uint64_t id, PlanTarget target, std::int64_t at_token);
     void start_moving();
     std::vector<std::uint8_t> pinned() const;
-    void make_fit(Plan& plan, const Budget& budget, std::size_t wanted) const;
+    void make_fit(Plan& plan, const Budget& budget, std::span<const std::size_t> wanted) const;
     std::optional<std::size_t> least_popular(const std::function<bool(std::size_t)>& among) const;
     void advance(Migrator::When when);
     void resize_kv();

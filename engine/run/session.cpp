@@ -31,13 +31,7 @@ std::uint64_t Session::replan(const ReplanRequest&) {
     no_budgets();
 }
 void Session::cancel_replan() {}
-std::uint64_t Session::pin_expert(std::int64_t, std::int64_t, bool) {
-    no_budgets();
-}
-std::uint64_t Session::evict_expert(std::int64_t, std::int64_t) {
-    no_budgets();
-}
-std::uint64_t Session::set_expert_format(std::int64_t, std::int64_t, kernels::WeightType) {
+std::uint64_t Session::change_experts(const ExpertChange&) {
     no_budgets();
 }
 std::vector<ReplanReport> Session::replans() const {

@@ -63,10 +63,8 @@ class Session {
     // made, advance() does. A request that is under way is superseded. Returns its number; reports go by it.
     virtual std::uint64_t replan(const ReplanRequest& request);
     virtual void cancel_replan();  // goes back to the plan before
-    // One expert: keeps it on the device whatever the cache says, or lets it go; gives it a format of its own.
-    virtual std::uint64_t pin_expert(std::int64_t layer, std::int64_t expert, bool pinned);
-    virtual std::uint64_t evict_expert(std::int64_t layer, std::int64_t expert);
-    virtual std::uint64_t set_expert_format(std::int64_t layer, std::int64_t expert, FormatId format);
+    // As one re-plan, beside the budgets.
+    virtual std::uint64_t change_experts(const ExpertChange& change);
     // The newest report of each request since the model was loaded, the last 256.
     virtual std::vector<ReplanReport> replans() const;
     // The thread that calls generate(), between two answers: goes on moving experts until all is done or a stop is

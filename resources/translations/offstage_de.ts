@@ -4250,24 +4250,12 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
         <translation>Fixierung &amp;aufheben</translation>
     </message>
     <message>
-        <source>The cache may take its place on the device again</source>
-        <translation>Der Cache darf seinen Platz auf dem Gerät wieder vergeben</translation>
-    </message>
-    <message>
         <source>&amp;Pin to the device</source>
         <translation>Auf dem Gerät &amp;fixieren</translation>
     </message>
     <message>
-        <source>Brings it to the device and keeps it there, whatever the cache says</source>
-        <translation>Bringt den Experten auf das Gerät und hält ihn dort, was auch immer der Cache sagt</translation>
-    </message>
-    <message>
         <source>&amp;Evict from the device</source>
         <translation>Vom Gerät &amp;verdrängen</translation>
-    </message>
-    <message>
-        <source>Lets it go; it stays in RAM or on disk</source>
-        <translation>Gibt seinen Platz frei; der Experte bleibt im RAM oder auf dem Datenträger</translation>
     </message>
     <message>
         <source>P&amp;recision</source>
@@ -4298,14 +4286,6 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
         <translation>Schicht %1, Experte %2 hat das Gerät verlassen.</translation>
     </message>
     <message>
-        <source>Changing layer %1, expert %2 to %3 bit…</source>
-        <translation>Schicht %1, Experte %2 wird auf %3 Bit geändert&#xa0;…</translation>
-    </message>
-    <message>
-        <source>Layer %1, expert %2 is kept in %3 bit.</source>
-        <translation>Schicht %1, Experte %2 wird mit %3 Bit gespeichert.</translation>
-    </message>
-    <message>
         <source>Experts cannot be changed at the moment: no model is loaded.</source>
         <translation>Experten lassen sich zurzeit nicht ändern: Es ist kein Modell geladen.</translation>
     </message>
@@ -4320,6 +4300,78 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
     <message>
         <source>The change could not be made.</source>
         <translation>Die Änderung war nicht möglich.</translation>
+    </message>
+    <message>
+        <source>The cache may take the place on the device again</source>
+        <translation>Der Cache darf den Platz auf dem Gerät wieder vergeben</translation>
+    </message>
+    <message>
+        <source>Brings to the device and keeps there, whatever the cache says</source>
+        <translation>Bringt auf das Gerät und behält dort, was auch immer der Cache sagt</translation>
+    </message>
+    <message>
+        <source>Lets go; what leaves the device stays in RAM or on disk</source>
+        <translation>Gibt frei; was das Gerät verlässt, bleibt im RAM oder auf dem Datenträger</translation>
+    </message>
+    <message>
+        <source>Changing layer %1, expert %2 to %3…</source>
+        <translation>Schicht %1, Experte %2 wird in %3 umgewandelt&#xa0;…</translation>
+    </message>
+    <message>
+        <source>Layer %1, expert %2 is kept in %3.</source>
+        <translation>Schicht %1, Experte %2 liegt in %3 vor.</translation>
+    </message>
+    <message>
+        <source>&amp;Pin %1 experts to the device</source>
+        <translation>%1 Experten auf dem Gerät &amp;fixieren</translation>
+    </message>
+    <message>
+        <source>&amp;Unpin %1 experts</source>
+        <translation>%1 Experten &amp;lösen</translation>
+    </message>
+    <message>
+        <source>&amp;Evict %1 experts from the device</source>
+        <translation>%1 Experten vom Gerät &amp;verdrängen</translation>
+    </message>
+    <message>
+        <source>P&amp;recision of %1 experts</source>
+        <translation>&amp;Genauigkeit von %1 Experten</translation>
+    </message>
+    <message>
+        <source>Pinning %1 experts…</source>
+        <translation>%1 Experten werden fixiert&#xa0;…</translation>
+    </message>
+    <message>
+        <source>%1 experts are pinned.</source>
+        <translation>%1 Experten sind fixiert.</translation>
+    </message>
+    <message>
+        <source>Unpinning %1 experts…</source>
+        <translation>%1 Experten werden gelöst&#xa0;…</translation>
+    </message>
+    <message>
+        <source>%1 experts are no longer pinned.</source>
+        <translation>%1 Experten sind nicht mehr fixiert.</translation>
+    </message>
+    <message>
+        <source>Taking %1 experts off the device…</source>
+        <translation>%1 Experten werden vom Gerät genommen&#xa0;…</translation>
+    </message>
+    <message>
+        <source>%1 experts have left the device.</source>
+        <translation>%1 Experten haben das Gerät verlassen.</translation>
+    </message>
+    <message>
+        <source>Changing %1 experts to %2…</source>
+        <translation>%1 Experten werden in %2 umgewandelt&#xa0;…</translation>
+    </message>
+    <message>
+        <source>%1 experts are kept in %2.</source>
+        <translation>%1 Experten liegen in %2 vor.</translation>
+    </message>
+    <message>
+        <source>%1 of them found no room there.</source>
+        <translation>%1 davon fanden dort keinen Platz.</translation>
     </message>
 </context>
 <context>
@@ -4351,10 +4403,6 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
     <message>
         <source>even use:</source>
         <translation>gleichmäßig:</translation>
-    </message>
-    <message>
-        <source>Point at a cell for its numbers.</source>
-        <translation>Auf eine Zelle zeigen, um ihre Zahlen zu sehen.</translation>
     </message>
     <message>
         <source>%1 steps ago:</source>
@@ -4521,20 +4569,8 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
         <translation>Zuletzt nicht aufgerufene Experten abblenden</translation>
     </message>
     <message>
-        <source>Layers by experts. Arrow keys move from cell to cell, Return selects an expert, the menu key changes it.</source>
-        <translation>Schichten mal Experten. Die Pfeiltasten wechseln von Zelle zu Zelle, die Eingabetaste wählt einen Experten, die Menütaste ändert ihn.</translation>
-    </message>
-    <message>
         <source>C&amp;hange</source>
         <translation>Ä&amp;ndern</translation>
-    </message>
-    <message>
-        <source>Pin, evict or change the precision of the selected expert</source>
-        <translation>Den gewählten Experten fixieren, verdrängen oder seine Genauigkeit ändern</translation>
-    </message>
-    <message>
-        <source>Change the selected expert</source>
-        <translation>Den gewählten Experten ändern</translation>
     </message>
     <message>
         <source>Open a model to see its experts.</source>
@@ -4568,6 +4604,31 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
     <message>
         <source>Selected; underlined in the chat: %1 places</source>
         <translation>Ausgewählt; im Chat unterstrichen: %1 Stellen</translation>
+    </message>
+    <message>
+        <source>Pin, evict or change the precision of the selected experts</source>
+        <translation>Ausgewählte Experten fixieren, vom Gerät verdrängen oder ihre Genauigkeit ändern</translation>
+    </message>
+    <message>
+        <source>Change the selected experts</source>
+        <translation>Ausgewählte Experten ändern</translation>
+    </message>
+    <message>
+        <source>Layers by experts. Arrow keys move from cell to cell, Return selects an expert, the menu key changes it. Shift and the arrow keys mark several, Shift and Space the layer, Control and Space the column.</source>
+        <translation>Schichten mal Experten. Pfeiltasten gehen von Feld zu Feld, die Eingabetaste wählt einen Experten, die Menütaste ändert ihn. Umschalt und Pfeiltasten markieren mehrere, Umschalt und Leertaste die Schicht, Strg und Leertaste die Spalte.</translation>
+    </message>
+    <message>
+        <source>Point at a cell for its numbers; drag to mark several, click a number for its layer or column.</source>
+        <translation>Zeigen Sie auf ein Feld für seine Zahlen; Ziehen markiert mehrere, ein Klick auf eine Nummer ihre Schicht oder Spalte.</translation>
+    </message>
+    <message>
+        <source>Marked: layers %1, experts %2: %3 experts</source>
+        <translation>Markiert: Schichten %1, Experten %2: %3 Experten</translation>
+    </message>
+    <message>
+        <source>%1 %2</source>
+        <comment>how many experts, where they are or in what</comment>
+        <translation>%1 %2</translation>
     </message>
 </context>
 <context>
@@ -4793,7 +4854,7 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
     </message>
     <message>
         <source>Measuring this machine… %1 %</source>
-        <translation>Dieser Rechner wird gemessen … %1 %</translation>
+        <translation>Dieser Rechner wird gemessen&#xa0;… %1 %</translation>
     </message>
     <message>
         <source>Forecast: %1 tokens/s, first token of a prompt of %2 tokens after %3.</source>
@@ -4826,6 +4887,34 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
         <source>%1 %2–%3 of %4</source>
         <comment>title of columns, those that are shown, their number</comment>
         <translation>%1 %2–%3 von %4</translation>
+    </message>
+    <message>
+        <source>%1 %2</source>
+        <comment>title of rows, number of one</comment>
+        <translation>%1 %2</translation>
+    </message>
+    <message>
+        <source>%1 %2</source>
+        <comment>title of columns, number of one</comment>
+        <translation>%1 %2</translation>
+    </message>
+    <message>
+        <source>%1 %2</source>
+        <comment>how many cells, of which kind</comment>
+        <translation>%1 %2</translation>
+    </message>
+    <message>
+        <source>%1 on average</source>
+        <translation>im Mittel %1</translation>
+    </message>
+    <message>
+        <source>%1 at most</source>
+        <translation>höchstens %1</translation>
+    </message>
+    <message>
+        <source>%1: %2</source>
+        <comment>row or column, its summary</comment>
+        <translation>%1: %2</translation>
     </message>
 </context>
 <context>

@@ -4245,24 +4245,12 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
         <translation>Bỏ &amp;ghim</translation>
     </message>
     <message>
-        <source>The cache may take its place on the device again</source>
-        <translation>Bộ nhớ đệm lại được phép dùng chỗ của nó trên thiết bị</translation>
-    </message>
-    <message>
         <source>&amp;Pin to the device</source>
         <translation>&amp;Ghim vào thiết bị</translation>
     </message>
     <message>
-        <source>Brings it to the device and keeps it there, whatever the cache says</source>
-        <translation>Đưa chuyên gia vào thiết bị và giữ ở đó, dù bộ nhớ đệm quyết định gì</translation>
-    </message>
-    <message>
         <source>&amp;Evict from the device</source>
         <translation>Đư&amp;a ra khỏi thiết bị</translation>
-    </message>
-    <message>
-        <source>Lets it go; it stays in RAM or on disk</source>
-        <translation>Nhường chỗ của chuyên gia; nó vẫn ở trong RAM hoặc trên đĩa</translation>
     </message>
     <message>
         <source>P&amp;recision</source>
@@ -4293,14 +4281,6 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
         <translation>Lớp %1, chuyên gia %2 đã rời thiết bị.</translation>
     </message>
     <message>
-        <source>Changing layer %1, expert %2 to %3 bit…</source>
-        <translation>Đang đổi lớp %1, chuyên gia %2 sang %3 bit…</translation>
-    </message>
-    <message>
-        <source>Layer %1, expert %2 is kept in %3 bit.</source>
-        <translation>Lớp %1, chuyên gia %2 được giữ ở %3 bit.</translation>
-    </message>
-    <message>
         <source>Experts cannot be changed at the moment: no model is loaded.</source>
         <translation>Lúc này không thể thay đổi chuyên gia: chưa nạp mô hình nào.</translation>
     </message>
@@ -4315,6 +4295,78 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
     <message>
         <source>The change could not be made.</source>
         <translation>Không thực hiện được thay đổi.</translation>
+    </message>
+    <message>
+        <source>The cache may take the place on the device again</source>
+        <translation>Bộ nhớ đệm có thể lấy lại chỗ trên thiết bị</translation>
+    </message>
+    <message>
+        <source>Brings to the device and keeps there, whatever the cache says</source>
+        <translation>Đưa lên thiết bị và giữ ở đó, bất kể bộ nhớ đệm</translation>
+    </message>
+    <message>
+        <source>Lets go; what leaves the device stays in RAM or on disk</source>
+        <translation>Giải phóng; những gì rời thiết bị vẫn ở trong RAM hoặc trên đĩa</translation>
+    </message>
+    <message>
+        <source>Changing layer %1, expert %2 to %3…</source>
+        <translation>Đang đổi lớp %1, chuyên gia %2 sang %3…</translation>
+    </message>
+    <message>
+        <source>Layer %1, expert %2 is kept in %3.</source>
+        <translation>Lớp %1, chuyên gia %2 được giữ ở dạng %3.</translation>
+    </message>
+    <message>
+        <source>&amp;Pin %1 experts to the device</source>
+        <translation>&amp;Ghim %1 chuyên gia vào thiết bị</translation>
+    </message>
+    <message>
+        <source>&amp;Unpin %1 experts</source>
+        <translation>&amp;Bỏ ghim %1 chuyên gia</translation>
+    </message>
+    <message>
+        <source>&amp;Evict %1 experts from the device</source>
+        <translation>&amp;Đưa %1 chuyên gia khỏi thiết bị</translation>
+    </message>
+    <message>
+        <source>P&amp;recision of %1 experts</source>
+        <translation>Độ &amp;chính xác của %1 chuyên gia</translation>
+    </message>
+    <message>
+        <source>Pinning %1 experts…</source>
+        <translation>Đang ghim %1 chuyên gia…</translation>
+    </message>
+    <message>
+        <source>%1 experts are pinned.</source>
+        <translation>%1 chuyên gia đã được ghim.</translation>
+    </message>
+    <message>
+        <source>Unpinning %1 experts…</source>
+        <translation>Đang bỏ ghim %1 chuyên gia…</translation>
+    </message>
+    <message>
+        <source>%1 experts are no longer pinned.</source>
+        <translation>%1 chuyên gia không còn được ghim.</translation>
+    </message>
+    <message>
+        <source>Taking %1 experts off the device…</source>
+        <translation>Đang đưa %1 chuyên gia khỏi thiết bị…</translation>
+    </message>
+    <message>
+        <source>%1 experts have left the device.</source>
+        <translation>%1 chuyên gia đã rời thiết bị.</translation>
+    </message>
+    <message>
+        <source>Changing %1 experts to %2…</source>
+        <translation>Đang đổi %1 chuyên gia sang %2…</translation>
+    </message>
+    <message>
+        <source>%1 experts are kept in %2.</source>
+        <translation>%1 chuyên gia được giữ ở dạng %2.</translation>
+    </message>
+    <message>
+        <source>%1 of them found no room there.</source>
+        <translation>%1 trong số đó không còn chỗ ở đó.</translation>
     </message>
 </context>
 <context>
@@ -4346,10 +4398,6 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
     <message>
         <source>even use:</source>
         <translation>dùng đều:</translation>
-    </message>
-    <message>
-        <source>Point at a cell for its numbers.</source>
-        <translation>Trỏ vào một ô để xem số liệu.</translation>
     </message>
     <message>
         <source>%1 steps ago:</source>
@@ -4516,20 +4564,8 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
         <translation>Làm mờ các chuyên gia lâu chưa được gọi</translation>
     </message>
     <message>
-        <source>Layers by experts. Arrow keys move from cell to cell, Return selects an expert, the menu key changes it.</source>
-        <translation>Lớp theo chuyên gia. Các phím mũi tên chuyển từ ô này sang ô khác, phím Return chọn chuyên gia, phím menu để thay đổi.</translation>
-    </message>
-    <message>
         <source>C&amp;hange</source>
         <translation>Tha&amp;y đổi</translation>
-    </message>
-    <message>
-        <source>Pin, evict or change the precision of the selected expert</source>
-        <translation>Ghim, đưa ra hoặc đổi định dạng số của chuyên gia đã chọn</translation>
-    </message>
-    <message>
-        <source>Change the selected expert</source>
-        <translation>Thay đổi chuyên gia đã chọn</translation>
     </message>
     <message>
         <source>Open a model to see its experts.</source>
@@ -4563,6 +4599,31 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
     <message>
         <source>Selected; underlined in the chat: %1 places</source>
         <translation>Đã chọn; được gạch chân trong cuộc trò chuyện: %1 chỗ</translation>
+    </message>
+    <message>
+        <source>Pin, evict or change the precision of the selected experts</source>
+        <translation>Ghim, đưa khỏi thiết bị hoặc đổi độ chính xác của các chuyên gia đã chọn</translation>
+    </message>
+    <message>
+        <source>Change the selected experts</source>
+        <translation>Thay đổi các chuyên gia đã chọn</translation>
+    </message>
+    <message>
+        <source>Layers by experts. Arrow keys move from cell to cell, Return selects an expert, the menu key changes it. Shift and the arrow keys mark several, Shift and Space the layer, Control and Space the column.</source>
+        <translation>Các lớp theo chuyên gia. Phím mũi tên đi từ ô này sang ô khác, Return chọn một chuyên gia, phím trình đơn thay đổi nó. Shift và phím mũi tên đánh dấu nhiều ô, Shift và phím cách đánh dấu lớp, Control và phím cách đánh dấu cột.</translation>
+    </message>
+    <message>
+        <source>Point at a cell for its numbers; drag to mark several, click a number for its layer or column.</source>
+        <translation>Trỏ vào một ô để xem số liệu; kéo để đánh dấu nhiều ô, nhấp vào một số để đánh dấu lớp hoặc cột của nó.</translation>
+    </message>
+    <message>
+        <source>Marked: layers %1, experts %2: %3 experts</source>
+        <translation>Đã đánh dấu: lớp %1, chuyên gia %2: %3 chuyên gia</translation>
+    </message>
+    <message>
+        <source>%1 %2</source>
+        <comment>how many experts, where they are or in what</comment>
+        <translation>%1 %2</translation>
     </message>
 </context>
 <context>
@@ -4821,6 +4882,34 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
         <source>%1 %2–%3 of %4</source>
         <comment>title of columns, those that are shown, their number</comment>
         <translation>%1 %2–%3 trên %4</translation>
+    </message>
+    <message>
+        <source>%1 %2</source>
+        <comment>title of rows, number of one</comment>
+        <translation>%1 %2</translation>
+    </message>
+    <message>
+        <source>%1 %2</source>
+        <comment>title of columns, number of one</comment>
+        <translation>%1 %2</translation>
+    </message>
+    <message>
+        <source>%1 %2</source>
+        <comment>how many cells, of which kind</comment>
+        <translation>%1 %2</translation>
+    </message>
+    <message>
+        <source>%1 on average</source>
+        <translation>trung bình %1</translation>
+    </message>
+    <message>
+        <source>%1 at most</source>
+        <translation>cao nhất %1</translation>
+    </message>
+    <message>
+        <source>%1: %2</source>
+        <comment>row or column, its summary</comment>
+        <translation>%1: %2</translation>
     </message>
 </context>
 <context>

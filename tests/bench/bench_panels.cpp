@@ -3,7 +3,10 @@
 // by the wall clock, their ratio, and both medians of how busy that kept the window's thread, which other programs
 // disturb less.
 //
-//   QT_QPA_PLATFORM=offscreen bench_panels [--pairs N] [--tokens N]
+// With --shape the model is a scripted one of so many layers and experts, which writes 100 tokens a second and computes
+// nothing: what its panels cost is that of their size alone.
+//
+//   QT_QPA_PLATFORM=offscreen bench_panels [--pairs N] [--tokens N] [--shape 61x256]
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
@@ -21,6 +24,7 @@
 #include <QTemporaryDir>
 #include <QTimer>
 
+#include "tests/ui/fake_session.h"
 #include "ui/main_window.h"
 
 using namespace offstage;
@@ -114,6 +118,20 @@ void showPanels(MainWindow& window, bool shown) {
     settle.exec();
 }
 
+std::unique_ptr<engine::Session> scripted(const QString& shape) {
+    test::Script script;
+    script.layers = shape.section(u'x', 0, 0).toInt();
+    script.experts = shape.section(u'x', 1).toInt();
+    script.active = std::min<std::int64_t>(8, script.experts / 4);
+    script.residents = script.layers * script.experts / 5;
+    script.tokensPerSecond = 100;
+    script.answer = test::longAnswer(2000);
+    script.ignoresEnd = false;
+    auto stage = std::make_shared<test::Stage>();
+    stage->setScript(script);
+    return test::makeFakeSession(stage);
+}
+
 int argument(const QStringList& arguments, const QString& name, int otherwise) {
     const qsizetype at = arguments.indexOf(name);
     return at < 0 ? otherwise : arguments.value(at + 1).toInt();
@@ -133,7 +151,9 @@ int main(int argc, char** argv) {
     MainWindow::Options options;
     options.device = QStringLiteral("emulated:") + slowProfile(folder.path());
     options.vramBytes = quint64{16} << 20;
-    MainWindow window([] { return engine::Session::create(); }, options);
+    const qsizetype shapeAt = QApplication::arguments().indexOf(QStringLiteral("--shape"));
+    const QString shape = shapeAt < 0 ? QString() : QApplication::arguments().value(shapeAt + 1);
+    MainWindow window([shape] { return shape.isEmpty() ? engine::Session::create() : scripted(shape); }, options);
     window.resize(1280, 800);
     window.show();
     window.openModel(QStringLiteral(OFFSTAGE_SOURCE_DIR "/resources/demo-model"));

@@ -110,7 +110,7 @@ class TestCudaModelOnHost : public QObject {
         const auto in_int8 = [&](LoadedModel& model) {
             Replanner replanner(model);
             for (const std::size_t expert : {3u, 17u}) {
-                replanner.set_format(expert, expert, kernels::WeightType::kInt8, 0);
+                replanner.change(expert, ExpertChange::Kind::kFormat, {&expert, 1}, kernels::WeightType::kInt8, 0);
                 replanner.finish({});
                 QCOMPARE(replanner.reports().back().problem, std::string());
                 QVERIFY(replanner.reports().back().state == ReplanState::kDone);

@@ -50,7 +50,8 @@ class TestPlanning : public QObject {
             body();
             return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - begin).count();
         };
-        play.replanner.pin(1, 700, true, 0);
+        const std::size_t pinned = 700;
+        play.replanner.change(1, ExpertChange::Kind::kPin, {&pinned, 1}, {}, 0);
         play.replanner.finish({});
         PlanDraft draft;
         std::vector<double> taking, planning;
@@ -145,7 +146,7 @@ class TestPlanning : public QObject {
         session.load(load, {}, {});
         // With room for all, an expert that is let go is the only one that is not there.
         const std::uint64_t first = session.replan(vram(64));
-        const std::uint64_t second = session.evict_expert(2, 3);
+        const std::uint64_t second = session.change_experts({ExpertChange::Kind::kEvict, {{2, 3}}});
         int previews = 0;
         session.request_preview(vram(24), [&](const auto& preview, const std::string&) {
             QVERIFY(preview.has_value());

@@ -219,7 +219,8 @@ class TestReplan : public QObject, ReplanSetup {
                 }
                 play.replanner.begin(++id, replan, token);
             } else if (token < n_tokens && random() % 10 == 0) {
-                play.replanner.set_format(++id, random() % 64, formats[random() % 5], token);
+                const std::size_t expert = random() % 64;
+                play.replanner.change(++id, ExpertChange::Kind::kFormat, {&expert, 1}, formats[random() % 5], token);
             }
             const auto got = play.step(next);
             const auto expected = reference.step(next);
@@ -285,7 +286,7 @@ class TestReplan : public QObject, ReplanSetup {
         std::size_t absent = 0;
         while (experts.on_device(absent)) ++absent;
         const ExpertKey key = experts.key(absent);
-        session.pin_expert(key.layer, key.expert, true);
+        session.change_experts({ExpertChange::Kind::kPin, {{key.layer, key.expert}}});
         session.advance({});
         QVERIFY(experts.on_device(absent) && experts.is_pinned(absent));
         QCOMPARE(experts.n_resident(), 8);
@@ -296,15 +297,49 @@ class TestReplan : public QObject, ReplanSetup {
         session.advance({});
         QVERIFY(experts.on_device(absent));
         QCOMPARE(experts.n_resident(), 1);
-        session.set_expert_format(key.layer, key.expert, WeightType::kHqq4);
+        session.change_experts({ExpertChange::Kind::kFormat, {{key.layer, key.expert}}, WeightType::kHqq4});
         session.advance({});
         QCOMPARE(experts.format(absent), WeightType::kHqq4);
         QVERIFY(experts.on_device(absent));
-        session.evict_expert(key.layer, key.expert);
+        session.change_experts({ExpertChange::Kind::kEvict, {{key.layer, key.expert}}});
         session.advance({});
         QVERIFY(!experts.on_device(absent) && !experts.is_pinned(absent));
-        QVERIFY_EXCEPTION_THROWN(session.pin_expert(8, 0, true), Error);
-        QVERIFY_EXCEPTION_THROWN(session.set_expert_format(0, 64, WeightType::kHqq4), Error);
+        for (const ExpertChange::Expert none : {ExpertChange::Expert{8, 0}, {0, 64}}) {
+            const ExpertChange change{ExpertChange::Kind::kPin, {{0, 0}, none}};
+            QVERIFY_EXCEPTION_THROWN(session.change_experts(change), Error);
+        }
+        QVERIFY(!experts.is_pinned(0));
+    }
+
+    // As one re-plan: a column of experts is pinned, repacked and let go.
+    void manyExperts_arePinnedEvictedAndGivenAFormat() {
+        LocalSession session;
+        LoadRequest request = on("emulated:rtx-3060");
+        request.vram_bytes = vramFor(12);
+        session.load(request, {}, {});
+        ExpertStore& experts = session.model()->experts();
+        ExpertChange change{ExpertChange::Kind::kPin, {}};
+        for (std::int64_t layer = 0; layer < 8; ++layer) change.experts.push_back({layer, 5});
+        const auto count = [&](const auto& has) {
+            std::int64_t n = 0;
+            for (std::int64_t layer = 0; layer < 8; ++layer) n += has(static_cast<std::size_t>(layer * 8 + 5)) ? 1 : 0;
+            return n;
+        };
+        session.change_experts(change);
+        session.advance({});
+        QCOMPARE(count([&](std::size_t i) { return experts.on_device(i) && experts.is_pinned(i); }), 8);
+        QCOMPARE(experts.n_resident(), 12);
+        QCOMPARE(session.replans().size(), std::size_t{1});
+        QCOMPARE(session.replans().back().state, ReplanState::kDone);
+        change.kind = ExpertChange::Kind::kFormat;
+        change.format = WeightType::kHqq4;
+        session.change_experts(change);
+        session.advance({});
+        QCOMPARE(count([&](std::size_t i) { return experts.format(i) == WeightType::kHqq4; }), 8);
+        change.kind = ExpertChange::Kind::kEvict;
+        session.change_experts(change);
+        session.advance({});
+        QCOMPARE(count([&](std::size_t i) { return experts.on_device(i) || experts.is_pinned(i); }), 0);
     }
 
     void requestsThatCannotBe_fail_andNothingChanges() {

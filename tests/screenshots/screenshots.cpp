@@ -2,13 +2,18 @@
 // each panel beside the conversation. Run by resources/screenshots/make.
 //
 //   screenshots FOLDER THEME WxH LANGUAGE [PANEL ...]     without panels: all, and the window as it opens
+//
+// A PANEL is also "formats": the map of experts in several formats with the menu that changes them, and "open": the
+// dialog that opens a model.
 #include <cstdio>
 
 #include <QApplication>
+#include <QComboBox>
 #include <QDir>
 #include <QDockWidget>
 #include <QElapsedTimer>
 #include <QEventLoop>
+#include <QMenu>
 #include <QPushButton>
 #include <QSettings>
 #include <QStandardPaths>
@@ -17,7 +22,11 @@
 
 #include "ui/chat/chat_page.h"
 #include "ui/language.h"
+#include "ui/load/fit_view.h"
+#include "ui/load/open_model_dialog.h"
 #include "ui/main_window.h"
+#include "ui/panels/experts_panel.h"
+#include "ui/panels/selection.h"
 #include "ui/panels/what_if_panel.h"
 
 using namespace offstage;
@@ -46,7 +55,7 @@ void ask(MainWindow& window, const QString& prompt) {
         [&] { return window.chat().queue().isEmpty() && window.engine().state() == EngineController::State::Ready; });
 }
 
-bool save(MainWindow& window, const QString& file) {
+bool save(QWidget& window, const QString& file) {
     pass(700);  // the panels' last look at the engine, and the last painting
     const bool saved = window.grab().save(file);
     std::printf("%s%s\n", qPrintable(file), saved ? "" : ": cannot be written");
@@ -130,6 +139,43 @@ int main(int argc, char** argv) {
             waitUntil([&] { return !whatIf->isRunning(); });
         }
         saved = save(window, name(panel)) && saved;
+    }
+    if (wanted.contains(QStringLiteral("formats"))) {
+        engine::ReplanRequest fewerBits;
+        fewerBits.quality = engine::QualityFloor{.min_mean_bits = 5};
+        window.engine().replan(fewerBits);
+        auto* experts = window.findChild<ExpertsPanel*>();
+        window.resetLayout();
+        window.findChild<QDockWidget*>(QStringLiteral("expertsDock"))->show();
+        window.findChild<QDockWidget*>(QStringLiteral("expertsDock"))->raise();
+        window.resize(whole);
+        experts->setChannel(ExpertChannel::Precision);
+        waitUntil(
+            [&] {
+                const auto replans = window.engine().replans();
+                return !replans.empty() && replans.back().state == engine::ReplanState::kDone;
+            },
+            20000);
+        window.selection().selectExpert({2, 3});
+        saved = save(window, name(QStringLiteral("formats"))) && saved;
+        QMenu menu;
+        Q_EMIT experts->map().cellMenuRequested({2, 3}, &menu);
+        for (QAction* action : menu.actions()) {
+            if (action->menu() != nullptr) {
+                action->menu()->popup({});
+                saved = save(*action->menu(), name(QStringLiteral("formats-menu"))) && saved;
+            }
+        }
+    }
+    if (wanted.contains(QStringLiteral("open"))) {
+        OpenModelDialog dialog(window.engine(), &window);
+        dialog.show();
+        waitUntil([&] { return dialog.view().fits(); });
+        saved = save(dialog, name(QStringLiteral("open"))) && saved;
+        dialog.resize(380, 640);
+        dialog.view().device().setCurrentIndex(0);
+        waitUntil([&] { return dialog.view().fits(); });
+        saved = save(dialog, name(QStringLiteral("open-narrow"))) && saved;
     }
     return saved ? 0 : 1;
 }

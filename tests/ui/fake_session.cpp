@@ -84,6 +84,9 @@ class FakeSession : public engine::Session {
         model.source = request.model;
         model.architecture = "mixtral";
         model.n_layers = script.layers;
+        for (std::int32_t i = 0; i < script.layers; ++i) {
+            model.layer_numbers.push_back(script.denseLayers + i);
+        }
         model.n_experts = script.experts;
         model.n_active = script.active;
         model.context = model.max_context = script.context;
@@ -247,24 +250,32 @@ class FakeSession : public engine::Session {
         return shares;
     }
 
-    std::uint64_t pin_expert(std::int64_t layer, std::int64_t expert, bool pinned) override {
-        return change(layer, expert, [pinned](engine::ExpertStates& states, std::size_t i) {
-            states.pinned[i] = pinned ? 1 : 0;
-            if (pinned) {
-                states.place[i] = 0;
+    std::uint64_t change_experts(const engine::ExpertChange& change) override {
+        using Kind = engine::ExpertChange::Kind;
+        const std::lock_guard lock(m_mutex);
+        engine::ReplanReport& report = m_reports.emplace_back();
+        report.id = m_reports.size();
+        report.requested = static_cast<std::int64_t>(change.experts.size());
+        report.state = m_script.expertProblem.empty() ? engine::ReplanState::kDone : engine::ReplanState::kFailed;
+        report.problem = m_script.expertProblem;
+        m_snapshot.revision = ++m_revision;
+        engine::ExpertStates& states = m_snapshot.experts;
+        for (const engine::ExpertChange::Expert& one : change.experts) {
+            const auto i = static_cast<std::size_t>(one.layer * m_snapshot.n_experts + one.expert);
+            if (report.state == engine::ReplanState::kFailed) {
+                break;
             }
-        });
-    }
-    std::uint64_t evict_expert(std::int64_t layer, std::int64_t expert) override {
-        return change(layer, expert, [](engine::ExpertStates& states, std::size_t i) {
-            states.place[i] = 1;
-            states.pinned[i] = 0;
-        });
-    }
-    std::uint64_t set_expert_format(std::int64_t layer, std::int64_t expert, kernels::WeightType format) override {
-        return change(layer, expert, [format](engine::ExpertStates& states, std::size_t i) {
-            states.format[i] = static_cast<std::uint8_t>(format);
-        });
+            ++report.visible;
+            if (change.kind == Kind::kFormat) {
+                states.format[i] = static_cast<std::uint8_t>(change.format);
+                continue;
+            }
+            states.pinned[i] = change.kind == Kind::kPin ? 1 : 0;
+            if (change.kind != Kind::kUnpin) {
+                states.place[i] = change.kind == Kind::kPin ? 0 : 1;
+            }
+        }
+        return report.id;
     }
     std::vector<engine::ReplanReport> replans() const override {
         const std::lock_guard lock(m_mutex);
@@ -308,24 +319,6 @@ class FakeSession : public engine::Session {
     void resetTimes() {
         const std::lock_guard lock(m_mutex);
         m_snapshot.telemetry_us = m_snapshot.answer_us = 0;
-    }
-
-    template <typename Change>
-    std::uint64_t change(std::int64_t layer, std::int64_t expert, Change&& apply) {
-        const std::lock_guard lock(m_mutex);
-        engine::ReplanReport& report = m_reports.emplace_back();
-        report.id = m_reports.size();
-        report.requested = 1;
-        if (m_script.expertProblem.empty()) {
-            apply(m_snapshot.experts, static_cast<std::size_t>(layer * m_snapshot.n_experts + expert));
-            report.visible = 1;
-            report.state = engine::ReplanState::kDone;
-        } else {
-            report.state = engine::ReplanState::kFailed;
-            report.problem = m_script.expertProblem;
-        }
-        m_snapshot.revision = ++m_revision;
-        return report.id;
     }
 
     // One step's events: experts on the device run there; of the others every second is copied, if there is a device.

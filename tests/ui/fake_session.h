@@ -27,6 +27,7 @@ struct Script {
     bool generateThrowsBadAlloc = false;
     std::int64_t context = 2048;
     std::int64_t layers = 8;
+    std::int32_t denseLayers = 0;  // before those with experts
     std::int64_t experts = 8;
     std::int64_t active = 2;
     // An accelerator with room for so many experts, the lowest numbers of each layer first; 0: the model is on the CPU.

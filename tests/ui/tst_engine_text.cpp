@@ -394,7 +394,10 @@ class TestEngineText : public QObject {
         change.vram_bytes = 1 << 20;
         row("a change of nothing", sentenceOf([&] { static_cast<void>(session->preview(change)); }),
             {QStringLiteral("VRAM")});
-        row("no such expert", sentenceOf([&] { session->pin_expert(0, 999, true); }), {QStringLiteral("999")});
+        row("no such expert", sentenceOf([&] {
+                session->change_experts({engine::ExpertChange::Kind::kPin, {{0, 999}}});
+            }),
+            {QStringLiteral("999")});
     }
     void realSentence_comesOutWhole() {
         QFETCH(QString, english);

@@ -196,6 +196,109 @@ class TestHeatMap : public QObject {
         QVERIFY(!turn(map.rectOf({1, 3}).center(), 4));
     }
 
+    void area_isMarkedByDraggingOverCellsAndNumbers() {
+        HeatMap map;
+        map.setSummary(HeatMapSummary::Kind::Mean);
+        map.setValues(61, 256, std::vector<double>(61 * 256, 0.5), 1);
+        map.resize(700, 400);
+        map.show();
+        QSignalSpy clicked(&map, &HeatMap::cellClicked);
+        const auto drag = [&map](QPoint from, QPoint to, Qt::KeyboardModifiers modifiers = {}) {
+            QTest::mousePress(&map, Qt::LeftButton, modifiers, from);
+            QTest::mouseMove(&map, (from + to) / 2);
+            QTest::mouseMove(&map, to);
+            QTest::mouseRelease(&map, Qt::LeftButton, modifiers, to);
+        };
+        const auto at = [&map](int row, int column) { return map.rectOf({row, column}).center(); };
+        drag(at(20, 100), at(3, 140));
+        QVERIFY(map.area() == (HeatMap::Area{3, 20, 100, 140}));
+        QCOMPARE(map.area()->count(), 18 * 41);
+        QVERIFY(!map.selected() && clicked.isEmpty());
+        // A number beside the cells is its row, one above them its column; so are the bars of the summaries.
+        const QRect first = map.rectOf({0, 0}), last = map.rectOf({60, 255});
+        QTest::mouseClick(&map, Qt::LeftButton, {}, {first.left() - 8, at(7, 0).y()});
+        QVERIFY(map.area() == (HeatMap::Area{7, 7, 0, 255}));
+        QTest::mouseClick(&map, Qt::LeftButton, {}, {last.right() + 10, at(9, 0).y()});
+        QVERIFY(map.area() == (HeatMap::Area{9, 9, 0, 255}));
+        QTest::mouseClick(&map, Qt::LeftButton, {}, {at(0, 33).x(), last.bottom() + 10});
+        QVERIFY(map.area() == (HeatMap::Area{0, 60, 33, 33}));
+        drag({at(0, 30).x(), first.top() - 8}, {at(0, 45).x(), first.top() - 8});
+        QVERIFY(map.area() == (HeatMap::Area{0, 60, 30, 45}));
+        QTest::mouseClick(&map, Qt::LeftButton, {}, at(5, 5));
+        QVERIFY(!map.area() && map.selected() == (HeatMap::Cell{5, 5}));
+        // Zoomed in, dragging pans; with Shift it marks, and only what is in sight.
+        map.showColumns(100, 164);
+        drag(at(5, 120), at(9, 130));
+        QVERIFY(!map.area());
+        const int begin = map.shownColumns().begin;
+        QVERIFY(begin < 100);
+        drag(at(5, begin + 4), at(9, begin + 8), Qt::ShiftModifier);
+        QVERIFY(map.area() == (HeatMap::Area{5, 9, begin + 4, begin + 8}));
+        map.setValues(8, 8, std::vector<double>(64, 0.5), 1);  // another model
+        QVERIFY(!map.area());
+    }
+
+    void area_isMarkedByKeys() {
+        HeatMap map;
+        map.setValues(48, 128, std::vector<double>(48 * 128, 0.5), 1);
+        map.resize(600, 400);
+        QTest::keyClick(&map, Qt::Key_Right);
+        for (const Qt::Key key : {Qt::Key_Right, Qt::Key_Right, Qt::Key_Down}) {
+            QTest::keyClick(&map, key, Qt::ShiftModifier);
+        }
+        QVERIFY(map.area() == (HeatMap::Area{0, 1, 1, 3}));
+        QTest::keyClick(&map, Qt::Key_Left, Qt::ShiftModifier);
+        QVERIFY(map.area() == (HeatMap::Area{0, 1, 1, 2}));
+        QTest::keyClick(&map, Qt::Key_Space, Qt::ShiftModifier);
+        QVERIFY(map.area() == (HeatMap::Area{1, 1, 0, 127}));
+        QTest::keyClick(&map, Qt::Key_Space, Qt::ControlModifier);
+        QVERIFY(map.area() == (HeatMap::Area{0, 47, 2, 2}));
+        QTest::keyClick(&map, Qt::Key_A, Qt::ControlModifier);
+        QCOMPARE(map.area()->count(), 48 * 128);
+        QTest::keyClick(&map, Qt::Key_Escape);
+        QVERIFY(!map.area() && map.current());
+    }
+
+    void summaries_areMeansHighestsAndShares() {
+        HeatMap map;
+        map.setTitles(QStringLiteral("layers"), QStringLiteral("experts"));
+        map.setRowNumbers({3, 4});  // after three dense layers
+        map.setSummary(HeatMapSummary::Kind::Mean);
+        map.setValues(2, 3, {0, 0.5, 1, 0.2, 0.2, 0.2}, 1);
+        QCOMPARE(map.summary().row(0), 0.5);
+        QCOMPARE(map.summary().column(2), 0.6);
+        const QString second = map.lineText({1, 1, 0, 2});
+        QVERIFY2(second.startsWith(QStringLiteral("layers 4: 20")) && second.endsWith(QStringLiteral("% on average")),
+                 qPrintable(second));
+        map.setBrightness({1, 1, 0, 1, 1, 1});  // one is not known
+        QCOMPARE(map.summary().row(0), 0.25);
+        QCOMPARE(map.summary().column(2), 0.2);
+        map.setBrightness({});
+        map.setSummary(HeatMapSummary::Kind::Highest);
+        QCOMPARE(map.summary().row(0), 1.0);
+        QCOMPARE(map.summary().column(0), 0.2);
+        HeatMap::Category here, there;
+        here.name = QStringLiteral("here");
+        there.name = QStringLiteral("there");
+        there.colour = 1;
+        map.setCategories(2, 3, {0, 1, 1, 0, 0, 7}, {here, there});
+        QCOMPARE(map.summary().kindsOfRow(0)[1], 2);
+        QCOMPARE(map.summary().kindsOfRow(1)[0], 2);  // one of no kind
+        QCOMPARE(map.lineText({0, 0, 0, 2}), QStringLiteral("layers 3: 1 here, 2 there"));
+        QCOMPARE(map.lineText({0, 1, 1, 1}), QStringLiteral("experts 1: 1 here, 1 there"));
+        QVERIFY(map.csv().contains(QStringLiteral("3,0,here")) && !map.csv().contains(QStringLiteral("\n0,")));
+        // Where they are painted: beside each row a bar as long as its shares.
+        map.resize(400, 300);
+        const QImage image = map.grab().toImage();
+        const QRect lastOfRow = map.rectOf({0, 2});
+        const auto colour = [&](int share) {
+            return image.pixel(lastOfRow.right() + 1 + (lastOfRow.width() >= 14 ? 2 : 1) + 4 + share * 14 / 100,
+                               lastOfRow.center().y());
+        };
+        QCOMPARE(colour(15), map.colourOf({0, 0}));
+        QCOMPARE(colour(80), map.colourOf({0, 1}));
+    }
+
     void map_arrowKeys_moveTheCell() {
         HeatMap map;
         map.setValues(3, 4, std::vector<double>(12, 0.5), 1);

@@ -14,6 +14,7 @@
 #include "ui/engine_controller.h"
 #include "ui/panels/cache_panel.h"
 #include "ui/panels/dispatch_panel.h"
+#include "ui/panels/dispatch_view.h"
 #include "ui/panels/expert_actions.h"
 #include "ui/panels/experts_panel.h"
 #include "ui/panels/selection.h"
@@ -83,6 +84,17 @@ test::Script onDevice() {
     script.residents = 20;
     script.emulated = true;
     script.answer = test::longAnswer(120);
+    return script;
+}
+
+// DeepSeek-V3: 61 layers of which the first three have no experts, 256 in each of the others.
+test::Script large(std::int64_t layers, std::int64_t experts, std::int32_t denseLayers) {
+    test::Script script = onDevice();
+    script.layers = layers;
+    script.experts = experts;
+    script.active = 8;
+    script.denseLayers = denseLayers;
+    script.residents = layers * experts / 5;
     return script;
 }
 
@@ -242,7 +254,7 @@ class TestPanels : public QObject {
         QCOMPARE(b.experts->map().categories().size(), size_t(2));
         QVERIFY(b.experts->readout().contains(QStringLiteral("no accelerator")));
         QMenu menu;
-        b.experts->actions().fill(menu, {0, 0}, {});
+        b.experts->actions().fill(menu, {{0, 0}}, {});
         QVERIFY(!menu.actions().at(0)->isEnabled());
         QVERIFY(!menu.actions().at(1)->isEnabled());
         QVERIFY(menu.actions().at(2)->menu()->isEnabled());  // fewer bits help there, too
@@ -313,14 +325,121 @@ class TestPanels : public QObject {
         QVERIFY(!b.experts->actions().isWatching());
     }
 
+    void layers_haveTheModelsOwnNumbers() {
+        Bench b(large(58, 256, 3));
+        b.load();
+        b.answer();
+        b.experts->map().setFocus();
+        QTest::mouseMove(&b.experts->map(), b.experts->map().rectOf({0, 7}).center());
+        QTRY_VERIFY2(b.experts->readout().startsWith(QStringLiteral("Layer 3, expert 7")),
+                     qPrintable(b.experts->readout()));
+        const QString csv = b.experts->map().csv();
+        QVERIFY(csv.contains(QStringLiteral("\n3,0,")) && csv.contains(QStringLiteral("\n60,255,")));
+        QVERIFY(!csv.contains(QStringLiteral("\n0,")));
+        b.experts->actions().change(engine::ExpertChange::Kind::kPin, {{0, 7}});
+        QTRY_COMPARE(b.experts->notice(), QStringLiteral("Layer 3, expert 7 is pinned to the device."));
+
+        QVERIFY(b.selection->selectToken(kMessage, 40));
+        b.dispatch->setMeanOf(0);
+        QCOMPARE(b.dispatch->bars().rows().front().name, QStringLiteral("layer 3"));
+        QVERIFY(b.dispatch->timeline().csv().contains(QStringLiteral("layer 60:")));
+        QVERIFY(!b.dispatch->timeline().csv().contains(QStringLiteral("layer 0:")));
+        const LoggedStep* step = b.log->step(b.selection->token()->step);
+        QVERIFY(whyText(*step, 57, std::nullopt).startsWith(QStringLiteral("Layer 60")));
+        QStringList names;
+        for (const QComboBox* box : b.cache->findChildren<QComboBox*>()) {
+            for (int i = 0; i < box->count(); ++i) {
+                names << box->itemText(i);
+            }
+        }
+        QVERIFY(names.contains(QStringLiteral("All, and layer 3")) &&
+                names.contains(QStringLiteral("All, and layer 60")) &&
+                !names.contains(QStringLiteral("All, and layer 0")));
+    }
+
+    void markedExperts_arePinnedTogether() {
+        Bench b(large(48, 128, 0));
+        b.load();
+        b.answer();
+        b.experts->setChannel(ExpertChannel::Residency);
+        b.experts->resize(900, 700);
+        QCoreApplication::processEvents();
+        b.experts->resize(360, 700);
+        QCoreApplication::processEvents();
+        // All of the legend's lines have room, and nothing scrolls sideways.
+        HeatMapLegend& legend = b.experts->legend();
+        QVERIFY(legend.height() >= legend.heightForWidth(legend.width()) && legend.width() < 360);
+        HeatMap& map = b.experts->map();
+        map.setArea(HeatMap::Area{10, 12, 0, 127});
+        QVERIFY2(b.experts->readout().contains(QStringLiteral("layers 10–12, experts 0–127: 384 experts")),
+                 qPrintable(b.experts->readout()));
+        QVERIFY(b.experts->readout().contains(QStringLiteral("on the device")));
+        QMenu* menu = b.experts->changeButton().menu();
+        Q_EMIT menu->aboutToShow();
+        QCOMPARE(menu->actions().at(0)->text(), QStringLiteral("&Pin 384 experts to the device"));
+        menu->actions().at(0)->trigger();
+        QTRY_COMPARE(b.experts->notice(), QStringLiteral("384 experts are pinned."));
+        QTRY_COMPARE(
+            std::count(b.experts->snapshot().experts.pinned.begin(), b.experts->snapshot().experts.pinned.end(), 1),
+            384);
+        QVERIFY(b.experts->readout().contains(QStringLiteral("384 pinned")));
+        Q_EMIT menu->aboutToShow();
+        QCOMPARE(menu->actions().at(0)->text(), QStringLiteral("&Unpin 384 experts"));
+        menu->actions().at(2)->menu()->actions().at(2)->trigger();
+        QTRY_COMPARE(b.experts->notice(), QStringLiteral("384 experts are kept in 4 bit (HQQ)."));
+        // One outside of the marked ones is meant alone.
+        QMenu one;
+        Q_EMIT map.cellMenuRequested({0, 0}, &one);
+        QCOMPARE(one.actions().at(0)->text(), QStringLiteral("&Pin to the device"));
+    }
+
+    // For people to look at.
+    void largeModels_pictures() {
+        if (qEnvironmentVariable("OFFSTAGE_PICTURES").isEmpty()) {
+            QSKIP("OFFSTAGE_PICTURES names no folder");
+        }
+        for (const bool deepseek : {false, true}) {
+            Bench b(deepseek ? large(58, 256, 3) : large(48, 128, 0));
+            b.load();
+            b.answer();
+            QVERIFY(b.selection->selectToken(kMessage, 40));
+            b.selection->clearToken();
+            for (const Theme theme : {Theme::Light, Theme::Dark}) {
+                applyTheme(*qApp, theme);
+                const auto take = [&](Panel& panel, const char* what) {
+                    for (const int width : {360, 900}) {
+                        panel.resize(width, 700);
+                        QTest::qWait(40);
+                        takePicture(panel, QStringLiteral("%1-%2-%3-%4")
+                                               .arg(QLatin1String(deepseek ? "61x256" : "48x128"), QLatin1String(what),
+                                                    QLatin1String(theme == Theme::Dark ? "dark" : "light"))
+                                               .arg(width));
+                    }
+                };
+                b.experts->setChannel(ExpertChannel::Window);
+                take(*b.experts, "frequency");
+                b.experts->setChannel(ExpertChannel::Residency);
+                b.experts->map().setArea(HeatMap::Area{10, 20, 16, 63});
+                take(*b.experts, "residency");
+                b.experts->map().showColumns(0, 48);
+                take(*b.experts, "zoomed");
+                b.experts->map().showColumns(0, 256);
+                b.experts->map().setArea(std::nullopt);
+                take(*b.dispatch, "dispatch");
+                take(*b.cache, "cache");
+            }
+            applyTheme(*qApp, Theme::Light);
+        }
+    }
+
     void experts_changeThatFails_saysWhy() {
         test::Script script = onDevice();
         script.expertProblem = "There is no room on the device for another pinned expert.";
         Bench b(script);
-        b.experts->actions().pin({0, 7}, true);  // no model yet
+        b.experts->actions().change(engine::ExpertChange::Kind::kPin, {{0, 7}});  // no model yet
         QVERIFY(b.experts->notice().contains(QStringLiteral("no model")));
         b.load();
-        b.experts->actions().pin({0, 7}, true);
+        b.experts->actions().change(engine::ExpertChange::Kind::kPin, {{0, 7}});
         QTRY_COMPARE(b.experts->notice(), QString::fromStdString(script.expertProblem));
         b.load();
         QVERIFY(b.experts->notice().isEmpty());

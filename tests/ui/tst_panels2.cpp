@@ -386,7 +386,7 @@ class TestPanels2 : public QObject {
         QCOMPARE(categories[sixth] % kSeriesColours,
                  categories[static_cast<std::size_t>(kernels::WeightType::kHqq4)] % kSeriesColours);
         QVERIFY(std::equal(categories.begin(), categories.end() - 1, formatCategories(engine::format_rows()).begin()));
-        QVERIFY(expertText(ExpertChannel::Precision, snapshot, {}, true, {0, sixth})
+        QVERIFY(expertText(ExpertChannel::Precision, snapshot, {}, true, {0, sixth}, 0)
                     .contains(QStringLiteral("4 bit (RTN)")));
 
         engine::MemoryLedger ledger;

@@ -122,7 +122,7 @@ class TestPanelsDemo : public QObject {
 
     void expert_givenFewerBits_isShown() {
         m_experts->setChannel(ExpertChannel::Precision);
-        m_experts->actions().setFormat({1, 2}, kernels::WeightType::kHqq4);
+        m_experts->actions().change(engine::ExpertChange::Kind::kFormat, {{1, 2}}, kernels::WeightType::kHqq4);
         QTRY_VERIFY_WITH_TIMEOUT(!m_experts->actions().isWatching(), 30'000);
         QVERIFY2(m_experts->notice().contains(QStringLiteral("4 bit")), qPrintable(m_experts->notice()));
         const auto at = static_cast<size_t>(m_engine->model()->n_experts + 2);

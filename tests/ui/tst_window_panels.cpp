@@ -167,7 +167,7 @@ class TestWindowPanels : public QObject {
 
     void expert_givenFewerBitsInMidStream_isTakenOver() {
         askAtLength();
-        experts().actions().setFormat({1, 2}, kernels::WeightType::kHqq4);
+        experts().actions().change(engine::ExpertChange::Kind::kFormat, {{1, 2}}, kernels::WeightType::kHqq4);
         QTRY_VERIFY_WITH_TIMEOUT(!experts().actions().isWatching(), 30'000);
         QVERIFY2(experts().notice().contains(QStringLiteral("4 bit")), qPrintable(experts().notice()));
         m_window->chat().stop();

@@ -63,9 +63,6 @@ BudgetPanel::BudgetPanel(EngineController& engine, QWidget* parent)
     m_hint->setTextFormat(Qt::PlainText);
     m_hint->setForegroundRole(QPalette::PlaceholderText);
     m_hint->setText(tr("Move a slider to see what it would change. Nothing happens before Apply."));
-    body().addWidget(m_problem);
-    body().addWidget(m_hint);
-    body().addWidget(m_preview);
 
     m_apply->setToolTip(tr("Carry this out in the background; the conversation goes on meanwhile"));
     m_undo->setToolTip(tr("Go back to the budgets before"));
@@ -83,8 +80,11 @@ BudgetPanel::BudgetPanel(EngineController& engine, QWidget* parent)
     running->setSpacing(8);
     running->addWidget(m_progress, 1);
     running->addWidget(m_cancel);
-    body().addLayout(buttons);
+    body().addLayout(buttons);  // above all that comes and goes
     body().addLayout(running);
+    body().addWidget(m_problem);
+    body().addWidget(m_hint);
+    body().addWidget(m_preview);
     body().addStretch(1);
 
     m_previewTimer.setSingleShot(true);

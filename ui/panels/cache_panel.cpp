@@ -294,7 +294,7 @@ void CachePanel::modelChanged() {
         m_layer->clear();
         m_layer->addItem(tr("All layers"), -1);
         for (int layer = 0; model && layer < static_cast<int>(model->n_layers); ++layer) {
-            m_layer->addItem(tr("All, and layer %1").arg(layer), layer);
+            m_layer->addItem(tr("All, and layer %1").arg(model->layer_number(layer)), layer);
         }
     }
     m_replays->cancel();
@@ -318,7 +318,7 @@ void CachePanel::startAgain() {
     m_hits->removeAllSeries();
     m_hits->addSeries(tr("all layers"));
     if (const int layer = m_layer->currentData().toInt(); layer >= 0) {
-        m_hits->addSeries(tr("layer %1").arg(layer));
+        m_hits->addSeries(tr("layer %1").arg(engine().model() ? engine().model()->layer_number(layer) : layer));
     }
     for (LinePlot* plot : {m_prefetch, m_bytes, m_exchanges}) {
         plot->clearPoints();

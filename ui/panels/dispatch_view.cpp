@@ -135,6 +135,7 @@ std::vector<LayerMeans> layerMeans(const std::vector<const LoggedStep*>& steps, 
                 continue;
             }
             LayerMeans& mean = means[static_cast<std::size_t>(event.layer)];
+            mean.number = step->layerNumber(event.layer);
             ++mean.steps;
             for (std::size_t i = 0; i < event.n_assignments; ++i) {
                 const AssignmentEvent& a = step->assignments[event.first_assignment + i];
@@ -165,7 +166,7 @@ std::vector<StackedBar::Row> tokenRows(const std::vector<LayerMeans>& means) {
     std::vector<StackedBar::Row> rows;
     for (const LayerMeans& mean : means) {
         StackedBar::Row row;
-        row.name = DispatchText::tr("layer %1").arg(mean.layer);
+        row.name = DispatchText::tr("layer %1").arg(mean.number);
         for (std::size_t side = 0; side < kSides; ++side) {
             row.parts.push_back({names[side], mean.tokens[side], categoryOf(side)});
         }
@@ -181,7 +182,7 @@ std::vector<StackedBar::Row> timeRows(const std::vector<LayerMeans>& means) {
         for (const bool predicted : {false, true}) {
             StackedBar::Row row;
             row.predicted = predicted;
-            row.name = predicted ? DispatchText::tr("predicted") : DispatchText::tr("layer %1").arg(mean.layer);
+            row.name = predicted ? DispatchText::tr("predicted") : DispatchText::tr("layer %1").arg(mean.number);
             for (std::size_t side = 0; side < kSides; ++side) {
                 row.parts.push_back(
                     {names[side], predicted ? mean.predicted_us[side] : mean.us[side], categoryOf(side)});
@@ -223,9 +224,9 @@ std::vector<TimelinePlot::Span> spansOf(const LoggedStep& step, bool accelerator
             }
         };
         add(kGpuLane, SpanKind::Attention, begin_us, event.attention_us,
-            DispatchText::tr("layer %1: attention and router").arg(event.layer), false);
+            DispatchText::tr("layer %1: attention and router").arg(step.layerNumber(event.layer)), false);
         begin_us += double{event.attention_us};
-        const QString layer = DispatchText::tr("layer %1: ").arg(event.layer);
+        const QString layer = DispatchText::tr("layer %1: ").arg(step.layerNumber(event.layer));
         const QString onGpu = layer + expertsText(assignments, [](Side side) { return side != Side::Cpu; });
         const QString copied = layer + expertsText(assignments, [](Side side) { return side == Side::Copy; });
         const QString onCpu = layer + expertsText(assignments, [](Side side) { return side == Side::Cpu; });
@@ -271,7 +272,7 @@ QString whyText(const LoggedStep& step, int layer, std::optional<Side> side, boo
     const QString how = emulated ? DispatchText::tr("by the emulated device's clock") : DispatchText::tr("measured");
     if (!chosen) {
         lines << DispatchText::tr("Layer %1: %2 %3.", "layer, time, how it is known")
-                     .arg(layer)
+                     .arg(step.layerNumber(layer))
                      .arg(us(double{event->layer_us}), how);
     } else if (side) {
         const float measured[] = {event->gpu_us, event->copy_us, event->cpu_us};
@@ -279,12 +280,12 @@ QString whyText(const LoggedStep& step, int layer, std::optional<Side> side, boo
         const auto at = static_cast<std::size_t>(*side);
         lines << DispatchText::tr("Layer %1, %2: %3 %4, %5 predicted. Policy: %6.",
                                   "layer, side, time, how it is known, time, name")
-                     .arg(layer)
+                     .arg(step.layerNumber(layer))
                      .arg(sideName(*side), us(double{measured[at]}), how, us(double{predicted[at]}), name);
     } else {
         lines << DispatchText::tr("Layer %1: %2 %3, %4 predicted. Policy: %5.",
                                   "layer, time, how it is known, time, name")
-                     .arg(layer)
+                     .arg(step.layerNumber(layer))
                      .arg(us(double{event->layer_us}), how, us(double{event->predicted_layer_us}), name);
     }
     if (assignments.empty()) {

@@ -20,6 +20,7 @@ inline constexpr int kSides = 3;
 // Means over steps of one layer.
 struct LayerMeans {
     int layer = 0;
+    int number = 0;  // the model's own of it
     int steps = 0;
     std::array<double, kSides> tokens{};  // resident on the GPU, copied to it, on the CPU: (token, expert) pairs
     std::array<double, kSides> us{};      // each side's work: GPU, copy, CPU

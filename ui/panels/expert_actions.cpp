@@ -34,35 +34,38 @@ ExpertActions::ExpertActions(EngineController& engine, QObject* parent) : QObjec
     connect(&m_timer, &QTimer::timeout, this, &ExpertActions::look);
 }
 
-void ExpertActions::fill(QMenu& menu, ExpertId expert, const State& state) {
+void ExpertActions::fill(QMenu& menu, const std::vector<ExpertId>& experts, const State& state) {
+    using Kind = engine::ExpertChange::Kind;
     const bool ready =
         m_engine.model() && (m_engine.isAnswering() || m_engine.state() == EngineController::State::Ready);
     const bool device = m_engine.model() && m_engine.model()->device != "cpu";
     QAction* first = menu.actions().isEmpty() ? nullptr : menu.actions().constFirst();
-    const auto add = [&](const QString& text, const QString& tip, bool enabled, auto slot) {
-        auto* action = new QAction(text, &menu);
+    const auto add = [&](const QString& one, const QString& many, const QString& tip, bool enabled, Kind kind) {
+        auto* action = new QAction(experts.size() == 1 ? one : many.arg(experts.size()), &menu);
         action->setToolTip(tip);
         action->setStatusTip(tip);
         action->setEnabled(enabled);
-        connect(action, &QAction::triggered, this, slot);
+        connect(action, &QAction::triggered, this, [this, kind, experts] { change(kind, experts); });
         menu.insertAction(first, action);
     };
     if (state.pinned) {
-        add(tr("&Unpin"), tr("The cache may take its place on the device again"), ready && device,
-            [this, expert] { pin(expert, false); });
+        add(tr("&Unpin"), tr("&Unpin %1 experts"), tr("The cache may take the place on the device again"),
+            ready && device, Kind::kUnpin);
     } else {
-        add(tr("&Pin to the device"), tr("Brings it to the device and keeps it there, whatever the cache says"),
-            ready && device, [this, expert] { pin(expert, true); });
+        add(tr("&Pin to the device"), tr("&Pin %1 experts to the device"),
+            tr("Brings to the device and keeps there, whatever the cache says"), ready && device, Kind::kPin);
     }
-    add(tr("&Evict from the device"), tr("Lets it go; it stays in RAM or on disk"), ready && device && state.onDevice,
-        [this, expert] { evict(expert); });
-    auto* precision = new QMenu(tr("P&recision"), &menu);
+    add(tr("&Evict from the device"), tr("&Evict %1 experts from the device"),
+        tr("Lets go; what leaves the device stays in RAM or on disk"), ready && device && state.onDevice, Kind::kEvict);
+    auto* precision =
+        new QMenu(experts.size() == 1 ? tr("P&recision") : tr("P&recision of %1 experts").arg(experts.size()), &menu);
     precision->setEnabled(ready);
     for (const engine::FormatRow& format : formatsFor(m_engine.model())) {
         QAction* action = precision->addAction(u'&' + formatText(format));
         action->setCheckable(true);
         action->setChecked(format.id == state.format);
-        connect(action, &QAction::triggered, this, [this, expert, id = format.id] { setFormat(expert, id); });
+        connect(action, &QAction::triggered, this,
+                [this, experts, id = format.id] { change(Kind::kFormat, experts, id); });
     }
     menu.insertMenu(first, precision);
     if (first != nullptr) {
@@ -70,40 +73,64 @@ void ExpertActions::fill(QMenu& menu, ExpertId expert, const State& state) {
     }
 }
 
-void ExpertActions::pin(ExpertId expert, bool pinned) {
-    const quint64 id = m_engine.pinExpert(expert.layer, expert.expert, pinned);
-    if (pinned) {
-        watch(id, tr("Pinning layer %1, expert %2…").arg(expert.layer).arg(expert.expert),
-              tr("Layer %1, expert %2 is pinned to the device.").arg(expert.layer).arg(expert.expert));
-    } else {
-        watch(id, tr("Unpinning layer %1, expert %2…").arg(expert.layer).arg(expert.expert),
-              tr("Layer %1, expert %2 is no longer pinned.").arg(expert.layer).arg(expert.expert));
+void ExpertActions::change(engine::ExpertChange::Kind kind, const std::vector<ExpertId>& experts,
+                           engine::FormatId format) {
+    using Kind = engine::ExpertChange::Kind;
+    engine::ExpertChange change{kind, {}, format};
+    for (const ExpertId& expert : experts) {
+        change.experts.push_back({expert.layer, expert.expert});
     }
-}
-
-void ExpertActions::evict(ExpertId expert) {
-    watch(m_engine.evictExpert(expert.layer, expert.expert),
-          tr("Taking layer %1, expert %2 off the device…").arg(expert.layer).arg(expert.expert),
-          tr("Layer %1, expert %2 has left the device.").arg(expert.layer).arg(expert.expert));
-}
-
-void ExpertActions::setFormat(ExpertId expert, engine::FormatId format) {
-    const int bits = engine::format_row(format).bits;
-    watch(m_engine.setExpertFormat(expert.layer, expert.expert, format),
-          tr("Changing layer %1, expert %2 to %3 bit…").arg(expert.layer).arg(expert.expert).arg(bits),
-          tr("Layer %1, expert %2 is kept in %3 bit.").arg(expert.layer).arg(expert.expert).arg(bits));
-}
-
-void ExpertActions::watch(quint64 id, const QString& doing, const QString& done) {
+    const quint64 id = experts.empty() ? 0 : m_engine.changeExperts(change);
     if (id == 0) {
         Q_EMIT said(tr("Experts cannot be changed at the moment: no model is loaded."), true);
         return;
     }
     m_watched = id;
-    m_done = done;
+    m_experts = experts;
+    m_pins = kind == Kind::kPin;
+    QString doing;
+    switch (kind) {
+        case Kind::kPin:
+            doing = named(tr("Pinning layer %1, expert %2…"), tr("Pinning %1 experts…"));
+            m_done = named(tr("Layer %1, expert %2 is pinned to the device."), tr("%1 experts are pinned."));
+            break;
+        case Kind::kUnpin:
+            doing = named(tr("Unpinning layer %1, expert %2…"), tr("Unpinning %1 experts…"));
+            m_done = named(tr("Layer %1, expert %2 is no longer pinned."), tr("%1 experts are no longer pinned."));
+            break;
+        case Kind::kEvict:
+            doing = named(tr("Taking layer %1, expert %2 off the device…"), tr("Taking %1 experts off the device…"));
+            m_done = named(tr("Layer %1, expert %2 has left the device."), tr("%1 experts have left the device."));
+            break;
+        case Kind::kFormat:
+            const QString to = formatText(engine::format_row(format));
+            doing = named(tr("Changing layer %1, expert %2 to %3…"), tr("Changing %1 experts to %2…")).arg(to);
+            m_done = named(tr("Layer %1, expert %2 is kept in %3."), tr("%1 experts are kept in %2.")).arg(to);
+            break;
+    }
     Q_EMIT said(doing, false);
     m_timer.start();
     look();
+}
+
+QString ExpertActions::named(const QString& one, const QString& many) const {
+    if (m_experts.size() != 1) {
+        return many.arg(m_experts.size());
+    }
+    const auto& model = m_engine.model();
+    const ExpertId expert = m_experts.front();
+    return one.arg(model ? model->layer_number(expert.layer) : expert.layer).arg(expert.expert);
+}
+
+// More experts than the device has room for can be pinned: those stay where they are.
+qsizetype ExpertActions::withoutPlace() const {
+    const auto snapshot = m_engine.snapshot();
+    return !snapshot ? 0 : std::count_if(m_experts.begin(), m_experts.end(), [&](const ExpertId& expert) {
+        const auto at = static_cast<std::size_t>(expert.layer) * static_cast<std::size_t>(snapshot->n_experts) +
+                        static_cast<std::size_t>(expert.expert);
+        return at < snapshot->experts.place.size() &&
+               static_cast<engine::Place>(snapshot->experts.place[at]) != engine::Place::kDevice;
+    });
 }
 
 void ExpertActions::look() {
@@ -125,6 +152,9 @@ void ExpertActions::look() {
     const QString problem = engineText(report->problem);
     switch (report->state) {
         case engine::ReplanState::kDone:
+            if (const qsizetype without = m_pins ? withoutPlace() : 0; without > 0) {
+                m_done += u' ' + tr("%1 of them found no room there.").arg(without);
+            }
             Q_EMIT said(problem.isEmpty() ? m_done : m_done + u' ' + problem, false);
             break;
         case engine::ReplanState::kCancelled:

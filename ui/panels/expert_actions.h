@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include <QObject>
 #include <QTimer>
@@ -12,7 +13,7 @@ class QMenu;
 
 namespace offstage::ui {
 
-// What a person can do with one expert - pin it, let it go, keep it in another format - and what became of it.
+// What a person can do with experts - pin them, let them go, keep them in another format - and what became of it.
 // GUI thread only.
 class ExpertActions : public QObject {
     Q_OBJECT
@@ -22,17 +23,15 @@ class ExpertActions : public QObject {
 
     explicit ExpertActions(EngineController& engine, QObject* parent = nullptr);
 
-    // The expert's actions, at the front of the menu. pinned, onDevice, format: its present state.
+    // The experts' actions, at the front of the menu. The state is their present one.
     struct State {
-        bool pinned = false;
-        bool onDevice = false;
-        engine::FormatId format{};
+        bool pinned = false;                       // all are
+        bool onDevice = false;                     // some are
+        std::optional<engine::FormatId> format{};  // of all
     };
-    void fill(QMenu& menu, ExpertId expert, const State& state);
+    void fill(QMenu& menu, const std::vector<ExpertId>& experts, const State& state);
 
-    void pin(ExpertId expert, bool pinned);
-    void evict(ExpertId expert);
-    void setFormat(ExpertId expert, engine::FormatId format);
+    void change(engine::ExpertChange::Kind kind, const std::vector<ExpertId>& experts, engine::FormatId format = {});
     bool isWatching() const { return m_watched != 0; }
 
   Q_SIGNALS:
@@ -40,13 +39,17 @@ class ExpertActions : public QObject {
     void said(const QString& text, bool isProblem);
 
   private:
-    void watch(quint64 id, const QString& doing, const QString& done);
     void look();
+    qsizetype withoutPlace() const;  // of the experts that it is about
+    // One expert with the model's own number of the layer as %1, its own as %2; of many the number as %1.
+    QString named(const QString& one, const QString& many) const;
 
     EngineController& m_engine;
     QTimer m_timer;
     quint64 m_watched = 0;  // report; 0: none
     QString m_done;
+    std::vector<ExpertId> m_experts;  // that it is about
+    bool m_pins = false;
 };
 
 }  // namespace offstage::ui

@@ -1,6 +1,7 @@
 #include "ui/panels/expert_channels.h"
 
 #include <algorithm>
+#include <array>
 
 #include <QCoreApplication>
 #include <QLocale>
@@ -243,7 +244,7 @@ QString placeText(std::uint8_t place) {
 }
 
 QString expertText(ExpertChannel channel, const Snapshot& snapshot, const std::vector<float>& planned, bool ownMemory,
-                   HeatMap::Cell cell) {
+                   HeatMap::Cell cell, int layerNumber) {
     const std::size_t at = static_cast<std::size_t>(cell.row) * static_cast<std::size_t>(snapshot.n_experts) +
                            static_cast<std::size_t>(cell.column);
     if (cell.row < 0 || cell.column < 0 || at >= cellsOf(snapshot)) {
@@ -251,7 +252,7 @@ QString expertText(ExpertChannel channel, const Snapshot& snapshot, const std::v
     }
     const QLocale locale;
     QStringList lines;
-    QString first = ChannelText::tr("Layer %1, expert %2").arg(cell.row).arg(cell.column);
+    QString first = ChannelText::tr("Layer %1, expert %2").arg(layerNumber).arg(cell.column);
     const bool known = hasStates(snapshot);
     if (known) {
         const engine::ExpertStates& states = snapshot.experts;
@@ -299,6 +300,55 @@ QString expertText(ExpertChannel channel, const Snapshot& snapshot, const std::v
                                            .arg(locale.toString(static_cast<qulonglong>(age))));
         }
     }
+    return lines.join(u'\n');
+}
+
+QString expertsText(const Snapshot& snapshot, const HeatMap::Area& area, const HeatMap& map) {
+    const auto range = [](int first, int last) {
+        return first == last ? QString::number(first) : QStringLiteral("%1–%2").arg(first).arg(last);
+    };
+    const QLocale locale;
+    QStringList lines{ChannelText::tr("Marked: layers %1, experts %2: %3 experts")
+                          .arg(range(map.rowNumber(area.firstRow), map.rowNumber(area.lastRow)),
+                               range(area.firstColumn, area.lastColumn), locale.toString(area.count()))};
+    if (!hasStates(snapshot)) {
+        return lines.join(u'\n');
+    }
+    std::array<int, 3> places{};
+    std::vector<int> formats(snapshot.formats.size());
+    int pinned = 0;
+    for (int layer = area.firstRow; layer <= area.lastRow; ++layer) {
+        for (int expert = area.firstColumn; expert <= area.lastColumn; ++expert) {
+            const auto at = static_cast<std::size_t>(layer) * static_cast<std::size_t>(snapshot.n_experts) +
+                            static_cast<std::size_t>(expert);
+            const engine::ExpertStates& states = snapshot.experts;
+            ++places[std::min<std::size_t>(states.place[at], places.size() - 1)];
+            pinned += states.pinned[at];
+            if (states.format[at] < formats.size()) {
+                ++formats[states.format[at]];
+            }
+        }
+    }
+    const auto counted = [&](int n, const QString& what) {
+        return ChannelText::tr("%1 %2", "how many experts, where they are or in what").arg(locale.toString(n), what);
+    };
+    QStringList parts;
+    for (std::size_t place = 0; place < places.size(); ++place) {
+        if (places[place] > 0) {
+            parts << counted(places[place], placeText(static_cast<std::uint8_t>(place)));
+        }
+    }
+    if (pinned > 0) {
+        parts << counted(pinned, ChannelText::tr("pinned"));
+    }
+    lines << parts.join(QStringLiteral(", "));
+    parts.clear();
+    for (std::size_t format = 0; format < formats.size(); ++format) {
+        if (formats[format] > 0) {
+            parts << counted(formats[format], formatText(snapshot.formats, format));
+        }
+    }
+    lines << parts.join(QStringLiteral(", "));
     return lines.join(u'\n');
 }
 

@@ -41,7 +41,7 @@ ExpertsPanel::ExpertsPanel(EngineController& engine, QWidget* parent)
     }
     m_channel->setAccessibleName(tr("What is shown of each expert"));
     m_channel->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
-    m_channel->setMinimumContentsLength(12);
+    m_channel->setMinimumContentsLength(6);
     auto* label = new QLabel(tr("&Show"));
     label->setBuddy(m_channel);
     m_fading->setChecked(true);
@@ -52,15 +52,16 @@ ExpertsPanel::ExpertsPanel(EngineController& engine, QWidget* parent)
     m_map->setEmptyText(tr("When the model reads or writes, this shows which experts its router calls."));
     m_map->setAccessibleName(tr("Expert heat map"));
     m_map->setAccessibleDescription(
-        tr("Layers by experts. Arrow keys move from cell to cell, Return selects an expert, the menu key changes it."));
+        tr("Layers by experts. Arrow keys move from cell to cell, Return selects an expert, the menu key changes "
+           "it. Shift and the arrow keys mark several, Shift and Space the layer, Control and Space the column."));
     m_readout->setTextFormat(Qt::PlainText);
     m_readout->setWordWrap(true);
     m_readout->setAlignment(Qt::AlignTop | Qt::AlignLeft);
     m_readout->setMinimumHeight(kReadoutLines * fontMetrics().lineSpacing() + 2);
     m_readout->setAccessibleName(tr("Numbers of the chosen expert"));
     m_change->setText(tr("C&hange"));
-    m_change->setToolTip(tr("Pin, evict or change the precision of the selected expert"));
-    m_change->setAccessibleName(tr("Change the selected expert"));
+    m_change->setToolTip(tr("Pin, evict or change the precision of the selected experts"));
+    m_change->setAccessibleName(tr("Change the selected experts"));
     m_change->setPopupMode(QToolButton::InstantPopup);
     m_change->setToolButtonStyle(Qt::ToolButtonTextOnly);
     m_change->setFocusPolicy(Qt::TabFocus);
@@ -89,9 +90,15 @@ ExpertsPanel::ExpertsPanel(EngineController& engine, QWidget* parent)
     connect(m_map, &HeatMap::currentChanged, this, &ExpertsPanel::refreshReadout);
     connect(m_map, &HeatMap::cellClicked, this, &ExpertsPanel::click);
     connect(m_map, &HeatMap::cellMenuRequested, this, [this](HeatMap::Cell cell, QMenu* on) { fillMenu(*on, cell); });
+    connect(m_map, &HeatMap::areaChanged, this, [this] {
+        m_change->setEnabled(m_map->area() || m_map->selected());
+        refreshReadout();
+    });
     connect(menu, &QMenu::aboutToShow, this, [this, menu] {
         menu->clear();
-        if (const auto cell = m_map->selected()) {
+        if (const auto& area = m_map->area()) {
+            fillMenu(*menu, {area->firstRow, area->firstColumn});
+        } else if (const auto cell = m_map->selected()) {
             fillMenu(*menu, *cell);
         }
     });
@@ -106,7 +113,7 @@ void ExpertsPanel::setSelection(Selection& selection) {
     connect(m_selection, &Selection::expertChanged, this, [this] {
         const auto& expert = m_selection->expert();
         m_map->setSelected(expert ? std::optional(HeatMap::Cell{expert->layer, expert->expert}) : std::nullopt);
-        m_change->setEnabled(m_map->selected().has_value());
+        m_change->setEnabled(m_map->area() || m_map->selected());
         refreshReadout();
     });
     connect(m_selection, &Selection::underlined, this, &ExpertsPanel::refreshReadout);
@@ -135,7 +142,10 @@ bool ExpertsPanel::hasOwnMemory() const {
 
 void ExpertsPanel::modelChanged() {
     m_sincePlanned.invalidate();
+    const auto& model = engine().model();
+    m_map->setRowNumbers(model ? model->layer_numbers : std::vector<std::int32_t>());
     m_map->setSelected(std::nullopt);
+    m_map->setArea(std::nullopt);
     m_change->setEnabled(false);
     say({});
     refresh();
@@ -159,6 +169,8 @@ void ExpertsPanel::refresh() {
     m_fading->setVisible(!cells.kinds.empty());
     m_legend->setVisible(!cells.isEmpty());
     m_channel->setToolTip(channelExplanation(channel()));
+    // A layer's shares of tokens have the same mean in all layers: what tells is the highest.
+    m_map->setSummary(isShareOfTokens(channel()) ? HeatMapSummary::Kind::Highest : HeatMapSummary::Kind::Mean);
     const auto& model = engine().model();
     if (cells.isEmpty() && model && picksToken()) {
         // Nothing is counted now, but which experts the picked token called is known.
@@ -225,23 +237,33 @@ QString ExpertsPanel::restText() const {
             "The selected token was written by the step that read the prompt, all its tokens at once: which of "
             "them called which expert is not known.");
     }
-    lines << tr("Point at a cell for its numbers.");
+    lines << tr("Point at a cell for its numbers; drag to mark several, click a number for its layer or column.");
     return lines.join(u'\n');
 }
 
 void ExpertsPanel::refreshReadout() {
     const auto cell = m_map->current() ? m_map->current() : m_map->selected();
     const bool onMap = m_map->rows() > 0;
-    setMuted(*m_readout, !onMap || !cell);
+    const bool onArea = m_map->area() && !m_map->current();
+    setMuted(*m_readout, !onMap || (!cell && !onArea));
     if (!onMap) {
         m_readout->clear();
+        return;
+    }
+    if (onArea) {
+        const QString line = m_map->line() ? m_map->lineText(*m_map->line()) + u'\n' : QString();
+        m_readout->setText(line + expertsText(snapshot(), *m_map->area(), *m_map));
+        return;
+    }
+    if (const auto& line = m_map->line()) {
+        m_readout->setText(m_map->lineText(*line));
         return;
     }
     if (!cell) {
         m_readout->setText(restText());
         return;
     }
-    QString text = expertText(channel(), snapshot(), m_planned, hasOwnMemory(), *cell);
+    QString text = expertText(channel(), snapshot(), m_planned, hasOwnMemory(), *cell, m_map->rowNumber(cell->row));
     if (m_selection != nullptr && m_selection->expert() == ExpertId{cell->row, cell->column}) {
         int pieces = 0;
         for (const auto& ranges : m_selection->textOfExpert()) {
@@ -266,16 +288,35 @@ void ExpertsPanel::click(HeatMap::Cell cell, Qt::MouseButton button) {
     }
 }
 
+// Of the marked area, or of this cell where it lies outside of it.
 void ExpertsPanel::fillMenu(QMenu& menu, HeatMap::Cell cell) {
+    const auto& marked = m_map->area();
+    const HeatMap::Area area =
+        marked && marked->contains(cell) ? *marked : HeatMap::Area{cell.row, cell.row, cell.column, cell.column};
     const engine::ExpertStates& states = snapshot().experts;
-    const std::size_t at = static_cast<std::size_t>(cell.row) * static_cast<std::size_t>(snapshot().n_experts) +
-                           static_cast<std::size_t>(cell.column);
-    ExpertActions::State state;
-    if (at < states.pinned.size() && at < states.place.size() && at < states.format.size()) {
-        state = {states.pinned[at] != 0, static_cast<engine::Place>(states.place[at]) == engine::Place::kDevice,
-                 engine::FormatId{states.format[at]}};
+    std::vector<ExpertId> experts;
+    ExpertActions::State state{true, false, std::nullopt};
+    bool oneFormat = true;
+    for (int layer = area.firstRow; layer <= area.lastRow; ++layer) {
+        for (int expert = area.firstColumn; expert <= area.lastColumn; ++expert) {
+            const std::size_t at = static_cast<std::size_t>(layer) * static_cast<std::size_t>(snapshot().n_experts) +
+                                   static_cast<std::size_t>(expert);
+            experts.push_back({layer, expert});
+            if (at >= states.pinned.size() || at >= states.place.size() || at >= states.format.size()) {
+                state.pinned = oneFormat = false;
+                continue;
+            }
+            const engine::FormatId format{states.format[at]};
+            state.pinned = state.pinned && states.pinned[at] != 0;
+            state.onDevice = state.onDevice || static_cast<engine::Place>(states.place[at]) == engine::Place::kDevice;
+            oneFormat = oneFormat && state.format.value_or(format) == format;
+            state.format = format;
+        }
     }
-    m_actions->fill(menu, {cell.row, cell.column}, state);
+    if (!oneFormat) {
+        state.format.reset();
+    }
+    m_actions->fill(menu, experts, state);
 }
 
 }  // namespace offstage::ui

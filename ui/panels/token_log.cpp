@@ -23,20 +23,24 @@ TokenLog::TokenLog(EngineController& engine, std::size_t limitBytes, QObject* pa
     m_timer.setInterval(kIntervalMs);
     connect(&m_timer, &QTimer::timeout, this, &TokenLog::poll);
     connect(&m_engine, &EngineController::stateChanged, this, &TokenLog::onStateChanged);
-    connect(&m_engine, &EngineController::modelLoaded, this, [this](const engine::ModelSummary& model) {
-        beginModel(static_cast<int>(model.n_layers), static_cast<int>(model.n_experts));
-    });
+    connect(&m_engine, &EngineController::modelLoaded, this, &TokenLog::begin);
     if (m_engine.model()) {
-        beginModel(static_cast<int>(m_engine.model()->n_layers), static_cast<int>(m_engine.model()->n_experts));
+        begin(*m_engine.model());
     }
     onStateChanged();
 }
 
-void TokenLog::beginModel(int layers, int experts) {
+void TokenLog::begin(const engine::ModelSummary& model) {
+    beginModel(static_cast<int>(model.n_layers), static_cast<int>(model.n_experts),
+               QList<int>(model.layer_numbers.begin(), model.layer_numbers.end()));
+}
+
+void TokenLog::beginModel(int layers, int experts, const QList<int>& layerNumbers) {
     m_base = m_nextId;
     m_next = 0;
     m_layers = std::max(0, layers);
     m_experts = std::max(0, experts);
+    m_layerNumbers = layerNumbers;
     m_uses.assign(static_cast<std::size_t>(m_layers) * static_cast<std::size_t>(m_experts), {});
     Q_EMIT modelBegun();
 }
@@ -102,6 +106,7 @@ LoggedStep& TokenLog::stepFor(const engine::LayerEvent& event, StepId id) {
     }
     LoggedStep& step = m_steps.emplace_back();
     step.id = id;
+    step.layerNumbers = m_layerNumbers;
     step.layers.reserve(static_cast<std::size_t>(m_layers));
     m_nextId = std::max(m_nextId, id + 1);
     m_bytes += bytesOf(step);

@@ -9,6 +9,7 @@
 #include <QObject>
 #include <QTimer>
 
+#include "engine/run/model_summary.h"
 #include "engine/telemetry/layer_event.h"
 #include "ui/chat/message.h"
 #include "ui/engine_values.h"
@@ -41,6 +42,9 @@ struct LoggedStep {
     std::vector<engine::LayerEvent> layers;  // ascending; LayerEvent::first_assignment: place in `assignments`
     std::vector<engine::AssignmentEvent> assignments;
 
+    QList<int> layerNumbers;  // the model's own, by LayerEvent::layer; empty: the same
+
+    int layerNumber(int layer) const { return layerNumbers.value(layer, layer); }
     int tokens() const { return layers.empty() ? 0 : layers.front().n_tokens; }
     bool isPrompt() const { return !layers.empty() && layers.front().is_prefill != 0; }
     std::vector<engine::AssignmentEvent> assignmentsOf(const engine::LayerEvent& layer) const;
@@ -74,7 +78,7 @@ class TokenLog : public QObject {
     // What poll() does with them; `first` and steps as the engine numbers them.
     void addEvents(const engine::LayerEvents& events);
     // A model of this shape was loaded: the engine's numbers begin again.
-    void beginModel(int layers, int experts);
+    void beginModel(int layers, int experts, const QList<int>& layerNumbers = {});
 
     int tokenCount(MessageId message) const;
     std::optional<LoggedToken> token(MessageId message, int index) const;
@@ -108,6 +112,7 @@ class TokenLog : public QObject {
     void modelBegun();
 
   private:
+    void begin(const engine::ModelSummary& model);
     void onStateChanged();
     LoggedStep& stepFor(const engine::LayerEvent& event, StepId id);
     void addToIndex(const LoggedStep& step, const engine::LayerEvent& event);
@@ -132,6 +137,7 @@ class TokenLog : public QObject {
     // For each (layer, expert) of the present model the steps of one token that called it, ascending, from m_base on.
     int m_layers = 0;
     int m_experts = 0;
+    QList<int> m_layerNumbers;
     std::vector<std::vector<quint32>> m_uses;
 
     QHash<MessageId, std::vector<LoggedToken>> m_tokens;  // ascending in step and in text

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
+#include <QApplication>
 #include <QEvent>
 #include <QKeyEvent>
 #include <QMenu>
@@ -19,6 +21,9 @@ namespace {
 constexpr int kLargestCell = 44;
 constexpr int kMapMargin = 2;
 constexpr int kSmallestHatched = 6;
+constexpr int kStripGap = 4;
+constexpr int kStrip = 28, kNarrowStrip = 14;  // a summary's longest bar
+constexpr int kNarrow = 420;
 constexpr double kMostFaded = 0.82;  // share of the ground in a cell of no brightness
 
 ColorScale scaleFor(const QPalette& palette) {
@@ -37,6 +42,11 @@ int labelStep(int cell, int needed) {
         step *= 2;
     }
     return step;
+}
+
+HeatMap::Area joined(const HeatMap::Area& a, const HeatMap::Area& b) {
+    return {std::min(a.firstRow, b.firstRow), std::max(a.lastRow, b.lastRow), std::min(a.firstColumn, b.firstColumn),
+            std::max(a.lastColumn, b.lastColumn)};
 }
 
 QRgb faded(QRgb colour, QRgb ground, double shareOfGround) {
@@ -66,6 +76,7 @@ void HeatMap::setShape(int rows, int columns) {
     std::erase_if(m_highlighted, [this](Cell cell) { return !isInside(cell); });
     setCurrent(std::nullopt);
     setSelected(std::nullopt);
+    setArea(std::nullopt);
     limitHeight();
     updateGeometry();
     markStale(Layer::Frame);
@@ -81,6 +92,7 @@ void HeatMap::setValues(int rows, int columns, std::vector<double> values, doubl
     m_top = end;
     m_kinds.clear();
     m_categories.clear();
+    m_summaryStale = true;
     setShape(rows, columns);
     markStale(Layer::Data);
 }
@@ -93,6 +105,7 @@ void HeatMap::setCategories(int rows, int columns, std::vector<std::uint8_t> kin
     m_kinds = std::move(kinds);
     m_categories = std::move(categories);
     m_values.clear();
+    m_summaryStale = true;
     findCategoryColours();
     setShape(rows, columns);
     markStale(Layer::Data);
@@ -116,6 +129,7 @@ QColor HeatMap::categoryColour(const Category& category, const QPalette& palette
 void HeatMap::setBrightness(std::vector<double> shares) {
     if (shares != m_brightness) {
         m_brightness = std::move(shares);
+        m_summaryStale = true;
         markStale(Layer::Data);
     }
 }
@@ -128,6 +142,27 @@ void HeatMap::setHighlighted(std::vector<Cell> cells) {
     }
 }
 
+void HeatMap::setSummary(HeatMapSummary::Kind kind) {
+    if (kind != m_summaryKind) {
+        m_summaryKind = kind;
+        m_summaryStale = true;
+        limitHeight();
+        markStale(Layer::Frame);
+    }
+}
+
+const HeatMapSummary& HeatMap::summary() {
+    if (m_summaryStale) {
+        m_summaryStale = false;
+        const auto kinds = static_cast<int>(m_categories.size());
+        const bool known = m_brightness.size() == m_values.size();
+        m_summary = isCategorical() ? HeatMapSummary(m_rows, m_columns, m_kinds, kinds)
+                                    : HeatMapSummary(m_rows, m_columns, m_values,
+                                                     known ? m_brightness : std::vector<double>(), m_summaryKind);
+    }
+    return m_summary;
+}
+
 void HeatMap::clear() {
     setValues(0, 0, {}, 1);
 }
@@ -135,6 +170,11 @@ void HeatMap::clear() {
 void HeatMap::setTitles(const QString& rows, const QString& columns) {
     m_rowTitle = rows;
     m_columnTitle = columns;
+    markStale(Layer::Frame);
+}
+
+void HeatMap::setRowNumbers(std::vector<std::int32_t> numbers) {
+    m_rowNumbers = std::move(numbers);
     markStale(Layer::Frame);
 }
 
@@ -190,7 +230,7 @@ QString HeatMap::textOf(Cell cell) const {
                                           : valueText(m_unit, valueAt(cell));
     return tr("%1 %2, %3 %4: %5", "heat map cell: title of rows, row, title of columns, column, value")
         .arg(m_rowTitle)
-        .arg(cell.row)
+        .arg(rowNumber(cell.row))
         .arg(m_columnTitle)
         .arg(cell.column)
         .arg(value);
@@ -211,7 +251,7 @@ QString HeatMap::csv() const {
             const Cell cell{row, column};
             const Category* category = categoryOf(cell);
             QStringList fields{
-                QString::number(row), QString::number(column),
+                QString::number(rowNumber(row)), QString::number(column),
                 isCategorical() ? (category != nullptr ? category->name : QString()) : csvNumber(valueAt(cell))};
             if (fades) {
                 fields << csvNumber(m_brightness[indexOf(cell)]);
@@ -232,7 +272,8 @@ HeatMap::Geometry HeatMap::geometryNow() const {
     g.left = leftLabels();
     g.columns = shownColumns();
     g.top = kMapMargin + 2 * fontMetrics().height() + 4;
-    const int high = std::max(1, (height() - g.top - kMapMargin) / m_rows);
+    g.strip = stripSize();
+    const int high = std::max(1, (height() - g.top - g.strip - kMapMargin) / m_rows);
     g.cell = cellWidth(g.columns.count());
     g.height = std::min(high, kLargestCell);
     // Near enough to squares where there is room for both.
@@ -252,6 +293,33 @@ QRect HeatMap::rectOf(Cell cell) const {
     }
     return {g.xOf(cell.column), g.top + cell.row * g.height, std::max(1, g.cell - g.gap),
             std::max(1, g.height - g.gap)};
+}
+
+QRect HeatMap::rectOfArea(const Area& area) const {
+    const Columns shown = shownColumns();
+    const int first = std::max(area.firstColumn, shown.begin), last = std::min(area.lastColumn, shown.end - 1);
+    return first > last ? QRect() : rectOf(Cell{area.firstRow, first}) | rectOf(Cell{area.lastRow, last});
+}
+
+std::optional<HeatMap::Area> HeatMap::lineAt(QPoint at) const {
+    const Geometry g = geometryNow();
+    if (g.cell == 0) {
+        return std::nullopt;
+    }
+    const QRect cells(g.left, g.top, g.width(), m_rows * g.height);
+    const bool beside =
+        at.x() < cells.left() || (g.strip > 0 && at.x() > cells.right() && at.x() <= cells.right() + g.strip);
+    const bool aboveOrBelow =
+        at.y() < cells.top() || (g.strip > 0 && at.y() > cells.bottom() && at.y() <= cells.bottom() + g.strip);
+    if (beside && at.y() >= cells.top() && at.y() <= cells.bottom()) {
+        const int row = (at.y() - g.top) / g.height;
+        return Area{row, row, 0, m_columns - 1};
+    }
+    if (aboveOrBelow && at.x() >= cells.left() && at.x() <= cells.right()) {
+        const int column = g.columns.begin + (at.x() - g.left) / g.cell;
+        return Area{0, m_rows - 1, column, column};
+    }
+    return std::nullopt;
 }
 
 std::optional<HeatMap::Cell> HeatMap::cellAt(QPoint at) const {
@@ -300,22 +368,26 @@ QSize HeatMap::sizeHint() const {
 
 QSize HeatMap::minimumSizeHint() const {
     // At least one pixel for each cell.
-    return {std::max(200, m_columns + 60), std::max(120, m_rows * 2 + 50)};
+    return {std::max(200, m_columns + 56 + kStripGap + kNarrowStrip), std::max(120, m_rows * 2 + 50 + stripSize())};
 }
 
 void HeatMap::limitHeight() {
     // No taller than the cells of this width can be: what follows below stays near.
-    const int labels = kMapMargin * 2 + 2 * fontMetrics().height() + 4;
+    const int labels = kMapMargin * 2 + 2 * fontMetrics().height() + 4 + stripSize();
     setMaximumHeight(m_rows > 0 ? labels + m_rows * tallestCell(cellWidth(m_columns)) : QWIDGETSIZE_MAX);
 }
 
+int HeatMap::stripSize() const {
+    return m_summaryKind == HeatMapSummary::Kind::None ? 0 : kStripGap + (width() < kNarrow ? kNarrowStrip : kStrip);
+}
+
 int HeatMap::cellWidth(int columns) const {
-    return std::clamp((width() - leftLabels() - kMapMargin) / std::max(1, columns), 1, kLargestCell);
+    return std::clamp((width() - leftLabels() - stripSize() - kMapMargin) / std::max(1, columns), 1, kLargestCell);
 }
 
 int HeatMap::leftLabels() const {
     // Row numbers, and the rows' title, which stands upright.
-    return kMapMargin + fontMetrics().horizontalAdvance(QString::number(std::max(0, m_rows - 1))) + 8 +
+    return kMapMargin + fontMetrics().horizontalAdvance(QString::number(m_rows > 0 ? rowNumber(m_rows - 1) : 0)) + 8 +
            fontMetrics().height();
 }
 
@@ -334,12 +406,53 @@ void HeatMap::changeEvent(QEvent* event) {
 
 // ---------------------------------------------------------------- pointing
 
-void HeatMap::setCurrent(std::optional<Cell> cell) {
-    if (cell != m_current) {
+void HeatMap::setPointed(std::optional<Cell> cell, std::optional<Area> line) {
+    if (cell != m_current || line != m_line) {
         m_current = cell;
-        setReading(cell ? (m_hoverText ? m_hoverText(*cell) : textOf(*cell)) : QString());
+        m_line = line;
+        setReading(cell ? (m_hoverText ? m_hoverText(*cell) : textOf(*cell)) : line ? lineText(*line) : QString());
         update();
         Q_EMIT currentChanged();
+    }
+}
+
+QString HeatMap::lineText(const Area& line) const {
+    const bool isRow = line.firstRow == line.lastRow;
+    const QString name =
+        isRow ? tr("%1 %2", "title of rows, number of one").arg(m_rowTitle, QString::number(rowNumber(line.firstRow)))
+              : tr("%1 %2", "title of columns, number of one").arg(m_columnTitle, QString::number(line.firstColumn));
+    if (m_summaryKind == HeatMapSummary::Kind::None) {
+        return name;
+    }
+    const HeatMapSummary& all = const_cast<HeatMap*>(this)->summary();
+    QStringList parts;
+    if (isCategorical()) {
+        const auto counts = isRow ? all.kindsOfRow(line.firstRow) : all.kindsOfColumn(line.firstColumn);
+        for (std::size_t i = 0; i < counts.size(); ++i) {
+            if (counts[i] > 0) {
+                parts << tr("%1 %2", "how many cells, of which kind").arg(counts[i]).arg(m_categories[i].name);
+            }
+        }
+    } else {
+        const QString value = valueText(m_unit, isRow ? all.row(line.firstRow) : all.column(line.firstColumn));
+        parts << (m_summaryKind == HeatMapSummary::Kind::Mean ? tr("%1 on average").arg(value)
+                                                              : tr("%1 at most").arg(value));
+    }
+    return tr("%1: %2", "row or column, its summary").arg(name, parts.join(QStringLiteral(", ")));
+}
+
+void HeatMap::setArea(std::optional<Area> area) {
+    if (area && (!isInside({area->firstRow, area->firstColumn}) || !isInside({area->lastRow, area->lastColumn}))) {
+        area.reset();
+    }
+    if (!area) {
+        m_anchor.reset();
+        m_growing = false;
+    }
+    if (area != m_area) {
+        m_area = area;
+        update();
+        Q_EMIT areaChanged();
     }
 }
 
@@ -355,7 +468,63 @@ void HeatMap::setSelected(std::optional<Cell> cell) {
 }
 
 void HeatMap::pointAt(std::optional<QPoint> at) {
-    setCurrent(at ? cellAt(*at) : std::nullopt);
+    const auto cell = at ? cellAt(*at) : std::nullopt;
+    setPointed(cell, at && !cell ? lineAt(*at) : std::nullopt);
+}
+
+void HeatMap::extendArea(int right, int down) {
+    const Cell from = m_current.value_or(Cell{0, shownColumns().begin});
+    if (!m_anchor || m_growing) {
+        m_anchor = Area{from.row, from.row, from.column, from.column};
+        m_growing = false;
+    }
+    stepByKey(right, down);
+    setArea(joined(*m_anchor, {m_current->row, m_current->row, m_current->column, m_current->column}));
+}
+
+void HeatMap::mousePressEvent(QMouseEvent* event) {
+    PlotWidget::mousePressEvent(event);
+    m_growing = false;
+    if (event->button() != Qt::LeftButton) {
+        return;
+    }
+    m_anchoredAt = event->position().toPoint();
+    if (m_line) {
+        m_anchor = m_line;
+        m_growing = true;
+        dropPress();
+        setArea(m_line);
+    } else if (m_current && (!m_zoom.isZoomed() || (event->modifiers() & Qt::ShiftModifier) != 0)) {
+        m_anchor = Area{m_current->row, m_current->row, m_current->column, m_current->column};
+        m_growing = true;
+    }
+}
+
+void HeatMap::mouseMoveEvent(QMouseEvent* event) {
+    const QPoint at = event->position().toPoint();
+    if (!m_growing || !m_anchor || (event->buttons() & Qt::LeftButton) == 0) {
+        PlotWidget::mouseMoveEvent(event);
+        return;
+    }
+    pointAt(at);
+    if ((at - m_anchoredAt).manhattanLength() < QApplication::startDragDistance()) {
+        return;
+    }
+    dropPress();
+    // Of a line only its own direction counts; a mouse that has left the cells means the nearest.
+    const Geometry g = geometryNow();
+    const bool rows = m_anchor->firstColumn == 0 && m_anchor->lastColumn == m_columns - 1 && m_columns > 1;
+    const bool columns = m_anchor->firstRow == 0 && m_anchor->lastRow == m_rows - 1 && m_rows > 1;
+    const int row = std::clamp((at.y() - g.top) / std::max(1, g.height), 0, m_rows - 1);
+    const int column =
+        std::clamp(g.columns.begin + (at.x() - g.left) / std::max(1, g.cell), g.columns.begin, g.columns.end - 1);
+    const Area here{columns ? 0 : row, columns ? m_rows - 1 : row, rows ? 0 : column, rows ? m_columns - 1 : column};
+    setArea(joined(*m_anchor, here));
+}
+
+void HeatMap::mouseReleaseEvent(QMouseEvent* event) {
+    m_growing = false;
+    PlotWidget::mouseReleaseEvent(event);
 }
 
 void HeatMap::step(int right, int down) {
@@ -371,6 +540,9 @@ void HeatMap::step(int right, int down) {
 }
 
 void HeatMap::click(Qt::MouseButton button) {
+    if (button == Qt::LeftButton) {
+        setArea(std::nullopt);
+    }
     if (!m_current) {
         if (button == Qt::LeftButton) {
             setSelected(std::nullopt);
@@ -386,8 +558,13 @@ void HeatMap::click(Qt::MouseButton button) {
 
 void HeatMap::extendMenu(QMenu& menu, QPoint at) {
     PlotWidget::extendMenu(menu, at);
-    if (const auto cell = pointedByKey() ? m_current : cellAt(at)) {
-        Q_EMIT cellMenuRequested(*cell, &menu);
+    const auto cell = pointedByKey() ? m_current : cellAt(at);
+    const auto line = cell || pointedByKey() ? std::nullopt : lineAt(at);
+    if (line) {
+        setArea(line);
+    }
+    if (cell || line) {
+        Q_EMIT cellMenuRequested(cell ? *cell : Cell{line->firstRow, line->firstColumn}, &menu);
     }
 }
 
@@ -396,7 +573,28 @@ void HeatMap::keyPressEvent(QKeyEvent* event) {
         event->ignore();
         return;
     }
-    switch (event->key()) {
+    const bool shift = (event->modifiers() & Qt::ShiftModifier) != 0;
+    const bool control = (event->modifiers() & Qt::ControlModifier) != 0;
+    const int key = event->key();
+    if (shift && (key == Qt::Key_Left || key == Qt::Key_Right || key == Qt::Key_Up || key == Qt::Key_Down)) {
+        return extendArea(key == Qt::Key_Left    ? -1
+                          : key == Qt::Key_Right ? 1
+                                                 : 0,
+                          key == Qt::Key_Up     ? -1
+                          : key == Qt::Key_Down ? 1
+                                                : 0);
+    }
+    if (m_current && key == Qt::Key_Space && (shift || control)) {
+        return setArea(shift ? Area{m_current->row, m_current->row, 0, m_columns - 1}
+                             : Area{0, m_rows - 1, m_current->column, m_current->column});
+    }
+    if (control && key == Qt::Key_A) {
+        return setArea(Area{0, m_rows - 1, 0, m_columns - 1});
+    }
+    if (key == Qt::Key_Escape && m_area) {
+        return setArea(std::nullopt);
+    }
+    switch (key) {
         case Qt::Key_Home:
             return stepByKey(-m_columns, 0);
         case Qt::Key_End:
@@ -432,10 +630,11 @@ void HeatMap::paintFrame(QPainter& painter) {
                          QString::number(column));
     }
     const int rowStep = labelStep(g.height, line);
-    for (int row = 0; row < m_rows; row += rowStep) {
+    const int firstRow = (rowStep - rowNumber(0) % rowStep) % rowStep;  // round numbers where they follow each other
+    for (int row = firstRow; row < m_rows; row += rowStep) {
         const int y = g.top + row * g.height + (g.height - g.gap) / 2;
         painter.drawText(QRect(0, y - line / 2, g.left - 6, line), Qt::AlignRight | Qt::AlignVCenter,
-                         QString::number(row));
+                         QString::number(rowNumber(row)));
     }
     const QString title = m_zoom.isZoomed()
                               ? tr("%1 %2–%3 of %4", "title of columns, those that are shown, their number")
@@ -504,8 +703,48 @@ void HeatMap::paintData(QPainter& painter) {
         }
     }
     painter.drawImage(QPointF(g.left, g.top), image);
+    if (g.strip > 0) {
+        paintSummaries(painter, g);
+    }
     if (glyphs) {
         paintGlyphs(painter, g);
+    }
+}
+
+void HeatMap::paintSummaries(QPainter& painter, const Geometry& g) {
+    const HeatMapSummary& all = summary();
+    const Colours colours = Colours::of(palette());
+    const QColor track = mixed(colours.surface, colours.text, 0.06), bar = mixed(colours.surface, colours.text, 0.45);
+    const int longest = g.strip - kStripGap;
+    // `place` of a bar's piece from `begin` to `end` of its length.
+    const auto paint = [&](double value, std::span<const int> kinds, const auto& place) {
+        painter.fillRect(place(0, longest), track);
+        if (!isCategorical()) {
+            painter.fillRect(place(0, static_cast<int>(std::lround(longest * std::clamp(value / m_top, 0.0, 1.0)))),
+                             bar);
+            return;
+        }
+        const int cells = std::max(1, std::accumulate(kinds.begin(), kinds.end(), 0));
+        int before = 0;
+        for (std::size_t i = 0; i < kinds.size(); ++i) {
+            const int begin = before * longest / cells;
+            before += kinds[i];
+            painter.fillRect(place(begin, before * longest / cells), QColor(m_categoryColours[i]));
+        }
+    };
+    const bool kinds = isCategorical();
+    for (int row = 0; row < m_rows; ++row) {
+        paint(kinds ? 0 : all.row(row), kinds ? all.kindsOfRow(row) : std::span<const int>(), [&](int begin, int end) {
+            return QRect(g.left + g.width() + kStripGap + begin, g.top + row * g.height, end - begin,
+                         std::max(1, g.height - g.gap));
+        });
+    }
+    for (int column = g.columns.begin; column < g.columns.end; ++column) {
+        paint(kinds ? 0 : all.column(column), kinds ? all.kindsOfColumn(column) : std::span<const int>(),
+              [&](int begin, int end) {
+                  return QRect(g.xOf(column), g.top + m_rows * g.height + kStripGap + begin,
+                               std::max(1, g.cell - g.gap), end - begin);
+              });
     }
 }
 
@@ -586,6 +825,13 @@ void HeatMap::paintOver(QPainter& painter) {
         for (const Cell& cell : m_highlighted) {
             ring(painter, cell, colours.text, 1);
         }
+    }
+    if (m_area) {
+        const QRect cells = rectOfArea(*m_area).adjusted(-2, -2, 1, 1);
+        painter.setPen(QPen(palette().color(QPalette::Window), 4));
+        painter.drawRect(cells);
+        painter.setPen(QPen(colours.accent, 2));
+        painter.drawRect(cells);
     }
     if (m_selected) {
         ring(painter, *m_selected, colours.accent, 2);

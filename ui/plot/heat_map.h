@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "ui/plot/color_scale.h"
+#include "ui/plot/heat_map_summary.h"
 #include "ui/plot/plot_widget.h"
 
 namespace offstage::ui {
@@ -14,6 +15,10 @@ namespace offstage::ui {
 // One cell may be current: under the mouse, or chosen with the arrow keys; one selected, by a click; any number ringed.
 // Of many columns a part can be looked at: zoomed and panned as other plots; the arrow keys bring what they reach into
 // sight. Beyond the keys of every plot: Home and End go along the row, page keys along the column.
+//
+// An area of cells is marked by dragging (with Shift where the map is zoomed in, for there dragging pans), by a click
+// upon the number or the summary of a row or column, or with Shift and the arrow keys; Shift+Space marks the row,
+// Ctrl+Space the column, Ctrl+A all, Escape none.
 class HeatMap : public PlotWidget {
     Q_OBJECT
 
@@ -22,6 +27,16 @@ class HeatMap : public PlotWidget {
         int row = 0;
         int column = 0;
         bool operator==(const Cell&) const = default;
+    };
+    // Cells of some rows and columns, the last ones included.
+    struct Area {
+        int firstRow = 0, lastRow = 0;
+        int firstColumn = 0, lastColumn = 0;
+        bool operator==(const Area&) const = default;
+        bool contains(Cell c) const {
+            return c.row >= firstRow && c.row <= lastRow && c.column >= firstColumn && c.column <= lastColumn;
+        }
+        int count() const { return (lastRow - firstRow + 1) * (lastColumn - firstColumn + 1); }
     };
     // One of several kinds of cell. The colour is seriesColour(colour), or the ground's where it is kQuiet: for the
     // kind that is the rule and should not shout.
@@ -49,8 +64,16 @@ class HeatMap : public PlotWidget {
     void setBrightness(std::vector<double> shares);
     // Cells with a ring (the experts of a chosen token); those outside the map are left out.
     void setHighlighted(std::vector<Cell> cells);
+    // Bars beside rows and below columns: of values as it says, of kinds (unless None) their shares.
+    void setSummary(HeatMapSummary::Kind kind);
     void clear();
     void setTitles(const QString& rows, const QString& columns);
+    // What rows are called; those behind the end of it: by their place, from 0.
+    void setRowNumbers(std::vector<std::int32_t> numbers);
+    int rowNumber(int row) const {
+        const auto at = static_cast<size_t>(row);
+        return at < m_rowNumbers.size() ? m_rowNumbers[at] : row;
+    }
     // What values are, for numbers under the mouse and in files; Unit::Share unless told.
     void setValueUnit(const QString& name, Unit unit);
     // Text of the box at the current cell; without it no box is shown, as a panel may have a line for that.
@@ -73,6 +96,13 @@ class HeatMap : public PlotWidget {
     std::optional<Cell> current() const { return m_current; }
     std::optional<Cell> selected() const { return m_selected; }
     void setSelected(std::optional<Cell> cell);
+    const std::optional<Area>& area() const { return m_area; }
+    void setArea(std::optional<Area> area);
+    // The row or column whose number or summary is pointed at, and what its summary says.
+    const std::optional<Area>& line() const { return m_line; }
+    QString lineText(const Area& line) const;
+    std::optional<Area> lineAt(QPoint at) const;
+    const HeatMapSummary& summary();
     const std::vector<Cell>& highlighted() const { return m_highlighted; }
     // Without hatching and glyph.
     QRgb colourOf(Cell cell) const;
@@ -84,11 +114,13 @@ class HeatMap : public PlotWidget {
     QSize minimumSizeHint() const override;
 
   Q_SIGNALS:
-    void currentChanged();
+    void currentChanged();  // or the line
+    void areaChanged();
     void selectionChanged();
     // Also for Return and Space at the current cell (as the left button).
     void cellClicked(offstage::ui::HeatMap::Cell cell, Qt::MouseButton button);
-    // The context menu opens on this cell; receivers add what can be done with it.
+    // The context menu opens on this cell, or on a line that is marked now and begins with it; receivers add what can
+    // be done with it.
     void cellMenuRequested(offstage::ui::HeatMap::Cell cell, QMenu* menu);
 
   protected:
@@ -105,6 +137,9 @@ class HeatMap : public PlotWidget {
     void click(Qt::MouseButton button) override;
     void extendMenu(QMenu& menu, QPoint at) override;
 
+    void mousePressEvent(QMouseEvent* event) override;
+    void mouseMoveEvent(QMouseEvent* event) override;
+    void mouseReleaseEvent(QMouseEvent* event) override;
     void keyPressEvent(QKeyEvent* event) override;
     void focusInEvent(QFocusEvent* event) override;
     void resizeEvent(QResizeEvent* event) override;
@@ -115,6 +150,7 @@ class HeatMap : public PlotWidget {
         int left = 0, top = 0;     // of the first cell
         int cell = 0, height = 0;  // pixels from one cell to the next
         int gap = 0;
+        int strip = 0;  // what the summaries take, right and below
         Columns columns;
         int xOf(int column) const { return left + (column - columns.begin) * cell; }
         int width() const { return columns.count() * cell; }
@@ -124,8 +160,13 @@ class HeatMap : public PlotWidget {
     int leftLabels() const;
     int cellWidth(int columns) const;
     void limitHeight();
+    int stripSize() const;
+    QRect rectOfArea(const Area& area) const;
+    void setPointed(std::optional<Cell> cell, std::optional<Area> line);
+    void extendArea(int right, int down);
+    void paintSummaries(QPainter& painter, const Geometry& g);
     void setShape(int rows, int columns);
-    void setCurrent(std::optional<Cell> cell);
+    void setCurrent(std::optional<Cell> cell) { setPointed(cell, std::nullopt); }
     bool isInside(Cell cell) const;
     size_t indexOf(Cell cell) const;
     const Category* categoryOf(Cell cell) const;
@@ -147,6 +188,7 @@ class HeatMap : public PlotWidget {
     QRgb m_ground = 0;
     std::vector<double> m_brightness;
     std::vector<Cell> m_highlighted;
+    std::vector<std::int32_t> m_rowNumbers;
     QString m_rowTitle;
     QString m_columnTitle;
     QString m_valueName;
@@ -154,6 +196,14 @@ class HeatMap : public PlotWidget {
     std::function<QString(Cell)> m_hoverText;
     std::optional<Cell> m_current;
     std::optional<Cell> m_selected;
+    std::optional<Area> m_area;
+    std::optional<Area> m_line;
+    std::optional<Area> m_anchor;  // an area grows from here: while the mouse is held, or while keys extend it
+    QPoint m_anchoredAt;
+    bool m_growing = false;  // by the mouse
+    HeatMapSummary::Kind m_summaryKind = HeatMapSummary::Kind::None;
+    HeatMapSummary m_summary;
+    bool m_summaryStale = true;
     ColorScale m_scale;
     ZoomRange m_zoom;  // over columns
 };

@@ -50,7 +50,8 @@ void HeatMapLegend::setCategories(const std::vector<HeatMap::Category>& categori
         names << (category.glyph.isEmpty() ? category.name : category.glyph + QStringLiteral(": ") + category.name);
     }
     setAccessibleName(tr("Colours: %1").arg(names.join(QStringLiteral(", "))));
-    QSizePolicy policy(QSizePolicy::Expanding, QSizePolicy::Fixed);
+    // Not Fixed: that is the height of the hint, which is of the width before a resize, at most.
+    QSizePolicy policy(QSizePolicy::Expanding, QSizePolicy::Minimum);
     policy.setHeightForWidth(true);
     setSizePolicy(policy);
     updateGeometry();
@@ -72,7 +73,7 @@ std::vector<LegendEntry> HeatMapLegend::entries() const {
 
 int HeatMapLegend::heightForWidth(int width) const {
     return m_categories.empty() ? 2 * fontMetrics().height() + kScaleBar + 14
-                                : legendHeight(fontMetrics(), entries(), width) + 4;
+                                : legendHeight(fontMetrics(), entries(), width - 2) + 4;
 }
 
 QSize HeatMapLegend::sizeHint() const {

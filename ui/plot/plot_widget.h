@@ -95,6 +95,11 @@ class PlotWidget : public QWidget {
 
     void setReading(const QString& text);
     bool pointedByKey() const { return m_byKey; }
+    // The press was for something else: its release is no click.
+    void dropPress() {
+        m_pressed.reset();
+        m_dragging = false;
+    }
     // As an arrow key does.
     void stepByKey(int right, int down);
     // A box with lines of text near a point, inside the widget.
