@@ -267,8 +267,7 @@ std::string shape_of(const DenseProbeModel& model) {
 
 std::string dense_key(const DenseProbeModel& model, const CostPlace& place) {
     const ModelSpec& spec = model.spec;
-    return CalibrationCache::key(place, model.type, spec.hidden_dim, spec.experts.ffn_dim) + "|dense " +
-           shape_of(model);
+    return CalibrationCache::key(place, model.type, spec.experts) + "|dense " + shape_of(model);
 }
 
 DenseCosts measured_dense(const DenseProbeModel& model, Backend& device, CpuOperations& operations,

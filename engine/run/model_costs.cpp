@@ -139,11 +139,20 @@ CostTable remeasured_table(const CostedModel& model, Backend& device, CpuOperati
                            const LoadProgressFn& progress, const std::stop_token& stop, std::string* not_kept) {
     FormatCalibration wanted = random_experts(model, device);
     set_format(wanted, model.master);
-    const CostTable table = calibrate_format(device, host, wanted, CalibrationCache({}), measuring(progress), stop);
-    if (!table.emulated && (table.has_accelerator() || device.shares_host_memory())) {
-        const CalibrationCache cache = cost_cache(model.request);
-        cache.store(CalibrationCache::key(device, host, model.master, wanted.grid, table.pinned), table);
+    const CalibrationCache cache = cost_cache(model.request);
+    const auto keep = [&](const Backend& of, const CostTable& table) {
+        cache.store(CalibrationCache::key(of, host, model.master, wanted.grid, table.pinned), table);
         if (not_kept != nullptr) *not_kept = cache.problem();
+    };
+    CostTable table = calibrate_format(device, host, wanted, CalibrationCache({}), measuring(progress), stop);
+    if (!table.emulated) {
+        if (table.has_accelerator() || device.shares_host_memory()) keep(device, table);
+    } else if (!device.info().emulated_host) {
+        // Its profile has all but the CPU's part, which plans find as that of the CPU.
+        CpuBackend cpu(host.pool(), host.mode(), 0);
+        const CostTable own = calibrate_format(cpu, host, wanted, CalibrationCache({}), measuring(progress), stop);
+        table.cpu_expert = own.cpu_expert;
+        keep(cpu, own);
     }
     return table;
 }

@@ -9,10 +9,13 @@
 #include <QObject>
 #include <QTimer>
 
-#include "engine/run/model_summary.h"
 #include "engine/telemetry/layer_event.h"
 #include "ui/chat/message.h"
 #include "ui/engine_values.h"
+
+namespace offstage::engine {
+struct ModelSummary;
+}
 
 namespace offstage::ui {
 
