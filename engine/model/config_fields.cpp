@@ -55,8 +55,8 @@ float ConfigFields::eps(const char* key, double fallback) const {
     return static_cast<float>(number(key, std::numeric_limits<float>::min(), 1.0, fallback));
 }
 
-void ConfigFields::read_common(ModelSpec& spec, std::optional<TokenId> default_bos,
-                               std::optional<TokenId> default_eos) const {
+void ConfigFields::read_common(ModelSpec& spec, std::optional<TokenId> default_bos, std::optional<TokenId> default_eos,
+                               const SizeKeys& keys) const {
     if (const std::string act = text("hidden_act", "silu"); act != "silu") {
         unsupported("hidden_act", in_quotes(act), "\"silu\"");
     }
@@ -68,10 +68,10 @@ void ConfigFields::read_common(ModelSpec& spec, std::optional<TokenId> default_b
                     "the weights as they were published, in BF16, F16 or F32");
     }
     spec.vocab_size = dim("vocab_size");
-    spec.hidden_dim = integer("hidden_size", 1, kMaxHidden);
-    spec.max_context = integer("max_position_embeddings", 1, kLongestContext);
+    spec.hidden_dim = integer(keys.hidden, 1, kMaxHidden);
+    spec.max_context = integer(keys.context, 1, kLongestContext);
     spec.tied_embeddings = flag("tie_word_embeddings", false);
-    spec.layers.resize(static_cast<std::size_t>(integer("num_hidden_layers", 1, kMaxLayers)));
+    spec.layers.resize(static_cast<std::size_t>(integer(keys.layers, 1, kMaxLayers)));
     spec.experts.hidden_dim = spec.hidden_dim;
 
     const std::vector<TokenId> bos = tokens("bos_token_id", spec.vocab_size, default_bos);

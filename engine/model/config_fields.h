@@ -35,7 +35,16 @@ class ConfigFields : public JsonFields {
     // vocab_size, hidden_size, max_position_embeddings, tie_word_embeddings, bos and eos;
     // num_hidden_layers layers that are still empty. Checks that hidden_act is silu, and
     // that the weights are not quantized.
-    void read_common(ModelSpec& spec, std::optional<TokenId> default_bos, std::optional<TokenId> default_eos) const;
+    struct SizeKeys {
+        const char* hidden = "hidden_size";
+        const char* context = "max_position_embeddings";
+        const char* layers = "num_hidden_layers";
+    };
+    void read_common(ModelSpec& spec, std::optional<TokenId> default_bos, std::optional<TokenId> default_eos,
+                     const SizeKeys& keys) const;
+    void read_common(ModelSpec& spec, std::optional<TokenId> default_bos, std::optional<TokenId> default_eos) const {
+        read_common(spec, default_bos, default_eos, {});
+    }
     // num_attention_heads, num_key_value_heads (absent: default_kv_heads; null, or absent
     // and kAsManyAsHeads: as many as heads), head_dim (absent: hidden_size / heads),
     // scale 1 / sqrt(head_dim). Rotary positions over the whole head or, in a family with
@@ -44,7 +53,7 @@ class ConfigFields : public JsonFields {
     static constexpr std::int64_t kAsManyAsHeads = 0;
     GroupedQuerySpec grouped_query(const ModelSpec& spec, std::int64_t default_kv_heads, double default_theta,
                                    std::optional<double> default_rotary_share = {}) const;
-    // The heads' sizes and scale, without positions.
+    // The heads' sizes and scale, without positions; kAsManyAsHeads: one for each.
     GroupedQuerySpec heads(const ModelSpec& spec, const char* heads_key, std::int64_t n_kv_heads) const;
     // The number and size of the experts, into the spec and its router. The first of
     // `count_keys` that is there counts, or the last.

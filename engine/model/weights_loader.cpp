@@ -325,8 +325,12 @@ class CheckpointWeights final : public WeightSource, public ColdExperts {
         const TensorView& down = readable(parts[2]);
         const std::int64_t hidden = what.n_cols;
         const kernels::ExpertLayout layout = kernels::expert_layout(result.type, hidden, what.n_rows / 3);
-        pack_neurons({gate.bytes.data(), gate.type, hidden, 1}, {up.bytes.data(), up.type, hidden, 1},
-                     {down.bytes.data(), down.type, 1, layout.ffn_dim}, layout, result.memory.data(), pool_);
+        const auto rows = [hidden](const TensorView& tensor, const TensorPart& part) {
+            const auto skipped = static_cast<std::size_t>(part.first * hidden) * bytes_per_weight(tensor.type);
+            return NeuronMatrix{tensor.bytes.data() + skipped, tensor.type, hidden, 1};
+        };
+        pack_neurons(rows(gate, parts[0]), rows(up, parts[1]), {down.bytes.data(), down.type, 1, layout.ffn_dim},
+                     layout, result.memory.data(), pool_);
         for (const TensorView* tensor : {&gate, &up, &down}) done(tensor->bytes);
         return result;
     }

@@ -38,7 +38,11 @@ const QStringList kFamilies = {QStringLiteral("qwen3_moe_bf16"),
                                QStringLiteral("minimax_m2_bf16"),
                                QStringLiteral("phimoe_bf16"),
                                QStringLiteral("phimoe_longrope_f32"),
-                               QStringLiteral("phimoe_longrope_long_f32")};
+                               QStringLiteral("phimoe_longrope_long_f32"),
+                               QStringLiteral("dbrx_bf16"),
+                               QStringLiteral("granite_moe_tied_bf16"),
+                               QStringLiteral("granite_moe_shared_f32"),
+                               QStringLiteral("gpt_oss_bf16")};
 
 QJsonObject golden(const QString& name) {
     return readJson(QString::fromStdString(tinyModel(name)) + QStringLiteral("/golden.json"));

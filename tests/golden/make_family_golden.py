@@ -17,10 +17,11 @@ import sys
 import torch
 import transformers
 from safetensors.torch import load_file, save_file
-from transformers import (DeepseekV2Config, DeepseekV2ForCausalLM, DeepseekV3Config, DeepseekV3ForCausalLM,
-                          Glm4MoeConfig, Glm4MoeForCausalLM, MiniMaxM2Config, MiniMaxM2ForCausalLM, OlmoeConfig,
-                          OlmoeForCausalLM, PhimoeConfig, PhimoeForCausalLM, Qwen2MoeConfig, Qwen2MoeForCausalLM,
-                          Qwen3MoeConfig, Qwen3MoeForCausalLM)
+from transformers import (DbrxConfig, DbrxForCausalLM, DeepseekV2Config, DeepseekV2ForCausalLM, DeepseekV3Config,
+                          DeepseekV3ForCausalLM, Glm4MoeConfig, Glm4MoeForCausalLM, GptOssConfig, GptOssForCausalLM,
+                          GraniteMoeConfig, GraniteMoeForCausalLM, GraniteMoeSharedConfig, GraniteMoeSharedForCausalLM,
+                          MiniMaxM2Config, MiniMaxM2ForCausalLM, OlmoeConfig, OlmoeForCausalLM, PhimoeConfig,
+                          PhimoeForCausalLM, Qwen2MoeConfig, Qwen2MoeForCausalLM, Qwen3MoeConfig, Qwen3MoeForCausalLM)
 
 import deepseek_moe
 
@@ -41,6 +42,10 @@ CLASSES = {"qwen3_moe": (Qwen3MoeConfig, Qwen3MoeForCausalLM),
            "deepseek_v2": (DeepseekV2Config, DeepseekV2ForCausalLM),
            "deepseek_v3": (DeepseekV3Config, DeepseekV3ForCausalLM),
            "deepseek": (deepseek_moe.Config, deepseek_moe.DeepseekForCausalLM),
+           "dbrx": (DbrxConfig, DbrxForCausalLM),
+           "gpt_oss": (GptOssConfig, GptOssForCausalLM),
+           "granitemoe": (GraniteMoeConfig, GraniteMoeForCausalLM),
+           "granitemoeshared": (GraniteMoeSharedConfig, GraniteMoeSharedForCausalLM),
            "glm4_moe": (Glm4MoeConfig, Glm4MoeForCausalLM),
            "minimax_m2": (MiniMaxM2Config, MiniMaxM2ForCausalLM),
            "olmoe": (OlmoeConfig, OlmoeForCausalLM),
@@ -187,6 +192,35 @@ CASES = {
                                   long_factor=[1.0, 2.5, 6.0, 11.0], short_mscale=1.2, long_mscale=1.4,
                                   original_max_position_embeddings=64)),
         dict(v4=True, long=True)),
+    "dbrx_bf16": (
+        "dbrx", torch.bfloat16,
+        dict(d_model=48, n_heads=4, n_layers=3, max_seq_len=128,
+             attn_config=dict(clip_qkv=1.5, kv_n_heads=2, rope_theta=5e5),
+             ffn_config=dict(ffn_hidden_size=28, moe_num_experts=6, moe_top_k=3, moe_normalize_expert_weights=1.0),
+             rope_parameters=dict(rope_type="default", rope_theta=5e5)),
+        dict()),
+    "granite_moe_tied_bf16": (
+        "granitemoe", torch.bfloat16,
+        dict(hidden_size=48, num_attention_heads=4, num_key_value_heads=2, num_hidden_layers=3, num_local_experts=8,
+             num_experts_per_tok=3, intermediate_size=28, tie_word_embeddings=True, embedding_multiplier=1.5,
+             residual_multiplier=0.6, attention_multiplier=0.4, logits_scaling=1.25,
+             rope_parameters=dict(rope_type="default", rope_theta=1e4)),
+        dict(v4=True)),
+    "granite_moe_shared_f32": (
+        "granitemoeshared", torch.float32,
+        dict(hidden_size=24, num_attention_heads=3, num_key_value_heads=1, num_hidden_layers=2, num_local_experts=6,
+             num_experts_per_tok=2, intermediate_size=20, shared_intermediate_size=28, embedding_multiplier=2.0,
+             residual_multiplier=0.7, attention_multiplier=0.3, logits_scaling=0.8,
+             rope_parameters=dict(rope_type="default", rope_theta=1e4)),
+        dict()),
+    "gpt_oss_bf16": (
+        "gpt_oss", torch.bfloat16,
+        dict(hidden_size=32, head_dim=8, num_attention_heads=4, num_key_value_heads=2, num_hidden_layers=4,
+             num_local_experts=6, num_experts_per_tok=2, intermediate_size=24, sliding_window=20, swiglu_limit=1.5,
+             max_position_embeddings=512,
+             rope_parameters=dict(rope_type="yarn", rope_theta=150.0, factor=4.0, beta_fast=32.0, beta_slow=1.0,
+                                  truncate=False, original_max_position_embeddings=64)),
+        dict(v4=True, longest=100, prompt=90)),
     "deepseek_moe_bf16": (
         "deepseek", torch.bfloat16,
         dict(hidden_size=40, num_attention_heads=4, num_key_value_heads=4, num_hidden_layers=3, n_routed_experts=10,
@@ -209,15 +243,20 @@ def draw_weights(model: torch.nn.Module) -> None:
             if key.endswith(".bias"):
                 weight.copy_(0.3 * torch.randn_like(weight))
                 continue
-            if ".mlp.gate.weight" in key or ".mlp.router.weight" in key:
+            if key.endswith("_bias") or key.endswith(".sinks"):
+                weight.copy_(0.5 * torch.randn_like(weight))
+                continue
+            if key.endswith(("mlp.gate.weight", "router.weight", "router.layer.weight")):
                 gain = 2.0
             elif any(part in key for part in (".q_proj.", ".q_b_proj.")):
                 gain = 1.5
-            elif "experts." in key or ".o_proj." in key or ".down_proj." in key:
+            elif "experts" in key or ".o_proj." in key or ".down_proj." in key:
                 gain = 1.3
             elif "embed_tokens" in key:
                 gain = 2.0
-            weight.copy_(torch.randn_like(weight) * gain / weight.shape[-1] ** 0.5)
+            # gpt-oss has its experts' matrices the other way round.
+            fan_in = weight.shape[-2] if model.config.model_type == "gpt_oss" and weight.ndim == 3 else weight.shape[-1]
+            weight.copy_(torch.randn_like(weight) * gain / fan_in ** 0.5)
         for key, bias in model.named_buffers():
             if key.endswith("e_score_correction_bias"):
                 # Mostly below zero together with the score, so that masking with 0 instead of -infinity shows.
@@ -243,7 +282,7 @@ def rewrite_config(path: pathlib.Path, form: dict) -> None:
         kind = rope.pop("rope_type")
         rope.pop("type", None)
         # DeepSeek's files say "type", Qwen's "rope_type".
-        name = "rope_type" if config["model_type"] == "qwen3_moe" else "type"
+        name = "rope_type" if config["model_type"] in ("qwen3_moe", "gpt_oss") else "type"
         share = rope.pop("partial_rotary_factor", None)
         if share is not None and config["model_type"] == "glm4_moe":
             config["partial_rotary_factor"] = share
@@ -271,7 +310,7 @@ def add_prediction_layer(path: pathlib.Path, config) -> None:
 
 def choice_margin(config, logits: torch.Tensor, bias: torch.Tensor | None, chosen: torch.Tensor) -> float:
     """Smallest gap, over tokens, between what was chosen and the best of what was not; checks `chosen` on the way."""
-    if config.model_type in ("granitemoe", "phimoe"):
+    if config.model_type in ("granitemoe", "granitemoeshared", "phimoe", "gpt_oss"):
         scores = logits
     else:
         scores = logits.softmax(-1) if bias is None else logits.sigmoid() + bias
@@ -284,7 +323,7 @@ def choice_margin(config, logits: torch.Tensor, bias: torch.Tensor | None, chose
         margins.append(order.values[:, config.topk_group - 1] - order.values[:, config.topk_group])
         left_out = torch.ones_like(groups, dtype=torch.bool).scatter(1, order.indices[:, :config.topk_group], False)
         scores = members.masked_fill(left_out.unsqueeze(-1), -math.inf).flatten(1)
-    k = config.num_experts_per_tok
+    k = chosen.shape[-1]
     order = scores.sort(-1, descending=True)
     assert torch.equal(order.indices[:, :k].sort(-1).values, chosen.sort(-1).values), "another choice than expected"
     margins.append(order.values[:, k - 1] - order.values[:, k])
@@ -310,7 +349,9 @@ class Recorder:
 
     def __init__(self, model):
         self.model, self.routing, self.residual = model, {}, {}
-        for i, layer in enumerate(model.model.layers):
+        self.body = model.transformer if hasattr(model, "transformer") else model.model
+        self.layers = self.body.blocks if hasattr(self.body, "blocks") else self.body.layers
+        for i, layer in enumerate(self.layers):
             layer.register_forward_hook(self.keep_residual(i))
             gate = self.gate_of(layer)
             if gate is not None:
@@ -318,11 +359,17 @@ class Recorder:
 
     @staticmethod
     def gate_of(layer):
-        return getattr(layer.mlp, "gate", None) or getattr(layer.mlp, "router", None)
+        block = next(getattr(layer, name) for name in ("mlp", "block_sparse_moe", "ffn") if hasattr(layer, name))
+        return getattr(block, "gate", None) or getattr(block, "router", None)
 
     def keep_routing(self, i: int):
         def hook(_module, _inputs, output):
-            logits, weights, experts = output
+            if isinstance(output, tuple):
+                logits, weights, experts = output
+            else:  # DBRX chooses outside its router
+                logits = output
+                weights, experts = logits.softmax(-1).topk(self.model.config.ffn_config.moe_top_k, -1)
+                weights = weights / weights.sum(-1, keepdim=True)
             self.routing[i] = (logits.float(), weights.float(), experts)
         return hook
 
@@ -334,9 +381,9 @@ class Recorder:
     def router_margin(self) -> float:
         smallest = math.inf
         for i, (logits, _, experts) in self.routing.items():
-            layer = self.model.model.layers[i]
+            layer = self.layers[i]
             bias = getattr(self.gate_of(layer), "e_score_correction_bias", None)
-            if bias is None:
+            if bias is None and hasattr(layer, "mlp"):
                 bias = getattr(layer.mlp, "e_score_correction_bias", None)
             smallest = min(smallest, choice_margin(self.model.config, logits, bias, experts),
                            mixer_margin(self.model.config, logits, experts))
@@ -386,7 +433,8 @@ def run(model, form: dict) -> tuple[dict, dict]:
         last = model.config.num_hidden_layers - 1
         cases[-1]["routing"] = routing_lists(recorder)
         cases[-1]["residual"] = [numbers(recorder.residual[i][-1]) for i in range(last + 1)]
-        cases[-1]["hidden"] = numbers(model.model.norm(recorder.residual[last][-1]))
+        norm = recorder.body.norm_f if hasattr(recorder.body, "norm_f") else recorder.body.norm
+        cases[-1]["hidden"] = numbers(norm(recorder.residual[last][-1]))
 
         prompt = form.get("prompt", PROMPT)
         sequence, logit_margin = cases[-1]["tokens"][:prompt], math.inf

@@ -5,8 +5,9 @@
 namespace offstage::engine {
 namespace {
 
-constexpr std::array kFamilies = {&kMixtral, &kQwen2Moe, &kQwen3Moe,  &kDeepseekMoe, &kDeepseekV2, &kDeepseekV3,
-                                  &kOlmoe,   &kGlm4Moe,  &kMinimaxM2, &kPhiMoe,      &kPhimoe};
+constexpr std::array kFamilies = {&kMixtral,    &kQwen2Moe, &kQwen3Moe,   &kDeepseekMoe,      &kDeepseekV2,
+                                  &kDeepseekV3, &kOlmoe,    &kGlm4Moe,    &kMinimaxM2,        &kPhiMoe,
+                                  &kPhimoe,     &kDbrx,     &kGraniteMoe, &kGraniteMoeShared, &kGptOss};
 
 }  // namespace
 

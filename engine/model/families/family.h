@@ -73,6 +73,10 @@ extern const Family kGlm4Moe;
 extern const Family kMinimaxM2;
 extern const Family kPhiMoe;
 extern const Family kPhimoe;
+extern const Family kDbrx;
+extern const Family kGraniteMoe;
+extern const Family kGraniteMoeShared;
+extern const Family kGptOss;
 
 std::span<const Family* const> families();
 
