@@ -235,7 +235,7 @@ def draw_weights(model: torch.nn.Module) -> None:
     attention and the router."""
     with torch.no_grad():
         for key, weight in model.named_parameters():
-            if "norm" in key:
+            if "norm" in key.split(".")[-2]:
                 middle = 1.6 if ".q_norm." in key or ".k_norm." in key else 1.0
                 weight.copy_(middle + 0.3 * torch.randn_like(weight))
                 continue
