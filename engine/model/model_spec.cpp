@@ -74,6 +74,11 @@ void ModelSpec::number_moe_layers() {
     experts.n_layers = static_cast<std::int64_t>(moe_layers_.size());
 }
 
+const RopeSpec& ModelSpec::rope() const {
+    return std::visit([](const auto& attention) -> const RopeSpec& { return attention.rope; },
+                      layers.front().attention);
+}
+
 kernels::AttentionShape ModelSpec::attention_shape(std::int64_t layer) const {
     return std::visit([](const auto& attention) { return shape_of(attention); },
                       layers[static_cast<std::size_t>(layer)].attention);

@@ -152,6 +152,7 @@ struct ModelSpec {
     std::int64_t n_layers() const { return static_cast<std::int64_t>(layers.size()); }
     // Of layer `moe_layer` of the grid.
     std::int64_t layer_of(std::int64_t moe_layer) const { return moe_layers_[static_cast<std::size_t>(moe_layer)]; }
+    const RopeSpec& rope() const;  // the same in all layers
     // Of a layer: what its attention kernels and its KV cache see (engine/model/kv_layout.h).
     kernels::AttentionShape attention_shape(std::int64_t layer) const;
     // The largest of all layers, field by field.

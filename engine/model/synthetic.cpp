@@ -5,11 +5,13 @@
 #include <bit>
 #include <charconv>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "engine/error.h"
 #include "engine/mix_bits.h"
-#include "engine/model/families/family.h"
+#include "engine/model/model_files.h"
+#include "engine/model/synthetic_shapes.h"
 #include "engine/shape_limits.h"
 
 namespace offstage::engine {
@@ -17,101 +19,15 @@ namespace {
 
 constexpr std::string_view kPrefix = "synthetic:";
 
-ModelSpec base_shape(std::int64_t n_layers, std::int64_t hidden_dim, std::int64_t vocab_size) {
-    ModelSpec spec;
-    spec.vocab_size = vocab_size;
-    spec.hidden_dim = spec.experts.hidden_dim = hidden_dim;
-    spec.max_context = 32768;
-    spec.layers.resize(static_cast<std::size_t>(n_layers));
+ModelSpec spec_of(const SyntheticShape& shape) {
+    nlohmann::ordered_json config = nlohmann::ordered_json::parse(shape.config);
+    config[config.contains("n_layers") ? "max_seq_len" : "max_position_embeddings"] = 32768;
+    ModelSpec spec = parse_model_spec(config.dump(), std::string(shape.name));
+    spec.family = nullptr;  // there is no checkpoint
+    spec.bos_token = -1;
+    spec.eos_tokens.clear();
     return spec;
 }
-
-MoeSpec experts_shape(ModelSpec& spec, std::int64_t n_experts, std::int64_t n_active, std::int64_t ffn_dim) {
-    spec.experts.n_experts = n_experts;
-    spec.experts.n_active = n_active;
-    spec.experts.ffn_dim = ffn_dim;
-    MoeSpec moe;
-    moe.router.n_experts = static_cast<std::int32_t>(n_experts);
-    moe.router.n_active = static_cast<std::int32_t>(n_active);
-    return moe;
-}
-
-// All layers alike.
-void fill_layers(ModelSpec& spec, const AttentionSpec& attention, const MoeSpec& moe) {
-    for (LayerSpec& layer : spec.layers) layer = {attention, moe};
-}
-
-GroupedQuerySpec grouped_query(std::int64_t n_heads, std::int64_t n_kv_heads, std::int64_t head_dim, double theta) {
-    GroupedQuerySpec a;
-    a.n_heads = n_heads;
-    a.n_kv_heads = n_kv_heads;
-    a.head_dim = head_dim;
-    a.rope.dim = head_dim;
-    a.rope.theta = theta;
-    a.scale = 1.0f / std::sqrt(static_cast<float>(head_dim));
-    return a;
-}
-
-ModelSpec mixtral_shape(std::int64_t n_layers, std::int64_t hidden_dim, std::int64_t ffn_dim, std::int64_t n_heads,
-                        std::int64_t n_kv_heads, std::int64_t n_experts, std::int64_t n_active) {
-    ModelSpec spec = base_shape(n_layers, hidden_dim, 32000);
-    spec.architecture = kMixtral.architecture;
-    fill_layers(spec, grouped_query(n_heads, n_kv_heads, hidden_dim / n_heads, 1e6),
-                experts_shape(spec, n_experts, n_active, ffn_dim));
-    return spec;
-}
-
-ModelSpec qwen3_30b_a3b() {
-    ModelSpec spec = base_shape(48, 2048, 151936);
-    spec.architecture = kQwen3Moe.architecture;
-    spec.norm.eps = 1e-6f;
-    GroupedQuerySpec attention = grouped_query(32, 4, 128, 1e6);
-    attention.qk_norm = QkNorm::kPerHead;
-    fill_layers(spec, attention, experts_shape(spec, 128, 8, 768));
-    return spec;
-}
-
-ModelSpec deepseek_v2_lite() {
-    ModelSpec spec = base_shape(27, 2048, 102400);
-    spec.architecture = kDeepseekV2.architecture;
-    spec.norm.eps = 1e-6f;
-    LatentSpec a;
-    a.n_heads = 16;
-    a.latent_dim = 512;
-    a.nope_dim = 128;
-    a.value_dim = 128;
-    a.rope.dim = 64;
-    a.scale = 1.0f / std::sqrt(192.0f);
-    MoeSpec moe = experts_shape(spec, 64, 6, 1408);
-    moe.router.renormalise = false;
-    moe.shared_dim = 2 * 1408;
-    fill_layers(spec, a, moe);
-    spec.layers.front().ffn = DenseFfnSpec{10944};
-    return spec;
-}
-
-// DBRX's sizes, its layers as plain ones (no clipping of queries, keys and values, norms
-// without a mean): for costs.
-ModelSpec dbrx() {
-    ModelSpec spec = base_shape(40, 6144, 100352);
-    spec.architecture = "DbrxForCausalLM";
-    fill_layers(spec, grouped_query(48, 8, 128, 5e5), experts_shape(spec, 16, 4, 10752));
-    return spec;
-}
-
-struct Shape {
-    std::string_view name;
-    ModelSpec (*make)();
-};
-
-const std::array kShapes = {
-    Shape{"mixtral-8x7b", [] { return mixtral_shape(32, 4096, 14336, 32, 8, 8, 2); }},
-    Shape{"mixtral-mini", [] { return mixtral_shape(8, 2048, 7168, 16, 4, 8, 2); }},
-    Shape{"fine", [] { return mixtral_shape(12, 1024, 512, 16, 4, 64, 8); }},
-    Shape{"qwen3-30b-a3b", qwen3_30b_a3b},
-    Shape{"deepseek-v2-lite", deepseek_v2_lite},
-    Shape{"dbrx", dbrx},
-};
 
 std::uint64_t parse_number(std::string_view text, const std::string& field, std::uint64_t low, std::uint64_t high) {
     std::uint64_t value = 0;
@@ -177,8 +93,7 @@ class SyntheticWeights final : public WeightSource {
             weight.what = tensor;
             const std::int64_t fan_in = tensor.role == TensorRole::kEmbedding ? 1 : tensor.n_cols;
             if (!is_drawn(tensor)) {
-                const float value = tensor.role == TensorRole::kSelectionBias ? 0.0f : 1.0f;
-                weight.values.assign(static_cast<std::size_t>(tensor.n_weights()), value);
+                weight.values.assign(static_cast<std::size_t>(tensor.n_weights()), is_norm(tensor.role) ? 1.0f : 0.0f);
             } else if (tensor.kind == DenseTensor::Kind::kVector) {
                 weight.values = vector(next++, tensor.n_weights(), fan_in);
             } else {
@@ -198,6 +113,10 @@ class SyntheticWeights final : public WeightSource {
         // the three parts of a neuron keeps the drawing a single pass; the down projection's wider input only scales
         // the residual.
         fill(tensor_of(layer, expert), block, spec_.experts.expert_weights(), spec_.hidden_dim, pool);
+        const kernels::ExpertLayout layout = spec_.experts.layout(kSyntheticFormat);
+        if (spec_.experts.expert.biases && !dry_) {
+            std::memset(block + layout.bias_offset(), 0, layout.bytes() - layout.bias_offset());
+        }
     }
 
     // All that the weights are drawn from.
@@ -218,6 +137,20 @@ class SyntheticWeights final : public WeightSource {
     }
 
   private:
+    static bool is_norm(TensorRole role) {
+        switch (role) {
+            case TensorRole::kFinalNorm:
+            case TensorRole::kAttentionNorm:
+            case TensorRole::kQueryNorm:
+            case TensorRole::kKeyNorm:
+            case TensorRole::kQueryDownNorm:
+            case TensorRole::kLatentNorm:
+            case TensorRole::kFfnNorm:
+                return true;
+            default:
+                return false;
+        }
+    }
     // Norms and biases are not.
     static bool is_drawn(const DenseTensor& tensor) {
         return tensor.kind != DenseTensor::Kind::kVector || tensor.role == TensorRole::kRouter;
@@ -276,15 +209,16 @@ SyntheticModel parse_synthetic(std::string_view text) {
     const std::size_t question = rest.find('?');
     SyntheticModel model;
     model.name = rest.substr(0, question);
+    const std::span<const SyntheticShape> shapes = synthetic_shapes();
     const auto shape =
-        std::find_if(kShapes.begin(), kShapes.end(), [&](const Shape& s) { return s.name == model.name; });
-    if (shape == kShapes.end()) {
+        std::find_if(shapes.begin(), shapes.end(), [&](const SyntheticShape& s) { return s.name == model.name; });
+    if (shape == shapes.end()) {
         std::string names;
-        for (const Shape& s : kShapes) names += (names.empty() ? "" : ", ") + std::string(s.name);
+        for (const SyntheticShape& s : shapes) names += (names.empty() ? "" : ", ") + std::string(s.name);
         throw Error(ErrorKind::kInvalidInput,
                     "There is no synthetic model \"" + model.name + "\"; expected one of " + names + ".");
     }
-    model.spec = shape->make();
+    model.spec = spec_of(*shape);
     std::int64_t window = 0;
     std::string_view options = question == std::string_view::npos ? std::string_view{} : rest.substr(question + 1);
     while (!options.empty()) {

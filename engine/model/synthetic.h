@@ -15,13 +15,7 @@ namespace offstage::engine {
 inline constexpr kernels::WeightType kSyntheticFormat = kernels::WeightType::kBf16;  // of their weights
 
 // Models without files: the shapes of real ones, weights drawn in memory. For benchmarks.
-//   synthetic:mixtral-8x7b   32 layers, hidden 4096, ffn 14336,  8 experts top 2, 32 heads /  8 KV heads, vocab 32000
-//   synthetic:mixtral-mini    8 layers, hidden 2048, ffn  7168,  8 experts top 2, 16 heads /  4 KV heads, vocab 32000
-//   synthetic:fine           12 layers, hidden 1024, ffn   512, 64 experts top 8, 16 heads /  4 KV heads, vocab 32000
-//   synthetic:qwen3-30b-a3b  48 layers, hidden 2048, ffn 768, 128 experts top 8, 32 heads / 4 KV heads, vocab 151936
-//   synthetic:deepseek-v2-lite 27 layers, hidden 2048, ffn 1408, 64 experts top 6, 2 shared, latent attention, first
-//                            layer dense, vocab 102400
-//   synthetic:dbrx           40 layers, hidden 6144, ffn 10752, 16 experts top 4, 48 heads / 8 KV heads, vocab 100352
+//   synthetic:NAME, a shape of synthetic_shapes.h,
 // followed by ?layers=N&active=A&window=W&seed=S, each optional; active: experts per token; window: layers 0, 2, 4 ...
 // see W tokens alone.
 struct SyntheticModel {

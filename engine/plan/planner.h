@@ -47,6 +47,7 @@ struct ModelDemand {
     kernels::KvType kv = kernels::KvType::kBf16;
     std::uint64_t host_fixed_bytes = 0;  // RAM that is not experts: dense weights kept there, buffers
     std::int64_t max_context = 0;        // of the model
+    std::int64_t short_context = 0;      // RopeSpec::original_context; 0: positions are the same in every context
     // Workspace on the device for steps of up to n tokens: fixed + per_token * n. With the
     // blocks that KV groups have beside the context's.
     std::uint64_t workspace_fixed_bytes = 0;

@@ -14,12 +14,6 @@ namespace {
 
 constexpr std::int64_t kLogitsRows = 32;  // rows of logits made at a time
 
-// Rotary positions are the same in all layers.
-const RopeSpec& rope_of(const ModelSpec& spec) {
-    return std::visit([](const auto& attention) -> const RopeSpec& { return attention.rope; },
-                      spec.layers.front().attention);
-}
-
 // Floats of the most demanding module for one token.
 std::int64_t module_workspace(const ModelSpec& spec) {
     std::int64_t most = WorkspacePieces::rounded(spec.hidden_dim);  // a network's output
@@ -45,7 +39,7 @@ Forward::Forward(const ModelSpec& spec, const DeviceWeights& weights, ExpertStor
       n_kv_groups_(kv_layout_of(spec, {}).groups.size()),
       moe_(spec.experts, experts, device, host, dispatcher, max_step) {
     device.reserve(shape_);
-    const RopeSpec& rope = rope_of(spec);
+    const RopeSpec& rope = spec.rope();
     const bool is_long = rope.is_long(context);
     rope_amplitude_ = static_cast<float>(is_long ? rope.long_amplitude : rope.amplitude);
     const std::vector<double>& scales = is_long ? rope.long_frequency_scale : rope.frequency_scale;
@@ -100,7 +94,7 @@ std::uint64_t Forward::workspace_bytes(const ModelSpec& spec, std::int64_t conte
 
 std::uint64_t Forward::workspace_bytes_per_token(const ModelSpec& spec) {
     const std::int64_t words =
-        2 * spec.hidden_dim + module_workspace(spec) + rope_of(spec).dim + 1 + (spec.dense_ffn_dim() > 0 ? 1 : 0);
+        2 * spec.hidden_dim + module_workspace(spec) + spec.rope().dim + 1 + (spec.dense_ffn_dim() > 0 ? 1 : 0);
     return static_cast<std::uint64_t>(words) * sizeof(float) + RoutedRows::bytes_per_token(spec.experts);
 }
 
@@ -125,7 +119,7 @@ std::int64_t Forward::table_entries(std::int64_t context) const {
 }
 
 Mirror<std::byte> Forward::allocate_inputs(std::int64_t context) const {
-    const std::size_t words = as_size(max_step_ * (rope_of(spec_).dim + 1));
+    const std::size_t words = as_size(max_step_ * (spec_.rope().dim + 1));
     return {device_, as_size(table_entries(context)) * sizeof(std::byte*) + words * sizeof(std::int32_t),
             MemoryUse::kWorkspace, "a step's inputs"};
 }
@@ -232,7 +226,7 @@ std::int64_t Forward::n_table_entries(std::span<const Segment> segments) const {
 }
 
 void Forward::upload_inputs(std::span<const Segment> segments, std::int64_t n_tokens) {
-    const std::int64_t half = rope_of(spec_).dim / 2;
+    const std::int64_t half = spec_.rope().dim / 2;
     const std::size_t words = as_size(n_table_entries(segments)) * sizeof(std::byte*);  // where they begin
     auto** const tables = reinterpret_cast<std::byte**>(inputs_.host());
     auto** const device_tables = reinterpret_cast<std::byte**>(inputs_.device());

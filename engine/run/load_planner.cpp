@@ -50,6 +50,7 @@ ModelDemand demand_of(const LoadRequest& request, const LoadInputs& inputs) {
     demand.dense_bytes = DeviceWeights::device_bytes(spec, dense_bytes);
     demand.dense_read_bytes = dense_bytes_read(spec, dense_bytes, type);
     demand.max_context = std::max(std::min(spec.max_context, kDefaultContextLimit), request.context);
+    demand.short_context = spec.rope().original_context;
     demand.kv = request.kv;
     for (const KvType kv : kKvTypes) {
         const KvLayout layout = kv_layout_of(spec, kv);

@@ -12,8 +12,6 @@
 #include "engine/run/load_planner.h"
 
 namespace offstage::engine {
-namespace {}  // namespace
-
 PlanTarget PlanDraft::plan(const ReplanRequest& request) const {
     if (request.quality.has_value() && request.experts.has_value()) {
         throw Error(ErrorKind::kInvalidInput,
@@ -33,6 +31,13 @@ PlanTarget PlanDraft::plan(const ReplanRequest& request) const {
                                                       " tokens is not possible: the conversation holds " +
                                                       std::to_string(tokens_in_use) + ", and the most is " +
                                                       std::to_string(kLargestContext) + ".");
+        }
+        const std::int64_t limit = basis.demand.short_context;
+        if (limit > 0 && (*request.context > limit) != (in_force.context > limit)) {
+            throw Error(ErrorKind::kUnsupported,
+                        "The positions of this model change beyond " + std::to_string(limit) +
+                            " tokens, so a context of " + std::to_string(*request.context) +
+                            " cannot be had while it is loaded; load it again with that context.");
         }
         target.budget.context = *request.context;
     }

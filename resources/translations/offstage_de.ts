@@ -465,8 +465,8 @@
         <translation>die Gewichte, wie sie veröffentlicht wurden, in BF16, F16 oder F32</translation>
     </message>
     <message>
-        <source>%1: &quot;%2&quot; asks for rope type %3, which is not supported; expected &quot;default&quot; or &quot;yarn&quot;</source>
-        <translation>%1: &quot;%2&quot; verlangt den Rope-Typ %3; das wird nicht unterstützt; erwartet: &quot;default&quot; oder &quot;yarn&quot;</translation>
+        <source>%1: &quot;%2&quot; asks for rope type %3, which is not supported; expected &quot;default&quot;, &quot;yarn&quot; or &quot;longrope&quot;</source>
+        <translation>%1: &quot;%2&quot; verlangt den Rope-Typ %3; das wird nicht unterstützt; erwartet: &quot;default&quot;, &quot;yarn&quot; oder &quot;longrope&quot;</translation>
     </message>
     <message>
         <source>%1: &quot;%2.%3 is an object: rotary positions that differ between layers are not supported; expected one set for all layers</source>
@@ -485,16 +485,16 @@
         <translation>eine Token-ID, oder null</translation>
     </message>
     <message>
-        <source>a divisor of &quot;num_attention_heads&quot; (%1); without the key it is %2</source>
-        <translation>ein Teiler von &quot;num_attention_heads&quot; (%1); ohne den Schlüssel gilt %2</translation>
+        <source>a divisor of %1 (%2); without the key it is %3</source>
+        <translation>ein Teiler von %1 (%2); ohne den Schlüssel gilt %3</translation>
     </message>
     <message>
         <source>an even number, for rotary positions</source>
         <translation>eine gerade Zahl, für Rotationspositionen</translation>
     </message>
     <message>
-        <source>an even multiple of &quot;num_attention_heads&quot; (%1), or a &quot;head_dim&quot; beside it</source>
-        <translation>ein gerades Vielfaches von &quot;num_attention_heads&quot; (%1), oder ein &quot;head_dim&quot; daneben</translation>
+        <source>an even multiple of %1 (%2), or a &quot;head_dim&quot; beside it</source>
+        <translation>ein gerades Vielfaches von %1 (%2), oder ein &quot;head_dim&quot; daneben</translation>
     </message>
     <message>
         <source>%1: layers, experts, &quot;hidden_size&quot; and &quot;intermediate_size&quot; together make more than 2^60 weights; expected a model that fits a machine</source>
@@ -509,8 +509,40 @@
         <translation>Es gibt kein synthetisches Modell &quot;%1&quot;; erwartet: eines von %2.</translation>
     </message>
     <message>
-        <source>a divisor of &quot;n_routed_experts&quot; (%1)</source>
-        <translation>ein Teiler von &quot;n_routed_experts&quot; (%1)</translation>
+        <source>a divisor of the number of experts (%1)</source>
+        <translation>ein Teiler der Zahl der Experten (%1)</translation>
+    </message>
+    <message>
+        <source>a share of the %1 values of a head that is an even number</source>
+        <translation>ein Anteil der %1 Werte eines Kopfes, der eine gerade Zahl ergibt</translation>
+    </message>
+    <message>
+        <source>a list of %1 numbers from 1e-6 to 1e6</source>
+        <translation>eine Liste von %1 Zahlen von 1e-6 bis 1e6</translation>
+    </message>
+    <message>
+        <source>a list of %1 numbers from 1e-6 to 1e6, but the list holds %2</source>
+        <translation>eine Liste von %1 Zahlen von 1e-6 bis 1e6, aber die Liste enthält %2</translation>
+    </message>
+    <message>
+        <source>2: SparseMixer chooses two</source>
+        <translation>2: SparseMixer wählt zwei</translation>
+    </message>
+    <message>
+        <source>a list of %1 times &quot;sliding_attention&quot; or &quot;full_attention&quot;</source>
+        <translation>eine Liste aus %1-mal &quot;sliding_attention&quot; oder &quot;full_attention&quot;</translation>
+    </message>
+    <message>
+        <source>a list of %1 times &quot;sliding_attention&quot; or &quot;full_attention&quot;, but the list holds %2</source>
+        <translation>eine Liste aus %1-mal &quot;sliding_attention&quot; oder &quot;full_attention&quot;, aber die Liste enthält %2</translation>
+    </message>
+    <message>
+        <source>1 or null</source>
+        <translation>1 oder null</translation>
+    </message>
+    <message>
+        <source>The positions of this model change beyond %1 tokens, so a context of %2 cannot be had while it is loaded; load it again with that context.</source>
+        <translation>Die Positionen dieses Modells ändern sich ab %1 Tokens; ein Kontext von %2 ist deshalb nicht möglich, solange es geladen ist. Laden Sie es mit diesem Kontext neu.</translation>
     </message>
     <message>
         <source>as many groups as hold &quot;num_experts_per_tok&quot; (%1) experts</source>

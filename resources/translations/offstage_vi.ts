@@ -465,8 +465,8 @@
         <translation>trọng số như khi được công bố, ở dạng BF16, F16 hoặc F32</translation>
     </message>
     <message>
-        <source>%1: &quot;%2&quot; asks for rope type %3, which is not supported; expected &quot;default&quot; or &quot;yarn&quot;</source>
-        <translation>%1: &quot;%2&quot; yêu cầu kiểu rope %3, không được hỗ trợ; cần &quot;default&quot; hoặc &quot;yarn&quot;</translation>
+        <source>%1: &quot;%2&quot; asks for rope type %3, which is not supported; expected &quot;default&quot;, &quot;yarn&quot; or &quot;longrope&quot;</source>
+        <translation>%1: &quot;%2&quot; yêu cầu kiểu rope %3, không được hỗ trợ; cần &quot;default&quot;, &quot;yarn&quot; hoặc &quot;longrope&quot;</translation>
     </message>
     <message>
         <source>%1: &quot;%2.%3 is an object: rotary positions that differ between layers are not supported; expected one set for all layers</source>
@@ -485,16 +485,16 @@
         <translation>một mã token, hoặc null</translation>
     </message>
     <message>
-        <source>a divisor of &quot;num_attention_heads&quot; (%1); without the key it is %2</source>
-        <translation>một ước số của &quot;num_attention_heads&quot; (%1); nếu không có khóa này thì là %2</translation>
+        <source>a divisor of %1 (%2); without the key it is %3</source>
+        <translation>một ước số của %1 (%2); nếu không có khóa này thì là %3</translation>
     </message>
     <message>
         <source>an even number, for rotary positions</source>
         <translation>một số chẵn, cho vị trí xoay</translation>
     </message>
     <message>
-        <source>an even multiple of &quot;num_attention_heads&quot; (%1), or a &quot;head_dim&quot; beside it</source>
-        <translation>một bội số chẵn của &quot;num_attention_heads&quot; (%1), hoặc có thêm &quot;head_dim&quot;</translation>
+        <source>an even multiple of %1 (%2), or a &quot;head_dim&quot; beside it</source>
+        <translation>một bội số chẵn của %1 (%2), hoặc có thêm &quot;head_dim&quot;</translation>
     </message>
     <message>
         <source>%1: layers, experts, &quot;hidden_size&quot; and &quot;intermediate_size&quot; together make more than 2^60 weights; expected a model that fits a machine</source>
@@ -509,8 +509,40 @@
         <translation>Không có mô hình tổng hợp &quot;%1&quot;; cần một trong %2.</translation>
     </message>
     <message>
-        <source>a divisor of &quot;n_routed_experts&quot; (%1)</source>
-        <translation>một ước số của &quot;n_routed_experts&quot; (%1)</translation>
+        <source>a divisor of the number of experts (%1)</source>
+        <translation>một ước của số chuyên gia (%1)</translation>
+    </message>
+    <message>
+        <source>a share of the %1 values of a head that is an even number</source>
+        <translation>một phần của %1 giá trị trong một đầu, là số chẵn</translation>
+    </message>
+    <message>
+        <source>a list of %1 numbers from 1e-6 to 1e6</source>
+        <translation>danh sách %1 số từ 1e-6 đến 1e6</translation>
+    </message>
+    <message>
+        <source>a list of %1 numbers from 1e-6 to 1e6, but the list holds %2</source>
+        <translation>danh sách %1 số từ 1e-6 đến 1e6, nhưng danh sách chứa %2</translation>
+    </message>
+    <message>
+        <source>2: SparseMixer chooses two</source>
+        <translation>2: SparseMixer chọn hai</translation>
+    </message>
+    <message>
+        <source>a list of %1 times &quot;sliding_attention&quot; or &quot;full_attention&quot;</source>
+        <translation>danh sách gồm %1 lần &quot;sliding_attention&quot; hoặc &quot;full_attention&quot;</translation>
+    </message>
+    <message>
+        <source>a list of %1 times &quot;sliding_attention&quot; or &quot;full_attention&quot;, but the list holds %2</source>
+        <translation>danh sách gồm %1 lần &quot;sliding_attention&quot; hoặc &quot;full_attention&quot;, nhưng danh sách chứa %2</translation>
+    </message>
+    <message>
+        <source>1 or null</source>
+        <translation>1 hoặc null</translation>
+    </message>
+    <message>
+        <source>The positions of this model change beyond %1 tokens, so a context of %2 cannot be had while it is loaded; load it again with that context.</source>
+        <translation>Vị trí của mô hình này thay đổi sau %1 token, nên không thể dùng ngữ cảnh %2 khi mô hình đang được nạp; hãy nạp lại với ngữ cảnh đó.</translation>
     </message>
     <message>
         <source>as many groups as hold &quot;num_experts_per_tok&quot; (%1) experts</source>

@@ -103,7 +103,7 @@ class TestCliPerplexity : public QObject {
         QVERIFY2(outcome.status == 0, outcome.err.constData());
         const QJsonObject json = outcome.json();
         const QJsonArray rows = json[QLatin1String("rows")].toArray();
-        QCOMPARE(rows.size(), 3 * 7);
+        QCOMPARE(rows.size(), 3 * 8);
         QCOMPARE(json[QLatin1String("text")].toString(), QStringLiteral("short.txt"));
         QVERIFY(json[QLatin1String("n_tokens")].toInt() > 10);
         QSet<QString> cells;

@@ -337,6 +337,25 @@ class TestFamilies : public QObject {
         }
     }
 
+    // LongRoPE's positions are other ones beyond the first context: no re-plan crosses it.
+    void contextAcrossLongPositions_isRefused() {
+        LoadRequest request = on(QStringLiteral("phimoe_longrope_long_f32"), "cpu");
+        request.context = 64;
+        const auto model = open(request);
+        Replanner replanner(*model);
+        ReplanRequest replan;
+        replan.context = 65;
+        replanner.begin(1, replan, 0);
+        QVERIFY2(
+            QString::fromStdString(replanner.reports().back().problem).contains(QStringLiteral("beyond 64 tokens")),
+            replanner.reports().back().problem.c_str());
+        replan.context = 48;
+        replanner.begin(2, replan, 0);
+        replanner.finish({});
+        QCOMPARE(replanner.reports().back().problem, std::string());
+        QCOMPARE(model->plan().context, 48);
+    }
+
     void missingTensor_isNamed() {
         QTemporaryDir folder;
         const QString from = QString::fromStdString(tinyModel(QStringLiteral("deepseek_v3_bf16")));

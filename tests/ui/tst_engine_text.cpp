@@ -474,7 +474,7 @@ class TestEngineText : public QObject {
             // figures and names of files and keys
             QStringLiteral("model name"), QStringLiteral("active_file "), QStringLiteral("inactive_file "),
             QStringLiteral(" bit driver "), QStringLiteral(" without cuBLAS"), QStringLiteral("|up to "),
-            QStringLiteral("|rows of "), QStringLiteral("measured on every expert"),
+            QStringLiteral(" formats|rows of "), QStringLiteral(" with biases"), QStringLiteral("measured on every expert"),
             QStringLiteral("ByteLevel, TemplateProcessing, Sequence"), QStringLiteral("always, first, never"),
             QStringLiteral("NFC, NFD, NFKC, NFKD, Lowercase, Replace, Prepend, Strip, Sequence"),
             QStringLiteral("ByteLevel, ByteFallback, Fuse, Replace, Strip, Metaspace, Sequence"),
