@@ -9,6 +9,7 @@
 
 #include "engine/error.h"
 #include "engine/eval/logits.h"
+#include "engine/run/beam_search.h"
 #include "engine/run/loaded_model.h"
 #include "engine/run/replanner.h"
 #include "tests/engine/test_models.h"
@@ -334,6 +335,61 @@ class TestFamilies : public QObject {
             tokensOf(golden(name)[QLatin1String("cases")].toArray().last()[QLatin1String("tokens")].toArray());
         for (const auto& row : compute_logits(*model, tokens, true)) {
             QVERIFY(std::all_of(row.begin(), row.end(), [](float value) { return std::isfinite(value); }));
+        }
+    }
+
+    // Beams whose sequences share blocks and part inside them, on the device with some of the experts: the answers of
+    // beams that are read anew from their first token for every step.
+    void beams_areThoseOfSequencesReadAnew_data() { eachFamily(); }
+    void beams_areThoseOfSequencesReadAnew() {
+        QFETCH(QString, name);
+        const auto prompt =
+            tokensOf(golden(name)[QLatin1String("greedy")].toObject()[QLatin1String("prompt")].toArray());
+        const auto reference = open(on(name, "cpu"));
+        LoadRequest request = on(name, "emulated:rtx-3060");
+        request.context = 256;
+        const std::uint64_t all = open(request)->plan().vram_bytes();
+        request.vram_bytes = all - open(request)->plan().expert_bytes / 2;
+        const auto model = open(request);
+        constexpr std::int64_t kTokens = 12;
+        BeamSearch forked({4, 1.0}, {}, kTokens), anew({4, 1.0}, {}, kTokens);
+        const std::int64_t vocab = model->spec().vocab_size;
+
+        std::vector<KvSequence> sequences;
+        sequences.push_back(model->new_sequence());
+        std::vector<std::vector<TokenId>> texts = {prompt};
+        std::vector<std::vector<TokenId>> next = {prompt};
+        while (!forked.done()) {
+            std::vector<Segment> segments;
+            for (std::size_t i = 0; i < sequences.size(); ++i) segments.push_back({&sequences[i], next[i]});
+            QCOMPARE(model->forward().step(segments, Forward::Logits::kLast, {}), Forward::Outcome::kDone);
+            std::vector<float> logits;
+            for (const auto& text : texts) {
+                const auto rows = compute_logits(*reference, text, false);
+                logits.insert(logits.end(), rows.back().begin(), rows.back().end());
+            }
+            const auto branches = forked.advance(model->forward().logits(), vocab);
+            const auto expected = anew.advance(logits, vocab);
+            QCOMPARE(branches.size(), expected.size());
+            std::vector<KvSequence> children;
+            std::vector<std::vector<TokenId>> longer;
+            next.clear();
+            for (std::size_t i = 0; i < branches.size(); ++i) {
+                QCOMPARE(branches[i].parent, expected[i].parent);
+                QCOMPARE(branches[i].token, expected[i].token);
+                children.push_back(sequences[static_cast<std::size_t>(branches[i].parent)].fork());
+                longer.push_back(texts[static_cast<std::size_t>(branches[i].parent)]);
+                longer.back().push_back(branches[i].token);
+                next.push_back({branches[i].token});
+            }
+            sequences = std::move(children);
+            texts = std::move(longer);
+        }
+        QVERIFY(anew.done());
+        QCOMPARE(forked.answers().size(), std::size_t{4});
+        for (std::size_t i = 0; i < 4; ++i) {
+            QCOMPARE(forked.answers()[i].tokens, anew.answers()[i].tokens);
+            QVERIFY(std::abs(forked.answers()[i].log_probability - anew.answers()[i].log_probability) < 1e-3);
         }
     }
 
