@@ -127,7 +127,7 @@ Forward::Outcome LocalSession::step(std::span<const Segment> segments, Forward::
             if (segment.sequence != &cache_) continue;
             cached_tokens_.insert(cached_tokens_.end(), segment.tokens.begin(), segment.tokens.end());
         }
-        model_->learn(forward.routing(), n_tokens);
+        model_->runtime().learn(forward.routing(), n_tokens);
         publish(When::kWhenDue);
     }
     return outcome;

@@ -9,7 +9,6 @@
 #include "engine/model/model_files.h"
 #include "engine/model/synthetic.h"
 #include "engine/model/weights.h"
-#include "engine/run/loaded_model.h"
 
 namespace offstage::engine {
 namespace {

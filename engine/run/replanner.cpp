@@ -212,11 +212,11 @@ void Replanner::start(std::uint64_t id, PlanTarget target, std::int64_t at_token
 
 void Replanner::start_moving() {
     moving_ = true;
-    model_.set_resting(true);
+    model_.runtime().set_resting(true);
     try {
-        model_.make_room_for(target_.plan, target_.budget);
+        model_.grow_for(target_.plan, target_.budget);
         migrator_.begin(target_.plan);
-        phase_ = model_.frees_device_of_kv(target_.plan) ? Phase::kFreeing : Phase::kExperts;
+        phase_ = model_.runtime().frees_device_of_kv(target_.plan) ? Phase::kFreeing : Phase::kExperts;
     } catch (const Error& error) {
         go_back(going_back_.value_or(ReplanState::kFailed), error.what());
     }
@@ -248,7 +248,7 @@ void Replanner::stay_as_it_is(const std::string& problem) {
     migrator_.stop();
     in_force_ = plan_as_it_is();
     try {
-        while (!model_.resize_kv(in_force_)) {
+        while (!model_.runtime().resize_kv(in_force_)) {
         }
     } catch (const Error&) {  // answers end where its blocks do
     }
@@ -311,7 +311,7 @@ void Replanner::advance(Migrator::When when) {
 
 void Replanner::resize_kv() {
     try {
-        if (!model_.resize_kv(target_.plan)) return;
+        if (!model_.runtime().resize_kv(target_.plan)) return;
     } catch (const Error& error) {
         // Its blocks may find room in RAM when experts have left that.
         if (phase_ != Phase::kFreeing || error.kind() != ErrorKind::kOutOfMemory) {
@@ -335,7 +335,7 @@ void Replanner::settle() {
         return;
     }
     try {
-        model_.put_in_force(target_.plan, target_.budget);
+        model_.runtime().put_in_force(target_.plan, target_.budget);
     } catch (const Error& error) {
         go_back(ReplanState::kFailed, error.what());
         return;
@@ -357,7 +357,7 @@ void Replanner::end(ReplanState state, const std::string& problem) {
     moving_ = false;
     going_back_.reset();
     migrator_.stop();
-    model_.set_resting(false);
+    model_.runtime().set_resting(false);
 }
 
 }  // namespace offstage::engine

@@ -40,7 +40,7 @@ struct Play {
             return {};
         }
         if (tokens.size() == 1) steps_us.push_back(model.device().now_us() - begin_us);
-        model.learn(model.forward().routing(), static_cast<std::int64_t>(tokens.size()));
+        model.runtime().learn(model.forward().routing(), static_cast<std::int64_t>(tokens.size()));
         ++made;
         return model.forward().logits();
     }

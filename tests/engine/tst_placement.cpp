@@ -84,7 +84,7 @@ Greedy greedy(LoadedModel& model, const std::vector<TokenId>& prompt, int n) {
         const Segment segment{&sequence, next};
         if (model.forward().step({&segment, 1}, Forward::Logits::kLast, {}) != Forward::Outcome::kDone) return {};
         const auto logits = model.forward().logits();
-        model.learn(model.forward().routing(), static_cast<std::int64_t>(next.size()));
+        model.runtime().learn(model.forward().routing(), static_cast<std::int64_t>(next.size()));
         result.logits.insert(result.logits.end(), logits.begin(), logits.end());
         result.tokens.push_back(static_cast<TokenId>(std::max_element(logits.begin(), logits.end()) - logits.begin()));
         next = std::span<const TokenId>(result.tokens).last(1);
@@ -295,7 +295,7 @@ class TestPlacement : public QObject {
         write_popularity(Popularity::uniform(8, 8, 2), "demo-model", uniform.toStdString());
         request.popularity_file = uniform.toStdString();
         const auto model = Placement::open(request);
-        model->learn_placement();
+        model->runtime().learn_placement();
         std::vector<std::uint8_t> before, after;
         model->experts().residency(before);
         // The same story again and again: its experts are worth having.

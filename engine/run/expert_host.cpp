@@ -1,0 +1,219 @@
+#include "engine/run/expert_host.h"
+
+#include <algorithm>
+#include <cassert>
+#include <limits>
+
+#include "engine/device/open_device.h"
+#include "engine/error.h"
+#include "engine/experts/expert_mover.h"
+#include "engine/model/model_files.h"
+#include "engine/model/synthetic.h"
+#include "engine/plan/calibration.h"
+#include "engine/plan/routing_draw.h"
+#include "engine/plan/sensitivity_measurement.h"
+#include "engine/run/load_planner.h"
+#include "engine/run/model_shape.h"
+
+namespace offstage::engine {
+
+namespace fs = std::filesystem;
+
+ExpertHost::ExpertHost(const LoadRequest& request, const LoadProgressFn& progress, const std::stop_token& stop)
+    : request_(request) {
+    check_request(request_);
+    pool_ = std::make_unique<kernels::ThreadPool>(request_.n_threads);
+    open_source();
+    expert_source_->set_method(request_.quant.method);
+    compute_ = choose_compute(request_, source_->expert_type());
+    host_ = std::make_unique<CpuOperations>(*pool_, compute_.mode);
+    basis_.master = source_->expert_type();
+    basis_.hidden_dim = spec_.hidden_dim;
+    basis_.decode = request_.dispatch.decode;
+    basis_.dry = request_.dry;
+    basis_.calibrations = calibration_directory(request_.cache_directory).string();
+    basis_.popularity = popularity_of(name_, directory_, spec_.experts, request_.popularity_file);
+    load_sensitivity(progress, stop);
+    open_devices();
+}
+
+void ExpertHost::open_source() {
+    if (is_synthetic(request_.model)) {
+        const SyntheticModel model = parse_synthetic(request_.model);
+        spec_ = model.spec;
+        source_ = draw_weights(model, *pool_, request_.dry);
+        expert_source_ = std::make_unique<ExpertSource>(spec_.experts, *source_, nullptr);
+        name_ = model.name;
+        return;
+    }
+    if (request_.dry) {
+        throw Error(ErrorKind::kInvalidInput,
+                    "A dry run is for synthetic models; expected synthetic:NAME, not " + request_.model + ".");
+    }
+    directory_ = model_directory(request_.model);
+    spec_ = read_model_spec(directory_);
+    source_ = open_weights(Checkpoint::open(directory_), spec_, request_.compute == ComputeMode::kBf16, *pool_);
+    quant_cache_ =
+        std::make_unique<QuantCache>(request_.quant_cache_directory.empty() ? cache_directory() / "quantized"
+                                                                            : fs::path(request_.quant_cache_directory));
+    quant_cache_->keep_reserve();
+    expert_source_ = std::make_unique<ExpertSource>(spec_.experts, *source_, quant_cache_.get());
+    name_ = fs::weakly_canonical(directory_).filename().string();
+}
+
+// What fewer bits cost in quality: this model's own errors where they are known or asked for, else those of HQQ on
+// normally distributed weights.
+void ExpertHost::load_sensitivity(const LoadProgressFn& progress, const std::stop_token& stop) {
+    basis_.sensitivity = Sensitivity::typical(spec_.experts.n_layers, spec_.experts.n_experts);
+    if (request_.dry) return;
+    const auto fingerprint = source_->model_fingerprint();
+    const SensitivityCache cache(request_.cache_directory.empty() ? cache_directory()
+                                                                  : fs::path(request_.cache_directory));
+    if (fingerprint) {
+        if (auto kept = cache.load(*fingerprint, spec_.experts)) {
+            basis_.sensitivity = std::move(*kept);
+            return;
+        }
+    }
+    if (!request_.quality.allows_fewer_bits()) return;
+    basis_.sensitivity = measure_sensitivity(
+        spec_.experts, *source_, *pool_,
+        [&](std::int64_t done, std::int64_t all) {
+            if (!progress) return;
+            progress(
+                {"Measuring what fewer bits cost", static_cast<std::uint64_t>(done), static_cast<std::uint64_t>(all)});
+        },
+        stop);
+    if (!fingerprint) return;
+    if (const std::string why = cache.store(*fingerprint, name_, basis_.sensitivity); !why.empty())
+        notes_.push_back(measurements_not_kept(cache.directory(), why));
+}
+
+void ExpertHost::open_devices() {
+    if (request_.dry) {
+        device_ =
+            open_dry_device(request_.device, request_.vram_bytes, *host_,
+                            PositionRouting(basis_.popularity, 1, {request_.dry_repeat, request_.dry_guess_recall}));
+        own_ram_ = std::make_unique<Arena>("RAM", addresses_, ram_budget(request_, memory_));
+        ram_ = own_ram_.get();
+        return;
+    }
+    memory_ = memory_size();  // the checkpoint is mapped by now
+    check_ram_budget(request_.ram_bytes, memory_);
+    const std::uint64_t ram = ram_budget(request_, memory_);
+    const bool cpu = runs_on_cpu(request_);
+    device_ = request_.opens_device
+                  ? request_.opens_device(request_.vram_bytes)
+                  : open_device(cpu ? "cpu" : request_.device, cpu ? ram : request_.vram_bytes, *host_);
+    if (auto* emulated = dynamic_cast<EmulatedAccelerator*>(device_.get())) emulated->set_paced(request_.paced);
+    if (device_->shares_host_memory()) {
+        ram_ = &device_->memory();
+        return;
+    }
+    own_ram_ = std::make_unique<Arena>("RAM", host_memory_, ram);
+    ram_ = own_ram_.get();
+}
+
+void ExpertHost::fill(const Plan& plan) {
+    assert(experts_ == nullptr);
+    expert_source_->set_helper(device_->row_quantizer());
+    // Page-locked memory is taken from everybody: some stays free. Emulated devices lock nothing.
+    const std::uint64_t pin_budget =
+        device_->info().emulated
+            ? std::numeric_limits<std::uint64_t>::max()
+            : static_cast<std::uint64_t>(std::max<std::int64_t>(0, memory_size().total_bytes / 4 * 3));
+    ExpertStore::Options options;
+    options.pin_budget_bytes = pin_budget;
+    options.dry = request_.dry;
+    options.n_speculative = request_.prefetch == PrefetchMode::kOff ? 0 : ExpertMover::kMostGuessedCopies;
+    experts_ = std::make_unique<ExpertStore>(spec_.experts, *expert_source_, plan, *device_, *ram_, *pool_, options);
+    dispatcher_ = std::make_unique<Dispatcher>(basis_.cost, request_.dispatch);
+}
+
+std::uint64_t ExpertHost::largest_expert_of(const Plan& plan) const {
+    if (plan.formats.empty()) return expert_source_->expert_bytes(source_->expert_type());
+    std::uint64_t largest = 0;
+    for (const kernels::WeightType format : plan.formats) {
+        largest = std::max(largest, expert_source_->expert_bytes(format));
+    }
+    return largest;
+}
+
+// Slots for experts on disk, as many and as large as the plan and what is in force want. Where RAM is full, copies that
+// the plan does not keep make room: those of experts that the device has, then, as the slots are there at once, others.
+void ExpertHost::make_disk_slots(const Plan& plan) {
+    const std::int64_t n = std::max(plan.host_staging_slots, experts_->disk_slots().size());
+    const std::uint64_t bytes = std::max(largest_expert_of(plan), experts_->disk_slots().slot_bytes());
+    try {
+        experts_->disk_slots().resize(n, bytes);
+        return;
+    } catch (const Error& error) {
+        if (error.kind() != ErrorKind::kOutOfMemory) throw;
+    }
+    const auto keeps = [&](std::size_t i) {
+        return plan.places[i] == Place::kRam || (plan.places[i] == Place::kDevice && plan.duplicates);
+    };
+    std::vector<std::size_t> gone;
+    std::uint64_t freed = 0;
+    for (const bool on_device : {true, false}) {
+        for (std::size_t i = 0; i < experts_->size() && freed < static_cast<std::uint64_t>(n) * bytes; ++i) {
+            if (keeps(i) || !experts_->in_ram(i) || experts_->on_device(i) != on_device) continue;
+            experts_->drop_ram(i);
+            gone.push_back(i);
+            freed += experts_->expert_bytes(experts_->format(i));
+        }
+    }
+    experts_->settle();
+    try {
+        experts_->disk_slots().resize(n, bytes);
+    } catch (const Error&) {
+        for (const std::size_t i : gone) {
+            if (experts_->on_device(i) || experts_->disk_slots().size() > 0) continue;
+            const ExpertKey key = experts_->key(i);
+            std::byte* block = experts_->copies().prepare_ram(i, experts_->format(i));
+            expert_source_->pack(LayerIndex{key.layer}, ExpertIndex{key.expert}, experts_->format(i), block, *pool_);
+            experts_->copies().commit(i, true, false);
+        }
+        throw;
+    }
+}
+
+void ExpertHost::grow_for(const Plan& plan, const Budget& budget) {
+    const auto grow = [](Arena& arena, std::uint64_t bytes) {
+        if (bytes > arena.usage().budget_bytes) arena.set_budget(bytes);
+    };
+    if (!device_->shares_host_memory()) grow(device_->memory(), budget.vram_bytes);
+    grow(*ram_, budget.ram_bytes);
+    if (plan.host_staging_slots > 0 || experts_->disk_slots().size() > 0) make_disk_slots(plan);
+    // Less staging makes room for experts at once, more comes when everything else is in its place. Experts that are
+    // still in a larger format than the slots run on the CPU until then.
+    Staging& staging = experts_->staging();
+    const std::uint64_t slot_bytes = largest_expert_of(plan);
+    const auto n_slots = static_cast<std::uint64_t>(plan.staging_slots);
+    if (n_slots * slot_bytes < static_cast<std::uint64_t>(staging.n_slots()) * staging.slot_bytes()) {
+        experts_->set_staging(plan.staging_slots, slot_bytes);
+    }
+}
+
+void ExpertHost::shrink_to(const Plan& plan, const Budget& budget) {
+    experts_->settle();
+    const bool shared = device_->shares_host_memory();
+    if (!shared) experts_->set_staging(plan.staging_slots, largest_expert_of(plan));
+    experts_->disk_slots().shrink(plan.host_staging_slots, largest_expert_of(plan));
+    const auto check = [](const Arena& arena, std::uint64_t bytes, const std::string& place) {
+        const std::uint64_t used = arena.usage().used_bytes;
+        if (bytes == 0 || used <= bytes) return;
+        throw Error(ErrorKind::kOutOfMemory, place + " keeps its budget: " + format_bytes(used) +
+                                                 " are needed with everything in its place, but only " +
+                                                 format_bytes(bytes) + " were allowed.");
+    };
+    if (!shared) check(device_->memory(), budget.vram_bytes, device_->info().name);
+    check(*ram_, budget.ram_bytes, "RAM");
+    const auto shrink = [](Arena& arena, std::uint64_t bytes) {
+        if (bytes > 0 && bytes < arena.usage().budget_bytes) arena.set_budget(bytes);
+    };
+    if (!shared) shrink(device_->memory(), budget.vram_bytes);
+    shrink(*ram_, budget.ram_bytes);
+}
+
+}  // namespace offstage::engine

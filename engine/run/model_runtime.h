@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "engine/experts/cache_policy.h"
+#include "engine/plan/placement_learner.h"
+#include "engine/plan/planner.h"
+#include "engine/plan/weight_reads.h"
+#include "engine/run/device_weights.h"
+#include "engine/run/expert_host.h"
+#include "engine/run/forward.h"
+#include "engine/run/kv_cache.h"
+
+namespace offstage::engine {
+
+// What makes steps with a model whose experts are in their places: dense weights, KV
+// cache, Forward, and the plan in force. Experts that change places between steps do so
+// here. One thread, the engine's.
+class ModelRuntime {
+  public:
+    // `experts` was filled by this plan and must outlive this object. dense_read_bytes:
+    // DenseWeights::decode_bytes() of the weights. Throws Error (kOutOfMemory) for the KV
+    // cache and the workspace.
+    ModelRuntime(ExpertHost& experts, DeviceWeights weights, std::uint64_t dense_read_bytes, Plan plan);
+    ModelRuntime(const ModelRuntime&) = delete;
+    ModelRuntime& operator=(const ModelRuntime&) = delete;
+
+    const Plan& plan() const { return plan_; }  // in force
+    KvCache& kv() { return kv_; }
+    Forward& forward() { return forward_; }
+    // An empty one that holds up to plan().context tokens. Must not outlive this object.
+    KvSequence new_sequence() { return KvSequence(kv_, plan_.context); }
+    // What a decoded token reads, with the experts in the formats that they are in now.
+    WeightReads reads() const;
+
+    // ---- for re-plans (Replanner), beside ExpertHost::grow_for()
+    // The KV cache goes towards the plan's by about one expert's bytes a call. True when
+    // it is there. Throws Error; what was reached before stays.
+    bool resize_kv(const Plan& plan);
+    // The plan has fewer blocks of it on the device than there are.
+    bool frees_device_of_kv(const Plan& plan) const;
+    // When experts and KV cache are the plan's: staging is as well, and what may be
+    // smaller is. Throws Error, among them kOutOfMemory where more memory is in use than
+    // the budget allows: a plan that does not fit is never in force.
+    void put_in_force(const Plan& plan, const Budget& budget);
+
+    // ---- experts that change places by live counts
+    // From now on they do (LoadRequest::learn_placement).
+    void learn_placement();
+    // After a step, with its routing: exchanges experts, where that was asked for and is
+    // worth it.
+    void learn(std::span<const std::int32_t> routing, std::int64_t n_tokens);
+    // It rests while somebody else moves experts, and so does the cache of copies.
+    void set_resting(bool rests);
+
+  private:
+    ExpertHost& experts_;
+    DeviceWeights weights_;
+    std::uint64_t dense_read_bytes_;
+    Plan plan_;
+    KvCache kv_;
+    std::unique_ptr<CachePolicy> cache_policy_;
+    Forward forward_;
+    std::unique_ptr<PlacementLearner> learner_;  // nullptr: experts stay
+    bool rests_ = false;
+    std::vector<std::uint8_t> resident_;
+};
+
+}  // namespace offstage::engine
