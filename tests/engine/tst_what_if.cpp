@@ -1,6 +1,7 @@
 // Forecasts over hardware: more VRAM holds more experts, machines share them, what fits not says so, profiles survive
 // being written.
 
+#include <QTemporaryDir>
 #include <QtTest>
 
 #include "engine/cluster/what_if.h"
@@ -143,8 +144,10 @@ class TestWhatIf : public QObject {
         stop.request_stop();
         QVERIFY(m_model->curve(find_hardware_profile("t4"), 16, {}, stop.get_token()).empty());
         QVERIFY(m_model->machines(find_hardware_profile("t4"), find_network("10gbe"), 4, stop.get_token()).empty());
+        const QTemporaryDir cache;  // nothing is measured yet
         LoadRequest request;
         request.model = demoModel();
+        request.cache_directory = cache.path().toStdString();
         QVERIFY_EXCEPTION_THROWN(WhatIf(request, LoadProgressFn{}, stop.get_token()), Error);
     }
 };
