@@ -152,6 +152,7 @@ void LoadedModel::describe(std::uint64_t dense_bytes) {
     const ModelSpec& spec = this->spec();
     const ExpertStore& store = experts();
     summary_.source = request.model;
+    summary_.name = name();
     summary_.architecture = spec.architecture;
     summary_.n_layers = spec.experts.n_layers;
     for (std::int64_t i = 0; i < summary_.n_layers; ++i)
