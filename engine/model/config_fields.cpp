@@ -80,13 +80,14 @@ void ConfigFields::read_common(ModelSpec& spec, std::optional<TokenId> default_b
     spec.eos_tokens = tokens("eos_token_id", spec.vocab_size, default_eos);
 }
 
-GroupedQuerySpec ConfigFields::heads(const ModelSpec& spec, const char* heads_key, std::int64_t n_kv_heads) const {
+GroupedQuerySpec ConfigFields::heads(const ModelSpec& spec, const char* heads_key, const std::string& kv_key,
+                                     std::int64_t n_kv_heads) const {
     GroupedQuerySpec a;
     a.n_heads = integer(heads_key, 1, kMaxHeads);
     a.n_kv_heads = n_kv_heads == kAsManyAsHeads ? a.n_heads : n_kv_heads;
     if (a.n_heads % a.n_kv_heads != 0) {
-        reject("num_key_value_heads", "a divisor of " + in_quotes(heads_key) + " (" + std::to_string(a.n_heads) +
-                                          "); without the key it is " + std::to_string(a.n_kv_heads));
+        reject(kv_key.c_str(), "a divisor of " + in_quotes(heads_key) + " (" + std::to_string(a.n_heads) +
+                                   "); without the key it is " + std::to_string(a.n_kv_heads));
     }
     if (has_value("head_dim")) {
         a.head_dim = integer("head_dim", 2, kMaxHeadDim);
@@ -107,25 +108,45 @@ GroupedQuerySpec ConfigFields::grouped_query(const ModelSpec& spec, std::int64_t
     const std::int64_t n_kv_heads = has_value("num_key_value_heads") ? integer("num_key_value_heads", 1, kMaxHeads)
                                     : has("num_key_value_heads")     ? kAsManyAsHeads
                                                                      : default_kv_heads;
-    GroupedQuerySpec a = heads(spec, "num_attention_heads", n_kv_heads);
+    GroupedQuerySpec a = heads(spec, "num_attention_heads", "num_key_value_heads", n_kv_heads);
     a.rope = rope(rotary_dim(a.head_dim, default_rotary_share), default_theta);
     return a;
 }
 
-std::int64_t ConfigFields::rotary_dim(std::int64_t head_dim, std::optional<double> default_share) const {
-    const char* const share_key = "partial_rotary_factor";
-    if (default_share.has_value() && has_value("rotary_dim")) return 2 * (integer("rotary_dim", 2, head_dim) / 2);
-    double share = default_share.value_or(1);
-    if (has_value(share_key)) share = number(share_key, 0.0, 1.0);
-    for (const char* key : {"rope_parameters", "rope_scaling"}) {
-        if (!has_value(key)) continue;
-        const JsonFields rope(*find(key), source_, std::string(key) + ".");
-        if (rope.has_value(share_key)) share = rope.number(share_key, 0.0, 1.0);
+std::optional<std::vector<bool>> ConfigFields::windowed_layers(std::size_t n_layers) const {
+    const char* const key = "layer_types";
+    if (!has_value(key)) return {};
+    const json& types = *find(key);
+    const std::string expected =
+        "a list of " + std::to_string(n_layers) + " times \"sliding_attention\" or \"full_attention\"";
+    if (!types.is_array() || types.size() != n_layers) reject(key, expected);
+    std::vector<bool> windowed;
+    for (const json& type : types) {
+        if (type != "sliding_attention" && type != "full_attention") {
+            reject(key, expected + ", but the list holds " + describe(type));
+        }
+        windowed.push_back(type == "sliding_attention");
     }
-    if (!default_share.has_value() && share != 1) unsupported(share_key, describe(nlohmann::json(share)), "1");
-    const auto dim = static_cast<std::int64_t>(static_cast<double>(head_dim) * share);
+    return windowed;
+}
+
+std::int64_t ConfigFields::rotary_dim(std::int64_t head_dim, std::optional<double> default_share) const {
+    const char* key = "partial_rotary_factor";
+    double share = default_share.value_or(1);
+    if (has_value(key)) share = number(key, 0.0, 1.0);
+    for (const char* below : {"rope_parameters", "rope_scaling"}) {
+        if (!has_value(below)) continue;
+        const JsonFields rope(*find(below), source_, std::string(below) + ".");
+        if (rope.has_value(key)) share = rope.number(key, 0.0, 1.0);
+    }
+    if (!default_share.has_value() && share != 1) unsupported(key, describe(json(share)), "1");
+    auto dim = static_cast<std::int64_t>(static_cast<double>(head_dim) * share);
+    if (default_share.has_value() && has_value("rotary_dim")) {
+        key = "rotary_dim";
+        dim = integer(key, 2, head_dim);
+    }
     if (dim < 2 || dim % 2 != 0) {
-        reject(share_key, "a share of the " + std::to_string(head_dim) + " values of a head that is an even number");
+        reject(key, "a share of the " + std::to_string(head_dim) + " values of a head that is an even number");
     }
     return dim;
 }
@@ -170,12 +191,12 @@ namespace {
 // of its own, which are others beyond the context of the first training.
 void read_long_rope(const ConfigFields& config, const JsonFields& rope, RopeSpec& result) {
     const auto scale = [&](const char* key) {
-        const nlohmann::json* const list = rope.find(key);
+        const json* const list = rope.find(key);
         const auto n = static_cast<std::size_t>(result.dim / 2);
         const std::string expected = "a list of " + std::to_string(n) + " numbers from 1e-6 to 1e6";
         if (list == nullptr || !list->is_array() || list->size() != n) rope.reject(key, expected);
         std::vector<double> scales;
-        for (const nlohmann::json& factor : *list) {
+        for (const json& factor : *list) {
             if (!factor.is_number() || factor.get<double>() < 1e-6 || factor.get<double>() > 1e6) {
                 rope.reject(key, expected + ", but the list holds " + describe(factor));
             }

@@ -53,8 +53,13 @@ class ConfigFields : public JsonFields {
     static constexpr std::int64_t kAsManyAsHeads = 0;
     GroupedQuerySpec grouped_query(const ModelSpec& spec, std::int64_t default_kv_heads, double default_theta,
                                    std::optional<double> default_rotary_share = {}) const;
-    // The heads' sizes and scale, without positions; kAsManyAsHeads: one for each.
-    GroupedQuerySpec heads(const ModelSpec& spec, const char* heads_key, std::int64_t n_kv_heads) const;
+    // The heads' sizes and scale, without positions; kAsManyAsHeads: one for each. The
+    // keys are those of the two numbers.
+    GroupedQuerySpec heads(const ModelSpec& spec, const char* heads_key, const std::string& kv_key,
+                           std::int64_t n_kv_heads) const;
+    // layer_types, or nothing where it is absent: whether a layer is "sliding_attention",
+    // else it is "full_attention".
+    std::optional<std::vector<bool>> windowed_layers(std::size_t n_layers) const;
     // The number and size of the experts, into the spec and its router. The first of
     // `count_keys` that is there counts, or the last.
     MoeSpec experts(ModelSpec& spec, std::int64_t ffn_dim, std::initializer_list<const char*> count_keys,

@@ -15,8 +15,8 @@ using kernels::WeightType;
 
 namespace {
 
-constexpr std::int64_t kNeuronBlock =
-    64;  // neurons packed together: of 16-bit weights that lie side by side two cache lines
+// Neurons packed together: of 16-bit weights that lie side by side, two cache lines.
+constexpr std::int64_t kNeuronBlock = 64;
 
 // target[j * target_stride + h] = weight (begin + j, h), for n_hidden values h of neurons
 // [begin, end); strides in words.

@@ -21,7 +21,7 @@ constexpr std::string_view kPrefix = "synthetic:";
 
 ModelSpec spec_of(const SyntheticShape& shape) {
     nlohmann::ordered_json config = nlohmann::ordered_json::parse(shape.config);
-    config[config.contains("n_layers") ? "max_seq_len" : "max_position_embeddings"] = 32768;
+    config["max_position_embeddings"] = config["max_seq_len"] = 32768;  // a family reads one of them
     ModelSpec spec = parse_model_spec(config.dump(), std::string(shape.name));
     spec.family = nullptr;  // there is no checkpoint
     spec.bos_token = -1;

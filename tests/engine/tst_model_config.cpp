@@ -6,6 +6,7 @@
 #include <QtTest>
 
 #include "engine/json.h"
+#include "engine/model/config_fields.h"
 #include "engine/model/model_files.h"
 #include "tests/engine/checkpoint_writer.h"
 #include "tests/fuzz/model_files.h"
@@ -357,8 +358,8 @@ class TestModelConfig : public QObject {
         row("rope_scaling", R"({"rope_type":"yarn"})", "\"rope_scaling.factor\" is missing");
         row("rope_parameters", R"({"rope_type":"llama3","type":"default"})", "rope type \"llama3\"|not supported",
             unsupported);
-        row("rope_parameters", R"({"partial_rotary_factor":0.5})",
-            "\"partial_rotary_factor\" is 0.5|expected 1", unsupported);
+        row("rope_parameters", R"({"partial_rotary_factor":0.5})", "\"partial_rotary_factor\" is 0.5|expected 1",
+            unsupported);
         row("rope_parameters", R"({"full_attention":{"rope_theta":1e4}})",
             "\"rope_parameters.full_attention\" is an object|expected one set for all layers", unsupported);
     }
@@ -372,6 +373,59 @@ class TestModelConfig : public QObject {
                                   ? "config.json: |" + words
                                   : "config.json: \"" + key + "\" |" + words;
         QCOMPARE(mismatch(error_of([&] { parse({{key, value}}); }), kind, about), "");
+    }
+
+    // Keys that other families have: named as their files write them.
+    void key_of_a_family_is_named_data() {
+        QTest::addColumn<QByteArray>("config");
+        QTest::addColumn<QString>("words");
+        const QByteArray dbrx = R"("architectures": ["DbrxForCausalLM"], "d_model": 64, "n_heads": 4, "n_layers": 2,
+            "max_seq_len": 64, "vocab_size": 10, "ffn_config": {"moe_num_experts": 4, "moe_top_k": 2})";
+        const QByteArray sizes = R"("hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4,
+            "num_key_value_heads": 4, "max_position_embeddings": 64, "vocab_size": 10)";
+        QTest::newRow("kv heads") << dbrx + R"(, "attn_config": {"kv_n_heads": 3})"
+                                  << R"("attn_config.kv_n_heads" |a divisor of "n_heads" (4))";
+        QTest::newRow("no attn_config") << dbrx << R"("attn_config" |an object)";
+        QTest::newRow("rotary_dim") << QByteArray(R"("architectures": ["MiniMaxM2ForCausalLM"], "head_dim": 16,
+            "rotary_dim": 7, )") + sizes
+                                    << R"("rotary_dim" is 7|an even number)";
+        QTest::newRow("layer_types") << QByteArray(R"("architectures": ["Qwen2MoeForCausalLM"],
+            "use_sliding_window": true, "layer_types": ["sliding_attention", "linear"], )") +
+                                            sizes
+                                     << R"("layer_types" |but the list holds "linear")";
+        QTest::newRow("layer_types too few") << QByteArray(R"("architectures": ["GptOssForCausalLM"],
+            "layer_types": ["sliding_attention"], )") +
+                                                    sizes
+                                             << R"("layer_types" |a list of 2 times)";
+    }
+    void key_of_a_family_is_named() {
+        QFETCH(QByteArray, config);
+        QFETCH(QString, words);
+        const auto error =
+            error_of([&] { offstage::engine::parse_model_spec(("{" + config + "}").toStdString(), "config.json"); });
+        QCOMPARE(mismatch(error, ErrorKind::kInvalidModel, words), "");
+    }
+
+    // Without rope_scaling gpt-oss has YaRN; windows follow layer_types where they are there.
+    void absent_keys_of_a_family_mean_what_transformers_takes() {
+        const std::string sizes = R"("hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4,
+            "num_key_value_heads": 4, "max_position_embeddings": 64, "vocab_size": 10})";
+        const auto window = [](const ModelSpec& spec, std::size_t l) {
+            return std::get<offstage::engine::GroupedQuerySpec>(spec.layers[l].attention).window;
+        };
+        const std::string gpt_oss = R"({"architectures": ["GptOssForCausalLM"], "head_dim": 16, )";
+        const ModelSpec plain = offstage::engine::parse_model_spec(gpt_oss + sizes, "config.json");
+        QCOMPARE(plain.rope().frequency_scale.size(), std::size_t{8});
+        QCOMPARE(plain.rope().amplitude, offstage::engine::yarn_mscale(32, 1));
+        QCOMPARE(window(plain, 0), 128);
+        QCOMPARE(window(plain, 1), 0);
+        const std::string qwen = R"({"architectures": ["Qwen2MoeForCausalLM"], "use_sliding_window": true,
+            "sliding_window": 32, )";
+        QCOMPARE(window(offstage::engine::parse_model_spec(qwen + sizes, "config.json"), 0), 32);
+        const ModelSpec named = offstage::engine::parse_model_spec(
+            qwen + R"("layer_types": ["full_attention", "sliding_attention"], )" + sizes, "config.json");
+        QCOMPARE(window(named, 0), 0);
+        QCOMPARE(window(named, 1), 32);
     }
 
     void model_type_of_another_family_is_unsupported() {

@@ -1,5 +1,5 @@
-// DBRX (transformers: models/dbrx): LayerNorm without bias, one matrix for q, k and v, which
-// are clipped, and the experts' matrices below each other in three tensors.
+// DBRX (transformers: models/dbrx): LayerNorm without bias, one matrix for q, k and v,
+// which are clipped, and the experts' matrices below each other in three tensors.
 
 #include "engine/model/families/family.h"
 #include "engine/shape_limits.h"
@@ -17,7 +17,8 @@ void read_dbrx(const ConfigFields& config, ModelSpec& spec) {
         return JsonFields(*config.find(key), config.source(), std::string(key) + ".");
     };
     const JsonFields attn = below("attn_config");
-    GroupedQuerySpec attention = config.heads(spec, "n_heads", attn.integer("kv_n_heads", 1, kMostExperts, 1));
+    GroupedQuerySpec attention =
+        config.heads(spec, "n_heads", "attn_config.kv_n_heads", attn.integer("kv_n_heads", 1, 65536, 1));
     attention.rope =
         config.rope(attention.head_dim, attn.has_value("rope_theta") ? attn.number("rope_theta", 1, 1e12) : 1e4);
     if (attn.has_value("clip_qkv")) attention.clip = static_cast<float>(attn.number("clip_qkv", 1e-6, 1e12));

@@ -1,6 +1,6 @@
-// DeepSeekMoE-16B (the model's own modeling_deepseek.py), DeepSeek-V2 and V3 (transformers:
-// models/deepseek_v2, models/deepseek_v3; and the models' own): shared experts, leading
-// dense layers; since V2 latent attention and experts in groups.
+// DeepSeekMoE-16B (the model's own modeling_deepseek.py), DeepSeek-V2 and V3
+// (transformers: models/deepseek_v2, models/deepseek_v3; and the models' own): shared
+// experts, leading dense layers; since V2 latent attention and experts in groups.
 
 #include <algorithm>
 #include <cmath>

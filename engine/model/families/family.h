@@ -94,7 +94,8 @@ ExpertParts standard_expert(const ModelSpec& spec, std::int64_t layer, std::int6
 ExpertParts mixtral_expert(const ModelSpec& spec, std::int64_t layer, std::int64_t expert);
 // gate_proj, up_proj and down_proj below `prefix`.
 std::vector<TensorPart> network_parts(const DenseTensor& tensor, const std::string& prefix);
-// A tensor for each matrix: gate, up (ffn_dim, hidden_dim) and down (hidden_dim, ffn_dim).
+// A tensor for each matrix: gate, up (ffn_dim, hidden_dim) and down (hidden_dim,
+// ffn_dim).
 ExpertParts separate_expert(const ModelSpec& spec, const std::array<std::string, 3>& names);
 
 }  // namespace offstage::engine

@@ -1,5 +1,6 @@
-// gpt-oss (transformers: models/gpt_oss): attention sinks, a window on every second layer,
-// biases everywhere, YaRN, clamped experts whose gate and up rows alternate in one tensor.
+// gpt-oss (transformers: models/gpt_oss): attention sinks, a window on every second
+// layer, biases everywhere, YaRN, clamped experts whose gate and up rows alternate in one
+// tensor.
 
 #include "engine/model/families/family.h"
 #include "engine/shape_limits.h"
@@ -11,6 +12,11 @@ void read_gpt_oss(const ConfigFields& config, ModelSpec& spec) {
     config.read_common(spec, {}, 200002);
     spec.norm.eps = config.eps("rms_norm_eps", 1e-5);
     GroupedQuerySpec attention = config.grouped_query(spec, 8, 150000);
+    if (!config.has_value("rope_scaling") && !config.has_value("rope_parameters")) {  // as transformers has it then
+        constexpr Yarn kYarn = {32, 32, 1, 4096, false};
+        attention.rope.frequency_scale = yarn_frequency_scale(kYarn, attention.head_dim, attention.rope.theta);
+        attention.rope.amplitude = yarn_mscale(kYarn.factor, 1);
+    }
     attention.qkv_bias = attention.output_bias = config.flag("attention_bias", true);
     attention.sinks = true;
     MoeSpec moe =
@@ -23,22 +29,9 @@ void read_gpt_oss(const ConfigFields& config, ModelSpec& spec) {
     expert.alpha = static_cast<float>(config.positive("swiglu_alpha", 1.702));
     expert.limit = static_cast<float>(config.positive("swiglu_limit", 7.0));
     const std::int64_t window = config.count("sliding_window", 1, kLongestContext, 128);
-    const nlohmann::json* const types = config.has_value("layer_types") ? config.find("layer_types") : nullptr;
-    const std::string expected =
-        "a list of " + std::to_string(spec.n_layers()) + " times \"sliding_attention\" or \"full_attention\"";
-    if (types != nullptr && (!types->is_array() || types->size() != spec.layers.size())) {
-        config.reject("layer_types", expected);
-    }
+    const auto windowed = config.windowed_layers(spec.layers.size());
     for (std::size_t l = 0; l < spec.layers.size(); ++l) {
-        bool windowed = l % 2 == 0;
-        if (types != nullptr) {
-            const nlohmann::json& type = (*types)[l];
-            if (type != "sliding_attention" && type != "full_attention") {
-                config.reject("layer_types", expected + ", but the list holds " + describe(type));
-            }
-            windowed = type == "sliding_attention";
-        }
-        attention.window = windowed ? window : 0;
+        attention.window = (windowed ? (*windowed)[l] : l % 2 == 0) ? window : 0;
         spec.layers[l] = {attention, moe};
     }
 }

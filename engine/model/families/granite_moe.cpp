@@ -1,6 +1,6 @@
 // Granite-MoE, with and without a shared expert (transformers: models/granitemoe,
-// models/granitemoeshared): multipliers on embedding, residual stream, attention and logits;
-// the experts' gate and up fused in one tensor.
+// models/granitemoeshared): multipliers on embedding, residual stream, attention and
+// logits; the experts' gate and up fused in one tensor.
 
 #include "engine/model/families/family.h"
 

@@ -1,6 +1,6 @@
-// MiniMax-M2 (transformers: models/minimax_m2): q and k normed over their full width, rotary
-// positions on a part of each head, sigmoid scores with a bias for the choice. Names of
-// tensors as Mixtral's.
+// MiniMax-M2 (transformers: models/minimax_m2): q and k normed over their full width,
+// rotary positions on a part of each head, sigmoid scores with a bias for the choice.
+// Names of tensors as Mixtral's.
 
 #include "engine/model/families/family.h"
 

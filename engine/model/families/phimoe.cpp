@@ -1,6 +1,6 @@
 // Phi-3.5-MoE (transformers: models/phimoe; the published checkpoint spells its class
-// PhiMoEForCausalLM): LayerNorm with bias, biases in attention and head, experts chosen by
-// SparseMixer, LongRoPE. Names of tensors as Mixtral's.
+// PhiMoEForCausalLM): LayerNorm with bias, biases in attention and head, experts chosen
+// by SparseMixer, LongRoPE. Names of tensors as Mixtral's.
 
 #include "engine/model/families/family.h"
 #include "engine/shape_limits.h"
@@ -14,7 +14,7 @@ void read_phimoe(const ConfigFields& config, ModelSpec& spec) {
     spec.head_bias = config.flag("lm_head_bias", false);
     GroupedQuerySpec attention = config.grouped_query(spec, 8, 1e6);
     attention.qkv_bias = attention.output_bias = config.flag("attention_bias", false);
-    if (config.has_value("sliding_window")) {
+    if (config.has_value("sliding_window")) {  // one as long as the context hides nothing
         const std::int64_t window = config.count("sliding_window", 1, kLongestContext);
         if (window < spec.max_context) attention.window = window;
     }

@@ -54,11 +54,13 @@ void read_qwen2(const ConfigFields& config, ModelSpec& spec) {
     moe.shared_gate = true;
     fill_layers(config, attention, moe, 5632, spec);
     if (!config.flag("use_sliding_window", false) || config.is_null("sliding_window")) return;
-    // Every second layer of the first max_window_layers, as transformers has it since 4.53.
     const std::int64_t window = config.count("sliding_window", 1, kLongestContext, 4096);
-    const std::int64_t n_windowed = config.count("max_window_layers", 0, kMostLayers, 28);
-    for (std::int64_t l = 0; l < std::min(n_windowed, spec.n_layers()); l += 2) {
-        std::get<GroupedQuerySpec>(spec.layers[static_cast<std::size_t>(l)].attention).window = window;
+    const auto n_windowed = static_cast<std::size_t>(config.count("max_window_layers", 0, kMostLayers, 28));
+    const auto windowed = config.windowed_layers(spec.layers.size());
+    for (std::size_t l = 0; l < spec.layers.size(); ++l) {
+        if (windowed ? (*windowed)[l] : l % 2 == 0 && l < n_windowed) {
+            std::get<GroupedQuerySpec>(spec.layers[l].attention).window = window;
+        }
     }
 }
 

@@ -94,6 +94,7 @@ class LatentAttention final : public AttentionModule {
           spec_(attention),
           shape_(spec.attention_shape(layer)),
           hidden_dim_(spec.hidden_dim),
+          scale_(spec.residual_scale),
           query_down_(weights.matrix(TensorRole::kQueryDown, layer)),
           query_down_norm_(weights.vector(TensorRole::kQueryDownNorm, layer)),
           query_up_(weights.matrix(TensorRole::kQueryUp, layer)),
@@ -141,7 +142,7 @@ class LatentAttention final : public AttentionModule {
         device.attend(place_.layer, shape_, kv.segments, queries, shape_.query_width(), kv.shape, attended);
         device.multiply_heads(value_up_, spec_.n_heads, attended, shape_.output_width(), spec_.latent_dim, n, values,
                               spec_.n_heads * spec_.value_dim, spec_.value_dim);
-        add_output(step, output_, nullptr, values, projected, 1.0f);  // no family with a latent scales it
+        add_output(step, output_, nullptr, values, projected, scale_);
     }
 
   private:
@@ -153,6 +154,7 @@ class LatentAttention final : public AttentionModule {
     const LatentSpec& spec_;
     const kernels::AttentionShape shape_;
     const std::int64_t hidden_dim_;
+    const float scale_;
     const kernels::WeightView query_down_;
     const float* const query_down_norm_;
     const kernels::WeightView query_up_;
