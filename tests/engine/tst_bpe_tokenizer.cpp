@@ -11,6 +11,7 @@
 #include "engine/error.h"
 #include "engine/text/split_pattern.h"
 #include "engine/text/tokenizer.h"
+#include "tests/engine/tokenizer_folder.h"
 
 using namespace offstage::engine;
 using nlohmann::json;
@@ -98,27 +99,8 @@ std::string streamed(const Tokenizer& tokenizer, const std::vector<TokenId>& ids
     return text + stream.finish();
 }
 
-// A folder with files of the test's own.
-class Folder {
-  public:
-    void write(const std::string& name, const std::string& bytes) const {
-        std::ofstream(path() / name, std::ios::binary) << bytes;
-    }
-    std::filesystem::path path() const { return dir_.path().toStdString(); }
-    std::unique_ptr<Tokenizer> open(std::int64_t vocab_size = 4096) const {
-        return Tokenizer::open(path(), vocab_size);
-    }
-    Error error(std::int64_t vocab_size = 4096) const {
-        try {
-            open(vocab_size);
-        } catch (const Error& e) {
-            return e;
-        }
-        return {ErrorKind::kInternal, "no error"};
-    }
-
-  private:
-    QTemporaryDir dir_;
+struct Folder : offstage::test::TokenizerFolder {
+    Folder() : TokenizerFolder(4096) {}
 };
 
 // A smallest tokenizer.json, to be changed.
@@ -298,7 +280,8 @@ class BpeTokenizerTest : public QObject {
         QCOMPARE(folder.open()->bos(), 20);
         folder.write("tokenizer_config.json", R"({"bos_token": "<end>", "add_bos_token": false})");
         QVERIFY(!folder.open()->adds_bos());
-        // A token that a field names is special, and one of tokenizer_config.json is found too.
+        // A token that a field names is special, and one of tokenizer_config.json is
+        // found too.
         folder.write("tokenizer_config.json",
                      R"({"eos_token": "<tool>", "added_tokens_decoder": {"30": {"content": "<more>"}}})");
         tokenizer = folder.open();

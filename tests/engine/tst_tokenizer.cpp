@@ -16,6 +16,7 @@
 #include "engine/error.h"
 #include "engine/text/chat_template.h"
 #include "engine/text/tokenizer.h"
+#include "tests/engine/tokenizer_folder.h"
 
 using namespace offstage::engine;
 using nlohmann::json;
@@ -60,31 +61,11 @@ std::filesystem::path folder_of(const std::string& model) {
     return kData / model;
 }
 
-// A folder with a copy of a tokenizer and files of the test's own.
-class Folder {
-  public:
-    explicit Folder(std::optional<std::string> model = "bpe") {
+// With a copy of a tokenizer.
+struct Folder : offstage::test::TokenizerFolder {
+    explicit Folder(std::optional<std::string> model = "bpe") : TokenizerFolder(1024) {
         if (model.has_value()) write("tokenizer.model", bytes_of(folder_of(*model) / "tokenizer.model"));
     }
-    void write(const std::string& name, const std::string& bytes) const {
-        std::ofstream(path() / name, std::ios::binary) << bytes;
-    }
-    std::filesystem::path path() const { return dir_.path().toStdString(); }
-    std::unique_ptr<Tokenizer> open(std::int64_t vocab_size = 1024) const {
-        return Tokenizer::open(path(), vocab_size);
-    }
-    // The error of opening; a failure of the test when there is none.
-    Error error(std::int64_t vocab_size = 1024) const {
-        try {
-            open(vocab_size);
-        } catch (const Error& e) {
-            return e;
-        }
-        return {ErrorKind::kInternal, "no error"};
-    }
-
-  private:
-    QTemporaryDir dir_;
 };
 
 std::string varint(std::uint64_t value) {

@@ -312,6 +312,54 @@ void TestPacked::matvec_multi_multiplies_any_tokens() {
     }
 }
 
+// expert_ffn on ranges of neurons, added to what is there; matrix_row(m, j): row j of w1, w3
+// or the transposed w2, in float32.
+template <typename MatrixRow>
+void check_expert(int set, const ExpertView& view, int n_tokens,
+                  std::initializer_list<std::pair<std::int64_t, std::int64_t>> ranges, const MatrixRow& matrix_row) {
+    const std::int64_t n = view.layout.hidden_dim;
+    TestBuffer<float> x(n * n_tokens);
+    TestBuffer<float> out(n * n_tokens, 20);
+    std::vector<float> scale(static_cast<std::size_t>(n_tokens));
+    fill_random(x.span(), 7);
+    fill_random(scale, 8);
+    for (const auto& [begin, end] : ranges) {
+        fill_random(out.span(), 9);
+        const std::vector<float> before(out.span().begin(), out.span().end());
+        kernels_of(set).expert_ffn(view, x.data(), scale.data(), n_tokens, begin, end, out.data());
+        QVERIFY(out.guards_intact());
+        for (int t = 0; t < n_tokens; ++t) {
+            std::vector<Sum> want(static_cast<std::size_t>(n));
+            for (std::int64_t i = 0; i < n; ++i) {
+                want[static_cast<std::size_t>(i)].add(double{before[static_cast<std::size_t>(t * n + i)]});
+            }
+            for (std::int64_t j = begin; j < end; ++j) {
+                const Sum gate = product(matrix_row(0, j), x.data() + t * n, n);
+                const Sum up = product(matrix_row(1, j), x.data() + t * n, n);
+                const double s = double{scale[static_cast<std::size_t>(t)]};
+                const double activation = s * silu(gate.value) * up.value;
+                const double magnitude = std::abs(s) * gate.magnitude * up.magnitude;
+                for (std::int64_t i = 0; i < n; ++i) {
+                    Sum& sum = want[static_cast<std::size_t>(i)];
+                    sum.value += activation * double{matrix_row(2, j)[i]};
+                    sum.magnitude += magnitude;
+                }
+            }
+            for (std::int64_t i = 0; i < n; ++i) {
+                const Sum& sum = want[static_cast<std::size_t>(i)];
+                if (sum.is(out[t * n + i])) continue;
+                QFAIL(qPrintable(QString("tokens %1 n %2 token %3 place %4: %5, expected %6")
+                                     .arg(n_tokens)
+                                     .arg(n)
+                                     .arg(t)
+                                     .arg(i)
+                                     .arg(out[t * n + i])
+                                     .arg(sum.value)));
+            }
+        }
+    }
+}
+
 void TestPacked::expert_ffn_adds_any_range_of_neurons() {
     QFETCH(int, set);
     QFETCH(int, type);
@@ -320,47 +368,9 @@ void TestPacked::expert_ffn_adds_any_range_of_neurons() {
         for (const std::int64_t n : {64, 192, 2112}) {
             const RandomPackedRows rows(static_cast<WeightType>(type), 3 * kNeurons, n, 6);
             const ExpertView view{rows.data(), expert_layout(rows.type(), n, kNeurons)};
-            TestBuffer<float> x(n * n_tokens);
-            TestBuffer<float> out(n * n_tokens, 20);
-            std::vector<float> scale(static_cast<std::size_t>(n_tokens));
-            fill_random(x.span(), 7);
-            fill_random(scale, 8);
-            for (const auto& [begin, end] :
-                 {std::pair<std::int64_t, std::int64_t>{0, kNeurons}, {2, 3}, {1, 10}, {4, 4}}) {
-                fill_random(out.span(), 9);
-                const std::vector<float> before(out.span().begin(), out.span().end());
-                kernels_of(set).expert_ffn(view, x.data(), scale.data(), n_tokens, begin, end, out.data());
-                QVERIFY(out.guards_intact());
-                for (int t = 0; t < n_tokens; ++t) {
-                    std::vector<Sum> want(static_cast<std::size_t>(n));
-                    for (std::int64_t i = 0; i < n; ++i) {
-                        want[static_cast<std::size_t>(i)].add(double{before[static_cast<std::size_t>(t * n + i)]});
-                    }
-                    for (std::int64_t j = begin; j < end; ++j) {
-                        const Sum gate = product(rows.row(3 * j), x.data() + t * n, n);
-                        const Sum up = product(rows.row(3 * j + 1), x.data() + t * n, n);
-                        const double s = double{scale[static_cast<std::size_t>(t)]};
-                        const double activation = s * silu(gate.value) * up.value;
-                        const double magnitude = std::abs(s) * gate.magnitude * up.magnitude;
-                        for (std::int64_t i = 0; i < n; ++i) {
-                            Sum& sum = want[static_cast<std::size_t>(i)];
-                            sum.value += activation * double{rows.row(3 * j + 2)[i]};
-                            sum.magnitude += magnitude;
-                        }
-                    }
-                    for (std::int64_t i = 0; i < n; ++i) {
-                        const Sum& sum = want[static_cast<std::size_t>(i)];
-                        if (sum.is(out[t * n + i])) continue;
-                        QFAIL(qPrintable(QString("tokens %1 n %2 token %3 place %4: %5, expected %6")
-                                             .arg(n_tokens)
-                                             .arg(n)
-                                             .arg(t)
-                                             .arg(i)
-                                             .arg(out[t * n + i])
-                                             .arg(sum.value)));
-                    }
-                }
-            }
+            check_expert(set, view, n_tokens, {{0, kNeurons}, {2, 3}, {1, 10}, {4, 4}},
+                         [&](std::int64_t m, std::int64_t j) { return rows.row(3 * j + m); });
+            if (QTest::currentTestFailed()) return;
         }
     }
 }
@@ -402,45 +412,10 @@ void TestPacked::expert_ffn_takes_each_matrix_in_its_own_format() {
                 }
             }
             for (int n_tokens = 1; n_tokens <= 8; ++n_tokens) {
-                TestBuffer<float> x(n * n_tokens);
-                TestBuffer<float> out(n * n_tokens, 20);
-                std::vector<float> scale(static_cast<std::size_t>(n_tokens));
-                fill_random(x.span(), 7);
-                fill_random(scale, 8);
-                for (const auto& [begin, end] :
-                     {std::pair<std::int64_t, std::int64_t>{0, kNeurons}, {1, 18}, {17, 18}, {4, 4}}) {
-                    fill_random(out.span(), 9);
-                    const std::vector<float> before(out.span().begin(), out.span().end());
-                    kernels_of(set).expert_ffn(view, x.data(), scale.data(), n_tokens, begin, end, out.data());
-                    QVERIFY(out.guards_intact());
-                    for (int t = 0; t < n_tokens; ++t) {
-                        std::vector<Sum> want(static_cast<std::size_t>(n));
-                        for (std::int64_t i = 0; i < n; ++i) {
-                            want[static_cast<std::size_t>(i)].add(double{before[static_cast<std::size_t>(t * n + i)]});
-                        }
-                        for (std::int64_t j = begin; j < end; ++j) {
-                            const Sum gate = product(values[0].data() + j * n, x.data() + t * n, n);
-                            const Sum up = product(values[1].data() + j * n, x.data() + t * n, n);
-                            const double s = double{scale[static_cast<std::size_t>(t)]};
-                            for (std::int64_t i = 0; i < n; ++i) {
-                                Sum& sum = want[static_cast<std::size_t>(i)];
-                                const double column = double{values[2][static_cast<std::size_t>(j * n + i)]};
-                                sum.value += s * silu(gate.value) * up.value * column;
-                                sum.magnitude += std::abs(s) * gate.magnitude * up.magnitude;
-                            }
-                        }
-                        for (std::int64_t i = 0; i < n; ++i) {
-                            QVERIFY2(want[static_cast<std::size_t>(i)].is(out[t * n + i]),
-                                     qPrintable(QString("tokens %1 n %2 token %3 place %4: %5, expected %6")
-                                                    .arg(n_tokens)
-                                                    .arg(n)
-                                                    .arg(t)
-                                                    .arg(i)
-                                                    .arg(out[t * n + i])
-                                                    .arg(want[static_cast<std::size_t>(i)].value)));
-                        }
-                    }
-                }
+                check_expert(
+                    set, view, n_tokens, {{0, kNeurons}, {1, 18}, {17, 18}, {4, 4}},
+                    [&](std::int64_t m, std::int64_t j) { return values[static_cast<std::size_t>(m)].data() + j * n; });
+                if (QTest::currentTestFailed()) return;
             }
         }
     }

@@ -87,7 +87,8 @@ test::Script onDevice() {
     return script;
 }
 
-// DeepSeek-V3: 61 layers of which the first three have no experts, 256 in each of the others.
+// DeepSeek-V3: 61 layers of which the first three have no experts, 256 in each of the
+// others.
 test::Script large(std::int64_t layers, std::int64_t experts, std::int32_t denseLayers) {
     test::Script script = onDevice();
     script.layers = layers;
@@ -391,45 +392,6 @@ class TestPanels : public QObject {
         QMenu one;
         Q_EMIT map.cellMenuRequested({0, 0}, &one);
         QCOMPARE(one.actions().at(0)->text(), QStringLiteral("&Pin to the device"));
-    }
-
-    // For people to look at.
-    void largeModels_pictures() {
-        if (qEnvironmentVariable("OFFSTAGE_PICTURES").isEmpty()) {
-            QSKIP("OFFSTAGE_PICTURES names no folder");
-        }
-        for (const bool deepseek : {false, true}) {
-            Bench b(deepseek ? large(58, 256, 3) : large(48, 128, 0));
-            b.load();
-            b.answer();
-            QVERIFY(b.selection->selectToken(kMessage, 40));
-            b.selection->clearToken();
-            for (const Theme theme : {Theme::Light, Theme::Dark}) {
-                applyTheme(*qApp, theme);
-                const auto take = [&](Panel& panel, const char* what) {
-                    for (const int width : {360, 900}) {
-                        panel.resize(width, 700);
-                        QTest::qWait(40);
-                        takePicture(panel, QStringLiteral("%1-%2-%3-%4")
-                                               .arg(QLatin1String(deepseek ? "61x256" : "48x128"), QLatin1String(what),
-                                                    QLatin1String(theme == Theme::Dark ? "dark" : "light"))
-                                               .arg(width));
-                    }
-                };
-                b.experts->setChannel(ExpertChannel::Window);
-                take(*b.experts, "frequency");
-                b.experts->setChannel(ExpertChannel::Residency);
-                b.experts->map().setArea(HeatMap::Area{10, 20, 16, 63});
-                take(*b.experts, "residency");
-                b.experts->map().showColumns(0, 48);
-                take(*b.experts, "zoomed");
-                b.experts->map().showColumns(0, 256);
-                b.experts->map().setArea(std::nullopt);
-                take(*b.dispatch, "dispatch");
-                take(*b.cache, "cache");
-            }
-            applyTheme(*qApp, Theme::Light);
-        }
     }
 
     void experts_changeThatFails_saysWhy() {
