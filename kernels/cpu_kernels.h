@@ -89,10 +89,11 @@ struct CpuKernels {
     // (0-based) sees keys [first_key, n_keys - n_queries + q]; first_key <= n_keys -
     // n_queries. kHeads: each sees [first_key, n_keys). q: rows of kv.key_dim, out: rows
     // of kv.value_dim, with the given strides. Softmax in float32 with the maximum
-    // subtracted; scale applied to q . k. sinks: of the head (kTokens), or of each query's
-    // (kHeads), see AttentionShape; nullptr: none. The result does not depend on where the blocks
-    // lie, bit by bit; with kMany a query's does not depend on the other queries either.
-    // scratch: at least attention_scratch_floats() floats, owned by the caller.
+    // subtracted; scale applied to q . k. sinks: of the head (kTokens), or of each
+    // query's (kHeads), see AttentionShape; nullptr: none. The result does not depend on
+    // where the blocks lie, bit by bit; with kMany a query's does not depend on the other
+    // queries either. scratch: at least attention_scratch_floats() floats, owned by the
+    // caller.
     void (*attention)(const float* q, std::int64_t q_stride, const KvHead& kv, std::int64_t first_key,
                       std::int64_t n_queries, std::int64_t n_keys, float scale, const float* sinks, float* out,
                       std::int64_t out_stride, QueryRows rows, QueryOrder order, float* scratch);

@@ -2,15 +2,15 @@
 // Where the three matrices of an expert lie in its block, and all byte counts and offsets
 // that follow. C++17, because device code includes this.
 //
-// Neuron-major: for neuron j of ffn_dim [ w1 row j | w3 row j | w2 column j ], each a row of
-// hidden_dim weights in its matrix's own format, so that one copy moves an expert and one
-// copy moves a neuron. Where the rows of w2 are outputs, as files with block formats have
-// them, a neuron is [ w1 row j | w3 row j ], and w2 (hidden_dim rows of ffn_dim) follows the
-// last one. Biases are the end of a block: float32, of w1 (ffn_dim), of w3 (ffn_dim), of w2
-// (hidden_dim).
+// Neuron-major: for neuron j of ffn_dim [ w1 row j | w3 row j | w2 column j ], each a row
+// of hidden_dim weights in its matrix's own format, so that one copy moves an expert and
+// one copy moves a neuron. Where the rows of w2 are outputs, as files with block formats
+// have them, a neuron is [ w1 row j | w3 row j ], and w2 (hidden_dim rows of ffn_dim)
+// follows the last one. Biases are the end of a block: float32, of w1 (ffn_dim), of w3
+// (ffn_dim), of w2 (hidden_dim).
 //
-// Rows lie one after the other without gaps. So a float32 matrix beside a 16-bit one needs
-// an even number of weights in a row, or its rows are not aligned.
+// Rows lie one after the other without gaps. So a float32 matrix beside a 16-bit one
+// needs an even number of weights in a row, or its rows are not aligned.
 
 #include <cstddef>
 #include <cstdint>
@@ -96,7 +96,8 @@ struct ExpertView {
     WeightView up() const {  // (ffn_dim, hidden_dim)
         return {at(layout.up_offset()), layout.up, layout.ffn_dim, layout.hidden_dim, layout.neuron_bytes()};
     }
-    // (ffn_dim, hidden_dim): transposed; (hidden_dim, ffn_dim) where its rows are outputs.
+    // (ffn_dim, hidden_dim): transposed; (hidden_dim, ffn_dim) where its rows are
+    // outputs.
     WeightView down() const {
         const bool outputs = layout.down_rows_are_outputs;
         return {at(layout.down_offset()), layout.down, outputs ? layout.hidden_dim : layout.ffn_dim,

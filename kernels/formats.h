@@ -60,7 +60,8 @@ inline constexpr FormatTraits kFormats[] = {
     {WeightType::kHqq4, "HQQ4", "hqq4", "HQQ", WeightCoding::kHqq, 4, 64, 256, true, true, 0.0863},
     {WeightType::kHqq3, "HQQ3", "hqq3", "HQQ", WeightCoding::kHqq, 3, 64, 128, true, false, 0.1850},
     {WeightType::kHqq2, "HQQ2", "hqq2", "HQQ", WeightCoding::kHqq, 2, 16, 128, true, false, 0.2799},
-    // w2 moves an output most: half of what 4 bits cost in quality for a third more bytes.
+    // w2 moves an output most: half of what 4 bits cost in quality for a third more
+    // bytes.
     {WeightType::kHqq4Down8, "HQQ4D8", "hqq4d8", "HQQ, w2 INT8", WeightCoding::kMixed, 5, 0, 0, true, false, 0.0705,
      WeightType::kHqq4, WeightType::kInt8},
 };

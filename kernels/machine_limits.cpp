@@ -107,7 +107,8 @@ double ReadBandwidthProbe::read_gbps(int n_streams, std::size_t least) {
     const std::size_t n_times = std::max<std::size_t>(1, (least + bytes_ - 1) / bytes_);
     std::atomic<std::int64_t> n_read{0};
     const auto start = Clock::now();
-    // Nobody waits for the others between two times. Each thread reads its part of every piece.
+    // Nobody waits for the others between two times. Each thread reads its part of every
+    // piece.
     const auto n_threads = static_cast<std::size_t>(pool_.n_threads());
     pool_.run([&](int thread) {
         constexpr std::size_t kStep = 256;

@@ -15,9 +15,9 @@ namespace offstage::kernels {
 // larger than any cache.
 class ReadBandwidthProbe {
   public:
-    // Reads pieces of memory that are there already, a model's weights say: the same pages
-    // as the work it stands beside, and no memory of its own. They belong to the caller;
-    // what is less than kGrain at a piece's end is left out.
+    // Reads pieces of memory that are there already, a model's weights say: the same
+    // pages as the work it stands beside, and no memory of its own. They belong to the
+    // caller; what is less than kGrain at a piece's end is left out.
     ReadBandwidthProbe(ThreadPool& pool, std::vector<std::span<const std::byte>> pieces);
     // Reads a buffer of its own.
     explicit ReadBandwidthProbe(ThreadPool& pool, std::size_t bytes = std::size_t{1} << 30);

@@ -60,8 +60,8 @@ inline float to_float(float value) {
     return value;
 }
 
-// An immutable two-dimensional weight in memory, row-major, rows possibly apart. The memory
-// belongs to somebody else.
+// An immutable two-dimensional weight in memory, row-major, rows possibly apart. The
+// memory belongs to somebody else.
 struct WeightView {
     const void* data = nullptr;
     WeightType type = WeightType::kF32;
@@ -92,8 +92,8 @@ struct AttentionShape {
     std::int64_t rotary_first = 0;  // the first of them: 0, or behind the latent part
     std::int64_t window = 0;        // tokens that a token sees, itself among them; 0: all
     float scale = 0;                // of q . k
-    // (n_heads), in the device's memory: a score in each head's softmax that belongs to no key and adds no value
-    // (gpt-oss); nullptr: none.
+    // (n_heads), in the device's memory: a score in each head's softmax that belongs to
+    // no key and adds no value (gpt-oss); nullptr: none.
     const float* sinks = nullptr;
 
     constexpr std::int64_t query_width() const { return n_heads * key_dim; }

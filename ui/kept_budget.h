@@ -6,8 +6,9 @@
 
 namespace offstage::ui {
 
-// The budget that a person gave a model on a device while it ran (VRAM, RAM, context, format of the KV cache, quality),
-// kept in the settings, so that the model opens with it the next time.
+// The budget that a person gave a model on a device while it ran (VRAM, RAM, context,
+// format of the KV cache, quality), kept in the settings, so that the model opens with it
+// the next time.
 class KeptBudget {
   public:
     // What this re-plan asked for; what it left as it was stays as it was kept.

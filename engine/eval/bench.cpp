@@ -116,8 +116,9 @@ class Bench {
   private:
     bool is_cpu() const { return model_.device().shares_host_memory(); }
 
-    // As many bytes as a token reads: where those fit in a cache, so does the probe. They are the experts' own, where
-    // RAM holds that many: a model that fills the memory leaves no room for more.
+    // As many bytes as a token reads: where those fit in a cache, so does the probe. They
+    // are the experts' own, where RAM holds that many: a model that fills the memory
+    // leaves no room for more.
     void make_probe() {
         auto bytes = static_cast<std::size_t>(std::min<std::uint64_t>(model_.reads().total(), kLargestProbe));
         std::vector<std::span<const std::byte>> pieces;

@@ -23,13 +23,13 @@ class DiskSlots {
     // So many slots of `bytes`; as they are where there are as many, and large enough.
     // Throws Error (kOutOfMemory); then the old ones stay.
     void resize(std::int64_t n, std::uint64_t bytes);
-    // As many and as large as that where there are more or larger ones. What cannot be exchanged for a smaller one
-    // stays. Throws nothing.
+    // As many and as large as that where there are more or larger ones. What cannot be
+    // exchanged for a smaller one stays. Throws nothing.
     void shrink(std::int64_t n, std::uint64_t bytes);
 
     // The expert's block of `bytes`, filled by `pack` unless it is there already; valid
-    // until size() other experts were asked for. Throws Error: kOutOfMemory without a slot
-    // that is large enough, and what pack throws.
+    // until size() other experts were asked for. Throws Error: kOutOfMemory without a
+    // slot that is large enough, and what pack throws.
     const std::byte* find_or_pack(std::size_t expert, std::uint64_t bytes,
                                   const std::function<void(std::byte* block)>& pack);
     // The expert's block is read until `event`.

@@ -18,8 +18,8 @@ namespace offstage::engine {
 
 // Brings experts to the device while a step runs: copies on demand, through the staging
 // slots in turn; copies of what the next layer is likely to call; a prompt's copies ahead
-// of demand, with borrowed places of residents. Copies that were computed with may stay, in
-// the place of a resident that the cache policy names.
+// of demand, with borrowed places of residents. Copies that were computed with may stay,
+// in the place of a resident that the cache policy names.
 //
 // One thread, the engine's. For each layer: begin_layer(), then the executors ask for
 // what they compute with, then copy_guesses() or copy_ahead(), then finish_layer().

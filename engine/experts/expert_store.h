@@ -19,10 +19,10 @@
 namespace offstage::engine {
 
 // A model's experts in their places. The master of all is the ExpertSource (a mapped
-// checkpoint); copies are contiguous blocks (kernels::ExpertLayout), so that one copy moves
-// an expert. One without any copy is packed from its master into one of a few slots when it
-// is called. What happens between two layers is visible to the next; formats change between
-// two steps. One thread, the engine's.
+// checkpoint); copies are contiguous blocks (kernels::ExpertLayout), so that one copy
+// moves an expert. One without any copy is packed from its master into one of a few slots
+// when it is called. What happens between two layers is visible to the next; formats
+// change between two steps. One thread, the engine's.
 class ExpertStore : public ExpertTable {
   public:
     struct Options {
@@ -41,7 +41,8 @@ class ExpertStore : public ExpertTable {
     kernels::WeightType master_type() const { return source_.master_type(); }
     const std::vector<std::string>& notes() const { return notes_; }
 
-    // The RAM copy, or one packed now; valid until disk_slots().size() other experts without a copy were asked for.
+    // The RAM copy, or one packed now; valid until disk_slots().size() other experts
+    // without a copy were asked for.
     kernels::ExpertView on_host(std::int64_t layer, std::int64_t expert);
     // The block that on_host() gave is read until `event`.
     void hold(std::int64_t layer, std::int64_t expert, DeviceEvent event);

@@ -16,10 +16,10 @@
 
 namespace offstage::engine {
 
-// Where every expert is, in which format, and its copies: blocks in RAM (page-locked where
-// the system lets us) and on the device, each under its arena's budget. An expert has one
-// format at a time, the same wherever its copies are. Room that a copy leaves is given back
-// when no queue of the device uses it any more. One thread, the engine's.
+// Where every expert is, in which format, and its copies: blocks in RAM (page-locked
+// where the system lets us) and on the device, each under its arena's budget. An expert
+// has one format at a time, the same wherever its copies are. Room that a copy leaves is
+// given back when no queue of the device uses it any more. One thread, the engine's.
 class ExpertTable {
   public:
     // Without copies, in the master's format. The referents must outlive this object.
@@ -49,7 +49,8 @@ class ExpertTable {
     std::vector<kernels::WeightType> formats() const;  // (n_layers, n_experts)
     // The experts that have a place on the device, in no order.
     std::span<const std::uint32_t> residents() const { return residents_; }
-    // Of the expert's place on the device: at least its bytes, more where a larger expert was there before. 0: none.
+    // Of the expert's place on the device: at least its bytes, more where a larger expert
+    // was there before. 0: none.
     std::uint64_t place_bytes(std::size_t index) const { return entries_[index].device.bytes; }
     // Experts that may not lose their place on the device.
     void set_pinned(std::size_t index, bool pinned) { entries_[index].pinned = pinned; }
@@ -68,7 +69,8 @@ class ExpertTable {
 
     void drop_device(std::size_t index);
     void drop_ram(std::size_t index);
-    // Waits until everything that was dropped is given back to the arenas; false when there was nothing.
+    // Waits until everything that was dropped is given back to the arenas; false when
+    // there was nothing.
     bool settle() { return free_retired(true); }
 
   protected:

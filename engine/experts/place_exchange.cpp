@@ -19,8 +19,8 @@ bool PlaceExchange::admit(std::size_t staging_slot, std::size_t admitted, std::s
         take_place(staging_slot, memory, admitted, victim);
     } else {
         if (!in.ram) return false;
-        // Swap: the victim goes to RAM, where the admitted one was. Its copy has been read: that was before on the same
-        // queue.
+        // Swap: the victim goes to RAM, where the admitted one was. Its copy has been
+        // read: that was before on the same queue.
         SlotHeap::Slot ram = in.ram;
         if (ram.bytes < table_.expert_bytes(out.format)) {
             try {
@@ -48,7 +48,8 @@ bool PlaceExchange::admit(std::size_t staging_slot, std::size_t admitted, std::s
     return true;
 }
 
-// The victim's bytes are wanted there no more. On the compute queue what follows finds the expert in its place.
+// The victim's bytes are wanted there no more. On the compute queue what follows finds
+// the expert in its place.
 void PlaceExchange::take_place(std::size_t staging_slot, SlotHeap::Slot staged, std::size_t admitted,
                                std::size_t victim) {
     Staging::Slot& slot = staging_.slot(staging_slot);
@@ -113,7 +114,8 @@ bool PlaceExchange::begin(const Exchange& exchange) {
         return false;
     }
     const SlotHeap::Slot slot = out.device;
-    // What the GPU still does with the evicted expert lies before this point of its queue.
+    // What the GPU still does with the evicted expert lies before this point of its
+    // queue.
     const auto done = table_.device_.copy_weights(slot.data, in.ram.data, table_.expert_bytes(in.format),
                                                   table_.device_.record(DeviceEvent::Queue::kCompute));
     if (!done) return false;

@@ -14,16 +14,17 @@ class PreparedCopies {
     // The referents must outlive this object.
     PreparedCopies(ExpertTable& table, DiskSlots& disk_slots) : table_(table), disk_slots_(disk_slots) {}
 
-    // Room in RAM for the expert in this format, to be filled by the caller. Throws Error (kOutOfMemory).
+    // Room in RAM for the expert in this format, to be filled by the caller. Throws Error
+    // (kOutOfMemory).
     std::byte* prepare_ram(std::size_t index, kernels::WeightType format);
-    // Copies the prepared block, or, where none was prepared, the RAM copy, to new room on the device. False when the
-    // device refuses the copy. Throws Error (kOutOfMemory).
+    // Copies the prepared block, or, where none was prepared, the RAM copy, to new room
+    // on the device. False when the device refuses the copy. Throws Error (kOutOfMemory).
     bool prepare_device(std::size_t index);
     bool is_on_device(std::size_t index) const;  // the prepared copy is whole
     // Of an expert without any copy: the next commit() changes its format.
     void prepare_format(std::size_t index, kernels::WeightType format);
-    // What was prepared replaces what there was; a copy that is not kept, new or old, goes. A format changes here, so
-    // that this is for between two steps where it does.
+    // What was prepared replaces what there was; a copy that is not kept, new or old,
+    // goes. A format changes here, so that this is for between two steps where it does.
     void commit(std::size_t index, bool keep_ram, bool keep_device);
     void abandon(std::size_t index);  // what was prepared
 

@@ -10,10 +10,12 @@
 
 namespace offstage::engine {
 
-// Room on the device for experts on their way (Mixtral-Offloading, 3.3: b buffers shared by all layers). Its own slots
-// are of one size, that of the largest format in force. Some are kept for copies that nobody has asked for yet
-// (speculative loading); those evict nothing before they are used. While a prompt is read these serve copies on demand
-// as well, and the places of experts on the device are borrowed on top (PlaceExchange). One thread, the engine's.
+// Room on the device for experts on their way (Mixtral-Offloading, 3.3: b buffers shared
+// by all layers). Its own slots are of one size, that of the largest format in force.
+// Some are kept for copies that nobody has asked for yet (speculative loading); those
+// evict nothing before they are used. While a prompt is read these serve copies on demand
+// as well, and the places of experts on the device are borrowed on top (PlaceExchange).
+// One thread, the engine's.
 class Staging {
   public:
     struct Slot {
@@ -34,7 +36,8 @@ class Staging {
     std::uint64_t slot_bytes() const { return slot_bytes_; }
     std::int64_t n_slots() const { return n_own_; }  // its own
     std::int64_t n_borrowed() const { return static_cast<std::int64_t>(slots_.size()) - n_own_; }
-    // For copies on demand; while a prompt is read, those for guesses and those of borrowed slots serve them.
+    // For copies on demand; while a prompt is read, those for guesses and those of
+    // borrowed slots serve them.
     std::int64_t n_demand() const;
     bool guesses() const { return !prompt_ && n_own_ > n_demand_; }
     void read_prompt(bool prompt) { prompt_ = prompt; }

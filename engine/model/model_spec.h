@@ -35,7 +35,8 @@ struct RopeSpec {
     // Of each pair, as a multiple of the plain frequency theta^(-2 i / dim); empty: all 1.
     std::vector<double> frequency_scale;
     double amplitude = 1.0;  // factor of cos and sin (YaRN's attention factor)
-    // LongRoPE: sequences that may hold more than original_context tokens have these instead. 0: all have the same.
+    // LongRoPE: sequences that may hold more than original_context tokens have these
+    // instead. 0: all have the same.
     std::int64_t original_context = 0;
     std::vector<double> long_frequency_scale;
     double long_amplitude = 1.0;
@@ -153,7 +154,8 @@ struct ModelSpec {
     // Of layer `moe_layer` of the grid.
     std::int64_t layer_of(std::int64_t moe_layer) const { return moe_layers_[static_cast<std::size_t>(moe_layer)]; }
     const RopeSpec& rope() const;  // the same in all layers
-    // Of a layer: what its attention kernels and its KV cache see (engine/model/kv_layout.h).
+    // Of a layer: what its attention kernels and its KV cache see
+    // (engine/model/kv_layout.h).
     kernels::AttentionShape attention_shape(std::int64_t layer) const;
     // The largest of all layers, field by field.
     kernels::AttentionShape largest_attention() const;

@@ -16,8 +16,8 @@ namespace offstage::engine {
 void convert_weights(const std::byte* source, kernels::WeightType from, std::byte* target, kernels::WeightType to,
                      std::int64_t n);
 
-// A matrix of a gated network somewhere in a checkpoint: the weight of neuron j and hidden
-// value h is element j * neuron_stride + h * hidden_stride.
+// A matrix of a gated network somewhere in a checkpoint: the weight of neuron j and
+// hidden value h is element j * neuron_stride + h * hidden_stride.
 struct NeuronMatrix {
     const std::byte* data = nullptr;
     kernels::WeightType type = kernels::WeightType::kF32;

@@ -16,8 +16,8 @@ inline constexpr kernels::WeightType kSyntheticFormat = kernels::WeightType::kBf
 
 // Models without files: the shapes of real ones, weights drawn in memory. For benchmarks.
 //   synthetic:NAME, a shape of synthetic_shapes.h,
-// followed by ?layers=N&active=A&window=W&seed=S, each optional; active: experts per token; window: layers 0, 2, 4 ...
-// see W tokens alone.
+// followed by ?layers=N&active=A&window=W&seed=S, each optional; active: experts per
+// token; window: layers 0, 2, 4 ... see W tokens alone.
 struct SyntheticModel {
     std::string name;  // "mixtral-mini"
     ModelSpec spec;

@@ -59,9 +59,10 @@ struct DenseWeights {
 // Bytes done of bytes in all; called on the loading thread.
 using BytesProgressFn = std::function<void(std::uint64_t done, std::uint64_t total)>;
 
-// Where a model's weights come from: the master that every copy is made of. Packs experts into the neuron-major layout
-// (kernels::ExpertLayout; w2 transposed), any of them at any time and as often as asked. 16-bit weights keep their
-// type; float32 weights keep theirs unless they are to be rounded. One thread, which loads, but for pack_expert().
+// Where a model's weights come from: the master that every copy is made of. Packs experts
+// into the neuron-major layout (kernels::ExpertLayout; w2 transposed), any of them at any
+// time and as often as asked. 16-bit weights keep their type; float32 weights keep theirs
+// unless they are to be rounded. One thread, which loads, but for pack_expert().
 class WeightSource {
   public:
     virtual ~WeightSource() = default;

@@ -1,6 +1,6 @@
 // A checkpoint as a WeightSource: dense tensors copied row by row, experts packed neuron
-// by neuron, from tensors of their own or parts of larger ones. The family says where each
-// lies.
+// by neuron, from tensors of their own or parts of larger ones. The family says where
+// each lies.
 
 #include <algorithm>
 #include <array>
@@ -111,8 +111,9 @@ class CheckpointWeights final : public WeightSource, public ColdExperts {
         return true;
     }
 
-    // Of the matrices as they lie in the file: a pass over them, but without transposing anything. Once: where experts
-    // are read from a disk, whoever keeps copies of them in fewer bits reads no more than those from then on.
+    // Of the matrices as they lie in the file: a pass over them, but without transposing
+    // anything. Once: where experts are read from a disk, whoever keeps copies of them in
+    // fewer bits reads no more than those from then on.
     std::optional<Fingerprint> expert_fingerprint(LayerIndex layer, ExpertIndex expert,
                                                   kernels::ThreadPool& pool) override {
         const auto index = static_cast<std::size_t>(layer.value * spec_.experts.n_experts + expert.value);
@@ -159,8 +160,8 @@ class CheckpointWeights final : public WeightSource, public ColdExperts {
     void advance() override { report(expert_file_bytes_); }
 
   private:
-    // A part of an expert: what of it lies in the file, from its first weight to its last,
-    // with what may lie between them.
+    // A part of an expert: what of it lies in the file, from its first weight to its
+    // last, with what may lie between them.
     struct Piece {
         NeuronMatrix matrix;
         std::int64_t n_neurons = 0;  // 1: a bias for each hidden value

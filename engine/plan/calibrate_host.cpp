@@ -68,7 +68,8 @@ QuantizingSpeeds quantizing_speeds(std::int64_t hidden_dim, const CalibrationCac
         const WeightType format = traits.type;
         out.resize(kernels::expert_layout(format, hidden_dim, most).bytes());
         std::vector<double> speed;
-        // A device takes its time to begin: more and more neurons, until that no longer counts.
+        // Starting work on a device takes time of its own: the number of neurons grows
+        // until that no longer counts.
         for (std::int64_t n = neurons_of(kQuantizedWeights);;) {
             n = std::min(n, most);
             const kernels::ExpertView neurons{weights.data(), kernels::expert_layout(WeightType::kBf16, hidden_dim, n)};

@@ -41,7 +41,8 @@ CostTable calibrate(Backend& device, CpuOperations& host, const CalibrationReque
 
 class CalibrationCache;
 
-// What a kept measurement is found by, beside shape and format: the device, and the host that works beside it.
+// What a kept measurement is found by, beside shape and format: the device, and the host
+// that works beside it.
 struct CostPlace {
     DeviceInfo device;
     int n_threads = 1;
@@ -60,11 +61,13 @@ struct FormatCalibration {
     std::function<void(std::int64_t n, std::byte* block)> pack;
 };
 
-// calibrate() of experts in one format, in memory that is page-locked where the system lets us, with a slot on the
-// device where that has room for one (else the CPU alone is measured, and nothing is kept). Where the device is the
-// CPU, what is measured with fewer than kFullCalibration tokens is kept apart, for the same `largest` only. The device
-// must be reserve()d as calibrate() says. `measured` (may be nullptr): whether the cache had nothing. Throws as
-// calibrate(), and kOutOfMemory when RAM has no room for the samples.
+// calibrate() of experts in one format, in memory that is page-locked where the system
+// lets us, with a slot on the device where that has room for one (else the CPU alone is
+// measured, and nothing is kept). Where the device is the CPU, what is measured with
+// fewer than kFullCalibration tokens is kept apart, for the same `largest` only. The
+// device must be reserve()d as calibrate() says. `measured` (may be nullptr): whether the
+// cache had nothing. Throws as calibrate(), and kOutOfMemory when RAM has no room for the
+// samples.
 CostTable calibrate_format(Backend& device, CpuOperations& host, const FormatCalibration& wanted,
                            const CalibrationCache& cache, const std::function<void(double)>& progress,
                            std::stop_token stop, bool* measured = nullptr);
@@ -74,8 +77,9 @@ CostTable calibrate_format(Backend& device, CpuOperations& host, const FormatCal
 class CalibrationCache {
   public:
     explicit CalibrationCache(std::filesystem::path directory);  // empty: keeps nothing
-    // "NVIDIA H200 ...|AMD EPYC ... x16 avx512_bf16|f32|BF16 4096x14336", "|pageable" behind where copies come from
-    // memory that is not page-locked; what else than silu the expert computes comes behind its shape.
+    // "NVIDIA H200 ...|AMD EPYC ... x16 avx512_bf16|f32|BF16 4096x14336", "|pageable"
+    // behind where copies come from memory that is not page-locked; what else than silu
+    // the expert computes comes behind its shape.
     static std::string key(const CostPlace& place, kernels::WeightType format, const ExpertGrid& grid,
                            bool pinned = true);
     static std::string key(const Backend& device, const CpuOperations& host, kernels::WeightType format,

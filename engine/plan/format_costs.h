@@ -12,11 +12,12 @@
 
 namespace offstage::engine {
 
-// Costs as a hardware profile has them. Where the profile knows no host, cpu_expert stays empty.
+// Costs as a hardware profile has them. Where the profile knows no host, cpu_expert stays
+// empty.
 CostTable costs_of(const HardwareProfile& profile, kernels::WeightType format, const ExpertGrid& grid);
 
-// What experts of one format cost. Loads, reports and estimates have it from here, so that
-// their forecasts are the same number.
+// What experts of one format cost. Loads, reports and estimates have it from here, so
+// that their forecasts are the same number.
 struct FormatCosts {
     CostTable table;
     bool measured = false;  // now, all or in part

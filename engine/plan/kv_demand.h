@@ -22,8 +22,8 @@ constexpr std::int64_t kv_blocks_for(std::int64_t n_tokens) {
     return n_tokens / kernels::kKvBlockTokens + (n_tokens % kernels::kKvBlockTokens != 0 ? 1 : 0);
 }
 
-// What a pool takes beside the context: each of 16 beams may part from the others inside a
-// block, and the context need not end with one.
+// What a pool takes beside the context: each of 16 beams may part from the others inside
+// a block, and the context need not end with one.
 inline constexpr std::int64_t kSpareKvBlocks = 17;
 
 // What a group of layers of equal KV cache (KvGroup) takes, in blocks of kKvBlockTokens

@@ -98,7 +98,8 @@ class Placer {
                most_blocks(wished_context_ / kernels::kKvBlockTokens,
                            [&](std::int64_t blocks) { return kv_bytes(blocks * kernels::kKvBlockTokens) <= bytes; });
     }
-    // The largest number up to `most` that fits; 0 does, and what is less than one that does.
+    // The largest number up to `most` that fits; 0 does, and what is less than one that
+    // does.
     template <typename Fits>
     static std::int64_t most_blocks(std::int64_t most, const Fits& fits) {
         std::int64_t good = 0;

@@ -48,8 +48,8 @@ struct ModelDemand {
     std::uint64_t host_fixed_bytes = 0;  // RAM that is not experts: dense weights kept there, buffers
     std::int64_t max_context = 0;        // of the model
     std::int64_t short_context = 0;      // RopeSpec::original_context; 0: positions are the same in every context
-    // Workspace on the device for steps of up to n tokens: fixed + per_token * n. With the
-    // blocks that KV groups have beside the context's.
+    // Workspace on the device for steps of up to n tokens: fixed + per_token * n. With
+    // the blocks that KV groups have beside the context's.
     std::uint64_t workspace_fixed_bytes = 0;
     std::uint64_t workspace_bytes_per_token = 0;
     std::int64_t staging_slots = 2;   // wished for: one is filled while the other is computed with, more for guesses
@@ -90,29 +90,35 @@ struct PlanCosts {
     PolicyKind decode = PolicyKind::kBalanced;  // that the plan's tokens will be decoded with
 };
 
-// Dense weights, KV cache and workspace first, then two staging slots, then experts by popularity while the budget
-// lasts (Fiddler, section 3.3); what does not fit stays in RAM while its budget lasts, the rest on disk. Without counts
-// the experts are spread evenly over the layers. A context that the person did not name is shortened (to no less than
-// 2048) before experts have to leave for it. While experts do not all fit, the workspace may take a tenth of the VRAM
-// for longer steps (512 .. 4096 tokens): they copy experts less often. More VRAM never lowers the hit rate. RAM: when
-// it is short, experts on the device give up their copy in RAM first (duplicates), then the least popular go to disk.
-// Where the device shares the host's memory only ram_bytes counts, all places are kRam or kDisk, expert_bytes and
-// staging stay 0, and Plan::ram_bytes holds everything.
+// Dense weights, KV cache and workspace first, then two staging slots, then experts by
+// popularity while the budget lasts (Fiddler, section 3.3); what does not fit stays in
+// RAM while its budget lasts, the rest on disk. Without counts the experts are spread
+// evenly over the layers. A context that the person did not name is shortened (to no less
+// than 2048) before experts have to leave for it. While experts do not all fit, the
+// workspace may take a tenth of the VRAM for longer steps (512 .. 4096 tokens): they copy
+// experts less often. More VRAM never lowers the hit rate. RAM: when it is short, experts
+// on the device give up their copy in RAM first (duplicates), then the least popular go
+// to disk. Where the device shares the host's memory only ram_bytes counts, all places
+// are kRam or kDisk, expert_bytes and staging stay 0, and Plan::ram_bytes holds
+// everything.
 //
-// A named context whose KV cache VRAM cannot hold beside dense weights and the smallest workspace has its last blocks
-// in RAM, where demand.kv_may_lie_in_ram; all experts leave the device before one block does. The device then holds
-// equally many blocks of every KV group: what a window keeps stays there longest.
+// A named context whose KV cache VRAM cannot hold beside dense weights and the smallest
+// workspace has its last blocks in RAM, where demand.kv_may_lie_in_ram; all experts leave
+// the device before one block does. The device then holds equally many blocks of every KV
+// group: what a window keeps stays there longest.
 //
-// Formats: the master's, or budget.uniform. With a floor of quality, and costs and sensitivity to choose by, every
-// expert gets a format and a place so that the forecast time of a decoded token is smallest under VRAM, RAM and floor:
-// rarely used experts get fewer bits (CORM, section 4.1). Among the plans compared are every uniform format that the
-// floor allows, placed by popularity and in whole layers, so the result is never forecast slower than they. Nor does
-// more VRAM make it slower, wherever an expert's turn on the GPU is shorter than on the CPU
-// (engine/plan/format_search). Deterministic.
+// Formats: the master's, or budget.uniform. With a floor of quality, and costs and
+// sensitivity to choose by, every expert gets a format and a place so that the forecast
+// time of a decoded token is smallest under VRAM, RAM and floor: rarely used experts get
+// fewer bits (CORM, section 4.1). Among the plans compared are every uniform format that
+// the floor allows, placed by popularity and in whole layers, so the result is never
+// forecast slower than they. Nor does more VRAM make it slower, wherever an expert's turn
+// on the GPU is shorter than on the CPU (engine/plan/format_search). Deterministic.
 //
-// Throws Error: kOutOfMemory when dense weights, KV cache and the smallest workspace do not fit (by how many bytes, and
-// what would fit: a shorter context, this much memory), kInvalidInput when the popularity is of another model, a format
-// is not the model's, no format reaches the floor, or theta is not 0.
+// Throws Error: kOutOfMemory when dense weights, KV cache and the smallest workspace do
+// not fit (by how many bytes, and what would fit: a shorter context, this much memory),
+// kInvalidInput when the popularity is of another model, a format is not the model's, no
+// format reaches the floor, or theta is not 0.
 Plan make_plan(const ModelDemand& demand, const Budget& budget, const Popularity& popularity, PlacementKind kind,
                const PlanCosts& costs = {});
 

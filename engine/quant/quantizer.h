@@ -34,9 +34,10 @@ class Quantizer {
     explicit Quantizer(kernels::ThreadPool& pool, QuantMethod method = QuantMethod::kHqq,
                        RowQuantizer* helper = nullptr);
 
-    // rows: of a plain type, n_cols a multiple of kernels::kPackedBlock where `format` is packed. out: n_rows rows of
-    // kernels::row_bytes(format, n_cols), out_stride bytes apart (0: one after the other). The error is that of the
-    // packed rows themselves, as kernels::unpack_row reads them. A stop request ends in Error (kCancelled). Not a
+    // rows: of a plain type, n_cols a multiple of kernels::kPackedBlock where `format` is
+    // packed. out: n_rows rows of kernels::row_bytes(format, n_cols), out_stride bytes
+    // apart (0: one after the other). The error is that of the packed rows themselves, as
+    // kernels::unpack_row reads them. A stop request ends in Error (kCancelled). Not a
     // number or infinite: Error (kInvalidModel).
     QuantError quantize(const kernels::WeightView& rows, kernels::WeightType format, std::byte* out,
                         const std::stop_token& stop = {}, std::size_t out_stride = 0);

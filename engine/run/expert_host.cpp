@@ -61,8 +61,8 @@ void ExpertHost::open_source() {
     name_ = fs::weakly_canonical(directory_).filename().string();
 }
 
-// What fewer bits cost in quality: this model's own errors where they are known or asked for, else those of HQQ on
-// normally distributed weights.
+// What fewer bits cost in quality: this model's own errors where they are known or asked
+// for, else those of HQQ on normally distributed weights.
 void ExpertHost::load_sensitivity(const LoadProgressFn& progress, const std::stop_token& stop) {
     basis_.sensitivity = Sensitivity::typical(spec_.experts.n_layers, spec_.experts.n_experts);
     if (request_.dry) return;
@@ -117,7 +117,8 @@ void ExpertHost::open_devices() {
 void ExpertHost::fill(const Plan& plan) {
     assert(experts_ == nullptr);
     expert_source_->set_helper(device_->row_quantizer());
-    // Page-locked memory is taken from everybody: some stays free. Emulated devices lock nothing.
+    // Page-locked memory is lost to all other programs, so a quarter stays unlocked.
+    // Emulated devices lock nothing.
     const std::uint64_t pin_budget =
         device_->info().emulated
             ? std::numeric_limits<std::uint64_t>::max()
@@ -139,8 +140,9 @@ std::uint64_t ExpertHost::largest_expert_of(const Plan& plan) const {
     return largest;
 }
 
-// Slots for experts on disk, as many and as large as the plan and what is in force want. Where RAM is full, copies that
-// the plan does not keep make room: those of experts that the device has, then, as the slots are there at once, others.
+// Slots for experts on disk, as many and as large as the plan and what is in force want.
+// Where RAM is full, copies that the plan does not keep make room: first those of experts
+// that the device has, then others.
 void ExpertHost::make_disk_slots(const Plan& plan) {
     const std::int64_t n = std::max(plan.host_staging_slots, experts_->disk_slots().size());
     const std::uint64_t bytes = std::max(largest_expert_of(plan), experts_->disk_slots().slot_bytes());
@@ -185,8 +187,9 @@ void ExpertHost::grow_for(const Plan& plan, const Budget& budget) {
     if (!device_->shares_host_memory()) grow(device_->memory(), budget.vram_bytes);
     grow(*ram_, budget.ram_bytes);
     if (plan.host_staging_slots > 0 || experts_->disk_slots().size() > 0) make_disk_slots(plan);
-    // Less staging makes room for experts at once, more comes when everything else is in its place. Experts that are
-    // still in a larger format than the slots run on the CPU until then.
+    // Less staging makes room for experts at once, more comes when everything else is in
+    // its place. Experts that are still in a larger format than the slots run on the CPU
+    // until then.
     Staging& staging = experts_->staging();
     const std::uint64_t slot_bytes = largest_expert_of(plan);
     const auto n_slots = static_cast<std::uint64_t>(plan.staging_slots);

@@ -197,7 +197,8 @@ FitEstimator::Room FitEstimator::room_for(const LoadRequest& request, const FitH
     return room;
 }
 
-// What a request's costs depend on is in the key; what somebody measures meanwhile is found when it is asked for.
+// The key has all that a request's costs depend on. Costs that were not known are looked
+// up again each time.
 const ModelCosts* FitEstimator::costs_for(const CostedModel& model, const DeviceInfo& device) {
     const LoadRequest& request = model.request;
     std::string key = request.device + " " + std::to_string(request.n_threads) + " " +

@@ -62,8 +62,9 @@ struct FitEstimate {
     // count in the smallest format that the floor allows, and this is true.
     bool formats_assumed = false;
 
-    // Of a prompt of kForecastPrompt tokens and the decode after it, as plan_model() has it for the same request;
-    // nothing where that would measure something first, or the model does not fit.
+    // Of a prompt of kForecastPrompt tokens and the decode after it, as plan_model() has
+    // it for the same request; nothing where that would measure something first, or the
+    // model does not fit.
     std::optional<Forecast> forecast;
 
     std::vector<std::string> notes;  // what was given up, as the planner says it
@@ -73,8 +74,9 @@ struct FitEstimate {
 // Looks at the headers of one model once, then estimates as often as asked, in a few
 // milliseconds each. Plans with a load's planner: what is said to fit is what a load
 // takes, unless the machine's memory changes in between. Forecasts by what is known of
-// this machine's costs (known_costs()). No weight is read. Devices that are emulated, and the CPU, are not opened; a
-// CUDA device is opened for a moment the first time (about a second), and its free memory is as of then.
+// this machine's costs (known_costs()). No weight is read. Devices that are emulated, and
+// the CPU, are not opened; a CUDA device is opened for a moment the first time (about a
+// second), and its free memory is as of then.
 //
 // One thread at a time. Not for the GUI thread where a CUDA device is named.
 class FitEstimator {
@@ -90,7 +92,8 @@ class FitEstimator {
     // thrown as an Error.
     FitEstimate estimate(const LoadRequest& request, const FitHeld& held = {});
 
-    // The same after what its forecast wants has been measured and kept (some seconds). Throws what a load does too.
+    // The same after what its forecast wants has been measured and kept (some seconds).
+    // Throws what a load does too.
     FitEstimate measure(const LoadRequest& request, const FitHeld& held, const LoadProgressFn& progress,
                         const std::stop_token& stop);
 

@@ -43,9 +43,9 @@ class Forward {
     Forward(const ModelSpec& spec, const DeviceWeights& weights, ExpertStore& experts, Backend& device,
             CpuOperations& host, Dispatcher& dispatcher, std::int64_t max_step, std::int64_t context);
 
-    // From now on sequences hold up to so many tokens, or as many as until now. Between steps. Throws Error
-    // (kOutOfMemory), and everything is as it was. Positions stay those of the context at the beginning
-    // (RopeSpec::original_context).
+    // From now on sequences hold up to so many tokens, or as many as until now. Between
+    // steps. Throws Error (kOutOfMemory), and everything is as it was. Positions stay
+    // those of the context at the beginning (RopeSpec::original_context).
     void set_context(std::int64_t context);
 
     enum class Logits { kNone, kLast, kAll };
@@ -117,9 +117,9 @@ class Forward {
 
     std::vector<float> inverse_frequencies_;  // (rotary_dim / 2)
     float rope_amplitude_ = 1;
-    // What a step tells the device, in one piece: for each KV group each segment's table of block addresses (8 bytes
-    // each; nullptr for what was given back), then, in 4-byte words, cos and sin of the positions (n_tokens, rotary_dim
-    // / 2) each, and token ids.
+    // What a step tells the device, in one piece: for each KV group each segment's table
+    // of block addresses (8 bytes each; nullptr for what was given back), then, in 4-byte
+    // words, cos and sin of the positions (n_tokens, rotary_dim / 2) each, and token ids.
     Mirror<std::byte> inputs_;
     std::vector<std::uint8_t> in_host_;  // beside the tables: AttentionSegment::in_host
     const float* cos_ = nullptr;

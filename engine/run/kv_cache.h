@@ -37,9 +37,9 @@ class KvCache {
     std::vector<std::unique_ptr<KvPool>> pools_;
 };
 
-// Keys and values of one conversation, or of one beam, in blocks of the cache's pools. Gives
-// them back. Where a group has a window, what lies before the window of the next token, and
-// of the one before it, is given back after each step.
+// Keys and values of one conversation, or of one beam, in blocks of the cache's pools.
+// Gives them back. Where a group has a window, what lies before the window of the next
+// token, and of the one before it, is given back after each step.
 class KvSequence {
   public:
     KvSequence() = default;
@@ -65,24 +65,26 @@ class KvSequence {
     };
     const Table& table(std::size_t group) const { return tables_[group]; }
 
-    // Makes sure that n_tokens more can be written: takes blocks, and parts from a shared last block by copying what it
-    // holds of this sequence (at most kKvBlockTokens - 1 tokens). Where blocks are short, checkpoints are given up.
-    // False when a pool has no block left even so; nothing else has changed then.
+    // Makes sure that n_tokens more can be written: takes blocks, and parts from a shared
+    // last block by copying what it holds of this sequence (at most kKvBlockTokens - 1
+    // tokens). Where blocks are short, checkpoints are given up. False when a pool has no
+    // block left even so; nothing else has changed then.
     bool prepare(std::int64_t n_tokens, Backend& device);
     // Makes n more tokens, already written for every layer, part of the sequence.
     void commit(std::int64_t n_tokens);
 
-    // Goes back to its first n_tokens tokens. Where a group no longer holds what a token there
-    // would see, it goes back to the last checkpoint before it, or holds nothing. Returns the
-    // number of tokens that it holds.
+    // Goes back to its first n_tokens tokens. Where a group no longer holds what a token
+    // there would see, it goes back to the last checkpoint before it, or holds nothing.
+    // Returns the number of tokens that it holds.
     std::int64_t truncate(std::int64_t n_tokens);
     void clear() { truncate(0); }
-    // Keeps what windowed groups hold now, so that truncate() can come back here, or to one
-    // token less. The last two are kept, and cost their blocks. Nothing without windows.
+    // Keeps what windowed groups hold now, so that truncate() can come back here, or to
+    // one token less. The last two are kept, and cost their blocks. Nothing without
+    // windows.
     void checkpoint();
 
-    // A second sequence with the same tokens: shares all blocks, copies nothing. Without the
-    // checkpoints.
+    // A second sequence with the same tokens: shares all blocks, copies nothing. Without
+    // the checkpoints.
     KvSequence fork() const;
 
   private:

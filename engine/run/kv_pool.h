@@ -12,15 +12,17 @@
 
 namespace offstage::engine {
 
-// The KV memory of a group of layers: blocks of kKvBlockTokens tokens (kernels::KvShape), each in a piece of memory of
-// its own on the accelerator or in RAM, handed out to sequences and counted, so that sequences with a common beginning
-// share its blocks. A block is known by a number that stays while the block moves. (One piece per block: a block of a
-// real model is several MiB, Mixtral 8x7B's 16 MiB, and so every room is met exactly, with nothing moved to close
-// gaps.) One thread, between steps.
+// The KV memory of a group of layers: blocks of kKvBlockTokens tokens (kernels::KvShape),
+// each in a piece of memory of its own on the accelerator or in RAM, handed out to
+// sequences and counted, so that sequences with a common beginning share its blocks. A
+// block is known by a number that stays while the block moves. (One piece per block: a
+// block of a real model is several MiB, Mixtral 8x7B's 16 MiB, and so every room is met
+// exactly, with nothing moved to close gaps.) One thread, between steps.
 //
-// New blocks are taken on the device first. When blocks must leave the device, those that are read least go: first what
-// fewer sequences share, then, of equals, the newest, which leave behind what a conversation keeps longest; under a
-// sliding window, the oldest, which are no longer read.
+// New blocks are taken on the device first. When blocks must leave the device, those that
+// are read least go: first what fewer sequences share, then, of equals, the newest, which
+// leave behind what a conversation keeps longest; under a sliding window, the oldest,
+// which are no longer read.
 class KvPool {
   public:
     // Throws Error (kOutOfMemory). The device and the arena must outlive the pool.

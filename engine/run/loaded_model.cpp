@@ -91,8 +91,8 @@ void LoadedModel::measure_costs(Plan& plan, const LoadProgressFn& progress, cons
     PlanBasis& basis = this->basis();
     const bool host_only = device().shares_host_memory();
     const CostedModel costed{request, spec(), basis.master, formats_of(request, basis.demand)};
-    // One place: there is something to decide only between formats, and nothing is worth the time otherwise. What is
-    // kept serves forecasts.
+    // On the CPU alone costs decide nothing but formats: where those are given, nothing
+    // is measured, and kept costs serve the forecast.
     if (host_only && (request.dry || !request.quality.allows_fewer_bits())) {
         if (auto known = request.dry ? std::nullopt : known_costs(costed, device().info())) {
             basis.cost = std::move(known->cost);
@@ -133,7 +133,7 @@ void LoadedModel::measure_costs(Plan& plan, const LoadProgressFn& progress, cons
     table.dense = dense_costs({spec(), basis.master, request.quant.dense, request.kv}, device(), host(), cache, stop);
     basis.cost = CostModel(table);
     basis.cost.set_master(basis.master);
-    // For who asks what a re-plan takes. A dry run never quantizes.
+    // For forecasts of how long a re-plan takes. A dry run never quantizes.
     if (!request.dry) {
         basis.quantizing_speeds =
             quantizing_speeds(basis.hidden_dim, cache, stop, device().row_quantizer(), device().info().fingerprint);

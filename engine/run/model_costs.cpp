@@ -158,7 +158,8 @@ CostTable remeasured_table(const CostedModel& model, Backend& device, CpuOperati
 }
 
 bool lacks_disk_cost(const CostedModel& model, const DeviceInfo& device, const CostModel& cost, const Plan& plan) {
-    // A shape on a device that is not there stands for a model that is not here: drawing its weights would say nothing.
+    // A synthetic model on an emulated device has no file: the time to draw its weights
+    // is not that of a disk.
     if (device.emulated && (device.emulated_host || is_synthetic(model.request.model))) return false;
     return cost.table().disk_read_us == 0 &&
            std::find(plan.places.begin(), plan.places.end(), Place::kDisk) != plan.places.end();

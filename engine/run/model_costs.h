@@ -44,9 +44,9 @@ std::optional<ModelCosts> known_costs(const CostedModel& model, const DeviceInfo
 ModelCosts measured_costs(const CostedModel& model, Backend& device, CpuOperations& host,
                           const LoadProgressFn& progress, const std::stop_token& stop);
 
-// Costs of the master's experts measured anew and kept. An emulated device's are accounted
-// by it; of these only the CPU's part is kept, where the profile does not have it.
-// `not_kept` (may be nullptr): a sentence where they could not be.
+// Costs of the master's experts measured anew and kept. An emulated device's are
+// accounted by it; of these only the CPU's part is kept, where the profile does not have
+// it. `not_kept` (may be nullptr): a sentence where they could not be.
 CostTable remeasured_table(const CostedModel& model, Backend& device, CpuOperations& host,
                            const LoadProgressFn& progress, const std::stop_token& stop, std::string* not_kept);
 

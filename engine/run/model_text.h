@@ -23,8 +23,8 @@ class ModelText {
 
     std::string piece(TokenId token) const;  // its bytes
     std::string decode(std::span<const TokenId> tokens, bool strip_space) const;
-    // Some tokenizers begin a text with a space that nobody typed; the middle of a text has
-    // its own.
+    // Some tokenizers begin a text with a space that nobody typed; the middle of a text
+    // has its own.
     bool strips_space(const GenerationRequest& request) const;
     std::vector<TokenId> end_tokens() const;
     std::int64_t vocab_size() const { return model_.spec().vocab_size; }

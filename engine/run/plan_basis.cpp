@@ -21,8 +21,8 @@ PlanCosts PlanBasis::costs() const {
 
 Plan PlanBasis::replan_for(const Plan& in_force, const Budget& budget,
                            std::optional<kernels::WeightType> uniform) const {
-    // The workspace is that of the steps the model was loaded with; blocks of the KV cache
-    // are among it.
+    // The workspace is that of the steps the model was loaded with; blocks of the KV
+    // cache are among it.
     ModelDemand model = demand.with_kv(budget.kv);
     model.workspace_fixed_bytes = in_force.workspace_bytes + model.kv_workspace_bytes(in_force.max_step) -
                                   demand.with_kv(in_force.kv).kv_workspace_bytes(in_force.max_step);

@@ -46,17 +46,18 @@ struct PlanReport {
     std::vector<Compared> compared;
 };
 
-// Opens the device, plans, and forecasts a prompt of prompt_tokens and the decode after it. Costs are those of an
-// emulated device's profile, else a kept calibration, else measured now on random weights of the model's shape (and
-// kept): measured_costs(). With a floor of quality, or to compare, each format is costed so; its sensitivity is typical
-// of the format, for weights are not read. Throws Error as a load does: kOutOfMemory when the budget is too small, by
-// how much.
+// Opens the device, plans, and forecasts a prompt of prompt_tokens and the decode after
+// it. Costs are those of an emulated device's profile, else a kept calibration, else
+// measured now on random weights of the model's shape (and kept): measured_costs(). With
+// a floor of quality, or to compare, each format is costed so; its sensitivity is typical
+// of the format, for weights are not read. Throws Error as a load does: kOutOfMemory when
+// the budget is too small, by how much.
 PlanReport plan_model(const LoadRequest& request, std::int64_t prompt_tokens, const LoadProgressFn& progress,
                       const std::stop_token& stop, bool compare = false);
 
-// Measures the costs of a model's experts anew, on random weights, and keeps them (Fiddler, figure 7). On an emulated
-// device these are the accounted times, which are not kept. `not_kept` (may be nullptr): a sentence where they could
-// not be kept.
+// Measures the costs of a model's experts anew, on random weights, and keeps them
+// (Fiddler, figure 7). On an emulated device these are the accounted times, which are not
+// kept. `not_kept` (may be nullptr): a sentence where they could not be kept.
 CostTable calibrate_model(const LoadRequest& request, const LoadProgressFn& progress, const std::stop_token& stop,
                           std::string* not_kept = nullptr);
 

@@ -80,8 +80,8 @@ std::optional<std::size_t> Replanner::least_popular(const std::function<bool(std
     return least;
 }
 
-// Experts' larger format takes room on the device, and so do staging slots that are to hold them: the least popular
-// experts leave, the wanted ones last, and then slots.
+// Experts' larger format takes room on the device, and so do staging slots that are to
+// hold them: the least popular experts leave, the wanted ones last, and then slots.
 void Replanner::make_fit(Plan& plan, const Budget& budget, std::span<const std::size_t> wanted) const {
     const ExpertStore& store = model_.experts();
     if (model_.device().shares_host_memory() || budget.vram_bytes == 0) return;
@@ -171,7 +171,8 @@ void Replanner::change(std::uint64_t id, ExpertChange::Kind kind, std::span<cons
         case Kind::kUnpin:
             break;
         case Kind::kEvict:
-            // Without a copy in RAM one goes to where the plan's duplicates do not: RAM takes it.
+            // An expert without a copy in RAM needs one there before it leaves the
+            // device.
             for (const std::size_t expert : experts) {
                 if (plan.places[expert] == Place::kDevice) plan.places[expert] = Place::kRam;
             }

@@ -229,8 +229,8 @@ void BpeModel::Encoder::merge() {
         Room::Symbol& left = symbols[static_cast<std::size_t>(best.at)];
         if (left.id < 0 || left.after < 0) continue;
         Room::Symbol& right = symbols[static_cast<std::size_t>(left.after)];
-        // A neighbour may have been merged since; the pair that is here now counts when it
-        // gives the same token.
+        // A neighbour may have been merged since; the pair that is here now counts when
+        // it gives the same token.
         const Pair* now = model_.find(left.id, right.id);
         if (now == nullptr || now->merged != best.merged) continue;
         left.id = best.merged;

@@ -24,7 +24,8 @@ struct BpeParts {
     BpeModel::Options options;
     std::vector<std::string> tokens;  // by id, empty where there is none: bytes, or text where it is not byte-level
     std::vector<BpeModel::Merge> merges;
-    // Byte-level: tokens whose name is not written in its alphabet, so that no text gives them.
+    // Byte-level: tokens whose name is not written in its alphabet, so that no text gives
+    // them.
     std::unordered_map<TokenId, std::string> other_names;
     std::vector<AddedToken> added;
     std::optional<std::string> template_bos;  // the one special token that the file puts before a text

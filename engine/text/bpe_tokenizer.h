@@ -17,8 +17,8 @@ namespace offstage::engine {
 // encode() looks for the added tokens that are not special, as there.
 class BpeTokenizer final : public Tokenizer {
   public:
-    // `source`: the file's name in errors. Throws Error (kInvalidModel) naming the file and
-    // the field when the parts contradict one another or `config`.
+    // `source`: the file's name in errors. Throws Error (kInvalidModel) naming the file
+    // and the field when the parts contradict one another or `config`.
     BpeTokenizer(BpeParts parts, const TokenizerConfig& config, std::int64_t vocab_size, const std::string& source);
 
     std::int64_t vocab_size() const override { return vocab_size_; }

@@ -91,7 +91,8 @@ class PatternTranslator {
         return std::string(whole);
     }
 
-    // \p{Han}: a script gets PCRE2's sc:, since its name alone stands for the script's extensions there.
+    // \p{Han}: a script gets PCRE2's sc:, since its name alone stands for the script's
+    // extensions there.
     std::string property() {
         const std::size_t close = in_.find('}', at_);
         if (at_ + 2 >= in_.size() || in_[at_ + 2] != '{' || close == std::string_view::npos) {
@@ -178,8 +179,9 @@ class PatternTranslator {
         return negated ? "(?:(?!" + all + ")(?s:.))" : all;
     }
 
-    // The members of a class without its brackets. A negated class or an intersection among other members has no such
-    // form: PCRE2 then gets a bracket in a class that it refuses.
+    // The members of a class without its brackets. A negated class or an intersection
+    // among other members has no such form: PCRE2 then gets a bracket in a class that it
+    // refuses.
     static std::string only_members(const std::string& inner) {
         if (inner.empty()) return {};
         if (inner.starts_with("[^") || !inner.starts_with("[")) return "[:nested:]";

@@ -70,7 +70,8 @@ struct SplitPattern::Code {
     std::string literal;  // when it is no regular expression
     Pcre2<pcre2_code> regex;
 
-    // The next match in `text` from `at` on. What it took beyond the first steps comes out of `steps`.
+    // The next match in `text` from `at` on. What it took beyond the first steps comes
+    // out of `steps`.
     bool match(std::string_view text, std::size_t at, std::uint64_t& steps, TextSpan& found) const;
 };
 

@@ -129,7 +129,8 @@ Value filter_tojson(const Value& v, const Arguments& arguments, Budget& budget) 
         style.after_key = two[1].as_string();
         if (style.between_items.size() + style.after_key.size() > 16) fail_unsupported("tojson with long separators");
     }
-    // A line per value, indented up to 64 levels deep; a byte is six as an escape; separators of up to 16.
+    // A line per value, indented up to 64 levels deep; a byte is six as an escape;
+    // separators of up to 16.
     const std::uint64_t longest = (style.ascii ? 6 : 2) + (separators != nullptr ? 16 : 0);
     budget.spend_bytes(v.weight() *
                        (longest + (style.indent < 0 ? 0 : 64 * static_cast<std::uint64_t>(style.indent) / 4)));
@@ -222,7 +223,8 @@ Value filter_abs(const Value& v, const Arguments& arguments, Budget&) {
     return Value::integer(std::abs(v.as_int()));
 }
 
-// Values in order; texts by their small letters unless `case_sensitive`. `key_of`: what of an item is compared.
+// Values in order; texts by their small letters unless `case_sensitive`. `key_of`: what
+// of an item is compared.
 std::vector<Value> sorted(std::vector<Value> items, bool case_sensitive, bool reverse,
                           const std::function<Value(const Value&)>& key_of, Budget& budget) {
     std::vector<std::pair<Value, Value>> keyed;

@@ -18,7 +18,8 @@ class TextNormalizer {
     explicit TextNormalizer(const JsonPart& part);
 
     bool empty() const { return steps_.empty(); }
-    // `text` is valid UTF-8. Throws Error (kInvalidInput) when it grows out of all bounds.
+    // `text` is valid UTF-8. Throws Error (kInvalidInput) when it grows out of all
+    // bounds.
     std::string apply(std::string text) const;
 
   private:

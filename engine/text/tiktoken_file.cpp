@@ -17,8 +17,8 @@ constexpr std::size_t kMaxRankedBytes = 1024;
 constexpr const char* kCl100k =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|)"
     R"(\s+(?!\S)|\s+)";
-// Words end where small letters go over to capital ones; `han`: without Chinese characters, which are runs of their
-// own.
+// Words end where small letters go over to capital ones; `han`: without Chinese
+// characters, which are runs of their own.
 std::string case_pattern(const std::string& han, const std::string& begin, const std::string& newlines) {
     const std::string capitals = "[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}" + han + "]";
     const std::string small = "[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}" + han + "]";

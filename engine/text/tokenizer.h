@@ -41,9 +41,10 @@ class Tokenizer {
     virtual bool adds_eos() const = 0;
 
     // Plain text, exactly as the library named above does it: no special token is
-    // recognised, none is added. Of sentencepiece: with "legacy": false it is add_prefix_space that decides whether the
-    // text begins with a blank piece, otherwise the model. Throws Error (kInvalidInput) when the text is not UTF-8 or
-    // longer than 16 MiB.
+    // recognised, none is added. Of sentencepiece: with "legacy": false it is
+    // add_prefix_space that decides whether the text begins with a blank piece, otherwise
+    // the model. Throws Error (kInvalidInput) when the text is not UTF-8 or longer than
+    // 16 MiB.
     virtual std::vector<TokenId> encode(std::string_view utf8) const = 0;
 
     // A rendered chat template: the strings of special tokens (added tokens, named ones
@@ -59,14 +60,15 @@ class Tokenizer {
     // special token gets no prefix. Same errors.
     virtual std::vector<TokenId> encode_after(TokenId before, std::string_view utf8) const = 0;
 
-    // Whole text of the tokens, as the same library does it; control tokens (bos, eos, turn markers) and ids outside
-    // the vocabulary give nothing. Holds U+FFFD for each byte piece that is no UTF-8 (sentencepiece, byte_fallback), or
-    // for each part of a character that is incomplete (byte-level).
+    // Whole text of the tokens, as the same library does it; control tokens (bos, eos,
+    // turn markers) and ids outside the vocabulary give nothing. Holds U+FFFD for each
+    // byte piece that is no UTF-8 (sentencepiece, byte_fallback), or for each part of a
+    // character that is incomplete (byte-level).
     virtual std::string decode(std::span<const TokenId> tokens) const = 0;
 
-    // Raw bytes that one token adds to a text already begun (sentencepiece's U+2581 as a space; a byte piece as its
-    // byte; control tokens nothing). Concatenating the pieces of a sequence gives its text, but for one leading space
-    // where begins_with_space().
+    // Raw bytes that one token adds to a text already begun (sentencepiece's U+2581 as a
+    // space; a byte piece as its byte; control tokens nothing). Concatenating the pieces
+    // of a sequence gives its text, but for one leading space where begins_with_space().
     virtual std::string piece_bytes(TokenId token) const = 0;
     virtual bool begins_with_space() const = 0;  // encode() puts a space before a text, which decode() takes away
     virtual std::string piece_name(TokenId token) const = 0;  // as in the vocabulary, for display

@@ -109,7 +109,8 @@ class TokenizerJsonReader {
         add_value(std::move(value));
         return true;
     }
-    // Elements of lists move when the list grows, but none that is open does: nothing is added before it is closed.
+    // Elements of lists move when the list grows, but none that is open does: nothing is
+    // added before it is closed.
     bool open(json value) {
         if (open_.size() >= kMaxJsonDepth) bad_field(source_, key_, "nested less deeply");
         json* added = &add_value(std::move(value));

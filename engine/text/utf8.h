@@ -7,26 +7,29 @@
 
 namespace offstage::engine {
 
-// Byte offset of the first byte that is no valid UTF-8 (overlong forms, surrogates and > U+10FFFF are invalid), or
-// npos.
+// Byte offset of the first byte that is no valid UTF-8 (overlong forms, surrogates and >
+// U+10FFFF are invalid), or npos.
 std::size_t find_invalid_utf8(std::string_view text);
 
-// Both of valid UTF-8 only: bytes of the character at `at`, and the character itself, with `at` moved behind it.
+// Both of valid UTF-8 only: bytes of the character at `at`, and the character itself,
+// with `at` moved behind it.
 std::size_t character_bytes(std::string_view text, std::size_t at);
 std::uint32_t next_character(std::string_view text, std::size_t& at);
 void append_utf8(std::uint32_t character, std::string& text);
 
-// Length of the white space character that begins `text`, or 0: Unicode's White_Space, and what Python's strip() takes
-// (U+001C to U+001F as well).
+// Length of the white space character that begins `text`, or 0: Unicode's White_Space,
+// and what Python's strip() takes (U+001C to U+001F as well).
 std::size_t white_space_at(std::string_view text);
 std::size_t python_space_at(std::string_view text);
 
-// Any bytes as UTF-8: what is invalid becomes U+FFFD, one for each longest part that begins a character (Unicode 15,
-// section 3.9, "maximal subpart"), as Rust and Python replace it.
+// Any bytes as UTF-8: what is invalid becomes U+FFFD, one for each longest part that
+// begins a character (Unicode 15, section 3.9, "maximal subpart"), as Rust and Python
+// replace it.
 std::string to_valid_utf8(std::string_view bytes);
 
-// Turns token bytes into UTF-8 that never splits a character: holds back an incomplete tail, replaces each invalid byte
-// by U+FFFD. push() returns what may be shown now; finish() what is left.
+// Turns token bytes into UTF-8 that never splits a character: holds back an incomplete
+// tail, replaces each invalid byte by U+FFFD. push() returns what may be shown now;
+// finish() what is left.
 class Utf8Stream {
   public:
     std::string push(std::string_view bytes);

@@ -1,13 +1,13 @@
-// Experts in any layout. Few rows: three kernels over all calls of a layer, which read each
-// weight once.
+// Experts in any layout. Few rows: three kernels over all calls of a layer, which read
+// each weight once.
 //   up:     a warp per neuron: activations[row][j] = activation(w1_j . x, w3_j . x)
 //   down:   a block per 256 columns and stretch of neurons: partials[stretch][row] = sum
 //           over its j of activation * w2_j
 //   gather: out[row] = the partials added in order
 // Where w1 and w3 are of different formats, up is two kernels; where the rows of w2 are
-// outputs, down is a product with a matrix for each call.
-// No sum depends on when a block runs, so results do not vary from run to run; nor do they
-// depend on the other calls. Many rows: products of matrices, as they lie in the block.
+// outputs, down is a product with a matrix for each call. No sum depends on when a block
+// runs, so results do not vary from run to run; nor do they depend on the other calls.
+// Many rows: products of matrices, as they lie in the block.
 #include "kernels/cuda/few_experts.cuh"
 #include "kernels/cuda/numbers.cuh"
 #include "kernels/cuda/operations.cuh"

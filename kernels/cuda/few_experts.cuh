@@ -49,9 +49,9 @@ struct Gating {
     }
 };
 
-// The rows of w1 and w3 that an up kernel reads, in bytes from a call's block and from one
-// neuron to the next: both, or one of them where they are of different formats. Then the
-// kernel of w1 stores its sums as activations, and that of w3 finds them there.
+// The rows of w1 and w3 that an up kernel reads, in bytes from a call's block and from
+// one neuron to the next: both, or one of them where they are of different formats. Then
+// the kernel of w1 stores its sums as activations, and that of w3 finds them there.
 struct UpRows {
     std::int64_t stride = 0;
     std::int64_t offsets[2] = {};
@@ -117,8 +117,8 @@ void with_inputs(int n, const Body& body) {
     }
 }
 
-// packed_experts.cu: activations and partial sums of calls of up to n_inputs (1, 2, 4, 8) rows, as experts.cu says,
-// where the matrices are packed.
+// packed_experts.cu: activations and partial sums of calls of up to n_inputs (1, 2, 4, 8)
+// rows, as experts.cu says, where the matrices are packed.
 void packed_up(Worker& worker, const ExpertLayout& layout, const UpRows& rows, WeightType type, int n_inputs,
                const FewCalls& list, const float* inputs, const std::int32_t* row_token, float* activations);
 void packed_down(Worker& worker, const ExpertLayout& layout, int n_inputs, const FewCalls& list,

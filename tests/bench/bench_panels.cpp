@@ -1,10 +1,12 @@
-// What the live panels cost: the demo model decodes on an emulated GPU that is paced to about 100 tokens a second, in
-// the real window, in turns with every panel open and with every panel closed. Prints both medians of tokens per second
-// by the wall clock, their ratio, and both medians of how busy that kept the window's thread, which other programs
+// What the live panels cost: the demo model decodes on an emulated GPU that is paced to
+// about 100 tokens a second, in the real window, in turns with every panel open and with
+// every panel closed. Prints both medians of tokens per second by the wall clock, their
+// ratio, and both medians of how busy that kept the window's thread, which other programs
 // disturb less.
 //
-// With --shape the model is a scripted one of so many layers and experts, which writes 100 tokens a second and computes
-// nothing: what its panels cost is that of their size alone.
+// With --shape the model is a scripted one of so many layers and experts, which writes
+// 100 tokens a second and computes nothing: what its panels cost is that of their size
+// alone.
 //
 //   QT_QPA_PLATFORM=offscreen bench_panels [--pairs N] [--tokens N] [--shape 61x256]
 #include <algorithm>

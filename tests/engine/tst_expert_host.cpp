@@ -22,7 +22,8 @@ class Neighbour final : public ElsewhereExecutor {
         int on_device = 0, on_host = 0, from_disk = 0;  // rows
         int strange = 0;                                // experts that it does not have
     };
-    // Has room for steps of up to max_step tokens. The referents must outlive this object.
+    // Has room for steps of up to max_step tokens. The referents must outlive this
+    // object.
     Neighbour(ExpertHost& host, double us, std::int64_t max_step, Counts& counts)
         : host_(host), us_(us), counts_(counts) {
         const ExpertGrid& grid = host.spec().experts;
@@ -98,8 +99,8 @@ class Neighbour final : public ElsewhereExecutor {
 
 constexpr std::int64_t kPrompt = 2 * kSmallestStep;  // tokens
 
-// Logits of a prompt and 11 greedy tokens, none where a step fails. Sums of the neighbour's
-// experts are formed in the order of the model's step.
+// Logits of a prompt and 11 greedy tokens, none where a step fails. Sums of the
+// neighbour's experts are formed in the order of the model's step.
 std::vector<float> logitsBeside(LoadedModel& model, ExpertHost* neighbour = nullptr) {
     KvSequence sequence = model.new_sequence();
     std::vector<TokenId> tokens;

@@ -202,7 +202,8 @@ class TestFamilies : public QObject {
         const auto reference = open(on(name, "cpu"));
         const Greedy expected = greedy(*reference, prompt, 24, 64);
 
-        // Dense networks pass through RAM, which then holds all experts: on the CPU they can be short of it.
+        // Dense networks pass through RAM, which then holds all experts: on the CPU they
+        // can be short of it.
         const bool on_cpu = percent < 0 && reference->spec().dense_ffn_dim() > 0;
         LoadRequest request = on(name, on_cpu ? "cpu" : "emulated:rtx-3060");
         request.context = 256;
@@ -338,8 +339,9 @@ class TestFamilies : public QObject {
         }
     }
 
-    // Beams whose sequences share blocks and part inside them, on the device with some of the experts: the answers of
-    // beams that are read anew from their first token for every step.
+    // Beams whose sequences share blocks and part inside them, on the device with some of
+    // the experts: the answers of beams that are read anew from their first token for
+    // every step.
     void beams_areThoseOfSequencesReadAnew_data() { eachFamily(); }
     void beams_areThoseOfSequencesReadAnew() {
         QFETCH(QString, name);
@@ -393,7 +395,8 @@ class TestFamilies : public QObject {
         }
     }
 
-    // LongRoPE's positions are other ones beyond the first context: no re-plan crosses it.
+    // LongRoPE's positions are other ones beyond the first context: no re-plan crosses
+    // it.
     void contextAcrossLongPositions_isRefused() {
         LoadRequest request = on(QStringLiteral("phimoe_longrope_long_f32"), "cpu");
         request.context = 64;

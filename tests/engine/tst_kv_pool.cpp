@@ -222,7 +222,8 @@ class TestKvPool : public QObject {
 
     // ---- windows
 
-    // What the plan counts is enough for any steps, with a checkpoint at the last prompt's end, which is never lost.
+    // What the plan counts is enough for any steps, with a checkpoint at the last
+    // prompt's end, which is never lost.
     void window_takesNoMoreBlocksThanPlanned_data() {
         QTest::addColumn<int>("window");
         QTest::addColumn<int>("max_step");

@@ -1,5 +1,5 @@
-// Layers that see a window keep it alone: nothing that is computed changes, whatever was given back, and memory is
-// really there for others.
+// Layers that see a window keep it alone: nothing that is computed changes, whatever was
+// given back, and memory is really there for others.
 
 #include <algorithm>
 #include <random>
@@ -104,7 +104,8 @@ class TestKvWindow : public QObject {
         QCOMPARE(layout.groups.size(), std::size_t{2});
         QCOMPARE(layout.groups[0].window, 100);
         QCOMPARE(layout.layers[1].group, std::size_t{1});
-        // 64 blocks of a layer and 17 spare ones, or two windows of up to 3 blocks, 17 and those of a step.
+        // 64 blocks of a layer and 17 spare ones, or two windows of up to 3 blocks, 17
+        // and those of a step.
         const auto block = static_cast<std::uint64_t>(layout.groups[0].shape.block_bytes());
         const auto of_step = static_cast<std::uint64_t>(kv_blocks_for(model->plan().max_step));
         QCOMPARE(kvBytes(*whole), 2 * (64 + 17) * block);
@@ -121,7 +122,8 @@ class TestKvWindow : public QObject {
         QCOMPARE(sequence.table(1).blocks.size(), std::size_t{16});
     }
 
-    // A hundred plans: contexts, budgets and places of the cache, some with blocks of both groups in RAM.
+    // A hundred plans: contexts, budgets and places of the cache, some with blocks of
+    // both groups in RAM.
     void plansMoveAHundredTimes_outputStays() {
         LoadRequest request = requestFor(kMixed, "emulated:rtx-3060");
         request.kv = KvType::kF32;

@@ -1,5 +1,5 @@
-// One request has one forecast: that of `plan`, of the estimate before a load, of the Budget panel's preview after it,
-// and of "What if" for the same GPU.
+// One request has one forecast: that of `plan`, of the estimate before a load, of the
+// Budget panel's preview after it, and of "What if" for the same GPU.
 
 #include <QTemporaryDir>
 #include <QtTest>

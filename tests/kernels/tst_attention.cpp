@@ -433,7 +433,8 @@ void TestAttention::first_key_hides_those_before() {
     }
 }
 
-// The queries as one head's of tokens in a row, then as several heads' of one token, each with a sink of its own.
+// The queries as one head's of tokens in a row, then as several heads' of one token, each
+// with a sink of its own.
 void TestAttention::sinks_take_their_share() {
     QFETCH(int, set);
     QFETCH(int, index);

@@ -1,10 +1,11 @@
-// Drives the real window on the demo model and an emulated GPU, and saves pictures of it in use: the whole window, and
-// each panel beside the conversation. Run by resources/screenshots/make.
+// Drives the real window on the demo model and an emulated GPU, and saves pictures of it
+// in use: the whole window, and each panel beside the conversation. Run by
+// resources/screenshots/make.
 //
 //   screenshots FOLDER THEME WxH LANGUAGE [PANEL ...]     without panels: all, and the window as it opens
 //
-// A PANEL is also "formats": the map of experts in several formats with the menu that changes them, and "open": the
-// dialog that opens a model.
+// A PANEL is also "formats": the map of experts in several formats with the menu that
+// changes them, and "open": the dialog that opens a model.
 #include <cstdio>
 
 #include <QApplication>

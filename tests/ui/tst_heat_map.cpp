@@ -214,7 +214,8 @@ class TestHeatMap : public QObject {
         QVERIFY(map.area() == (HeatMap::Area{3, 20, 100, 140}));
         QCOMPARE(map.area()->count(), 18 * 41);
         QVERIFY(!map.selected() && clicked.isEmpty());
-        // A number beside the cells is its row, one above them its column; so are the bars of the summaries.
+        // A number beside the cells is its row, one above them its column; so are the
+        // bars of the summaries.
         const QRect first = map.rectOf({0, 0}), last = map.rectOf({60, 255});
         QTest::mouseClick(&map, Qt::LeftButton, {}, {first.left() - 8, at(7, 0).y()});
         QVERIFY(map.area() == (HeatMap::Area{7, 7, 0, 255}));

@@ -13,8 +13,8 @@ class QMenu;
 
 namespace offstage::ui {
 
-// What a person can do with experts - pin them, let them go, keep them in another format - and what became of it.
-// GUI thread only.
+// What a person can do with experts - pin them, let them go, keep them in another format
+// - and what became of it. GUI thread only.
 class ExpertActions : public QObject {
     Q_OBJECT
 
@@ -41,7 +41,8 @@ class ExpertActions : public QObject {
   private:
     void look();
     qsizetype withoutPlace() const;  // of the experts that it is about
-    // One expert with the model's own number of the layer as %1, its own as %2; of many the number as %1.
+    // One expert with the model's own number of the layer as %1, its own as %2; of many
+    // the number as %1.
     QString named(const QString& one, const QString& many) const;
 
     EngineController& m_engine;

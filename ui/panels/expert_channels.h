@@ -52,7 +52,8 @@ std::vector<double> recencyOf(const engine::Snapshot& snapshot);
 
 QString placeText(std::uint8_t place);  // "on the device"
 
-// The numbers of one expert, as lines of text. layerNumber: the model's own of the cell's layer.
+// The numbers of one expert, as lines of text. layerNumber: the model's own of the cell's
+// layer.
 QString expertText(ExpertChannel channel, const engine::Snapshot& snapshot, const std::vector<float>& planned,
                    bool ownMemory, HeatMap::Cell cell, int layerNumber);
 

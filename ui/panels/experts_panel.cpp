@@ -169,7 +169,7 @@ void ExpertsPanel::refresh() {
     m_fading->setVisible(!cells.kinds.empty());
     m_legend->setVisible(!cells.isEmpty());
     m_channel->setToolTip(channelExplanation(channel()));
-    // A layer's shares of tokens have the same mean in all layers: what tells is the highest.
+    // The mean share is the same in all layers, so that the highest is shown.
     m_map->setSummary(isShareOfTokens(channel()) ? HeatMapSummary::Kind::Highest : HeatMapSummary::Kind::Mean);
     const auto& model = engine().model();
     if (cells.isEmpty() && model && picksToken()) {

@@ -11,8 +11,8 @@ class QDoubleSpinBox;
 
 namespace offstage::ui {
 
-// The precision of a model's experts: as in the checkpoint, a floor that the planner keeps to, or one format for all.
-// GUI thread only.
+// The precision of a model's experts: as in the checkpoint, a floor that the planner
+// keeps to, or one format for all. GUI thread only.
 class QualityEdit : public QWidget {
     Q_OBJECT
 

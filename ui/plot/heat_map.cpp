@@ -511,7 +511,8 @@ void HeatMap::mouseMoveEvent(QMouseEvent* event) {
         return;
     }
     dropPress();
-    // Of a line only its own direction counts; a mouse that has left the cells means the nearest.
+    // Where a row or column is marked, only the direction across it counts. Outside of
+    // the cells: the nearest cell.
     const Geometry g = geometryNow();
     const bool rows = m_anchor->firstColumn == 0 && m_anchor->lastColumn == m_columns - 1 && m_columns > 1;
     const bool columns = m_anchor->firstRow == 0 && m_anchor->lastRow == m_rows - 1 && m_rows > 1;

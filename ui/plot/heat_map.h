@@ -11,14 +11,17 @@
 
 namespace offstage::ui {
 
-// Rows x columns of cells of whole pixels: shares on a colour scale, or categories with colours, hatching and glyphs.
-// One cell may be current: under the mouse, or chosen with the arrow keys; one selected, by a click; any number ringed.
-// Of many columns a part can be looked at: zoomed and panned as other plots; the arrow keys bring what they reach into
-// sight. Beyond the keys of every plot: Home and End go along the row, page keys along the column.
+// Rows x columns of cells of whole pixels: shares on a colour scale, or categories with
+// colours, hatching and glyphs. One cell may be current: under the mouse, or chosen with
+// the arrow keys; one selected, by a click; any number ringed. Of many columns a part can
+// be looked at: zoomed and panned as other plots; the arrow keys bring what they reach
+// into sight. Beyond the keys of every plot: Home and End go along the row, page keys
+// along the column.
 //
-// An area of cells is marked by dragging (with Shift where the map is zoomed in, for there dragging pans), by a click
-// upon the number or the summary of a row or column, or with Shift and the arrow keys; Shift+Space marks the row,
-// Ctrl+Space the column, Ctrl+A all, Escape none.
+// An area of cells is marked by dragging (with Shift where the map is zoomed in, for
+// there dragging pans), by a click upon the number or the summary of a row or column, or
+// with Shift and the arrow keys; Shift+Space marks the row, Ctrl+Space the column, Ctrl+A
+// all, Escape none.
 class HeatMap : public PlotWidget {
     Q_OBJECT
 
@@ -64,7 +67,8 @@ class HeatMap : public PlotWidget {
     void setBrightness(std::vector<double> shares);
     // Cells with a ring (the experts of a chosen token); those outside the map are left out.
     void setHighlighted(std::vector<Cell> cells);
-    // Bars beside rows and below columns: of values as it says, of kinds (unless None) their shares.
+    // Bars beside rows and below columns: of values as it says, of kinds (unless None)
+    // their shares.
     void setSummary(HeatMapSummary::Kind kind);
     void clear();
     void setTitles(const QString& rows, const QString& columns);
@@ -119,8 +123,8 @@ class HeatMap : public PlotWidget {
     void selectionChanged();
     // Also for Return and Space at the current cell (as the left button).
     void cellClicked(offstage::ui::HeatMap::Cell cell, Qt::MouseButton button);
-    // The context menu opens on this cell, or on a line that is marked now and begins with it; receivers add what can
-    // be done with it.
+    // The context menu opens on this cell, or on a line that is marked now and begins
+    // with it; receivers add what can be done with it.
     void cellMenuRequested(offstage::ui::HeatMap::Cell cell, QMenu* menu);
 
   protected:

@@ -50,7 +50,8 @@ void HeatMapLegend::setCategories(const std::vector<HeatMap::Category>& categori
         names << (category.glyph.isEmpty() ? category.name : category.glyph + QStringLiteral(": ") + category.name);
     }
     setAccessibleName(tr("Colours: %1").arg(names.join(QStringLiteral(", "))));
-    // Not Fixed: that is the height of the hint, which is of the width before a resize, at most.
+    // Not Fixed: that is the height of the hint, which is of the width before a resize,
+    // at most.
     QSizePolicy policy(QSizePolicy::Expanding, QSizePolicy::Minimum);
     policy.setHeightForWidth(true);
     setSizePolicy(policy);

@@ -6,8 +6,8 @@
 
 namespace offstage::ui {
 
-// Each row and each column of a table in one number, or in how many cells it has of each kind: worked out once for new
-// data, in one pass over it.
+// Each row and each column of a table in one number, or in how many cells it has of each
+// kind: worked out once for new data, in one pass over it.
 class HeatMapSummary {
   public:
     enum class Kind { None, Mean, Highest };

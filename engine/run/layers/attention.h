@@ -9,7 +9,8 @@
 
 namespace offstage::engine {
 
-// The module that a layer's AttentionSpec asks for, with its keys and values at `place`. The spec must outlive it.
+// The module that a layer's AttentionSpec asks for, with its keys and values at `place`.
+// The spec must outlive it.
 std::unique_ptr<AttentionModule> make_attention(const ModelSpec& spec, const DeviceWeights& weights, std::int64_t layer,
                                                 KvLayout::Place place);
 // Floats of workspace for one token.
