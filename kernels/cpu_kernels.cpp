@@ -12,72 +12,35 @@ namespace offstage::kernels {
 
 namespace {
 
-constexpr CpuKernels kScalarKernels = {
-    .instruction_set = InstructionSet::kScalar,
-    .matvec = scalar::matvec,
-    .matvec_multi = scalar::matvec_multi,
-    .expert_ffn = scalar::expert_ffn,
-    .rms_norm = scalar::rms_norm,
-    .layer_norm = scalar::layer_norm,
-    .rope = scalar::rope,
-    .attention = scalar::attention,
-    .activate = scalar::activate,
-    .axpy = scalar::axpy,
-    .widen = scalar::widen,
-    .narrow_bf16 = scalar::narrow_bf16,
-    .argmax = scalar::argmax,
-};
-
+const KernelTables& tables_of(InstructionSet set) {
 #if defined(__x86_64__)
-constexpr CpuKernels kAvx2Kernels = {
-    .instruction_set = InstructionSet::kAvx2,
-    .matvec = avx2::matvec,
-    .matvec_multi = avx2::matvec_multi,
-    .expert_ffn = avx2::expert_ffn,
-    .rms_norm = avx2::rms_norm,
-    .layer_norm = avx2::layer_norm,
-    .rope = avx2::rope,
-    .attention = avx2::attention,
-    .activate = avx2::activate,
-    .axpy = avx2::axpy,
-    .widen = avx2::widen,
-    .narrow_bf16 = avx2::narrow_bf16,
-    .argmax = avx2::argmax,
-};
-
-constexpr CpuKernels kAvx512Kernels = {
-    .instruction_set = InstructionSet::kAvx512,
-    .matvec = avx512::matvec,
-    .matvec_multi = avx512::matvec_multi,
-    .expert_ffn = avx512::expert_ffn,
-    .rms_norm = avx512::rms_norm,
-    .layer_norm = avx512::layer_norm,
-    .rope = avx512::rope,
-    .attention = avx512::attention,
-    .activate = avx512::activate,
-    .axpy = avx512::axpy,
-    .widen = avx512::widen,
-    .narrow_bf16 = avx512::narrow_bf16,
-    .argmax = avx512::argmax,
-};
-
-// The dot-product instruction would round activations to bf16, so the products stay those of AVX-512.
-constexpr CpuKernels kAvx512Bf16Kernels = {
-    .instruction_set = InstructionSet::kAvx512Bf16,
-    .matvec = avx512::matvec,
-    .matvec_multi = avx512::matvec_multi,
-    .expert_ffn = avx512::expert_ffn,
-    .rms_norm = avx512::rms_norm,
-    .layer_norm = avx512::layer_norm,
-    .rope = avx512::rope,
-    .attention = avx512::attention,
-    .activate = avx512::activate,
-    .axpy = avx512::axpy,
-    .widen = avx512::widen,
-    .narrow_bf16 = avx512_bf16::narrow_bf16,
-    .argmax = avx512::argmax,
-};
+    // The dot-product instruction would round activations to bf16, so the products stay
+    // those of AVX-512.
+    static const KernelTables kAvx512Bf16 = [] {
+        KernelTables tables = avx512::kTables;
+        tables.cpu.instruction_set = InstructionSet::kAvx512Bf16;
+        tables.cpu.narrow_bf16 = avx512_bf16::narrow_bf16;
+        return tables;
+    }();
+    switch (set) {
+        case InstructionSet::kScalar:
+            break;
+        case InstructionSet::kAvx2:
+            assert(cpu_features().avx2);
+            return avx2::kTables;
+        case InstructionSet::kAvx512:
+            assert(cpu_features().avx512);
+            return avx512::kTables;
+        case InstructionSet::kAvx512Bf16:
+            assert(cpu_features().avx512_bf16);
+            return kAvx512Bf16;
+    }
+#else
+    assert(set == InstructionSet::kScalar);
+    static_cast<void>(set);
 #endif
+    return scalar::kTables;
+}
 
 InstructionSet choose() {
     const std::vector<InstructionSet> available = available_instruction_sets();
@@ -114,24 +77,15 @@ std::string_view name_of(InstructionSet set) {
 }
 
 const CpuKernels& cpu_kernels(InstructionSet set) {
-#if defined(__x86_64__)
-    switch (set) {
-        case InstructionSet::kScalar:
-            break;
-        case InstructionSet::kAvx2:
-            assert(cpu_features().avx2);
-            return kAvx2Kernels;
-        case InstructionSet::kAvx512:
-            assert(cpu_features().avx512);
-            return kAvx512Kernels;
-        case InstructionSet::kAvx512Bf16:
-            assert(cpu_features().avx512_bf16);
-            return kAvx512Bf16Kernels;
-    }
-#else
-    assert(set == InstructionSet::kScalar);
-#endif
-    return kScalarKernels;
+    return tables_of(set).cpu;
+}
+
+const PackKernels& pack_kernels(InstructionSet set) {
+    return tables_of(set).pack;
+}
+
+const QuantizeKernels& quantize_kernels(InstructionSet set) {
+    return tables_of(set).quantize;
 }
 
 const CpuKernels& cpu_kernels() {

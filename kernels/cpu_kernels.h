@@ -56,6 +56,23 @@ enum class QueryRows : std::uint8_t {
     kHeads,   // several heads', of one token: all see all keys. Each result is that of a call of its own, bit by bit
 };
 
+// Tokens of one value head of a DeltaNet layer: t's values lie at q + t * stride and so
+// on.
+struct DeltaRule {
+    std::int64_t n_tokens = 0;
+    std::int64_t key_dim = 0;
+    std::int64_t value_dim = 0;
+    const float* q = nullptr;  // (key_dim)
+    const float* k = nullptr;  // (key_dim)
+    const float* v = nullptr;  // (value_dim)
+    std::int64_t stride = 0;
+    const float* decay = nullptr;
+    const float* beta = nullptr;
+    std::int64_t gate_stride = 0;
+    float* out = nullptr;  // (value_dim)
+    std::int64_t out_stride = 0;
+};
+
 struct CpuKernels {
     InstructionSet instruction_set;
 
@@ -97,6 +114,11 @@ struct CpuKernels {
     void (*attention)(const float* q, std::int64_t q_stride, const KvHead& kv, std::int64_t first_key,
                       std::int64_t n_queries, std::int64_t n_keys, float scale, const float* sinks, float* out,
                       std::int64_t out_stride, QueryRows rows, QueryOrder order, float* scratch);
+
+    // Columns [column_begin, column_end) of a state S (key_dim, value_dim) go through all
+    // tokens, one after the other: S = decay S + k (beta (v - decay k^T S))^T, out = q^T
+    // S (DeltaNetShape). A column's result does not depend on the others, bit by bit.
+    void (*delta_rule)(const DeltaRule& rule, std::int64_t column_begin, std::int64_t column_end, float* state);
 
     // out[i] = the activation of gate[i] and up[i]; biases are not looked at. out may be
     // gate.

@@ -145,6 +145,7 @@ class CudaContext {
     virtual void add_gated(const float* gate, const float* input, const float* y, std::int64_t n, std::int64_t dim,
                            float* x) = 0;
     virtual void scale(float factor, std::int64_t n, float* x) = 0;
+    virtual void multiply_sigmoid(const float* gate, std::int64_t n, float* x) = 0;
     virtual void clamp(float limit, std::int64_t n, float* x) = 0;
     virtual void multiply_heads(const WeightView& weight, std::int64_t n_heads, const float* x, std::int64_t x_stride,
                                 std::int64_t x_head_stride, std::int64_t n, float* y, std::int64_t y_stride,
@@ -158,6 +159,10 @@ class CudaContext {
     virtual void attend(std::int64_t layer, const AttentionShape& shape, const CudaSegment* segments,
                         std::size_t n_segments, const float* queries, std::int64_t query_stride, const KvShape& kv,
                         float* out) = 0;
+    // Keys of up to 256 values.
+    virtual void delta_net(std::int64_t layer, const DeltaNetShape& shape, const CudaSegment* segments,
+                           std::size_t n_segments, float* qkv, float* decay_beta, const float* z, const KvShape& kv,
+                           float* out) = 0;
     virtual void copy_kv_block(const KvShape& kv, const std::byte* from, KvType type, std::byte* to,
                                std::int64_t n_tokens) = 0;
     virtual void route(const RouterSpec& spec, const float* gate, const float* selection_bias, const float* x,

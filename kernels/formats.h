@@ -8,6 +8,9 @@
 // quantize.h and its CPU file, packed_avx2.h, packed_avx512.h, cuda/packed.cuh and
 // cuda/quantize.cu.
 //
+// Files have formats of their own, blocks of 32 or 256 weights (GGUF's tensor types):
+// those are multiplied as they are and never written.
+//
 // C++17, because the device code includes this and nvcc 11 knows no newer standard.
 
 #include <cstddef>
@@ -19,13 +22,54 @@
 namespace offstage::kernels {
 
 // The number of a row. Kept files hold these numbers: rows are added at the end.
-enum class WeightType : std::uint8_t { kF32, kF16, kBf16, kInt8, kHqq4, kHqq3, kHqq2, kHqq4Down8 };
+enum class WeightType : std::uint8_t {
+    kF32,
+    kF16,
+    kBf16,
+    kInt8,
+    kHqq4,
+    kHqq3,
+    kHqq2,
+    kHqq4Down8,
+    // blocks of files
+    kQ8_0,
+    kQ5_1,
+    kQ5_0,
+    kQ4_1,
+    kQ4_0,
+    kQ6K,
+    kQ5K,
+    kQ4K,
+    kQ3K,
+    kQ2K,
+    kIq4Nl,
+    kIq4Xs,
+    kIq3S,
+    kIq3Xxs,
+    kIq2S,
+    kIq2Xs,
+    kIq2Xxs,
+    kIq1M,
+    kIq1S,
+    kMxfp4,
+    // experts as the model's file has them
+    kFile1,
+    kFile2,
+    kFile3,
+    kFile4,
+    kFile5,
+    kFile6,
+    kFile7,
+    kFile8,
+};
 
 enum class WeightCoding : std::uint8_t {
     kPlain,   // one number after the other
     kSigned,  // packed (packed.h): signed bytes and scales
     kHqq,     // packed: half-quadratic quantization, codes from 0 with scales and zeros
     kMixed,   // of experts: w1 and w3 in one format, w2 in another, both packed; no rows of its own
+    kBlocks,  // blocks of a file, one after the other (blocks.h)
+    kFile,    // of experts: as the file has them, in a layout that the model knows; no rows of its own
 };
 
 struct FormatTraits {
@@ -35,21 +79,36 @@ struct FormatTraits {
     const char* method;  // for a person, beside the bits
     WeightCoding coding;
     int bits;                       // of a weight, or of its code
-    int group;                      // packed: weights that share a scale
+    int group;                      // packed: weights that share a scale; blocks: weights in one
     int super_group;                // HQQ: groups whose scales and zeros are quantized together
     bool for_experts;               // a person may choose it for experts, whatever the checkpoint holds
     bool for_dense;                 // and for attention's matrices and dense networks
     double typical_error;           // sqrt(sum (w - q(w))^2 / sum w^2) of normally distributed weights, rows of 4096
     WeightType gate_and_up = type;  // kMixed: what its matrices are in
     WeightType down = type;
+    int block_bytes = 0;  // kBlocks
 
+    constexpr bool is_plain() const { return coding == WeightCoding::kPlain; }
     constexpr bool is_mixed() const { return coding == WeightCoding::kMixed; }
-    // In rows of a multiple of kPackedBlock weights.
-    constexpr bool is_packed() const { return coding != WeightCoding::kPlain; }
+    constexpr bool is_blocks() const { return coding == WeightCoding::kBlocks; }
+    constexpr bool is_of_file() const { return coding == WeightCoding::kFile; }
+    // In one of our own codings, in rows of a multiple of kPackedBlock weights.
+    constexpr bool is_packed() const {
+        return coding == WeightCoding::kSigned || coding == WeightCoding::kHqq || coding == WeightCoding::kMixed;
+    }
     // HQQ in groups of 16: scale and zero of a group share one byte. In groups of 64 each
     // has a byte.
     constexpr bool has_half_scales() const { return group == 16; }
 };
+
+// A row of blocks: `bits` rounded down from those of a weight with its scales.
+constexpr FormatTraits blocks_of_file(WeightType type, const char* name, const char* option, int weights, int bytes) {
+    return {type, name, option, "GGUF", WeightCoding::kBlocks, bytes * 8 / weights, weights, 0, false, false,
+            0,    type, type,   bytes};
+}
+constexpr FormatTraits experts_of_file(WeightType type, const char* name, const char* option) {
+    return {type, name, option, "as in the file", WeightCoding::kFile, 0, 0, 0, false, false, 0};
+}
 
 // (bits, groups and super groups of HQQ: Mixtral-Offloading, section 4.2)
 inline constexpr FormatTraits kFormats[] = {
@@ -64,6 +123,34 @@ inline constexpr FormatTraits kFormats[] = {
     // bytes.
     {WeightType::kHqq4Down8, "HQQ4D8", "hqq4d8", "HQQ, w2 INT8", WeightCoding::kMixed, 5, 0, 0, true, false, 0.0705,
      WeightType::kHqq4, WeightType::kInt8},
+    blocks_of_file(WeightType::kQ8_0, "Q8_0", "q8_0", 32, 34),
+    blocks_of_file(WeightType::kQ5_1, "Q5_1", "q5_1", 32, 24),
+    blocks_of_file(WeightType::kQ5_0, "Q5_0", "q5_0", 32, 22),
+    blocks_of_file(WeightType::kQ4_1, "Q4_1", "q4_1", 32, 20),
+    blocks_of_file(WeightType::kQ4_0, "Q4_0", "q4_0", 32, 18),
+    blocks_of_file(WeightType::kQ6K, "Q6_K", "q6_k", 256, 210),
+    blocks_of_file(WeightType::kQ5K, "Q5_K", "q5_k", 256, 176),
+    blocks_of_file(WeightType::kQ4K, "Q4_K", "q4_k", 256, 144),
+    blocks_of_file(WeightType::kQ3K, "Q3_K", "q3_k", 256, 110),
+    blocks_of_file(WeightType::kQ2K, "Q2_K", "q2_k", 256, 84),
+    blocks_of_file(WeightType::kIq4Nl, "IQ4_NL", "iq4_nl", 32, 18),
+    blocks_of_file(WeightType::kIq4Xs, "IQ4_XS", "iq4_xs", 256, 136),
+    blocks_of_file(WeightType::kIq3S, "IQ3_S", "iq3_s", 256, 110),
+    blocks_of_file(WeightType::kIq3Xxs, "IQ3_XXS", "iq3_xxs", 256, 98),
+    blocks_of_file(WeightType::kIq2S, "IQ2_S", "iq2_s", 256, 82),
+    blocks_of_file(WeightType::kIq2Xs, "IQ2_XS", "iq2_xs", 256, 74),
+    blocks_of_file(WeightType::kIq2Xxs, "IQ2_XXS", "iq2_xxs", 256, 66),
+    blocks_of_file(WeightType::kIq1M, "IQ1_M", "iq1_m", 256, 56),
+    blocks_of_file(WeightType::kIq1S, "IQ1_S", "iq1_s", 256, 50),
+    blocks_of_file(WeightType::kMxfp4, "MXFP4", "mxfp4", 32, 17),
+    experts_of_file(WeightType::kFile1, "FILE1", "file1"),
+    experts_of_file(WeightType::kFile2, "FILE2", "file2"),
+    experts_of_file(WeightType::kFile3, "FILE3", "file3"),
+    experts_of_file(WeightType::kFile4, "FILE4", "file4"),
+    experts_of_file(WeightType::kFile5, "FILE5", "file5"),
+    experts_of_file(WeightType::kFile6, "FILE6", "file6"),
+    experts_of_file(WeightType::kFile7, "FILE7", "file7"),
+    experts_of_file(WeightType::kFile8, "FILE8", "file8"),
 };
 inline constexpr int kWeightTypes = static_cast<int>(std::size(kFormats));
 
@@ -87,7 +174,15 @@ constexpr bool is_packed(WeightType type) {
     return traits_of(type).is_packed();
 }
 
-// Of a plain type. Packed rows have no whole bytes per weight: row_bytes().
+constexpr bool is_plain(WeightType type) {
+    return traits_of(type).is_plain();
+}
+
+constexpr bool is_blocks(WeightType type) {
+    return traits_of(type).is_blocks();
+}
+
+// Of a plain type. Others have no whole bytes per weight: row_bytes().
 constexpr std::size_t bytes_per_weight(WeightType type) {
     return static_cast<std::size_t>(traits_of(type).bits / 8);
 }
@@ -128,10 +223,19 @@ constexpr PackedRow packed_row(WeightType type, std::int64_t n_cols) {
     return row;
 }
 
+// Rows have a multiple of so many weights.
+constexpr std::int64_t row_multiple(WeightType type) {
+    return is_blocks(type) ? traits_of(type).group : is_packed(type) ? kPackedBlock : 1;
+}
+
 // Bytes of one row of n_cols weights, however stored.
 constexpr std::size_t row_bytes(WeightType type, std::int64_t n_cols) {
-    return is_packed(type) ? static_cast<std::size_t>(packed_row(type, n_cols).bytes)
-                           : static_cast<std::size_t>(n_cols) * bytes_per_weight(type);
+    const FormatTraits& format = traits_of(type);
+    if (format.is_blocks()) {
+        return static_cast<std::size_t>(n_cols / format.group) * static_cast<std::size_t>(format.block_bytes);
+    }
+    return format.is_packed() ? static_cast<std::size_t>(packed_row(type, n_cols).bytes)
+                              : static_cast<std::size_t>(n_cols) * bytes_per_weight(type);
 }
 
 // Calls body(std::integral_constant<WeightType, type>()) where `type` is packed; else
@@ -150,6 +254,23 @@ inline void with_packed_row(WeightType type, const Body& body, std::index_sequen
 template <typename Body>
 inline void with_packed_type(WeightType type, const Body& body) {
     with_packed_row(type, body, std::make_index_sequence<std::size(kFormats)>());
+}
+
+// The same where `type` is a file's blocks.
+template <typename Body, std::size_t... kRows>
+inline void with_block_row(WeightType type, const Body& body, std::index_sequence<kRows...> /*rows*/) {
+    const auto try_row = [&](auto row) {
+        constexpr FormatTraits kFormat = kFormats[decltype(row)::value];
+        if constexpr (kFormat.is_blocks()) {
+            if (type == kFormat.type) body(std::integral_constant<WeightType, kFormat.type>());
+        }
+    };
+    (try_row(std::integral_constant<std::size_t, kRows>()), ...);
+}
+
+template <typename Body>
+inline void with_block_type(WeightType type, const Body& body) {
+    with_block_row(type, body, std::make_index_sequence<std::size(kFormats)>());
 }
 
 }  // namespace offstage::kernels

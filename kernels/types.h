@@ -102,4 +102,39 @@ struct AttentionShape {
     constexpr std::int64_t qkv_width() const { return query_width() + n_kv_heads * (key_dim + value_dim); }
 };
 
+// One layer of gated DeltaNet (Yang and others, 2024, arXiv:2412.06464, section 3.1). A
+// token's row is its queries (n_key_heads, key_dim), keys (the same) and values
+// (n_value_heads, value_dim), each value passed through a causal convolution of its own
+// over kernel_size tokens and silu; queries and keys are divided by their lengths,
+// queries by sqrt(key_dim) as well. Of each value head a state S (key_dim, value_dim) is
+// kept:
+//   S' = decay S + k (beta (v - decay k^T S))^T, out = q^T S'
+//   decay = exp(decay_rate softplus(a + time_bias)), beta = sigmoid(b)
+// and out is normed (RMS, with `norm`) and multiplied by silu(z).
+// Pointers are into the device's memory, float32.
+struct DeltaNetShape {
+    std::int64_t n_key_heads = 0;
+    std::int64_t n_value_heads = 0;  // a multiple of n_key_heads
+    std::int64_t key_dim = 0;
+    std::int64_t value_dim = 0;
+    std::int64_t kernel_size = 0;
+    bool tiled = false;  // value head h belongs to key head h % n_key_heads, else to h / (values per key)
+    const float* convolution = nullptr;  // (qkv_width, kernel_size), the token itself last
+    const float* decay_rate = nullptr;   // (n_value_heads), negative
+    const float* time_bias = nullptr;    // (n_value_heads)
+    const float* norm = nullptr;         // (value_dim)
+    float norm_eps = 0;
+
+    constexpr std::int64_t output_width() const { return n_value_heads * value_dim; }
+    constexpr std::int64_t qkv_width() const { return 2 * n_key_heads * key_dim + output_width(); }
+    constexpr std::int64_t key_head(std::int64_t value_head) const {
+        return tiled ? value_head % n_key_heads : value_head / (n_value_heads / n_key_heads);
+    }
+    // What a sequence keeps, in floats: the states (n_value_heads, key_dim, value_dim),
+    // then the inputs of the convolution of the last kernel_size - 1 tokens (kernel_size
+    // - 1, qkv_width).
+    constexpr std::int64_t states_size() const { return n_value_heads * key_dim * value_dim; }
+    constexpr std::int64_t kept_size() const { return states_size() + (kernel_size - 1) * qkv_width(); }
+};
+
 }  // namespace offstage::kernels

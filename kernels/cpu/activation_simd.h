@@ -1,7 +1,8 @@
 #pragma once
-// An expert's activation over Vector. Included after packed_avx2.h or packed_avx512.h.
+// An expert's activation over Vector.
 
 #include "kernels/cpu/operations.h"
+#include "kernels/cpu/simd.h"
 
 namespace offstage::kernels {
 namespace {

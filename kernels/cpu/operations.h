@@ -1,76 +1,65 @@
 #pragma once
-// The functions that fill the tables of cpu_kernels.h, declared once per instruction set with the signatures given
-// there. Internal to kernels/.
+// The functions that fill the tables of cpu_kernels.h, pack.h and quantize.h, of the one
+// instruction set that a file is compiled for (the *_simd.cpp once for each:
+// kernels/CMakeLists.txt). Internal to kernels/.
 
 #include <type_traits>
 
+#include "kernels/cpu/pack.h"
 #include "kernels/cpu_kernels.h"
+#include "kernels/quantize.h"
+
+#ifndef OFFSTAGE_INSTRUCTION_SET
+#define OFFSTAGE_INSTRUCTION_SET scalar
+#endif
 
 namespace offstage::kernels {
 
-namespace signatures {
-using Matvec = std::remove_pointer_t<decltype(CpuKernels::matvec)>;
-using MatvecMulti = std::remove_pointer_t<decltype(CpuKernels::matvec_multi)>;
-using ExpertFfn = std::remove_pointer_t<decltype(CpuKernels::expert_ffn)>;
-using RmsNorm = std::remove_pointer_t<decltype(CpuKernels::rms_norm)>;
-using LayerNorm = std::remove_pointer_t<decltype(CpuKernels::layer_norm)>;
-using Rope = std::remove_pointer_t<decltype(CpuKernels::rope)>;
-using Attention = std::remove_pointer_t<decltype(CpuKernels::attention)>;
-using Activate = std::remove_pointer_t<decltype(CpuKernels::activate)>;
-using Axpy = std::remove_pointer_t<decltype(CpuKernels::axpy)>;
-using Widen = std::remove_pointer_t<decltype(CpuKernels::widen)>;
-using NarrowBf16 = std::remove_pointer_t<decltype(CpuKernels::narrow_bf16)>;
-using Argmax = std::remove_pointer_t<decltype(CpuKernels::argmax)>;
-}  // namespace signatures
+template <typename Pointer>
+using Signature = std::remove_pointer_t<Pointer>;
+
+// All that one set computes with.
+struct KernelTables {
+    CpuKernels cpu;
+    PackKernels pack;
+    QuantizeKernels quantize;
+};
+
+namespace OFFSTAGE_INSTRUCTION_SET {
+Signature<decltype(CpuKernels::matvec)> matvec;
+Signature<decltype(CpuKernels::matvec_multi)> matvec_multi;
+Signature<decltype(CpuKernels::expert_ffn)> expert_ffn;
+Signature<decltype(CpuKernels::rms_norm)> rms_norm;
+Signature<decltype(CpuKernels::layer_norm)> layer_norm;
+Signature<decltype(CpuKernels::rope)> rope;
+Signature<decltype(CpuKernels::attention)> attention;
+Signature<decltype(CpuKernels::delta_rule)> delta_rule;
+Signature<decltype(CpuKernels::activate)> activate;
+Signature<decltype(CpuKernels::axpy)> axpy;
+Signature<decltype(CpuKernels::widen)> widen;
+Signature<decltype(CpuKernels::narrow_bf16)> narrow_bf16;
+Signature<decltype(CpuKernels::argmax)> argmax;
+Signature<decltype(PackKernels::transpose_f32)> transpose_f32;
+Signature<decltype(PackKernels::transpose_bf16_pairs)> transpose_bf16_pairs;
+Signature<decltype(PackKernels::copy_f32)> copy_f32;
+Signature<decltype(PackKernels::interleave_bf16_pairs)> interleave_bf16_pairs;
+Signature<decltype(QuantizeKernels::largest)> largest_weight;
+Signature<decltype(QuantizeKernels::sum_of_squares)> sum_of_squares;
+Signature<decltype(QuantizeKernels::pack_row)> pack_row;
+}  // namespace OFFSTAGE_INSTRUCTION_SET
 
 namespace scalar {
-signatures::Matvec matvec;
-signatures::MatvecMulti matvec_multi;
-signatures::ExpertFfn expert_ffn;
-signatures::RmsNorm rms_norm;
-signatures::LayerNorm layer_norm;
-signatures::Rope rope;
-signatures::Attention attention;
-signatures::Activate activate;
-signatures::Axpy axpy;
-signatures::Widen widen;
-signatures::NarrowBf16 narrow_bf16;
-signatures::Argmax argmax;
+extern const KernelTables kTables;
 float gelu(float x);  // by erf
 }  // namespace scalar
-
 namespace avx2 {
-signatures::Matvec matvec;
-signatures::MatvecMulti matvec_multi;
-signatures::ExpertFfn expert_ffn;
-signatures::RmsNorm rms_norm;
-signatures::LayerNorm layer_norm;
-signatures::Rope rope;
-signatures::Attention attention;
-signatures::Activate activate;
-signatures::Axpy axpy;
-signatures::Widen widen;
-signatures::NarrowBf16 narrow_bf16;
-signatures::Argmax argmax;
-}  // namespace avx2
-
+extern const KernelTables kTables;
+}
 namespace avx512 {
-signatures::Matvec matvec;
-signatures::MatvecMulti matvec_multi;
-signatures::ExpertFfn expert_ffn;
-signatures::RmsNorm rms_norm;
-signatures::LayerNorm layer_norm;
-signatures::Rope rope;
-signatures::Attention attention;
-signatures::Activate activate;
-signatures::Axpy axpy;
-signatures::Widen widen;
-signatures::NarrowBf16 narrow_bf16;
-signatures::Argmax argmax;
-}  // namespace avx512
-
+extern const KernelTables kTables;
+}
 namespace avx512_bf16 {
-signatures::NarrowBf16 narrow_bf16;
-}  // namespace avx512_bf16
+Signature<decltype(CpuKernels::narrow_bf16)> narrow_bf16;
+}
 
 }  // namespace offstage::kernels

@@ -37,23 +37,4 @@ struct PackKernels {
 
 const PackKernels& pack_kernels(InstructionSet set);  // precondition: available
 
-namespace scalar {
-void transpose_f32(const PanelSource& source, std::int64_t width, float* panel);
-void transpose_bf16_pairs(const PanelSource& source, std::int64_t width, Bf16* panel);
-void copy_f32(const PanelSource& source, std::int64_t width, float* panel);
-void interleave_bf16_pairs(const PanelSource& source, std::int64_t width, Bf16* panel);
-}  // namespace scalar
-namespace avx2 {
-void transpose_f32(const PanelSource& source, std::int64_t width, float* panel);
-void transpose_bf16_pairs(const PanelSource& source, std::int64_t width, Bf16* panel);
-void copy_f32(const PanelSource& source, std::int64_t width, float* panel);
-void interleave_bf16_pairs(const PanelSource& source, std::int64_t width, Bf16* panel);
-}  // namespace avx2
-namespace avx512 {
-void transpose_f32(const PanelSource& source, std::int64_t width, float* panel);
-void transpose_bf16_pairs(const PanelSource& source, std::int64_t width, Bf16* panel);
-void copy_f32(const PanelSource& source, std::int64_t width, float* panel);
-void interleave_bf16_pairs(const PanelSource& source, std::int64_t width, Bf16* panel);
-}  // namespace avx512
-
 }  // namespace offstage::kernels

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "kernels/cpu/operations.h"
 #include "kernels/cpu/pack.h"
 #include "kernels/cpu/scalar_math.h"
 
@@ -47,23 +48,3 @@ void interleave_bf16_pairs(const PanelSource& source, std::int64_t width, Bf16* 
 }
 
 }  // namespace offstage::kernels::scalar
-
-namespace offstage::kernels {
-
-const PackKernels& pack_kernels(InstructionSet set) {
-    static constexpr PackKernels kScalar = {scalar::transpose_f32, scalar::transpose_bf16_pairs, scalar::copy_f32,
-                                            scalar::interleave_bf16_pairs};
-#if defined(__x86_64__)
-    static constexpr PackKernels kAvx2 = {avx2::transpose_f32, avx2::transpose_bf16_pairs, avx2::copy_f32,
-                                          avx2::interleave_bf16_pairs};
-    static constexpr PackKernels kAvx512 = {avx512::transpose_f32, avx512::transpose_bf16_pairs, avx512::copy_f32,
-                                            avx512::interleave_bf16_pairs};
-    if (set == InstructionSet::kAvx2) return kAvx2;
-    if (set != InstructionSet::kScalar) return kAvx512;
-#else
-    static_cast<void>(set);
-#endif
-    return kScalar;
-}
-
-}  // namespace offstage::kernels

@@ -5,8 +5,6 @@
 // bits, so that codes need a shift and no mask. Codes of 4 bits would need two tables: they are masked where they lie
 // and converted, and the scale makes up for the place.
 
-#include "kernels/cpu/simd_avx2.h"
-// The names above are what the templates below are written in.
 #include "kernels/cpu/packed_groups_simd.h"
 
 namespace offstage::kernels {

@@ -5,8 +5,6 @@
 // looks at the lowest four bits of each lane alone, so that codes need a shift and no mask; tables for codes of fewer
 // bits repeat themselves, whatever the bits above the code are.
 
-#include "kernels/cpu/simd_avx512.h"
-// The names above are what the templates below are written in.
 #include "kernels/cpu/packed_groups_simd.h"
 
 namespace offstage::kernels {

@@ -1,10 +1,10 @@
 #pragma once
-// Scales of packed rows (kernels/packed.h) over Vector, many groups at once. Included by packed_avx2.h and
-// packed_avx512.h, after simd_avx2.h or simd_avx512.h.
+// Scales of packed rows (kernels/packed.h) over Vector, many groups at once.
 
 #include <cstring>
 #include <utility>
 
+#include "kernels/cpu/simd.h"
 #include "kernels/packed.h"
 
 namespace offstage::kernels {

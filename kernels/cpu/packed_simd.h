@@ -1,6 +1,6 @@
 #pragma once
 // Packed rows under the names that products over plain rows have (products_simd.h, expert_ffn_simd.h): dot_products and
-// add_columns, and unpacking. Included after packed_avx2.h or packed_avx512.h.
+// add_columns, and unpacking.
 //
 // Weights are decoded to float32 and multiplied with float32 inputs: for one token in registers, for several from a
 // buffer that stays in the first cache, where each is decoded once for all tokens. A pair of row and token is summed in
@@ -10,7 +10,13 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "kernels/cpu/blocks_simd.h"
 #include "kernels/cpu/products_simd.h"
+#if OFFSTAGE_VECTOR_BITS == 512
+#include "kernels/cpu/packed_avx512.h"
+#else
+#include "kernels/cpu/packed_avx2.h"
+#endif
 
 namespace offstage::kernels {
 namespace {
@@ -97,7 +103,8 @@ void widen_weights(const Weight* source, std::int64_t n, float* out) {
 
 // sums[r] = rows[r] . x, one token.
 template <int kRows, WeightType kType>
-void dot_rows(const PackedRef<kType>* rows, const PackedRef<kType>* ahead, const float* x, float* sums) {
+void dot_rows(const PackedRef<kType>* rows, const PackedRef<kType>* ahead, const float* x, std::int64_t /*n*/,
+              float* sums) {
     constexpr int kSums = kLanes / 4;  // independent ones, to hide the latency of the multiply-add
     const PackedRow& layout = *rows[0].layout;
     Vector accumulators[kRows][kSums];
@@ -140,7 +147,7 @@ void dot_rows(const PackedRef<kType>* rows, const PackedRef<kType>* ahead, const
 
 // out += activation * column, one token.
 template <WeightType kType>
-void add_column(PackedRef<kType> column, std::int64_t ahead_bytes, float activation, float* out) {
+void add_column(PackedRef<kType> column, std::int64_t /*n*/, std::int64_t ahead_bytes, float activation, float* out) {
     const PackedRow& layout = *column.layout;
     const Vector factor = broadcast(activation);
     for_each_batch(
@@ -162,6 +169,23 @@ void add_column(PackedRef<kType> column, std::int64_t ahead_bytes, float activat
             }
         });
 }
+
+inline void add_column(BlockRef column, std::int64_t n, std::int64_t ahead_bytes, float activation, float* out) {
+    alignas(64) float weights[256];
+    const Vector factor = broadcast(activation);
+    for (std::int64_t begin = 0; begin < n; begin += 256) {
+        const std::int64_t count = std::min<std::int64_t>(256, n - begin);
+        prefetch_part({column.bytes + ahead_bytes, column.kernels, column.bytes_of_256}, begin, count);
+        unpack(column, begin, count, weights);
+        for (std::int64_t i = 0; i < count; i += kLanes) {
+            store(out + begin + i, fma(factor, load(weights + i), load(out + begin + i)));
+        }
+    }
+}
+
+// A row of weights that are decoded.
+template <typename Ref>
+concept PackedOrBlock = !std::is_pointer_v<Ref>;
 
 // sums[r * kTokens + t] += weights[r] . x[t], n long, a multiple of kPackedBlock; rows kUnpackedStretch apart.
 template <int kRows, int kTokens>
@@ -204,13 +228,11 @@ void add_unpacked(const float* columns, const float* activations, std::int64_t n
     }
 }
 
-// Calls body(weights, begin, n) for stretches of columns of the rows, unpacked kUnpackedStretch floats apart. Meanwhile
-// the same columns of `ahead` are fetched.
-template <int kRows, WeightType kType, typename Body>
-void for_each_unpacked(const PackedRef<kType> (&rows)[kRows], const PackedRef<kType> (&ahead)[kRows],
-                       const Body& body) {
+// Calls body(weights, begin, n) for stretches of n_cols columns of the rows, unpacked
+// kUnpackedStretch floats apart. Meanwhile the same columns of `ahead` are fetched.
+template <int kRows, PackedOrBlock Ref, typename Body>
+void for_each_unpacked(const Ref (&rows)[kRows], const Ref (&ahead)[kRows], std::int64_t n_cols, const Body& body) {
     alignas(64) float weights[kRows * kUnpackedStretch];
-    const std::int64_t n_cols = rows[0].layout->n_blocks * kPackedBlock;
     for (std::int64_t begin = 0; begin < n_cols; begin += kUnpackedStretch) {
         const std::int64_t n = std::min(kUnpackedStretch, n_cols - begin);
         for (int r = 0; r < kRows; ++r) {
@@ -221,14 +243,14 @@ void for_each_unpacked(const PackedRef<kType> (&rows)[kRows], const PackedRef<kT
     }
 }
 
-template <int kRows, int kTokens, WeightType kType>
-void dot_products(const PackedRef<kType> (&rows)[kRows], const PackedRef<kType> (&ahead)[kRows], const float* x,
-                  std::int64_t x_stride, std::int64_t /*n: in the rows' layout*/, float (&sums)[kRows][kTokens]) {
+template <int kRows, int kTokens, PackedOrBlock Ref>
+void dot_products(const Ref (&rows)[kRows], const Ref (&ahead)[kRows], const float* x, std::int64_t x_stride,
+                  std::int64_t n_cols, float (&sums)[kRows][kTokens]) {
     if constexpr (kTokens == 1) {
-        dot_rows<kRows>(rows, ahead, x, sums[0]);
+        dot_rows<kRows>(rows, ahead, x, n_cols, sums[0]);
     } else {
         for (int r = 0; r < kRows; ++r) std::fill_n(sums[r], kTokens, 0.0f);
-        for_each_unpacked(rows, ahead, [&](const float* weights, std::int64_t begin, std::int64_t n) {
+        for_each_unpacked(rows, ahead, n_cols, [&](const float* weights, std::int64_t begin, std::int64_t n) {
             dot_unpacked<kRows, kTokens>(weights, x + begin, x_stride, n, sums[0]);
         });
     }
@@ -236,15 +258,18 @@ void dot_products(const PackedRef<kType> (&rows)[kRows], const PackedRef<kType> 
 
 // out[t] += sum_j activations[j * kTokens + t] * columns[j], each n long. What lies
 // ahead_bytes further on is fetched into cache.
-template <int kNeurons, int kTokens, WeightType kType>
-void add_columns(const PackedRef<kType> (&columns)[kNeurons], const float (&activations)[kNeurons * kTokens],
-                 std::int64_t n, std::int64_t ahead_bytes, float* out) {
+template <int kNeurons, int kTokens, PackedOrBlock Ref>
+void add_columns(const Ref (&columns)[kNeurons], const float (&activations)[kNeurons * kTokens], std::int64_t n,
+                 std::int64_t ahead_bytes, float* out) {
     if constexpr (kTokens == 1) {
-        for (int j = 0; j < kNeurons; ++j) add_column(columns[j], ahead_bytes, activations[j], out);
+        for (int j = 0; j < kNeurons; ++j) add_column(columns[j], n, ahead_bytes, activations[j], out);
     } else {
-        PackedRef<kType> ahead[kNeurons];
-        for (int j = 0; j < kNeurons; ++j) ahead[j] = {columns[j].bytes + ahead_bytes, columns[j].layout};
-        for_each_unpacked(columns, ahead, [&](const float* weights, std::int64_t begin, std::int64_t count) {
+        Ref ahead[kNeurons];
+        for (int j = 0; j < kNeurons; ++j) {
+            ahead[j] = columns[j];
+            ahead[j].bytes += ahead_bytes;
+        }
+        for_each_unpacked(columns, ahead, n, [&](const float* weights, std::int64_t begin, std::int64_t count) {
             add_unpacked<kNeurons, kTokens>(weights, activations, count, out + begin, n);
         });
     }
@@ -292,7 +317,15 @@ void stream_neuron(PackedRef<kType> w1, PackedRef<kType> w3, PackedRef<kType> w2
     up_sum = sum_of_lanes(add(up[0], up[1]));
 }
 
-// Calls body(rows) with the rows that begin at data, of any type: PlainRows or PackedRows.
+inline void stream_neuron(BlockRef w1, BlockRef w3, BlockRef w2_before, float activation_before, std::int64_t n,
+                          std::int64_t ahead_bytes, const float* x, float* out, float& gate_sum, float& up_sum) {
+    gate_sum = w1.kernels->dot(w1.bytes, w1.bytes + ahead_bytes, x, n);
+    up_sum = w3.kernels->dot(w3.bytes, w3.bytes + ahead_bytes, x, n);
+    add_column(w2_before, n, ahead_bytes, activation_before, out);
+}
+
+// Calls body(rows) with the rows that begin at data, of any type: PlainRows, PackedRows
+// or BlockRows.
 template <typename Body>
 __attribute__((always_inline)) inline void with_rows(const void* data, WeightType type, std::int64_t n_cols,
                                                      std::size_t stride_bytes, const Body& body) {
@@ -314,7 +347,11 @@ __attribute__((always_inline)) inline void with_rows(const void* data, WeightTyp
         case WeightType::kBf16:
             return plain(Bf16{});
         default:
-            return with_packed_type(type, packed);
+            if (!is_blocks(type)) return with_packed_type(type, packed);
+            return body(
+                BlockRows{{static_cast<const std::uint8_t*>(data), &OFFSTAGE_INSTRUCTION_SET::block_kernels(type),
+                           static_cast<std::int64_t>(row_bytes(type, 256))},
+                          stride_bytes});
     }
 }
 

@@ -1,6 +1,7 @@
 #pragma once
-// Products of a few weight rows with a few inputs, for matvec and expert_ffn. Included after simd_avx2.h or
-// simd_avx512.h.
+// Products of a few weight rows with a few inputs, for matvec and expert_ffn.
+
+#include "kernels/cpu/simd.h"
 
 namespace offstage::kernels {
 namespace {

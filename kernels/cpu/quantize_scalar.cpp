@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "kernels/cpu/quantize.h"
+#include "kernels/cpu/operations.h"
 
 namespace offstage::kernels {
 namespace {
@@ -75,19 +75,6 @@ double pack_row(WeightType format, bool fit_zeros, const float* row, std::int64_
 
 std::int64_t quantize_scratch_floats(WeightType format, std::int64_t n_cols) {
     return 2 * packed_row(format, n_cols).n_groups;
-}
-
-const QuantizeKernels& quantize_kernels(InstructionSet set) {
-    static constexpr QuantizeKernels kScalar = {scalar::largest_weight, scalar::sum_of_squares, scalar::pack_row};
-#if defined(__x86_64__)
-    static constexpr QuantizeKernels kAvx2 = {avx2::largest_weight, avx2::sum_of_squares, avx2::pack_row};
-    static constexpr QuantizeKernels kAvx512 = {avx512::largest_weight, avx512::sum_of_squares, avx512::pack_row};
-    if (set == InstructionSet::kAvx2) return kAvx2;
-    if (set != InstructionSet::kScalar) return kAvx512;
-#else
-    static_cast<void>(set);
-#endif
-    return kScalar;
 }
 
 }  // namespace offstage::kernels

@@ -1,11 +1,12 @@
 #pragma once
-// Quantizing rows over Vector. Included after simd_avx2.h, simd_avx512.h or the scalar stand-in of quantize_scalar.cpp.
-// The files that include this are compiled without contraction of a * b + c: the bytes must not depend on the machine.
+// Quantizing rows over Vector. Included after simd.h or the scalar stand-in of
+// quantize_scalar.cpp. The files that include this are compiled without contraction of a
+// * b + c: the bytes must not depend on the machine.
 
 #include <algorithm>
 #include <cstring>
 
-#include "kernels/cpu/quantize.h"
+#include "kernels/cpu/operations.h"
 #include "kernels/cpu/quantize_groups_simd.h"
 #include "kernels/packed.h"
 

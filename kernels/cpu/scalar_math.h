@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/blocks.h"
 #include "kernels/cpu/operations.h"
 #include "kernels/packed.h"
 #include "kernels/types.h"
@@ -29,7 +30,8 @@ inline void read_weights(const std::byte* row, WeightType type, std::int64_t n_c
         case WeightType::kBf16:
             return widen(reinterpret_cast<const Bf16*>(row));
         default:
-            return unpack_row(type, row, n_cols, begin, n, out);
+            return is_blocks(type) ? unpack_blocks(type, row, begin, n, out)
+                                   : unpack_row(type, row, n_cols, begin, n, out);
     }
 }
 

@@ -162,6 +162,11 @@ __attribute__((always_inline)) inline void store_words(Bf16* p, Vector words) {
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm256_castps_si256(words));
 }
 
+// Signed bytes kLanes * v .. of 16 as numbers.
+__attribute__((always_inline)) inline Vector signed_bytes(__m128i bytes, int v) {
+    return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(v == 0 ? bytes : _mm_unpackhi_epi64(bytes, bytes)));
+}
+
 // Unsigned bytes as numbers, and the lower and upper four bits of each.
 __attribute__((always_inline)) inline __m256i load_byte_words(const std::byte* p) {
     return _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)));

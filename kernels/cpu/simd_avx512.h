@@ -140,6 +140,11 @@ __attribute__((always_inline)) inline void store_words(Bf16* p, Vector words) {
     _mm512_storeu_ps(p, words);
 }
 
+// 16 signed bytes as numbers; v is 0.
+__attribute__((always_inline)) inline Vector signed_bytes(__m128i bytes, int /*v*/) {
+    return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(bytes));
+}
+
 // Unsigned bytes as numbers, and the lower and upper four bits of each.
 __attribute__((always_inline)) inline __m512i load_byte_words(const std::byte* p) {
     return _mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));

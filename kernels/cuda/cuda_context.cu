@@ -198,6 +198,9 @@ class Context final : public CudaContext {
     void scale(float factor, std::int64_t n, float* x) override {
         if (begin_operation()) cuda::scale(worker_, factor, n, x);
     }
+    void multiply_sigmoid(const float* gate, std::int64_t n, float* x) override {
+        if (begin_operation()) cuda::multiply_sigmoid(worker_, gate, n, x);
+    }
     void clamp(float limit, std::int64_t n, float* x) override {
         if (begin_operation()) cuda::clamp(worker_, limit, n, x);
     }
@@ -223,6 +226,12 @@ class Context final : public CudaContext {
                 const float* queries, std::int64_t query_stride, const KvShape& kv, float* out) override {
         if (!begin_operation()) return;
         cuda::attend(worker_, layer, shape, segments, n_segments, queries, query_stride, kv, out);
+    }
+    void delta_net(std::int64_t layer, const DeltaNetShape& shape, const CudaSegment* segments, std::size_t n_segments,
+                   float* qkv, float* decay_beta, const float* z, const KvShape& kv, float* out) override {
+        if (begin_operation()) {
+            cuda::delta_net(worker_, layer, shape, segments, n_segments, qkv, decay_beta, z, kv, out);
+        }
     }
     void copy_kv_block(const KvShape& kv, const std::byte* from, KvType type, std::byte* to,
                        std::int64_t n_tokens) override {

@@ -78,6 +78,10 @@ __global__ void __launch_bounds__(kThreads) scale_values(float factor, std::int6
     for_values(n, [&](std::int64_t i) { x[i] *= factor; });
 }
 
+__global__ void __launch_bounds__(kThreads) multiply_by_sigmoid(const float* gate, std::int64_t n, float* x) {
+    for_values(n, [&](std::int64_t i) { x[i] /= 1.0f + expf(-gate[i]); });
+}
+
 __global__ void __launch_bounds__(kThreads) clamp_values(float limit, std::int64_t n, float* x) {
     for_values(n, [&](std::int64_t i) { x[i] = fminf(fmaxf(x[i], -limit), limit); });
 }
@@ -152,6 +156,10 @@ void add_gated(Worker& worker, const float* gate, const float* input, const floa
 
 void scale(Worker& worker, float factor, std::int64_t n, float* x) {
     worker.start(scale_values, blocks_of_values(n), kThreads, 0, factor, n, x);
+}
+
+void multiply_sigmoid(Worker& worker, const float* gate, std::int64_t n, float* x) {
+    worker.start(multiply_by_sigmoid, blocks_of_values(n), kThreads, 0, gate, n, x);
 }
 
 void clamp(Worker& worker, float limit, std::int64_t n, float* x) {

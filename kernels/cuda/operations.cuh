@@ -80,6 +80,7 @@ void add(Worker& worker, const float* y, std::int64_t n, float* x, float factor)
 void add_gated(Worker& worker, const float* gate, const float* input, const float* y, std::int64_t n, std::int64_t dim,
                float* x);
 void scale(Worker& worker, float factor, std::int64_t n, float* x);
+void multiply_sigmoid(Worker& worker, const float* gate, std::int64_t n, float* x);
 void clamp(Worker& worker, float limit, std::int64_t n, float* x);
 void combine(Worker& worker, const float* rows, const std::int32_t* row_of, const float* weights, std::int64_t n,
              std::int64_t n_active, std::int64_t hidden_dim, float* x);
@@ -92,6 +93,10 @@ void rotate_and_store_latent(Worker& worker, std::int64_t layer, const Attention
                              const float* q, std::int64_t nope_dim, float* latent, float* queries, const KvShape& kv);
 void copy_kv_block(Worker& worker, const KvShape& kv, const std::byte* from, KvType type, std::byte* to,
                    std::int64_t n_tokens);
+
+// delta_net.cu
+void delta_net(Worker& worker, std::int64_t layer, const DeltaNetShape& shape, const CudaSegment* segments,
+               std::size_t n_segments, float* qkv, float* decay_beta, const float* z, const KvShape& kv, float* out);
 
 // attention.cu
 std::uint64_t attention_scratch_bytes(const CudaStep& step);

@@ -1,23 +1,82 @@
 #pragma once
-// Random packed rows for the kernel tests.
+// Random packed rows, and rows of blocks, for the kernel tests.
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <random>
 #include <vector>
 
+#include "kernels/blocks.h"
 #include "kernels/packed.h"
 #include "test_buffer.h"
+#include "test_data.h"
 
 namespace offstage::kernels::test {
 
-inline const std::vector<WeightType> kPackedTypes = [] {
+// Packed ones and those of files: decoded as they are read.
+inline const std::vector<WeightType> kDecodedTypes = [] {
     std::vector<WeightType> types;
     for (const FormatTraits& format : kFormats) {
-        if (format.is_packed() && !format.is_mixed()) types.push_back(format.type);
+        if ((format.is_packed() && !format.is_mixed()) || format.is_blocks()) types.push_back(format.type);
     }
     return types;
 }();
+
+// A row's length that the type can have, near n, a multiple of kPackedBlock: an odd
+// number of blocks of 32.
+inline std::int64_t length_for(WeightType type, std::int64_t n) {
+    const std::int64_t multiple = row_multiple(type);
+    return multiple == 32 ? n + 32 : (n + multiple - 1) / multiple * multiple;
+}
+
+// Sets the block's scale, and what else multiplies: the rest of the bytes may be anything.
+inline void set_block_scale(WeightType type, float scale, std::byte* block) {
+    const std::uint16_t half = to_f16_truncated(scale).bits;
+    const auto put = [&](int place) { std::memcpy(block + place, &half, sizeof half); };
+    switch (type) {
+        case WeightType::kMxfp4:
+            block[0] = static_cast<std::byte>(128 + std::ilogb(scale));
+            return;
+        case WeightType::kIq1M:
+            for (int i = 0; i < 4; ++i) {
+                std::byte& digit = block[49 + 2 * i];
+                digit = (digit & std::byte{15}) | static_cast<std::byte>((half >> (4 * i) & 15) << 4);
+            }
+            return;
+        case WeightType::kQ2K:
+            put(82);
+            return put(80);
+        case WeightType::kQ3K:
+            return put(108);
+        case WeightType::kQ6K:
+            return put(208);
+        case WeightType::kQ4_1:
+        case WeightType::kQ5_1:
+        case WeightType::kQ4K:
+        case WeightType::kQ5K:
+            put(2);
+            [[fallthrough]];
+        default:
+            return put(0);
+    }
+}
+
+// Any bytes, but for scales that make the largest weight of a block about `scale`.
+inline void fill_block_row(WeightType type, std::int64_t n_cols, std::mt19937& generator, float scale, std::byte* row) {
+    const FormatTraits& format = traits_of(type);
+    std::vector<float> weights(static_cast<std::size_t>(format.group));
+    std::uniform_real_distribution<float> uniform(0.5f, 1.0f);
+    for (std::byte* block = row; n_cols > 0; n_cols -= format.group, block += format.block_bytes) {
+        for (int i = 0; i < format.block_bytes; ++i) block[i] = static_cast<std::byte>(generator() & 0xffu);
+        set_block_scale(type, 1.0f, block);
+        unpack_blocks(type, block, 0, format.group, weights.data());
+        float largest = 0.0f;
+        for (const float weight : weights) largest = std::max(largest, std::abs(weight));
+        set_block_scale(type, largest == 0.0f ? scale : scale / largest * uniform(generator), block);
+    }
+}
 
 // Any bytes are valid codes, scales and zeros; only the supers' (INT8: the scales') numbers are drawn. The weights are
 // then of the size of `scale`.
@@ -45,8 +104,9 @@ inline void fill_packed_row(WeightType type, std::int64_t n_cols, std::mt19937& 
     }
 }
 
-// Packed rows that end at a page nobody may touch and begin 8 bytes off any larger alignment; and the weights in them
-// as unpack_row reads them.
+// Rows that end at a page nobody may touch, packed ones 8 bytes off any larger alignment,
+// blocks at any address; and the weights in them as unpack_row or unpack_blocks reads
+// them.
 class RandomPackedRows {
   public:
     RandomPackedRows(WeightType type, std::int64_t n_rows, std::int64_t n_cols, std::uint32_t seed, float scale = 1.0f)
@@ -58,8 +118,14 @@ class RandomPackedRows {
         values_.resize(static_cast<std::size_t>(n_rows * n_cols));
         for (std::int64_t r = 0; r < n_rows; ++r) {
             std::byte* row = bytes_.data() + r * static_cast<std::int64_t>(row_bytes(type, n_cols));
-            fill_packed_row(type, n_cols, generator, scale, row);
-            unpack_row(type, row, n_cols, 0, n_cols, values_.data() + r * n_cols);
+            float* const values = values_.data() + r * n_cols;
+            if (is_blocks(type)) {
+                fill_block_row(type, n_cols, generator, scale, row);
+                unpack_blocks(type, row, 0, n_cols, values);
+            } else {
+                fill_packed_row(type, n_cols, generator, scale, row);
+                unpack_row(type, row, n_cols, 0, n_cols, values);
+            }
         }
     }
 

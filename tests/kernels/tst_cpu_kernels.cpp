@@ -77,6 +77,8 @@ class TestCpuKernels : public QObject {
     void expert_ffn_by_any_spec_is_the_scalar_one();
     void activate_by_silu_takes_extreme_gates_data() { add_instruction_set_rows(); }
     void activate_by_silu_takes_extreme_gates();
+    void delta_rule_is_the_scalar_one_data() { add_instruction_set_rows(); }
+    void delta_rule_is_the_scalar_one();
     void axpy_adds_for_any_length_data() { add_instruction_set_rows(); }
     void axpy_adds_for_any_length();
     void argmax_finds_the_first_largest_data() { add_instruction_set_rows(); }
@@ -402,6 +404,53 @@ void TestCpuKernels::expert_ffn_by_any_spec_is_the_scalar_one() {
                 }
             }
         }
+    }
+}
+
+// Any range of columns, and tokens in one call or in two, give the same bits; columns
+// beside the range stay.
+void TestCpuKernels::delta_rule_is_the_scalar_one() {
+    QFETCH(int, set);
+    constexpr std::int64_t kTokens = 5;
+    for (const auto& [key_dim, value_dim] :
+         {std::pair<std::int64_t, std::int64_t>{1, 1}, {7, 9}, {16, 32}, {33, 131}}) {
+        const auto floats = [](std::int64_t n, unsigned seed) {
+            std::vector<float> values(static_cast<std::size_t>(n));
+            fill_random(values, seed);
+            return values;
+        };
+        const std::int64_t stride = 2 * key_dim + value_dim + 3;
+        const std::vector<float> rows = floats(kTokens * stride, 1), gates = floats(2 * kTokens, 2);
+        const std::vector<float> begin = floats(key_dim * value_dim, 3);
+        const auto run = [&](const CpuKernels& kernels, std::vector<float>& state, std::vector<float>& out,
+                             std::int64_t first, std::int64_t n, std::int64_t column, std::int64_t end) {
+            const float* const row = rows.data() + first * stride;
+            DeltaRule rule{n, key_dim, value_dim, row, row + key_dim, row + 2 * key_dim, stride};
+            rule.decay = gates.data() + 2 * first;
+            rule.beta = rule.decay + 1;
+            rule.gate_stride = 2;
+            rule.out = out.data() + first * value_dim;
+            rule.out_stride = value_dim;
+            kernels.delta_rule(rule, column, end, state.data());
+        };
+        std::vector<float> want_state = begin, want(static_cast<std::size_t>(kTokens * value_dim), 7.0f), whole = want;
+        run(cpu_kernels(InstructionSet::kScalar), want_state, want, 0, kTokens, 0, value_dim);
+        std::vector<float> state = begin;
+        run(kernels_of(set), state, whole, 0, kTokens, 0, value_dim);
+        for (std::size_t i = 0; i < want.size(); ++i)
+            QVERIFY(std::abs(whole[i] - want[i]) <= 1e-4f * (1 + std::abs(want[i])));
+        for (std::size_t i = 0; i < state.size(); ++i)
+            QVERIFY(std::abs(state[i] - want_state[i]) <= 1e-4f * (1 + std::abs(want_state[i])));
+        std::vector<float> pieces(whole.size(), 7.0f), in_pieces = begin;
+        const std::int64_t middle = value_dim / 3;
+        run(kernels_of(set), in_pieces, pieces, 0, 2, 0, middle);
+        for (std::int64_t t = 0; t < 2; ++t) {
+            for (std::int64_t c = middle; c < value_dim; ++c)
+                QVERIFY(pieces[static_cast<std::size_t>(t * value_dim + c)] == 7.0f);
+        }
+        run(kernels_of(set), in_pieces, pieces, 2, kTokens - 2, 0, middle);
+        run(kernels_of(set), in_pieces, pieces, 0, kTokens, middle, value_dim);
+        QVERIFY(pieces == whole && in_pieces == state);
     }
 }
 

@@ -1,4 +1,5 @@
-// Packed rows: the scalar readers against rows written by hand, and every instruction set against the scalar readers.
+// Packed rows and rows of blocks: the scalar readers against rows written by hand, and
+// every instruction set against the scalar readers.
 
 #include <algorithm>
 #include <cmath>
@@ -36,7 +37,7 @@ void add_set_type_rows() {
     QTest::addColumn<int>("set");
     QTest::addColumn<int>("type");
     for (const InstructionSet set : available_instruction_sets()) {
-        for (const WeightType type : kPackedTypes) {
+        for (const WeightType type : kDecodedTypes) {
             QTest::addRow("%s %s", name_of(set).data(), name_of(type))
                 << static_cast<int>(set) << static_cast<int>(type);
         }
@@ -241,7 +242,8 @@ void TestPacked::supers_change_at_their_groups() {
 void TestPacked::widen_unpacks_a_row() {
     QFETCH(int, set);
     QFETCH(int, type);
-    for (const std::int64_t n : kLengths) {
+    for (const std::int64_t length : kLengths) {
+        const std::int64_t n = length_for(static_cast<WeightType>(type), length);
         const RandomPackedRows rows(static_cast<WeightType>(type), 2, n, 1);
         TestBuffer<float> out(n, 12);
         for (std::int64_t r = 0; r < 2; ++r) {
@@ -259,7 +261,8 @@ void TestPacked::matvec_multiplies_any_range_of_rows() {
     QFETCH(int, set);
     QFETCH(int, type);
     constexpr std::int64_t kRows = 5;
-    for (const std::int64_t n : kLengths) {
+    for (const std::int64_t length : kLengths) {
+        const std::int64_t n = length_for(static_cast<WeightType>(type), length);
         for (const std::int64_t apart : {1, 3}) {
             const RandomPackedRows rows(static_cast<WeightType>(type), kRows * apart, n, 2);
             TestBuffer<float> x(n, 4);
@@ -287,7 +290,8 @@ void TestPacked::matvec_multi_multiplies_any_tokens() {
     QFETCH(int, type);
     constexpr std::int64_t kRows = 5;
     for (int n_tokens = 1; n_tokens <= 8; ++n_tokens) {
-        for (const std::int64_t n : {64, 192, 1088}) {
+        for (const std::int64_t length : {64, 192, 1088}) {
+            const std::int64_t n = length_for(static_cast<WeightType>(type), length);
             const RandomPackedRows rows(static_cast<WeightType>(type), kRows, n, 4);
             const std::int64_t x_stride = n + 1;
             const std::int64_t y_stride = kRows + 2;
@@ -365,7 +369,8 @@ void TestPacked::expert_ffn_adds_any_range_of_neurons() {
     QFETCH(int, type);
     constexpr std::int64_t kNeurons = 11;
     for (int n_tokens = 1; n_tokens <= 8; ++n_tokens) {
-        for (const std::int64_t n : {64, 192, 2112}) {
+        for (const std::int64_t length : {64, 192, 2112}) {
+            const std::int64_t n = length_for(static_cast<WeightType>(type), length);
             const RandomPackedRows rows(static_cast<WeightType>(type), 3 * kNeurons, n, 6);
             const ExpertView view{rows.data(), expert_layout(rows.type(), n, kNeurons)};
             check_expert(set, view, n_tokens, {{0, kNeurons}, {2, 3}, {1, 10}, {4, 4}},
@@ -383,9 +388,12 @@ void TestPacked::expert_ffn_takes_each_matrix_in_its_own_format() {
                                         {WeightType::kHqq2, WeightType::kHqq3, WeightType::kHqq4},
                                         {WeightType::kInt8, WeightType::kHqq4, WeightType::kHqq2},
                                         {WeightType::kBf16, WeightType::kInt8, WeightType::kF32},
-                                        {WeightType::kHqq3, WeightType::kF32, WeightType::kF16}};
+                                        {WeightType::kHqq3, WeightType::kF32, WeightType::kF16},
+                                        {WeightType::kQ4K, WeightType::kQ4K, WeightType::kQ6K},
+                                        {WeightType::kMxfp4, WeightType::kQ8_0, WeightType::kQ5_1}};
     for (const auto& mix : kMixes) {
-        for (const std::int64_t n : {64, 192, 2112}) {
+        for (const std::int64_t length : {64, 192, 2112}) {
+            const std::int64_t n = length_for(mix[0], length);
             ExpertLayout layout;
             layout.hidden_dim = n;
             layout.ffn_dim = kNeurons;
@@ -398,8 +406,8 @@ void TestPacked::expert_ffn_takes_each_matrix_in_its_own_format() {
             for (const WeightView& part : {view.gate(), view.up(), view.down()}) {
                 std::vector<float>& rows = values.emplace_back(static_cast<std::size_t>(kNeurons * n));
                 const auto seed = static_cast<std::uint32_t>(values.size());
-                const bool packed = is_packed(part.type);
-                const RandomPackedRows codes(packed ? part.type : WeightType::kInt8, kNeurons, n, seed);
+                const bool packed = !is_plain(part.type);
+                const RandomPackedRows codes(packed ? part.type : WeightType::kQ8_0, kNeurons, n, seed);
                 const RandomWeights plain(packed ? WeightType::kF32 : part.type, kNeurons * n, seed);
                 const auto* const from = packed ? codes.data() : static_cast<const std::byte*>(plain.data());
                 const std::size_t row = row_bytes(part.type, n);
@@ -426,13 +434,13 @@ void TestPacked::panels_hold_every_weight_in_its_place() {
     QFETCH(int, type);
     const CpuKernels& kernels = kernels_of(set);
     const PackKernels& pack = pack_kernels(static_cast<InstructionSet>(set));
-    constexpr std::int64_t kCols = 2240;
+    const std::int64_t n_cols = length_for(static_cast<WeightType>(type), 2240);
     constexpr std::int64_t kRows = 70;
-    const RandomPackedRows rows(static_cast<WeightType>(type), kRows, kCols, 10);
+    const RandomPackedRows rows(static_cast<WeightType>(type), kRows, n_cols, 10);
     // What the matvec multiplies with is what the panels hold, bit by bit.
-    std::vector<float> weights(static_cast<std::size_t>(kRows * kCols));
+    std::vector<float> weights(static_cast<std::size_t>(kRows * n_cols));
     for (std::int64_t r = 0; r < kRows; ++r) {
-        kernels.widen(rows.view().row(r), rows.type(), kCols, weights.data() + r * kCols);
+        kernels.widen(rows.view().row(r), rows.type(), n_cols, weights.data() + r * n_cols);
     }
     struct Part {
         std::int64_t first_row, n_rows, first_col, n_cols;
@@ -440,7 +448,7 @@ void TestPacked::panels_hold_every_weight_in_its_place() {
     for (const Part& part : {Part{0, 70, 0, 64}, Part{3, 1, 64, 128}, Part{5, 33, 1984, 256}, Part{1, 16, 960, 320}}) {
         const PanelSource source{rows.view(), part.first_row, part.n_rows, part.first_col, part.n_cols};
         const auto weight = [&](std::int64_t row, std::int64_t col) {
-            return weights[static_cast<std::size_t>((part.first_row + row) * kCols + part.first_col + col)];
+            return weights[static_cast<std::size_t>((part.first_row + row) * n_cols + part.first_col + col)];
         };
         for (const bool rows_are_outputs : {true, false}) {
             const std::int64_t n_in = rows_are_outputs ? part.n_cols : part.n_rows;
@@ -476,7 +484,7 @@ void TestPacked::gemm_is_the_matvec_of_each_token_data() {
     QTest::addColumn<int>("type");
     for (const GemmMode mode : {GemmMode::kF32, GemmMode::kBf16}) {
         for (const GemmLayout layout : {GemmLayout::kRowsAreOutputs, GemmLayout::kRowsAreInputs}) {
-            for (const WeightType type : kPackedTypes) {
+            for (const WeightType type : kDecodedTypes) {
                 QTest::addRow("%s %s %s", name_of(mode).data(),
                               layout == GemmLayout::kRowsAreOutputs ? "rows are outputs" : "rows are inputs",
                               name_of(type))
@@ -498,16 +506,17 @@ void TestPacked::gemm_is_the_matvec_of_each_token() {
     // One of everything; columns beyond a panel's in either layout; neuron-major strides; many tokens.
     for (const Shape& shape :
          {Shape{1, 1, 64, 1}, Shape{9, 70, 1216, 3}, Shape{17, 300, 128, 1}, Shape{131, 33, 576, 1}}) {
-        const RandomPackedRows rows(static_cast<WeightType>(type), shape.n_rows * shape.apart, shape.n_cols, 11);
+        const std::int64_t n_cols = length_for(static_cast<WeightType>(type), shape.n_cols);
+        const RandomPackedRows rows(static_cast<WeightType>(type), shape.n_rows * shape.apart, n_cols, 11);
         const WeightView view = rows.view(0, shape.apart);
-        const std::int64_t n_in = rows_are_outputs ? shape.n_cols : shape.n_rows;
-        const std::int64_t n_out = rows_are_outputs ? shape.n_rows : shape.n_cols;
+        const std::int64_t n_in = rows_are_outputs ? n_cols : shape.n_rows;
+        const std::int64_t n_out = rows_are_outputs ? shape.n_rows : n_cols;
         std::vector<float> x(static_cast<std::size_t>(shape.n_tokens * n_in));
         fill_random(x, 12);
         // Both factors rounded, as the mode's contract says. The weights are those of this machine's own kernels.
-        std::vector<float> weights(static_cast<std::size_t>(shape.n_rows * shape.n_cols));
+        std::vector<float> weights(static_cast<std::size_t>(shape.n_rows * n_cols));
         for (std::int64_t r = 0; r < shape.n_rows; ++r) {
-            cpu_kernels().widen(view.row(r), view.type, shape.n_cols, weights.data() + r * shape.n_cols);
+            cpu_kernels().widen(view.row(r), view.type, n_cols, weights.data() + r * n_cols);
         }
         const auto factor = [&](float value) { return bf16 ? to_float(to_bf16(value)) : value; };
         std::vector<float> first;

@@ -1,8 +1,8 @@
-#include "kernels/cpu/simd_avx512.h"
-// The names above are what the templates below are written in.
+#include "kernels/cpu/simd.h"
+// The names above are what the rest is written in.
 #include "kernels/cpu/operations.h"
 
-namespace offstage::kernels::avx512 {
+namespace offstage::kernels::OFFSTAGE_INSTRUCTION_SET {
 
 void rope(float* head, const float* cos, const float* sin, std::int64_t dim) {
     const std::int64_t half = dim / 2;
@@ -17,4 +17,4 @@ void rope(float* head, const float* cos, const float* sin, std::int64_t dim) {
     }
 }
 
-}  // namespace offstage::kernels::avx512
+}  // namespace offstage::kernels::OFFSTAGE_INSTRUCTION_SET

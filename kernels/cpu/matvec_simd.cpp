@@ -1,5 +1,4 @@
-#pragma once
-// matvec and matvec_multi over Vector. Included after packed_avx2.h or packed_avx512.h.
+// matvec and matvec_multi over Vector.
 
 #include "kernels/cpu/operations.h"
 #include "kernels/cpu/packed_simd.h"
@@ -7,7 +6,8 @@
 namespace offstage::kernels {
 namespace {
 
-// Rows at once for a number of tokens: as many sums as registers allow, leaving room for the weights and an input.
+// Rows at once for a number of tokens: as many sums as registers allow, leaving room for
+// the weights and an input.
 template <typename Rows>
 constexpr int matvec_rows_at_once(int n_tokens) {
     if (Rows::kPacked) return kPackedRowsAtOnce;
@@ -64,3 +64,16 @@ void multiply_any(const WeightView& weight, const float* x, std::int64_t x_strid
 
 }  // namespace
 }  // namespace offstage::kernels
+
+namespace offstage::kernels::OFFSTAGE_INSTRUCTION_SET {
+
+void matvec(const WeightView& weight, const float* x, std::int64_t row_begin, std::int64_t row_end, float* y) {
+    multiply_any(weight, x, 0, 1, row_begin, row_end, y, 0);
+}
+
+void matvec_multi(const WeightView& weight, const float* x, std::int64_t x_stride, int n_tokens, std::int64_t row_begin,
+                  std::int64_t row_end, float* y, std::int64_t y_stride) {
+    multiply_any(weight, x, x_stride, n_tokens, row_begin, row_end, y, y_stride);
+}
+
+}  // namespace offstage::kernels::OFFSTAGE_INSTRUCTION_SET

@@ -1,9 +1,9 @@
-#pragma once
-// The elementwise operations over Vector. Included after packed_avx2.h or packed_avx512.h.
+// The elementwise operations over Vector.
 
 #include <cmath>
 
 #include "kernels/cpu/activation_simd.h"
+#include "kernels/cpu/operations.h"
 #include "kernels/cpu/packed_simd.h"
 
 namespace offstage::kernels {
@@ -40,7 +40,8 @@ void narrow(const float* source, std::int64_t n, Bf16* out) {
     if (i < n) store_first_bf16(out + i, static_cast<int>(n - i), load_first(source + i, static_cast<int>(n - i)));
 }
 
-// First the largest value, then where it is: the second pass stops early and both are plain streams.
+// First the largest value, then where it is: the second pass stops early and both are
+// plain streams.
 std::int64_t first_largest(const float* x, std::int64_t n) {
     Vector largest_lanes = broadcast(-INFINITY);
     std::int64_t i = 0;
@@ -54,3 +55,27 @@ std::int64_t first_largest(const float* x, std::int64_t n) {
 
 }  // namespace
 }  // namespace offstage::kernels
+
+namespace offstage::kernels::OFFSTAGE_INSTRUCTION_SET {
+
+void activate(const ExpertSpec& spec, const float* gate, const float* up, std::int64_t n, float* out) {
+    activate_values(spec, gate, up, n, out);
+}
+
+void axpy(float a, const float* x, std::int64_t n, float* y) {
+    add_scaled(a, x, n, y);
+}
+
+void widen(const void* source, WeightType type, std::int64_t n, float* out) {
+    widen_any(source, type, n, out);
+}
+
+void narrow_bf16(const float* source, std::int64_t n, Bf16* out) {
+    narrow(source, n, out);
+}
+
+std::int64_t argmax(const float* x, std::int64_t n) {
+    return first_largest(x, n);
+}
+
+}  // namespace offstage::kernels::OFFSTAGE_INSTRUCTION_SET

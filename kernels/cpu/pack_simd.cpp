@@ -1,13 +1,14 @@
-#pragma once
-// Transposing copies over Vector. Included after packed_avx2.h or packed_avx512.h.
+// Transposing copies over Vector.
 //
-// A tile is kLanes rows of kLanes 32-bit words. 16-bit weights are moved in pairs: a word holds two neighbours of a
-// row, and after the transposition a vector holds such a pair for kLanes rows, which costs half the shuffles of moving
-// each alone. Packed weights are unpacked first, so many rows and columns at a time as stay in the first cache.
+// A tile is kLanes rows of kLanes 32-bit words. 16-bit weights are moved in pairs: a word
+// holds two neighbours of a row, and after the transposition a vector holds such a pair
+// for kLanes rows, which costs half the shuffles of moving each alone. Packed weights are
+// unpacked first, so many rows and columns at a time as stay in the first cache.
 
 #include <cstring>
 #include <type_traits>
 
+#include "kernels/cpu/operations.h"
 #include "kernels/cpu/pack.h"
 #include "kernels/cpu/packed_simd.h"
 
@@ -49,8 +50,8 @@ __attribute__((always_inline)) inline void with_rows_of(const WeightView& weight
     with_rows(weight.data, weight.type, weight.n_cols, weight.stride_bytes(), body);
 }
 
-// Calls store_tile(words, row, col, n_cols_in_tile) for every tile, transposed: words[c] holds column pair (or column)
-// c.
+// Calls store_tile(words, row, col, n_cols_in_tile) for every tile, transposed: words[c]
+// holds column pair (or column) c.
 template <typename Weight, typename StoreTile>
 __attribute__((always_inline)) inline void for_each_tile(const PlainPart<Weight>& source, const StoreTile& store_tile) {
     using Tile = EdgeTile<Weight>;
@@ -102,7 +103,8 @@ __attribute__((always_inline)) inline void transpose_part(const PlainPart<Weight
 // Columns of kLanes rows that are unpacked or rounded before they are transposed.
 constexpr std::int64_t kTransposedStretch = 256;
 
-// Calls body(row, n_rows, col, n_cols) for the pieces of the part that such a buffer holds.
+// Calls body(row, n_rows, col, n_cols) for the pieces of the part that such a buffer
+// holds.
 template <typename Body>
 __attribute__((always_inline)) inline void for_each_piece(const PanelSource& source, const Body& body) {
     for (std::int64_t row = 0; row < source.n_rows; row += kLanes) {
@@ -173,8 +175,8 @@ void transpose_bf16_pairs_any(const PanelSource& source, std::int64_t width, Bf1
     });
 }
 
-// How many rows ahead a narrow part of a wide weight is fetched: its rows lie too far apart for the processor to
-// foresee.
+// How many rows ahead a narrow part of a wide weight is fetched: its rows lie too far
+// apart for the processor to foresee.
 constexpr std::int64_t kRowsAhead = 12;
 
 template <typename Weight>
@@ -251,3 +253,23 @@ void interleave_bf16_pairs_any(const PanelSource& source, std::int64_t width, Bf
 
 }  // namespace
 }  // namespace offstage::kernels
+
+namespace offstage::kernels::OFFSTAGE_INSTRUCTION_SET {
+
+void transpose_f32(const PanelSource& source, std::int64_t width, float* panel) {
+    transpose_f32_any(source, width, panel);
+}
+
+void transpose_bf16_pairs(const PanelSource& source, std::int64_t width, Bf16* panel) {
+    transpose_bf16_pairs_any(source, width, panel);
+}
+
+void copy_f32(const PanelSource& source, std::int64_t width, float* panel) {
+    copy_f32_any(source, width, panel);
+}
+
+void interleave_bf16_pairs(const PanelSource& source, std::int64_t width, Bf16* panel) {
+    interleave_bf16_pairs_any(source, width, panel);
+}
+
+}  // namespace offstage::kernels::OFFSTAGE_INSTRUCTION_SET

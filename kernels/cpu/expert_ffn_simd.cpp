@@ -1,5 +1,4 @@
-#pragma once
-// expert_ffn over Vector. Included after packed_avx2.h or packed_avx512.h.
+// expert_ffn over Vector.
 
 #include <algorithm>
 
@@ -21,15 +20,16 @@ struct Gating {
     }
 };
 
-// Neurons taken together: their w2 columns share one pass over the outputs, which for several tokens costs more than
-// the weights themselves. For one or two tokens the weights' own order in memory matters more.
+// Neurons taken together: their w2 columns share one pass over the outputs, which for
+// several tokens costs more than the weights themselves. For one or two tokens the
+// weights' own order in memory matters more.
 template <typename Rows>
 constexpr int neurons_at_once(int n_tokens) {
     return n_tokens <= 2 ? 2 : Rows::kPacked ? kPackedNeuronsAtOnce : 8;
 }
 
-// Of these, so many share one pass over the inputs, as far as registers allow: w1 and w3 of one or two neurons, or one
-// row.
+// Of these, so many share one pass over the inputs, as far as registers allow: w1 and w3
+// of one or two neurons, or one row.
 template <typename Rows>
 constexpr int rows_at_once(int n_tokens) {
     if (Rows::kPacked) return kPackedRowsAtOnce;
@@ -126,7 +126,8 @@ __attribute__((always_inline)) inline void run_neurons(Rows weights, const Gatin
     add_columns<kNeurons, kTokens>(columns, activations, n, 3 * kNeurons * weights.row_bytes(n), out);
 }
 
-// How far ahead of the multiply-adds weights are fetched when one token streams through an expert; found by measuring.
+// How far ahead of the multiply-adds weights are fetched when one token streams through
+// an expert; found by measuring.
 constexpr std::int64_t kAheadBytes = 24 * 1024;
 
 __attribute__((always_inline)) inline float activation_of(const Gating& gating, std::int64_t j, float gate, float up,
@@ -144,8 +145,9 @@ __attribute__((always_inline)) inline float activation_of(const Gating& gating, 
     return scale * lanes[0];
 }
 
-// One token: gate = w1 . x and up = w3 . x of a neuron, and out += activation * w2 of the neuron before it, in one pass
-// of n steps. The same place `ahead_bytes` further on is fetched into cache.
+// One token: gate = w1 . x and up = w3 . x of a neuron, and out += activation * w2 of the
+// neuron before it, in one pass of n steps. The same place `ahead_bytes` further on is
+// fetched into cache.
 template <typename Weight>
 __attribute__((always_inline)) inline void stream_neuron(const Weight* w1, const Weight* w3, const Weight* w2_before,
                                                          float activation_before, std::int64_t n,
@@ -191,8 +193,9 @@ __attribute__((always_inline)) inline void stream_neuron(const Weight* w1, const
     up_sum = sum_of_lanes(up[0]);
 }
 
-// One token. A neuron's w2 is added while the next neuron's w1 and w3 are multiplied, so that memory delivers without a
-// break while a sum over lanes and an exponential are being waited for.
+// One token. A neuron's w2 is added while the next neuron's w1 and w3 are multiplied, so
+// that memory delivers without a break while a sum over lanes and an exponential are
+// being waited for.
 template <typename Rows>
 void run_one_token(Rows weights, const Gating& gating, std::int64_t n, std::int64_t n_neurons, const float* x,
                    float scale, float* out) {
@@ -323,3 +326,12 @@ void run_expert_any(const ExpertView& expert, const CpuKernels& kernels, const f
 
 }  // namespace
 }  // namespace offstage::kernels
+
+namespace offstage::kernels::OFFSTAGE_INSTRUCTION_SET {
+
+void expert_ffn(const ExpertView& expert, const float* x, const float* scale, int n_tokens, std::int64_t neuron_begin,
+                std::int64_t neuron_end, float* out) {
+    run_expert_any(expert, kTables.cpu, x, scale, n_tokens, neuron_begin, neuron_end, out);
+}
+
+}  // namespace offstage::kernels::OFFSTAGE_INSTRUCTION_SET

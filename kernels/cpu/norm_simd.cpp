@@ -1,6 +1,6 @@
-#pragma once
-// The norms over Vector. Included after simd_avx2.h or simd_avx512.h.
+// The norms over Vector.
 
+#include "kernels/cpu/operations.h"
 #include "kernels/cpu/products_simd.h"
 
 namespace offstage::kernels {
@@ -59,3 +59,15 @@ void layer_norm_row(const float* x, const float* weight, const float* bias, std:
 
 }  // namespace
 }  // namespace offstage::kernels
+
+namespace offstage::kernels::OFFSTAGE_INSTRUCTION_SET {
+
+void rms_norm(const float* x, const float* weight, std::int64_t n, float eps, float* out) {
+    rms_norm_row(x, weight, n, eps, out);
+}
+
+void layer_norm(const float* x, const float* weight, const float* bias, std::int64_t n, float eps, float* out) {
+    layer_norm_row(x, weight, bias, n, eps, out);
+}
+
+}  // namespace offstage::kernels::OFFSTAGE_INSTRUCTION_SET

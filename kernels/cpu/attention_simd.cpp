@@ -1,5 +1,4 @@
-#pragma once
-// attention over Vector. Included after simd_avx2.h or simd_avx512.h.
+// attention over Vector.
 //
 // The keys are taken in blocks; for every query a running maximum m, a running sum l of
 // e^(score - m) and, in `out`, the running sum of e^(score - m) * value are kept, and
@@ -11,8 +10,8 @@
 
 #include <cmath>
 
+#include "kernels/cpu/operations.h"
 #include "kernels/cpu/products_simd.h"
-#include "kernels/cpu_kernels.h"
 
 namespace offstage::kernels {
 namespace {
@@ -102,7 +101,8 @@ KeyBlock<float> widened_block(const AttentionCall& call, std::int64_t begin, int
     return {begin, n, call.wide_keys, kv.key_dim, call.wide_values, kv.value_dim};
 }
 
-// transposed_keys[i][k] = key k of the block, dimension i; zero for the keys that a short block lacks.
+// transposed_keys[i][k] = key k of the block, dimension i; zero for the keys that a short
+// block lacks.
 void transpose_block(const AttentionCall& call, const KeyBlock<float>& block) {
     const std::int64_t n = call.kv.key_dim;
     const std::int64_t stride = block.key_stride;
@@ -192,8 +192,8 @@ void scores_from_rows(const AttentionCall& call, std::int64_t query, const KeyBl
     }
 }
 
-// Scores to e^(score - m) for the first n_seen keys of the block, 0 beyond. Returns the factor for what was summed
-// before.
+// Scores to e^(score - m) for the first n_seen keys of the block, 0 beyond. Returns the
+// factor for what was summed before.
 float exponentiate(const AttentionCall& call, std::int64_t query, float* scores, int n_seen) {
     constexpr int kVectors = kBlockKeys / kLanes;
     const Vector scale = broadcast(call.scale);
@@ -232,8 +232,8 @@ float exponentiate(const AttentionCall& call, std::int64_t query, float* scores,
     return factor;
 }
 
-// out[t] = factors[t] * out[t] + sum_k probabilities[t][k] * value k, for kVectors vectors of dimensions from `i`, the
-// last of them n_last lanes long.
+// out[t] = factors[t] * out[t] + sum_k probabilities[t][k] * value k, for kVectors
+// vectors of dimensions from `i`, the last of them n_last lanes long.
 template <int kQueries, int kVectors, typename Value>
 __attribute__((always_inline)) inline void add_values_part(const AttentionCall& call, std::int64_t query,
                                                            const KeyBlock<Value>& block, int n_block,
@@ -394,3 +394,25 @@ void attend(AttentionCall call, QueryOrder order, float* scratch) {
 
 }  // namespace
 }  // namespace offstage::kernels
+
+namespace offstage::kernels::OFFSTAGE_INSTRUCTION_SET {
+
+void attention(const float* q, std::int64_t q_stride, const KvHead& kv, std::int64_t first_key, std::int64_t n_queries,
+               std::int64_t n_keys, float scale, const float* sinks, float* out, std::int64_t out_stride,
+               QueryRows rows, QueryOrder order, float* scratch) {
+    AttentionCall call{};
+    call.q = q;
+    call.q_stride = q_stride;
+    call.kv = kv;
+    call.first_key = first_key;
+    call.n_queries = n_queries;
+    call.n_keys = n_keys;
+    call.scale = scale;
+    call.sinks = sinks;
+    call.out = out;
+    call.out_stride = out_stride;
+    call.rows = rows;
+    attend(call, order, scratch);
+}
+
+}  // namespace offstage::kernels::OFFSTAGE_INSTRUCTION_SET

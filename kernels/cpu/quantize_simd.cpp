@@ -1,8 +1,9 @@
-#include "kernels/cpu/simd_avx512.h"
-// The names above are what the templates below are written in.
+#include "kernels/cpu/simd.h"
+// The names above are what the rest is written in.
+#include "kernels/cpu/operations.h"
 #include "kernels/cpu/quantize_simd.h"
 
-namespace offstage::kernels::avx512 {
+namespace offstage::kernels::OFFSTAGE_INSTRUCTION_SET {
 
 float largest_weight(const float* row, std::int64_t n) {
     return largest_any(row, n);
@@ -17,4 +18,4 @@ double pack_row(WeightType format, bool fit_zeros, const float* row, std::int64_
     return pack_row_any(format, fit_zeros, row, n_cols, scratch, out);
 }
 
-}  // namespace offstage::kernels::avx512
+}  // namespace offstage::kernels::OFFSTAGE_INSTRUCTION_SET

@@ -1,0 +1,195 @@
+// Blocks of files over Vector, a part of 16 codes at a time (kernels/block_parts.h).
+
+#include "kernels/cpu/blocks_simd.h"
+
+#include <array>
+#include <utility>
+
+#include "kernels/block_parts.h"
+#include "kernels/cpu/packed_groups_simd.h"
+
+namespace offstage::kernels {
+namespace {
+
+constexpr int kPartVectors = kPartWeights / kLanes;
+
+// Formats whose 16 codes are fields of bytes that lie together: read in a few steps. The
+// others, with codebooks, are read weight by weight.
+constexpr bool has_byte_fields(WeightType type) {
+    switch (type) {
+        case WeightType::kQ8_0:
+        case WeightType::kQ4_0:
+        case WeightType::kQ4_1:
+        case WeightType::kQ5_0:
+        case WeightType::kQ5_1:
+        case WeightType::kQ2K:
+        case WeightType::kQ3K:
+        case WeightType::kQ4K:
+        case WeightType::kQ5K:
+        case WeightType::kQ6K:
+        case WeightType::kIq4Nl:
+        case WeightType::kIq4Xs:
+        case WeightType::kMxfp4:
+            return true;
+        default:
+            return false;
+    }
+}
+
+// Bits [shift, shift + ...) of 16 bytes, as `mask` has them. What a byte's neighbour
+// shifts into it lies outside of the mask.
+__attribute__((always_inline)) inline __m128i fields(const std::uint8_t* bytes, int shift, int mask) {
+    const __m128i words = _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes));
+    return _mm_and_si128(_mm_srli_epi16(words, shift), _mm_set1_epi8(static_cast<char>(mask)));
+}
+
+__attribute__((always_inline)) inline __m128i looked_up(const std::int8_t (&table)[16], __m128i places) {
+    return _mm_shuffle_epi8(_mm_loadu_si128(reinterpret_cast<const __m128i*>(table)), places);
+}
+
+// 16 where a bit of 16 is set.
+__attribute__((always_inline)) inline __m128i sixteens(unsigned bits) {
+    const __m128i bytes = _mm_shuffle_epi8(_mm_set1_epi16(static_cast<short>(bits)),
+                                           _mm_setr_epi8(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1));
+    const __m128i each = _mm_set1_epi64x(static_cast<long long>(0x8040201008040201ull));
+    return _mm_and_si128(_mm_cmpeq_epi8(_mm_and_si128(bytes, each), each), _mm_set1_epi8(16));
+}
+
+// The codes that read_part() gives.
+template <WeightType kType>
+__attribute__((always_inline)) inline __m128i codes_of_fields(const std::uint8_t* block, int part) {
+    const auto minus = [](__m128i codes, int n) __attribute__((always_inline)) {
+        return _mm_sub_epi8(codes, _mm_set1_epi8(static_cast<char>(n)));
+    };
+    const auto shifted = [](__m128i codes, int n) __attribute__((always_inline)) {  // fields stay in their bytes
+        return _mm_slli_epi16(codes, n);
+    };
+    if constexpr (kType == WeightType::kQ8_0) {
+        return _mm_loadu_si128(reinterpret_cast<const __m128i*>(block + 2 + 16 * part));
+    } else if constexpr (kType == WeightType::kQ4_0) {
+        return minus(fields(block + 2, 4 * part, 15), 8);
+    } else if constexpr (kType == WeightType::kQ4_1) {
+        return fields(block + 4, 4 * part, 15);
+    } else if constexpr (kType == WeightType::kIq4Nl) {
+        return looked_up(kIq4Values, fields(block + 2, 4 * part, 15));
+    } else if constexpr (kType == WeightType::kMxfp4) {
+        return looked_up(kMxfp4Values, fields(block + 1, 4 * part, 15));
+    } else if constexpr (kType == WeightType::kQ5_0 || kType == WeightType::kQ5_1) {
+        const std::uint8_t* const high = block + (kType == WeightType::kQ5_1 ? 4 : 2);
+        const __m128i codes = _mm_or_si128(fields(high + 4, 4 * part, 15), sixteens(word16_at(high + 2 * part)));
+        return kType == WeightType::kQ5_1 ? codes : minus(codes, 16);
+    } else if constexpr (kType == WeightType::kQ2K) {
+        return fields(block + 16 + part / 8 * 32 + part % 2 * 16, part % 8 / 2 * 2, 3);
+    } else if constexpr (kType == WeightType::kQ3K) {
+        const __m128i low = fields(block + 32 + part / 8 * 32 + part % 2 * 16, part % 8 / 2 * 2, 3);
+        return minus(_mm_or_si128(low, shifted(fields(block + part % 2 * 16, part / 2, 1), 2)), 4);
+    } else if constexpr (kType == WeightType::kQ4K) {
+        return fields(block + 16 + part / 4 * 32 + part % 2 * 16, part % 4 / 2 * 4, 15);
+    } else if constexpr (kType == WeightType::kQ5K) {
+        const __m128i low = fields(block + 48 + part / 4 * 32 + part % 2 * 16, part % 4 / 2 * 4, 15);
+        return _mm_or_si128(low, shifted(fields(block + 16 + part % 2 * 16, part / 2, 1), 4));
+    } else if constexpr (kType == WeightType::kQ6K) {
+        const __m128i low = fields(block + part / 8 * 64 + part % 4 * 16, part % 8 / 4 * 4, 15);
+        const __m128i high = fields(block + 128 + part / 8 * 32 + part % 2 * 16, part % 8 / 2 * 2, 3);
+        return minus(_mm_or_si128(low, shifted(high, 4)), 32);
+    } else {
+        static_assert(kType == WeightType::kIq4Xs, "has_byte_fields() names the others");
+        return looked_up(kIq4Values, fields(block + 8 + part / 2 * 16, part % 2 * 4, 15));
+    }
+}
+
+// A block whose parts are read one by one.
+template <WeightType kType>
+struct BlockReader {
+    const std::uint8_t* block;
+    BlockPart part;
+
+    __attribute__((always_inline)) void open(const std::uint8_t* bytes) { block = bytes; }
+    __attribute__((always_inline)) __m128i codes(int index) {
+        read_part<kType>(block, index, kBlockCodebooks, part);
+        if constexpr (has_byte_fields(kType)) return codes_of_fields<kType>(block, index);
+        return _mm_load_si128(reinterpret_cast<const __m128i*>(part.codes));
+    }
+    __attribute__((always_inline)) float scale(int /*index*/) const { return part.scale; }
+    __attribute__((always_inline)) float bias(int /*index*/) const { return part.bias; }
+};
+
+template <WeightType kType>
+void unpack_blocks_any(const std::uint8_t* row, std::int64_t begin, std::int64_t n, float* out) {
+    constexpr int kWeights = traits_of(kType).group;
+    constexpr int kBytes = traits_of(kType).block_bytes;
+    for (std::int64_t i = begin; i < begin + n;) {
+        BlockReader<kType> reader;
+        reader.open(row + i / kWeights * kBytes);
+        const std::int64_t block_end = (i / kWeights + 1) * kWeights;
+        const std::int64_t end = block_end < begin + n ? block_end : begin + n;
+        const auto put = [&](int part, float* to) __attribute__((always_inline)) {
+            const __m128i codes = reader.codes(part);
+            const Vector scale = broadcast(reader.scale(part));
+            for (int v = 0; v < kPartVectors; ++v) {
+                const Vector values = signed_bytes(codes, v);
+                store(to + v * kLanes,
+                      has_bias(kType) ? fma(values, scale, broadcast(reader.bias(part))) : multiply(values, scale));
+            }
+        };
+        if (i % kWeights == 0 && end == block_end) {
+            float* const to = out + i - begin;
+            unrolled<kWeights / kPartWeights>([&](auto part) __attribute__((always_inline)) {
+                put(decltype(part)::value, to + decltype(part)::value * kPartWeights);
+            });
+            i = end;
+        } else {
+            for (; i < end; i += kPartWeights) put(static_cast<int>(i % kWeights / kPartWeights), out + i - begin);
+        }
+    }
+}
+
+template <WeightType kType>
+float dot_blocks(const std::uint8_t* row, const std::uint8_t* ahead, const float* x, std::int64_t n) {
+    constexpr int kWeights = traits_of(kType).group;
+    constexpr int kBytes = traits_of(kType).block_bytes;
+    constexpr int kSums = 4;
+    Vector sums[kSums];
+    for (Vector& sum : sums) sum = zero();
+    const std::int64_t n_blocks = n / kWeights;
+    for (std::int64_t b = 0; b < n_blocks; ++b, row += kBytes, ahead += kBytes, x += kWeights) {
+        for (int line = 0; line < kBytes; line += 64) prefetch(ahead + line);
+        BlockReader<kType> reader;
+        reader.open(row);
+        unrolled<kWeights / kPartWeights>([&](auto index) __attribute__((always_inline)) {
+            constexpr int kPart = decltype(index)::value;
+            const __m128i codes = reader.codes(kPart);
+            const Vector scale = broadcast(reader.scale(kPart));
+            const float* const inputs = x + kPart * kPartWeights;
+            if constexpr (has_bias(kType)) {
+                const Vector bias = broadcast(reader.bias(kPart));
+                for (int v = 0; v < kPartVectors; ++v) {
+                    Vector& sum = sums[(kPart * kPartVectors + v) % kSums];
+                    sum = fma(fma(signed_bytes(codes, v), scale, bias), load(inputs + v * kLanes), sum);
+                }
+            } else {
+                Vector products = multiply(signed_bytes(codes, 0), load(inputs));
+                if constexpr (kPartVectors > 1) products = fma(signed_bytes(codes, 1), load(inputs + kLanes), products);
+                sums[kPart % kSums] = fma(products, scale, sums[kPart % kSums]);
+            }
+        });
+    }
+    return sum_of_lanes(add(add(sums[0], sums[2]), add(sums[1], sums[3])));
+}
+
+}  // namespace
+
+namespace OFFSTAGE_INSTRUCTION_SET {
+
+const BlockKernels& block_kernels(WeightType type) {
+    const BlockKernels* found = nullptr;
+    with_block_type(type, [&](auto constant) {
+        constexpr WeightType kType = decltype(constant)::value;
+        static constexpr BlockKernels kKernels = {unpack_blocks_any<kType>, dot_blocks<kType>};
+        found = &kKernels;
+    });
+    return *found;
+}
+
+}  // namespace OFFSTAGE_INSTRUCTION_SET
+}  // namespace offstage::kernels

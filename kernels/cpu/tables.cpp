@@ -1,0 +1,42 @@
+// Compiled for each instruction set, as the *_simd.cpp are, and for none.
+
+#include "kernels/cpu/operations.h"
+
+namespace offstage::kernels {
+
+namespace scalar {
+static constexpr InstructionSet kOwnSet = InstructionSet::kScalar;
+}
+namespace avx2 {
+static constexpr InstructionSet kOwnSet = InstructionSet::kAvx2;
+}
+namespace avx512 {
+static constexpr InstructionSet kOwnSet = InstructionSet::kAvx512;
+}
+
+namespace OFFSTAGE_INSTRUCTION_SET {
+
+constinit const KernelTables kTables = {
+    .cpu =
+        {
+            .instruction_set = kOwnSet,
+            .matvec = matvec,
+            .matvec_multi = matvec_multi,
+            .expert_ffn = expert_ffn,
+            .rms_norm = rms_norm,
+            .layer_norm = layer_norm,
+            .rope = rope,
+            .attention = attention,
+            .delta_rule = delta_rule,
+            .activate = activate,
+            .axpy = axpy,
+            .widen = widen,
+            .narrow_bf16 = narrow_bf16,
+            .argmax = argmax,
+        },
+    .pack = {transpose_f32, transpose_bf16_pairs, copy_f32, interleave_bf16_pairs},
+    .quantize = {largest_weight, sum_of_squares, pack_row},
+};
+
+}  // namespace OFFSTAGE_INSTRUCTION_SET
+}  // namespace offstage::kernels
