@@ -1,4 +1,4 @@
-#include "engine/model/file.h"
+#include "engine/files/mapped_file.h"
 
 #include <cerrno>
 #include <fcntl.h>
@@ -42,7 +42,8 @@ std::uintptr_t page_bytes() {
 }  // namespace
 
 RegularFile::RegularFile(const std::filesystem::path& path) : path_(path.string()) {
-    // O_NONBLOCK: opening a pipe that nobody writes to would wait for ever. It means nothing for regular files.
+    // O_NONBLOCK: opening a pipe that nobody writes to would wait for ever. It means
+    // nothing for regular files.
     descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (descriptor_ < 0) fail(path_, "opened", errno);
     struct stat status {};
@@ -100,7 +101,8 @@ MappedFile::MappedFile(const std::filesystem::path& path) : file_(path) {
     if (file_.size_bytes() == 0) return;  // an empty map is not possible, and nothing can be read from it
     if (!std::in_range<std::size_t>(file_.size_bytes())) fail(file_.path(), "mapped", ENOMEM);
     size_ = static_cast<std::size_t>(file_.size_bytes());
-    // The system's default read-ahead stays: an expert is read front to back, and the next one is anywhere.
+    // The system's default read-ahead stays: an expert is read front to back, and the
+    // next one is anywhere.
     void* map = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file_.descriptor(), 0);
     if (map == MAP_FAILED) fail(file_.path(), "mapped", errno);
     data_ = static_cast<const std::byte*>(map);

@@ -1,5 +1,6 @@
 #pragma once
-// Regular files, opened with care: a folder, a pipe or a device in a file's place is an Error, never a hang.
+// Regular files, opened with care: a folder, a pipe or a device in a file's place is an
+// Error, never a hang.
 
 #include <cstddef>
 #include <cstdint>
@@ -9,10 +10,12 @@
 
 namespace offstage::engine {
 
-// An open regular file, for reading. Closed by the destructor. Movable. After construction any thread.
+// An open regular file, for reading. Closed by the destructor. Movable. After
+// construction any thread.
 class RegularFile {
   public:
-    // Throws Error naming the path: kNotFound (no such file, or no permission), kInvalidModel (not a regular file).
+    // Throws Error naming the path: kNotFound (no such file, or no permission),
+    // kInvalidModel (not a regular file).
     explicit RegularFile(const std::filesystem::path& path);
     RegularFile(RegularFile&& other) noexcept;
     RegularFile& operator=(RegularFile&& other) noexcept;
@@ -25,7 +28,8 @@ class RegularFile {
     std::uint64_t size_bytes_now() const;                     // 0 when the system cannot tell any more
     const std::string& path() const { return path_; }
 
-    // The whole file; throws Error (kInvalidModel) when it is larger than `max_bytes`, before anything is allocated.
+    // The whole file; throws Error (kInvalidModel) when it is larger than `max_bytes`,
+    // before anything is allocated.
     std::string read_all(std::uint64_t max_bytes) const;
 
   private:
@@ -34,11 +38,12 @@ class RegularFile {
     std::uint64_t size_bytes_ = 0;
 };
 
-// A whole file mapped read-only; the pages are read when they are touched. Keeps the file open. Movable: the address
-// stays. Any thread.
+// A whole file mapped read-only; the pages are read when they are touched. Keeps the file
+// open. Movable: the address stays. Any thread.
 class MappedFile {
   public:
-    // Throws Error as RegularFile does; kOutOfMemory when the address space or the system's limit on maps is used up.
+    // Throws Error as RegularFile does; kOutOfMemory when the address space or the
+    // system's limit on maps is used up.
     explicit MappedFile(const std::filesystem::path& path);
     MappedFile(MappedFile&& other) noexcept;
     MappedFile& operator=(MappedFile&& other) noexcept;
@@ -53,12 +58,14 @@ class MappedFile {
     // All take a part of bytes(). Advice only: failures are ignored.
     void drop_pages(std::span<const std::byte> part) const;  // whole pages inside `part`
     void read_ahead(std::span<const std::byte> part) const;  // every page that `part` touches
-    // drop_pages(), and out of the system's cache of files as well, where no other program has them mapped.
+    // drop_pages(), and out of the system's cache of files as well, where no other
+    // program has them mapped.
     void drop_cached(std::span<const std::byte> part) const;
 
-    // Brings the pages of `part` into memory now. A page that a read error or a file cut short keeps away ends a
-    // program that touches it; here it becomes an Error (kInvalidModel) with the file and the reason. On a system that
-    // cannot bring pages (Linux before 5.14) only the file's size is looked at.
+    // Brings the pages of `part` into memory now. A page that a read error or a file cut
+    // short keeps away ends a program that touches it; here it becomes an Error
+    // (kInvalidModel) with the file and the reason. On a system that cannot bring pages
+    // (Linux before 5.14) only the file's size is looked at.
     void require_readable(std::span<const std::byte> part) const;
 
   private:

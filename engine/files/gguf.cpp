@@ -1,0 +1,370 @@
+#include "engine/files/gguf.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <limits>
+#include <unordered_set>
+
+#include "engine/error.h"
+#include "engine/json.h"
+
+namespace offstage::engine {
+namespace {
+
+// Far above what files have, and low enough that a damaged count cannot fill the memory.
+constexpr std::uint64_t kMostPairs = 1u << 16;
+constexpr std::uint64_t kMostTensors = 1u << 20;
+constexpr std::uint32_t kMostDims = 4;
+constexpr std::uint64_t kMostListed = 1u << 25;  // of one list
+constexpr int kMostDepth = 4;                    // of lists in lists
+
+enum class Kind : std::uint32_t {
+    kUint8,
+    kInt8,
+    kUint16,
+    kInt16,
+    kUint32,
+    kInt32,
+    kFloat32,
+    kBool,
+    kText,
+    kList,
+    kUint64,
+    kInt64,
+    kFloat64,
+};
+
+// Bytes of one value; 0: of no fixed size; nothing: no such kind.
+std::optional<std::size_t> bytes_of(Kind kind) {
+    switch (kind) {
+        case Kind::kUint8:
+        case Kind::kInt8:
+        case Kind::kBool:
+            return 1;
+        case Kind::kUint16:
+        case Kind::kInt16:
+            return 2;
+        case Kind::kUint32:
+        case Kind::kInt32:
+        case Kind::kFloat32:
+            return 4;
+        case Kind::kUint64:
+        case Kind::kInt64:
+        case Kind::kFloat64:
+            return 8;
+        case Kind::kText:
+        case Kind::kList:
+            return 0;
+    }
+    return {};
+}
+
+}  // namespace
+
+class GgufParser {
+  public:
+    GgufParser(std::span<const std::byte> file, const std::string& source) : file_(file), source_(source) {}
+
+    GgufHeader parse() {
+        header_.metadata.source_ = source_;
+        read_front();
+        const auto n_tensors = count("the number of tensors", kMostTensors, 4 + 8 + 8);
+        const auto n_pairs = count("the number of metadata pairs", kMostPairs, 8 + 4 + 1);
+        for (std::uint64_t i = 0; i < n_pairs; ++i) read_pair();
+        header_.alignment = alignment();
+        for (std::uint64_t i = 0; i < n_tensors; ++i) read_tensor();
+        header_.data_offset = (at_ + header_.alignment - 1) / header_.alignment * header_.alignment;
+        for (GgufTensor& tensor : header_.tensors) place(tensor);
+        return std::move(header_);
+    }
+
+  private:
+    [[noreturn]] void fail(const std::string& what, const std::string& expected) const {
+        throw Error(ErrorKind::kInvalidModel,
+                    source_ + ": byte " + std::to_string(at_) + ": " + what + "; expected " + expected);
+    }
+
+    std::span<const std::byte> take(std::uint64_t n, const std::string& what) {
+        if (n > file_.size() - at_) {
+            fail(what + " needs " + std::to_string(n) + " bytes, but the file ends after " +
+                     std::to_string(file_.size()),
+                 "a whole file; this one was cut short or is damaged");
+        }
+        const auto bytes = file_.subspan(at_, n);
+        at_ += n;
+        return bytes;
+    }
+    template <typename T>
+    T number(const std::string& what) {
+        static_assert(std::endian::native == std::endian::little);
+        T value;
+        std::memcpy(&value, take(sizeof(T), what).data(), sizeof(T));
+        return value;
+    }
+
+    void read_front() {
+        const auto magic = take(4, "the magic number");
+        if (std::memcmp(magic.data(), "GGUF", 4) != 0) {
+            at_ = 0;
+            std::string found;
+            for (const std::byte byte : magic) found += static_cast<char>(byte);
+            fail("the file begins with " + in_quotes(found), "\"GGUF\"");
+        }
+        header_.version = number<std::uint32_t>("the version");
+        if (header_.version == 2 || header_.version == 3) return;
+        const bool other_order = header_.version > 0xffff;  // a small number, its bytes the other way round
+        throw Error(ErrorKind::kUnsupported,
+                    source_ + (other_order ? ": is a big-endian GGUF file; expected a little-endian one"
+                                           : ": is GGUF version " + std::to_string(header_.version) +
+                                                 "; expected version 2 or 3"));
+    }
+
+    // Each of what is counted takes at least so many bytes.
+    std::uint64_t count(const std::string& what, std::uint64_t most, std::uint64_t bytes_each) {
+        const auto n = number<std::uint64_t>(what);
+        if (n > most || n > (file_.size() - at_) / bytes_each) {
+            fail(what + " is " + std::to_string(n), "no more than a file of " + std::to_string(file_.size()) +
+                                                        " bytes can hold, and at most " + std::to_string(most));
+        }
+        return n;
+    }
+
+    std::string_view text(const std::string& what) {
+        const auto length = number<std::uint64_t>(what);
+        const auto bytes = take(length, what);
+        return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+    }
+
+    Kind kind(const std::string& what) {
+        const auto value = static_cast<Kind>(number<std::uint32_t>(what));
+        if (!bytes_of(value)) {
+            fail(what + " is " + std::to_string(static_cast<std::uint32_t>(value)), "a type from 0 to 12");
+        }
+        return value;
+    }
+
+    static bool is_integer(Kind kind) {
+        return kind != Kind::kFloat32 && kind != Kind::kFloat64 && kind != Kind::kText && kind != Kind::kList;
+    }
+
+    // One value that is a number or true or false; integers beyond 2^63 - 1 are clamped.
+    std::int64_t integer(Kind kind, const std::string& what) {
+        switch (kind) {
+            case Kind::kUint8:
+            case Kind::kBool:
+                return number<std::uint8_t>(what);
+            case Kind::kInt8:
+                return number<std::int8_t>(what);
+            case Kind::kUint16:
+                return number<std::uint16_t>(what);
+            case Kind::kInt16:
+                return number<std::int16_t>(what);
+            case Kind::kUint32:
+                return number<std::uint32_t>(what);
+            case Kind::kInt32:
+                return number<std::int32_t>(what);
+            case Kind::kInt64:
+                return number<std::int64_t>(what);
+            default:
+                return static_cast<std::int64_t>(
+                    std::min<std::uint64_t>(number<std::uint64_t>(what), std::numeric_limits<std::int64_t>::max()));
+        }
+    }
+    double real(Kind kind, const std::string& what) {
+        return kind == Kind::kFloat32 ? static_cast<double>(number<float>(what)) : number<double>(what);
+    }
+
+    GgufValue value(Kind kind, const std::string& what) {
+        if (kind == Kind::kText) return text(what);
+        if (kind == Kind::kList) return list(what, 1);
+        if (kind == Kind::kBool) return integer(kind, what) != 0;
+        if (is_integer(kind)) return integer(kind, what);
+        return real(kind, what);
+    }
+
+    GgufValue list(const std::string& what, int depth) {
+        const Kind of = kind(what + ", the type of its items,");
+        const std::size_t each = std::max<std::size_t>(*bytes_of(of), of == Kind::kText   ? 8
+                                                                      : of == Kind::kList ? 12
+                                                                                          : 1);
+        const auto n = count("the length of " + what, kMostListed, each);
+        if (of == Kind::kList) {
+            if (depth == kMostDepth) fail(what + " is a list of lists of lists", "fewer levels");
+            for (std::uint64_t i = 0; i < n; ++i) list(what, depth + 1);
+            return {};
+        }
+        if (of == Kind::kText) {
+            std::vector<std::string_view> texts;
+            texts.reserve(n);
+            for (std::uint64_t i = 0; i < n; ++i) texts.push_back(text(what));
+            return texts;
+        }
+        if (is_integer(of)) {
+            std::vector<std::int64_t> integers;
+            integers.reserve(n);
+            for (std::uint64_t i = 0; i < n; ++i) integers.push_back(integer(of, what));
+            return integers;
+        }
+        std::vector<double> numbers;
+        numbers.reserve(n);
+        for (std::uint64_t i = 0; i < n; ++i) numbers.push_back(real(of, what));
+        return numbers;
+    }
+
+    void read_pair() {
+        const std::string_view key = text("a metadata key");
+        const std::string what = "the metadata " + in_quotes(key);
+        GgufMetadata& metadata = header_.metadata;
+        if (!metadata.by_key_.emplace(key, metadata.entries_.size()).second)
+            fail(what + " is there twice", "each once");
+        const Kind of = kind(what + ", its type,");
+        metadata.entries_.push_back({key, value(of, what)});
+    }
+
+    std::uint64_t alignment() const {
+        const auto value = header_.metadata.integer("general.alignment", 1, 1 << 20, 32);
+        if (!std::has_single_bit(static_cast<std::uint64_t>(value))) {
+            header_.metadata.reject("general.alignment", "a power of two");
+        }
+        return static_cast<std::uint64_t>(value);
+    }
+
+    void read_tensor() {
+        GgufTensor tensor;
+        tensor.name = text("a tensor's name");
+        const std::string what = "tensor " + in_quotes(tensor.name);
+        if (!names_.insert(tensor.name).second) fail(what + " is there twice", "each once");
+        const auto n_dims = number<std::uint32_t>(what);
+        if (n_dims > kMostDims) fail(what + " has " + std::to_string(n_dims) + " dimensions", "at most 4");
+        std::int64_t elements = 1;
+        for (std::uint32_t i = 0; i < n_dims; ++i) {
+            const auto dim = number<std::uint64_t>(what);
+            // So that no count of bytes overflows: a weight has at most 8.
+            if (dim > (std::uint64_t{1} << 59) / static_cast<std::uint64_t>(std::max<std::int64_t>(elements, 1))) {
+                fail(what + " has a dimension of " + std::to_string(dim), "fewer than 2^59 weights");
+            }
+            tensor.shape.insert(tensor.shape.begin(), static_cast<std::int64_t>(dim));
+            elements *= static_cast<std::int64_t>(dim);
+        }
+        tensor.type = number<std::uint32_t>(what);
+        tensor.offset = number<std::uint64_t>(what);
+        header_.tensors.push_back(std::move(tensor));
+    }
+
+    void place(GgufTensor& tensor) const {
+        const std::string what = source_ + ": tensor " + in_quotes(tensor.name);
+        if (tensor.offset % header_.alignment != 0) {
+            throw Error(ErrorKind::kInvalidModel, what + " begins at byte " + std::to_string(tensor.offset) +
+                                                      " of the data; expected a multiple of the alignment, " +
+                                                      std::to_string(header_.alignment));
+        }
+        if (header_.data_offset > file_.size() || tensor.offset > file_.size() - header_.data_offset) {
+            throw Error(ErrorKind::kInvalidModel,
+                        what + " begins at byte " + std::to_string(tensor.offset) + " of the data, but the file has " +
+                            std::to_string(file_.size()) +
+                            " bytes; expected a whole file; this one was cut short or is damaged");
+        }
+        tensor.offset += header_.data_offset;
+    }
+
+    std::span<const std::byte> file_;
+    const std::string& source_;
+    std::uint64_t at_ = 0;
+    GgufHeader header_;
+    std::unordered_set<std::string_view> names_;
+};
+
+std::string describe(const GgufValue& value) {
+    struct Describe {
+        std::string operator()(std::monostate) const { return "a list of lists"; }
+        std::string operator()(bool flag) const { return flag ? "true" : "false"; }
+        std::string operator()(std::int64_t number) const { return std::to_string(number); }
+        std::string operator()(double number) const { return describe(nlohmann::json(number)); }
+        std::string operator()(std::string_view text) const { return in_quotes(text); }
+        std::string operator()(const std::vector<std::int64_t>& list) const { return n_of(list.size()); }
+        std::string operator()(const std::vector<double>& list) const { return n_of(list.size()); }
+        std::string operator()(const std::vector<std::string_view>& list) const { return n_of(list.size()); }
+        static std::string n_of(std::size_t n) { return "a list of " + std::to_string(n); }
+    };
+    return std::visit(Describe(), value);
+}
+
+const GgufValue* GgufMetadata::find(std::string_view key) const {
+    const auto found = by_key_.find(key);
+    return found == by_key_.end() ? nullptr : &entries_[found->second].value;
+}
+
+void GgufMetadata::reject(std::string_view key, const std::string& expected) const {
+    const GgufValue* const value = find(key);
+    throw Error(ErrorKind::kInvalidModel, source_ + ": " + in_quotes(key) + " is " +
+                                              (value == nullptr ? "missing" : describe(*value)) + "; expected " +
+                                              expected);
+}
+
+std::int64_t GgufMetadata::integer(std::string_view key, std::int64_t low, std::int64_t high,
+                                   std::optional<std::int64_t> fallback) const {
+    const GgufValue* const value = find(key);
+    if (value == nullptr && fallback) return *fallback;
+    const auto* const number = value == nullptr ? nullptr : std::get_if<std::int64_t>(value);
+    if (number == nullptr || *number < low || *number > high) {
+        reject(key, "an integer from " + std::to_string(low) + " to " + std::to_string(high));
+    }
+    return *number;
+}
+
+double GgufMetadata::number(std::string_view key, std::optional<double> fallback) const {
+    const GgufValue* const value = find(key);
+    if (value == nullptr && fallback) return *fallback;
+    if (value != nullptr) {
+        if (const auto* const number = std::get_if<double>(value)) return *number;
+        if (const auto* const integer = std::get_if<std::int64_t>(value)) return static_cast<double>(*integer);
+    }
+    reject(key, "a number");
+}
+
+bool GgufMetadata::flag(std::string_view key, bool fallback) const {
+    const GgufValue* const value = find(key);
+    if (value == nullptr) return fallback;
+    if (const auto* const flag = std::get_if<bool>(value)) return *flag;
+    reject(key, "true or false");
+}
+
+std::string_view GgufMetadata::text(std::string_view key, std::optional<std::string_view> fallback) const {
+    const GgufValue* const value = find(key);
+    if (value == nullptr && fallback) return *fallback;
+    if (value != nullptr) {
+        if (const auto* const text = std::get_if<std::string_view>(value)) return *text;
+    }
+    reject(key, "a text");
+}
+
+namespace {
+
+template <typename Item>
+std::span<const Item> list_of(const GgufMetadata& metadata, std::string_view key, const char* expected) {
+    const GgufValue* const value = metadata.find(key);
+    if (value == nullptr) return {};
+    if (const auto* const list = std::get_if<std::vector<Item>>(value)) return *list;
+    metadata.reject(key, expected);
+}
+
+}  // namespace
+
+std::span<const std::string_view> GgufMetadata::texts(std::string_view key) const {
+    return list_of<std::string_view>(*this, key, "a list of texts");
+}
+
+std::span<const std::int64_t> GgufMetadata::integers(std::string_view key) const {
+    return list_of<std::int64_t>(*this, key, "a list of integers");
+}
+
+std::span<const double> GgufMetadata::numbers(std::string_view key) const {
+    return list_of<double>(*this, key, "a list of numbers");
+}
+
+GgufHeader parse_gguf(std::span<const std::byte> file, const std::string& source) {
+    return GgufParser(file, source).parse();
+}
+
+}  // namespace offstage::engine

@@ -1,0 +1,24 @@
+#include "engine/files/gguf_file.h"
+
+#include <array>
+#include <fstream>
+#include <string_view>
+#include <system_error>
+
+#include "engine/files/text_file.h"
+
+namespace offstage::engine {
+
+bool is_gguf_path(const std::filesystem::path& path) {
+    std::error_code ignored;
+    if (path.extension() == ".gguf") return !std::filesystem::is_directory(path, ignored);
+    if (path.has_extension() || !std::filesystem::is_regular_file(path, ignored)) return false;
+    std::array<char, 4> magic{};
+    std::ifstream(path, std::ios::binary).read(magic.data(), magic.size());
+    return std::string_view(magic.data(), magic.size()) == "GGUF";
+}
+
+GgufFile::GgufFile(const std::filesystem::path& path)
+    : file_(path), header_(parse_gguf(file_.bytes(), shown_path(path))) {}
+
+}  // namespace offstage::engine

@@ -1,0 +1,74 @@
+#include "engine/model/file_formats.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <mutex>
+#include <vector>
+
+namespace offstage::engine {
+namespace {
+
+using kernels::WeightType;
+
+std::vector<std::string> types_in(const kernels::ExpertLayout& layout) {
+    std::vector<std::string> names;
+    for (const WeightType type : {layout.gate, layout.up, layout.down}) {
+        const std::string name = kernels::name_of(type);
+        if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    }
+    return names;
+}
+
+std::string joined(const std::vector<std::string>& names, const char* between) {
+    std::string text;
+    for (const std::string& name : names) text += (text.empty() ? "" : between) + name;
+    return text;
+}
+
+// One model's rows, and the texts that they show.
+struct RowsOfModel {
+    std::vector<std::string> methods;
+    std::vector<FormatRow> rows;
+};
+
+}  // namespace
+
+std::span<const FormatRow> format_rows_of(const ExpertGrid& grid) {
+    if (grid.file_layouts.empty()) return format_rows();
+    RowsOfModel made;
+    std::string key;
+    for (const kernels::ExpertLayout& layout : grid.file_layouts) {
+        made.methods.push_back(joined(types_in(layout), " + "));
+        key +=
+            made.methods.back() + " " + std::to_string(layout.hidden_dim) + "x" + std::to_string(layout.ffn_dim) + "\n";
+    }
+    static std::mutex mutex;
+    static std::map<std::string, RowsOfModel> known;  // by what differs: as many as models were opened, at most
+    const std::lock_guard lock(mutex);
+    const auto found = known.find(key);
+    if (found != known.end()) return found->second.rows;
+    RowsOfModel& kept = known.emplace(key, std::move(made)).first->second;
+    kept.rows.assign(format_rows().begin(), format_rows().end());
+    for (std::size_t i = 0; i < grid.file_layouts.size(); ++i) {
+        FormatRow& row = kept.rows[static_cast<std::size_t>(WeightType::kFile1) + i];
+        row.method = kept.methods[i];
+        row.bits = static_cast<int>(std::lround(8.0 * static_cast<double>(grid.file_layouts[i].weight_bytes()) /
+                                                static_cast<double>(grid.expert_weights())));
+    }
+    return kept.rows;
+}
+
+std::string stored_formats_of(const ExpertGrid& grid, WeightType master) {
+    if (grid.file_layouts.empty()) return kernels::name_of(master);
+    std::vector<std::string> names;
+    for (const kernels::ExpertLayout& layout : grid.file_layouts) {
+        for (const std::string& name : types_in(layout)) {
+            if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+        }
+    }
+    return joined(names, ", ");
+}
+
+}  // namespace offstage::engine

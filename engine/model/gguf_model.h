@@ -1,0 +1,47 @@
+#pragma once
+// Models in GGUF files. Engine code goes through Checkpoint::open and read_model_spec;
+// this header is for them, and for tests.
+
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/files/gguf.h"
+#include "engine/model/checkpoint.h"
+#include "engine/model/families/family.h"
+#include "engine/model/model_spec.h"
+
+namespace offstage::engine {
+
+// All parts of a split file, NAME-00001-of-00003.gguf, in order; any other path alone.
+// Throws Error (kNotFound) naming the part that is missing.
+std::vector<std::filesystem::path> gguf_parts_of(const std::filesystem::path& file);
+
+// The name without -00001-of-00003 and .gguf.
+std::string gguf_name(const std::filesystem::path& file);
+// The models in a folder, split ones by their first part, vision towers (mmproj) left out.
+// Sorted; empty where the folder cannot be listed.
+std::vector<std::filesystem::path> gguf_models_in(const std::filesystem::path& folder);
+
+// A file and, when it is one part of several, the others beside it. Tensors in the formats
+// of FormatTraits with GGUF's numbers; others are there with supported_type false.
+std::unique_ptr<Checkpoint> open_gguf(const std::filesystem::path& file);
+
+// From the metadata of a file (of a split one, of its first part) and its tensors' names
+// and shapes. Throws Error as reading config.json does, naming the metadata's keys.
+ModelSpec read_gguf_spec(const std::filesystem::path& file);
+
+// A tensor type of ggml by its number, as GGUF files name it.
+struct GgufType {
+    const char* name;
+    std::uint64_t weights;  // of a block; 0: nobody knows this number
+    std::uint64_t bytes;
+    bool supported;  // type is one of ours
+    kernels::WeightType type;
+};
+GgufType gguf_type(std::uint32_t number);
+
+}  // namespace offstage::engine

@@ -1,0 +1,60 @@
+#include "engine/model/mapped_checkpoint.h"
+
+#include <algorithm>
+#include <cassert>
+#include <iterator>
+#include <utility>
+
+#include "engine/error.h"
+
+namespace offstage::engine {
+
+void MappedCheckpoint::add(MappedFile file, std::vector<TensorView> tensors) {
+    if (file.file().size_bytes_now() < file.bytes().size()) {
+        throw Error(ErrorKind::kInvalidModel,
+                    file.file().path() + ": became shorter while it was opened; expected a file that nobody writes to");
+    }
+    for (const TensorView& tensor : tensors) total_bytes_ += tensor.bytes.size();
+    tensors_.insert(tensors_.end(), std::make_move_iterator(tensors.begin()), std::make_move_iterator(tensors.end()));
+    files_.push_back(std::move(file));
+}
+
+void MappedCheckpoint::finish() {
+    by_name_.reserve(tensors_.size());
+    for (const TensorView& tensor : tensors_) by_name_.emplace(tensor.name, &tensor);
+    assert(by_name_.size() == tensors_.size());
+}
+
+const TensorView* MappedCheckpoint::find(std::string_view name) const {
+    const auto found = by_name_.find(name);
+    return found == by_name_.end() ? nullptr : found->second;
+}
+
+void MappedCheckpoint::release(std::span<const std::byte> bytes) const {
+    if (const MappedFile* file = file_with(bytes)) file->drop_pages(bytes);
+}
+
+void MappedCheckpoint::drop_cached(std::span<const std::byte> bytes) const {
+    if (const MappedFile* file = file_with(bytes)) file->drop_cached(bytes);
+}
+
+void MappedCheckpoint::prefetch(std::span<const std::byte> bytes) const {
+    if (const MappedFile* file = file_with(bytes)) file->read_ahead(bytes);
+}
+
+void MappedCheckpoint::require_readable(std::span<const std::byte> bytes) const {
+    if (const MappedFile* file = file_with(bytes)) file->require_readable(bytes);
+}
+
+std::string MappedCheckpoint::file_of(const TensorView& tensor) const {
+    const MappedFile* file = file_with(tensor.bytes);
+    return file == nullptr ? source_ : file->file().path();
+}
+
+const MappedFile* MappedCheckpoint::file_with(std::span<const std::byte> bytes) const {
+    const auto found =
+        std::find_if(files_.begin(), files_.end(), [&](const MappedFile& file) { return file.contains(bytes); });
+    return found == files_.end() ? nullptr : &*found;
+}
+
+}  // namespace offstage::engine

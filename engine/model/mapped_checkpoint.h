@@ -1,0 +1,51 @@
+#pragma once
+// A Checkpoint over mapped files, whatever their format. For those who open one.
+
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/files/mapped_file.h"
+#include "engine/model/checkpoint.h"
+#include "engine/model/cold_reads.h"
+
+namespace offstage::engine {
+
+class MappedCheckpoint final : public Checkpoint, public ColdBytes {
+  public:
+    // `readable`: the tensor types that it may hold, for messages.
+    MappedCheckpoint(std::string source, std::string readable)
+        : source_(std::move(source)), readable_(std::move(readable)) {}
+
+    // The tensors of one file. Before finish() only.
+    void add(MappedFile file, std::vector<TensorView> tensors);
+    // No tensor may be added after this: the table points into their names, each of which
+    // is there once.
+    void finish();
+
+    std::span<const TensorView> tensors() const override { return tensors_; }
+    const TensorView* find(std::string_view name) const override;
+    void release(std::span<const std::byte> bytes) const override;
+    void drop_cached(std::span<const std::byte> bytes) const override;
+    void prefetch(std::span<const std::byte> bytes) const override;
+    void require_readable(std::span<const std::byte> bytes) const override;
+    std::uint64_t total_bytes() const override { return total_bytes_; }
+    std::string source() const override { return source_; }
+
+  protected:
+    std::string file_of(const TensorView& tensor) const override;
+    std::string readable_types() const override { return readable_; }
+
+  private:
+    const MappedFile* file_with(std::span<const std::byte> bytes) const;
+
+    std::string source_;
+    std::string readable_;
+    std::vector<MappedFile> files_;
+    std::vector<TensorView> tensors_;
+    std::unordered_map<std::string_view, const TensorView*> by_name_;
+    std::uint64_t total_bytes_ = 0;
+};
+
+}  // namespace offstage::engine

@@ -1,0 +1,416 @@
+#include "engine/model/model_finder.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <set>
+#include <system_error>
+#include <tuple>
+
+#include "engine/error.h"
+#include "engine/files/gguf_file.h"
+#include "engine/files/text_file.h"
+#include "engine/json.h"
+#include "engine/model/checkpoint.h"
+#include "engine/model/file_formats.h"
+#include "engine/model/gguf_model.h"
+#include "engine/model/model_files.h"
+#include "engine/model/weights.h"
+
+namespace offstage::engine {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+constexpr int kDepth = 4;  // folders in folders
+constexpr std::string_view kRepository = "models--";
+constexpr std::string_view kModelLayer = "application/vnd.ollama.image.model";
+
+fs::path environment(const char* name) {
+    const char* const value = std::getenv(name);
+    return value == nullptr ? fs::path() : fs::path(value);
+}
+
+bool is_folder(const fs::path& path) {
+    std::error_code ignored;
+    return fs::is_directory(path, ignored);
+}
+
+std::string lower(std::string text) {
+    std::transform(text.begin(), text.end(), text.begin(),
+                   [](unsigned char c) { return static_cast<char>(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c); });
+    return text;
+}
+
+// models--ORG--NAME: ORG and NAME.
+std::pair<std::string, std::string> repository_of(std::string_view folder) {
+    folder.remove_prefix(kRepository.size());
+    const std::size_t end = folder.find("--");
+    if (end == std::string_view::npos) return {"", std::string(folder)};
+    return {std::string(folder.substr(0, end)), std::string(folder.substr(end + 2))};
+}
+
+// What goes with pictures, sound or another model, and is none to talk with.
+bool is_companion(const std::string& file) {
+    return lower(file).find("mmproj") != std::string::npos;
+}
+
+// A key that only configurations of Mixture-of-Experts models have, here or in the part
+// that describes the language model.
+bool has_experts(const json& config) {
+    for (const char* key : {"num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts"}) {
+        const auto found = config.find(key);
+        if (found != config.end() && found->is_number() && *found > 1) return true;
+    }
+    for (const char* part : {"text_config", "llm_config", "ffn_config"}) {
+        const auto found = config.find(part);
+        if (found != config.end() && found->is_object() && has_experts(*found)) return true;
+    }
+    return false;
+}
+
+std::string architecture_of(const json& config) {
+    const auto list = config.find("architectures");
+    if (list != config.end() && list->is_array() && !list->empty() && list->front().is_string()) {
+        return list->front().get<std::string>();
+    }
+    const auto type = config.find("model_type");
+    return type != config.end() && type->is_string() ? type->get<std::string>() : std::string();
+}
+
+std::string family_name(std::string architecture) {
+    constexpr std::string_view kEnd = "ForCausalLM";
+    if (architecture.ends_with(kEnd)) architecture.resize(architecture.size() - kEnd.size());
+    return architecture;
+}
+
+// The blob of a manifest's model; empty: it has none. Throws Error as reading JSON does.
+fs::path blob_of(const fs::path& root, const fs::path& manifest) {
+    const auto object = read_json_object(manifest);
+    if (!object) return {};
+    const std::string source = shown_path(manifest);
+    const auto layers = object->find("layers");
+    if (layers == object->end() || !layers->is_array()) return {};
+    for (const json& layer : *layers) {
+        if (!layer.is_object() || layer.value("mediaType", json()) != kModelLayer) continue;
+        constexpr std::string_view kStart = "sha256:";
+        const json digest = layer.value("digest", json());
+        const std::string text = digest.is_string() ? digest.get<std::string>() : std::string();
+        if (!text.starts_with(kStart) || text.size() == kStart.size() ||
+            text.find_first_not_of("0123456789abcdef", kStart.size()) != std::string::npos) {
+            JsonFields(layer, source).reject("digest", "sha256: and hexadecimal digits");
+        }
+        return root / "blobs" / ("sha256-" + text.substr(kStart.size()));
+    }
+    return {};
+}
+
+// REGISTRY/NAMESPACE/NAME/TAG as Ollama shows it: what goes without saying is left out.
+std::string ollama_name(const fs::path& manifest) {
+    std::string name = manifest.parent_path().generic_string();
+    for (const std::string_view usual : {"registry.ollama.ai/", "library/"}) {
+        if (name.starts_with(usual)) name.erase(0, usual.size());
+    }
+    return name + ":" + manifest.filename().string();
+}
+
+class ModelSearch {
+  public:
+    explicit ModelSearch(const std::stop_token& stop) : stop_(stop) {}
+
+    void look_in(const ModelPlace& place) {
+        origin_ = place.origin;
+        publisher_.clear();
+        taken_.clear();
+        if (origin_ == ModelOrigin::kOllama) {
+            each_manifest(place.folder, [&](const fs::path& manifest, const std::string& name) {
+                look_at_manifest(place.folder, manifest, name);
+            });
+            return;
+        }
+        for (const fs::path& entry : list(place.folder)) {
+            if (entry.filename().string().starts_with(kRepository) && is_folder(entry / "snapshots")) {
+                look_in_repository(entry);
+            }
+        }
+        publisher_.clear();
+        taken_.clear();
+        if (origin_ != ModelOrigin::kHuggingFace) look_in_folder(place.folder, {}, {}, kDepth);
+    }
+
+    // `found`: the manifest, and the model's name.
+    void each_manifest(const fs::path& root, const std::function<void(const fs::path&, const std::string&)>& found) {
+        const std::function<void(const fs::path&, int)> look = [&](const fs::path& folder, int depth) {
+            for (const fs::path& entry : list(folder)) {
+                if (is_folder(entry)) {
+                    if (depth > 1) look(entry, depth - 1);
+                } else if (!entry.filename().string().starts_with('.')) {
+                    found(entry, ollama_name(entry.lexically_relative(root / "manifests")));
+                }
+            }
+        };
+        look(root / "manifests", kDepth + 1);
+    }
+
+    FoundModels finish() {
+        found_.complete = found_.complete && !stop_.stop_requested();
+        std::sort(found_.models.begin(), found_.models.end(), [](const FoundModel& a, const FoundModel& b) {
+            const auto order = [](const FoundModel& m) { return std::tuple(!m.supported(), lower(m.name), m.path); };
+            return order(a) < order(b);
+        });
+        return std::move(found_);
+    }
+
+  private:
+    // Sorted; empty where the folder is not there.
+    std::vector<fs::path> list(const fs::path& folder) {
+        std::vector<fs::path> entries;
+        std::error_code code;
+        fs::directory_iterator entry(folder, code);
+        for (; !code && entry != fs::directory_iterator(); entry.increment(code)) {
+            if (stop_.stop_requested()) return {};
+            if (n_entries_ == kMostEntries) {
+                found_.complete = false;
+                break;
+            }
+            ++n_entries_;
+            entries.push_back(entry->path());
+        }
+        if (code && code != std::errc::no_such_file_or_directory && code != std::errc::not_a_directory) {
+            found_.problems.push_back(shown_path(folder) + ": cannot be listed: " + code.message());
+        }
+        std::sort(entries.begin(), entries.end());
+        return entries;
+    }
+
+    // A file or folder is looked at once, whatever the links that lead to it.
+    bool is_new(const fs::path& path) {
+        std::error_code code;
+        const fs::path real = fs::canonical(path, code);
+        return seen_.insert(code ? path : real).second;
+    }
+
+    // The revisions of a repository share files: each model counts in the first that has
+    // it.
+    void look_in_repository(const fs::path& repository) {
+        const auto [publisher, name] = repository_of(repository.filename().string());
+        publisher_ = publisher;
+        std::vector<fs::path> revisions = list(repository / "snapshots");
+        const auto changed = [](const fs::path& path) {
+            std::error_code code;
+            const auto time = fs::last_write_time(path, code);
+            return code ? fs::file_time_type::min() : time;
+        };
+        std::stable_sort(revisions.begin(), revisions.end(),
+                         [&](const fs::path& a, const fs::path& b) { return changed(a) > changed(b); });
+        std::string main;
+        try {
+            main = read_small_file(repository / "refs" / "main", 4096).value_or("");
+        } catch (const Error&) {
+            main.clear();  // then the newest is preferred
+        }
+        main.erase(std::find_if(main.begin(), main.end(), [](char c) { return c == '\n' || c == '\r' || c == ' '; }),
+                   main.end());
+        std::stable_partition(revisions.begin(), revisions.end(),
+                              [&](const fs::path& path) { return path.filename() == main; });
+        taken_.clear();
+        for (const fs::path& revision : revisions) look_in_folder(revision, {}, name, kDepth);
+    }
+
+    // `inside`: the folder's path in its place or revision. `name`: of a model whose
+    // folder this is; empty: the folder's.
+    void look_in_folder(const fs::path& folder, const fs::path& inside, const std::string& name, int depth) {
+        if (stop_.stop_requested() || !is_folder(folder) || !is_new(folder)) return;
+        std::map<std::string, fs::path> files;  // of a split one the first part that is there
+        std::vector<fs::path> folders;
+        bool has_config = false;
+        std::uint64_t bytes = 0;
+        for (const fs::path& entry : list(folder)) {
+            const std::string file = entry.filename().string();
+            if (file.starts_with('.') || file.starts_with(kRepository)) continue;
+            std::error_code code;
+            if (is_folder(entry)) {
+                folders.push_back(entry);
+            } else if (entry.extension() == ".gguf") {
+                if (!is_companion(file)) files.try_emplace(gguf_name(entry), entry);
+            } else if (entry.extension() == ".safetensors") {
+                const std::uint64_t size = fs::file_size(entry, code);
+                bytes += code ? 0 : size;
+            } else {
+                has_config = has_config || file == "config.json";
+            }
+        }
+        for (const auto& [file_name, path] : files) {
+            if (is_new(path) && taken_.insert(inside / file_name).second) look_at_file(path, file_name);
+        }
+        if (has_config && bytes > 0 && taken_.insert(inside / "").second) {
+            look_at_folder(folder, name.empty() ? folder.filename().string() : name, bytes);
+        }
+        for (const fs::path& entry : folders) {
+            if (depth <= 1) break;
+            if (origin_ == ModelOrigin::kLmStudio && depth == kDepth) publisher_ = entry.filename().string();
+            look_in_folder(entry, inside / entry.filename(), {}, depth - 1);
+        }
+    }
+
+    void look_at_manifest(const fs::path& root, const fs::path& manifest, const std::string& name) {
+        try {
+            const fs::path blob = blob_of(root, manifest);
+            if (!blob.empty() && is_new(blob)) look_at_file(blob, name);
+        } catch (const Error& error) {
+            found_.problems.emplace_back(error.what());
+        }
+    }
+
+    FoundModel begin(const fs::path& path, const std::string& name) const {
+        FoundModel model;
+        model.path = path;
+        model.name = name;
+        model.origin = origin_;
+        model.publisher = publisher_;
+        return model;
+    }
+
+    // Runs what may fail on a file that is damaged or not supported, and keeps the reason.
+    template <typename Look>
+    void add(FoundModel model, const Look& look) {
+        try {
+            if (!look(model)) return;
+        } catch (const std::exception& error) {
+            model.problem = error.what();
+        }
+        found_.models.push_back(std::move(model));
+    }
+
+    static void take(FoundModel& model, ModelSpec spec) {
+        model.family = family_name(std::string(spec.architecture));
+        model.n_layers = spec.experts.n_layers;
+        model.n_experts = spec.experts.n_experts;
+        auto checkpoint = Checkpoint::open(model.path);
+        if (model.bits == 0) {
+            model.bits = 8 * static_cast<double>(checkpoint->total_bytes()) / static_cast<double>(spec.total_weights());
+        }
+        static_cast<void>(expert_type_of(std::move(checkpoint), spec));  // all tensors are there
+    }
+
+    void look_at_folder(const fs::path& folder, const std::string& name, std::uint64_t bytes) {
+        add(begin(folder, name), [&](FoundModel& model) {
+            model.bytes = bytes;
+            const auto config = read_json_object(folder / "config.json");
+            if (!config) return false;
+            if (!has_experts(*config)) {
+                ++found_.n_others;
+                return false;
+            }
+            model.family = family_name(architecture_of(*config));
+            take(model, read_model_spec(folder));
+            return true;
+        });
+    }
+
+    void look_at_file(const fs::path& path, const std::string& name) {
+        add(begin(path, name), [&](FoundModel& model) {
+            const GgufFile first(path);
+            const GgufMetadata& metadata = first.metadata();
+            if (metadata.has("general.architecture")) {
+                model.family = metadata.text("general.architecture");
+                const auto count = [&](const char* key) {
+                    return metadata.integer(model.family + "." + key, 0, 1 << 20, 0);
+                };
+                model.n_experts = count("expert_count");
+                if (model.n_experts < 2) {
+                    found_.n_others += model.family == "clip" ? 0 : 1;
+                    return false;
+                }
+                model.n_layers = count("block_count");
+            } else if (!metadata.has("split.count")) {
+                return false;  // other things are kept in such files too
+            }
+            const std::vector<fs::path> parts = gguf_parts_of(path);
+            model.path = parts.front();
+            double weights = 0, stored = 0;
+            for (const fs::path& part : parts) {
+                const GgufFile file(part);
+                model.bytes += file.file().file().size_bytes();
+                for (const GgufTensor& tensor : file.header().tensors) {
+                    const GgufType type = gguf_type(tensor.type);
+                    if (type.weights == 0) continue;
+                    double n = 1;
+                    for (const std::int64_t dimension : tensor.shape) n *= static_cast<double>(dimension);
+                    weights += n;
+                    stored += n / static_cast<double>(type.weights) * static_cast<double>(type.bytes);
+                }
+            }
+            if (weights > 0) model.bits = 8 * stored / weights;
+            take(model, read_gguf_spec(model.path));
+            return true;
+        });
+    }
+
+    const std::stop_token stop_;
+    FoundModels found_;
+    std::int64_t n_entries_ = 0;
+    ModelOrigin origin_ = ModelOrigin::kFolder;
+    std::string publisher_;
+    std::set<fs::path> seen_;
+    std::set<fs::path> taken_;  // where models are inside the place, or the revisions looked at before
+};
+
+}  // namespace
+
+std::string_view name_of(ModelOrigin origin) {
+    constexpr std::array<std::string_view, 5> kNames = {"Hugging Face", "LM Studio", "llama.cpp", "Ollama", "folder"};
+    return kNames[static_cast<std::size_t>(origin)];
+}
+
+std::vector<ModelPlace> model_places() {
+    const fs::path home = environment("HOME");
+    const auto at_home = [&](const char* path) { return home.empty() ? fs::path() : home / path; };
+    fs::path cache = environment("XDG_CACHE_HOME");
+    if (cache.empty()) cache = at_home(".cache");
+    const auto in_cache = [&](const char* path) { return cache.empty() ? fs::path() : cache / path; };
+    const auto either = [](fs::path first, fs::path second) { return first.empty() ? std::move(second) : first; };
+
+    const fs::path hugging_face = environment("HF_HOME");
+    std::vector<ModelPlace> places = {
+        {ModelOrigin::kHuggingFace, either(environment("HF_HUB_CACHE"),
+                                           hugging_face.empty() ? in_cache("huggingface/hub") : hugging_face / "hub")},
+        {ModelOrigin::kLmStudio, at_home(".lmstudio/models")},
+        {ModelOrigin::kLmStudio, at_home(".cache/lm-studio/models")},
+        {ModelOrigin::kLlamaCpp, either(environment("LLAMA_CACHE"), in_cache("llama.cpp"))},
+        {ModelOrigin::kOllama, either(environment("OLLAMA_MODELS"), at_home(".ollama/models"))},
+        {ModelOrigin::kOllama, "/usr/share/ollama/.ollama/models"},
+    };
+    std::erase_if(places, [](const ModelPlace& place) { return place.folder.empty(); });
+    return places;
+}
+
+FoundModels find_models(std::span<const ModelPlace> places, const std::stop_token& stop) {
+    ModelSearch search(stop);
+    for (const ModelPlace& place : places) search.look_in(place);
+    return search.finish();
+}
+
+std::string name_in_cache(const fs::path& model) {
+    const fs::path parent = model.parent_path();
+    if (parent.filename() == "snapshots") {
+        const std::string repository = parent.parent_path().filename().string();
+        return repository.starts_with(kRepository) ? repository_of(repository).second : std::string();
+    }
+    if (parent.filename() != "blobs" || !model.filename().string().starts_with("sha256-")) return {};
+    const fs::path root = parent.parent_path();
+    std::string name;
+    ModelSearch({}).each_manifest(root, [&](const fs::path& manifest, const std::string& called) {
+        try {
+            if (name.empty() && blob_of(root, manifest).filename() == model.filename()) name = called;
+        } catch (const Error&) {
+            // Another model's.
+        }
+    });
+    return name;
+}
+
+}  // namespace offstage::engine

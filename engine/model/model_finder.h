@@ -1,0 +1,74 @@
+#pragma once
+// Models that other programs have fetched to this computer, where they lie. Nothing is
+// copied, and of each file only the header is read.
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace offstage::engine {
+
+enum class ModelOrigin : std::uint8_t { kHuggingFace, kLmStudio, kLlamaCpp, kOllama, kFolder };
+// "Hugging Face", "LM Studio", "llama.cpp", "Ollama", "folder".
+std::string_view name_of(ModelOrigin origin);
+
+struct ModelPlace {
+    ModelOrigin origin = ModelOrigin::kFolder;
+    std::filesystem::path folder;
+};
+
+// The caches of this user, whether they are there or not:
+//
+//   Hugging Face   HF_HUB_CACHE, else HF_HOME/hub, else XDG_CACHE_HOME/huggingface/hub, else
+//                  ~/.cache/huggingface/hub
+//                  models--ORG--NAME/snapshots/REVISION/...: links to blobs; refs/main: the
+//                  revision that comes first
+//   LM Studio      ~/.lmstudio/models and ~/.cache/lm-studio/models: PUBLISHER/REPOSITORY/...
+//   llama.cpp      LLAMA_CACHE, else XDG_CACHE_HOME/llama.cpp, else ~/.cache/llama.cpp: files,
+//                  or Hugging Face's layout
+//   Ollama         OLLAMA_MODELS, else ~/.ollama/models; and /usr/share/ollama/.ollama/models:
+//                  manifests/REGISTRY/NAMESPACE/NAME/TAG: JSON; its layer of type
+//                  application/vnd.ollama.image.model is blobs/sha256-HEX, a GGUF file
+//
+// Source: huggingface_hub's constants.py, llama.cpp's common.cpp, Ollama's docs/faq.md.
+std::vector<ModelPlace> model_places();
+
+struct FoundModel {
+    std::filesystem::path path;  // to open: a folder, a GGUF file, of a split one the first part
+    std::string name;            // as its cache calls it: "Qwen3-30B-A3B-Q4_K_M", "qwen3:30b"
+    ModelOrigin origin = ModelOrigin::kFolder;
+    std::string publisher;       // "unsloth"; empty: not known
+    std::string family;          // "Qwen3Moe"; of one that is not supported as the file has it, "qwen3next"
+    std::uint64_t bytes = 0;     // of the files with weights; 0: not known
+    double bits = 0;             // per weight, in the mean; 0: not known
+    std::int64_t n_layers = 0;   // with experts
+    std::int64_t n_experts = 0;  // in each
+    std::string problem;         // why it cannot be opened, a sentence; empty: it can
+    bool supported() const { return problem.empty(); }
+};
+
+struct FoundModels {
+    std::vector<FoundModel> models;     // Mixture-of-Experts models by name, those that can be opened first
+    std::int64_t n_others = 0;          // models that are none
+    std::vector<std::string> problems;  // folders and manifests that could not be read, a sentence each
+    bool complete = true;               // false: stopped, or at kMostEntries
+};
+
+// Entries of folders that one search looks at.
+inline constexpr std::int64_t kMostEntries = 10'000;
+
+// Damaged files, folders without permission and circles of links do not end the search. A
+// model that lies in two places is found in the first. Any thread; seconds where the disk
+// is slow.
+FoundModels find_models(std::span<const ModelPlace> places, const std::stop_token& stop = {});
+
+// What a cache calls a model whose own file or folder has no name to show: NAME of
+// .../models--ORG--NAME/snapshots/REVISION, NAME:TAG of one of Ollama's blobs. Empty:
+// none.
+std::string name_in_cache(const std::filesystem::path& model);
+
+}  // namespace offstage::engine
