@@ -52,6 +52,7 @@ struct TokenizerConfig {
     // Every token that a field names as special: bos_token, pad_token,
     // additional_special_tokens and so on.
     std::set<std::string> named;
+    std::vector<TokenId> ends;  // of a turn, besides eos_token; only GGUF files say
     std::optional<bool> add_bos_token;
     std::optional<bool> add_eos_token;
     // True: each stretch of text between special tokens is encoded like a text of its own, with sentencepiece's dummy

@@ -70,20 +70,6 @@ void read_merges(const TokenizerJson& file, const BpeVocabulary& vocabulary, con
     }
 }
 
-void read_tokens(const BpeVocabulary& vocabulary, BpeParts& parts) {
-    const auto& names = vocabulary.names();
-    parts.tokens.resize(names.size());
-    for (std::size_t id = 0; id < names.size(); ++id) {
-        if (!parts.options.byte_level) {
-            parts.tokens[id] = names[id];
-        } else if (auto bytes = byte_level_bytes(names[id])) {
-            parts.tokens[id] = std::move(*bytes);
-        } else {
-            parts.other_names.emplace(static_cast<TokenId>(id), names[id]);
-        }
-    }
-}
-
 void read_model(const JsonPart& model, const BpeVocabulary& vocabulary, BpeParts& parts) {
     const JsonPart dropout = model.at("dropout");
     if (!dropout.is_null() && !(dropout.value().is_number() && dropout.value().get<double>() == 0)) {
@@ -115,18 +101,14 @@ void read_template(const JsonPart& part, BpeParts& parts) {
     }
     if (type == "ByteLevel") return;
     if (type != "TemplateProcessing") part.at("type").unknown("ByteLevel, TemplateProcessing, Sequence");
-    std::vector<std::string> before;
     bool after_text = false;
     for (const JsonPart& piece : part.at("single").items()) {
         if (piece.has("Sequence")) {
             after_text = true;
-        } else if (after_text) {
-            parts.template_eos = true;
         } else {
-            before.push_back(piece.at("SpecialToken").text("id"));
+            (after_text ? parts.template_after : parts.template_before).push_back(piece.at("SpecialToken").text("id"));
         }
     }
-    if (before.size() == 1) parts.template_bos = before[0];
 }
 
 void read_added_tokens_of(const JsonPart& root, const BpeVocabulary& vocabulary, std::int64_t vocab_size,
@@ -147,6 +129,19 @@ void read_added_tokens_of(const JsonPart& root, const BpeVocabulary& vocabulary,
 
 }  // namespace
 
+void set_tokens(std::span<const std::string_view> names, BpeParts& parts) {
+    parts.tokens.resize(names.size());
+    for (std::size_t id = 0; id < names.size(); ++id) {
+        if (!parts.options.byte_level) {
+            parts.tokens[id] = names[id];
+        } else if (auto bytes = byte_level_bytes(names[id])) {
+            parts.tokens[id] = std::move(*bytes);
+        } else {
+            parts.other_names.emplace(static_cast<TokenId>(id), names[id]);
+        }
+    }
+}
+
 BpeParts read_bpe_json(std::string_view bytes, std::int64_t vocab_size, const std::string& source) {
     const TokenizerJson file = parse_tokenizer_json(bytes, source);
     const JsonPart root(file.rest, source);
@@ -161,7 +156,7 @@ BpeParts read_bpe_json(std::string_view bytes, std::int64_t vocab_size, const st
     const BpeVocabulary vocabulary(file, vocab_size, source);
     read_model(model, vocabulary, parts);
     read_merges(file, vocabulary, source, parts);
-    read_tokens(vocabulary, parts);
+    set_tokens(vocabulary.names(), parts);
     read_template(root.at("post_processor"), parts);
     read_added_tokens_of(root, vocabulary, vocab_size, parts);
     return parts;

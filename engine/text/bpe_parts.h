@@ -2,7 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -28,9 +28,12 @@ struct BpeParts {
     // them.
     std::unordered_map<TokenId, std::string> other_names;
     std::vector<AddedToken> added;
-    std::optional<std::string> template_bos;  // the one special token that the file puts before a text
-    bool template_eos = false;                // and one after it
+    std::vector<std::string> template_before, template_after;  // special tokens that the file puts around a text
 };
+
+// Fills tokens and other_names from the names of the tokens by id (UTF-8; empty: none),
+// which stand for bytes where options.byte_level is set.
+void set_tokens(std::span<const std::string_view> names, BpeParts& parts);
 
 // Of a tokenizer.json with a BPE model. Ids must be below `vocab_size`. Throws Error
 // (kInvalidModel, kUnsupported) naming `source` and the field.

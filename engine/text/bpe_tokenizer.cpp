@@ -107,18 +107,29 @@ void BpeTokenizer::read_added(std::vector<AddedToken> added, const TokenizerConf
 }
 
 void BpeTokenizer::read_ends(const BpeParts& parts, const TokenizerConfig& config, const std::string& source) {
-    const auto named = [&](const std::optional<std::string>& name, const char* field) {
-        if (!name || name->empty()) return TokenId{-1};
-        const TokenId id = id_of_name(*name);
+    const auto known = [&](const std::string& name, const char* field) {
+        const TokenId id = id_of_name(name);
         if (id >= 0) return id;
-        throw Error(ErrorKind::kInvalidModel, std::string("The tokenizer's ") + field + " \"" + *name +
+        throw Error(ErrorKind::kInvalidModel, std::string("The tokenizer's ") + field + " \"" + name +
                                                   "\" is neither a piece of " + source + " nor an added token.");
     };
-    bos_ = named(config.bos_token ? config.bos_token : parts.template_bos, "bos_token");
+    const auto named = [&](const std::optional<std::string>& name, const char* field) {
+        return name && !name->empty() ? known(*name, field) : TokenId{-1};
+    };
+    // The one token before a text is BOS, where no other one is named so.
+    const bool names_bos = !config.bos_token && parts.template_before.size() == 1;
+    bos_ = named(names_bos ? std::optional(parts.template_before.front()) : config.bos_token, "bos_token");
     eos_ = named(config.eos_token, "eos_token");
-    const bool begins_with_bos = parts.template_bos && id_of_name(*parts.template_bos) == bos_;
-    adds_bos_ = bos_ >= 0 && config.add_bos_token.value_or(begins_with_bos);
-    adds_eos_ = eos_ >= 0 && config.add_eos_token.value_or(parts.template_eos);
+    ends_ = config.ends;
+    for (const std::string& name : parts.template_before) prefix_.push_back(known(name, "post_processor"));
+    for (const std::string& name : parts.template_after) suffix_.push_back(known(name, "post_processor"));
+    // tokenizer_config.json has the last word on the two that it names.
+    if (bos_ >= 0 && config.add_bos_token.value_or(adds_bos()) != adds_bos()) {
+        if (std::erase(prefix_, bos_) == 0) prefix_.insert(prefix_.begin(), bos_);
+    }
+    if (eos_ >= 0 && config.add_eos_token.value_or(adds_eos()) != adds_eos()) {
+        if (std::erase(suffix_, eos_) == 0) suffix_.push_back(eos_);
+    }
 }
 
 TokenId BpeTokenizer::id_of_name(const std::string& name) const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -24,8 +25,11 @@ class BpeTokenizer final : public Tokenizer {
     std::int64_t vocab_size() const override { return vocab_size_; }
     TokenId bos() const override { return bos_; }
     TokenId eos() const override { return eos_; }
-    bool adds_bos() const override { return adds_bos_; }
-    bool adds_eos() const override { return adds_eos_; }
+    std::vector<TokenId> ends() const override { return with_eos(ends_); }
+    bool adds_bos() const override { return std::find(prefix_.begin(), prefix_.end(), bos_) != prefix_.end(); }
+    bool adds_eos() const override { return std::find(suffix_.begin(), suffix_.end(), eos_) != suffix_.end(); }
+    std::vector<TokenId> prefix() const override { return prefix_; }
+    std::vector<TokenId> suffix() const override { return suffix_; }
     std::vector<TokenId> encode(std::string_view utf8) const override { return encode_text(utf8, false); }
     std::vector<TokenId> encode_with_special(std::string_view utf8) const override { return encode_text(utf8, true); }
     std::vector<TokenId> encode_after(TokenId before, std::string_view utf8) const override;
@@ -58,8 +62,8 @@ class BpeTokenizer final : public Tokenizer {
     std::int64_t vocab_size_ = 0;
     TokenId bos_ = -1;
     TokenId eos_ = -1;
-    bool adds_bos_ = false;
-    bool adds_eos_ = false;
+    std::vector<TokenId> ends_;
+    std::vector<TokenId> prefix_, suffix_;
 };
 
 }  // namespace offstage::engine

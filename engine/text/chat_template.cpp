@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "engine/error.h"
+#include "engine/files/gguf_file.h"
 #include "engine/files/text_file.h"
 #include "engine/text/template_evaluator.h"
 #include "engine/text/template_parser.h"
@@ -106,7 +107,16 @@ std::unique_ptr<ChatTemplate> ChatTemplate::parse(std::string_view jinja, const 
     return std::make_unique<JinjaTemplate>(jinja, source);
 }
 
+std::unique_ptr<ChatTemplate> ChatTemplate::read(const GgufMetadata& metadata) {
+    static constexpr std::string_view kKey = "tokenizer.chat_template";
+    static constexpr std::string_view kDefault = "tokenizer.chat_template.default";
+    const std::string_view key = metadata.has(kKey) || !metadata.has(kDefault) ? kKey : kDefault;
+    if (!metadata.has(key)) return nullptr;
+    return parse(metadata.text(key), metadata.source() + " (" + std::string(key) + ")");
+}
+
 std::unique_ptr<ChatTemplate> ChatTemplate::read(const std::filesystem::path& directory) {
+    if (is_gguf_path(directory)) return read(GgufFile(directory).metadata());
     const std::filesystem::path own = directory / "chat_template.jinja";
     if (const auto text = read_small_file(own, kMaxFileBytes)) return parse(*text, shown_path(own));
     const std::filesystem::path config = directory / "tokenizer_config.json";

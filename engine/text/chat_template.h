@@ -10,6 +10,8 @@
 
 namespace offstage::engine {
 
+class GgufMetadata;
+
 enum class Role { kSystem, kUser, kAssistant };
 std::string_view name_of(Role role);  // "system", "user", "assistant"
 
@@ -25,8 +27,11 @@ class ChatTemplate {
   public:
     // Throws Error (kInvalidModel, or kUnsupported for a construct outside the subset) naming `source` and the line.
     static std::unique_ptr<ChatTemplate> parse(std::string_view jinja, const std::string& source);
-    // From DIR/chat_template.jinja or DIR/tokenizer_config.json; nullptr when the folder has none.
+    // From DIR/chat_template.jinja or DIR/tokenizer_config.json, or from a GGUF file, or
+    // the first one of a model that is split, in DIR's place; nullptr when there is none.
     static std::unique_ptr<ChatTemplate> read(const std::filesystem::path& directory);
+    // "tokenizer.chat_template", or of several the one named "default".
+    static std::unique_ptr<ChatTemplate> read(const GgufMetadata& metadata);
     virtual ~ChatTemplate() = default;
 
     struct Tokens {

@@ -2,14 +2,13 @@
 
 #include <utility>
 
+#include "engine/text/known_patterns.h"
+
 namespace offstage::engine {
 namespace {
 
 constexpr std::size_t kMaxCuts = 64;
 constexpr int kMaxPreTokenizerDepth = 8;
-// GPT-2's, of ByteLevel with use_regex.
-constexpr const char* kByteLevelPattern =
-    R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 constexpr const char* kPunctuationPattern = R"([\p{P}$+<=>^`|~])";
 constexpr const char* kWordsPattern = R"(\w+|[^\w\s]+)";
 constexpr std::string_view kMetaspace = "\xE2\x96\x81";
@@ -68,7 +67,7 @@ void PreTokenizer::add_byte_level(const JsonPart& part) {
     adds_prefix_space_ = adds_prefix_space_ || prefix;
     if (prefix) steps_.push_back({.prefix_space = true});
     if (!part.flag("use_regex", true)) return;
-    steps_.push_back({.pattern = SplitPattern::regex(kByteLevelPattern, PatternSyntax::kOniguruma, part)});
+    steps_.push_back({.pattern = SplitPattern::regex(kGpt2Pattern, PatternSyntax::kOniguruma, part)});
 }
 
 void PreTokenizer::add_metaspace(const JsonPart& part) {

@@ -93,6 +93,7 @@ SentencePieceTokenizer::SentencePieceTokenizer(std::string_view model, const Tok
 
     bos_ = config.bos_token ? named_token(*config.bos_token, "bos_token", source) : processor_->bos_id();
     eos_ = config.eos_token ? named_token(*config.eos_token, "eos_token", source) : processor_->eos_id();
+    ends_ = config.ends;
     for (const TokenId id : {bos_, eos_}) {
         if (id < 0) continue;
         Token& token = tokens_[static_cast<std::size_t>(id)];

@@ -24,6 +24,7 @@ class SentencePieceTokenizer final : public Tokenizer {
     std::int64_t vocab_size() const override { return static_cast<std::int64_t>(tokens_.size()); }
     TokenId bos() const override { return bos_; }
     TokenId eos() const override { return eos_; }
+    std::vector<TokenId> ends() const override { return with_eos(ends_); }
     bool adds_bos() const override { return adds_bos_; }
     bool adds_eos() const override { return adds_eos_; }
     std::vector<TokenId> encode(std::string_view utf8) const override;
@@ -71,6 +72,7 @@ class SentencePieceTokenizer final : public Tokenizer {
     bool strips_leading_spaces_ = false;
     TokenId bos_ = -1;
     TokenId eos_ = -1;
+    std::vector<TokenId> ends_;
     bool adds_bos_ = false;
     bool adds_eos_ = false;
     bool legacy_ = true;

@@ -5,6 +5,7 @@
 #include "engine/error.h"
 #include "engine/files/text_file.h"
 #include "engine/text/bpe_parts.h"
+#include "engine/text/known_patterns.h"
 
 namespace offstage::engine {
 namespace {
@@ -14,27 +15,13 @@ constexpr std::size_t kMaxRankedBytes = 1024;
 
 // ---------------------------------------------------------------- patterns of known encodings
 
-constexpr const char* kCl100k =
-    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|)"
-    R"(\s+(?!\S)|\s+)";
-// Words end where small letters go over to capital ones; `han`: without Chinese
-// characters, which are runs of their own.
-std::string case_pattern(const std::string& han, const std::string& begin, const std::string& newlines) {
-    const std::string capitals = "[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}" + han + "]";
-    const std::string small = "[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}" + han + "]";
-    const std::string ending = "(?i:'s|'t|'re|'ve|'m|'ll|'d)?";
-    const std::string lead = "[^\\r\\n\\p{L}\\p{N}]?";
-    return begin + lead + capitals + "*" + small + "+" + ending + "|" + lead + capitals + "+" + small + "*" + ending +
-           "|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n" + newlines + "]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
-}
-
 std::string known_pattern(const JsonPart& root) {
     const std::string encoding = root.text("encoding_name", "");
-    if (encoding == "cl100k_base") return kCl100k;
-    if (encoding == "o200k_base" || encoding == "o200k_harmony") return case_pattern("", "", "/");
+    if (encoding == "cl100k_base") return cl100k_pattern();
+    if (encoding == "o200k_base" || encoding == "o200k_harmony") return o200k_pattern();
     const std::string kind = root.text("tokenizer_class", "");
-    if (kind == "TiktokenTokenizerWrapper" || kind == "GPT4Tokenizer") return kCl100k;          // DBRX
-    if (kind == "TikTokenTokenizer") return case_pattern("&&[^\\p{Han}]", "[\\p{Han}]+|", "");  // Kimi K2
+    if (kind == "TiktokenTokenizerWrapper" || kind == "GPT4Tokenizer") return cl100k_pattern();     // DBRX
+    if (kind == "TikTokenTokenizer") return o200k_pattern({.han_apart = true, .after_signs = ""});  // Kimi K2
     return {};
 }
 

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "engine/error.h"
+#include "engine/files/gguf_file.h"
 #include "engine/files/text_file.h"
 #include "engine/text/bpe_tokenizer.h"
 #include "engine/text/sentencepiece_tokenizer.h"
@@ -28,12 +29,14 @@ std::optional<std::filesystem::path> find_tiktoken(const std::filesystem::path& 
 }  // namespace
 
 bool Tokenizer::is_in(const std::filesystem::path& directory) {
+    if (is_gguf_path(directory)) return is_in(GgufFile(directory).metadata());
     std::error_code ignored;
     return std::filesystem::exists(directory / "tokenizer.model", ignored) ||
            std::filesystem::exists(directory / "tokenizer.json", ignored) || find_tiktoken(directory).has_value();
 }
 
 std::unique_ptr<Tokenizer> Tokenizer::open(const std::filesystem::path& directory, std::int64_t vocab_size) {
+    if (is_gguf_path(directory)) return open(GgufFile(directory).metadata(), vocab_size);
     std::filesystem::path path = directory / "tokenizer.model";
     auto bytes = read_small_file(path, kMaxModelBytes);
     if (bytes && !is_tiktoken(*bytes)) {
@@ -59,6 +62,20 @@ std::unique_ptr<Tokenizer> Tokenizer::open(const std::filesystem::path& director
     const std::string source = shown_path(path);
     return std::make_unique<BpeTokenizer>(read_tiktoken(*bytes, read_tiktoken_pattern(directory), vocab_size, source),
                                           config, vocab_size, source);
+}
+
+std::vector<TokenId> Tokenizer::with_eos(std::vector<TokenId> ends) const {
+    std::erase(ends, eos());
+    if (eos() >= 0) ends.insert(ends.begin(), eos());
+    return ends;
+}
+
+std::vector<TokenId> Tokenizer::prefix() const {
+    return adds_bos() ? std::vector{bos()} : std::vector<TokenId>();
+}
+
+std::vector<TokenId> Tokenizer::suffix() const {
+    return adds_eos() ? std::vector{eos()} : std::vector<TokenId>();
 }
 
 void Tokenizer::check_text(std::string_view text) {

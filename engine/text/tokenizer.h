@@ -12,6 +12,8 @@
 
 namespace offstage::engine {
 
+class GgufMetadata;
+
 // Text to tokens and back. Immutable after open(); may be used from any thread at once.
 class Tokenizer {
   public:
@@ -27,18 +29,41 @@ class Tokenizer {
     // special_tokens_map.json and added_tokens.json where it is silent). Throws Error
     // naming the file and the field: missing, damaged, larger than `vocab_size` of the
     // model, or of a kind that is not known.
+    // A GGUF file, or the first one of a model that is split, in DIR's place: its metadata
+    // are read, as below.
     static std::unique_ptr<Tokenizer> open(const std::filesystem::path& directory, std::int64_t vocab_size);
-    static bool is_in(const std::filesystem::path& directory);  // whether there is a file that open() would read
+    // Whether there is a file, or in a GGUF file a tokenizer, that open() would read.
+    // Throws Error when a GGUF file cannot be read.
+    static bool is_in(const std::filesystem::path& directory);
+
+    // "tokenizer.ggml.*" of a GGUF file, by "tokenizer.ggml.model":
+    //   llama           sentencepiece, each text between special tokens as one of its own,
+    //                   with a blank before it unless add_space_prefix is false;
+    //   gpt2, gemma4    byte pair encoding, cut into words as "tokenizer.ggml.pre" says
+    //                   (gguf_pre_tokenizer.h).
+    // Throws Error with the file, the key, what was found and what was expected:
+    // kNotFound (no tokenizer), kUnsupported (another model or pre), kInvalidModel.
+    static std::unique_ptr<Tokenizer> open(const GgufMetadata& metadata, std::int64_t vocab_size);
+    static bool is_in(const GgufMetadata& metadata);
     virtual ~Tokenizer() = default;
 
     virtual std::int64_t vocab_size() const = 0;
     virtual TokenId bos() const = 0;  // -1: none
     virtual TokenId eos() const = 0;  // -1: none
+    // Every token that ends a turn: eos(), where there is one, and those that a GGUF file
+    // has besides.
+    virtual std::vector<TokenId> ends() const = 0;
     // Whether a text that no template rendered should begin with bos(): add_bos_token of tokenizer_config.json; where
     // that is silent, true when there is a bos.
     virtual bool adds_bos() const = 0;
     // The same of its end and eos(): add_eos_token; false where that is silent.
     virtual bool adds_eos() const = 0;
+    // All that such a text begins and ends with: bos() and eos(), as said above; with a
+    // tokenizer.json every special token that its TemplateProcessing puts around one text
+    // ("[gMASK]<sop>" of GLM-4.5), of which add_bos_token and add_eos_token add or take
+    // away bos() and eos() alone.
+    virtual std::vector<TokenId> prefix() const;
+    virtual std::vector<TokenId> suffix() const;
 
     // Plain text, exactly as the library named above does it: no special token is
     // recognised, none is added. Of sentencepiece: with "legacy": false it is
@@ -77,6 +102,8 @@ class Tokenizer {
     virtual TokenId special_token(std::string_view text) const = 0;
 
   protected:
+    // `ends` with eos() at their beginning.
+    std::vector<TokenId> with_eos(std::vector<TokenId> ends) const;
     // Throws what encode() throws for texts that are too long or no UTF-8.
     static void check_text(std::string_view text);
 };

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/files/gguf.h"
+#include "engine/indices.h"
+#include "engine/text/added_tokens.h"
+
+namespace offstage::engine {
+
+// The tokens of a GGUF file's metadata and what is special about them. Names point into
+// the file.
+struct GgufVocabulary {
+    // "tokenizer.ggml.token_type"; without it every token is normal.
+    enum class Type : std::uint8_t { kNormal = 1, kUnknown, kControl, kUserDefined, kUnused, kByte };
+
+    std::vector<std::string_view> names;  // by id, "tokenizer.ggml.tokens"; empty: no such token
+    std::vector<Type> types;              // by id
+    std::unordered_map<std::string_view, TokenId> by_name;
+    TokenId unknown = -1;
+    // Control and user-defined tokens as added ones, the ends of a text, and those of a
+    // turn: eos, eot and eom, and, as in llama.cpp, every token with a text that models
+    // are known to end with.
+    TokenizerConfig config;
+
+    TokenId id_of(std::string_view name) const;  // -1: none
+};
+
+// What a kind of tokenizer has where the file does not say.
+struct GgufDefaults {
+    TokenId bos = -1;
+    TokenId eos = -1;
+    TokenId unknown = -1;
+    bool adds_bos = false;
+};
+
+// Throws Error (kInvalidModel) with the file, the key and the item, what was found and
+// what was expected: no tokens or more than `vocab_size`, one that is there twice or is
+// not UTF-8, lists of unequal length, ids that are no token's.
+GgufVocabulary read_gguf_vocabulary(const GgufMetadata& metadata, std::int64_t vocab_size,
+                                    const GgufDefaults& defaults);
+
+// Throws: SOURCE: "KEY"[ITEM] is FOUND; expected EXPECTED.
+[[noreturn]] void reject_item(const GgufMetadata& metadata, std::string_view key, std::size_t item,
+                              const std::string& found, const std::string& expected);
+
+}  // namespace offstage::engine
