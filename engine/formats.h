@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace offstage::kernels {
 enum class WeightType : std::uint8_t;
@@ -24,11 +25,16 @@ struct FormatRow {
     int bits = 0;              // of a weight, without scales
     bool for_experts = false;  // may be chosen for experts, whatever the checkpoint holds
     bool for_dense = false;    // and for attention's matrices and dense networks
+    // Nobody asks for those of files; experts are never in kBlocks, but in a kFile: which
+    // a model has, and what they are, format_rows_of() says (engine/model/file_formats.h).
+    enum class Kind : std::uint8_t { kOwn, kBlocks, kFile } kind = Kind::kOwn;
 };
 
 // All of them, by id. They live as long as the program.
 std::span<const FormatRow> format_rows();
 const FormatRow& format_row(FormatId id);
+// Those that may be chosen for experts, most bits first.
+std::vector<FormatRow> expert_formats();
 
 // The values of one column of those rows for which `wanted` is true: "16, 8 or 4".
 std::string list_formats(bool (*wanted)(const FormatRow&), std::string (*column)(const FormatRow&));

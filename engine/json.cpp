@@ -178,7 +178,7 @@ bool JsonFields::is_null(const char* key) const {
 
 void JsonFields::reject(const char* key, const std::string& expected) const {
     const json* value = find(key);
-    throw Error(ErrorKind::kInvalidModel, source_ + ": \"" + path_ + key + "\" is " +
+    throw Error(ErrorKind::kInvalidModel, source_ + ": \"" + named(key) + "\" is " +
                                               (value == nullptr ? "missing" : describe(*value)) + "; expected " +
                                               expected);
 }

@@ -33,6 +33,8 @@ class JsonFields {
   public:
     // `path` is put before the keys in messages, for an object inside another: "rope_parameters.".
     JsonFields(const nlohmann::json& object, const std::string& source, std::string path = {});
+    JsonFields(const JsonFields&) = default;
+    virtual ~JsonFields() = default;
 
     bool has(const char* key) const { return find(key) != nullptr; }
     bool is_null(const char* key) const;
@@ -49,6 +51,10 @@ class JsonFields {
 
     // Throws: SOURCE: "KEY" is FOUND; expected EXPECTED.
     [[noreturn]] void reject(const char* key, const std::string& expected) const;
+
+  protected:
+    // A key as messages call it.
+    virtual std::string named(const std::string& key) const { return path_ + key; }
 
   private:
     const nlohmann::json& object_;

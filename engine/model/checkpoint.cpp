@@ -5,7 +5,9 @@
 #include <system_error>
 
 #include "engine/error.h"
+#include "engine/files/gguf_file.h"
 #include "engine/json.h"
+#include "engine/model/gguf_model.h"
 #include "engine/model/safetensors.h"
 
 namespace offstage::engine {
@@ -20,6 +22,12 @@ std::string shape_text(std::span<const std::int64_t> shape) {
         out += std::to_string(shape[i]);
     }
     return out + ")";
+}
+
+// (1, n) is n: a gate of one row is a matrix to some writers and a vector to others.
+std::span<const std::int64_t> without_leading_ones(std::span<const std::int64_t> shape) {
+    while (shape.size() > 1 && shape.front() == 1) shape = shape.subspan(1);
+    return shape;
 }
 
 bool is_there(const fs::path& path) {
@@ -63,6 +71,7 @@ std::unique_ptr<Checkpoint> open_path(const fs::path& path) {
     }
     if (fs::is_directory(status)) return open_folder(path);
     if (path.extension() == ".json") return open_safetensors_shards(path);
+    if (is_gguf_path(path)) return open_gguf(path);
     return open_safetensors_file(path);
 }
 
@@ -82,28 +91,42 @@ std::unique_ptr<Checkpoint> Checkpoint::open(const fs::path& path) {
     }
 }
 
-const TensorView& Checkpoint::require(std::string_view name, std::span<const std::int64_t> shape) const {
+const TensorView& Checkpoint::require_shape(std::string_view name, std::span<const std::int64_t> shape) const {
     const TensorView* tensor = find(name);
     if (tensor == nullptr) {
         throw Error(ErrorKind::kInvalidModel, source() + ": tensor " + in_quotes(name) +
                                                   " is missing; expected it with shape " + shape_text(shape));
     }
-    const std::string which = file_of(*tensor) + ": tensor " + in_quotes(name);
-    if (!std::equal(shape.begin(), shape.end(), tensor->shape.begin(), tensor->shape.end())) {
-        throw Error(ErrorKind::kInvalidModel,
-                    which + " has shape " + shape_text(tensor->shape) + "; expected " + shape_text(shape));
+    if (!std::ranges::equal(without_leading_ones(shape), without_leading_ones(tensor->shape))) {
+        throw Error(ErrorKind::kInvalidModel, file_of(*tensor) + ": tensor " + in_quotes(name) + " has shape " +
+                                                  shape_text(tensor->shape) + "; expected " + shape_text(shape));
     }
-    if (!tensor->supported_type) {
+    return *tensor;
+}
+
+const TensorView& Checkpoint::require(std::string_view name, std::span<const std::int64_t> shape) const {
+    const TensorView& tensor = require_shape(name, shape);
+    const std::string which = file_of(tensor) + ": tensor " + in_quotes(name);
+    if (!tensor.supported_type) {
         throw Error(ErrorKind::kInvalidModel,
-                    which + " has dtype " + tensor->type_name + "; expected BF16, F16 or F32");
+                    which + " has dtype " + tensor.type_name + "; expected " + readable_types());
     }
-    const std::size_t element_bytes = kernels::bytes_per_weight(tensor->type);
-    if (reinterpret_cast<std::uintptr_t>(tensor->bytes.data()) % element_bytes != 0) {
+    const std::size_t element_bytes = kernels::is_plain(tensor.type) ? kernels::bytes_per_weight(tensor.type) : 1;
+    if (reinterpret_cast<std::uintptr_t>(tensor.bytes.data()) % element_bytes != 0) {
         throw Error(ErrorKind::kInvalidModel, which + " does not begin at a multiple of " +
                                                   std::to_string(element_bytes) +
                                                   " bytes; expected an aligned file, as current writers make");
     }
-    return *tensor;
+    return tensor;
+}
+
+const TensorView& Checkpoint::require_bytes(std::string_view name, std::span<const std::int64_t> shape) const {
+    const TensorView& tensor = require_shape(name, shape);
+    if (tensor.type_name != "U8") {
+        throw Error(ErrorKind::kInvalidModel, file_of(tensor) + ": tensor " + in_quotes(name) + " has dtype " +
+                                                  tensor.type_name + "; expected U8");
+    }
+    return tensor;
 }
 
 }  // namespace offstage::engine

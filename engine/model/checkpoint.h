@@ -26,27 +26,34 @@ struct TensorView {
     std::int64_t n_elements() const;
 };
 
-// Where a model's bytes lie: safetensors, one file or shards with an index (https://github.com/huggingface/safetensors,
-// "Format"). Memory-mapped; nothing is read before it is used.
+// Where a model's bytes lie: safetensors, one file or shards with an index
+// (https://github.com/huggingface/safetensors, "Format"), or GGUF, one file or all parts
+// of a split one. Memory-mapped; nothing is read before it is used.
 //
-// open() enforces the format: header at most 100 MB and valid JSON with unique names; offsets inside the file, in
-// order, without overlap or hole; byte counts equal to shape x dtype (computed without overflow); shards named in the
-// index present, relative, inside the folder, and holding the tensors that the index says. Throws Error naming file and
-// tensor.
+// open() enforces the format; of safetensors: header at most 100 MB and valid JSON with
+// unique names; offsets inside the file, in order, without overlap or hole; byte counts
+// equal to shape x dtype (computed without overflow); shards named in the index present,
+// relative, inside the folder, and holding the tensors that the index says. Throws Error
+// naming file and tensor.
 class Checkpoint {
   public:
     // `path`: a folder (model.safetensors, else model.safetensors.index.json, else the only *.safetensors there: the
     // order of transformers) or one of these files. With an index, only the tensors that it names belong to the
-    // checkpoint. kNotFound, kInvalidModel or kUnsupported (a dtype that the format does not define).
+    // checkpoint. A *.gguf: that file, or with -00002-of-00005 in its name all five.
+    // kNotFound, kInvalidModel or kUnsupported (a dtype that safetensors does not define).
     static std::unique_ptr<Checkpoint> open(const std::filesystem::path& path);
     virtual ~Checkpoint() = default;
 
     virtual std::span<const TensorView> tensors() const = 0;
     // nullptr when there is none.
     virtual const TensorView* find(std::string_view name) const = 0;
-    // Throws Error (kInvalidModel) when missing, of another shape, of a dtype other than BF16, F16, F32, or at an
-    // address that is not a multiple of the element's size. Any thread.
+    // Throws Error (kInvalidModel) when missing, of another shape (leading ones apart),
+    // of a dtype other than BF16, F16, F32 and the blocks of GGUF, or at an address that
+    // is not a multiple of the element's size. Any thread.
     const TensorView& require(std::string_view name, std::span<const std::int64_t> shape) const;
+
+    // A tensor of bytes (U8), whatever they mean. Throws as require() does.
+    const TensorView& require_bytes(std::string_view name, std::span<const std::int64_t> shape) const;
 
     // Tells the system that these bytes will not be needed again soon: their pages are dropped from this process
     // (madvise MADV_DONTNEED on whole pages inside). Reading them again later is allowed. Bytes that are not part of
@@ -64,6 +71,11 @@ class Checkpoint {
   protected:
     // The file that holds this tensor, for messages.
     virtual std::string file_of(const TensorView&) const { return source(); }
+    // The types that require() accepts, for messages.
+    virtual std::string readable_types() const { return "BF16, F16 or F32"; }
+
+  private:
+    const TensorView& require_shape(std::string_view name, std::span<const std::int64_t> shape) const;
 };
 
 // One tensor of a safetensors header.

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "engine/error.h"
+#include "engine/model/families/family.h"
 #include "engine/shape_limits.h"
 
 namespace offstage::engine {
@@ -22,12 +23,17 @@ constexpr std::int64_t kMaxHeadDim = std::int64_t{1} << 16;
 
 }  // namespace
 
-ConfigFields::ConfigFields(const json& object, const std::string& source)
-    : JsonFields(object, source), source_(source) {}
+ConfigFields::ConfigFields(const json& object, const std::string& source, const KeyNames* names, std::string path)
+    : JsonFields(object, source, std::move(path)), source_(source), names_(names) {}
+
+std::string ConfigFields::named(const std::string& key) const {
+    const auto found = names_ == nullptr ? KeyNames::const_iterator() : names_->find(key);
+    return names_ == nullptr || found == names_->end() ? JsonFields::named(key) : found->second;
+}
 
 void ConfigFields::unsupported(const std::string& key, const std::string& what, const std::string& expected) const {
     throw Error(ErrorKind::kUnsupported,
-                source_ + ": \"" + key + "\" is " + what + ", which is not supported; expected " + expected);
+                source_ + ": \"" + named(key) + "\" is " + what + ", which is not supported; expected " + expected);
 }
 
 std::int64_t ConfigFields::dim(const char* key, std::optional<std::int64_t> fallback) const {
@@ -55,16 +61,20 @@ float ConfigFields::eps(const char* key, double fallback) const {
     return static_cast<float>(number(key, std::numeric_limits<float>::min(), 1.0, fallback));
 }
 
+std::string ConfigFields::quantization() const {
+    if (!has_value("quantization_config")) return {};
+    const JsonFields quantization(*find("quantization_config"), source_, "quantization_config.");
+    return quantization.has_value("quant_method") ? quantization.text("quant_method") : std::string();
+}
+
 void ConfigFields::read_common(ModelSpec& spec, std::optional<TokenId> default_bos, std::optional<TokenId> default_eos,
                                const SizeKeys& keys) const {
     if (const std::string act = text("hidden_act", "silu"); act != "silu") {
         unsupported("hidden_act", in_quotes(act), "\"silu\"");
     }
-    if (has_value("quantization_config")) {
-        const JsonFields quantization(*find("quantization_config"), source_, "quantization_config.");
-        unsupported("quantization_config",
-                    quantization.has_value("quant_method") ? describe(*quantization.find("quant_method"))
-                                                           : "a quantized checkpoint",
+    if (const std::string method = quantization();
+        has_value("quantization_config") && !(method == "mxfp4" && spec.family == &kGptOssMxfp4)) {
+        unsupported("quantization_config", method.empty() ? "a quantized checkpoint" : in_quotes(method),
                     "the weights as they were published, in BF16, F16 or F32");
     }
     spec.vocab_size = dim("vocab_size");
@@ -113,21 +123,21 @@ GroupedQuerySpec ConfigFields::grouped_query(const ModelSpec& spec, std::int64_t
     return a;
 }
 
-std::optional<std::vector<bool>> ConfigFields::windowed_layers(std::size_t n_layers) const {
+std::optional<std::vector<bool>> ConfigFields::layers_of_type(const std::string& wanted, std::size_t n_layers) const {
     const char* const key = "layer_types";
     if (!has_value(key)) return {};
     const json& types = *find(key);
     const std::string expected =
-        "a list of " + std::to_string(n_layers) + " times \"sliding_attention\" or \"full_attention\"";
+        "a list of " + std::to_string(n_layers) + " times " + in_quotes(wanted) + " or \"full_attention\"";
     if (!types.is_array() || types.size() != n_layers) reject(key, expected);
-    std::vector<bool> windowed;
+    std::vector<bool> found;
     for (const json& type : types) {
-        if (type != "sliding_attention" && type != "full_attention") {
+        if (type != wanted && type != "full_attention") {
             reject(key, expected + ", but the list holds " + describe(type));
         }
-        windowed.push_back(type == "sliding_attention");
+        found.push_back(type == wanted);
     }
-    return windowed;
+    return found;
 }
 
 std::int64_t ConfigFields::rotary_dim(std::int64_t head_dim, std::optional<double> default_share) const {

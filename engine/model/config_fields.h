@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,10 +17,16 @@ namespace offstage::engine {
 // expected; kUnsupported a feature that would change results if it were ignored.
 class ConfigFields : public JsonFields {
   public:
-    // Both must outlive this object.
-    ConfigFields(const nlohmann::json& object, const std::string& source);
+    // Where each key really stands, for messages: a configuration put together from
+    // another file's.
+    using KeyNames = std::map<std::string, std::string>;
+
+    // All must outlive this object.
+    ConfigFields(const nlohmann::json& object, const std::string& source, const KeyNames* names = nullptr,
+                 std::string path = {});
 
     const std::string& source() const { return source_; }
+    const KeyNames* names() const { return names_; }
     [[noreturn]] void unsupported(const std::string& key, const std::string& what, const std::string& expected) const;
 
     // ---- sizes, within limits that no product of them overflows. Without a fallback the key must be there.
@@ -32,9 +39,12 @@ class ConfigFields : public JsonFields {
     double positive(const char* key, double fallback) const;  // at most 1e12; null counts as absent
     float eps(const char* key, double fallback) const;
 
+    // quantization_config's quant_method; empty: there is none.
+    std::string quantization() const;
+
     // vocab_size, hidden_size, max_position_embeddings, tie_word_embeddings, bos and eos;
     // num_hidden_layers layers that are still empty. Checks that hidden_act is silu, and
-    // that the weights are not quantized.
+    // that the weights are not quantized but as spec.family says.
     struct SizeKeys {
         const char* hidden = "hidden_size";
         const char* context = "max_position_embeddings";
@@ -57,9 +67,12 @@ class ConfigFields : public JsonFields {
     // keys are those of the two numbers.
     GroupedQuerySpec heads(const ModelSpec& spec, const char* heads_key, const std::string& kv_key,
                            std::int64_t n_kv_heads) const;
-    // layer_types, or nothing where it is absent: whether a layer is "sliding_attention",
-    // else it is "full_attention".
-    std::optional<std::vector<bool>> windowed_layers(std::size_t n_layers) const;
+    // layer_types, or nothing where it is absent: whether a layer is of that type, else it
+    // is "full_attention".
+    std::optional<std::vector<bool>> layers_of_type(const std::string& type, std::size_t n_layers) const;
+    std::optional<std::vector<bool>> windowed_layers(std::size_t n_layers) const {
+        return layers_of_type("sliding_attention", n_layers);
+    }
     // The number and size of the experts, into the spec and its router. The first of
     // `count_keys` that is there counts, or the last.
     MoeSpec experts(ModelSpec& spec, std::int64_t ffn_dim, std::initializer_list<const char*> count_keys,
@@ -77,9 +90,13 @@ class ConfigFields : public JsonFields {
     // that is a token at all.
     std::vector<TokenId> tokens(const char* key, std::int64_t vocab_size, std::optional<TokenId> fallback) const;
 
+  protected:
+    std::string named(const std::string& key) const override;
+
   private:
     std::int64_t rotary_dim(std::int64_t head_dim, std::optional<double> default_share) const;
     const std::string& source_;
+    const KeyNames* names_;
 };
 
 // YaRN's factor of cos and sin.

@@ -1,5 +1,7 @@
 #include "engine/model/dense_tensors.h"
 
+#include <algorithm>
+
 namespace offstage::engine {
 namespace {
 
@@ -19,7 +21,14 @@ class TensorList {
     void attention(const GroupedQuerySpec& a) {
         const std::int64_t q_rows = a.n_heads * a.head_dim;
         const std::int64_t kv_rows = a.n_kv_heads * a.head_dim;
-        matrix(TensorRole::kQkv, q_rows + 2 * kv_rows, spec_.hidden_dim);
+        if (layer_ < static_cast<std::int64_t>(spec_.split_qkv.size()) &&
+            spec_.split_qkv[static_cast<std::size_t>(layer_)] != 0) {
+            matrix(TensorRole::kQuery, q_rows, spec_.hidden_dim);
+            matrix(TensorRole::kKey, kv_rows, spec_.hidden_dim);
+            matrix(TensorRole::kValue, kv_rows, spec_.hidden_dim);
+        } else {
+            matrix(TensorRole::kQkv, q_rows + 2 * kv_rows, spec_.hidden_dim);
+        }
         if (a.qkv_bias) vector(TensorRole::kQkvBias, q_rows + 2 * kv_rows);
         if (a.qk_norm != QkNorm::kNone) {
             const bool per_head = a.qk_norm == QkNorm::kPerHead;
@@ -27,6 +36,7 @@ class TensorList {
             vector(TensorRole::kKeyNorm, per_head ? a.head_dim : kv_rows);
         }
         if (a.sinks) vector(TensorRole::kSinks, a.n_heads);
+        if (a.output_gate) matrix(TensorRole::kOutputGate, q_rows, spec_.hidden_dim);
         matrix(TensorRole::kAttentionOutput, spec_.hidden_dim, q_rows);
         if (a.output_bias) vector(TensorRole::kAttentionOutputBias, spec_.hidden_dim);
     }
@@ -41,6 +51,17 @@ class TensorList {
         matrix(TensorRole::kKeyUp, a.n_heads * a.latent_dim, a.nope_dim);
         matrix(TensorRole::kValueUp, a.n_heads * a.value_dim, a.latent_dim);
         matrix(TensorRole::kAttentionOutput, spec_.hidden_dim, a.n_heads * a.value_dim);
+    }
+    void attention(const DeltaNetSpec& a) {
+        const kernels::DeltaNetShape shape = a.shape();
+        matrix(TensorRole::kQkv, shape.qkv_width(), spec_.hidden_dim);
+        matrix(TensorRole::kOutputGate, shape.output_width(), spec_.hidden_dim);
+        matrix(TensorRole::kDecayAndBeta, 2 * a.n_value_heads, spec_.hidden_dim, false);
+        add(TensorRole::kConvolution, DenseTensor::Kind::kVector, shape.qkv_width(), a.kernel_size);
+        vector(TensorRole::kDecayRate, a.n_value_heads);
+        vector(TensorRole::kTimeBias, a.n_value_heads);
+        vector(TensorRole::kStateNorm, a.value_dim);
+        matrix(TensorRole::kAttentionOutput, spec_.hidden_dim, shape.output_width());
     }
     void ffn(const DenseFfnSpec& f) { network(f.ffn_dim); }
     void ffn(const MoeSpec& moe) {
@@ -85,11 +106,12 @@ std::vector<DenseTensor> dense_tensors(const ModelSpec& spec) {
     }
     std::vector<DenseTensor> tensors = std::move(list).take();
     tensors.front().unused_in_decode = !spec.tied_embeddings;
+    for (std::size_t i = 0; i < std::min(tensors.size(), spec.stored.size()); ++i) tensors[i].stored = spec.stored[i];
     return tensors;
 }
 
 bool is_quantized_to(const DenseTensor& tensor, kernels::WeightType stored, kernels::WeightType format) {
-    if (!tensor.may_be_quantized || stored == format || kernels::is_packed(stored)) return false;
+    if (!tensor.may_be_quantized || stored == format || !kernels::is_plain(stored)) return false;
     if (kernels::is_packed(format)) return tensor.n_cols % kernels::kPackedBlock == 0;
     return format == kernels::WeightType::kBf16 && stored == kernels::WeightType::kF32;
 }

@@ -3,6 +3,7 @@
 // from its spec. Whoever loads, draws, uploads, quantizes or counts them walks this list.
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "engine/model/model_spec.h"
@@ -19,13 +20,18 @@ enum class TensorRole : std::uint8_t {
 
     kAttentionNorm,  // (hidden_dim): before attention
     kAttentionNormBias,
-    kQkv,      // (q rows, k rows, v rows; hidden_dim)
+    kQkv,    // (q rows, k rows, v rows; hidden_dim)
+    kQuery,  // these three instead where ModelSpec::split_qkv says so
+    kKey,
+    kValue,
     kQkvBias,  // (q, k, v)
     kQueryNorm,
     kKeyNorm,          // (head_dim), or the full width
     kAttentionOutput,  // (hidden_dim, n_heads * value_dim)
     kAttentionOutputBias,
-    kSinks,  // (n_heads): see AttentionShape
+    kSinks,       // (n_heads): see AttentionShape
+    kOutputGate,  // (n_heads * head_dim, hidden_dim), and of DeltaNet layers, whose kQkv and kAttentionOutput are as
+                  // DeltaNetShape has them
 
     // latent attention
     kQueryDown,      // (query_rank, hidden_dim); absent where query_rank is 0
@@ -35,6 +41,13 @@ enum class TensorRole : std::uint8_t {
     kLatentNorm,  // (latent_dim)
     kKeyUp,       // (n_heads * latent_dim, nope_dim): a head's query without positions becomes one of the latent
     kValueUp,     // (n_heads * value_dim, latent_dim)
+
+    // DeltaNet layers: see kernels::DeltaNetShape
+    kDecayAndBeta,  // (2 * n_value_heads, hidden_dim): a of each head, then b
+    kConvolution,   // (qkv_width, kernel_size), float32
+    kDecayRate,     // (n_value_heads)
+    kTimeBias,      // (n_value_heads)
+    kStateNorm,     // (value_dim)
 
     kFfnNorm,  // (hidden_dim): before the feed-forward network
     kFfnNormBias,
@@ -58,12 +71,27 @@ struct DenseTensor {
     std::int64_t n_cols = 0;
     bool may_be_quantized = false;  // `dense=8|4`: attention's matrices and networks (Mixtral-Offloading, section 4.2)
     bool unused_in_decode = false;  // read by row: the embedding
+    std::optional<StoredTensor> stored = {};  // ModelSpec::stored
 
     std::int64_t n_weights() const { return n_rows * n_cols; }
+    // As the file has it; `plain`: where that is a type that all have.
+    kernels::WeightType stored_type(kernels::WeightType plain) const { return stored ? stored->type : plain; }
+    // Of a network whose matrices are all of one type.
+    kernels::ExpertLayout network_layout(kernels::WeightType type) const {
+        return kernels::expert_layout(type, n_cols, n_rows / 3);
+    }
+    // A network as the file has it.
+    kernels::ExpertLayout stored_network(kernels::WeightType plain) const {
+        return stored && stored->network.hidden_dim > 0 ? stored->network : network_layout(stored_type(plain));
+    }
     // In memory when matrices are kept as `type`.
     std::uint64_t bytes(kernels::WeightType type) const {
         return static_cast<std::uint64_t>(n_rows) *
                kernels::row_bytes(kind == Kind::kVector ? kernels::WeightType::kF32 : type, n_cols);
+    }
+    // In memory when it is kept as the file has it.
+    std::uint64_t stored_bytes(kernels::WeightType plain) const {
+        return kind == Kind::kNetwork ? stored_network(plain).bytes() : bytes(stored_type(plain));
     }
 };
 
@@ -71,8 +99,8 @@ struct DenseTensor {
 std::vector<DenseTensor> dense_tensors(const ModelSpec& spec);
 
 // Whether quantize_dense() changes a tensor kept as `stored` when `format` is asked for:
-// towards fewer bits, and to
-// 16 bits from 32; packed formats take rows of a multiple of kernels::kPackedBlock.
+// towards fewer bits, and to 16 bits from 32; packed formats take rows of a multiple of
+// kernels::kPackedBlock. Blocks of a file stay as they are.
 bool is_quantized_to(const DenseTensor& tensor, kernels::WeightType stored, kernels::WeightType format);
 
 }  // namespace offstage::engine

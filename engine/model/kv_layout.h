@@ -10,10 +10,12 @@
 namespace offstage::engine {
 
 // Layers that keep keys and values of one shape for the same tokens: one block of the
-// cache holds all of them.
+// cache holds all of them. Or DeltaNet layers: one block holds what they keep of a
+// sequence, whatever its length.
 struct KvGroup {
     kernels::KvShape shape;
     std::int64_t window = 0;  // tokens that a token sees, itself among them; 0: all
+    bool is_state = false;    // of DeltaNet layers
 };
 
 // The KV cache of a model, in groups of layers that are alike.

@@ -6,9 +6,11 @@
 #include <utility>
 
 #include "engine/error.h"
+#include "engine/files/gguf_file.h"
+#include "engine/files/mapped_file.h"
 #include "engine/json.h"
 #include "engine/model/families/family.h"
-#include "engine/model/file.h"
+#include "engine/model/gguf_model.h"
 
 namespace offstage::engine {
 namespace {
@@ -97,7 +99,7 @@ std::string foreign_files(const std::filesystem::path& directory) {
     std::filesystem::directory_iterator entry(directory, code);
     for (; !code && entry != std::filesystem::directory_iterator(); entry.increment(code)) {
         const std::filesystem::path extension = entry->path().extension();
-        if (extension == ".gguf" || extension == ".bin" || extension == ".pth" || extension == ".pt") {
+        if (extension == ".bin" || extension == ".pth" || extension == ".pt") {
             return " (" + in_quotes(entry->path().filename().string()) +
                    " is there, a format that Offstage does not read)";
         }
@@ -109,8 +111,12 @@ std::string foreign_files(const std::filesystem::path& directory) {
 
 ModelSpec parse_model_spec(std::string_view text, const std::string& source) {
     const json document = parse_json(text, source);
-    const ConfigFields config(document, source);
-    const Family& family = family_of(config, source);
+    return read_model_spec(document, source, family_of(JsonFields(document, source), source));
+}
+
+ModelSpec read_model_spec(const json& document, const std::string& source, const Family& family,
+                          const ConfigFields::KeyNames* names) {
+    const ConfigFields config(document, source, names);
     ModelSpec spec;
     spec.family = &family;
     spec.architecture = family.architecture;
@@ -125,6 +131,7 @@ ModelSpec parse_model_spec(std::string_view text, const std::string& source) {
 }
 
 ModelSpec read_model_spec(const std::filesystem::path& directory) {
+    if (is_gguf_path(directory)) return read_gguf_spec(directory);
     std::error_code code;
     const auto status = std::filesystem::status(directory, code);
     if (status.type() == std::filesystem::file_type::not_found) {
@@ -141,9 +148,15 @@ ModelSpec read_model_spec(const std::filesystem::path& directory) {
     const std::filesystem::path path = directory / "config.json";
     const std::optional<std::string> text = read_if_there(path);
     if (!text) {
+        const std::vector<std::filesystem::path> models = gguf_models_in(directory);
+        if (models.size() > 1) {
+            throw Error(ErrorKind::kNotFound, directory.string() + ": holds " + std::to_string(models.size()) +
+                                                  " GGUF models (" + in_quotes(models.front().filename().string()) +
+                                                  " ...); expected the path of one of them");
+        }
         throw Error(ErrorKind::kNotFound, directory.string() +
                                               ": config.json is missing; expected a model's folder with " +
-                                              kModelFiles + foreign_files(directory));
+                                              kModelFiles + ", or a GGUF file" + foreign_files(directory));
     }
     ModelSpec spec = parse_model_spec(*text, path.string());
 

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
+#include "engine/model/config_fields.h"
 #include "engine/model/model_spec.h"
 
 namespace offstage::engine {
@@ -15,10 +17,15 @@ namespace offstage::engine {
 // is taken here.
 ModelSpec parse_model_spec(std::string_view json, const std::string& source);
 
-// Reads DIR/config.json and, when it is there, DIR/generation_config.json (for
-// eos_token_id), each up to 16 MiB.
-// Throws Error: kNotFound (no such folder, no config.json), kInvalidInput (the path of a
-// file), and as above.
-ModelSpec read_model_spec(const std::filesystem::path& directory);
+// The same of a configuration that is read already, of a family that is known.
+// `names`: ConfigFields'.
+ModelSpec read_model_spec(const nlohmann::json& config, const std::string& source, const Family& family,
+                          const ConfigFields::KeyNames* names = nullptr);
+
+// Of a *.gguf file: from its metadata. Of a folder: reads DIR/config.json and, when it is
+// there, DIR/generation_config.json (for eos_token_id), each up to 16 MiB. Throws Error:
+// kNotFound (no such folder, no config.json), kInvalidInput (the path of a file), and as
+// above.
+ModelSpec read_model_spec(const std::filesystem::path& model);
 
 }  // namespace offstage::engine

@@ -42,7 +42,15 @@ kernels::AttentionShape shape_of(const LatentSpec& a) {
     return shape;
 }
 
+kernels::AttentionShape shape_of(const DeltaNetSpec&) {
+    return {};
+}
+
 }  // namespace
+
+kernels::DeltaNetShape DeltaNetSpec::shape() const {
+    return {n_key_heads, n_value_heads, key_dim, value_dim, kernel_size, tiled};
+}
 
 std::vector<double> yarn_frequency_scale(const Yarn& yarn, std::int64_t dim, double theta) {
     // The pair whose wavelength turns `rotations` times within the original context.
@@ -85,9 +93,11 @@ kernels::AttentionShape ModelSpec::attention_shape(std::int64_t layer) const {
 }
 
 kernels::AttentionShape ModelSpec::largest_attention() const {
-    kernels::AttentionShape largest = attention_shape(0);
-    for (std::int64_t l = 1; l < n_layers(); ++l) {
+    kernels::AttentionShape largest;
+    for (std::int64_t l = 0; l < n_layers(); ++l) {
         const kernels::AttentionShape shape = attention_shape(l);
+        if (shape.n_heads == 0) continue;
+        if (largest.n_heads == 0) largest = shape;
         for (std::int64_t kernels::AttentionShape::*const field :
              {&kernels::AttentionShape::n_heads, &kernels::AttentionShape::n_kv_heads,
               &kernels::AttentionShape::key_dim, &kernels::AttentionShape::value_dim,

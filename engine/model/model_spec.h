@@ -68,6 +68,8 @@ struct GroupedQuerySpec {
     bool qkv_bias = false;
     bool output_bias = false;
     bool sinks = false;  // a learned score of each head that belongs to no key
+    bool output_gate =
+        false;  // each value of a head's output is multiplied by sigmoid(gate . x), with gates of its own
     QkNorm qk_norm = QkNorm::kNone;
     float qk_norm_eps = 1e-6f;
     float clip = 0;  // queries, keys and values, normed, lie within -clip .. clip; 0: anywhere
@@ -92,7 +94,22 @@ struct LatentSpec {
     std::int64_t key_dim() const { return latent_dim + rope.dim; }  // of a cached token
 };
 
-using AttentionSpec = std::variant<GroupedQuerySpec, LatentSpec>;
+// Gated DeltaNet (Yang and others, 2024, arXiv:2412.06464): no keys are kept, but one
+// state of fixed size for each sequence. kernels::DeltaNetShape says what is computed.
+struct DeltaNetSpec {
+    std::int64_t n_key_heads = 0;    // of queries and keys
+    std::int64_t n_value_heads = 0;  // a multiple of n_key_heads
+    std::int64_t key_dim = 0;        // of a head
+    std::int64_t value_dim = 0;
+    std::int64_t kernel_size = 0;  // of the convolution: a token and so many less one before it
+    bool tiled = false;            // value head h belongs to key head h % n_key_heads, else to h / (values per key)
+    float norm_eps = 1e-6f;
+    RopeSpec rope;  // the other layers'; there are no positions here
+
+    kernels::DeltaNetShape shape() const;
+};
+
+using AttentionSpec = std::variant<GroupedQuerySpec, LatentSpec, DeltaNetSpec>;
 
 // A feed-forward network of three matrices: down(act(gate x) * (up x)).
 struct DenseFfnSpec {
@@ -107,14 +124,31 @@ struct ExpertGrid {
     std::int64_t hidden_dim = 0;
     std::int64_t ffn_dim = 0;  // of one expert
     kernels::ExpertSpec expert = {};
+    // Where the model's file has experts in blocks: what WeightType::kFile1 and those
+    // after it stand for, and which of them each layer has (n_layers). Else empty.
+    std::vector<kernels::ExpertLayout> file_layouts;
+    std::vector<kernels::WeightType> file_formats;
 
     std::int64_t size() const { return n_layers * n_experts; }
     std::int64_t expert_weights() const { return 3 * hidden_dim * ffn_dim; }
     kernels::ExpertLayout layout(kernels::WeightType format) const {
-        return kernels::expert_layout(format, hidden_dim, ffn_dim, expert);
+        if (!kernels::traits_of(format).is_of_file()) {
+            return kernels::expert_layout(format, hidden_dim, ffn_dim, expert);
+        }
+        return file_layouts[static_cast<std::size_t>(format) - static_cast<std::size_t>(kernels::WeightType::kFile1)];
+    }
+    // A layer's, where `master` is the first layer's: WeightSource::expert_type().
+    kernels::WeightType stored(kernels::WeightType master, std::int64_t layer) const {
+        return file_formats.empty() ? master : file_formats[static_cast<std::size_t>(layer)];
     }
     std::uint64_t expert_bytes(kernels::WeightType format) const { return layout(format).bytes(); }
     bool operator==(const ExpertGrid&) const = default;
+};
+
+// How the model's file has a dense tensor, where it is in blocks.
+struct StoredTensor {
+    kernels::WeightType type = kernels::WeightType::kBf16;
+    kernels::ExpertLayout network = {};  // of a network; hidden_dim 0: its matrices are all of that type
 };
 
 struct MoeSpec {
@@ -131,6 +165,21 @@ struct LayerSpec {
     FfnSpec ffn;
 
     const MoeSpec* moe() const { return std::get_if<MoeSpec>(&ffn); }
+    const DeltaNetSpec* delta_net() const { return std::get_if<DeltaNetSpec>(&attention); }
+};
+
+// What GGUF files of one family differ in.
+struct GgufVariant {
+    bool fused_qkv = false;         // attn_qkv
+    bool joined_kv_b = false;       // attn_kv_b, not attn_k_b and attn_v_b
+    bool fused_gate_up = false;     // ffn_gate_up_exps
+    bool separate_experts = false;  // ffn_gate.0 and so on, as the first files had them
+};
+
+// What checkpoints of safetensors of one family differ in.
+struct SafetensorsVariant {
+    bool language_model = false;  // below model.language_model, beside a vision tower
+    bool fused_experts = false;   // all experts' gate and up are one tensor, and all down
 };
 
 struct ModelSpec {
@@ -147,6 +196,13 @@ struct ModelSpec {
     float embedding_scale = 1;  // of the embedded tokens
     float residual_scale = 1;  // of what a layer's attention and network add; the experts' part is in RouterSpec::scale
     float logits_scale = 1;
+    GgufVariant gguf;  // of a model in a GGUF file
+    SafetensorsVariant safetensors;
+    // Files may have a layer's queries, keys and values in formats of their own: three
+    // tensors then (n_layers). Empty: one in all layers.
+    std::vector<std::uint8_t> split_qkv;
+    // In the order of dense_tensors(); empty: as the experts, in a plain type.
+    std::vector<StoredTensor> stored;
     TokenId bos_token = -1;           // -1: none
     std::vector<TokenId> eos_tokens;  // config.json and generation_config.json together
 
@@ -155,9 +211,9 @@ struct ModelSpec {
     std::int64_t layer_of(std::int64_t moe_layer) const { return moe_layers_[static_cast<std::size_t>(moe_layer)]; }
     const RopeSpec& rope() const;  // the same in all layers
     // Of a layer: what its attention kernels and its KV cache see
-    // (engine/model/kv_layout.h).
+    // (engine/model/kv_layout.h). All 0 for a DeltaNet layer.
     kernels::AttentionShape attention_shape(std::int64_t layer) const;
-    // The largest of all layers, field by field.
+    // The largest of all layers with attention, field by field.
     kernels::AttentionShape largest_attention() const;
     // Of the largest network that every token passes: a dense layer's, or the shared experts; 0: none.
     std::int64_t dense_ffn_dim() const;

@@ -4,6 +4,8 @@
 #include <array>
 #include <cassert>
 #include <cstring>
+#include <utility>
+#include <vector>
 
 #include "kernels/cpu_kernels.h"
 
@@ -63,12 +65,43 @@ void pack_rows(const NeuronMatrix& from, std::int64_t n_hidden, std::int64_t beg
     }
 }
 
+// Codes in the order of weights and their exponents become blocks: the exponent, then
+// bytes of the codes i and i + 16.
+void join_mxfp4(const NeuronMatrix& from, std::int64_t first, std::int64_t n, std::byte* blocks) {
+    for (std::int64_t b = first / 32; b < (first + n) / 32; ++b, blocks += 17) {
+        blocks[0] = from.exponents[b];
+        const std::byte* const codes = from.data + b * 16;
+        const auto code = [&](int i) { return (codes[i / 2] >> (i % 2 * 4)) & std::byte{15}; };
+        for (int i = 0; i < 16; ++i) blocks[1 + i] = code(i) | code(i + 16) << 4;
+    }
+}
+
+// Rows of n_cols weights, each `stride` bytes behind the one before: row j of the target
+// is neuron j of the source.
+void copy_rows_of(const NeuronMatrix& from, WeightType type, std::int64_t n_rows, std::int64_t n_cols,
+                  std::byte* target, std::size_t stride, kernels::ThreadPool& pool) {
+    pool.parallel_for(n_rows, kNeuronBlock, [&](std::int64_t begin, std::int64_t end, int) {
+        if (kernels::is_plain(type)) {
+            pack_rows(from, n_cols, begin, end, type, target + static_cast<std::size_t>(begin) * stride, stride);
+            return;
+        }
+        for (std::int64_t j = begin; j < end; ++j) {
+            if (from.exponents != nullptr) {
+                join_mxfp4(from, j * from.neuron_stride, n_cols, target + static_cast<std::size_t>(j) * stride);
+                continue;
+            }
+            std::memcpy(target + static_cast<std::size_t>(j) * stride,
+                        from.data + kernels::row_bytes(type, j * from.neuron_stride), kernels::row_bytes(type, n_cols));
+        }
+    });
+}
+
 }  // namespace
 
 void convert_weights(const std::byte* source, WeightType from, std::byte* target, WeightType to, std::int64_t n) {
     const kernels::CpuKernels& k = kernels::cpu_kernels();
     if (from == to) {
-        std::memcpy(target, source, static_cast<std::size_t>(n) * bytes_per_weight(to));
+        std::memcpy(target, source, kernels::row_bytes(to, n));
     } else if (to == WeightType::kF32) {
         k.widen(source, from, n, reinterpret_cast<float*>(target));
     } else {
@@ -82,9 +115,20 @@ void convert_weights(const std::byte* source, WeightType from, std::byte* target
     }
 }
 
-void pack_neurons(const NeuronMatrix& gate, const NeuronMatrix& up, const NeuronMatrix& down,
-                  const kernels::ExpertLayout& layout, std::byte* block, kernels::ThreadPool& pool) {
-    assert(layout.is_uniform() && !is_packed(layout.gate));
+void pack_matrices(const std::array<NeuronMatrix, 3>& matrices, const kernels::ExpertLayout& layout, std::byte* block,
+                   kernels::ThreadPool& pool) {
+    const auto& [gate, up, down] = matrices;
+    if (layout.down_rows_are_outputs) {
+        const std::size_t stride = layout.neuron_bytes();
+        copy_rows_of(gate, layout.gate, layout.ffn_dim, layout.hidden_dim, block, stride, pool);
+        copy_rows_of(up, layout.up, layout.ffn_dim, layout.hidden_dim, block + layout.up_offset(), stride, pool);
+        NeuronMatrix by_outputs = down;
+        std::swap(by_outputs.neuron_stride, by_outputs.hidden_stride);
+        copy_rows_of(by_outputs, layout.down, layout.hidden_dim, layout.ffn_dim, block + layout.down_offset(),
+                     layout.down_stride(), pool);
+        return;
+    }
+    assert(layout.is_uniform() && kernels::is_plain(layout.gate));
     const std::size_t stride = layout.neuron_bytes();
     pool.parallel_for(layout.ffn_dim, kNeuronBlock, [&](std::int64_t begin, std::int64_t end, int) {
         for (std::int64_t j = begin; j < end; j += kNeuronBlock) {
@@ -95,6 +139,44 @@ void pack_neurons(const NeuronMatrix& gate, const NeuronMatrix& up, const Neuron
             pack_rows(down, layout.hidden_dim, j, last, layout.down, neuron + layout.down_offset(), stride);
         }
     });
+}
+
+void unpack_expert(const kernels::ExpertView& expert, const kernels::ExpertLayout& layout, std::byte* block,
+                   kernels::ThreadPool& pool) {
+    assert(layout.is_uniform() && layout.gate == WeightType::kF32);
+    const kernels::CpuKernels& k = kernels::cpu_kernels();
+    const auto floats = [&](std::int64_t neuron, std::size_t offset) {
+        return reinterpret_cast<float*>(block + static_cast<std::size_t>(neuron) * layout.neuron_bytes() + offset);
+    };
+    const std::int64_t hidden = layout.hidden_dim;
+    const std::int64_t ffn = layout.ffn_dim;
+    const kernels::WeightView gate = expert.gate(), up = expert.up(), down = expert.down();
+    pool.parallel_for(ffn, kNeuronBlock, [&](std::int64_t begin, std::int64_t end, int) {
+        for (std::int64_t j = begin; j < end; ++j) {
+            k.widen(gate.row(j), gate.type, hidden, floats(j, 0));
+            k.widen(up.row(j), up.type, hidden, floats(j, layout.up_offset()));
+            if (!expert.layout.down_rows_are_outputs) {
+                k.widen(down.row(j), down.type, hidden, floats(j, layout.down_offset()));
+            }
+        }
+    });
+    if (expert.layout.down_rows_are_outputs) {
+        // Some rows at once: a neuron then gets a cache line of each.
+        constexpr std::int64_t kRows = 16;
+        std::vector<std::vector<float>> rows(static_cast<std::size_t>(pool.n_threads()));
+        for (auto& row : rows) row.resize(static_cast<std::size_t>(kRows * ffn));
+        pool.parallel_dynamic((hidden + kRows - 1) / kRows, [&](std::int64_t piece, int thread) {
+            float* const wide = rows[static_cast<std::size_t>(thread)].data();
+            const std::int64_t first = piece * kRows;
+            const std::int64_t n = std::min(kRows, hidden - first);
+            for (std::int64_t r = 0; r < n; ++r) k.widen(down.row(first + r), down.type, ffn, wide + r * ffn);
+            for (std::int64_t j = 0; j < ffn; ++j) {
+                float* const column = floats(j, layout.down_offset()) + first;
+                for (std::int64_t r = 0; r < n; ++r) column[r] = wide[r * ffn + j];
+            }
+        });
+    }
+    if (layout.spec.biases) std::memcpy(block + layout.bias_offset(), expert.biases().gate, layout.bias_bytes());
 }
 
 }  // namespace offstage::engine

@@ -1,6 +1,7 @@
 #pragma once
 // Tensors of a checkpoint in the layout that is computed with.
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -17,17 +18,26 @@ void convert_weights(const std::byte* source, kernels::WeightType from, std::byt
                      std::int64_t n);
 
 // A matrix of a gated network somewhere in a checkpoint: the weight of neuron j and
-// hidden value h is element j * neuron_stride + h * hidden_stride.
+// hidden value h is element j * neuron_stride + h * hidden_stride. Of blocks, the stride
+// along a product's inputs is 1 and the other one a multiple of a block.
 struct NeuronMatrix {
     const std::byte* data = nullptr;
     kernels::WeightType type = kernels::WeightType::kF32;
     std::int64_t neuron_stride = 0;
     std::int64_t hidden_stride = 0;
+    // kMxfp4 in two tensors: data has the codes, two in a byte, this one exponent for
+    // every 32 of them. nullptr: they are together, in blocks.
+    const std::byte* exponents = nullptr;
 };
 
-// A gated network as one block; its biases are left alone. layout: neuron-major, all
-// matrices of one plain type. The matrices must be readable.
-void pack_neurons(const NeuronMatrix& gate, const NeuronMatrix& up, const NeuronMatrix& down,
-                  const kernels::ExpertLayout& layout, std::byte* block, kernels::ThreadPool& pool);
+// A gated network - gate, up and down - as one block; its biases are left alone. layout:
+// neuron-major, all matrices of one plain type, or w2 by outputs and each matrix in the
+// type that it has here. The matrices must be readable.
+void pack_matrices(const std::array<NeuronMatrix, 3>& matrices, const kernels::ExpertLayout& layout, std::byte* block,
+                   kernels::ThreadPool& pool);
+
+// An expert in float32 (layout: expert_layout(kF32, ...)), with its biases.
+void unpack_expert(const kernels::ExpertView& expert, const kernels::ExpertLayout& layout, std::byte* block,
+                   kernels::ThreadPool& pool);
 
 }  // namespace offstage::engine

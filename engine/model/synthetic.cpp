@@ -93,7 +93,8 @@ class SyntheticWeights final : public WeightSource {
             weight.what = tensor;
             const std::int64_t fan_in = tensor.role == TensorRole::kEmbedding ? 1 : tensor.n_cols;
             if (!is_drawn(tensor)) {
-                weight.values.assign(static_cast<std::size_t>(tensor.n_weights()), is_norm(tensor.role) ? 1.0f : 0.0f);
+                const float value = is_norm(tensor.role) ? 1.0f : tensor.role == TensorRole::kDecayRate ? -1.0f : 0.0f;
+                weight.values.assign(static_cast<std::size_t>(tensor.n_weights()), value);
             } else if (tensor.kind == DenseTensor::Kind::kVector) {
                 weight.values = vector(next++, tensor.n_weights(), fan_in);
             } else {
@@ -145,6 +146,7 @@ class SyntheticWeights final : public WeightSource {
             case TensorRole::kKeyNorm:
             case TensorRole::kQueryDownNorm:
             case TensorRole::kLatentNorm:
+            case TensorRole::kStateNorm:
             case TensorRole::kFfnNorm:
                 return true;
             default:
@@ -153,7 +155,8 @@ class SyntheticWeights final : public WeightSource {
     }
     // Norms and biases are not.
     static bool is_drawn(const DenseTensor& tensor) {
-        return tensor.kind != DenseTensor::Kind::kVector || tensor.role == TensorRole::kRouter;
+        return tensor.kind != DenseTensor::Kind::kVector || tensor.role == TensorRole::kRouter ||
+               tensor.role == TensorRole::kConvolution;
     }
 
     std::uint64_t tensor_of(LayerIndex layer, ExpertIndex expert) const {

@@ -12,9 +12,20 @@ Matrix::Matrix(Arena& host, kernels::WeightType weight_type, std::int64_t rows, 
       n_rows(rows),
       n_cols(cols) {}
 
+Matrix::Matrix(Arena& host, const kernels::ExpertLayout& layout, const std::string& purpose)
+    : memory(host.allocate(layout.bytes(), MemoryUse::kDense, purpose)),
+      type(layout.gate),
+      n_rows(3 * layout.ffn_dim),
+      n_cols(layout.hidden_dim) {
+    if (layout.is_uniform()) return;
+    network = layout;
+    for (const kernels::WeightType other : {layout.up, layout.down}) {
+        if (kernels::is_plain(type)) type = other;
+    }
+}
+
 std::uint64_t DenseWeight::bytes() const {
-    if (what.kind == DenseTensor::Kind::kVector) return values.size() * sizeof(float);
-    return static_cast<std::uint64_t>(matrix.n_rows) * kernels::row_bytes(matrix.type, matrix.n_cols);
+    return what.kind == DenseTensor::Kind::kVector ? values.size() * sizeof(float) : matrix.bytes();
 }
 
 std::uint64_t DenseWeights::bytes() const {
@@ -49,13 +60,14 @@ std::optional<Fingerprint> WeightSource::model_fingerprint() {
 
 std::uint64_t dense_bytes_in(const ModelSpec& spec, kernels::WeightType type) {
     std::uint64_t bytes = 0;
-    for (const DenseTensor& tensor : dense_tensors(spec)) bytes += tensor.bytes(type);
+    for (const DenseTensor& tensor : dense_tensors(spec)) bytes += tensor.stored_bytes(type);
     return bytes;
 }
 
 std::uint64_t dense_bytes_read(const ModelSpec& spec, std::uint64_t dense_bytes, kernels::WeightType embedding) {
     if (spec.tied_embeddings) return dense_bytes;
     const auto other_rows = static_cast<std::uint64_t>(spec.vocab_size - 1);
+    if (!spec.stored.empty()) embedding = spec.stored.front().type;
     return dense_bytes - std::min(dense_bytes, other_rows * kernels::row_bytes(embedding, spec.hidden_dim));
 }
 

@@ -26,12 +26,18 @@ struct Matrix {
     kernels::WeightType type = kernels::WeightType::kBf16;
     std::int64_t n_rows = 0;
     std::int64_t n_cols = 0;
+    // A network whose matrices differ; `type` is then one that is no plain one.
+    std::optional<kernels::ExpertLayout> network = {};
 
     Matrix() = default;
     // Throws Error (kOutOfMemory) naming `purpose`.
     Matrix(Arena& host, kernels::WeightType weight_type, std::int64_t rows, std::int64_t cols,
            const std::string& purpose);
+    Matrix(Arena& host, const kernels::ExpertLayout& layout, const std::string& purpose);
     kernels::WeightView view() const { return {memory.data(), type, n_rows, n_cols}; }
+    std::uint64_t bytes() const {
+        return network ? network->bytes() : static_cast<std::uint64_t>(n_rows) * kernels::row_bytes(type, n_cols);
+    }
     std::byte* row(std::int64_t index) {
         return memory.data() + static_cast<std::size_t>(index) * kernels::row_bytes(type, n_cols);
     }
@@ -67,6 +73,8 @@ class WeightSource {
   public:
     virtual ~WeightSource() = default;
 
+    // Of the first layer's experts, and of all others where they are plain: see
+    // ExpertGrid::stored().
     virtual kernels::WeightType expert_type() const = 0;
     virtual std::uint64_t dense_bytes() const = 0;  // of load_dense()'s result
 
@@ -77,9 +85,9 @@ class WeightSource {
     virtual void advance() = 0;
     // Allocates from `host`. Throws Error (kOutOfMemory, kCancelled).
     virtual DenseWeights load_dense(Arena& host) = 0;
-    // block: ExpertGrid::expert_bytes(expert_type()). Throws Error (kInvalidModel) naming
-    // the file where it cannot be read any more. Any thread, several at once, each with a
-    // pool of its own.
+    // block: as the grid has the layer's experts, ExpertGrid::stored(). Throws Error
+    // (kInvalidModel) naming the file where it cannot be read any more. Any thread,
+    // several at once, each with a pool of its own.
     virtual void pack_expert(LayerIndex layer, ExpertIndex expert, std::byte* block, kernels::ThreadPool& pool) = 0;
     // What pack_expert() would write, told apart from all other blocks without writing it; nothing where there is no
     // cheaper way than to pack it and look. Threads as pack_expert().
@@ -90,17 +98,18 @@ class WeightSource {
     virtual std::optional<Fingerprint> model_fingerprint();
 };
 
-// Of the first expert's first matrix: what a look at a checkpoint tells. Throws Error as
-// open_weights() does.
-kernels::WeightType expert_type_of(const Checkpoint& checkpoint, const ModelSpec& spec);
+// From a checkpoint, which stays mapped; pages of the file are released as they are done,
+// so that memory stays near the weights' size. `spec` learns how the file has its
+// tensors, where that is in blocks. Throws Error for a tensor that is missing, of a wrong
+// shape or dtype, before anything is read.
+std::unique_ptr<WeightSource> open_weights(std::unique_ptr<Checkpoint> checkpoint, ModelSpec& spec, bool round_to_bf16,
+                                           kernels::ThreadPool& pool);
 
-// From a checkpoint, which stays mapped; pages of the file are released as they are done, so that memory stays near the
-// weights' size. Throws Error for a tensor that is missing, of a wrong shape or dtype, before anything is read.
-std::unique_ptr<WeightSource> open_weights(std::unique_ptr<Checkpoint> checkpoint, const ModelSpec& spec,
-                                           bool round_to_bf16, kernels::ThreadPool& pool);
+// WeightSource::expert_type() of these weights; `spec` learns the same.
+kernels::WeightType expert_type_of(std::unique_ptr<Checkpoint> checkpoint, ModelSpec& spec);
 
-// Bytes of a model's dense weights as they are stored in `type`, norms and gates in
-// float32: before anything is loaded.
+// Bytes of a model's dense weights as they are stored, in `type` where the spec does not
+// say it, norms and gates in float32: before anything is loaded.
 std::uint64_t dense_bytes_in(const ModelSpec& spec, kernels::WeightType type);
 // Of `dense_bytes` (DenseWeights::bytes(), or what they will be) what one decoded token
 // reads: of the embedding one row, unless it is the output head as well; the rest whole.

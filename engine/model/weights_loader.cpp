@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <mutex>
 #include <vector>
@@ -26,11 +27,11 @@ using kernels::WeightType;
 class PartRows {
   public:
     explicit PartRows(const TensorPart& part)
-        : block_(part.block > 0 ? part.block : part.shape[0]),
+        : block_(part.block > 0 ? part.block : n_rows(part)),
           first_(part.first),
           count_(part.count > 0 ? part.count : block_ - part.first),
           interleaved_(part.interleaved),
-          n_blocks_(part.shape[0] / block_) {}
+          n_blocks_(n_rows(part) / block_) {}
 
     std::int64_t size() const { return n_blocks_ * count_; }
     std::int64_t n_blocks() const { return n_blocks_; }
@@ -46,12 +47,24 @@ class PartRows {
     }
 
   private:
+    // Of a list: each value is a row. All dimensions but the last one count rows.
+    static std::int64_t n_rows(const TensorPart& part) {
+        std::int64_t n = part.shape.front();
+        for (std::size_t i = 1; i + 1 < part.shape.size(); ++i) n *= part.shape[i];
+        return n;
+    }
+
     std::int64_t block_, first_, count_, interleaved_, n_blocks_;
 };
 
+float changed(float x, TensorPart::Change change) {
+    if (change == TensorPart::Change::kNone) return x;
+    return change == TensorPart::Change::kPlusOne ? 1.0f + x : -std::exp(x);
+}
+
 class CheckpointWeights final : public WeightSource, public ColdExperts {
   public:
-    CheckpointWeights(std::unique_ptr<Checkpoint> checkpoint, const ModelSpec& spec, bool round_to_bf16,
+    CheckpointWeights(std::unique_ptr<Checkpoint> checkpoint, ModelSpec& spec, bool round_to_bf16,
                       kernels::ThreadPool& pool)
         : owner_(std::move(checkpoint)),
           checkpoint_(*owner_),
@@ -59,7 +72,15 @@ class CheckpointWeights final : public WeightSource, public ColdExperts {
           family_(*spec.family),
           round_to_bf16_(round_to_bf16),
           pool_(pool) {
-        check_everything();
+        spec_.experts.file_layouts.clear();
+        spec_.experts.file_formats.clear();
+        spec_.split_qkv.clear();
+        spec_.stored.clear();
+        if (family_.look != nullptr) family_.look(checkpoint_, spec_);
+        check_experts();
+        check_dense();
+        bytes_total_ = checkpoint_.total_bytes();
+        spec = spec_;
     }
 
     WeightType expert_type() const override { return expert_type_; }
@@ -76,7 +97,7 @@ class CheckpointWeights final : public WeightSource, public ColdExperts {
         for (const DenseTensor& tensor : dense_tensors(spec_)) {
             DenseWeight weight;
             weight.what = tensor;
-            const std::vector<TensorPart> parts = family_.parts(spec_, tensor);
+            const std::vector<TensorPart> parts = parts_of(tensor);
             switch (tensor.kind) {
                 case DenseTensor::Kind::kVector:
                     weight.values = vector(parts);
@@ -94,20 +115,23 @@ class CheckpointWeights final : public WeightSource, public ColdExperts {
     }
 
     void pack_expert(LayerIndex layer, ExpertIndex expert, std::byte* block, kernels::ThreadPool& pool) override {
-        const kernels::ExpertLayout layout = spec_.experts.layout(expert_type_);
+        const kernels::ExpertLayout layout = spec_.experts.layout(spec_.experts.stored(expert_type_, layer.value));
         const std::vector<Piece> pieces = expert_pieces(layer.value, expert.value);
-        for (const Piece& piece : pieces) checkpoint_.prefetch(piece.bytes);
-        for (const Piece& piece : pieces) checkpoint_.require_readable(piece.bytes);
-        pack_neurons(pieces[0].matrix, pieces[1].matrix, pieces[2].matrix, layout, block, pool);
+        for (const Piece& piece : pieces) prefetch(piece);
+        for (const Piece& piece : pieces) require_readable(piece);
+        pack_matrices({pieces[0].matrix, pieces[1].matrix, pieces[2].matrix}, layout, block, pool);
         auto* bias = reinterpret_cast<float*>(block + layout.bias_offset());
         for (std::size_t i = 3; i < pieces.size(); ++i) bias = widen_bias(pieces[i], bias);
-        for (const Piece& piece : pieces) checkpoint_.release(piece.bytes);
+        for (const Piece& piece : pieces) release(piece);
     }
 
     bool make_cold(LayerIndex layer, ExpertIndex expert) override {
         const auto* const disk = dynamic_cast<const ColdBytes*>(&checkpoint_);
         if (disk == nullptr) return false;
-        for (const Piece& piece : expert_pieces(layer.value, expert.value)) disk->drop_cached(piece.bytes);
+        for (const Piece& piece : expert_pieces(layer.value, expert.value)) {
+            disk->drop_cached(piece.bytes);
+            disk->drop_cached(piece.exponents);
+        }
         return true;
     }
 
@@ -128,12 +152,16 @@ class CheckpointWeights final : public WeightSource, public ColdExperts {
         const std::vector<Piece> pieces = expert_pieces(layer.value, expert.value);
         for (std::size_t i = 0; i < 3; ++i) {
             const Piece& piece = pieces[i];
-            checkpoint_.require_readable(piece.bytes);
+            require_readable(piece);
             parts[2 * i] = fingerprint_of(piece.bytes, pool);
+            if (!piece.exponents.empty()) {
+                const std::array<Fingerprint, 2> both = {parts[2 * i], fingerprint_of(piece.exponents, pool)};
+                parts[2 * i] = combine(both, 0);
+            }
             const std::int64_t rows =
                 piece.matrix.hidden_stride == 1 ? spec_.experts.ffn_dim : spec_.experts.hidden_dim;
             parts[2 * i + 1] = {static_cast<std::uint64_t>(piece.matrix.type), static_cast<std::uint64_t>(rows)};
-            checkpoint_.release(piece.bytes);
+            release(piece);
         }
         const Fingerprint fingerprint = combine(parts, static_cast<std::uint64_t>(expert_type_));
         const std::lock_guard lock(fingerprint_mutex_);
@@ -167,15 +195,41 @@ class CheckpointWeights final : public WeightSource, public ColdExperts {
         std::int64_t n_neurons = 0;  // 1: a bias for each hidden value
         std::int64_t n_hidden = 0;   // 1: a bias for each neuron
         std::span<const std::byte> bytes;
+        std::span<const std::byte> exponents = {};  // see ExpertPart
     };
+
+    void prefetch(const Piece& piece) const {
+        checkpoint_.prefetch(piece.bytes);
+        if (!piece.exponents.empty()) checkpoint_.prefetch(piece.exponents);
+    }
+    void require_readable(const Piece& piece) const {
+        checkpoint_.require_readable(piece.bytes);
+        if (!piece.exponents.empty()) checkpoint_.require_readable(piece.exponents);
+    }
+    void release(const Piece& piece) const {
+        checkpoint_.release(piece.bytes);
+        if (!piece.exponents.empty()) checkpoint_.release(piece.exponents);
+    }
 
     Piece piece_of(const ExpertPart& part, std::int64_t n_neurons, std::int64_t n_hidden) const {
         const TensorView& tensor = *checkpoint_.find(part.name);
-        const std::size_t size = bytes_per_weight(tensor.type);
         const std::int64_t n =
             (n_neurons - 1) * part.neuron_stride + (n_hidden - 1) * part.hidden_stride + 1;  // elements
+        if (!part.exponents.empty()) {
+            const auto of = [&](const TensorView& whole, std::int64_t weights) {
+                return whole.bytes.subspan(static_cast<std::size_t>(part.first / weights),
+                                           static_cast<std::size_t>(n / weights));
+            };
+            const auto codes = of(tensor, 2);
+            const auto exponents = of(*checkpoint_.find(part.exponents), 32);
+            return {{codes.data(), WeightType::kMxfp4, part.neuron_stride, part.hidden_stride, exponents.data()},
+                    n_neurons,
+                    n_hidden,
+                    codes,
+                    exponents};
+        }
         const auto bytes =
-            tensor.bytes.subspan(static_cast<std::size_t>(part.first) * size, static_cast<std::size_t>(n) * size);
+            tensor.bytes.subspan(kernels::row_bytes(tensor.type, part.first), kernels::row_bytes(tensor.type, n));
         return {{bytes.data(), tensor.type, part.neuron_stride, part.hidden_stride}, n_neurons, n_hidden, bytes};
     }
 
@@ -203,42 +257,166 @@ class CheckpointWeights final : public WeightSource, public ColdExperts {
         return to + n;
     }
 
-    // Finds what is wrong before the long work begins, and what memory the weights will take.
-    void check_everything() {
+    using Types = std::array<WeightType, 3>;  // of gate, up, down
+
+    // What an expert's matrices are kept in; one type for all of them, in all layers, as
+    // long as no file's blocks are among them.
+    Types check_expert(std::int64_t layer, std::int64_t expert) {
         const ExpertGrid& grid = spec_.experts;
-        bool first = true;
+        const ExpertParts parts = family_.expert(spec_, spec_.layer_of(layer), expert);
+        Types types{};
+        std::uint64_t file_bytes = 0;
+        for (std::size_t i = 0; i < types.size(); ++i) {
+            const ExpertPart& part = parts.matrices[i];
+            const WeightType in_file = type_of(part);
+            types[i] = stored_type(in_file);
+            file_bytes += kernels::row_bytes(in_file, grid.ffn_dim * grid.hidden_dim);
+            // Blocks run along a product's inputs.
+            const std::int64_t inputs = i < 2 ? part.hidden_stride : part.neuron_stride;
+            const std::int64_t outputs = i < 2 ? part.neuron_stride : part.hidden_stride;
+            const std::int64_t multiple = kernels::row_multiple(in_file);
+            const std::int64_t width = i < 2 ? grid.hidden_dim : grid.ffn_dim;
+            if (kernels::is_blocks(in_file) && (inputs != 1 || outputs % multiple != 0 || width % multiple != 0)) {
+                throw Error(ErrorKind::kUnsupported,
+                            checkpoint_.source() + ": tensor " + part.name + " has blocks of " +
+                                std::to_string(multiple) + " weights that are no parts of rows of " +
+                                std::to_string(width) + "; expected whole blocks in each row of inputs");
+            }
+        }
+        if (expert_file_bytes_ == 0) expert_file_bytes_ = file_bytes;
+        for (const ExpertPart& part : parts.biases) {
+            if (grid.expert.biases) checkpoint_.require(part.name, part.shape);
+        }
+        return types;
+    }
+
+    WeightType type_of(const ExpertPart& part) const {
+        if (part.exponents.empty()) return checkpoint_.require(part.name, part.shape).type;
+        checkpoint_.require_bytes(part.name, part.shape);
+        checkpoint_.require_bytes(part.exponents, part.exponents_shape);
+        return WeightType::kMxfp4;
+    }
+
+    // Finds what is wrong before the long work begins.
+    void check_experts() {
+        ExpertGrid& grid = spec_.experts;
+        std::vector<Types> layers;
+        bool has_blocks = false;
+        bool alike = true;
         for (std::int64_t l = 0; l < grid.n_layers; ++l) {
             for (std::int64_t e = 0; e < grid.n_experts; ++e) {
-                const ExpertParts parts = family_.expert(spec_, spec_.layer_of(l), e);
-                for (const ExpertPart& part : parts.matrices) {
-                    const WeightType in_file = checkpoint_.require(part.name, part.shape).type;
-                    const WeightType type = stored_type(in_file);
-                    if (first) expert_file_bytes_ = grid.expert_weights() * bytes_per_weight(in_file);
-                    expert_type_ = first || type == expert_type_ ? type : WeightType::kF32;
-                    first = false;
-                }
-                for (const ExpertPart& part : parts.biases) {
-                    if (grid.expert.biases) checkpoint_.require(part.name, part.shape);
+                const Types types = check_expert(l, e);
+                if (e == 0) layers.push_back(types);
+                for (std::size_t i = 0; i < types.size(); ++i) {
+                    has_blocks |= kernels::is_blocks(types[i]);
+                    alike &= types[i] == layers[0][0];
+                    if (types[i] != layers.back()[i] && (has_blocks || kernels::is_blocks(layers.back()[i]))) {
+                        throw Error(ErrorKind::kUnsupported,
+                                    checkpoint_.source() + ": the experts of layer " +
+                                        std::to_string(spec_.layer_of(l)) + " are in several formats, " +
+                                        kernels::name_of(layers.back()[i]) + " and " + kernels::name_of(types[i]) +
+                                        " among them; expected one for all experts of a layer");
+                    }
                 }
             }
         }
-        for (const DenseTensor& tensor : dense_tensors(spec_)) {
-            dense_bytes_ += tensor.bytes(type_of(family_.parts(spec_, tensor)));
+        expert_type_ = alike ? layers[0][0] : WeightType::kF32;
+        if (!has_blocks) return;
+        constexpr auto kFirst = static_cast<std::size_t>(WeightType::kFile1);
+        constexpr auto kMost = static_cast<std::size_t>(kernels::kWeightTypes) - kFirst;
+        for (const Types& types : layers) {
+            kernels::ExpertLayout layout;
+            layout.hidden_dim = grid.hidden_dim;
+            layout.ffn_dim = grid.ffn_dim;
+            layout.gate = types[0];
+            layout.up = types[1];
+            layout.down = types[2];
+            layout.spec = grid.expert;
+            layout.down_rows_are_outputs = true;
+            const auto found = std::find(grid.file_layouts.begin(), grid.file_layouts.end(), layout);
+            const auto index = static_cast<std::size_t>(found - grid.file_layouts.begin());
+            if (index == kMost) {
+                throw Error(ErrorKind::kUnsupported, checkpoint_.source() + ": its layers have experts in more than " +
+                                                         std::to_string(kMost) +
+                                                         " combinations of formats; expected no more");
+            }
+            if (found == grid.file_layouts.end()) grid.file_layouts.push_back(layout);
+            grid.file_formats.push_back(static_cast<WeightType>(kFirst + index));
         }
-        bytes_total_ = checkpoint_.total_bytes();
+        expert_type_ = grid.file_formats.front();
     }
 
-    // The parts' type where they agree, else float32.
-    WeightType type_of(const std::vector<TensorPart>& parts) const {
+    // What memory the dense weights will take, and which of them stay in blocks.
+    void check_dense() {
+        bool has_blocks = false;
+        std::vector<std::uint8_t> split(spec_.layers.size());
+        for (const DenseTensor& tensor : dense_tensors(spec_)) {
+            const std::vector<TensorPart> parts = family_.parts(spec_, tensor);
+            const bool blocks = std::any_of(parts.begin(), parts.end(), [&](const TensorPart& part) {
+                return kernels::is_blocks(checkpoint_.require(part.name, part.shape).type);
+            });
+            has_blocks |= blocks && tensor.kind != DenseTensor::Kind::kVector;
+            if (!blocks || tensor.role != TensorRole::kQkv || parts.size() != 3) continue;
+            for (const TensorPart& part : parts) {
+                if (checkpoint_.find(part.name)->type != checkpoint_.find(parts[0].name)->type) {
+                    split[static_cast<std::size_t>(tensor.layer)] = 1;
+                }
+            }
+        }
+        if (has_blocks) {
+            spec_.split_qkv = std::move(split);
+            for (const DenseTensor& tensor : dense_tensors(spec_)) spec_.stored.push_back(stored_as(tensor));
+        }
+        for (const DenseTensor& tensor : dense_tensors(spec_)) {
+            dense_bytes_ += tensor.stored ? tensor.stored_bytes(WeightType::kF32) : tensor.bytes(type_of(tensor));
+        }
+    }
+
+    StoredTensor stored_as(const DenseTensor& tensor) const {
+        if (tensor.kind == DenseTensor::Kind::kVector) return {WeightType::kF32, {}};
+        if (tensor.kind == DenseTensor::Kind::kMatrix) return {type_of(tensor), {}};
+        const std::vector<TensorPart> parts = parts_of(tensor);
+        kernels::ExpertLayout layout = tensor.network_layout(WeightType::kF32);
+        std::array<WeightType*, 3> matrices = {&layout.gate, &layout.up, &layout.down};
+        StoredTensor stored{WeightType::kF32, {}};
+        for (std::size_t i = 0; i < matrices.size(); ++i) {
+            *matrices[i] = stored_type(checkpoint_.find(parts[i].name)->type);
+            layout.down_rows_are_outputs |= kernels::is_blocks(*matrices[i]);
+            if (i == 0 || kernels::is_plain(stored.type)) stored.type = *matrices[i];
+        }
+        if (layout.down_rows_are_outputs) {
+            stored.network = layout;
+        } else {
+            stored.type = type_of(tensor);
+        }
+        return stored;
+    }
+
+    // A query's rows, where the family has one tensor for queries, keys and values.
+    std::vector<TensorPart> parts_of(const DenseTensor& tensor) const {
+        if (tensor.role < TensorRole::kQuery || tensor.role > TensorRole::kValue) return family_.parts(spec_, tensor);
+        DenseTensor whole = tensor;
+        whole.role = TensorRole::kQkv;
+        const auto i = static_cast<std::size_t>(tensor.role) - static_cast<std::size_t>(TensorRole::kQuery);
+        return {family_.parts(spec_, whole)[i]};
+    }
+
+    // The parts' type where they agree, else float32. Blocks that are turned round become
+    // plain.
+    WeightType type_of(const DenseTensor& tensor) const {
+        const std::vector<TensorPart> parts = parts_of(tensor);
         WeightType type = WeightType::kF32;
         for (std::size_t i = 0; i < parts.size(); ++i) {
-            const WeightType stored = stored_type(checkpoint_.require(parts[i].name, parts[i].shape).type);
+            WeightType stored = stored_type(checkpoint_.require(parts[i].name, parts[i].shape).type);
+            if (kernels::is_blocks(stored) && parts[i].transposed) stored = WeightType::kF32;
             type = i == 0 || stored == type ? stored : WeightType::kF32;
         }
         return type;
     }
 
-    WeightType stored_type(WeightType type) const { return round_to_bf16_ ? WeightType::kBf16 : type; }
+    WeightType stored_type(WeightType type) const {
+        return round_to_bf16_ && kernels::is_plain(type) ? WeightType::kBf16 : type;
+    }
 
     void done(std::span<const std::byte> bytes) {
         checkpoint_.release(bytes);
@@ -264,13 +442,21 @@ class CheckpointWeights final : public WeightSource, public ColdExperts {
             const std::size_t begin = values.size();
             values.resize(begin + static_cast<std::size_t>(tensor.n_elements()));
             kernels::cpu_kernels().widen(tensor.bytes.data(), tensor.type, tensor.n_elements(), values.data() + begin);
+            for (std::size_t i = begin; i < values.size(); ++i) values[i] = changed(values[i], part.change);
+            if (part.interleaved > 0) {
+                const PartRows rows(part);
+                const std::vector<float> read(values.begin() + static_cast<std::ptrdiff_t>(begin), values.end());
+                for (std::int64_t i = 0; i < rows.size(); ++i) {
+                    values[begin + static_cast<std::size_t>(i)] = read[static_cast<std::size_t>(rows.source_row(i))];
+                }
+            }
             done(tensor.bytes);
         }
         return values;
     }
 
     Matrix matrix(Arena& host, const DenseTensor& what, const std::vector<TensorPart>& parts) {
-        const WeightType type = type_of(parts);
+        const WeightType type = type_of(what);
         Matrix result(host, type, what.n_rows, what.n_cols, parts.front().name);
         std::int64_t first_row = 0;
         for (const TensorPart& part : parts) {
@@ -278,7 +464,7 @@ class CheckpointWeights final : public WeightSource, public ColdExperts {
             const PartRows rows(part);
             if (part.transposed) {
                 copy_transposed(tensor, rows, type, result, first_row);
-                first_row += rows.n_blocks() * tensor.shape[1];
+                first_row += rows.n_blocks() * tensor.shape.back();
             } else {
                 copy_rows(tensor, rows, type, result, first_row);
                 first_row += rows.size();
@@ -290,8 +476,8 @@ class CheckpointWeights final : public WeightSource, public ColdExperts {
 
     void copy_rows(const TensorView& tensor, const PartRows& rows, WeightType type, Matrix& result,
                    std::int64_t first_row) {
-        const std::int64_t n_cols = tensor.shape[1];
-        const std::size_t row_bytes = static_cast<std::size_t>(n_cols) * bytes_per_weight(tensor.type);
+        const std::int64_t n_cols = tensor.shape.back();
+        const std::size_t row_bytes = kernels::row_bytes(tensor.type, n_cols);
         pool_.parallel_for(rows.size(), 16, [&](std::int64_t begin, std::int64_t end, int) {
             for (std::int64_t row = begin; row < end; ++row) {
                 convert_weights(tensor.bytes.data() + static_cast<std::size_t>(rows.source_row(row)) * row_bytes,
@@ -303,8 +489,12 @@ class CheckpointWeights final : public WeightSource, public ColdExperts {
     // Each block's choice (count, columns) becomes (columns, count).
     void copy_transposed(const TensorView& tensor, const PartRows& rows, WeightType type, Matrix& result,
                          std::int64_t first_row) {
-        const std::int64_t n_cols = tensor.shape[1];
+        const std::int64_t n_cols = tensor.shape.back();
         const std::int64_t count = rows.count();
+        if (kernels::is_blocks(tensor.type)) {
+            copy_transposed_blocks(tensor, rows, result, first_row);
+            return;
+        }
         const std::size_t in = bytes_per_weight(tensor.type);
         const std::size_t out = bytes_per_weight(type);
         pool_.parallel_for(rows.n_blocks() * n_cols, 16, [&](std::int64_t begin, std::int64_t end, int) {
@@ -319,26 +509,44 @@ class CheckpointWeights final : public WeightSource, public ColdExperts {
         });
     }
 
+    // The result is float32.
+    void copy_transposed_blocks(const TensorView& tensor, const PartRows& rows, Matrix& result,
+                                std::int64_t first_row) {
+        const std::int64_t n_cols = tensor.shape.back();
+        const std::int64_t count = rows.count();
+        std::vector<float> row(static_cast<std::size_t>(n_cols));
+        for (std::int64_t i = 0; i < rows.size(); ++i) {
+            const std::byte* const from = tensor.bytes.data() + static_cast<std::size_t>(rows.source_row(i)) *
+                                                                    kernels::row_bytes(tensor.type, n_cols);
+            kernels::cpu_kernels().widen(from, tensor.type, n_cols, row.data());
+            for (std::int64_t c = 0; c < n_cols; ++c) {
+                reinterpret_cast<float*>(result.row(first_row + i / count * n_cols + c))[i % count] =
+                    row[static_cast<std::size_t>(c)];
+            }
+        }
+    }
+
     Matrix network(Arena& host, const DenseTensor& what, const std::vector<TensorPart>& parts) {
-        Matrix result(host, type_of(parts), what.n_rows, what.n_cols, parts.front().name);
+        const kernels::ExpertLayout layout =
+            what.stored ? what.stored_network(WeightType::kF32) : what.network_layout(type_of(what));
+        Matrix result(host, layout, parts.front().name);
         const TensorView& gate = readable(parts[0]);
         const TensorView& up = readable(parts[1]);
         const TensorView& down = readable(parts[2]);
         const std::int64_t hidden = what.n_cols;
-        const kernels::ExpertLayout layout = kernels::expert_layout(result.type, hidden, what.n_rows / 3);
         const auto rows = [hidden](const TensorView& tensor, const TensorPart& part) {
-            const auto skipped = static_cast<std::size_t>(part.first * hidden) * bytes_per_weight(tensor.type);
+            const std::size_t skipped = kernels::row_bytes(tensor.type, part.first * hidden);
             return NeuronMatrix{tensor.bytes.data() + skipped, tensor.type, hidden, 1};
         };
-        pack_neurons(rows(gate, parts[0]), rows(up, parts[1]), {down.bytes.data(), down.type, 1, layout.ffn_dim},
-                     layout, result.memory.data(), pool_);
+        pack_matrices({rows(gate, parts[0]), rows(up, parts[1]), {down.bytes.data(), down.type, 1, layout.ffn_dim}},
+                      layout, result.memory.data(), pool_);
         for (const TensorView* tensor : {&gate, &up, &down}) done(tensor->bytes);
         return result;
     }
 
     std::unique_ptr<Checkpoint> owner_;
     const Checkpoint& checkpoint_;
-    const ModelSpec spec_;
+    ModelSpec spec_;
     const Family& family_;
     bool round_to_bf16_;
     kernels::ThreadPool& pool_;
@@ -355,14 +563,14 @@ class CheckpointWeights final : public WeightSource, public ColdExperts {
 
 }  // namespace
 
-WeightType expert_type_of(const Checkpoint& checkpoint, const ModelSpec& spec) {
-    const ExpertPart gate = spec.family->expert(spec, spec.layer_of(0), 0).matrices[0];
-    return checkpoint.require(gate.name, gate.shape).type;
+std::unique_ptr<WeightSource> open_weights(std::unique_ptr<Checkpoint> checkpoint, ModelSpec& spec, bool round_to_bf16,
+                                           kernels::ThreadPool& pool) {
+    return std::make_unique<CheckpointWeights>(std::move(checkpoint), spec, round_to_bf16, pool);
 }
 
-std::unique_ptr<WeightSource> open_weights(std::unique_ptr<Checkpoint> checkpoint, const ModelSpec& spec,
-                                           bool round_to_bf16, kernels::ThreadPool& pool) {
-    return std::make_unique<CheckpointWeights>(std::move(checkpoint), spec, round_to_bf16, pool);
+WeightType expert_type_of(std::unique_ptr<Checkpoint> checkpoint, ModelSpec& spec) {
+    kernels::ThreadPool pool(1);
+    return open_weights(std::move(checkpoint), spec, false, pool)->expert_type();
 }
 
 }  // namespace offstage::engine

@@ -1,10 +1,13 @@
 #include "engine/quant/expert_source.h"
 
+#include <algorithm>
+#include <cassert>
 #include <cstring>
 #include <new>
 
 #include "engine/device/host_buffer.h"
 #include "engine/error.h"
+#include "engine/model/pack_neurons.h"
 #include "engine/quant/quant_cache.h"
 
 namespace offstage::engine {
@@ -17,9 +20,17 @@ ExpertSource::ExpertSource(const ExpertGrid& grid, WeightSource& master, QuantCa
 ExpertSource::~ExpertSource() = default;
 
 bool ExpertSource::supports(WeightType format) const {
-    if (format == master_type()) return true;
+    const auto& of_file = grid_.file_formats;
+    if (format == master_type() || std::find(of_file.begin(), of_file.end(), format) != of_file.end()) return true;
     const kernels::FormatTraits& traits = kernels::traits_of(format);
     return traits.for_experts && (!traits.is_packed() || grid_.hidden_dim % kernels::kPackedBlock == 0);
+}
+
+std::uint64_t ExpertSource::scratch_bytes() const {
+    if (!kernels::traits_of(master_type()).is_of_file()) return expert_bytes(master_type());
+    std::uint64_t largest = 0;
+    for (const WeightType format : grid_.file_formats) largest = std::max(largest, expert_bytes(format));
+    return (largest + 63) / 64 * 64 + expert_bytes(WeightType::kF32);
 }
 
 ExpertSource::Packed ExpertSource::pack(LayerIndex layer, ExpertIndex expert, WeightType format, std::byte* block,
@@ -30,7 +41,9 @@ ExpertSource::Packed ExpertSource::pack(LayerIndex layer, ExpertIndex expert, We
                                                  "weights, and theirs have " + std::to_string(grid_.hidden_dim) + ".");
     }
     if (stop.stop_requested()) throw Error(ErrorKind::kCancelled, "Packing an expert was cancelled.");
-    if (format == master_type()) {
+    const WeightType stored = grid_.stored(master_type(), layer.value);
+    assert(format == stored || !kernels::traits_of(format).is_of_file());
+    if (format == stored) {
         master_.pack_expert(layer, expert, block, pool);
         return {};
     }
@@ -47,11 +60,17 @@ ExpertSource::Packed ExpertSource::pack(LayerIndex layer, ExpertIndex expert, We
 
     const Scratch scratch(*this);
     master_.pack_expert(layer, expert, scratch.data(), pool);
-    const kernels::ExpertView plain{scratch.data(), grid_.layout(master_type())};
+    kernels::ExpertView plain{scratch.data(), grid_.layout(stored)};
+    if (kernels::traits_of(stored).is_of_file()) {
+        const kernels::ExpertLayout wide = grid_.layout(WeightType::kF32);
+        std::byte* const to = scratch.data() + scratch_bytes() - wide.bytes();
+        unpack_expert(plain, wide, to, pool);
+        plain = {to, wide};
+    }
     const kernels::ExpertLayout layout = grid_.layout(format);
     if (cache != nullptr && !known) {
         copy_biases(plain, layout, block);  // the cache keeps the matrices alone
-        key.source = fingerprint_of({scratch.data(), plain.layout.weight_bytes()}, pool);
+        key.source = fingerprint_of({static_cast<const std::byte*>(plain.data), plain.layout.weight_bytes()}, pool);
         if (cache->load(key, {block, key.block_bytes()}, error, pool)) return {error.relative(), true};
     }
     {
@@ -78,9 +97,9 @@ ExpertSource::Scratch::Scratch(ExpertSource& source) : source_(source) {
             return;
         }
     }
-    require_ram(source_.expert_bytes(source_.master_type()), "Quantizing an expert");
+    require_ram(source_.scratch_bytes(), "Quantizing an expert");
     try {
-        memory_ = std::make_unique_for_overwrite<std::byte[]>(source_.expert_bytes(source_.master_type()));
+        memory_ = std::make_unique_for_overwrite<std::byte[]>(source_.scratch_bytes());
     } catch (const std::bad_alloc&) {
         throw Error(ErrorKind::kOutOfMemory,
                     "There is no memory for an expert in the checkpoint's format while it is quantized.");

@@ -35,18 +35,20 @@ class ExpertSource {
     void set_helper(RowQuantizer* helper) { helper_ = helper; }
     std::int64_t n_helped() const { return n_helped_; }  // experts that the helper quantized. Any thread
 
-    kernels::WeightType master_type() const { return master_.expert_type(); }
+    kernels::WeightType master_type() const { return master_.expert_type(); }  // see WeightSource
     std::uint64_t expert_bytes(kernels::WeightType format) const { return grid_.expert_bytes(format); }
-    // The master's format, bf16, and packed ones where the model's shape allows them (hidden_dim a multiple of 64).
+    // The master's formats, bf16, and packed ones where the model's shape allows them
+    // (hidden_dim a multiple of 64).
     bool supports(kernels::WeightType format) const;
 
     struct Packed {
         double relative_error = 0;  // of the format, 0 for the master's
         bool from_cache = false;
     };
-    // block: expert_bytes(format) bytes. Throws Error: kCancelled; kOutOfMemory; kUnsupported for a format that
-    // supports() denies; kInvalidModel where the master cannot be read. A cache that cannot be read or written is no
-    // error: the expert is quantized again.
+    // block: expert_bytes(format) bytes. A format of the file only for layers that have
+    // it. Throws Error: kCancelled; kOutOfMemory; kUnsupported for a format that
+    // supports() denies; kInvalidModel where the master cannot be read. A cache that
+    // cannot be read or written is no error: the expert is quantized again.
     Packed pack(LayerIndex layer, ExpertIndex expert, kernels::WeightType format, std::byte* block,
                 kernels::ThreadPool& pool, const std::stop_token& stop = {});
 
@@ -60,7 +62,10 @@ class ExpertSource {
     void release_scratch();
 
   private:
-    // Memory for one expert in the master's format.
+    // Where quantizing reads from: an expert in the master's format, if that is a plain
+    // one, else in float32 behind it.
+    std::uint64_t scratch_bytes() const;
+    // Memory for one expert, scratch_bytes().
     class Scratch {
       public:
         explicit Scratch(ExpertSource& source);

@@ -14,8 +14,8 @@ using kernels::WeightType;
 std::uint64_t quantized_dense_bytes(const ModelSpec& spec, std::uint64_t dense_bytes, WeightType stored,
                                     WeightType format) {
     for (const DenseTensor& tensor : dense_tensors(spec)) {
-        if (!is_quantized_to(tensor, stored, format)) continue;
-        dense_bytes -= std::min(dense_bytes, tensor.bytes(stored));
+        if (!is_quantized_to(tensor, tensor.stored_type(stored), format)) continue;
+        dense_bytes -= std::min(dense_bytes, tensor.stored_bytes(stored));
         dense_bytes += tensor.bytes(format);
     }
     return dense_bytes;
@@ -24,13 +24,15 @@ std::uint64_t quantized_dense_bytes(const ModelSpec& spec, std::uint64_t dense_b
 std::uint64_t packing_bytes(const ModelSpec& spec, WeightType stored, WeightType format) {
     std::uint64_t largest = 0;
     for (const DenseTensor& tensor : dense_tensors(spec)) {
-        if (is_quantized_to(tensor, stored, format)) largest = std::max(largest, tensor.bytes(format));
+        if (is_quantized_to(tensor, tensor.stored_type(stored), format))
+            largest = std::max(largest, tensor.bytes(format));
     }
     return (largest + 255) / 256 * 256;
 }
 
 std::string dense_note(const ModelSpec& spec, WeightType stored, WeightType format) {
     if (stored == format || kernels::is_packed(stored) || !kernels::is_packed(format)) return {};
+    std::int64_t n_blocks = 0;
     // One sentence for each width of rows, in the order in which the widths come.
     struct Left {
         std::int64_t n_cols = 0;
@@ -38,7 +40,9 @@ std::string dense_note(const ModelSpec& spec, WeightType stored, WeightType form
     };
     std::vector<Left> all;
     for (const DenseTensor& tensor : dense_tensors(spec)) {
-        if (!tensor.may_be_quantized || is_quantized_to(tensor, stored, format)) continue;
+        const WeightType type = tensor.stored_type(stored);
+        if (kernels::is_blocks(type) && tensor.may_be_quantized) ++n_blocks;
+        if (!tensor.may_be_quantized || !kernels::is_plain(type) || is_quantized_to(tensor, type, format)) continue;
         auto found =
             std::find_if(all.begin(), all.end(), [&](const Left& left) { return left.n_cols == tensor.n_cols; });
         if (found == all.end()) found = all.insert(all.end(), Left{tensor.n_cols});
@@ -47,6 +51,10 @@ std::string dense_note(const ModelSpec& spec, WeightType stored, WeightType form
                                                        : found->others) = true;
     }
     std::string note;
+    if (n_blocks > 0) {
+        note =
+            std::to_string(n_blocks) + " of the model's dense matrices are in few bits already and stay as they are.";
+    }
     for (const Left& left : all) {
         const std::string matrices = left.others                        ? "and dense networks' matrices"
                                      : left.projections && left.outputs ? "matrices"

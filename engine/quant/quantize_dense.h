@@ -11,8 +11,9 @@
 
 namespace offstage::engine {
 
-// Bytes of a model's dense weights once quantize_dense() has done its work, from what they take as `stored`
-// (WeightSource::dense_bytes() and its type): for plans, before anything is loaded.
+// Bytes of a model's dense weights once quantize_dense() has done its work, from what
+// they take as `stored` (WeightSource::dense_bytes() and its type; the spec may know
+// better): for plans, before anything is loaded.
 std::uint64_t quantized_dense_bytes(const ModelSpec& spec, std::uint64_t dense_bytes, kernels::WeightType stored,
                                     kernels::WeightType format);
 

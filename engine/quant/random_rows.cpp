@@ -8,9 +8,64 @@
 
 namespace offstage::engine {
 
+namespace {
+
+// Where a block has its factors, float16 each (kernels/blocks.h); -1: none.
+struct BlockFactors {
+    int first = 0, second = -1;
+};
+
+BlockFactors factors_of(kernels::WeightType type) {
+    using enum kernels::WeightType;
+    switch (type) {
+        case kQ4_1:
+        case kQ5_1:
+        case kQ4K:
+        case kQ5K:
+            return {0, 2};
+        case kQ2K:
+            return {80, 82};
+        case kQ3K:
+            return {108};
+        case kQ6K:
+            return {208};
+        default:
+            return {};
+    }
+}
+
+// Codes at random, factors that make weights of about a hundredth.
+void draw_block(kernels::WeightType type, std::mt19937& random, std::byte* block) {
+    const auto n = static_cast<std::size_t>(kernels::traits_of(type).block_bytes);
+    for (std::size_t i = 0; i < n; ++i) block[i] = static_cast<std::byte>(random() >> 24);
+    constexpr std::uint16_t kSmall = 0x1400;  // 2^-10
+    if (type == kernels::WeightType::kMxfp4) {
+        block[0] = std::byte{119};  // 2^-8
+    } else if (type == kernels::WeightType::kIq1M) {
+        // Four bits in the highest ones of each of the last four words.
+        for (std::size_t i = 0; i < 4; ++i) {
+            std::byte& high = block[n - 7 + 2 * i];
+            high = (high & std::byte{15}) | static_cast<std::byte>((kSmall >> (4 * i) & 15) << 4);
+        }
+    } else {
+        const BlockFactors factors = factors_of(type);
+        for (const int at : {factors.first, factors.second}) {
+            if (at >= 0) std::memcpy(block + at, &kSmall, sizeof kSmall);
+        }
+    }
+}
+
+}  // namespace
+
 std::vector<std::byte> random_rows(kernels::WeightType type, std::int64_t n_cols) {
     constexpr std::int64_t kRows = 16;
     std::mt19937 random(5);
+    if (kernels::is_blocks(type)) {
+        std::vector<std::byte> rows(static_cast<std::size_t>(kRows) * kernels::row_bytes(type, n_cols));
+        const auto block_bytes = static_cast<std::size_t>(kernels::traits_of(type).block_bytes);
+        for (std::size_t at = 0; at < rows.size(); at += block_bytes) draw_block(type, random, rows.data() + at);
+        return rows;
+    }
     std::vector<float> weights(static_cast<std::size_t>(kRows * n_cols));
     for (float& weight : weights) weight = (static_cast<float>(random() >> 8) / 8388608.0f - 1.0f) / 64.0f;
     std::vector<std::byte> rows(static_cast<std::size_t>(kRows) * kernels::row_bytes(type, n_cols));

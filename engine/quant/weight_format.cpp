@@ -26,9 +26,9 @@ FormatId dense_format_of(std::string_view bits) {
 
 FormatId parse_format(std::string_view option) {
     for (const FormatRow& row : format_rows()) {
-        if (row.option == option) return row.id;
+        if (row.option == option && row.kind == FormatRow::Kind::kOwn) return row.id;
     }
-    const std::string expected = list_formats([](const FormatRow&) { return true; },
+    const std::string expected = list_formats([](const FormatRow& row) { return row.kind == FormatRow::Kind::kOwn; },
                                               [](const FormatRow& row) { return std::string(row.option); });
     throw Error(ErrorKind::kInvalidInput,
                 "There is no weight format " + in_quotes(option) + "; expected " + expected + ".");

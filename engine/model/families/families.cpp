@@ -5,9 +5,10 @@
 namespace offstage::engine {
 namespace {
 
-constexpr std::array kFamilies = {&kMixtral,    &kQwen2Moe, &kQwen3Moe,   &kDeepseekMoe,      &kDeepseekV2,
-                                  &kDeepseekV3, &kOlmoe,    &kGlm4Moe,    &kMinimaxM2,        &kPhiMoe,
-                                  &kPhimoe,     &kDbrx,     &kGraniteMoe, &kGraniteMoeShared, &kGptOss};
+constexpr std::array kFamilies = {&kMixtral,          &kQwen2Moe,   &kQwen3Moe,   &kQwen35Moe, &kQwen35MoeText,
+                                  &kDeepseekMoe,      &kDeepseekV2, &kDeepseekV3, &kOlmoe,     &kGlm4Moe,
+                                  &kMinimaxM2,        &kPhiMoe,     &kPhimoe,     &kDbrx,      &kGraniteMoe,
+                                  &kGraniteMoeShared, &kGptOss};
 
 }  // namespace
 
@@ -79,6 +80,12 @@ std::vector<TensorPart> standard_parts(const ModelSpec& spec, const DenseTensor&
         default:
             return {};
     }
+}
+
+TensorPart query_or_gate(std::string name, const GroupedQuerySpec& attention, std::int64_t n_cols, bool gate) {
+    const std::int64_t both = 2 * attention.head_dim;
+    return {
+        std::move(name), {attention.n_heads * both, n_cols}, both, gate ? attention.head_dim : 0, attention.head_dim};
 }
 
 ExpertParts separate_expert(const ModelSpec& spec, const std::array<std::string, 3>& names) {

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/model/checkpoint.h"
 #include "engine/model/config_fields.h"
 #include "engine/model/dense_tensors.h"
 #include "engine/model/model_spec.h"
@@ -29,6 +30,9 @@ struct TensorPart {
     // positions (2 i, 2 i + 1), ours as halves (i, i + n / 2): they are reordered.
     std::int64_t interleaved = 0;
     bool transposed = false;  // each block's choice (count, columns) becomes (columns, count)
+    // Of a vector: what its values become.
+    enum class Change : std::uint8_t { kNone, kPlusOne, kMinusExp };  // x, 1 + x, -exp(x)
+    Change change = Change::kNone;
 };
 
 // A matrix of a routed expert, or one of its biases, as a part of a tensor of the
@@ -41,6 +45,10 @@ struct ExpertPart {
     std::int64_t first = 0;
     std::int64_t neuron_stride = 0;
     std::int64_t hidden_stride = 0;
+    // MXFP4 as transformers writes it: `name` has the codes as bytes, two in each, and
+    // this tensor the exponents of 32 weights each. Elements are counted in weights.
+    std::string exponents = {};
+    std::vector<std::int64_t> exponents_shape = {};
 };
 
 // Gate, up and down. Biases where ExpertSpec::biases says so: of gate and up one for each
@@ -60,11 +68,16 @@ struct Family {
     std::vector<TensorPart> (*parts)(const ModelSpec& spec, const DenseTensor& tensor);
     // Where a routed expert lies; `layer` counts all layers.
     ExpertParts (*expert)(const ModelSpec& spec, std::int64_t layer, std::int64_t expert);
+    // Where checkpoints of one family differ: sets ModelSpec::safetensors. nullptr: they
+    // do not.
+    void (*look)(const Checkpoint& checkpoint, ModelSpec& spec) = nullptr;
 };
 
 extern const Family kMixtral;
 extern const Family kQwen2Moe;
 extern const Family kQwen3Moe;
+extern const Family kQwen35Moe;
+extern const Family kQwen35MoeText;
 extern const Family kDeepseekMoe;
 extern const Family kDeepseekV2;
 extern const Family kDeepseekV3;
@@ -77,6 +90,7 @@ extern const Family kDbrx;
 extern const Family kGraniteMoe;
 extern const Family kGraniteMoeShared;
 extern const Family kGptOss;
+extern const Family kGptOssMxfp4;  // kGptOss turns into it
 
 std::span<const Family* const> families();
 
@@ -88,6 +102,9 @@ inline std::string layer_prefix(std::int64_t layer) {
 // and networks below `network` ("mlp."). Empty: a role that these names do not cover.
 std::vector<TensorPart> standard_parts(const ModelSpec& spec, const DenseTensor& tensor, const std::string& router,
                                        const std::string& network);
+// Queries, or the gates of a head's output, where a head has the rows of both: first
+// those.
+TensorPart query_or_gate(std::string name, const GroupedQuerySpec& attention, std::int64_t n_cols, bool gate);
 // mlp.experts.N.gate_proj, up_proj and down_proj.
 ExpertParts standard_expert(const ModelSpec& spec, std::int64_t layer, std::int64_t expert);
 // block_sparse_moe.experts.N.w1, w3 and w2.

@@ -62,6 +62,37 @@ ExpertParts gpt_oss_expert(const ModelSpec& spec, std::int64_t layer, std::int64
 
 }  // namespace
 
-const Family kGptOss = {"GptOssForCausalLM", "gpt_oss", read_gpt_oss, gpt_oss_parts, gpt_oss_expert};
+// The checkpoint as it was published: experts in MXFP4, rows of inputs, the rest in bf16.
+ExpertParts gpt_oss_mxfp4_expert(const ModelSpec& spec, std::int64_t layer, std::int64_t expert) {
+    const ExpertGrid& g = spec.experts;
+    ExpertParts parts = gpt_oss_expert(spec, layer, expert);
+    const std::string p = layer_prefix(layer) + "mlp.experts.";
+    const auto in_blocks = [&](ExpertPart& part, const std::string& name, std::int64_t rows, std::int64_t width) {
+        part.name = p + name + "_blocks";
+        part.shape = {g.n_experts, rows, width / 32, 16};
+        part.exponents = p + name + "_scales";
+        part.exponents_shape = {g.n_experts, rows, width / 32};
+        part.first = expert * rows * width;
+    };
+    for (const std::int64_t i : {0, 1}) {
+        ExpertPart& part = parts.matrices[static_cast<std::size_t>(i)];
+        in_blocks(part, "gate_up_proj", 2 * g.ffn_dim, g.hidden_dim);
+        part.first += i * g.hidden_dim;
+        part.neuron_stride = 2 * g.hidden_dim;
+        part.hidden_stride = 1;
+    }
+    in_blocks(parts.matrices[2], "down_proj", g.hidden_dim, g.ffn_dim);
+    parts.matrices[2].neuron_stride = 1;
+    parts.matrices[2].hidden_stride = g.ffn_dim;
+    return parts;
+}
+
+void read_gpt_oss_any(const ConfigFields& config, ModelSpec& spec) {
+    if (config.quantization() == "mxfp4") spec.family = &kGptOssMxfp4;
+    read_gpt_oss(config, spec);
+}
+
+const Family kGptOss = {"GptOssForCausalLM", "gpt_oss", read_gpt_oss_any, gpt_oss_parts, gpt_oss_expert};
+const Family kGptOssMxfp4 = {"GptOssForCausalLM", "gpt_oss", read_gpt_oss, gpt_oss_parts, gpt_oss_mxfp4_expert};
 
 }  // namespace offstage::engine
