@@ -39,10 +39,11 @@ struct DeviceEvent {
     std::uint64_t ticket = 0;
 };
 
-// Tokens of one sequence in a step: rows [first_row, first_row + n_tokens) of the step's activations follow `past`
-// tokens that the KV cache holds. Key k of the sequence lies in block k / kKvBlockTokens (kernels::KvShape); the table
-// covers past + n_tokens keys. A block lies in the device's memory, or in host memory that mapped() gave the address
-// of.
+// Tokens of one sequence in a step: rows [first_row, first_row + n_tokens) of the step's
+// activations follow `past` tokens that the KV cache holds. Key k of the sequence lies in
+// block k / kKvBlockTokens (kernels::KvShape); the table covers past + n_tokens keys.
+// (DeltaNet layers: Backend::delta_net.) A block lies in the device's memory, or in host
+// memory that mapped() gave the address of.
 struct AttentionSegment {
     std::int64_t first_row = 0;
     std::int64_t n_tokens = 0;
@@ -172,6 +173,8 @@ class Backend {
                            float* x) = 0;
     // x *= factor, n values.
     virtual void scale(float factor, std::int64_t n, float* x) = 0;
+    // x[i] *= sigmoid(gate[i]), n values.
+    virtual void multiply_sigmoid(const float* gate, std::int64_t n, float* x) = 0;
     // n values into -limit .. limit.
     virtual void clamp(float limit, std::int64_t n, float* x) = 0;
     // A product for each head: y[t][h][r] = sum_c weight[h * n_rows + r][c] * x[t][h][c] with n_rows = weight rows /
@@ -198,6 +201,15 @@ class Backend {
     virtual void attend(std::int64_t layer, const kernels::AttentionShape& shape,
                         std::span<const AttentionSegment> segments, const float* queries, std::int64_t query_stride,
                         const kernels::KvShape& kv, float* out) = 0;
+    // Gated DeltaNet (kernels::DeltaNetShape) of the rows, each sequence's from its state
+    // on: blocks[0] of a segment is read (nullptr: zeros), blocks[1] is written, where kv
+    // says that the layer's lies. qkv (rows, shape.qkv_width()); decay_beta (rows, 2
+    // n_value_heads): a, then b; z (rows, shape.output_width()). qkv and decay_beta are
+    // overwritten. out (rows, shape.output_width()). A row's result does not depend on
+    // the step that it comes in, bit by bit.
+    virtual void delta_net(std::int64_t layer, const kernels::DeltaNetShape& shape,
+                           std::span<const AttentionSegment> segments, float* qkv, float* decay_beta, const float* z,
+                           const kernels::KvShape& kv, float* out) = 0;
     // Writes the first n_tokens tokens of a block to another one, of the given type, all
     // layers: a sequence parts from another inside a block, or the cache changes its
     // type.

@@ -169,6 +169,10 @@ void CpuBackend::scale(float factor, std::int64_t n, float* x) {
     state_->operations.scale(factor, n, x);
 }
 
+void CpuBackend::multiply_sigmoid(const float* gate, std::int64_t n, float* x) {
+    state_->operations.multiply_sigmoid(gate, n, x);
+}
+
 void CpuBackend::clamp(float limit, std::int64_t n, float* x) {
     state_->operations.clamp(limit, n, x);
 }
@@ -196,6 +200,12 @@ void CpuBackend::attend(std::int64_t layer, const kernels::AttentionShape& shape
                         std::span<const AttentionSegment> segments, const float* queries, std::int64_t query_stride,
                         const kernels::KvShape& kv, float* out) {
     state_->operations.attend(layer, shape, segments, queries, query_stride, kv, out);
+}
+
+void CpuBackend::delta_net(std::int64_t layer, const kernels::DeltaNetShape& shape,
+                           std::span<const AttentionSegment> segments, float* qkv, float* decay_beta, const float* z,
+                           const kernels::KvShape& kv, float* out) {
+    state_->operations.delta_net(layer, shape, segments, qkv, decay_beta, z, kv, out);
 }
 
 void CpuBackend::copy_kv_block(const kernels::KvShape& kv, KvBlock from, kernels::KvType type, KvBlock to,

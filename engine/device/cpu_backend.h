@@ -52,6 +52,7 @@ class CpuBackend final : public Backend {
     void add_gated(const float* gate, const float* input, const float* y, std::int64_t n, std::int64_t dim,
                    float* x) override;
     void scale(float factor, std::int64_t n, float* x) override;
+    void multiply_sigmoid(const float* gate, std::int64_t n, float* x) override;
     void clamp(float limit, std::int64_t n, float* x) override;
     void multiply_heads(const kernels::WeightView& weight, std::int64_t n_heads, const float* x, std::int64_t x_stride,
                         std::int64_t x_head_stride, std::int64_t n, float* y, std::int64_t y_stride,
@@ -65,6 +66,8 @@ class CpuBackend final : public Backend {
                                  const kernels::KvShape& kv) override;
     void attend(std::int64_t layer, const kernels::AttentionShape& shape, std::span<const AttentionSegment> segments,
                 const float* queries, std::int64_t query_stride, const kernels::KvShape& kv, float* out) override;
+    void delta_net(std::int64_t layer, const kernels::DeltaNetShape& shape, std::span<const AttentionSegment> segments,
+                   float* qkv, float* decay_beta, const float* z, const kernels::KvShape& kv, float* out) override;
     void copy_kv_block(const kernels::KvShape& kv, KvBlock from, kernels::KvType type, KvBlock to,
                        std::int64_t n_tokens) override;
     void route(const kernels::RouterSpec& spec, const float* gate, const float* selection_bias, const float* x,

@@ -13,8 +13,13 @@
 namespace offstage::engine {
 namespace {
 
-constexpr std::int64_t kQueryBlock = 64;         // queries of one attention piece in prefill
-constexpr std::int64_t kRowGrain = 16;           // rows of a step or a weight: the smallest piece worth another thread
+constexpr std::int64_t kQueryBlock = 64;  // queries of one attention piece in prefill
+constexpr std::int64_t kRowGrain = 16;    // rows of a step or a weight: the smallest piece worth another thread
+// The kernels take 1, 2, 3 or 4 rows of a weight at once, the rest of a range one by one;
+// a grain that all of these divide gives every row the same company, and so the same
+// bits, on any number of threads.
+constexpr std::int64_t kGrainOfSeveral = 12;
+constexpr std::int64_t kPieceRows = 48;          // of a weight: a piece of a job of several, both grains divide it
 constexpr std::int64_t kValueGrain = 4096;       // the same for single values
 constexpr std::int64_t kSerialFloats = 1 << 16;  // sums shorter than this are not worth waking the pool
 constexpr std::int64_t kNeuronGrain = 8;         // what the one-pass kernel takes together
@@ -72,12 +77,17 @@ struct CpuOperations::State {
           gemm(compute_pool),
           attention_scratch(as_size(compute_pool.n_threads())) {}
 
-    // An expert with few rows, and where its chunks' sums are.
+    // An expert with few rows.
     struct FewRows {
         const ExpertCall* call;
         const float* inputs;
-        std::int64_t chunks;
-        std::int64_t first_partial;  // (chunks, n_rows, hidden_dim)
+        std::int64_t chunks;       // of neurons
+        std::int64_t first_value;  // where its rows begin among all experts': sums of chunks, (chunks, n_rows), or
+                                   // activations, single values
+    };
+    struct Piece {
+        const FewRows* expert;
+        std::int64_t begin, end;  // rows of its matrices
     };
     struct Chunk {
         const FewRows* expert;
@@ -94,6 +104,7 @@ struct CpuOperations::State {
     std::vector<float> router_logits;                   // (n, 3, n_experts): see route()
     std::vector<FewRows> few;
     std::vector<Chunk> chunks;
+    std::vector<Piece> pieces;
     std::vector<float> gathered;                        // inputs of experts whose tokens are apart
     std::vector<float> partials;                        // see FewRows
     std::vector<float> batch_in, batch_gate, batch_up;  // of one expert, matrix by matrix
@@ -109,13 +120,24 @@ struct CpuOperations::State {
     }
     // Whether so many rows go through the kernels for few of them.
     bool are_few(std::int64_t n) const { return order == SumOrder::kByNumber && n <= kFewTokens; }
-    // Through the kernel that passes over an expert once.
-    bool passes_once(const ExpertCall& call) const {
-        return call.n_rows > 0 && are_few(call.n_rows) && !call.weights.layout.down_rows_are_outputs;
-    }
     void multiply(const kernels::WeightView& weight, const float* x, std::int64_t n, float* y);
+    // Rows [begin, end) of the weight, for at most kFewTokens inputs.
+    void multiply_few(const kernels::WeightView& weight, const float* x, std::int64_t n, std::int64_t begin,
+                      std::int64_t end, float* y) const {
+        if (n == 1) {
+            kernels.matvec(weight, x, begin, end, y);
+        } else if (n > 1) {
+            kernels.matvec_multi(weight, x, weight.n_cols, static_cast<int>(n), begin, end, y, weight.n_rows);
+        }
+    }
+    // Those of the calls with few rows whose w2 lies by outputs, or those whose does not,
+    // into `few`, with their inputs one after the other.
+    void gather_few(std::span<const ExpertCall> calls, bool by_outputs, const float* inputs,
+                    const std::int32_t* row_token);
     void few_rows(std::span<const ExpertCall> calls, const float* inputs, const std::int32_t* row_token, float* out);
     void add_partials(float* out, std::int64_t n_partials, std::int64_t hidden);
+    void few_by_outputs(std::span<const ExpertCall> calls, const float* inputs, const std::int32_t* row_token,
+                        float* out);
     void by_matrices(const ExpertCall& call, const float* inputs, const std::int32_t* row_token, float* out);
 };
 
@@ -185,17 +207,8 @@ void CpuOperations::State::multiply(const kernels::WeightView& weight, const flo
         gemm.multiply(mode, kernels::GemmLayout::kRowsAreOutputs, x, weight.n_cols, n, weight, y, weight.n_rows);
         return;
     }
-    // The kernels take 1, 2, 3 or 4 rows at once, the rest of a range one by one; a grain that all of these divide
-    // gives every row the same company, and so the same bits, on any number of threads.
-    constexpr std::int64_t kGrainOfSeveral = 12;
-    pool.parallel_for(
-        weight.n_rows, n == 1 ? kRowGrain : kGrainOfSeveral, [&](std::int64_t begin, std::int64_t end, int) {
-            if (n == 1) {
-                kernels.matvec(weight, x, begin, end, y);
-            } else if (n > 1) {
-                kernels.matvec_multi(weight, x, weight.n_cols, static_cast<int>(n), begin, end, y, weight.n_rows);
-            }
-        });
+    pool.parallel_for(weight.n_rows, n == 1 ? kRowGrain : kGrainOfSeveral,
+                      [&](std::int64_t begin, std::int64_t end, int) { multiply_few(weight, x, n, begin, end, y); });
 }
 
 void CpuOperations::add(const float* y, std::int64_t n, float* x, float factor) {
@@ -219,6 +232,12 @@ void CpuOperations::add_gated(const float* gate, const float* input, const float
 void CpuOperations::scale(float factor, std::int64_t n, float* x) {
     state_->for_values(n, [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t i = begin; i < end; ++i) x[i] *= factor;
+    });
+}
+
+void CpuOperations::multiply_sigmoid(const float* gate, std::int64_t n, float* x) {
+    state_->for_values(n, [&](std::int64_t begin, std::int64_t end) {
+        for (std::int64_t i = begin; i < end; ++i) x[i] /= 1.0f + std::exp(-gate[i]);
     });
 }
 
@@ -435,41 +454,103 @@ void CpuOperations::route(const kernels::RouterSpec& spec, const float* gate, co
 void CpuOperations::experts(std::span<const ExpertCall> calls, const float* inputs, const std::int32_t* row_token,
                             float* out) {
     state_->few_rows(calls, inputs, row_token, out);
+    state_->few_by_outputs(calls, inputs, row_token, out);
     for (const ExpertCall& call : calls) {
-        if (call.n_rows > 0 && !state_->passes_once(call)) state_->by_matrices(call, inputs, row_token, out);
+        if (call.n_rows > 0 && !state_->are_few(call.n_rows)) state_->by_matrices(call, inputs, row_token, out);
     }
 }
 
-void CpuOperations::State::few_rows(std::span<const ExpertCall> calls, const float* inputs,
-                                    const std::int32_t* row_token, float* out) {
+void CpuOperations::State::gather_few(std::span<const ExpertCall> calls, bool by_outputs, const float* inputs,
+                                      const std::int32_t* row_token) {
     few.clear();
-    chunks.clear();
-    std::int64_t n_partials = 0;
     std::int64_t n_gathered = 0;
-    std::int64_t hidden = 0;
     for (const ExpertCall& call : calls) {
-        if (!passes_once(call)) continue;
-        hidden = call.weights.layout.hidden_dim;  // the model's, the same for all
-        few.push_back({&call, nullptr, n_chunks(call.weights.layout.ffn_dim, call.n_rows), n_partials});
-        n_partials += few.back().chunks * call.n_rows;
+        const kernels::ExpertLayout& layout = call.weights.layout;
+        if (call.n_rows == 0 || !are_few(call.n_rows) || layout.down_rows_are_outputs != by_outputs) continue;
+        few.push_back({&call, nullptr, 0, 0});
         if (!are_consecutive(row_token + call.first_row, call.n_rows)) n_gathered += call.n_rows;
     }
     if (few.empty()) return;
-
+    const std::int64_t hidden = few.front().call->weights.layout.hidden_dim;  // the model's, the same for all
     float* place = room(gathered, n_gathered * hidden);
-    std::int64_t n_neurons = 0;
     for (FewRows& expert : few) {
         const ExpertCall& call = *expert.call;
         const std::int32_t* tokens = row_token + call.first_row;
         if (are_consecutive(tokens, call.n_rows)) {
             expert.inputs = inputs + tokens[0] * hidden;
-        } else {
-            expert.inputs = place;
-            for (std::int64_t r = 0; r < call.n_rows; ++r, place += hidden) {
-                std::memcpy(place, inputs + tokens[r] * hidden, as_size(hidden) * sizeof(float));
-            }
+            continue;
         }
-        const std::int64_t ffn = call.weights.layout.ffn_dim;
+        expert.inputs = place;
+        for (std::int64_t r = 0; r < call.n_rows; ++r, place += hidden) {
+            std::memcpy(place, inputs + tokens[r] * hidden, as_size(hidden) * sizeof(float));
+        }
+    }
+}
+
+// All experts at once, in two jobs: what becomes of their inputs, neuron by neuron, and
+// then the outputs. So threads wait for each other twice, not for every matrix.
+void CpuOperations::State::few_by_outputs(std::span<const ExpertCall> calls, const float* inputs,
+                                          const std::int32_t* row_token, float* out) {
+    gather_few(calls, true, inputs, row_token);
+    if (few.empty()) return;
+    std::int64_t n_values = 0;
+    pieces.clear();
+    const auto split = [&](const FewRows& expert, std::int64_t n_rows) {
+        for (std::int64_t row = 0; row < n_rows; row += kPieceRows) {
+            pieces.push_back({&expert, row, std::min(row + kPieceRows, n_rows)});
+        }
+    };
+    for (FewRows& expert : few) {
+        expert.first_value = n_values;
+        n_values += expert.call->n_rows * expert.call->weights.layout.ffn_dim;
+        split(expert, expert.call->weights.layout.ffn_dim);
+    }
+    float* const gates = room(batch_gate, n_values);
+    float* const ups = room(batch_up, n_values);
+    pool.parallel_dynamic(static_cast<std::int64_t>(pieces.size()), [&](std::int64_t i, int) {
+        const auto& [expert, begin, end] = pieces[as_size(i)];
+        const kernels::ExpertView& weights = expert->call->weights;
+        const std::int64_t ffn = weights.layout.ffn_dim;
+        const std::int64_t n = expert->call->n_rows;
+        float* gate = gates + expert->first_value;
+        float* up = ups + expert->first_value;
+        multiply_few(weights.gate(), expert->inputs, n, begin, end, gate);
+        multiply_few(weights.up(), expert->inputs, n, begin, end, up);
+        const kernels::ExpertBiases biases = weights.biases();
+        for (std::int64_t t = 0; t < n; ++t, gate += ffn, up += ffn) {
+            if (biases.gate != nullptr) kernels.axpy(1.0f, biases.gate + begin, end - begin, gate + begin);
+            if (biases.up != nullptr) kernels.axpy(1.0f, biases.up + begin, end - begin, up + begin);
+            kernels.activate(weights.layout.spec, gate + begin, up + begin, end - begin, gate + begin);
+        }
+    });
+    pieces.clear();
+    for (const FewRows& expert : few) split(expert, expert.call->weights.layout.hidden_dim);
+    pool.parallel_dynamic(static_cast<std::int64_t>(pieces.size()), [&](std::int64_t i, int) {
+        const auto& [expert, begin, end] = pieces[as_size(i)];
+        const kernels::ExpertView& weights = expert->call->weights;
+        const std::int64_t hidden = weights.layout.hidden_dim;
+        float* to = out + expert->call->first_row * hidden;
+        multiply_few(weights.down(), gates + expert->first_value, expert->call->n_rows, begin, end, to);
+        const float* const bias = weights.biases().down;
+        for (std::int64_t t = 0; bias != nullptr && t < expert->call->n_rows; ++t, to += hidden) {
+            kernels.axpy(1.0f, bias + begin, end - begin, to + begin);
+        }
+    });
+}
+
+void CpuOperations::State::few_rows(std::span<const ExpertCall> calls, const float* inputs,
+                                    const std::int32_t* row_token, float* out) {
+    gather_few(calls, false, inputs, row_token);
+    if (few.empty()) return;
+    chunks.clear();
+    const std::int64_t hidden = few.front().call->weights.layout.hidden_dim;
+    std::int64_t n_partials = 0;
+    std::int64_t n_neurons = 0;
+    for (FewRows& expert : few) {
+        const std::int64_t ffn = expert.call->weights.layout.ffn_dim;
+        expert.chunks = n_chunks(ffn, expert.call->n_rows);
+        expert.first_value = n_partials;
+        n_partials += expert.chunks * expert.call->n_rows;
         for (std::int64_t c = 0; c < expert.chunks; ++c) {
             chunks.push_back({&expert, c, n_neurons + chunk_begin(ffn, expert.chunks, c)});
         }
@@ -489,7 +570,7 @@ void CpuOperations::State::few_rows(std::span<const ExpertCall> calls, const flo
         for (auto chunk = at(thread), end = at(thread + 1); chunk != end; ++chunk) {
             const FewRows& expert = *chunk->expert;
             const ExpertCall& call = *expert.call;
-            float* sums = partials.data() + (expert.first_partial + chunk->index * call.n_rows) * hidden;
+            float* sums = partials.data() + (expert.first_value + chunk->index * call.n_rows) * hidden;
             std::memset(sums, 0, as_size(call.n_rows * hidden) * sizeof(float));
             const std::int64_t ffn = call.weights.layout.ffn_dim;
             kernels.expert_ffn(call.weights, expert.inputs, kOnes.data(), static_cast<int>(call.n_rows),
@@ -505,7 +586,7 @@ void CpuOperations::State::add_partials(float* out, std::int64_t n_partials, std
         for (const FewRows& expert : few) {
             for (std::int64_t r = 0; r < expert.call->n_rows; ++r) {
                 float* row = out + (expert.call->first_row + r) * hidden + begin;
-                const float* sums = partials.data() + (expert.first_partial + r) * hidden + begin;
+                const float* sums = partials.data() + (expert.first_value + r) * hidden + begin;
                 std::memcpy(row, sums, as_size(end - begin) * sizeof(float));
                 for (std::int64_t c = 1; c < expert.chunks; ++c) {
                     kernels.axpy(1.0f, sums + c * expert.call->n_rows * hidden, end - begin, row);

@@ -39,6 +39,7 @@ class CpuOperations {
     void add(const float* y, std::int64_t n, float* x, float factor);
     void add_gated(const float* gate, const float* input, const float* y, std::int64_t n, std::int64_t dim, float* x);
     void scale(float factor, std::int64_t n, float* x);
+    void multiply_sigmoid(const float* gate, std::int64_t n, float* x);
     void clamp(float limit, std::int64_t n, float* x);
     void multiply_heads(const kernels::WeightView& weight, std::int64_t n_heads, const float* x, std::int64_t x_stride,
                         std::int64_t x_head_stride, std::int64_t n, float* y, std::int64_t y_stride,
@@ -52,6 +53,8 @@ class CpuOperations {
                                  const kernels::KvShape& kv);
     void attend(std::int64_t layer, const kernels::AttentionShape& shape, std::span<const AttentionSegment> segments,
                 const float* queries, std::int64_t query_stride, const kernels::KvShape& kv, float* out);
+    void delta_net(std::int64_t layer, const kernels::DeltaNetShape& shape, std::span<const AttentionSegment> segments,
+                   float* qkv, float* decay_beta, const float* z, const kernels::KvShape& kv, float* out);
     void copy_kv_block(const kernels::KvShape& kv, KvBlock from, kernels::KvType type, KvBlock to,
                        std::int64_t n_tokens);
     void route(const kernels::RouterSpec& spec, const float* gate, const float* selection_bias, const float* x,

@@ -158,6 +158,9 @@ class CudaBackend final : public Backend {
         context_->add_gated(gate, input, y, n, dim, x);
     }
     void scale(float factor, std::int64_t n, float* x) override { context_->scale(factor, n, x); }
+    void multiply_sigmoid(const float* gate, std::int64_t n, float* x) override {
+        context_->multiply_sigmoid(gate, n, x);
+    }
     void clamp(float limit, std::int64_t n, float* x) override { context_->clamp(limit, n, x); }
     void multiply_heads(const kernels::WeightView& weight, std::int64_t n_heads, const float* x, std::int64_t x_stride,
                         std::int64_t x_head_stride, std::int64_t n, float* y, std::int64_t y_stride,
@@ -182,6 +185,11 @@ class CudaBackend final : public Backend {
                 const float* queries, std::int64_t query_stride, const kernels::KvShape& kv, float* out) override {
         take(segments);
         context_->attend(layer, shape, segments_.data(), segments_.size(), queries, query_stride, kv, out);
+    }
+    void delta_net(std::int64_t layer, const kernels::DeltaNetShape& shape, std::span<const AttentionSegment> segments,
+                   float* qkv, float* decay_beta, const float* z, const kernels::KvShape& kv, float* out) override {
+        take(segments);
+        context_->delta_net(layer, shape, segments_.data(), segments_.size(), qkv, decay_beta, z, kv, out);
     }
     void copy_kv_block(const kernels::KvShape& kv, KvBlock from, kernels::KvType type, KvBlock to,
                        std::int64_t n_tokens) override {

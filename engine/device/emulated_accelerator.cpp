@@ -442,6 +442,12 @@ void EmulatedAccelerator::scale(float factor, std::int64_t n, float* x) {
     state_->account(as_double(n) * 8, 0);
 }
 
+void EmulatedAccelerator::multiply_sigmoid(const float* gate, std::int64_t n, float* x) {
+    const InPlaceOfGpu guard(*state_);
+    if (!state_->dry) state_->operations.multiply_sigmoid(gate, n, x);
+    state_->account(as_double(n) * 12, 0);
+}
+
 void EmulatedAccelerator::clamp(float limit, std::int64_t n, float* x) {
     const InPlaceOfGpu guard(*state_);
     if (!state_->dry) state_->operations.clamp(limit, n, x);
@@ -501,6 +507,29 @@ void EmulatedAccelerator::attend(std::int64_t layer, const kernels::AttentionSha
         for (std::int64_t t = 0; t < segment.n_tokens; ++t) pairs += as_double(std::min(segment.past + t + 1, window));
     }
     state_->account(own_bytes, 2 * pairs * as_double(shape.n_heads * head_width), bus_bytes);
+}
+
+void EmulatedAccelerator::delta_net(std::int64_t layer, const kernels::DeltaNetShape& shape,
+                                    std::span<const AttentionSegment> segments, float* qkv, float* decay_beta,
+                                    const float* z, const kernels::KvShape& kv, float* out) {
+    const InPlaceOfGpu guard(*state_);
+    if (!state_->dry) state_->operations.delta_net(layer, shape, segments, qkv, decay_beta, z, kv, out);
+    if (state_->dry) state_->begin_layer(segments);
+    // A state is read and written once in a step: a GPU keeps it in registers between
+    // tokens.
+    double own_bytes = 0;
+    double bus_bytes = 0;
+    double n_tokens = 0;
+    for (const AttentionSegment& segment : segments) {
+        for (std::size_t i = 0; i < segment.blocks.size(); ++i) {
+            const bool in_host = !segment.in_host.empty() && segment.in_host[i] != 0;
+            (in_host ? bus_bytes : own_bytes) += as_double(shape.kept_size()) * 4;
+        }
+        n_tokens += as_double(segment.n_tokens);
+    }
+    own_bytes += n_tokens * as_double(2 * shape.qkv_width() + 2 * shape.output_width()) * 4;
+    const std::int64_t flops = 7 * shape.states_size() + 2 * shape.kernel_size * shape.qkv_width();
+    state_->account(own_bytes, n_tokens * as_double(flops), bus_bytes);
 }
 
 void EmulatedAccelerator::copy_kv_block(const kernels::KvShape& kv, KvBlock from, kernels::KvType type, KvBlock to,

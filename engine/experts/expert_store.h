@@ -39,6 +39,8 @@ class ExpertStore : public ExpertTable {
     ~ExpertStore();
 
     kernels::WeightType master_type() const { return source_.master_type(); }
+    // The format that the model's file has an expert in.
+    kernels::WeightType stored(std::size_t index) const { return grid_.stored(master_type(), key(index).layer); }
     const std::vector<std::string>& notes() const { return notes_; }
 
     // The RAM copy, or one packed now; valid until disk_slots().size() other experts

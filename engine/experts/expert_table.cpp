@@ -13,7 +13,7 @@ ExpertTable::ExpertTable(const ExpertGrid& grid, WeightType master, Backend& dev
       slots_(device.memory(), MemoryUse::kExperts, "an expert"),
       entries_(static_cast<std::size_t>(grid.size())) {
     residents_.reserve(entries_.size());
-    for (Entry& entry : entries_) entry.format = master;
+    for (std::size_t i = 0; i < entries_.size(); ++i) entries_[i].format = grid_.stored(master, key(i).layer);
 }
 
 std::size_t ExpertTable::index(std::int64_t layer, std::int64_t expert) const {

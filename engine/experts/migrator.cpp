@@ -30,7 +30,7 @@ void Migrator::begin(const Plan& plan) {
     for (std::size_t i = 0; i < store_.size(); ++i) {
         Task task;
         task.expert = i;
-        task.format = plan.formats.empty() ? store_.master_type() : plan.formats[i];
+        task.format = plan.formats.empty() ? store_.stored(i) : plan.formats[i];
         task.device = plan.places[i] == Place::kDevice && !shared;
         task.ram = plan.places[i] == Place::kRam || (plan.places[i] == Place::kDevice && (plan.duplicates || shared));
         task.changes = task.format != store_.format(i);

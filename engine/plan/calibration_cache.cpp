@@ -174,11 +174,23 @@ CostPlace place_of(const Backend& device, const CpuOperations& host) {
     return {device.info(), const_cast<CpuOperations&>(host).pool().n_threads(), host.mode()};
 }
 
+namespace {
+
+// A file's formats are called alike in all models.
+std::string format_key(kernels::WeightType format, const ExpertGrid& grid) {
+    if (!kernels::traits_of(format).is_of_file()) return kernels::name_of(format);
+    const kernels::ExpertLayout layout = grid.layout(format);
+    return std::string(kernels::name_of(layout.gate)) + "+" + kernels::name_of(layout.up) + "+" +
+           kernels::name_of(layout.down);
+}
+
+}  // namespace
+
 std::string CalibrationCache::key(const CostPlace& place, kernels::WeightType format, const ExpertGrid& grid,
                                   bool pinned) {
     return place.device.fingerprint + "|" + detect_hardware().cpu_model + " x" + std::to_string(place.n_threads) + " " +
            std::string(kernels::name_of(kernels::cpu_kernels().instruction_set)) + "|" +
-           std::string(kernels::name_of(place.mode)) + "|" + kernels::name_of(format) + " " +
+           std::string(kernels::name_of(place.mode)) + "|" + format_key(format, grid) + " " +
            std::to_string(grid.hidden_dim) + "x" + std::to_string(grid.ffn_dim) +
            (grid.expert.activation == kernels::Activation::kSilu
                 ? ""

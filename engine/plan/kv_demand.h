@@ -26,11 +26,16 @@ constexpr std::int64_t kv_blocks_for(std::int64_t n_tokens) {
 // a block, and the context need not end with one.
 inline constexpr std::int64_t kSpareKvBlocks = 17;
 
+// Blocks of a group of DeltaNet layers: what one sequence keeps, what a step makes of it,
+// and two checkpoints (KvSequence::checkpoint). Beams take more memory when they begin.
+inline constexpr std::int64_t kStateBlocks = 4;
+
 // What a group of layers of equal KV cache (KvGroup) takes, in blocks of kKvBlockTokens
 // tokens.
 struct KvGroupDemand {
     std::int64_t window = 0;                                     // tokens that are kept; 0: all
     std::array<std::uint64_t, kernels::kKvTypes> token_bytes{};  // by KvType
+    bool is_state = false;                                       // KvGroup::is_state
 
     std::uint64_t bytes_per_token(KvType type) const { return token_bytes[static_cast<std::size_t>(type)]; }
 
@@ -38,12 +43,14 @@ struct KvGroupDemand {
     // tokens fill, as it need not begin with one, and it is there twice: where the
     // sequence ends, and where its last prompt did (KvSequence::checkpoint).
     std::int64_t n_blocks(std::int64_t context) const {
+        if (is_state) return kStateBlocks;
         const std::int64_t all = kv_blocks_for(context);
         return window == 0 ? all : std::min(all, 2 * (kv_blocks_for(window) + 1));
     }
     // Beside these: spare ones, and under a window those of a step's tokens, of which the
     // first still sees a window of its own.
     std::int64_t n_other_blocks(std::int64_t max_step) const {
+        if (is_state) return 0;
         return kSpareKvBlocks + (window == 0 ? 0 : kv_blocks_for(max_step));
     }
 };

@@ -119,7 +119,8 @@ class Placer {
     void sum_sizes() {
         const std::vector<FormatDemand> formats = formats_of(demand_);
         const auto format = [&](std::size_t expert) -> const FormatDemand& {
-            return formats[choice_.formats.empty() ? choice_.uniform : choice_.formats[expert]];
+            const std::size_t f = choice_.formats.empty() ? choice_.uniform : choice_.formats[expert];
+            return demand_.formats.empty() ? formats[f] : demand_.format_of(f, expert);
         };
         bytes_up_to_.reserve(n_all_ + 1);
         bytes_up_to_.push_back(0);

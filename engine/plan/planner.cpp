@@ -22,6 +22,15 @@ ModelDemand ModelDemand::with_kv(kernels::KvType type) const {
     return changed;
 }
 
+const FormatDemand* ModelDemand::find(kernels::WeightType format) const {
+    for (const std::vector<FormatDemand>* list : {&file_formats, &formats}) {
+        for (const FormatDemand& known : *list) {
+            if (known.format == format) return &known;
+        }
+    }
+    return nullptr;
+}
+
 std::uint64_t ModelDemand::kv_bytes(std::int64_t context) const {
     std::uint64_t bytes = 0;
     for (const KvGroupDemand& group : kv_groups) {
@@ -34,6 +43,7 @@ std::uint64_t ModelDemand::kv_bytes(std::int64_t context) const {
 std::uint64_t ModelDemand::kv_workspace_bytes(std::int64_t max_step) const {
     std::uint64_t bytes = 0;
     for (const KvGroupDemand& group : kv_groups) {
+        if (group.is_state) continue;
         // A step need not fill its last block.
         const std::int64_t of_step = group.window > 0 ? kernels::kKvBlockTokens + max_step : 0;
         const std::int64_t spare = kSpareKvBlocks * kernels::kKvBlockTokens;

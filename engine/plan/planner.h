@@ -38,9 +38,14 @@ struct ModelDemand {
     std::int64_t n_layers = 0;
     std::int64_t n_experts = 0;
     std::int64_t n_active = 0;
-    std::int64_t hidden_dim = 0;           // 0: not known
-    std::uint64_t expert_bytes = 0;        // in the master's format
-    std::vector<FormatDemand> formats;     // what experts may be kept in, the master's first; empty: only that
+    std::int64_t hidden_dim = 0;        // 0: not known
+    std::uint64_t expert_bytes = 0;     // in the master's format
+    std::vector<FormatDemand> formats;  // what experts may be kept in, the master's first; empty: only that
+    // Where the file has experts in several formats: those, and which of them each layer
+    // has (n_layers). formats.front() then has the largest one's bytes and the mean bits.
+    // Else empty.
+    std::vector<FormatDemand> file_formats;
+    std::vector<std::uint8_t> layer_format;
     std::uint64_t dense_bytes = 0;         // on the device
     std::uint64_t dense_read_bytes = 0;    // of these, what one decoded token reads
     std::vector<KvGroupDemand> kv_groups;  // of the KV cache, in the order of KvLayout
@@ -57,6 +62,13 @@ struct ModelDemand {
     bool loads_ahead = false;         // a prompt's experts are copied before their layer's router has run
     bool kv_may_lie_in_ram = false;   // whoever runs the model can keep blocks of the KV cache in RAM
 
+    // What an expert that is kept in formats[f] is kept in.
+    const FormatDemand& format_of(std::size_t f, std::size_t expert) const {
+        if (f > 0 || layer_format.empty()) return formats[f];
+        return file_formats[layer_format[expert / static_cast<std::size_t>(n_experts)]];
+    }
+    // nullptr: not of this model.
+    const FormatDemand* find(kernels::WeightType format) const;
     std::uint64_t kv_bytes(std::int64_t context) const;
     // The KV groups' part of the workspace: a line over the tokens of a step.
     std::uint64_t kv_workspace_bytes(std::int64_t max_step) const;

@@ -8,6 +8,7 @@
 
 #include "engine/error.h"
 #include "engine/files/file_writer.h"
+#include "engine/model/pack_neurons.h"
 #include "engine/quant/quantizer.h"
 
 namespace offstage::engine {
@@ -23,13 +24,18 @@ Sensitivity measure_sensitivity(const ExpertGrid& grid, WeightSource& master, ke
     sensitivity.source = "measured on every expert";
     if (grid.hidden_dim % kernels::kPackedBlock != 0) return sensitivity;
 
-    const WeightType type = master.expert_type();
+    // Blocks of a file are unpacked first.
+    const bool of_file = kernels::traits_of(master.expert_type()).is_of_file();
+    const WeightType type = of_file ? WeightType::kF32 : master.expert_type();
     const kernels::ExpertLayout layout = grid.layout(type);
     const std::size_t neuron_bytes = layout.neuron_bytes();
+    std::uint64_t largest = 0;
+    for (const WeightType format : grid.file_formats) largest = std::max(largest, grid.expert_bytes(format));
     const std::int64_t n_sampled = std::min(kSampledNeurons, grid.ffn_dim);
-    std::vector<std::byte> block, sample, packed;
+    std::vector<std::byte> block, blocks, sample, packed;
     try {
         block.resize(layout.bytes());
+        blocks.resize(largest);
         sample.resize(static_cast<std::size_t>(n_sampled) * neuron_bytes);
         for (const kernels::FormatTraits& format : kernels::kFormats) {
             if (!format.is_packed()) continue;
@@ -44,8 +50,13 @@ Sensitivity measure_sensitivity(const ExpertGrid& grid, WeightSource& master, ke
     const std::int64_t all = grid.size();
     for (std::int64_t i = 0; i < all; ++i) {
         if (stop.stop_requested()) throw Error(ErrorKind::kCancelled, "Measuring the quantization was cancelled.");
-        master.pack_expert(LayerIndex{static_cast<std::int32_t>(i / grid.n_experts)},
-                           ExpertIndex{static_cast<std::int32_t>(i % grid.n_experts)}, block.data(), pool);
+        const LayerIndex layer{static_cast<std::int32_t>(i / grid.n_experts)};
+        master.pack_expert(layer, ExpertIndex{static_cast<std::int32_t>(i % grid.n_experts)},
+                           of_file ? blocks.data() : block.data(), pool);
+        if (of_file) {
+            const kernels::ExpertLayout stored = grid.layout(grid.stored(master.expert_type(), layer.value));
+            unpack_expert({blocks.data(), stored}, layout, block.data(), pool);
+        }
         for (std::int64_t j = 0; j < n_sampled; ++j) {
             const std::int64_t neuron = j * grid.ffn_dim / n_sampled;
             std::memcpy(sample.data() + static_cast<std::size_t>(j) * neuron_bytes,

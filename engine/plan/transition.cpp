@@ -8,12 +8,6 @@ namespace {
 
 using kernels::WeightType;
 
-const FormatDemand* find_format(const ModelDemand& demand, WeightType format) {
-    const auto found = std::find_if(demand.formats.begin(), demand.formats.end(),
-                                    [&](const FormatDemand& f) { return f.format == format; });
-    return found == demand.formats.end() ? nullptr : &*found;
-}
-
 }  // namespace
 
 Transition transition(const Plan& from, const Plan& to, const ModelDemand& demand, const CostModel* cost,
@@ -27,7 +21,7 @@ Transition transition(const Plan& from, const Plan& to, const ModelDemand& deman
     for (std::size_t i = 0; i < to.places.size(); ++i) {
         const WeightType old_format = from.format(i, master);
         const WeightType format = to.format(i, master);
-        const FormatDemand* const size = find_format(demand, format);
+        const FormatDemand* const size = demand.find(format);
         const std::uint64_t bytes = size != nullptr ? size->expert_bytes : demand.expert_bytes;
         const bool stays = format == old_format;
         const bool had = from.places[i] == Place::kDevice;

@@ -10,7 +10,7 @@ WeightReads expected_reads(const ExpertGrid& grid, std::uint64_t dense_read_byte
     for (std::int64_t layer = 0; layer < grid.n_layers; ++layer) {
         for (std::int64_t expert = 0; expert < grid.n_experts; ++expert) {
             const auto i = static_cast<std::size_t>(layer * grid.n_experts + expert);
-            const kernels::WeightType format = expert_formats.empty() ? master : expert_formats[i];
+            const kernels::WeightType format = expert_formats.empty() ? grid.stored(master, layer) : expert_formats[i];
             experts += popularity.share(layer, expert) * static_cast<double>(grid.expert_bytes(format));
         }
     }

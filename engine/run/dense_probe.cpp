@@ -57,14 +57,22 @@ class ProbeWeights final : public WeightSource {
             weight.what = tensor;
             if (tensor.kind == DenseTensor::Kind::kVector) {
                 weight.values.assign(static_cast<std::size_t>(tensor.n_weights()), 1.0f);
+                if (tensor.role == TensorRole::kDecayRate) weight.values.assign(weight.values.size(), -1.0f);
                 if (tensor.role == TensorRole::kRouter && !dry_) {
                     std::mt19937 random(7);
                     for (float& value : weight.values) value = static_cast<float>(random() >> 8) * 0x1p-24f - 0.5f;
                 }
             } else {
-                const bool packed = dense_.has_value() && is_quantized_to(tensor, type_, *dense_);
-                weight.matrix = Matrix(host, packed ? *dense_ : type_, tensor.n_rows, tensor.n_cols, "measuring");
-                fill(weight.matrix.type, weight.matrix.memory.data(), weight.bytes(), tensor.n_cols);
+                const kernels::WeightType stored = tensor.stored_type(type_);
+                const bool packed = dense_.has_value() && is_quantized_to(tensor, stored, *dense_);
+                if (!packed && tensor.kind == DenseTensor::Kind::kNetwork) {
+                    const kernels::ExpertLayout layout = tensor.stored_network(type_);
+                    weight.matrix = Matrix(host, layout, "measuring");
+                    if (!dry_) fill_random_expert(layout, weight.matrix.memory.data());
+                } else {
+                    weight.matrix = Matrix(host, packed ? *dense_ : stored, tensor.n_rows, tensor.n_cols, "measuring");
+                    fill(weight.matrix.type, weight.matrix.memory.data(), weight.bytes(), tensor.n_cols);
+                }
             }
             weights.tensors.push_back(std::move(weight));
         }
@@ -166,7 +174,11 @@ class DenseProbe {
     // The whole context for windows too: what was before a step is not read in steps.
     std::vector<KvRoom> rooms() const {
         const KvRoom whole{kv_blocks_for(plan_.context) + kSpareKvBlocks, 0};
-        return std::vector<KvRoom>(kv_layout_of(spec_, {}).groups.size(), whole);
+        std::vector<KvRoom> rooms;
+        for (const KvGroup& group : kv_layout_of(spec_, {}).groups) {
+            rooms.push_back(group.is_state ? KvRoom{kStateBlocks, 0} : whole);
+        }
+        return rooms;
     }
 
     static ExpertStore::Options options(bool dry) {

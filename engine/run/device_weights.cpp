@@ -5,7 +5,9 @@
 namespace offstage::engine {
 
 DeviceWeights::DeviceWeights(DenseWeights weights, std::int64_t n_layers, Backend& device)
-    : host_(std::move(weights)), entries_(static_cast<std::size_t>(n_layers + 1)) {
+    : host_(std::move(weights)),
+      entries_(static_cast<std::size_t>(n_layers + 1)),
+      networks_(static_cast<std::size_t>(n_layers)) {
     const bool shared = device.shares_host_memory();
     for (const DenseWeight& tensor : host_.tensors) {
         kernels::WeightView view = tensor.what.kind == DenseTensor::Kind::kVector
@@ -17,6 +19,11 @@ DeviceWeights::DeviceWeights(DenseWeights weights, std::int64_t n_layers, Backen
             blocks_.push_back(device.memory().allocate(bytes, MemoryUse::kDense, "the dense weights"));
             device.upload(blocks_.back().data(), view.data, bytes);
             view.data = blocks_.back().data();
+        }
+        if (tensor.what.kind == DenseTensor::Kind::kNetwork) {
+            networks_[static_cast<std::size_t>(tensor.what.layer)] = {
+                view.data, tensor.matrix.network.value_or(tensor.what.network_layout(view.type))};
+            continue;
         }
         entries_[static_cast<std::size_t>(tensor.what.layer + 1)][static_cast<std::size_t>(tensor.what.role)] = view;
     }

@@ -17,9 +17,10 @@ class DeviceWeights {
     // they are. Throws Error (kOutOfMemory, kDevice).
     DeviceWeights(DenseWeights weights, std::int64_t n_layers, Backend& device);
 
-    // A matrix or a network (3 * ffn_dim rows, neuron-major); without data where the
-    // model has none in this role.
+    // A matrix; without data where the model has none in this role.
     kernels::WeightView matrix(TensorRole role, std::int64_t layer = -1) const { return entry(role, layer); }
+    // Of a layer; without data where it has none.
+    const kernels::ExpertView& network(std::int64_t layer) const { return networks_[static_cast<std::size_t>(layer)]; }
     // Float32; nullptr where the model has none in this role.
     const float* vector(TensorRole role, std::int64_t layer = -1) const {
         return static_cast<const float*>(entry(role, layer).data);
@@ -37,7 +38,8 @@ class DeviceWeights {
 
     DenseWeights host_;  // kept where the device shares its memory
     std::vector<DeviceBlock> blocks_;
-    std::vector<Roles> entries_;  // first those of no layer, then layer by layer
+    std::vector<Roles> entries_;                 // first those of no layer, then layer by layer
+    std::vector<kernels::ExpertView> networks_;  // (n_layers)
 };
 
 }  // namespace offstage::engine

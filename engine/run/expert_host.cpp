@@ -4,6 +4,7 @@
 #include <cassert>
 #include <limits>
 
+#include "engine/device/host_buffer.h"
 #include "engine/device/open_device.h"
 #include "engine/error.h"
 #include "engine/experts/expert_mover.h"
@@ -50,7 +51,7 @@ void ExpertHost::open_source() {
         throw Error(ErrorKind::kInvalidInput,
                     "A dry run is for synthetic models; expected synthetic:NAME, not " + request_.model + ".");
     }
-    directory_ = model_directory(request_.model);
+    directory_ = model_path(request_.model);
     spec_ = read_model_spec(directory_);
     source_ = open_weights(Checkpoint::open(directory_), spec_, request_.compute == ComputeMode::kBf16, *pool_);
     quant_cache_ =
@@ -58,7 +59,7 @@ void ExpertHost::open_source() {
                                                                             : fs::path(request_.quant_cache_directory));
     quant_cache_->keep_reserve();
     expert_source_ = std::make_unique<ExpertSource>(spec_.experts, *source_, quant_cache_.get());
-    name_ = fs::weakly_canonical(directory_).filename().string();
+    name_ = model_name(directory_);
 }
 
 // What fewer bits cost in quality: this model's own errors where they are known or asked

@@ -95,7 +95,7 @@ FitEstimator::FitEstimator(const std::string& model, Text text)
         spec_ = parse_synthetic(model).spec;
         return;
     }
-    directory_ = model_directory(model);
+    directory_ = model_path(model);
     spec_ = read_model_spec(directory_);
     if (text == Text::kWanted) {
         static_cast<void>(Tokenizer::open(directory_, spec_.vocab_size));
@@ -217,7 +217,7 @@ FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& hel
     const WeightSource& source = source_for(request);
     auto counted = popularity_.find(request.popularity_file);
     if (counted == popularity_.end()) {
-        const std::string name = std::filesystem::weakly_canonical(directory_).filename().string();
+        const std::string name = model_name(directory_);
         counted = popularity_
                       .emplace(request.popularity_file,
                                popularity_of(name, directory_, spec_.experts, request.popularity_file))
@@ -362,8 +362,7 @@ FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& hel
     std::vector<std::uint8_t> resident(plan.places.size());
     for (std::size_t i = 0; i < plan.places.size(); ++i) {
         const kernels::WeightType format = plan.format(i, source.expert_type());
-        const auto found = std::find_if(demand.formats.begin(), demand.formats.end(),
-                                        [&](const FormatDemand& f) { return f.format == format; });
+        const FormatDemand* const found = demand.find(format);
         bits += found->bits_per_weight;
         const bool on_device = plan.places[i] == Place::kDevice;
         if (on_device) vram.add_experts(format, found->expert_bytes);

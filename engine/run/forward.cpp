@@ -110,7 +110,8 @@ Backend::StepShape Forward::step_shape(const ModelSpec& spec, kernels::WeightTyp
     shape.attention = spec.largest_attention();
     shape.vocab_size = spec.vocab_size;
     shape.context = context;
-    shape.weight_type = type;
+    // Of what products are made with: blocks of a file are unpacked to this.
+    shape.weight_type = kernels::traits_of(type).is_of_file() ? kernels::WeightType::kBf16 : type;
     return shape;
 }
 
@@ -211,18 +212,26 @@ void Forward::run_layer(std::int64_t layer, const StepContext& step) {
         as_size(moe_layer + 1) < routers_.size() ? &routers_[as_size(moe_layer + 1)] : nullptr;
     if (between_layers_ && moe_layer > 0) between_layers_();
     const std::int64_t n_active = spec_.experts.n_active;
-    moe_.run(moe_layer, routers_[as_size(moe_layer)], next, modules.network, step,
-             routing_.data() + moe_layer * n_active, spec_.experts.n_layers * n_active);
-    if (probe_ != nullptr && device_.ok()) probe_->collect(moe_layer);  // the router's answer was waited for
+    std::int32_t* const routing = routing_.data() + moe_layer * n_active;
+    const std::int64_t stride = spec_.experts.n_layers * n_active;
+    moe_.run(moe_layer, routers_[as_size(moe_layer)], next, modules.network, step, routing, stride);
+    // The router's answer was waited for.
+    if (probe_ != nullptr && device_.ok()) probe_->collect(moe_layer, routing, stride);
+}
+
+// DeltaNet layers: the state that is read, and the one that is written.
+std::int64_t Forward::n_blocks_of(const Segment& segment, std::size_t group) const {
+    if (segment.sequence->cache().pool(group).is_state()) return 2;
+    return kv_blocks_for(segment.sequence->size() + static_cast<std::int64_t>(segment.tokens.size()));
 }
 
 // Of all groups of layers.
 std::int64_t Forward::n_table_entries(std::span<const Segment> segments) const {
     std::int64_t n = 0;
     for (const Segment& segment : segments) {
-        n += kv_blocks_for(segment.sequence->size() + static_cast<std::int64_t>(segment.tokens.size()));
+        for (std::size_t g = 0; g < n_kv_groups_; ++g) n += n_blocks_of(segment, g);
     }
-    return n * static_cast<std::int64_t>(n_kv_groups_);
+    return n;
 }
 
 void Forward::upload_inputs(std::span<const Segment> segments, std::int64_t n_tokens) {
@@ -247,12 +256,15 @@ void Forward::upload_inputs(std::span<const Segment> segments, std::int64_t n_to
             }
         }
         std::copy(segment.tokens.begin(), segment.tokens.end(), tokens + row);
-        const std::int64_t n_blocks = kv_blocks_for(past + n);
         for (std::size_t g = 0; g < n_kv_groups_; ++g) {
             const KvPool& pool = segment.sequence->cache().pool(g);
             const KvSequence::Table& table = segment.sequence->table(g);
+            const std::int64_t n_blocks = n_blocks_of(segment, g);
             for (std::int64_t b = 0; b < n_blocks; ++b) {
-                const KvBlock block = b < table.first ? KvBlock() : pool.block(table.at(b));
+                const std::int32_t number = pool.is_state() && b == 1             ? table.next_state
+                                            : b < table.first || b >= table.end() ? -1
+                                                                                  : table.at(b);
+                const KvBlock block = number < 0 ? KvBlock() : pool.block(number);
                 tables[entry + b] = block.data;
                 in_host_[as_size(entry + b)] = block.in_host ? 1 : 0;
             }

@@ -17,7 +17,7 @@
 #include "engine/run/layers/attention.h"
 #include "engine/run/layers/network.h"
 #include "engine/run/moe_layer.h"
-#include "engine/run/routing_probe.h"
+#include "engine/run/step_probe.h"
 
 namespace offstage::engine {
 
@@ -66,9 +66,9 @@ class Forward {
     MoeLayer& moe() { return moe_; }
     // Called by step() between two layers; may move experts, must not throw.
     void set_between_layers(std::function<void()> call) { between_layers_ = std::move(call); }
-    // From now on every step fills the probe's guesses, which takes a little time; nullptr: none. It must outlive this
+    // From now on the probe looks at every step; nullptr: none. It must outlive this
     // object or the next call.
-    void set_probe(RoutingProbe* probe) { probe_ = probe; }
+    void set_probe(StepProbe* probe) { probe_ = probe; }
 
     std::int64_t max_step() const { return max_step_; }
     // Of the last step: kLast one row per segment, kAll one per token; (rows, vocab_size).
@@ -85,6 +85,7 @@ class Forward {
   private:
     Mirror<std::byte> allocate_inputs(std::int64_t context) const;
     std::int64_t table_entries(std::int64_t context) const;  // room for them
+    std::int64_t n_blocks_of(const Segment& segment, std::size_t group) const;
     std::int64_t n_table_entries(std::span<const Segment> segments) const;
     void upload_inputs(std::span<const Segment> segments, std::int64_t n_tokens);
     StepContext context_of(std::int64_t n_tokens) const;
@@ -113,7 +114,7 @@ class Forward {
     std::vector<RouterWeights> routers_;  // of the layers with experts
     MoeLayer moe_;
     std::function<void()> between_layers_;
-    RoutingProbe* probe_ = nullptr;
+    StepProbe* probe_ = nullptr;
 
     std::vector<float> inverse_frequencies_;  // (rotary_dim / 2)
     float rope_amplitude_ = 1;

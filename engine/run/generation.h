@@ -21,10 +21,10 @@ std::string_view name_of(FinishReason reason);  // "end_of_turn", "max_tokens", 
 
 struct GenerationRequest {
     std::vector<ChatMessage> messages;  // rendered with the model's chat template ...
-    std::string raw_prompt;             // ... or, when `raw`, this text as it is (with BOS, as the tokenizer asks)
+    std::string raw_prompt;  // ... or, when `raw`, this text as it is, within what the tokenizer puts around a text
     bool raw = false;
-    // Of the raw prompt its first tokens, BOS included, at most so many; 0: all. For
-    // prompts of an exact length.
+    // Of the raw prompt its first tokens, BOS and the like included, at most so many; 0:
+    // all. For prompts of an exact length.
     std::int64_t raw_tokens = 0;
     // The last message is the assistant's, cut short: the answer goes on where it ends,
     // and the result's text and tokens are what was added. Not with `raw`.

@@ -15,6 +15,7 @@ KvCache::KvCache(const KvLayout& layout, std::span<const KvRoom> rooms, Backend&
     assert(layout.groups.size() == rooms.size());
     for (std::size_t g = 0; g < rooms.size(); ++g) {
         pools_.push_back(std::make_unique<KvPool>(layout.groups[g], rooms[g], device, ram));
+        if (!layout.groups[g].is_state) type_ = layout.groups[g].shape.type;
     }
 }
 
@@ -22,6 +23,10 @@ std::int64_t KvCache::n_held_in_host() const {
     std::int64_t n = 0;
     for (const auto& pool : pools_) n += pool->n_held_in_host();
     return n;
+}
+
+bool KvCache::has_states() const {
+    return std::any_of(pools_.begin(), pools_.end(), [](const auto& pool) { return pool->is_state(); });
 }
 
 void KvCache::resize(std::span<const KvRoom> rooms) {
@@ -50,6 +55,7 @@ void KvCache::retype(kernels::KvType type) {
         while (done > 0) pools_[--done]->retype(before);
         throw;
     }
+    type_ = type;
 }
 
 // ---------------------------------------------------------------- sequences
@@ -96,20 +102,35 @@ void KvSequence::drop(const std::vector<Table>& tables) {
 }
 
 bool KvSequence::parts_from_last(std::size_t group) const {
-    return size_ % kKvBlockTokens > 0 && cache_->pool(group).is_shared(tables_[group].at(size_ / kKvBlockTokens));
+    return size_ % kKvBlockTokens > 0 && !cache_->pool(group).is_state() &&
+           cache_->pool(group).is_shared(tables_[group].at(size_ / kKvBlockTokens));
 }
 
 bool KvSequence::has_room_for(std::int64_t n_tokens) const {
     for (std::size_t g = 0; g < tables_.size(); ++g) {
+        if (cache_->pool(g).is_state()) {
+            if (tables_[g].next_state < 0 && cache_->pool(g).n_free() == 0) return false;
+            continue;
+        }
         const std::int64_t more = std::max<std::int64_t>(0, kv_blocks_for(size_ + n_tokens) - tables_[g].end());
         if (more + (parts_from_last(g) ? 1 : 0) > cache_->pool(g).n_free()) return false;
     }
     return true;
 }
 
+// Beams keep a state each, for which no plan has room.
+bool KvSequence::grow_states() {
+    for (std::size_t g = 0; g < tables_.size(); ++g) {
+        KvPool& pool = cache_->pool(g);
+        if (pool.is_state() && tables_[g].next_state < 0 && pool.n_free() == 0) return pool.add_block();
+    }
+    return false;
+}
+
 bool KvSequence::prepare(std::int64_t n_tokens, Backend& device) {
     assert(cache_ != nullptr);
     while (!has_room_for(n_tokens)) {
+        if (grow_states()) continue;
         if (checkpoints_.empty()) return false;
         drop(checkpoints_.front().tables);
         checkpoints_.erase(checkpoints_.begin());
@@ -117,6 +138,10 @@ bool KvSequence::prepare(std::int64_t n_tokens, Backend& device) {
     for (std::size_t g = 0; g < tables_.size(); ++g) {
         KvPool& pool = cache_->pool(g);
         Table& table = tables_[g];
+        if (pool.is_state()) {
+            if (table.next_state < 0) table.next_state = pool.take();
+            continue;
+        }
         if (parts_from_last(g)) {
             std::int32_t& last = table.at(size_ / kKvBlockTokens);
             const std::int32_t own = pool.take();
@@ -133,9 +158,14 @@ bool KvSequence::prepare(std::int64_t n_tokens, Backend& device) {
 void KvSequence::commit(std::int64_t n_tokens) {
     size_ += n_tokens;
     for (std::size_t g = 0; g < tables_.size(); ++g) {
+        Table& table = tables_[g];
+        if (cache_->pool(g).is_state()) {
+            for (const std::int32_t block : table.blocks) cache_->pool(g).drop(block);
+            table.blocks = {std::exchange(table.next_state, -1)};
+            continue;
+        }
         const std::int64_t window = cache_->pool(g).window();
         if (window == 0 || size_ <= window) continue;
-        Table& table = tables_[g];
         const std::int64_t n = (size_ - window) / kKvBlockTokens - table.first;
         for (std::int64_t i = 0; i < n; ++i) cache_->pool(g).drop(table.blocks[static_cast<std::size_t>(i)]);
         table.blocks.erase(table.blocks.begin(), table.blocks.begin() + n);
@@ -143,8 +173,10 @@ void KvSequence::commit(std::int64_t n_tokens) {
     }
 }
 
-bool KvSequence::reaches(const std::vector<Table>& tables, std::int64_t n_tokens) const {
+bool KvSequence::reaches(const std::vector<Table>& tables, std::int64_t size, std::int64_t n_tokens,
+                         bool or_before) const {
     for (std::size_t g = 0; g < tables.size(); ++g) {
+        if (cache_->pool(g).is_state() && (or_before ? size > n_tokens : size != n_tokens)) return false;
         const std::int64_t first_seen = n_tokens + 1 - cache_->pool(g).window();
         if (tables[g].first > 0 && tables[g].first * kKvBlockTokens > first_seen) return false;
     }
@@ -152,14 +184,18 @@ bool KvSequence::reaches(const std::vector<Table>& tables, std::int64_t n_tokens
 }
 
 std::int64_t KvSequence::truncate(std::int64_t n_tokens) {
-    if (n_tokens >= size_) return size_;
-    if (!reaches(tables_, n_tokens)) {
-        const auto found = std::find_if(checkpoints_.rbegin(), checkpoints_.rend(),
-                                        [&](const Checkpoint& one) { return reaches(one.tables, n_tokens); });
+    for (std::size_t g = 0; g < tables_.size(); ++g) {
+        if (tables_[g].next_state >= 0) cache_->pool(g).drop(std::exchange(tables_[g].next_state, -1));
+    }
+    n_tokens = std::min(n_tokens, size_);
+    if (!reaches(tables_, size_, n_tokens, false)) {
+        const auto found = std::find_if(checkpoints_.rbegin(), checkpoints_.rend(), [&](const Checkpoint& one) {
+            return reaches(one.tables, one.size, n_tokens, true);
+        });
         n_tokens = found == checkpoints_.rend() ? 0 : std::min(n_tokens, found->size);
         if (n_tokens > 0) share(found->tables);
         for (std::size_t g = 0; n_tokens > 0 && g < tables_.size(); ++g) {
-            if (cache_->pool(g).window() == 0) continue;
+            if (cache_->pool(g).keeps_all()) continue;
             for (const std::int32_t block : tables_[g].blocks) cache_->pool(g).drop(block);
             tables_[g] = found->tables[g];
         }
@@ -167,6 +203,7 @@ std::int64_t KvSequence::truncate(std::int64_t n_tokens) {
     size_ = n_tokens;
     for (std::size_t g = 0; g < tables_.size(); ++g) {
         Table& table = tables_[g];
+        if (cache_->pool(g).is_state() && size_ > 0) continue;
         for (; table.end() > std::max(table.first, kv_blocks_for(size_)); table.blocks.pop_back()) {
             cache_->pool(g).drop(table.blocks.back());
         }
@@ -179,14 +216,22 @@ std::int64_t KvSequence::truncate(std::int64_t n_tokens) {
     return size_;
 }
 
+KvSequence::Table KvSequence::held(std::size_t group) const {
+    Table table = tables_[group];
+    table.next_state = -1;
+    if (!cache_->pool(group).is_state()) {
+        table.blocks.resize(static_cast<std::size_t>(kv_blocks_for(size_) - table.first));
+    }
+    return table;
+}
+
 void KvSequence::checkpoint() {
     Checkpoint now{size_, std::vector<Table>(tables_.size())};
     bool any = false;
     for (std::size_t g = 0; g < tables_.size(); ++g) {
-        if (cache_->pool(g).window() == 0) continue;
+        if (cache_->pool(g).keeps_all()) continue;
         any = true;
-        now.tables[g] = tables_[g];
-        now.tables[g].blocks.resize(static_cast<std::size_t>(kv_blocks_for(size_) - tables_[g].first));
+        now.tables[g] = held(g);
     }
     if (!any) return;
     share(now.tables);
@@ -199,10 +244,7 @@ void KvSequence::checkpoint() {
 KvSequence KvSequence::fork() const {
     KvSequence copy(*cache_, capacity_);
     copy.size_ = size_;
-    copy.tables_ = tables_;
-    for (Table& table : copy.tables_) {
-        table.blocks.resize(static_cast<std::size_t>(kv_blocks_for(size_) - table.first));
-    }
+    for (std::size_t g = 0; g < tables_.size(); ++g) copy.tables_[g] = held(g);
     share(copy.tables_);
     return copy;
 }

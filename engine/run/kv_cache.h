@@ -21,8 +21,9 @@ class KvCache {
     std::size_t n_groups() const { return pools_.size(); }
     KvPool& pool(std::size_t group) { return *pools_[group]; }
     const KvPool& pool(std::size_t group) const { return *pools_[group]; }
-    kernels::KvType type() const { return pools_.front()->shape().type; }
-    std::int64_t n_held_in_host() const;  // blocks, by sequences
+    kernels::KvType type() const { return type_; }  // of keys and values
+    std::int64_t n_held_in_host() const;            // blocks, by sequences
+    bool has_states() const;                        // of DeltaNet layers
 
     // As KvPool's, for all groups; those that get smaller go first, since the others may
     // need their memory. Where one of them throws, it is as it was before the call, and
@@ -35,11 +36,15 @@ class KvCache {
 
   private:
     std::vector<std::unique_ptr<KvPool>> pools_;
+    kernels::KvType type_ = kernels::KvType::kF32;
 };
 
 // Keys and values of one conversation, or of one beam, in blocks of the cache's pools.
 // Gives them back. Where a group has a window, what lies before the window of the next
-// token, and of the one before it, is given back after each step.
+// token, and of the one before it, is given back after each step. Of a group of DeltaNet
+// layers there is one block, their state after all tokens (none: zeros); a step writes
+// another one, which commit() puts in its place, so that a step that fails changes
+// nothing.
 class KvSequence {
   public:
     KvSequence() = default;
@@ -58,6 +63,7 @@ class KvSequence {
     struct Table {
         std::int64_t first = 0;
         std::vector<std::int32_t> blocks;
+        std::int32_t next_state = -1;  // what the step under way writes; -1: none
 
         std::int64_t end() const { return first + static_cast<std::int64_t>(blocks.size()); }
         std::int32_t& at(std::int64_t block) { return blocks[static_cast<std::size_t>(block - first)]; }
@@ -79,8 +85,8 @@ class KvSequence {
     std::int64_t truncate(std::int64_t n_tokens);
     void clear() { truncate(0); }
     // Keeps what windowed groups hold now, so that truncate() can come back here, or to
-    // one token less. The last two are kept, and cost their blocks. Nothing without
-    // windows.
+    // one token less, and the states of DeltaNet layers, which are those of just here. The
+    // last two are kept, and cost their blocks. Nothing without either.
     void checkpoint();
 
     // A second sequence with the same tokens: shares all blocks, copies nothing. Without
@@ -90,14 +96,17 @@ class KvSequence {
   private:
     struct Checkpoint {
         std::int64_t size = 0;
-        std::vector<Table> tables;  // empty ones of groups without a window
+        std::vector<Table> tables;  // empty ones of groups that keep everything
     };
     static constexpr std::size_t kMostCheckpoints = 2;
 
-    // The tables hold what a token after n_tokens tokens sees.
-    bool reaches(const std::vector<Table>& tables, std::int64_t n_tokens) const;
+    // The tables, of `size` tokens, hold what a token after n_tokens tokens sees, or
+    // (`or_before`) where a state is that of fewer tokens, what one after those sees.
+    bool reaches(const std::vector<Table>& tables, std::int64_t size, std::int64_t n_tokens, bool or_before) const;
     bool has_room_for(std::int64_t n_tokens) const;
+    bool grow_states();
     bool parts_from_last(std::size_t group) const;
+    Table held(std::size_t group) const;  // without what a step was to write
     void share(const std::vector<Table>& tables) const;
     void drop(const std::vector<Table>& tables);
 

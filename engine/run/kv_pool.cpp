@@ -31,7 +31,7 @@ KvPool::Memory::~Memory() {
 }
 
 KvPool::KvPool(const KvGroup& group, KvRoom room, Backend& device, Arena& ram)
-    : shape_(group.shape), window_(group.window), device_(device), ram_(ram) {
+    : shape_(group.shape), window_(group.window), is_state_(group.is_state), device_(device), ram_(ram) {
     resize(room);
 }
 
@@ -60,6 +60,18 @@ void KvPool::drop(std::int32_t block) {
     free_numbers_.push_back(block);
 }
 
+bool KvPool::add_block() {
+    for (const KvRoom& room :
+         {KvRoom{room_.device_blocks + 1, room_.host_blocks}, KvRoom{room_.device_blocks, room_.host_blocks + 1}}) {
+        try {
+            change_room(room);
+            return true;
+        } catch (const Error&) {
+        }
+    }
+    return false;
+}
+
 // ---------------------------------------------------------------- resizing
 
 void KvPool::resize(KvRoom room) {
@@ -71,6 +83,9 @@ void KvPool::resize(KvRoom room) {
 bool KvPool::approach(KvRoom room, std::int64_t most_blocks) {
     assert(most_blocks > 0);
     const std::int64_t n_held = n_blocks() - n_free();
+    if (is_state_ && n_held > room.n_blocks()) {  // more than planned: see add_block()
+        (device_.shares_host_memory() ? room.device_blocks : room.host_blocks) += n_held - room.n_blocks();
+    }
     if (room.device_blocks < 0 || room.host_blocks < 0 || n_held > room.n_blocks()) {
         throw Error(ErrorKind::kInvalidInput,
                     "A KV cache of " + std::to_string(std::max<std::int64_t>(0, room.n_blocks()) * kKvBlockTokens) +
@@ -148,7 +163,7 @@ std::int64_t KvPool::change_room(KvRoom room) {
 }
 
 void KvPool::retype(kernels::KvType type) {
-    if (type == shape_.type) return;
+    if (type == shape_.type || is_state_) return;
     for (std::vector<Memory>& memories : spare_) memories.clear();
     room_ = {};
     std::vector<Held*> in_use;
@@ -213,7 +228,7 @@ std::vector<KvPool::Memory> KvPool::allocate(Place place, const kernels::KvShape
 }
 
 bool KvPool::is_read_more(const Held& a, const Held& b) const {
-    return window_ > 0 ? a.age > b.age : a.references > b.references;
+    return !keeps_all() ? a.age > b.age : a.references > b.references;
 }
 
 std::vector<std::int32_t> KvPool::held_in(Place place) const {

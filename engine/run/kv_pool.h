@@ -21,8 +21,8 @@ namespace offstage::engine {
 //
 // New blocks are taken on the device first. When blocks must leave the device, those that
 // are read least go: first what fewer sequences share, then, of equals, the newest, which
-// leave behind what a conversation keeps longest; under a sliding window, the oldest,
-// which are no longer read.
+// leave behind what a conversation keeps longest; under a sliding window, and of the
+// states of DeltaNet layers, the oldest, which are no longer read.
 class KvPool {
   public:
     // Throws Error (kOutOfMemory). The device and the arena must outlive the pool.
@@ -41,17 +41,19 @@ class KvPool {
     // so the next one may be for another room. Throws as resize() does; then the pool is as it was before this call.
     bool approach(KvRoom room, std::int64_t most_blocks);
 
-    // From now on keys and values are kept in this type: all that sequences hold is
-    // written anew, one block at a time, so that little memory is needed beside it.
-    // Leaves no free blocks (room() says how many are held): approach() the room that the
-    // plan has for the new size. Throws Error kOutOfMemory, kDevice; then what sequences
-    // hold is as it was, but for what int8 rounded on the way back, and room() may be
-    // smaller.
+    // From now on keys and values are kept in this type (states stay as they are): all
+    // that sequences hold is written anew, one block at a time, so that little memory is
+    // needed beside it. Leaves no free blocks (room() says how many are held): approach()
+    // the room that the plan has for the new size. Throws Error kOutOfMemory, kDevice;
+    // then what sequences hold is as it was, but for what int8 rounded on the way back,
+    // and room() may be smaller.
     void retype(kernels::KvType type);
 
     const KvRoom& room() const { return room_; }
     const kernels::KvShape& shape() const { return shape_; }
     std::int64_t window() const { return window_; }
+    bool is_state() const { return is_state_; }  // of DeltaNet layers: KvGroup
+    bool keeps_all() const { return window_ == 0 && !is_state_; }
     std::int64_t n_blocks() const { return room_.n_blocks(); }
     std::int64_t n_free() const { return static_cast<std::int64_t>(spare_[0].size() + spare_[1].size()); }
     std::int64_t n_held_in_host() const;  // by sequences
@@ -59,6 +61,9 @@ class KvPool {
 
     // -1: none left.
     std::int32_t take();
+    // One more than the room has, in RAM where the device has no memory left. False: nor
+    // has RAM. The next approach() gives it back, once it is free.
+    bool add_block();
     void share(std::int32_t block) { ++held_[static_cast<std::size_t>(block)].references; }
     void drop(std::int32_t block);
     bool is_shared(std::int32_t block) const { return held_[static_cast<std::size_t>(block)].references > 1; }
@@ -97,6 +102,7 @@ class KvPool {
 
     kernels::KvShape shape_;
     std::int64_t window_;
+    bool is_state_;
     Backend& device_;
     Arena& ram_;
     KvRoom room_;

@@ -5,6 +5,7 @@
 #include "engine/device/host_buffer.h"
 #include "engine/error.h"
 #include "engine/experts/expert_mover.h"
+#include "engine/model/file_formats.h"
 #include "engine/model/kv_layout.h"
 #include "engine/model/weights.h"
 #include "engine/plan/calibration.h"
@@ -24,7 +25,35 @@ std::uint64_t with_headroom(std::uint64_t available_bytes) {
     return available_bytes - available_bytes / 10;
 }
 
+template <typename RowOf>
+void list_file_formats(const ExpertGrid& grid, const RowOf& row_of, ModelDemand& demand) {
+    constexpr auto kFirst = static_cast<std::uint8_t>(kernels::WeightType::kFile1);
+    for (std::size_t i = 0; i < grid.file_layouts.size(); ++i) {
+        demand.file_formats.push_back(row_of(static_cast<kernels::WeightType>(kFirst + i)));
+    }
+    FormatDemand& file = demand.formats.front();
+    double bits = 0;
+    for (const kernels::WeightType format : grid.file_formats) {
+        demand.layer_format.push_back(static_cast<std::uint8_t>(static_cast<std::uint8_t>(format) - kFirst));
+        const FormatDemand& row = demand.file_formats[demand.layer_format.back()];
+        file.expert_bytes = std::max(file.expert_bytes, row.expert_bytes);
+        bits += row.bits_per_weight;
+    }
+    file.bits_per_weight = bits / static_cast<double>(grid.file_formats.size());
+}
+
+// CUDA's kernels know no blocks of files yet: better refused than computed wrongly.
+void check_device(const LoadInputs& inputs) {
+    const ModelSpec& spec = inputs.spec;
+    if (inputs.device.kind != DeviceKind::kCuda || (spec.experts.file_layouts.empty() && spec.stored.empty())) return;
+    throw Error(ErrorKind::kUnsupported, "The model's weights are in blocks of its file (" +
+                                             stored_formats_of(spec.experts, inputs.type) +
+                                             "), which Offstage does not compute with on " + inputs.device.name +
+                                             " yet; open it on the CPU, or open its checkpoint in BF16.");
+}
+
 ModelDemand demand_of(const LoadRequest& request, const LoadInputs& inputs) {
+    check_device(inputs);
     const ModelSpec& spec = inputs.spec;
     const kernels::WeightType type = inputs.type;
     const ExpertGrid& grid = spec.experts;
@@ -35,17 +64,19 @@ ModelDemand demand_of(const LoadRequest& request, const LoadInputs& inputs) {
     demand.n_layers = grid.n_layers;
     demand.n_experts = grid.n_experts;
     demand.n_active = grid.n_active;
-    demand.expert_bytes = (grid.expert_bytes(type) + 255) / 256 * 256;
-    const auto add = [&](kernels::WeightType format) {
-        demand.formats.push_back({format, (grid.expert_bytes(format) + 255) / 256 * 256,
-                                  8.0 * static_cast<double>(grid.layout(format).weight_bytes()) /
-                                      static_cast<double>(grid.expert_weights())});
+    const auto row_of = [&](kernels::WeightType format) {
+        return FormatDemand{
+            format, (grid.expert_bytes(format) + 255) / 256 * 256,
+            8.0 * static_cast<double>(grid.layout(format).weight_bytes()) / static_cast<double>(grid.expert_weights())};
     };
-    add(type);
+    demand.formats.push_back(row_of(type));
+    if (grid.file_layouts.size() > 1) list_file_formats(grid, row_of, demand);
+    demand.expert_bytes = demand.formats.front().expert_bytes;
     for (const kernels::FormatTraits& format : kernels::kFormats) {
+        if (!format.for_experts || (format.is_packed() && grid.hidden_dim % kernels::kPackedBlock != 0)) continue;
         // A copy in no fewer bits than the master's says nothing more.
-        if (!format.for_experts || format.bits >= kernels::traits_of(type).bits) continue;
-        if (!format.is_packed() || grid.hidden_dim % kernels::kPackedBlock == 0) add(format.type);
+        const FormatDemand row = row_of(format.type);
+        if (row.bits_per_weight < demand.formats.front().bits_per_weight) demand.formats.push_back(row);
     }
     demand.dense_bytes = DeviceWeights::device_bytes(spec, dense_bytes);
     demand.dense_read_bytes = dense_bytes_read(spec, dense_bytes, type);
@@ -59,6 +90,7 @@ ModelDemand demand_of(const LoadRequest& request, const LoadInputs& inputs) {
             // A window that no context outgrows keeps everything.
             const std::int64_t window = layout.groups[g].window;
             demand.kv_groups[g].window = window < demand.max_context ? window : 0;
+            demand.kv_groups[g].is_state = layout.groups[g].is_state;
             demand.kv_groups[g].token_bytes[static_cast<std::size_t>(kv)] =
                 static_cast<std::uint64_t>(layout.groups[g].shape.token_bytes());
         }
@@ -164,18 +196,19 @@ LoadPlanner::LoadPlanner(const LoadRequest& request, const LoadInputs& inputs)
       memory_(inputs.memory),
       device_(inputs.device),
       dense_bytes_(inputs.dense_bytes) {
-    budget_.context = request.context;
-    budget_.kv = request.kv;
-    budget_.quality = request.quality;
-    budget_.uniform = request.quant.experts;
-    budget_.vram_bytes = inputs.vram_bytes;
-    budget_.ram_bytes = inputs.ram_bytes;
+    asked_.context = request.context;
+    asked_.kv = request.kv;
+    asked_.quality = request.quality;
+    asked_.uniform = request.quant.experts;
+    asked_.vram_bytes = inputs.vram_bytes;
+    asked_.ram_bytes = inputs.ram_bytes;
+    budget_ = asked_;
     if (request.quant.dense) dense_note_ = engine::dense_note(inputs.spec, inputs.type, *request.quant.dense);
 }
 
 Plan LoadPlanner::plan(const Popularity& popularity, const PlanCosts& costs) {
     return plan_under_limit(request_, memory_, [&] {
-        Budget lowered = budget_;
+        Budget lowered = asked_;
         Plan made = plan_within(lowered, popularity, costs);
         budget_ = lowered;
         return made;

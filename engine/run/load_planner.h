@@ -77,6 +77,9 @@ class LoadPlanner {
     // the machine's own, and what it takes is not there for the host.
     const Budget& budget() const { return budget_; }
 
+    // plan() lowered a RAM budget that the request names.
+    bool lowered_asked_ram() const { return request_.ram_bytes > 0 && budget_.ram_bytes < asked_.ram_bytes; }
+
     // From now on an emulated device's memory counts as its own, as that of the device
     // itself would: for reports of what this machine could not even emulate.
     void count_device_memory_apart() { device_memory_apart_ = true; }
@@ -94,7 +97,7 @@ class LoadPlanner {
   private:
     LoadRequest request_;
     ModelDemand demand_;
-    Budget budget_;
+    Budget asked_, budget_;
     MemorySize memory_;
     DeviceInfo device_;
     std::uint64_t dense_bytes_ = 0;

@@ -7,6 +7,7 @@
 
 #include "engine/device/emulated_accelerator.h"
 #include "engine/error.h"
+#include "engine/model/file_formats.h"
 #include "engine/model/model_files.h"
 #include "engine/model/synthetic.h"
 #include "engine/plan/calibration.h"
@@ -38,7 +39,7 @@ BytesProgressFn throttled(const LoadProgressFn& progress, std::string stage) {
 
 LoadedModel::TextFiles LoadedModel::open_text(const LoadRequest& request, Text text) {
     if (text == Text::kNotNeeded || is_synthetic(request.model) || request.dry) return {};
-    const std::filesystem::path directory = model_directory(request.model);
+    const std::filesystem::path directory = model_path(request.model);
     return {Tokenizer::open(directory, read_model_spec(directory).vocab_size), ChatTemplate::read(directory)};
 }
 
@@ -86,6 +87,14 @@ void LoadedModel::note_memory(const Plan& plan, const LoadProgressFn& progress) 
     progress({.stage = {}, .note = std::move(note)});
 }
 
+void LoadedModel::set_expert_bytes(PlanBasis& basis) {
+    for (const std::vector<FormatDemand>* list : {&basis.demand.formats, &basis.demand.file_formats}) {
+        for (const FormatDemand& row : *list) {
+            basis.cost.set_expert_bytes(row.format, source().expert_bytes(row.format));
+        }
+    }
+}
+
 void LoadedModel::measure_costs(Plan& plan, const LoadProgressFn& progress, const std::stop_token& stop) {
     const LoadRequest& request = this->request();
     PlanBasis& basis = this->basis();
@@ -97,8 +106,7 @@ void LoadedModel::measure_costs(Plan& plan, const LoadProgressFn& progress, cons
         if (auto known = request.dry ? std::nullopt : known_costs(costed, device().info())) {
             basis.cost = std::move(known->cost);
             basis.cost.set_disk_read_us(known_disk_read_us(costed, directory()).value_or(0));
-            for (const FormatDemand& format : basis.demand.formats)
-                basis.cost.set_expert_bytes(format.format, source().expert_bytes(format.format));
+            set_expert_bytes(basis);
         }
         return;
     }
@@ -138,11 +146,8 @@ void LoadedModel::measure_costs(Plan& plan, const LoadProgressFn& progress, cons
         basis.quantizing_speeds =
             quantizing_speeds(basis.hidden_dim, cache, stop, device().row_quantizer(), device().info().fingerprint);
     }
-    for (const FormatDemand& format : basis.demand.formats) {
-        basis.cost.set_expert_bytes(format.format, source().expert_bytes(format.format));
-        const bool asked = request.quality.allows_fewer_bits() || request.quant.experts == format.format;
-        if (asked && format.format != basis.master) basis.cost.set_table(format.format, measure(format.format));
-    }
+    set_expert_bytes(basis);
+    for (const kernels::WeightType format : costed.formats) basis.cost.set_table(format, measure(format));
     if (request.quality.allows_fewer_bits()) plan = planner_->plan(basis.popularity, basis.costs());
     if (!cache.problem().empty()) summary_.notes.push_back(cache.problem());
 }
@@ -162,7 +167,7 @@ void LoadedModel::describe(std::uint64_t dense_bytes) {
     summary_.hidden_dim = spec.hidden_dim;
     summary_.ffn_dim = spec.experts.ffn_dim;
     summary_.vocab_size = spec.vocab_size;
-    const kernels::AttentionShape attention = spec.attention_shape(0);
+    const kernels::AttentionShape attention = spec.largest_attention();
     summary_.n_heads = attention.n_heads;
     summary_.n_kv_heads = attention.n_kv_heads;
     summary_.head_dim = attention.key_dim;
@@ -173,7 +178,9 @@ void LoadedModel::describe(std::uint64_t dense_bytes) {
     summary_.weight_bytes = dense_bytes;
     for (std::size_t i = 0; i < store.size(); ++i) summary_.weight_bytes += store.expert_bytes(store.format(i));
     summary_.active_bytes = reads().total();
-    summary_.weight_type = kernels::name_of(basis().master);
+    summary_.weight_type = stored_formats_of(spec.experts, basis().master);
+    summary_.expert_format = basis().master;
+    summary_.formats = format_rows_of(spec.experts);
     if (request.quant.experts.has_value()) summary_.weight_type = kernels::name_of(*request.quant.experts);
     summary_.kv_type = name_of(request.kv);
     summary_.compute = kernels::name_of(mode());

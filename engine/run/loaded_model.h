@@ -49,6 +49,7 @@ class LoadedModel : public ExpertHost {
                 const LoadProgressFn& progress, const std::stop_token& stop);
     void note_memory(const Plan& plan, const LoadProgressFn& progress);
     // And plans anew where the costs decide formats.
+    void set_expert_bytes(PlanBasis& basis);
     void measure_costs(Plan& plan, const LoadProgressFn& progress, const std::stop_token& stop);
     void describe(std::uint64_t dense_bytes);
 

@@ -135,9 +135,14 @@ Forward::Outcome LocalSession::step(std::span<const Segment> segments, Forward::
 
 bool LocalSession::feed(std::span<const TokenId> tokens, const std::stop_token& stop) {
     const auto n_prompt = static_cast<std::int64_t>(tokens.size());
+    // States are kept of a place before the prompt's end: another answer begins there, and
+    // so does the next turn where the template writes the end in another way.
+    constexpr std::size_t kBehindState = 8;
+    const bool has_states = cache_.cache().has_states() && tokens.size() > kBehindState;
     while (!tokens.empty()) {
-        const std::size_t n =
-            std::min<std::size_t>(tokens.size(), static_cast<std::size_t>(model_->forward().max_step()));
+        std::size_t n = std::min<std::size_t>(tokens.size(), static_cast<std::size_t>(model_->forward().max_step()));
+        if (has_states && tokens.size() == kBehindState) cache_.checkpoint();
+        if (has_states && tokens.size() > kBehindState) n = std::min(n, tokens.size() - kBehindState);
         const bool last = n == tokens.size();
         const Segment segment{&cache_, tokens.first(n)};
         if (step({&segment, 1}, last ? Forward::Logits::kLast : Forward::Logits::kNone, stop, n_prompt) !=
@@ -189,7 +194,7 @@ GenerationResult LocalSession::generate(const GenerationRequest& request, const 
     if (stop.stop_requested() || !feed(fresh, stop)) {
         result.finish = FinishReason::kStopped;
     } else {
-        cache_.checkpoint();  // another answer to the same prompt begins here
+        if (!cache_.cache().has_states()) cache_.checkpoint();  // another answer to the same prompt begins here
         const auto strategy = make_strategy({request, text, cache_, cached_tokens_, result.seed});
         answer(*strategy, request, on_delta, stop, result);
     }

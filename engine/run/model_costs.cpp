@@ -81,6 +81,7 @@ std::string disk_key(const CostedModel& model, const std::filesystem::path& fold
 
 std::vector<kernels::WeightType> formats_of(const LoadRequest& request, const ModelDemand& demand, bool all) {
     std::vector<kernels::WeightType> formats;
+    for (std::size_t i = 1; i < demand.file_formats.size(); ++i) formats.push_back(demand.file_formats[i].format);
     for (std::size_t i = 1; i < demand.formats.size(); ++i) {  // the first is the master's
         const kernels::WeightType format = demand.formats[i].format;
         if (all || request.quality.allows_fewer_bits() || request.quant.experts == format) formats.push_back(format);

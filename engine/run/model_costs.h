@@ -26,7 +26,7 @@ struct CostedModel {
 };
 
 // The formats beside the master's that a plan of this request may choose, or all that
-// there are.
+// there are; with those that the file has beside the first layer's.
 std::vector<kernels::WeightType> formats_of(const LoadRequest& request, const ModelDemand& demand, bool all = false);
 
 // What steps of a model cost on a device: experts in each format, and all else.

@@ -4,9 +4,12 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/error.h"
+#include "engine/files/gguf_file.h"
 #include "engine/files/text_file.h"
 #include "engine/model/checkpoint.h"
+#include "engine/model/gguf_model.h"
 #include "engine/model/model_files.h"
+#include "engine/model/model_finder.h"
 #include "engine/model/synthetic.h"
 #include "engine/model/weights.h"
 
@@ -17,6 +20,7 @@ namespace fs = std::filesystem;
 
 bool has_checkpoint(const fs::path& directory) {
     std::error_code failure;
+    if (!fs::is_directory(directory, failure)) return true;
     for (const fs::directory_entry& entry : fs::directory_iterator(directory, failure)) {
         if (entry.path().extension() == ".safetensors") return true;
     }
@@ -36,27 +40,38 @@ kernels::WeightType named_type(const fs::path& directory) {
 
 }  // namespace
 
-fs::path model_directory(const std::string& model) {
+fs::path model_path(const std::string& model) {
     fs::path path(model);
     std::error_code failure;
     const fs::file_status status = fs::status(path, failure);
     if (!fs::exists(status)) {
-        throw Error(ErrorKind::kNotFound, "There is no model at " + model + "; expected a folder with config.json.");
+        throw Error(ErrorKind::kNotFound,
+                    "There is no model at " + model + "; expected a GGUF file, or a folder with config.json.");
     }
-    if (fs::is_directory(status)) return path;
-    const std::string extension = path.extension().string();
-    if (extension == ".gguf") {
-        throw Error(ErrorKind::kUnsupported, path.filename().string() +
-                                                 " is a GGUF file, which Offstage does not read yet; expected a folder "
-                                                 "with config.json and *.safetensors.");
+    if (fs::is_directory(status)) {
+        if (fs::exists(path / "config.json", failure)) return path;
+        const std::vector<fs::path> files = gguf_models_in(path);
+        return files.size() == 1 ? files.front() : path;
     }
-    if (path.filename() != "config.json" && extension != ".safetensors" &&
+    // Of a split model any part says which one it is.
+    if (is_gguf_path(path)) return gguf_parts_of(path).front();
+    if (path.filename() != "config.json" && path.extension() != ".safetensors" &&
         !path.filename().string().ends_with(".index.json")) {
         throw Error(ErrorKind::kUnsupported, path.filename().string() +
-                                                 " is no model file; expected a folder with config.json, or its "
-                                                 "config.json or *.safetensors.");
+                                                 " is no model file; expected a GGUF file, or a folder with "
+                                                 "config.json, or its config.json or *.safetensors.");
     }
     return path.has_parent_path() ? path.parent_path() : fs::path(".");
+}
+
+std::string model_name(const fs::path& path) {
+    // A GGUF file by the name of the link, if it is one: caches link to files that are
+    // named after their contents.
+    const bool is_file = is_gguf_path(path);
+    const fs::path whole = is_file ? fs::absolute(path).lexically_normal() : fs::weakly_canonical(path);
+    const std::string name = name_in_cache(whole);
+    if (!name.empty()) return name;
+    return is_file ? gguf_name(whole) : whole.filename().string();
 }
 
 ModelShape read_model_shape(const std::string& model) {
@@ -67,24 +82,29 @@ ModelShape read_model_shape(const std::string& model) {
         shape.spec = std::move(synthetic.spec);
         return shape;
     }
-    shape.directory = model_directory(model);
+    shape.directory = model_path(model);
     shape.spec = read_model_spec(shape.directory);
-    shape.name = fs::weakly_canonical(shape.directory).filename().string();
+    shape.name = model_name(shape.directory);
     if (has_checkpoint(shape.directory)) {
-        const auto checkpoint = Checkpoint::open(shape.directory);
-        shape.type = expert_type_of(*checkpoint, shape.spec);
+        auto checkpoint = Checkpoint::open(shape.directory);
         shape.checkpoint_bytes = checkpoint->total_bytes();
+        shape.type = expert_type_of(std::move(checkpoint), shape.spec);
     } else {
         shape.type = named_type(shape.directory);
     }
     return shape;
 }
 
+fs::path popularity_file(const fs::path& model) {
+    if (!is_gguf_path(model)) return model / "expert_popularity.json";
+    return model.parent_path() / (gguf_name(model) + ".expert_popularity.json");
+}
+
 Popularity popularity_of(const std::string& model, const fs::path& directory, const ExpertGrid& grid,
                          const std::string& file) {
     fs::path path = file;
     if (path.empty()) {
-        if (!directory.empty()) path = directory / "expert_popularity.json";
+        if (!directory.empty()) path = popularity_file(directory);
         if (path.empty() || !fs::exists(path)) {
             return Popularity::uniform(grid.n_layers, grid.n_experts, grid.n_active);
         }

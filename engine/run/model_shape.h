@@ -14,18 +14,27 @@ namespace offstage::engine {
 // What can be known of a model without its weights.
 struct ModelShape {
     std::string name;
-    std::filesystem::path directory;  // empty: synthetic
+    std::filesystem::path directory;  // or a GGUF file; empty: synthetic
     ModelSpec spec;
     kernels::WeightType type = kernels::WeightType::kBf16;  // of the experts
     std::uint64_t checkpoint_bytes = 0;                     // of the files that a load maps; 0: there are none
 };
 
-// The folder that holds a model, from what a person named: the folder itself, or a file
-// in it (config.json, a *.safetensors). Throws Error (kNotFound, kUnsupported).
-std::filesystem::path model_directory(const std::string& model);
+// Where a model is, from what a person named: its folder (or config.json or a
+// *.safetensors in it), or its GGUF file (of a split one, any part; or a folder that has
+// no other model). Of a split one the first part. Throws Error (kNotFound, kUnsupported).
+std::filesystem::path model_path(const std::string& model);
 
-// From config.json and, when they are there, the headers of the checkpoint; without a checkpoint the type is the one
-// that config.json names. Throws Error as reading a model does.
+// As people call it: the folder's name, or the file's without .gguf, or what a cache
+// calls it (name_in_cache()).
+std::string model_name(const std::filesystem::path& path);
+// Where a model's own popularity is: expert_popularity.json in its folder, or beside its
+// GGUF file as NAME.expert_popularity.json.
+std::filesystem::path popularity_file(const std::filesystem::path& path);
+
+// From config.json (or a GGUF file's metadata) and, when they are there, the headers of
+// the checkpoint; without a checkpoint the type is the one that config.json names. Throws
+// Error as reading a model does.
 ModelShape read_model_shape(const std::string& model);
 
 // The counts that placement starts from: `file`, else the model's own

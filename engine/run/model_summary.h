@@ -2,8 +2,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
+
+#include "engine/formats.h"
 
 namespace offstage::engine {
 
@@ -27,11 +30,13 @@ struct ModelSummary {
     std::int64_t active_weights = 0;  // per token
     std::uint64_t weight_bytes = 0;   // in memory
     std::uint64_t active_bytes = 0;   // of these, what a decoded token reads (engine/plan/weight_reads.h)
-    std::string weight_type;          // "BF16"
-    std::string kv_type;              // "bf16": keys and values of the context
-    std::string compute;              // "bf16" or "f32": products of batched multiplications
-    std::string compute_origin;       // where that choice is from, for the person (ComputeChoice)
-    std::string instruction_set;      // "avx512_bf16"
+    std::string weight_type;          // of the experts: "BF16", "Q4_K, Q6_K"
+    FormatId expert_format{};         // of the first layer's in the file
+    std::span<const FormatRow> formats = format_rows();  // what FormatIds mean in this model
+    std::string kv_type;                                 // "bf16": keys and values of the context
+    std::string compute;                                 // "bf16" or "f32": products of batched multiplications
+    std::string compute_origin;                          // where that choice is from, for the person (ComputeChoice)
+    std::string instruction_set;                         // "avx512_bf16"
     int n_threads = 0;
     bool has_tokenizer = false;
     bool has_chat_template = false;

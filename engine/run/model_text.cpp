@@ -51,9 +51,10 @@ std::vector<TokenId> ModelText::prompt_tokens(const GenerationRequest& request) 
         return tokens;
     }
     if (!request.raw) return render(request.messages);
-    std::vector<TokenId> tokens = tokenizer.encode(request.raw_prompt);
-    if (tokenizer.adds_bos()) tokens.insert(tokens.begin(), tokenizer.bos());
-    if (tokenizer.adds_eos()) tokens.push_back(tokenizer.eos());
+    std::vector<TokenId> tokens = tokenizer.prefix();
+    const std::vector<TokenId> text = tokenizer.encode(request.raw_prompt), suffix = tokenizer.suffix();
+    tokens.insert(tokens.end(), text.begin(), text.end());
+    tokens.insert(tokens.end(), suffix.begin(), suffix.end());
     if (request.raw_tokens > 0 && request.raw_tokens < static_cast<std::int64_t>(tokens.size())) {
         tokens.resize(static_cast<std::size_t>(request.raw_tokens));
     }
@@ -80,8 +81,9 @@ std::string ModelText::decode(std::span<const TokenId> tokens, bool strip_space)
 
 std::vector<TokenId> ModelText::end_tokens() const {
     std::vector<TokenId> ends = model_.spec().eos_tokens;
-    const TokenId eos = tokenizer().eos();
-    if (eos >= 0 && std::find(ends.begin(), ends.end(), eos) == ends.end()) ends.push_back(eos);
+    for (const TokenId end : tokenizer().ends()) {
+        if (std::find(ends.begin(), ends.end(), end) == ends.end()) ends.push_back(end);
+    }
     return ends;
 }
 

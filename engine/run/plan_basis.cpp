@@ -40,9 +40,8 @@ void PlanBasis::describe_formats(Plan& plan) const {
     plan.predicted_loss = 0;
     for (std::size_t i = 0; i < plan.places.size(); ++i) {
         const kernels::WeightType format = plan.format(i, master);
-        const auto found = std::find_if(demand.formats.begin(), demand.formats.end(),
-                                        [&](const FormatDemand& f) { return f.format == format; });
-        bits += found != demand.formats.end() ? found->bits_per_weight : 16;
+        const FormatDemand* const found = demand.find(format);
+        bits += found != nullptr ? found->bits_per_weight : 16;
         const auto n = static_cast<std::int64_t>(i);
         plan.predicted_loss += sensitivity.loss(format, n / demand.n_experts, n % demand.n_experts, popularity);
     }
@@ -66,10 +65,8 @@ void PlanBasis::estimate_transition(const Plan& from, const Plan& to, ReplanPrev
 }
 
 std::uint64_t PlanBasis::expert_bytes(kernels::WeightType format) const {
-    for (const FormatDemand& known : demand.formats) {
-        if (known.format == format) return known.expert_bytes;
-    }
-    return demand.expert_bytes;
+    const FormatDemand* const known = demand.find(format);
+    return known != nullptr ? known->expert_bytes : demand.expert_bytes;
 }
 
 }  // namespace offstage::engine

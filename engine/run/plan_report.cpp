@@ -53,7 +53,8 @@ double disk_read_us_of(const CostedModel& model, const ModelShape& shape, const 
         if (is_synthetic(request.model)) {
             source = draw_weights(parse_synthetic(request.model), *machine.pool, false);
         } else {
-            source = open_weights(Checkpoint::open(shape.directory), shape.spec, request.compute == ComputeMode::kBf16,
+            ModelSpec spec = shape.spec;
+            source = open_weights(Checkpoint::open(shape.directory), spec, request.compute == ComputeMode::kBf16,
                                   *machine.pool);
         }
         return disk_read_us(model, shape.directory, *source, *machine.host, stop);
@@ -135,13 +136,16 @@ PlanReport plan_model(const LoadRequest& request, std::int64_t prompt_tokens, co
     std::string apart_note;
     const auto plan_by = [&](const PlanCosts& costs) {
         try {
-            return planner.plan(report.popularity, costs);
+            Plan plan = planner.plan(report.popularity, costs);
+            // RAM that the person names and this computer has not is another computer's.
+            if (!planner.lowered_asked_ram()) return plan;
         } catch (const Error& error) {
             if (error.kind() != ErrorKind::kOutOfMemory || !report.device.emulated || !apart_note.empty()) throw;
         }
         planner.count_device_memory_apart();
         apart_note =
-            "This computer has not enough memory to emulate the device; the plan is for one that has the device.";
+            "This computer has not enough memory to emulate the device and its host; the plan is for one that has "
+            "both.";
         return planner.plan(report.popularity, costs);
     };
     // What does not fit is found out before anything is measured; in fewer bits it might.

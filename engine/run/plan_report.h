@@ -50,8 +50,10 @@ struct PlanReport {
 // it. Costs are those of an emulated device's profile, else a kept calibration, else
 // measured now on random weights of the model's shape (and kept): measured_costs(). With
 // a floor of quality, or to compare, each format is costed so; its sensitivity is typical
-// of the format, for weights are not read. Throws Error as a load does: kOutOfMemory when
-// the budget is too small, by how much.
+// of the format, for weights are not read. An emulated device's memory is this
+// computer's, as for a load; where that leaves less RAM than the request names, the plan
+// is for another computer that has both, and says so. Throws Error as a load does:
+// kOutOfMemory when the budget is too small, by how much.
 PlanReport plan_model(const LoadRequest& request, std::int64_t prompt_tokens, const LoadProgressFn& progress,
                       const std::stop_token& stop, bool compare = false);
 

@@ -179,7 +179,11 @@ void Replanner::change(std::uint64_t id, ExpertChange::Kind kind, std::span<cons
             break;
         case Kind::kFormat:
             if (plan.formats.empty()) plan.formats = model_.experts().formats();
-            for (const std::size_t expert : experts) plan.formats[expert] = format;
+            // A file has its layers in formats of their own.
+            for (const std::size_t expert : experts) {
+                plan.formats[expert] =
+                    kernels::traits_of(format).is_of_file() ? model_.experts().stored(expert) : format;
+            }
             make_fit(plan, target.budget, experts);
             model_.basis().describe_formats(plan);
             break;

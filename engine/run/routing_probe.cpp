@@ -37,7 +37,7 @@ void RoutingProbe::submit(std::int64_t layer, const DeviceWeights& weights, cons
     }
 }
 
-void RoutingProbe::collect(std::int64_t layer) {
+void RoutingProbe::collect(std::int64_t layer, const std::int32_t* /*routing*/, std::int64_t /*stride*/) {
     const std::size_t rows = as_size(n_tokens_ * n_guesses_);
     const auto n_distances = static_cast<std::int64_t>(distances_.size());
     for (std::int64_t d = 0; d < n_distances; ++d) {

@@ -8,12 +8,13 @@
 #include "engine/device/mirror.h"
 #include "engine/model/model_spec.h"
 #include "engine/run/layers/router.h"
+#include "engine/run/step_probe.h"
 
 namespace offstage::engine {
 
 // What speculative loading would guess: the gate of layer l + d on the gate input of layer l (Mixtral-Offloading, 3.2),
 // for measurement only; nothing is loaded. Given to Forward::set_probe() it fills guesses() at each step. One thread.
-class RoutingProbe {
+class RoutingProbe final : public StepProbe {
   public:
     // Layers are those with experts. distances: each in 1 .. n_layers - 1; n_guesses: 1 .. n_experts, best first.
     // Throws Error (kOutOfMemory) for a little room on the device. `device` must outlive this object.
@@ -26,11 +27,9 @@ class RoutingProbe {
     // distance, -1 where there is no such layer.
     std::span<const std::int32_t> guesses() const { return guesses_; }
 
-    // Called by Forward. submit(): before the experts of `layer`; `normalised` is what its gate takes. collect(): once
-    // the host has waited for the device after that.
-    void begin_step(std::int64_t n_tokens);
-    void submit(std::int64_t layer, const DeviceWeights& weights, const float* normalised);
-    void collect(std::int64_t layer);
+    void begin_step(std::int64_t n_tokens) override;
+    void submit(std::int64_t layer, const DeviceWeights& weights, const float* normalised) override;
+    void collect(std::int64_t layer, const std::int32_t* routing, std::int64_t stride) override;
 
   private:
     const ModelSpec& spec_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/device/hardware.h"
+#include "engine/model/file_formats.h"
 #include "engine/run/loaded_model.h"
 
 namespace offstage::engine {
@@ -58,6 +59,7 @@ void SnapshotFiller::fill(LoadedModel& model, Snapshot& snapshot) {
     formats.places.resize(experts.size());
     model.basis().describe_formats(formats);
     snapshot.mean_bits = formats.mean_bits;
+    snapshot.formats = format_rows_of(model.spec().experts);
     fill_memories(model, snapshot);
 }
 

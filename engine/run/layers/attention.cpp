@@ -27,6 +27,9 @@ class GroupedQueryAttention final : public AttentionModule {
           hidden_dim_(spec.hidden_dim),
           scale_(spec.residual_scale),
           qkv_(weights.matrix(TensorRole::kQkv, layer)),
+          split_{weights.matrix(TensorRole::kQuery, layer), weights.matrix(TensorRole::kKey, layer),
+                 weights.matrix(TensorRole::kValue, layer)},
+          output_gate_(weights.matrix(TensorRole::kOutputGate, layer)),
           qkv_bias_(weights.vector(TensorRole::kQkvBias, layer)),
           query_norm_(weights.vector(TensorRole::kQueryNorm, layer)),
           key_norm_(weights.vector(TensorRole::kKeyNorm, layer)),
@@ -37,7 +40,10 @@ class GroupedQueryAttention final : public AttentionModule {
 
     static std::int64_t workspace(const ModelSpec& spec, std::int64_t layer) {
         const kernels::AttentionShape shape = spec.attention_shape(layer);
-        return WorkspacePieces::rounded(shape.qkv_width()) + WorkspacePieces::rounded(shape.output_width()) +
+        const bool gated =
+            std::get<GroupedQuerySpec>(spec.layers[static_cast<std::size_t>(layer)].attention).output_gate;
+        return WorkspacePieces::rounded(shape.qkv_width()) +
+               (gated ? 2 : 1) * WorkspacePieces::rounded(shape.output_width()) +
                WorkspacePieces::rounded(spec.hidden_dim);
     }
 
@@ -46,17 +52,34 @@ class GroupedQueryAttention final : public AttentionModule {
         float* const qkv = pieces.take(shape_.qkv_width());
         float* const attended = pieces.take(shape_.output_width());
         float* const projected = pieces.take(hidden_dim_);
-        step.device.multiply(qkv_, step.normalised, step.n_tokens, qkv);
+        project(step, qkv);
         add_bias(step, qkv_bias_, shape_.qkv_width(), qkv);
         if (spec_.qk_norm != QkNorm::kNone) normalise_heads(step, qkv);
         if (spec_.clip > 0) step.device.clamp(spec_.clip, step.n_tokens * shape_.qkv_width(), qkv);
         const KvStep& kv = step.kv[place_.group];
         step.device.rotate_and_store(place_.layer, shape_, kv.segments, step.cos, step.sin, qkv, kv.shape);
         step.device.attend(place_.layer, shape_, kv.segments, qkv, shape_.qkv_width(), kv.shape, attended);
+        if (spec_.output_gate) {
+            float* const gate = pieces.take(shape_.output_width());
+            step.device.multiply(output_gate_, step.normalised, step.n_tokens, gate);
+            step.device.multiply_sigmoid(gate, step.n_tokens * shape_.output_width(), attended);
+        }
         add_output(step, output_, output_bias_, attended, projected, scale_);
     }
 
   private:
+    void project(const StepContext& step, float* qkv) const {
+        if (qkv_.data != nullptr) {
+            step.device.multiply(qkv_, step.normalised, step.n_tokens, qkv);
+            return;
+        }
+        for (const kernels::WeightView& part : split_) {
+            step.device.multiply_heads(part, 1, step.normalised, hidden_dim_, 0, step.n_tokens, qkv, shape_.qkv_width(),
+                                       0);
+            qkv += part.n_rows;
+        }
+    }
+
     void normalise_heads(const StepContext& step, float* qkv) const {
         const bool per_head = spec_.qk_norm == QkNorm::kPerHead;
         const auto run = [&](const float* weight, std::int64_t n_heads, float* first) {
@@ -74,7 +97,9 @@ class GroupedQueryAttention final : public AttentionModule {
     kernels::AttentionShape shape_;
     const std::int64_t hidden_dim_;
     const float scale_;
-    const kernels::WeightView qkv_;
+    const kernels::WeightView qkv_;       // without data: the three instead
+    const kernels::WeightView split_[3];  // queries, keys, values
+    const kernels::WeightView output_gate_;
     const float* const qkv_bias_;
     const float* const query_norm_;
     const float* const key_norm_;
@@ -165,6 +190,62 @@ class LatentAttention final : public AttentionModule {
     const kernels::WeightView output_;
 };
 
+// ---------------------------------------------------------------- gated DeltaNet
+
+class DeltaNet final : public AttentionModule {
+  public:
+    DeltaNet(const ModelSpec& spec, const DeltaNetSpec& layer_spec, const DeviceWeights& weights, std::int64_t layer,
+             KvLayout::Place place)
+        : place_(place),
+          shape_(layer_spec.shape()),
+          hidden_dim_(spec.hidden_dim),
+          scale_(spec.residual_scale),
+          qkv_(weights.matrix(TensorRole::kQkv, layer)),
+          gate_(weights.matrix(TensorRole::kOutputGate, layer)),
+          decay_beta_(weights.matrix(TensorRole::kDecayAndBeta, layer)),
+          output_(weights.matrix(TensorRole::kAttentionOutput, layer)) {
+        shape_.convolution = weights.vector(TensorRole::kConvolution, layer);
+        shape_.decay_rate = weights.vector(TensorRole::kDecayRate, layer);
+        shape_.time_bias = weights.vector(TensorRole::kTimeBias, layer);
+        shape_.norm = weights.vector(TensorRole::kStateNorm, layer);
+        shape_.norm_eps = layer_spec.norm_eps;
+    }
+
+    static std::int64_t workspace(const ModelSpec& spec, const kernels::DeltaNetShape& shape) {
+        std::int64_t floats = 0;
+        for (const std::int64_t width : {shape.qkv_width(), shape.output_width(), shape.output_width(),
+                                         2 * shape.n_value_heads, spec.hidden_dim}) {
+            floats += WorkspacePieces::rounded(width);
+        }
+        return floats;
+    }
+
+    void run(const StepContext& step) const override {
+        WorkspacePieces pieces(step);
+        float* const qkv = pieces.take(shape_.qkv_width());
+        float* const gate = pieces.take(shape_.output_width());
+        float* const values = pieces.take(shape_.output_width());
+        float* const decay_beta = pieces.take(2 * shape_.n_value_heads);
+        float* const projected = pieces.take(hidden_dim_);
+        step.device.multiply(qkv_, step.normalised, step.n_tokens, qkv);
+        step.device.multiply(gate_, step.normalised, step.n_tokens, gate);
+        step.device.multiply(decay_beta_, step.normalised, step.n_tokens, decay_beta);
+        const KvStep& kv = step.kv[place_.group];
+        step.device.delta_net(place_.layer, shape_, kv.segments, qkv, decay_beta, gate, kv.shape, values);
+        add_output(step, output_, nullptr, values, projected, scale_);
+    }
+
+  private:
+    const KvLayout::Place place_;
+    kernels::DeltaNetShape shape_;
+    const std::int64_t hidden_dim_;
+    const float scale_;
+    const kernels::WeightView qkv_;
+    const kernels::WeightView gate_;
+    const kernels::WeightView decay_beta_;
+    const kernels::WeightView output_;
+};
+
 }  // namespace
 
 std::unique_ptr<AttentionModule> make_attention(const ModelSpec& spec, const DeviceWeights& weights, std::int64_t layer,
@@ -173,6 +254,9 @@ std::unique_ptr<AttentionModule> make_attention(const ModelSpec& spec, const Dev
     if (const auto* const latent = std::get_if<LatentSpec>(&attention)) {
         return std::make_unique<LatentAttention>(spec, *latent, weights, layer, place);
     }
+    if (const auto* const delta_net = std::get_if<DeltaNetSpec>(&attention)) {
+        return std::make_unique<DeltaNet>(spec, *delta_net, weights, layer, place);
+    }
     return std::make_unique<GroupedQueryAttention>(spec, std::get<GroupedQuerySpec>(attention), weights, layer, place);
 }
 
@@ -180,6 +264,9 @@ std::int64_t attention_workspace(const ModelSpec& spec, std::int64_t layer) {
     const AttentionSpec& attention = spec.layers[static_cast<std::size_t>(layer)].attention;
     if (const auto* const latent = std::get_if<LatentSpec>(&attention)) {
         return LatentAttention::workspace(spec, *latent);
+    }
+    if (const auto* const delta_net = std::get_if<DeltaNetSpec>(&attention)) {
+        return DeltaNet::workspace(spec, delta_net->shape());
     }
     return GroupedQueryAttention::workspace(spec, layer);
 }

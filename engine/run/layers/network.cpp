@@ -3,10 +3,10 @@
 namespace offstage::engine {
 
 NetworkModule::NetworkModule(const ModelSpec& spec, const DeviceWeights& weights, std::int64_t layer)
-    : gate_(weights.vector(TensorRole::kSharedGate, layer)), scale_(spec.residual_scale) {
-    const kernels::WeightView rows = weights.matrix(TensorRole::kNetwork, layer);
-    if (rows.data == nullptr) return;
-    weights_ = {rows.data, kernels::expert_layout(rows.type, spec.hidden_dim, rows.n_rows / 3, spec.experts.expert)};
+    : weights_(weights.network(layer)),
+      gate_(weights.vector(TensorRole::kSharedGate, layer)),
+      scale_(spec.residual_scale) {
+    weights_.layout.spec = spec.experts.expert;
     weights_.layout.spec.biases = false;  // no family has any here
 }
 
