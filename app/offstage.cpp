@@ -92,6 +92,7 @@ CommandLine parse(const QApplication& app) {
     }
     line.window.demoModel = findDemoModel();
     line.window.looksAtFilesFirst = true;
+    line.window.modelPlaces = offstage::engine::model_places();
     line.window.historyFolder = QStandardPaths::writableLocation(QStandardPaths::AppDataLocation);
     line.window.device = parser.value(device);
     if (parser.isSet(vram)) {

@@ -5,11 +5,16 @@
 #include "engine/device/hardware.h"
 #include "engine/device/host_buffer.h"
 #include "engine/model/checkpoint.h"
+#include "engine/model/file_formats.h"
 #include "engine/model/kv_layout.h"
 #include "engine/model/model_files.h"
 #include "engine/model/synthetic.h"
+#include "engine/model/tensor_types.h"
 #include "engine/plan/calibration.h"
+#include "engine/plan/weight_reads.h"
 #include "engine/run/model_shape.h"
+#include "engine/text/chat_template.h"
+#include "engine/text/tokenizer.h"
 
 namespace offstage::cli {
 namespace {
@@ -19,6 +24,7 @@ struct Facts {
     std::string name;
     engine::FormatId type{};
     std::uint64_t checkpoint_bytes = 0;
+    std::vector<engine::RoleTypes> types;  // of a checkpoint's tensors
     bool tokenizer = false;
     bool chat_template = false;
 };
@@ -32,13 +38,14 @@ Facts look_at(const std::string& model) {
         facts.name = synthetic.name;
         return facts;
     }
-    const std::filesystem::path directory = engine::model_directory(model);
+    const std::filesystem::path directory = engine::model_path(model);
     facts.spec = engine::read_model_spec(directory);
-    facts.name = std::filesystem::weakly_canonical(directory).filename().string();
-    const auto checkpoint = engine::Checkpoint::open(directory);
+    facts.name = engine::model_name(directory);
+    auto checkpoint = engine::Checkpoint::open(directory);
     facts.checkpoint_bytes = checkpoint->total_bytes();
+    facts.types = engine::types_by_role(*checkpoint, facts.spec);
+    facts.type = engine::expert_type_of(std::move(checkpoint), facts.spec);
     const engine::ModelSpec& c = facts.spec;
-    facts.type = engine::expert_type_of(*checkpoint, c);
     if (engine::Tokenizer::is_in(directory)) {
         facts.tokenizer = engine::Tokenizer::open(directory, c.vocab_size) != nullptr;
         facts.chat_template = engine::ChatTemplate::read(directory) != nullptr;
@@ -89,6 +96,8 @@ nlohmann::ordered_json to_json(const engine::Hardware& hardware) {
 struct KvFacts {
     std::uint64_t bytes_per_token = 0;
     nlohmann::json windows = nlohmann::json::array();  // of layers that keep a window alone
+    std::int64_t n_state_layers = 0;
+    std::uint64_t state_bytes = 0;  // of a sequence of any length
 
     std::string text() const {
         std::string lines;
@@ -97,6 +106,10 @@ struct KvFacts {
                      std::to_string(window["tokens"].get<std::int64_t>()) + " tokens, " +
                      engine::format_bytes(window["bytes_per_token"].get<std::uint64_t>()) + " of these each\n";
         }
+        if (n_state_layers > 0) {
+            lines += "  state          " + std::to_string(n_state_layers) + " layers keep " +
+                     engine::format_bytes(state_bytes) + " of a conversation of any length\n";
+        }
         return lines;
     }
 };
@@ -104,6 +117,11 @@ struct KvFacts {
 KvFacts kv_facts(const engine::ModelSpec& spec) {
     KvFacts facts;
     for (const engine::KvGroup& group : engine::kv_layout_of(spec, engine::KvType::kBf16).groups) {
+        if (group.is_state) {
+            facts.n_state_layers = group.shape.n_layers;
+            facts.state_bytes = static_cast<std::uint64_t>(group.shape.block_bytes());
+            continue;
+        }
         const auto bytes = static_cast<std::uint64_t>(group.shape.token_bytes());
         facts.bytes_per_token += bytes;
         if (group.window == 0) continue;
@@ -113,19 +131,49 @@ KvFacts kv_facts(const engine::ModelSpec& spec) {
     return facts;
 }
 
+std::string text_of(const std::vector<engine::RoleTypes>& roles) {
+    std::string lines;
+    for (const engine::RoleTypes& role : roles) {
+        lines += lines.empty() ? "  in the file    " : "                 ";
+        lines += role.role + ": ";
+        for (std::size_t i = 0; i < role.types.size(); ++i) {
+            const engine::TypeCount& count = role.types[i];
+            lines += (i > 0 ? ", " : "") + std::to_string(count.n_tensors) + " x " + count.type + " " +
+                     engine::format_bytes(count.bytes);
+        }
+        lines += "\n";
+    }
+    return lines;
+}
+
+nlohmann::ordered_json to_json(const std::vector<engine::RoleTypes>& roles) {
+    auto list = nlohmann::ordered_json::array();
+    for (const engine::RoleTypes& role : roles) {
+        auto types = nlohmann::ordered_json::array();
+        for (const engine::TypeCount& count : role.types) {
+            types.push_back({{"type", count.type}, {"tensors", count.n_tensors}, {"bytes", count.bytes}});
+        }
+        list.push_back({{"role", role.role}, {"types", types}});
+    }
+    return list;
+}
+
 }  // namespace
 
 int run_info(const ModelOptions& options) {
     const Facts facts = look_at(options.model);
     const engine::ModelSpec& c = facts.spec;
     const engine::ExpertGrid& grid = c.experts;
-    const auto attention = c.attention_shape(0);
+    const auto attention = c.largest_attention();
     const KvFacts kv = kv_facts(c);
     const double rope_theta =
         std::visit([](const auto& layer) { return layer.rope.theta; }, c.layers.front().attention);
     const std::uint64_t dense_bytes = engine::dense_bytes_in(c, facts.type);
     const std::uint64_t expert_bytes = grid.expert_bytes(facts.type);
-    const std::uint64_t weight_bytes = dense_bytes + static_cast<std::uint64_t>(grid.size()) * expert_bytes;
+    std::uint64_t weight_bytes = dense_bytes;
+    for (std::int64_t l = 0; l < grid.n_layers; ++l) {
+        weight_bytes += static_cast<std::uint64_t>(grid.n_experts) * grid.expert_bytes(grid.stored(facts.type, l));
+    }
     const engine::WeightReads reads = engine::expected_reads(
         grid, engine::dense_bytes_read(c, dense_bytes, facts.type),
         engine::Popularity::uniform(grid.n_layers, grid.n_experts, grid.n_active), facts.type, {});
@@ -134,7 +182,7 @@ int run_info(const ModelOptions& options) {
     if (options.json) {
         print_json({{"name", facts.name},
                     {"architecture", c.architecture},
-                    {"weight_type", engine::format_row(facts.type).name},
+                    {"weight_type", engine::stored_formats_of(grid, facts.type)},
                     {"n_layers", c.n_layers()},
                     {"n_moe_layers", grid.n_layers},
                     {"n_experts", grid.n_experts},
@@ -154,7 +202,9 @@ int run_info(const ModelOptions& options) {
                     {"active_weight_bytes_per_token", reads.total()},
                     {"expert_bytes", expert_bytes},
                     {"kv_bytes_per_token", kv.bytes_per_token},
+                    {"state_bytes", kv.state_bytes},
                     {"kv_windows", kv.windows},
+                    {"tensor_types", to_json(facts.types)},
                     {"tokenizer", facts.tokenizer},
                     {"chat_template", facts.chat_template},
                     {"compute", to_json(products)},
@@ -162,7 +212,7 @@ int run_info(const ModelOptions& options) {
         return 0;
     }
     const auto yes_no = [](bool value) { return value ? "yes" : "no"; };
-    std::cout << facts.name << ": " << c.architecture << ", " << engine::format_row(facts.type).name << "\n"
+    std::cout << facts.name << ": " << c.architecture << ", " << engine::stored_formats_of(grid, facts.type) << "\n"
               << "  layers         " << c.n_layers()
               << (grid.n_layers < c.n_layers() ? ", " + std::to_string(grid.n_layers) + " with experts" : "") << "\n"
               << "  experts        " << grid.n_experts << " per layer, " << grid.n_active << " active, "
@@ -175,9 +225,9 @@ int run_info(const ModelOptions& options) {
               << " of KV cache each, in bf16\n"
               << kv.text() << "  weights        " << c.total_weights() << ", " << engine::format_bytes(weight_bytes)
               << "; " << c.active_weights() << " active per token, " << engine::format_bytes(reads.total()) << "\n"
-              << "  tokenizer      " << yes_no(facts.tokenizer) << ", chat template " << yes_no(facts.chat_template)
-              << "\n  this machine   " << hardware.cpu_model << ", " << hardware.n_cores << " cores, "
-              << hardware.instruction_set << ", " << engine::free_memory_text(hardware.ram) << " of "
+              << text_of(facts.types) << "  tokenizer      " << yes_no(facts.tokenizer) << ", chat template "
+              << yes_no(facts.chat_template) << "\n  this machine   " << hardware.cpu_model << ", " << hardware.n_cores
+              << " cores, " << hardware.instruction_set << ", " << engine::free_memory_text(hardware.ram) << " of "
               << engine::format_bytes(static_cast<std::uint64_t>(hardware.ram.total_bytes)) << " RAM free\n";
     std::cout << "  products       " << (products.mode.empty() ? "auto" : products.mode + " by --compute auto") << ": "
               << products.origin << "\n";

@@ -9,13 +9,9 @@
 #include "engine/error.h"
 #include "engine/eval/expert_profile.h"
 #include "engine/eval/loaded_step_model.h"
-#include "engine/run/model_shape.h"
 
 namespace offstage::cli {
 namespace {
-
-// Long enough for the routing to see contexts, short enough that attention stays cheap.
-constexpr std::int64_t kWindow = 2048;
 
 std::string read_profile_text(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
@@ -30,15 +26,12 @@ std::string read_profile_text(const std::string& path) {
 
 int run_profile(const ProfileOptions& options) {
     const std::string text = read_profile_text(options.text);
-    engine::LoadRequest request = load_request(options.model);
-    const engine::ModelShape shape = engine::read_model_shape(options.model.model);
-    if (request.context == 0) request.context = std::min(kWindow, shape.spec.max_context);
-    request.learn_placement = false;
-    engine::LoadedModel model(request, engine::LoadedModel::Text::kWanted, progress_on_terminal(), {});
+    engine::LoadedModel model(text_request(options.model), engine::LoadedModel::Text::kWanted, progress_on_terminal(),
+                              {});
     print_notes(model.summary());
     if (model.tokenizer() == nullptr) {
         throw engine::Error(engine::ErrorKind::kUnsupported,
-                            "The model " + shape.name + " has no tokenizer, so it cannot read text.");
+                            "The model " + model.name() + " has no tokenizer, so it cannot read text.");
     }
     const bool terminal = isatty(STDERR_FILENO) != 0;
     std::int64_t told = -1;
@@ -55,9 +48,9 @@ int run_profile(const ProfileOptions& options) {
         engine::count_experts(steps, model.spec().experts, *model.tokenizer(), text, progress, {});
     if (terminal) std::cerr << "\r\x1b[K" << std::flush;
     counted.source = std::filesystem::path(options.text).filename().string();
-    engine::write_popularity(counted, shape.name, options.out);
+    engine::write_popularity(counted, model.name(), options.out);
     if (options.model.json) {
-        print_json({{"model", shape.name}, {"n_tokens", counted.n_tokens}, {"out", options.out}});
+        print_json({{"model", model.name()}, {"n_tokens", counted.n_tokens}, {"out", options.out}});
         return 0;
     }
     double least = 1, most = 0;
@@ -67,7 +60,7 @@ int run_profile(const ProfileOptions& options) {
             most = std::max(most, counted.share(layer, expert));
         }
     }
-    std::cout << shape.name << ": " << counted.n_tokens << " tokens counted; a token chooses the rarest expert with "
+    std::cout << model.name() << ": " << counted.n_tokens << " tokens counted; a token chooses the rarest expert with "
               << 100 * least << " %, the most popular with " << 100 * most << " %. Written to " << options.out
               << std::endl;
     return 0;

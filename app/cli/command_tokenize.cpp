@@ -52,7 +52,7 @@ std::vector<engine::ChatMessage> read_turns(const std::vector<std::string>& turn
 }  // namespace
 
 int run_tokenize(const TokenizeOptions& options) {
-    const std::filesystem::path directory = engine::model_directory(options.model);
+    const std::filesystem::path directory = engine::model_path(options.model);
     const std::int64_t vocab_size = std::filesystem::exists(directory / "config.json")
                                         ? engine::read_model_spec(directory).vocab_size
                                         : kAnyVocabulary;

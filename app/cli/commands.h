@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/cluster/cluster_bound.h"
 #include "engine/experts/cache_policy.h"
 #include "engine/run/session.h"
 
@@ -99,6 +100,12 @@ struct RecallOptions {
     std::vector<std::int64_t> distances = {1, 2, 10};
 };
 
+struct ActivationOptions {
+    ModelOptions model;
+    std::string text;  // file
+    std::vector<double> bounds;
+};
+
 struct ReplayOptions {
     std::string trace;
     std::string policies = "all";  // names separated by commas
@@ -109,6 +116,20 @@ struct ReplayOptions {
     engine::CacheSettings settings;
     std::int64_t ahead = 0;  // layers; 0: no speculative loading
     std::int64_t guesses = 2;
+    bool json = false;
+};
+
+struct ClusterOptions {
+    std::string model;
+    std::int64_t n_machines = 8;
+    std::string network = "10gbe";
+    std::string memory;  // of a machine: "128GiB"; empty: node's
+    engine::ClusterNode node;
+    bool json = false;
+};
+
+struct FinderOptions {
+    std::vector<std::string> folders;  // besides the caches
     bool json = false;
 };
 
@@ -133,7 +154,10 @@ int run_profile(const ProfileOptions& options);
 int run_calibrate(const ModelOptions& options);
 int run_plan(const PlanOptions& options);
 int run_recall(const RecallOptions& options);
+int run_activations(const ActivationOptions& options);
+int run_cluster(const ClusterOptions& options);
 int run_replay(const ReplayOptions& options);
+int run_models(const FinderOptions& options);
 
 // "all", or names separated by commas. Throws Error (kInvalidInput).
 std::vector<engine::CacheKind> parse_cache_kinds(const std::string& list);
@@ -144,6 +168,8 @@ int run_quantize_report(const PerplexityOptions& options);
 // A text of at most 64 MiB. Throws Error (kNotFound, kInvalidModel).
 std::string read_long_text(const std::string& path);
 engine::LoadRequest load_request(const ModelOptions& options);
+// For feeding a text: without a --context of its own, windows of at most 2048 tokens.
+engine::LoadRequest text_request(const ModelOptions& options);
 // What a person should know of a loaded model besides its answers, on stderr: notes, and that times are accounted where
 // the device is emulated.
 void print_notes(const engine::ModelSummary& model);

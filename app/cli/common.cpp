@@ -7,6 +7,7 @@
 #include "engine/device/host_buffer.h"
 #include "engine/device/open_device.h"
 #include "engine/eval/scenario_report.h"
+#include "engine/run/model_shape.h"
 
 namespace offstage::cli {
 
@@ -34,6 +35,18 @@ engine::LoadRequest load_request(const ModelOptions& options) {
     request.dry = options.dry;
     request.dry_repeat = options.dry_repeat;
     request.dry_guess_recall = options.dry_guess_recall;
+    return request;
+}
+
+engine::LoadRequest text_request(const ModelOptions& options) {
+    // Long enough for the routing to see contexts, short enough that attention stays
+    // cheap.
+    constexpr std::int64_t kWindow = 2048;
+    engine::LoadRequest request = load_request(options);
+    if (request.context == 0) {
+        request.context = std::min(kWindow, engine::read_model_shape(options.model).spec.max_context);
+    }
+    request.learn_placement = false;
     return request;
 }
 

@@ -15,11 +15,15 @@
 #include "app/process_setup.h"
 #include "engine/device/open_device.h"
 #include "engine/error.h"
+#include "engine/eval/activations.h"
 #include "engine/formats.h"
 
 namespace {
 
+using offstage::cli::ActivationOptions;
 using offstage::cli::BenchOptions;
+using offstage::cli::ClusterOptions;
+using offstage::cli::FinderOptions;
 using offstage::cli::GenerateOptions;
 using offstage::cli::LogitsOptions;
 using offstage::cli::ModelOptions;
@@ -31,7 +35,7 @@ using offstage::cli::ReplayOptions;
 using offstage::cli::TokenizeOptions;
 
 constexpr const char* kModelHelp =
-    "Folder with config.json and *.safetensors, or synthetic:NAME?layers=N&seed=S "
+    "GGUF file, folder with config.json and *.safetensors, or synthetic:NAME?layers=N&seed=S "
     "(mixtral-8x7b, mixtral-mini, fine, qwen3-30b-a3b, deepseek-v2-lite, dbrx)";
 
 void add_compute_options(CLI::App& command, ModelOptions& options) {
@@ -81,6 +85,10 @@ std::string check_policies(const std::string& list) {
 
 std::string check_cache_kinds(const std::string& list) {
     return complaint([&] { offstage::cli::parse_cache_kinds(list); });
+}
+
+std::string check_network(const std::string& id) {
+    return complaint([&] { offstage::engine::find_network(id); });
 }
 
 // The form only: whether there is such a device is found out when it is opened.
@@ -250,6 +258,13 @@ int run(int argc, char** argv) {
     add_compute_options(*command, generate.model);
     add_json_option(*command, generate.model);
     command->callback([&] { status = offstage::cli::run_generate(generate); });
+
+    FinderOptions finder;
+    command = app.add_subcommand(
+        "models", "The models in the caches of Hugging Face, LM Studio, llama.cpp and Ollama on this computer");
+    command->add_option("--folder", finder.folders, "Look here too; may be given more than once");
+    command->add_flag("--json", finder.json, "Print one JSON object on stdout and nothing else there");
+    command->callback([&] { status = offstage::cli::run_models(finder); });
 
     GenerateOptions chat;
     command = app.add_subcommand("chat", "Talk in the terminal: a line is a message, Ctrl+C stops an answer");
@@ -437,6 +452,50 @@ int run(int argc, char** argv) {
         recall.distances.erase(std::unique(recall.distances.begin(), recall.distances.end()), recall.distances.end());
         status = offstage::cli::run_recall(recall);
     });
+
+    ActivationOptions activations;
+    activations.bounds.assign(offstage::engine::kActivationBounds.begin(), offstage::engine::kActivationBounds.end());
+    command = app.add_subcommand("activations",
+                                 "How near to zero the experts' neurons are: share of |act(w1 . x)| below some bounds");
+    add_model_option(*command, activations.model);
+    command->add_option("--text", activations.text, "UTF-8 text, or a .jsonl file of conversations, as for recall")
+        ->required();
+    command->add_option("--below", activations.bounds, "The bounds")
+        ->delimiter(',')
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    command
+        ->add_option("--context", activations.model.context, "Tokens of the windows that the text is fed in; 0: 2048")
+        ->check(CLI::NonNegativeNumber)
+        ->capture_default_str();
+    add_device_options(*command, activations.model);
+    add_compute_options(*command, activations.model);
+    add_quant_option(*command, activations.model);
+    add_json_option(*command, activations.model);
+    command->callback([&] { status = offstage::cli::run_activations(activations); });
+
+    ClusterOptions cluster;
+    command = app.add_subcommand(
+        "cluster", "The least that a token can take with the experts on several machines; reads no weights");
+    command->add_option("--model", cluster.model, kModelHelp)->required();
+    command->add_option("--machines", cluster.n_machines, "Machines at most: a row for each number from 1 on")
+        ->check(CLI::Range(1, 1024))
+        ->capture_default_str();
+    command->add_option("--network", cluster.network, "What joins them: 1gbe, 10gbe, rocev2 or infiniband")
+        ->check(check_network)
+        ->capture_default_str();
+    command
+        ->add_option("--node-memory", cluster.memory,
+                     "Memory of a machine: 128GiB, bytes; 192000000000 unless given, a Mac Studio's as the rest")
+        ->check(check_size);
+    command->add_option("--node-gbps", cluster.node.memory_gbps, "Its bandwidth in 1e9 bytes per second")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    command->add_option("--node-tflops", cluster.node.tflops, "Its products of bf16 in 1e12 operations per second")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    command->add_flag("--json", cluster.json, "Print one JSON object on stdout and nothing else there");
+    command->callback([&] { status = offstage::cli::run_cluster(cluster); });
 
     ReplayOptions replay;
     command = app.add_subcommand("replay", "Cache policies on a recorded routing trace, without the model");

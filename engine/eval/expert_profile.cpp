@@ -38,8 +38,8 @@ Popularity count_experts(StepModel& model, const ExpertGrid& grid, const Tokeniz
 
     std::size_t bytes_done = 0;
     std::int64_t n_done = 0;
-    const std::vector<TokenId> bos = tokenizer.adds_bos() ? std::vector{tokenizer.bos()} : std::vector<TokenId>();
-    const std::int64_t room = model.context() - static_cast<std::int64_t>(bos.size());
+    const std::vector<TokenId> prefix = tokenizer.prefix();
+    const std::int64_t room = model.context() - static_cast<std::int64_t>(prefix.size());
     if (room < 1) throw Error(ErrorKind::kInvalidInput, "The context is too short to count anything.");
     for (std::string_view rest = text; !rest.empty();) {
         const std::string_view piece = next_piece(rest);
@@ -51,7 +51,7 @@ Popularity count_experts(StepModel& model, const ExpertGrid& grid, const Tokeniz
                                                    static_cast<double>(bytes_done));
         for (std::int64_t begin = 0; begin < n; begin += room) {
             model.restart();
-            std::vector<TokenId> window = bos;
+            std::vector<TokenId> window = prefix;
             window.insert(window.end(), tokens.begin() + begin, tokens.begin() + std::min(n, begin + room));
             std::span<const TokenId> left(window);
             while (!left.empty()) {

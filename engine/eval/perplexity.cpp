@@ -67,33 +67,36 @@ std::vector<std::uint8_t> answers_of(const LoadedModel& model, std::span<const T
 
 void score_text(LoadedModel& model, std::span<const TokenId> tokens, const WindowSettings& settings,
                 const LogitRowsFn& rows, const std::stop_token& stop) {
-    const bool has_bos = model.tokenizer() != nullptr && model.tokenizer()->adds_bos();
-    const std::int64_t room = settings.window - (has_bos ? 1 : 0);
+    const std::vector<TokenId> prefix =
+        model.tokenizer() != nullptr ? model.tokenizer()->prefix() : std::vector<TokenId>();
+    const auto n_prefix = static_cast<std::int64_t>(prefix.size());
+    const std::int64_t shortest = std::max<std::int64_t>(2, n_prefix + 1);
+    const std::int64_t room = settings.window - n_prefix;
     const std::int64_t context = std::min(model.spec().max_context, model.plan().context);
-    if (settings.window < 2 || settings.window > context) {
+    if (settings.window < shortest || settings.window > context) {
         throw Error(ErrorKind::kInvalidInput, "The window is " + std::to_string(settings.window) +
-                                                  " tokens; expected 2 to the context's " + std::to_string(context) +
-                                                  ".");
+                                                  " tokens; expected " + std::to_string(shortest) +
+                                                  " to the context's " + std::to_string(context) + ".");
     }
-    // Without BOS a window's first token is predicted by nothing: the windows must overlap.
-    const std::int64_t longest = has_bos ? room : room - 1;
+    // Without a prefix a window's first token is predicted by nothing: the windows must
+    // overlap.
+    const std::int64_t longest = n_prefix > 0 ? room : room - 1;
     if (settings.stride < 1 || settings.stride > longest) {
         throw Error(ErrorKind::kInvalidInput, "The stride is " + std::to_string(settings.stride) +
                                                   " tokens; expected 1 to " + std::to_string(longest) +
                                                   " for this window.");
     }
     const auto n_tokens = static_cast<std::int64_t>(tokens.size());
-    std::int64_t scored = has_bos ? 0 : 1;  // tokens before this one are done
+    std::int64_t scored = n_prefix > 0 ? 0 : 1;  // tokens before this one are done
     std::vector<TokenId> window;
     for (std::int64_t begin = 0; scored < n_tokens; begin += settings.stride) {
         const std::int64_t end = std::min(n_tokens, begin + room);
-        window.clear();
-        if (has_bos) window.push_back(model.tokenizer()->bos());
+        window = prefix;
         window.insert(window.end(), tokens.begin() + begin, tokens.begin() + end);
         // The last token predicts none of this window's.
         window.pop_back();
-        // window[i] predicts token begin + i + 1, with BOS token begin + i.
-        const std::int64_t first_row = scored - begin - (has_bos ? 0 : 1);
+        // window[i] predicts token begin + i + 1 - n_prefix.
+        const std::int64_t first_row = scored - begin + n_prefix - 1;
 
         KvSequence sequence = model.new_sequence();
         std::span<const TokenId> left(window);

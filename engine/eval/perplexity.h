@@ -14,12 +14,13 @@
 namespace offstage::engine {
 
 struct WindowSettings {
-    std::int64_t window = 512;  // tokens the model sees at once, BOS among them
+    std::int64_t window = 512;  // tokens the model sees at once, the tokenizer's prefix (BOS) among them
     std::int64_t stride = 256;  // tokens from one window's beginning to the next's
 };
 
-// The text's tokens; no BOS is added. special: the strings of special tokens in it become their ids, as in a rendered
-// chat template. Throws Error: kInvalidInput (not UTF-8, fewer than two tokens), kUnsupported (no tokenizer).
+// The text's tokens; no prefix is added. special: the strings of special tokens in it
+// become their ids, as in a rendered chat template. Throws Error: kInvalidInput (not
+// UTF-8, fewer than two tokens), kUnsupported (no tokenizer).
 std::vector<TokenId> tokens_of_text(const LoadedModel& model, std::string_view text, bool special = false);
 
 // 1 for the tokens of answers: those after the special token `marker` ("<|assistant|>"), up to the end of text (EOS)
@@ -30,10 +31,12 @@ std::vector<std::uint8_t> answers_of(const LoadedModel& model, std::span<const T
 
 // Walks a text through sliding windows and hands out the logits that predict each of its tokens, once and in order.
 //
-// Window i holds tokens [i * stride, i * stride + room), room = window less one for BOS where the tokenizer asks for
-// one; it begins with that BOS and an empty cache. It scores the tokens that no window before it held. So a token is
-// scored with at least room - stride tokens of the text before it, but for the first `room`, which have all there are;
-// without BOS the text's first token is not scored.
+// Window i holds tokens [i * stride, i * stride + room), room = window less
+// Tokenizer::prefix() (BOS, where the tokenizer asks for one); it begins with that prefix
+// and an empty cache. It scores the tokens that no window before it held. So a token is
+// scored with at least room - stride tokens of the text before it, but for the first
+// `room`, which have all there are; without a prefix the text's first token is not
+// scored.
 //
 // rows(first, logits): logits (n, vocab_size) that predict tokens first .. first + n - 1. Throws Error: kInvalidInput
 // for windows that the context does not hold or a stride that leaves tokens out, kCancelled, and as require_done().

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/device/host_buffer.h"
+#include "engine/model/file_formats.h"
 #include "engine/print.h"
 #include "engine/run/plan_report.h"
 
@@ -127,7 +128,7 @@ std::string device_line(const PlanReport& report) {
 nlohmann::ordered_json to_json(const PlanReport& r) {
     const Plan& plan = r.plan;
     return {{"model", r.shape.name},
-            {"weight_type", kernels::name_of(r.shape.type)},
+            {"weight_type", stored_formats_of(r.shape.spec.experts, r.shape.type)},
             {"device", r.device.id},
             {"device_name", r.device.name},
             {"emulated", r.device.emulated},

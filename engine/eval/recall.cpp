@@ -4,15 +4,11 @@
 #include <numeric>
 
 #include "engine/as_size.h"
-#include "engine/error.h"
-#include "engine/eval/loaded_step_model.h"
-#include "engine/json.h"
+#include "engine/eval/text_sequences.h"
 #include "engine/run/routing_probe.h"
 
 namespace offstage::engine {
 namespace {
-
-constexpr std::size_t kLongestText = std::size_t{16} << 20;
 
 double mean_of(std::span<const double> values) {
     return values.empty() ? 0 : std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
@@ -80,42 +76,6 @@ RecallReport::Ahead measure_ahead(const RoutingTrace& trace, std::size_t distanc
     return ahead;
 }
 
-const Tokenizer& tokenizer_of(const LoadedModel& model) {
-    if (model.tokenizer() == nullptr) {
-        throw Error(ErrorKind::kUnsupported,
-                    "The model " + model.summary().name + " has no tokenizer, so it cannot read text.");
-    }
-    return *model.tokenizer();
-}
-
-std::vector<ChatMessage> read_messages(std::string_view line, const std::string& where) {
-    const nlohmann::json document = parse_json(line, where, {.max_depth = 8, .max_values = 10'000});
-    const JsonFields fields(document, where);
-    const nlohmann::json* list = fields.find("messages");
-    if (list == nullptr || !list->is_array() || list->empty()) {
-        fields.reject("messages", "a list of {\"role\": ..., \"content\": ...}");
-    }
-    std::vector<ChatMessage> messages;
-    for (std::size_t i = 0; i < list->size(); ++i) {
-        const JsonFields message((*list)[i], where, "messages[" + std::to_string(i) + "].");
-        const std::string role = message.text("role");
-        if (role == name_of(Role::kSystem)) {
-            messages.push_back({Role::kSystem, message.text("content")});
-        } else if (role == name_of(Role::kUser)) {
-            messages.push_back({Role::kUser, message.text("content")});
-        } else if (role == name_of(Role::kAssistant)) {
-            messages.push_back({Role::kAssistant, message.text("content")});
-        } else {
-            message.reject("role", R"("system", "user" or "assistant")");
-        }
-    }
-    return messages;
-}
-
-[[noreturn]] void no_token() {
-    throw Error(ErrorKind::kInvalidInput, "The text holds no token; expected some text to measure.");
-}
-
 }  // namespace
 
 RecallReport measure_recall(const RoutingTrace& trace) {
@@ -138,7 +98,6 @@ RoutingTrace record_routing(LoadedModel& model, std::span<const std::vector<Toke
                             std::span<const std::int64_t> distances,
                             const std::function<void(std::int64_t done)>& progress, const std::stop_token& stop) {
     const ExpertGrid& grid = model.spec().experts;
-    Forward& forward = model.forward();
     RoutingTrace trace;
     trace.header = {model.summary().name, grid.n_layers, grid.n_experts, grid.n_active, {}, 0};
     for (const std::int64_t distance : distances) {
@@ -147,79 +106,20 @@ RoutingTrace record_routing(LoadedModel& model, std::span<const std::vector<Toke
     if (!trace.header.distances.empty()) trace.header.n_guesses = std::min(grid.n_active + 1, grid.n_experts);
 
     // Guesses take room on the device for every token of a step.
-    const std::int64_t max_step = std::min<std::int64_t>(forward.max_step(), 256);
+    const std::int64_t max_step = std::min<std::int64_t>(model.forward().max_step(), 256);
     RoutingProbe probe(model.spec(), model.device(), trace.header.distances,
                        std::max<std::int64_t>(1, trace.header.n_guesses), max_step);
-    struct Attached {
-        Forward& forward;
-        ~Attached() { forward.set_probe(nullptr); }
-    } attached{forward};
-    forward.set_probe(&probe);
-
-    for (const std::vector<TokenId>& tokens : sequences) {
-        KvSequence sequence = model.new_sequence();
-        std::span<const TokenId> left(tokens);
-        while (!left.empty()) {
-            const Segment segment{&sequence, left.first(std::min(left.size(), as_size(max_step)))};
-            const std::int64_t first = sequence.size();
-            require_done(
-                forward.step({&segment, 1}, Forward::Logits::kNone, stop, static_cast<std::int64_t>(tokens.size())),
-                model.device());
-            const auto routing = forward.routing();
-            trace.experts.insert(trace.experts.end(), routing.begin(), routing.end());
-            trace.guesses.insert(trace.guesses.end(), probe.guesses().begin(), probe.guesses().end());
-            for (std::int64_t position = first; position < sequence.size(); ++position) {
-                trace.tokens.push_back({static_cast<std::int64_t>(trace.tokens.size()), position, TokenKind::kDecode});
-            }
-            left = left.subspan(segment.tokens.size());
-            if (progress) progress(static_cast<std::int64_t>(trace.tokens.size()));
+    const auto keep = [&](std::int64_t first, std::int64_t n_tokens) {
+        const auto routing = model.forward().routing();
+        trace.experts.insert(trace.experts.end(), routing.begin(), routing.end());
+        trace.guesses.insert(trace.guesses.end(), probe.guesses().begin(), probe.guesses().end());
+        for (std::int64_t position = first; position < first + n_tokens; ++position) {
+            trace.tokens.push_back({static_cast<std::int64_t>(trace.tokens.size()), position, TokenKind::kDecode});
         }
-    }
+        if (progress) progress(static_cast<std::int64_t>(trace.tokens.size()));
+    };
+    run_sequences(model, sequences, max_step, &probe, keep, stop);
     return trace;
-}
-
-std::vector<std::vector<TokenId>> text_sequences(const LoadedModel& model, std::string_view text) {
-    const Tokenizer& tokenizer = tokenizer_of(model);
-    const std::vector<TokenId> tokens = tokenizer.encode(text);
-    if (tokens.empty()) no_token();
-    const std::vector<TokenId> bos = tokenizer.adds_bos() ? std::vector{tokenizer.bos()} : std::vector<TokenId>();
-    const auto context = as_size(model.plan().context);
-    if (context <= bos.size()) throw Error(ErrorKind::kInvalidInput, "The context is too short to measure anything.");
-    std::vector<std::vector<TokenId>> sequences;
-    for (std::span<const TokenId> left(tokens); !left.empty();) {
-        const auto window = left.first(std::min(left.size(), context - bos.size()));
-        sequences.push_back(bos);
-        sequences.back().insert(sequences.back().end(), window.begin(), window.end());
-        left = left.subspan(window.size());
-    }
-    return sequences;
-}
-
-std::vector<std::vector<TokenId>> conversation_sequences(const LoadedModel& model, std::string_view lines,
-                                                         const std::string& source) {
-    const Tokenizer& tokenizer = tokenizer_of(model);
-    if (model.chat_template() == nullptr) {
-        throw Error(ErrorKind::kUnsupported, "The model " + model.summary().name +
-                                                 " has no chat template; expected plain text, not conversations.");
-    }
-    if (lines.size() > kLongestText) {
-        throw Error(ErrorKind::kInvalidInput, source + " is larger than 16 MiB; expected fewer conversations.");
-    }
-    const auto piece = [&](TokenId token) { return token < 0 ? std::string() : tokenizer.piece_name(token); };
-    const ChatTemplate::Tokens special{piece(tokenizer.bos()), piece(tokenizer.eos())};
-    std::vector<std::vector<TokenId>> sequences;
-    for (std::int64_t number = 1; !lines.empty(); ++number) {
-        const std::size_t end = std::min(lines.find('\n'), lines.size());
-        const std::string_view line = lines.substr(0, end);
-        lines.remove_prefix(std::min(end + 1, lines.size()));
-        if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
-        const auto messages = read_messages(line, source + ", line " + std::to_string(number));
-        sequences.push_back(tokenizer.encode_with_special(model.chat_template()->render(messages, special, false)));
-        if (sequences.back().size() > as_size(model.plan().context))
-            sequences.back().resize(as_size(model.plan().context));
-    }
-    if (std::all_of(sequences.begin(), sequences.end(), [](const auto& tokens) { return tokens.empty(); })) no_token();
-    return sequences;
 }
 
 }  // namespace offstage::engine

@@ -6,7 +6,6 @@
 #include <span>
 #include <stop_token>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "engine/run/loaded_model.h"
@@ -41,15 +40,6 @@ RecallReport measure_recall(const RoutingTrace& trace);
 RoutingTrace record_routing(LoadedModel& model, std::span<const std::vector<TokenId>> sequences,
                             std::span<const std::int64_t> distances,
                             const std::function<void(std::int64_t done)>& progress, const std::stop_token& stop);
-
-// A text as sequences of tokens, each at most `context` long and beginning with BOS where the tokenizer asks for one.
-// Throws Error (kInvalidInput): not UTF-8, longer than 16 MiB, no token.
-std::vector<std::vector<TokenId>> text_sequences(const LoadedModel& model, std::string_view text);
-// JSON lines, each a conversation {"messages": [{"role": "user", "content": "..."}, ...]}, rendered by the model's chat
-// template; what is longer than the context is cut. Throws Error (kInvalidModel) naming `source` and line,
-// kUnsupported when the model has no template.
-std::vector<std::vector<TokenId>> conversation_sequences(const LoadedModel& model, std::string_view lines,
-                                                         const std::string& source);
 
 nlohmann::ordered_json to_json(const RecallReport& report);
 std::string to_text(const RecallReport& report);

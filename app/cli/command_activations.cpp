@@ -1,0 +1,29 @@
+#include <functional>
+#include <iostream>
+
+#include "app/cli/commands.h"
+#include "app/cli/token_progress.h"
+#include "engine/eval/activations.h"
+#include "engine/eval/text_sequences.h"
+
+namespace offstage::cli {
+
+int run_activations(const ActivationOptions& options) {
+    const std::string text = read_long_text(options.text);
+    engine::LoadedModel model(text_request(options.model), engine::LoadedModel::Text::kWanted, progress_on_terminal(),
+                              {});
+    print_notes(model.summary());
+    const auto sequences = engine::sequences_of(model, text, options.text);
+    const TokenProgress progress("Measuring", sequences);
+    const engine::ActivationReport report =
+        engine::measure_activations(model, sequences, options.bounds, std::ref(progress), {});
+    progress.finish();
+    if (options.model.json) {
+        print_json(engine::to_json(report));
+    } else {
+        std::cout << report.model << ": " << engine::to_text(report) << std::flush;
+    }
+    return 0;
+}
+
+}  // namespace offstage::cli

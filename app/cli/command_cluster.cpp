@@ -1,0 +1,21 @@
+#include <iostream>
+
+#include "app/cli/commands.h"
+#include "engine/device/open_device.h"
+
+namespace offstage::cli {
+
+int run_cluster(const ClusterOptions& options) {
+    engine::ClusterNode node = options.node;
+    if (!options.memory.empty()) node.memory_bytes = engine::parse_bytes(options.memory, "--node-memory");
+    const engine::ClusterBounds bounds = engine::cluster_bounds(
+        engine::read_model_shape(options.model), node, engine::find_network(options.network), options.n_machines);
+    if (options.json) {
+        print_json(engine::to_json(bounds));
+    } else {
+        std::cout << engine::to_text(bounds) << std::flush;
+    }
+    return 0;
+}
+
+}  // namespace offstage::cli

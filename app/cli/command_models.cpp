@@ -1,0 +1,109 @@
+#include <algorithm>
+#include <cstdio>
+#include <iostream>
+
+#include "app/cli/commands.h"
+#include "engine/device/host_buffer.h"
+#include "engine/files/text_file.h"
+#include "engine/model/model_finder.h"
+
+namespace offstage::cli {
+namespace {
+
+using Row = std::vector<std::string>;
+
+std::string decimals(double value) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.2f", value);
+    return text;
+}
+
+Row row_of(const engine::FoundModel& model) {
+    const std::string experts =
+        model.n_experts > 0 ? std::to_string(model.n_experts) + " x " + std::to_string(model.n_layers) : "";
+    return {model.name,
+            std::string(name_of(model.origin)),
+            model.family,
+            model.bytes > 0 ? engine::format_bytes(model.bytes) : "",
+            model.bits > 0 ? decimals(model.bits) : "",
+            experts};
+}
+
+// The last column is not padded: it may be long.
+std::string table(const std::vector<Row>& rows) {
+    std::string text;
+    for (const Row& row : rows) {
+        std::string line;
+        for (std::size_t i = 0; i < row.size(); ++i) {
+            std::size_t width = 0;
+            for (const Row& other : rows) width = std::max(width, other[i].size());
+            line += row[i] + std::string(width - row[i].size() + 2, ' ');
+        }
+        text += line.substr(0, line.find_last_not_of(' ') + 1) + "\n";
+    }
+    return text;
+}
+
+nlohmann::ordered_json to_json(const engine::FoundModel& model) {
+    nlohmann::ordered_json json = {{"name", model.name},
+                                   {"path", engine::shown_path(model.path)},
+                                   {"from", name_of(model.origin)},
+                                   {"publisher", model.publisher},
+                                   {"family", model.family},
+                                   {"bytes", nullptr},
+                                   {"bits_per_weight", nullptr},
+                                   {"n_experts", model.n_experts},
+                                   {"n_moe_layers", model.n_layers},
+                                   {"supported", model.supported()},
+                                   {"problem", nullptr}};
+    if (model.bytes > 0) json["bytes"] = model.bytes;
+    if (model.bits > 0) json["bits_per_weight"] = model.bits;
+    if (!model.supported()) json["problem"] = model.problem;
+    return json;
+}
+
+}  // namespace
+
+int run_models(const FinderOptions& options) {
+    std::vector<engine::ModelPlace> places = engine::model_places();
+    for (const std::string& folder : options.folders) places.push_back({engine::ModelOrigin::kFolder, folder});
+    const engine::FoundModels found = engine::find_models(places);
+    if (options.json) {
+        auto models = nlohmann::ordered_json::array();
+        for (const engine::FoundModel& model : found.models) models.push_back(to_json(model));
+        auto looked_in = nlohmann::ordered_json::array();
+        for (const engine::ModelPlace& place : places) {
+            looked_in.push_back({{"from", name_of(place.origin)}, {"folder", engine::shown_path(place.folder)}});
+        }
+        print_json({{"models", models},
+                    {"other_models", found.n_others},
+                    {"places", looked_in},
+                    {"problems", found.problems},
+                    {"complete", found.complete}});
+        return 0;
+    }
+    std::vector<Row> rows = {{"model", "from", "family", "size", "bits", "experts"}};
+    for (const engine::FoundModel& model : found.models) rows.push_back(row_of(model));
+    if (rows.size() > 1) std::cout << table(rows) << "\n";
+    for (const engine::FoundModel& model : found.models) {
+        std::cout << model.name << ": " << (model.supported() ? engine::shown_path(model.path) : model.problem) << "\n";
+    }
+    if (rows.size() == 1) {
+        std::cout << "No Mixture-of-Experts models were found in\n";
+        for (const engine::ModelPlace& place : places) {
+            std::cout << "  " << name_of(place.origin) << ": " << engine::shown_path(place.folder) << "\n";
+        }
+    }
+    if (found.n_others > 0) {
+        std::cout << found.n_others << " more " << (found.n_others == 1 ? "is no" : "are no")
+                  << " Mixture-of-Experts model" << (found.n_others == 1 ? "" : "s") << "\n";
+    }
+    std::cout << std::flush;
+    for (const std::string& problem : found.problems) std::cerr << "note: " << problem << "\n";
+    if (!found.complete) {
+        std::cerr << "note: the search ended after " << engine::kMostEntries << " files and folders\n";
+    }
+    return 0;
+}
+
+}  // namespace offstage::cli

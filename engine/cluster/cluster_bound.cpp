@@ -1,0 +1,178 @@
+#include "engine/cluster/cluster_bound.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "engine/as_size.h"
+#include "engine/model/dense_tensors.h"
+#include "engine/model/weights.h"
+#include "engine/print.h"
+
+namespace offstage::engine {
+namespace {
+
+constexpr double kBytesPerOutput = 2;
+
+struct ExpertGroup {
+    std::int64_t n_experts = 0;
+    std::int64_t n_machines = 0;  // that hold it
+};
+
+std::vector<ExpertGroup> groups_on(std::int64_t n_machines, std::int64_t n_groups, std::int64_t n_experts) {
+    std::vector<ExpertGroup> groups(as_size(n_groups));
+    for (std::int64_t g = 0; g < n_groups; ++g) {
+        groups[as_size(g)] = {n_experts / n_groups + (g < n_experts % n_groups ? 1 : 0),
+                              n_machines / n_groups + (g < n_machines % n_groups ? 1 : 0)};
+    }
+    return groups;
+}
+
+double n_choices(std::int64_t n, std::int64_t k) {
+    double choices = 1;
+    for (std::int64_t i = 0; i < k; ++i) choices = choices * static_cast<double>(n - i) / static_cast<double>(i + 1);
+    return choices;
+}
+
+// Ways to choose n_active experts so that no machine computes more than `most` of them.
+double n_ways(const std::vector<ExpertGroup>& groups, std::int64_t n_active, std::int64_t most) {
+    std::vector<double> ways(as_size(n_active) + 1, 0.0);
+    ways[0] = 1;
+    for (const ExpertGroup& group : groups) {
+        std::vector<double> next(ways.size(), 0.0);
+        for (std::int64_t before = 0; before <= n_active; ++before) {
+            const std::int64_t largest = std::min({most * group.n_machines, group.n_experts, n_active - before});
+            for (std::int64_t k = 0; k <= largest; ++k)
+                next[as_size(before + k)] += ways[as_size(before)] * n_choices(group.n_experts, k);
+        }
+        ways = std::move(next);
+    }
+    return ways.back();
+}
+
+double mean_busiest(const std::vector<ExpertGroup>& groups, std::int64_t n_active) {
+    const double all = n_ways(groups, n_active, n_active);
+    double mean = 0;  // the sum over m of the chance that some machine computes more than m
+    for (std::int64_t m = 0; m < n_active; ++m) mean += 1 - n_ways(groups, n_active, m) / all;
+    return mean;
+}
+
+// What a model's layers weigh.
+struct LayerWeights {
+    double dense_bytes = 0, dense_weights = 0;    // matrices that every token passes, all layers
+    double expert_bytes = 0, expert_weights = 0;  // of one expert of every layer
+    double memory_bytes = 0;                      // the whole dense part
+
+    explicit LayerWeights(const ModelShape& shape) {
+        const ModelSpec& spec = shape.spec;
+        const ExpertGrid& grid = spec.experts;
+        memory_bytes = static_cast<double>(dense_bytes_in(spec, shape.type));
+        for (const DenseTensor& tensor : dense_tensors(spec)) {
+            if (tensor.layer < 0 || tensor.kind == DenseTensor::Kind::kVector) continue;
+            dense_bytes += static_cast<double>(tensor.stored_bytes(shape.type));
+            dense_weights += static_cast<double>(tensor.n_weights());
+        }
+        for (std::int64_t layer = 0; layer < grid.n_layers; ++layer)
+            expert_bytes += static_cast<double>(grid.expert_bytes(grid.stored(shape.type, layer)));
+        expert_weights = static_cast<double>(grid.n_layers * grid.expert_weights());
+    }
+};
+
+// The fewest groups of experts of which one fits on a machine; nothing where not even a
+// single expert does.
+std::optional<std::int64_t> n_groups_of(const LayerWeights& weights, const ExpertGrid& grid, const ClusterNode& node) {
+    const double room = static_cast<double>(node.memory_bytes) - weights.memory_bytes;
+    const auto fitting = static_cast<std::int64_t>(std::max(0.0, room) / weights.expert_bytes);
+    if (fitting < 1) return std::nullopt;
+    return (grid.n_experts + fitting - 1) / fitting;
+}
+
+std::string gigabytes(double bytes) {
+    return print("%.1f GB", bytes / 1e9);
+}
+
+}  // namespace
+
+ClusterBounds cluster_bounds(const ModelShape& shape, const ClusterNode& node, const Network& network,
+                             std::int64_t n_machines) {
+    const ExpertGrid& grid = shape.spec.experts;
+    ClusterBounds bounds{shape.name, grid.n_layers, grid.n_experts, grid.n_active, node, network, {}};
+    const LayerWeights weights(shape);
+    const std::optional<std::int64_t> n_groups = n_groups_of(weights, grid, node);
+    const auto n_layers = static_cast<double>(grid.n_layers);
+    for (std::int64_t n = 1; n <= n_machines; ++n) {
+        ClusterBound& row = bounds.rows.emplace_back();
+        row.n_machines = n;
+        if (!n_groups || n < *n_groups) {
+            const std::string needed = n_groups ? std::to_string(*n_groups) + " machines" : "more memory";
+            row.failure = gigabytes(weights.memory_bytes * static_cast<double>(n) +
+                                    weights.expert_bytes * static_cast<double>(grid.n_experts)) +
+                          " do not fit, needs " + needed;
+            continue;
+        }
+        const std::vector<ExpertGroup> groups = groups_on(n, *n_groups, grid.n_experts);
+        row.experts_per_machine = groups.front().n_experts;
+        row.busiest_experts = mean_busiest(groups, grid.n_active);
+        row.load_s = (weights.dense_bytes + weights.expert_bytes * row.busiest_experts) / (node.memory_gbps * 1e9);
+        row.compute_s =
+            2 * (weights.dense_weights + weights.expert_weights * row.busiest_experts) / (node.tflops * 1e12);
+        if (n == 1) continue;  // nothing is exchanged
+        const double outputs = static_cast<double>(grid.n_active * grid.hidden_dim);
+        row.latency_s = n_layers * network.latency_us / 1e6;
+        row.transfer_s = n_layers * outputs * kBytesPerOutput / (network.gbps * 1e9);
+    }
+    return bounds;
+}
+
+nlohmann::ordered_json to_json(const ClusterBounds& bounds) {
+    nlohmann::ordered_json json = {{"model", bounds.model},
+                                   {"n_layers", bounds.n_layers},
+                                   {"n_experts", bounds.n_experts},
+                                   {"n_active", bounds.n_active},
+                                   {"node",
+                                    {{"memory_bytes", bounds.node.memory_bytes},
+                                     {"memory_gbps", bounds.node.memory_gbps},
+                                     {"tflops", bounds.node.tflops}}},
+                                   {"network", bounds.network.id}};
+    json["rows"] = nlohmann::ordered_json::array();
+    for (const ClusterBound& row : bounds.rows) {
+        nlohmann::ordered_json entry = {{"n_machines", row.n_machines}};
+        if (!row.failure.empty()) {
+            entry["failure"] = row.failure;
+        } else {
+            entry["experts_per_machine"] = row.experts_per_machine;
+            entry["busiest_experts"] = rounded(row.busiest_experts);
+            entry["load_s"] = rounded(row.load_s);
+            entry["compute_s"] = rounded(row.compute_s);
+            entry["latency_s"] = rounded(row.latency_s);
+            entry["transfer_s"] = rounded(row.transfer_s);
+            entry["time_s"] = rounded(row.time_s());
+            entry["tokens_per_s"] = rounded(row.tokens_per_s());
+        }
+        json["rows"].push_back(std::move(entry));
+    }
+    return json;
+}
+
+std::string to_text(const ClusterBounds& bounds) {
+    const ClusterNode& node = bounds.node;
+    std::string text = print(
+        "%s: %lld layers of %lld experts, %lld active. Machines: %s, %g GB/s, %g TFLOP/s; %s.\n"
+        "The least that a decoded token can take, in seconds; an estimate, not a measurement.\n\n"
+        "machines  experts  busiest    load  compute  latency  transfer    time  tokens/s\n",
+        bounds.model.c_str(), static_cast<long long>(bounds.n_layers), static_cast<long long>(bounds.n_experts),
+        static_cast<long long>(bounds.n_active), gigabytes(static_cast<double>(node.memory_bytes)).c_str(),
+        node.memory_gbps, node.tflops, bounds.network.name.c_str());
+    for (const ClusterBound& row : bounds.rows) {
+        text += print("%8lld", static_cast<long long>(row.n_machines));
+        if (!row.failure.empty()) {
+            text += "  " + row.failure + "\n";
+            continue;
+        }
+        text += print("%9lld%9.2f%8.3f%9.4f%9.4f%10.4f%8.3f%10.1f\n", static_cast<long long>(row.experts_per_machine),
+                      row.busiest_experts, row.load_s, row.compute_s, row.latency_s, row.transfer_s, row.time_s(),
+                      row.tokens_per_s());
+    }
+    return text;
+}
+
+}  // namespace offstage::engine

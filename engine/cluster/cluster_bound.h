@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "engine/cluster/network.h"
+#include "engine/run/model_shape.h"
+
+namespace offstage::engine {
+
+// One machine of a cluster; unless said otherwise, the Mac Studio of "Towards Building
+// Private LLMs" (RACS '24, tables 1 and 2).
+struct ClusterNode {
+    std::uint64_t memory_bytes = 192'000'000'000;
+    double memory_gbps = 800;  // 1e9 bytes per second
+    double tflops = 54;        // of bf16 products
+};
+
+// A row of that paper's table 6: the least that a decoded token can take on so many
+// machines.
+struct ClusterBound {
+    std::int64_t n_machines = 1;
+    std::string failure;                   // why the model does not run there; all below is 0 then
+    std::int64_t experts_per_machine = 0;  // of a layer
+    double busiest_experts = 0;            // a token's experts of one layer on the machine that has most of them, mean
+    double load_s = 0;                     // all weights that a token needs of the busiest machine, read once
+    double compute_s = 0;                  // their products, two operations for a weight
+    double latency_s = 0;                  // of one exchange per layer
+    double transfer_s = 0;                 // of the experts' outputs, 16 bits each
+    double time_s() const { return (load_s > compute_s ? load_s : compute_s) + latency_s + transfer_s; }
+    double tokens_per_s() const { return failure.empty() ? 1 / time_s() : 0; }
+};
+
+struct ClusterBounds {
+    std::string model;
+    std::int64_t n_layers = 0, n_experts = 0, n_active = 0;  // of the layers with experts
+    ClusterNode node;
+    Network network;
+    std::vector<ClusterBound> rows;  // 1 .. n machines
+};
+
+// The paper's equation 1. As there, only the layers' matrices count of the dense part (no
+// embedding, head, norm, router nor KV cache), every choice of experts is as likely as
+// any other, and the experts of a layer are split into the smallest number of groups,
+// alike but for one expert, of which a machine holds one beside the dense part. Machines
+// beyond the number of groups hold the first group again, then the second, and so on; the
+// chosen experts of a group are shared evenly among the machines that hold it
+// (router-aided dynamic loading). For DBRX on two, three and four machines that gives the
+// paper's "executed experts per node and layer" of 2.65, 2.32 and 1.57. Experts and dense
+// weights count as they are in the checkpoint. Precondition: n_machines >= 1.
+ClusterBounds cluster_bounds(const ModelShape& shape, const ClusterNode& node, const Network& network,
+                             std::int64_t n_machines);
+
+nlohmann::ordered_json to_json(const ClusterBounds& bounds);
+std::string to_text(const ClusterBounds& bounds);
+
+}  // namespace offstage::engine

@@ -1,0 +1,147 @@
+#include "engine/eval/activations.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "engine/as_size.h"
+#include "engine/eval/text_sequences.h"
+#include "engine/print.h"
+#include "kernels/cpu_kernels.h"
+
+namespace offstage::engine {
+namespace {
+
+class ActivationProbe final : public StepProbe {
+  public:
+    ActivationProbe(LoadedModel& model, std::int64_t max_step, ActivationReport& report)
+        : model_(model), grid_(model.spec().experts), report_(report), rows_of_(as_size(grid_.n_experts)) {
+        inputs_.resize(as_size(max_step * grid_.hidden_dim));
+        gathered_.resize(inputs_.size());
+        values_.resize(as_size(max_step * grid_.ffn_dim));
+        // What makes a neuron's value that of the activation function alone.
+        const bool adds_one = grid_.expert.activation == kernels::Activation::kClamped;
+        ups_.assign(as_size(grid_.ffn_dim), adds_one ? 0.0f : 1.0f);
+    }
+
+    void begin_step(std::int64_t n_tokens) override { n_tokens_ = n_tokens; }
+
+    void submit(std::int64_t /*layer*/, const DeviceWeights& /*weights*/, const float* normalised) override {
+        model_.device().download(inputs_.data(), normalised, as_size(n_tokens_ * grid_.hidden_dim) * sizeof(float));
+    }
+
+    void collect(std::int64_t layer, const std::int32_t* routing, std::int64_t stride) override {
+        for (std::vector<std::int64_t>& rows : rows_of_) rows.clear();
+        for (std::int64_t t = 0; t < n_tokens_; ++t) {
+            for (std::int64_t a = 0; a < grid_.n_active; ++a) rows_of_[as_size(routing[t * stride + a])].push_back(t);
+        }
+        for (std::int64_t expert = 0; expert < grid_.n_experts; ++expert) {
+            if (!rows_of_[as_size(expert)].empty()) add(layer, expert, rows_of_[as_size(expert)]);
+        }
+    }
+
+  private:
+    void add(std::int64_t layer, std::int64_t expert, std::span<const std::int64_t> rows) {
+        const auto n = static_cast<std::int64_t>(rows.size());
+        for (std::size_t r = 0; r < rows.size(); ++r) {
+            std::memcpy(gathered_.data() + as_size(grid_.hidden_dim) * r, inputs_.data() + rows[r] * grid_.hidden_dim,
+                        as_size(grid_.hidden_dim) * sizeof(float));
+        }
+        const kernels::ExpertView view = model_.experts().on_host(layer, expert);
+        model_.host().multiply(view.gate(), gathered_.data(), n, values_.data());
+        if (view.biases().gate != nullptr) model_.host().add_bias(view.biases().gate, n, grid_.ffn_dim, values_.data());
+        const std::size_t n_bounds = report_.bounds.size();
+        for (std::int64_t r = 0; r < n; ++r) {
+            float* const row = values_.data() + r * grid_.ffn_dim;
+            kernels::cpu_kernels().activate(view.layout.spec, row, ups_.data(), grid_.ffn_dim, row);
+            for (std::size_t b = 0; b < n_bounds; ++b) {
+                const auto bound = static_cast<float>(report_.bounds[b]);
+                report_.n_below[as_size(layer) * n_bounds + b] += static_cast<std::uint64_t>(
+                    std::count_if(row, row + grid_.ffn_dim, [&](float value) { return std::abs(value) < bound; }));
+            }
+        }
+        report_.n_values[as_size(layer)] += static_cast<std::uint64_t>(n * grid_.ffn_dim);
+    }
+
+    LoadedModel& model_;
+    const ExpertGrid& grid_;
+    ActivationReport& report_;
+    std::int64_t n_tokens_ = 0;
+    std::vector<float> inputs_;                       // (n_tokens, hidden_dim)
+    std::vector<std::vector<std::int64_t>> rows_of_;  // of each expert: the tokens that chose it
+    std::vector<float> gathered_;                     // (rows, hidden_dim) of one expert
+    std::vector<float> values_;                       // (rows, ffn_dim) of one expert
+    std::vector<float> ups_;                          // (ffn_dim)
+};
+
+std::string bound_name(double bound) {
+    return print("< %g", bound);
+}
+
+}  // namespace
+
+double ActivationReport::share(std::int64_t layer, std::size_t bound) const {
+    std::uint64_t below = 0, all = 0;
+    for (std::int64_t l = 0; l < n_layers; ++l) {
+        if (layer >= 0 && l != layer) continue;
+        below += n_below[as_size(l) * bounds.size() + bound];
+        all += n_values[as_size(l)];
+    }
+    return static_cast<double>(below) / static_cast<double>(std::max<std::uint64_t>(1, all));
+}
+
+ActivationReport measure_activations(LoadedModel& model, std::span<const std::vector<TokenId>> sequences,
+                                     std::span<const double> bounds,
+                                     const std::function<void(std::int64_t done)>& progress,
+                                     const std::stop_token& stop) {
+    ActivationReport report;
+    report.model = model.summary().name;
+    report.n_layers = model.spec().experts.n_layers;
+    report.bounds.assign(bounds.begin(), bounds.end());
+    report.n_values.assign(as_size(report.n_layers), 0);
+    report.n_below.assign(as_size(report.n_layers) * bounds.size(), 0);
+    const std::int64_t max_step = std::min<std::int64_t>(model.forward().max_step(), 256);
+    ActivationProbe probe(model, max_step, report);
+    const auto done = [&](std::int64_t /*first*/, std::int64_t n_tokens) {
+        report.n_tokens += n_tokens;
+        if (progress) progress(report.n_tokens);
+    };
+    run_sequences(model, sequences, max_step, &probe, done, stop);
+    return report;
+}
+
+nlohmann::ordered_json to_json(const ActivationReport& report) {
+    nlohmann::ordered_json json = {{"model", report.model},
+                                   {"n_layers", report.n_layers},
+                                   {"n_tokens", report.n_tokens},
+                                   {"bounds", report.bounds}};
+    const auto shares = [&](std::int64_t layer) {
+        nlohmann::ordered_json list = nlohmann::ordered_json::array();
+        for (std::size_t b = 0; b < report.bounds.size(); ++b) list.push_back(rounded(report.share(layer, b)));
+        return list;
+    };
+    json["overall"] = shares(-1);
+    json["layers"] = nlohmann::ordered_json::array();
+    for (std::int64_t layer = 0; layer < report.n_layers; ++layer) {
+        json["layers"].push_back(
+            {{"layer", layer}, {"n_values", report.n_values[as_size(layer)]}, {"below", shares(layer)}});
+    }
+    return json;
+}
+
+std::string to_text(const ActivationReport& report) {
+    std::string text = print(
+        "%lld tokens; share in %% of the values after the experts' activation function whose "
+        "absolute value is\n\n  layer",
+        static_cast<long long>(report.n_tokens));
+    for (const double bound : report.bounds) text += print("%10s", bound_name(bound).c_str());
+    const auto row = [&](const std::string& name, std::int64_t layer) {
+        text += print("\n%7s", name.c_str());
+        for (std::size_t b = 0; b < report.bounds.size(); ++b) text += print("%10.2f", 100 * report.share(layer, b));
+    };
+    for (std::int64_t layer = 0; layer < report.n_layers; ++layer) row(std::to_string(layer), layer);
+    row("all", -1);
+    return text + "\n";
+}
+
+}  // namespace offstage::engine
