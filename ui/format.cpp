@@ -5,6 +5,8 @@
 #include <QFileInfo>
 #include <QLocale>
 
+#include "engine/model/model_finder.h"
+
 namespace offstage::ui {
 
 namespace {
@@ -117,6 +119,10 @@ QString figuresText(const AnswerFigures& figures) {
 QString modelNameOf(const QString& source) {
     if (source.startsWith(QStringLiteral("synthetic:"))) {
         return source;
+    }
+    const QString inCache = QString::fromStdString(engine::name_in_cache(QDir::cleanPath(source).toStdString()));
+    if (!inCache.isEmpty()) {
+        return inCache;
     }
     const QString name = QFileInfo(QDir::cleanPath(source)).fileName();
     return name.isEmpty() ? source : name;

@@ -7,7 +7,6 @@
 #include <QDir>
 #include <QDockWidget>
 #include <QDragEnterEvent>
-#include <QFileDialog>
 #include <QFileInfo>
 #include <QKeyEvent>
 #include <QLabel>
@@ -15,6 +14,7 @@
 #include <QMenuBar>
 #include <QMimeData>
 #include <QPlainTextEdit>
+#include <QRegularExpression>
 #include <QSettings>
 #include <QStatusBar>
 #include <QTimer>
@@ -93,6 +93,7 @@ MainWindow::MainWindow(SessionFactory factory, const Options& options, QWidget* 
         statusBar()->showMessage(sentence, 8000);
     });
     connectConversation();
+    offerModels();
 
     QSettings settings;
     setTheme(options.theme.value_or(themeFromName(settings.value(QStringLiteral("theme")).toString())));
@@ -211,18 +212,7 @@ void MainWindow::newConversation() {
 }
 
 void MainWindow::chooseModel() {
-    // A folder is what most models are; a single file can be dropped on the window or chosen as its folder.
-    auto* dialog = new QFileDialog(this, tr("Open the folder of a model"));
-    dialog->setAttribute(Qt::WA_DeleteOnClose);
-    dialog->setFileMode(QFileDialog::Directory);
-    dialog->setOption(QFileDialog::ShowDirsOnly, false);
-    const QString last = QSettings().value(QStringLiteral("lastFolder"), QDir::homePath()).toString();
-    dialog->setDirectory(last);
-    connect(dialog, &QFileDialog::fileSelected, this, [this](const QString& path) {
-        QSettings().setValue(QStringLiteral("lastFolder"), QFileInfo(path).path());
-        openModel(path);
-    });
-    dialog->open();
+    chooseModelFile(this, [this](const QString& path) { openModel(path); });
 }
 
 void MainWindow::handle(ProblemAction action) {
@@ -275,6 +265,11 @@ void MainWindow::refreshState() {
     const auto& model = m_engine.model();
     const bool loading = m_engine.state() == EngineController::State::Loading;
     refreshHardware();
+    // Beside the demo model too: who opens a model of their own needs no list of them on
+    // the start page any more.
+    const QString& current = m_openedModel.isEmpty() ? m_loadingModel : m_openedModel;
+    m_page->emptyState().setModelsShown(m_engine.state() == EngineController::State::NoModel ||
+                                        current == m_options.demoModel);
     m_modelLabel->setText(model ? QString::fromStdString(model->name) : loading ? tr("Loading…") : tr("No model"));
     m_modelLabel->setToolTip(model ? QString::fromStdString(model->source) + u'\n' + modelText(*model) : QString());
     m_actions.stop->setEnabled(m_engine.state() == EngineController::State::Generating || m_chat.hasWaitingPrompt());
@@ -309,10 +304,20 @@ void MainWindow::keyPressEvent(QKeyEvent* event) {
 
 QString modelPathIn(const QMimeData* mime) {
     const QList<QUrl> urls = mime->urls();
-    if (urls.size() != 1 || !urls.first().isLocalFile()) {
+    if (urls.isEmpty() || !urls.first().isLocalFile()) {
         return {};
     }
-    return QDir::cleanPath(urls.first().toLocalFile());
+    const QString first = QDir::cleanPath(urls.first().toLocalFile());
+    // Several files are a model where they are parts of one: NAME-00001-of-00003.gguf.
+    static const QRegularExpression part(QStringLiteral("^(.*)-\\d{5}(-of-\\d{5}\\.gguf)$"));
+    const auto whole = [](const QString& path) {
+        const QRegularExpressionMatch match = part.match(path);
+        return match.hasMatch() ? match.captured(1) + match.captured(2) : QString();
+    };
+    const bool isOne = std::all_of(urls.begin() + 1, urls.end(), [&](const QUrl& url) {
+        return !whole(first).isEmpty() && whole(QDir::cleanPath(url.toLocalFile())) == whole(first);
+    });
+    return isOne ? first : QString();
 }
 
 void MainWindow::dragEnterEvent(QDragEnterEvent* event) {

@@ -1,10 +1,12 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include <QMainWindow>
 #include <QSet>
 
+#include "engine/model/model_finder.h"
 #include "ui/chat/chat_controller.h"
 #include "ui/device_choice.h"
 #include "ui/engine_controller.h"
@@ -31,6 +33,7 @@ class DropHint;
 class ExpertsPanel;
 class SamplingPanel;
 class FitWorker;
+class LocalModels;
 class StatusLine;
 class UnsavedBar;
 
@@ -45,6 +48,8 @@ class MainWindow : public QMainWindow {
         QString device;              // engine::LoadRequest::device; empty: the one kept in the settings, else the best
         quint64 vramBytes = 0;       // budget on that device; 0: all that it has to give
         bool looksAtFilesFirst = false;  // before the model that is open makes room for another
+        // Where models are looked for, to be offered; nothing: none are.
+        std::optional<std::vector<engine::ModelPlace>> modelPlaces;
     };
 
     MainWindow(SessionFactory factory, const Options& options, QWidget* parent = nullptr);
@@ -80,6 +85,7 @@ class MainWindow : public QMainWindow {
     SamplingPanel& samplingPanel() const { return *m_sampling; }
     StatusLine& statusLine() const { return *m_status; }
     RecentModels& recentModels() { return m_recent; }
+    LocalModels* localModels() const { return m_local; }  // nullptr: none are looked for
     // Shown as long as History::trouble() lasts. A question where the window was asked to close and could not save
     // everything; asked to close a second time, it closes.
     UnsavedBar& unsavedBar() const { return *m_unsaved; }
@@ -90,7 +96,7 @@ class MainWindow : public QMainWindow {
   public Q_SLOTS:
     void newConversation();
     void chooseModel();
-    void openWithOptions();
+    void openWithOptions(const QString& model = {});  // empty: the one that is open
     void resetLayout();
     // The desktop's session ends: saves what it can, and closing asks nothing any more.
     void endSession();
@@ -134,6 +140,9 @@ class MainWindow : public QMainWindow {
     void refreshState();
     void refreshRecent();
     void connectConversation();
+    void offerModels();
+    void estimateLocal();
+    engine::LoadRequest requestFor(const QString& model) const;
     void open(const engine::LoadRequest& request);
     void load(const engine::LoadRequest& request);
     void showConversation();
@@ -164,6 +173,7 @@ class MainWindow : public QMainWindow {
     ExpertsPanel* m_experts = nullptr;
     SamplingPanel* m_sampling = nullptr;
     FitWorker* m_looker = nullptr;  // made when first needed
+    LocalModels* m_local = nullptr;
     engine::LoadRequest m_lookedAt;
     quint64 m_lastReplanKept = 0;  // of the model that is open
     StatusLine* m_status = nullptr;

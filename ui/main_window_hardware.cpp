@@ -11,6 +11,7 @@
 #include "ui/format.h"
 #include "ui/kept_budget.h"
 #include "ui/load/fit_worker.h"
+#include "ui/load/local_models.h"
 #include "ui/load/open_model_dialog.h"
 #include "ui/main_window.h"
 #include "ui/panels/benchmark_panel.h"
@@ -24,7 +25,7 @@ const QString kVramKey = QStringLiteral("vram");
 
 }  // namespace
 
-void MainWindow::openModel(const QString& model) {
+engine::LoadRequest MainWindow::requestFor(const QString& model) const {
     engine::LoadRequest request;
     request.model = model.toStdString();
     request.device = m_device.toStdString();
@@ -32,7 +33,41 @@ void MainWindow::openModel(const QString& model) {
     if (m_options.device.isEmpty()) {  // what was asked for on the command line stands
         KeptBudget::applyTo(request);
     }
-    open(request);
+    return request;
+}
+
+void MainWindow::openModel(const QString& model) {
+    open(requestFor(model));
+}
+
+// What lies on this computer, on the start page and in the dialog.
+void MainWindow::offerModels() {
+    if (!m_options.modelPlaces) {
+        return;
+    }
+    m_local = new LocalModels(*m_options.modelPlaces, this);
+    m_local->setRecent(m_recent.models());
+    m_page->emptyState().offer(*m_local);
+    connect(&m_recent, &RecentModels::changed, m_local, [this] { m_local->setRecent(m_recent.models()); });
+    connect(&m_page->emptyState(), &EmptyState::modelChosen, this, [this](const QString& model) {
+        const int fit = m_local->index(m_local->rowOf(model)).data(LocalModels::FitRole).toInt();
+        if (fit == static_cast<int>(LocalModel::Fit::TooLarge)) {
+            openWithOptions(model);  // which says what would make it fit
+        } else {
+            openModel(model);
+        }
+    });
+    connect(&m_page->emptyState(), &EmptyState::allModelsRequested, this, [this] { openWithOptions(); });
+    connect(&m_engine, &EngineController::modelLoaded, this, &MainWindow::estimateLocal);
+    connect(&m_devices, &DeviceChoices::changed, this, &MainWindow::estimateLocal);
+    m_local->search();
+}
+
+// As the models would be opened from the start page.
+void MainWindow::estimateLocal() {
+    if (!m_page->emptyState().offered()->isHidden()) {  // the dialog sees to itself
+        m_local->estimate(requestFor({}), heldBy(m_engine));
+    }
 }
 
 // The model that is open goes only for one whose files can be read.
@@ -75,10 +110,14 @@ void MainWindow::load(const engine::LoadRequest& request) {
     refreshHardware();
 }
 
-void MainWindow::openWithOptions() {
+void MainWindow::openWithOptions(const QString& model) {
     auto* dialog = new OpenModelDialog(m_engine, this);
     dialog->setAttribute(Qt::WA_DeleteOnClose);
-    dialog->setModel(m_openedModel.isEmpty() ? m_loadingModel : m_openedModel);
+    dialog->setModel(!model.isEmpty() ? model : m_openedModel.isEmpty() ? m_loadingModel : m_openedModel);
+    if (m_local != nullptr) {
+        dialog->offer(*m_local);
+        connect(dialog, &QDialog::finished, this, &MainWindow::estimateLocal);
+    }
     connect(dialog, &QDialog::accepted, this, [this, dialog] {
         const engine::LoadRequest request = dialog->request();
         m_device = QString::fromStdString(request.device);

@@ -409,32 +409,12 @@
         <translation>%1 muss ein JSON-Objekt enthalten.</translation>
     </message>
     <message>
-        <source>There is no model at %1; expected a folder with config.json.</source>
-        <translation>Unter %1 ist kein Modell; erwartet: ein Ordner mit config.json.</translation>
-    </message>
-    <message>
-        <source>%1 is a GGUF file, which Offstage does not read yet; expected a folder with config.json and *.safetensors.</source>
-        <translation>%1 ist eine GGUF-Datei, die Offstage noch nicht liest; erwartet: ein Ordner mit config.json und *.safetensors.</translation>
-    </message>
-    <message>
-        <source>%1 is no model file; expected a folder with config.json, or its config.json or *.safetensors.</source>
-        <translation>%1 ist keine Modelldatei; erwartet: ein Ordner mit config.json, oder dessen config.json oder *.safetensors.</translation>
-    </message>
-    <message>
         <source>%1: no such folder; expected a model&apos;s folder with config.json, the tokenizer&apos;s files, and model.safetensors or model.safetensors.index.json with its shards</source>
         <translation>%1: kein solcher Ordner; erwartet: der Ordner eines Modells mit config.json, den Dateien des Tokenizers und model.safetensors oder model.safetensors.index.json mit seinen Teildateien</translation>
     </message>
     <message>
         <source>%1: is a file; expected the model&apos;s folder, with config.json, the tokenizer&apos;s files, and model.safetensors or model.safetensors.index.json with its shards</source>
         <translation>%1: ist eine Datei; erwartet: der Ordner des Modells, mit config.json, den Dateien des Tokenizers und model.safetensors oder model.safetensors.index.json mit seinen Teildateien</translation>
-    </message>
-    <message>
-        <source>%1: config.json is missing; expected a model&apos;s folder with config.json, the tokenizer&apos;s files, and model.safetensors or model.safetensors.index.json with its shards</source>
-        <translation>%1: config.json fehlt; erwartet: der Ordner eines Modells mit config.json, den Dateien des Tokenizers und model.safetensors oder model.safetensors.index.json mit seinen Teildateien</translation>
-    </message>
-    <message>
-        <source>%1: config.json is missing; expected a model&apos;s folder with config.json, the tokenizer&apos;s files, and model.safetensors or model.safetensors.index.json with its shards (%2 is there, a format that Offstage does not read)</source>
-        <translation>%1: config.json fehlt; erwartet: der Ordner eines Modells mit config.json, den Dateien des Tokenizers und model.safetensors oder model.safetensors.index.json mit seinen Teildateien (%2 ist vorhanden, ein Format, das Offstage nicht liest)</translation>
     </message>
     <message>
         <source>a list with one name: %1</source>
@@ -529,12 +509,20 @@
         <translation>2: SparseMixer wählt zwei</translation>
     </message>
     <message>
-        <source>a list of %1 times &quot;sliding_attention&quot; or &quot;full_attention&quot;</source>
-        <translation>eine Liste aus %1-mal &quot;sliding_attention&quot; oder &quot;full_attention&quot;</translation>
+        <source>a list of %1 times %2 or &quot;full_attention&quot;</source>
+        <translation>eine Liste aus %1-mal %2 oder &quot;full_attention&quot;</translation>
     </message>
     <message>
-        <source>a list of %1 times &quot;sliding_attention&quot; or &quot;full_attention&quot;, but the list holds %2</source>
-        <translation>eine Liste aus %1-mal &quot;sliding_attention&quot; oder &quot;full_attention&quot;, aber die Liste enthält %2</translation>
+        <source>a list of %1 times %2 or &quot;full_attention&quot;, but the list holds %3</source>
+        <translation>eine Liste aus %1-mal %2 oder &quot;full_attention&quot;, aber die Liste enthält %3</translation>
+    </message>
+    <message>
+        <source>a multiple of &quot;linear_num_key_heads&quot; (%1)</source>
+        <translation>ein Vielfaches von &quot;linear_num_key_heads&quot; (%1)</translation>
+    </message>
+    <message>
+        <source>a model with at least one layer of &quot;full_attention&quot;</source>
+        <translation>ein Modell mit mindestens einer Schicht &quot;full_attention&quot;</translation>
     </message>
     <message>
         <source>1 or null</source>
@@ -599,10 +587,6 @@
     <message>
         <source>%1: tensor %2 has shape %3; expected %4</source>
         <translation>%1: Der Tensor %2 hat die Form %3; erwartet: %4</translation>
-    </message>
-    <message>
-        <source>%1: tensor %2 has dtype %3; expected BF16, F16 or F32</source>
-        <translation>%1: Der Tensor %2 hat den Datentyp %3; erwartet: BF16, F16 oder F32</translation>
     </message>
     <message>
         <source>%1: tensor %2 does not begin at a multiple of %3 bytes; expected an aligned file, as current writers make</source>
@@ -1593,6 +1577,58 @@
         <translation>ein Token in Base64, ein Leerzeichen und sein Rang</translation>
     </message>
     <message>
+        <source>%1 has no tokenizer: %2 is expected in its metadata.</source>
+        <translation>%1 hat keinen Tokenizer: %2 wird in den Metadaten der Datei erwartet.</translation>
+    </message>
+    <message>
+        <source>%1: %2[%3] is %4; expected %5</source>
+        <translation>%1: %2[%3] ist %4; erwartet: %5</translation>
+    </message>
+    <message>
+        <source>%1: %2 is %3; expected one of %4</source>
+        <translation>%1: %2 ist %3; erwartet: eines von %4</translation>
+    </message>
+    <message>
+        <source>a list of merges, as &quot;a b&quot;</source>
+        <translation>eine Liste von Verschmelzungen, als &quot;a b&quot;</translation>
+    </message>
+    <message>
+        <source>two tokens with a blank between them that together are a token, too</source>
+        <translation>zwei Token mit einem Leerzeichen dazwischen, die zusammen auch ein Token sind</translation>
+    </message>
+    <message>
+        <source>a list of %1 numbers, one for each token</source>
+        <translation>eine Liste von %1 Zahlen, eine je Token</translation>
+    </message>
+    <message>
+        <source>a list of %1, one for each token</source>
+        <translation>eine Liste von %1, eins je Token</translation>
+    </message>
+    <message>
+        <source>a list of 1 to %1 texts (the model&apos;s vocab_size)</source>
+        <translation>eine Liste von 1 bis %1 Texten (vocab_size des Modells)</translation>
+    </message>
+    <message>
+        <source>text in UTF-8</source>
+        <translation>Text in UTF-8</translation>
+    </message>
+    <message>
+        <source>each text once; token %1 has it, too</source>
+        <translation>jeder Text einmal; Token %1 hat ihn auch</translation>
+    </message>
+    <message>
+        <source>a type from 1 to 6</source>
+        <translation>ein Typ von 1 bis 6</translation>
+    </message>
+    <message>
+        <source>none or 256 tokens of type 6, a byte, not %1</source>
+        <translation>kein Token oder 256 vom Typ 6, einem Byte, nicht %1</translation>
+    </message>
+    <message>
+        <source>the id of a token</source>
+        <translation>die ID eines Tokens</translation>
+    </message>
+    <message>
         <source>%1 is no valid sentencepiece model.</source>
         <translation>%1 ist kein gültiges sentencepiece-Modell.</translation>
     </message>
@@ -2315,6 +2351,238 @@
     <message>
         <source>line rate and latency as the network card&apos;s maker gives them</source>
         <translation>Leitungsrate und Latenz nach Angabe des Herstellers der Netzwerkkarte</translation>
+    </message>
+    <message>
+        <source>There is no model at %1; expected a GGUF file, or a folder with config.json.</source>
+        <translation>Unter %1 ist kein Modell; erwartet: eine GGUF-Datei oder ein Ordner mit config.json.</translation>
+    </message>
+    <message>
+        <source>%1 is no model file; expected a GGUF file, or a folder with config.json, or its config.json or *.safetensors.</source>
+        <translation>%1 ist keine Modelldatei; erwartet: eine GGUF-Datei, ein Ordner mit config.json, oder dessen config.json oder *.safetensors.</translation>
+    </message>
+    <message>
+        <source>%1: config.json is missing; expected a model&apos;s folder with config.json, the tokenizer&apos;s files, and model.safetensors or model.safetensors.index.json with its shards, or a GGUF file</source>
+        <translation>%1: config.json fehlt; erwartet: der Ordner eines Modells mit config.json, den Dateien des Tokenizers und model.safetensors oder model.safetensors.index.json mit seinen Teilen, oder eine GGUF-Datei</translation>
+    </message>
+    <message>
+        <source>%1: config.json is missing; expected a model&apos;s folder with config.json, the tokenizer&apos;s files, and model.safetensors or model.safetensors.index.json with its shards, or a GGUF file (%2 is there, a format that Offstage does not read)</source>
+        <translation>%1: config.json fehlt; erwartet: der Ordner eines Modells mit config.json, den Dateien des Tokenizers und model.safetensors oder model.safetensors.index.json mit seinen Teilen, oder eine GGUF-Datei (%2 ist da, ein Format, das Offstage nicht liest)</translation>
+    </message>
+    <message>
+        <source>%1: holds %2 GGUF models (%3 ...); expected the path of one of them</source>
+        <translation>%1: enthält %2 GGUF-Modelle (%3 ...); erwartet: der Pfad von einem davon</translation>
+    </message>
+    <message>
+        <source>%1: is missing; expected all %2 parts of this model in one folder</source>
+        <translation>%1: fehlt; erwartet: alle %2 Teile dieses Modells in einem Ordner</translation>
+    </message>
+    <message>
+        <source>%1: byte %2: %3; expected %4</source>
+        <translation>%1: Byte %2: %3; erwartet: %4</translation>
+    </message>
+    <message>
+        <source>%1 needs %2 bytes, but the file ends after %3</source>
+        <translation>%1 braucht %2 Bytes, aber die Datei endet nach %3</translation>
+    </message>
+    <message>
+        <source>a whole file; this one was cut short or is damaged</source>
+        <translation>eine ganze Datei; diese wurde abgeschnitten oder ist beschädigt</translation>
+    </message>
+    <message>
+        <source>the file begins with %1</source>
+        <translation>die Datei beginnt mit %1</translation>
+    </message>
+    <message>
+        <source>%1: is a big-endian GGUF file; expected a little-endian one</source>
+        <translation>%1: ist eine Big-Endian-GGUF-Datei; erwartet: eine in Little-Endian</translation>
+    </message>
+    <message>
+        <source>%1: is GGUF version %2; expected version 2 or 3</source>
+        <translation>%1: ist GGUF in Version %2; erwartet: Version 2 oder 3</translation>
+    </message>
+    <message>
+        <source>no more than a file of %1 bytes can hold, and at most %2</source>
+        <translation>nicht mehr, als eine Datei von %1 Bytes fassen kann, und höchstens %2</translation>
+    </message>
+    <message>
+        <source>the number of tensors</source>
+        <translation>die Anzahl der Tensoren</translation>
+    </message>
+    <message>
+        <source>the number of metadata pairs</source>
+        <translation>die Anzahl der Metadaten</translation>
+    </message>
+    <message>
+        <source>the magic number</source>
+        <translation>die Kennung</translation>
+    </message>
+    <message>
+        <source>the version</source>
+        <translation>die Version</translation>
+    </message>
+    <message>
+        <source>a metadata key</source>
+        <translation>ein Schlüssel der Metadaten</translation>
+    </message>
+    <message>
+        <source>the metadata %1</source>
+        <translation>die Metadaten %1</translation>
+    </message>
+    <message>
+        <source>the metadata %1, its type,</source>
+        <translation>die Metadaten %1, ihr Typ,</translation>
+    </message>
+    <message>
+        <source>%1, the type of its items,</source>
+        <translation>%1, der Typ der Einträge,</translation>
+    </message>
+    <message>
+        <source>the length of %1</source>
+        <translation>die Länge von %1</translation>
+    </message>
+    <message>
+        <source>a tensor&apos;s name</source>
+        <translation>der Name eines Tensors</translation>
+    </message>
+    <message>
+        <source>a type from 0 to 12</source>
+        <translation>ein Typ von 0 bis 12</translation>
+    </message>
+    <message>
+        <source>%1 is a list of lists of lists</source>
+        <translation>%1 ist eine Liste von Listen von Listen</translation>
+    </message>
+    <message>
+        <source>fewer levels</source>
+        <translation>weniger Ebenen</translation>
+    </message>
+    <message>
+        <source>%1 is there twice</source>
+        <translation>%1 ist zweimal da</translation>
+    </message>
+    <message>
+        <source>each once</source>
+        <translation>jedes einmal</translation>
+    </message>
+    <message>
+        <source>a power of two</source>
+        <translation>eine Zweierpotenz</translation>
+    </message>
+    <message>
+        <source>tensor %1</source>
+        <translation>Tensor %1</translation>
+    </message>
+    <message>
+        <source>%1 has %2 dimensions</source>
+        <translation>%1 hat %2 Dimensionen</translation>
+    </message>
+    <message>
+        <source>at most 4</source>
+        <translation>höchstens 4</translation>
+    </message>
+    <message>
+        <source>%1 has a dimension of %2</source>
+        <translation>%1 hat eine Dimension von %2</translation>
+    </message>
+    <message>
+        <source>fewer than 2^59 weights</source>
+        <translation>weniger als 2^59 Gewichte</translation>
+    </message>
+    <message>
+        <source>%1: tensor %2 begins at byte %3 of the data; expected a multiple of the alignment, %4</source>
+        <translation>%1: Tensor %2 beginnt bei Byte %3 der Daten; erwartet: ein Vielfaches der Ausrichtung, %4</translation>
+    </message>
+    <message>
+        <source>%1: tensor %2 begins at byte %3 of the data, but the file has %4 bytes; expected a whole file; this one was cut short or is damaged</source>
+        <translation>%1: Tensor %2 beginnt bei Byte %3 der Daten, aber die Datei hat %4 Bytes; erwartet: eine ganze Datei; diese wurde abgeschnitten oder ist beschädigt</translation>
+    </message>
+    <message>
+        <source>a list of lists</source>
+        <translation>eine Liste von Listen</translation>
+    </message>
+    <message>
+        <source>a list of texts</source>
+        <translation>eine Liste von Texten</translation>
+    </message>
+    <message>
+        <source>a list of integers</source>
+        <translation>eine Liste ganzer Zahlen</translation>
+    </message>
+    <message>
+        <source>a list of numbers</source>
+        <translation>eine Liste von Zahlen</translation>
+    </message>
+    <message>
+        <source>type number %1</source>
+        <translation>Typ Nummer %1</translation>
+    </message>
+    <message>
+        <source>%1: tensor %2 has rows of %3 weights in %4; expected a multiple of %5</source>
+        <translation>%1: Tensor %2 hat Zeilen von %3 Gewichten in %4; erwartet: ein Vielfaches von %5</translation>
+    </message>
+    <message>
+        <source>%1: tensor %2 needs bytes %3 to %4, but the file ends after %5; expected a whole file; this one was cut short or is damaged</source>
+        <translation>%1: Tensor %2 braucht die Bytes %3 bis %4, aber die Datei endet nach %5; erwartet: eine ganze Datei; diese wurde abgeschnitten oder ist beschädigt</translation>
+    </message>
+    <message>
+        <source>the name that this part had, -00001-of-%1.gguf at its end, with the others beside it</source>
+        <translation>der Name, den dieser Teil hatte, mit -00001-of-%1.gguf am Ende, und die anderen daneben</translation>
+    </message>
+    <message>
+        <source>%1, as its name says</source>
+        <translation>%1, wie ihr Name sagt</translation>
+    </message>
+    <message>
+        <source>%1: tensor %2 is in another part of the model too; expected it once</source>
+        <translation>%1: Tensor %2 ist auch in einem anderen Teil des Modells; erwartet: einmal</translation>
+    </message>
+    <message>
+        <source>%1: &quot;general.architecture&quot; %2 is not supported; supported: %3</source>
+        <translation>%1: &quot;general.architecture&quot; %2 wird nicht unterstützt; unterstützt: %3</translation>
+    </message>
+    <message>
+        <source>%1: tensor &quot;%2&quot; is missing or no list of F32; expected LongRoPE&apos;s factors</source>
+        <translation>%1: Tensor &quot;%2&quot; fehlt oder ist keine Liste von F32; erwartet: die Faktoren von LongRoPE</translation>
+    </message>
+    <message>
+        <source>%1: tensor &quot;token_embd.weight&quot; is missing or no matrix; expected the tokens&apos; embedding</source>
+        <translation>%1: Tensor &quot;token_embd.weight&quot; fehlt oder ist keine Matrix; erwartet: die Einbettung der Tokens</translation>
+    </message>
+    <message>
+        <source>%1: tensor %2 has dtype %3; expected %4</source>
+        <translation>%1: Tensor %2 hat den dtype %3; erwartet: %4</translation>
+    </message>
+    <message>
+        <source>BF16, F16 or F32</source>
+        <translation>BF16, F16 oder F32</translation>
+    </message>
+    <message>
+        <source>%1: tensor %2 has blocks of %3 weights that are no parts of rows of %4; expected whole blocks in each row of inputs</source>
+        <translation>%1: Tensor %2 hat Blöcke von %3 Gewichten, die keine Teile von Zeilen von %4 sind; erwartet: ganze Blöcke in jeder Zeile von Eingaben</translation>
+    </message>
+    <message>
+        <source>%1: the experts of layer %2 are in several formats, %3 and %4 among them; expected one for all experts of a layer</source>
+        <translation>%1: die Experten der Schicht %2 sind in mehreren Formaten, %3 und %4 darunter; erwartet: eines für alle Experten einer Schicht</translation>
+    </message>
+    <message>
+        <source>%1: its layers have experts in more than %2 combinations of formats; expected no more</source>
+        <translation>%1: seine Schichten haben Experten in mehr als %2 Kombinationen von Formaten; erwartet: nicht mehr</translation>
+    </message>
+    <message>
+        <source>%1: &quot;tokenizer.ggml.model&quot; is %2; expected one of llama, gpt2, gemma4</source>
+        <translation>%1: &quot;tokenizer.ggml.model&quot; ist %2; erwartet: llama, gpt2 oder gemma4</translation>
+    </message>
+    <message>
+        <source>%1 of the model&apos;s dense matrices are in few bits already and stay as they are.</source>
+        <translation>%1 der dichten Matrizen des Modells haben schon wenige Bits und bleiben, wie sie sind.</translation>
+    </message>
+    <message>
+        <source>sha256: and hexadecimal digits</source>
+        <translation>sha256: und hexadezimale Ziffern</translation>
+    </message>
+    <message>
+        <source>The model&apos;s weights are in blocks of its file (%1), which Offstage does not compute with on %2 yet; open it on the CPU, or open its checkpoint in BF16.</source>
+        <translation>Die Gewichte des Modells sind in Blöcken seiner Datei (%1), mit denen Offstage auf %2 noch nicht rechnet; öffnen Sie es auf der CPU, oder seinen Checkpoint in BF16.</translation>
     </message>
 </context>
 <context>
@@ -3713,8 +3981,8 @@ Precision: Anteil der auf Verdacht kopierten Experten, die dann aufgerufen wurde
         <translation>Kein Modell geöffnet</translation>
     </message>
     <message>
-        <source>Open the folder of a Mixture-of-Experts model, or drop it on this window.</source>
-        <translation>Den Ordner eines Mixture-of-Experts-Modells öffnen oder auf dieses Fenster ziehen.</translation>
+        <source>Open a Mixture-of-Experts model, or drop its folder or GGUF file on this window.</source>
+        <translation>Ein Mixture-of-Experts-Modell öffnen oder seinen Ordner oder seine GGUF-Datei auf dieses Fenster ziehen.</translation>
     </message>
 </context>
 <context>
@@ -4994,8 +5262,8 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
         <translation>Die Nachricht wartet auf das Modell. Esc nimmt sie zurück</translation>
     </message>
     <message>
-        <source>No model is open: open one (Ctrl+O), or drop its folder on this window</source>
-        <translation>Kein Modell geöffnet: eines öffnen (Strg+O) oder seinen Ordner auf dieses Fenster ziehen</translation>
+        <source>No model is open: open one (Ctrl+O), or drop its folder or GGUF file on this window</source>
+        <translation>Kein Modell geöffnet: eines öffnen (Strg+O) oder seinen Ordner oder seine GGUF-Datei auf dieses Fenster ziehen</translation>
     </message>
     <message>
         <source>Answering · Esc stops</source>
@@ -5071,6 +5339,99 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
     <message>
         <source>Cancelling…</source>
         <translation>Wird abgebrochen&#xa0;…</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::LocalModelView</name>
+    <message>
+        <source>On this computer</source>
+        <translation>Auf diesem Computer</translation>
+    </message>
+    <message>
+        <source>&amp;Add folder…</source>
+        <translation>&amp;Ordner hinzufügen …</translation>
+    </message>
+    <message>
+        <source>All models…</source>
+        <translation>Alle Modelle …</translation>
+    </message>
+    <message>
+        <source>Models on this computer</source>
+        <translation>Modelle auf diesem Computer</translation>
+    </message>
+    <message>
+        <source>Look for models in a folder of your own too</source>
+        <translation>Auch in einem eigenen Ordner nach Modellen suchen</translation>
+    </message>
+    <message>
+        <source>All models that were found, and how to load them</source>
+        <translation>Alle gefundenen Modelle, und wie sie geladen werden</translation>
+    </message>
+    <message>
+        <source>Look for models in a folder</source>
+        <translation>In einem Ordner nach Modellen suchen</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::LocalModels</name>
+    <message>
+        <source>folder</source>
+        <translation>Ordner</translation>
+    </message>
+    <message>
+        <source>%1 bits</source>
+        <translation>%1 Bit</translation>
+    </message>
+    <message>
+        <source>%1 × %2 experts</source>
+        <translation>%1 × %2 Experten</translation>
+    </message>
+    <message>
+        <source>Fits · %1</source>
+        <translation>Passt · %1</translation>
+    </message>
+    <message>
+        <source>Fits, partly on disk · %1</source>
+        <translation>Passt, zum Teil auf der Platte · %1</translation>
+    </message>
+    <message>
+        <source>Does not fit: %1 are missing</source>
+        <translation>Passt nicht: %1 fehlen</translation>
+    </message>
+    <message>
+        <source>Does not fit</source>
+        <translation>Passt nicht</translation>
+    </message>
+    <message>
+        <source>Cannot be opened: %1</source>
+        <translation>Kann nicht geöffnet werden: %1</translation>
+    </message>
+    <message>
+        <source>Looking for models on this computer…</source>
+        <translation>Suche nach Modellen auf diesem Computer …</translation>
+    </message>
+    <message>
+        <source>No Mixture-of-Experts models were found. Looked in: %1.</source>
+        <translation>Es wurden keine Mixture-of-Experts-Modelle gefunden. Gesucht wurde in: %1.</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n other model(s) are no Mixture-of-Experts models.</source>
+        <translation>
+            <numerusform>%n weiteres Modell ist kein Mixture-of-Experts-Modell.</numerusform>
+            <numerusform>%n weitere Modelle sind keine Mixture-of-Experts-Modelle.</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>There are too many files: not all were looked at.</source>
+        <translation>Es sind zu viele Dateien: Nicht alle wurden angesehen.</translation>
+    </message>
+    <message>
+        <source>Fits</source>
+        <translation>Passt</translation>
+    </message>
+    <message>
+        <source>Fits, partly on disk</source>
+        <translation>Passt, zum Teil auf der Platte</translation>
     </message>
 </context>
 <context>
@@ -5160,10 +5521,6 @@ Umrisse zeigen die Vorhersage. Strg mit dem Mausrad oder + und - zoomen, ein Kli
     <message>
         <source>Offstage</source>
         <translation>Offstage</translation>
-    </message>
-    <message>
-        <source>Open the folder of a model</source>
-        <translation>Ordner eines Modells öffnen</translation>
     </message>
     <message>
         <source>Loading “%1” was cancelled</source>
@@ -5692,14 +6049,6 @@ Ein Klick zeigt den Zeitverlauf ihrer Tokens</translation>
         <translation>Modell mit Optionen öffnen</translation>
     </message>
     <message>
-        <source>Folder of the model</source>
-        <translation>Ordner des Modells</translation>
-    </message>
-    <message>
-        <source>Folder with config.json and *.safetensors</source>
-        <translation>Ordner mit config.json und *.safetensors</translation>
-    </message>
-    <message>
         <source>&amp;Model</source>
         <translation>&amp;Modell</translation>
     </message>
@@ -5708,16 +6057,32 @@ Ein Klick zeigt den Zeitverlauf ihrer Tokens</translation>
         <translation>&amp;Wählen&#xa0;…</translation>
     </message>
     <message>
-        <source>Choose the folder of a model</source>
-        <translation>Ordner eines Modells wählen</translation>
-    </message>
-    <message>
-        <source>Open the folder of a model</source>
-        <translation>Ordner eines Modells öffnen</translation>
-    </message>
-    <message>
         <source>Load the model this way</source>
         <translation>Das Modell auf diese Weise laden</translation>
+    </message>
+    <message>
+        <source>Folder or file of the model</source>
+        <translation>Ordner oder Datei des Modells</translation>
+    </message>
+    <message>
+        <source>GGUF file, or folder with config.json and *.safetensors</source>
+        <translation>GGUF-Datei, oder Ordner mit config.json und *.safetensors</translation>
+    </message>
+    <message>
+        <source>Choose a GGUF file, or the config.json of a model&apos;s folder</source>
+        <translation>Eine GGUF-Datei wählen, oder die config.json im Ordner eines Modells</translation>
+    </message>
+    <message>
+        <source>Open a model</source>
+        <translation>Ein Modell öffnen</translation>
+    </message>
+    <message>
+        <source>Models (%1)</source>
+        <translation>Modelle (%1)</translation>
+    </message>
+    <message>
+        <source>All files (%1)</source>
+        <translation>Alle Dateien (%1)</translation>
     </message>
 </context>
 <context>
@@ -6026,6 +6391,73 @@ Was dieses Panel zeigt, kostet jedes Mal %1 ms Rechenzeit im Thread des Fensters
     <message>
         <source>Enter sends, Shift and Enter begins a new line</source>
         <translation>Eingabe sendet, Umschalt und Eingabe beginnt eine neue Zeile</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::QualityEdit</name>
+    <message>
+        <source>Quality of the experts</source>
+        <translation>Qualität der Experten</translation>
+    </message>
+    <message>
+        <source>Experts in fewer bits are smaller and faster, and say less exactly what the model was trained to say. Nothing of this changes unless you choose it</source>
+        <translation>Experten in weniger Bits sind kleiner und schneller, geben das Gelernte aber weniger genau wieder. Ohne ausdrückliche Wahl ändert sich daran nichts</translation>
+    </message>
+    <message>
+        <source>As in the checkpoint</source>
+        <translation>Wie im Checkpoint</translation>
+    </message>
+    <message>
+        <source>Mean bits, at least</source>
+        <translation>Bits im Mittel, mindestens</translation>
+    </message>
+    <message>
+        <source>Predicted loss, at most</source>
+        <translation>Vorhergesagter Verlust, höchstens</translation>
+    </message>
+    <message>
+        <source>All experts in %1</source>
+        <translation>Alle Experten in %1</translation>
+    </message>
+    <message>
+        <source>No plan goes below this</source>
+        <translation>Kein Plan geht darunter</translation>
+    </message>
+    <message>
+        <source>Mean bits per expert weight, at least</source>
+        <translation>Bits je Expertengewicht im Mittel, mindestens</translation>
+    </message>
+    <message>
+        <source> bits</source>
+        <translation> Bit</translation>
+    </message>
+    <message>
+        <source>Predicted loss in percent, at most</source>
+        <translation>Vorhergesagter Verlust in Prozent, höchstens</translation>
+    </message>
+    <message>
+        <source> %</source>
+        <translation> %</translation>
+    </message>
+    <message>
+        <source>Format of the KV cache</source>
+        <translation>Format des KV-Caches</translation>
+    </message>
+    <message>
+        <source>What keys and values of the conversation are kept in. 8 bits take half of the room of 16 and change answers a little; 32 bits are exact</source>
+        <translation>Worin Schlüssel und Werte des Gesprächs gehalten werden. 8 Bit brauchen halb so viel Platz wie 16 und ändern Antworten ein wenig; 32 Bit sind exakt</translation>
+    </message>
+    <message>
+        <source>16 bits</source>
+        <translation>16 Bit</translation>
+    </message>
+    <message>
+        <source>8 bits</source>
+        <translation>8 Bit</translation>
+    </message>
+    <message>
+        <source>32 bits, exact</source>
+        <translation>32 Bit, exakt</translation>
     </message>
 </context>
 <context>
@@ -6592,73 +7024,6 @@ Eine Schicht ist fertig, wenn der langsamste es ist und die Ergebnisse über das
     <message>
         <source>Each token includes %1 µs that tokens here were measured to take beyond their forecast.</source>
         <translation>In jedem Token sind %1 µs enthalten, die Tokens hier gemessen über ihre Prognose hinaus brauchten.</translation>
-    </message>
-</context>
-<context>
-    <name>offstage::ui::QualityEdit</name>
-    <message>
-        <source>Quality of the experts</source>
-        <translation>Qualität der Experten</translation>
-    </message>
-    <message>
-        <source>Experts in fewer bits are smaller and faster, and say less exactly what the model was trained to say. Nothing of this changes unless you choose it</source>
-        <translation>Experten in weniger Bits sind kleiner und schneller, geben das Gelernte aber weniger genau wieder. Ohne ausdrückliche Wahl ändert sich daran nichts</translation>
-    </message>
-    <message>
-        <source>As in the checkpoint</source>
-        <translation>Wie im Checkpoint</translation>
-    </message>
-    <message>
-        <source>Mean bits, at least</source>
-        <translation>Bits im Mittel, mindestens</translation>
-    </message>
-    <message>
-        <source>Predicted loss, at most</source>
-        <translation>Vorhergesagter Verlust, höchstens</translation>
-    </message>
-    <message>
-        <source>All experts in %1</source>
-        <translation>Alle Experten in %1</translation>
-    </message>
-    <message>
-        <source>No plan goes below this</source>
-        <translation>Kein Plan geht darunter</translation>
-    </message>
-    <message>
-        <source>Mean bits per expert weight, at least</source>
-        <translation>Bits je Expertengewicht im Mittel, mindestens</translation>
-    </message>
-    <message>
-        <source> bits</source>
-        <translation> Bit</translation>
-    </message>
-    <message>
-        <source>Predicted loss in percent, at most</source>
-        <translation>Vorhergesagter Verlust in Prozent, höchstens</translation>
-    </message>
-    <message>
-        <source> %</source>
-        <translation> %</translation>
-    </message>
-    <message>
-        <source>Format of the KV cache</source>
-        <translation>Format des KV-Caches</translation>
-    </message>
-    <message>
-        <source>What keys and values of the conversation are kept in. 8 bits take half of the room of 16 and change answers a little; 32 bits are exact</source>
-        <translation>Worin Schlüssel und Werte des Gesprächs gehalten werden. 8 Bit brauchen halb so viel Platz wie 16 und ändern Antworten ein wenig; 32 Bit sind exakt</translation>
-    </message>
-    <message>
-        <source>16 bits</source>
-        <translation>16 Bit</translation>
-    </message>
-    <message>
-        <source>8 bits</source>
-        <translation>8 Bit</translation>
-    </message>
-    <message>
-        <source>32 bits, exact</source>
-        <translation>32 Bit, exakt</translation>
     </message>
 </context>
 </TS>

@@ -49,6 +49,16 @@
     </message>
 </context>
 <context>
+    <name>offstage::ui::LocalModels</name>
+    <message numerus="yes">
+        <source>%n other model(s) are no Mixture-of-Experts models.</source>
+        <translation>
+            <numerusform>%n other model is no Mixture-of-Experts model.</numerusform>
+            <numerusform>%n other models are no Mixture-of-Experts models.</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
     <name>offstage::ui::LogPanel</name>
     <message numerus="yes">
         <source>%n outbound connection(s)</source>

@@ -409,32 +409,12 @@
         <translation>%1 phải chứa một đối tượng JSON.</translation>
     </message>
     <message>
-        <source>There is no model at %1; expected a folder with config.json.</source>
-        <translation>Không có mô hình tại %1; cần một thư mục có config.json.</translation>
-    </message>
-    <message>
-        <source>%1 is a GGUF file, which Offstage does not read yet; expected a folder with config.json and *.safetensors.</source>
-        <translation>%1 là tệp GGUF, Offstage chưa đọc được loại này; cần một thư mục có config.json và *.safetensors.</translation>
-    </message>
-    <message>
-        <source>%1 is no model file; expected a folder with config.json, or its config.json or *.safetensors.</source>
-        <translation>%1 không phải tệp mô hình; cần một thư mục có config.json, hoặc tệp config.json hay *.safetensors trong đó.</translation>
-    </message>
-    <message>
         <source>%1: no such folder; expected a model&apos;s folder with config.json, the tokenizer&apos;s files, and model.safetensors or model.safetensors.index.json with its shards</source>
         <translation>%1: không có thư mục này; cần thư mục của mô hình với config.json, các tệp của bộ tách token, và model.safetensors hoặc model.safetensors.index.json cùng các tệp phần</translation>
     </message>
     <message>
         <source>%1: is a file; expected the model&apos;s folder, with config.json, the tokenizer&apos;s files, and model.safetensors or model.safetensors.index.json with its shards</source>
         <translation>%1: là một tệp; cần thư mục của mô hình, với config.json, các tệp của bộ tách token, và model.safetensors hoặc model.safetensors.index.json cùng các tệp phần</translation>
-    </message>
-    <message>
-        <source>%1: config.json is missing; expected a model&apos;s folder with config.json, the tokenizer&apos;s files, and model.safetensors or model.safetensors.index.json with its shards</source>
-        <translation>%1: thiếu config.json; cần thư mục của mô hình với config.json, các tệp của bộ tách token, và model.safetensors hoặc model.safetensors.index.json cùng các tệp phần</translation>
-    </message>
-    <message>
-        <source>%1: config.json is missing; expected a model&apos;s folder with config.json, the tokenizer&apos;s files, and model.safetensors or model.safetensors.index.json with its shards (%2 is there, a format that Offstage does not read)</source>
-        <translation>%1: thiếu config.json; cần thư mục của mô hình với config.json, các tệp của bộ tách token, và model.safetensors hoặc model.safetensors.index.json cùng các tệp phần (có %2, một định dạng mà Offstage không đọc)</translation>
     </message>
     <message>
         <source>a list with one name: %1</source>
@@ -529,12 +509,20 @@
         <translation>2: SparseMixer chọn hai</translation>
     </message>
     <message>
-        <source>a list of %1 times &quot;sliding_attention&quot; or &quot;full_attention&quot;</source>
-        <translation>danh sách gồm %1 lần &quot;sliding_attention&quot; hoặc &quot;full_attention&quot;</translation>
+        <source>a list of %1 times %2 or &quot;full_attention&quot;</source>
+        <translation>danh sách gồm %1 lần %2 hoặc &quot;full_attention&quot;</translation>
     </message>
     <message>
-        <source>a list of %1 times &quot;sliding_attention&quot; or &quot;full_attention&quot;, but the list holds %2</source>
-        <translation>danh sách gồm %1 lần &quot;sliding_attention&quot; hoặc &quot;full_attention&quot;, nhưng danh sách chứa %2</translation>
+        <source>a list of %1 times %2 or &quot;full_attention&quot;, but the list holds %3</source>
+        <translation>danh sách gồm %1 lần %2 hoặc &quot;full_attention&quot;, nhưng danh sách chứa %3</translation>
+    </message>
+    <message>
+        <source>a multiple of &quot;linear_num_key_heads&quot; (%1)</source>
+        <translation>một bội số của &quot;linear_num_key_heads&quot; (%1)</translation>
+    </message>
+    <message>
+        <source>a model with at least one layer of &quot;full_attention&quot;</source>
+        <translation>mô hình có ít nhất một lớp &quot;full_attention&quot;</translation>
     </message>
     <message>
         <source>1 or null</source>
@@ -599,10 +587,6 @@
     <message>
         <source>%1: tensor %2 has shape %3; expected %4</source>
         <translation>%1: tensor %2 có kích thước %3; cần %4</translation>
-    </message>
-    <message>
-        <source>%1: tensor %2 has dtype %3; expected BF16, F16 or F32</source>
-        <translation>%1: tensor %2 có kiểu dữ liệu %3; cần BF16, F16 hoặc F32</translation>
     </message>
     <message>
         <source>%1: tensor %2 does not begin at a multiple of %3 bytes; expected an aligned file, as current writers make</source>
@@ -1593,6 +1577,58 @@
         <translation>một token dạng base64, một dấu cách và hạng của nó</translation>
     </message>
     <message>
+        <source>%1 has no tokenizer: %2 is expected in its metadata.</source>
+        <translation>%1 không có bộ tách token: cần %2 trong siêu dữ liệu của tệp.</translation>
+    </message>
+    <message>
+        <source>%1: %2[%3] is %4; expected %5</source>
+        <translation>%1: %2[%3] là %4; cần %5</translation>
+    </message>
+    <message>
+        <source>%1: %2 is %3; expected one of %4</source>
+        <translation>%1: %2 là %3; cần một trong %4</translation>
+    </message>
+    <message>
+        <source>a list of merges, as &quot;a b&quot;</source>
+        <translation>một danh sách các cặp ghép, dạng &quot;a b&quot;</translation>
+    </message>
+    <message>
+        <source>two tokens with a blank between them that together are a token, too</source>
+        <translation>hai token cách nhau một dấu cách, ghép lại cũng là một token</translation>
+    </message>
+    <message>
+        <source>a list of %1 numbers, one for each token</source>
+        <translation>một danh sách %1 số, mỗi token một số</translation>
+    </message>
+    <message>
+        <source>a list of %1, one for each token</source>
+        <translation>một danh sách %1 mục, mỗi token một mục</translation>
+    </message>
+    <message>
+        <source>a list of 1 to %1 texts (the model&apos;s vocab_size)</source>
+        <translation>một danh sách từ 1 đến %1 văn bản (vocab_size của mô hình)</translation>
+    </message>
+    <message>
+        <source>text in UTF-8</source>
+        <translation>văn bản UTF-8</translation>
+    </message>
+    <message>
+        <source>each text once; token %1 has it, too</source>
+        <translation>mỗi văn bản một lần; token %1 cũng có nó</translation>
+    </message>
+    <message>
+        <source>a type from 1 to 6</source>
+        <translation>một kiểu từ 1 đến 6</translation>
+    </message>
+    <message>
+        <source>none or 256 tokens of type 6, a byte, not %1</source>
+        <translation>không có hoặc có 256 token kiểu 6 (byte), không phải %1</translation>
+    </message>
+    <message>
+        <source>the id of a token</source>
+        <translation>id của một token</translation>
+    </message>
+    <message>
         <source>%1 is no valid sentencepiece model.</source>
         <translation>%1 không phải mô hình sentencepiece hợp lệ.</translation>
     </message>
@@ -2315,6 +2351,238 @@
     <message>
         <source>line rate and latency as the network card&apos;s maker gives them</source>
         <translation>tốc độ đường truyền và độ trễ theo công bố của nhà sản xuất card mạng</translation>
+    </message>
+    <message>
+        <source>There is no model at %1; expected a GGUF file, or a folder with config.json.</source>
+        <translation>Không có mô hình tại %1; cần một tệp GGUF, hoặc một thư mục có config.json.</translation>
+    </message>
+    <message>
+        <source>%1 is no model file; expected a GGUF file, or a folder with config.json, or its config.json or *.safetensors.</source>
+        <translation>%1 không phải tệp mô hình; cần một tệp GGUF, một thư mục có config.json, hoặc tệp config.json hay *.safetensors trong đó.</translation>
+    </message>
+    <message>
+        <source>%1: config.json is missing; expected a model&apos;s folder with config.json, the tokenizer&apos;s files, and model.safetensors or model.safetensors.index.json with its shards, or a GGUF file</source>
+        <translation>%1: thiếu config.json; cần thư mục của một mô hình có config.json, các tệp của tokenizer, và model.safetensors hoặc model.safetensors.index.json cùng các phần của nó, hoặc một tệp GGUF</translation>
+    </message>
+    <message>
+        <source>%1: config.json is missing; expected a model&apos;s folder with config.json, the tokenizer&apos;s files, and model.safetensors or model.safetensors.index.json with its shards, or a GGUF file (%2 is there, a format that Offstage does not read)</source>
+        <translation>%1: thiếu config.json; cần thư mục của một mô hình có config.json, các tệp của tokenizer, và model.safetensors hoặc model.safetensors.index.json cùng các phần của nó, hoặc một tệp GGUF (có %2, một định dạng mà Offstage không đọc)</translation>
+    </message>
+    <message>
+        <source>%1: holds %2 GGUF models (%3 ...); expected the path of one of them</source>
+        <translation>%1: có %2 mô hình GGUF (%3 ...); cần đường dẫn của một trong số đó</translation>
+    </message>
+    <message>
+        <source>%1: is missing; expected all %2 parts of this model in one folder</source>
+        <translation>%1: bị thiếu; cần đủ %2 phần của mô hình này trong một thư mục</translation>
+    </message>
+    <message>
+        <source>%1: byte %2: %3; expected %4</source>
+        <translation>%1: byte %2: %3; cần %4</translation>
+    </message>
+    <message>
+        <source>%1 needs %2 bytes, but the file ends after %3</source>
+        <translation>%1 cần %2 byte, nhưng tệp kết thúc sau %3</translation>
+    </message>
+    <message>
+        <source>a whole file; this one was cut short or is damaged</source>
+        <translation>một tệp nguyên vẹn; tệp này bị cắt ngắn hoặc bị hỏng</translation>
+    </message>
+    <message>
+        <source>the file begins with %1</source>
+        <translation>tệp bắt đầu bằng %1</translation>
+    </message>
+    <message>
+        <source>%1: is a big-endian GGUF file; expected a little-endian one</source>
+        <translation>%1: là tệp GGUF kiểu big-endian; cần tệp kiểu little-endian</translation>
+    </message>
+    <message>
+        <source>%1: is GGUF version %2; expected version 2 or 3</source>
+        <translation>%1: là GGUF phiên bản %2; cần phiên bản 2 hoặc 3</translation>
+    </message>
+    <message>
+        <source>no more than a file of %1 bytes can hold, and at most %2</source>
+        <translation>không nhiều hơn mức một tệp %1 byte chứa được, và tối đa %2</translation>
+    </message>
+    <message>
+        <source>the number of tensors</source>
+        <translation>số lượng tensor</translation>
+    </message>
+    <message>
+        <source>the number of metadata pairs</source>
+        <translation>số cặp siêu dữ liệu</translation>
+    </message>
+    <message>
+        <source>the magic number</source>
+        <translation>mã nhận dạng</translation>
+    </message>
+    <message>
+        <source>the version</source>
+        <translation>phiên bản</translation>
+    </message>
+    <message>
+        <source>a metadata key</source>
+        <translation>một khóa siêu dữ liệu</translation>
+    </message>
+    <message>
+        <source>the metadata %1</source>
+        <translation>siêu dữ liệu %1</translation>
+    </message>
+    <message>
+        <source>the metadata %1, its type,</source>
+        <translation>siêu dữ liệu %1, kiểu của nó,</translation>
+    </message>
+    <message>
+        <source>%1, the type of its items,</source>
+        <translation>%1, kiểu của các mục,</translation>
+    </message>
+    <message>
+        <source>the length of %1</source>
+        <translation>độ dài của %1</translation>
+    </message>
+    <message>
+        <source>a tensor&apos;s name</source>
+        <translation>tên của một tensor</translation>
+    </message>
+    <message>
+        <source>a type from 0 to 12</source>
+        <translation>một kiểu từ 0 đến 12</translation>
+    </message>
+    <message>
+        <source>%1 is a list of lists of lists</source>
+        <translation>%1 là danh sách của danh sách của danh sách</translation>
+    </message>
+    <message>
+        <source>fewer levels</source>
+        <translation>ít tầng hơn</translation>
+    </message>
+    <message>
+        <source>%1 is there twice</source>
+        <translation>%1 có hai lần</translation>
+    </message>
+    <message>
+        <source>each once</source>
+        <translation>mỗi thứ một lần</translation>
+    </message>
+    <message>
+        <source>a power of two</source>
+        <translation>một lũy thừa của hai</translation>
+    </message>
+    <message>
+        <source>tensor %1</source>
+        <translation>tensor %1</translation>
+    </message>
+    <message>
+        <source>%1 has %2 dimensions</source>
+        <translation>%1 có %2 chiều</translation>
+    </message>
+    <message>
+        <source>at most 4</source>
+        <translation>tối đa 4</translation>
+    </message>
+    <message>
+        <source>%1 has a dimension of %2</source>
+        <translation>%1 có một chiều bằng %2</translation>
+    </message>
+    <message>
+        <source>fewer than 2^59 weights</source>
+        <translation>ít hơn 2^59 trọng số</translation>
+    </message>
+    <message>
+        <source>%1: tensor %2 begins at byte %3 of the data; expected a multiple of the alignment, %4</source>
+        <translation>%1: tensor %2 bắt đầu tại byte %3 của dữ liệu; cần một bội số của căn chỉnh, %4</translation>
+    </message>
+    <message>
+        <source>%1: tensor %2 begins at byte %3 of the data, but the file has %4 bytes; expected a whole file; this one was cut short or is damaged</source>
+        <translation>%1: tensor %2 bắt đầu tại byte %3 của dữ liệu, nhưng tệp có %4 byte; cần một tệp nguyên vẹn; tệp này bị cắt ngắn hoặc bị hỏng</translation>
+    </message>
+    <message>
+        <source>a list of lists</source>
+        <translation>một danh sách của danh sách</translation>
+    </message>
+    <message>
+        <source>a list of texts</source>
+        <translation>một danh sách văn bản</translation>
+    </message>
+    <message>
+        <source>a list of integers</source>
+        <translation>một danh sách số nguyên</translation>
+    </message>
+    <message>
+        <source>a list of numbers</source>
+        <translation>một danh sách số</translation>
+    </message>
+    <message>
+        <source>type number %1</source>
+        <translation>kiểu số %1</translation>
+    </message>
+    <message>
+        <source>%1: tensor %2 has rows of %3 weights in %4; expected a multiple of %5</source>
+        <translation>%1: tensor %2 có các hàng %3 trọng số kiểu %4; cần một bội số của %5</translation>
+    </message>
+    <message>
+        <source>%1: tensor %2 needs bytes %3 to %4, but the file ends after %5; expected a whole file; this one was cut short or is damaged</source>
+        <translation>%1: tensor %2 cần các byte từ %3 đến %4, nhưng tệp kết thúc sau %5; cần một tệp nguyên vẹn; tệp này bị cắt ngắn hoặc bị hỏng</translation>
+    </message>
+    <message>
+        <source>the name that this part had, -00001-of-%1.gguf at its end, with the others beside it</source>
+        <translation>tên ban đầu của phần này, kết thúc bằng -00001-of-%1.gguf, cùng các phần khác bên cạnh</translation>
+    </message>
+    <message>
+        <source>%1, as its name says</source>
+        <translation>%1, như tên của nó nói</translation>
+    </message>
+    <message>
+        <source>%1: tensor %2 is in another part of the model too; expected it once</source>
+        <translation>%1: tensor %2 cũng có trong một phần khác của mô hình; cần chỉ một lần</translation>
+    </message>
+    <message>
+        <source>%1: &quot;general.architecture&quot; %2 is not supported; supported: %3</source>
+        <translation>%1: &quot;general.architecture&quot; %2 không được hỗ trợ; được hỗ trợ: %3</translation>
+    </message>
+    <message>
+        <source>%1: tensor &quot;%2&quot; is missing or no list of F32; expected LongRoPE&apos;s factors</source>
+        <translation>%1: tensor &quot;%2&quot; bị thiếu hoặc không phải danh sách F32; cần các hệ số LongRoPE</translation>
+    </message>
+    <message>
+        <source>%1: tensor &quot;token_embd.weight&quot; is missing or no matrix; expected the tokens&apos; embedding</source>
+        <translation>%1: tensor &quot;token_embd.weight&quot; bị thiếu hoặc không phải ma trận; cần bảng nhúng của các token</translation>
+    </message>
+    <message>
+        <source>%1: tensor %2 has dtype %3; expected %4</source>
+        <translation>%1: tensor %2 có dtype %3; cần %4</translation>
+    </message>
+    <message>
+        <source>BF16, F16 or F32</source>
+        <translation>BF16, F16 hoặc F32</translation>
+    </message>
+    <message>
+        <source>%1: tensor %2 has blocks of %3 weights that are no parts of rows of %4; expected whole blocks in each row of inputs</source>
+        <translation>%1: tensor %2 có các khối %3 trọng số không phải là phần của các hàng %4; cần khối nguyên trong mỗi hàng đầu vào</translation>
+    </message>
+    <message>
+        <source>%1: the experts of layer %2 are in several formats, %3 and %4 among them; expected one for all experts of a layer</source>
+        <translation>%1: các chuyên gia của lớp %2 ở nhiều định dạng, trong đó có %3 và %4; cần một định dạng cho mọi chuyên gia của một lớp</translation>
+    </message>
+    <message>
+        <source>%1: its layers have experts in more than %2 combinations of formats; expected no more</source>
+        <translation>%1: các lớp của nó có chuyên gia ở nhiều hơn %2 tổ hợp định dạng; cần không nhiều hơn</translation>
+    </message>
+    <message>
+        <source>%1: &quot;tokenizer.ggml.model&quot; is %2; expected one of llama, gpt2, gemma4</source>
+        <translation>%1: &quot;tokenizer.ggml.model&quot; là %2; cần một trong llama, gpt2, gemma4</translation>
+    </message>
+    <message>
+        <source>%1 of the model&apos;s dense matrices are in few bits already and stay as they are.</source>
+        <translation>%1 ma trận dày đặc của mô hình đã ở ít bit và được giữ nguyên.</translation>
+    </message>
+    <message>
+        <source>sha256: and hexadecimal digits</source>
+        <translation>sha256: và các chữ số thập lục phân</translation>
+    </message>
+    <message>
+        <source>The model&apos;s weights are in blocks of its file (%1), which Offstage does not compute with on %2 yet; open it on the CPU, or open its checkpoint in BF16.</source>
+        <translation>Trọng số của mô hình nằm trong các khối của tệp (%1), Offstage chưa tính được với chúng trên %2; hãy mở trên CPU, hoặc mở bản checkpoint BF16 của nó.</translation>
     </message>
 </context>
 <context>
@@ -3710,8 +3978,8 @@ Precision: of the experts copied on a guess, those that were called.</source>
         <translation>Chưa mở mô hình nào</translation>
     </message>
     <message>
-        <source>Open the folder of a Mixture-of-Experts model, or drop it on this window.</source>
-        <translation>Hãy mở thư mục của một mô hình Mixture-of-Experts, hoặc thả thư mục đó vào cửa sổ này.</translation>
+        <source>Open a Mixture-of-Experts model, or drop its folder or GGUF file on this window.</source>
+        <translation>Hãy mở một mô hình Mixture-of-Experts, hoặc thả thư mục hay tệp GGUF của nó vào cửa sổ này.</translation>
     </message>
 </context>
 <context>
@@ -4989,8 +5257,8 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
         <translation>Tin nhắn đang chờ mô hình. Nhấn Esc để lấy lại</translation>
     </message>
     <message>
-        <source>No model is open: open one (Ctrl+O), or drop its folder on this window</source>
-        <translation>Chưa mở mô hình nào: hãy mở một mô hình (Ctrl+O), hoặc thả thư mục của nó vào cửa sổ này</translation>
+        <source>No model is open: open one (Ctrl+O), or drop its folder or GGUF file on this window</source>
+        <translation>Chưa mở mô hình nào: hãy mở một mô hình (Ctrl+O), hoặc thả thư mục hoặc tệp GGUF của nó vào cửa sổ này</translation>
     </message>
     <message>
         <source>Answering · Esc stops</source>
@@ -5066,6 +5334,98 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
     <message>
         <source>Cancelling…</source>
         <translation>Đang hủy…</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::LocalModelView</name>
+    <message>
+        <source>On this computer</source>
+        <translation>Trên máy này</translation>
+    </message>
+    <message>
+        <source>&amp;Add folder…</source>
+        <translation>&amp;Thêm thư mục…</translation>
+    </message>
+    <message>
+        <source>All models…</source>
+        <translation>Tất cả mô hình…</translation>
+    </message>
+    <message>
+        <source>Models on this computer</source>
+        <translation>Các mô hình trên máy này</translation>
+    </message>
+    <message>
+        <source>Look for models in a folder of your own too</source>
+        <translation>Tìm mô hình cả trong một thư mục của bạn</translation>
+    </message>
+    <message>
+        <source>All models that were found, and how to load them</source>
+        <translation>Tất cả mô hình đã tìm thấy và cách nạp chúng</translation>
+    </message>
+    <message>
+        <source>Look for models in a folder</source>
+        <translation>Tìm mô hình trong một thư mục</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::LocalModels</name>
+    <message>
+        <source>folder</source>
+        <translation>thư mục</translation>
+    </message>
+    <message>
+        <source>%1 bits</source>
+        <translation>%1 bit</translation>
+    </message>
+    <message>
+        <source>%1 × %2 experts</source>
+        <translation>%1 × %2 chuyên gia</translation>
+    </message>
+    <message>
+        <source>Fits · %1</source>
+        <translation>Vừa · %1</translation>
+    </message>
+    <message>
+        <source>Fits, partly on disk · %1</source>
+        <translation>Vừa, một phần trên đĩa · %1</translation>
+    </message>
+    <message>
+        <source>Does not fit: %1 are missing</source>
+        <translation>Không vừa: thiếu %1</translation>
+    </message>
+    <message>
+        <source>Does not fit</source>
+        <translation>Không vừa</translation>
+    </message>
+    <message>
+        <source>Cannot be opened: %1</source>
+        <translation>Không mở được: %1</translation>
+    </message>
+    <message>
+        <source>Looking for models on this computer…</source>
+        <translation>Đang tìm mô hình trên máy này…</translation>
+    </message>
+    <message>
+        <source>No Mixture-of-Experts models were found. Looked in: %1.</source>
+        <translation>Không tìm thấy mô hình Mixture-of-Experts nào. Đã tìm trong: %1.</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n other model(s) are no Mixture-of-Experts models.</source>
+        <translation>
+            <numerusform>%n mô hình khác không phải là mô hình Mixture-of-Experts.</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>There are too many files: not all were looked at.</source>
+        <translation>Có quá nhiều tệp: chưa xem hết được.</translation>
+    </message>
+    <message>
+        <source>Fits</source>
+        <translation>Vừa</translation>
+    </message>
+    <message>
+        <source>Fits, partly on disk</source>
+        <translation>Vừa, một phần trên đĩa</translation>
     </message>
 </context>
 <context>
@@ -5154,10 +5514,6 @@ Outlines are what was predicted. Ctrl and the wheel or + and - zoom, a click say
     <message>
         <source>Offstage</source>
         <translation>Offstage</translation>
-    </message>
-    <message>
-        <source>Open the folder of a model</source>
-        <translation>Mở thư mục của mô hình</translation>
     </message>
     <message>
         <source>Loading “%1” was cancelled</source>
@@ -5686,14 +6042,6 @@ Nhấp để xem dòng thời gian các token của nó</translation>
         <translation>Mở mô hình với tùy chọn</translation>
     </message>
     <message>
-        <source>Folder of the model</source>
-        <translation>Thư mục của mô hình</translation>
-    </message>
-    <message>
-        <source>Folder with config.json and *.safetensors</source>
-        <translation>Thư mục chứa config.json và *.safetensors</translation>
-    </message>
-    <message>
         <source>&amp;Model</source>
         <translation>Mô &amp;hình</translation>
     </message>
@@ -5702,16 +6050,32 @@ Nhấp để xem dòng thời gian các token của nó</translation>
         <translation>&amp;Chọn…</translation>
     </message>
     <message>
-        <source>Choose the folder of a model</source>
-        <translation>Chọn thư mục của mô hình</translation>
-    </message>
-    <message>
-        <source>Open the folder of a model</source>
-        <translation>Mở thư mục của mô hình</translation>
-    </message>
-    <message>
         <source>Load the model this way</source>
         <translation>Nạp mô hình theo cách này</translation>
+    </message>
+    <message>
+        <source>Folder or file of the model</source>
+        <translation>Thư mục hoặc tệp của mô hình</translation>
+    </message>
+    <message>
+        <source>GGUF file, or folder with config.json and *.safetensors</source>
+        <translation>Tệp GGUF, hoặc thư mục có config.json và *.safetensors</translation>
+    </message>
+    <message>
+        <source>Choose a GGUF file, or the config.json of a model&apos;s folder</source>
+        <translation>Chọn một tệp GGUF, hoặc tệp config.json trong thư mục của mô hình</translation>
+    </message>
+    <message>
+        <source>Open a model</source>
+        <translation>Mở một mô hình</translation>
+    </message>
+    <message>
+        <source>Models (%1)</source>
+        <translation>Mô hình (%1)</translation>
+    </message>
+    <message>
+        <source>All files (%1)</source>
+        <translation>Tất cả tệp (%1)</translation>
     </message>
 </context>
 <context>
@@ -6020,6 +6384,73 @@ Mỗi lần tính những gì bảng này hiển thị mất %1 ms, trong luồn
     <message>
         <source>Enter sends, Shift and Enter begins a new line</source>
         <translation>Enter để gửi, Shift và Enter để xuống dòng</translation>
+    </message>
+</context>
+<context>
+    <name>offstage::ui::QualityEdit</name>
+    <message>
+        <source>Quality of the experts</source>
+        <translation>Chất lượng của chuyên gia</translation>
+    </message>
+    <message>
+        <source>Experts in fewer bits are smaller and faster, and say less exactly what the model was trained to say. Nothing of this changes unless you choose it</source>
+        <translation>Chuyên gia ít bit hơn thì nhỏ và nhanh hơn, nhưng nói kém chính xác hơn so với những gì mô hình đã học. Điều này chỉ thay đổi khi bạn chọn</translation>
+    </message>
+    <message>
+        <source>As in the checkpoint</source>
+        <translation>Như trong checkpoint</translation>
+    </message>
+    <message>
+        <source>Mean bits, at least</source>
+        <translation>Số bit trung bình, tối thiểu</translation>
+    </message>
+    <message>
+        <source>Predicted loss, at most</source>
+        <translation>Tổn thất dự đoán, tối đa</translation>
+    </message>
+    <message>
+        <source>All experts in %1</source>
+        <translation>Mọi chuyên gia ở %1</translation>
+    </message>
+    <message>
+        <source>No plan goes below this</source>
+        <translation>Không phương án nào xuống dưới mức này</translation>
+    </message>
+    <message>
+        <source>Mean bits per expert weight, at least</source>
+        <translation>Số bit trung bình cho mỗi trọng số của chuyên gia, tối thiểu</translation>
+    </message>
+    <message>
+        <source> bits</source>
+        <translation> bit</translation>
+    </message>
+    <message>
+        <source>Predicted loss in percent, at most</source>
+        <translation>Tổn thất dự đoán tính bằng phần trăm, tối đa</translation>
+    </message>
+    <message>
+        <source> %</source>
+        <translation> %</translation>
+    </message>
+    <message>
+        <source>Format of the KV cache</source>
+        <translation>Định dạng của KV cache</translation>
+    </message>
+    <message>
+        <source>What keys and values of the conversation are kept in. 8 bits take half of the room of 16 and change answers a little; 32 bits are exact</source>
+        <translation>Định dạng lưu khóa và giá trị của cuộc trò chuyện. 8 bit chiếm nửa chỗ so với 16 bit và làm câu trả lời thay đổi một chút; 32 bit là chính xác</translation>
+    </message>
+    <message>
+        <source>16 bits</source>
+        <translation>16 bit</translation>
+    </message>
+    <message>
+        <source>8 bits</source>
+        <translation>8 bit</translation>
+    </message>
+    <message>
+        <source>32 bits, exact</source>
+        <translation>32 bit, chính xác</translation>
     </message>
 </context>
 <context>
@@ -6586,73 +7017,6 @@ Một lớp xong khi máy chậm nhất xong và kết quả đã truyền qua m
     <message>
         <source>Each token includes %1 µs that tokens here were measured to take beyond their forecast.</source>
         <translation>Mỗi token gồm cả %1 µs mà theo số đo, token ở đây cần thêm so với dự báo.</translation>
-    </message>
-</context>
-<context>
-    <name>offstage::ui::QualityEdit</name>
-    <message>
-        <source>Quality of the experts</source>
-        <translation>Chất lượng của chuyên gia</translation>
-    </message>
-    <message>
-        <source>Experts in fewer bits are smaller and faster, and say less exactly what the model was trained to say. Nothing of this changes unless you choose it</source>
-        <translation>Chuyên gia ít bit hơn thì nhỏ và nhanh hơn, nhưng nói kém chính xác hơn so với những gì mô hình đã học. Điều này chỉ thay đổi khi bạn chọn</translation>
-    </message>
-    <message>
-        <source>As in the checkpoint</source>
-        <translation>Như trong checkpoint</translation>
-    </message>
-    <message>
-        <source>Mean bits, at least</source>
-        <translation>Số bit trung bình, tối thiểu</translation>
-    </message>
-    <message>
-        <source>Predicted loss, at most</source>
-        <translation>Tổn thất dự đoán, tối đa</translation>
-    </message>
-    <message>
-        <source>All experts in %1</source>
-        <translation>Mọi chuyên gia ở %1</translation>
-    </message>
-    <message>
-        <source>No plan goes below this</source>
-        <translation>Không phương án nào xuống dưới mức này</translation>
-    </message>
-    <message>
-        <source>Mean bits per expert weight, at least</source>
-        <translation>Số bit trung bình cho mỗi trọng số của chuyên gia, tối thiểu</translation>
-    </message>
-    <message>
-        <source> bits</source>
-        <translation> bit</translation>
-    </message>
-    <message>
-        <source>Predicted loss in percent, at most</source>
-        <translation>Tổn thất dự đoán tính bằng phần trăm, tối đa</translation>
-    </message>
-    <message>
-        <source> %</source>
-        <translation> %</translation>
-    </message>
-    <message>
-        <source>Format of the KV cache</source>
-        <translation>Định dạng của KV cache</translation>
-    </message>
-    <message>
-        <source>What keys and values of the conversation are kept in. 8 bits take half of the room of 16 and change answers a little; 32 bits are exact</source>
-        <translation>Định dạng lưu khóa và giá trị của cuộc trò chuyện. 8 bit chiếm nửa chỗ so với 16 bit và làm câu trả lời thay đổi một chút; 32 bit là chính xác</translation>
-    </message>
-    <message>
-        <source>16 bits</source>
-        <translation>16 bit</translation>
-    </message>
-    <message>
-        <source>8 bits</source>
-        <translation>8 bit</translation>
-    </message>
-    <message>
-        <source>32 bits, exact</source>
-        <translation>32 bit, chính xác</translation>
     </message>
 </context>
 </TS>

@@ -132,7 +132,7 @@ void ChatPage::refreshEmptyState() {
                             tr("The model is loading. You can write your message already."));
     } else {
         m_empty->setHeading(tr("No model is open"),
-                            tr("Open the folder of a Mixture-of-Experts model, or drop it on this window."));
+                            tr("Open a Mixture-of-Experts model, or drop its folder or GGUF file on this window."));
         m_empty->setPrompts({});
     }
 }

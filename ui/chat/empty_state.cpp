@@ -11,6 +11,7 @@
 
 #include "ui/chat/conversation_view.h"
 #include "ui/icons.h"
+#include "ui/load/local_model_view.h"
 #include "ui/theme.h"
 
 namespace offstage::ui {
@@ -99,7 +100,8 @@ EmptyState::EmptyState(QWidget* parent)
       m_open(nullptr),
       m_chips(new QWidget),
       m_hardware(new QLabel),
-      m_emulated(nullptr) {
+      m_emulated(nullptr),
+      m_column(new QVBoxLayout) {
     setWidgetResizable(true);
     setFrameShape(QFrame::NoFrame);
     setFocusPolicy(Qt::NoFocus);
@@ -124,7 +126,7 @@ EmptyState::EmptyState(QWidget* parent)
     connect(emulated, &QPushButton::clicked, this, &EmptyState::emulatedRequested);
     m_emulated = emulated;
 
-    auto* column = new QVBoxLayout;
+    QVBoxLayout* column = m_column;
     column->setSpacing(10);
     column->addStretch(3);
     column->addWidget(m_logo);
@@ -187,6 +189,20 @@ void EmptyState::arrangePrompts() {
 
 void EmptyState::setOpenOffered(bool offered) {
     m_open->setVisible(offered);
+}
+
+void EmptyState::offer(LocalModels& models) {
+    m_models = new LocalModelView(models, LocalModelView::Extent::Few);
+    m_column->insertWidget(m_column->indexOf(m_chips) + 1, m_models);
+    connect(m_models, &LocalModelView::opened, this, &EmptyState::modelChosen);
+    connect(m_models, &LocalModelView::allRequested, this, &EmptyState::allModelsRequested);
+    m_models->hide();
+}
+
+void EmptyState::setModelsShown(bool shown) {
+    if (m_models != nullptr) {
+        m_models->setVisible(shown);
+    }
 }
 
 void EmptyState::setHardware(const QString& text, bool emulatedOffered) {

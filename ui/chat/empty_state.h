@@ -9,6 +9,9 @@ class QVBoxLayout;
 
 namespace offstage::ui {
 
+class LocalModelView;
+class LocalModels;
+
 // What a conversation shows before its first message: who will answer, and a few prompts to begin with. Scrolls where
 // there is too little room for it.
 class EmptyState : public QScrollArea {
@@ -20,6 +23,11 @@ class EmptyState : public QScrollArea {
     void setHeading(const QString& heading, const QString& explanation);
     void setPrompts(const QList<SuggestedPrompt>& prompts);
     void setOpenOffered(bool offered);  // a button to open a model
+    // The models that were found on this computer, below the rest. Shown where
+    // setModelsShown(true) says so.
+    void offer(LocalModels& models);
+    void setModelsShown(bool shown);
+    LocalModelView* offered() const { return m_models; }  // nullptr: none are
     // Where models run, and whether a GPU to try is offered.
     void setHardware(const QString& text, bool emulatedOffered);
     QString hardware() const;
@@ -28,6 +36,8 @@ class EmptyState : public QScrollArea {
     void promptChosen(const QString& prompt);
     void openRequested();
     void emulatedRequested();
+    void modelChosen(const QString& path);
+    void allModelsRequested();
 
   protected:
     void changeEvent(QEvent* event) override;
@@ -45,6 +55,8 @@ class EmptyState : public QScrollArea {
     QList<QWidget*> m_prompts;  // in m_chips
     QLabel* m_hardware;
     QWidget* m_emulated;
+    QVBoxLayout* m_column;
+    LocalModelView* m_models = nullptr;
 };
 
 }  // namespace offstage::ui

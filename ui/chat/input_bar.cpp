@@ -154,7 +154,7 @@ void InputBar::refresh() {
             hint = tr("Your message waits for the model. Esc takes it back");
             break;
         case Mode::NoModel:
-            hint = tr("No model is open: open one (Ctrl+O), or drop its folder on this window");
+            hint = tr("No model is open: open one (Ctrl+O), or drop its folder or GGUF file on this window");
             break;
         case Mode::Busy:
             hint = tr("Answering · Esc stops");

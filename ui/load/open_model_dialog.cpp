@@ -1,5 +1,7 @@
 #include "ui/load/open_model_dialog.h"
 
+#include <tuple>
+
 #include <QDialogButtonBox>
 #include <QDir>
 #include <QFileDialog>
@@ -8,14 +10,27 @@
 #include <QLabel>
 #include <QLineEdit>
 #include <QPushButton>
+#include <QScreen>
 #include <QScrollArea>
 #include <QSettings>
+#include <QSplitter>
+#include <QTimer>
 #include <QVBoxLayout>
 
 #include "ui/engine_controller.h"
 #include "ui/load/fit_view.h"
+#include "ui/load/local_model_view.h"
+#include "ui/load/local_models.h"
 
 namespace offstage::ui {
+
+namespace {
+
+constexpr int kOfferDelayMs = 600;  // an estimate of each model that is offered is more work than one
+constexpr int kPartsGap = 14;
+constexpr int kSideBySide = 84;  // characters: a narrower dialog has the list above the choices
+
+}  // namespace
 
 engine::FitHeld heldBy(const EngineController& engine) {
     engine::FitHeld held;
@@ -33,15 +48,20 @@ engine::FitHeld heldBy(const EngineController& engine) {
 }
 
 OpenModelDialog::OpenModelDialog(const EngineController& engine, QWidget* parent)
-    : QDialog(parent), m_path(new QLineEdit), m_view(new FitView), m_open(new QPushButton(tr("&Open"))) {
+    : QDialog(parent),
+      m_engine(engine),
+      m_path(new QLineEdit),
+      m_view(new FitView),
+      m_open(new QPushButton(tr("&Open"))),
+      m_parts(new QSplitter) {
     setWindowTitle(tr("Open a model with options"));
-    m_path->setAccessibleName(tr("Folder of the model"));
-    m_path->setPlaceholderText(tr("Folder with config.json and *.safetensors"));
+    m_path->setAccessibleName(tr("Folder or file of the model"));
+    m_path->setPlaceholderText(tr("GGUF file, or folder with config.json and *.safetensors"));
     m_path->setClearButtonEnabled(true);
     auto* label = new QLabel(tr("&Model"));
     label->setBuddy(m_path);
     auto* browse = new QPushButton(tr("&Choose…"));
-    browse->setToolTip(tr("Choose the folder of a model"));
+    browse->setToolTip(tr("Choose a GGUF file, or the config.json of a model's folder"));
     browse->setAutoDefault(false);
     auto* top = new QHBoxLayout;
     top->addWidget(label);
@@ -57,10 +77,13 @@ OpenModelDialog::OpenModelDialog(const EngineController& engine, QWidget* parent
     area->setFrameShape(QFrame::NoFrame);
     area->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     area->setWidget(m_view);
+    m_parts->addWidget(area);
+    m_parts->setChildrenCollapsible(false);
+    m_parts->setHandleWidth(kPartsGap);
     auto* column = new QVBoxLayout(this);
     column->setSpacing(12);
     column->addLayout(top);
-    column->addWidget(area, 1);
+    column->addWidget(m_parts, 1);
     column->addWidget(buttons);
     resize(620, 640);
 
@@ -75,7 +98,8 @@ OpenModelDialog::OpenModelDialog(const EngineController& engine, QWidget* parent
             m_view->setModel(model);
         }
     });
-    connect(browse, &QPushButton::clicked, this, &OpenModelDialog::choose);
+    connect(browse, &QPushButton::clicked, this,
+            [this] { chooseModelFile(this, [this](const QString& model) { setModel(model); }); });
     connect(m_view, &FitView::changed, this, &OpenModelDialog::refresh);
     m_view->setMayMeasure(!engine.isAnswering());
     connect(&engine, &EngineController::stateChanged, m_view,
@@ -96,14 +120,70 @@ engine::LoadRequest OpenModelDialog::request() const {
     return m_view->request();
 }
 
-void OpenModelDialog::choose() {
-    auto* dialog = new QFileDialog(this, tr("Open the folder of a model"));
+void OpenModelDialog::offer(LocalModels& models) {
+    m_offered = new LocalModelView(models, LocalModelView::Extent::All);
+    m_parts->insertWidget(0, m_offered);
+    m_parts->setStretchFactor(0, 2);
+    m_parts->setStretchFactor(1, 3);
+    resize(QSize(960, 640).boundedTo(screen()->availableSize()));
+    arrange();
+    m_estimates = new QTimer(this);
+    m_estimates->setSingleShot(true);
+    m_estimates->setInterval(kOfferDelayMs);
+    connect(m_estimates, &QTimer::timeout, this,
+            [this, &models] { models.estimate(m_view->request(), heldBy(m_engine)); });
+    // Which model is named changes nothing for those of the list.
+    const auto choices = [this] {
+        const engine::LoadRequest now = m_view->request();
+        return std::tuple(now.device, now.vram_bytes, now.ram_bytes, now.context, now.kv, now.quality.min_mean_bits,
+                          now.quality.max_loss, now.quant.experts, now.cache);
+    };
+    connect(m_view, &FitView::changed, this, [this, choices, last = choices(), wasMeasuring = false]() mutable {
+        const bool isMeasured = wasMeasuring && !m_view->isMeasuring();  // which may say more of the others too
+        wasMeasuring = m_view->isMeasuring();
+        if (last != choices() || isMeasured) {
+            last = choices();
+            m_estimates->start();
+        }
+    });
+    connect(m_offered, &LocalModelView::chosen, this, &OpenModelDialog::setModel);
+    connect(m_offered, &LocalModelView::opened, this, [this](const QString& model) {
+        setModel(model);
+        if (m_open->isEnabled()) {
+            accept();
+        }
+    });
+    const auto mark = [this] { m_offered->setCurrent(m_path->text()); };
+    connect(m_path, &QLineEdit::textChanged, m_offered, mark);
+    connect(&models, &QAbstractItemModel::modelReset, m_offered, mark);
+    mark();
+    models.search();
+    models.estimate(m_view->request(), heldBy(m_engine));
+}
+
+void OpenModelDialog::arrange() {
+    const bool isWide = width() >= kSideBySide * fontMetrics().averageCharWidth();
+    m_parts->setOrientation(isWide ? Qt::Horizontal : Qt::Vertical);
+}
+
+void OpenModelDialog::resizeEvent(QResizeEvent* event) {
+    QDialog::resizeEvent(event);
+    arrange();
+}
+
+void chooseModelFile(QWidget* parent, const std::function<void(const QString&)>& chosen) {
+    auto* dialog = new QFileDialog(parent, OpenModelDialog::tr("Open a model"));
     dialog->setAttribute(Qt::WA_DeleteOnClose);
-    dialog->setFileMode(QFileDialog::Directory);
+    dialog->setFileMode(QFileDialog::ExistingFile);
+    dialog->setNameFilters({OpenModelDialog::tr("Models (%1)").arg(QStringLiteral("*.gguf config.json *.safetensors")),
+                            OpenModelDialog::tr("All files (%1)").arg(QStringLiteral("*"))});
     dialog->setDirectory(QSettings().value(QStringLiteral("lastFolder"), QDir::homePath()).toString());
-    connect(dialog, &QFileDialog::fileSelected, this, [this](const QString& path) {
-        QSettings().setValue(QStringLiteral("lastFolder"), QFileInfo(path).path());
-        setModel(path);
+    QObject::connect(dialog, &QFileDialog::fileSelected, parent, [chosen](const QString& path) {
+        const QFileInfo file(path);
+        const bool isOfFolder =
+            file.fileName() == QStringLiteral("config.json") || file.suffix() == QStringLiteral("safetensors");
+        QSettings().setValue(QStringLiteral("lastFolder"), file.path());
+        chosen(isOfFolder ? file.path() : path);
     });
     dialog->open();
 }

@@ -1,16 +1,22 @@
 #pragma once
 
+#include <functional>
+
 #include <QDialog>
 
 #include "engine/run/fit_estimate.h"
 
 class QLineEdit;
 class QPushButton;
+class QSplitter;
+class QTimer;
 
 namespace offstage::ui {
 
 class EngineController;
 class FitView;
+class LocalModelView;
+class LocalModels;
 
 // File > Open with options: a model, how it is to be loaded, and whether it fits so. accepted() leaves request() to be
 // opened by who asked. What the program holds now counts as free: it is given back before the load.
@@ -21,19 +27,32 @@ class OpenModelDialog : public QDialog {
     explicit OpenModelDialog(const EngineController& engine, QWidget* parent = nullptr);
 
     void setModel(const QString& model);
+    // Shows what was found on this computer beside the choices, and looks anew. `models`
+    // must outlive the dialog.
+    void offer(LocalModels& models);
+    LocalModelView* offered() const { return m_offered; }  // nullptr: nothing is
     engine::LoadRequest request() const;
     FitView& view() const { return *m_view; }
     QLineEdit& path() const { return *m_path; }
     QPushButton& openButton() const { return *m_open; }
 
   private:
-    void choose();
     void refresh();
+    void arrange();
+    void resizeEvent(QResizeEvent* event) override;
 
+    const EngineController& m_engine;
     QLineEdit* m_path;
     FitView* m_view;
     QPushButton* m_open;
+    QSplitter* m_parts;
+    LocalModelView* m_offered = nullptr;
+    QTimer* m_estimates = nullptr;  // of what is offered, once the choices rest
 };
+
+// Asks for a model: a GGUF file, or a file of a model's folder, which stands for the
+// folder.
+void chooseModelFile(QWidget* parent, const std::function<void(const QString&)>& chosen);
 
 // What a loaded model holds, by its latest snapshot.
 engine::FitHeld heldBy(const EngineController& engine);

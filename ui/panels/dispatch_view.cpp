@@ -69,14 +69,13 @@ QString expertsText(const std::vector<AssignmentEvent>& assignments, bool (*belo
                                : DispatchText::tr("experts %1").arg(experts.join(QStringLiteral(", ")));
 }
 
-QString sentenceOf(const AssignmentEvent& a, engine::PolicyKind policy) {
+QString sentenceOf(const AssignmentEvent& a, engine::PolicyKind policy, std::span<const engine::FormatRow> formats) {
     const QString who =
         DispatchText::tr("Expert %1 (%2)")
             .arg(a.expert)
-            .arg(a.n_tokens == 1 ? DispatchText::tr("one token, %1").arg(formatText(engine::format_rows(), a.format))
-                                 : DispatchText::tr("%1 tokens, %2")
-                                       .arg(a.n_tokens)
-                                       .arg(formatText(engine::format_rows(), a.format)));
+            .arg(a.n_tokens == 1
+                     ? DispatchText::tr("one token, %1").arg(formatText(formats, a.format))
+                     : DispatchText::tr("%1 tokens, %2").arg(a.n_tokens).arg(formatText(formats, a.format)));
     const bool chosen = a.cpu_us > 0 || a.gpu_us > 0;
     const QString cpu = us(double{a.cpu_us}), gpu = us(double{a.gpu_us}), copy = us(double{a.copy_us});
     if (!chosen) {
@@ -295,7 +294,7 @@ QString whyText(const LoggedStep& step, int layer, std::optional<Side> side, boo
         const Side where = sideOf(a);
         // The GPU computes what was copied, too.
         if (!side || where == *side || (*side == Side::Gpu && where == Side::Copy)) {
-            lines << sentenceOf(a, policy);
+            lines << sentenceOf(a, policy, step.formats);
         }
     }
     return lines.join(u'\n');

@@ -15,15 +15,14 @@ namespace {
 // The formats that an expert may be given, the model's own first.
 std::vector<engine::FormatRow> formatsFor(const std::optional<engine::ModelSummary>& model) {
     std::vector<engine::FormatRow> formats;
-    const auto rows = engine::format_rows();
-    const auto own = std::find_if(rows.begin(), rows.end(),
-                                  [&](const auto& row) { return model && row.name == model->weight_type; });
-    if (own != rows.end()) {
-        formats.push_back(*own);
+    if (model) {
+        formats.push_back(model->formats[static_cast<std::size_t>(model->expert_format)]);
     }
-    std::copy_if(rows.begin(), rows.end(), std::back_inserter(formats), [&](const engine::FormatRow& row) {
-        return row.for_experts && (own == rows.end() || row.bits < own->bits);
-    });
+    for (const engine::FormatRow& row : engine::expert_formats()) {
+        if (!model || row.bits < formats.front().bits) {
+            formats.push_back(row);
+        }
+    }
     return formats;
 }
 
@@ -103,7 +102,8 @@ void ExpertActions::change(engine::ExpertChange::Kind kind, const std::vector<Ex
             m_done = named(tr("Layer %1, expert %2 has left the device."), tr("%1 experts have left the device."));
             break;
         case Kind::kFormat:
-            const QString to = formatText(engine::format_row(format));
+            const QString to = formatText(m_engine.model() ? m_engine.model()->formats : engine::format_rows(),
+                                          static_cast<std::size_t>(format));
             doing = named(tr("Changing layer %1, expert %2 to %3…"), tr("Changing %1 experts to %2…")).arg(to);
             m_done = named(tr("Layer %1, expert %2 is kept in %3."), tr("%1 experts are kept in %2.")).arg(to);
             break;

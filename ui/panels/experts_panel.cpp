@@ -73,11 +73,11 @@ ExpertsPanel::ExpertsPanel(EngineController& engine, QWidget* parent)
     auto* top = new QHBoxLayout;
     top->addWidget(label);
     top->addWidget(m_channel, 1);
-    top->addWidget(m_fading);
     auto* bottom = new QHBoxLayout;
     bottom->addWidget(m_readout, 1);
     bottom->addWidget(m_change, 0, Qt::AlignTop);
     body().addLayout(top);
+    body().addWidget(m_fading);  // below: beside the box it would make a narrow panel scroll sideways
     body().addWidget(m_map, 100);
     body().addWidget(m_legend);
     body().addLayout(bottom);

@@ -16,7 +16,8 @@ std::vector<int> formatCategories(std::span<const engine::FormatRow> rows) {
     }
     for (const bool chosen : {true, false}) {
         for (std::size_t i = 0; i < rows.size(); ++i) {
-            if (rows[i].for_experts != chosen) {
+            if (rows[i].for_experts != chosen || rows[i].bits == 0 ||
+                rows[i].kind == engine::FormatRow::Kind::kBlocks) {
                 continue;
             }
             int category = firstOf(rows[i].bits);

@@ -26,10 +26,8 @@ QualityEdit::QualityEdit(QWidget* parent) : QWidget(parent), m_choice(new QCombo
     m_choice->addItem(tr("As in the checkpoint"));
     m_choice->addItem(tr("Mean bits, at least"));
     m_choice->addItem(tr("Predicted loss, at most"));
-    for (const engine::FormatRow& format : engine::format_rows()) {
-        if (format.for_experts) {
-            m_choice->addItem(tr("All experts in %1").arg(formatText(format)), static_cast<int>(format.id));
-        }
+    for (const engine::FormatRow& format : engine::expert_formats()) {
+        m_choice->addItem(tr("All experts in %1").arg(formatText(format)), static_cast<int>(format.id));
     }
     m_value->setAccessibleName(tr("Mean bits per expert weight, at least"));
     m_value->setKeyboardTracking(false);

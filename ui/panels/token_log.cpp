@@ -32,15 +32,17 @@ TokenLog::TokenLog(EngineController& engine, std::size_t limitBytes, QObject* pa
 
 void TokenLog::begin(const engine::ModelSummary& model) {
     beginModel(static_cast<int>(model.n_layers), static_cast<int>(model.n_experts),
-               QList<int>(model.layer_numbers.begin(), model.layer_numbers.end()));
+               QList<int>(model.layer_numbers.begin(), model.layer_numbers.end()), model.formats);
 }
 
-void TokenLog::beginModel(int layers, int experts, const QList<int>& layerNumbers) {
+void TokenLog::beginModel(int layers, int experts, const QList<int>& layerNumbers,
+                          std::span<const engine::FormatRow> formats) {
     m_base = m_nextId;
     m_next = 0;
     m_layers = std::max(0, layers);
     m_experts = std::max(0, experts);
     m_layerNumbers = layerNumbers;
+    m_formats = formats;
     m_uses.assign(static_cast<std::size_t>(m_layers) * static_cast<std::size_t>(m_experts), {});
     Q_EMIT modelBegun();
 }
@@ -107,6 +109,7 @@ LoggedStep& TokenLog::stepFor(const engine::LayerEvent& event, StepId id) {
     LoggedStep& step = m_steps.emplace_back();
     step.id = id;
     step.layerNumbers = m_layerNumbers;
+    step.formats = m_formats;
     step.layers.reserve(static_cast<std::size_t>(m_layers));
     m_nextId = std::max(m_nextId, id + 1);
     m_bytes += bytesOf(step);

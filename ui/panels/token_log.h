@@ -2,6 +2,7 @@
 
 #include <deque>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include <QHash>
@@ -9,6 +10,7 @@
 #include <QObject>
 #include <QTimer>
 
+#include "engine/formats.h"
 #include "engine/telemetry/layer_event.h"
 #include "ui/chat/message.h"
 #include "ui/engine_values.h"
@@ -46,6 +48,7 @@ struct LoggedStep {
     std::vector<engine::AssignmentEvent> assignments;
 
     QList<int> layerNumbers;  // the model's own, by LayerEvent::layer; empty: the same
+    std::span<const engine::FormatRow> formats = engine::format_rows();  // the model's, by AssignmentEvent::format
 
     int layerNumber(int layer) const { return layerNumbers.value(layer, layer); }
     int tokens() const { return layers.empty() ? 0 : layers.front().n_tokens; }
@@ -81,7 +84,8 @@ class TokenLog : public QObject {
     // What poll() does with them; `first` and steps as the engine numbers them.
     void addEvents(const engine::LayerEvents& events);
     // A model of this shape was loaded: the engine's numbers begin again.
-    void beginModel(int layers, int experts, const QList<int>& layerNumbers = {});
+    void beginModel(int layers, int experts, const QList<int>& layerNumbers = {},
+                    std::span<const engine::FormatRow> formats = engine::format_rows());
 
     int tokenCount(MessageId message) const;
     std::optional<LoggedToken> token(MessageId message, int index) const;
@@ -141,6 +145,7 @@ class TokenLog : public QObject {
     int m_layers = 0;
     int m_experts = 0;
     QList<int> m_layerNumbers;
+    std::span<const engine::FormatRow> m_formats = engine::format_rows();
     std::vector<std::vector<quint32>> m_uses;
 
     QHash<MessageId, std::vector<LoggedToken>> m_tokens;  // ascending in step and in text

@@ -1,0 +1,318 @@
+#include "ui/load/local_models.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include <QDir>
+#include <QLocale>
+#include <QSettings>
+
+#include "engine/error.h"
+#include "ui/engine_text.h"
+#include "ui/format.h"
+
+namespace offstage::ui {
+
+namespace {
+
+const QString kFoldersKey = QStringLiteral("modelFolders");
+
+QString pathText(const std::filesystem::path& path) {
+    return QString::fromStdString(path.string());
+}
+
+// As people write it: ~ for their own folder.
+QString shortPath(const std::filesystem::path& path) {
+    const QString text = pathText(path);
+    const QString home = QDir::homePath() + u'/';
+    return text.startsWith(home) ? QStringLiteral("~/") + text.mid(home.size()) : text;
+}
+
+QString originText(engine::ModelOrigin origin) {
+    return origin == engine::ModelOrigin::kFolder ? LocalModels::tr("folder")
+                                                  : QString::fromUtf8(name_of(origin).data());
+}
+
+// The reason without the path, which the row has no room for.
+QString reasonOf(const engine::FoundModel& model) {
+    QString text = engineText(model.problem);
+    const QString path = pathText(model.path);
+    for (const QString& part : {path + QStringLiteral(": "), path + u'/', pathText(model.path.parent_path()) + u'/'}) {
+        text.remove(part);
+    }
+    return text;
+}
+
+}  // namespace
+
+QString LocalModel::path() const {
+    return pathText(found.path);
+}
+
+LocalModels::LocalModels(std::vector<engine::ModelPlace> places, QObject* parent)
+    : QAbstractListModel(parent), m_places(std::move(places)) {
+    m_thread.setMaxThreadCount(1);
+}
+
+LocalModels::~LocalModels() {
+    stopWork();
+    m_thread.waitForDone();
+}
+
+int LocalModels::rowCount(const QModelIndex& parent) const {
+    return parent.isValid() ? 0 : static_cast<int>(m_models.size());
+}
+
+QVariant LocalModels::data(const QModelIndex& index, int role) const {
+    if (!index.isValid() || index.row() >= rowCount()) {
+        return {};
+    }
+    const LocalModel& model = m_models[static_cast<std::size_t>(index.row())];
+    const engine::FoundModel& found = model.found;
+    switch (role) {
+        case Qt::DisplayRole:
+            return QString::fromStdString(found.name);
+        case PathRole:
+            return model.path();
+        case FitRole:
+            return static_cast<int>(model.fit);
+        case FactsRole: {
+            QStringList facts;  // what matters most first: the end may be cut
+            if (found.bytes > 0) {
+                facts << bytesText(found.bytes);
+            }
+            if (found.bits > 0) {
+                facts << tr("%1 bits").arg(QLocale().toString(found.bits, 'f', 1));
+            }
+            facts << originText(found.origin);
+            if (!found.publisher.empty()) {
+                facts.last() += QStringLiteral(" (%1)").arg(QString::fromStdString(found.publisher));
+            }
+            if (!found.family.empty()) {
+                facts << QString::fromStdString(found.family);
+            }
+            if (found.n_experts > 0) {
+                facts << tr("%1 × %2 experts").arg(found.n_experts).arg(found.n_layers);
+            }
+            return facts.join(QStringLiteral(" · "));
+        }
+        case VerdictRole: {
+            // Where it is not known, choosing the model says so, and offers to measure it.
+            const QString speed =
+                model.tokensPerSecond > 0 ? tokenSpeedText(model.tokensPerSecond, model.emulated) : QString();
+            switch (model.fit) {
+                case LocalModel::Fit::Unknown:
+                    return QString();
+                case LocalModel::Fit::Fits:
+                    return speed.isEmpty() ? tr("Fits") : tr("Fits · %1").arg(speed);
+                case LocalModel::Fit::FitsWithDisk:
+                    return speed.isEmpty() ? tr("Fits, partly on disk") : tr("Fits, partly on disk · %1").arg(speed);
+                case LocalModel::Fit::TooLarge:
+                    return model.shortBy > 0 ? tr("Does not fit: %1 are missing").arg(bytesText(model.shortBy))
+                                             : tr("Does not fit");
+                case LocalModel::Fit::NotSupported:
+                    return tr("Cannot be opened: %1").arg(reasonOf(found));
+            }
+            return {};
+        }
+        case Qt::ToolTipRole:
+            return found.supported() ? model.path() : model.path() + u'\n' + engineText(found.problem);
+        case Qt::AccessibleTextRole: {
+            QStringList parts;
+            for (const int part :
+                 {static_cast<int>(Qt::DisplayRole), static_cast<int>(FactsRole), static_cast<int>(VerdictRole)}) {
+                const QString text = data(index, part).toString();
+                if (!text.isEmpty()) {
+                    parts << text;
+                }
+            }
+            return parts.join(QStringLiteral(", "));
+        }
+        default:
+            return {};
+    }
+}
+
+int LocalModels::rowOf(const QString& path) const {
+    const auto found =
+        std::find_if(m_models.begin(), m_models.end(), [&](const LocalModel& model) { return model.path() == path; });
+    return found == m_models.end() ? -1 : static_cast<int>(found - m_models.begin());
+}
+
+std::vector<engine::ModelPlace> LocalModels::places() const {
+    std::vector<engine::ModelPlace> all = m_places;
+    for (const QString& folder : addedFolders()) {
+        all.push_back({engine::ModelOrigin::kFolder, folder.toStdString()});
+    }
+    return all;
+}
+
+void LocalModels::stopWork() {
+    m_stop.request_stop();
+    m_stop = std::stop_source();
+    ++m_round;
+}
+
+void LocalModels::search() {
+    stopWork();
+    m_searching = true;
+    // The destructor waits for this thread: `this` is there while it runs.
+    m_thread.start([this, round = m_round, places = places(), stop = m_stop.get_token()] {
+        engine::FoundModels found = engine::find_models(places, stop);
+        QMetaObject::invokeMethod(
+            this,
+            [this, round, found = std::move(found)] {
+                if (round == m_round) {
+                    take(found);
+                }
+            },
+            Qt::QueuedConnection);
+    });
+}
+
+void LocalModels::take(engine::FoundModels found) {
+    beginResetModel();
+    m_models.clear();
+    for (engine::FoundModel& model : found.models) {
+        const bool supported = model.supported();
+        m_models.push_back({std::move(model), supported ? LocalModel::Fit::Unknown : LocalModel::Fit::NotSupported});
+    }
+    found.models.clear();
+    m_found = std::move(found);
+    m_searching = false;
+    m_searched = true;
+    sort();
+    endResetModel();
+    Q_EMIT searched();
+    startEstimates();
+}
+
+void LocalModels::sort() {
+    const auto place = [this](const LocalModel& model) {
+        const qsizetype at = m_recent.indexOf(model.path());
+        return std::tuple(!model.found.supported(), at < 0 ? m_recent.size() : at);
+    };
+    // Those that are equal stay in the order of their names.
+    std::stable_sort(m_models.begin(), m_models.end(), [](const LocalModel& a, const LocalModel& b) {
+        return QString::fromStdString(a.found.name).compare(QString::fromStdString(b.found.name), Qt::CaseInsensitive) <
+               0;
+    });
+    std::stable_sort(m_models.begin(), m_models.end(),
+                     [&](const LocalModel& a, const LocalModel& b) { return place(a) < place(b); });
+}
+
+void LocalModels::setRecent(const QStringList& recent) {
+    if (recent == m_recent) {
+        return;
+    }
+    m_recent = recent;
+    if (!m_models.empty()) {
+        beginResetModel();
+        sort();
+        endResetModel();
+    }
+}
+
+void LocalModels::estimate(const engine::LoadRequest& request, const engine::FitHeld& held) {
+    m_request = request;
+    m_held = held;
+    m_hasRequest = true;
+    if (!m_searching) {
+        startEstimates();
+    }
+}
+
+void LocalModels::startEstimates() {
+    if (!m_hasRequest || m_models.empty()) {
+        return;
+    }
+    stopWork();
+    std::vector<std::string> models;
+    for (const LocalModel& model : m_models) {
+        if (model.found.supported()) {
+            models.push_back(model.found.path.string());
+        }
+    }
+    m_thread.start([this, round = m_round, models = std::move(models), request = m_request, held = m_held,
+                    stop = m_stop.get_token()]() mutable {
+        for (const std::string& model : models) {
+            if (stop.stop_requested()) {
+                return;
+            }
+            request.model = model;
+            engine::FitEstimate estimate;
+            try {
+                estimate = engine::FitEstimator(model, engine::FitEstimator::Text::kNotNeeded).estimate(request, held);
+            } catch (const std::exception&) {
+                continue;  // nothing is said of it here; choosing it says what is wrong
+            }
+            QMetaObject::invokeMethod(
+                this,
+                [this, round, model, estimate = std::move(estimate)] {
+                    setFit(round, QString::fromStdString(model), estimate);
+                },
+                Qt::QueuedConnection);
+        }
+    });
+}
+
+void LocalModels::setFit(quint64 round, const QString& path, const engine::FitEstimate& estimate) {
+    const int row = rowOf(path);
+    if (round != m_round || row < 0) {
+        return;
+    }
+    LocalModel& model = m_models[static_cast<std::size_t>(row)];
+    model.fit = !estimate.fits         ? LocalModel::Fit::TooLarge
+                : estimate.on_disk > 0 ? LocalModel::Fit::FitsWithDisk
+                                       : LocalModel::Fit::Fits;
+    model.shortBy = estimate.short_by;
+    model.tokensPerSecond = estimate.forecast ? estimate.forecast->decode_tokens_per_s : 0;
+    model.emulated = estimate.device.emulated;
+    Q_EMIT dataChanged(index(row), index(row));
+}
+
+int LocalModels::usableCount() const {
+    return static_cast<int>(std::count_if(m_models.begin(), m_models.end(),
+                                          [](const LocalModel& model) { return model.found.supported(); }));
+}
+
+QString LocalModels::summary() const {
+    if (!m_searched) {
+        return m_searching ? tr("Looking for models on this computer…") : QString();
+    }
+    QStringList sentences;
+    if (m_models.empty()) {
+        QStringList looked;
+        for (const engine::ModelPlace& place : places()) {
+            looked << QStringLiteral("%1 (%2)").arg(originText(place.origin), shortPath(place.folder));
+        }
+        sentences
+            << tr("No Mixture-of-Experts models were found. Looked in: %1.").arg(looked.join(QStringLiteral(", ")));
+    }
+    if (m_found.n_others > 0) {
+        sentences << tr("%n other model(s) are no Mixture-of-Experts models.", nullptr,
+                        static_cast<int>(m_found.n_others));
+    }
+    for (const std::string& problem : m_found.problems) {
+        sentences << engineText(problem) + (problem.ends_with('.') ? QString() : QStringLiteral("."));
+    }
+    if (!m_found.complete) {
+        sentences << tr("There are too many files: not all were looked at.");
+    }
+    return sentences.join(u' ');
+}
+
+QStringList LocalModels::addedFolders() {
+    return QSettings().value(kFoldersKey).toStringList();
+}
+
+void LocalModels::addFolder(const QString& folder) {
+    QStringList folders = addedFolders();
+    if (!folders.contains(folder)) {
+        folders << folder;
+        QSettings().setValue(kFoldersKey, folders);
+    }
+    search();
+}
+
+}  // namespace offstage::ui

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <stop_token>
+#include <vector>
+
+#include <QAbstractListModel>
+#include <QStringList>
+#include <QThreadPool>
+
+#include "engine/model/model_finder.h"
+#include "engine/run/fit_estimate.h"
+
+namespace offstage::ui {
+
+// A model that was found on this computer, and what is known of loading it.
+struct LocalModel {
+    enum class Fit { Unknown, Fits, FitsWithDisk, TooLarge, NotSupported };
+    engine::FoundModel found;
+    Fit fit = Fit::Unknown;
+    quint64 shortBy = 0;         // bytes that are missing
+    double tokensPerSecond = 0;  // forecast; 0: not known
+    bool emulated = false;       // the device that this is of
+    QString path() const;
+};
+
+// The models in the caches of other programs and in the folders that the person added,
+// those opened last first, then by name, those that cannot be opened last. Files are
+// looked at on a thread of its own. GUI thread only.
+class LocalModels : public QAbstractListModel {
+    Q_OBJECT
+
+  public:
+    enum Role {
+        PathRole = Qt::UserRole + 1,  // QString: to open
+        FactsRole,                    // QString: "17.3 GiB · 4.8 bits · Hugging Face (unsloth) · ..."
+        VerdictRole,                  // QString: whether it fits and how fast it would be, or why it cannot be opened
+        FitRole,                      // int: LocalModel::Fit
+    };
+
+    // `places`: besides the folders that the person added.
+    explicit LocalModels(std::vector<engine::ModelPlace> places, QObject* parent = nullptr);
+    ~LocalModels() override;
+
+    int rowCount(const QModelIndex& parent = {}) const override;
+    QVariant data(const QModelIndex& index, int role) const override;
+    int rowOf(const QString& path) const;  // -1: not there
+
+    // Looks at the disk anew; searched() follows.
+    void search();
+    bool isSearching() const { return m_searching; }
+    bool wasSearched() const { return m_searched; }
+    // How each model would be loaded: this request with its path. Estimates follow one by
+    // one; those of the request before are given up.
+    void estimate(const engine::LoadRequest& request, const engine::FitHeld& held);
+    // The models opened lately, the latest first.
+    void setRecent(const QStringList& recent);
+
+    int usableCount() const;  // models that can be opened
+    QString summary() const;  // a sentence about what the rows do not say; where there are none: where was looked
+
+    // Kept in the settings.
+    static QStringList addedFolders();
+    void addFolder(const QString& folder);
+
+  Q_SIGNALS:
+    void searched();
+
+  private:
+    std::vector<engine::ModelPlace> places() const;
+    void stopWork();
+    void take(engine::FoundModels found);
+    void startEstimates();
+    void setFit(quint64 round, const QString& path, const engine::FitEstimate& estimate);
+    void sort();
+
+    std::vector<engine::ModelPlace> m_places;
+    std::vector<LocalModel> m_models;
+    engine::FoundModels m_found;  // without its models
+    QStringList m_recent;
+    engine::LoadRequest m_request;
+    engine::FitHeld m_held;
+    bool m_hasRequest = false;
+    bool m_searching = false;
+    bool m_searched = false;
+    quint64 m_round = 0;  // of estimates; those of an earlier one are dropped
+    std::stop_source m_stop;
+    QThreadPool m_thread;
+};
+
+}  // namespace offstage::ui
