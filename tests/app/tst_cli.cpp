@@ -121,6 +121,23 @@ class TestCli : public QObject {
         QVERIFY(process.readAllStandardError().contains("UTF-8"));
     }
 
+    // A GGUF file by its path; what each part of it is in.
+    void info_ofAGguf_saysTypesByRole() {
+        const QString file = QStringLiteral(OFFSTAGE_SOURCE_DIR "/tests/engine/data/gguf/gpt_oss_mxfp4.gguf");
+        const Outcome text = run({QStringLiteral("info"), file});
+        QCOMPARE(text.status, 0);
+        QVERIFY2(text.out.contains("gpt_oss_mxfp4: GptOssForCausalLM, MXFP4"), text.out.constData());
+        QVERIFY2(text.out.contains("experts, down: 3 x MXFP4"), text.out.constData());
+        QVERIFY2(text.out.contains("attention, output: 3 x BF16"), text.out.constData());
+        const QJsonArray roles = run({QStringLiteral("info"), file, QStringLiteral("--json")})
+                                     .json()[QLatin1String("tensor_types")]
+                                     .toArray();
+        QCOMPARE(roles.first()[QLatin1String("role")].toString(), QStringLiteral("embedding"));
+        const QJsonObject biases = roles.last()[QLatin1String("types")].toArray().first().toObject();
+        QCOMPARE(roles.last()[QLatin1String("role")].toString(), QStringLiteral("experts, biases"));
+        QCOMPARE(biases[QLatin1String("tensors")].toInt(), 9);
+    }
+
     void info_json_hasTheShapes() {
         const Outcome outcome = run({QStringLiteral("info"), kTiny, QStringLiteral("--json")});
         QCOMPARE(outcome.status, 0);

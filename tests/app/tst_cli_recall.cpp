@@ -1,4 +1,5 @@
-// offstage-cli recall and replay: from a text to a trace, a picture and a comparison of policies.
+// offstage-cli recall, replay and activations: from a text to a trace, a picture, a
+// comparison of policies, and a table.
 
 #include <QFile>
 #include <QJsonArray>
@@ -68,6 +69,51 @@ class TestCliRecall : public QObject {
                  table.out.constData());
     }
 
+    void activations_areATableOrJson() {
+        QTemporaryDir folder;
+        const QString text = folder.filePath(QStringLiteral("text.txt"));
+        write(text, "Once upon a time there was a fox who lived in a forest.");
+        const QStringList command = {QStringLiteral("activations"), QStringLiteral("--model"), kDemo,
+                                     QStringLiteral("--text"), text};
+        const CliOutcome json = runCli(command + QStringList{QStringLiteral("--json")}, {}, folder.path());
+        QVERIFY2(json.status == 0, json.err.constData());
+        const QJsonObject report = json.json();
+        const int n_tokens = report[QLatin1String("n_tokens")].toInt();
+        QVERIFY(n_tokens > 10);
+        QCOMPARE(report[QLatin1String("bounds")].toArray(), (QJsonArray{0.001, 0.01, 0.1, 1.0}));
+        const QJsonArray layers = report[QLatin1String("layers")].toArray();
+        QCOMPARE(layers.size(), 8);
+        for (const QJsonValue& layer : layers) {
+            const QJsonArray below = layer[QLatin1String("below")].toArray();
+            QCOMPARE(below.size(), 4);
+            for (int b = 1; b < 4; ++b) QVERIFY(below[b].toDouble() >= below[b - 1].toDouble());
+            QVERIFY(below[3].toDouble() > 0.5 && below[3].toDouble() <= 1);
+            QCOMPARE(layer[QLatin1String("n_values")].toInt() % (2 * n_tokens), 0);  // of two experts
+        }
+        const CliOutcome table =
+            runCli(command + QStringList{QStringLiteral("--below"), QStringLiteral("0.25,0.5")}, {}, folder.path());
+        QVERIFY2(table.out.contains("    < 0.25     < 0.5\n      0 ") && table.out.contains("\n    all "),
+                 table.out.constData());
+    }
+
+    void cluster_hasARowForEachNumberOfMachines() {
+        const QStringList command = {QStringLiteral("cluster"), QStringLiteral("--model"),
+                                     QStringLiteral("synthetic:dbrx"), QStringLiteral("--machines"),
+                                     QStringLiteral("5")};
+        const CliOutcome paper = runCli(command + QStringList{QStringLiteral("--json")});
+        QVERIFY2(paper.status == 0, paper.err.constData());
+        const QJsonArray rows = paper.json()[QLatin1String("rows")].toArray();
+        QCOMPARE(rows.size(), 5);
+        QVERIFY(rows[0].toObject().contains(QLatin1String("failure")));
+        QCOMPARE(qRound(10 * rows[1][QLatin1String("tokens_per_s")].toDouble()), 97);
+        const CliOutcome others =
+            runCli(command + QString::fromLatin1("--network infiniband --node-memory 300GiB --node-gbps 1600 "
+                                                 "--node-tflops 100")
+                                 .split(QLatin1Char(' ')));
+        QVERIFY2(others.out.contains("1600 GB/s, 100 TFLOP/s; InfiniBand") && others.out.contains("       1       16"),
+                 others.out.constData());
+    }
+
     void wrongUsage_isTold_data() {
         QTest::addColumn<QString>("arguments");
         QTest::addColumn<int>("status");
@@ -78,6 +124,10 @@ class TestCliRecall : public QObject {
             << QStringLiteral("replay --trace x --slots 3 --residency 4") << 2 << QByteArray("excludes");
         QTest::newRow("no trace") << QStringLiteral("replay --trace /no/such") << 1 << QByteArray("/no/such");
         QTest::newRow("no text") << QStringLiteral("recall --model x") << 2 << QByteArray("--text");
+        QTest::newRow("no bound") << QStringLiteral("activations --model x --text y --below 0") << 2
+                                  << QByteArray("--below");
+        QTest::newRow("no such network") << QStringLiteral("cluster --model synthetic:dbrx --network token-ring") << 2
+                                         << QByteArray("rocev2");
         QTest::newRow("missing text") << QStringLiteral("recall --text /no/such --model ") + kDemo << 1
                                       << QByteArray("/no/such");
     }

@@ -11,64 +11,20 @@
 #include "engine/error.h"
 #include "engine/text/split_pattern.h"
 #include "engine/text/tokenizer.h"
+#include "tests/engine/text_lines.h"
 #include "tests/engine/tokenizer_folder.h"
 
 using namespace offstage::engine;
 using nlohmann::json;
+using offstage::test::bytes_of;
+using offstage::test::kLayouts;
+using offstage::test::Lines;
+using offstage::test::mended;
 
 namespace {
 
-const std::filesystem::path kLayouts = OFFSTAGE_SOURCE_DIR "/tests/engine/data/text/bpe_layouts";
 constexpr int kLines = 10'000;
 constexpr int kLinesOfHash = 100;
-
-std::string bytes_of(const std::filesystem::path& path) {
-    std::ifstream file(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(file), {}};
-}
-
-// The lines that tests/golden/make_bpe_golden.py draws.
-class Lines {
-  public:
-    Lines() : parts_(json::parse(bytes_of(kLayouts / "lines.json"))) {}
-
-    std::string next() {
-        std::string line;
-        const auto n = 1 + below(12);
-        for (std::uint64_t i = 0; i < n; ++i) {
-            const auto kind = below(16);
-            if (kind < 9) {
-                line += pick("fragments").get<std::string>();
-            } else if (kind < 12) {
-                const json& range = pick("ranges");
-                const auto low = range[0].get<std::uint64_t>();
-                const auto size = range[1].get<std::uint64_t>() - low + 1;
-                for (auto left = 1 + below(4); left > 0; --left) {
-                    append_utf8(static_cast<std::uint32_t>(low + below(size)), line);
-                }
-            } else if (kind < 15) {
-                const auto first = below(16);
-                const auto blank = parts_["blanks"][std::min(first, below(parts_["blanks"].size()))].get<std::string>();
-                for (auto left = 1 + below(5); left > 0; --left) line += blank;
-            } else if (below(4) == 0) {
-                line += QByteArray::fromHex(QByteArray::fromStdString(pick("broken").get<std::string>())).toStdString();
-            } else {
-                line += ' ';
-            }
-        }
-        return line;
-    }
-
-  private:
-    std::uint64_t below(std::uint64_t n) {
-        state_ = state_ * 6364136223846793005u + 1442695040888963407u;
-        return (state_ >> 33) % n;
-    }
-    const json& pick(const char* list) { return parts_[list][below(parts_[list].size())]; }
-
-    json parts_;
-    std::uint64_t state_ = 20261123;
-};
 
 class Fnv {
   public:
@@ -85,12 +41,6 @@ class Fnv {
   private:
     std::uint64_t value_ = 0xCBF29CE484222325u;
 };
-
-std::string mended(const std::string& raw) {
-    Utf8Stream stream;
-    std::string text = stream.push(raw);
-    return text + stream.finish();
-}
 
 std::string streamed(const Tokenizer& tokenizer, const std::vector<TokenId>& ids) {
     Utf8Stream stream;
@@ -280,6 +230,7 @@ class BpeTokenizerTest : public QObject {
         QCOMPARE(folder.open()->bos(), 20);
         folder.write("tokenizer_config.json", R"({"bos_token": "<end>", "add_bos_token": false})");
         QVERIFY(!folder.open()->adds_bos());
+        QCOMPARE(folder.open()->prefix(), Ids{});
         // A token that a field names is special, and one of tokenizer_config.json is
         // found too.
         folder.write("tokenizer_config.json",
@@ -289,6 +240,57 @@ class BpeTokenizerTest : public QObject {
         QCOMPARE(tokenizer->encode("<more>"), Ids{30});
         folder.write("tokenizer_config.json", R"({"eos_token": "<absent>"})");
         QVERIFY(QString(folder.error().what()).contains("<absent>"));
+    }
+
+    // GLM-4.5 puts two tokens before a text; the library puts all of a template there,
+    // whatever the fields name.
+    void template_isPutAroundATextAsAWhole() {
+        Folder folder;
+        json file = small();
+        const auto special = [](const char* id) { return json{{"SpecialToken", {{"id", id}, {"type_id", 0}}}}; };
+        const json text = {{"Sequence", {{"id", "A"}, {"type_id", 0}}}};
+        const auto write = [&](const json& single) {
+            file["post_processor"] = {
+                {"type", "Sequence"},
+                {"processors",
+                 json::array({{{"type", "ByteLevel"}}, {{"type", "TemplateProcessing"}, {"single", single}}})}};
+            folder.write("tokenizer.json", file.dump());
+        };
+        using Ids = std::vector<TokenId>;
+        write(json::array({special("<tool>"), special("<end>"), text, special("abc"), special("<end>")}));
+        folder.write("tokenizer_config.json", "{}");
+        auto tokenizer = folder.open();
+        QCOMPARE(tokenizer->prefix(), (Ids{21, 20}));
+        QCOMPARE(tokenizer->suffix(), (Ids{4, 20}));
+        QCOMPARE(tokenizer->bos(), -1);
+        QVERIFY(!tokenizer->adds_bos() && !tokenizer->adds_eos());
+        QCOMPARE(tokenizer->encode("abc"), Ids{4});  // as ever
+
+        folder.write("tokenizer_config.json", R"({"bos_token": "<end>", "eos_token": "<end>"})");
+        tokenizer = folder.open();
+        QVERIFY(tokenizer->adds_bos() && tokenizer->adds_eos());
+        QCOMPARE(tokenizer->prefix(), (Ids{21, 20}));
+        folder.write("tokenizer_config.json", R"({"bos_token": "<end>", "eos_token": "<end>", "add_bos_token": false,
+                                                  "add_eos_token": false})");
+        tokenizer = folder.open();
+        QCOMPARE(tokenizer->prefix(), Ids{21});
+        QCOMPARE(tokenizer->suffix(), Ids{4});
+        folder.write("tokenizer_config.json", R"({"bos_token": "ab", "eos_token": "a", "add_bos_token": true,
+                                                  "add_eos_token": true})");
+        tokenizer = folder.open();
+        QCOMPARE(tokenizer->prefix(), (Ids{3, 21, 20}));
+        QCOMPARE(tokenizer->suffix(), (Ids{4, 20, 0}));
+
+        // One token that is not the one named BOS is put there all the same.
+        write(json::array({special("<tool>"), text}));
+        folder.write("tokenizer_config.json", R"({"bos_token": "<end>"})");
+        QCOMPARE(folder.open()->prefix(), Ids{21});
+        QCOMPARE(folder.open()->bos(), 20);
+        for (const char* unknown : {"<sop>", ""}) {
+            write(json::array({special(unknown), special("<end>"), text}));
+            QVERIFY2(QString(folder.error().what()).contains("post_processor \"" + QString(unknown) + "\""),
+                     folder.error().what());
+        }
     }
 
     void sentencepiece_goes_before_json_and_tiktoken_after_it() {

@@ -105,6 +105,36 @@ class TestCudaModelOnHost : public QObject {
         QVERIFY2(problems().isEmpty(), qPrintable(problems()));
     }
 
+    // Layers with a state: in one step and in several, and sequences that part.
+    void deltaNetLayers_answerAsTheCpu() {
+        LoadRequest request = onHostLayer(QStringLiteral("static"), 80);
+        request.model = tinyModel(QStringLiteral("qwen3_5_moe_odd_f32"));
+        request.kv = KvType::kF32;
+        const QJsonObject golden = readJson(QString::fromStdString(request.model) + QStringLiteral("/golden.json"));
+        const QJsonValue last = golden[QLatin1String("cases")].toArray().last();
+        const std::vector<TokenId> tokens = tokensOf(last[QLatin1String("tokens")].toArray());
+        auto model =
+            std::make_unique<LoadedModel>(request, LoadedModel::Text::kNotNeeded, LoadProgressFn{}, std::stop_token{});
+        KvSequence whole = model->new_sequence();
+        const auto step = [&](KvSequence& sequence, std::size_t first, std::size_t n) {
+            const Segment segment{&sequence, std::span(tokens).subspan(first, n)};
+            QTest::qVerify(model->forward().step({&segment, 1}, Forward::Logits::kLast, {}) == Forward::Outcome::kDone,
+                           "done", "", __FILE__, __LINE__);
+            const auto row = static_cast<qsizetype>(first + n - 1);
+            const double error = relativeError(model->forward().logits(),
+                                               floatsOf(last[QLatin1String("logits")].toArray()[row].toArray()));
+            QVERIFY2(error < 1e-3, qPrintable(QStringLiteral("row %1: %2").arg(row).arg(error)));
+        };
+        step(whole, 0, 20);
+        KvSequence other = whole.fork();
+        step(whole, 20, 1);
+        step(whole, 21, 9);
+        step(other, 20, 3);
+        for (KvSequence* const sequence : {&whole, &other}) *sequence = KvSequence();
+        model.reset();
+        QVERIFY2(problems().isEmpty(), qPrintable(problems()));
+    }
+
     // The GPU packs what a re-plan asks for, and the answers are those of a CPU that packed by itself.
     void replannedFormats_arePackedByTheGpu() {
         const auto in_int8 = [&](LoadedModel& model) {

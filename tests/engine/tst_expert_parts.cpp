@@ -216,7 +216,7 @@ class TestExpertParts : public QObject {
             for (const int way : {0, 1, 2}) {  // bf16; float32; float32 that is rounded
                 QTemporaryDir directory;
                 const QString path = directory.filePath("model.safetensors");
-                const ModelSpec spec = specOf(*family, biases, hidden, ffn);
+                ModelSpec spec = specOf(*family, biases, hidden, ffn);
                 const TestCheckpoint checkpoint(spec);
                 QVERIFY(write_file(path, checkpoint.file(way == 0)));
                 const auto weights = open_weights(Checkpoint::open(path.toStdString()), spec, way == 2, pool);
@@ -255,7 +255,7 @@ class TestExpertParts : public QObject {
         for (const Family* family : {&kGptOss, &kDbrx, &kGranite}) {
             QTemporaryDir directory;
             const QString path = directory.filePath("model.safetensors");
-            const ModelSpec spec = specOf(*family, false, 6, 5);
+            ModelSpec spec = specOf(*family, false, 6, 5);
             QVERIFY(write_file(path, TestCheckpoint(spec).file(true)));
             const auto weights = open_weights(Checkpoint::open(path.toStdString()), spec, false, pool);
             const auto of = [&](std::int32_t e) {
@@ -271,7 +271,7 @@ class TestExpertParts : public QObject {
         kernels::ThreadPool pool(2);
         QTemporaryDir directory;
         const QString path = directory.filePath("model.safetensors");
-        const ModelSpec spec = specOf(kGptOss, true, 128, 7);
+        ModelSpec spec = specOf(kGptOss, true, 128, 7);
         QVERIFY(write_file(path, TestCheckpoint(spec).file(true)));
         const auto weights = open_weights(Checkpoint::open(path.toStdString()), spec, false, pool);
         ExpertSource source(spec.experts, *weights, nullptr);
@@ -307,7 +307,7 @@ class TestExpertParts : public QObject {
         kernels::ThreadPool pool(1);
         QTemporaryDir directory;
         const QString path = directory.filePath("model.safetensors");
-        const ModelSpec spec = specOf(kGptOss, true, 6, 5);
+        ModelSpec spec = specOf(kGptOss, true, 6, 5);
         TestCheckpoint checkpoint(spec);
         TestCheckpoint::Tensor& bias = checkpoint.tensors.at("layers.1.gate_up_proj_bias");
         std::swap(bias.shape[0], bias.shape[1]);

@@ -2,6 +2,7 @@
 // the experts anywhere.
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include <QTemporaryDir>
@@ -27,6 +28,8 @@ const QStringList kFamilies = {QStringLiteral("qwen3_moe_bf16"),
                                QStringLiteral("qwen3_moe_dense_layers_tied_bf16"),
                                QStringLiteral("qwen3_moe_yarn_f32"),
                                QStringLiteral("qwen3_moe_window_f32"),
+                               QStringLiteral("qwen3_5_moe_bf16"),
+                               QStringLiteral("qwen3_5_moe_odd_f32"),
                                QStringLiteral("deepseek_v2_lite_bf16"),
                                QStringLiteral("deepseek_v2_groups_bf16"),
                                QStringLiteral("deepseek_v3_bf16"),
@@ -43,7 +46,8 @@ const QStringList kFamilies = {QStringLiteral("qwen3_moe_bf16"),
                                QStringLiteral("dbrx_bf16"),
                                QStringLiteral("granite_moe_tied_bf16"),
                                QStringLiteral("granite_moe_shared_f32"),
-                               QStringLiteral("gpt_oss_bf16")};
+                               QStringLiteral("gpt_oss_bf16"),
+                               QStringLiteral("gpt_oss_mxfp4")};
 
 QJsonObject golden(const QString& name) {
     return readJson(QString::fromStdString(tinyModel(name)) + QStringLiteral("/golden.json"));
@@ -132,9 +136,12 @@ class TestFamilies : public QObject {
         }
     }
 
-    // Rounding inputs to bf16 may turn a near tie of the router: that token then takes another expert, which is no
-    // arithmetic error, and the tokens after it see other keys. The rows before it are compared. deepseek_v2_groups
-    // multiplies its experts' outputs by 16, and their rounding with them.
+    // Rounding inputs to bf16 may turn a near tie of the router: that token then takes
+    // another expert, which is no arithmetic error, and the tokens after it see other
+    // keys. The rows before it are compared. deepseek_v2_groups multiplies its experts'
+    // outputs by 16, and their rounding with them. DeltaNet layers norm the differences
+    // of their states: transformers itself is off by 0.015 to 0.04 where the inputs of
+    // its products are rounded to bf16.
     void logits_inBf16_areNear_data() { eachFamily(); }
     void logits_inBf16_areNear() {
         QFETCH(QString, name);
@@ -156,7 +163,9 @@ class TestFamilies : public QObject {
             expected.insert(expected.end(), wanted.begin(), wanted.end());
         }
         const double error = relativeError(got, expected);
-        const double tolerance = name.contains(QStringLiteral("groups")) ? 1.5 * kRounded : kRounded;
+        const double tolerance = name.contains(QStringLiteral("groups"))    ? 1.5 * kRounded
+                                 : name.contains(QStringLiteral("qwen3_5")) ? 2.5 * kRounded
+                                                                            : kRounded;
         QVERIFY2(error <= tolerance, qPrintable(QString::number(error)));
     }
 
@@ -202,9 +211,10 @@ class TestFamilies : public QObject {
         const auto reference = open(on(name, "cpu"));
         const Greedy expected = greedy(*reference, prompt, 24, 64);
 
-        // Dense networks pass through RAM, which then holds all experts: on the CPU they
-        // can be short of it.
-        const bool on_cpu = percent < 0 && reference->spec().dense_ffn_dim() > 0;
+        // Dense weights pass through RAM, which then holds all experts where those are
+        // smaller: on the CPU they can be short of it.
+        const ModelSpec& spec = reference->spec();
+        const bool on_cpu = percent < 0 && (spec.dense_ffn_dim() > 0 || !spec.experts.file_layouts.empty());
         LoadRequest request = on(name, on_cpu ? "cpu" : "emulated:rtx-3060");
         request.context = 256;
         request.prefetch = PrefetchMode::kOff;
@@ -359,14 +369,15 @@ class TestFamilies : public QObject {
 
         std::vector<KvSequence> sequences;
         sequences.push_back(model->new_sequence());
-        std::vector<std::vector<TokenId>> texts = {prompt};
+        // Beams of nearly one score may stand in another order.
+        std::vector<std::vector<TokenId>> texts = {prompt}, texts_anew = {prompt};
         std::vector<std::vector<TokenId>> next = {prompt};
         while (!forked.done()) {
             std::vector<Segment> segments;
             for (std::size_t i = 0; i < sequences.size(); ++i) segments.push_back({&sequences[i], next[i]});
             QCOMPARE(model->forward().step(segments, Forward::Logits::kLast, {}), Forward::Outcome::kDone);
             std::vector<float> logits;
-            for (const auto& text : texts) {
+            for (const auto& text : texts_anew) {
                 const auto rows = compute_logits(*reference, text, false);
                 logits.insert(logits.end(), rows.back().begin(), rows.back().end());
             }
@@ -374,11 +385,11 @@ class TestFamilies : public QObject {
             const auto expected = anew.advance(logits, vocab);
             QCOMPARE(branches.size(), expected.size());
             std::vector<KvSequence> children;
-            std::vector<std::vector<TokenId>> longer;
+            std::vector<std::vector<TokenId>> longer, longer_anew;
             next.clear();
             for (std::size_t i = 0; i < branches.size(); ++i) {
-                QCOMPARE(branches[i].parent, expected[i].parent);
-                QCOMPARE(branches[i].token, expected[i].token);
+                longer_anew.push_back(texts_anew[static_cast<std::size_t>(expected[i].parent)]);
+                longer_anew.back().push_back(expected[i].token);
                 children.push_back(sequences[static_cast<std::size_t>(branches[i].parent)].fork());
                 longer.push_back(texts[static_cast<std::size_t>(branches[i].parent)]);
                 longer.back().push_back(branches[i].token);
@@ -386,12 +397,21 @@ class TestFamilies : public QObject {
             }
             sequences = std::move(children);
             texts = std::move(longer);
+            texts_anew = std::move(longer_anew);
+            QVERIFY(std::set(texts.begin(), texts.end()) == std::set(texts_anew.begin(), texts_anew.end()));
         }
         QVERIFY(anew.done());
         QCOMPARE(forked.answers().size(), std::size_t{4});
-        for (std::size_t i = 0; i < 4; ++i) {
-            QCOMPARE(forked.answers()[i].tokens, anew.answers()[i].tokens);
-            QVERIFY(std::abs(forked.answers()[i].log_probability - anew.answers()[i].log_probability) < 1e-3);
+        const auto by_tokens = [](const BeamSearch& search) {
+            std::map<std::vector<TokenId>, double> answers;
+            for (const auto& answer : search.answers()) answers[answer.tokens] = answer.log_probability;
+            return answers;
+        };
+        const auto found = by_tokens(forked), expected = by_tokens(anew);
+        QCOMPARE(found.size(), std::size_t{4});
+        for (const auto& [tokens, log_probability] : found) {
+            QVERIFY(expected.contains(tokens));
+            QVERIFY(std::abs(log_probability - expected.at(tokens)) < 1e-3);
         }
     }
 

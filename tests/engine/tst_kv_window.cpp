@@ -11,6 +11,7 @@
 #include "engine/run/loaded_model.h"
 #include "engine/run/local_session.h"
 #include "engine/run/replanner.h"
+#include "engine/text/sentencepiece_writer.h"
 #include "tests/engine/test_models.h"
 
 using namespace offstage::engine;
@@ -61,7 +62,8 @@ class TestKvWindow : public QObject {
         QTest::addColumn<QString>("model");
         QTest::addColumn<QString>("device");
         for (const char* const device : {"cpu", "emulated:rtx-3060"}) {
-            for (const char* const model : {"qwen3_moe_window_f32", "sliding_window_f16", kMixed}) {
+            for (const char* const model :
+                 {"qwen3_moe_window_f32", "sliding_window_f16", "qwen3_5_moe_bf16", "qwen3_5_moe_odd_f32", kMixed}) {
                 QTest::addRow("%s, %s", model, device) << QString(model) << QString(device);
             }
         }
@@ -254,7 +256,148 @@ class TestKvWindow : public QObject {
         QCOMPARE(session.model()->kv().pool(0).n_free(), session.model()->kv().pool(0).n_blocks());
     }
 
+    // States cannot go back token by token: every prompt leaves one 8 tokens before its
+    // end.
+    void turnsEditsAndStops_withStates_answerAsANewSession_data() { turnsEditsAndStops_answerAsANewSession_data(); }
+    void turnsEditsAndStops_withStates_answerAsANewSession() {
+        QFETCH(QString, device);
+        LoadRequest request = requestFor(deltaNetChat(), qPrintable(device));
+        request.kv = KvType::kF32;
+        request.context = 1024;
+        LocalSession session, anew;
+        session.load(request, {}, {});
+        anew.load(request, {}, {});
+        GenerationRequest ask;
+        ask.sampler.temperature = 0;
+        ask.max_tokens = 40;
+        ask.ignore_end = true;
+        std::int64_t reused = 0, n_prompt = 0;
+        const auto answer = [&] {
+            const GenerationResult got = session.generate(ask, {}, {});
+            anew.reset_conversation();
+            const GenerationResult expected = anew.generate(ask, {}, {});
+            reused = got.reused_tokens;
+            n_prompt = got.prompt_tokens;
+            QTest::qVerify(got.tokens == expected.tokens && got.tokens.size() == 40, "tokens", "", __FILE__, __LINE__);
+            return got;
+        };
+        std::string story;
+        for (int i = 0; i < 3; ++i) story += "a fox went to the river and met an old bear. ";
+        ask.messages = {{Role::kUser, story}};
+        GenerationResult last = answer();
+        const std::int64_t first_prompt = n_prompt;
+        QVERIFY(first_prompt > 120);
+        QCOMPARE(reused, 0);
+        for (int i = 0; i < 2; ++i) {  // regenerate, twice
+            last = answer();
+            QCOMPARE(reused, first_prompt - 8);
+        }
+        ask.messages.push_back({Role::kAssistant, last.text});
+        ask.messages.push_back({Role::kUser, "and then? " + story});
+        answer();  // the next turn
+        QVERIFY(reused >= first_prompt - 8 && n_prompt > 2 * first_prompt);
+        answer();
+        QCOMPARE(reused, n_prompt - 8);
+        ask.messages.back().content = "why? " + story;  // edited: the first prompt's end is still known
+        answer();
+        QVERIFY2(reused >= first_prompt - 8 && reused < n_prompt - 100, qPrintable(QString::number(reused)));
+        ask.messages = {{Role::kUser, "no. " + story}};
+        answer();
+        QCOMPARE(reused, 0);
+
+        // Stopped in the middle, and asked again.
+        std::stop_source stop;
+        const TextDeltaFn stops = [&](const TextDelta& delta) {
+            if (delta.n_tokens == 20) stop.request_stop();
+        };
+        QVERIFY(session.generate(ask, stops, stop.get_token()).finish == FinishReason::kStopped);
+        answer();
+        QCOMPARE(reused, n_prompt - 8);
+
+        // Beams have a state each: more than planned, given back afterwards.
+        ask.beam.width = 4;
+        answer();
+        KvPool& states = session.model()->kv().pool(0);
+        QVERIFY(states.is_state());
+        QVERIFY(states.n_blocks() > kStateBlocks);
+        session.reset_conversation();
+        QCOMPARE(states.n_free(), states.n_blocks());
+        session.model()->kv().resize(session.model()->demand().kv_rooms(session.model()->plan()));
+        QCOMPARE(states.n_blocks(), kStateBlocks);
+    }
+
+    // What a person does at random: sequences part, end and go back, and every state comes
+    // back with them.
+    void statesOfForksAndCheckpoints_areGivenBack() {
+        const auto model = open(requestFor(tinyModel(QStringLiteral("qwen3_5_moe_odd_f32")), "cpu"));
+        KvCache& cache = model->kv();
+        const std::size_t group = cache.pool(0).is_state() ? 0 : 1;
+        std::mt19937 random(3);
+        std::vector<KvSequence> live;
+        live.push_back(model->new_sequence());
+        for (int i = 0; i < 1000; ++i) {
+            const std::size_t which = random() % live.size();
+            KvSequence& one = live[which];
+            switch (random() % 6) {
+                case 0:
+                    if (live.size() < 6) live.push_back(one.fork());
+                    break;
+                case 1: {
+                    const std::int64_t size = one.size(),
+                                       to = std::max<std::int64_t>(0, size - static_cast<std::int64_t>(random() % 9));
+                    const std::int64_t got = one.truncate(to);
+                    QVERIFY(got == size || (got <= to && one.table(group).blocks.empty() == (got == 0)));
+                    break;
+                }
+                case 2:
+                    if (live.size() > 1) live.erase(live.begin() + static_cast<std::ptrdiff_t>(which));
+                    break;
+                case 3:
+                    if (one.size() > 0) one.checkpoint();
+                    break;
+                default: {
+                    const auto n = static_cast<std::int64_t>(1 + random() % 9);
+                    QVERIFY(one.size() + n > one.capacity() || one.prepare(n, model->device()));
+                    if (one.size() + n <= one.capacity() && random() % 4 != 0) one.commit(n);
+                }
+            }
+        }
+        live.clear();
+        for (const std::size_t g : {0, 1}) QCOMPARE(cache.pool(g).n_free(), cache.pool(g).n_blocks());
+    }
+
   private:
+    // A model with DeltaNet layers that reads and writes small letters.
+    std::string deltaNetChat() {
+        const QString folder = m_folder.filePath(QStringLiteral("delta-net-chat"));
+        if (QDir(folder).exists()) return folder.toStdString();
+        QDir().mkpath(folder);
+        const QDir tiny(QString::fromStdString(tinyModel(QStringLiteral("qwen3_5_moe_bf16"))));
+        for (const QString& name : {QStringLiteral("config.json"), QStringLiteral("model.safetensors")}) {
+            QFile::link(tiny.filePath(name), folder + QLatin1Char('/') + name);
+        }
+        const auto write = [&](const char* name, const std::string& text) {
+            QFile file(folder + QLatin1Char('/') + QLatin1String(name));
+            if (file.open(QIODevice::WriteOnly)) file.write(text.data(), static_cast<qint64>(text.size()));
+        };
+        std::vector<std::string> texts = {"<unk>", "<s>", "</s>", "\u2581"};
+        for (const char letter : std::string("abcdefghijklmnopqrstuvwxyz.,?!0123456789ABCD"))
+            texts.emplace_back(1, letter);
+        std::vector<SentencePiece> pieces;
+        for (const std::string& text : texts) {
+            pieces.push_back({text, -static_cast<float>(pieces.size()),
+                              pieces.empty()      ? 2u
+                              : pieces.size() < 3 ? 3u
+                                                  : 1u});
+        }
+        write("tokenizer.model", write_sentencepiece(pieces, false));
+        write(
+            "tokenizer_config.json",
+            R"({"chat_template": "{% for m in messages %}{{ 'A ' if m.role == 'user' else 'B ' }}{{ m.content }}{% endfor %})"
+            R"({% if add_generation_prompt %}{{ 'B ' }}{% endif %}"})");
+        return folder.toStdString();
+    }
+
     // The demo model with a sliding window of 60 tokens in all layers.
     std::string windowedDemo() {
         const QString folder = m_folder.filePath(QStringLiteral("windowed-demo"));

@@ -2,9 +2,11 @@
 #include <QTest>
 
 #include "engine/error.h"
+#include "engine/model/synthetic.h"
 #include "engine/run/load_planner.h"
 
 using namespace offstage::engine;
+namespace kernels = offstage::kernels;
 
 namespace {
 
@@ -28,6 +30,26 @@ class TestLoadPlan : public QObject {
     Q_OBJECT
 
   private Q_SLOTS:
+    // A GPU would compute wrongly with what it does not know: dense matrices in blocks, or
+    // experts.
+    void blocksOfFiles_areRefusedOnCuda() {
+        ModelSpec spec = parse_synthetic("synthetic:mixtral-mini").spec;
+        const auto refusal = [&](DeviceKind kind) {
+            DeviceInfo device;
+            device.kind = kind;
+            device.name = "Some GPU";
+            return refusalOf([&] { LoadPlanner(LoadRequest(), {spec, kernels::WeightType::kBf16, 1, device}); });
+        };
+        QCOMPARE(refusal(DeviceKind::kCuda), std::string());
+        spec.stored.resize(1);
+        const std::string said = refusal(DeviceKind::kCuda);
+        QVERIFY2(said.find("does not compute with on Some GPU yet; open it on the CPU") != said.npos, said.c_str());
+        QCOMPARE(refusal(DeviceKind::kEmulated), std::string());
+        spec.stored.clear();
+        spec.experts.file_layouts.push_back(spec.experts.layout(kernels::WeightType::kBf16));
+        QVERIFY(!refusal(DeviceKind::kCuda).empty());
+    }
+
     void aLoadNearTheLimit_isNoted() {
         QCOMPARE(memory_note(0, kLimited), std::string());
         QCOMPARE(memory_note(800 * kMib, kLimited), std::string());

@@ -393,6 +393,14 @@ class TestModelConfig : public QObject {
             "use_sliding_window": true, "layer_types": ["sliding_attention", "linear"], )") +
                                             sizes
                                      << R"("layer_types" |but the list holds "linear")";
+        const QByteArray qwen35 =
+            R"("architectures": ["Qwen3_5MoeForConditionalGeneration"], "text_config": {)" + sizes;
+        QTest::newRow("heads below text_config")
+            << qwen35 + R"(, "linear_num_key_heads": 3, "linear_num_value_heads": 32})"
+            << R"("text_config.linear_num_value_heads" is 32|a multiple of "linear_num_key_heads" (3))";
+        QTest::newRow("no attention at all")
+            << qwen35 + R"(, "layer_types": ["linear_attention", "linear_attention"]})"
+            << R"("text_config.num_hidden_layers" is 2|at least one layer of "full_attention")";
         QTest::newRow("layer_types too few") << QByteArray(R"("architectures": ["GptOssForCausalLM"],
             "layer_types": ["sliding_attention"], )") +
                                                     sizes
@@ -404,6 +412,31 @@ class TestModelConfig : public QObject {
         const auto error =
             error_of([&] { offstage::engine::parse_model_spec(("{" + config + "}").toStdString(), "config.json"); });
         QCOMPARE(mismatch(error, ErrorKind::kInvalidModel, words), "");
+    }
+
+    // Qwen3.5-35B-A3B as it is published, but for what is not read.
+    void qwen35_is_read_from_text_config() {
+        const ModelSpec c = engine::parse_model_spec(R"({"architectures": ["Qwen3_5MoeForConditionalGeneration"],
+            "model_type": "qwen3_5_moe", "tie_word_embeddings": false, "vision_config": {"depth": 27}, "text_config": {
+            "attn_output_gate": true, "eos_token_id": 248044, "full_attention_interval": 4, "head_dim": 256,
+            "hidden_act": "silu", "hidden_size": 2048, "linear_conv_kernel_dim": 4, "linear_key_head_dim": 128,
+            "linear_num_key_heads": 16, "linear_num_value_heads": 32, "linear_value_head_dim": 128,
+            "max_position_embeddings": 262144, "model_type": "qwen3_5_moe_text", "moe_intermediate_size": 512,
+            "mtp_num_hidden_layers": 1, "num_attention_heads": 16, "num_experts": 256, "num_experts_per_tok": 8,
+            "num_hidden_layers": 40, "num_key_value_heads": 2, "rms_norm_eps": 1e-06,
+            "rope_parameters": {"mrope_interleaved": true, "mrope_section": [11, 11, 10], "rope_type": "default",
+            "rope_theta": 10000000, "partial_rotary_factor": 0.25}, "shared_expert_intermediate_size": 512,
+            "vocab_size": 248320}})",
+                                                     "config.json");
+        QCOMPARE(c.n_layers(), 40);
+        QVERIFY(c.layers[2].delta_net() != nullptr && c.layers[3].delta_net() == nullptr);
+        QCOMPARE(c.layers[0].delta_net()->shape().qkv_width(), 8192);
+        QCOMPARE(c.largest_attention().rotary_dim, 64);
+        QCOMPARE(c.rope().theta, 1e7);
+        QCOMPARE(c.eos_tokens, std::vector<engine::TokenId>{248044});
+        QCOMPARE(c.total_weights() / 100'000'000, 346);  // 34.66 billion
+        QCOMPARE(c.layers[3].moe()->shared_dim, 512);
+        QVERIFY(c.layers[3].moe()->router.renormalise);
     }
 
     // Without rope_scaling gpt-oss has YaRN; windows follow layer_types where they are there.
@@ -561,8 +594,8 @@ class TestModelConfig : public QObject {
         QTest::newRow("nothing there") << "none" << ErrorKind::kNotFound << "none: no such folder" + expected;
         QTest::newRow("below a file") << "file/x" << ErrorKind::kNotFound << "file/x: ";
         QTest::newRow("empty") << "empty" << ErrorKind::kNotFound << "empty: config.json is missing" + expected;
-        QTest::newRow("GGUF") << "gguf" << ErrorKind::kNotFound
-                              << "config.json is missing|\"m.gguf\"|does not read" + expected;
+        QTest::newRow("another format") << "bin" << ErrorKind::kNotFound
+                                        << "config.json is missing|\"m.bin\"|does not read" + expected;
         QTest::newRow("a file") << "file" << ErrorKind::kInvalidInput << "file: is a file" + expected;
         QTest::newRow("config a folder") << "folders" << ErrorKind::kInvalidModel
                                          << "folders/config.json: is a folder|expected a file";
@@ -579,10 +612,10 @@ class TestModelConfig : public QObject {
         QFETCH(ErrorKind, kind);
         QFETCH(QString, words);
         QVERIFY(write_file(path("file"), "{}"));
-        for (const char* folder : {"empty", "gguf", "folders/config.json", "pipes", "links", "large", "broken"}) {
+        for (const char* folder : {"empty", "bin", "folders/config.json", "pipes", "links", "large", "broken"}) {
             QVERIFY(QDir(dir_.path()).mkpath(folder));
         }
-        QVERIFY(write_file(path("gguf/m.gguf"), "GGUF"));
+        QVERIFY(write_file(path("bin/m.bin"), "PK"));
         QCOMPARE(::mkfifo(path("pipes/config.json").toLocal8Bit().constData(), 0600), 0);
         QVERIFY(QFile::link(path("nowhere"), path("links/config.json")));
         QVERIFY(write_file(path("large/config.json"), json_of(kSmall)));

@@ -197,7 +197,7 @@ class TestPerplexity : public QObject {
         kernels::ThreadPool pool(2);
         HostMemory memory;
         Arena host("RAM", memory, std::uint64_t{1} << 30);
-        const ModelSpec spec = read_model_spec(test::demoModel());
+        ModelSpec spec = read_model_spec(test::demoModel());
         const auto source = open_weights(Checkpoint::open(test::demoModel()), spec, false, pool);
         const DenseWeights original = source->load_dense(host);
         DenseWeights weights = source->load_dense(host);

@@ -120,6 +120,37 @@ class TestPlanReport : public QObject {
         QVERIFY(to_text(report).find("whole layers, HQQ4") != std::string::npos);
     }
 
+    // RAM that is asked for beyond this computer's is another computer's: the plan is for
+    // that one.
+    void ramOfAnotherComputer_isPlannedWith() {
+        LoadRequest load = request();
+        load.model = "synthetic:deepseek-v3";  // 1.2 TiB of experts
+        load.vram_bytes = std::uint64_t{23} << 30;
+        load.ram_bytes = std::uint64_t{4} << 40;
+        load.quant = parse_quant("dense=4");
+        const auto n_on_disk = [](const PlanReport& report) {
+            return std::count(report.plan.places.begin(), report.plan.places.end(), Place::kDisk);
+        };
+        const PlanReport roomy = plan_model(load, 64, {}, {});
+        QCOMPARE(roomy.budget.ram_bytes, load.ram_bytes);
+        QCOMPARE(roomy.budget.vram_bytes, load.vram_bytes);
+        QCOMPARE(n_on_disk(roomy), 0);
+        QVERIFY2(roomy.plan.note.find("This computer has not enough memory") != std::string::npos,
+                 roomy.plan.note.c_str());
+        load.ram_bytes = std::uint64_t{1} << 40;  // more than this computer's as well
+        const PlanReport less = plan_model(load, 64, {}, {});
+        QCOMPARE(less.budget.ram_bytes, load.ram_bytes);
+        QVERIFY(n_on_disk(less) > 0);
+        QVERIFY(less.forecast.decode_tokens_per_s < roomy.forecast.decode_tokens_per_s);
+
+        // What this computer has is planned with as a load would.
+        LoadRequest small = request();
+        small.ram_bytes = std::uint64_t{256} << 20;
+        const PlanReport here = plan_model(small, 64, {}, {});
+        QCOMPARE(here.budget.ram_bytes, small.ram_bytes);
+        QVERIFY2(here.plan.note.find("This computer") == std::string::npos, here.plan.note.c_str());
+    }
+
     void budgetTooSmall_saysByHowMuch() {
         LoadRequest load = request();
         load.vram_bytes = std::uint64_t{4} << 20;

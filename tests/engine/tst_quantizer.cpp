@@ -167,7 +167,7 @@ class TestQuantizer : public QObject {
 
     void errors_ofTheDemoModelsExperts_areThoseOfHqq() {
         kernels::ThreadPool pool(2);
-        const ModelSpec spec = read_model_spec(test::demoModel());
+        ModelSpec spec = read_model_spec(test::demoModel());
         const ExpertGrid& grid = spec.experts;
         const auto source = open_weights(Checkpoint::open(test::demoModel()), spec, false, pool);
         const QJsonArray experts = golden()["experts"].toArray();

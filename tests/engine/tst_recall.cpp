@@ -2,12 +2,16 @@
 
 #include <random>
 
+#include <QTemporaryDir>
 #include <QXmlStreamReader>
 #include <QtTest>
 
 #include "engine/error.h"
 #include "engine/eval/cache_replay.h"
 #include "engine/eval/recall.h"
+#include "engine/eval/text_sequences.h"
+#include "engine/run/routing_probe.h"
+#include "tests/engine/checkpoint_writer.h"
 #include "tests/engine/test_models.h"
 
 using namespace offstage::engine;
@@ -37,6 +41,50 @@ RoutingTrace randomTrace() {
         }
     }
     return trace;
+}
+
+constexpr int kDeepLayers = 13;
+
+// A Mixtral of 13 layers in which nothing is added to the embedded token but by the
+// experts of layer 1: the gates of layers 0 and 1 see one input, those of all other
+// layers another one.
+void writeDeepModel(const QString& folder) {
+    constexpr int kHidden = 32, kFfn = 32, kExperts = 8, kVocab = 48;
+    std::mt19937 random(5);
+    std::normal_distribution<float> normal;
+    offstage::tests::SafetensorsWriter tensors;
+    const auto add = [&](const QByteArray& name, int rows, int columns, float spread) {
+        std::vector<float> values(static_cast<std::size_t>(rows * columns));
+        for (float& value : values) value = spread * normal(random);
+        tensors.add(name, "F32", "[" + QByteArray::number(rows) + "," + QByteArray::number(columns) + "]", values);
+    };
+    const auto add_norm = [&](const QByteArray& name) {
+        tensors.add(name, "F32", "[" + QByteArray::number(kHidden) + "]", std::vector<float>(kHidden, 1.0f));
+    };
+    add("model.embed_tokens.weight", kVocab, kHidden, 1);
+    add("lm_head.weight", kVocab, kHidden, 1);
+    add_norm("model.norm.weight");
+    for (int layer = 0; layer < kDeepLayers; ++layer) {
+        const QByteArray name = "model.layers." + QByteArray::number(layer) + ".";
+        add_norm(name + "input_layernorm.weight");
+        add_norm(name + "post_attention_layernorm.weight");
+        for (const char* part : {"q", "k", "v", "o"})
+            add(name + "self_attn." + part + "_proj.weight", kHidden, kHidden, *part == 'o' ? 0.0f : 1.0f);
+        add(name + "block_sparse_moe.gate.weight", kExperts, kHidden, 1);
+        for (int expert = 0; expert < kExperts; ++expert) {
+            const QByteArray begin = name + "block_sparse_moe.experts." + QByteArray::number(expert) + ".";
+            add(begin + "w1.weight", kFfn, kHidden, 1);
+            add(begin + "w2.weight", kHidden, kFfn, layer == 1 ? 10.0f : 0.0f);
+            add(begin + "w3.weight", kFfn, kHidden, 1);
+        }
+    }
+    QVERIFY(offstage::tests::write_file(folder + QStringLiteral("/model.safetensors"), tensors.file()));
+    QVERIFY(offstage::tests::write_file(
+        folder + QStringLiteral("/config.json"),
+        R"({"architectures":["MixtralForCausalLM"],"model_type":"mixtral","hidden_size":32,"intermediate_size":32,)"
+        R"("num_hidden_layers":13,"num_attention_heads":2,"num_key_value_heads":2,"num_local_experts":8,)"
+        R"("num_experts_per_tok":2,"rope_theta":10000.0,"rms_norm_eps":1e-5,"max_position_embeddings":64,)"
+        R"("vocab_size":48,"hidden_act":"silu","tie_word_embeddings":false,"torch_dtype":"float32"})"));
 }
 
 }  // namespace
@@ -122,6 +170,43 @@ class TestRecall : public QObject {
             const std::size_t layer = i % trace.header.guesses_per_token() / n;
             QCOMPARE(guesses[i] == -1, layer == 0);
         }
+    }
+
+    // The paper's 1, 2 and 10 layers ahead. What is guessed before layer 2 for it or a
+    // later layer comes from another input; everything else is guessed from the input
+    // that the gate gets.
+    void distances_areLayersBetweenGuessAndGate() {
+        QTemporaryDir folder;
+        writeDeepModel(folder.path());
+        const auto model = open(folder.path().toStdString(), LoadedModel::Text::kNotNeeded);
+        std::vector<std::vector<TokenId>> sequences(1);
+        for (int i = 0; i < 48; ++i) sequences[0].push_back(static_cast<TokenId>(i));
+        const std::vector<std::int64_t> distances = {1, 2, 10, 13};
+        const RecallReport report = measure_recall(record_routing(*model, sequences, distances, {}, {}));
+        QCOMPARE(report.ahead.size(), std::size_t{3 * 2});  // the model has no 13 layers ahead
+        for (const RecallReport::Ahead& ahead : report.ahead) {
+            QCOMPARE(ahead.distance, distances[static_cast<std::size_t>(&ahead - report.ahead.data()) / 2]);
+            double sum = 0;
+            for (int layer = 0; layer < kDeepLayers; ++layer) {
+                const double recall = ahead.layers[static_cast<std::size_t>(layer)];
+                const auto from = static_cast<int>(layer - ahead.distance);
+                if (from < 0) {
+                    QCOMPARE(recall, -1.0);
+                    continue;
+                }
+                sum += recall;
+                if (from >= 2 || layer < 2) {
+                    QCOMPARE(recall, 1.0);
+                } else {  // chance: 2 or 3 of 8
+                    QVERIFY2(recall > 0.05 && recall < 0.7, qPrintable(QStringLiteral("%1").arg(recall)));
+                }
+            }
+            QVERIFY(std::abs(ahead.mean - sum / static_cast<double>(kDeepLayers - ahead.distance)) < 1e-12);
+        }
+        const QString text = QString::fromStdString(to_text(report));
+        QVERIFY2(text.contains(QStringLiteral("ahead      1      1      2      2     10     10\n"
+                                              "guesses      2      3      2      3      2      3\n")),
+                 qPrintable(text));
     }
 
     // A trained model's layers add to what came before, so that the next gate is guessed far better than by chance.

@@ -94,7 +94,7 @@ class TestSensitivity : public QObject {
 
     void measured_onASample_isNearTheWholeExpert() {
         kernels::ThreadPool pool(2);
-        const ModelSpec spec = read_model_spec(test::demoModel());
+        ModelSpec spec = read_model_spec(test::demoModel());
         const auto master = open_weights(Checkpoint::open(test::demoModel()), spec, false, pool);
         std::int64_t told = 0;
         const Sensitivity measured =
@@ -169,7 +169,7 @@ class TestSensitivity : public QObject {
         kernels::ThreadPool pool(1);
         std::vector<Fingerprint> seen;
         for (const std::string& folder : {test::demoModel(), test::tinyModel("grouped_bf16")}) {
-            const ModelSpec spec = read_model_spec(folder);
+            ModelSpec spec = read_model_spec(folder);
             const auto one = open_weights(Checkpoint::open(folder), spec, false, pool)->model_fingerprint();
             const auto two = open_weights(Checkpoint::open(folder), spec, false, pool)->model_fingerprint();
             QVERIFY(one.has_value() && one == two);

@@ -46,8 +46,8 @@ struct Loaded {
         source->watch(std::move(progress), std::move(stop));
         dense = source->load_dense(ram);
     }
-    Loaded(const ModelSpec& c, const QString& name, bool round, kernels::ThreadPool& pool,
-           BytesProgressFn progress = {}, std::stop_token stop = {})
+    Loaded(ModelSpec c, const QString& name, bool round, kernels::ThreadPool& pool, BytesProgressFn progress = {},
+           std::stop_token stop = {})
         : Loaded(open_weights(Checkpoint::open(tinyModel(name)), c, round, pool), c, std::move(progress),
                  std::move(stop)) {}
 
@@ -85,7 +85,7 @@ class TestWeights : public QObject {
     void expert_isNeuronMajor() {
         QFETCH(QString, name);
         QFETCH(bool, round);
-        const ModelSpec c = read_model_spec(tinyModel(name));
+        ModelSpec c = read_model_spec(tinyModel(name));
         const auto checkpoint = Checkpoint::open(tinyModel(name));
         kernels::ThreadPool pool(3);
         Loaded weights(c, name, round, pool);
@@ -119,7 +119,7 @@ class TestWeights : public QObject {
     }
 
     void dense_queriesKeysAndValuesLieBelowEachOther() {
-        const ModelSpec c = read_model_spec(tinyModel(QStringLiteral("grouped_f32")));
+        ModelSpec c = read_model_spec(tinyModel(QStringLiteral("grouped_f32")));
         const auto checkpoint = Checkpoint::open(tinyModel(QStringLiteral("grouped_f32")));
         kernels::ThreadPool pool(2);
         const Loaded weights(c, QStringLiteral("grouped_f32"), false, pool);
@@ -140,7 +140,7 @@ class TestWeights : public QObject {
     }
 
     void progress_growsToTheWhole() {
-        const ModelSpec c = read_model_spec(tinyModel(QStringLiteral("grouped_bf16")));
+        ModelSpec c = read_model_spec(tinyModel(QStringLiteral("grouped_bf16")));
         const auto checkpoint = Checkpoint::open(tinyModel(QStringLiteral("grouped_bf16")));
         kernels::ThreadPool pool(2);
         std::uint64_t last = 0;
@@ -157,7 +157,7 @@ class TestWeights : public QObject {
     }
 
     void stopRequested_endsInCancelled() {
-        const ModelSpec c = read_model_spec(tinyModel(QStringLiteral("grouped_f32")));
+        ModelSpec c = read_model_spec(tinyModel(QStringLiteral("grouped_f32")));
         kernels::ThreadPool pool(2);
         std::stop_source stop;
         int calls = 0;

@@ -20,8 +20,9 @@ from safetensors.torch import load_file, save_file
 from transformers import (DbrxConfig, DbrxForCausalLM, DeepseekV2Config, DeepseekV2ForCausalLM, DeepseekV3Config,
                           DeepseekV3ForCausalLM, Glm4MoeConfig, Glm4MoeForCausalLM, GptOssConfig, GptOssForCausalLM,
                           GraniteMoeConfig, GraniteMoeForCausalLM, GraniteMoeSharedConfig, GraniteMoeSharedForCausalLM,
-                          MiniMaxM2Config, MiniMaxM2ForCausalLM, OlmoeConfig, OlmoeForCausalLM, PhimoeConfig,
-                          PhimoeForCausalLM, Qwen2MoeConfig, Qwen2MoeForCausalLM, Qwen3MoeConfig, Qwen3MoeForCausalLM)
+                          MiniMaxM2Config, MiniMaxM2ForCausalLM, Mxfp4Config, OlmoeConfig, OlmoeForCausalLM, PhimoeConfig,
+                          PhimoeForCausalLM, Qwen2MoeConfig, Qwen2MoeForCausalLM, Qwen3_5MoeForCausalLM,
+                          Qwen3_5MoeTextConfig, Qwen3MoeConfig, Qwen3MoeForCausalLM)
 
 import deepseek_moe
 
@@ -39,6 +40,7 @@ FEWEST_TOKENS = 12             # different ones in a greedy answer
 LARGEST_SIZE = 300_000  # bytes of one folder
 
 CLASSES = {"qwen3_moe": (Qwen3MoeConfig, Qwen3MoeForCausalLM),
+           "qwen3_5_moe": (Qwen3_5MoeTextConfig, Qwen3_5MoeForCausalLM),
            "deepseek_v2": (DeepseekV2Config, DeepseekV2ForCausalLM),
            "deepseek_v3": (DeepseekV3Config, DeepseekV3ForCausalLM),
            "deepseek": (deepseek_moe.Config, deepseek_moe.DeepseekForCausalLM),
@@ -63,7 +65,10 @@ DEEPSEEK_EXTRA = dict(aux_loss_alpha=0.001, ep_size=1, moe_layer_freq=1, seq_aux
 #   extra  further keys of the published checkpoints
 #   long   positions of LongRoPE beyond its first context, whatever the length: transformers 5.23 takes the short
 #          factors for them, the published modeling_phimoe.py the long ones
+#   mxfp4  experts in blocks of 32 weights of 4 bits with an exponent, as gpt-oss is published
 #   mtp    adds tensors of a prediction layer behind the last layer, which a reader must leave out
+#   tower  as Qwen3.5 is published: the language model's part of a model that sees, with tensors of a vision tower and
+#          of a prediction layer, which a reader must leave out, and the experts of a layer in two tensors
 #   longest, prompt   of the last sequence and of the greedy answer, where they are not as usual
 CASES = {
     "qwen3_moe_bf16": (
@@ -94,6 +99,23 @@ CASES = {
              max_position_embeddings=512, use_sliding_window=True, sliding_window=20, max_window_layers=1,
              rope_parameters=dict(rope_type="default", rope_theta=100.0)),
         dict(v4=True, longest=160, prompt=150)),
+    "qwen3_5_moe_bf16": (
+        "qwen3_5_moe", torch.bfloat16,
+        dict(hidden_size=32, head_dim=16, num_attention_heads=4, num_key_value_heads=2, num_hidden_layers=4,
+             num_experts=8, num_experts_per_tok=3, moe_intermediate_size=16, shared_expert_intermediate_size=24,
+             linear_num_key_heads=2, linear_num_value_heads=4, linear_key_head_dim=12, linear_value_head_dim=12,
+             rope_parameters=dict(rope_type="default", rope_theta=1e4, partial_rotary_factor=0.25,
+                                  mrope_interleaved=True, mrope_section=[1, 1, 0])),
+        dict(tower=True)),
+    "qwen3_5_moe_odd_f32": (
+        "qwen3_5_moe", torch.float32,
+        dict(hidden_size=28, head_dim=12, num_attention_heads=3, num_key_value_heads=1, num_hidden_layers=3,
+             num_experts=6, num_experts_per_tok=2, moe_intermediate_size=12, shared_expert_intermediate_size=20,
+             linear_num_key_heads=2, linear_num_value_heads=6, linear_key_head_dim=7, linear_value_head_dim=9,
+             linear_conv_kernel_dim=3, layer_types=["full_attention", "linear_attention", "linear_attention"],
+             tie_word_embeddings=True, max_position_embeddings=256, rms_norm_eps=1e-5,
+             rope_parameters=dict(rope_type="default", rope_theta=100.0, partial_rotary_factor=0.5)),
+        dict(longest=100, prompt=90)),
     "deepseek_v2_lite_bf16": (
         "deepseek_v2", torch.bfloat16,
         dict(hidden_size=64, num_attention_heads=4, num_hidden_layers=3, q_lora_rank=None, kv_lora_rank=32,
@@ -145,6 +167,26 @@ CASES = {
         dict(hidden_size=48, num_attention_heads=6, num_key_value_heads=3, num_hidden_layers=2, num_experts=12,
              num_experts_per_tok=4, intermediate_size=28, norm_topk_prob=False, clip_qkv=1.5,
              rope_parameters=dict(rope_type="default", rope_theta=1e4)),
+        dict(v4=True)),
+    # Three without what llama.cpp's converter leaves out: dense layers of Qwen2-MoE, OLMoE's clipping, Phi's own jitter.
+    "qwen2_moe_plain_bf16": (
+        "qwen2_moe", torch.bfloat16,
+        dict(hidden_size=32, num_attention_heads=4, num_key_value_heads=2, num_hidden_layers=2, num_experts=8,
+             num_experts_per_tok=2, moe_intermediate_size=24, intermediate_size=56,
+             shared_expert_intermediate_size=40, norm_topk_prob=False, use_sliding_window=False,
+             rope_parameters=dict(rope_type="default", rope_theta=1e4)),
+        dict(v4=True)),
+    "olmoe_plain_bf16": (
+        "olmoe", torch.bfloat16,
+        dict(hidden_size=32, num_attention_heads=4, num_key_value_heads=4, num_hidden_layers=2, num_experts=8,
+             num_experts_per_tok=3, intermediate_size=24, norm_topk_prob=False,
+             rope_parameters=dict(rope_type="default", rope_theta=1e4)),
+        dict(v4=True)),
+    "phimoe_plain_bf16": (
+        "phimoe", torch.bfloat16,
+        dict(hidden_size=32, num_attention_heads=4, num_key_value_heads=2, num_hidden_layers=2, num_local_experts=6,
+             num_experts_per_tok=2, intermediate_size=24, attention_bias=True, lm_head_bias=True,
+             router_jitter_noise=0.01, rope_parameters=dict(rope_type="default", rope_theta=1e4)),
         dict(v4=True)),
     "glm4_moe_bf16": (
         "glm4_moe", torch.bfloat16,
@@ -221,6 +263,14 @@ CASES = {
              rope_parameters=dict(rope_type="yarn", rope_theta=150.0, factor=4.0, beta_fast=32.0, beta_slow=1.0,
                                   truncate=False, original_max_position_embeddings=64)),
         dict(v4=True, longest=100, prompt=90)),
+    "gpt_oss_mxfp4": (
+        "gpt_oss", torch.bfloat16,
+        dict(hidden_size=64, head_dim=8, num_attention_heads=4, num_key_value_heads=2, num_hidden_layers=3,
+             num_local_experts=5, num_experts_per_tok=2, intermediate_size=32, sliding_window=20,
+             max_position_embeddings=512,
+             rope_parameters=dict(rope_type="yarn", rope_theta=150.0, factor=4.0, beta_fast=32.0, beta_slow=1.0,
+                                  truncate=False, original_max_position_embeddings=64)),
+        dict(v4=True, mxfp4=True)),
     "deepseek_moe_bf16": (
         "deepseek", torch.bfloat16,
         dict(hidden_size=40, num_attention_heads=4, num_key_value_heads=4, num_hidden_layers=3, n_routed_experts=10,
@@ -237,9 +287,14 @@ def draw_weights(model: torch.nn.Module) -> None:
         for key, weight in model.named_parameters():
             if "norm" in key.split(".")[-2]:
                 middle = 1.6 if ".q_norm." in key or ".k_norm." in key else 1.0
+                if model.config.model_type == "qwen3_5_moe_text" and ".linear_attn." not in key:
+                    middle -= 1.0  # what is stored is the distance from one
                 weight.copy_(middle + 0.3 * torch.randn_like(weight))
                 continue
             gain = 1.0
+            if key.endswith(".A_log"):  # some states that are kept for long, some that are not
+                weight.copy_(4.0 * torch.rand_like(weight) - 3.5)
+                continue
             if key.endswith(".bias"):
                 weight.copy_(0.3 * torch.randn_like(weight))
                 continue
@@ -306,6 +361,57 @@ def add_prediction_layer(path: pathlib.Path, config) -> None:
                        ("input_layernorm.weight", (n,)), ("shared_head.norm.weight", (n,))):
         tensors[at + key] = torch.randn(shape).to(torch.bfloat16)
     save_file(tensors, path, metadata={"format": "pt"})
+
+
+def put_below_a_tower(folder: pathlib.Path) -> None:
+    path = folder / "model.safetensors"
+    tensors, experts = {}, {}
+    for key, value in load_file(path).items():
+        key = key.replace("model.", "model.language_model.", 1)
+        prefix, found, end = key.partition(".mlp.experts.")
+        if not found:
+            tensors[key] = value
+            continue
+        number, part = end.split(".")[:2]
+        experts.setdefault((prefix + found, part), {})[int(number)] = value
+    for prefix, _ in list(experts):
+        of = {part: torch.stack([experts[prefix, part][e] for e in sorted(experts[prefix, part])])
+              for part in ("gate_proj", "up_proj", "down_proj")}
+        tensors[prefix + "gate_up_proj"] = torch.cat((of["gate_proj"], of["up_proj"]), 1).contiguous()
+        tensors[prefix + "down_proj"] = of["down_proj"]
+    for key in ("model.visual.patch_embed.proj.bias", "mtp.norm.weight", "mtp.layers.0.input_layernorm.weight"):
+        tensors[key] = torch.randn(32).to(torch.bfloat16)
+    save_file(tensors, path, metadata={"format": "pt"})
+    config = json.loads((folder / "config.json").read_text())
+    version = config.pop("transformers_version")
+    config["mtp_num_hidden_layers"] = 1
+    (folder / "config.json").write_text(json.dumps({
+        "architectures": ["Qwen3_5MoeForConditionalGeneration"], "model_type": "qwen3_5_moe", "text_config": config,
+        "tie_word_embeddings": False, "transformers_version": version,
+        "vision_config": {"depth": 1, "hidden_size": 32, "model_type": "qwen3_5_moe_vision", "out_hidden_size": 32},
+    }, indent=2, sort_keys=True) + "\n")
+
+
+def put_experts_in_mxfp4(folder: pathlib.Path) -> None:
+    """Codes (experts, rows, blocks, 16), two in a byte, the first one low, and exponents (experts, rows, blocks)."""
+    path = folder / "model.safetensors"
+    steps = torch.tensor([0, 0.5, 1, 1.5, 2, 3, 4, 6])
+    tensors = {}
+    for key, value in load_file(path).items():
+        if not key.endswith(("experts.gate_up_proj", "experts.down_proj")):
+            tensors[key] = value
+            continue
+        blocks = value.float().transpose(1, 2).unflatten(-1, (-1, 32))
+        exponents = (blocks.abs().amax(-1).clamp_min(1e-30).log2().floor() - 2).clamp(-127, 127)
+        scaled = blocks / 2 ** exponents.unsqueeze(-1)
+        codes = (scaled.abs().unsqueeze(-1) - steps).abs().argmin(-1) + 8 * (scaled < 0)
+        tensors[key + "_blocks"] = (codes[..., 0::2] | codes[..., 1::2] << 4).to(torch.uint8).contiguous()
+        tensors[key + "_scales"] = (exponents + 127).to(torch.uint8).contiguous()
+    save_file(tensors, path, metadata={"format": "pt"})
+    config = json.loads((folder / "config.json").read_text())
+    config["quantization_config"] = {"quant_method": "mxfp4", "modules_to_not_convert": [
+        "model.layers.*.self_attn", "model.layers.*.mlp.router", "model.embed_tokens", "lm_head"]}
+    (folder / "config.json").write_text(json.dumps(config, indent=2, sort_keys=True) + "\n")
 
 
 def choice_margin(config, logits: torch.Tensor, bias: torch.Tensor | None, chosen: torch.Tensor) -> float:
@@ -494,6 +600,10 @@ def make_checkpoint(folder: pathlib.Path, name: str, seed: int) -> bool:
     if form.get("mtp"):
         add_prediction_layer(folder / "model.safetensors", config)
     rewrite_config(folder / "config.json", form)
+    if form.get("mxfp4"):
+        put_experts_in_mxfp4(folder)
+    if form.get("tower"):
+        put_below_a_tower(folder)
     return True
 
 
@@ -504,7 +614,9 @@ def make_case(out: pathlib.Path, name: str, first_seed: int | None) -> None:
         if not make_checkpoint(folder, name, seed + tried):
             continue
         # Read back, so that the reference sees the rounded weights and the config that others will read.
-        model = CLASSES[CASES[name][0]][1].from_pretrained(folder, dtype=torch.float32, attn_implementation="eager")
+        unpacked = {"quantization_config": Mxfp4Config(dequantize=True)} if CASES[name][3].get("mxfp4") else {}
+        model = CLASSES[CASES[name][0]][1].from_pretrained(folder, dtype=torch.float32, attn_implementation="eager",
+                                                           **unpacked).float()
         if CASES[name][3].get("long"):
             use_long_positions(model)
         golden, figures = run(model.eval(), CASES[name][3])

@@ -208,13 +208,14 @@ bool matches(const std::string& text, const char* pattern) {
     return whole.match(QString::fromStdString(text)).hasMatch();
 }
 
-// What the window may know of the engine: the session façade, value types, and what is worked out from such values
-// without a session (does it fit, what if, other cache policies, percentiles), the networks that forecasts know, and
-// how files are written.
+// What the window may know of the engine: the session façade, value types, and what is
+// worked out from such values without a session (does it fit, what if, other cache
+// policies, percentiles), the networks that forecasts know, which models lie on this
+// computer, and how files are written.
 constexpr const char* kEngineForUi =
     "engine/(run/session\\.h|run/sampler_settings\\.h|telemetry/[^/]+\\.h|error\\.h|text/chat_template\\.h"
     "|formats\\.h|indices\\.h|device/hardware\\.h|device/hardware_profile\\.h|cluster/network\\.h"
-    "|files/file_writer\\.h"
+    "|files/file_writer\\.h|model/model_finder\\.h"
     "|eval/cache_replay\\.h|run/fit_estimate\\.h|cluster/what_if\\.h|statistics\\.h)";
 
 struct LibraryRule {

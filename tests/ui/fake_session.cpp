@@ -94,6 +94,7 @@ class FakeSession : public engine::Session {
         model.active_weights = 4'800'000;
         model.weight_bytes = 28'400'000;
         model.weight_type = "BF16";
+        model.expert_format = engine::FormatId{2};
         model.instruction_set = "avx512_bf16";
         model.n_threads = 2;
         model.device = script.residents == 0 ? "cpu" : script.emulated ? "emulated:fake-gpu" : "cuda:0";

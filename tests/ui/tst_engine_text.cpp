@@ -260,10 +260,10 @@ class TestEngineText : public QObject {
         row("no model", fitProblem(none), {none, QStringLiteral("config.json")});
         const QString gguf = m_folder.filePath(QStringLiteral("tiny.gguf"));
         QVERIFY(write(gguf, "GGUF"));
-        row("a GGUF file", fitProblem(gguf), {QStringLiteral("tiny.gguf"), QStringLiteral("*.safetensors")});
+        row("a GGUF file", fitProblem(gguf), {QStringLiteral("tiny.gguf"), QStringLiteral("4")});
         const QString foreign = m_folder.filePath(QStringLiteral("foreign"));
-        QVERIFY(write(foreign + QStringLiteral("/other.gguf"), "GGUF"));
-        row("a folder of another format", fitProblem(foreign), {foreign, QStringLiteral("\"other.gguf\"")});
+        QVERIFY(write(foreign + QStringLiteral("/other.bin"), "PK"));
+        row("a folder of another format", fitProblem(foreign), {foreign, QStringLiteral("\"other.bin\"")});
 
         const auto config = [&](const char* name, const QByteArray& json) {
             const QString folder = model(QString::fromLatin1(name), {{QStringLiteral("config.json"), json}});
@@ -469,13 +469,15 @@ class TestEngineText : public QObject {
             QStringLiteral("engine/quant/weight_format.cpp"),    QStringLiteral("engine/plan/dispatch_settings.cpp"),
             QStringLiteral("engine/plan/prefetch_settings.cpp"), QStringLiteral("engine/plan/sensitivity.cpp"),
             QStringLiteral("engine/plan/compute_choice.cpp"),    QStringLiteral("engine/telemetry/routing_trace.cpp"),
-            QStringLiteral("engine/plan/kv_type.cpp"),           QStringLiteral("engine/run/plan_report.cpp")};
+            QStringLiteral("engine/plan/kv_type.cpp"),           QStringLiteral("engine/run/plan_report.cpp"),
+            QStringLiteral("engine/model/tensor_types.cpp"),     QStringLiteral("engine/cluster/cluster_bound.cpp")};
         static const QSet<QString> others = {
             // figures and names of files and keys
             QStringLiteral("model name"), QStringLiteral("active_file "), QStringLiteral("inactive_file "),
             QStringLiteral(" bit driver "), QStringLiteral(" without cuBLAS"), QStringLiteral("|up to "),
-            QStringLiteral(" formats|rows of "), QStringLiteral(" with biases"), QStringLiteral("measured on every expert"),
-            QStringLiteral("ByteLevel, TemplateProcessing, Sequence"), QStringLiteral("always, first, never"),
+            QStringLiteral(" formats|rows of "), QStringLiteral(" with biases"),
+            QStringLiteral("measured on every expert"), QStringLiteral("ByteLevel, TemplateProcessing, Sequence"),
+            QStringLiteral("always, first, never"),
             QStringLiteral("NFC, NFD, NFKC, NFKD, Lowercase, Replace, Prepend, Strip, Sequence"),
             QStringLiteral("ByteLevel, ByteFallback, Fuse, Replace, Strip, Metaspace, Sequence"),
             QStringLiteral("Split, ByteLevel, Digits, Punctuation, Metaspace, Whitespace, WhitespaceSplit, Sequence"),
@@ -501,6 +503,8 @@ class TestEngineText : public QObject {
             QStringLiteral("Skipping neurons is not supported yet: theta is "),
             QStringLiteral("The sensitivities are of "), QStringLiteral("; expected those of this model."),
             QStringLiteral("a list of pairs [tokens, microseconds], tokens ascending from 1"),
+            // other programs' names
+            QStringLiteral("Hugging Face"), QStringLiteral("LM Studio"),
             // lines of the system's files
             QStringLiteral("Max address space"), QStringLiteral("Max data size"),
             // listed with a part in their place: "%1 without an argument"
@@ -548,7 +552,8 @@ class TestEngineText : public QObject {
         QCOMPARE(failure.kind, engine::ErrorKind::kNotFound);
         const QString none = m_folder.filePath(QStringLiteral("none"));
         const QString said =
-            QStringLiteral("Unter %1 ist kein Modell; erwartet: ein Ordner mit config.json.").arg(none);
+            QStringLiteral("Unter %1 ist kein Modell; erwartet: eine GGUF-Datei oder ein Ordner mit config.json.")
+                .arg(none);
         QCOMPARE(failure.sentence, said);
         QCOMPARE(log.at(log.size() - 1).text, none + QStringLiteral(": ") + said);
     }

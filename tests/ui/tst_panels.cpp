@@ -1,4 +1,6 @@
 // Experts, Cache and Dispatch: what they show of the scripted engine, what they change, how they are linked.
+#include <tuple>
+
 #include <QComboBox>
 #include <QMenu>
 #include <QProgressBar>
@@ -317,7 +319,7 @@ class TestPanels : public QObject {
         trigger(0, -1);
         QTRY_VERIFY2(b.experts->notice().contains(QStringLiteral("is pinned")), qPrintable(b.experts->notice()));
         QTRY_COMPARE(b.experts->snapshot().experts.pinned[31], std::uint8_t(1));
-        trigger(2, 2);
+        trigger(2, 3);  // 16, 8, 5, 4 bits
         QTRY_VERIFY(b.experts->notice().contains(QStringLiteral("4 bit")));
         QTRY_COMPARE(b.experts->snapshot().experts.format[31], static_cast<std::uint8_t>(kernels::WeightType::kHqq4));
         trigger(1, -1);
@@ -386,7 +388,7 @@ class TestPanels : public QObject {
         QVERIFY(b.experts->readout().contains(QStringLiteral("384 pinned")));
         Q_EMIT menu->aboutToShow();
         QCOMPARE(menu->actions().at(0)->text(), QStringLiteral("&Unpin 384 experts"));
-        menu->actions().at(2)->menu()->actions().at(2)->trigger();
+        menu->actions().at(2)->menu()->actions().at(3)->trigger();
         QTRY_COMPARE(b.experts->notice(), QStringLiteral("384 experts are kept in 4 bit (HQQ)."));
         // One outside of the marked ones is meant alone.
         QMenu one;
@@ -735,6 +737,32 @@ class TestPanels : public QObject {
                          child->metaObject()->className());
             }
         }
+    }
+
+    // The sizes of Qwen3-30B-A3B and DeepSeek-V3: every layer is there, and pictures for
+    // people.
+    void picturesOfLargeModels_showAllLayers() {
+        for (const Theme theme : {Theme::Light, Theme::Dark}) {
+            applyTheme(*qApp, theme);
+            for (const auto& [layers, experts, dense] : {std::tuple{48, 128, 0}, std::tuple{58, 256, 3}}) {
+                Bench b(large(layers, experts, dense));
+                b.load();
+                b.answer();
+                b.selection->selectToken(kMessage, 9);
+                b.experts->setChannel(ExpertChannel::Residency);
+                QCOMPARE(b.experts->snapshot().experts.place.size(), static_cast<std::size_t>(layers * experts));
+                for (Panel* panel : b.panels()) {
+                    panel->resize(900, 820);
+                    QCoreApplication::processEvents();
+                    const QString kind = QString::fromLatin1(panel->metaObject()->className()).section(u':', -1);
+                    QVERIFY(!panel->grab().isNull());
+                    takePicture(
+                        *panel,
+                        QStringLiteral("%1_%2_%3x%4").arg(kind, nameOf(theme)).arg(layers + dense).arg(experts));
+                }
+            }
+        }
+        applyTheme(*qApp, Theme::Light);
     }
 
     void pictures_inBothThemes_differ() {

@@ -326,9 +326,14 @@ class TestPanels2 : public QObject {
         ledger.budget = 40 * kGiB;
         ledger.dense = ledger.kv_cache = ledger.staging = ledger.workspace = ledger.experts_spare = ledger.others =
             kGiB;
-        ledger.experts.assign(kernels::kWeightTypes, kGiB);
+        std::size_t n_formats = 0;
+        for (const engine::FormatRow& row : engine::format_rows()) {
+            const bool own = row.kind == engine::FormatRow::Kind::kOwn;
+            ledger.experts.push_back(own ? kGiB : 0);
+            n_formats += own ? 1 : 0;
+        }
         const StackedBar::Row row = memoryRow(QStringLiteral("VRAM"), ledger);
-        QCOMPARE(row.parts.size(), std::size_t{6 + kernels::kWeightTypes});
+        QCOMPARE(row.parts.size(), 6 + n_formats);
         for (const auto& a : row.parts) {
             for (const auto& b : row.parts) {
                 if (&a != &b) {
@@ -355,16 +360,21 @@ class TestPanels2 : public QObject {
     // them.
     void formats_oneMoreThanThereAre_areNamedAndToldApart() {
         std::vector<engine::FormatRow> rows(engine::format_rows().begin(), engine::format_rows().end());
-        const auto sixth = static_cast<std::uint8_t>(rows.size());
-        rows.push_back({engine::FormatId{sixth}, "rtn4", "RTN4", "RTN", 4, true, false});
+        const auto last = static_cast<std::uint8_t>(rows.size());
+        rows.push_back({engine::FormatId{last}, "rtn4", "RTN4", "RTN", 4, true, false});
+        // What experts may be in, whatever the model.
+        std::vector<std::uint8_t> ids;
+        for (std::uint8_t id = 0; id <= last; ++id) {
+            if (rows[id].kind == engine::FormatRow::Kind::kOwn) {
+                ids.push_back(id);
+            }
+        }
 
         engine::Snapshot snapshot;
         snapshot.formats = rows;
         snapshot.n_layers = 1;
-        snapshot.n_experts = sixth + 1;
-        for (std::uint8_t id = 0; id <= sixth; ++id) {
-            snapshot.experts.format.push_back(id);
-        }
+        snapshot.n_experts = static_cast<std::int64_t>(ids.size());
+        snapshot.experts.format = ids;
         const auto n = static_cast<std::size_t>(snapshot.n_experts);
         snapshot.experts.place.resize(n);
         snapshot.experts.pinned.resize(n);
@@ -383,21 +393,21 @@ class TestPanels2 : public QObject {
         }
         // As many bits, the same colour; what other formats look like does not change.
         const std::vector<int> categories = formatCategories(rows);
-        QCOMPARE(categories[sixth] % kSeriesColours,
+        QCOMPARE(categories[last] % kSeriesColours,
                  categories[static_cast<std::size_t>(kernels::WeightType::kHqq4)] % kSeriesColours);
         QVERIFY(std::equal(categories.begin(), categories.end() - 1, formatCategories(engine::format_rows()).begin()));
-        QVERIFY(expertText(ExpertChannel::Precision, snapshot, {}, true, {0, sixth}, 0)
+        QVERIFY(expertText(ExpertChannel::Precision, snapshot, {}, true, {0, static_cast<int>(ids.size()) - 1}, 0)
                     .contains(QStringLiteral("4 bit (RTN)")));
 
         engine::MemoryLedger ledger;
         ledger.total = ledger.budget = 64 * kGiB;
         ledger.dense = ledger.staging = ledger.workspace = ledger.kv_cache = kGiB;
-        ledger.add_experts(engine::FormatId{sixth}, 4 * kGiB);
+        ledger.add_experts(engine::FormatId{last}, 4 * kGiB);
         const StackedBar::Row row = memoryRow(QStringLiteral("VRAM"), ledger, rows);
         QCOMPARE(row.parts[1].name, QStringLiteral("experts, 4 bit (RTN)"));
-        QCOMPARE(row.parts[1].category, categories[sixth]);
+        QCOMPARE(row.parts[1].category, categories[last]);
         for (const std::size_t other : {0u, 2u, 3u, 4u}) {
-            QVERIFY(row.parts[other].category != categories[sixth]);
+            QVERIFY(row.parts[other].category != categories[last]);
         }
         // More formats than there are looks: some are alike, and all have one.
         for (int more = 0; more < 100; ++more) {

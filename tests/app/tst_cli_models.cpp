@@ -1,0 +1,71 @@
+// offstage-cli models: the caches of an invented home.
+#include <QDir>
+#include <QFile>
+#include <QJsonArray>
+#include <QTemporaryDir>
+#include <QTest>
+
+#include "tests/app/cli_runner.h"
+
+using namespace offstage::test;
+
+class TestCliModels : public QObject {
+    Q_OBJECT
+
+  private:
+    CliOutcome run(const QStringList& arguments) const {
+        return runInShell(QStringLiteral("h=$1; shift; exec env -u HF_HOME -u HF_HUB_CACHE -u LLAMA_CACHE "
+                                         "-u OLLAMA_MODELS -u XDG_CACHE_HOME HOME=\"$h\" \"$0\" \"$@\""),
+                          QStringList{m_home->path(), QStringLiteral("models")} + arguments);
+    }
+    QString put(const char* model, const QString& inHome) const {
+        const QString path = m_home->filePath(inHome);
+        QDir().mkpath(QFileInfo(path).path());
+        return QFile::copy(QStringLiteral(OFFSTAGE_SOURCE_DIR "/tests/engine/data/gguf/") + QLatin1String(model), path)
+                   ? path
+                   : QString();
+    }
+
+    std::unique_ptr<QTemporaryDir> m_home;
+
+  private Q_SLOTS:
+    void init() { m_home = std::make_unique<QTemporaryDir>(); }
+
+    void models_areListed_withWhatIsMissing() {
+        const QString whole = put("qwen3_moe_bf16.gguf", QStringLiteral(".lmstudio/models/ann/tiny/Tiny-BF16.gguf"));
+        QVERIFY(!put("gpt_oss_mxfp4.gguf", QStringLiteral(".cache/llama.cpp/big-00001-of-00002.gguf")).isEmpty());
+        const CliOutcome table = run({});
+        QCOMPARE(table.status, 0);
+        QVERIFY2(table.out.contains("Tiny-BF16  LM Studio  Qwen3Moe  196.4 KiB  16.31  16 x 3\n"),
+                 table.out.constData());
+        QVERIFY2(table.out.contains("Tiny-BF16: " + whole.toUtf8() + "\n"), table.out.constData());
+        QVERIFY2(table.out.contains("/big-00002-of-00002.gguf: is missing"), table.out.constData());
+
+        const CliOutcome json = run({QStringLiteral("--json")});
+        QCOMPARE(json.status, 0);
+        const QJsonArray models = json.json()[QLatin1String("models")].toArray();
+        QCOMPARE(models.size(), 2);
+        QCOMPARE(models[0][QLatin1String("path")].toString(), whole);
+        QCOMPARE(models[0][QLatin1String("supported")].toBool(), true);
+        QCOMPARE(models[0][QLatin1String("bytes")].toInt(), 201152);
+        QCOMPARE(models[1][QLatin1String("name")].toString(), QStringLiteral("big"));
+        QVERIFY(models[1][QLatin1String("bytes")].isNull());
+        QVERIFY(!models[1][QLatin1String("problem")].isNull());
+    }
+
+    void nothing_saysWhere_andAFolderIsLookedInToo() {
+        const CliOutcome none = run({});
+        QCOMPARE(none.status, 0);
+        if (!QFileInfo::exists(QStringLiteral("/usr/share/ollama/.ollama/models"))) {
+            QVERIFY2(none.out.contains("Hugging Face: " + m_home->path().toUtf8() + "/.cache/huggingface/hub\n"),
+                     none.out.constData());
+        }
+        put("qwen3_moe_bf16.gguf", QStringLiteral("own/a.gguf"));
+        const CliOutcome own = run({QStringLiteral("--folder"), m_home->filePath(QStringLiteral("own"))});
+        QCOMPARE(own.status, 0);
+        QVERIFY2(own.out.contains("own/a.gguf\n"), own.out.constData());
+    }
+};
+
+QTEST_GUILESS_MAIN(TestCliModels)
+#include "tst_cli_models.moc"

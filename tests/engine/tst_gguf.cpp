@@ -1,0 +1,305 @@
+// GGUF files: the container, models of all families made by llama.cpp's converter
+// (tests/golden/make_gguf_golden.py) against Hugging Face transformers, split files, and
+// what is wrong with bad ones.
+
+#include <algorithm>
+#include <fstream>
+
+#include <QTemporaryDir>
+#include <QtTest>
+
+#include "engine/error.h"
+#include "engine/eval/logits.h"
+#include "engine/files/gguf.h"
+#include "engine/files/mapped_file.h"
+#include "engine/model/gguf_model.h"
+#include "engine/model/model_files.h"
+#include "engine/run/loaded_model.h"
+#include "engine/run/model_shape.h"
+#include "tests/engine/gguf_writer.h"
+#include "tests/engine/test_models.h"
+
+using namespace offstage::engine;
+using namespace offstage::test;
+using offstage::tests::GgufWriter;
+namespace fs = std::filesystem;
+
+namespace {
+
+std::string ggufModel(const QString& name) {
+    return sourcePath(QStringLiteral("tests/engine/data/gguf/") + name + QStringLiteral(".gguf")).toStdString();
+}
+
+// A file taken apart, to be written again with something changed.
+struct Parts {
+    MappedFile map;
+    GgufHeader header;
+
+    explicit Parts(const QString& name) : map(ggufModel(name)), header(parse_gguf(map.bytes(), name.toStdString())) {}
+
+    GgufWriter pairs() const {
+        GgufWriter writer;
+        for (const GgufMetadata::Entry& entry : header.metadata.entries()) {
+            const std::string key(entry.key);
+            std::visit(
+                [&](const auto& value) {
+                    using Value = std::decay_t<decltype(value)>;
+                    if constexpr (std::is_same_v<Value, std::string_view>) {
+                        writer.add(key, std::string(value));
+                    } else if constexpr (std::is_same_v<Value, std::int64_t> || std::is_same_v<Value, double> ||
+                                         std::is_same_v<Value, bool>) {
+                        writer.add(key, value);
+                    }
+                },
+                entry.value);
+        }
+        return writer;
+    }
+    static std::vector<std::uint64_t> shapeOf(const GgufTensor& tensor) {
+        return {tensor.shape.begin(), tensor.shape.end()};
+    }
+    std::string_view bytesOf(const GgufTensor& tensor) const {
+        std::int64_t n = 1;
+        for (const std::int64_t dim : tensor.shape) n *= dim;
+        const GgufType type = gguf_type(tensor.type);
+        const auto bytes =
+            map.bytes().subspan(tensor.offset, static_cast<std::uint64_t>(n) / type.weights * type.bytes);
+        return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+    }
+    // Tensors [first, last) as they are.
+    void copy(GgufWriter& writer, std::size_t first, std::size_t last) const {
+        for (std::size_t i = first; i < last; ++i) {
+            const GgufTensor& tensor = header.tensors[i];
+            writer.add_tensor(std::string(tensor.name), shapeOf(tensor), tensor.type, bytesOf(tensor));
+        }
+    }
+    std::size_t n() const { return header.tensors.size(); }
+};
+
+template <typename Action>
+QString errorOf(const Action& action) {
+    try {
+        action();
+    } catch (const Error& error) {
+        return QString::fromStdString(error.what());
+    }
+    return {};
+}
+
+std::string parse(const std::string& bytes) {
+    const QString error =
+        errorOf([&] { static_cast<void>(parse_gguf(std::as_bytes(std::span(bytes.data(), bytes.size())), "x.gguf")); });
+    return error.toStdString();
+}
+
+}  // namespace
+
+class TestGguf : public QObject {
+    Q_OBJECT
+
+  private:
+    LoadRequest on(const std::string& model, const char* device = "cpu") const {
+        LoadRequest request;
+        request.kv = KvType::kF32;
+        request.model = model;
+        request.device = device;
+        request.compute = ComputeMode::kF32;
+        request.n_threads = 2;
+        request.cache_directory = cache_.path().toStdString();
+        return request;
+    }
+    static std::unique_ptr<LoadedModel> open(const LoadRequest& request) {
+        return std::make_unique<LoadedModel>(request, LoadedModel::Text::kNotNeeded, LoadProgressFn{},
+                                             std::stop_token{});
+    }
+    static void compareToGolden(LoadedModel& model, const QJsonObject& golden) {
+        for (const QJsonValue& one : golden[QLatin1String("cases")].toArray()) {
+            const auto tokens = tokensOf(one[QLatin1String("tokens")].toArray());
+            const auto logits = compute_logits(model, tokens, true);
+            const QJsonArray expected = one[QLatin1String("logits")].toArray();
+            QCOMPARE(static_cast<qsizetype>(logits.size()), expected.size());
+            for (qsizetype row = 0; row < expected.size(); ++row) {
+                const double error =
+                    relativeError(logits[static_cast<std::size_t>(row)], floatsOf(expected[row].toArray()));
+                QVERIFY2(error <= 1e-4, qPrintable(QStringLiteral("row %1: %2").arg(row).arg(error)));
+            }
+        }
+    }
+    fs::path file(const char* name) const { return fs::path(folder_.path().toStdString()) / name; }
+
+    QTemporaryDir cache_;
+    QTemporaryDir folder_;
+
+  private Q_SLOTS:
+    void converted_computesAsTransformers_data() {
+        QTest::addColumn<QString>("name");
+        const QDir folder(sourcePath(QStringLiteral("tests/engine/data/gguf")));
+        const QStringList files = folder.entryList({QStringLiteral("*.gguf")});
+        QVERIFY(files.size() >= 13);
+        for (const QString& name : files) QTest::newRow(qPrintable(name)) << name.chopped(5);
+    }
+    void converted_computesAsTransformers() {
+        QFETCH(QString, name);
+        const QJsonObject golden = readJson(QString::fromStdString(tinyModel(name)) + QStringLiteral("/golden.json"));
+        QVERIFY(!golden.isEmpty());
+        const auto model = open(on(ggufModel(name)));
+        compareToGolden(*model, golden);
+        if (QTest::currentTestFailed()) return;
+        const auto on_device = open(on(ggufModel(name), "emulated:rtx-3060"));
+        compareToGolden(*on_device, golden);
+    }
+
+    // What the checkpoint says of the model, the file says too.
+    void converted_hasTheSameSpec_data() { converted_computesAsTransformers_data(); }
+    void converted_hasTheSameSpec() {
+        QFETCH(QString, name);
+        const ModelSpec expected = read_model_spec(fs::path(tinyModel(name)));
+        const ModelSpec got = read_model_spec(fs::path(ggufModel(name)));
+        QCOMPARE(got.n_layers(), expected.n_layers());
+        QCOMPARE(got.vocab_size, expected.vocab_size);
+        QCOMPARE(got.max_context, expected.max_context);
+        QCOMPARE(got.total_weights(), expected.total_weights());
+        QCOMPARE(got.active_weights(), expected.active_weights());
+        QVERIFY(got.experts == expected.experts);
+    }
+
+    void splitFile_isOneModel() {
+        const Parts whole(QStringLiteral("qwen3_moe_bf16"));
+        const auto part = [&](int i) {
+            GgufWriter writer = i == 1 ? whole.pairs() : GgufWriter();
+            writer.add("split.no", static_cast<std::uint16_t>(i - 1)).add("split.count", std::uint16_t{3});
+            // The first one without tensors, as a splitter may leave it.
+            whole.copy(writer, whole.n() * static_cast<std::size_t>(std::max(i - 2, 0)) / 2,
+                       whole.n() * static_cast<std::size_t>(i - 1) / 2);
+            writer.write(file(qPrintable(QStringLiteral("tiny-0000%1-of-00003.gguf").arg(i))));
+        };
+        for (const int i : {1, 2, 3}) part(i);
+        // Any part names the model.
+        for (const char* named : {"tiny-00001-of-00003.gguf", "tiny-00003-of-00003.gguf"}) {
+            const auto model = open(on(file(named).string()));
+            QCOMPARE(model->summary().name, std::string("tiny"));
+            compareToGolden(*model, readJson(QString::fromStdString(tinyModel(QStringLiteral("qwen3_moe_bf16"))) +
+                                             QStringLiteral("/golden.json")));
+        }
+        // So does a folder that has no other model.
+        QCOMPARE(model_path(folder_.path().toStdString()), file("tiny-00001-of-00003.gguf"));
+
+        fs::remove(file("tiny-00002-of-00003.gguf"));
+        const QString missing = errorOf([&] { model_path(file("tiny-00001-of-00003.gguf").string()); });
+        QVERIFY2(missing.contains(QStringLiteral("tiny-00002-of-00003.gguf: is missing; expected all 3 parts")),
+                 qPrintable(missing));
+        fs::rename(file("tiny-00001-of-00003.gguf"), file("renamed.gguf"));
+        const QString renamed = errorOf([&] { static_cast<void>(Checkpoint::open(file("renamed.gguf"))); });
+        QVERIFY2(renamed.contains(QStringLiteral("\"split.count\" is 3; expected the name that this part had")),
+                 qPrintable(renamed));
+    }
+
+    void badContainer_isNamed() {
+        const std::string good = GgufWriter().add("a", std::uint32_t{1}).add_floats("t", {2, 2}, {1, 2, 3, 4}).bytes();
+        QCOMPARE(parse(good), std::string());
+        const auto contains = [](const std::string& error, const char* words) {
+            if (error.find(words) == std::string::npos) qWarning("%s", error.c_str());
+            return error.find(words) != std::string::npos;
+        };
+        QVERIFY(contains(parse("GGML" + good.substr(4)),
+                         "x.gguf: byte 0: the file begins with \"GGML\"; expected \"GGUF\""));
+        QVERIFY(contains(parse("GG"), "cut short"));
+        QVERIFY(contains(parse(GgufWriter().set_version(1).bytes()), "is GGUF version 1; expected version 2 or 3"));
+        QVERIFY(contains(parse(GgufWriter().set_version(0x03000000).bytes()), "big-endian"));
+        const auto with = [&](std::size_t at, std::uint64_t value) {
+            std::string bytes = good;
+            std::memcpy(bytes.data() + at, &value, sizeof value);
+            return parse(bytes);
+        };
+        QVERIFY(contains(with(8, 1ull << 40), "the number of tensors is 1099511627776"));
+        QVERIFY(contains(with(16, 1ull << 60), "the number of metadata pairs"));
+        QVERIFY(contains(with(24, 1ull << 63), "a metadata key needs 9223372036854775808 bytes, but the file ends"));
+        for (std::size_t n = 0; n < good.size() - 48; ++n) {  // anywhere in the header
+            QVERIFY2(!parse(good.substr(0, n)).empty(), qPrintable(QString::number(n)));
+        }
+        QVERIFY(contains(parse(GgufWriter().add("general.alignment", std::uint32_t{24}).bytes()),
+                         "\"general.alignment\" is 24; expected a power of two"));
+        QVERIFY(
+            contains(parse(GgufWriter().add("general.alignment", std::uint32_t{0}).bytes()), "expected an integer"));
+        GgufWriter twice;
+        twice.add_floats("t", {1}, {1}).add_floats("t", {1}, {1});
+        QVERIFY(contains(parse(twice.bytes()), "tensor \"t\" is there twice"));
+        QVERIFY(contains(parse(GgufWriter().add_tensor("t", {1ull << 40, 1ull << 40}, 0, "").bytes()),
+                         "tensor \"t\" has a dimension of 1099511627776; expected fewer than 2^59 weights"));
+        QVERIFY(contains(parse(GgufWriter().add_tensor("t", {1, 1, 1, 1, 1}, 0, "").bytes()), "has 5 dimensions"));
+    }
+
+    void badModel_isNamed_data() {
+        QTest::addColumn<QString>("changed");
+        QTest::addColumn<QString>("words");
+        const auto row = [](const char* changed, const char* words) {
+            QTest::newRow(changed) << QString::fromLatin1(changed) << QString::fromLatin1(words);
+        };
+        row("architecture",
+            "\"general.architecture\" \"mamba\" is not supported; supported: llama, qwen2moe, qwen3moe");
+        row("no architecture", "\"general.architecture\" is missing; expected a text");
+        row("dense", "qwen3moe: no layer has experts; expected a Mixture-of-Experts model");
+        row("no heads", "\"qwen3moe.attention.head_count\" is missing; expected");
+        row("layers", "\"qwen3moe.block_count\" is \"four\"; expected an integer");
+        row("more layers", "tensor \"blk.4.ffn_gate_exps.weight\" is missing");
+        row("ffn", "tensor \"blk.0.ffn_gate_exps.weight\" has shape");
+        row("type", "tensor \"blk.0.attn_output.weight\" has dtype type number 41; expected one of F32, F16, Q4_0");
+        row("foreign type", "tensor \"blk.0.attn_output.weight\" has dtype I8; expected one of");
+        row("cut", "expected a whole file; this one was cut short or is damaged");
+        row("no embedding", "tensor \"token_embd.weight\" is missing or no matrix");
+        row("blocks in part", "has rows of 7 weights in Q8_0; expected a multiple of 32");
+    }
+    void badModel_isNamed() {
+        QFETCH(QString, changed);
+        QFETCH(QString, words);
+        const Parts whole(QStringLiteral("qwen3_moe_bf16"));
+        GgufWriter writer = whole.pairs();
+        if (changed == QLatin1String("architecture")) writer.add("general.architecture", "mamba");
+        if (changed == QLatin1String("no architecture")) writer.remove("general.architecture");
+        if (changed == QLatin1String("dense")) writer.remove("qwen3moe.expert_count");
+        if (changed == QLatin1String("no heads")) writer.remove("qwen3moe.attention.head_count");
+        if (changed == QLatin1String("layers")) writer.add("qwen3moe.block_count", "four");
+        if (changed == QLatin1String("more layers")) {
+            const auto n = whole.header.metadata.integer("qwen3moe.block_count", 1, 100);
+            words.replace(QStringLiteral("blk.4"), QStringLiteral("blk.%1").arg(n));
+            writer.add("qwen3moe.block_count", n + 1);
+        }
+        if (changed == QLatin1String("ffn")) writer.add("qwen3moe.expert_feed_forward_length", std::uint32_t{8});
+        for (const GgufTensor& tensor : whole.header.tensors) {
+            std::uint32_t type = tensor.type;
+            auto shape = Parts::shapeOf(tensor);
+            if (tensor.name == "blk.0.attn_output.weight") {
+                if (changed == QLatin1String("type")) type = 41;
+                if (changed == QLatin1String("foreign type")) type = 24;
+                if (changed == QLatin1String("blocks in part")) {
+                    type = 8;
+                    shape = {3, 7};
+                }
+            }
+            if (changed == QLatin1String("no embedding") && tensor.name == "token_embd.weight") continue;
+            writer.add_tensor(std::string(tensor.name), shape, type, whole.bytesOf(tensor));
+        }
+        const fs::path path = file("bad.gguf");
+        writer.write(path);
+        if (changed == QLatin1String("cut")) fs::resize_file(path, fs::file_size(path) - 5000);
+        const QString error = errorOf([&] { static_cast<void>(open(on(path.string()))); });
+        QVERIFY2(error.contains(words), qPrintable(error));
+        QVERIFY2(error.startsWith(QString::fromStdString(path.string()) + QStringLiteral(": ")), qPrintable(error));
+    }
+
+    void folder_withTwoModels_asksForOne() {
+        const QTemporaryDir folder;
+        const fs::path path = folder.path().toStdString();
+        for (const char* name : {"b.gguf", "a.gguf", "mmproj-a.gguf", "c-00002-of-00002.gguf"}) {
+            std::ofstream(path / name) << "GGUF";
+        }
+        QCOMPARE(gguf_models_in(path), (std::vector<fs::path>{path / "a.gguf", path / "b.gguf"}));
+        const QString error = errorOf([&] { static_cast<void>(read_model_spec(path)); });
+        QVERIFY2(
+            error.contains(QStringLiteral("holds 2 GGUF models (\"a.gguf\" ...); expected the path of one of them")),
+            qPrintable(error));
+    }
+};
+
+QTEST_GUILESS_MAIN(TestGguf)
+#include "tst_gguf.moc"

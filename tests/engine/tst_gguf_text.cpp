@@ -1,0 +1,693 @@
+#include <map>
+#include <optional>
+
+#include <QTemporaryDir>
+#include <QTest>
+
+#include "engine/error.h"
+#include "engine/files/gguf.h"
+#include "engine/files/gguf_file.h"
+#include "engine/text/chat_template.h"
+#include "engine/text/tokenizer.h"
+#include "tests/engine/gguf_writer.h"
+#include "tests/engine/text_lines.h"
+#include "tests/engine/tokenizer_folder.h"
+
+using namespace offstage::engine;
+using nlohmann::json;
+using offstage::test::bytes_of;
+using offstage::test::kLayouts;
+using offstage::test::kTextData;
+using offstage::test::Lines;
+using offstage::test::mended;
+using offstage::tests::GgufWriter;
+
+namespace {
+
+constexpr int kVocabSize = 4096;
+using Ids = std::vector<TokenId>;
+
+enum Type : std::int32_t { kNormal = 1, kUnknown, kControl, kUserDefined, kUnused, kByte };
+
+// The tokens of a file, by id.
+struct Tokens {
+    std::vector<std::string> names;
+    std::vector<std::int32_t> types;
+    std::vector<float> scores;
+
+    Tokens& add(const std::string& name, Type type = kNormal, float score = 0) {
+        names.push_back(name);
+        types.push_back(type);
+        scores.push_back(score);
+        return *this;
+    }
+    void put(std::size_t id, const std::string& name, Type type) {
+        while (names.size() <= id) add("[PAD" + std::to_string(names.size()) + "]", kUnused);
+        names[id] = name;
+        types[id] = type;
+    }
+    GgufWriter writer(const std::string& model) const {
+        GgufWriter writer;
+        writer.add("general.architecture", "llama").add("tokenizer.ggml.model", model);
+        writer.add("tokenizer.ggml.tokens", names).add("tokenizer.ggml.token_type", types);
+        if (model == "llama") writer.add("tokenizer.ggml.scores", scores);
+        return writer;
+    }
+};
+
+std::unique_ptr<Tokenizer> open(const GgufWriter& writer, std::int64_t vocab_size = kVocabSize) {
+    const std::string file = writer.bytes();
+    return Tokenizer::open(parse_gguf(std::as_bytes(std::span(file)), "model.gguf").metadata, vocab_size);
+}
+
+std::optional<Error> error_of(const GgufWriter& writer, std::int64_t vocab_size = kVocabSize) {
+    try {
+        open(writer, vocab_size);
+    } catch (const Error& error) {
+        return error;
+    }
+    return std::nullopt;
+}
+
+// A tokenizer.json without what a GGUF file cannot say of added tokens.
+json without_flags(json file) {
+    for (json& token : file["added_tokens"]) {
+        for (const char* flag : {"lstrip", "rstrip", "single_word", "normalized"}) token[flag] = false;
+    }
+    return file;
+}
+
+// The same tokenizer as llama.cpp's converters write it.
+GgufWriter gguf_of(const json& file, const std::string& pre) {
+    Tokens tokens;
+    for (const auto& [name, id] : file["model"]["vocab"].items()) {
+        const bool is_byte = file["model"]["byte_fallback"].get<bool>() && name.starts_with("<0x");
+        tokens.put(id.get<std::size_t>(), name, is_byte ? kByte : kNormal);
+    }
+    for (const json& token : file["added_tokens"]) {
+        tokens.put(token["id"].get<std::size_t>(), token["content"].get<std::string>(),
+                   token["special"].get<bool>() ? kControl : kUserDefined);
+    }
+    std::vector<std::string> merges;
+    for (const json& merge : file["model"]["merges"]) {
+        merges.push_back(merge.is_string() ? merge.get<std::string>()
+                                           : merge[0].get<std::string>() + " " + merge[1].get<std::string>());
+    }
+    GgufWriter writer = tokens.writer(pre == "gemma4" ? pre : "gpt2");
+    if (pre == "gemma4") writer.add("tokenizer.ggml.unknown_token_id", std::uint32_t{0});
+    return writer.add("tokenizer.ggml.pre", pre).add("tokenizer.ggml.merges", merges);
+}
+
+// Of a tiktoken file: each token's merge is the last of those that make it.
+GgufWriter gguf_of(const Tokenizer& tiktoken, std::size_t n_ranks, const std::string& pre) {
+    Tokens tokens;
+    std::map<std::string, std::size_t> ranks;
+    for (std::size_t id = 0; id < static_cast<std::size_t>(tiktoken.vocab_size()); ++id) {
+        const auto token = static_cast<TokenId>(id);
+        tokens.put(id, tiktoken.piece_name(token), tiktoken.is_control(token) ? kControl : kNormal);
+        if (id < n_ranks) ranks.emplace(tokens.names[id], id);
+    }
+    std::vector<std::string> merges;
+    for (std::size_t id = 0; id < n_ranks; ++id) {
+        std::vector<std::string> parts;
+        const std::string& name = tokens.names[id];
+        for (std::size_t at = 0; at < name.size();) {
+            const std::size_t n = character_bytes(name, at);
+            parts.push_back(name.substr(at, n));
+            at += n;
+        }
+        while (parts.size() > 2) {
+            std::size_t best = id;
+            std::size_t where = 0;
+            for (std::size_t i = 0; i + 1 < parts.size(); ++i) {
+                const auto found = ranks.find(parts[i] + parts[i + 1]);
+                if (found == ranks.end() || found->second >= best) continue;
+                best = found->second;
+                where = i;
+            }
+            if (best == id) break;
+            parts[where] += parts[where + 1];
+            parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(where) + 1);
+        }
+        if (parts.size() == 2) merges.push_back(parts[0] + " " + parts[1]);
+    }
+    return tokens.writer("gpt2").add("tokenizer.ggml.pre", pre).add("tokenizer.ggml.merges", merges);
+}
+
+// DeepSeekMoE's small tokenizer knows the first of the letters with two cases only.
+bool has_letters_of_no_layout(const std::string& text) {
+    static constexpr std::pair<char32_t, char32_t> kKnown[] = {{0, 0x7F},      {0xB5, 0xB5},    {0xC0, 0xD6},
+                                                               {0xD8, 0xF6},   {0xF8, 0x1BA},   {0x370, 0x373},
+                                                               {0x400, 0x481}, {0x10A0, 0x10C5}};
+    for (const char32_t c : QString::fromStdString(text).toUcs4()) {
+        if (QChar::isLower(c) || QChar::isUpper(c) || QChar::category(c) == QChar::Letter_Titlecase) {
+            const auto holds = [&](const auto& range) { return c >= range.first && c <= range.second; };
+            if (std::none_of(std::begin(kKnown), std::end(kKnown), holds)) return true;
+        }
+    }
+    return false;
+}
+
+// The pieces of a sentencepiece tokenizer.model: records of protobuf.
+Tokens pieces_of(const std::string& model) {
+    std::size_t at = 0;
+    const auto varint = [&] {
+        std::uint64_t value = 0;
+        for (unsigned shift = 0;; shift += 7) {
+            const auto byte = static_cast<unsigned char>(model[at++]);
+            value |= static_cast<std::uint64_t>(byte & 0x7F) << shift;
+            if (byte < 0x80) return value;
+        }
+    };
+    Tokens tokens;
+    while (at < model.size()) {
+        const auto tag = varint();
+        const auto end = varint() + at;
+        if (tag != (1 << 3 | 2)) {
+            at = end;
+            continue;
+        }
+        std::string text;
+        float score = 0;
+        std::uint64_t type = kNormal;
+        while (at < end) {
+            const auto field = varint() >> 3;
+            if (field == 2) {
+                std::memcpy(&score, model.data() + at, sizeof score);
+                at += sizeof score;
+            } else if (field == 3) {
+                type = varint();
+            } else {
+                const auto n = varint();
+                text = model.substr(at, n);
+                at += n;
+            }
+        }
+        tokens.add(text, static_cast<Type>(type), score);
+    }
+    return tokens;
+}
+
+// Each byte as a token, then these merges' results and special tokens.
+Tokens byte_tokens() {
+    Tokens tokens;
+    for (std::uint32_t c = 0; c < 256; ++c) {
+        std::string name;
+        const bool printable = (c >= '!' && c <= '~') || (c >= 0xA1 && c <= 0xAC) || c >= 0xAE;
+        static std::uint32_t next = 0x100;
+        if (c == 0) next = 0x100;
+        append_utf8(printable ? c : next++, name);
+        tokens.add(name);
+    }
+    return tokens;
+}
+GgufWriter small_bpe(Tokens more = {}) {
+    Tokens tokens = byte_tokens();
+    tokens.add("ab").add("abc");  // 256, 257
+    for (std::size_t i = 0; i < more.names.size(); ++i) tokens.add(more.names[i], static_cast<Type>(more.types[i]));
+    return tokens.writer("gpt2")
+        .add("tokenizer.ggml.pre", "gpt-2")
+        .add("tokenizer.ggml.merges", std::vector<std::string>{"a b", "ab c"});
+}
+
+// <unk> 0, <s> 1, </s> 2, bytes 3 to 258, then these.
+Tokens small_pieces() {
+    Tokens tokens;
+    tokens.add("<unk>", kUnknown).add("<s>", kControl).add("</s>", kControl);
+    for (int byte = 0; byte < 256; ++byte) {
+        tokens.add(QString::asprintf("<0x%02X>", byte).toStdString(), kByte);
+    }
+    tokens.add("\u2581", kNormal, -3).add("a", kNormal, -4).add("b", kNormal, -5);  // 259 to 261
+    return tokens.add("\u2581a", kNormal, -1).add("ab", kNormal, -2);               // 262, 263
+}
+
+}  // namespace
+
+class GgufTextTest : public QObject {
+    Q_OBJECT
+
+  private slots:
+    // ---- the same as from the model's own files
+    void ids_equal_those_of_tokenizer_json_data() {
+        QTest::addColumn<QString>("layout");
+        QTest::addColumn<QString>("pre");
+        const auto row = [](const char* layout, const char* pre) { QTest::addRow("%s", pre) << layout << pre; };
+        row("dbrx", "dbrx");
+        row("deepseek", "deepseek-v3");
+        row("deepseek_moe", "deepseek-llm");
+        row("gemma", "gemma4");
+        row("glm", "glm4");
+        row("gpt_oss", "gpt-4o");
+        row("granite", "refact");
+        row("olmoe", "olmo");
+        row("qwen", "qwen2");
+        row("kimi", "kimi-k2");
+        row("tiktoken", "llama-bpe");
+    }
+    void ids_equal_those_of_tokenizer_json() {
+        QFETCH(QString, layout);
+        QFETCH(QString, pre);
+        const std::filesystem::path folder = kLayouts / layout.toStdString();
+        std::unique_ptr<Tokenizer> expected;
+        std::unique_ptr<Tokenizer> tokenizer;
+        if (std::filesystem::exists(folder / "tokenizer.json")) {
+            const json file = without_flags(json::parse(bytes_of(folder / "tokenizer.json")));
+            const offstage::test::TokenizerFolder copy(kVocabSize);
+            copy.write("tokenizer.json", file.dump());
+            expected = copy.open();
+            tokenizer = open(gguf_of(file, pre.toStdString()));
+        } else {
+            const std::string ranks = bytes_of(folder / "small.tiktoken");
+            expected = Tokenizer::open(folder, kVocabSize);
+            tokenizer = open(gguf_of(*expected, static_cast<std::size_t>(std::count(ranks.begin(), ranks.end(), '\n')),
+                                     pre.toStdString()));
+        }
+        QCOMPARE(tokenizer->vocab_size(), expected->vocab_size());
+        Lines lines;
+        int n_compared = 0;
+        for (int i = 0; i < 2'500; ++i) {
+            const std::string text = mended(lines.next());
+            if (pre == "deepseek-llm" && has_letters_of_no_layout(text)) continue;
+            ++n_compared;
+            QVERIFY2(tokenizer->encode(text) == expected->encode(text), text.c_str());
+            const Ids ids = tokenizer->encode_with_special(text);
+            QVERIFY2(ids == expected->encode_with_special(text), text.c_str());
+            QCOMPARE(tokenizer->decode(ids), expected->decode(ids));
+        }
+        QVERIFY(n_compared >= 800);
+    }
+
+    void ids_equal_those_of_sentencepiece_data() {
+        QTest::addColumn<QString>("folder");
+        QTest::addRow("demo model") << OFFSTAGE_SOURCE_DIR "/resources/demo-model";
+        QTest::addRow("bpe") << QString::fromStdString((kTextData / "bpe").string());
+    }
+    void ids_equal_those_of_sentencepiece() {
+        QFETCH(QString, folder);
+        const std::string model = bytes_of(std::filesystem::path(folder.toStdString()) / "tokenizer.model");
+        const offstage::test::TokenizerFolder copy(kVocabSize);
+        copy.write("tokenizer.model", model);
+        const auto expected = copy.open();
+        const auto tokenizer = open(pieces_of(model).writer("llama"));
+        QCOMPARE(tokenizer->vocab_size(), expected->vocab_size());
+        QCOMPARE(tokenizer->bos(), expected->bos());
+        QCOMPARE(tokenizer->eos(), expected->eos());
+        QVERIFY(tokenizer->adds_bos() && !tokenizer->adds_eos());
+        std::vector<std::string> texts;
+        for (const char* golden : {"demo-model.ids.json", "bpe.ids.json"}) {
+            const json file = json::parse(bytes_of(kTextData / golden));
+            for (const json& text : file["texts"]) {
+                texts.push_back(text["text"].get<std::string>());
+            }
+        }
+        Lines lines;
+        while (texts.size() < 4'000) texts.push_back(mended(lines.next()));
+        for (const std::string& text : texts) {
+            const Ids ids = tokenizer->encode(text);
+            QVERIFY2(ids == expected->encode(text), text.c_str());
+            QVERIFY2(tokenizer->encode_with_special("<s>" + text + "</s>") ==
+                         expected->encode_with_special("<s>" + text + "</s>"),
+                     text.c_str());
+            QCOMPARE(tokenizer->decode(ids), expected->decode(ids));
+        }
+    }
+
+    // ---- names of ways to cut words
+    void each_name_cuts_as_its_models_do_data() {
+        QTest::addColumn<QString>("names");
+        QTest::addColumn<QString>("text");
+        QTest::addColumn<QStringList>("words");
+        const auto row = [](const char* names, const char* text, const QStringList& words) {
+            QTest::addRow("%s", names) << names << text << words;
+        };
+        row("gpt-2 phi-2 olmo mpt granite-docling", "It's 123,\n\n x", {"It", "'s", " 123", ",", "\n\n", " x"});
+        row("default falcon", "It's 12345 a$", {"It", "'", "s", " ", "123", "45", " a", "$"});
+        row("starcoder refact smollm command-r", "x 12", {"x", " ", "1", "2"});
+        row("dbrx smaug-bpe glm4 chatglm-bpe llama-bpe llama3 lfm2", "IT'LL 1234\n\n x()\n",
+            {"IT", "'LL", " ", "123", "4", "\n\n", " x", "()\n"});
+        row("qwen2 deepseek-r1-qwen hunyuan", "It's 12 \u0915\u094D\u0937",
+            {"It", "'s", " ", "1", "2", " \u0915", "\u094D\u0937"});
+        row("qwen35", "It's 12 \u0915\u094D\u0937", {"It", "'s", " ", "1", "2", " \u0915\u094D\u0937"});
+        row("gpt-4o llama4 minimax-m2", "HelloWorld's 1234//\n", {"Hello", "World's", " ", "123", "4", "//\n"});
+        row("tekken", "HelloWorld's 12//\n", {"Hello", "World", "'s", " ", "1", "2", "//\n"});
+        row("kimi-k2", "Hello\u6F14\u5458World 1234", {"Hello", "\u6F14\u5458", "World", " ", "123", "4"});
+        row("deepseek-llm", "Ab \u03B1\u6F14 12,!", {"Ab", " \u03B1", "\u6F14", " ", "1", "2", ",!"});
+        row("deepseek-coder", "Ab, x\n12", {"Ab", ",", " x", "\n", "1", "2"});
+        row("deepseek-v3", "a 1234 \u6F14\u30AB.x !!\n", {"a", " ", "123", "4", " ", "\u6F14\u30AB", ".x", " !!\n"});
+        row("bailingmoe bailingmoe2", "It's 12\n\nx", {"It", "'s", " ", "1", "2", "\n\n", "x"});
+        row("superbpe", "by 1234567 x", {"by ", "1", "234", "567", " x"});
+    }
+    // Each word is one token of the vocabulary, whose merges go on across the words' ends.
+    void each_name_cuts_as_its_models_do() {
+        QFETCH(QString, names);
+        QFETCH(QString, text);
+        QFETCH(QStringList, words);
+        Tokens tokens = byte_tokens();
+        std::vector<std::string> merges;
+        std::string sofar;
+        const std::string whole = text.toStdString();
+        std::map<std::string, bool> known;
+        for (const std::string& name : tokens.names) known[name] = true;
+        // Every stretch of the text is a token, longer ones of higher rank.
+        const auto level = [&](const std::string& bytes) {
+            std::string out;
+            for (const char c : bytes) out += tokens.names[static_cast<unsigned char>(c)];
+            return out;
+        };
+        std::vector<std::string> added;
+        for (std::size_t n = 2; n <= whole.size(); ++n) {
+            for (std::size_t at = 0; at + n <= whole.size(); ++at) {
+                const std::string stretch = level(whole.substr(at, n));
+                if (!known.emplace(stretch, true).second) continue;
+                added.push_back(stretch);
+                merges.push_back(level(whole.substr(at, n - 1)) + " " + level(whole.substr(at + n - 1, 1)));
+            }
+        }
+        for (const std::string& token : added) tokens.add(token);
+        for (const QString& name : names.split(' ')) {
+            const auto tokenizer = open(tokens.writer("gpt2")
+                                            .add("tokenizer.ggml.pre", name.toStdString())
+                                            .add("tokenizer.ggml.merges", merges));
+            // Merges of equal length may stop before a word's end; none goes across one.
+            const Ids ids = tokenizer->encode(whole);
+            QStringList joined;
+            std::size_t taken = 0;
+            for (const QString& word : words) {
+                std::string sum;
+                while (taken < ids.size() && sum.size() < word.toStdString().size()) {
+                    sum += tokenizer->piece_bytes(ids[taken++]);
+                }
+                joined << QString::fromStdString(sum);
+            }
+            QCOMPARE(joined, words);
+            QCOMPARE(taken, ids.size());
+        }
+    }
+
+    void composed_characters_are_wanted_by_some() {
+        const std::string decomposed = "Cafe\u0301";
+        for (const char* name : {"qwen2", "qwen35", "olmo"}) {
+            const auto tokenizer = open(small_bpe().add("tokenizer.ggml.pre", name));
+            QCOMPARE(tokenizer->decode(tokenizer->encode(decomposed)), std::string("Caf\u00E9"));
+        }
+        const auto tokenizer = open(small_bpe().add("tokenizer.ggml.pre", "gpt-4o"));
+        QCOMPARE(tokenizer->decode(tokenizer->encode(decomposed)), decomposed);
+    }
+
+    // ---- special tokens
+    void types_say_what_is_special() {
+        Tokens more;
+        more.add("<|begin|>", kControl).add("<tool>", kUserDefined).add("[PAD260]", kUnused);
+        const auto tokenizer = open(small_bpe(more).add("tokenizer.ggml.bos_token_id", std::uint32_t{258}));
+        QCOMPARE(tokenizer->vocab_size(), 261);
+        QCOMPARE(tokenizer->bos(), 258);
+        QCOMPARE(tokenizer->eos(), -1);
+        QVERIFY(!tokenizer->adds_bos());
+        QVERIFY(tokenizer->is_control(258) && !tokenizer->is_control(259) && !tokenizer->is_control(260));
+        QCOMPARE(tokenizer->special_token("<|begin|>"), 258);
+        QCOMPARE(tokenizer->special_token("<tool>"), 259);
+        QCOMPARE(tokenizer->special_token("[PAD260]"), -1);
+        QCOMPARE(tokenizer->encode_with_special("abc<|begin|>ab<tool>"), (Ids{257, 258, 256, 259}));
+        QCOMPARE(tokenizer->encode("ab<tool>"), (Ids{256, 259}));
+        QVERIFY(tokenizer->encode("<|begin|>").size() > 1);
+        QCOMPARE(tokenizer->decode(Ids{257, 258, 259}), std::string("abc<tool>"));
+        QCOMPARE(tokenizer->ends(), Ids{});
+    }
+
+    void a_text_begins_with_bos_as_the_file_or_the_kind_says() {
+        Tokens more;
+        more.add("<s>", kControl);
+        const GgufWriter writer = small_bpe(more).add("tokenizer.ggml.bos_token_id", std::uint32_t{258});
+        const auto begins = [&](const char* pre) {
+            return open(GgufWriter(writer).add("tokenizer.ggml.pre", pre))->adds_bos();
+        };
+        QVERIFY(begins("llama-bpe") && begins("tekken") && !begins("qwen2") && !begins("gpt-4o"));
+        QVERIFY(open(GgufWriter(writer).add("tokenizer.ggml.add_bos_token", true))->adds_bos());
+        QVERIFY(
+            !open(GgufWriter(writer).add("tokenizer.ggml.pre", "llama-bpe").add("tokenizer.ggml.add_bos_token", false))
+                 ->adds_bos());
+        const GgufWriter spm = small_pieces().writer("llama");
+        QVERIFY(open(spm)->adds_bos());
+        QCOMPARE(open(spm)->bos(), 1);
+        QCOMPARE(open(spm)->eos(), 2);
+        QVERIFY(!open(GgufWriter(spm).add("tokenizer.ggml.add_bos_token", false))->adds_bos());
+        QVERIFY(open(GgufWriter(spm).add("tokenizer.ggml.add_eos_token", true))->adds_eos());
+    }
+
+    // Its files say "add_bos_token": false.
+    void texts_of_glm_begin_with_two_tokens() {
+        Tokens more;
+        more.add("[gMASK]", kControl).add("<sop>", kControl);
+        GgufWriter writer = small_bpe(more).add("tokenizer.ggml.bos_token_id", std::uint32_t{258});
+        writer.add("tokenizer.ggml.add_bos_token", false);
+        QCOMPARE(open(writer)->prefix(), Ids{});
+        writer.add("tokenizer.ggml.pre", "glm4");
+        QCOMPARE(open(writer)->prefix(), (Ids{258, 259}));
+        QCOMPARE(open(small_bpe().add("tokenizer.ggml.pre", "glm4"))->prefix(), Ids{});
+    }
+
+    void ends_of_a_turn_are_named_or_known_data() {
+        QTest::addColumn<QStringList>("tokens");  // 258 and after
+        QTest::addColumn<QVariantMap>("ids");
+        QTest::addColumn<QList<int>>("ends");
+        const auto row = [](const char* name, const QStringList& tokens, const QVariantMap& ids,
+                            const QList<int>& ends) { QTest::addRow("%s", name) << tokens << ids << ends; };
+        row("eos", {"<x>", "<y>"}, {{"eos", 259}}, {259});
+        row("eot and eom", {"<x>", "<y>", "<z>"}, {{"eos", 260}, {"eot", 258}, {"eom", 259}}, {260, 258, 259});
+        row("known texts", {"<|im_start|>", "<|im_end|>", "<|endoftext|>"}, {{"eos", 260}}, {260, 259});
+        row("harmony", {"<|return|>", "<|start|>", "<|end|>", "<|call|>"}, {{"eos", 258}}, {258, 261});
+        row("phi", {"<|end|>", "<|user|>"}, {}, {258});
+        row("gemma", {"<eos>", "</s>", "<|tool_response>", "<turn|>"}, {{"eos", 258}}, {258, 260, 261});
+        row("deepseek", {"<\uFF5Cend\u2581of\u2581sentence\uFF5C>"}, {}, {258});
+        row("minimax", {"[e~[", "]~b]"}, {{"eos", 258}}, {258});
+    }
+    void ends_of_a_turn_are_named_or_known() {
+        QFETCH(QStringList, tokens);
+        QFETCH(QVariantMap, ids);
+        QFETCH(QList<int>, ends);
+        for (const Type type : {kControl, kUserDefined}) {
+            Tokens more;
+            for (const QString& token : tokens) more.add(token.toStdString(), type);
+            GgufWriter writer = small_bpe(more);
+            for (const auto& [name, id] : ids.asKeyValueRange()) {
+                writer.add("tokenizer.ggml." + name.toStdString() + "_token_id", id.toUInt());
+            }
+            const auto tokenizer = open(writer);
+            const Ids found = tokenizer->ends();
+            QCOMPARE(QList<int>(found.begin(), found.end()), ends);
+            const bool is_named = ids.contains("eot");  // which changes no type
+            QVERIFY(is_named || tokenizer->is_control(ends.last()));
+        }
+    }
+
+    // Qwen's vocabulary has the tag among its ordinary tokens.
+    void normal_tokens_are_ends_if_nobody_writes_them() {
+        Tokens more;
+        more.add("</s>").add("<eos>").add("<|im_end|>");
+        const auto tokenizer = open(small_bpe(more));
+        QCOMPARE(tokenizer->ends(), Ids{260});
+        QVERIFY(!tokenizer->is_control(258) && tokenizer->is_control(260));
+        QCOMPARE(tokenizer->special_token("</s>"), -1);
+        QCOMPARE(tokenizer->piece_bytes(258), std::string("</s>"));
+    }
+
+    void findings_of_fuzzing_end_in_ids_or_an_error() {
+        int n_opened = 0;
+        for (const auto& entry :
+             std::filesystem::directory_iterator(OFFSTAGE_SOURCE_DIR "/tests/fuzz/corpus/gguf_text")) {
+            const std::string file = bytes_of(entry.path());
+            try {
+                const GgufHeader header = parse_gguf(std::as_bytes(std::span(file)), "model.gguf");
+                const auto tokenizer = Tokenizer::open(header.metadata, kVocabSize);
+                const std::string text = tokenizer->decode(tokenizer->encode_with_special("a cab<|end|> \u6f14 12"));
+                QCOMPARE(find_invalid_utf8(text), std::string::npos);
+                ++n_opened;
+            } catch (const Error& error) {
+                QVERIFY2(QString(error.what()).startsWith("model.gguf"), error.what());
+            }
+        }
+        QVERIFY(n_opened >= 7);
+    }
+
+    // ---- sentencepiece
+    void a_blank_goes_before_texts_unless_the_file_says_no() {
+        const GgufWriter writer = small_pieces().writer("llama");
+        QCOMPARE(open(writer)->encode("ab"), (Ids{262, 261}));
+        QCOMPARE(open(writer)->encode_with_special("a<s>a"), (Ids{262, 1, 262}));
+        const auto plain = open(GgufWriter(writer).add("tokenizer.ggml.add_space_prefix", false));
+        QCOMPARE(plain->encode("ab"), Ids{263});
+        QCOMPARE(plain->encode_with_special("a<s>a"), (Ids{260, 1, 260}));
+        QCOMPARE(open(writer)->encode("\n"), (Ids{259, 3 + '\n'}));  // byte fallback
+        QCOMPARE(open(writer)->decode(Ids{262, 261, 3 + '\n'}), std::string("ab\n"));
+    }
+
+    // Pieces that sentencepiece itself has as user-defined have the score 0; tokens that
+    // were added have another, and a text after them begins anew.
+    void added_tokens_end_a_text_and_own_ones_do_not() {
+        const auto ids = [](float score) {
+            return open(small_pieces().add("-", kUserDefined, score).writer("llama"))->encode_with_special("a-a");
+        };
+        QCOMPARE(ids(0), (Ids{262, 264, 260}));
+        QCOMPARE(ids(-1000), (Ids{262, 264, 262}));
+    }
+
+    void white_space_after_the_tokens_of_phi_is_dropped() {
+        GgufWriter writer = small_pieces().add("<|user|>", kControl).add("<|endoftext|>", kControl).writer("llama");
+        QCOMPARE(open(writer)->encode_with_special("<|user|>\na"), (Ids{264, 259, 3 + '\n', 260}));
+        for (const char* architecture : {"phi3", "phimoe"}) {
+            const auto tokenizer = open(writer.add("general.architecture", architecture));
+            QCOMPARE(tokenizer->encode_with_special("<|user|>\na"), (Ids{264, 262}));
+            QCOMPARE(tokenizer->encode_with_special("<|endoftext|>\na"), (Ids{265, 259, 3 + '\n', 260}));
+        }
+    }
+
+    // As old converters wrote Phi-3: several unknown tokens, and <unk> a control token.
+    void several_unknown_tokens_are_no_error() {
+        Tokens tokens = small_pieces();
+        tokens.types[0] = kControl;
+        tokens.add("[PAD264]", kUnknown).add("", kNormal).add("[PAD266]", kUnknown);
+        const auto tokenizer = open(tokens.writer("llama"));
+        QCOMPARE(tokenizer->vocab_size(), 267);
+        QCOMPARE(tokenizer->encode("ab"), (Ids{262, 261}));
+    }
+
+    // ---- files
+    void a_path_is_read_as_a_folder_is() {
+        const QTemporaryDir dir;
+        const std::filesystem::path path = dir.filePath("model-00001-of-00003.gguf").toStdString();
+        GgufWriter writer = small_bpe().add_floats("token_embd.weight", {2, 4}, std::vector<float>(8));
+        writer.write(path);
+        QVERIFY(Tokenizer::is_in(path));
+        QCOMPARE(Tokenizer::open(path, kVocabSize)->encode("abc"), Ids{257});
+        QVERIFY(ChatTemplate::read(path) == nullptr);
+        writer.add("tokenizer.chat_template", "{{ bos_token }}{% for m in messages %}[{{ m.content }}]{% endfor %}");
+        writer.write(path);
+        QCOMPARE(ChatTemplate::read(path)->render({{Role::kUser, "hello"}}, {"<s>", "</s>"}, true),
+                 std::string("<s>[hello]"));
+
+        GgufWriter other;
+        other.add("general.architecture", "llama").write(path);
+        QVERIFY(!Tokenizer::is_in(path));
+        QVERIFY_THROWS_EXCEPTION(Error, Tokenizer::open(path, kVocabSize));
+        other.add("tokenizer.ggml.model", "none").write(path);
+        QVERIFY(!Tokenizer::is_in(path));
+        std::filesystem::resize_file(path, 40);
+        QVERIFY_THROWS_EXCEPTION(Error, Tokenizer::is_in(path));
+        QVERIFY_THROWS_EXCEPTION(Error, Tokenizer::open(path.parent_path() / "absent.gguf", kVocabSize));
+    }
+
+    void of_several_chat_templates_the_default_one_is_taken() {
+        const auto rendered = [](const GgufWriter& writer) {
+            const std::string file = writer.bytes();
+            const auto chat = ChatTemplate::read(parse_gguf(std::as_bytes(std::span(file)), "model.gguf").metadata);
+            return chat == nullptr ? std::string("none") : chat->render({{Role::kUser, "hello"}}, {}, false);
+        };
+        GgufWriter writer;
+        QCOMPARE(rendered(writer), std::string("none"));
+        writer.add("tokenizer.chat_templates", std::vector<std::string>{"tool_use", "default"});
+        writer.add("tokenizer.chat_template.tool_use", "tools").add("tokenizer.chat_template.default", "plain");
+        QCOMPARE(rendered(writer), std::string("plain"));
+        writer.add("tokenizer.chat_template", "first");
+        QCOMPARE(rendered(writer), std::string("first"));
+        writer.add("tokenizer.chat_template", "{% if %}");
+        QVERIFY_THROWS_EXCEPTION(Error, rendered(writer));
+        writer.add("tokenizer.chat_template", std::uint32_t{3});
+        QVERIFY_THROWS_EXCEPTION(Error, rendered(writer));
+    }
+
+    // ---- bad input
+    void impossible_metadata_is_refused_data() {
+        QTest::addColumn<QByteArray>("file");
+        QTest::addColumn<QString>("sentence");
+        const auto row = [](const char* name, const GgufWriter& writer, const char* sentence) {
+            QTest::addRow("%s", name) << QByteArray::fromStdString(writer.bytes()) << sentence;
+        };
+        using Texts = std::vector<std::string>;
+        const auto bpe = [] { return small_bpe(); };
+        const auto spm = [] { return small_pieces().writer("llama"); };
+        row("no model", bpe().remove("tokenizer.ggml.model"), "has no tokenizer: \"tokenizer.ggml.model\"");
+        row("another model", bpe().add("tokenizer.ggml.model", "bert"),
+            "\"tokenizer.ggml.model\" is \"bert\"; expected one of llama, gpt2, gemma4");
+        row("a model that is no text", bpe().add("tokenizer.ggml.model", std::uint32_t{1}),
+            "\"tokenizer.ggml.model\" is 1; expected a text");
+        row("another way to cut words", bpe().add("tokenizer.ggml.pre", "poro-chat"),
+            "\"tokenizer.ggml.pre\" is \"poro-chat\"; expected one of gemma4, default, ");
+        row("no tokens", bpe().remove("tokenizer.ggml.tokens"),
+            "\"tokenizer.ggml.tokens\" is missing; expected a list of 1 to 4096 texts");
+        row("tokens that are no texts", bpe().add("tokenizer.ggml.tokens", std::vector<float>{1}),
+            "\"tokenizer.ggml.tokens\" is a list of 1; expected a list of texts");
+        row("too many tokens", bpe().add("tokenizer.ggml.tokens", Texts(5000, "a")),
+            "\"tokenizer.ggml.tokens\" is a list of 5000; expected a list of 1 to 4096 texts");
+        Tokens twice;
+        twice.add("<x>").add("<x>");
+        row("a token twice", small_bpe(twice),
+            "\"tokenizer.ggml.tokens\"[259] is \"<x>\"; expected each text once; token 258 has it, too");
+        Tokens broken;
+        broken.add("\xFF");
+        row("a token that is no text", small_bpe(broken),
+            "\"tokenizer.ggml.tokens\"[258] is \"\\xff\"; expected text in UTF-8");
+        row("too few types", bpe().add("tokenizer.ggml.token_type", std::vector<std::int32_t>{1}),
+            "\"tokenizer.ggml.token_type\" is a list of 1; expected a list of 258, one for each token");
+        row("an unknown type", bpe().add("tokenizer.ggml.token_type", std::vector<std::int32_t>(258, 7)),
+            "\"tokenizer.ggml.token_type\"[0] is 7; expected a type from 1 to 6");
+        row("no merges", bpe().remove("tokenizer.ggml.merges"),
+            "\"tokenizer.ggml.merges\" is missing; expected a list");
+        const char* merge = "expected two tokens with a blank between them that together are a token, too";
+        for (const char* text : {"ab", "a x", "x a", "b a", "a b c", "", " ", "a "}) {
+            const std::string name = "the merge \"" + std::string(text) + "\"";
+            row(name.c_str(), bpe().add("tokenizer.ggml.merges", Texts{"a b", text}), merge);
+            row((name + ", its place").c_str(), bpe().add("tokenizer.ggml.merges", Texts{"a b", text}),
+                "\"tokenizer.ggml.merges\"[1] is \"");
+        }
+        for (const char* key : {"bos", "eos", "eot", "eom", "unknown"}) {
+            const std::string name = "tokenizer.ggml." + std::string(key) + "_token_id";
+            row(name.c_str(), bpe().add(name, std::uint32_t{258}), " is 258; expected an integer from 0 to 257");
+        }
+        row("a flag that is none", bpe().add("tokenizer.ggml.add_bos_token", std::uint32_t{1}),
+            "\"tokenizer.ggml.add_bos_token\" is 1; expected true or false");
+        row("no scores", spm().remove("tokenizer.ggml.scores"),
+            "\"tokenizer.ggml.scores\" is missing; expected a list of 264 numbers, one for each token");
+        row("too few scores", spm().add("tokenizer.ggml.scores", std::vector<float>{1}),
+            "\"tokenizer.ggml.scores\" is a list of 1; expected a list of 264 numbers");
+        std::vector<float> scores(264, 0.0f);
+        scores[5] = std::numeric_limits<float>::quiet_NaN();
+        row("a score that is no number", spm().add("tokenizer.ggml.scores", scores),
+            "\"tokenizer.ggml.scores\"[5] is nan; expected a number");
+        Tokens bytes = small_pieces();
+        bytes.types[3] = kNormal;
+        row("a byte missing", bytes.writer("llama"), "expected none or 256 tokens of type 6, a byte, not 255");
+        bytes = small_pieces();
+        bytes.names[3] = "<0xYZ>";
+        row("a byte that is none", bytes.writer("llama"), "model.gguf is no valid sentencepiece model");
+        row("a piece that is too long", small_pieces().add(std::string(2000, 'a')).writer("llama"),
+            "model.gguf is no valid sentencepiece model: the field piece 264 is too long");
+    }
+    void impossible_metadata_is_refused() {
+        QFETCH(QByteArray, file);
+        QFETCH(QString, sentence);
+        const GgufHeader header =
+            parse_gguf(std::as_bytes(std::span(file.constData(), static_cast<std::size_t>(file.size()))), "model.gguf");
+        try {
+            Tokenizer::open(header.metadata, kVocabSize);
+            QFAIL("it was opened");
+        } catch (const Error& error) {
+            QVERIFY2(QString(error.what()).startsWith("model.gguf"), error.what());
+            QVERIFY2(QString(error.what()).contains(sentence), error.what());
+            const bool is_named = sentence.contains("expected one of");
+            const bool is_absent = sentence.contains("has no tokenizer");
+            QCOMPARE(error.kind(), is_named    ? ErrorKind::kUnsupported
+                                   : is_absent ? ErrorKind::kNotFound
+                                               : ErrorKind::kInvalidModel);
+        }
+    }
+
+    void integers_are_scores_too() {
+        QCOMPARE(open(small_pieces().writer("llama").add("tokenizer.ggml.scores", std::vector<std::int32_t>(264, 0)))
+                     ->vocab_size(),
+                 264);
+        QVERIFY(!error_of(small_bpe()).has_value());
+    }
+};
+
+QTEST_APPLESS_MAIN(GgufTextTest)
+#include "tst_gguf_text.moc"

@@ -1,0 +1,423 @@
+// The caches of other programs, invented in a folder of their own: what is found there, by
+// what name, and what of it can be opened.
+
+#include <cstdlib>
+#include <fstream>
+#include <unistd.h>
+
+#include <QTemporaryDir>
+#include <QtTest>
+
+#include "engine/error.h"
+#include "engine/eval/logits.h"
+#include "engine/files/gguf_file.h"
+#include "engine/model/model_files.h"
+#include "engine/model/model_finder.h"
+#include "engine/run/loaded_model.h"
+#include "engine/run/model_shape.h"
+#include "engine/text/chat_template.h"
+#include "engine/text/tokenizer.h"
+#include "tests/engine/gguf_writer.h"
+#include "tests/engine/test_models.h"
+
+using namespace offstage::engine;
+using namespace offstage::test;
+using offstage::tests::GgufWriter;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kDigest = "0123456789abcdef";
+
+fs::path tinyGguf() {
+    return sourcePath(QStringLiteral("tests/engine/data/gguf/qwen3_moe_bf16.gguf")).toStdString();
+}
+fs::path tinyFolder() {
+    return tinyModel(QStringLiteral("qwen3_moe_bf16"));
+}
+
+void writeText(const fs::path& path, std::string_view text) {
+    fs::create_directories(path.parent_path());
+    std::ofstream(path, std::ios::binary) << text;
+}
+void copyTo(const fs::path& from, const fs::path& to) {
+    fs::create_directories(to.parent_path());
+    fs::copy_file(from, to);
+}
+void linkTo(const fs::path& target, const fs::path& from) {
+    fs::create_directories(from.parent_path());
+    fs::create_symlink(target, from);
+}
+
+// A header alone is all that a search reads of a model that is not supported.
+GgufWriter header(const std::string& architecture, std::uint32_t experts) {
+    GgufWriter writer;
+    writer.add("general.architecture", architecture).add(architecture + ".block_count", std::uint32_t{48});
+    if (experts > 0) writer.add(architecture + ".expert_count", experts);
+    writer.add_floats("token_embd.weight", {2, 2}, {1, 2, 3, 4});
+    return writer;
+}
+void writeHeader(const fs::path& path, const GgufWriter& writer) {
+    fs::create_directories(path.parent_path());
+    writer.write(path);
+}
+
+std::string manifest(const std::string& digest) {
+    return R"({"schemaVersion": 2, "layers": [
+      {"mediaType": "application/vnd.ollama.image.template", "digest": "sha256:ffff", "size": 3},
+      {"mediaType": "application/vnd.ollama.image.model", "digest": ")" +
+           digest + R"(", "size": 9}]})";
+}
+
+QStringList namesOf(const FoundModels& found) {
+    QStringList names;
+    for (const FoundModel& model : found.models) {
+        names << QString::fromStdString(model.name) + (model.supported() ? QString() : QStringLiteral(" (not)"));
+    }
+    return names;
+}
+
+// Sets variables of the environment for a while; nullptr takes one away.
+class Environment {
+  public:
+    explicit Environment(const std::vector<std::pair<std::string, const char*>>& values) {
+        for (const auto& [name, value] : values) {
+            const char* const old = std::getenv(name.c_str());
+            old_[name] = old == nullptr ? std::optional<std::string>() : std::string(old);
+            set(name, value);
+        }
+    }
+    ~Environment() {
+        for (const auto& [name, value] : old_) set(name, value ? value->c_str() : nullptr);
+    }
+    Environment(const Environment&) = delete;
+    Environment& operator=(const Environment&) = delete;
+
+  private:
+    static void set(const std::string& name, const char* value) {
+        if (value == nullptr) {
+            unsetenv(name.c_str());
+        } else {
+            setenv(name.c_str(), value, 1);
+        }
+    }
+    std::map<std::string, std::optional<std::string>> old_;
+};
+
+}  // namespace
+
+class TestModelFinder : public QObject {
+    Q_OBJECT
+
+  private:
+    fs::path root(const char* inside = "") const { return fs::path(folder_->path().toStdString()) / inside; }
+    FoundModels find(ModelOrigin origin, const fs::path& folder) const {
+        const std::vector<ModelPlace> places = {{origin, folder}};
+        return find_models(places);
+    }
+
+    std::unique_ptr<QTemporaryDir> folder_;
+
+  private Q_SLOTS:
+    void init() { folder_ = std::make_unique<QTemporaryDir>(); }
+
+    void places_followTheEnvironment() {
+        const auto at = [](ModelOrigin origin) {
+            QStringList folders;
+            for (const ModelPlace& place : model_places()) {
+                if (place.origin == origin) folders << QString::fromStdString(place.folder.string());
+            }
+            return folders.join(u' ');
+        };
+        const Environment usual({{"HOME", "/home/a"},
+                                 {"XDG_CACHE_HOME", nullptr},
+                                 {"HF_HOME", nullptr},
+                                 {"HF_HUB_CACHE", nullptr},
+                                 {"LLAMA_CACHE", nullptr},
+                                 {"OLLAMA_MODELS", nullptr}});
+        QCOMPARE(at(ModelOrigin::kHuggingFace), "/home/a/.cache/huggingface/hub");
+        QCOMPARE(at(ModelOrigin::kLmStudio), "/home/a/.lmstudio/models /home/a/.cache/lm-studio/models");
+        QCOMPARE(at(ModelOrigin::kLlamaCpp), "/home/a/.cache/llama.cpp");
+        QCOMPARE(at(ModelOrigin::kOllama), "/home/a/.ollama/models /usr/share/ollama/.ollama/models");
+        {
+            const Environment cache({std::pair{"XDG_CACHE_HOME", "/c"}});
+            QCOMPARE(at(ModelOrigin::kHuggingFace), "/c/huggingface/hub");
+            QCOMPARE(at(ModelOrigin::kLlamaCpp), "/c/llama.cpp");
+            const Environment home({{"HF_HOME", "/hf"}, {"LLAMA_CACHE", "/ll"}, {"OLLAMA_MODELS", "/o"}});
+            QCOMPARE(at(ModelOrigin::kHuggingFace), "/hf/hub");
+            QCOMPARE(at(ModelOrigin::kLlamaCpp), "/ll");
+            QCOMPARE(at(ModelOrigin::kOllama), "/o /usr/share/ollama/.ollama/models");
+            const Environment hub({std::pair{"HF_HUB_CACHE", "/hub"}});
+            QCOMPARE(at(ModelOrigin::kHuggingFace), "/hub");
+        }
+        const Environment nobody({std::pair{"HOME", nullptr}});
+        QCOMPARE(at(ModelOrigin::kHuggingFace), "");
+    }
+
+    void nothingThere_isNothingFound() {
+        const FoundModels found = find_models(std::vector<ModelPlace>{
+            {ModelOrigin::kHuggingFace, root("no")}, {ModelOrigin::kOllama, root("no")}, {ModelOrigin::kLmStudio, {}}});
+        QVERIFY(found.models.empty());
+        QVERIFY(found.problems.empty());
+        QVERIFY(found.complete);
+    }
+
+    // As huggingface_hub keeps it: links to blobs, an old revision beside the one of main.
+    void hub_revisionOfMain_comesFirst() {
+        const fs::path repository = root("models--Qwen--Qwen3-Tiny");
+        for (const char* name : {"config.json", "model.safetensors"}) {
+            copyTo(tinyFolder() / name, repository / "blobs" / name);
+            for (const char* revision : {"aaaa", "bbbb"}) {
+                linkTo(fs::path("../../blobs") / name, repository / "snapshots" / revision / name);
+            }
+        }
+        writeText(repository / "refs" / "main", "aaaa\n");
+        const FoundModels found = find(ModelOrigin::kHuggingFace, root());
+        QCOMPARE(namesOf(found), QStringList{"Qwen3-Tiny"});
+        const FoundModel& model = found.models.front();
+        QCOMPARE(model.path, repository / "snapshots" / "aaaa");
+        QCOMPARE(model.publisher, "Qwen");
+        QCOMPARE(model.family, "Qwen3Moe");
+        QCOMPARE(model.bytes, fs::file_size(tinyFolder() / "model.safetensors"));
+        const ModelSpec spec = read_model_spec(tinyFolder());
+        QCOMPARE(model.n_experts, spec.experts.n_experts);
+        QCOMPARE(model.n_layers, spec.experts.n_layers);
+        QVERIFY(model.bits > 15 && model.bits < 17);
+        QCOMPARE(model_name(model.path), "Qwen3-Tiny");
+        QCOMPARE(read_model_shape(model.path.string()).name, "Qwen3-Tiny");
+    }
+
+    void hub_mainWithoutWeights_givesTheRevisionThatHasThem() {
+        const fs::path repository = root("models--Qwen--Qwen3-Tiny");
+        copyTo(tinyFolder() / "config.json", repository / "snapshots" / "new" / "config.json");
+        copyTo(tinyFolder() / "config.json", repository / "snapshots" / "old" / "config.json");
+        copyTo(tinyFolder() / "model.safetensors", repository / "snapshots" / "old" / "model.safetensors");
+        writeText(repository / "refs" / "main", "new");
+        const FoundModels found = find(ModelOrigin::kHuggingFace, root());
+        QCOMPARE(found.models.size(), std::size_t{1});
+        QCOMPARE(found.models.front().path, repository / "snapshots" / "old");
+    }
+
+    // The link has the name; what it leads to is called after its contents.
+    void hub_ggufFiles_keepTheirNames() {
+        const fs::path repository = root("models--unsloth--Tiny-GGUF");
+        copyTo(tinyGguf(), repository / "blobs" / kDigest);
+        copyTo(tinyGguf(), repository / "blobs" / "other");
+        linkTo(fs::path("../../blobs") / kDigest, repository / "snapshots" / "r" / "Tiny-BF16.gguf");
+        linkTo(fs::path("../../../blobs/other"), repository / "snapshots" / "r" / "UD" / "Tiny-UD.gguf");
+        linkTo(fs::path("../../blobs") / kDigest, repository / "snapshots" / "r" / "mmproj-F16.gguf");
+        const FoundModels found = find(ModelOrigin::kHuggingFace, root());
+        QCOMPARE(namesOf(found), (QStringList{"Tiny-BF16", "Tiny-UD"}));
+        const FoundModel& model = found.models.front();
+        QCOMPARE(model.path, repository / "snapshots" / "r" / "Tiny-BF16.gguf");
+        QCOMPARE(model.family, "Qwen3Moe");
+        QCOMPARE(model.bytes, fs::file_size(tinyGguf()));
+        QVERIFY(model.bits > 15 && model.bits < 17);
+        QCOMPARE(model_name(model.path), "Tiny-BF16");
+    }
+
+    void hub_missingShard_isNamed() {
+        const fs::path revision = root("models--a--b") / "snapshots" / "r";
+        copyTo(tinyFolder() / "config.json", revision / "config.json");
+        writeText(revision / "model.safetensors.index.json",
+                  R"({"weight_map": {"a": "model-00002-of-00002.safetensors"}})");
+        copyTo(tinyFolder() / "model.safetensors", revision / "model-00001-of-00002.safetensors");
+        const FoundModels found = find(ModelOrigin::kHuggingFace, root());
+        QCOMPARE(namesOf(found), QStringList{"b (not)"});
+        const QString problem = QString::fromStdString(found.models.front().problem);
+        QVERIFY2(problem.contains(QStringLiteral("model-00002-of-00002.safetensors")), qPrintable(problem));
+    }
+
+    void lmStudio_namesThePublisher() {
+        copyTo(tinyGguf(), root("lmstudio-community") / "Tiny-GGUF" / "Tiny-Q8.gguf");
+        writeHeader(root("lmstudio-community") / "Dense-GGUF" / "Dense.gguf", header("llama", 0));
+        writeHeader(root("nomic") / "Embed" / "embed.gguf", header("nomic-bert", 0));
+        writeText(root("lmstudio-community") / "Tiny-GGUF" / "downloading_x.gguf.part", "GGUF");
+        const FoundModels found = find(ModelOrigin::kLmStudio, root());
+        QCOMPARE(namesOf(found), QStringList{"Tiny-Q8"});
+        QCOMPARE(found.models.front().publisher, "lmstudio-community");
+        QCOMPARE(found.n_others, 2);
+        QVERIFY(found.problems.empty());
+    }
+
+    void unknownArchitecture_isNamedWithItsExperts() {
+        writeHeader(root() / "next.gguf", header("qwen9moe", 512));
+        const FoundModels found = find(ModelOrigin::kLlamaCpp, root());
+        QCOMPARE(found.models.size(), std::size_t{1});
+        const FoundModel& model = found.models.front();
+        QVERIFY(QString::fromStdString(model.problem)
+                    .contains(QStringLiteral("\"general.architecture\" \"qwen9moe\" is not supported")));
+        QCOMPARE(model.family, "qwen9moe");
+        QCOMPARE(model.n_experts, 512);
+        QCOMPARE(model.n_layers, 48);
+        QCOMPARE(model.bits, 32.0);
+    }
+
+    void unknownArchitecture_ofAFolder_isNamed() {
+        writeText(root() / "a" / "config.json",
+                  R"({"architectures": ["NewMoeForCausalLM"], "text_config": {"num_experts": 64}})");
+        writeText(root() / "a" / "model.safetensors", "x");
+        writeText(root() / "dense" / "config.json", R"({"architectures": ["LlamaForCausalLM"], "hidden_size": 64})");
+        writeText(root() / "dense" / "model.safetensors", "x");
+        writeText(root() / "only-config" / "config.json", R"({"num_experts": 64})");
+        const FoundModels found = find(ModelOrigin::kFolder, root());
+        QCOMPARE(namesOf(found), QStringList{"a (not)"});
+        QCOMPARE(found.models.front().family, "NewMoe");
+        QVERIFY(QString::fromStdString(found.models.front().problem).contains(QStringLiteral("NewMoeForCausalLM")));
+        QCOMPARE(found.n_others, 1);
+    }
+
+    void splitModel_isOne_andAMissingPartIsNamed() {
+        const auto part = [](int i) {
+            GgufWriter writer = i == 1 ? header("qwen9moe", 8) : GgufWriter();
+            writer.add("split.no", static_cast<std::uint16_t>(i - 1)).add("split.count", std::uint16_t{3});
+            writer.add_floats("t" + std::to_string(i), {4}, {1, 2, 3, 4});
+            return writer;
+        };
+        const auto file = [&](const char* folder, int i) {
+            return root(folder) / ("m-0000" + std::to_string(i) + "-of-00003.gguf");
+        };
+        for (const int i : {1, 2, 3}) writeHeader(file("whole", i), part(i));
+        const FoundModels whole = find(ModelOrigin::kFolder, root("whole"));
+        QCOMPARE(namesOf(whole), QStringList{"m (not)"});  // by its architecture
+        QCOMPARE(whole.models.front().path, file("whole", 1));
+        QCOMPARE(whole.models.front().bytes,
+                 fs::file_size(file("whole", 1)) + fs::file_size(file("whole", 2)) + fs::file_size(file("whole", 3)));
+
+        for (const int i : {1, 3}) writeHeader(file("second", i), part(i));
+        for (const int i : {2, 3}) writeHeader(file("first", i), part(i));
+        for (const auto& [folder, missing] : {std::pair("second", 2), std::pair("first", 1)}) {
+            const FoundModels found = find(ModelOrigin::kFolder, root(folder));
+            QCOMPARE(namesOf(found), QStringList{"m (not)"});
+            QCOMPARE(found.models.front().problem,
+                     file(folder, missing).string() + ": is missing; expected all 3 parts of this model in one folder");
+        }
+    }
+
+    void ollama_manifestNamesTheBlob() {
+        copyTo(tinyGguf(), root("blobs") / (std::string("sha256-") + kDigest));
+        writeHeader(root("blobs") / "sha256-dd", header("llama", 0));
+        const fs::path manifests = root("manifests");
+        const std::string digest = std::string("sha256:") + kDigest;
+        writeText(manifests / "registry.ollama.ai/library/qwen3/tiny", manifest(digest));
+        writeText(manifests / "registry.ollama.ai/library/qwen3/zlatest", manifest(digest));
+        writeText(manifests / "registry.ollama.ai/library/llama/8b", manifest("sha256:dd"));
+        writeText(manifests / "registry.ollama.ai/ann/own/v1", manifest("sha256:ee"));
+        writeText(manifests / "hf.co/unsloth/X-GGUF/Q4", manifest("sha256:../../etc/passwd"));
+        writeText(manifests / "registry.ollama.ai/library/broken/a", R"({"layers": [)");
+        writeText(manifests / "registry.ollama.ai/library/broken/b", R"({"layers": [{"mediaType": 3}, 7]})");
+        writeText(manifests / "registry.ollama.ai/library/broken/c", R"({"layers": 4})");
+        const FoundModels found = find(ModelOrigin::kOllama, root());
+        QCOMPARE(namesOf(found), (QStringList{"qwen3:tiny", "ann/own:v1 (not)"}));
+        QCOMPARE(found.models.front().path, root("blobs") / (std::string("sha256-") + kDigest));
+        QCOMPARE(found.n_others, 1);
+        QCOMPARE(found.problems.size(), std::size_t{2});
+        QVERIFY(QString::fromStdString(found.problems[0]).contains(QStringLiteral("\"digest\" is \"sha256:../..")));
+        QVERIFY(QString::fromStdString(found.problems[1]).contains(QStringLiteral("broken/a")));
+    }
+
+    // A GGUF file without the ending, everywhere a path of one is taken.
+    void ollama_blob_opensAndAnswers() {
+        const fs::path blob = root("blobs") / (std::string("sha256-") + kDigest);
+        copyTo(tinyGguf(), blob);
+        writeText(root("manifests") / "registry.ollama.ai/library/qwen3/tiny",
+                  manifest(std::string("sha256:") + kDigest));
+        QVERIFY(is_gguf_path(blob));
+        QVERIFY(!is_gguf_path(root("manifests") / "registry.ollama.ai/library/qwen3/tiny"));
+        QVERIFY(!is_gguf_path(root("blobs")));
+        QCOMPARE(model_path(blob.string()), blob);
+        QCOMPARE(model_name(blob), "qwen3:tiny");
+        QVERIFY(!Tokenizer::is_in(blob));  // this one is without
+
+        const QTemporaryDir cache;
+        LoadRequest request;
+        request.model = blob.string();
+        request.device = "cpu";
+        request.compute = ComputeMode::kF32;
+        request.kv = KvType::kF32;
+        request.n_threads = 2;
+        request.cache_directory = cache.path().toStdString();
+        LoadedModel model(request, LoadedModel::Text::kNotNeeded, LoadProgressFn{}, std::stop_token{});
+        const QJsonObject golden = readJson(QString::fromStdString((tinyFolder() / "golden.json").string()));
+        const QJsonObject one = golden[QLatin1String("cases")].toArray().first().toObject();
+        const auto logits = compute_logits(model, tokensOf(one[QLatin1String("tokens")].toArray()), true);
+        const QJsonArray expected = one[QLatin1String("logits")].toArray();
+        QVERIFY(!expected.isEmpty());
+        for (qsizetype row = 0; row < expected.size(); ++row) {
+            QVERIFY(relativeError(logits[static_cast<std::size_t>(row)], floatsOf(expected[row].toArray())) <= 1e-4);
+        }
+    }
+
+    void ollama_blob_hasItsTextInside() {
+        const fs::path blob = root("blobs") / "sha256-aa";
+        GgufWriter writer;
+        writer.add("tokenizer.ggml.model", "gpt2").add("tokenizer.chat_template", "{{ messages[0].content }}!");
+        writeHeader(blob, writer);
+        QVERIFY(Tokenizer::is_in(blob));
+        QVERIFY(ChatTemplate::read(blob) != nullptr);
+    }
+
+    void aModelInTwoPlaces_isFoundInTheFirst() {
+        copyTo(tinyGguf(), root("hub") / "models--a--b" / "snapshots" / "r" / "m.gguf");
+        linkTo(root("hub") / "models--a--b" / "snapshots" / "r" / "m.gguf", root("lm") / "a" / "b" / "m.gguf");
+        const std::vector<ModelPlace> places = {{ModelOrigin::kHuggingFace, root("hub")},
+                                                {ModelOrigin::kLmStudio, root("lm")}};
+        const FoundModels found = find_models(places);
+        QCOMPARE(found.models.size(), std::size_t{1});
+        QCOMPARE(found.models.front().origin, ModelOrigin::kHuggingFace);
+    }
+
+    // llama.cpp's newer cache has the hub's layout.
+    void llamaCpp_takesBothLayouts() {
+        copyTo(tinyGguf(), root() / "ggml-org_Tiny_tiny.gguf");
+        writeText(root() / "ggml-org_Tiny_tiny.gguf.json", "{}");
+        copyTo(tinyGguf(), root("models--ggml-org--Other") / "snapshots" / "r" / "other.gguf");
+        const FoundModels found = find(ModelOrigin::kLlamaCpp, root());
+        QCOMPARE(namesOf(found), (QStringList{"ggml-org_Tiny_tiny", "other"}));
+        QCOMPARE(found.models.back().publisher, "ggml-org");
+    }
+
+    void damagedAndForbidden_doNotEndTheSearch() {
+        copyTo(tinyGguf(), root("z") / "good.gguf");
+        writeText(root("a") / "bad.gguf", "GGUF but cut short");
+        writeText(root("a") / "empty.gguf", "");
+        fs::create_directories(root("a") / "folder.gguf");
+        linkTo("nowhere", root("a") / "broken.gguf");
+        linkTo("loop", root("a") / "loop");
+        linkTo(root(), root("a") / "back");
+        writeHeader(root("a") / "imatrix.gguf", GgufWriter().add("general.type", "imatrix"));
+        writeText(root("m") / "config.json", "[1, 2]");
+        writeText(root("m") / "x.safetensors", "x");
+        fs::create_directories(root("locked") / "in");
+        fs::permissions(root("locked"), fs::perms::none);
+        const FoundModels found = find(ModelOrigin::kFolder, root());
+        fs::permissions(root("locked"), fs::perms::owner_all);
+        QCOMPARE(namesOf(found), (QStringList{"good", "bad (not)", "broken (not)", "empty (not)", "m (not)"}));
+        QVERIFY(found.complete);
+        if (geteuid() != 0) {  // who may read everything meets no locked folder
+            QCOMPARE(found.problems.size(), std::size_t{1});
+            QVERIFY(QString::fromStdString(found.problems[0]).contains(QStringLiteral("locked: cannot be listed")));
+        }
+    }
+
+    void tooManyEntries_endTheSearch() {
+        fs::create_directories(root("many"));
+        for (std::int64_t i = 0; i <= kMostEntries; ++i) {
+            fs::create_symlink("x", root("many") / std::to_string(i));
+        }
+        QVERIFY(!find(ModelOrigin::kFolder, root()).complete);
+    }
+
+    void stopped_endsAtOnce() {
+        copyTo(tinyGguf(), root() / "m.gguf");
+        std::stop_source stop;
+        stop.request_stop();
+        const std::vector<ModelPlace> places = {{ModelOrigin::kFolder, root()}, {ModelOrigin::kOllama, root()}};
+        const FoundModels found = find_models(places, stop.get_token());
+        QVERIFY(found.models.empty());
+        QVERIFY(!found.complete);
+    }
+};
+
+QTEST_GUILESS_MAIN(TestModelFinder)
+#include "tst_model_finder.moc"

@@ -1,0 +1,113 @@
+// Texts before which a tokenizer puts several tokens, as GLM-4.5's does: in raw prompts,
+// in the windows that evaluations cut, and in what perplexity scores.
+
+#include <QFile>
+#include <QtTest>
+
+#include "engine/eval/expert_profile.h"
+#include "engine/eval/loaded_step_model.h"
+#include "engine/eval/logits.h"
+#include "engine/eval/perplexity.h"
+#include "engine/eval/text_sequences.h"
+#include "engine/run/model_text.h"
+#include "tests/engine/checkpoint_writer.h"
+#include "tests/engine/test_models.h"
+
+using namespace offstage::engine;
+using namespace offstage::test;
+
+namespace {
+
+using Ids = std::vector<TokenId>;
+
+// [gMASK] 20, <sop> 21 before a text, <end> 22 after it; letters and their pairs.
+const QByteArray kTokenizer = R"({
+  "added_tokens": [{"id": 20, "content": "[gMASK]", "special": true}, {"id": 21, "content": "<sop>", "special": true},
+                   {"id": 22, "content": "<end>", "special": true}],
+  "normalizer": null, "decoder": {"type": "ByteLevel"},
+  "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": false},
+  "post_processor": {"type": "Sequence", "processors": [{"type": "ByteLevel"}, {"type": "TemplateProcessing",
+    "single": [{"SpecialToken": {"id": "[gMASK]", "type_id": 0}}, {"SpecialToken": {"id": "<sop>", "type_id": 0}},
+               {"Sequence": {"id": "A", "type_id": 0}}, {"SpecialToken": {"id": "<end>", "type_id": 0}}]}]},
+  "model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "c": 2, "ab": 3, "abc": 4}, "merges": ["a b", "ab c"]}})";
+
+}  // namespace
+
+class TestTextSequences : public QObject {
+    Q_OBJECT
+
+    QTemporaryDir m_folder;
+    std::unique_ptr<LoadedModel> m_model;
+
+  private Q_SLOTS:
+    void initTestCase() {
+        const QString tiny = QString::fromStdString(tinyModel(QStringLiteral("grouped_f32")));
+        for (const QString& name : {QStringLiteral("/config.json"), QStringLiteral("/model.safetensors")})
+            QVERIFY(QFile::copy(tiny + name, m_folder.path() + name));
+        QVERIFY(offstage::tests::write_file(m_folder.filePath(QStringLiteral("tokenizer.json")), kTokenizer));
+        LoadRequest request;
+        request.model = m_folder.path().toStdString();
+        request.compute = ComputeMode::kF32;
+        request.n_threads = 2;
+        request.context = 8;
+        request.learn_placement = false;
+        m_model =
+            std::make_unique<LoadedModel>(request, LoadedModel::Text::kWanted, LoadProgressFn{}, std::stop_token{});
+    }
+
+    void rawPrompt_isWithinTheTemplate() {
+        GenerationRequest request;
+        request.raw = true;
+        request.raw_prompt = "abcab";
+        QCOMPARE(ModelText(*m_model).prompt_tokens(request), (Ids{20, 21, 4, 3, 22}));
+        request.raw_tokens = 3;
+        QCOMPARE(ModelText(*m_model).prompt_tokens(request), (Ids{20, 21, 4}));
+    }
+
+    void windows_beginWithThePrefix() {
+        const auto sequences = text_sequences(*m_model, "abcabcabcabcabcabcabcc");
+        QCOMPARE(sequences, (std::vector<Ids>{{20, 21, 4, 4, 4, 4, 4, 4}, {20, 21, 4, 2}}));
+    }
+
+    // 8 tokens in windows of 6, each behind two more.
+    void counts_areThoseOfEveryTokenFed() {
+        LoadedStepModel steps(*m_model);
+        const Popularity counted =
+            count_experts(steps, m_model->spec().experts, *m_model->tokenizer(), "abcabcabcabcabcabcabcc", {}, {});
+        QCOMPARE(counted.n_tokens, 8 + 2 * 2);
+    }
+
+    // With a prefix the first token is predicted too, by what stands before it.
+    void perplexity_seesThePrefixBeforeEachWindow() {
+        const Ids tokens = {4, 4, 3, 0, 2, 4, 1};
+        const std::size_t vocab = static_cast<std::size_t>(m_model->spec().vocab_size);
+        std::vector<std::vector<float>> rows;
+        std::size_t next = 0;
+        score_text(*m_model, tokens, {6, 2},
+                   [&](std::size_t first, std::span<const float> logits) {
+                       QCOMPARE(first, next);
+                       for (std::size_t i = 0; i < logits.size(); i += vocab)
+                           rows.emplace_back(logits.begin() + static_cast<std::ptrdiff_t>(i),
+                                             logits.begin() + static_cast<std::ptrdiff_t>(i + vocab));
+                       next = rows.size();
+                   },
+                   {});
+        QCOMPARE(rows.size(), tokens.size());
+        // Windows hold 4 of the text's tokens and score the last 2 of them, the first
+        // window all.
+        for (std::size_t i = 0; i < tokens.size(); ++i) {
+            const std::size_t begin = i < 4 ? 0 : (i - 2) / 2 * 2;
+            Ids before = {20, 21};
+            before.insert(before.end(), tokens.begin() + static_cast<std::ptrdiff_t>(begin),
+                          tokens.begin() + static_cast<std::ptrdiff_t>(i));
+            const auto expected = compute_logits(*m_model, before, false);
+            QVERIFY2(relativeError(rows[i], expected.back()) < 1e-5, qPrintable(QString::number(i)));
+        }
+        const auto refused = offstage::tests::error_of([&] { score_text(*m_model, tokens, {2, 1}, {}, {}); });
+        QVERIFY(refused.has_value());
+        QVERIFY2(QString(refused->what()).contains(QStringLiteral("expected 3 to")), refused->what());
+    }
+};
+
+QTEST_GUILESS_MAIN(TestTextSequences)
+#include "tst_text_sequences.moc"

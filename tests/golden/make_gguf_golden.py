@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+"""The tiny golden models as GGUF files, made by llama.cpp's own converter.
+
+    python tests/golden/make_gguf_golden.py LLAMA_CPP [--only NAME]
+
+LLAMA_CPP: a checkout of llama.cpp (its conversion/ and gguf-py/ are used). The files lie in
+tests/engine/data/gguf; what they compute is in golden.json of the model that each was made
+from. The models have no tokenizer, so the converter's reading of one is left out.
+"""
+
+import argparse
+import json
+import pathlib
+import shutil
+import sys
+import tempfile
+
+DATA = pathlib.Path(__file__).resolve().parent.parent / "engine" / "data"
+MODELS = ["grouped_bf16", "qwen2_moe_plain_bf16", "qwen3_moe_bf16", "deepseek_moe_bf16", "deepseek_v2_lite_bf16",
+          "deepseek_v3_bf16", "olmoe_plain_bf16", "glm4_moe_bf16", "minimax_m2_bf16", "phimoe_plain_bf16", "dbrx_bf16",
+          "granite_moe_shared_f32", "gpt_oss_mxfp4", "qwen3_5_moe_bf16"]
+
+
+# The published checkpoint's name of the class, which the converter knows.
+PUBLISHED = {"PhimoeForCausalLM": "PhiMoEForCausalLM"}
+
+
+def convert(folder, target):
+    import conversion
+    import gguf
+    from conversion.base import ModelBase
+
+    config = json.loads((folder / "config.json").read_text())
+    config["architectures"] = [PUBLISHED.get(name, name) for name in config["architectures"]]
+    if "PhiMoEForCausalLM" in config["architectures"]:  # the converter wants this key, whatever the positions
+        config["rope_scaling"] = dict(rope_type="default",
+                                      original_max_position_embeddings=config["max_position_embeddings"])
+    (folder / "config.json").write_text(json.dumps(config))
+    cls = conversion.get_model_class(config["architectures"][0])
+    cls.set_vocab = lambda self: None
+    ftype = gguf.LlamaFileType.ALL_F32 if folder.name.endswith("f32") else gguf.LlamaFileType.MOSTLY_BF16
+    cls(folder, ftype, target).write()
+    print(target.name, target.stat().st_size)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("llama_cpp", type=pathlib.Path)
+    parser.add_argument("--only")
+    options = parser.parse_args()
+    sys.path[:0] = [str(options.llama_cpp), str(options.llama_cpp / "gguf-py")]
+    out = DATA / "gguf"
+    out.mkdir(exist_ok=True)
+    for name in MODELS:
+        if options.only not in (None, name):
+            continue
+        folder = DATA / "models" / name
+        with tempfile.TemporaryDirectory() as copy:
+            convert(shutil.copytree(folder, pathlib.Path(copy) / name), out / (name + ".gguf"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,440 @@
+// The models that lie on this computer: the list, the dialog and the start page that
+// offer it, and files dropped on the window.
+#include <fstream>
+
+#include <QAbstractItemModelTester>
+#include <QDropEvent>
+#include <QFileDialog>
+#include <QLineEdit>
+#include <QListView>
+#include <QMimeData>
+#include <QPushButton>
+#include <QScrollBar>
+#include <QSignalSpy>
+#include <QSplitter>
+
+#include "tests/engine/gguf_writer.h"
+#include "tests/ui/window_fixture.h"
+#include "ui/chat/empty_state.h"
+#include "ui/format.h"
+#include "ui/load/fit_view.h"
+#include "ui/load/local_model_view.h"
+#include "ui/load/local_models.h"
+#include "ui/load/open_model_dialog.h"
+
+using namespace offstage;
+using namespace offstage::ui;
+using tests::GgufWriter;
+namespace fs = std::filesystem;
+
+namespace {
+
+using State = EngineController::State;
+constexpr quint64 kMiB = quint64{1} << 20;
+
+void picture(QWidget& widget, const QString& name, const QSize& wide = {960, 640}) {
+    const QString folder = qEnvironmentVariable("OFFSTAGE_PICTURES");
+    if (folder.isEmpty()) {
+        return;
+    }
+    for (const Theme theme : {Theme::Light, Theme::Dark}) {
+        applyTheme(*qApp, theme);
+        for (const int width : {420, wide.width()}) {
+            widget.resize(width, wide.height());
+            for (int pass = 0; pass < 4; ++pass) {  // rows find their height once they were laid out
+                QCoreApplication::processEvents();
+            }
+            widget.grab().save(QStringLiteral("%1/%2-%3-%4.png").arg(folder, name, nameOf(theme)).arg(width));
+        }
+    }
+    applyTheme(*qApp, Theme::Light);
+}
+
+}  // namespace
+
+class TestLocalModels : public QObject {
+    Q_OBJECT
+
+  private:
+    fs::path root(const char* inside = "") const { return fs::path(m_folder->path().toStdString()) / inside; }
+    QString text(const fs::path& path) const { return QString::fromStdString(path.string()); }
+    // A model that can be opened.
+    QString addModel(const char* path) const {
+        fs::create_directories(root(path).parent_path());
+        fs::copy_file(OFFSTAGE_SOURCE_DIR "/tests/engine/data/gguf/qwen3_moe_bf16.gguf", root(path));
+        return text(root(path));
+    }
+    // The demo model, which has a tokenizer too.
+    QString addFolder(const char* path) const {
+        fs::create_directories(root(path));
+        for (const auto& file : fs::directory_iterator(OFFSTAGE_SOURCE_DIR "/resources/demo-model")) {
+            if (file.is_regular_file()) {
+                fs::create_symlink(file.path(), root(path) / file.path().filename());
+            }
+        }
+        return text(root(path));
+    }
+    // One of an architecture that nobody knows; without experts: a dense one.
+    void addHeader(const char* path, std::uint32_t experts) const {
+        fs::create_directories(root(path).parent_path());
+        GgufWriter writer;
+        writer.add("general.architecture", "newmoe").add("newmoe.block_count", std::uint32_t{48});
+        if (experts > 0) {
+            writer.add("newmoe.expert_count", experts);
+        }
+        writer.add_floats("t", {2}, {1, 2}).write(root(path));
+    }
+    std::vector<engine::ModelPlace> places() const { return {{engine::ModelOrigin::kLmStudio, root()}}; }
+    static QStringList names(const LocalModels& models) {
+        QStringList list;
+        for (int row = 0; row < models.rowCount(); ++row) {
+            list << models.index(row).data().toString();
+        }
+        return list;
+    }
+    static void searchAndWait(LocalModels& models) {
+        QSignalSpy searched(&models, &LocalModels::searched);
+        models.search();
+        QVERIFY(searched.wait(20'000));
+    }
+    engine::LoadRequest request(quint64 ramBytes = 512 * kMiB) const {
+        engine::LoadRequest wanted;
+        wanted.device = "cpu";
+        wanted.compute = engine::ComputeMode::kF32;
+        wanted.ram_bytes = ramBytes;
+        wanted.cache_directory = m_cache.path().toStdString();
+        return wanted;
+    }
+    MainWindow::Options options() const {
+        MainWindow::Options wanted;
+        wanted.theme = Theme::Light;
+        wanted.device = QStringLiteral("cpu");
+        wanted.modelPlaces = places();
+        return wanted;
+    }
+    static QString verdict(const LocalModels& models, int row) {
+        return models.index(row).data(LocalModels::VerdictRole).toString();
+    }
+    static void click(QListView& list, int row) {
+        QTest::mouseClick(list.viewport(), Qt::LeftButton, {}, list.visualRect(list.model()->index(row, 0)).center());
+    }
+
+    std::unique_ptr<QTemporaryDir> m_folder;
+    QTemporaryDir m_cache;  // nothing was measured yet
+
+  private Q_SLOTS:
+    void init() {
+        m_folder = std::make_unique<QTemporaryDir>();
+        QSettings().clear();
+    }
+
+    void rows_lastOpenedFirst_notSupportedLast() {
+        addModel("ann/x/beta.gguf");
+        const QString delta = addModel("ann/x/delta.gguf");
+        const QString gamma = addModel("ann/x/Gamma.gguf");
+        addHeader("ann/x/alpha.gguf", 64);
+        addHeader("ann/x/dense.gguf", 0);
+        LocalModels models(places());
+        const QAbstractItemModelTester tester(&models, QAbstractItemModelTester::FailureReportingMode::QtTest);
+        models.setRecent({QStringLiteral("/gone"), gamma, delta});
+        QVERIFY(!models.wasSearched());
+        searchAndWait(models);
+        QCOMPARE(names(models), (QStringList{QStringLiteral("Gamma"), QStringLiteral("delta"), QStringLiteral("beta"),
+                                             QStringLiteral("alpha")}));
+        QCOMPARE(models.usableCount(), 3);
+        models.setRecent({});
+        QCOMPARE(names(models), (QStringList{QStringLiteral("beta"), QStringLiteral("delta"), QStringLiteral("Gamma"),
+                                             QStringLiteral("alpha")}));
+        QCOMPARE(models.rowOf(delta), 1);
+        const QString facts = models.index(0).data(LocalModels::FactsRole).toString();
+        QVERIFY2(facts.endsWith(QStringLiteral("LM Studio (ann) · Qwen3Moe · 16 × 3 experts")), qPrintable(facts));
+        QVERIFY2(facts.contains(QStringLiteral(" · 16.3 bits · ")), qPrintable(facts));
+        // The reason, without the path that has no room, and whole in the tip.
+        QVERIFY2(verdict(models, 3).startsWith(
+                     QStringLiteral("Cannot be opened: \"general.architecture\" \"newmoe\" is not supported")),
+                 qPrintable(verdict(models, 3)));
+        QVERIFY(models.index(3).data(Qt::ToolTipRole).toString().contains(text(root("ann/x/alpha.gguf")) + u':'));
+        QVERIFY(models.summary().startsWith(QStringLiteral("1 other model")));
+    }
+
+    void splitModel_namesTheMissingPart() {
+        addHeader("ann/x/big-00001-of-00002.gguf", 8);
+        LocalModels models(places());
+        searchAndWait(models);
+        QCOMPARE(names(models), QStringList{QStringLiteral("big")});
+        QVERIFY2(verdict(models, 0).startsWith(QStringLiteral("Cannot be opened: big-00002-of-00002.gguf: is missing")),
+                 qPrintable(verdict(models, 0)));
+    }
+
+    void verdict_followsTheBudget() {
+        addModel("ann/x/a.gguf");
+        addHeader("ann/x/b.gguf", 64);
+        LocalModels models(places());
+        searchAndWait(models);
+        QCOMPARE(verdict(models, 0), QString());
+        models.estimate(request(), {});
+        QTRY_COMPARE_WITH_TIMEOUT(verdict(models, 0), QStringLiteral("Fits"), 20'000);
+        models.estimate(request(1), {});
+        QTRY_VERIFY_WITH_TIMEOUT(verdict(models, 0).startsWith(QStringLiteral("Does not fit")), 20'000);
+        QCOMPARE(models.index(1).data(LocalModels::FitRole).toInt(), static_cast<int>(LocalModel::Fit::NotSupported));
+        // Asked for while the disk is searched: answered after it.
+        models.search();
+        models.estimate(request(), {});
+        QTRY_COMPARE_WITH_TIMEOUT(verdict(models, 0), QStringLiteral("Fits"), 20'000);
+    }
+
+    void nothingFound_saysWhereItWasLookedFor() {
+        LocalModels models({{engine::ModelOrigin::kOllama, root("nowhere")}});
+        QCOMPARE(models.summary(), QString());
+        models.search();
+        QCOMPARE(models.summary(), QStringLiteral("Looking for models on this computer…"));
+        QTRY_VERIFY_WITH_TIMEOUT(models.wasSearched(), 20'000);
+        QCOMPARE(models.summary(), QStringLiteral("No Mixture-of-Experts models were found. Looked in: Ollama (%1).")
+                                       .arg(text(root("nowhere"))));
+    }
+
+    void addedFolder_isKept() {
+        const QString model = addModel("mine/a.gguf");
+        {
+            LocalModels models({});
+            models.addFolder(text(root("mine")));
+            QTRY_COMPARE_WITH_TIMEOUT(models.rowCount(), 1, 20'000);
+        }
+        LocalModels later({});
+        searchAndWait(later);
+        QCOMPARE(later.index(0).data(LocalModels::PathRole).toString(), model);
+    }
+
+    void gone_whileItSearches() {
+        addModel("ann/x/a.gguf");
+        LocalModels models(places());
+        models.search();
+        models.estimate(request(), {});
+        QVERIFY(models.isSearching());
+    }
+
+    void dialog_choosesFromTheList() {
+        const QString a = addFolder("ann/a");
+        const QString b = addFolder("ann/b");
+        addHeader("ann/x/c.gguf", 64);
+        test::WindowFixture f;
+        LocalModels models(places());
+        OpenModelDialog dialog(f.window->engine());
+        dialog.offer(models);
+        dialog.show();
+        QListView& list = dialog.offered()->list();
+        QTRY_COMPARE_WITH_TIMEOUT(list.model()->rowCount(), 3, 20'000);
+        QVERIFY(!list.currentIndex().isValid());
+        click(list, 1);
+        QCOMPARE(dialog.path().text(), b);
+        QTRY_VERIFY_WITH_TIMEOUT(dialog.view().fits(), 20'000);
+        QCOMPARE(dialog.request().model, b.toStdString());
+        // What is typed is marked in the list, and what is not there marks none.
+        dialog.path().setText(a);
+        QCOMPARE(list.currentIndex().row(), 0);
+        dialog.path().setText(QStringLiteral("/elsewhere"));
+        QVERIFY(!list.currentIndex().isValid());
+        click(list, 2);
+        QTRY_VERIFY_WITH_TIMEOUT(dialog.view().verdict().contains(QStringLiteral("newmoe")), 20'000);
+        QVERIFY(!dialog.openButton().isEnabled());
+        QSignalSpy accepted(&dialog, &QDialog::accepted);
+        QTest::keyClick(&list, Qt::Key_Return);
+        QVERIFY(accepted.isEmpty());
+        QTest::keyClick(&list, Qt::Key_Home);
+        QTRY_VERIFY_WITH_TIMEOUT(dialog.view().fits(), 20'000);
+        QTest::keyClick(&list, Qt::Key_Return);
+        QCOMPARE(accepted.size(), 1);
+        QCOMPARE(dialog.request().model, a.toStdString());
+    }
+
+    // A file of a folder stands for the folder.
+    void dialog_chooser_takesFilesOfModels() {
+        test::WindowFixture f;
+        OpenModelDialog dialog(f.window->engine());
+        dialog.show();
+        for (const auto& [file, model] : {std::pair("/m/a.gguf", "/m/a.gguf"), std::pair("/m/b/config.json", "/m/b"),
+                                          std::pair("/m/c/model-00001-of-00002.safetensors", "/m/c"),
+                                          std::pair("/o/blobs/sha256-ab", "/o/blobs/sha256-ab")}) {
+            for (QPushButton* button : dialog.findChildren<QPushButton*>()) {
+                if (button->text() == QStringLiteral("&Choose…")) {
+                    QTest::mouseClick(button, Qt::LeftButton);
+                }
+            }
+            auto* chooser = dialog.findChild<QFileDialog*>();
+            QVERIFY(chooser != nullptr);
+            QVERIFY(chooser->nameFilters().first().contains(QStringLiteral("*.gguf")));
+            Q_EMIT chooser->fileSelected(QString::fromLatin1(file));
+            QCOMPARE(dialog.path().text(), QString::fromLatin1(model));
+            delete chooser;
+        }
+    }
+
+    void dialog_narrow_hasTheListAbove() {
+        test::WindowFixture f;
+        LocalModels models(places());
+        OpenModelDialog dialog(f.window->engine());
+        dialog.offer(models);
+        dialog.show();
+        auto* parts = dialog.findChild<QSplitter*>();
+        QCOMPARE(parts->orientation(), Qt::Horizontal);
+        dialog.resize(420, 640);
+        QCOMPARE(parts->orientation(), Qt::Vertical);
+        QTRY_VERIFY_WITH_TIMEOUT(models.wasSearched(), 20'000);
+        QVERIFY(dialog.offered()->status().text().contains(QStringLiteral("LM Studio")));
+        QVERIFY(!dialog.offered()->list().isVisible());
+    }
+
+    void startPage_offersAndOpens() {
+        for (const char* name : {"ann/x/a.gguf", "ann/x/b.gguf", "ann/x/c.gguf", "ann/x/d.gguf"}) {
+            addModel(name);
+        }
+        const auto stage = std::make_shared<test::Stage>();
+        MainWindow window([stage] { return test::makeFakeSession(stage); }, options());
+        window.show();
+        LocalModelView* const offered = window.page().emptyState().offered();
+        QVERIFY(offered != nullptr);
+        QTRY_COMPARE_WITH_TIMEOUT(offered->list().model()->rowCount(), LocalModelView::kFew, 20'000);
+        QVERIFY(offered->isVisible() && offered->list().isVisible());
+        QTRY_VERIFY(offered->button().isVisible());
+        click(offered->list(), 1);
+        QTRY_COMPARE(window.engine().state(), State::Ready);
+        QCOMPARE(stage->loads().size(), std::size_t{1});
+        QCOMPARE(stage->loads().back().model, root("ann/x/b.gguf").string());
+        QVERIFY(!offered->isVisible());  // a model of the person's own is open
+        QCOMPARE(names(*window.localModels()).first(), QStringLiteral("b"));
+        QTest::mouseClick(&offered->button(), Qt::LeftButton);
+        auto* dialog = window.findChild<OpenModelDialog*>();
+        QVERIFY(dialog != nullptr && dialog->offered() != nullptr);
+        dialog->reject();
+    }
+
+    void startPage_whatDoesNotFit_isOpenedWithOptions() {
+        const QString model = addModel("ann/x/a.gguf");
+        const auto stage = std::make_shared<test::Stage>();
+        MainWindow window([stage] { return test::makeFakeSession(stage); }, options());
+        window.show();
+        QTRY_COMPARE_WITH_TIMEOUT(window.localModels()->rowCount(), 1, 20'000);
+        window.localModels()->estimate(request(1), {});
+        QTRY_VERIFY_WITH_TIMEOUT(verdict(*window.localModels(), 0).startsWith(QStringLiteral("Does not fit")), 20'000);
+        click(window.page().emptyState().offered()->list(), 0);
+        auto* dialog = window.findChild<OpenModelDialog*>();
+        QVERIFY(dialog != nullptr);
+        QCOMPARE(dialog->path().text(), model);
+        QVERIFY(stage->loads().empty());
+        dialog->reject();
+    }
+
+    // Who has only seen the demo model finds their own below its prompts.
+    void startPage_besideTheDemoModel_offersToo() {
+        addFolder("unsloth/Qwen3-30B-A3B-Instruct-2507-UD-Q4_K_XL");
+        addFolder("lmstudio-community/gpt-oss-120b-MXFP4");
+        const auto stage = std::make_shared<test::Stage>();
+        MainWindow::Options withDemo = options();
+        withDemo.demoModel = QStringLiteral(OFFSTAGE_SOURCE_DIR "/resources/demo-model");
+        MainWindow window([stage] { return test::makeFakeSession(stage); }, withDemo);
+        window.show();
+        window.openModel(withDemo.demoModel);
+        QTRY_COMPARE(window.engine().state(), State::Ready);
+        LocalModelView* const offered = window.page().emptyState().offered();
+        QTRY_VERIFY_WITH_TIMEOUT(offered->list().isVisible(), 20'000);
+        QVERIFY(!offered->button().isVisible());  // these are all
+        picture(window, QStringLiteral("start-demo"), {1280, 800});
+        // Rows take three lines instead of two where it is narrow, and the page makes room for them.
+        for (const int width : {1280, 420}) {
+            window.resize(width, 800);
+            const QListView& list = offered->list();
+            QTRY_COMPARE(list.viewport()->height(), list.model()->rowCount() * list.sizeHintForRow(0));
+            QTRY_COMPARE(window.page().emptyState().horizontalScrollBar()->maximum(), 0);
+        }
+        window.openModel(QStringLiteral("/models/own"));
+        QTRY_COMPARE(window.engine().state(), State::Ready);
+        QVERIFY(!offered->isVisible());
+    }
+
+    void startPage_withoutModels_saysWhere() {
+        const auto stage = std::make_shared<test::Stage>();
+        MainWindow window([stage] { return test::makeFakeSession(stage); }, options());
+        window.show();
+        LocalModelView* const offered = window.page().emptyState().offered();
+        QTRY_VERIFY_WITH_TIMEOUT(
+            offered->status().isVisible() && offered->status().text().contains(QStringLiteral("LM Studio")), 20'000);
+        QVERIFY(!offered->list().isVisible() && !offered->button().isVisible());
+    }
+
+    void drop_ggufFile_opensIt_data() {
+        QTest::addColumn<QStringList>("files");
+        QTest::addColumn<QString>("opened");
+        QTest::newRow("one file") << QStringList{QStringLiteral("/m/a.gguf")} << QStringLiteral("/m/a.gguf");
+        QTest::newRow("all parts of one model")
+            << QStringList{QStringLiteral("/m/a-00002-of-00002.gguf"), QStringLiteral("/m/a-00001-of-00002.gguf")}
+            << QStringLiteral("/m/a-00002-of-00002.gguf");
+        QTest::newRow("parts of two models")
+            << QStringList{QStringLiteral("/m/a-00001-of-00002.gguf"), QStringLiteral("/m/b-00001-of-00002.gguf")}
+            << QString();
+        QTest::newRow("two models") << QStringList{QStringLiteral("/m/a.gguf"), QStringLiteral("/m/b.gguf")}
+                                    << QString();
+    }
+    void drop_ggufFile_opensIt() {
+        QFETCH(QStringList, files);
+        QFETCH(QString, opened);
+        test::WindowFixture f;
+        QList<QUrl> urls;
+        for (const QString& file : files) {
+            urls << QUrl::fromLocalFile(file);
+        }
+        QMimeData mime;
+        mime.setUrls(urls);
+        QDragEnterEvent enter(QPoint(50, 50), Qt::CopyAction, &mime, Qt::LeftButton, Qt::NoModifier);
+        enter.ignore();
+        QApplication::sendEvent(f.window.get(), &enter);
+        QCOMPARE(enter.isAccepted(), !opened.isEmpty());
+        if (opened.isEmpty()) {
+            return;
+        }
+        QDropEvent drop(QPointF(50, 50), Qt::CopyAction, &mime, Qt::LeftButton, Qt::NoModifier);
+        QApplication::sendEvent(f.window.get(), &drop);
+        QTRY_COMPARE(f.state(), State::Ready);
+        QCOMPARE(f.stage->loads().back().model, opened.toStdString());
+    }
+
+    void cachedModel_hasItsNameInTheMenu() {
+        QCOMPARE(modelNameOf(QStringLiteral("/h/models--Qwen--Qwen3-30B-A3B/snapshots/ab12")),
+                 QStringLiteral("Qwen3-30B-A3B"));
+        QCOMPARE(modelNameOf(QStringLiteral("/h/blobs/sha256-00")), QStringLiteral("sha256-00"));
+    }
+
+    // Pictures to look at, in OFFSTAGE_PICTURES.
+    void pictures() {
+        addFolder("unsloth/Qwen3-30B-A3B-Instruct-2507-UD-Q4_K_XL");
+        addFolder("lmstudio-community/gpt-oss-120b-MXFP4");
+        addFolder("bartowski/Mixtral-8x7B-Instruct-v0.1-Q5_K_M");
+        addModel("unsloth/GLM/GLM-4.7-Flash-UD-Q3_K_XL.gguf");
+        addHeader("unsloth/next/Qwen3-Next-80B-A3B-Q4_K_M.gguf", 512);
+        addHeader("unsloth/deep/DeepSeek-V3-Q2_K-00001-of-00007.gguf", 256);
+        addHeader("unsloth/dense/llama.gguf", 0);
+        const auto stage = std::make_shared<test::Stage>();
+        MainWindow window([stage] { return test::makeFakeSession(stage); }, options());
+        window.show();
+        QTRY_COMPARE_WITH_TIMEOUT(window.localModels()->rowCount(), 6, 20'000);
+        window.localModels()->estimate(request(), {});
+        QTRY_VERIFY_WITH_TIMEOUT(!verdict(*window.localModels(), 3).isEmpty(), 20'000);
+        picture(window, QStringLiteral("start"), {1280, 800});
+        window.openWithOptions(window.localModels()->index(1).data(LocalModels::PathRole).toString());
+        auto* dialog = window.findChild<OpenModelDialog*>();
+        QVERIFY(dialog != nullptr);
+        QTRY_VERIFY_WITH_TIMEOUT(dialog->view().fits(), 20'000);
+        QTRY_VERIFY_WITH_TIMEOUT(!verdict(*window.localModels(), 3).isEmpty(), 20'000);
+        picture(*dialog, QStringLiteral("open"));
+        dialog->reject();
+
+        LocalModels none({{engine::ModelOrigin::kHuggingFace, root("a")}, {engine::ModelOrigin::kOllama, root("b")}});
+        OpenModelDialog empty(window.engine());
+        empty.offer(none);
+        empty.show();
+        QTRY_VERIFY_WITH_TIMEOUT(none.wasSearched(), 20'000);
+        picture(empty, QStringLiteral("open-empty"));
+    }
+};
+
+OFFSTAGE_UI_TEST_MAIN(TestLocalModels)
+#include "tst_local_models.moc"
