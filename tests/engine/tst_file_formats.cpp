@@ -27,7 +27,7 @@ using kernels::WeightType;
 
 namespace {
 
-constexpr std::int64_t kHidden = 256, kFfn = 512, kExperts = 2, kHeads = 2, kHeadDim = 64;
+constexpr std::int64_t kHidden = 256, kFfn = 512, kExperts = 2, kHeads = 2, kHeadDim = 128;
 
 // Tensors in memory: types as asked for, random rows of them.
 class MemoryCheckpoint final : public Checkpoint {

@@ -48,6 +48,7 @@ class TestTextSequences : public QObject {
         LoadRequest request;
         request.model = m_folder.path().toStdString();
         request.compute = ComputeMode::kF32;
+        request.kv = KvType::kF32;  // windows are read at once, what they are held against one by one
         request.n_threads = 2;
         request.context = 8;
         request.learn_placement = false;
