@@ -14,10 +14,20 @@ namespace {
 
 const KernelTables& tables_of(InstructionSet set) {
 #if defined(__x86_64__)
-    // The dot-product instruction would round activations to bf16, so the products stay
-    // those of AVX-512.
-    static const KernelTables kAvx512Bf16 = [] {
+    // Dot products of bytes are exact with and without an instruction for them. That for
+    // bf16 would round activations, so those products stay AVX-512's.
+    static const KernelTables kAvx2 = [] {
+        KernelTables tables = avx2::kTables;
+        if (cpu_features().avx_vnni) tables.cpu.matvec_bytes = avx2_vnni::matvec_bytes;
+        return tables;
+    }();
+    static const KernelTables kAvx512 = [] {
         KernelTables tables = avx512::kTables;
+        if (cpu_features().avx512_vnni) tables.cpu.matvec_bytes = avx512_vnni::matvec_bytes;
+        return tables;
+    }();
+    static const KernelTables kAvx512Bf16 = [] {
+        KernelTables tables = kAvx512;
         tables.cpu.instruction_set = InstructionSet::kAvx512Bf16;
         tables.cpu.narrow_bf16 = avx512_bf16::narrow_bf16;
         return tables;
@@ -27,10 +37,10 @@ const KernelTables& tables_of(InstructionSet set) {
             break;
         case InstructionSet::kAvx2:
             assert(cpu_features().avx2);
-            return avx2::kTables;
+            return kAvx2;
         case InstructionSet::kAvx512:
             assert(cpu_features().avx512);
-            return avx512::kTables;
+            return kAvx512;
         case InstructionSet::kAvx512Bf16:
             assert(cpu_features().avx512_bf16);
             return kAvx512Bf16;

@@ -85,6 +85,13 @@ struct CpuKernels {
     void (*matvec_multi)(const WeightView& weight, const float* x, std::int64_t x_stride, int n_tokens,
                          std::int64_t row_begin, std::int64_t row_end, float* y, std::int64_t y_stride);
 
+    // The same for a weight in a file's blocks, with inputs rounded to 8 bits: each 32 of
+    // a token have a scale, their largest magnitude divided by 127. Codes and rounded
+    // inputs are multiplied as whole numbers, exactly; a token's result does not depend
+    // on the others, bit by bit.
+    void (*matvec_bytes)(const WeightView& weight, const float* x, std::int64_t x_stride, int n_tokens,
+                         std::int64_t row_begin, std::int64_t row_end, float* y, std::int64_t y_stride);
+
     // Expert for n_tokens (1..8) tokens over neurons [neuron_begin, neuron_end), one
     // sequential pass over the block: out[t] += scale[t] * sum_j activation(w1_j . x[t],
     // w3_j . x[t]) * w2_j, with silu: silu(w1_j . x) * (w3_j . x). The range that begins

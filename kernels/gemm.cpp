@@ -444,17 +444,34 @@ struct ProductTrial::State {
     std::vector<float> x = std::vector<float>(static_cast<std::size_t>(kTokens * kInputs), 1.0f);
     std::vector<Bf16> weights = std::vector<Bf16>(static_cast<std::size_t>(kInputs * kOutputs), Bf16{0x3f80});
     std::vector<float> y = std::vector<float>(static_cast<std::size_t>(kTokens * kOutputs));
+    // Small numbers everywhere, scales among them.
+    std::vector<std::uint16_t> blocks =
+        std::vector<std::uint16_t>(kOutputs * row_bytes(WeightType::kQ4K, kInputs) / 2, std::uint16_t{0x1c1c});
 };
 
 ProductTrial::ProductTrial(ThreadPool& pool) : state_(std::make_unique<State>(pool)) {}
 ProductTrial::~ProductTrial() = default;
 
-double ProductTrial::run_us(GemmMode mode) {
+double ProductTrial::run_us(TrialProduct product) {
     State& s = *state_;
-    const WeightView view{s.weights.data(), WeightType::kBf16, State::kOutputs, State::kInputs};
+    const WeightView many{s.weights.data(), WeightType::kBf16, State::kOutputs, State::kInputs};
+    const WeightView few{s.blocks.data(), WeightType::kQ4K, State::kOutputs, State::kInputs};
+    const CpuKernels& kernels = cpu_kernels();
     const auto start = std::chrono::steady_clock::now();
-    s.gemm.multiply(mode, GemmLayout::kRowsAreOutputs, s.x.data(), State::kInputs, State::kTokens, view, s.y.data(),
-                    State::kOutputs);
+    switch (product) {
+        case TrialProduct::kManyF32:
+        case TrialProduct::kManyBf16:
+            s.gemm.multiply(product == TrialProduct::kManyF32 ? GemmMode::kF32 : GemmMode::kBf16,
+                            GemmLayout::kRowsAreOutputs, s.x.data(), State::kInputs, State::kTokens, many, s.y.data(),
+                            State::kOutputs);
+            break;
+        case TrialProduct::kFewFloatInputs:
+            kernels.matvec(few, s.x.data(), 0, State::kOutputs, s.y.data());
+            break;
+        case TrialProduct::kFewByteInputs:
+            kernels.matvec_bytes(few, s.x.data(), State::kInputs, 1, 0, State::kOutputs, s.y.data(), State::kOutputs);
+            break;
+    }
     return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
 }
 
@@ -468,6 +485,10 @@ std::string_view Gemm::library_version() {
 
 std::string_view name_of(GemmMode mode) {
     return mode == GemmMode::kBf16 ? "bf16" : "f32";
+}
+
+std::string name_of(ProductForm form) {
+    return std::string(name_of(form.many)) + (form.byte_inputs ? " and int8" : "");
 }
 
 }  // namespace offstage::kernels

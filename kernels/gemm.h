@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "kernels/thread_pool.h"
@@ -17,6 +18,18 @@ enum class GemmMode : std::uint8_t {
 };
 
 std::string_view name_of(GemmMode mode);
+
+// How all products on the CPU are formed.
+struct ProductForm {
+    GemmMode many = GemmMode::kF32;  // of many tokens
+    bool byte_inputs = false;        // of few tokens with a file's blocks: CpuKernels::matvec_bytes
+
+    ProductForm() = default;
+    ProductForm(GemmMode mode, bool bytes = false) : many(mode), byte_inputs(bytes) {}
+    bool operator==(const ProductForm&) const = default;
+};
+
+std::string name_of(ProductForm form);  // "bf16", "f32 and int8"
 
 // Which way round the weight lies.
 enum class GemmLayout : std::uint8_t {
@@ -48,8 +61,11 @@ class Gemm {
     std::unique_ptr<State> state_;
 };
 
-// One product of a typical shape (64 tokens, 512 outputs of 2048 bf16 weights), for
-// comparing the modes. Threads as Gemm.
+// Products of typical shapes, for comparing the forms: 64 tokens with 512 outputs of 2048
+// bf16 weights, one token with 512 outputs of 2048 weights in Q4_K.
+enum class TrialProduct : std::uint8_t { kManyF32, kManyBf16, kFewFloatInputs, kFewByteInputs };
+
+// Threads as Gemm; products of one token run on the calling thread.
 class ProductTrial {
   public:
     explicit ProductTrial(ThreadPool& pool);
@@ -57,9 +73,9 @@ class ProductTrial {
     ProductTrial(const ProductTrial&) = delete;
     ProductTrial& operator=(const ProductTrial&) = delete;
 
-    // Microseconds that it took. The first of a mode takes longer: its primitives are
+    // Microseconds that it took. The first of a kind takes longer: its primitives are
     // made.
-    double run_us(GemmMode mode);
+    double run_us(TrialProduct product);
 
   private:
     struct State;

@@ -63,7 +63,7 @@ struct Products {
 Products look_at_products(engine::FormatId weights) {
     const auto known = engine::kept_compute(weights, engine::CalibrationCache(engine::calibration_directory()));
     if (!known) return {};
-    return {std::string(name_of(known->mode)), engine::describe(*known), known->times};
+    return {name_of(known->form), engine::describe(*known), known->times};
 }
 
 nlohmann::ordered_json to_json(const Products& products) {
@@ -73,6 +73,8 @@ nlohmann::ordered_json to_json(const Products& products) {
         json["measured_on"] = products.times.measured_on;
         json["f32_us"] = products.times.f32_us;
         json["bf16_us"] = products.times.bf16_us;
+        json["float_inputs_us"] = products.times.float_inputs_us;
+        json["byte_inputs_us"] = products.times.byte_inputs_us;
     }
     return json;
 }

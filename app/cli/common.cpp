@@ -18,6 +18,7 @@ engine::LoadRequest load_request(const ModelOptions& options) {
     request.context = options.context;
     if (options.compute == "f32") request.compute = engine::ComputeMode::kF32;
     if (options.compute == "bf16") request.compute = engine::ComputeMode::kBf16;
+    if (options.compute == "int8") request.compute = engine::ComputeMode::kInt8;
     request.device = options.device;
     if (!options.vram.empty()) request.vram_bytes = engine::parse_bytes(options.vram, "--vram");
     if (!options.ram.empty()) request.ram_bytes = engine::parse_bytes(options.ram, "--ram");

@@ -31,8 +31,8 @@ DeviceInfo cpu_info() {
 }
 
 struct CpuBackend::State {
-    State(kernels::ThreadPool& pool, kernels::GemmMode mode, std::uint64_t budget_bytes)
-        : info(cpu_info()), arena("RAM", source, budget_bytes), operations(pool, mode) {}
+    State(kernels::ThreadPool& pool, kernels::ProductForm form, std::uint64_t budget_bytes)
+        : info(cpu_info()), arena("RAM", source, budget_bytes), operations(pool, form) {}
 
     DeviceInfo info;
     HostMemory source;
@@ -59,8 +59,8 @@ struct CpuBackend::State {
     }
 };
 
-CpuBackend::CpuBackend(kernels::ThreadPool& pool, kernels::GemmMode mode, std::uint64_t budget_bytes)
-    : state_(std::make_unique<State>(pool, mode, budget_bytes)) {}
+CpuBackend::CpuBackend(kernels::ThreadPool& pool, kernels::ProductForm form, std::uint64_t budget_bytes)
+    : state_(std::make_unique<State>(pool, form, budget_bytes)) {}
 CpuBackend::~CpuBackend() = default;
 
 const DeviceInfo& CpuBackend::info() const {

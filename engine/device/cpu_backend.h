@@ -14,7 +14,7 @@ DeviceInfo cpu_info();
 class CpuBackend final : public Backend {
   public:
     // The pool must outlive the backend. `budget_bytes`: of memory().
-    CpuBackend(kernels::ThreadPool& pool, kernels::GemmMode mode, std::uint64_t budget_bytes);
+    CpuBackend(kernels::ThreadPool& pool, kernels::ProductForm form, std::uint64_t budget_bytes);
     ~CpuBackend() override;
 
     const DeviceInfo& info() const override;

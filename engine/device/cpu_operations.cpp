@@ -70,9 +70,9 @@ void store_token(const kernels::KvShape& kv, std::int64_t layer, const Attention
 }  // namespace
 
 struct CpuOperations::State {
-    State(kernels::ThreadPool& compute_pool, kernels::GemmMode gemm_mode)
+    State(kernels::ThreadPool& compute_pool, kernels::ProductForm product_form)
         : pool(compute_pool),
-          mode(gemm_mode),
+          form(product_form),
           kernels(kernels::cpu_kernels()),
           gemm(compute_pool),
           attention_scratch(as_size(compute_pool.n_threads())) {}
@@ -96,7 +96,7 @@ struct CpuOperations::State {
     };
 
     kernels::ThreadPool& pool;
-    kernels::GemmMode mode;
+    kernels::ProductForm form;
     SumOrder order = SumOrder::kByNumber;
     const kernels::CpuKernels& kernels;
     kernels::Gemm gemm;
@@ -122,13 +122,19 @@ struct CpuOperations::State {
     bool are_few(std::int64_t n) const { return order == SumOrder::kByNumber && n <= kFewTokens; }
     void multiply(const kernels::WeightView& weight, const float* x, std::int64_t n, float* y);
     // Rows [begin, end) of the weight, for at most kFewTokens inputs.
-    void multiply_few(const kernels::WeightView& weight, const float* x, std::int64_t n, std::int64_t begin,
-                      std::int64_t end, float* y) const {
-        if (n == 1) {
+    void multiply_few(const kernels::WeightView& weight, const float* x, std::int64_t x_stride, std::int64_t n,
+                      std::int64_t begin, std::int64_t end, float* y, std::int64_t y_stride) const {
+        if (n > 0 && form.byte_inputs && kernels::is_blocks(weight.type)) {
+            kernels.matvec_bytes(weight, x, x_stride, static_cast<int>(n), begin, end, y, y_stride);
+        } else if (n == 1) {
             kernels.matvec(weight, x, begin, end, y);
         } else if (n > 1) {
-            kernels.matvec_multi(weight, x, weight.n_cols, static_cast<int>(n), begin, end, y, weight.n_rows);
+            kernels.matvec_multi(weight, x, x_stride, static_cast<int>(n), begin, end, y, y_stride);
         }
+    }
+    void multiply_few(const kernels::WeightView& weight, const float* x, std::int64_t n, std::int64_t begin,
+                      std::int64_t end, float* y) const {
+        multiply_few(weight, x, weight.n_cols, n, begin, end, y, weight.n_rows);
     }
     // Those of the calls with few rows whose w2 lies by outputs, or those whose does not,
     // into `few`, with their inputs one after the other.
@@ -141,16 +147,16 @@ struct CpuOperations::State {
     void by_matrices(const ExpertCall& call, const float* inputs, const std::int32_t* row_token, float* out);
 };
 
-CpuOperations::CpuOperations(kernels::ThreadPool& pool, kernels::GemmMode mode)
-    : state_(std::make_unique<State>(pool, mode)) {}
+CpuOperations::CpuOperations(kernels::ThreadPool& pool, kernels::ProductForm form)
+    : state_(std::make_unique<State>(pool, form)) {}
 CpuOperations::~CpuOperations() = default;
 
 kernels::ThreadPool& CpuOperations::pool() {
     return state_->pool;
 }
 
-kernels::GemmMode CpuOperations::mode() const {
-    return state_->mode;
+kernels::ProductForm CpuOperations::form() const {
+    return state_->form;
 }
 
 void CpuOperations::set_sum_order(SumOrder order) {
@@ -204,7 +210,7 @@ void CpuOperations::multiply(const kernels::WeightView& weight, const float* x, 
 
 void CpuOperations::State::multiply(const kernels::WeightView& weight, const float* x, std::int64_t n, float* y) {
     if (!are_few(n)) {
-        gemm.multiply(mode, kernels::GemmLayout::kRowsAreOutputs, x, weight.n_cols, n, weight, y, weight.n_rows);
+        gemm.multiply(form.many, kernels::GemmLayout::kRowsAreOutputs, x, weight.n_cols, n, weight, y, weight.n_rows);
         return;
     }
     pool.parallel_for(weight.n_rows, n == 1 ? kRowGrain : kGrainOfSeveral,
@@ -259,7 +265,7 @@ void CpuOperations::multiply_heads(const kernels::WeightView& weight, std::int64
     };
     if (!state_->are_few(n)) {
         for (std::int64_t head = 0; head < n_heads; ++head) {
-            state_->gemm.multiply(state_->mode, kernels::GemmLayout::kRowsAreOutputs, x + head * x_head_stride,
+            state_->gemm.multiply(state_->form.many, kernels::GemmLayout::kRowsAreOutputs, x + head * x_head_stride,
                                   x_stride, n, of_head(head), y + head * y_head_stride, y_stride);
         }
         return;
@@ -267,11 +273,7 @@ void CpuOperations::multiply_heads(const kernels::WeightView& weight, std::int64
     state_->pool.parallel_dynamic(n_heads, [&](std::int64_t head, int) {
         const float* from = x + head * x_head_stride;
         float* to = y + head * y_head_stride;
-        if (n == 1) {
-            state_->kernels.matvec(of_head(head), from, 0, n_rows, to);
-        } else if (n > 1) {
-            state_->kernels.matvec_multi(of_head(head), from, x_stride, static_cast<int>(n), 0, n_rows, to, y_stride);
-        }
+        state_->multiply_few(of_head(head), from, x_stride, n, 0, n_rows, to, y_stride);
     });
 }
 
@@ -639,7 +641,7 @@ void CpuOperations::State::by_matrices(const ExpertCall& call, const float* inpu
     if (expert.layout.down_rows_are_outputs) {
         multiply(expert.down(), gate, n, outputs);
     } else {
-        gemm.multiply(mode, kernels::GemmLayout::kRowsAreInputs, gate, ffn, n, expert.down(), outputs, hidden);
+        gemm.multiply(form.many, kernels::GemmLayout::kRowsAreInputs, gate, ffn, n, expert.down(), outputs, hidden);
     }
     add_bias(biases.down, hidden, outputs);
 }

@@ -17,11 +17,11 @@ namespace offstage::engine {
 class CpuOperations {
   public:
     // The pool must outlive this object.
-    CpuOperations(kernels::ThreadPool& pool, kernels::GemmMode mode);
+    CpuOperations(kernels::ThreadPool& pool, kernels::ProductForm form);
     ~CpuOperations();
 
     kernels::ThreadPool& pool();
-    kernels::GemmMode mode() const;
+    kernels::ProductForm form() const;
 
     // With SumOrder::kByNumber an expert with at most this many rows takes the one-pass
     // kernel. Its neurons are summed in pieces that depend on its shape and number of

@@ -53,7 +53,7 @@ std::unique_ptr<Backend> open_device(const std::string& device, std::uint64_t vr
             throw Error(ErrorKind::kInvalidInput, "The RAM budget is " + format_bytes(vram_bytes) + ", but only " +
                                                       format_bytes(available) + " are there; lower it.");
         }
-        return std::make_unique<CpuBackend>(operations.pool(), operations.mode(),
+        return std::make_unique<CpuBackend>(operations.pool(), operations.form(),
                                             vram_bytes == 0 ? available : vram_bytes);
     }
     if (device == "cuda") return open_cuda_backend(0, vram_bytes);

@@ -80,7 +80,7 @@ class Bench {
             result.forecast = forecast(model_.plan(), model_.demand(), model_.popularity(), model_.cost(),
                                        dispatch.prefill, dispatch.decode, request_.prompt_tokens);
         }
-        result.prefill_products = kernels::name_of(model_.mode());
+        result.prefill_products = kernels::name_of(model_.form().many);
         if (is_cpu()) {
             result.peak_bf16_gflops = kernels::measure_peak_gflops_bf16(model_.pool());
             result.peak_f32_gflops = kernels::measure_peak_gflops_f32(model_.pool());
@@ -153,7 +153,7 @@ class Bench {
                 rate.limit_is = "no limit: the card's part is accounted, the CPU's measured";
             }
         } else if (is_cpu()) {
-            const auto peak = kernels::limiting_peak(model_.mode());
+            const auto peak = kernels::limiting_peak(model_.form().many);
             if (peak.has_value()) {
                 rate.limit = *peak == kernels::GemmMode::kF32 ? result.peak_f32_gflops : result.peak_bf16_gflops;
                 rate.limit_is = std::string(kernels::name_of(*peak)) + " peak, measured in this run";

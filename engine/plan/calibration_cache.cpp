@@ -171,7 +171,7 @@ CalibrationCache::CalibrationCache(std::filesystem::path directory) : directory_
 
 CostPlace place_of(const Backend& device, const CpuOperations& host) {
     // pool() hands the pool out for work, hence not const; its size is all that is asked here.
-    return {device.info(), const_cast<CpuOperations&>(host).pool().n_threads(), host.mode()};
+    return {device.info(), const_cast<CpuOperations&>(host).pool().n_threads(), host.form()};
 }
 
 namespace {
@@ -189,9 +189,8 @@ std::string format_key(kernels::WeightType format, const ExpertGrid& grid) {
 std::string CalibrationCache::key(const CostPlace& place, kernels::WeightType format, const ExpertGrid& grid,
                                   bool pinned) {
     return place.device.fingerprint + "|" + detect_hardware().cpu_model + " x" + std::to_string(place.n_threads) + " " +
-           std::string(kernels::name_of(kernels::cpu_kernels().instruction_set)) + "|" +
-           std::string(kernels::name_of(place.mode)) + "|" + format_key(format, grid) + " " +
-           std::to_string(grid.hidden_dim) + "x" + std::to_string(grid.ffn_dim) +
+           std::string(kernels::name_of(kernels::cpu_kernels().instruction_set)) + "|" + kernels::name_of(place.form) +
+           "|" + format_key(format, grid) + " " + std::to_string(grid.hidden_dim) + "x" + std::to_string(grid.ffn_dim) +
            (grid.expert.activation == kernels::Activation::kSilu
                 ? ""
                 : " activation " + std::to_string(static_cast<int>(grid.expert.activation))) +
@@ -241,14 +240,19 @@ bool CalibrationCache::load(const std::string& key, ProductTimes& times) const {
         const JsonFields fields(document, source);
         times.f32_us = fields.number("f32_us", 0, kLongestUs);
         times.bf16_us = fields.number("bf16_us", 0, kLongestUs);
+        times.float_inputs_us = fields.number("float_inputs_us", 0, kLongestUs);
+        times.byte_inputs_us = fields.number("byte_inputs_us", 0, kLongestUs);
         times.measured_on = fields.text("measured_on");
     });
 }
 
 std::string CalibrationCache::store(const std::string& key, const ProductTimes& times) const {
-    return report(
-        store_document(directory_, key, "products",
-                       {{"f32_us", times.f32_us}, {"bf16_us", times.bf16_us}, {"measured_on", times.measured_on}}));
+    return report(store_document(directory_, key, "products",
+                                 {{"f32_us", times.f32_us},
+                                  {"bf16_us", times.bf16_us},
+                                  {"float_inputs_us", times.float_inputs_us},
+                                  {"byte_inputs_us", times.byte_inputs_us},
+                                  {"measured_on", times.measured_on}}));
 }
 
 bool CalibrationCache::load(const std::string& key, DenseCosts& costs) const {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <ctime>
+#include <utility>
 
 #include "engine/device/hardware.h"
 #include "engine/plan/calibration.h"
@@ -11,6 +12,8 @@ namespace offstage::engine {
 namespace {
 
 using kernels::GemmMode;
+using kernels::ProductForm;
+using kernels::TrialProduct;
 using Origin = ComputeChoice::Origin;
 
 std::string key_of_machine() {
@@ -29,13 +32,18 @@ std::string today() {
 
 ProductTimes measure_products(const ProductTimer& timer) {
     ProductTimes times;
+    const std::array<std::pair<TrialProduct, double*>, 4> products = {{
+        {TrialProduct::kManyF32, &times.f32_us},
+        {TrialProduct::kManyBf16, &times.bf16_us},
+        {TrialProduct::kFewFloatInputs, &times.float_inputs_us},
+        {TrialProduct::kFewByteInputs, &times.byte_inputs_us},
+    }};
     for (int turn = 0; turn < kProductTurns; ++turn) {
-        for (const int second : {0, 1}) {
+        for (std::size_t i = 0; i < products.size(); ++i) {
             // The order changes from turn to turn.
-            const GemmMode mode = second == turn % 2 ? GemmMode::kF32 : GemmMode::kBf16;
-            const double us = timer(mode);
-            double& shortest = mode == GemmMode::kF32 ? times.f32_us : times.bf16_us;
-            shortest = turn == 0 ? us : std::min(shortest, us);
+            const auto& [product, shortest] = products[turn % 2 == 0 ? i : products.size() - 1 - i];
+            const double us = timer(product);
+            *shortest = turn == 0 ? us : std::min(*shortest, us);
         }
     }
     times.measured_on = today();
@@ -45,27 +53,30 @@ ProductTimes measure_products(const ProductTimer& timer) {
 ProductTimes measure_products() {
     kernels::ThreadPool one_thread(1);
     kernels::ProductTrial trial(one_thread);
-    for (const GemmMode mode : {GemmMode::kF32, GemmMode::kBf16}) trial.run_us(mode);  // makes the primitives
-    return measure_products([&](GemmMode mode) { return trial.run_us(mode); });
+    for (const TrialProduct product : {TrialProduct::kManyF32, TrialProduct::kManyBf16}) {
+        trial.run_us(product);  // makes the primitives
+    }
+    return measure_products([&](TrialProduct product) { return trial.run_us(product); });
 }
 
 }  // namespace
 
-GemmMode faster_mode(const ProductTimes& times) {
-    return times.bf16_us * kProductMargin < times.f32_us ? GemmMode::kBf16 : GemmMode::kF32;
+ProductForm faster_form(const ProductTimes& times) {
+    return {times.bf16_us * kProductMargin < times.f32_us ? GemmMode::kBf16 : GemmMode::kF32,
+            times.byte_inputs_us * kProductMargin < times.float_inputs_us};
 }
 
 std::optional<ComputeChoice> kept_compute(kernels::WeightType weights, const CalibrationCache& cache) {
     if (weights == kernels::WeightType::kF32) return ComputeChoice{GemmMode::kF32, Origin::kWeights, {}};
     ComputeChoice choice;
     if (!cache.load(key_of_machine(), choice.times)) return {};
-    choice.mode = faster_mode(choice.times);
+    choice.form = faster_form(choice.times);
     choice.origin = Origin::kKept;
     return choice;
 }
 
-ComputeChoice choose_compute(std::optional<GemmMode> asked, kernels::WeightType weights, const CalibrationCache& cache,
-                             const ProductTimer& timer) {
+ComputeChoice choose_compute(std::optional<ProductForm> asked, kernels::WeightType weights,
+                             const CalibrationCache& cache, const ProductTimer& timer) {
     if (asked) return {*asked, Origin::kAskedFor, {}};
     if (auto kept = kept_compute(weights, cache)) return *kept;
     cache.store(key_of_machine(), timer ? measure_products(timer) : measure_products());
@@ -78,7 +89,7 @@ ComputeChoice choose_compute(std::optional<GemmMode> asked, kernels::WeightType 
 }
 
 std::string describe(const ComputeChoice& choice) {
-    std::array<char, 160> text{};
+    std::array<char, 240> text{};
     switch (choice.origin) {
         case Origin::kAskedFor:
             return "asked for";
@@ -86,9 +97,12 @@ std::string describe(const ComputeChoice& choice) {
             return "the weights are float32";
         case Origin::kMeasured:
         case Origin::kKept:
-            std::snprintf(text.data(), text.size(),
-                          "measured on %s and kept for this machine: f32 takes %.2f ms where bf16 takes %.2f",
-                          choice.times.measured_on.c_str(), choice.times.f32_us / 1e3, choice.times.bf16_us / 1e3);
+            std::snprintf(
+                text.data(), text.size(),
+                "measured on %s and kept for this machine: f32 takes %.2f ms where bf16 takes %.2f, and float "
+                "inputs of a file's blocks %.2f where int8 takes %.2f",
+                choice.times.measured_on.c_str(), choice.times.f32_us / 1e3, choice.times.bf16_us / 1e3,
+                choice.times.float_inputs_us / 1e3, choice.times.byte_inputs_us / 1e3);
             return text.data();
         case Origin::kCannotKeep:
             return "a measured choice could not be kept, so that f32 is used, as in every such case";

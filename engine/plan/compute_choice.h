@@ -12,44 +12,49 @@ namespace offstage::engine {
 
 class CalibrationCache;
 
-// What was measured once on a machine: how long one core takes for a product of a typical shape, the shortest of many.
+// What was measured once on a machine: how long one core takes for products of typical
+// shapes (kernels::TrialProduct), the shortest of many each.
 struct ProductTimes {
     double f32_us = 0;
     double bf16_us = 0;
+    double float_inputs_us = 0;
+    double byte_inputs_us = 0;
     std::string measured_on;  // "2026-11-22"
 };
 
-// How the products of prompts are formed, and why so.
+// How products are formed on the CPU, and why so.
 struct ComputeChoice {
     enum class Origin : std::uint8_t {
-        kAskedFor,   // --compute f32 or bf16
+        kAskedFor,   // --compute f32, bf16 or int8
         kWeights,    // float32 weights: rounding them would lose what the checkpoint holds
         kMeasured,   // just now, and kept
         kKept,       // measured before
         kCannotKeep  // nothing could be written, so that the next load might measure otherwise: f32 on every machine
     };
-    kernels::GemmMode mode = kernels::GemmMode::kF32;
+    kernels::ProductForm form;
     Origin origin = Origin::kCannotKeep;
     ProductTimes times;  // of kMeasured and kKept
 };
 
-// For a person: "measured on 2026-11-22 and kept for this machine: f32 takes 0.73 ms where bf16 takes 1.44".
+// For a person: "measured on 2026-11-22 and kept for this machine: f32 takes 0.73 ms where
+// bf16 takes 1.44, and float inputs of a file's blocks 0.21 where int8 takes 0.08".
 std::string describe(const ComputeChoice& choice);
 
-// Microseconds that one product takes in this mode.
-using ProductTimer = std::function<double(kernels::GemmMode)>;
+// Microseconds that one such product takes.
+using ProductTimer = std::function<double(kernels::TrialProduct)>;
 
-// Both modes take turns, kProductTurns of each, and the shortest of each counts: other load on the machine only ever
-// adds. bf16 is chosen where it is faster by more than kProductMargin, else f32, which rounds nothing. Processors with
-// an instruction for bf16 products are about twice as fast or half as fast with it, so that noise cannot decide.
+// All take turns, kProductTurns of each, and the shortest of each counts: other load on
+// the machine only ever adds. What rounds, bf16 and inputs of 8 bits, is chosen where it
+// is faster by more than kProductMargin. Processors with an instruction for it are about
+// twice as fast or half as fast, so that noise cannot decide.
 inline constexpr int kProductTurns = 31;
 inline constexpr double kProductMargin = 1.25;
-kernels::GemmMode faster_mode(const ProductTimes& times);
+kernels::ProductForm faster_form(const ProductTimes& times);
 
 // `asked` unset: the choice that is kept for this machine (processor, instruction set and library; not the number of
 // threads, so that it changes no answer), or else one that is measured now, on one thread, and kept for all loads to
 // come. `timer` (tests): in the place of kernels::ProductTrial.
-ComputeChoice choose_compute(std::optional<kernels::GemmMode> asked, kernels::WeightType weights,
+ComputeChoice choose_compute(std::optional<kernels::ProductForm> asked, kernels::WeightType weights,
                              const CalibrationCache& cache, const ProductTimer& timer = {});
 // What it would be, where nothing has to be measured for it.
 std::optional<ComputeChoice> kept_compute(kernels::WeightType weights, const CalibrationCache& cache);

@@ -44,7 +44,7 @@ std::optional<FormatCosts> known_format_costs(const CostPlace& place, const Hard
     if (emulated != nullptr) {
         costs.table = costs_of(*emulated, format, grid);
         if (emulated->host) return costs;
-        const CostPlace here{cpu_info(), place.n_threads, place.mode};
+        const CostPlace here{cpu_info(), place.n_threads, place.form};
         CostTable cpu;
         if (!cache.load(CalibrationCache::key(here, format, grid, false), cpu)) return {};
         costs.table.cpu_expert = std::move(cpu.cpu_expert);
@@ -68,7 +68,7 @@ FormatCosts format_costs(Backend& device, CpuOperations& host, const FormatCalib
     const HardwareProfile& profile = emulated->profile();
     costs.table = costs_of(profile, wanted.format, wanted.grid);
     if (profile.host) return costs;
-    CpuBackend cpu(host.pool(), host.mode(), 0);
+    CpuBackend cpu(host.pool(), host.form(), 0);
     FormatCalibration whole = wanted;
     whole.largest = kFullCalibration;
     costs.table.cpu_expert = calibrate_format(cpu, host, whole, cache, progress, stop, &costs.measured).cpu_expert;

@@ -14,7 +14,7 @@
 #include "engine/quant/weight_format.h"
 
 namespace offstage::kernels {
-enum class GemmMode : std::uint8_t;
+enum class TrialProduct : std::uint8_t;
 }
 
 namespace offstage::engine {
@@ -22,9 +22,10 @@ namespace offstage::engine {
 class Backend;
 
 enum class ComputeMode {
-    kAuto,  // the faster way for batched products on this machine, measured once (engine/plan/compute_choice.h)
+    kAuto,  // the faster ways on this machine, measured once (engine/plan/compute_choice.h)
     kF32,   // float32 products everywhere
     kBf16,  // bfloat16 products in batched multiplications
+    kInt8,  // float32, but inputs in 8 bits where few tokens meet a file's blocks
 };
 
 // How a layer's experts are shared out between accelerator and CPU.
@@ -82,7 +83,7 @@ struct LoadRequest {
     std::function<std::unique_ptr<Backend>(std::uint64_t vram_bytes)> opens_device;
     // Tests: a ProductTimer in the place of this machine, for ComputeMode::kAuto
     // (engine/plan/compute_choice.h).
-    std::function<double(kernels::GemmMode)> times_product;
+    std::function<double(kernels::TrialProduct)> times_product;
 };
 
 struct LoadProgress {

@@ -283,10 +283,12 @@ std::string dense_key(const DenseProbeModel& model, const CostPlace& place) {
 }
 
 DenseCosts measured_dense(const DenseProbeModel& model, Backend& device, CpuOperations& operations,
-                          const CalibrationCache& cache, const std::stop_token& stop) {
+                          const CalibrationCache& cache, const std::stop_token& stop, bool anew) {
     const ModelSpec& whole = model.spec;
     const CostPlace place = place_of(device, operations);
-    if (auto kept = known_dense_costs(model, place, nullptr, cache)) return *kept;
+    if (!anew) {
+        if (auto kept = known_dense_costs(model, place, nullptr, cache)) return *kept;
+    }
     DenseCosts costs;
 
     // The layers that are left out cost as much as the second half of those that are not.
@@ -375,13 +377,13 @@ std::optional<DenseCosts> known_dense_costs(const DenseProbeModel& model, const 
 }
 
 DenseCosts dense_costs(const DenseProbeModel& model, Backend& device, CpuOperations& operations,
-                       const CalibrationCache& cache, const std::stop_token& stop) {
+                       const CalibrationCache& cache, const std::stop_token& stop, bool anew) {
     if (const auto* emulated = dynamic_cast<const EmulatedAccelerator*>(&device))
         return account_dense(model, emulated->profile());
     try {
-        if (!device.shares_host_memory()) return measured_dense(model, device, operations, cache, stop);
-        CpuBackend cpu(operations.pool(), operations.mode(), kPlentyBytes);  // beside the budget: given back at once
-        return measured_dense(model, cpu, operations, cache, stop);
+        if (!device.shares_host_memory()) return measured_dense(model, device, operations, cache, stop, anew);
+        CpuBackend cpu(operations.pool(), operations.form(), kPlentyBytes);  // beside the budget: given back at once
+        return measured_dense(model, cpu, operations, cache, stop, anew);
     } catch (const Error& error) {
         if (error.kind() != ErrorKind::kOutOfMemory) throw;
         return {};

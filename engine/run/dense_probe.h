@@ -39,8 +39,9 @@ std::optional<DenseCosts> known_dense_costs(const DenseProbeModel& model, const 
 // On a device: accounted where it is emulated, else kept, else measured now with random
 // weights (some seconds) and kept. Large models are measured by some of their layers
 // and a part of their head, for which the device must have room; where it has none,
-// nothing is known. Throws Error (kCancelled, kDevice).
+// nothing is known. `anew`: what is kept does not count. Throws Error (kCancelled,
+// kDevice).
 DenseCosts dense_costs(const DenseProbeModel& model, Backend& device, CpuOperations& operations,
-                       const CalibrationCache& cache, const std::stop_token& stop);
+                       const CalibrationCache& cache, const std::stop_token& stop, bool anew = false);
 
 }  // namespace offstage::engine

@@ -27,7 +27,7 @@ ExpertHost::ExpertHost(const LoadRequest& request, const LoadProgressFn& progres
     open_source();
     expert_source_->set_method(request_.quant.method);
     compute_ = choose_compute(request_, source_->expert_type());
-    host_ = std::make_unique<CpuOperations>(*pool_, compute_.mode);
+    host_ = std::make_unique<CpuOperations>(*pool_, compute_.form);
     basis_.master = source_->expert_type();
     basis_.hidden_dim = spec_.hidden_dim;
     basis_.decode = request_.dispatch.decode;

@@ -61,7 +61,7 @@ class ExpertHost {
 
     kernels::ThreadPool& pool() { return *pool_; }
     const ComputeChoice& compute() const { return compute_; }
-    kernels::GemmMode mode() const { return compute_.mode; }
+    kernels::ProductForm form() const { return compute_.form; }
     CpuOperations& host() { return *host_; }
     Backend& device() { return *device_; }
     Arena& ram() { return *ram_; }                        // the device's memory where it shares the host's

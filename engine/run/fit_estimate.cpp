@@ -461,7 +461,7 @@ FitEstimate FitEstimator::measure(const LoadRequest& request, const FitHeld& hel
                                   const std::stop_token& stop) {
     const WeightSource& source = source_for(request);
     kernels::ThreadPool pool(request.n_threads);
-    CpuOperations host(pool, choose_compute(request, source.expert_type()).mode);
+    CpuOperations host(pool, choose_compute(request, source.expert_type()).form);
     const std::unique_ptr<Backend> device = open_device(runs_on_cpu(request) ? "cpu" : request.device, 0, host);
     const LoadPlanner planner(request, {spec_, source.expert_type(), source.dense_bytes(), device->info()});
     const CostedModel costed{request, spec_, source.expert_type(), formats_of(request, planner.demand())};

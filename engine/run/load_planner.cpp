@@ -150,12 +150,23 @@ void check_ram_budget(std::uint64_t ram_bytes, const MemorySize& memory) {
                                               free_memory_text(memory) + " are free; lower it.");
 }
 
+std::optional<kernels::ProductForm> asked_form(ComputeMode compute) {
+    switch (compute) {
+        case ComputeMode::kF32:
+            return kernels::GemmMode::kF32;
+        case ComputeMode::kBf16:
+            return kernels::GemmMode::kBf16;
+        case ComputeMode::kInt8:
+            return kernels::ProductForm(kernels::GemmMode::kF32, true);
+        case ComputeMode::kAuto:
+            break;
+    }
+    return {};
+}
+
 ComputeChoice choose_compute(const LoadRequest& request, kernels::WeightType weights) {
-    std::optional<kernels::GemmMode> asked;
-    if (request.compute == ComputeMode::kF32) asked = kernels::GemmMode::kF32;
-    if (request.compute == ComputeMode::kBf16) asked = kernels::GemmMode::kBf16;
-    return choose_compute(asked, weights, CalibrationCache(calibration_directory(request.cache_directory)),
-                          request.times_product);
+    return choose_compute(asked_form(request.compute), weights,
+                          CalibrationCache(calibration_directory(request.cache_directory)), request.times_product);
 }
 
 std::uint64_t ram_budget(const LoadRequest& request, const MemorySize& memory) {

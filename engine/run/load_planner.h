@@ -37,6 +37,8 @@ std::uint64_t ram_budget(const LoadRequest& request, const MemorySize& memory);
 
 // How the products of prompts are formed: as the request says, or as is best on this
 // machine.
+// How products are formed where it is not left to measuring.
+std::optional<kernels::ProductForm> asked_form(ComputeMode compute);
 ComputeChoice choose_compute(const LoadRequest& request, kernels::WeightType weights);
 
 // RAM that a load takes at its most: what the plan keeps there, and an emulated device's

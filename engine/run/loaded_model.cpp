@@ -103,8 +103,8 @@ void LoadedModel::measure_costs(Plan& plan, const LoadProgressFn& progress, cons
     // On the CPU alone costs decide nothing but formats: where those are given, nothing
     // is measured, and kept costs serve the forecast.
     if (host_only && (request.dry || !request.quality.allows_fewer_bits())) {
-        if (auto known = request.dry ? std::nullopt : known_costs(costed, device().info())) {
-            basis.cost = std::move(known->cost);
+        if (!request.dry && known_costs(costed, device().info())) {
+            basis.cost = measured_costs(costed, device(), host(), progress, stop).cost;
             basis.cost.set_disk_read_us(known_disk_read_us(costed, directory()).value_or(0));
             set_expert_bytes(basis);
         }
@@ -123,14 +123,20 @@ void LoadedModel::measure_costs(Plan& plan, const LoadProgressFn& progress, cons
         wanted.largest = 2;
         wanted.budget_s = 0.2;
     }
+    bool measured = false;
     const auto measure = [&](kernels::WeightType format) {
         wanted.format = format;
         wanted.pack = [layout = wanted.grid.layout(format)](std::int64_t, std::byte* block) {
             fill_random_expert(layout, block);
         };
-        return format_costs(device(), host(), wanted, cache, told, stop).table;
+        FormatCosts costs = format_costs(device(), host(), wanted, cache, told, stop);
+        measured = costs.measured;
+        return costs.table;
     };
+    wanted.kept = FormatCalibration::Kept::kCheck;
     CostTable table = measure(basis.master);
+    const bool anew = measured;
+    wanted.kept = anew ? FormatCalibration::Kept::kIgnore : FormatCalibration::Kept::kTrust;
     const bool has_disk = std::find(plan.places.begin(), plan.places.end(), Place::kDisk) != plan.places.end();
     if (const auto* emulated = dynamic_cast<const EmulatedAccelerator*>(&device());
         emulated != nullptr && emulated->profile().host) {
@@ -138,7 +144,8 @@ void LoadedModel::measure_costs(Plan& plan, const LoadProgressFn& progress, cons
     } else if (has_disk) {
         table.disk_read_us = disk_read_us(costed, directory(), source().master(), host(), stop);
     }
-    table.dense = dense_costs({spec(), basis.master, request.quant.dense, request.kv}, device(), host(), cache, stop);
+    table.dense =
+        dense_costs({spec(), basis.master, request.quant.dense, request.kv}, device(), host(), cache, stop, anew);
     basis.cost = CostModel(table);
     basis.cost.set_master(basis.master);
     // For forecasts of how long a re-plan takes. A dry run never quantizes.
@@ -183,7 +190,7 @@ void LoadedModel::describe(std::uint64_t dense_bytes) {
     summary_.formats = format_rows_of(spec.experts);
     if (request.quant.experts.has_value()) summary_.weight_type = kernels::name_of(*request.quant.experts);
     summary_.kv_type = name_of(request.kv);
-    summary_.compute = kernels::name_of(mode());
+    summary_.compute = kernels::name_of(form());
     summary_.compute_origin = engine::describe(compute());
     summary_.instruction_set = kernels::name_of(kernels::cpu_kernels().instruction_set);
     summary_.n_threads = pool().n_threads();

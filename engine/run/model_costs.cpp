@@ -28,11 +28,10 @@ DenseProbeModel dense_model(const CostedModel& model) {
 }
 
 // How products would be formed; nothing: that is to be measured as well.
-std::optional<kernels::GemmMode> known_mode(const CostedModel& model) {
-    if (model.request.compute == ComputeMode::kF32) return kernels::GemmMode::kF32;
-    if (model.request.compute == ComputeMode::kBf16) return kernels::GemmMode::kBf16;
+std::optional<kernels::ProductForm> known_form(const CostedModel& model) {
+    if (const auto asked = asked_form(model.request.compute)) return asked;
     const auto kept = kept_compute(model.master, cost_cache(model.request));
-    return kept ? std::optional(kept->mode) : std::nullopt;
+    return kept ? std::optional(kept->form) : std::nullopt;
 }
 
 // Scratch memory for steps of `largest` tokens, or of as many as there is room for.
@@ -70,9 +69,9 @@ std::function<void(double)> measuring(const LoadProgressFn& progress) {
     };
 }
 
-std::string disk_key(const CostedModel& model, const std::filesystem::path& folder, kernels::GemmMode mode) {
+std::string disk_key(const CostedModel& model, const std::filesystem::path& folder, kernels::ProductForm form) {
     const std::string where = folder.empty() ? model.request.model : std::filesystem::weakly_canonical(folder).string();
-    return CalibrationCache::key(CostPlace{cpu_info(), kernels::ThreadPool::threads_for(model.request.n_threads), mode},
+    return CalibrationCache::key(CostPlace{cpu_info(), kernels::ThreadPool::threads_for(model.request.n_threads), form},
                                  model.master, model.spec.experts) +
            "|disk " + where;
 }
@@ -97,10 +96,10 @@ std::optional<ModelCosts> known_costs(const CostedModel& model, const DeviceInfo
     if (device.kind == DeviceKind::kEmulated)
         profile = find_hardware_profile(model.request.device.substr(kEmulatedId.size()));
     const bool accounted = profile && profile->host;
-    const std::optional<kernels::GemmMode> mode = known_mode(model);
-    if (!mode && !accounted) return {};
+    const std::optional<kernels::ProductForm> form = known_form(model);
+    if (!form && !accounted) return {};
     const CostPlace place{device, kernels::ThreadPool::threads_for(model.request.n_threads),
-                          mode.value_or(kernels::GemmMode::kF32)};
+                          form.value_or(kernels::ProductForm())};
     const auto find = [&](kernels::WeightType format) {
         return known_format_costs(place, profile ? &*profile : nullptr, format, model.spec.experts, cache);
     };
@@ -127,8 +126,11 @@ ModelCosts measured_costs(const CostedModel& model, Backend& device, CpuOperatio
         set_format(wanted, format);
         return format_costs(device, host, wanted, cache, measuring(progress), stop);
     };
+    wanted.kept = FormatCalibration::Kept::kCheck;
     FormatCosts master = find(model.master);
-    master.table.dense = dense_costs(dense_model(model), device, host, cache, stop);
+    // What was kept of the others is as old as what the check has refused.
+    wanted.kept = master.measured ? FormatCalibration::Kept::kIgnore : FormatCalibration::Kept::kTrust;
+    master.table.dense = dense_costs(dense_model(model), device, host, cache, stop, master.measured);
     ModelCosts costs{CostModel(std::move(master.table)), master.measured, {}};
     costs.cost.set_master(model.master);
     for (const kernels::WeightType format : model.formats) costs.cost.set_table(format, find(format).table);
@@ -150,7 +152,7 @@ CostTable remeasured_table(const CostedModel& model, Backend& device, CpuOperati
         if (table.has_accelerator() || device.shares_host_memory()) keep(device, table);
     } else if (!device.info().emulated_host) {
         // Its profile has all but the CPU's part, which plans find as that of the CPU.
-        CpuBackend cpu(host.pool(), host.mode(), 0);
+        CpuBackend cpu(host.pool(), host.form(), 0);
         const CostTable own = calibrate_format(cpu, host, wanted, CalibrationCache({}), measuring(progress), stop);
         table.cpu_expert = own.cpu_expert;
         keep(cpu, own);
@@ -167,16 +169,16 @@ bool lacks_disk_cost(const CostedModel& model, const DeviceInfo& device, const C
 }
 
 std::optional<double> known_disk_read_us(const CostedModel& model, const std::filesystem::path& folder) {
-    const std::optional<kernels::GemmMode> mode = known_mode(model);
+    const std::optional<kernels::ProductForm> form = known_form(model);
     double us = 0;
-    if (!mode || !cost_cache(model.request).load(disk_key(model, folder, *mode), us)) return {};
+    if (!form || !cost_cache(model.request).load(disk_key(model, folder, *form), us)) return {};
     return us;
 }
 
 double disk_read_us(const CostedModel& model, const std::filesystem::path& folder, WeightSource& source,
                     CpuOperations& host, const std::stop_token& stop) {
     const CalibrationCache cache = cost_cache(model.request);
-    const std::string key = disk_key(model, folder, host.mode());
+    const std::string key = disk_key(model, folder, host.form());
     double us = 0;
     if (cache.load(key, us)) return us;
     const ExpertGrid& grid = model.spec.experts;

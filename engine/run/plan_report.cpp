@@ -33,7 +33,7 @@ Machine open_machine(const LoadRequest& request, const ModelShape& shape) {
     machine.type = shape.type == kernels::WeightType::kF32 && request.compute == ComputeMode::kBf16
                        ? kernels::WeightType::kBf16
                        : shape.type;
-    machine.host = std::make_unique<CpuOperations>(*machine.pool, choose_compute(request, machine.type).mode);
+    machine.host = std::make_unique<CpuOperations>(*machine.pool, choose_compute(request, machine.type).form);
     // Threads take addresses and memory as well.
     machine.memory = memory_size("/", shape.checkpoint_bytes);
     if (runs_on_cpu(request)) check_ram_budget(request.ram_bytes, machine.memory);

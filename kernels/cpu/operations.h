@@ -28,6 +28,7 @@ struct KernelTables {
 namespace OFFSTAGE_INSTRUCTION_SET {
 Signature<decltype(CpuKernels::matvec)> matvec;
 Signature<decltype(CpuKernels::matvec_multi)> matvec_multi;
+Signature<decltype(CpuKernels::matvec_bytes)> matvec_bytes;
 Signature<decltype(CpuKernels::expert_ffn)> expert_ffn;
 Signature<decltype(CpuKernels::rms_norm)> rms_norm;
 Signature<decltype(CpuKernels::layer_norm)> layer_norm;
@@ -57,6 +58,12 @@ extern const KernelTables kTables;
 }
 namespace avx512 {
 extern const KernelTables kTables;
+}
+namespace avx2_vnni {
+Signature<decltype(CpuKernels::matvec_bytes)> matvec_bytes;
+}
+namespace avx512_vnni {
+Signature<decltype(CpuKernels::matvec_bytes)> matvec_bytes;
 }
 namespace avx512_bf16 {
 Signature<decltype(CpuKernels::narrow_bf16)> narrow_bf16;

@@ -28,6 +28,10 @@ constexpr std::int64_t kHiddenDim = 2048;
 constexpr std::int64_t kFfnDim = 7168;
 constexpr WeightType kBenchTypes[] = {WeightType::kBf16, WeightType::kInt8, WeightType::kHqq4, WeightType::kHqq3,
                                       WeightType::kHqq2};
+constexpr WeightType kBlockTypes[] = {WeightType::kQ8_0,  WeightType::kQ4_0,  WeightType::kQ5_0, WeightType::kQ6K,
+                                      WeightType::kQ5K,   WeightType::kQ4K,   WeightType::kQ3K,  WeightType::kQ2K,
+                                      WeightType::kIq4Nl, WeightType::kIq4Xs, WeightType::kIq3S, WeightType::kIq2Xs,
+                                      WeightType::kMxfp4};
 
 // One allocation for all benchmarks: filling a gibibyte takes longer than reading it. Its bytes make small numbers of
 // every type, packed or not.
@@ -79,9 +83,10 @@ void count_gflops(benchmark::State& state, double operations, double peak_gflops
     state.counters["peak GFLOP/s"] = peak_gflops;
 }
 
-void matvec(benchmark::State& state, InstructionSet set, WeightType type, int n_threads, int n_tokens) {
+using Matvec = decltype(CpuKernels::matvec_multi);
+
+void matvec(benchmark::State& state, Matvec multiply, WeightType type, int n_threads, int n_tokens) {
     ThreadPool pool(n_threads);
-    const CpuKernels& kernels = cpu_kernels(set);
     const auto bytes_of_row = static_cast<std::int64_t>(row_bytes(type, kHiddenDim));
     const std::int64_t n_rows = kWeightBytes / bytes_of_row;
     const WeightView view{weights(), type, n_rows, kHiddenDim};
@@ -89,7 +94,7 @@ void matvec(benchmark::State& state, InstructionSet set, WeightType type, int n_
     std::vector<float> y(static_cast<std::size_t>(n_tokens * n_rows));
     count_bandwidth(state, pool, n_rows * kHiddenDim, static_cast<std::size_t>(n_rows * bytes_of_row), [&] {
         pool.parallel_for(n_rows, 8, [&](std::int64_t begin, std::int64_t end, int) {
-            kernels.matvec_multi(view, x.data(), kHiddenDim, n_tokens, begin, end, y.data(), n_rows);
+            multiply(view, x.data(), kHiddenDim, n_tokens, begin, end, y.data(), n_rows);
         });
     });
 }
@@ -215,13 +220,24 @@ void register_all() {
         for (const int threads : thread_counts) {
             for (const int tokens : {1, 2, 4, 8}) {
                 if (set == InstructionSet::kScalar && tokens > 1) continue;
-                for (const WeightType type : kBenchTypes) {
-                    const std::string where =
-                        joined({name_of(type), name, counted(threads, "threads"), counted(tokens, "tokens")});
-                    benchmark::RegisterBenchmark(joined({"matvec", where}).c_str(), matvec, set, type, threads, tokens)
+                const CpuKernels& kernels = cpu_kernels(set);
+                const auto where_of = [&](WeightType type) {
+                    return joined({name_of(type), name, counted(threads, "threads"), counted(tokens, "tokens")});
+                };
+                const auto add_matvec = [&](const char* kernel, Matvec multiply, WeightType type) {
+                    const std::string full_name = joined({kernel, where_of(type)});
+                    benchmark::RegisterBenchmark(full_name.c_str(), matvec, multiply, type, threads, tokens)
                         ->UseManualTime()
                         ->Iterations(3)
                         ->Unit(benchmark::kMillisecond);
+                };
+                for (const WeightType type : kBlockTypes) {
+                    add_matvec("matvec", kernels.matvec_multi, type);
+                    add_matvec("matvec_bytes", kernels.matvec_bytes, type);
+                }
+                for (const WeightType type : kBenchTypes) {
+                    const std::string where = where_of(type);
+                    add_matvec("matvec", kernels.matvec_multi, type);
                     benchmark::RegisterBenchmark(joined({"expert_ffn", where}).c_str(), expert_ffn, set, type, threads,
                                                  tokens)
                         ->UseManualTime()

@@ -14,21 +14,28 @@
 using namespace offstage::engine;
 using namespace offstage::test;
 using offstage::kernels::GemmMode;
+using offstage::kernels::ProductForm;
+using offstage::kernels::TrialProduct;
 using offstage::kernels::WeightType;
 using Origin = ComputeChoice::Origin;
 
 namespace {
 
-// A machine on which bf16 is so many times as fast, and which does much else: each timing is a little to many times too
+// A machine on which bf16 and inputs of 8 bits are so many times as fast, and which does
+// much else: each timing is a little to many times too
 // long, and one of twenty is about undisturbed.
 class BusyMachine {
   public:
-    explicit BusyMachine(double bf16_speed) : bf16_us_(1000 / bf16_speed) {}
+    explicit BusyMachine(double bf16_speed, double bytes_speed = 1)
+        : bf16_us_(1000 / bf16_speed), bytes_us_(200 / bytes_speed) {}
 
     ProductTimer timer() {
-        return [this](GemmMode mode) {
+        return [this](TrialProduct product) {
             ++n_timings;
-            const double us = mode == GemmMode::kF32 ? 1000.0 : bf16_us_;
+            const double us = product == TrialProduct::kManyF32          ? 1000.0
+                              : product == TrialProduct::kManyBf16       ? bf16_us_
+                              : product == TrialProduct::kFewFloatInputs ? 200.0
+                                                                         : bytes_us_;
             std::uniform_real_distribution<double> part(0, 1);
             const double disturbed = part(random_);
             return us * (1 + 2 * disturbed * disturbed + (part(random_) < 0.2 ? 10 * part(random_) : 0.0));
@@ -39,6 +46,7 @@ class BusyMachine {
 
   private:
     double bf16_us_;
+    double bytes_us_;
     std::mt19937_64 random_{11};
 };
 
@@ -65,26 +73,30 @@ class TestComputeChoice : public QObject {
   private Q_SLOTS:
     void noise_doesNotDecide_data() {
         QTest::addColumn<double>("bf16_speed");
+        QTest::addColumn<double>("bytes_speed");
         QTest::addColumn<QString>("chosen");
-        QTest::newRow("half as fast") << 0.5 << "f32";
-        QTest::newRow("nearly as fast") << 0.97 << "f32";
-        QTest::newRow("as fast") << 1.0 << "f32";
-        QTest::newRow("a little faster") << 1.06 << "f32";
-        QTest::newRow("twice as fast") << 2.0 << "bf16";
+        QTest::newRow("half as fast") << 0.5 << 0.5 << "f32";
+        QTest::newRow("nearly as fast") << 0.97 << 0.97 << "f32";
+        QTest::newRow("as fast") << 1.0 << 1.0 << "f32";
+        QTest::newRow("a little faster") << 1.06 << 1.06 << "f32";
+        QTest::newRow("bf16 twice as fast") << 2.0 << 1.0 << "bf16";
+        QTest::newRow("bytes twice as fast") << 1.0 << 2.0 << "f32 and int8";
+        QTest::newRow("both twice as fast") << 2.0 << 2.0 << "bf16 and int8";
     }
     // Thirty machines alike, each measured for the first time under load.
     void noise_doesNotDecide() {
         QFETCH(double, bf16_speed);
+        QFETCH(double, bytes_speed);
         QFETCH(QString, chosen);
-        BusyMachine machine(bf16_speed);
+        BusyMachine machine(bf16_speed, bytes_speed);
         for (int i = 0; i < 30; ++i) {
             const QTemporaryDir caches;
             const CalibrationCache cache{std::filesystem::path(caches.path().toStdString())};
             const ComputeChoice choice = choose_compute({}, WeightType::kBf16, cache, machine.timer());
-            QCOMPARE(QString::fromUtf8(name_of(choice.mode).data()), chosen);
+            QCOMPARE(QString::fromStdString(name_of(choice.form)), chosen);
             QCOMPARE(choice.origin, Origin::kMeasured);
         }
-        QCOMPARE(machine.n_timings, 30 * 2 * kProductTurns);
+        QCOMPARE(machine.n_timings, 30 * 4 * kProductTurns);
     }
 
     void thirtyLoads_areOneChoice_andOneMeasurement() {
@@ -97,7 +109,7 @@ class TestComputeChoice : public QObject {
             request.n_threads = 1 + load % 2;  // no other choice for other threads
             QCOMPARE(loadedWith(request, &origin), std::string("bf16"));
             QVERIFY2(origin.find("measured on 2") == 0, origin.c_str());
-            QCOMPARE(machine.n_timings, 2 * kProductTurns);
+            QCOMPARE(machine.n_timings, 4 * kProductTurns);
         }
     }
 
@@ -130,17 +142,18 @@ class TestComputeChoice : public QObject {
         QCOMPARE(n_files, 1);
         QVERIFY(!kept_compute(WeightType::kBf16, cache).has_value());
         QCOMPARE(choose_compute({}, WeightType::kBf16, cache, machine.timer()).origin, Origin::kMeasured);
-        QCOMPARE(machine.n_timings, 2 * 2 * kProductTurns);
+        QCOMPARE(machine.n_timings, 2 * 4 * kProductTurns);
     }
 
     void whatIsAskedFor_andFloat32Weights_areNotMeasured() {
         const QTemporaryDir caches;
         const CalibrationCache cache{std::filesystem::path(caches.path().toStdString())};
         BusyMachine machine(2.0);
-        const ComputeChoice asked = choose_compute(GemmMode::kBf16, WeightType::kF32, cache, machine.timer());
-        QVERIFY(asked.mode == GemmMode::kBf16 && asked.origin == Origin::kAskedFor);
+        const ComputeChoice asked =
+            choose_compute(ProductForm(GemmMode::kBf16), WeightType::kF32, cache, machine.timer());
+        QVERIFY(asked.form == ProductForm(GemmMode::kBf16) && asked.origin == Origin::kAskedFor);
         const ComputeChoice weights = choose_compute({}, WeightType::kF32, cache, machine.timer());
-        QVERIFY(weights.mode == GemmMode::kF32 && weights.origin == Origin::kWeights);
+        QVERIFY(weights.form == ProductForm() && weights.origin == Origin::kWeights);
         QCOMPARE(machine.n_timings, 0);
         QVERIFY(QDir(caches.path()).isEmpty());
     }
@@ -153,8 +166,9 @@ class TestComputeChoice : public QObject {
         const ComputeChoice second = choose_compute({}, WeightType::kBf16, cache);
         QCOMPARE(first.origin, Origin::kMeasured);
         QCOMPARE(second.origin, Origin::kKept);
-        QCOMPARE(second.mode, first.mode);
+        QVERIFY(second.form == first.form);
         QVERIFY(first.times.f32_us > 0 && first.times.bf16_us > 0);
+        QVERIFY(first.times.float_inputs_us > 0 && first.times.byte_inputs_us > 0);
         QCOMPARE(second.times.f32_us, first.times.f32_us);
         QCOMPARE(describe(second), describe(first));
     }

@@ -43,7 +43,7 @@ class TestGemm : public QObject {
     void result_depends_on_no_other_token_data();
     void result_depends_on_no_other_token();
     void no_tokens_writes_nothing();
-    void productTrial_timesBothModes();
+    void productTrial_timesEachProduct();
     void library_version_is_known();
 };
 
@@ -220,10 +220,13 @@ void TestGemm::no_tokens_writes_nothing() {
     for (const float value : y) QCOMPARE(value, 5.0f);
 }
 
-void TestGemm::productTrial_timesBothModes() {
+void TestGemm::productTrial_timesEachProduct() {
     ThreadPool pool(1);
     ProductTrial trial(pool);
-    for (const GemmMode mode : {GemmMode::kF32, GemmMode::kBf16, GemmMode::kF32}) QVERIFY(trial.run_us(mode) > 0);
+    for (const TrialProduct product : {TrialProduct::kManyF32, TrialProduct::kManyBf16, TrialProduct::kManyF32,
+                                       TrialProduct::kFewFloatInputs, TrialProduct::kFewByteInputs}) {
+        QVERIFY(trial.run_us(product) > 0);
+    }
 }
 
 void TestGemm::library_version_is_known() {

@@ -1,0 +1,384 @@
+#pragma once
+// Codes and scales of 256 weights of a file's blocks (kernels/block_parts.h), as products
+// with inputs of 8 bits want them: codes as bytes, 32 after the other, a scale and a bias
+// for each part of 16. That is one large block, or eight small ones.
+
+#include <cstring>
+
+#include "kernels/block_parts.h"
+#include "kernels/cpu/simd.h"
+
+namespace offstage::kernels {
+namespace {
+
+#if defined(__AVX512VNNI__) || defined(__AVXVNNI__)
+constexpr bool kHasVnni = true;
+#else
+constexpr bool kHasVnni = false;
+#endif
+
+constexpr int kGroup = 256;                    // weights taken at once
+constexpr int kParts = kGroup / kPartWeights;  // 16
+constexpr int kUnit = 4 * kLanes;              // codes of a vector
+constexpr int kUnits = kGroup / kUnit;         // of a group
+constexpr int kFactors = kParts / kLanes;      // vectors that have a number for each part
+
+#if OFFSTAGE_VECTOR_BITS == 512
+using Bytes = __m512i;
+#else
+using Bytes = __m256i;
+#endif
+
+// Codes that a codebook has in fours or eights, with signs beside.
+constexpr bool has_signed_entries(WeightType type) {
+    return type == WeightType::kIq3S || type == WeightType::kIq3Xxs || type == WeightType::kIq2S ||
+           type == WeightType::kIq2Xs || type == WeightType::kIq2Xxs;
+}
+
+// Seldom met: codes are made by read_part().
+constexpr bool is_read_by_parts(WeightType type) {
+    return type == WeightType::kIq1M || type == WeightType::kIq1S;
+}
+
+// Codes that need all eight bits and a sign.
+constexpr bool has_signed_codes(WeightType type) {
+    return type == WeightType::kQ8_0 || type == WeightType::kIq4Nl || type == WeightType::kIq4Xs ||
+           has_signed_entries(type) || is_read_by_parts(type);
+}
+
+// What is added to a code to make it unsigned.
+constexpr int offset_of(WeightType type) {
+    if (has_signed_codes(type)) return kHasVnni ? 128 : 0;
+    switch (type) {
+        case WeightType::kQ4_0:
+            return 8;
+        case WeightType::kQ5_0:
+            return 16;
+        case WeightType::kQ3K:
+            return 4;
+        case WeightType::kQ6K:
+            return 32;
+        case WeightType::kMxfp4:
+            return 12;
+        default:
+            return 0;
+    }
+}
+
+__attribute__((always_inline)) inline __m256i load_32(const std::uint8_t* bytes) {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(bytes));
+}
+__attribute__((always_inline)) inline __m128i load_16(const std::uint8_t* bytes) {
+    return _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes));
+}
+__attribute__((always_inline)) inline std::uint64_t word64_at(const std::uint8_t* p) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, p, sizeof word);
+    return word;
+}
+
+// Bits [shift, ...) of each byte, as many as the mask has.
+__attribute__((always_inline)) inline __m256i bits_of_bytes(__m256i bytes, int shift, int mask) {
+    return _mm256_and_si256(_mm256_srli_epi16(bytes, shift), _mm256_set1_epi8(static_cast<char>(mask)));
+}
+
+// 32 codes of four bits: the lower ones of 16 bytes, then the upper ones.
+__attribute__((always_inline)) inline __m256i nibbles_of_16(const std::uint8_t* bytes) {
+    const __m128i pairs = load_16(bytes);
+    return _mm256_and_si256(_mm256_inserti128_si256(_mm256_castsi128_si256(pairs), _mm_srli_epi16(pairs, 4), 1),
+                            _mm256_set1_epi8(15));
+}
+
+__attribute__((always_inline)) inline __m256i places_in(const std::int8_t (&table)[16], int offset, __m256i places) {
+    const __m128i values = _mm_add_epi8(_mm_loadu_si128(reinterpret_cast<const __m128i*>(table)),
+                                        _mm_set1_epi8(static_cast<char>(offset)));
+    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(values), places);
+}
+
+// All ones in the bytes whose bit of 32 is set.
+__attribute__((always_inline)) inline __m256i where_set(std::uint32_t bits) {
+    const __m256i spread = _mm256_shuffle_epi8(_mm256_set1_epi32(static_cast<int>(bits)),
+                                               _mm256_setr_epi8(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2,
+                                                                2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3));
+    const __m256i each = _mm256_set1_epi64x(static_cast<long long>(0x8040201008040201ull));
+    return _mm256_cmpeq_epi8(_mm256_and_si256(spread, each), each);
+}
+
+// Four times seven signs, each with an eighth.
+__attribute__((always_inline)) inline std::uint32_t all_signs(std::uint32_t a, std::uint32_t b, std::uint32_t c,
+                                                              std::uint32_t d) {
+    return eight_signs(a) | eight_signs(b) << 8u | eight_signs(c) << 16u | eight_signs(d) << 24u;
+}
+
+template <int kEntries, int kWeights>
+__attribute__((always_inline)) inline long long entry(const std::int8_t (&book)[kEntries][kWeights], unsigned index) {
+    static_assert(kWeights == 8);
+    long long codes = 0;
+    std::memcpy(&codes, book[index], sizeof codes);
+    return codes;
+}
+// Two entries of four.
+template <int kEntries>
+__attribute__((always_inline)) inline long long entries(const std::int8_t (&book)[kEntries][4], unsigned first,
+                                                        unsigned second) {
+    std::int32_t codes[2];
+    std::memcpy(codes, book[first], 4);
+    std::memcpy(codes + 1, book[second], 4);
+    long long both = 0;
+    std::memcpy(&both, codes, sizeof both);
+    return both;
+}
+
+// The parts' numbers from 16 signed bytes.
+__attribute__((always_inline)) inline void factors_of_bytes(__m128i bytes, float factor, Vector (&out)[kFactors]) {
+    for (int v = 0; v < kFactors; ++v) out[v] = multiply(signed_bytes(bytes, v), broadcast(factor));
+}
+
+// The same from eight numbers, each that of two parts.
+__attribute__((always_inline)) inline void factors_of_pairs(__m256 eight, Vector (&out)[kFactors]) {
+#if OFFSTAGE_VECTOR_BITS == 512
+    out[0] = _mm512_permutexvar_ps(_mm512_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7),
+                                   _mm512_castps256_ps512(eight));
+#else
+    out[0] = _mm256_permutevar8x32_ps(eight, _mm256_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3));
+    out[1] = _mm256_permutevar8x32_ps(eight, _mm256_setr_epi32(4, 4, 5, 5, 6, 6, 7, 7));
+#endif
+}
+
+// 256 weights of a row.
+template <WeightType kType>
+struct CodeGroup {
+    static constexpr int kBlockBytes = traits_of(kType).block_bytes;
+    static constexpr int kBlocks = kGroup / traits_of(kType).group;
+    static constexpr int kBytes = kBlocks * kBlockBytes;
+    static constexpr int kOffset = offset_of(kType);
+
+    const std::uint8_t* block;
+    Vector scales[kFactors];
+    Vector biases[kFactors];  // b - s z
+    alignas(32) std::int8_t by_parts[is_read_by_parts(kType) ? kGroup : 1];
+
+    __attribute__((always_inline)) void open(const std::uint8_t* bytes) {
+        block = bytes;
+        if constexpr (is_read_by_parts(kType)) {
+            read_parts();
+        } else if constexpr (kBlocks == 1) {
+            read_large();
+        } else {
+            read_small();
+        }
+        if constexpr (kOffset > 0) {
+            for (int v = 0; v < kFactors; ++v) {
+                biases[v] = multiply(scales[v], broadcast(static_cast<float>(-kOffset)));
+            }
+        }
+    }
+    static constexpr bool has_biases() { return has_bias(kType) || kOffset > 0; }
+
+    // Codes of weights 32 * i .. of the group.
+    template <int kIndex>
+    __attribute__((always_inline)) __m256i codes() const {
+        constexpr int i = kIndex;
+        if constexpr (is_read_by_parts(kType)) {
+            return moved(_mm256_load_si256(reinterpret_cast<const __m256i*>(by_parts + 32 * i)));
+        } else if constexpr (has_signed_entries(kType)) {
+            return entries_with_signs(i);
+        } else if constexpr (kType == WeightType::kQ8_0) {
+            return moved(load_32(block + i * kBlockBytes + 2));
+        } else if constexpr (kType == WeightType::kQ4_0) {
+            return nibbles_of_16(block + i * kBlockBytes + 2);
+        } else if constexpr (kType == WeightType::kQ4_1) {
+            return nibbles_of_16(block + i * kBlockBytes + 4);
+        } else if constexpr (kType == WeightType::kIq4Nl) {
+            return places_in(kIq4Values, kOffset, nibbles_of_16(block + i * kBlockBytes + 2));
+        } else if constexpr (kType == WeightType::kIq4Xs) {
+            return places_in(kIq4Values, kOffset, nibbles_of_16(block + 8 + 16 * i));
+        } else if constexpr (kType == WeightType::kMxfp4) {
+            return places_in(kMxfp4Values, kOffset, nibbles_of_16(block + i * kBlockBytes + 1));
+        } else if constexpr (kType == WeightType::kQ5_0 || kType == WeightType::kQ5_1) {
+            const std::uint8_t* const high = block + i * kBlockBytes + (kType == WeightType::kQ5_1 ? 4 : 2);
+            return _mm256_or_si256(nibbles_of_16(high + 4),
+                                   _mm256_and_si256(where_set(word32_at(high)), _mm256_set1_epi8(16)));
+        } else if constexpr (kType == WeightType::kQ2K) {
+            return bits_of_bytes(load_32(block + 16 + i / 4 * 32), i % 4 * 2, 3);
+        } else if constexpr (kType == WeightType::kQ3K) {
+            const __m256i low = bits_of_bytes(load_32(block + 32 + i / 4 * 32), i % 4 * 2, 3);
+            return _mm256_or_si256(low, _mm256_slli_epi16(bits_of_bytes(load_32(block), i, 1), 2));
+        } else if constexpr (kType == WeightType::kQ4K) {
+            return bits_of_bytes(load_32(block + 16 + i / 2 * 32), i % 2 * 4, 15);
+        } else if constexpr (kType == WeightType::kQ5K) {
+            const __m256i low = bits_of_bytes(load_32(block + 48 + i / 2 * 32), i % 2 * 4, 15);
+            return _mm256_or_si256(low, _mm256_slli_epi16(bits_of_bytes(load_32(block + 16), i, 1), 4));
+        } else {
+            static_assert(kType == WeightType::kQ6K, "all formats are here");
+            const __m256i low = bits_of_bytes(load_32(block + i / 4 * 64 + i % 2 * 32), i % 4 / 2 * 4, 15);
+            const __m256i high = bits_of_bytes(load_32(block + 128 + i / 4 * 32), i % 4 * 2, 3);
+            return _mm256_or_si256(low, _mm256_slli_epi16(high, 4));
+        }
+    }
+
+    template <int kIndex>
+    __attribute__((always_inline)) Bytes unit() const {
+#if OFFSTAGE_VECTOR_BITS == 512
+        return _mm512_inserti64x4(_mm512_castsi256_si512(codes<2 * kIndex>()), codes<2 * kIndex + 1>(), 1);
+#else
+        return codes<kIndex>();
+#endif
+    }
+
+  private:
+    // Signed codes as the dot products want them.
+    static __attribute__((always_inline)) __m256i moved(__m256i codes) {
+        return kOffset > 0 ? _mm256_xor_si256(codes, _mm256_set1_epi8(-128)) : codes;
+    }
+
+    __attribute__((always_inline)) __m256i entries_with_signs(int i) const {
+        const BlockCodebooks& books = kBlockCodebooks;
+        const std::uint8_t* const places = block + 2 + (kType == WeightType::kIq2S ? 4 : 8) * i;
+        const auto in_book = [&](const auto& book, const auto& place) __attribute__((always_inline)) {
+            return _mm256_setr_epi64x(entry(book, place(0)), entry(book, place(1)), entry(book, place(2)),
+                                      entry(book, place(3)));
+        };
+        const auto in_small_book = [&](const auto& book, const auto& place) __attribute__((always_inline)) {
+            return _mm256_setr_epi64x(entries(book, place(0), place(1)), entries(book, place(2), place(3)),
+                                      entries(book, place(4), place(5)), entries(book, place(6), place(7)));
+        };
+        __m256i codes;
+        std::uint32_t signs = 0;
+        if constexpr (kType == WeightType::kIq2Xxs) {
+            const std::uint32_t word = word32_at(places + 4);
+            codes = in_book(books.iq2_xxs.values, [&](int k) { return static_cast<unsigned>(places[k]); });
+            signs = all_signs(word, word >> 7u, word >> 14u, word >> 21u);
+        } else if constexpr (kType == WeightType::kIq2Xs) {
+            const auto word = [&](int k) { return word16_at(places + 2 * k); };
+            codes = in_book(books.iq2_xs.values, [&](int k) { return word(k) & 511u; });
+            signs = all_signs(word(0) >> 9u, word(1) >> 9u, word(2) >> 9u, word(3) >> 9u);
+        } else if constexpr (kType == WeightType::kIq2S) {
+            const unsigned high = block[66 + i];
+            codes = in_book(books.iq2_s.values, [&](int k) { return places[k] | (high >> (2 * k) & 3u) << 8u; });
+            signs = word32_at(block + 34 + 4 * i);
+        } else if constexpr (kType == WeightType::kIq3Xxs) {
+            const std::uint32_t word = word32_at(block + 66 + 4 * i);
+            codes = in_small_book(books.iq3_xxs.values, [&](int k) { return static_cast<unsigned>(places[k]); });
+            signs = all_signs(word, word >> 7u, word >> 14u, word >> 21u);
+        } else {
+            const unsigned high = block[66 + i];
+            codes = in_small_book(books.iq3_s.values, [&](int k) { return places[k] | (high >> k & 1u) << 8u; });
+            signs = word32_at(block + 74 + 4 * i);
+        }
+        const __m256i negative = where_set(signs);
+        return moved(_mm256_sub_epi8(_mm256_xor_si256(codes, negative), negative));
+    }
+
+    // Scales of formats with signed entries are odd numbers times a factor: (2 n + 1) *
+    // factor, n of four bits for each part.
+    __attribute__((always_inline)) void read_odd_scales() {
+        __m128i numbers;
+        float factor = half_at(block);
+        if constexpr (kType == WeightType::kIq2Xxs || kType == WeightType::kIq3Xxs) {
+            constexpr int kFirst = kType == WeightType::kIq2Xxs ? 6 : 66;
+            constexpr int kStep = kType == WeightType::kIq2Xxs ? 8 : 4;
+            std::uint64_t eight = 0;
+            for (int i = 0; i < 8; ++i) eight |= std::uint64_t{block[kFirst + kStep * i + 3]} >> 4u << (8 * i);
+            const __m128i bytes = _mm_cvtsi64_si128(static_cast<long long>(eight));
+            numbers = _mm_unpacklo_epi8(bytes, bytes);
+            factor *= kType == WeightType::kIq2Xxs ? 0.125f : 0.25f;
+        } else if constexpr (kType == WeightType::kIq3S) {
+            const __m128i pairs = _mm_cvtsi32_si128(static_cast<int>(word32_at(block + 106)));
+            const __m128i bytes = _mm_unpacklo_epi8(pairs, _mm_srli_epi16(pairs, 4));
+            numbers = _mm_and_si128(_mm_unpacklo_epi8(bytes, bytes), _mm_set1_epi8(15));
+        } else {
+            const auto pairs =
+                _mm_cvtsi64_si128(static_cast<long long>(word64_at(block + (kType == WeightType::kIq2Xs ? 66 : 74))));
+            numbers = _mm_and_si128(_mm_unpacklo_epi8(pairs, _mm_srli_epi16(pairs, 4)), _mm_set1_epi8(15));
+            factor *= 0.125f;
+        }
+        factors_of_bytes(_mm_add_epi8(_mm_add_epi8(numbers, numbers), _mm_set1_epi8(1)), factor, scales);
+    }
+
+    void read_parts() {
+        alignas(64) float of_parts[kParts];
+        BlockPart part;
+        for (int p = 0; p < kParts; ++p) {
+            read_part<kType>(block, p, kBlockCodebooks, part);
+            std::memcpy(by_parts + p * kPartWeights, part.codes, kPartWeights);
+            of_parts[p] = part.scale;
+        }
+        for (int v = 0; v < kFactors; ++v) scales[v] = load(of_parts + v * kLanes);
+    }
+
+    // Eight blocks of 32.
+    __attribute__((always_inline)) void read_small() {
+        const auto halves = [&](int at) __attribute__((always_inline)) {
+            const auto half = [&](int i) __attribute__((always_inline)) {
+                return static_cast<short>(word16_at(block + i * kBlockBytes + at));
+            };
+            return _mm256_cvtph_ps(
+                _mm_setr_epi16(half(0), half(1), half(2), half(3), half(4), half(5), half(6), half(7)));
+        };
+        if constexpr (kType == WeightType::kMxfp4) {
+            std::uint64_t eight = 0;
+            for (int i = 0; i < 8; ++i) eight |= std::uint64_t{block[i * kBlockBytes]} << (8 * i);
+            const __m256i exponents = _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(static_cast<long long>(eight)));
+            // half_of_e8m0(): 2^-128 and 2^-127 are subnormal.
+            const __m256i large = _mm256_slli_epi32(_mm256_sub_epi32(exponents, _mm256_set1_epi32(1)), 23);
+            const __m256i small = _mm256_sllv_epi32(_mm256_set1_epi32(0x200000), exponents);
+            factors_of_pairs(_mm256_castsi256_ps(
+                                 _mm256_blendv_epi8(large, small, _mm256_cmpgt_epi32(_mm256_set1_epi32(2), exponents))),
+                             scales);
+        } else {
+            factors_of_pairs(halves(0), scales);
+        }
+        if constexpr (has_bias(kType)) factors_of_pairs(halves(2), biases);
+    }
+
+    __attribute__((always_inline)) void read_large() {
+        if constexpr (has_signed_entries(kType)) {
+            read_odd_scales();
+        } else if constexpr (kType == WeightType::kQ2K) {
+            const __m128i both = load_16(block);
+            const __m128i low = _mm_set1_epi8(15);
+            factors_of_bytes(_mm_and_si128(both, low), half_at(block + 80), scales);
+            factors_of_bytes(_mm_and_si128(_mm_srli_epi16(both, 4), low), -half_at(block + 82), biases);
+        } else if constexpr (kType == WeightType::kQ3K) {
+            constexpr std::uint64_t kLow = 0x0f0f0f0f0f0f0f0full;
+            constexpr std::uint32_t kTwo = 0x03030303u;
+            const std::uint64_t low = word64_at(block + 96);
+            const std::uint32_t high = word32_at(block + 104);
+            const auto upper = [&](int shift) __attribute__((always_inline)) {
+                return (high >> shift & kTwo) | static_cast<std::uint64_t>(high >> (shift + 2) & kTwo) << 32u;
+            };
+            const __m128i bytes = _mm_set_epi64x(static_cast<long long>((low >> 4u & kLow) | upper(4) << 4u),
+                                                 static_cast<long long>((low & kLow) | upper(0) << 4u));
+            factors_of_bytes(_mm_sub_epi8(bytes, _mm_set1_epi8(32)), half_at(block + 108), scales);
+        } else if constexpr (kType == WeightType::kQ4K || kType == WeightType::kQ5K) {
+            // As read_six_bits(), four at a time.
+            const std::uint32_t a = word32_at(block + 4);
+            const std::uint32_t b = word32_at(block + 8);
+            const std::uint32_t c = word32_at(block + 12);
+            const auto eight = [](std::uint32_t first, std::uint32_t last) __attribute__((always_inline)) {
+                const __m128i bytes = _mm_set_epi64x(0, static_cast<long long>(first | std::uint64_t{last} << 32u));
+                return _mm_unpacklo_epi8(bytes, bytes);
+            };
+            factors_of_bytes(eight(a & 0x3f3f3f3fu, (c & 0x0f0f0f0fu) | (a >> 2u & 0x30303030u)), half_at(block),
+                             scales);
+            factors_of_bytes(eight(b & 0x3f3f3f3fu, (c >> 4u & 0x0f0f0f0fu) | (b >> 2u & 0x30303030u)),
+                             -half_at(block + 2), biases);
+        } else if constexpr (kType == WeightType::kQ6K) {
+            factors_of_bytes(load_16(block + 192), half_at(block + 208), scales);
+        } else if constexpr (kType == WeightType::kIq4Xs) {
+            const __m128i low = _mm_cvtsi32_si128(static_cast<int>(word32_at(block + 4)));
+            const __m128i nibbles = _mm_and_si128(_mm_unpacklo_epi8(low, _mm_srli_epi16(low, 4)), _mm_set1_epi8(15));
+            const __m256i high =
+                _mm256_and_si256(_mm256_srlv_epi32(_mm256_set1_epi32(static_cast<int>(word16_at(block + 2))),
+                                                   _mm256_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14)),
+                                 _mm256_set1_epi32(3));
+            const __m256i six = _mm256_or_si256(_mm256_cvtepu8_epi32(nibbles), _mm256_slli_epi32(high, 4));
+            const __m256 numbers = _mm256_cvtepi32_ps(_mm256_sub_epi32(six, _mm256_set1_epi32(32)));
+            factors_of_pairs(_mm256_mul_ps(numbers, _mm256_set1_ps(half_at(block))), scales);
+        }
+    }
+};
+
+}  // namespace
+}  // namespace offstage::kernels

@@ -1,0 +1,135 @@
+// Rows of blocks times inputs of 8 bits, on every instruction set: against products of
+// the decoded weights with the inputs as they are rounded.
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include <QTest>
+
+#include "kernels/cpu_kernels.h"
+#include "packed_data.h"
+#include "test_buffer.h"
+#include "test_data.h"
+
+using namespace offstage::kernels;
+using namespace offstage::kernels::test;
+
+namespace {
+
+// Of the sum of the terms' magnitudes.
+constexpr double kRelative = 1e-5;
+constexpr int kMostTokens = 8;
+
+// x as CpuKernels::matvec_bytes rounds it.
+std::vector<double> rounded(const float* x, std::int64_t n) {
+    std::vector<double> values;
+    for (std::int64_t i = 0; i < n; i += 32) {
+        float most = 0.0f;
+        for (std::int64_t j = i; j < i + 32; ++j) most = std::max(most, std::abs(x[j]));
+        const float factor = most > 0.0f ? 127.0f / most : 0.0f;
+        for (std::int64_t j = i; j < i + 32; ++j) {
+            values.push_back(std::nearbyint(x[j] * factor) * static_cast<double>(most / 127.0f));
+        }
+    }
+    return values;
+}
+
+}  // namespace
+
+class TestByteInputs : public QObject {
+    Q_OBJECT
+
+    // Inputs of 8 tokens, a stretch of zeros, one that stands out and one very small
+    // among them.
+    static std::vector<float> inputs(std::int64_t n_cols) {
+        std::vector<float> x(static_cast<std::size_t>(kMostTokens * n_cols));
+        fill_random(x, 3, 2.0f);
+        std::fill_n(x.begin(), 32, 0.0f);
+        x[40] = 300.0f;
+        std::fill_n(x.begin() + n_cols, 32, 1e-30f);
+        return x;
+    }
+
+  private slots:
+    void products_of_rounded_inputs_data() {
+        QTest::addColumn<int>("set");
+        QTest::addColumn<int>("type");
+        for (const InstructionSet set : available_instruction_sets()) {
+            for (const WeightType type : kDecodedTypes) {
+                if (!is_blocks(type)) continue;
+                QTest::addRow("%s %s", name_of(set).data(), name_of(type))
+                    << static_cast<int>(set) << static_cast<int>(type);
+            }
+        }
+    }
+
+    // Any range of rows, any number of tokens, and columns that are no whole group of
+    // 256 where the type has such rows.
+    void products_of_rounded_inputs() {
+        QFETCH(int, set);
+        QFETCH(int, type);
+        const CpuKernels& kernels = cpu_kernels(static_cast<InstructionSet>(set));
+        for (const std::int64_t some : {64, 256, 1088}) {
+            const std::int64_t n_cols = length_for(static_cast<WeightType>(type), some);
+            constexpr std::int64_t kRows = 7, kBegin = 2, kEnd = 6;
+            const RandomPackedRows rows(static_cast<WeightType>(type), kRows, n_cols, 11);
+            const std::vector<float> x = inputs(n_cols);
+            for (const int n_tokens : {1, 3, kMostTokens}) {
+                TestBuffer<float> exact_x(n_tokens * n_cols);
+                std::copy_n(x.begin(), n_tokens * n_cols, exact_x.data());
+                std::vector<float> y(static_cast<std::size_t>(n_tokens * kRows), -1.0f);
+                kernels.matvec_bytes(rows.view(), exact_x.data(), n_cols, n_tokens, kBegin, kEnd, y.data(), kRows);
+                for (int t = 0; t < n_tokens; ++t) {
+                    const std::vector<double> in = rounded(x.data() + t * n_cols, n_cols);
+                    for (std::int64_t r = 0; r < kRows; ++r) {
+                        const float got = y[static_cast<std::size_t>(t * kRows + r)];
+                        if (r < kBegin || r >= kEnd) {
+                            QCOMPARE(got, -1.0f);
+                            continue;
+                        }
+                        double sum = 0.0;
+                        double magnitude = 0.0;
+                        for (std::int64_t i = 0; i < n_cols; ++i) {
+                            const double term = double{rows[r * n_cols + i]} * in[static_cast<std::size_t>(i)];
+                            sum += term;
+                            magnitude += std::abs(term);
+                        }
+                        QVERIFY2(std::abs(double{got} - sum) <= kRelative * magnitude,
+                                 qPrintable(QStringLiteral("%1 columns, token %2, row %3: %4, not %5")
+                                                .arg(n_cols)
+                                                .arg(t)
+                                                .arg(r)
+                                                .arg(double{got})
+                                                .arg(sum)));
+                    }
+                }
+            }
+        }
+    }
+
+    void a_token_is_summed_alike_in_any_company_data() { products_of_rounded_inputs_data(); }
+    void a_token_is_summed_alike_in_any_company() {
+        QFETCH(int, set);
+        QFETCH(int, type);
+        const CpuKernels& kernels = cpu_kernels(static_cast<InstructionSet>(set));
+        const std::int64_t n_cols = length_for(static_cast<WeightType>(type), 512);
+        constexpr std::int64_t kRows = 5;
+        const RandomPackedRows rows(static_cast<WeightType>(type), kRows, n_cols, 12);
+        const std::vector<float> x = inputs(n_cols);
+        std::vector<float> together(kMostTokens * kRows);
+        for (int n_tokens = 1; n_tokens <= kMostTokens; ++n_tokens) {
+            kernels.matvec_bytes(rows.view(), x.data(), n_cols, n_tokens, 0, kRows, together.data(), kRows);
+            for (int t = 0; t < n_tokens; ++t) {
+                std::vector<float> alone(kRows);
+                kernels.matvec_bytes(rows.view(), x.data() + t * n_cols, n_cols, 1, 0, kRows, alone.data(), kRows);
+                QCOMPARE(std::memcmp(alone.data(), together.data() + t * kRows, kRows * sizeof(float)), 0);
+            }
+        }
+    }
+};
+
+QTEST_GUILESS_MAIN(TestByteInputs)
+#include "tst_byte_inputs.moc"
