@@ -2,6 +2,10 @@
 // CUDA that runs on the host (tests/cuda_host): wherever the experts are, and while plans
 // move them, the logits are the CPU's. No GPU is tested.
 
+#include <map>
+#include <random>
+#include <set>
+
 #include <QTemporaryDir>
 #include <QtTest>
 
@@ -52,18 +56,18 @@ void write_mixed_gguf(const std::string& path) {
     tests::GgufWriter writer;
     const std::string a = "qwen3moe.";
     writer.add("general.architecture", "qwen3moe").add("general.name", "mixed");
-    for (const auto& [key, value] : std::initializer_list<std::pair<const char*, std::uint32_t>>{
-             {"block_count", 3},
-             {"context_length", 128},
-             {"embedding_length", kHidden},
-             {"feed_forward_length", kFfn},
-             {"attention.head_count", kHeads},
-             {"attention.head_count_kv", kKvHeads},
-             {"attention.key_length", kDim},
-             {"attention.value_length", kDim},
-             {"expert_count", kExperts},
-             {"expert_used_count", 2},
-             {"expert_feed_forward_length", kFfn}}) {
+    for (const auto& [key, value] :
+         std::initializer_list<std::pair<const char*, std::uint32_t>>{{"block_count", 3},
+                                                                      {"context_length", 128},
+                                                                      {"embedding_length", kHidden},
+                                                                      {"feed_forward_length", kFfn},
+                                                                      {"attention.head_count", kHeads},
+                                                                      {"attention.head_count_kv", kKvHeads},
+                                                                      {"attention.key_length", kDim},
+                                                                      {"attention.value_length", kDim},
+                                                                      {"expert_count", kExperts},
+                                                                      {"expert_used_count", 2},
+                                                                      {"expert_feed_forward_length", kFfn}}) {
         writer.add(a + key, value);
     }
     writer.add(a + "rope.freq_base", 1e6f).add(a + "attention.layer_norm_rms_epsilon", 1e-6f);
@@ -117,7 +121,7 @@ QString problems() {
     return all;
 }
 
-struct Answer {
+struct ExpectedAnswer {
     std::vector<TokenId> tokens;  // the prompt and what follows
     std::vector<std::vector<float>> logits;
 };
@@ -155,7 +159,7 @@ class TestCudaBlocksOnHost : public QObject {
         QFETCH(QString, policy);
         QFETCH(int, percent);
         QFETCH(bool, cublas);
-        const Answer expected = answered(name);
+        const ExpectedAnswer expected = answered(name);
         reset(cublas);
         LoadRequest request = on_host_layer(name);
         request.dispatch = parse_dispatch(policy.toStdString());
@@ -180,7 +184,7 @@ class TestCudaBlocksOnHost : public QObject {
 
     // Budgets that change between tokens, guessed copies and a cache meanwhile.
     void plansThatMove_changeNoLogits() {
-        const Answer expected = answered(QStringLiteral("mixed"));
+        const ExpectedAnswer expected = answered(QStringLiteral("mixed"));
         reset(false);
         LoadRequest request = on_host_layer(QStringLiteral("mixed"));
         request.prefetch = PrefetchMode::kAlways;
@@ -215,9 +219,11 @@ class TestCudaBlocksOnHost : public QObject {
     }
 
   private:
-    static void reset(bool cublas) {
+    void reset(bool cublas) {
         cuda_host::Settings settings;
         settings.cublas = cublas;
+        if (cublas != cublas_) plans_.clear();  // cuBLAS takes memory of its own
+        cublas_ = cublas;
         cuda_host::reset(settings);
     }
     std::string path_of(const QString& name) const {
@@ -254,15 +260,17 @@ class TestCudaBlocksOnHost : public QObject {
     // The budget with which so many of the experts are resident.
     std::uint64_t vram_for(LoadRequest request, int percent) {
         request.vram_bytes = std::uint64_t{256} << 20;
-        const std::string key = request.model + std::to_string(static_cast<int>(request.prefetch));
-        if (plans_.count(key) == 0) plans_[key] = {open(request)->plan(), 0};
-        const Plan& plan = plans_[key].first;
-        const auto n = static_cast<std::uint64_t>(plan.places.size());
-        return plan.vram_bytes() - (100 - static_cast<std::uint64_t>(percent)) * plan.expert_bytes / 100 + 0 * n;
+        const bool guesses = request.prefetch != PrefetchMode::kOff;
+        Plan& plan = plans_[request.model + (guesses ? " with guesses" : "")];
+        if (plan.places.empty()) plan = open(request)->plan();
+        const auto staged = static_cast<std::uint64_t>(kDemandSlots + (guesses ? ExpertMover::kMostGuessedCopies : 0));
+        return plan.dense_bytes + plan.kv_bytes + plan.workspace_bytes +
+               plan.expert_bytes * static_cast<std::uint64_t>(percent) / 100 +
+               (percent < 100 ? staged * plan.slot_bytes : 0);
     }
     // What the CPU says to a prompt, greedily.
-    Answer answered(const QString& name) {
-        Answer& answer = answers_[name];
+    ExpectedAnswer answered(const QString& name) {
+        ExpectedAnswer& answer = answers_[name];
         if (!answer.logits.empty()) return answer;
         const auto model = open(on_cpu(name));
         KvSequence sequence = model->new_sequence();
@@ -278,7 +286,7 @@ class TestCudaBlocksOnHost : public QObject {
         }
         return answer;
     }
-    static void compare(LoadedModel& model, const Answer& expected, double tolerance) {
+    static void compare(LoadedModel& model, const ExpectedAnswer& expected, double tolerance) {
         KvSequence sequence = model.new_sequence();
         const std::size_t prompt = expected.tokens.size() - expected.logits.size() + 1;
         for (std::size_t i = 0; i < expected.logits.size(); ++i) {
@@ -291,8 +299,9 @@ class TestCudaBlocksOnHost : public QObject {
     }
 
     QTemporaryDir folder_;
-    std::map<QString, Answer> answers_;
-    std::map<std::string, std::pair<Plan, int>> plans_;
+    bool cublas_ = false;
+    std::map<QString, ExpectedAnswer> answers_;
+    std::map<std::string, Plan> plans_;
 };
 
 QTEST_GUILESS_MAIN(TestCudaBlocksOnHost)
