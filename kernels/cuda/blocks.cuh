@@ -52,9 +52,9 @@ struct BlockSizes {
 // what lies in the same word beyond the last one belongs to the same allocation.
 template <int kWords>
 __device__ inline void load_bytes(const std::uint8_t* bytes, unsigned (&words)[kWords]) {
-    const auto address = reinterpret_cast<std::uintptr_t>(bytes);
-    const auto* const from = reinterpret_cast<const unsigned*>(address - address % 4);
-    const unsigned shift = static_cast<unsigned>(address % 4) * 8;
+    const unsigned beyond = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(bytes) % 4);
+    const auto* const from = reinterpret_cast<const unsigned*>(bytes - beyond);
+    const unsigned shift = beyond * 8;
     unsigned low = from[0];
 #pragma unroll
     for (int i = 0; i < kWords; ++i) {
@@ -230,11 +230,14 @@ __host__ __device__ constexpr int staged_stride(int n_columns) {
     return n_columns / kPartWeights * kPartStride;
 }
 
-// Columns first .. first + n_columns (a multiple of 32) of all inputs, into `staged`
-// (kInputs, stride). By the whole block.
-template <WeightType kType, int kInputs>
-__device__ inline void stage_inputs(const float* const (&inputs)[kInputs], std::int64_t first, int n_columns,
-                                    int stride, float* staged) {
+// Columns first .. first + n_columns (a multiple of 32) of the job's inputs, into `staged`
+// (kInputs, stride); beyond n_inputs the last one again. By the whole block.
+template <WeightType kType, int kInputs, typename Job>
+__device__ inline void stage_inputs(const Job& job, int n_inputs, std::int64_t first, int n_columns, int stride,
+                                    float* staged) {
+    const float* inputs[kInputs];
+#pragma unroll
+    for (int t = 0; t < kInputs; ++t) inputs[t] = job.template input<kInputs>(t < n_inputs ? t : n_inputs - 1);
     for (int i = static_cast<int>(threadIdx.x); i < n_columns; i += static_cast<int>(blockDim.x)) {
         const int place = i / kPartWeights * kPartStride + i % kPartWeights;
 #pragma unroll
@@ -319,6 +322,12 @@ constexpr int kBlockWarps = kBlockThreads / kWarp;
 template <int kInputs>
 constexpr int kRowsPerWarp = kInputs >= 8 ? 4 : 2;
 
+// Blocks that a multiprocessor has registers for, at least.
+template <int kInputs>
+constexpr int kLeastBlocks = kInputs >= 8   ? 2
+                             : kInputs >= 4 ? 3
+                                            : 4;
+
 // Products of a Job's rows with its inputs, both of which depend on the block (blockIdx.y
 // and z); blockIdx.x: which rows. A Job has
 //   n_rows, n_columns          of the weight rows of one block's job
@@ -326,7 +335,7 @@ constexpr int kRowsPerWarp = kInputs >= 8 ? 4 : 2;
 //   input<kInputs>(t), row(r)  where they begin
 //   store(r, t, sums)          takes the sums of kRowsPerWarp rows from row r with input t
 template <WeightType kType, int kInputs, typename Job>
-__global__ void __launch_bounds__(kBlockThreads) block_products(Job job) {
+__global__ void __launch_bounds__(kBlockThreads, kLeastBlocks<kInputs>) block_products(Job job) {
     constexpr int kRows = kRowsPerWarp<kInputs>;
     float* const staged = shared_memory<float>();  // (kInputs, staged_stride())
     const int n_inputs = job.template n_inputs<kInputs>();
@@ -334,14 +343,10 @@ __global__ void __launch_bounds__(kBlockThreads) block_products(Job job) {
     const int lane = static_cast<int>(threadIdx.x) % kWarp;
     const std::int64_t first_row = (static_cast<std::int64_t>(blockIdx.x) * kBlockWarps + threadIdx.x / kWarp) * kRows;
     const unsigned char* rows[kRows];
-    const float* inputs[kInputs];
     // Beyond the end the last one is taken again and its sums are dropped: the warp stays
     // together.
 #pragma unroll
     for (int r = 0; r < kRows; ++r) rows[r] = job.row(first_row + r < job.n_rows ? first_row + r : job.n_rows - 1);
-#pragma unroll
-    for (int t = 0; t < kInputs; ++t) inputs[t] = job.template input<kInputs>(t < n_inputs ? t : n_inputs - 1);
-
     float sums[kRows][kInputs] = {};
     const int n_columns = static_cast<int>(job.n_columns);
     const int at_once = n_columns < kStagedColumns<kInputs> ? n_columns : kStagedColumns<kInputs>;
@@ -349,20 +354,23 @@ __global__ void __launch_bounds__(kBlockThreads) block_products(Job job) {
     for (int first = 0; first < n_columns; first += at_once) {
         const int columns = n_columns - first < at_once ? n_columns - first : at_once;
         if (first > 0) __syncthreads();
-        stage_inputs<kType, kInputs>(inputs, first, columns, stride, staged);
+        stage_inputs<kType, kInputs>(job, n_inputs, first, columns, stride, staged);
         __syncthreads();
         if (first_row >= job.n_rows) continue;
         add_block_products<kType, kRows, kInputs>(rows, first / kPartWeights, columns / kPartWeights, staged, stride,
                                                   lane, sums);
     }
     if (first_row >= job.n_rows) return;
+    float mine[kRows] = {};  // of the input that this lane stores
 #pragma unroll
     for (int t = 0; t < kInputs; ++t) {
-        float whole[kRows];
 #pragma unroll
-        for (int r = 0; r < kRows; ++r) whole[r] = warp_sum(sums[r][t]);
-        if (lane == t && t < n_inputs) job.template store<kInputs>(first_row, t, whole);
+        for (int r = 0; r < kRows; ++r) {
+            const float sum = warp_sum(sums[r][t]);
+            if (lane == t) mine[r] = sum;
+        }
     }
+    if (lane < n_inputs) job.template store<kInputs>(first_row, lane, mine);
 }
 
 // Calls body with std::integral_constant<int, n>, for the numbers of inputs that

@@ -2,7 +2,6 @@
 // The checks of backend_parity.h for weights in the blocks that files have them in, and
 // the list of all checks.
 
-#include <string>
 #include <vector>
 
 #include "backend_parity.h"
@@ -138,6 +137,23 @@ inline void check_experts_of_mixed_blocks(Backend& backend, const Promise& promi
     if (!QTest::currentTestFailed()) check_step(promise, experts, kHidden, inputs, several);
 }
 
+// Plain rows beside rows of blocks that end at an odd byte.
+inline void check_experts_of_odd_blocks(Backend& backend, const Promise& promise) {
+    constexpr std::int64_t kHidden = 96;
+    const std::vector<kernels::ExpertLayout> layouts = {
+        block_layout(WeightType::kMxfp4, WeightType::kF32, WeightType::kMxfp4, kHidden, 32),
+        block_layout(WeightType::kBf16, WeightType::kMxfp4, WeightType::kBf16, kHidden, 17)};
+    for (const kernels::ExpertLayout& layout : layouts) {
+        QCOMPARE(layout.up_offset() % 4, std::size_t{0});
+        QCOMPARE(layout.neuron_bytes() % 4, std::size_t{0});
+    }
+    const TestExperts experts(backend, layouts);
+    const OnDevice<float> inputs(backend, random_floats(64 * kHidden, 34));
+    check_step(promise, experts, kHidden, inputs, {{0, some_tokens(1, 5, 1)}, {1, some_tokens(12, 0, 1)}});
+    if (QTest::currentTestFailed()) return;
+    check_step(promise, experts, kHidden, inputs, {{1, some_tokens(3, 5, 1)}, {0, some_tokens(10, 0, 1)}});
+}
+
 inline void check_experts_blocks_in_company(Backend& backend, const Promise& promise) {
     for (const WeightType type : {WeightType::kQ4K, WeightType::kIq3Xxs}) {
         const kernels::ExpertLayout own = block_layout(type, type, type, 256, 256);
@@ -156,6 +172,7 @@ inline const std::vector<Check> kAllChecks = [] {
     all.push_back({"multiply_blocks", check_multiply_blocks});
     all.push_back({"experts_blocks", check_experts_blocks});
     all.push_back({"experts_of_mixed_blocks", check_experts_of_mixed_blocks});
+    all.push_back({"experts_of_odd_blocks", check_experts_of_odd_blocks});
     all.push_back({"experts_blocks_in_company", check_experts_blocks_in_company});
     return all;
 }();
