@@ -17,6 +17,7 @@
 #include "kernels/types.h"
 
 #if defined(__CUDACC__)
+#include <cuda_fp16.h>
 #define OFFSTAGE_HOST_DEVICE __host__ __device__
 #else
 #define OFFSTAGE_HOST_DEVICE
@@ -38,7 +39,7 @@ struct BlockPart {
 };
 
 // Blocks with numbers of 4 or 5 bits count from 0 and have a bias of their own.
-constexpr bool has_bias(WeightType type) {
+OFFSTAGE_HOST_DEVICE constexpr bool has_bias(WeightType type) {
     return type == WeightType::kQ4_1 || type == WeightType::kQ5_1 || type == WeightType::kQ2K ||
            type == WeightType::kQ4K || type == WeightType::kQ5K;
 }
@@ -64,7 +65,9 @@ OFFSTAGE_HOST_DEVICE inline float float_from_bits(std::uint32_t bits) {
 // Of binary16: its bits as float32 are 2^-112 of the value, and exact where it is
 // subnormal too.
 OFFSTAGE_HOST_DEVICE inline float half_value(unsigned bits) {
-#if defined(__F16C__)
+#if defined(__CUDA_ARCH__)
+    return __half2float(__ushort_as_half(static_cast<unsigned short>(bits)));
+#elif defined(__F16C__)
     return _cvtsh_ss(static_cast<unsigned short>(bits));
 #else
     const std::uint32_t sign = (bits & 0x8000u) << 16u;
@@ -124,37 +127,145 @@ OFFSTAGE_HOST_DEVICE inline unsigned eight_signs(unsigned seven) {
     return seven | (odd & 1u) << 7u;
 }
 
-OFFSTAGE_HOST_DEVICE inline void put_signed(const std::int8_t* values, int n, unsigned signs, std::int8_t* codes) {
-    for (int i = 0; i < n; ++i) {
-        const int negative = -static_cast<int>(signs >> i & 1u);
-        codes[i] = static_cast<std::int8_t>((values[i] ^ negative) - negative);
+// Of IQ2_XXS and IQ3_XXS: four times 7 signs and the scale of the pair of parts. IQ2_XXS
+// has four indices before it.
+OFFSTAGE_HOST_DEVICE inline std::uint32_t iq2xxs_word(const std::uint8_t* block, int part) {
+    return word32_at(block + 6 + part / 2 * 8);
+}
+OFFSTAGE_HOST_DEVICE inline std::uint32_t iq3xxs_word(const std::uint8_t* block, int part) {
+    return word32_at(block + 66 + part / 2 * 4);
+}
+// Of IQ1_S: high bits of four indices, scale and direction of the pair of parts.
+OFFSTAGE_HOST_DEVICE inline unsigned iq1s_word(const std::uint8_t* block, int part) {
+    return word16_at(block + 34 + part / 2 * 2);
+}
+
+// Formats with codebooks: which point stands for 8 weights (IQ3: 4) that follow each
+// other, and the signs of these, the first in the lowest bit (IQ3: four of them; IQ1:
+// whether they are an eighth less, else more).
+struct CodebookEntry {
+    unsigned index;
+    unsigned signs;
+};
+
+OFFSTAGE_HOST_DEVICE constexpr bool is_of_fours(WeightType type) {
+    return type == WeightType::kIq3Xxs || type == WeightType::kIq3S;
+}
+OFFSTAGE_HOST_DEVICE constexpr bool is_of_eighths(WeightType type) {
+    return type == WeightType::kIq1S || type == WeightType::kIq1M;
+}
+OFFSTAGE_HOST_DEVICE constexpr bool has_codebook(WeightType type) {
+    return is_of_fours(type) || is_of_eighths(type) || type == WeightType::kIq2Xxs || type == WeightType::kIq2Xs ||
+           type == WeightType::kIq2S;
+}
+
+// The book's points, (points, 8 or 4).
+template <WeightType kType>
+OFFSTAGE_HOST_DEVICE inline const auto& points_of(const BlockCodebooks& books) {
+    if constexpr (kType == WeightType::kIq2Xxs) {
+        return books.iq2_xxs.values;
+    } else if constexpr (kType == WeightType::kIq2Xs) {
+        return books.iq2_xs.values;
+    } else if constexpr (kType == WeightType::kIq2S) {
+        return books.iq2_s.values;
+    } else if constexpr (kType == WeightType::kIq3Xxs) {
+        return books.iq3_xxs.values;
+    } else if constexpr (kType == WeightType::kIq3S) {
+        return books.iq3_s.values;
+    } else {
+        static_assert(is_of_eighths(kType), "the others have no codebook");
+        return books.iq1.values;
     }
 }
 
-template <typename Books>
-OFFSTAGE_HOST_DEVICE inline void put_shifted(const Books& books, unsigned index, bool down, std::int8_t* codes) {
-    const int eighth = down ? -1 : 1;
-    for (int i = 0; i < 8; ++i) codes[i] = static_cast<std::int8_t>(books.iq1.values[index][i] + eighth);
+// Entry `at` of a part: 0, 1 (IQ3: 0 .. 3).
+template <WeightType kType>
+OFFSTAGE_HOST_DEVICE inline CodebookEntry entry_of(const std::uint8_t* block, int part, int at) {
+    if constexpr (kType == WeightType::kIq2Xxs) {
+        const int eight = part % 2 * 2 + at;
+        return {block[2 + part / 2 * 8 + eight], eight_signs(iq2xxs_word(block, part) >> (7 * eight))};
+    } else if constexpr (kType == WeightType::kIq2Xs) {
+        const unsigned word = word16_at(block + 2 + 4 * part + 2 * at);
+        return {word & 511u, eight_signs(word >> 9u)};
+    } else if constexpr (kType == WeightType::kIq2S) {
+        const int eight = 2 * part + at;
+        const unsigned high = block[66 + eight / 4] >> (eight % 4 * 2) & 3u;
+        return {block[2 + eight] | high << 8u, block[34 + eight]};
+    } else if constexpr (kType == WeightType::kIq3Xxs) {
+        const unsigned signs = eight_signs(iq3xxs_word(block, part) >> (7 * (part % 2 * 2 + at / 2)));
+        return {block[2 + 4 * part + at], signs >> (at % 2 * 4)};
+    } else if constexpr (kType == WeightType::kIq3S) {
+        const int four = 4 * part + at;
+        const unsigned high = block[66 + four / 8] >> (four % 8) & 1u;
+        return {block[2 + four] | high << 8u, static_cast<unsigned>(block[74 + four / 2] >> (four % 2 * 4))};
+    } else if constexpr (kType == WeightType::kIq1S) {
+        const unsigned word = iq1s_word(block, part);
+        const int eight = 2 * part + at;
+        return {block[2 + eight] | (word >> (eight % 4 * 3) & 7u) << 8u, word >> 15u};
+    } else {
+        static_assert(kType == WeightType::kIq1M, "the others have no codebook");
+        const unsigned high = block[32 + part] >> (4 * at) & 15u;
+        return {block[2 * part + at] | (high & 7u) << 8u, high >> 3u};
+    }
+}
+
+// Scale and bias of part `part` of the block.
+template <WeightType kType>
+OFFSTAGE_HOST_DEVICE inline void read_scale(const std::uint8_t* block, int part, BlockPart& out) {
+    if constexpr (kType == WeightType::kMxfp4) {
+        out.scale = half_of_e8m0(block[0]);
+    } else if constexpr (kType == WeightType::kQ4_1 || kType == WeightType::kQ5_1) {
+        out.scale = half_at(block);
+        out.bias = half_at(block + 2);
+    } else if constexpr (kType == WeightType::kQ2K) {
+        const unsigned scales = block[part];
+        out.scale = half_at(block + 80) * static_cast<float>(scales & 15u);
+        out.bias = -(half_at(block + 82) * static_cast<float>(scales >> 4u));
+    } else if constexpr (kType == WeightType::kQ3K) {
+        out.scale = half_at(block + 108) * static_cast<float>(q3k_scale(block + 96, part));
+    } else if constexpr (kType == WeightType::kQ4K || kType == WeightType::kQ5K) {
+        read_six_bits(block, part, out);
+    } else if constexpr (kType == WeightType::kQ6K) {
+        out.scale = half_at(block + 208) * static_cast<float>(static_cast<std::int8_t>(block[192 + part]));
+    } else if constexpr (kType == WeightType::kIq4Xs) {
+        out.scale = half_at(block) * static_cast<float>(iq4xs_scale(block, part));
+    } else if constexpr (kType == WeightType::kIq2Xxs) {
+        out.scale = half_at(block) * (0.5f + static_cast<float>(iq2xxs_word(block, part) >> 28u)) * 0.25f;
+    } else if constexpr (kType == WeightType::kIq2Xs) {
+        out.scale = half_at(block) * (0.5f + static_cast<float>(block[66 + part / 2] >> (part % 2 * 4) & 15)) * 0.25f;
+    } else if constexpr (kType == WeightType::kIq2S) {
+        out.scale = half_at(block) * (0.5f + static_cast<float>(block[74 + part / 2] >> (part % 2 * 4) & 15)) * 0.25f;
+    } else if constexpr (kType == WeightType::kIq3Xxs) {
+        out.scale = half_at(block) * (0.5f + static_cast<float>(iq3xxs_word(block, part) >> 28u)) * 0.5f;
+    } else if constexpr (kType == WeightType::kIq3S) {
+        const unsigned scale = block[106 + part / 4] >> (part / 2 % 2 * 4) & 15u;
+        out.scale = half_at(block) * static_cast<float>(1u + 2u * scale);
+    } else if constexpr (kType == WeightType::kIq1S) {
+        out.scale = half_at(block) * static_cast<float>(2u * (iq1s_word(block, part) >> 12u & 7u) + 1u) * 0.125f;
+    } else if constexpr (kType == WeightType::kIq1M) {
+        unsigned half = 0;  // its four digits are the highest ones of four words
+        for (int i = 0; i < 4; ++i) half |= (word16_at(block + 48 + 2 * i) >> 12u) << (4 * i);
+        const unsigned scale = word16_at(block + 48 + part / 4 * 2) >> (part % 4 * 3) & 7u;
+        out.scale = half_value(half) * static_cast<float>(2u * scale + 1u) * 0.125f;
+    } else {
+        static_assert(kType == WeightType::kQ8_0 || kType == WeightType::kQ4_0 || kType == WeightType::kQ5_0 ||
+                          kType == WeightType::kIq4Nl,
+                      "all formats are here");
+        out.scale = half_at(block);
+    }
 }
 
 // Part `part` of the block: weights 16 * part .. 16 * part + 15.
 template <WeightType kType>
-OFFSTAGE_HOST_DEVICE inline void read_part(const std::uint8_t* block, int part, const BlockCodebooks& books,
-                                           BlockPart& out) {
+inline void read_part(const std::uint8_t* block, int part, const BlockCodebooks& books, BlockPart& out) {
     std::int8_t* const codes = out.codes;
+    read_scale<kType>(block, part, out);
     if constexpr (kType == WeightType::kQ8_0) {
-        out.scale = half_at(block);
         memcpy(codes, block + 2 + 16 * part, 16);
     } else if constexpr (kType == WeightType::kQ4_0 || kType == WeightType::kQ4_1 || kType == WeightType::kIq4Nl ||
                          kType == WeightType::kMxfp4) {
         constexpr bool kBias = kType == WeightType::kQ4_1;
         constexpr bool kMx = kType == WeightType::kMxfp4;
-        if constexpr (kMx) {
-            out.scale = half_of_e8m0(block[0]);
-        } else {
-            out.scale = half_at(block);
-        }
-        if constexpr (kBias) out.bias = half_at(block + 2);
         const std::uint8_t* const pairs = block + (kMx ? 1 : kBias ? 4 : 2);
         for (int i = 0; i < 16; ++i) {
             const int code = pairs[i] >> (4 * part) & 15;
@@ -165,8 +276,6 @@ OFFSTAGE_HOST_DEVICE inline void read_part(const std::uint8_t* block, int part, 
         }
     } else if constexpr (kType == WeightType::kQ5_0 || kType == WeightType::kQ5_1) {
         constexpr bool kBias = kType == WeightType::kQ5_1;
-        out.scale = half_at(block);
-        if constexpr (kBias) out.bias = half_at(block + 2);
         const std::uint8_t* const high = block + (kBias ? 4 : 2);
         const unsigned bits = word16_at(high + 2 * part);
         for (int i = 0; i < 16; ++i) {
@@ -174,13 +283,9 @@ OFFSTAGE_HOST_DEVICE inline void read_part(const std::uint8_t* block, int part, 
             codes[i] = static_cast<std::int8_t>(static_cast<int>(code) - (kBias ? 0 : 16));
         }
     } else if constexpr (kType == WeightType::kQ2K) {
-        const unsigned scales = block[part];
-        out.scale = half_at(block + 80) * static_cast<float>(scales & 15u);
-        out.bias = -(half_at(block + 82) * static_cast<float>(scales >> 4u));
         const std::uint8_t* const quads = block + 16 + part / 8 * 32 + part % 2 * 16;
         for (int i = 0; i < 16; ++i) codes[i] = static_cast<std::int8_t>(quads[i] >> (part % 8 / 2 * 2) & 3);
     } else if constexpr (kType == WeightType::kQ3K) {
-        out.scale = half_at(block + 108) * static_cast<float>(q3k_scale(block + 96, part));
         const std::uint8_t* const high = block + part % 2 * 16;
         const std::uint8_t* const quads = block + 32 + part / 8 * 32 + part % 2 * 16;
         for (int i = 0; i < 16; ++i) {
@@ -188,11 +293,9 @@ OFFSTAGE_HOST_DEVICE inline void read_part(const std::uint8_t* block, int part, 
             codes[i] = static_cast<std::int8_t>(low + (high[i] >> (part / 2) & 1) * 4 - 4);
         }
     } else if constexpr (kType == WeightType::kQ4K) {
-        read_six_bits(block, part, out);
         const std::uint8_t* const pairs = block + 16 + part / 4 * 32 + part % 2 * 16;
         for (int i = 0; i < 16; ++i) codes[i] = static_cast<std::int8_t>(pairs[i] >> (part % 4 / 2 * 4) & 15);
     } else if constexpr (kType == WeightType::kQ5K) {
-        read_six_bits(block, part, out);
         const std::uint8_t* const high = block + 16 + part % 2 * 16;
         const std::uint8_t* const pairs = block + 48 + part / 4 * 32 + part % 2 * 16;
         for (int i = 0; i < 16; ++i) {
@@ -200,8 +303,6 @@ OFFSTAGE_HOST_DEVICE inline void read_part(const std::uint8_t* block, int part, 
             codes[i] = static_cast<std::int8_t>(low + (high[i] >> (part / 2) & 1) * 16);
         }
     } else if constexpr (kType == WeightType::kQ6K) {
-        const auto scale = static_cast<std::int8_t>(block[192 + part]);
-        out.scale = half_at(block + 208) * static_cast<float>(scale);
         const std::uint8_t* const pairs = block + part / 8 * 64 + part % 4 * 16;
         const std::uint8_t* const quads = block + 128 + part / 8 * 32 + part % 2 * 16;
         for (int i = 0; i < 16; ++i) {
@@ -209,64 +310,18 @@ OFFSTAGE_HOST_DEVICE inline void read_part(const std::uint8_t* block, int part, 
             codes[i] = static_cast<std::int8_t>(low + (quads[i] >> (part % 8 / 2 * 2) & 3) * 16 - 32);
         }
     } else if constexpr (kType == WeightType::kIq4Xs) {
-        out.scale = half_at(block) * static_cast<float>(iq4xs_scale(block, part));
         const std::uint8_t* const pairs = block + 8 + part / 2 * 16;
         for (int i = 0; i < 16; ++i) codes[i] = kIq4Values[pairs[i] >> (part % 2 * 4) & 15];
-    } else if constexpr (kType == WeightType::kIq2Xxs) {
-        // Per 32 weights four indices, then 4 times 7 signs and the scale.
-        const std::uint8_t* const indices = block + 2 + part / 2 * 8;
-        const std::uint32_t word = word32_at(indices + 4);
-        out.scale = half_at(block) * (0.5f + static_cast<float>(word >> 28u)) * 0.25f;
-        for (int h = 0; h < 2; ++h) {
-            const int eight = part % 2 * 2 + h;
-            put_signed(books.iq2_xxs.values[indices[eight]], 8, eight_signs(word >> (7 * eight)), codes + 8 * h);
-        }
-    } else if constexpr (kType == WeightType::kIq2Xs) {
-        out.scale = half_at(block) * (0.5f + static_cast<float>(block[66 + part / 2] >> (part % 2 * 4) & 15)) * 0.25f;
-        for (int h = 0; h < 2; ++h) {
-            const unsigned word = word16_at(block + 2 + 4 * part + 2 * h);
-            put_signed(books.iq2_xs.values[word & 511u], 8, eight_signs(word >> 9u), codes + 8 * h);
-        }
-    } else if constexpr (kType == WeightType::kIq2S) {
-        out.scale = half_at(block) * (0.5f + static_cast<float>(block[74 + part / 2] >> (part % 2 * 4) & 15)) * 0.25f;
-        for (int h = 0; h < 2; ++h) {
-            const int eight = 2 * part + h;
-            const unsigned high = block[66 + eight / 4] >> (eight % 4 * 2) & 3u;
-            put_signed(books.iq2_s.values[block[2 + eight] | high << 8u], 8, block[34 + eight], codes + 8 * h);
-        }
-    } else if constexpr (kType == WeightType::kIq3Xxs) {
-        const std::uint32_t word = word32_at(block + 66 + part / 2 * 4);
-        out.scale = half_at(block) * (0.5f + static_cast<float>(word >> 28u)) * 0.5f;
-        for (int four = 0; four < 4; ++four) {
-            const unsigned signs = eight_signs(word >> (7 * (part % 2 * 2 + four / 2)));
-            put_signed(books.iq3_xxs.values[block[2 + 4 * part + four]], 4, signs >> (four % 2 * 4), codes + 4 * four);
-        }
-    } else if constexpr (kType == WeightType::kIq3S) {
-        const unsigned scale = block[106 + part / 4] >> (part / 2 % 2 * 4) & 15u;
-        out.scale = half_at(block) * static_cast<float>(1u + 2u * scale);
-        for (int four = 0; four < 4; ++four) {
-            const int index = 4 * part + four;
-            const unsigned high = block[66 + index / 8] >> (index % 8) & 1u;
-            const unsigned signs = block[74 + index / 2] >> (index % 2 * 4);
-            put_signed(books.iq3_s.values[block[2 + index] | high << 8u], 4, signs, codes + 4 * four);
-        }
-    } else if constexpr (kType == WeightType::kIq1S) {
-        const unsigned word = word16_at(block + 34 + part / 2 * 2);
-        out.scale = half_at(block) * static_cast<float>(2u * (word >> 12u & 7u) + 1u) * 0.125f;
-        for (int h = 0; h < 2; ++h) {
-            const int eight = 2 * part + h;
-            put_shifted(books, block[2 + eight] | (word >> (eight % 4 * 3) & 7u) << 8u, (word & 0x8000u) != 0,
-                        codes + 8 * h);
-        }
     } else {
-        static_assert(kType == WeightType::kIq1M, "all formats are here");
-        unsigned half = 0;  // its four digits are the highest ones of four words
-        for (int i = 0; i < 4; ++i) half |= (word16_at(block + 48 + 2 * i) >> 12u) << (4 * i);
-        const unsigned scale = word16_at(block + 48 + part / 4 * 2) >> (part % 4 * 3) & 7u;
-        out.scale = half_value(half) * static_cast<float>(2u * scale + 1u) * 0.125f;
-        for (int h = 0; h < 2; ++h) {
-            const unsigned high = block[32 + part] >> (4 * h) & 15u;
-            put_shifted(books, block[2 * part + h] | (high & 7u) << 8u, (high & 8u) != 0, codes + 8 * h);
+        constexpr int kDim = is_of_fours(kType) ? 4 : 8;
+        for (int at = 0; at < kPartWeights / kDim; ++at) {
+            const CodebookEntry entry = entry_of<kType>(block, part, at);
+            const std::int8_t(&point)[kDim] = points_of<kType>(books)[entry.index];
+            for (int i = 0; i < kDim; ++i) {
+                const int one = entry.signs >> i & 1u;
+                codes[kDim * at + i] = static_cast<std::int8_t>(
+                    is_of_eighths(kType) ? point[i] + (entry.signs != 0 ? -1 : 1) : (point[i] ^ -one) + one);
+            }
         }
     }
 }

@@ -58,6 +58,7 @@ struct CudaStep {
     std::int64_t n_active = 0;
     std::int64_t context = 0;
     std::int64_t dense_ffn_dim = 0;
+    std::int64_t vocab_size = 0;
     AttentionShape attention;  // of keys up to 576 and values up to 512 floats
 };
 
@@ -138,7 +139,8 @@ class CudaContext {
     // Up to kFewRows rows: one pass over the weight, float32 sums. More: a matrix product; with 16-bit weights its
     // inputs are rounded to the weight's type (f16: within its range), sums in float32. Packed weights (8-byte aligned,
     // their inputs 16-byte aligned; so too in experts()): the same, with the weights rounded as well - to bf16 or,
-    // where cuBLAS knows none, f16; not at all without cuBLAS.
+    // where cuBLAS knows none, f16; not at all without cuBLAS. So are blocks of files, which lie at any address;
+    // of experts in these the rows of w2 are outputs.
     static constexpr std::int64_t kFewRows = 8;
     virtual void multiply(const WeightView& weight, const float* x, std::int64_t n, float* y) = 0;
     virtual void add(const float* y, std::int64_t n, float* x, float factor) = 0;

@@ -10,7 +10,9 @@
 // (ffn_dim), of w2 (hidden_dim).
 //
 // Rows lie one after the other without gaps. So a float32 matrix beside a 16-bit one
-// needs an even number of weights in a row, or its rows are not aligned.
+// needs an even number of weights in a row, or its rows are not aligned. Where one of w1
+// and w3 alone is of a file's blocks, whose rows end at any byte, both begin at multiples
+// of 4 bytes.
 
 #include <cstddef>
 #include <cstdint>
@@ -29,14 +31,15 @@ struct ExpertLayout {
     ExpertSpec spec = {};
     bool down_rows_are_outputs = false;
 
-    constexpr std::size_t up_offset() const { return row_bytes(gate, hidden_dim); }
+    constexpr std::size_t up_offset() const { return beside_blocks(row_bytes(gate, hidden_dim)); }
     constexpr std::size_t down_offset() const {
         return down_rows_are_outputs ? rounded(static_cast<std::size_t>(ffn_dim) * neuron_bytes())
                                      : up_offset() + row_bytes(up, hidden_dim);
     }
     // From one neuron to the next.
     constexpr std::size_t neuron_bytes() const {
-        return up_offset() + row_bytes(up, hidden_dim) + (down_rows_are_outputs ? 0 : row_bytes(down, hidden_dim));
+        return beside_blocks(up_offset() + row_bytes(up, hidden_dim)) +
+               (down_rows_are_outputs ? 0 : row_bytes(down, hidden_dim));
     }
     constexpr std::size_t down_stride() const {
         return down_rows_are_outputs ? row_bytes(down, ffn_dim) : neuron_bytes();
@@ -62,6 +65,9 @@ struct ExpertLayout {
     }
 
   private:
+    constexpr std::size_t beside_blocks(std::size_t bytes) const {
+        return is_blocks(gate) == is_blocks(up) ? bytes : (bytes + 3) / 4 * 4;
+    }
     static constexpr std::size_t rounded(std::size_t bytes) { return (bytes + 15) / 16 * 16; }
 };
 

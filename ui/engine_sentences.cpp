@@ -735,9 +735,6 @@ constexpr const char* kEngineSentences[] = {
                       "%1: its layers have experts in more than %2 combinations of formats; expected no more"),
     QT_TRANSLATE_NOOP("EngineText", "%1: \"tokenizer.ggml.model\" is %2; expected one of llama, gpt2, gemma4"),
     QT_TRANSLATE_NOOP("EngineText", "%1 of the model's dense matrices are in few bits already and stay as they are."),
-    QT_TRANSLATE_NOOP("EngineText",
-                      "The model's weights are in blocks of its file (%1), which Offstage does not compute with on %2 "
-                      "yet; open it on the CPU, or open its checkpoint in BF16."),
 };
 
 }  // namespace

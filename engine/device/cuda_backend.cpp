@@ -63,6 +63,7 @@ kernels::CudaStep step_of(const Backend::StepShape& shape) {
     step.n_active = shape.n_active;
     step.context = shape.context;
     step.dense_ffn_dim = shape.dense_ffn_dim;
+    step.vocab_size = shape.vocab_size;
     step.attention = shape.attention;
     return step;
 }

@@ -51,7 +51,7 @@ CudaRowQuantizer::~CudaRowQuantizer() {
 }
 
 std::int64_t CudaRowQuantizer::rows_per_piece(std::int64_t n_cols, WeightType from, WeightType format) const {
-    if (kernels::is_packed(from) || !kernels::is_packed(format) || n_cols <= 0 || n_cols % kernels::kPackedBlock != 0) {
+    if (!kernels::is_plain(from) || !kernels::is_packed(format) || n_cols <= 0 || n_cols % kernels::kPackedBlock != 0) {
         return 0;
     }
     return static_cast<std::int64_t>((slot_bytes() - std::min<std::size_t>(slot_bytes(), 256)) /

@@ -363,7 +363,8 @@ class CheckpointWeights final : public WeightSource, public ColdExperts {
                 }
             }
         }
-        if (has_blocks) {
+        // Where experts are in blocks, their type says nothing of the other tensors.
+        if (has_blocks || kernels::traits_of(expert_type_).is_of_file()) {
             spec_.split_qkv = std::move(split);
             for (const DenseTensor& tensor : dense_tensors(spec_)) spec_.stored.push_back(stored_as(tensor));
         }

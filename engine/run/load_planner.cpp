@@ -5,7 +5,6 @@
 #include "engine/device/host_buffer.h"
 #include "engine/error.h"
 #include "engine/experts/expert_mover.h"
-#include "engine/model/file_formats.h"
 #include "engine/model/kv_layout.h"
 #include "engine/model/weights.h"
 #include "engine/plan/calibration.h"
@@ -42,18 +41,7 @@ void list_file_formats(const ExpertGrid& grid, const RowOf& row_of, ModelDemand&
     file.bits_per_weight = bits / static_cast<double>(grid.file_formats.size());
 }
 
-// CUDA's kernels know no blocks of files yet: better refused than computed wrongly.
-void check_device(const LoadInputs& inputs) {
-    const ModelSpec& spec = inputs.spec;
-    if (inputs.device.kind != DeviceKind::kCuda || (spec.experts.file_layouts.empty() && spec.stored.empty())) return;
-    throw Error(ErrorKind::kUnsupported, "The model's weights are in blocks of its file (" +
-                                             stored_formats_of(spec.experts, inputs.type) +
-                                             "), which Offstage does not compute with on " + inputs.device.name +
-                                             " yet; open it on the CPU, or open its checkpoint in BF16.");
-}
-
 ModelDemand demand_of(const LoadRequest& request, const LoadInputs& inputs) {
-    check_device(inputs);
     const ModelSpec& spec = inputs.spec;
     const kernels::WeightType type = inputs.type;
     const ExpertGrid& grid = spec.experts;

@@ -118,7 +118,7 @@ bool QuantizingQueue::open(int compute_major) {
 
 bool QuantizingQueue::start(int slot, const WeightView& host_rows, WeightType format, void* device_rows,
                             void* device_out, void* host_out) {
-    if (!worker_.failure.none() || is_packed(host_rows.type) || !is_packed(format) || !use_device()) return false;
+    if (!worker_.failure.none() || !is_plain(host_rows.type) || !is_packed(format) || !use_device()) return false;
     const auto plain_bytes =
         static_cast<std::size_t>(host_rows.n_rows * host_rows.n_cols) * bytes_per_weight(host_rows.type);
     const auto packed_bytes = static_cast<std::size_t>(host_rows.n_rows) * row_bytes(format, host_rows.n_cols);

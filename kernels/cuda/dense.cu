@@ -118,6 +118,10 @@ __global__ void __launch_bounds__(kThreads)
 }  // namespace
 
 void embed(Worker& worker, const WeightView& table, const std::int32_t* tokens, std::int64_t n, float* x) {
+    if (is_blocks(table.type)) {
+        unpack_block_rows(worker, table, tokens, n, WeightType::kF32, x);
+        return;
+    }
     with_type(table.type, [&](auto* type) {
         using T = ValueOf<decltype(type)>;
         worker.start(embed_rows<T>, blocks_for(n, 1), kThreads, 0, static_cast<const T*>(table.data), row_stride(table),

@@ -5,7 +5,7 @@
 //           over its j of activation * w2_j
 //   gather: out[row] = the partials added in order
 // Where w1 and w3 are of different formats, up is two kernels; where the rows of w2 are
-// outputs, down is a product with a matrix for each call. No sum depends on when a block
+// outputs, down is a product with a matrix, for each call or (blocks) for all. No sum depends on when a block
 // runs, so results do not vary from run to run; nor do they depend on the other calls.
 // Many rows: products of matrices, as they lie in the block.
 #include "kernels/cuda/few_experts.cuh"
@@ -191,8 +191,12 @@ void plain_down(Worker& worker, const ExpertLayout& layout, int n_inputs, const 
 }
 
 // Where the rows of w2 are outputs.
-void down_by_outputs(Worker& worker, const ExpertLayout& layout, const FewCalls& list, const float* activations,
-                     float* out) {
+void down_by_outputs(Worker& worker, const ExpertLayout& layout, int n_inputs, const FewCalls& list,
+                     const float* activations, float* out) {
+    if (is_blocks(layout.down)) {
+        block_down(worker, layout, n_inputs, list, activations, out);
+        return;
+    }
     for (int c = 0; c < list.n; ++c) {
         const FewCall& call = list.calls[c];
         const ExpertView expert{call.weights, layout};
@@ -229,11 +233,12 @@ void start_few(Worker& worker, const ExpertLayout& layout, int n_inputs, FewCall
         }
     }
     for_each_up(layout, [&](const UpRows& rows, WeightType type) {
-        (is_packed(type) ? packed_up : plain_up)(worker, layout, rows, type, n_inputs, list, inputs, row_token,
-                                                 activations);
+        (is_packed(type)   ? packed_up
+         : is_blocks(type) ? block_up
+                           : plain_up)(worker, layout, rows, type, n_inputs, list, inputs, row_token, activations);
     });
     if (layout.down_rows_are_outputs) {
-        down_by_outputs(worker, layout, list, activations, out);
+        down_by_outputs(worker, layout, n_inputs, list, activations, out);
         return;
     }
     (is_packed(layout.down) ? packed_down : plain_down)(worker, layout, n_inputs, list, activations, partials);
@@ -279,9 +284,11 @@ constexpr std::size_t kBatchRounding = 4 * 256;  // four pieces
 
 // Room to unpack any of the three matrices.
 std::size_t most_unpacked(std::int64_t hidden_dim, std::int64_t ffn_dim) {
-    const std::size_t rows_are_inputs = unpack_bytes(ffn_dim, hidden_dim);
-    const std::size_t rows_are_outputs = unpack_bytes(hidden_dim, ffn_dim);
-    return rows_are_inputs > rows_are_outputs ? rows_are_inputs : rows_are_outputs;
+    std::size_t most = unpack_bytes(ffn_dim, hidden_dim, false);
+    for (const std::size_t down : {unpack_bytes(ffn_dim, hidden_dim, true), unpack_bytes(hidden_dim, ffn_dim, false)}) {
+        if (down > most) most = down;
+    }
+    return most;
 }
 
 void many_rows(Worker& worker, const ExpertLayout& layout, const CudaExpertCall& call, const float* inputs,
@@ -294,9 +301,10 @@ void many_rows(Worker& worker, const ExpertLayout& layout, const CudaExpertCall&
         if (bytes_per_weight(type) > bytes) bytes = bytes_per_weight(type);
     }
     const bool packed = is_packed(layout.gate) || is_packed(layout.up) || is_packed(layout.down);
+    const bool unpacks = !is_plain(layout.gate) || !is_plain(layout.up) || !is_plain(layout.down);
     worker.scratch.restart();
     std::size_t fixed = kBatchRounding;
-    if (packed) fixed += most_unpacked(layout.hidden_dim, layout.ffn_dim);
+    if (unpacks) fixed += most_unpacked(layout.hidden_dim, layout.ffn_dim);
     const std::size_t left = worker.scratch.left() < fixed ? 0 : worker.scratch.left() - fixed;
     const auto room = static_cast<std::int64_t>(left / batch_row_bytes(layout.hidden_dim, layout.ffn_dim, bytes));
     std::int64_t most = room < kBatchRows ? room : kBatchRows;
@@ -311,21 +319,21 @@ void many_rows(Worker& worker, const ExpertLayout& layout, const CudaExpertCall&
     auto* activation = worker.scratch.take<unsigned char>(most * layout.ffn_dim * static_cast<std::int64_t>(bytes));
 
     unsigned char* unpacked = nullptr;
-    if (packed) {
+    if (unpacks) {
         const std::size_t room_bytes = most_unpacked(layout.hidden_dim, layout.ffn_dim);
         unpacked = worker.scratch.take<unsigned char>(static_cast<std::int64_t>(room_bytes));
         if (unpacked == nullptr) {
             worker.lacks_scratch();
             return;
         }
-        if (!can_read_packed(worker, call.weights, inputs)) return;
+        if (packed && !can_read_packed(worker, call.weights, inputs)) return;
     }
 
     const ExpertView expert{call.weights, layout};
     const auto product = [&](const WeightView& weight, bool transposed, const void* from, std::int64_t rows,
                              float* to) {
-        if (is_packed(weight.type)) {
-            multiply_packed_many(worker, weight, transposed, from, rows, to, unpacked);
+        if (!is_plain(weight.type)) {
+            multiply_unpacked(worker, weight, transposed, from, rows, to, unpacked);
             return;
         }
         const std::int64_t n_out = transposed ? weight.n_cols : weight.n_rows;
@@ -388,6 +396,10 @@ std::uint64_t expert_scratch_bytes(const CudaStep& step) {
 
 void experts(Worker& worker, const ExpertLayout& layout, const CudaExpertCall* calls, std::size_t n_calls,
              const float* inputs, const std::int32_t* row_token, float* out) {
+    if (is_blocks(layout.down) && !layout.down_rows_are_outputs) {
+        worker.failure.set("A CUDA operation got experts whose w2 lies in blocks across its outputs.");
+        return;
+    }
     few_rows(worker, layout, calls, n_calls, 1, 1, inputs, row_token, out);
     few_rows(worker, layout, calls, n_calls, 2, 2, inputs, row_token, out);
     few_rows(worker, layout, calls, n_calls, 3, 4, inputs, row_token, out);

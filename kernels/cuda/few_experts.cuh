@@ -1,5 +1,6 @@
 #pragma once
-// Experts with few rows: what the kernels for plain and for packed weights (experts.cu, packed_experts.cu) share.
+// Experts with few rows: what the kernels for plain and for packed weights and for blocks (experts.cu,
+// packed_experts.cu, block_experts.cu) share.
 
 #include <cstdint>
 #include <type_traits>
@@ -123,5 +124,11 @@ void packed_up(Worker& worker, const ExpertLayout& layout, const UpRows& rows, W
                const FewCalls& list, const float* inputs, const std::int32_t* row_token, float* activations);
 void packed_down(Worker& worker, const ExpertLayout& layout, int n_inputs, const FewCalls& list,
                  const float* activations, float* partials);
+
+// block_experts.cu: the same where the matrices are files' blocks; `out` is whole then.
+void block_up(Worker& worker, const ExpertLayout& layout, const UpRows& rows, WeightType type, int n_inputs,
+              const FewCalls& list, const float* inputs, const std::int32_t* row_token, float* activations);
+void block_down(Worker& worker, const ExpertLayout& layout, int n_inputs, const FewCalls& list,
+                const float* activations, float* out);
 
 }  // namespace offstage::kernels::cuda

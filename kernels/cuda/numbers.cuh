@@ -50,6 +50,18 @@ __device__ inline F16 narrow<F16>(float value) {
     return result;
 }
 
+// To a multiple of four values' bytes.
+__device__ inline void store_four(float* to, const float (&values)[4]) {
+    *reinterpret_cast<float4*>(to) = make_float4(values[0], values[1], values[2], values[3]);
+}
+template <typename T>
+__device__ inline void store_four(T* to, const float (&values)[4]) {
+    uint2 words;
+    words.x = narrow<T>(values[0]).bits | static_cast<unsigned>(narrow<T>(values[1]).bits) << 16;
+    words.y = narrow<T>(values[2]).bits | static_cast<unsigned>(narrow<T>(values[3]).bits) << 16;
+    *reinterpret_cast<uint2*>(to) = words;
+}
+
 __device__ inline float silu(float x) {
     return x / (1.0f + expf(-x));
 }

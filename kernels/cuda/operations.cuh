@@ -138,7 +138,8 @@ struct Factor {
     bool transposed = false;
 };
 // What a product of many rows wants its inputs as: the weights' type where cuBLAS multiplies 16-bit numbers, else F32.
-// Packed weights are unpacked to it: to bf16, which holds whatever activations bring, where cuBLAS serves it (8.0).
+// Packed weights and a file's blocks are unpacked to it: to bf16, which holds whatever activations bring, where cuBLAS
+// serves it (8.0).
 WeightType input_type(const Worker& worker, WeightType weights);
 // y (n, n_out), rows y_stride apart = x (n, n_in) * factor^T; x of input_type(), the factor plain.
 void multiply_many(Worker& worker, const Factor& factor, const void* x, std::int64_t n, float* y,
@@ -155,12 +156,21 @@ void activate(Worker& worker, const ExpertSpec& spec, const float* gate, const f
 bool can_read_packed(Worker& worker, const void* weight, const float* x);
 void multiply_packed_heads(Worker& worker, const WeightView& weight, std::int64_t n_heads, const InputRows& x,
                            std::int64_t n, const OutputRows& y);
-// What multiply_packed_many() needs at most for a weight of this shape, whatever type its products want.
-std::size_t unpack_bytes(std::int64_t n_rows, std::int64_t n_cols);
+// What multiply_unpacked() needs at most for a weight of this shape, whatever type its products want.
+std::size_t unpack_bytes(std::int64_t n_rows, std::int64_t n_cols, bool transposed);
 // y (n, n_rows) = x (n, n_cols) * weight^T or, transposed, y (n, n_cols) = x (n, n_rows) * weight; x of input_type().
-// room: unpack_bytes(), 16-byte aligned. How the weight is divided depends on its shape alone.
-void multiply_packed_many(Worker& worker, const WeightView& weight, bool transposed, const void* x, std::int64_t n,
-                          float* y, void* room);
+// The weight is packed or, if not transposed, of a file's blocks. room: unpack_bytes(), 16-byte aligned. How the weight
+// is divided depends on its shape alone.
+void multiply_unpacked(Worker& worker, const WeightView& weight, bool transposed, const void* x, std::int64_t n,
+                       float* y, void* room);
+
+// block_products.cu: files' blocks, at any address.
+void multiply_block_heads(Worker& worker, const WeightView& weight, std::int64_t n_heads, const InputRows& x,
+                          std::int64_t n, const OutputRows& y);
+// to (n_rows, n_cols) of `type`, 16-byte aligned = the weight's rows that `rows` names, in the device's memory
+// (nullptr: the first ones).
+void unpack_block_rows(Worker& worker, const WeightView& weight, const std::int32_t* rows, std::int64_t n_rows,
+                       WeightType type, void* to);
 
 // experts.cu
 std::uint64_t expert_scratch_bytes(const CudaStep& step);

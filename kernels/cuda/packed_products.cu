@@ -1,5 +1,6 @@
 // Products with packed weights. Few rows: straight from the packed bits, each read once. Many rows: parts of the weight
-// are unpacked into scratch memory as the products' input type and multiplied from there (products.cu).
+// are unpacked into scratch memory as the products' input type and multiplied from there (products.cu); so are those of
+// a file's blocks (block_products.cu).
 #include "kernels/cuda/operations.cuh"
 #include "kernels/cuda/packed.cuh"
 
@@ -65,17 +66,6 @@ void start_few(Worker& worker, const WeightView& weight, std::int64_t n_heads, c
     });
 }
 
-__device__ inline void store_quad(float* to, const float (&values)[kQuad]) {
-    *reinterpret_cast<float4*>(to) = make_float4(values[0], values[1], values[2], values[3]);
-}
-template <typename T>
-__device__ inline void store_quad(T* to, const float (&values)[kQuad]) {
-    uint2 words;
-    words.x = narrow<T>(values[0]).bits | static_cast<unsigned>(narrow<T>(values[1]).bits) << 16;
-    words.y = narrow<T>(values[2]).bits | static_cast<unsigned>(narrow<T>(values[3]).bits) << 16;
-    *reinterpret_cast<uint2*>(to) = words;
-}
-
 // to (n_rows, n_blocks * 64) = blocks first_block ... of the rows; a thread per piece.
 template <WeightType kType, typename T>
 __global__ void __launch_bounds__(kUnpackThreads)
@@ -94,12 +84,18 @@ __global__ void __launch_bounds__(kUnpackThreads)
     for (int k = 0; k < kPiece / kQuad; ++k) {
         float weights[kQuad];
         piece.quad(k, weights);
-        store_quad(place + Piece<kType>::column(quarter, k), weights);
+        store_four(place + Piece<kType>::column(quarter, k), weights);
     }
 }
 
 void unpack(Worker& worker, const WeightView& weight, std::int64_t first_row, std::int64_t n_rows,
             std::int64_t first_column, std::int64_t n_columns, WeightType type, void* to) {
+    if (is_blocks(weight.type)) {  // never in parts of rows: see multiply_unpacked()
+        WeightView rows = weight;
+        rows.data = weight.row(first_row);
+        unpack_block_rows(worker, rows, nullptr, n_rows, type, to);
+        return;
+    }
     const std::int64_t n_pieces = n_rows * (n_columns / kPiece);
     with_packed_type(weight.type, [&](auto packed) {
         with_type(type, [&](auto* pointer) {
@@ -115,12 +111,10 @@ void unpack(Worker& worker, const WeightView& weight, std::int64_t first_row, st
 
 }  // namespace
 
-std::size_t unpack_bytes(std::int64_t n_rows, std::int64_t n_cols) {
+std::size_t unpack_bytes(std::int64_t n_rows, std::int64_t n_cols, bool transposed) {
     const auto bytes = [](std::int64_t n) { return static_cast<std::size_t>(n) * sizeof(float); };
-    std::size_t most = kUnpackBytes;
-    for (const std::size_t least : {bytes(n_cols), bytes(n_rows * kPackedBlock)}) {
-        if (least > most) most = least;
-    }
+    const std::size_t least = bytes(transposed ? n_rows * kPackedBlock : n_cols);
+    const std::size_t most = least > kUnpackBytes ? least : kUnpackBytes;
     return Scratch::rounded(most < bytes(n_rows * n_cols) ? most : bytes(n_rows * n_cols));
 }
 
@@ -147,10 +141,11 @@ void multiply_packed_heads(Worker& worker, const WeightView& weight, std::int64_
     }
 }
 
-void multiply_packed_many(Worker& worker, const WeightView& weight, bool transposed, const void* x, std::int64_t n,
-                          float* y, void* room) {
+void multiply_unpacked(Worker& worker, const WeightView& weight, bool transposed, const void* x, std::int64_t n,
+                       float* y, void* room) {
     const WeightType type = input_type(worker, weight.type);
-    const auto most = static_cast<std::int64_t>(unpack_bytes(weight.n_rows, weight.n_cols) / bytes_per_weight(type));
+    const auto most =
+        static_cast<std::int64_t>(unpack_bytes(weight.n_rows, weight.n_cols, transposed) / bytes_per_weight(type));
     // Always whole outputs, so that no sum is split: rows of the weight or, transposed, blocks of its columns.
     if (transposed) {
         const std::int64_t at_once = most / weight.n_rows / kPackedBlock * kPackedBlock;

@@ -164,15 +164,17 @@ std::uint64_t product_scratch_bytes(const CudaStep& step) {
     const std::int64_t heads = step.attention.output_width();
     const std::int64_t columns = step.hidden_dim > heads ? step.hidden_dim : heads;
     const std::int64_t rows = step.n_tokens < kProductRows ? step.n_tokens : kProductRows;
-    // Packed weights: queries, keys and values in one (rows by hidden_dim), and the way back.
-    std::size_t unpacked = unpack_bytes(step.attention.qkv_width(), step.hidden_dim);
-    const std::size_t back = unpack_bytes(step.hidden_dim, heads);
-    if (back > unpacked) unpacked = back;
+    // Weights that are unpacked: queries, keys and values in one (rows by hidden_dim), the way back, and the logits'.
+    std::size_t unpacked = unpack_bytes(step.hidden_dim, heads, false);
+    for (const std::int64_t n_rows : {step.attention.qkv_width(), step.vocab_size}) {
+        const std::size_t bytes = unpack_bytes(n_rows, step.hidden_dim, false);
+        if (bytes > unpacked) unpacked = bytes;
+    }
     return Scratch::rounded(static_cast<std::size_t>(rows * columns) * sizeof(std::uint16_t)) + unpacked;
 }
 
 WeightType input_type(const Worker& worker, WeightType weights) {
-    if (is_packed(weights)) {
+    if (!is_plain(weights)) {
         return worker.cublas == nullptr    ? WeightType::kF32
                : worker.compute_major >= 8 ? WeightType::kBf16
                                            : WeightType::kF16;
@@ -223,23 +225,27 @@ void multiply_heads(Worker& worker, const WeightView& weight, std::int64_t n_hea
         multiply_packed_heads(worker, weight, n_heads, x, n, y);
         return;
     }
+    if (is_blocks(weight.type)) {
+        multiply_block_heads(worker, weight, n_heads, x, n, y);
+        return;
+    }
     with_type(weight.type,
               [&](auto* type) { multiply_plain_heads<ValueOf<decltype(type)>>(worker, weight, n_heads, x, n, y); });
 }
 
 void multiply(Worker& worker, const WeightView& weight, const float* x, std::int64_t n, float* y) {
     if (n <= 0) return;
-    const bool packed = is_packed(weight.type);
+    const bool unpacks = !is_plain(weight.type);
     if (n <= CudaContext::kFewRows) {
         multiply_heads(worker, weight, 1, {x, weight.n_cols, 0}, n, {y, weight.n_rows, 0});
         return;
     }
-    if (packed && !can_read_packed(worker, weight.data, x)) return;
+    if (is_packed(weight.type) && !can_read_packed(worker, weight.data, x)) return;
     const WeightType type = input_type(worker, weight.type);
     worker.scratch.restart();
     unsigned char* unpacked = nullptr;
-    if (packed) {
-        const std::size_t bytes = unpack_bytes(weight.n_rows, weight.n_cols);
+    if (unpacks) {
+        const std::size_t bytes = unpack_bytes(weight.n_rows, weight.n_cols, false);
         unpacked = worker.scratch.take<unsigned char>(static_cast<std::int64_t>(bytes));
         if (unpacked == nullptr) {
             worker.lacks_scratch();
@@ -247,8 +253,8 @@ void multiply(Worker& worker, const WeightView& weight, const float* x, std::int
         }
     }
     const auto product = [&](const void* from, std::int64_t rows, float* to) {
-        if (packed) {
-            multiply_packed_many(worker, weight, false, from, rows, to, unpacked);
+        if (unpacks) {
+            multiply_unpacked(worker, weight, false, from, rows, to, unpacked);
             return;
         }
         const Factor factor{weight.data, weight.type, weight.n_rows, weight.n_cols, row_stride(weight), false};

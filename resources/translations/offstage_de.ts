@@ -2580,10 +2580,6 @@
         <source>sha256: and hexadecimal digits</source>
         <translation>sha256: und hexadezimale Ziffern</translation>
     </message>
-    <message>
-        <source>The model&apos;s weights are in blocks of its file (%1), which Offstage does not compute with on %2 yet; open it on the CPU, or open its checkpoint in BF16.</source>
-        <translation>Die Gewichte des Modells sind in Blöcken seiner Datei (%1), mit denen Offstage auf %2 noch nicht rechnet; öffnen Sie es auf der CPU, oder seinen Checkpoint in BF16.</translation>
-    </message>
 </context>
 <context>
     <name>EventLog</name>

@@ -2580,10 +2580,6 @@
         <source>sha256: and hexadecimal digits</source>
         <translation>sha256: và các chữ số thập lục phân</translation>
     </message>
-    <message>
-        <source>The model&apos;s weights are in blocks of its file (%1), which Offstage does not compute with on %2 yet; open it on the CPU, or open its checkpoint in BF16.</source>
-        <translation>Trọng số của mô hình nằm trong các khối của tệp (%1), Offstage chưa tính được với chúng trên %2; hãy mở trên CPU, hoặc mở bản checkpoint BF16 của nó.</translation>
-    </message>
 </context>
 <context>
     <name>EventLog</name>

@@ -165,6 +165,8 @@ void matvec(benchmark::State& state, Stage& stage, WeightType type, std::int64_t
 }
 
 void experts(benchmark::State& state, Stage& stage, WeightType type, std::size_t n_experts, std::int64_t n_rows) {
+    kernels::ExpertLayout layout = kernels::expert_layout(type, kHidden, kFfn);
+    layout.down_rows_are_outputs = kernels::is_blocks(type);
     const auto all = static_cast<std::int64_t>(n_experts) * n_rows;
     const DeviceBlock x = stage.zeros(static_cast<std::size_t>(n_rows * kHidden) * 4);
     const DeviceBlock out = stage.zeros(static_cast<std::size_t>(all * kHidden) * 4);
@@ -174,12 +176,11 @@ void experts(benchmark::State& state, Stage& stage, WeightType type, std::size_t
     stage.backend().upload(row_token.data(), tokens.data(), tokens.size() * 4);
     stage.finish();
     const double flops = 6.0 * static_cast<double>(all * kHidden * kFfn);
-    const auto bytes = static_cast<double>(n_experts * kernels::expert_layout(type, kHidden, kFfn).bytes());
+    const auto bytes = static_cast<double>(n_experts * layout.bytes());
     count(state, stage, bytes, flops, [&](int i) {
         std::vector<ExpertCall> calls;
         for (std::size_t e = 0; e < n_experts; ++e) {
-            const kernels::ExpertView view{stage.expert(static_cast<std::size_t>(i) + e),
-                                           kernels::expert_layout(type, kHidden, kFfn)};
+            const kernels::ExpertView view{stage.expert(static_cast<std::size_t>(i) + e), layout};
             calls.push_back({view, static_cast<std::int64_t>(e) * n_rows, n_rows});
         }
         stage.backend().experts(calls, x.as<float>(), row_token.as<std::int32_t>(), out.as<float>());
@@ -292,7 +293,9 @@ void register_all(Stage& stage) {
         add(named("2 experts", rows, "rows each"),
             [&stage, rows](auto& state) { experts(state, stage, WeightType::kBf16, 2, rows); });
     }
-    for (const WeightType type : {WeightType::kInt8, WeightType::kHqq4, WeightType::kHqq3, WeightType::kHqq2}) {
+    for (const WeightType type : {WeightType::kInt8, WeightType::kHqq4, WeightType::kHqq3, WeightType::kHqq2,
+                                  WeightType::kQ8_0, WeightType::kQ4_0, WeightType::kQ4K, WeightType::kQ6K,
+                                  WeightType::kIq3S, WeightType::kIq2Xs, WeightType::kMxfp4}) {
         const std::string name = std::string(" ") + kernels::name_of(type);
         for (const std::int64_t tokens : {1, 2, 4, 8, 64}) {
             add(named(("matvec 4096x4096" + name).c_str(), tokens, "tokens"),
@@ -302,6 +305,7 @@ void register_all(Stage& stage) {
             add(named(("2 experts" + name).c_str(), rows, "rows each"),
                 [&stage, type, rows](auto& state) { experts(state, stage, type, 2, rows); });
         }
+        if (kernels::is_blocks(type)) continue;
         add("quantize an expert to" + name, [&stage, type](auto& state) { quantize(state, stage, type); });
     }
     for (const std::int64_t past : {64, 512, 4096, 32000}) {

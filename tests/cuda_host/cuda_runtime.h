@@ -153,6 +153,21 @@ inline unsigned __float_as_uint(float value) {
     std::memcpy(&bits, &value, 4);
     return bits;
 }
+// Byte i of the result is the one of the eight of y and x that digit i of the selector names; with its highest bit,
+// that byte's sign eight times.
+inline unsigned __byte_perm(unsigned x, unsigned y, unsigned selector) {
+    const std::uint64_t bytes = std::uint64_t{y} << 32 | x;
+    unsigned result = 0;
+    for (unsigned i = 0; i < 4; ++i) {
+        const unsigned digit = selector >> (4 * i) & 15u;
+        const auto byte = static_cast<unsigned>(bytes >> (8 * (digit & 7u)) & 255u);
+        result |= (digit < 8u ? byte : (byte >> 7) * 255u) << (8 * i);
+    }
+    return result;
+}
+inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
+    return static_cast<unsigned>((std::uint64_t{high} << 32 | low) >> (shift & 31u));
+}
 template <typename T>
 T __ldcs(const T* address) {
     return *address;

@@ -20,6 +20,7 @@
 #include "kernels/packed.h"
 #include "tests/kernels/attention_shapes.h"
 #include "tests/kernels/expert_reference.h"
+#include "tests/kernels/packed_data.h"
 #include "tests/kernels/routing_reference.h"
 #include "tests/kernels/test_data.h"
 
@@ -112,7 +113,7 @@ class RandomRows {
         : n_cols_(n_cols),
           bytes_(static_cast<std::size_t>(n_rows) * kernels::row_bytes(type, n_cols)),
           values_(static_cast<std::size_t>(n_rows * n_cols)) {
-        if (!kernels::is_packed(type)) {
+        if (kernels::is_plain(type)) {
             const RandomWeights weights(type, n_rows * n_cols, seed, scale);
             std::memcpy(bytes_.data(), weights.data(), bytes_.size());
             for (std::size_t i = 0; i < values_.size(); ++i) values_[i] = weights[static_cast<std::int64_t>(i)];
@@ -122,6 +123,11 @@ class RandomRows {
         for (std::byte& byte : bytes_) byte = static_cast<std::byte>(generator());  // the unused ones at the end too
         for (std::int64_t r = 0; r < n_rows; ++r) {
             std::byte* row = bytes_.data() + static_cast<std::size_t>(r) * kernels::row_bytes(type, n_cols);
+            if (kernels::is_blocks(type)) {
+                kernels::test::fill_block_row(type, n_cols, generator, scale, row);
+                kernels::unpack_blocks(type, row, 0, n_cols, values_.data() + r * n_cols);
+                continue;
+            }
             set_scales(type, row, generator, scale);
             kernels::unpack_row(type, row, n_cols, 0, n_cols, values_.data() + r * n_cols);
         }
@@ -158,14 +164,20 @@ class RandomRows {
     std::vector<float> values_;
 };
 
-// A weight (rows, cols) as the device and as the reference see it.
+// A weight (rows, cols) as the device and as the reference see it; `offset`: bytes from
+// an address of any alignment.
 struct TestWeight {
-    TestWeight(Backend& backend, WeightType type, std::int64_t rows, std::int64_t cols, std::uint32_t seed)
+    TestWeight(Backend& backend, WeightType type, std::int64_t rows, std::int64_t cols, std::uint32_t seed,
+               std::size_t offset = 0)
         : values(type, rows, cols, seed, 0.5f),
-          device(backend, values.bytes()),
-          view{device.data(), type, rows, cols} {}
+          device(backend, behind(offset, values.bytes())),
+          view{device.data() + offset, type, rows, cols} {}
 
     float at(std::int64_t row, std::int64_t col) const { return values.at(row, col); }
+    static std::vector<std::byte> behind(std::size_t offset, std::vector<std::byte> bytes) {
+        bytes.insert(bytes.begin(), offset, std::byte{0xff});
+        return bytes;
+    }
 
     RandomRows values;
     OnDevice<std::byte> device;
@@ -384,7 +396,8 @@ inline void check_multiply_heads(Backend& backend, const Promise& promise) {
     };
     const Sizes all[] = {{WeightType::kF32, 3, 5, 20},   {WeightType::kBf16, 4, 33, 64}, {WeightType::kF16, 2, 16, 37},
                          {WeightType::kBf16, 1, 70, 72}, {WeightType::kInt8, 3, 12, 64}, {WeightType::kHqq4, 2, 9, 128},
-                         {WeightType::kHqq3, 2, 20, 64}, {WeightType::kHqq2, 5, 7, 192}};
+                         {WeightType::kHqq3, 2, 20, 64}, {WeightType::kHqq2, 5, 7, 192}, {WeightType::kQ8_0, 3, 5, 96},
+                         {WeightType::kQ4K, 2, 18, 256}, {WeightType::kMxfp4, 4, 33, 32}};
     for (const Sizes& sizes : all) {
         const TestWeight weight(backend, sizes.type, sizes.n_heads * sizes.rows, sizes.cols, 3);
         for (const std::int64_t n : {1, 2, 4, 7, 8, 9, 30}) {
@@ -1430,10 +1443,10 @@ inline void check_experts_by_spec(Backend& backend, const Promise& promise) {
     }
 }
 
-// An expert's rows come out the same alone and in company, wherever their inputs lie.
-inline void check_company(Backend& backend, const Promise& promise, const std::vector<WeightType>& types,
-                          std::int64_t hidden, std::int64_t ffn, std::initializer_list<std::int64_t> all_n) {
-    const TestExperts experts(backend, types, hidden, ffn);
+// The first expert's rows come out the same alone and in company of the next four,
+// wherever their inputs lie.
+inline void check_company(Backend& backend, const Promise& promise, const TestExperts& experts, std::int64_t hidden,
+                          std::initializer_list<std::int64_t> all_n) {
     const OnDevice<float> inputs(backend, random_floats(64 * hidden, 31));
     for (const std::int64_t n : all_n) {
         const TestExperts::Share share{0, some_tokens(n, 3, 5)};
@@ -1458,7 +1471,7 @@ inline void check_company(Backend& backend, const Promise& promise, const std::v
 
 inline void check_experts_in_company(Backend& backend, const Promise& promise) {
     for (const WeightType type : kTypes) {
-        check_company(backend, promise, std::vector<WeightType>(5, type), 200, 250, {1, 2, 3, 5, 8, 9, 33});
+        check_company(backend, promise, TestExperts(backend, type, 200, 250, 5), 200, {1, 2, 3, 5, 8, 9, 33});
         if (QTest::currentTestFailed()) return;
     }
 }
@@ -1466,8 +1479,8 @@ inline void check_experts_in_company(Backend& backend, const Promise& promise) {
 // In company of its own format and of others.
 inline void check_experts_packed_in_company(Backend& backend, const Promise& promise) {
     for (const WeightType type : kPackedTypes) {
-        check_company(backend, promise, {type, type, WeightType::kHqq3, WeightType::kBf16, type}, 128, 70,
-                      {1, 4, 6, 20});
+        const std::vector<WeightType> types = {type, type, WeightType::kHqq3, WeightType::kBf16, type};
+        check_company(backend, promise, TestExperts(backend, types, 128, 70), 128, {1, 4, 6, 20});
         if (QTest::currentTestFailed()) return;
     }
 }

@@ -1,0 +1,101 @@
+// Products with files' blocks. Few rows: straight from the blocks, each read once. Many
+// rows: packed_products.cu unpacks parts of the weight by unpack_block_rows().
+#include "kernels/cuda/blocks.cuh"
+#include "kernels/cuda/operations.cuh"
+
+namespace offstage::kernels::cuda {
+namespace {
+
+constexpr int kUnpackThreads = 256;
+
+// Rows of each head with its inputs: blockIdx.y is the head, blockIdx.z which kInputs.
+struct HeadsJob {
+    const unsigned char* weight = nullptr;
+    std::int64_t n_rows = 0;  // of a head
+    std::int64_t n_columns = 0;
+    std::int64_t stride = 0;  // bytes
+    InputRows x = {};
+    OutputRows y = {};
+    int n = 0;
+
+    template <int kInputs>
+    __device__ int n_inputs() const {
+        const int left = n - static_cast<int>(blockIdx.z) * kInputs;
+        return left < kInputs ? left : kInputs;
+    }
+    __device__ const unsigned char* row(std::int64_t r) const {
+        return weight + (static_cast<std::int64_t>(blockIdx.y) * n_rows + r) * stride;
+    }
+    template <int kInputs>
+    __device__ const float* input(int t) const {
+        return x.data + (static_cast<std::int64_t>(blockIdx.z) * kInputs + t) * x.stride + blockIdx.y * x.head_stride;
+    }
+    template <int kInputs, int kRows>
+    __device__ void store(std::int64_t first, int t, const float (&sums)[kRows]) const {
+        float* const place = y.data + (static_cast<std::int64_t>(blockIdx.z) * kInputs + t) * y.stride +
+                             blockIdx.y * y.head_stride + first;
+#pragma unroll
+        for (int r = 0; r < kRows; ++r) {
+            if (first + r < n_rows) place[r] = sums[r];
+        }
+    }
+};
+
+// to (rows, parts_per_row * 16) = the rows that `tokens` names (nullptr: one after the
+// other); a thread per part.
+template <WeightType kType, typename T>
+__global__ void __launch_bounds__(kUnpackThreads)
+    unpack_parts(const unsigned char* rows, std::int64_t stride, const std::int32_t* tokens, unsigned n_parts,
+                 unsigned parts_per_row, T* to) {
+    const unsigned index = blockIdx.x * kUnpackThreads + threadIdx.x;
+    if (index >= n_parts) return;
+    const unsigned row = index / parts_per_row;
+    const std::int64_t from = tokens == nullptr ? row : tokens[row];
+    RowPart<kType> part;
+    part.load(rows + from * stride, static_cast<int>(index % parts_per_row));
+    T* const place = to + static_cast<std::int64_t>(index) * kPartWeights;
+#pragma unroll
+    for (int k = 0; k < kPartWeights / 4; ++k) {
+        float weights[4];
+        part.quad(k, weights);
+#pragma unroll
+        for (float& weight : weights) weight = fmaf(part.scale, weight, part.bias);
+        store_four(place + 4 * k, weights);
+    }
+}
+
+}  // namespace
+
+void unpack_block_rows(Worker& worker, const WeightView& weight, const std::int32_t* rows, std::int64_t n_rows,
+                       WeightType type, void* to) {
+    const std::int64_t parts_per_row = weight.n_cols / kPartWeights;
+    const std::int64_t n_parts = n_rows * parts_per_row;
+    with_block_type(weight.type, [&](auto block_type) {
+        with_type(type, [&](auto* pointer) {
+            using T = ValueOf<decltype(pointer)>;
+            worker.start(unpack_parts<decltype(block_type)::value, T>, blocks_for(n_parts, kUnpackThreads),
+                         kUnpackThreads, 0, static_cast<const unsigned char*>(weight.data),
+                         static_cast<std::int64_t>(weight.stride_bytes()), rows, static_cast<unsigned>(n_parts),
+                         static_cast<unsigned>(parts_per_row), static_cast<T*>(to));
+        });
+    });
+}
+
+void multiply_block_heads(Worker& worker, const WeightView& weight, std::int64_t n_heads, const InputRows& x,
+                          std::int64_t n, const OutputRows& y) {
+    with_block_inputs(n, [&](auto number) {
+        constexpr int kInputs = decltype(number)::value;
+        HeadsJob job;
+        job.weight = static_cast<const unsigned char*>(weight.data);
+        job.n_rows = weight.n_rows / n_heads;
+        job.n_columns = weight.n_cols;
+        job.stride = static_cast<std::int64_t>(weight.stride_bytes());
+        job.x = x;
+        job.y = y;
+        job.n = static_cast<int>(n);
+        start_block_products<kInputs>(worker, weight.type,
+                                      dim3(1, static_cast<unsigned>(n_heads), blocks_for(n, kInputs)), job);
+    });
+}
+
+}  // namespace offstage::kernels::cuda

@@ -1,0 +1,308 @@
+// Models whose weights are in the blocks of their files, through the CUDA backend on a
+// CUDA that runs on the host (tests/cuda_host): wherever the experts are, and while plans
+// move them, the logits are the CPU's. No GPU is tested.
+
+#include <map>
+#include <random>
+#include <set>
+
+#include <QTemporaryDir>
+#include <QtTest>
+
+#include "engine/device/cuda_backend.h"
+#include "engine/error.h"
+#include "tests/cuda_host/cuda_host.h"
+#include "tests/engine/gguf_writer.h"
+#include "tests/engine/replan_play.h"
+#include "tests/kernels/packed_data.h"
+#include "tests/sanitized.h"
+
+using namespace offstage;
+using namespace offstage::engine;
+using namespace offstage::test;
+using kernels::WeightType;
+
+namespace {
+
+constexpr int kAnswer = test::kSanitized ? 2 : 4;  // tokens
+// Without cuBLAS products are float32 throughout; with it, of more than 8 rows, bf16.
+constexpr double kExact = 1e-4;
+constexpr double kRounded = 3e-2;
+
+// ggml's number of a type.
+std::uint32_t number_of(WeightType type) {
+    switch (type) {
+        case WeightType::kQ8_0:
+            return 8;
+        case WeightType::kQ3K:
+            return 11;
+        case WeightType::kQ4K:
+            return 12;
+        case WeightType::kQ5K:
+            return 13;
+        case WeightType::kQ6K:
+            return 14;
+        case WeightType::kIq4Xs:
+            return 23;
+        default:
+            qFatal("no number for this type");
+    }
+}
+
+// Qwen3-MoE with random weights as a quantizer mixes them: down, values and logits in more
+// bits than the rest, layers of several kinds.
+void write_mixed_gguf(const std::string& path) {
+    constexpr std::uint64_t kVocab = 48, kHidden = 256, kFfn = 256, kExperts = 6, kHeads = 4, kKvHeads = 2, kDim = 64;
+    tests::GgufWriter writer;
+    const std::string a = "qwen3moe.";
+    writer.add("general.architecture", "qwen3moe").add("general.name", "mixed");
+    for (const auto& [key, value] :
+         std::initializer_list<std::pair<const char*, std::uint32_t>>{{"block_count", 3},
+                                                                      {"context_length", 128},
+                                                                      {"embedding_length", kHidden},
+                                                                      {"feed_forward_length", kFfn},
+                                                                      {"attention.head_count", kHeads},
+                                                                      {"attention.head_count_kv", kKvHeads},
+                                                                      {"attention.key_length", kDim},
+                                                                      {"attention.value_length", kDim},
+                                                                      {"expert_count", kExperts},
+                                                                      {"expert_used_count", 2},
+                                                                      {"expert_feed_forward_length", kFfn}}) {
+        writer.add(a + key, value);
+    }
+    writer.add(a + "rope.freq_base", 1e6f).add(a + "attention.layer_norm_rms_epsilon", 1e-6f);
+    std::mt19937 generator(11);
+    const auto blocks = [&](const std::string& name, const std::vector<std::uint64_t>& shape, WeightType type) {
+        const auto n_cols = static_cast<std::int64_t>(shape.back());
+        std::size_t n_rows = 1;
+        for (std::size_t i = 0; i + 1 < shape.size(); ++i) n_rows *= shape[i];
+        const std::size_t row_bytes = kernels::row_bytes(type, n_cols);
+        std::vector<std::byte> bytes(n_rows * row_bytes);
+        for (std::size_t r = 0; r < n_rows; ++r) {
+            kernels::test::fill_block_row(type, n_cols, generator, 0.25f, bytes.data() + r * row_bytes);
+        }
+        writer.add_tensor(name, shape, number_of(type), bytes);
+    };
+    const auto floats = [&](const std::string& name, const std::vector<std::uint64_t>& shape, float middle) {
+        std::uint64_t n = 1;
+        for (const std::uint64_t dim : shape) n *= dim;
+        std::uniform_real_distribution<float> uniform(middle - 0.3f, middle + 0.3f);
+        std::vector<float> values(n);
+        for (float& value : values) value = uniform(generator);
+        writer.add_floats(name, shape, values);
+    };
+    blocks("token_embd.weight", {kVocab, kHidden}, WeightType::kQ4K);
+    blocks("output.weight", {kVocab, kHidden}, WeightType::kQ6K);
+    floats("output_norm.weight", {kHidden}, 1.0f);
+    const WeightType kinds[3][3] = {{WeightType::kQ4K, WeightType::kQ4K, WeightType::kQ6K},
+                                    {WeightType::kQ5K, WeightType::kQ3K, WeightType::kIq4Xs},
+                                    {WeightType::kQ4K, WeightType::kQ4K, WeightType::kQ8_0}};
+    for (int layer = 0; layer < 3; ++layer) {
+        const std::string p = "blk." + std::to_string(layer) + ".";
+        floats(p + "attn_norm.weight", {kHidden}, 1.0f);
+        floats(p + "ffn_norm.weight", {kHidden}, 1.0f);
+        floats(p + "attn_q_norm.weight", {kDim}, 1.0f);
+        floats(p + "attn_k_norm.weight", {kDim}, 1.0f);
+        floats(p + "ffn_gate_inp.weight", {kExperts, kHidden}, 0.0f);
+        blocks(p + "attn_q.weight", {kHeads * kDim, kHidden}, WeightType::kQ4K);
+        blocks(p + "attn_k.weight", {kKvHeads * kDim, kHidden}, WeightType::kQ4K);
+        blocks(p + "attn_v.weight", {kKvHeads * kDim, kHidden}, layer == 1 ? WeightType::kQ4K : WeightType::kQ6K);
+        blocks(p + "attn_output.weight", {kHidden, kHeads * kDim}, WeightType::kQ5K);
+        blocks(p + "ffn_gate_exps.weight", {kExperts, kFfn, kHidden}, kinds[layer][0]);
+        blocks(p + "ffn_up_exps.weight", {kExperts, kFfn, kHidden}, kinds[layer][1]);
+        blocks(p + "ffn_down_exps.weight", {kExperts, kHidden, kFfn}, kinds[layer][2]);
+    }
+    writer.write(path);
+}
+
+QString problems() {
+    QString all;
+    for (const std::string& problem : cuda_host::problems()) all += QString::fromStdString(problem) + "; ";
+    return all;
+}
+
+struct ExpectedAnswer {
+    std::vector<TokenId> tokens;  // the prompt and what follows
+    std::vector<std::vector<float>> logits;
+};
+
+}  // namespace
+
+class TestCudaBlocksOnHost : public QObject {
+    Q_OBJECT
+
+  private Q_SLOTS:
+    void initTestCase() { write_mixed_gguf(path_of(QStringLiteral("mixed"))); }
+    void init() { reset(true); }
+
+    void logits_areThoseOfTheCpu_data() {
+        QTest::addColumn<QString>("name");
+        QTest::addColumn<QString>("policy");
+        QTest::addColumn<int>("percent");  // of the experts, resident
+        QTest::addColumn<bool>("cublas");
+        QTest::newRow("mixed, half resident") << QStringLiteral("mixed") << QStringLiteral("transfer") << 50 << false;
+        QTest::newRow("MXFP4 folder, half resident")
+            << QStringLiteral("gpt_oss_mxfp4") << QStringLiteral("transfer") << 50 << true;
+        if (kSanitized) return;
+        QTest::newRow("mixed, all copied") << QStringLiteral("mixed") << QStringLiteral("transfer") << 0 << true;
+        QTest::newRow("mixed, all resident") << QStringLiteral("mixed") << QStringLiteral("static") << 100 << false;
+        QTest::newRow("mixed, half on the CPU") << QStringLiteral("mixed") << QStringLiteral("static") << 50 << false;
+        for (const char* name : {"gpt_oss_mxfp4", "gpt_oss_mxfp4.gguf"}) {
+            for (const int percent : {0, 50, 100}) {
+                QTest::addRow("%s, %d %%", name, percent)
+                    << QString(name) << QStringLiteral("transfer") << percent << false;
+            }
+        }
+    }
+    void logits_areThoseOfTheCpu() {
+        QFETCH(QString, name);
+        QFETCH(QString, policy);
+        QFETCH(int, percent);
+        QFETCH(bool, cublas);
+        const ExpectedAnswer expected = answered(name);
+        reset(cublas);
+        LoadRequest request = on_host_layer(name);
+        request.dispatch = parse_dispatch(policy.toStdString());
+        request.vram_bytes = vram_for(request, percent);
+        auto model = open(request);
+        const auto n = static_cast<std::int64_t>(model->spec().experts.size());
+        const std::int64_t resident = model->summary().resident_experts;
+        QVERIFY2(percent == 0     ? resident == 0
+                 : percent == 100 ? resident == n
+                                  : resident > n / 4 && resident < n * 3 / 4,
+                 qPrintable(QString::number(resident)));
+        compare(*model, expected, cublas ? kRounded : kExact);
+        const DispatchTotals& totals = model->dispatcher().totals();
+        QCOMPARE(totals.copied_calls > 0, policy == QStringLiteral("transfer") && percent < 100);
+        QCOMPARE(totals.resident_calls > 0, percent > 0);
+        QCOMPARE(totals.cpu_calls > 0, policy == QStringLiteral("static") && percent < 100);
+        const ArenaUsage vram = model->device().memory().usage();
+        QVERIFY(vram.high_water_bytes <= vram.budget_bytes);
+        model.reset();
+        QVERIFY2(problems().isEmpty(), qPrintable(problems()));
+    }
+
+    // Budgets that change between tokens, guessed copies and a cache meanwhile.
+    void plansThatMove_changeNoLogits() {
+        const ExpectedAnswer expected = answered(QStringLiteral("mixed"));
+        reset(false);
+        LoadRequest request = on_host_layer(QStringLiteral("mixed"));
+        request.prefetch = PrefetchMode::kAlways;
+        request.dispatch = parse_dispatch("transfer");
+        request.vram_bytes = vram_for(request, 70);
+        auto model = open(request);
+        auto replanner = std::make_unique<Replanner>(*model);
+        KvSequence sequence = model->new_sequence();
+        replanner->set_tokens_in_use([&] { return sequence.size(); });
+        model->forward().set_between_layers([&] { replanner->between_layers(); });
+        std::set<std::int64_t> residents;
+        const int percents[] = {70, 20, 100, 40};
+        std::span<const TokenId> tokens(expected.tokens);
+        for (std::size_t i = 0; i < expected.logits.size(); ++i) {
+            ReplanRequest replan;
+            replan.vram_bytes = vram_for(request, percents[i % std::size(percents)]);
+            replanner->begin(i + 1, replan, static_cast<std::int64_t>(i));
+            if (i % 2 == 0) replanner->finish({});
+            replanner->between_steps(static_cast<std::int64_t>(i));
+            const Segment segment{&sequence, i == 0 ? tokens.first(tokens.size() - expected.logits.size() + 1)
+                                                    : tokens.subspan(tokens.size() - expected.logits.size() + i, 1)};
+            QCOMPARE(model->forward().step({&segment, 1}, Forward::Logits::kLast, {}), Forward::Outcome::kDone);
+            const double error = relativeError(model->forward().logits(), expected.logits[i]);
+            QVERIFY2(error < kExact, qPrintable(QStringLiteral("step %1: %2").arg(i).arg(error)));
+            residents.insert(model->experts().n_resident());
+        }
+        QVERIFY(residents.size() > 1);
+        sequence = KvSequence();
+        replanner.reset();
+        model.reset();
+        QVERIFY2(problems().isEmpty(), qPrintable(problems()));
+    }
+
+  private:
+    void reset(bool cublas) {
+        cuda_host::Settings settings;
+        settings.cublas = cublas;
+        if (cublas != cublas_) plans_.clear();  // cuBLAS takes memory of its own
+        cublas_ = cublas;
+        cuda_host::reset(settings);
+    }
+    std::string path_of(const QString& name) const {
+        if (name == QStringLiteral("mixed")) return folder_.filePath("mixed.gguf").toStdString();
+        if (name.endsWith(QStringLiteral(".gguf"))) {
+            return sourcePath(QStringLiteral("tests/engine/data/gguf/") + name).toStdString();
+        }
+        return tinyModel(name);
+    }
+    LoadRequest on_cpu(const QString& name) const {
+        LoadRequest request;
+        request.model = path_of(name);
+        request.kv = KvType::kF32;
+        request.context = 128;
+        request.compute = ComputeMode::kF32;
+        request.n_threads = 2;
+        request.prefetch = PrefetchMode::kOff;
+        request.cache_directory = folder_.path().toStdString();
+        request.quant_cache_directory = folder_.filePath("quantized").toStdString();
+        return request;
+    }
+    LoadRequest on_host_layer(const QString& name) const {
+        LoadRequest request = on_cpu(name);
+        request.device = "cuda";
+        request.opens_device = [](std::uint64_t budget) {
+            return make_cuda_backend(kernels::open_cuda_context_on_host(0), 0, budget);
+        };
+        return request;
+    }
+    static std::unique_ptr<LoadedModel> open(const LoadRequest& request) {
+        return std::make_unique<LoadedModel>(request, LoadedModel::Text::kNotNeeded, LoadProgressFn{},
+                                             std::stop_token{});
+    }
+    // The budget with which so many of the experts are resident.
+    std::uint64_t vram_for(LoadRequest request, int percent) {
+        request.vram_bytes = std::uint64_t{256} << 20;
+        const bool guesses = request.prefetch != PrefetchMode::kOff;
+        Plan& plan = plans_[request.model + (guesses ? " with guesses" : "")];
+        if (plan.places.empty()) plan = open(request)->plan();
+        const auto staged = static_cast<std::uint64_t>(kDemandSlots + (guesses ? ExpertMover::kMostGuessedCopies : 0));
+        return plan.dense_bytes + plan.kv_bytes + plan.workspace_bytes +
+               plan.expert_bytes * static_cast<std::uint64_t>(percent) / 100 +
+               (percent < 100 ? staged * plan.slot_bytes : 0);
+    }
+    // What the CPU says to a prompt, greedily.
+    ExpectedAnswer answered(const QString& name) {
+        ExpectedAnswer& answer = answers_[name];
+        if (!answer.logits.empty()) return answer;
+        const auto model = open(on_cpu(name));
+        KvSequence sequence = model->new_sequence();
+        for (TokenId t = 0; t < 11; ++t) answer.tokens.push_back((t * 7 + 3) % 40);
+        std::vector<TokenId> next = answer.tokens;
+        for (int i = 0; i < kAnswer; ++i) {
+            const Segment segment{&sequence, next};
+            if (model->forward().step({&segment, 1}, Forward::Logits::kLast, {}) != Forward::Outcome::kDone) return {};
+            const auto logits = model->forward().logits();
+            answer.logits.emplace_back(logits.begin(), logits.end());
+            next = {best(logits)};
+            if (i + 1 < kAnswer) answer.tokens.push_back(next[0]);
+        }
+        return answer;
+    }
+    static void compare(LoadedModel& model, const ExpectedAnswer& expected, double tolerance) {
+        KvSequence sequence = model.new_sequence();
+        const std::size_t prompt = expected.tokens.size() - expected.logits.size() + 1;
+        for (std::size_t i = 0; i < expected.logits.size(); ++i) {
+            const std::span<const TokenId> tokens(expected.tokens);
+            const Segment segment{&sequence, i == 0 ? tokens.first(prompt) : tokens.subspan(prompt + i - 1, 1)};
+            QCOMPARE(model.forward().step({&segment, 1}, Forward::Logits::kLast, {}), Forward::Outcome::kDone);
+            const double error = relativeError(model.forward().logits(), expected.logits[i]);
+            QVERIFY2(error < tolerance, qPrintable(QStringLiteral("step %1: %2").arg(i).arg(error)));
+        }
+    }
+
+    QTemporaryDir folder_;
+    bool cublas_ = false;
+    std::map<QString, ExpectedAnswer> answers_;
+    std::map<std::string, Plan> plans_;
+};
+
+QTEST_GUILESS_MAIN(TestCudaBlocksOnHost)
+#include "tst_cuda_blocks_on_host.moc"
