@@ -257,9 +257,19 @@ ModelSpec cut(const ModelSpec& whole, std::int64_t n_layers) {
     ModelSpec spec = whole;
     spec.layers.resize(static_cast<std::size_t>(n_layers));
     spec.vocab_size = std::min(whole.vocab_size, kMeasuredVocab);
-    spec.experts.ffn_dim = std::min(whole.experts.ffn_dim, kMeasuredFfnDim);
-    spec.experts.n_layers = 0;
-    for (const LayerSpec& layer : spec.layers) spec.experts.n_layers += layer.moe() != nullptr ? 1 : 0;
+    ExpertGrid& experts = spec.experts;
+    std::int64_t thin = kMeasuredFfnDim;
+    for (const kernels::ExpertLayout& layout : experts.file_layouts) {
+        if (layout.down_rows_are_outputs) thin = std::max(thin, kernels::row_multiple(layout.down));
+    }
+    experts.ffn_dim = std::min(whole.experts.ffn_dim, thin);
+    experts.n_layers = 0;
+    for (const LayerSpec& layer : spec.layers) experts.n_layers += layer.moe() != nullptr ? 1 : 0;
+    // Of a file's blocks, whose layers may differ, all are as the first layer has them.
+    for (kernels::ExpertLayout& layout : experts.file_layouts) layout.ffn_dim = experts.ffn_dim;
+    if (!experts.file_formats.empty()) {
+        experts.file_formats.assign(static_cast<std::size_t>(experts.n_layers), experts.file_formats.front());
+    }
     return spec;
 }
 

@@ -5,13 +5,13 @@
 namespace offstage::kernels {
 
 namespace scalar {
-static constexpr InstructionSet kOwnSet = InstructionSet::kScalar;
+[[maybe_unused]] constexpr InstructionSet kOwnSet = InstructionSet::kScalar;
 }
 namespace avx2 {
-static constexpr InstructionSet kOwnSet = InstructionSet::kAvx2;
+[[maybe_unused]] constexpr InstructionSet kOwnSet = InstructionSet::kAvx2;
 }
 namespace avx512 {
-static constexpr InstructionSet kOwnSet = InstructionSet::kAvx512;
+[[maybe_unused]] constexpr InstructionSet kOwnSet = InstructionSet::kAvx512;
 }
 
 namespace OFFSTAGE_INSTRUCTION_SET {

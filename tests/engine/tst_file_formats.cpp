@@ -8,6 +8,7 @@
 
 #include <QtTest>
 
+#include "engine/device/cpu_backend.h"
 #include "engine/device/host_memory.h"
 #include "engine/error.h"
 #include "engine/model/families/family.h"
@@ -15,9 +16,11 @@
 #include "engine/model/model_files.h"
 #include "engine/model/pack_neurons.h"
 #include "engine/model/weights.h"
+#include "engine/plan/calibration.h"
 #include "engine/quant/expert_source.h"
 #include "engine/quant/quantizer.h"
 #include "engine/quant/random_rows.h"
+#include "engine/run/dense_probe.h"
 #include "kernels/blocks.h"
 #include "tests/engine/test_models.h"
 
@@ -328,6 +331,19 @@ class TestFileFormats : public QObject {
         QCOMPARE(network.matrix.network->down, WeightType::kQ6K);
         QVERIFY(network.matrix.network->down_rows_are_outputs);
         QCOMPARE(network.bytes(), std::uint64_t(2 * 256 * 144 + 256 * 210));
+    }
+
+    // The first layer's experts are larger than the second's.
+    void costs_areMeasured_whereLayersDiffer() {
+        Model model({{WeightType::kQ6K, WeightType::kQ6K, WeightType::kQ6K},
+                     {WeightType::kQ2K, WeightType::kQ2K, WeightType::kQ2K}},
+                    WeightType::kQ4K, WeightType::kQ6K);
+        CpuOperations operations(model.pool, kernels::GemmMode::kF32);
+        CpuBackend cpu(model.pool, kernels::GemmMode::kF32, std::uint64_t{1} << 30);
+        const DenseCosts costs =
+            dense_costs({model.spec, model.source->expert_type()}, cpu, operations, CalibrationCache({}), {});
+        QVERIFY(!costs.step.empty());
+        QVERIFY(costs.step.front().us > 0);
     }
 
     void experts_ofOneLayerInSeveralFormats_areRefused() {
