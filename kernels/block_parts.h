@@ -4,7 +4,7 @@
 // those of devices too. A code times its scale is exact in float32, in every format.
 //
 // Internal linkage: files compiled for an instruction set have functions of their own.
-// C++17, because device code includes this.
+// C++17, because device code includes this, behind <cuda_fp16.h>.
 
 #include <cstdint>
 #include <cstring>
@@ -17,7 +17,6 @@
 #include "kernels/types.h"
 
 #if defined(__CUDACC__)
-#include <cuda_fp16.h>
 #define OFFSTAGE_HOST_DEVICE __host__ __device__
 #else
 #define OFFSTAGE_HOST_DEVICE

@@ -8,6 +8,7 @@
 // read as float4 without two lanes meeting in a bank.
 
 #include <cstdint>
+#include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
 #include "kernels/block_parts.h"
