@@ -417,7 +417,7 @@ void TestCudaOnHost::too_little_scratch_is_a_failure() {
     const parity::OnDevice<std::int32_t> chosen(*backend, std::vector<std::int32_t>(2));
     const parity::OnDevice<float> weights(*backend, parity::filled(2, 0.0f));
     const auto route = [&] {
-        backend->route(router, gate.data(), nullptr, inputs.data(), 1, 64, chosen.data(), weights.data());
+        backend->route(router, {gate.data()}, inputs.data(), 1, 64, chosen.data(), weights.data());
         parity::finish(*backend);
         return backend->ok();
     };
@@ -623,7 +623,7 @@ void TestCudaOnHost::same_bits_in_any_order_of_threads() {
         const parity::OnDevice<float> gate(*backend, parity::random_floats(64 * 72, 3));
         const parity::OnDevice<std::int32_t> chosen(*backend, std::vector<std::int32_t>(10 * 6));
         const parity::OnDevice<float> weights(*backend, parity::filled(10 * 6, 0.0f));
-        backend->route(router, gate.data(), gate.data(), inputs.data(), 10, 72, chosen.data(), weights.data());
+        backend->route(router, {gate.data(), gate.data()}, inputs.data(), 10, 72, chosen.data(), weights.data());
         const std::vector<float> shares_of_six = weights.download();
         all.insert(all.end(), shares_of_six.begin(), shares_of_six.end());
         QVERIFY(backend->ok());
