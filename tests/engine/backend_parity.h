@@ -651,10 +651,10 @@ class TestSequences {
 };
 
 inline std::vector<AttentionShape> grouped_shapes() {
-    std::vector<AttentionShape> shapes = {grouped_attention(4, 2, 16),      grouped_attention(8, 2, 64),
-                                          grouped_attention(2, 2, 80),      grouped_attention(4, 1, 128),
-                                          grouped_attention(8, 2, 64, 50),  grouped_attention(4, 4, 16, 64),
-                                          grouped_attention(4, 2, 128, 100)};
+    std::vector<AttentionShape> shapes = {grouped_attention(4, 2, 16),       grouped_attention(8, 2, 64),
+                                          grouped_attention(2, 2, 80),       grouped_attention(4, 1, 128),
+                                          grouped_attention(8, 2, 64, 50),   grouped_attention(4, 4, 16, 64),
+                                          grouped_attention(4, 2, 128, 100), grouped_attention(2, 1, 512)};
     AttentionShape partly_rotated = grouped_attention(4, 2, 64);
     partly_rotated.rotary_dim = 16;
     shapes.push_back(partly_rotated);

@@ -8,6 +8,7 @@
 #include "engine/files/mapped_file.h"
 #include "engine/model/model_files.h"
 #include "engine/model/tensor_types.h"
+#include "engine/run/fit_estimate.h"
 #include "engine/run/loaded_model.h"
 #include "tests/engine/gguf_writer.h"
 #include "tests/engine/test_models.h"
@@ -117,20 +118,22 @@ class TestUnusedTensors : public QObject {
         QVERIFY(!describe(unused[0]).empty());
     }
 
-    void loadedModel_says() {
+    void loadedModelAndEstimate_say() {
         LoadRequest request;
         request.model = tinyModel(QStringLiteral("qwen3_5_moe_bf16"));
         request.device = "cpu";
         request.n_threads = 1;
         const LoadedModel model(request, LoadedModel::Text::kNotNeeded, LoadProgressFn{}, std::stop_token{});
-        QStringList notes;
-        for (const std::string& note : model.summary().notes) notes << QString::fromStdString(note);
-        QVERIFY2(notes.contains(QStringLiteral(
-                     "The file's layers that predict further tokens are not used (128 bytes, tensors: 2).")),
-                 qPrintable(notes.join(QLatin1Char('\n'))));
-        QVERIFY2(notes.contains(
-                     QStringLiteral("The file's vision tower is not used (64 bytes, tensors: 1): text alone is read.")),
-                 qPrintable(notes.join(QLatin1Char('\n'))));
+        const FitEstimate estimate = FitEstimator(request.model, FitEstimator::Text::kNotNeeded).estimate(request);
+        for (const std::vector<std::string>* const list : {&model.summary().notes, &estimate.notes}) {
+            QStringList notes;
+            for (const std::string& note : *list) notes << QString::fromStdString(note);
+            for (const QString& said :
+                 {QStringLiteral("The file's layers that predict further tokens are not used (128 bytes, tensors: 2)."),
+                  QStringLiteral("The file's vision tower is not used (64 bytes, tensors: 1): text alone is read.")}) {
+                QVERIFY2(notes.contains(said), qPrintable(notes.join(QLatin1Char('\n'))));
+            }
+        }
     }
 };
 
