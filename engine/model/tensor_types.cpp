@@ -41,6 +41,8 @@ const char* role_name(const ModelSpec& spec, const DenseTensor& tensor) {
 template <typename Use>
 void for_each_name(const Checkpoint& checkpoint, const ModelSpec& of_files, const Use& use) {
     ModelSpec spec = of_files;
+    spec.split_qkv.clear();  // families name the three together
+    spec.stored.clear();
     if (spec.family->look != nullptr) spec.family->look(checkpoint, spec);
     for (const DenseTensor& tensor : dense_tensors(spec)) {
         for (const TensorPart& part : spec.family->parts(spec, tensor)) use(role_name(spec, tensor), part.name);

@@ -77,6 +77,18 @@ class TestUnusedTensors : public QObject {
         QCOMPARE(listOf(unusedIn(model.toStdString())), unused);
     }
 
+    // As a file's are that has them in formats of their own.
+    void queriesKeysAndValuesApart_areRead() {
+        for (const char* const name : {"qwen3_moe_bf16", "gemma4_bf16"}) {
+            const std::string file =
+                sourcePath(QStringLiteral("tests/engine/data/gguf/%1.gguf").arg(QLatin1String(name))).toStdString();
+            ModelSpec spec = read_model_spec(file);
+            spec.split_qkv.assign(spec.layers.size(), 1);
+            QVERIFY(unused_tensors(*Checkpoint::open(file), spec).empty());
+            QVERIFY(!types_by_role(*Checkpoint::open(file), spec).empty());
+        }
+    }
+
     void tensorsByName_belongToParts_data() {
         QTest::addColumn<QByteArray>("name");
         QTest::addColumn<int>("part");
