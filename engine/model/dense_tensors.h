@@ -50,7 +50,9 @@ enum class TensorRole : std::uint8_t {
     kTimeBias,      // (n_value_heads)
     kStateNorm,     // (value_dim)
 
-    kFfnNorm,  // (hidden_dim): before the feed-forward network, and not the routed experts where they have their own
+    // (hidden_dim): before the feed-forward network; of the routed experts too unless they
+    // have kExpertNorm.
+    kFfnNorm,
     kFfnNormBias,
     kFfnOutputNorm,      // (hidden_dim): LayerSpec::output_norms
     kNetworkOutputNorm,  // (hidden_dim): of the shared experts; these three by MoeSpec::own_norms

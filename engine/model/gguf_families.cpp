@@ -422,7 +422,7 @@ std::vector<float> factors_in(const GgufFile& part, std::string_view name, bool 
                         " is missing or no list of F32; expected the factors of rotary positions");
     }
     std::vector<float> factors(static_cast<std::size_t>(found->shape[0]));
-    std::memcpy(factors.data(), file.data() + found->offset, factors.size() * sizeof(float));
+    if (!factors.empty()) std::memcpy(factors.data(), file.data() + found->offset, factors.size() * sizeof(float));
     return factors;
 }
 
