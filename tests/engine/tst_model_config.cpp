@@ -512,6 +512,9 @@ class TestModelConfig : public QObject {
                                    << R"("use_bidirectional_attention" is "all"|null or "vision")";
         QTest::newRow("activation") << QByteArray(R"("hidden_size_per_layer_input": 0, "hidden_activation": "relu")")
                                     << R"("hidden_activation" is "relu"|"gelu_pytorch_tanh")";
+        QTest::newRow("scaled positions") << QByteArray(R"("hidden_size_per_layer_input": 0,
+            "rope_scaling": {"type": "linear", "factor": 8})")
+                                          << R"("rope_scaling" is an object|expected null)";
         QTest::newRow("dense") << QByteArray(R"("hidden_size_per_layer_input": 0, "head_dim": 16)")
                                << R"(no layer has experts|expected a Mixture-of-Experts model)";
     }

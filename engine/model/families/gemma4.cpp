@@ -92,6 +92,9 @@ void refuse_variants(const ConfigFields& config) {
     if (config.optional_dim("num_kv_shared_layers", 0) > 0) {
         config.unsupported("num_kv_shared_layers", "keys and values that layers share", "0");
     }
+    if (config.has_value("rope_scaling")) {  // positions are scaled by layer, in rope_parameters
+        config.unsupported("rope_scaling", describe(*config.find("rope_scaling")), "null");
+    }
     const char* const both_ways = "use_bidirectional_attention";
     if (config.has_value(both_ways) && *config.find(both_ways) != "vision") {
         config.unsupported(both_ways, describe(*config.find(both_ways)), "null or \"vision\"");
