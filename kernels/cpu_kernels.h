@@ -100,7 +100,8 @@ struct CpuKernels {
     void (*expert_ffn)(const ExpertView& expert, const float* x, const float* scale, int n_tokens,
                        std::int64_t neuron_begin, std::int64_t neuron_end, float* out);
 
-    // out = x / sqrt(mean(x^2) + eps) * weight. All n long. out may be x.
+    // out = x / sqrt(mean(x^2) + eps) * weight. All n long. out may be x. weight nullptr:
+    // all 1.
     void (*rms_norm)(const float* x, const float* weight, std::int64_t n, float eps, float* out);
     // out = (x - mean(x)) / sqrt(variance(x) + eps) * weight + bias; bias nullptr: none. out may be x.
     void (*layer_norm)(const float* x, const float* weight, const float* bias, std::int64_t n, float eps, float* out);
@@ -134,6 +135,9 @@ struct CpuKernels {
     // y[i] += a * x[i].
     void (*axpy)(float a, const float* x, std::int64_t n, float* y);
 
+    // x[i] = limit tanh(x[i] / limit).
+    void (*soft_cap)(float limit, std::int64_t n, float* x);
+
     // Widening and narrowing copies; to_bf16 rounds to nearest even. kF32 is a plain copy. Packed types: source is a
     // row of n weights.
     void (*widen)(const void* source, WeightType type, std::int64_t n, float* out);
@@ -156,9 +160,10 @@ const CpuKernels& cpu_kernels();
 
 // The router's choice for one token: the n_active experts with the largest score (plus selection_bias where there is
 // one, (n_experts); ties: lower index first; NaN counts as smallest) in the groups used, best first, and their weights
-// by the scores without the bias, as RouterSpec says. experts, weights: n_active long. scratch: 2 * n_experts floats of
-// the caller.
+// by the scores without the bias, as RouterSpec says, each multiplied by its expert's expert_scale where there is one,
+// (n_experts). experts, weights: n_active long. scratch: 2 * n_experts floats of the caller.
 void route(const RouterSpec& spec, std::span<const float> logits, const float* selection_bias,
-           std::span<std::int32_t> experts, std::span<float> weights, std::span<float> scratch);
+           std::span<std::int32_t> experts, std::span<float> weights, std::span<float> scratch,
+           const float* expert_scale = nullptr);
 
 }  // namespace offstage::kernels

@@ -149,6 +149,8 @@ class CudaContext {
     virtual void scale(float factor, std::int64_t n, float* x) = 0;
     virtual void multiply_sigmoid(const float* gate, std::int64_t n, float* x) = 0;
     virtual void clamp(float limit, std::int64_t n, float* x) = 0;
+    virtual void soft_cap(float limit, std::int64_t n, float* x) = 0;
+    virtual void clear(std::int64_t n, float* x) = 0;
     virtual void multiply_heads(const WeightView& weight, std::int64_t n_heads, const float* x, std::int64_t x_stride,
                                 std::int64_t x_head_stride, std::int64_t n, float* y, std::int64_t y_stride,
                                 std::int64_t y_head_stride) = 0;
@@ -167,8 +169,8 @@ class CudaContext {
                            float* out) = 0;
     virtual void copy_kv_block(const KvShape& kv, const std::byte* from, KvType type, std::byte* to,
                                std::int64_t n_tokens) = 0;
-    virtual void route(const RouterSpec& spec, const float* gate, const float* selection_bias, const float* x,
-                       std::int64_t n, std::int64_t hidden_dim, std::int32_t* experts, float* weights) = 0;
+    virtual void route(const RouterSpec& spec, const RouterArrays& arrays, const float* x, std::int64_t n,
+                       std::int64_t hidden_dim, std::int32_t* experts, float* weights) = 0;
     virtual void experts(const ExpertLayout& layout, const CudaExpertCall* calls, std::size_t n_calls,
                          const float* inputs, const std::int32_t* row_token, float* out) = 0;
     virtual void combine(const float* rows, const std::int32_t* row_of, const float* weights, std::int64_t n,

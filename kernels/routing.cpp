@@ -99,7 +99,8 @@ void sparse_mixer(std::span<const float> logits, float jitter, std::span<const s
 }  // namespace
 
 void route(const RouterSpec& spec, std::span<const float> logits, const float* selection_bias,
-           std::span<std::int32_t> experts, std::span<float> weights, std::span<float> scratch) {
+           std::span<std::int32_t> experts, std::span<float> weights, std::span<float> scratch,
+           const float* expert_scale) {
     const std::int32_t n_experts = spec.n_experts;
     const auto n_active = static_cast<std::size_t>(spec.n_active);
     assert(logits.size() == static_cast<std::size_t>(n_experts) && scratch.size() >= 2 * logits.size());
@@ -159,7 +160,10 @@ void route(const RouterSpec& spec, std::span<const float> logits, const float* s
         sum += spec.denominator_floor;
         for (std::size_t i = 0; spec.renormalise && sum > 0.0f && i < n_active; ++i) weights[i] /= sum;
     }
-    for (float& weight : weights) weight *= spec.scale;
+    for (std::size_t i = 0; i < n_active; ++i) {
+        weights[i] *= spec.scale;
+        if (expert_scale != nullptr) weights[i] *= expert_scale[experts[i]];
+    }
 }
 
 }  // namespace offstage::kernels

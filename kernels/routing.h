@@ -44,6 +44,13 @@ struct RouterSpec {
     float jitter = 0;             // kSparseMixer: twice the noise of its training
 };
 
+// What a router reads, float32, in the device's memory.
+struct RouterArrays {
+    const float* gate = nullptr;            // (n_experts, hidden_dim)
+    const float* selection_bias = nullptr;  // (n_experts), or nullptr
+    const float* expert_scale = nullptr;    // (n_experts): factors of the weights; nullptr: all 1
+};
+
 constexpr int kMostActiveExperts = 64;  // of one token
 constexpr int kMostExpertGroups = 64;
 

@@ -25,6 +25,7 @@ struct Facts {
     engine::FormatId type{};
     std::uint64_t checkpoint_bytes = 0;
     std::vector<engine::RoleTypes> types;  // of a checkpoint's tensors
+    std::vector<engine::UnusedTensors> unused;
     bool tokenizer = false;
     bool chat_template = false;
 };
@@ -44,6 +45,7 @@ Facts look_at(const std::string& model) {
     auto checkpoint = engine::Checkpoint::open(directory);
     facts.checkpoint_bytes = checkpoint->total_bytes();
     facts.types = engine::types_by_role(*checkpoint, facts.spec);
+    facts.unused = engine::unused_tensors(*checkpoint, facts.spec);
     facts.type = engine::expert_type_of(std::move(checkpoint), facts.spec);
     const engine::ModelSpec& c = facts.spec;
     if (engine::Tokenizer::is_in(directory)) {
@@ -148,6 +150,26 @@ std::string text_of(const std::vector<engine::RoleTypes>& roles) {
     return lines;
 }
 
+std::string text_of(const std::vector<engine::UnusedTensors>& unused) {
+    std::string lines;
+    for (const engine::UnusedTensors& part : unused) {
+        lines += (lines.empty() ? "  not used       " : "                 ") + std::string(name_of(part.part)) + ": " +
+                 std::to_string(part.n_tensors) + (part.n_tensors == 1 ? " tensor, " : " tensors, ") +
+                 engine::format_bytes(part.bytes) + ", " + engine::in_quotes(part.first) +
+                 (part.n_tensors > 1 ? " ..." : "") + "\n";
+    }
+    return lines;
+}
+
+nlohmann::ordered_json to_json(const std::vector<engine::UnusedTensors>& unused) {
+    auto list = nlohmann::ordered_json::array();
+    for (const engine::UnusedTensors& part : unused) {
+        list.push_back(
+            {{"part", name_of(part.part)}, {"tensors", part.n_tensors}, {"bytes", part.bytes}, {"first", part.first}});
+    }
+    return list;
+}
+
 nlohmann::ordered_json to_json(const std::vector<engine::RoleTypes>& roles) {
     auto list = nlohmann::ordered_json::array();
     for (const engine::RoleTypes& role : roles) {
@@ -207,6 +229,7 @@ int run_info(const ModelOptions& options) {
                     {"state_bytes", kv.state_bytes},
                     {"kv_windows", kv.windows},
                     {"tensor_types", to_json(facts.types)},
+                    {"unused_tensors", to_json(facts.unused)},
                     {"tokenizer", facts.tokenizer},
                     {"chat_template", facts.chat_template},
                     {"compute", to_json(products)},
@@ -227,9 +250,10 @@ int run_info(const ModelOptions& options) {
               << " of KV cache each, in bf16\n"
               << kv.text() << "  weights        " << c.total_weights() << ", " << engine::format_bytes(weight_bytes)
               << "; " << c.active_weights() << " active per token, " << engine::format_bytes(reads.total()) << "\n"
-              << text_of(facts.types) << "  tokenizer      " << yes_no(facts.tokenizer) << ", chat template "
-              << yes_no(facts.chat_template) << "\n  this machine   " << hardware.cpu_model << ", " << hardware.n_cores
-              << " cores, " << hardware.instruction_set << ", " << engine::free_memory_text(hardware.ram) << " of "
+              << text_of(facts.types) << text_of(facts.unused) << "  tokenizer      " << yes_no(facts.tokenizer)
+              << ", chat template " << yes_no(facts.chat_template) << "\n  this machine   " << hardware.cpu_model
+              << ", " << hardware.n_cores << " cores, " << hardware.instruction_set << ", "
+              << engine::free_memory_text(hardware.ram) << " of "
               << engine::format_bytes(static_cast<std::uint64_t>(hardware.ram.total_bytes)) << " RAM free\n";
     std::cout << "  products       " << (products.mode.empty() ? "auto" : products.mode + " by --compute auto") << ": "
               << products.origin << "\n";

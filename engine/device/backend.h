@@ -62,7 +62,7 @@ struct KvBlock {
 // Weights of a norm, float32.
 struct NormWeights {
     kernels::NormKind kind = kernels::NormKind::kRms;
-    const float* weight = nullptr;  // (dim)
+    const float* weight = nullptr;  // (dim); nullptr: all 1. kRms only
     const float* bias = nullptr;    // (dim); nullptr: none. kLayer only
     std::int64_t dim = 0;
     float eps = 0;
@@ -177,6 +177,10 @@ class Backend {
     virtual void multiply_sigmoid(const float* gate, std::int64_t n, float* x) = 0;
     // n values into -limit .. limit.
     virtual void clamp(float limit, std::int64_t n, float* x) = 0;
+    // x = limit tanh(x / limit), n values.
+    virtual void soft_cap(float limit, std::int64_t n, float* x) = 0;
+    // x = 0, n values.
+    virtual void clear(std::int64_t n, float* x) = 0;
     // A product for each head: y[t][h][r] = sum_c weight[h * n_rows + r][c] * x[t][h][c] with n_rows = weight rows /
     // n_heads; x[t][h] begins at t * x_stride + h * x_head_stride, y alike (in floats).
     virtual void multiply_heads(const kernels::WeightView& weight, std::int64_t n_heads, const float* x,
@@ -215,9 +219,8 @@ class Backend {
     // type.
     virtual void copy_kv_block(const kernels::KvShape& kv, KvBlock from, kernels::KvType type, KvBlock to,
                                std::int64_t n_tokens) = 0;
-    // Router (kernels::route): gate float32 (n_experts, hidden_dim), selection_bias (n_experts) or nullptr; experts,
-    // weights: (n, n_active), best first.
-    virtual void route(const kernels::RouterSpec& spec, const float* gate, const float* selection_bias, const float* x,
+    // Router (kernels::route). experts, weights: (n, n_active), best first.
+    virtual void route(const kernels::RouterSpec& spec, const kernels::RouterArrays& arrays, const float* x,
                        std::int64_t n, std::int64_t hidden_dim, std::int32_t* experts, float* weights) = 0;
     // The rows of a step are its (token, chosen expert) pairs, grouped by expert. For
     // each row r of each call: out[r] = w2^T activation(w1 x, w3 x) with x =

@@ -177,6 +177,14 @@ void CpuBackend::clamp(float limit, std::int64_t n, float* x) {
     state_->operations.clamp(limit, n, x);
 }
 
+void CpuBackend::soft_cap(float limit, std::int64_t n, float* x) {
+    state_->operations.soft_cap(limit, n, x);
+}
+
+void CpuBackend::clear(std::int64_t n, float* x) {
+    state_->operations.clear(n, x);
+}
+
 void CpuBackend::multiply_heads(const kernels::WeightView& weight, std::int64_t n_heads, const float* x,
                                 std::int64_t x_stride, std::int64_t x_head_stride, std::int64_t n, float* y,
                                 std::int64_t y_stride, std::int64_t y_head_stride) {
@@ -213,9 +221,9 @@ void CpuBackend::copy_kv_block(const kernels::KvShape& kv, KvBlock from, kernels
     state_->operations.copy_kv_block(kv, from, type, to, n_tokens);
 }
 
-void CpuBackend::route(const kernels::RouterSpec& spec, const float* gate, const float* selection_bias, const float* x,
+void CpuBackend::route(const kernels::RouterSpec& spec, const kernels::RouterArrays& arrays, const float* x,
                        std::int64_t n, std::int64_t hidden_dim, std::int32_t* experts, float* weights) {
-    state_->operations.route(spec, gate, selection_bias, x, n, hidden_dim, experts, weights);
+    state_->operations.route(spec, arrays, x, n, hidden_dim, experts, weights);
 }
 
 void CpuBackend::experts(std::span<const ExpertCall> calls, const float* inputs, const std::int32_t* row_token,

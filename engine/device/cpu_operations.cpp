@@ -253,6 +253,15 @@ void CpuOperations::clamp(float limit, std::int64_t n, float* x) {
     });
 }
 
+void CpuOperations::soft_cap(float limit, std::int64_t n, float* x) {
+    state_->for_values(
+        n, [&](std::int64_t begin, std::int64_t end) { state_->kernels.soft_cap(limit, end - begin, x + begin); });
+}
+
+void CpuOperations::clear(std::int64_t n, float* x) {
+    std::fill_n(x, n, 0.0f);
+}
+
 void CpuOperations::multiply_heads(const kernels::WeightView& weight, std::int64_t n_heads, const float* x,
                                    std::int64_t x_stride, std::int64_t x_head_stride, std::int64_t n, float* y,
                                    std::int64_t y_stride, std::int64_t y_head_stride) {
@@ -435,20 +444,20 @@ void CpuOperations::copy_kv_block(const kernels::KvShape& kv, KvBlock from, kern
     });
 }
 
-void CpuOperations::route(const kernels::RouterSpec& spec, const float* gate, const float* selection_bias,
-                          const float* x, std::int64_t n, std::int64_t hidden_dim, std::int32_t* experts,
-                          float* weights) {
+void CpuOperations::route(const kernels::RouterSpec& spec, const kernels::RouterArrays& arrays, const float* x,
+                          std::int64_t n, std::int64_t hidden_dim, std::int32_t* experts, float* weights) {
     const std::int64_t n_experts = spec.n_experts;
     const std::int64_t n_active = spec.n_active;
     // For each token its logits, and what kernels::route() wants for itself.
     float* logits = room(state_->router_logits, n * 3 * n_experts);
-    const kernels::WeightView view{gate, kernels::WeightType::kF32, n_experts, hidden_dim};
+    const kernels::WeightView view{arrays.gate, kernels::WeightType::kF32, n_experts, hidden_dim};
     state_->pool.parallel_for(n, kFewTokens, [&](std::int64_t begin, std::int64_t end, int) {
         for (std::int64_t t = begin; t < end; ++t) {
             float* row = logits + t * 3 * n_experts;
             state_->kernels.matvec(view, x + t * hidden_dim, 0, n_experts, row);
-            kernels::route(spec, {row, as_size(n_experts)}, selection_bias, {experts + t * n_active, as_size(n_active)},
-                           {weights + t * n_active, as_size(n_active)}, {row + n_experts, as_size(2 * n_experts)});
+            kernels::route(spec, {row, as_size(n_experts)}, arrays.selection_bias,
+                           {experts + t * n_active, as_size(n_active)}, {weights + t * n_active, as_size(n_active)},
+                           {row + n_experts, as_size(2 * n_experts)}, arrays.expert_scale);
         }
     });
 }

@@ -163,6 +163,8 @@ class CudaBackend final : public Backend {
         context_->multiply_sigmoid(gate, n, x);
     }
     void clamp(float limit, std::int64_t n, float* x) override { context_->clamp(limit, n, x); }
+    void soft_cap(float limit, std::int64_t n, float* x) override { context_->soft_cap(limit, n, x); }
+    void clear(std::int64_t n, float* x) override { context_->clear(n, x); }
     void multiply_heads(const kernels::WeightView& weight, std::int64_t n_heads, const float* x, std::int64_t x_stride,
                         std::int64_t x_head_stride, std::int64_t n, float* y, std::int64_t y_stride,
                         std::int64_t y_head_stride) override {
@@ -196,9 +198,9 @@ class CudaBackend final : public Backend {
                        std::int64_t n_tokens) override {
         context_->copy_kv_block(kv, from.data, type, to.data, n_tokens);
     }
-    void route(const kernels::RouterSpec& spec, const float* gate, const float* selection_bias, const float* x,
-               std::int64_t n, std::int64_t hidden_dim, std::int32_t* experts, float* weights) override {
-        context_->route(spec, gate, selection_bias, x, n, hidden_dim, experts, weights);
+    void route(const kernels::RouterSpec& spec, const kernels::RouterArrays& arrays, const float* x, std::int64_t n,
+               std::int64_t hidden_dim, std::int32_t* experts, float* weights) override {
+        context_->route(spec, arrays, x, n, hidden_dim, experts, weights);
     }
     void experts(std::span<const ExpertCall> calls, const float* inputs, const std::int32_t* row_token,
                  float* out) override;

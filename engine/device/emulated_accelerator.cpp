@@ -454,6 +454,18 @@ void EmulatedAccelerator::clamp(float limit, std::int64_t n, float* x) {
     state_->account(as_double(n) * 8, 0);
 }
 
+void EmulatedAccelerator::soft_cap(float limit, std::int64_t n, float* x) {
+    const InPlaceOfGpu guard(*state_);
+    if (!state_->dry) state_->operations.soft_cap(limit, n, x);
+    state_->account(as_double(n) * 8, 0);
+}
+
+void EmulatedAccelerator::clear(std::int64_t n, float* x) {
+    const InPlaceOfGpu guard(*state_);
+    if (!state_->dry) state_->operations.clear(n, x);
+    state_->account(as_double(n) * 4, 0);
+}
+
 void EmulatedAccelerator::multiply_heads(const kernels::WeightView& weight, std::int64_t n_heads, const float* x,
                                          std::int64_t x_stride, std::int64_t x_head_stride, std::int64_t n, float* y,
                                          std::int64_t y_stride, std::int64_t y_head_stride) {
@@ -544,14 +556,13 @@ void EmulatedAccelerator::copy_kv_block(const kernels::KvShape& kv, KvBlock from
                     (from.in_host ? read : 0) + (to.in_host ? written : 0));
 }
 
-void EmulatedAccelerator::route(const kernels::RouterSpec& spec, const float* gate, const float* selection_bias,
-                                const float* x, std::int64_t n, std::int64_t hidden_dim, std::int32_t* experts,
-                                float* weights) {
+void EmulatedAccelerator::route(const kernels::RouterSpec& spec, const kernels::RouterArrays& arrays, const float* x,
+                                std::int64_t n, std::int64_t hidden_dim, std::int32_t* experts, float* weights) {
     const InPlaceOfGpu guard(*state_);
     if (state_->dry) {
         state_->draw(n, spec.n_active, experts);
     } else {
-        state_->operations.route(spec, gate, selection_bias, x, n, hidden_dim, experts, weights);
+        state_->operations.route(spec, arrays, x, n, hidden_dim, experts, weights);
     }
     const std::int64_t n_experts = spec.n_experts;
     state_->account(as_double((n + n_experts) * hidden_dim) * 4, 2 * as_double(n * n_experts * hidden_dim));

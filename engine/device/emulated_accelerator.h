@@ -76,6 +76,8 @@ class EmulatedAccelerator final : public Backend {
     void scale(float factor, std::int64_t n, float* x) override;
     void multiply_sigmoid(const float* gate, std::int64_t n, float* x) override;
     void clamp(float limit, std::int64_t n, float* x) override;
+    void soft_cap(float limit, std::int64_t n, float* x) override;
+    void clear(std::int64_t n, float* x) override;
     void multiply_heads(const kernels::WeightView& weight, std::int64_t n_heads, const float* x, std::int64_t x_stride,
                         std::int64_t x_head_stride, std::int64_t n, float* y, std::int64_t y_stride,
                         std::int64_t y_head_stride) override;
@@ -92,8 +94,8 @@ class EmulatedAccelerator final : public Backend {
                    float* qkv, float* decay_beta, const float* z, const kernels::KvShape& kv, float* out) override;
     void copy_kv_block(const kernels::KvShape& kv, KvBlock from, kernels::KvType type, KvBlock to,
                        std::int64_t n_tokens) override;
-    void route(const kernels::RouterSpec& spec, const float* gate, const float* selection_bias, const float* x,
-               std::int64_t n, std::int64_t hidden_dim, std::int32_t* experts, float* weights) override;
+    void route(const kernels::RouterSpec& spec, const kernels::RouterArrays& arrays, const float* x, std::int64_t n,
+               std::int64_t hidden_dim, std::int32_t* experts, float* weights) override;
     void experts(std::span<const ExpertCall> calls, const float* inputs, const std::int32_t* row_token,
                  float* out) override;
     void combine(const float* rows, const std::int32_t* row_of, const float* weights, std::int64_t n,

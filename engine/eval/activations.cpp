@@ -26,8 +26,9 @@ class ActivationProbe final : public StepProbe {
 
     void begin_step(std::int64_t n_tokens) override { n_tokens_ = n_tokens; }
 
-    void submit(std::int64_t /*layer*/, const DeviceWeights& /*weights*/, const float* normalised) override {
-        model_.device().download(inputs_.data(), normalised, as_size(n_tokens_ * grid_.hidden_dim) * sizeof(float));
+    void submit(std::int64_t /*layer*/, const DeviceWeights& /*weights*/, const StepContext& step) override {
+        model_.device().download(inputs_.data(), step.normalised,
+                                 as_size(n_tokens_ * grid_.hidden_dim) * sizeof(float));
     }
 
     void collect(std::int64_t layer, const std::int32_t* routing, std::int64_t stride) override {

@@ -162,13 +162,13 @@ std::int64_t ConfigFields::rotary_dim(std::int64_t head_dim, std::optional<doubl
 }
 
 MoeSpec ConfigFields::experts(ModelSpec& spec, std::int64_t ffn_dim, std::initializer_list<const char*> count_keys,
-                              std::int64_t default_experts, std::int64_t default_active) const {
+                              std::int64_t default_experts, std::int64_t default_active, const char* active_key) const {
     const auto* const found =
         std::find_if(count_keys.begin(), count_keys.end() - 1, [&](const char* key) { return has(key); });
     spec.experts.ffn_dim = ffn_dim;
     spec.experts.n_experts = count(*found, 1, kMostExperts, default_experts);
     const std::int64_t most = std::min<std::int64_t>(spec.experts.n_experts, kernels::kMostActiveExperts);
-    spec.experts.n_active = count("num_experts_per_tok", 1, most, std::min(default_active, most));
+    spec.experts.n_active = count(active_key, 1, most, std::min(default_active, most));
     MoeSpec moe;
     moe.router.n_experts = static_cast<std::int32_t>(spec.experts.n_experts);
     moe.router.n_active = static_cast<std::int32_t>(spec.experts.n_active);

@@ -74,9 +74,10 @@ class ConfigFields : public JsonFields {
         return layers_of_type("sliding_attention", n_layers);
     }
     // The number and size of the experts, into the spec and its router. The first of
-    // `count_keys` that is there counts, or the last.
+    // `count_keys` that is there counts, or the last; active_key has those of a token.
     MoeSpec experts(ModelSpec& spec, std::int64_t ffn_dim, std::initializer_list<const char*> count_keys,
-                    std::int64_t default_experts, std::int64_t default_active) const;
+                    std::int64_t default_experts, std::int64_t default_active,
+                    const char* active_key = "num_experts_per_tok") const;
     // n_group and topk_group, for experts that were read; absent: these.
     void expert_groups(kernels::RouterSpec& router, std::int64_t default_groups, std::int64_t default_used) const;
 

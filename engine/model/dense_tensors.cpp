@@ -67,6 +67,14 @@ class TensorList {
     void ffn(const MoeSpec& moe) {
         add(TensorRole::kRouter, DenseTensor::Kind::kVector, moe.router.n_experts, spec_.hidden_dim);
         if (moe.selection_bias) vector(TensorRole::kSelectionBias, moe.router.n_experts);
+        if (moe.router_norm) vector(TensorRole::kRouterNorm, spec_.hidden_dim);
+        if (moe.expert_scale) vector(TensorRole::kExpertScale, moe.router.n_experts);
+        if (moe.own_norms) {
+            for (const TensorRole role :
+                 {TensorRole::kNetworkOutputNorm, TensorRole::kExpertNorm, TensorRole::kExpertOutputNorm}) {
+                vector(role, spec_.hidden_dim);
+            }
+        }
         if (moe.shared_dim > 0) network(moe.shared_dim);
         if (moe.shared_gate) vector(TensorRole::kSharedGate, spec_.hidden_dim);
     }
@@ -101,8 +109,11 @@ std::vector<DenseTensor> dense_tensors(const ModelSpec& spec) {
         list.set_layer(l);
         list.norm(TensorRole::kAttentionNorm, TensorRole::kAttentionNormBias);
         std::visit([&](const auto& attention) { list.attention(attention); }, layer.attention);
+        if (layer.output_norms) list.vector(TensorRole::kAttentionOutputNorm, spec.hidden_dim);
         list.norm(TensorRole::kFfnNorm, TensorRole::kFfnNormBias);
         std::visit([&](const auto& ffn) { list.ffn(ffn); }, layer.ffn);
+        if (layer.output_norms) list.vector(TensorRole::kFfnOutputNorm, spec.hidden_dim);
+        if (layer.scaled) list.vector(TensorRole::kLayerScale, 1);
     }
     std::vector<DenseTensor> tensors = std::move(list).take();
     tensors.front().unused_in_decode = !spec.tied_embeddings;

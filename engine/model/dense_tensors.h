@@ -29,7 +29,8 @@ enum class TensorRole : std::uint8_t {
     kKeyNorm,          // (head_dim), or the full width
     kAttentionOutput,  // (hidden_dim, n_heads * value_dim)
     kAttentionOutputBias,
-    kSinks,       // (n_heads): see AttentionShape
+    kAttentionOutputNorm,  // (hidden_dim): LayerSpec::output_norms
+    kSinks,                // (n_heads): see AttentionShape
     kOutputGate,  // (n_heads * head_dim, hidden_dim), and of DeltaNet layers, whose kQkv and kAttentionOutput are as
                   // DeltaNetShape has them
 
@@ -49,12 +50,21 @@ enum class TensorRole : std::uint8_t {
     kTimeBias,      // (n_value_heads)
     kStateNorm,     // (value_dim)
 
-    kFfnNorm,  // (hidden_dim): before the feed-forward network
+    // (hidden_dim): before the feed-forward network; of the routed experts too unless they
+    // have kExpertNorm.
+    kFfnNorm,
     kFfnNormBias,
-    kRouter,         // (n_experts, hidden_dim), float32
-    kSelectionBias,  // (n_experts)
-    kSharedGate,     // (hidden_dim)
-    kNetwork,        // a dense network or the shared experts: 3 * ffn_dim rows, neuron-major (kernels::ExpertLayout)
+    kFfnOutputNorm,      // (hidden_dim): LayerSpec::output_norms
+    kNetworkOutputNorm,  // (hidden_dim): of the shared experts; these three by MoeSpec::own_norms
+    kExpertNorm,         // (hidden_dim): before the routed experts
+    kExpertOutputNorm,   // (hidden_dim)
+    kRouterNorm,         // (hidden_dim)
+    kExpertScale,        // (n_experts)
+    kLayerScale,         // (1)
+    kRouter,             // (n_experts, hidden_dim), float32
+    kSelectionBias,      // (n_experts)
+    kSharedGate,         // (hidden_dim)
+    kNetwork,  // a dense network or the shared experts: 3 * ffn_dim rows, neuron-major (kernels::ExpertLayout)
 };
 inline constexpr int kTensorRoles = static_cast<int>(TensorRole::kNetwork) + 1;
 

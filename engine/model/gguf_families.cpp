@@ -1,7 +1,5 @@
 // Families in GGUF files. The metadata becomes a configuration as transformers has it,
-// which the family's own file reads; the tensors' names are the same for all families,
-// but for a few corners. Source: llama.cpp's gguf-py/gguf/constants.py, and its
-// converters for what they turn round.
+// which the family's own file reads. Source: llama.cpp's gguf-py/gguf/constants.py.
 
 #include <algorithm>
 #include <array>
@@ -12,6 +10,7 @@
 #include "engine/error.h"
 #include "engine/files/gguf_file.h"
 #include "engine/model/gguf_model.h"
+#include "engine/model/gguf_tensor_names.h"
 #include "engine/model/model_files.h"
 #include "engine/shape_limits.h"
 
@@ -68,13 +67,9 @@ class GgufConfig {
     ConfigFields::KeyNames names_;
 };
 
-// A Family whose tensors have the names of GGUF.
-struct GgufFamily : Family {
+struct GgufFamily : GgufNamedFamily {
     const char* key = "";                        // general.architecture
     void (*configure)(GgufConfig& c) = nullptr;  // beyond configure_any()
-    bool interleaved = false;                    // rows of q and k pair as neighbours
-    const char* ffn_norm = "ffn_norm";
-    const char* selection_bias = "exp_probs_b.bias";
 };
 
 std::string GgufConfig::key(const std::string& name) const {
@@ -283,6 +278,50 @@ void configure_granite(GgufConfig& c) {
     c.take("shared_intermediate_size", "expert_shared_feed_forward_length", 0);
 }
 
+// Layers differ in heads and positions: each gets its own.
+void configure_gemma4(GgufConfig& c) {
+    const GgufMetadata& metadata = c.metadata();
+    const auto n_layers = metadata.integer(c.key("block_count"), 1, 1 << 16);
+    const std::string pattern_key = c.key("attention.sliding_window_pattern");
+    const std::span<const std::int64_t> windowed = metadata.integers(pattern_key);
+    if (static_cast<std::int64_t>(windowed.size()) < n_layers) {
+        metadata.reject(pattern_key, "a list of " + std::to_string(n_layers) + " booleans");
+    }
+    const std::string heads_key = c.key("attention.head_count_kv");
+    const GgufValue* const heads = metadata.find(heads_key);
+    const bool has_list = heads != nullptr && std::holds_alternative<std::vector<std::int64_t>>(*heads);
+    if (has_list && std::get<std::vector<std::int64_t>>(*heads).size() < windowed.size()) {
+        metadata.reject(heads_key, "a number for each of " + std::to_string(windowed.size()) + " layers");
+    }
+    json types = json::array();
+    json layers = json::object();
+    bool values_from_keys = false;
+    for (std::int64_t l = 0; l < n_layers; ++l) {
+        const auto at = static_cast<std::size_t>(l);
+        const bool has_window = windowed[at] != 0;
+        types.push_back(has_window ? "sliding_attention" : "full_attention");
+        const std::string size_key = c.key(has_window ? "attention.key_length_swa" : "attention.key_length");
+        json& own = layers[std::to_string(l)];
+        own["head_dim"] = metadata.integer(size_key, 1, 1 << 16);
+        own["num_key_value_heads"] =
+            has_list ? std::get<std::vector<std::int64_t>>(*heads)[at] : metadata.integer(heads_key, 1, 1 << 16);
+        values_from_keys |= !has_window && !c.has_tensor("blk." + std::to_string(l) + ".attn_v.weight");
+    }
+    c.set("layer_types", types, pattern_key);
+    c.set("per_layer_config", layers, c.key("attention.key_length"));
+    c.set("attention_k_eq_v", values_from_keys);
+    c.set("rope_parameters",
+          {{"sliding_attention", {{"rope_theta", metadata.number(c.key("rope.freq_base_swa"), 1e4)}}},
+           {"full_attention", {{"rope_theta", metadata.number(c.key("rope.freq_base"), 1e6)}}}},
+          c.key("rope.freq_base"));
+    c.take("final_logit_softcapping", "final_logit_softcapping");
+    c.take("hidden_size_per_layer_input", "embedding_length_per_layer_input", 0u);
+    c.take("num_kv_shared_layers", "attention.shared_kv_layers", 0u);
+    c.take("top_k_experts", "expert_used_count");
+    c.set("enable_moe_block", true);
+    c.set("layer_scalars", c.any_layer_has("layer_output_scale.weight"));
+}
+
 void configure_gpt_oss(GgufConfig& c) {
     configure_small(c);
     c.set("attention_bias", c.any_layer_has("attn_q.bias") || c.any_layer_has("attn_qkv.bias"));
@@ -306,194 +345,6 @@ void configure_dbrx(GgufConfig& c) {
     below("ffn_config", "ffn_hidden_size", "feed_forward_length");
     below("ffn_config", "moe_num_experts", "expert_count");
     below("ffn_config", "moe_top_k", "expert_used_count");
-}
-
-// ---- tensors
-
-const GgufFamily& family_of(const ModelSpec& spec) {
-    return static_cast<const GgufFamily&>(*spec.family);
-}
-
-std::string block(std::int64_t layer) {
-    return "blk." + std::to_string(layer) + ".";
-}
-
-TensorPart q_or_k(const GgufFamily& family, std::string name, std::vector<std::int64_t> shape, std::int64_t head_dim) {
-    TensorPart part{std::move(name), std::move(shape)};
-    if (family.interleaved) {
-        part.block = head_dim;
-        part.interleaved = head_dim;
-    }
-    return part;
-}
-
-std::vector<TensorPart> qkv_parts(const ModelSpec& spec, const DenseTensor& tensor, const char* end) {
-    const auto& a = std::get<GroupedQuerySpec>(spec.layers[static_cast<std::size_t>(tensor.layer)].attention);
-    const std::string p = block(tensor.layer);
-    const auto shape = [&](std::int64_t rows) {
-        return tensor.kind == DenseTensor::Kind::kMatrix ? std::vector<std::int64_t>{rows, tensor.n_cols}
-                                                         : std::vector<std::int64_t>{rows};
-    };
-    const std::int64_t q = a.n_heads * a.head_dim;
-    const std::int64_t kv = a.n_kv_heads * a.head_dim;
-    if (a.output_gate) {
-        return {query_or_gate(p + "attn_q." + end, a, tensor.n_cols, false),
-                {p + "attn_k." + end, shape(kv)},
-                {p + "attn_v." + end, shape(kv)}};
-    }
-    if (spec.gguf.fused_qkv) return {{p + "attn_qkv." + end, shape(q + 2 * kv)}};
-    const GgufFamily& family = family_of(spec);
-    return {q_or_k(family, p + "attn_q." + end, shape(q), a.head_dim),
-            q_or_k(family, p + "attn_k." + end, shape(kv), a.head_dim),
-            {p + "attn_v." + end, shape(kv)}};
-}
-
-std::vector<TensorPart> latent_parts(const ModelSpec& spec, const DenseTensor& tensor) {
-    const auto& a = std::get<LatentSpec>(spec.layers[static_cast<std::size_t>(tensor.layer)].attention);
-    const std::string p = block(tensor.layer);
-    const std::vector<std::int64_t> shape = {tensor.n_rows, tensor.n_cols};
-    const std::int64_t kv_block = a.nope_dim + a.value_dim;
-    const std::vector<std::int64_t> kv_shape = {a.n_heads * kv_block, a.latent_dim};
-    switch (tensor.role) {
-        case TensorRole::kQueryDown:
-            return {{p + "attn_q_a.weight", shape}};
-        case TensorRole::kQueryDownNorm:
-            return {{p + "attn_q_a_norm.weight", {tensor.n_cols}}};
-        case TensorRole::kQueryUp:
-            return {
-                {p + (a.query_rank > 0 ? "attn_q_b.weight" : "attn_q.weight"), shape, a.query_dim(), 0, 0, a.rope.dim}};
-        case TensorRole::kLatentDown:
-            return {{p + "attn_kv_a_mqa.weight", shape, 0, 0, 0, a.rope.dim}};
-        case TensorRole::kLatentNorm:
-            return {{p + "attn_kv_a_norm.weight", {tensor.n_cols}}};
-        case TensorRole::kKeyUp:
-            if (!spec.gguf.joined_kv_b) return {{p + "attn_k_b.weight", {a.n_heads, a.latent_dim, a.nope_dim}}};
-            return {{p + "attn_kv_b.weight", kv_shape, kv_block, 0, a.nope_dim, 0, true}};
-        case TensorRole::kValueUp:
-            if (!spec.gguf.joined_kv_b) return {{p + "attn_v_b.weight", {a.n_heads, a.value_dim, a.latent_dim}}};
-            return {{p + "attn_kv_b.weight", kv_shape, kv_block, a.nope_dim, a.value_dim}};
-        default:
-            return {};
-    }
-}
-
-std::vector<TensorPart> delta_net_parts_of(const DenseTensor& tensor) {
-    const std::string p = block(tensor.layer);
-    const std::vector<std::int64_t> matrix = {tensor.n_rows, tensor.n_cols};
-    switch (tensor.role) {
-        case TensorRole::kQkv:
-            return {{p + "attn_qkv.weight", matrix}};
-        case TensorRole::kOutputGate:
-            return {{p + "attn_gate.weight", matrix}};
-        case TensorRole::kDecayAndBeta:
-            return {{p + "ssm_alpha.weight", {tensor.n_rows / 2, tensor.n_cols}},
-                    {p + "ssm_beta.weight", {tensor.n_rows / 2, tensor.n_cols}}};
-        case TensorRole::kConvolution:
-            return {{p + "ssm_conv1d.weight", matrix}};
-        case TensorRole::kDecayRate:
-            return {{p + "ssm_a", {tensor.n_cols}}};
-        case TensorRole::kTimeBias:
-            return {{p + "ssm_dt.bias", {tensor.n_cols}}};
-        case TensorRole::kStateNorm:
-            return {{p + "ssm_norm.weight", {tensor.n_cols}}};
-        case TensorRole::kAttentionOutput:
-            return {{p + "ssm_out.weight", matrix}};
-        default:
-            return {};
-    }
-}
-
-std::vector<TensorPart> gguf_dense_parts(const ModelSpec& spec, const DenseTensor& tensor) {
-    const std::string p = block(tensor.layer);
-    const LayerSpec* const layer = tensor.layer < 0 ? nullptr : &spec.layers[static_cast<std::size_t>(tensor.layer)];
-    if (layer != nullptr && layer->delta_net() != nullptr) {
-        if (auto parts = delta_net_parts_of(tensor); !parts.empty()) return parts;
-    }
-    const std::string ffn_norm = p + family_of(spec).ffn_norm;
-    const auto matrix = [&](const std::string& name) -> std::vector<TensorPart> {
-        return {{name, {tensor.n_rows, tensor.n_cols}}};
-    };
-    const auto vector = [&](const std::string& name) -> std::vector<TensorPart> { return {{name, {tensor.n_cols}}}; };
-    switch (tensor.role) {
-        case TensorRole::kEmbedding:
-            return matrix("token_embd.weight");
-        case TensorRole::kHead:
-            return matrix("output.weight");
-        case TensorRole::kHeadBias:
-            return vector("output.bias");
-        case TensorRole::kFinalNorm:
-            return vector("output_norm.weight");
-        case TensorRole::kFinalNormBias:
-            return vector("output_norm.bias");
-        case TensorRole::kAttentionNorm:
-            return vector(p + "attn_norm.weight");
-        case TensorRole::kAttentionNormBias:
-            return vector(p + "attn_norm.bias");
-        case TensorRole::kQkv:
-            return qkv_parts(spec, tensor, "weight");
-        case TensorRole::kQkvBias:
-            return qkv_parts(spec, tensor, "bias");
-        case TensorRole::kQueryNorm:
-            return vector(p + "attn_q_norm.weight");
-        case TensorRole::kKeyNorm:
-            return vector(p + "attn_k_norm.weight");
-        case TensorRole::kAttentionOutput:
-            return matrix(p + "attn_output.weight");
-        case TensorRole::kAttentionOutputBias:
-            return vector(p + "attn_output.bias");
-        case TensorRole::kOutputGate:
-            return {
-                query_or_gate(p + "attn_q.weight", std::get<GroupedQuerySpec>(layer->attention), tensor.n_cols, true)};
-        case TensorRole::kSinks:
-            return vector(p + "attn_sinks.weight");
-        case TensorRole::kFfnNorm:
-            return vector(ffn_norm + ".weight");
-        case TensorRole::kFfnNormBias:
-            return vector(ffn_norm + ".bias");
-        case TensorRole::kRouter:
-            return matrix(p + "ffn_gate_inp.weight");
-        case TensorRole::kSelectionBias:
-            return vector(p + family_of(spec).selection_bias);
-        case TensorRole::kSharedGate:
-            return vector(p + "ffn_gate_inp_shexp.weight");
-        case TensorRole::kNetwork: {
-            const bool is_moe = spec.layers[static_cast<std::size_t>(tensor.layer)].moe() != nullptr;
-            const std::string end = is_moe ? "_shexp.weight" : ".weight";
-            const std::int64_t ffn = tensor.n_rows / 3;
-            return {{p + "ffn_gate" + end, {ffn, tensor.n_cols}},
-                    {p + "ffn_up" + end, {ffn, tensor.n_cols}},
-                    {p + "ffn_down" + end, {tensor.n_cols, ffn}}};
-        }
-        default:
-            return latent_parts(spec, tensor);
-    }
-}
-
-ExpertParts gguf_expert_parts(const ModelSpec& spec, std::int64_t layer, std::int64_t expert) {
-    const ExpertGrid& g = spec.experts;
-    const std::string p = block(layer);
-    const std::string own = "." + std::to_string(expert) + ".weight";
-    const std::array<const char*, 3> names = {"ffn_gate", "ffn_up", "ffn_down"};
-    ExpertParts parts;
-    for (std::size_t i = 0; i < names.size(); ++i) {
-        const std::int64_t rows = i < 2 ? g.ffn_dim : g.hidden_dim;
-        const std::int64_t columns = i < 2 ? g.hidden_dim : g.ffn_dim;
-        ExpertPart& part = parts.matrices[i];
-        part = {p + names[i] + "_exps.weight", {g.n_experts, rows, columns}, expert * rows * columns, columns, 1};
-        if (i == 2) std::swap(part.neuron_stride, part.hidden_stride);
-        if (spec.gguf.separate_experts) {
-            part.name = p + names[i] + own;
-            part.shape = {rows, columns};
-            part.first = 0;
-        } else if (spec.gguf.fused_gate_up && i < 2) {
-            part.name = p + "ffn_gate_up_exps.weight";
-            part.shape[1] = 2 * rows;
-            part.first = (2 * expert + static_cast<std::int64_t>(i)) * rows * columns;
-        }
-        parts.biases[i] = {
-            p + names[i] + "_exps.bias", {g.n_experts, rows}, expert * rows, i < 2 ? 1 : 0, i < 2 ? 0 : 1};
-    }
-    return parts;
 }
 
 // ---- which there are
@@ -520,6 +371,11 @@ GgufFamily with_norm(GgufFamily family, const char* ffn_norm, const char* select
     return family;
 }
 
+GgufFamily without_shexp(GgufFamily family) {
+    family.shared_network = "";
+    return family;
+}
+
 std::span<const GgufFamily> gguf_families() {
     static const std::array kFamilies = {
         interleaved(row(kMixtral, "llama", configure_small)),
@@ -534,6 +390,7 @@ std::span<const GgufFamily> gguf_families() {
         row(kPhimoe, "phimoe", configure_phimoe),
         with_norm(row(kDbrx, "dbrx", configure_dbrx), "attn_output_norm"),
         interleaved(row(kGraniteMoe, "granitemoe", configure_granite)),
+        without_shexp(row(kGemma4Text, "gemma4", configure_gemma4)),
         with_norm(row(kGptOss, "gpt-oss", configure_gpt_oss), "post_attention_norm", "ffn_gate_inp.bias"),
     };
     return kFamilies;
@@ -550,34 +407,60 @@ const GgufFamily& gguf_family(const GgufMetadata& metadata) {
                                              " is not supported; supported: " + supported);
 }
 
-// The factors of LongRoPE are tensors.
-void add_long_rope(const GgufFile& part, GgufConfig& c) {
+// Factors of rotary positions; empty where this part has no tensor of that name and need
+// not.
+std::vector<float> factors_in(const GgufFile& part, std::string_view name, bool required) {
     const GgufHeader& header = part.header();
     const std::span<const std::byte> file = part.file().bytes();
-    const auto tensor = [&](std::string_view name) {
-        return std::find_if(header.tensors.begin(), header.tensors.end(),
-                            [name](const GgufTensor& t) { return t.name == name; });
-    };
-    if (tensor("rope_factors_short.weight") == header.tensors.end()) return;
-    json scaling = {{"rope_type", "longrope"}};
-    for (const auto& [field, name] : {std::pair{"short_factor", "rope_factors_short.weight"},
-                                      std::pair{"long_factor", "rope_factors_long.weight"}}) {
-        const auto found = tensor(name);
-        if (found == header.tensors.end() || found->shape.size() != 1 || found->type != 0 ||
-            static_cast<std::uint64_t>(found->shape[0]) > (file.size() - found->offset) / sizeof(float)) {
-            throw Error(ErrorKind::kInvalidModel, header.metadata.source() + ": tensor \"" + name +
-                                                      "\" is missing or no list of F32; expected LongRoPE's factors");
-        }
-        std::vector<float> factors(static_cast<std::size_t>(found->shape[0]));
-        std::memcpy(factors.data(), file.data() + found->offset, factors.size() * sizeof(float));
-        scaling[field] = factors;
+    const auto found = std::find_if(header.tensors.begin(), header.tensors.end(),
+                                    [name](const GgufTensor& tensor) { return tensor.name == name; });
+    if (found == header.tensors.end() && !required) return {};
+    if (found == header.tensors.end() || found->shape.size() != 1 || found->type != 0 ||
+        static_cast<std::uint64_t>(found->shape[0]) > (file.size() - found->offset) / sizeof(float)) {
+        throw Error(ErrorKind::kInvalidModel,
+                    header.metadata.source() + ": tensor " + in_quotes(name) +
+                        " is missing or no list of F32; expected the factors of rotary positions");
     }
+    std::vector<float> factors(static_cast<std::size_t>(found->shape[0]));
+    if (!factors.empty()) std::memcpy(factors.data(), file.data() + found->offset, factors.size() * sizeof(float));
+    return factors;
+}
+
+// The factors of LongRoPE are tensors.
+void add_long_rope(const GgufFile& part, GgufConfig& c) {
+    const std::vector<float> factors = factors_in(part, "rope_factors_short.weight", false);
+    if (factors.empty()) return;
+    json scaling = {{"rope_type", "longrope"},
+                    {"short_factor", factors},
+                    {"long_factor", factors_in(part, "rope_factors_long.weight", true)}};
     const auto optional = [&](const char* field, const char* name) {
         if (const GgufValue* const value = c.metadata().find(c.key(name))) scaling[field] = json_of(*value);
     };
     optional("original_max_position_embeddings", "rope.scaling.original_context_length");
     optional("attention_factor", "rope.scaling.attn_factor");
     c.set("rope_scaling", scaling, c.key("rope.scaling"));
+}
+
+// Where positions differ between layers, those without a window divide the frequencies of
+// their pairs by a list: by 1 those that turn, by a huge number those that do not.
+void add_turning_share(const GgufFile& part, GgufConfig& c) {
+    constexpr float kNever = 1e20f;
+    const std::vector<float> factors = factors_in(part, "rope_freqs.weight", false);
+    if (factors.empty() || !c.config().contains("rope_parameters")) return;
+    const auto first_still = std::find_if(factors.begin(), factors.end(), [](float f) { return f >= kNever; });
+    const bool is_share = std::all_of(factors.begin(), first_still, [](float f) { return f == 1; }) &&
+                          std::all_of(first_still, factors.end(), [](float f) { return f >= kNever; });
+    if (!is_share) {
+        throw Error(ErrorKind::kUnsupported,
+                    part.header().metadata.source() +
+                        ": tensor \"rope_freqs.weight\" has factors of its own for the pairs "
+                        "that turn, which is not supported; expected 1, and then at least 1e20");
+    }
+    // A quarter of a pair more, so that rounding loses none.
+    const double n_turning = static_cast<double>(first_still - factors.begin()) + 0.25;
+    json& full = c.config()["rope_parameters"]["full_attention"];
+    full["rope_type"] = "proportional";
+    full["partial_rotary_factor"] = std::min(1.0, n_turning / static_cast<double>(factors.size()));
 }
 
 }  // namespace
@@ -604,7 +487,10 @@ ModelSpec read_gguf_spec(const fs::path& file) {
     }
     config.set("vocab_size", embedding->front(), "token_embd.weight");
     family.configure(config);
-    for (const GgufFile& part : files) add_long_rope(part, config);
+    for (const GgufFile& part : files) {
+        add_long_rope(part, config);
+        add_turning_share(part, config);
+    }
 
     ModelSpec spec = read_model_spec(config.config(), source, family, &config.names());
     spec.gguf.fused_qkv = config.any_layer_has("attn_qkv.weight");

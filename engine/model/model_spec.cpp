@@ -82,9 +82,9 @@ void ModelSpec::number_moe_layers() {
     experts.n_layers = static_cast<std::int64_t>(moe_layers_.size());
 }
 
-const RopeSpec& ModelSpec::rope() const {
+const RopeSpec& ModelSpec::rope(std::int64_t layer) const {
     return std::visit([](const auto& attention) -> const RopeSpec& { return attention.rope; },
-                      layers.front().attention);
+                      layers[static_cast<std::size_t>(layer)].attention);
 }
 
 kernels::AttentionShape ModelSpec::attention_shape(std::int64_t layer) const {

@@ -42,6 +42,7 @@ struct RopeSpec {
     double long_amplitude = 1.0;
 
     bool is_long(std::int64_t context) const { return original_context > 0 && context > original_context; }
+    bool operator==(const RopeSpec&) const = default;
 };
 
 // YaRN (Peng and others, 2023, section 3.4): frequencies between the two wavelengths are interpolated.
@@ -71,7 +72,10 @@ struct GroupedQuerySpec {
     bool output_gate =
         false;  // each value of a head's output is multiplied by sigmoid(gate . x), with gates of its own
     QkNorm qk_norm = QkNorm::kNone;
-    float qk_norm_eps = 1e-6f;
+    bool value_norm = false;    // RMS over each head's values, without weights
+    float qk_norm_eps = 1e-6f;  // of both
+    // Values are projected by the keys' matrix: the file has it once, kQkv twice.
+    bool values_from_keys = false;
     float clip = 0;  // queries, keys and values, normed, lie within -clip .. clip; 0: anywhere
     RopeSpec rope;
     float scale = 0;  // of q . k
@@ -154,8 +158,14 @@ struct StoredTensor {
 struct MoeSpec {
     kernels::RouterSpec router;
     bool selection_bias = false;  // see kernels::adds_bias_to_logits()
+    bool expert_scale = false;    // each expert's weight is multiplied by a number of its own
+    bool router_norm = false;     // the router's input is the residual stream in an RMS norm of its own
     std::int64_t shared_dim = 0;  // ffn_dim of the experts that every token uses, as one network; 0: none
     bool shared_gate = false;     // their output is multiplied by sigmoid(gate . x)
+    // The routed experts' input is the residual stream in an RMS norm of their own, and
+    // their sum passes another before the shared experts' output is added, which has its
+    // own as well. LayerSpec::output_norms is then set.
+    bool own_norms = false;
 };
 
 using FfnSpec = std::variant<DenseFfnSpec, MoeSpec>;
@@ -163,6 +173,10 @@ using FfnSpec = std::variant<DenseFfnSpec, MoeSpec>;
 struct LayerSpec {
     AttentionSpec attention;
     FfnSpec ffn;
+    // What attention and what the feed-forward part add to the residual stream passes a
+    // norm before.
+    bool output_norms = false;
+    bool scaled = false;  // the stream is multiplied by a number of the layer's own at its end
 
     const MoeSpec* moe() const { return std::get_if<MoeSpec>(&ffn); }
     const DeltaNetSpec* delta_net() const { return std::get_if<DeltaNetSpec>(&attention); }
@@ -196,7 +210,8 @@ struct ModelSpec {
     float embedding_scale = 1;  // of the embedded tokens
     float residual_scale = 1;  // of what a layer's attention and network add; the experts' part is in RouterSpec::scale
     float logits_scale = 1;
-    GgufVariant gguf;  // of a model in a GGUF file
+    float logits_cap = 0;  // logits become cap tanh(logit / cap); 0: they stay
+    GgufVariant gguf;      // of a model in a GGUF file
     SafetensorsVariant safetensors;
     // Files may have a layer's queries, keys and values in formats of their own: three
     // tensors then (n_layers). Empty: one in all layers.
@@ -209,7 +224,7 @@ struct ModelSpec {
     std::int64_t n_layers() const { return static_cast<std::int64_t>(layers.size()); }
     // Of layer `moe_layer` of the grid.
     std::int64_t layer_of(std::int64_t moe_layer) const { return moe_layers_[static_cast<std::size_t>(moe_layer)]; }
-    const RopeSpec& rope() const;  // the same in all layers
+    const RopeSpec& rope(std::int64_t layer = 0) const;
     // Of a layer: what its attention kernels and its KV cache see
     // (engine/model/kv_layout.h). All 0 for a DeltaNet layer.
     kernels::AttentionShape attention_shape(std::int64_t layer) const;

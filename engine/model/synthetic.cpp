@@ -148,6 +148,14 @@ class SyntheticWeights final : public WeightSource {
             case TensorRole::kLatentNorm:
             case TensorRole::kStateNorm:
             case TensorRole::kFfnNorm:
+            case TensorRole::kAttentionOutputNorm:
+            case TensorRole::kFfnOutputNorm:
+            case TensorRole::kNetworkOutputNorm:
+            case TensorRole::kExpertNorm:
+            case TensorRole::kExpertOutputNorm:
+            case TensorRole::kRouterNorm:
+            case TensorRole::kExpertScale:
+            case TensorRole::kLayerScale:
                 return true;
             default:
                 return false;

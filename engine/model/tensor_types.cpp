@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <string_view>
 #include <unordered_set>
 
+#include "engine/device/host_buffer.h"
+#include "engine/json.h"
 #include "engine/model/dense_tensors.h"
 #include "engine/model/families/family.h"
 
@@ -30,6 +34,55 @@ const char* role_name(const ModelSpec& spec, const DenseTensor& tensor) {
         default:
             return tensor.kind == DenseTensor::Kind::kMatrix ? "attention, inputs" : "norms, biases";
     }
+}
+
+// Calls use(role, name) for every tensor that a role of the model reads, some of them more
+// than once; a name may be empty.
+template <typename Use>
+void for_each_name(const Checkpoint& checkpoint, const ModelSpec& of_files, const Use& use) {
+    ModelSpec spec = of_files;
+    spec.split_qkv.clear();  // families name the three together
+    spec.stored.clear();
+    if (spec.family->look != nullptr) spec.family->look(checkpoint, spec);
+    for (const DenseTensor& tensor : dense_tensors(spec)) {
+        for (const TensorPart& part : spec.family->parts(spec, tensor)) use(role_name(spec, tensor), part.name);
+    }
+    constexpr std::array kMatrices = {"experts, gate", "experts, up", "experts, down"};
+    for (std::int64_t l = 0; l < spec.experts.n_layers; ++l) {
+        for (std::int64_t e = 0; e < spec.experts.n_experts; ++e) {
+            const ExpertParts parts = spec.family->expert(spec, spec.layer_of(l), e);
+            for (std::size_t i = 0; i < kMatrices.size(); ++i) {
+                use(kMatrices[i], parts.matrices[i].name);
+                use(kMatrices[i], parts.matrices[i].exponents);
+            }
+            if (!spec.experts.expert.biases) continue;
+            for (const ExpertPart& bias : parts.biases) use("experts, biases", bias.name);
+        }
+    }
+}
+
+// The layer that a name like model.layers.12.input_layernorm.weight says; -1: none.
+std::int64_t layer_in(std::string_view name) {
+    for (const std::string_view before : {std::string_view("layers."), std::string_view("blk.")}) {
+        const std::size_t at = name.find(before);
+        if (at == std::string_view::npos) continue;
+        std::int64_t layer = -1;
+        const char* const begin = name.data() + at + before.size();
+        const auto [end, error] = std::from_chars(begin, name.data() + name.size(), layer);
+        if (error == std::errc() && end != name.data() + name.size() && *end == '.') return layer;
+    }
+    return -1;
+}
+
+UnusedTensors::Part part_of(std::string_view name, std::int64_t n_layers) {
+    using Part = UnusedTensors::Part;
+    const auto has = [name](std::string_view word) { return name.find(word) != std::string_view::npos; };
+    if (has("vision") || has("visual") || name.starts_with("v.") || name.starts_with("mm.")) return Part::kVision;
+    if (has("audio") || name.starts_with("a.")) return Part::kAudio;
+    if (name.starts_with("mtp.") || has(".mtp.") || has(".nextn.") || layer_in(name) >= n_layers) {
+        return Part::kPredictionLayers;
+    }
+    return Part::kOther;
 }
 
 class TypeTable {
@@ -73,22 +126,62 @@ class TypeTable {
 
 std::vector<RoleTypes> types_by_role(const Checkpoint& checkpoint, const ModelSpec& spec) {
     TypeTable table(checkpoint);
-    for (const DenseTensor& tensor : dense_tensors(spec)) {
-        for (const TensorPart& part : spec.family->parts(spec, tensor)) table.add(role_name(spec, tensor), part.name);
-    }
-    constexpr std::array kMatrices = {"experts, gate", "experts, up", "experts, down"};
-    for (std::int64_t l = 0; l < spec.experts.n_layers; ++l) {
-        for (std::int64_t e = 0; e < spec.experts.n_experts; ++e) {
-            const ExpertParts parts = spec.family->expert(spec, spec.layer_of(l), e);
-            for (std::size_t i = 0; i < kMatrices.size(); ++i) {
-                table.add(kMatrices[i], parts.matrices[i].name);
-                table.add(kMatrices[i], parts.matrices[i].exponents);
-            }
-            if (!spec.experts.expert.biases) continue;
-            for (const ExpertPart& bias : parts.biases) table.add("experts, biases", bias.name);
-        }
-    }
+    for_each_name(checkpoint, spec, [&](const char* role, const std::string& name) { table.add(role, name); });
     return table.take();
+}
+
+std::vector<UnusedTensors> unused_tensors(const Checkpoint& checkpoint, const ModelSpec& spec) {
+    // Read with the configuration (GGUF), or computed from it.
+    std::unordered_set<std::string_view> read = {"rope_freqs.weight", "rope_factors_short.weight",
+                                                 "rope_factors_long.weight"};
+    std::unordered_set<std::string> names;
+    for_each_name(checkpoint, spec, [&](const char*, const std::string& name) {
+        if (!name.empty()) names.insert(name);
+    });
+    read.insert(names.begin(), names.end());
+    std::vector<UnusedTensors> unused;
+    for (const TensorView& tensor : checkpoint.tensors()) {
+        if (read.contains(tensor.name) || tensor.name.ends_with("rotary_emb.inv_freq")) continue;
+        const UnusedTensors::Part part = part_of(tensor.name, spec.n_layers());
+        auto found = std::find_if(unused.begin(), unused.end(),
+                                  [part](const UnusedTensors& known) { return known.part == part; });
+        if (found == unused.end()) found = unused.insert(found, {part, tensor.name, 0, 0});
+        ++found->n_tensors;
+        found->bytes += tensor.bytes.size();
+    }
+    std::sort(unused.begin(), unused.end(),
+              [](const UnusedTensors& a, const UnusedTensors& b) { return a.part < b.part; });
+    return unused;
+}
+
+const char* name_of(UnusedTensors::Part part) {
+    switch (part) {
+        case UnusedTensors::Part::kPredictionLayers:
+            return "layers that predict further tokens";
+        case UnusedTensors::Part::kVision:
+            return "vision tower";
+        case UnusedTensors::Part::kAudio:
+            return "audio tower";
+        case UnusedTensors::Part::kOther:
+            break;
+    }
+    return "other tensors";
+}
+
+std::string describe(const UnusedTensors& unused) {
+    const std::string size = format_bytes(unused.bytes) + ", tensors: " + std::to_string(unused.n_tensors);
+    switch (unused.part) {
+        case UnusedTensors::Part::kPredictionLayers:
+            return "The file's layers that predict further tokens are not used (" + size + ").";
+        case UnusedTensors::Part::kVision:
+            return "The file's vision tower is not used (" + size + "): text alone is read.";
+        case UnusedTensors::Part::kAudio:
+            return "The file's audio tower is not used (" + size + "): text alone is read.";
+        case UnusedTensors::Part::kOther:
+            break;
+    }
+    return "Tensors of the file that nothing here knows are not used (" + size + "); the first is " +
+           in_quotes(unused.first) + ".";
 }
 
 }  // namespace offstage::engine

@@ -1,6 +1,6 @@
 #pragma once
-// In which formats a checkpoint has its tensors, by what they are for: a file called
-// Q4_K_M mixes several.
+// What the tensors of a checkpoint are for: in which formats it has them - a file called
+// Q4_K_M mixes several - and which of them nothing reads.
 
 #include <cstdint>
 #include <string>
@@ -25,5 +25,21 @@ struct RoleTypes {
 // Roles that the model has, in the order in which a token meets them; `spec` as
 // read_model_spec() gave it. Tensors that the model does not use are left out.
 std::vector<RoleTypes> types_by_role(const Checkpoint& checkpoint, const ModelSpec& spec);
+
+// Tensors that nothing here reads.
+struct UnusedTensors {
+    enum class Part : std::uint8_t { kPredictionLayers, kVision, kAudio, kOther };
+    Part part = Part::kOther;
+    std::string first;  // the first one's name
+    std::int64_t n_tensors = 0;
+    std::uint64_t bytes = 0;
+};
+
+// By what they belong to, in the order of Part; empty: all are read. What is in none of
+// the model's roles, and no list of rotary factors either, is unused.
+std::vector<UnusedTensors> unused_tensors(const Checkpoint& checkpoint, const ModelSpec& spec);
+const char* name_of(UnusedTensors::Part part);  // "vision tower"
+// A sentence for the person.
+std::string describe(const UnusedTensors& unused);
 
 }  // namespace offstage::engine

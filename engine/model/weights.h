@@ -15,6 +15,7 @@
 #include "engine/model/dense_tensors.h"
 #include "engine/model/fingerprint.h"
 #include "engine/model/model_spec.h"
+#include "engine/model/tensor_types.h"
 #include "kernels/thread_pool.h"
 #include "kernels/types.h"
 
@@ -96,6 +97,8 @@ class WeightSource {
     // Tells models apart at the cost of a look: their shapes and the beginnings of all experts' tensors. A change deep
     // inside a tensor is not seen, so this names measurements, never copies of weights. Nothing where it is not known.
     virtual std::optional<Fingerprint> model_fingerprint();
+    // Of the files, what is not a part of the weights.
+    virtual std::vector<UnusedTensors> unused() const { return {}; }
 };
 
 // From a checkpoint, which stays mapped; pages of the file are released as they are done,

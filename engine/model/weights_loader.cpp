@@ -57,9 +57,10 @@ class PartRows {
     std::int64_t block_, first_, count_, interleaved_, n_blocks_;
 };
 
-float changed(float x, TensorPart::Change change) {
-    if (change == TensorPart::Change::kNone) return x;
-    return change == TensorPart::Change::kPlusOne ? 1.0f + x : -std::exp(x);
+float changed(float x, const TensorPart& part) {
+    if (part.change == TensorPart::Change::kPlusOne) x = 1.0f + x;
+    if (part.change == TensorPart::Change::kMinusExp) x = -std::exp(x);
+    return x * part.factor;
 }
 
 class CheckpointWeights final : public WeightSource, public ColdExperts {
@@ -184,6 +185,8 @@ class CheckpointWeights final : public WeightSource, public ColdExperts {
         }
         return combine(parts, static_cast<std::uint64_t>(spec_.hidden_dim));
     }
+
+    std::vector<UnusedTensors> unused() const override { return unused_tensors(checkpoint_, spec_); }
 
     void advance() override { report(expert_file_bytes_); }
 
@@ -443,7 +446,7 @@ class CheckpointWeights final : public WeightSource, public ColdExperts {
             const std::size_t begin = values.size();
             values.resize(begin + static_cast<std::size_t>(tensor.n_elements()));
             kernels::cpu_kernels().widen(tensor.bytes.data(), tensor.type, tensor.n_elements(), values.data() + begin);
-            for (std::size_t i = begin; i < values.size(); ++i) values[i] = changed(values[i], part.change);
+            for (std::size_t i = begin; i < values.size(); ++i) values[i] = changed(values[i], part);
             if (part.interleaved > 0) {
                 const PartRows rows(part);
                 const std::vector<float> read(values.begin() + static_cast<std::ptrdiff_t>(begin), values.end());

@@ -1,5 +1,7 @@
 #include "engine/run/device_weights.h"
 
+#include <algorithm>
+
 #include "engine/error.h"
 
 namespace offstage::engine {
@@ -14,6 +16,9 @@ DeviceWeights::DeviceWeights(DenseWeights weights, std::int64_t n_layers, Backen
                                        ? kernels::WeightView{tensor.values.data(), kernels::WeightType::kF32,
                                                              tensor.what.n_rows, tensor.what.n_cols}
                                        : tensor.matrix.view();
+        if (tensor.what.kind == DenseTensor::Kind::kVector && tensor.what.n_weights() == 1) {
+            numbers_.push_back({tensor.what.role, tensor.what.layer, tensor.values.front()});
+        }
         if (!shared) {
             const auto bytes = static_cast<std::size_t>(tensor.bytes());
             blocks_.push_back(device.memory().allocate(bytes, MemoryUse::kDense, "the dense weights"));
@@ -34,6 +39,12 @@ DeviceWeights::DeviceWeights(DenseWeights weights, std::int64_t n_layers, Backen
                     "Copying the dense weights to " + device.info().name + " failed: " + device.failure());
     }
     host_ = DenseWeights();
+}
+
+float DeviceWeights::number(TensorRole role, std::int64_t layer) const {
+    const auto found = std::find_if(numbers_.begin(), numbers_.end(),
+                                    [&](const Number& number) { return number.role == role && number.layer == layer; });
+    return found == numbers_.end() ? 1.0f : found->value;
 }
 
 kernels::WeightView DeviceWeights::logits() const {

@@ -25,6 +25,8 @@ class DeviceWeights {
     const float* vector(TensorRole role, std::int64_t layer = -1) const {
         return static_cast<const float*>(entry(role, layer).data);
     }
+    // A vector's only value; 1 where the model has none in this role.
+    float number(TensorRole role, std::int64_t layer) const;
     kernels::WeightView logits() const;  // the head, or the embedding where they are tied
 
     // Of the device's memory that a model's dense weights take, each part rounded up to 256 bytes.
@@ -36,10 +38,17 @@ class DeviceWeights {
         return entries_[static_cast<std::size_t>(layer + 1)][static_cast<std::size_t>(role)];
     }
 
+    struct Number {
+        TensorRole role;
+        std::int64_t layer;
+        float value;
+    };
+
     DenseWeights host_;  // kept where the device shares its memory
     std::vector<DeviceBlock> blocks_;
     std::vector<Roles> entries_;                 // first those of no layer, then layer by layer
     std::vector<kernels::ExpertView> networks_;  // (n_layers)
+    std::vector<Number> numbers_;
 };
 
 }  // namespace offstage::engine

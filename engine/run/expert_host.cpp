@@ -54,6 +54,7 @@ void ExpertHost::open_source() {
     directory_ = model_path(request_.model);
     spec_ = read_model_spec(directory_);
     source_ = open_weights(Checkpoint::open(directory_), spec_, request_.compute == ComputeMode::kBf16, *pool_);
+    for (const UnusedTensors& part : source_->unused()) notes_.push_back(describe(part));
     quant_cache_ =
         std::make_unique<QuantCache>(request_.quant_cache_directory.empty() ? cache_directory() / "quantized"
                                                                             : fs::path(request_.quant_cache_directory));

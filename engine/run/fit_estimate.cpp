@@ -102,6 +102,7 @@ FitEstimator::FitEstimator(const std::string& model, Text text)
         static_cast<void>(ChatTemplate::read(directory_));
     }
     source_ = open_weights(Checkpoint::open(directory_), spec_, false, *pool_);
+    for (const UnusedTensors& part : source_->unused()) not_used_.push_back(describe(part));
 }
 
 FitEstimator::~FitEstimator() = default;
@@ -347,6 +348,7 @@ FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& hel
     for (std::string note : {planner.memory_note(plan), planner.dense_note()}) {
         if (!note.empty()) estimate.notes.push_back(std::move(note));
     }
+    estimate.notes.insert(estimate.notes.end(), not_used_.begin(), not_used_.end());
     const std::uint64_t kv_workspace = demand.kv_workspace_bytes(plan.max_step);
     MemoryLedger& own = shared ? ram : vram;
     own.dense = plan.dense_bytes;

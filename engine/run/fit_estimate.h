@@ -67,7 +67,8 @@ struct FitEstimate {
     // model does not fit.
     std::optional<Forecast> forecast;
 
-    std::vector<std::string> notes;  // what was given up, as the planner says it
+    // What was given up, as the planner says it, and what of the files is not used.
+    std::vector<std::string> notes;
     std::vector<FitChange> changes;  // where it does not fit: what would
 };
 
@@ -116,7 +117,8 @@ class FitEstimator {
     std::filesystem::path directory_;  // empty: synthetic
     std::unique_ptr<kernels::ThreadPool> pool_;
     std::unique_ptr<WeightSource> source_;
-    bool rounded_ = false;  // source_ rounds float32 to bf16
+    bool rounded_ = false;               // source_ rounds float32 to bf16
+    std::vector<std::string> not_used_;  // of the files, a sentence each
     std::map<std::string, std::unique_ptr<DeviceFacts>> devices_;
     std::map<std::string, Popularity> popularity_;  // by file
     std::map<std::string, ModelCosts> costs_;       // by what they depend on; those that are known

@@ -21,6 +21,12 @@ std::int64_t module_workspace(const ModelSpec& spec) {
     return most;
 }
 
+bool needs_further(const ModelSpec& spec) {
+    return std::any_of(spec.layers.begin(), spec.layers.end(), [](const LayerSpec& layer) {
+        return layer.moe() != nullptr && (layer.output_norms || layer.moe()->router_norm);
+    });
+}
+
 std::int64_t table_entries_of(std::size_t n_groups, std::int64_t context) {
     return static_cast<std::int64_t>(n_groups) * Forward::kMaxSegments * (context / kernels::kKvBlockTokens + 2);
 }
@@ -37,17 +43,9 @@ Forward::Forward(const ModelSpec& spec, const DeviceWeights& weights, ExpertStor
       max_step_(max_step),
       shape_(step_shape(spec, experts.master_type(), max_step, std::max(context, spec.max_context))),
       n_kv_groups_(kv_layout_of(spec, {}).groups.size()),
-      moe_(spec.experts, experts, device, host, dispatcher, max_step) {
+      moe_(spec.experts, experts, device, host, dispatcher, max_step),
+      positions_(spec, context) {
     device.reserve(shape_);
-    const RopeSpec& rope = spec.rope();
-    const bool is_long = rope.is_long(context);
-    rope_amplitude_ = static_cast<float>(is_long ? rope.long_amplitude : rope.amplitude);
-    const std::vector<double>& scales = is_long ? rope.long_frequency_scale : rope.frequency_scale;
-    for (std::int64_t i = 0; i < rope.dim / 2; ++i) {
-        const double exponent = 2.0 * static_cast<double>(i) / static_cast<double>(rope.dim);
-        const double scale = scales.empty() ? 1.0 : scales[as_size(i)];
-        inverse_frequencies_.push_back(static_cast<float>(scale / std::pow(rope.theta, exponent)));
-    }
     const auto workspace = [&](std::int64_t floats, const char* purpose) {
         return device.memory().allocate(as_size(max_step * floats) * sizeof(float), MemoryUse::kWorkspace, purpose);
     };
@@ -55,6 +53,7 @@ Forward::Forward(const ModelSpec& spec, const DeviceWeights& weights, ExpertStor
     in_host_.resize(as_size(table_entries(shape_.context)));
     x_ = workspace(spec.hidden_dim, "activations");
     h_ = workspace(spec.hidden_dim, "activations");
+    if (needs_further(spec)) further_ = workspace(spec.hidden_dim, "activations");
     workspace_ = workspace(module_workspace(spec), "a layer's intermediate results");
     if (spec.dense_ffn_dim() > 0) {
         identity_ = Mirror<std::int32_t>(device, as_size(max_step), MemoryUse::kWorkspace, "rows of a dense network");
@@ -70,12 +69,21 @@ Forward::Forward(const ModelSpec& spec, const DeviceWeights& weights, ExpertStor
     const KvLayout layout = kv_layout_of(spec, {});
     std::int64_t n_moe_layers = 0;
     for (std::int64_t l = 0; l < spec.n_layers(); ++l) {
-        const bool is_moe = spec.layers[as_size(l)].moe() != nullptr;
-        layers_.push_back({norm_of(TensorRole::kAttentionNorm, TensorRole::kAttentionNormBias, l),
-                           make_attention(spec, weights, l, layout.layers[as_size(l)]),
-                           norm_of(TensorRole::kFfnNorm, TensorRole::kFfnNormBias, l), NetworkModule(spec, weights, l),
-                           is_moe ? n_moe_layers : -1});
-        if (is_moe) routers_.push_back(router_of(spec, weights, n_moe_layers++));
+        const LayerSpec& of_spec = spec.layers[as_size(l)];
+        const MoeSpec* const moe = of_spec.moe();
+        Layer layer{.attention_norm = norm_of(TensorRole::kAttentionNorm, TensorRole::kAttentionNormBias, l),
+                    .attention = make_attention(spec, weights, l, layout.layers[as_size(l)], positions_.kind_of(l)),
+                    .ffn_norm = norm_of(TensorRole::kFfnNorm, TensorRole::kFfnNormBias, l),
+                    .network = NetworkModule(spec, weights, l)};
+        layer.scale = weights.number(TensorRole::kLayerScale, l);
+        if (moe != nullptr) {
+            layer.moe_layer = n_moe_layers;
+            routers_.push_back(router_of(spec, weights, n_moe_layers++));
+            if (moe->own_norms) layer.ffn_norm = rms_norm_of(spec, weights, TensorRole::kExpertNorm, l);
+            layer.expert_output_norm = rms_norm_of(spec, weights, TensorRole::kExpertOutputNorm, l);
+            layer.output = {rms_norm_of(spec, weights, TensorRole::kFfnOutputNorm, l), 1};
+        }
+        layers_.push_back(std::move(layer));
     }
 }
 
@@ -93,8 +101,8 @@ std::uint64_t Forward::workspace_bytes(const ModelSpec& spec, std::int64_t conte
 }
 
 std::uint64_t Forward::workspace_bytes_per_token(const ModelSpec& spec) {
-    const std::int64_t words =
-        2 * spec.hidden_dim + module_workspace(spec) + spec.rope().dim + 1 + (spec.dense_ffn_dim() > 0 ? 1 : 0);
+    const std::int64_t words = (needs_further(spec) ? 3 : 2) * spec.hidden_dim + module_workspace(spec) +
+                               Positions::floats_per_token(spec) + 1 + (spec.dense_ffn_dim() > 0 ? 1 : 0);
     return static_cast<std::uint64_t>(words) * sizeof(float) + RoutedRows::bytes_per_token(spec.experts);
 }
 
@@ -120,7 +128,7 @@ std::int64_t Forward::table_entries(std::int64_t context) const {
 }
 
 Mirror<std::byte> Forward::allocate_inputs(std::int64_t context) const {
-    const std::size_t words = as_size(max_step_ * (spec_.rope().dim + 1));
+    const std::size_t words = as_size(max_step_ * (Positions::floats_per_token(spec_) + 1));
     return {device_, as_size(table_entries(context)) * sizeof(std::byte*) + words * sizeof(std::int32_t),
             MemoryUse::kWorkspace, "a step's inputs"};
 }
@@ -193,8 +201,15 @@ Forward::Outcome Forward::step(std::span<const Segment> segments, Logits wanted,
 }
 
 StepContext Forward::context_of(std::int64_t n_tokens) const {
-    return {
-        device_, n_tokens, kv_, cos_, sin_, identity_.device(), x_.as<float>(), h_.as<float>(), workspace_.as<float>()};
+    return {device_,
+            n_tokens,
+            kv_,
+            rotations_,
+            identity_.device(),
+            x_.as<float>(),
+            h_.as<float>(),
+            workspace_.as<float>(),
+            further_.as<float>()};
 }
 
 void Forward::run_layer(std::int64_t layer, const StepContext& step) {
@@ -202,21 +217,33 @@ void Forward::run_layer(std::int64_t layer, const StepContext& step) {
     device_.norm(modules.attention_norm, step.x, step.n_tokens, step.normalised);
     modules.attention->run(step);
     device_.norm(modules.ffn_norm, step.x, step.n_tokens, step.normalised);
-    const std::int64_t moe_layer = modules.moe_layer;
-    if (moe_layer < 0) {
-        modules.network.run(step);
-        return;
+    if (modules.moe_layer >= 0) {
+        run_experts(layer, step);
+    } else {
+        modules.network.compute(step);
+        modules.network.add(step, step.x);
     }
-    if (probe_ != nullptr) probe_->submit(moe_layer, weights_, step.normalised);
+    if (modules.scale != 1) device_.scale(modules.scale, step.n_tokens * spec_.hidden_dim, step.x);
+}
+
+void Forward::run_experts(std::int64_t layer, const StepContext& step) {
+    const Layer& modules = layers_[as_size(layer)];
+    const std::int64_t moe_layer = modules.moe_layer;
+    if (probe_ != nullptr) probe_->submit(moe_layer, weights_, step);
     const RouterWeights* const next =
         as_size(moe_layer + 1) < routers_.size() ? &routers_[as_size(moe_layer + 1)] : nullptr;
     if (between_layers_ && moe_layer > 0) between_layers_();
     const std::int64_t n_active = spec_.experts.n_active;
     std::int32_t* const routing = routing_.data() + moe_layer * n_active;
     const std::int64_t stride = spec_.experts.n_layers * n_active;
-    moe_.run(moe_layer, routers_[as_size(moe_layer)], next, modules.network, step, routing, stride);
+    float* const sum = modules.output.norm.weight != nullptr ? step.further : step.x;
+    moe_.run(moe_layer, routers_[as_size(moe_layer)], next, modules.network, step, sum, routing, stride);
     // The router's answer was waited for.
     if (probe_ != nullptr && device_.ok()) probe_->collect(moe_layer, routing, stride);
+    if (sum == step.x) return;
+    OutputRule{modules.expert_output_norm}.normalise(step, sum);
+    if (modules.network) modules.network.add(step, sum);
+    modules.output.add(step, spec_.hidden_dim, sum);
 }
 
 // DeltaNet layers: the state that is read, and the one that is written.
@@ -235,26 +262,19 @@ std::int64_t Forward::n_table_entries(std::span<const Segment> segments) const {
 }
 
 void Forward::upload_inputs(std::span<const Segment> segments, std::int64_t n_tokens) {
-    const std::int64_t half = spec_.rope().dim / 2;
     const std::size_t words = as_size(n_table_entries(segments)) * sizeof(std::byte*);  // where they begin
+    const std::int64_t n_floats = n_tokens * Positions::floats_per_token(spec_);
     auto** const tables = reinterpret_cast<std::byte**>(inputs_.host());
     auto** const device_tables = reinterpret_cast<std::byte**>(inputs_.device());
-    auto* cos = reinterpret_cast<float*>(inputs_.host() + words);
-    float* sin = cos + n_tokens * half;
-    auto* tokens = reinterpret_cast<std::int32_t*>(sin + n_tokens * half);
+    auto* const positions = reinterpret_cast<float*>(inputs_.host() + words);
+    auto* tokens = reinterpret_cast<std::int32_t*>(positions + n_floats);
     std::int64_t row = 0;
     std::int64_t entry = 0;
     for (KvStep& group : kv_) group.segments.clear();
     for (const Segment& segment : segments) {
         const auto n = static_cast<std::int64_t>(segment.tokens.size());
         const std::int64_t past = segment.sequence->size();
-        for (std::int64_t t = 0; t < n; ++t) {
-            for (std::int64_t i = 0; i < half; ++i) {
-                const float angle = static_cast<float>(past + t) * inverse_frequencies_[as_size(i)];
-                cos[(row + t) * half + i] = std::cos(angle) * rope_amplitude_;
-                sin[(row + t) * half + i] = std::sin(angle) * rope_amplitude_;
-            }
-        }
+        positions_.fill(past, n, row, n_tokens, positions);
         std::copy(segment.tokens.begin(), segment.tokens.end(), tokens + row);
         for (std::size_t g = 0; g < n_kv_groups_; ++g) {
             const KvPool& pool = segment.sequence->cache().pool(g);
@@ -279,10 +299,10 @@ void Forward::upload_inputs(std::span<const Segment> segments, std::int64_t n_to
         }
         row += n;
     }
-    inputs_.upload(0, words + as_size(n_tokens * (2 * half + 1)) * sizeof(std::int32_t));
-    cos_ = reinterpret_cast<const float*>(inputs_.device() + words);
-    sin_ = cos_ + n_tokens * half;
-    tokens_ = reinterpret_cast<const TokenId*>(sin_ + n_tokens * half);
+    inputs_.upload(0, words + as_size(n_floats + n_tokens) * sizeof(std::int32_t));
+    const auto* const on_device = reinterpret_cast<const float*>(inputs_.device() + words);
+    rotations_ = positions_.places(on_device, n_tokens);
+    tokens_ = reinterpret_cast<const TokenId*>(on_device + n_floats);
 }
 
 void Forward::compute_logits(std::span<const Segment> segments, std::int64_t n_tokens, Logits wanted) {
@@ -298,6 +318,7 @@ void Forward::compute_logits(std::span<const Segment> segments, std::int64_t n_t
         device_.multiply(weights_.logits(), h_.as<float>(), n, logits_.device());
         if (head_bias != nullptr) device_.add_bias(head_bias, n, vocab, logits_.device());
         if (spec_.logits_scale != 1) device_.scale(spec_.logits_scale, n * vocab, logits_.device());
+        if (spec_.logits_cap > 0) device_.soft_cap(spec_.logits_cap, n * vocab, logits_.device());
         logits_.download(0, as_size(n * vocab));
     };
     if (wanted == Logits::kLast && static_cast<std::int64_t>(segments.size()) == n_tokens) {

@@ -16,6 +16,7 @@
 #include "engine/run/kv_cache.h"
 #include "engine/run/layers/attention.h"
 #include "engine/run/layers/network.h"
+#include "engine/run/layers/positions.h"
 #include "engine/run/moe_layer.h"
 #include "engine/run/step_probe.h"
 
@@ -90,6 +91,7 @@ class Forward {
     void upload_inputs(std::span<const Segment> segments, std::int64_t n_tokens);
     StepContext context_of(std::int64_t n_tokens) const;
     void run_layer(std::int64_t layer, const StepContext& step);
+    void run_experts(std::int64_t layer, const StepContext& step);
     void compute_logits(std::span<const Segment> segments, std::int64_t n_tokens, Logits wanted);
     void set_sum_order(SumOrder order);
     NormWeights norm_of(TensorRole weight, TensorRole bias, std::int64_t layer) const;
@@ -98,8 +100,11 @@ class Forward {
         NormWeights attention_norm;
         std::unique_ptr<AttentionModule> attention;
         NormWeights ffn_norm;
-        NetworkModule network;        // dense, or the shared experts
-        std::int64_t moe_layer = -1;  // -1: no experts
+        NetworkModule network;                // dense, or the shared experts
+        std::int64_t moe_layer = -1;          // -1: no experts
+        NormWeights expert_output_norm = {};  // these two: MoeSpec::own_norms, LayerSpec::output_norms
+        OutputRule output = {};               // of a layer with experts
+        float scale = 1;                      // of the residual stream, at the end
     };
 
     const ModelSpec& spec_;
@@ -116,21 +121,20 @@ class Forward {
     std::function<void()> between_layers_;
     StepProbe* probe_ = nullptr;
 
-    std::vector<float> inverse_frequencies_;  // (rotary_dim / 2)
-    float rope_amplitude_ = 1;
+    Positions positions_;
     // What a step tells the device, in one piece: for each KV group each segment's table
     // of block addresses (8 bytes each; nullptr for what was given back), then, in 4-byte
-    // words, cos and sin of the positions (n_tokens, rotary_dim / 2) each, and token ids.
+    // words, the positions (class Positions) and token ids.
     Mirror<std::byte> inputs_;
     std::vector<std::uint8_t> in_host_;  // beside the tables: AttentionSegment::in_host
-    const float* cos_ = nullptr;
-    const float* sin_ = nullptr;
+    std::span<const Rotation> rotations_;
     const TokenId* tokens_ = nullptr;
     std::vector<KvStep> kv_;  // of the step, by group
 
     Mirror<std::int32_t> identity_;  // (max_step): 0, 1, 2 ...; empty where no network needs it
     DeviceBlock x_;                  // (n_tokens, hidden_dim): the residual stream
     DeviceBlock h_;                  // (n_tokens, hidden_dim): normalised
+    DeviceBlock further_;            // StepContext::further; empty where no layer needs it
     DeviceBlock workspace_;          // of one module at a time
     Mirror<float> logits_;           // (kLogitsRows, vocab_size)
     std::vector<float> all_logits_;

@@ -50,11 +50,12 @@ void MoeLayer::add_executor(std::unique_ptr<ElsewhereExecutor> executor) {
 }
 
 void MoeLayer::run(std::int64_t layer, const RouterWeights& router, const RouterWeights* next,
-                   const NetworkModule& shared, const StepContext& step, std::int32_t* routing,
+                   const NetworkModule& shared, const StepContext& step, float* sum, std::int32_t* routing,
                    std::int64_t routing_stride) {
     route(router, next, step);
     const DeviceEvent routed = device_.record(Queue::kCompute);
-    if (shared) shared.run(step);
+    if (shared) shared.compute(step);
+    if (shared && sum == step.x) shared.add(step, sum);
     device_.host_wait(routed);
     if (!device_.ok()) return;  // what was brought over may be anything: no index may be taken from it
     const auto begin = Clock::now();
@@ -73,7 +74,8 @@ void MoeLayer::run(std::int64_t layer, const RouterWeights& router, const Router
     work_.layer = layer;
     work_.normalised = step.normalised;
     execute(schedule);
-    rows_.combine(step.x);
+    if (sum != step.x) device_.clear(step.n_tokens * grid_.hidden_dim, sum);
+    rows_.combine(sum);
     pending_.layer = static_cast<std::int32_t>(layer);
     pending_.begin = last_end_;
     pending_.routed = routed;
@@ -90,13 +92,12 @@ void MoeLayer::run(std::int64_t layer, const RouterWeights& router, const Router
 void MoeLayer::route(const RouterWeights& router, const RouterWeights* next, const StepContext& step) {
     const std::int64_t n = step.n_tokens;
     rows_.begin(n);
-    device_.route(router.spec, router.gate, router.selection_bias, step.normalised, n, grid_.hidden_dim, rows_.chosen(),
-                  rows_.weights());
+    device_.route(router.spec, router.arrays, router.input(step), n, grid_.hidden_dim, rows_.chosen(), rows_.weights());
     rows_.download();
     n_guesses_ = 0;
     if (next != nullptr && mover_.guesses(n) && dispatcher_.prefetches()) {
-        device_.route(next->spec, next->gate, next->selection_bias, step.normalised, n, grid_.hidden_dim,
-                      guesses_.device(), guess_weights_.as<float>());
+        device_.route(next->spec, next->arrays, next->input(step), n, grid_.hidden_dim, guesses_.device(),
+                      guess_weights_.as<float>());
         n_guesses_ = n * grid_.n_active;
         guesses_.download(0, as_size(n_guesses_));
     }

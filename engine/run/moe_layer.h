@@ -36,13 +36,15 @@ class MoeLayer {
     // At most kMostElsewhere; before the first step.
     void add_executor(std::unique_ptr<ElsewhereExecutor> executor);
 
-    // x (n_tokens, hidden_dim) += experts(normalised), both on the device; `layer` counts the layers with experts.
+    // sum (n_tokens, hidden_dim) += experts(normalised), both on the device; `layer` counts the layers with experts.
     // `shared`: what every token passes besides, computed by the device while the router's answer comes to the host.
+    // sum is step.x, to which `shared` is added too, or step.further: it is cleared then, and adding `shared` is left
+    // to the caller.
     // next: the next layer's router, for guessing its experts (Mixtral-Offloading, 3.2); nullptr: there is none. The
     // experts of token t are written to routing[t * routing_stride + 0 .. n_active) on the host, best first. When the
     // device fails (Backend::ok) both are worthless.
     void run(std::int64_t layer, const RouterWeights& router, const RouterWeights* next, const NetworkModule& shared,
-             const StepContext& step, std::int32_t* routing, std::int64_t routing_stride);
+             const StepContext& step, float* sum, std::int32_t* routing, std::int64_t routing_stride);
     // Around the layers of a step; `last`: no further piece of the prompt follows. finish(): after a host_wait for all
     // of the step; without it the step's last layer is forgotten, as it should be when the step failed or was stopped.
     void begin_step(bool prefill, std::int64_t n_tokens, bool last);

@@ -23,7 +23,7 @@ void RoutingProbe::begin_step(std::int64_t n_tokens) {
     guesses_.assign(as_size(n_tokens * spec_.experts.n_layers * n_guesses_) * distances_.size(), -1);
 }
 
-void RoutingProbe::submit(std::int64_t layer, const DeviceWeights& weights, const float* normalised) {
+void RoutingProbe::submit(std::int64_t layer, const DeviceWeights& weights, const StepContext& step) {
     const std::size_t rows = as_size(n_tokens_ * n_guesses_);
     for (std::size_t d = 0; d < distances_.size(); ++d) {
         const std::int64_t target = layer + distances_[d];
@@ -31,7 +31,7 @@ void RoutingProbe::submit(std::int64_t layer, const DeviceWeights& weights, cons
         RouterWeights router = router_of(spec_, weights, target);
         router.spec.n_active = static_cast<std::int32_t>(n_guesses_);
         router.spec.n_groups_used = router.spec.n_groups;  // more guesses than the chosen groups may hold
-        device_.route(router.spec, router.gate, router.selection_bias, normalised, n_tokens_, spec_.hidden_dim,
+        device_.route(router.spec, router.arrays, router.input(step), n_tokens_, spec_.hidden_dim,
                       chosen_.device() + d * rows, weights_.as<float>());
         chosen_.download(d * rows, rows);
     }

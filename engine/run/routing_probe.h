@@ -28,7 +28,7 @@ class RoutingProbe final : public StepProbe {
     std::span<const std::int32_t> guesses() const { return guesses_; }
 
     void begin_step(std::int64_t n_tokens) override;
-    void submit(std::int64_t layer, const DeviceWeights& weights, const float* normalised) override;
+    void submit(std::int64_t layer, const DeviceWeights& weights, const StepContext& step) override;
     void collect(std::int64_t layer, const std::int32_t* routing, std::int64_t stride) override;
 
   private:

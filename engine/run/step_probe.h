@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "engine/run/device_weights.h"
+#include "engine/run/layers/step_context.h"
 
 namespace offstage::engine {
 
@@ -13,9 +14,9 @@ class StepProbe {
   public:
     virtual ~StepProbe() = default;
     virtual void begin_step(std::int64_t n_tokens) = 0;
-    // Before the experts of `layer`, which counts the layers with experts. normalised
-    // (n_tokens, hidden_dim): what gate and experts take, in the device's memory.
-    virtual void submit(std::int64_t layer, const DeviceWeights& weights, const float* normalised) = 0;
+    // Before the experts of `layer`, which counts the layers with experts; they take
+    // step.normalised, a router RouterWeights::input().
+    virtual void submit(std::int64_t layer, const DeviceWeights& weights, const StepContext& step) = 0;
     // After them: the host has waited for what submit() submitted. The experts of token t
     // are routing[t * stride + 0 .. n_active), best first.
     virtual void collect(std::int64_t layer, const std::int32_t* routing, std::int64_t stride) = 0;

@@ -17,6 +17,10 @@ void axpy(float a, const float* x, std::int64_t n, float* y) {
     for (std::int64_t i = 0; i < n; ++i) y[i] += a * x[i];
 }
 
+void soft_cap(float limit, std::int64_t n, float* x) {
+    for (std::int64_t i = 0; i < n; ++i) x[i] = limit * std::tanh(x[i] / limit);
+}
+
 void widen(const void* source, WeightType type, std::int64_t n, float* out) {
     read_weights(static_cast<const std::byte*>(source), type, n, 0, n, out);
 }

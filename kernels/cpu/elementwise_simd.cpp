@@ -24,6 +24,18 @@ void add_scaled(float a, const float* x, std::int64_t n, float* y) {
     }
 }
 
+// tanh(z) = 1 - 2 / (1 + e^(2 z)).
+void cap_values(float limit, std::int64_t n, float* x) {
+    const Vector factor = broadcast(2.0f / limit);
+    const Vector one = broadcast(1.0f);
+    for (std::int64_t i = 0; i < n; i += kLanes) {
+        const int n_lanes = n - i < kLanes ? static_cast<int>(n - i) : kLanes;
+        const Vector power = exponential(multiply(load_some(x + i, n_lanes), factor));
+        const Vector tangent = subtract(one, divide(broadcast(2.0f), add(one, power)));
+        store_some(x + i, n_lanes, multiply(broadcast(limit), tangent));
+    }
+}
+
 void widen_any(const void* source, WeightType type, std::int64_t n, float* out) {
     with_rows(source, type, n, row_bytes(type, n), [&](auto rows) {
         if constexpr (decltype(rows)::kPacked) {
@@ -64,6 +76,10 @@ void activate(const ExpertSpec& spec, const float* gate, const float* up, std::i
 
 void axpy(float a, const float* x, std::int64_t n, float* y) {
     add_scaled(a, x, n, y);
+}
+
+void soft_cap(float limit, std::int64_t n, float* x) {
+    cap_values(limit, n, x);
 }
 
 void widen(const void* source, WeightType type, std::int64_t n, float* out) {

@@ -8,7 +8,7 @@ namespace offstage::kernels::scalar {
 void rms_norm(const float* x, const float* weight, std::int64_t n, float eps, float* out) {
     const float mean_square = dot(x, x, n) / static_cast<float>(n);
     const float factor = 1.0f / std::sqrt(mean_square + eps);
-    for (std::int64_t i = 0; i < n; ++i) out[i] = x[i] * factor * weight[i];
+    for (std::int64_t i = 0; i < n; ++i) out[i] = x[i] * factor * (weight == nullptr ? 1.0f : weight[i]);
 }
 
 void layer_norm(const float* x, const float* weight, const float* bias, std::int64_t n, float eps, float* out) {

@@ -18,6 +18,13 @@ void rms_norm_row(const float* x, const float* weight, std::int64_t n, float eps
     float squares[1][1];
     dot_products<1, 1>(rows, rows, x, 0, n, squares);
     const Vector factor = norm_factor(squares[0][0] / static_cast<float>(n), eps);
+    if (weight == nullptr) {
+        for (std::int64_t i = 0; i < n; i += kLanes) {
+            const int n_lanes = n - i < kLanes ? static_cast<int>(n - i) : kLanes;
+            store_some(out + i, n_lanes, multiply(load_some(x + i, n_lanes), factor));
+        }
+        return;
+    }
     std::int64_t i = 0;
     for (; i + kLanes <= n; i += kLanes) {
         store(out + i, multiply(multiply(load(x + i), factor), load(weight + i)));

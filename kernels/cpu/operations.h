@@ -37,6 +37,7 @@ Signature<decltype(CpuKernels::attention)> attention;
 Signature<decltype(CpuKernels::delta_rule)> delta_rule;
 Signature<decltype(CpuKernels::activate)> activate;
 Signature<decltype(CpuKernels::axpy)> axpy;
+Signature<decltype(CpuKernels::soft_cap)> soft_cap;
 Signature<decltype(CpuKernels::widen)> widen;
 Signature<decltype(CpuKernels::narrow_bf16)> narrow_bf16;
 Signature<decltype(CpuKernels::argmax)> argmax;

@@ -31,6 +31,7 @@ constinit const KernelTables kTables = {
             .delta_rule = delta_rule,
             .activate = activate,
             .axpy = axpy,
+            .soft_cap = soft_cap,
             .widen = widen,
             .narrow_bf16 = narrow_bf16,
             .argmax = argmax,

@@ -2,6 +2,7 @@
 // sequence: keys are split over blocks and warps ("decode"). Many: tiles of queries meet tiles of keys in shared memory
 // ("prefill", after FlashAttention, arXiv:2205.14135). Both read a key once for all the query heads that share it. They
 // serve keys and values of one size, which 4 divides, up to 256; wide_attention.cu serves the others.
+#include <algorithm>
 #include <cmath>
 
 #include "kernels/cuda/attention.cuh"
@@ -497,13 +498,19 @@ std::int64_t splits_of(std::int64_t n_keys, std::int64_t most_splits) {
 }  // namespace
 
 std::uint64_t attention_scratch_bytes(const CudaStep& step) {
-    // The most splits that any number of keys up to the context has.
-    const std::int64_t most = most_splits_of(step.attention);
-    const std::int64_t small = most * kLeastSplitKeys;
-    const std::int64_t splits = step.context >= small ? most : splits_of(step.context > 1 ? step.context : 1, most);
     const std::int64_t items = step.n_tokens < kItemsPerLaunch ? step.n_tokens : kItemsPerLaunch;
-    return Scratch::rounded(static_cast<std::size_t>(items) *
-                            partial_bytes(step.attention.n_heads, step.attention.value_dim, splits));
+    const auto bytes = [&](std::int64_t value_dim, std::int64_t most) {
+        // The most splits that any number of keys up to the context has.
+        const std::int64_t small = most * kLeastSplitKeys;
+        const std::int64_t splits = step.context >= small ? most : splits_of(step.context > 1 ? step.context : 1, most);
+        return Scratch::rounded(static_cast<std::size_t>(items) *
+                                partial_bytes(step.attention.n_heads, value_dim, splits));
+    };
+    const AttentionShape& shape = step.attention;
+    const std::uint64_t largest = bytes(shape.value_dim, most_splits_of(shape));
+    if (!is_wide(shape) || shape.values_in_keys) return largest;
+    // Beside layers with wide heads there may be others, whose keys are split into more.
+    return std::max(largest, bytes(std::min(shape.value_dim, kMostHeadDim), kMostSplits));
 }
 
 void attend(Worker& worker, std::int64_t layer, const AttentionShape& shape, const CudaSegment* segments,

@@ -204,6 +204,12 @@ class Context final : public CudaContext {
     void clamp(float limit, std::int64_t n, float* x) override {
         if (begin_operation()) cuda::clamp(worker_, limit, n, x);
     }
+    void soft_cap(float limit, std::int64_t n, float* x) override {
+        if (begin_operation()) cuda::soft_cap(worker_, limit, n, x);
+    }
+    void clear(std::int64_t n, float* x) override {
+        if (begin_operation()) cuda::clear(worker_, n, x);
+    }
     void multiply_heads(const WeightView& weight, std::int64_t n_heads, const float* x, std::int64_t x_stride,
                         std::int64_t x_head_stride, std::int64_t n, float* y, std::int64_t y_stride,
                         std::int64_t y_head_stride) override {
@@ -237,9 +243,9 @@ class Context final : public CudaContext {
                        std::int64_t n_tokens) override {
         if (begin_operation()) cuda::copy_kv_block(worker_, kv, from, type, to, n_tokens);
     }
-    void route(const RouterSpec& spec, const float* gate, const float* selection_bias, const float* x, std::int64_t n,
+    void route(const RouterSpec& spec, const RouterArrays& arrays, const float* x, std::int64_t n,
                std::int64_t hidden_dim, std::int32_t* experts, float* weights) override {
-        if (begin_operation()) cuda::route(worker_, spec, gate, selection_bias, x, n, hidden_dim, experts, weights);
+        if (begin_operation()) cuda::route(worker_, spec, arrays, x, n, hidden_dim, experts, weights);
     }
     void experts(const ExpertLayout& layout, const CudaExpertCall* calls, std::size_t n_calls, const float* inputs,
                  const std::int32_t* row_token, float* out) override {

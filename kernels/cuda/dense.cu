@@ -27,7 +27,7 @@ __device__ inline float block_sum(float value, float* sums) {
 }
 
 // One block per row and piece of `dim` values; rows of x and out are `stride` values
-// apart.
+// apart. weight nullptr: all 1.
 __global__ void __launch_bounds__(kThreads)
     norm_rows(const float* x, const float* weight, std::int64_t dim, std::int64_t stride, float eps, float* out) {
     float* sums = shared_memory<float>();  // (kWarps)
@@ -37,7 +37,9 @@ __global__ void __launch_bounds__(kThreads)
     for (std::int64_t i = threadIdx.x; i < dim; i += kThreads) squares = fmaf(from[i], from[i], squares);
     const float sum = block_sum(squares, sums);
     const float factor = 1.0f / sqrtf(sum / static_cast<float>(dim) + eps);
-    for (std::int64_t i = threadIdx.x; i < dim; i += kThreads) out[first + i] = from[i] * factor * weight[i];
+    for (std::int64_t i = threadIdx.x; i < dim; i += kThreads) {
+        out[first + i] = from[i] * factor * (weight == nullptr ? 1.0f : weight[i]);
+    }
 }
 
 __global__ void __launch_bounds__(kThreads)
@@ -84,6 +86,14 @@ __global__ void __launch_bounds__(kThreads) multiply_by_sigmoid(const float* gat
 
 __global__ void __launch_bounds__(kThreads) clamp_values(float limit, std::int64_t n, float* x) {
     for_values(n, [&](std::int64_t i) { x[i] = fminf(fmaxf(x[i], -limit), limit); });
+}
+
+__global__ void __launch_bounds__(kThreads) cap_values(float limit, std::int64_t n, float* x) {
+    for_values(n, [&](std::int64_t i) { x[i] = limit * tanhf(x[i] / limit); });
+}
+
+__global__ void __launch_bounds__(kThreads) clear_values(std::int64_t n, float* x) {
+    for_values(n, [&](std::int64_t i) { x[i] = 0.0f; });
 }
 
 __global__ void __launch_bounds__(kThreads)
@@ -168,6 +178,14 @@ void multiply_sigmoid(Worker& worker, const float* gate, std::int64_t n, float* 
 
 void clamp(Worker& worker, float limit, std::int64_t n, float* x) {
     worker.start(clamp_values, blocks_of_values(n), kThreads, 0, limit, n, x);
+}
+
+void soft_cap(Worker& worker, float limit, std::int64_t n, float* x) {
+    worker.start(cap_values, blocks_of_values(n), kThreads, 0, limit, n, x);
+}
+
+void clear(Worker& worker, std::int64_t n, float* x) {
+    worker.start(clear_values, blocks_of_values(n), kThreads, 0, n, x);
 }
 
 void combine(Worker& worker, const float* rows, const std::int32_t* row_of, const float* weights, std::int64_t n,

@@ -82,6 +82,8 @@ void add_gated(Worker& worker, const float* gate, const float* input, const floa
 void scale(Worker& worker, float factor, std::int64_t n, float* x);
 void multiply_sigmoid(Worker& worker, const float* gate, std::int64_t n, float* x);
 void clamp(Worker& worker, float limit, std::int64_t n, float* x);
+void soft_cap(Worker& worker, float limit, std::int64_t n, float* x);
+void clear(Worker& worker, std::int64_t n, float* x);
 void combine(Worker& worker, const float* rows, const std::int32_t* row_of, const float* weights, std::int64_t n,
              std::int64_t n_active, std::int64_t hidden_dim, float* x);
 
@@ -105,8 +107,8 @@ void attend(Worker& worker, std::int64_t layer, const AttentionShape& shape, con
 
 // router.cu
 std::uint64_t router_scratch_bytes(const CudaStep& step);
-void route(Worker& worker, const RouterSpec& spec, const float* gate, const float* selection_bias, const float* x,
-           std::int64_t n, std::int64_t hidden_dim, std::int32_t* experts, float* weights);
+void route(Worker& worker, const RouterSpec& spec, const RouterArrays& arrays, const float* x, std::int64_t n,
+           std::int64_t hidden_dim, std::int32_t* experts, float* weights);
 
 // products.cu
 constexpr std::int64_t kProductRows = 1024;  // of activations, converted at once

@@ -70,8 +70,8 @@ __device__ inline void mix(const RouterSpec& spec, const float* logits, const st
 }
 
 // One warp per token.
-__global__ void __launch_bounds__(kWarp) choose(RouterSpec spec, RouterRules rules, const float* logits,
-                                                const float* selection_bias, std::int32_t* experts, float* weights) {
+__global__ void __launch_bounds__(kWarp) choose(RouterSpec spec, RouterRules rules, RouterArrays arrays,
+                                                const float* logits, std::int32_t* experts, float* weights) {
     const int n = spec.n_experts;
     float* values = shared_memory<float>();  // (n_experts): what is compared
     float* scores = values + n;              // (n_experts)
@@ -94,7 +94,7 @@ __global__ void __launch_bounds__(kWarp) choose(RouterSpec spec, RouterRules rul
     sum = warp_sum(sum);
     for (int e = lane; e < n; e += kWarp) {
         if (spec.scoring == RouterScoring::kSoftmax) scores[e] /= sum;
-        const float bias = selection_bias == nullptr ? 0.0f : selection_bias[e];
+        const float bias = arrays.selection_bias == nullptr ? 0.0f : arrays.selection_bias[e];
         values[e] = !rules.by_score          ? without_nan(logits[e] + bias)
                     : logits[e] == logits[e] ? without_nan(scores[e] + bias)
                                              : -INFINITY;
@@ -138,18 +138,20 @@ __global__ void __launch_bounds__(kWarp) choose(RouterSpec spec, RouterRules rul
     if (lane != 0) return;
     if (spec.scoring == RouterScoring::kSparseMixer) {
         mix(spec, values, experts, weights);
-        return;
+    } else {
+        float total = 0.0f;
+        for (int a = 0; a < spec.n_active; ++a) {
+            const float weight =
+                rules.softmax_of_chosen ? exponential_below(weights[a], chosen_largest) : scores[experts[a]];
+            weights[a] = weight;
+            total += weight;
+        }
+        if (!rules.softmax_of_chosen) total += spec.denominator_floor;
+        const bool divide = rules.softmax_of_chosen || (spec.renormalise && total > 0.0f);
+        for (int a = 0; a < spec.n_active; ++a) weights[a] = (divide ? weights[a] / total : weights[a]) * spec.scale;
     }
-    float total = 0.0f;
-    for (int a = 0; a < spec.n_active; ++a) {
-        const float weight =
-            rules.softmax_of_chosen ? exponential_below(weights[a], chosen_largest) : scores[experts[a]];
-        weights[a] = weight;
-        total += weight;
-    }
-    if (!rules.softmax_of_chosen) total += spec.denominator_floor;
-    const bool divide = rules.softmax_of_chosen || (spec.renormalise && total > 0.0f);
-    for (int a = 0; a < spec.n_active; ++a) weights[a] = (divide ? weights[a] / total : weights[a]) * spec.scale;
+    if (arrays.expert_scale == nullptr) return;
+    for (int a = 0; a < spec.n_active; ++a) weights[a] *= arrays.expert_scale[experts[a]];
 }
 
 }  // namespace
@@ -158,8 +160,8 @@ std::uint64_t router_scratch_bytes(const CudaStep& step) {
     return Scratch::rounded(static_cast<std::size_t>(step.n_tokens * step.n_experts) * sizeof(float));
 }
 
-void route(Worker& worker, const RouterSpec& spec, const float* gate, const float* selection_bias, const float* x,
-           std::int64_t n, std::int64_t hidden_dim, std::int32_t* experts, float* weights) {
+void route(Worker& worker, const RouterSpec& spec, const RouterArrays& arrays, const float* x, std::int64_t n,
+           std::int64_t hidden_dim, std::int32_t* experts, float* weights) {
     if (spec.n_experts > kMostExperts || spec.n_active > spec.n_experts || spec.n_groups > kMostExpertGroups) {
         worker.failure.set("The router's kernel serves up to 4096 experts, all different, in up to 64 groups.");
         return;
@@ -171,11 +173,11 @@ void route(Worker& worker, const RouterSpec& spec, const float* gate, const floa
         worker.lacks_scratch();
         return;
     }
-    const WeightView view{gate, WeightType::kF32, spec.n_experts, hidden_dim};
+    const WeightView view{arrays.gate, WeightType::kF32, spec.n_experts, hidden_dim};
     multiply_heads(worker, view, 1, {x, hidden_dim, 0}, n, {logits, spec.n_experts, 0});
     const std::size_t floats = static_cast<std::size_t>(2 * spec.n_experts + spec.n_groups);
     worker.start(choose, blocks_for(n, 1), kWarp, floats * sizeof(float), spec,
-                 rules_of(spec, selection_bias != nullptr), logits, selection_bias, experts, weights);
+                 rules_of(spec, arrays.selection_bias != nullptr), arrays, logits, experts, weights);
 }
 
 }  // namespace offstage::kernels::cuda

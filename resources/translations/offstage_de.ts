@@ -441,6 +441,22 @@
         <translation>ein quantisierter Checkpoint</translation>
     </message>
     <message>
+        <source>an embedding for each layer</source>
+        <translation>eine Einbettung für jede Schicht</translation>
+    </message>
+    <message>
+        <source>keys and values that layers share</source>
+        <translation>Schlüssel und Werte, die Schichten sich teilen</translation>
+    </message>
+    <message>
+        <source>null or &quot;vision&quot;</source>
+        <translation>null oder &quot;vision&quot;</translation>
+    </message>
+    <message>
+        <source>an object with &quot;rope_type&quot; and &quot;rope_theta&quot;</source>
+        <translation>ein Objekt mit &quot;rope_type&quot; und &quot;rope_theta&quot;</translation>
+    </message>
+    <message>
         <source>the weights as they were published, in BF16, F16 or F32</source>
         <translation>die Gewichte, wie sie veröffentlicht wurden, in BF16, F16 oder F32</translation>
     </message>
@@ -2541,8 +2557,36 @@
         <translation>%1: &quot;general.architecture&quot; %2 wird nicht unterstützt; unterstützt: %3</translation>
     </message>
     <message>
-        <source>%1: tensor &quot;%2&quot; is missing or no list of F32; expected LongRoPE&apos;s factors</source>
-        <translation>%1: Tensor &quot;%2&quot; fehlt oder ist keine Liste von F32; erwartet: die Faktoren von LongRoPE</translation>
+        <source>%1: tensor %2 is missing or no list of F32; expected the factors of rotary positions</source>
+        <translation>%1: Tensor %2 fehlt oder ist keine Liste von F32; erwartet: die Faktoren der rotierenden Positionen</translation>
+    </message>
+    <message>
+        <source>%1: tensor &quot;rope_freqs.weight&quot; has factors of its own for the pairs that turn, which is not supported; expected 1, and then at least 1e20</source>
+        <translation>%1: Tensor &quot;rope_freqs.weight&quot; hat eigene Faktoren für die Paare, die sich drehen; das wird nicht unterstützt; erwartet: 1, danach mindestens 1e20</translation>
+    </message>
+    <message>
+        <source>a list of %1 booleans</source>
+        <translation>eine Liste aus %1 Wahrheitswerten</translation>
+    </message>
+    <message>
+        <source>a number for each of %1 layers</source>
+        <translation>eine Zahl für jede der %1 Schichten</translation>
+    </message>
+    <message>
+        <source>The file&apos;s layers that predict further tokens are not used (%1, tensors: %2).</source>
+        <translation>Die Schichten der Datei, die weitere Tokens vorhersagen, werden nicht benutzt (%1, Tensoren: %2).</translation>
+    </message>
+    <message>
+        <source>The file&apos;s vision tower is not used (%1, tensors: %2): text alone is read.</source>
+        <translation>Der Bildteil der Datei wird nicht benutzt (%1, Tensoren: %2): Gelesen wird nur Text.</translation>
+    </message>
+    <message>
+        <source>The file&apos;s audio tower is not used (%1, tensors: %2): text alone is read.</source>
+        <translation>Der Audioteil der Datei wird nicht benutzt (%1, Tensoren: %2): Gelesen wird nur Text.</translation>
+    </message>
+    <message>
+        <source>Tensors of the file that nothing here knows are not used (%1, tensors: %2); the first is %3.</source>
+        <translation>Tensoren der Datei, die hier niemand kennt, werden nicht benutzt (%1, Tensoren: %2); der erste ist %3.</translation>
     </message>
     <message>
         <source>%1: tensor &quot;token_embd.weight&quot; is missing or no matrix; expected the tokens&apos; embedding</source>

@@ -441,6 +441,22 @@
         <translation>checkpoint đã lượng tử hóa</translation>
     </message>
     <message>
+        <source>an embedding for each layer</source>
+        <translation>một phép nhúng cho mỗi lớp</translation>
+    </message>
+    <message>
+        <source>keys and values that layers share</source>
+        <translation>khóa và giá trị dùng chung giữa các lớp</translation>
+    </message>
+    <message>
+        <source>null or &quot;vision&quot;</source>
+        <translation>null hoặc &quot;vision&quot;</translation>
+    </message>
+    <message>
+        <source>an object with &quot;rope_type&quot; and &quot;rope_theta&quot;</source>
+        <translation>một đối tượng có &quot;rope_type&quot; và &quot;rope_theta&quot;</translation>
+    </message>
+    <message>
         <source>the weights as they were published, in BF16, F16 or F32</source>
         <translation>trọng số như khi được công bố, ở dạng BF16, F16 hoặc F32</translation>
     </message>
@@ -2541,8 +2557,36 @@
         <translation>%1: &quot;general.architecture&quot; %2 không được hỗ trợ; được hỗ trợ: %3</translation>
     </message>
     <message>
-        <source>%1: tensor &quot;%2&quot; is missing or no list of F32; expected LongRoPE&apos;s factors</source>
-        <translation>%1: tensor &quot;%2&quot; bị thiếu hoặc không phải danh sách F32; cần các hệ số LongRoPE</translation>
+        <source>%1: tensor %2 is missing or no list of F32; expected the factors of rotary positions</source>
+        <translation>%1: tensor %2 bị thiếu hoặc không phải danh sách F32; cần các hệ số của vị trí xoay</translation>
+    </message>
+    <message>
+        <source>%1: tensor &quot;rope_freqs.weight&quot; has factors of its own for the pairs that turn, which is not supported; expected 1, and then at least 1e20</source>
+        <translation>%1: tensor &quot;rope_freqs.weight&quot; có hệ số riêng cho các cặp xoay, điều này không được hỗ trợ; cần 1, rồi ít nhất 1e20</translation>
+    </message>
+    <message>
+        <source>a list of %1 booleans</source>
+        <translation>danh sách gồm %1 giá trị đúng/sai</translation>
+    </message>
+    <message>
+        <source>a number for each of %1 layers</source>
+        <translation>một số cho mỗi lớp trong %1 lớp</translation>
+    </message>
+    <message>
+        <source>The file&apos;s layers that predict further tokens are not used (%1, tensors: %2).</source>
+        <translation>Các lớp dự đoán token tiếp theo trong tệp không được dùng (%1, số tensor: %2).</translation>
+    </message>
+    <message>
+        <source>The file&apos;s vision tower is not used (%1, tensors: %2): text alone is read.</source>
+        <translation>Phần thị giác của tệp không được dùng (%1, số tensor: %2): chỉ đọc văn bản.</translation>
+    </message>
+    <message>
+        <source>The file&apos;s audio tower is not used (%1, tensors: %2): text alone is read.</source>
+        <translation>Phần âm thanh của tệp không được dùng (%1, số tensor: %2): chỉ đọc văn bản.</translation>
+    </message>
+    <message>
+        <source>Tensors of the file that nothing here knows are not used (%1, tensors: %2); the first is %3.</source>
+        <translation>Các tensor trong tệp mà chương trình không biết sẽ không được dùng (%1, số tensor: %2); tensor đầu tiên là %3.</translation>
     </message>
     <message>
         <source>%1: tensor &quot;token_embd.weight&quot; is missing or no matrix; expected the tokens&apos; embedding</source>

@@ -121,6 +121,22 @@ class TestCli : public QObject {
         QVERIFY(process.readAllStandardError().contains("UTF-8"));
     }
 
+    void info_saysWhatOfAFileIsNotUsed() {
+        const QString model = QStringLiteral(OFFSTAGE_SOURCE_DIR "/tests/engine/data/models/gemma4_bf16");
+        const Outcome text = run({QStringLiteral("info"), model});
+        QVERIFY2(text.out.contains("  not used       vision tower: 3 tensors, 192 bytes, "
+                                   "\"model.embed_vision.embedding_projection.weight\" ...\n"),
+                 text.out.constData());
+        const QJsonArray unused = run({QStringLiteral("info"), model, QStringLiteral("--json")})
+                                      .json()[QLatin1String("unused_tensors")]
+                                      .toArray();
+        QCOMPARE(unused.size(), 1);
+        QCOMPARE(unused[0][QLatin1String("part")].toString(), QStringLiteral("vision tower"));
+        QCOMPARE(unused[0][QLatin1String("tensors")].toInt(), 3);
+        QCOMPARE(unused[0][QLatin1String("bytes")].toInt(), 192);
+        QVERIFY(!run({QStringLiteral("info"), kTiny}).out.contains("not used"));
+    }
+
     // A GGUF file by its path; what each part of it is in.
     void info_ofAGguf_saysTypesByRole() {
         const QString file = QStringLiteral(OFFSTAGE_SOURCE_DIR "/tests/engine/data/gguf/gpt_oss_mxfp4.gguf");

@@ -448,6 +448,49 @@ inline void check_add(Backend& backend, const Promise&) {
     }
 }
 
+// Far beyond the cap, at it, and near nothing.
+inline void check_soft_cap_and_clear(Backend& backend, const Promise&) {
+    for (const std::int64_t n : {1, 7, 300, 100000}) {
+        std::vector<float> values = random_floats(n, 1, 40.0f);
+        values.front() = 1e4f;
+        values.back() = -1e-3f;
+        const OnDevice<float> x(backend, values);
+        backend.soft_cap(30.0f, n, x.data());
+        const std::vector<float> got = x.download();
+        for (std::size_t i = 0; i < got.size(); ++i) {
+            QVERIFY(std::abs(double{got[i]} - 30.0 * std::tanh(double{x.host()[i]} / 30.0)) < 1e-5);
+        }
+        backend.clear(n / 2, x.data());
+        const std::vector<float> cleared = x.download();
+        for (std::int64_t i = 0; i < n; ++i) {
+            const auto at = static_cast<std::size_t>(i);
+            QCOMPARE(cleared[at], i < n / 2 ? 0.0f : got[at]);
+        }
+    }
+}
+
+// As with weights that are all 1, to the bit.
+inline void check_norms_without_weights(Backend& backend, const Promise&) {
+    for (const std::int64_t dim : {5, 64, 301}) {
+        constexpr std::int64_t kRows = 6;
+        const std::vector<float> values = random_floats(kRows * dim, 1, 3.0f);
+        const OnDevice<float> ones(backend, filled(dim, 1.0f));
+        std::vector<float> results[2];
+        for (const bool with : {false, true}) {
+            const OnDevice<float> x(backend, values);
+            const OnDevice<float> out(backend, filled(kRows * dim, NAN));
+            const NormWeights norm{kernels::NormKind::kRms, with ? ones.data() : nullptr, nullptr, dim, 1e-6f};
+            backend.norm(norm, x.data(), kRows, out.data());
+            backend.norm_pieces(norm, 2, 3 * dim, 2, x.data());
+            results[with ? 1 : 0] = out.download();
+            const std::vector<float> pieces = x.download();
+            results[with ? 1 : 0].insert(results[with ? 1 : 0].end(), pieces.begin(), pieces.end());
+        }
+        QVERIFY(same_bits<float>(results[0], results[1]));
+        QVERIFY(std::isfinite(results[0].front()));
+    }
+}
+
 inline void check_scale_and_clamp(Backend& backend, const Promise&) {
     for (const std::int64_t n : {1, 7, 1000, 100'003}) {
         const OnDevice<float> x(backend, random_floats(n, 4));
@@ -621,10 +664,10 @@ class TestSequences {
 };
 
 inline std::vector<AttentionShape> grouped_shapes() {
-    std::vector<AttentionShape> shapes = {grouped_attention(4, 2, 16),      grouped_attention(8, 2, 64),
-                                          grouped_attention(2, 2, 80),      grouped_attention(4, 1, 128),
-                                          grouped_attention(8, 2, 64, 50),  grouped_attention(4, 4, 16, 64),
-                                          grouped_attention(4, 2, 128, 100)};
+    std::vector<AttentionShape> shapes = {grouped_attention(4, 2, 16),       grouped_attention(8, 2, 64),
+                                          grouped_attention(2, 2, 80),       grouped_attention(4, 1, 128),
+                                          grouped_attention(8, 2, 64, 50),   grouped_attention(4, 4, 16, 64),
+                                          grouped_attention(4, 2, 128, 100), grouped_attention(2, 1, 512)};
     AttentionShape partly_rotated = grouped_attention(4, 2, 64);
     partly_rotated.rotary_dim = 16;
     shapes.push_back(partly_rotated);
@@ -1095,18 +1138,20 @@ inline void check_blocks_in_host_memory(Backend& backend, const Promise&) {
 // ---------------------------------------------------------------- router and experts
 
 // Against the reference in double precision. Where two experts are as good as equal, rounding may choose either.
-inline void check_routing(Backend& backend, const kernels::RouterSpec& spec, std::int64_t n, bool biased) {
+inline void check_routing(Backend& backend, const kernels::RouterSpec& spec, std::int64_t n, bool biased,
+                          bool scaled = false) {
     constexpr std::int64_t kHidden = 72;
     const std::int64_t n_experts = spec.n_experts;
     const std::int64_t n_active = spec.n_active;
     const OnDevice<float> gate(backend, random_floats(n_experts * kHidden, 14, 0.7f));
     const OnDevice<float> bias(backend, random_floats(n_experts, 16, 0.3f));
+    const OnDevice<float> scale(backend, random_floats(n_experts, 17));
     const OnDevice<float> x(backend, random_floats(n * kHidden, 15));
     const OnDevice<std::int32_t> experts(backend,
                                          std::vector<std::int32_t>(static_cast<std::size_t>(n * n_active), -1));
     const OnDevice<float> weights(backend, filled(n * n_active, NAN));
-    backend.route(spec, gate.data(), biased ? bias.data() : nullptr, x.data(), n, kHidden, experts.data(),
-                  weights.data());
+    const kernels::RouterArrays arrays{gate.data(), biased ? bias.data() : nullptr, scaled ? scale.data() : nullptr};
+    backend.route(spec, arrays, x.data(), n, kHidden, experts.data(), weights.data());
     const std::vector<std::int32_t> got = experts.download();
     const std::vector<float> got_weights = weights.download();
     for (std::int64_t t = 0; t < n; ++t) {
@@ -1122,7 +1167,8 @@ inline void check_routing(Backend& backend, const kernels::RouterSpec& spec, std
         for (std::size_t a = 0; a < static_cast<std::size_t>(n_active); ++a) {
             const std::size_t place = static_cast<std::size_t>(t * n_active) + a;
             QCOMPARE(got[place], want.experts[a]);
-            QVERIFY(std::abs(double{got_weights[place]} - want.weights[a]) < 2e-5 * (1 + want.weights[a]));
+            const double factor = scaled ? double{scale.host()[static_cast<std::size_t>(want.experts[a])]} : 1.0;
+            QVERIFY(std::abs(double{got_weights[place]} - factor * want.weights[a]) < 2e-5 * (1 + want.weights[a]));
         }
     }
 }
@@ -1139,8 +1185,10 @@ inline void check_route(Backend& backend, const Promise&) {
     }
     for (const kernels::RouterSpec& spec : kernels::test::router_specs()) {
         for (const bool biased : {false, true}) {
-            check_routing(backend, spec, 5, biased);
-            if (QTest::currentTestFailed()) return;
+            for (const bool scaled : {false, true}) {
+                check_routing(backend, spec, 5, biased, scaled);
+                if (QTest::currentTestFailed()) return;
+            }
         }
     }
 }
@@ -1158,7 +1206,7 @@ inline void check_route_of_equals(Backend& backend, const Promise&) {
             // Also more experts than the groups in use have.
             for (const std::int32_t n_active : {spec.n_active, spec.n_experts}) {
                 spec.n_active = n_active;
-                backend.route(spec, gate.data(), nullptr, x.data(), 1, kHidden, experts.data(), weights.data());
+                backend.route(spec, {gate.data()}, x.data(), 1, kHidden, experts.data(), weights.data());
                 const std::vector<std::int32_t> got = experts.download();
                 const std::vector<float> got_weights = weights.download();
                 for (std::int32_t a = 0; a < n_active; ++a) {
@@ -1736,6 +1784,8 @@ inline constexpr Check kChecks[] = {
     {"multiply", check_multiply},
     {"add", check_add},
     {"scale_and_clamp", check_scale_and_clamp},
+    {"soft_cap_and_clear", check_soft_cap_and_clear},
+    {"norms_without_weights", check_norms_without_weights},
     {"add_gated", check_add_gated},
     {"multiply_heads", check_multiply_heads},
     {"rotate_and_store", check_rotate_and_store},

@@ -60,8 +60,8 @@ class DirectSums final : public StepProbe {
         : values(static_cast<std::size_t>(model.spec().experts.n_layers)), m_model(model) {}
 
     void begin_step(std::int64_t n_tokens) override { m_tokens = n_tokens; }
-    void submit(std::int64_t, const DeviceWeights&, const float* normalised) override {
-        m_inputs.assign(normalised, normalised + m_tokens * m_model.spec().hidden_dim);
+    void submit(std::int64_t, const DeviceWeights&, const StepContext& step) override {
+        m_inputs.assign(step.normalised, step.normalised + m_tokens * m_model.spec().hidden_dim);
     }
     void collect(std::int64_t layer, const std::int32_t* routing, std::int64_t stride) override {
         const ExpertGrid& grid = m_model.spec().experts;
@@ -169,7 +169,7 @@ class TestActivations : public QObject {
         const auto before = compute_logits(*model, sequences[0], true);
         struct Routing final : StepProbe {
             void begin_step(std::int64_t) override {}
-            void submit(std::int64_t, const DeviceWeights&, const float*) override {}
+            void submit(std::int64_t, const DeviceWeights&, const StepContext&) override {}
             void collect(std::int64_t, const std::int32_t*, std::int64_t) override {}
         } nothing;
         std::vector<std::int32_t> plain, probed;

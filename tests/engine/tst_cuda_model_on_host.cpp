@@ -105,10 +105,16 @@ class TestCudaModelOnHost : public QObject {
         QVERIFY2(problems().isEmpty(), qPrintable(problems()));
     }
 
-    // Layers with a state: in one step and in several, and sequences that part.
-    void deltaNetLayers_answerAsTheCpu() {
+    // Layers with a state; layers that differ in heads and positions, with norms of their
+    // own: in one step and in several, and sequences that part.
+    void layersOfOtherKinds_answerAsTheCpu_data() {
+        QTest::addColumn<QString>("name");
+        for (const char* const name : {"qwen3_5_moe_odd_f32", "gemma4_odd_f32"}) QTest::newRow(name) << QString(name);
+    }
+    void layersOfOtherKinds_answerAsTheCpu() {
+        QFETCH(QString, name);
         LoadRequest request = onHostLayer(QStringLiteral("static"), 80);
-        request.model = tinyModel(QStringLiteral("qwen3_5_moe_odd_f32"));
+        request.model = tinyModel(name);
         request.kv = KvType::kF32;
         const QJsonObject golden = readJson(QString::fromStdString(request.model) + QStringLiteral("/golden.json"));
         const QJsonValue last = golden[QLatin1String("cases")].toArray().last();

@@ -148,6 +148,7 @@ class TestCudaOnHost : public QObject {
     void lost_context_stays_a_failure();
     void nothing_starts_after_a_failure();
     void too_little_scratch_is_a_failure();
+    void layers_of_two_head_sizes_have_room();
     void packed_weights_that_are_not_aligned_are_a_failure();
     void quantizes_to_the_cpus_bytes_data();
     void quantizes_to_the_cpus_bytes();
@@ -418,7 +419,7 @@ void TestCudaOnHost::too_little_scratch_is_a_failure() {
     const parity::OnDevice<std::int32_t> chosen(*backend, std::vector<std::int32_t>(2));
     const parity::OnDevice<float> weights(*backend, parity::filled(2, 0.0f));
     const auto route = [&] {
-        backend->route(router, gate.data(), nullptr, inputs.data(), 1, 64, chosen.data(), weights.data());
+        backend->route(router, {gate.data()}, inputs.data(), 1, 64, chosen.data(), weights.data());
         parity::finish(*backend);
         return backend->ok();
     };
@@ -426,6 +427,30 @@ void TestCudaOnHost::too_little_scratch_is_a_failure() {
     router.n_experts = 4097;
     QVERIFY(!route());
     QVERIFY(QString::fromStdString(backend->failure()).contains("4096"));
+}
+
+// The smaller heads' keys are split into more pieces.
+void TestCudaOnHost::layers_of_two_head_sizes_have_room() {
+    const std::unique_ptr<Backend> backend = open_on_host();
+    const kernels::AttentionShape wide = parity::grouped_attention(2, 1, 512);
+    Backend::StepShape step;
+    step.hidden_dim = 64;
+    step.ffn_dim = 64;
+    step.n_experts = 8;
+    step.n_active = 2;
+    step.attention = wide;
+    step.context = 4300;
+    backend->reserve(step);
+    for (const kernels::AttentionShape& shape : {wide, parity::grouped_attention(2, 1, 256)}) {
+        const std::vector<parity::TestSequences::Length> lengths = {{4200, 1}};
+        const parity::TestSequences sequences(*backend, shape, lengths, 1);
+        const parity::OnDevice<float> queries(*backend, parity::random_floats(shape.qkv_width(), 1));
+        const parity::OnDevice<float> out(*backend, parity::filled(shape.output_width(), NAN));
+        backend->attend(0, shape, sequences.segments(), queries.data(), shape.qkv_width(), sequences.shape(),
+                        out.data());
+        QVERIFY(std::isfinite(out.download().back()));
+        QVERIFY2(backend->ok(), backend->failure().c_str());
+    }
 }
 
 void TestCudaOnHost::packed_weights_that_are_not_aligned_are_a_failure() {
@@ -624,7 +649,7 @@ void TestCudaOnHost::same_bits_in_any_order_of_threads() {
         const parity::OnDevice<float> gate(*backend, parity::random_floats(64 * 72, 3));
         const parity::OnDevice<std::int32_t> chosen(*backend, std::vector<std::int32_t>(10 * 6));
         const parity::OnDevice<float> weights(*backend, parity::filled(10 * 6, 0.0f));
-        backend->route(router, gate.data(), gate.data(), inputs.data(), 10, 72, chosen.data(), weights.data());
+        backend->route(router, {gate.data(), gate.data()}, inputs.data(), 10, 72, chosen.data(), weights.data());
         const std::vector<float> shares_of_six = weights.download();
         all.insert(all.end(), shares_of_six.begin(), shares_of_six.end());
         QVERIFY(backend->ok());

@@ -221,9 +221,7 @@ void TestEmulatedAccelerator::drawn_routing_counts_layers_with_experts_alone() {
     router.n_experts = 4;
     router.n_active = 1;
     std::vector<std::int32_t> experts(2);
-    const auto route = [&](std::int64_t n) {
-        gpu.route(router, nullptr, nullptr, nullptr, n, 8, experts.data(), nullptr);
-    };
+    const auto route = [&](std::int64_t n) { gpu.route(router, {}, nullptr, n, 8, experts.data(), nullptr); };
     // The first layer has no experts; the last guesses nothing.
     const auto step = [&](std::int64_t past, std::int64_t n) {
         const AttentionSegment segment{0, n, past, blocks, nullptr, {}};

@@ -109,8 +109,9 @@ class TestMemoryEstimate : public QObject {
     void estimateAtRealSize_isWhatIsUsed_data() {
         QTest::addColumn<QString>("model");
         QTest::addColumn<int>("vram");
-        for (const char* const model : {"mixtral-8x7b", "qwen3-30b-a3b", "deepseek-v2-lite", "dbrx",
-                                        "qwen3-30b-a3b?window=128", "dbrx?window=1024", "qwen3.5-35b-a3b"}) {
+        for (const char* const model :
+             {"mixtral-8x7b", "qwen3-30b-a3b", "deepseek-v2-lite", "dbrx", "qwen3-30b-a3b?window=128",
+              "dbrx?window=1024", "qwen3.5-35b-a3b", "gemma4-26b-a4b"}) {
             for (const int gib : {6, 11, 20}) {
                 QTest::addRow("%s in %d GiB", model, gib) << QStringLiteral("synthetic:%1").arg(model) << gib;
             }

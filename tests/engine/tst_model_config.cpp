@@ -8,6 +8,7 @@
 #include "engine/json.h"
 #include "engine/model/config_fields.h"
 #include "engine/model/model_files.h"
+#include "engine/model/synthetic.h"
 #include "tests/engine/checkpoint_writer.h"
 #include "tests/fuzz/model_files.h"
 
@@ -401,6 +402,14 @@ class TestModelConfig : public QObject {
         QTest::newRow("no attention at all")
             << qwen35 + R"(, "layer_types": ["linear_attention", "linear_attention"]})"
             << R"("text_config.num_hidden_layers" is 2|at least one layer of "full_attention")";
+        const QByteArray gemma4 =
+            R"("architectures": ["Gemma4ForCausalLM"], "hidden_size_per_layer_input": 0, )" + sizes;
+        QTest::newRow("heads of a layer")
+            << gemma4 + R"(, "head_dim": 16, "per_layer_config": {"1": {"num_key_value_heads": 3}})"
+            << R"("num_key_value_heads" is 3|a divisor of "num_attention_heads" (4))";
+        QTest::newRow("layers without positions")
+            << gemma4 + R"(, "rope_parameters": {"sliding_attention": {"rope_theta": 10000}})"
+            << R"("rope_parameters.full_attention" |an object with "rope_type" and "rope_theta")";
         QTest::newRow("layer_types too few") << QByteArray(R"("architectures": ["GptOssForCausalLM"],
             "layer_types": ["sliding_attention"], )") +
                                                     sizes
@@ -437,6 +446,87 @@ class TestModelConfig : public QObject {
         QCOMPARE(c.total_weights() / 100'000'000, 346);  // 34.66 billion
         QCOMPARE(c.layers[3].moe()->shared_dim, 512);
         QVERIFY(c.layers[3].moe()->router.renormalise);
+    }
+
+    // Gemma-4-26B-A4B as it is published, but for what is not read.
+    void gemma4_layers_differ() {
+        const ModelSpec c = engine::parse_model_spec(R"({"architectures": ["Gemma4ForConditionalGeneration"],
+            "model_type": "gemma4", "vision_config": {"hidden_size": 1152}, "audio_config": null, "text_config": {
+            "attention_k_eq_v": true, "bos_token_id": 2, "enable_moe_block": true, "eos_token_id": 1,
+            "final_logit_softcapping": 30.0, "global_head_dim": 512, "head_dim": 256,
+            "hidden_activation": "gelu_pytorch_tanh", "hidden_size": 2816, "hidden_size_per_layer_input": 0,
+            "intermediate_size": 2112, "max_position_embeddings": 262144, "model_type": "gemma4_text",
+            "moe_intermediate_size": 704, "num_attention_heads": 16, "num_experts": 128,
+            "num_global_key_value_heads": 2, "num_hidden_layers": 30, "num_key_value_heads": 8,
+            "num_kv_shared_layers": 0, "rms_norm_eps": 1e-06, "rope_parameters": {"full_attention":
+            {"partial_rotary_factor": 0.25, "rope_theta": 1000000.0, "rope_type": "proportional"},
+            "sliding_attention": {"rope_theta": 10000.0, "rope_type": "default"}}, "sliding_window": 1024,
+            "tie_word_embeddings": true, "top_k_experts": 8, "use_bidirectional_attention": "vision",
+            "vocab_size": 262144}})",
+                                                     "config.json");
+        QCOMPARE(c.n_layers(), 30);
+        QCOMPARE(c.experts.n_layers, 30);
+        QVERIFY(c.tied_embeddings);
+        QCOMPARE(c.logits_cap, 30.0f);
+        // 25.22 billion, and the keys' projections of five layers once more.
+        QCOMPARE(c.total_weights() / 10'000'000, 2524);
+        QCOMPARE(c.active_weights() / 10'000'000, 383);
+        const auto attention = [&](std::size_t l) {
+            return std::get<offstage::engine::GroupedQuerySpec>(c.layers[l].attention);
+        };
+        QCOMPARE(attention(4).window, 1024);
+        QCOMPARE(attention(4).head_dim, 256);
+        QCOMPARE(attention(4).n_kv_heads, 8);
+        QVERIFY(!attention(4).values_from_keys && attention(4).value_norm);
+        QCOMPARE(attention(5).window, 0);
+        QCOMPARE(attention(5).head_dim, 512);
+        QCOMPARE(attention(5).n_kv_heads, 2);
+        QVERIFY(attention(5).values_from_keys);
+        QCOMPARE(attention(5).scale, 1.0f);
+        QCOMPARE(c.rope(4).theta, 1e4);
+        QVERIFY(c.rope(4).frequency_scale.empty());
+        QCOMPARE(c.rope(5).theta, 1e6);
+        QCOMPARE(c.rope(5).dim, 512);
+        QCOMPARE(c.rope(5).frequency_scale[63], 1.0);
+        QCOMPARE(c.rope(5).frequency_scale[64], 0.0);
+        const offstage::engine::MoeSpec& moe = *c.layers[0].moe();
+        QVERIFY(moe.own_norms && moe.router_norm && moe.expert_scale && moe.router.renormalise);
+        QCOMPARE(moe.shared_dim, 2112);
+        // The synthetic shape is the same model.
+        const ModelSpec shape = offstage::engine::parse_synthetic("synthetic:gemma4-26b-a4b").spec;
+        QCOMPARE(shape.total_weights(), c.total_weights());
+        QCOMPARE(shape.active_weights(), c.active_weights());
+    }
+
+    void gemma4_variants_without_experts_are_unsupported_data() {
+        QTest::addColumn<QByteArray>("key");
+        QTest::addColumn<QString>("words");
+        QTest::newRow("embedding per layer") << QByteArray(R"("hidden_size_per_layer_input": 256)")
+                                             << R"("hidden_size_per_layer_input" is an embedding for each layer|0)";
+        QTest::newRow("absent means one") << QByteArray(R"("num_kv_shared_layers": 0)")
+                                          << R"("hidden_size_per_layer_input" is an embedding for each layer|0)";
+        QTest::newRow("shared keys") << QByteArray(R"("hidden_size_per_layer_input": 0, "num_kv_shared_layers": 1)")
+                                     << R"("num_kv_shared_layers" is keys and values that layers share|0)";
+        QTest::newRow("both ways") << QByteArray(R"("hidden_size_per_layer_input": null,
+            "use_bidirectional_attention": "all")")
+                                   << R"("use_bidirectional_attention" is "all"|null or "vision")";
+        QTest::newRow("activation") << QByteArray(R"("hidden_size_per_layer_input": 0, "hidden_activation": "relu")")
+                                    << R"("hidden_activation" is "relu"|"gelu_pytorch_tanh")";
+        QTest::newRow("scaled positions") << QByteArray(R"("hidden_size_per_layer_input": 0,
+            "rope_scaling": {"type": "linear", "factor": 8})")
+                                          << R"("rope_scaling" is an object|expected null)";
+        QTest::newRow("dense") << QByteArray(R"("hidden_size_per_layer_input": 0, "head_dim": 16)")
+                               << R"(no layer has experts|expected a Mixture-of-Experts model)";
+    }
+    void gemma4_variants_without_experts_are_unsupported() {
+        QFETCH(QByteArray, key);
+        QFETCH(QString, words);
+        const QByteArray config = R"({"architectures": ["Gemma4ForCausalLM"], "hidden_size": 64,
+            "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 4, "intermediate_size": 16,
+            "max_position_embeddings": 64, "vocab_size": 10, )" +
+                                  key + "}";
+        const auto error = error_of([&] { offstage::engine::parse_model_spec(config.toStdString(), "config.json"); });
+        QCOMPARE(mismatch(error, ErrorKind::kUnsupported, words), "");
     }
 
     // Without rope_scaling gpt-oss has YaRN; windows follow layer_types where they are there.

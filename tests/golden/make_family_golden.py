@@ -18,7 +18,7 @@ import torch
 import transformers
 from safetensors.torch import load_file, save_file
 from transformers import (DbrxConfig, DbrxForCausalLM, DeepseekV2Config, DeepseekV2ForCausalLM, DeepseekV3Config,
-                          DeepseekV3ForCausalLM, Glm4MoeConfig, Glm4MoeForCausalLM, GptOssConfig, GptOssForCausalLM,
+                          DeepseekV3ForCausalLM, Gemma4ForCausalLM, Gemma4TextConfig, Glm4MoeConfig, Glm4MoeForCausalLM, GptOssConfig, GptOssForCausalLM,
                           GraniteMoeConfig, GraniteMoeForCausalLM, GraniteMoeSharedConfig, GraniteMoeSharedForCausalLM,
                           MiniMaxM2Config, MiniMaxM2ForCausalLM, Mxfp4Config, OlmoeConfig, OlmoeForCausalLM, PhimoeConfig,
                           PhimoeForCausalLM, Qwen2MoeConfig, Qwen2MoeForCausalLM, Qwen3_5MoeForCausalLM,
@@ -45,6 +45,7 @@ CLASSES = {"qwen3_moe": (Qwen3MoeConfig, Qwen3MoeForCausalLM),
            "deepseek_v3": (DeepseekV3Config, DeepseekV3ForCausalLM),
            "deepseek": (deepseek_moe.Config, deepseek_moe.DeepseekForCausalLM),
            "dbrx": (DbrxConfig, DbrxForCausalLM),
+           "gemma4": (Gemma4TextConfig, Gemma4ForCausalLM),
            "gpt_oss": (GptOssConfig, GptOssForCausalLM),
            "granitemoe": (GraniteMoeConfig, GraniteMoeForCausalLM),
            "granitemoeshared": (GraniteMoeSharedConfig, GraniteMoeSharedForCausalLM),
@@ -67,8 +68,9 @@ DEEPSEEK_EXTRA = dict(aux_loss_alpha=0.001, ep_size=1, moe_layer_freq=1, seq_aux
 #          factors for them, the published modeling_phimoe.py the long ones
 #   mxfp4  experts in blocks of 32 weights of 4 bits with an exponent, as gpt-oss is published
 #   mtp    adds tensors of a prediction layer behind the last layer, which a reader must leave out
-#   tower  as Qwen3.5 is published: the language model's part of a model that sees, with tensors of a vision tower and
-#          of a prediction layer, which a reader must leave out, and the experts of a layer in two tensors
+#   tower  as Qwen3.5 and Gemma 4 are published: the language model's part of a model that sees, with tensors of a
+#          vision tower (Qwen: and of a prediction layer), which a reader must leave out, and the experts of a layer in
+#          two tensors
 #   longest, prompt   of the last sequence and of the greedy answer, where they are not as usual
 CASES = {
     "qwen3_moe_bf16": (
@@ -116,6 +118,30 @@ CASES = {
              tie_word_embeddings=True, max_position_embeddings=256, rms_norm_eps=1e-5,
              rope_parameters=dict(rope_type="default", rope_theta=100.0, partial_rotary_factor=0.5)),
         dict(longest=100, prompt=90)),
+    "gemma4_bf16": (
+        "gemma4", torch.bfloat16,
+        dict(hidden_size=32, head_dim=8, global_head_dim=16, num_attention_heads=4, num_key_value_heads=2,
+             num_global_key_value_heads=1, attention_k_eq_v=True, num_hidden_layers=4, sliding_window=10,
+             layer_types=["sliding_attention", "full_attention", "sliding_attention", "full_attention"],
+             intermediate_size=24, enable_moe_block=True, num_experts=8, top_k_experts=3, moe_intermediate_size=16,
+             hidden_size_per_layer_input=0, vocab_size_per_layer_input=VOCABULARY, final_logit_softcapping=4.0,
+             rope_parameters=dict(sliding_attention=dict(rope_type="default", rope_theta=1e4),
+                                  full_attention=dict(rope_type="proportional", rope_theta=1e3,
+                                                      partial_rotary_factor=0.25))),
+        dict(tower=True, longest=60, prompt=50)),
+    "gemma4_odd_f32": (
+        "gemma4", torch.float32,
+        dict(hidden_size=28, head_dim=10, num_attention_heads=3, num_key_value_heads=3, num_hidden_layers=4,
+             sliding_window=5, attention_bias=True,
+             layer_types=["full_attention", "sliding_attention", "sliding_attention", "full_attention"],
+             per_layer_config={i: dict(head_dim=14, num_key_value_heads=1) for i in (0, 3)},
+             intermediate_size=20, enable_moe_block=True, num_experts=6, top_k_experts=2, moe_intermediate_size=12,
+             hidden_size_per_layer_input=0, vocab_size_per_layer_input=VOCABULARY, tie_word_embeddings=False,
+             rms_norm_eps=1e-4, max_position_embeddings=256,
+             rope_parameters=dict(sliding_attention=dict(rope_type="default", rope_theta=50.0),
+                                  full_attention=dict(rope_type="proportional", rope_theta=100.0, factor=2.0,
+                                                      partial_rotary_factor=0.5))),
+        dict(longest=40, prompt=30)),
     "deepseek_v2_lite_bf16": (
         "deepseek_v2", torch.bfloat16,
         dict(hidden_size=64, num_attention_heads=4, num_hidden_layers=3, q_lora_rank=None, kv_lora_rank=32,
@@ -287,11 +313,16 @@ def draw_weights(model: torch.nn.Module) -> None:
         for key, weight in model.named_parameters():
             if "norm" in key.split(".")[-2]:
                 middle = 1.6 if ".q_norm." in key or ".k_norm." in key else 1.0
+                if model.config.model_type == "gemma4_text" and middle != 1.0:
+                    middle = 0.9  # scores are not scaled
                 if model.config.model_type == "qwen3_5_moe_text" and ".linear_attn." not in key:
                     middle -= 1.0  # what is stored is the distance from one
                 weight.copy_(middle + 0.3 * torch.randn_like(weight))
                 continue
             gain = 1.0
+            if key.endswith(("router.scale", "router.per_expert_scale")):
+                weight.copy_(1.0 + 0.3 * torch.randn_like(weight))
+                continue
             if key.endswith(".A_log"):  # some states that are kept for long, some that are not
                 weight.copy_(4.0 * torch.rand_like(weight) - 3.5)
                 continue
@@ -301,18 +332,21 @@ def draw_weights(model: torch.nn.Module) -> None:
             if key.endswith("_bias") or key.endswith(".sinks"):
                 weight.copy_(0.5 * torch.randn_like(weight))
                 continue
-            if key.endswith(("mlp.gate.weight", "router.weight", "router.layer.weight")):
+            if key.endswith(("mlp.gate.weight", "router.weight", "router.layer.weight", "router.proj.weight")):
                 gain = 2.0
             elif any(part in key for part in (".q_proj.", ".q_b_proj.")):
                 gain = 1.5
             elif "experts" in key or ".o_proj." in key or ".down_proj." in key:
                 gain = 1.3
             elif "embed_tokens" in key:
-                gain = 2.0
+                # Gemma 4 multiplies embeddings, and has them as its head: what comes in must not decide what comes out.
+                gain = 1.0 if model.config.model_type == "gemma4_text" else 2.0
             # gpt-oss has its experts' matrices the other way round.
             fan_in = weight.shape[-2] if model.config.model_type == "gpt_oss" and weight.ndim == 3 else weight.shape[-1]
             weight.copy_(torch.randn_like(weight) * gain / fan_in ** 0.5)
         for key, bias in model.named_buffers():
+            if key.endswith("layer_scalar"):
+                bias.copy_(1.0 + 0.2 * torch.randn_like(bias))
             if key.endswith("e_score_correction_bias"):
                 # Mostly below zero together with the score, so that masking with 0 instead of -infinity shows.
                 bias.copy_(0.25 * torch.randn_like(bias) - 0.8)
@@ -361,6 +395,25 @@ def add_prediction_layer(path: pathlib.Path, config) -> None:
                        ("input_layernorm.weight", (n,)), ("shared_head.norm.weight", (n,))):
         tensors[at + key] = torch.randn(shape).to(torch.bfloat16)
     save_file(tensors, path, metadata={"format": "pt"})
+
+
+def put_below_gemmas_tower(folder: pathlib.Path) -> None:
+    path = folder / "model.safetensors"
+    tensors = {key.replace("model.", "model.language_model.", 1): value for key, value in load_file(path).items()}
+    for key in ("model.vision_tower.std_bias", "model.vision_tower.encoder.layers.0.input_layernorm.weight",
+                "model.embed_vision.embedding_projection.weight"):
+        tensors[key] = torch.randn(32).to(torch.bfloat16)
+    save_file(tensors, path, metadata={"format": "pt"})
+    config = json.loads((folder / "config.json").read_text())
+    version = config.pop("transformers_version")
+    last = config.pop("per_layer_config")[str(config["num_hidden_layers"] - 1)]
+    config["global_head_dim"], config["num_global_key_value_heads"] = last["head_dim"], last["num_key_value_heads"]
+    (folder / "config.json").write_text(json.dumps({
+        "architectures": ["Gemma4ForConditionalGeneration"], "model_type": "gemma4", "text_config": config,
+        "audio_config": None, "dtype": "bfloat16", "eos_token_id": [2], "tie_word_embeddings": True,
+        "transformers_version": version,
+        "vision_config": {"hidden_size": 32, "model_type": "gemma4_vision", "num_hidden_layers": 1},
+    }, indent=2, sort_keys=True) + "\n")
 
 
 def put_below_a_tower(folder: pathlib.Path) -> None:
@@ -416,8 +469,8 @@ def put_experts_in_mxfp4(folder: pathlib.Path) -> None:
 
 def choice_margin(config, logits: torch.Tensor, bias: torch.Tensor | None, chosen: torch.Tensor) -> float:
     """Smallest gap, over tokens, between what was chosen and the best of what was not; checks `chosen` on the way."""
-    if config.model_type in ("granitemoe", "granitemoeshared", "phimoe", "gpt_oss"):
-        scores = logits
+    if config.model_type in ("granitemoe", "granitemoeshared", "phimoe", "gpt_oss", "gemma4_text"):
+        scores = logits  # of Gemma 4: probabilities
     else:
         scores = logits.softmax(-1) if bias is None else logits.sigmoid() + bias
     margins = []
@@ -465,6 +518,8 @@ class Recorder:
 
     @staticmethod
     def gate_of(layer):
+        if hasattr(layer, "router"):
+            return layer.router
         block = next(getattr(layer, name) for name in ("mlp", "block_sparse_moe", "ffn") if hasattr(layer, name))
         return getattr(block, "gate", None) or getattr(block, "router", None)
 
@@ -544,7 +599,9 @@ def run(model, form: dict) -> tuple[dict, dict]:
 
         prompt = form.get("prompt", PROMPT)
         sequence, logit_margin = cases[-1]["tokens"][:prompt], math.inf
-        for _ in range(N_GREEDY):
+        for _ in range(N_GREEDY if router_margin >= SMALLEST_ROUTER_MARGIN else 0):
+            if logit_margin < SMALLEST_LOGIT_MARGIN:
+                break
             row = model(torch.tensor([sequence]), use_cache=False).logits[0, -1]
             best = row.topk(2)
             logit_margin = min(logit_margin, float(best.values[0] - best.values[1]))
@@ -602,7 +659,7 @@ def make_checkpoint(folder: pathlib.Path, name: str, seed: int) -> bool:
     rewrite_config(folder / "config.json", form)
     if form.get("mxfp4"):
         put_experts_in_mxfp4(folder)
-    if form.get("tower"):
+    if form.get("tower") and family != "gemma4":
         put_below_a_tower(folder)
     return True
 
@@ -624,6 +681,8 @@ def make_case(out: pathlib.Path, name: str, first_seed: int | None) -> None:
             break
     else:
         sys.exit(f"{name}: no sound model among 4000 seeds")
+    if CASES[name][3].get("tower") and CASES[name][0] == "gemma4":  # transformers reads its text alone without one
+        put_below_gemmas_tower(folder)
     text = json.dumps({"made_with": VERSIONS, "seed": seed + tried, **golden}, separators=(",", ":"))
     (folder / "golden.json").write_text(text.replace('"cases":', '\n"cases":').replace('{"tokens"', '\n{"tokens"')
                                         .replace('"greedy":', '\n"greedy":') + "\n")

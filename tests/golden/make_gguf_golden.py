@@ -18,7 +18,7 @@ import tempfile
 DATA = pathlib.Path(__file__).resolve().parent.parent / "engine" / "data"
 MODELS = ["grouped_bf16", "qwen2_moe_plain_bf16", "qwen3_moe_bf16", "deepseek_moe_bf16", "deepseek_v2_lite_bf16",
           "deepseek_v3_bf16", "olmoe_plain_bf16", "glm4_moe_bf16", "minimax_m2_bf16", "phimoe_plain_bf16", "dbrx_bf16",
-          "granite_moe_shared_f32", "gpt_oss_mxfp4", "qwen3_5_moe_bf16"]
+          "granite_moe_shared_f32", "gpt_oss_mxfp4", "qwen3_5_moe_bf16", "gemma4_bf16"]
 
 
 # The published checkpoint's name of the class, which the converter knows.
@@ -35,6 +35,9 @@ def convert(folder, target):
     if "PhiMoEForCausalLM" in config["architectures"]:  # the converter wants this key, whatever the positions
         config["rope_scaling"] = dict(rope_type="default",
                                       original_max_position_embeddings=config["max_position_embeddings"])
+    if "Gemma4ForConditionalGeneration" in config["architectures"]:  # it counts the tokens there
+        vocab = {str(i): i for i in range(config["text_config"]["vocab_size"])}
+        (folder / "tokenizer.json").write_text(json.dumps({"model": {"vocab": vocab}, "added_tokens": []}))
     (folder / "config.json").write_text(json.dumps(config))
     cls = conversion.get_model_class(config["architectures"][0])
     cls.set_vocab = lambda self: None

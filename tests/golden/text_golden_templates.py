@@ -20,6 +20,7 @@ CONVERSATIONS = [
     says(("u", "Ünïcödé 演员 👩‍👧 'quotes' \"double\" \\ back </s> {{ x }} {% y %}"), ("a", "\ttab\r\nend"), ("u", "<b>&amp;</b>")),
     says(("s", "a"), ("s", "b"), ("u", "c")),
     says(("u", "q1"), ("a", "<think>let me see</think>\n\nr1"), ("u", "q2"), ("a", "r2"), ("u", "q3")),
+    says(("u", "q1"), ("a", "<|channel>thought\nlet me see\n<channel|> r1 "), ("a", "r2<|channel>cut"), ("u", "q2")),
 ]
 
 TEMPLATES = {
@@ -265,6 +266,68 @@ nobody speaks
 {%- endif -%}
 {%- endfor -%}
 {%- if add_generation_prompt -%}<|assistant|>{{- '\\n<think></think>' if (enable_thinking is defined and not enable_thinking) else '' -}}{%- endif -%}
+""",
+    # the assistant's turns under the model's own name and joined where they follow each other, thoughts between marks
+    # cut out, a first turn for orders and for thinking, values written by a macro that calls itself
+    "joined_turns": """{%- macro written(value, quoted=True) -%}
+    {%- if value is string -%}{{- '<|"|>' + value + '<|"|>' if quoted else value -}}
+    {%- elif value is boolean -%}{{- 'yes' if value else 'no' -}}
+    {%- elif value is mapping -%}
+        {{- '{' -}}
+        {%- set seen = namespace(any=false) -%}
+        {%- for key, part in value | dictsort -%}
+            {%- if seen.any %},{% endif -%}{%- set seen.any = true -%}
+            {{ key }}:{{- written(part, quoted=quoted) -}}
+        {%- endfor -%}
+        {{- '}' -}}
+    {%- elif value is sequence -%}
+        [{%- for part in value -%}{{- written(part) -}}{{- ',' if not loop.last -}}{%- endfor -%}]
+    {%- else -%}{{- value -}}
+    {%- endif -%}
+{%- endmacro -%}
+{%- macro without_thoughts(text) -%}
+    {%- set kept = namespace(text='') -%}
+    {%- for part in text.split('<channel|>') -%}
+        {%- set kept.text = kept.text + (part.split('<|channel>')[0] if '<|channel>' in part else part) -%}
+    {%- endfor -%}
+    {{- kept.text | trim -}}
+{%- endmacro -%}
+{%- set talk = messages -%}
+{%- set thinks = enable_thinking is defined and enable_thinking -%}
+{{- bos_token -}}
+{%- if thinks or tools or (messages and messages[0]['role'] in ['system', 'developer']) -%}
+    {{- '<|turn>system\\n' -}}
+    {%- if thinks -%}{{- '<|think|>\\n' -}}{%- endif -%}
+    {%- if messages and messages[0]['role'] in ['system', 'developer'] -%}
+        {{- messages[0]['content'] | trim -}}{%- set talk = messages[1:] -%}
+    {%- endif -%}
+    {%- if tools %}{%- for tool in tools %}{{- '<|tool>' + written(tool) + '<tool|>' -}}{%- endfor %}{%- endif -%}
+    {{- '<turn|>\\n' -}}
+{%- endif %}
+
+{%- for message in talk -%}
+    {%- set role = 'model' if message['role'] == 'assistant' else message['role'] -%}
+    {%- set before = namespace(role=None, found=false) -%}
+    {%- for i in range(loop.index0 - 1, -1, -1) -%}
+        {%- if not before.found and talk[i]['role'] != 'tool' -%}
+            {%- set before.role = talk[i]['role'] -%}{%- set before.found = true -%}
+        {%- endif -%}
+    {%- endfor -%}
+    {%- set goes_on = role == 'model' and before.role == 'assistant' -%}
+    {%- if not goes_on -%}{{- '<|turn>' + role + '\\n' }}{%- endif -%}
+    {%- set thought = message.get('reasoning') or message.get('reasoning_content') -%}
+    {%- if thought and loop.last -%}{{- '<|channel>thought\\n' + thought + '\\n<channel|>' -}}{%- endif -%}
+    {%- if message['content'] is string -%}
+        {{- without_thoughts(message['content']) if role == 'model' else message['content'] | trim -}}
+    {%- else -%}{{- written(message.get('content'), quoted=False) -}}
+    {%- endif -%}
+    {{- '<turn|>\\n' -}}
+{%- endfor -%}
+{{- written({'b': [1, 'two', none], 'A': {'on': true, 'c': 0.5}}) -}}
+{%- if add_generation_prompt -%}
+    {{- '<|turn>model\\n' -}}
+    {%- if not thinks -%}{{- '<|channel>thought\\n<channel|>' -}}{%- endif -%}
+{%- endif -%}
 """,
     # the date in words in a default system message, declarations sorted by name
     "declarations": """{%- set known = {'beta': {'type': 'string'}, 'Alpha': {'type': 'integer', 'enum': ['x', 'é']}, 'gamma': {}} -%}

@@ -79,6 +79,8 @@ class TestCpuKernels : public QObject {
     void activate_by_silu_takes_extreme_gates();
     void delta_rule_is_the_scalar_one_data() { add_instruction_set_rows(); }
     void delta_rule_is_the_scalar_one();
+    void soft_cap_matches_double_data() { add_instruction_set_rows(); }
+    void soft_cap_matches_double();
     void axpy_adds_for_any_length_data() { add_instruction_set_rows(); }
     void axpy_adds_for_any_length();
     void argmax_finds_the_first_largest_data() { add_instruction_set_rows(); }
@@ -261,6 +263,13 @@ void TestCpuKernels::rms_norm_matches_double() {
         for (std::int64_t i = 0; i < n; ++i) {
             const double want = double{x[i]} * factor * double{weight[i]};
             QVERIFY(close(out[i], want, std::abs(want)));
+        }
+        TestBuffer<float> plain(n, 4);
+        kernels_of(set).rms_norm(x.data(), nullptr, n, 1e-5f, plain.data());
+        QVERIFY(plain.guards_intact());
+        for (std::int64_t i = 0; i < n; ++i) {
+            const double want = double{x[i]} * factor;
+            QVERIFY(close(plain[i], want, std::abs(want)));
         }
         kernels_of(set).rms_norm(x.data(), weight.data(), n, 1e-5f, x.data());  // in place
         QVERIFY(std::equal(out.span().begin(), out.span().end(), x.span().begin()));
@@ -489,6 +498,25 @@ void TestCpuKernels::activate_by_silu_takes_extreme_gates() {
             QVERIFY(close(out[i], silu(g), std::abs(silu(g))));
         }
     }
+}
+
+void TestCpuKernels::soft_cap_matches_double() {
+    QFETCH(int, set);
+    for (const std::int64_t n : kLengths) {
+        TestBuffer<float> x(n, 4);
+        fill_random(x.span(), 18, 90.0f);
+        x[0] = n % 2 == 0 ? 1e30f : -INFINITY;
+        const std::vector<float> before(x.span().begin(), x.span().end());
+        kernels_of(set).soft_cap(30.0f, n, x.data());
+        QVERIFY(x.guards_intact());
+        for (std::int64_t i = 0; i < n; ++i) {
+            const double want = 30.0 * std::tanh(double{before[static_cast<std::size_t>(i)]} / 30.0);
+            QVERIFY(std::abs(double{x[i]} - want) < 1e-5);
+        }
+    }
+    float invalid[3] = {NAN, NAN, NAN};
+    kernels_of(set).soft_cap(30.0f, 3, invalid);
+    for (const float value : invalid) QVERIFY(std::isnan(value));
 }
 
 void TestCpuKernels::axpy_adds_for_any_length() {

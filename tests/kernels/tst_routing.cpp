@@ -61,6 +61,7 @@ class TestRouting : public QObject {
     void plain_softmax_keeps_its_bits();
     void groups_of_equal_experts_go_to_the_lower_index();
     void a_bias_chooses_and_does_not_weigh();
+    void an_experts_scale_weighs_and_does_not_choose();
     void more_experts_than_the_groups_have_get_more_groups();
     void nothing_beyond_the_results_is_written();
     void all_experts_active_are_sorted_and_sum_to_one();
@@ -194,6 +195,24 @@ void TestRouting::a_bias_chooses_and_does_not_weigh() {
     const Routing routing = route(spec, {0.0f, 0.0f, 0.0f, 10.0f}, {0.0f, 0.75f, 0.25f, -1.0f});
     QCOMPARE(routing.experts, (std::vector<std::int32_t>{1, 2}));
     QCOMPARE(routing.weights, (std::vector<float>{1.5f, 1.5f}));
+}
+
+void TestRouting::an_experts_scale_weighs_and_does_not_choose() {
+    const std::vector<float> scale = {100.0f, 0.5f, -2.0f, 4.0f};
+    for (RouterSpec spec : test::router_specs()) {
+        spec.n_experts = 4;
+        spec.n_active = 2;
+        spec.n_groups = spec.n_groups_used = 1;
+        const std::vector<float> logits = {0.1f, 0.7f, -0.4f, 0.9f};
+        const Routing plain = route(spec, logits);
+        Routing scaled = plain;
+        std::vector<float> scratch(8);
+        offstage::kernels::route(spec, logits, nullptr, scaled.experts, scaled.weights, scratch, scale.data());
+        QCOMPARE(scaled.experts, plain.experts);
+        for (std::size_t i = 0; i < 2; ++i) {
+            QCOMPARE(scaled.weights[i], plain.weights[i] * scale[static_cast<std::size_t>(plain.experts[i])]);
+        }
+    }
 }
 
 void TestRouting::more_experts_than_the_groups_have_get_more_groups() {

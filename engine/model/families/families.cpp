@@ -8,7 +8,7 @@ namespace {
 constexpr std::array kFamilies = {&kMixtral,          &kQwen2Moe,   &kQwen3Moe,   &kQwen35Moe, &kQwen35MoeText,
                                   &kDeepseekMoe,      &kDeepseekV2, &kDeepseekV3, &kOlmoe,     &kGlm4Moe,
                                   &kMinimaxM2,        &kPhiMoe,     &kPhimoe,     &kDbrx,      &kGraniteMoe,
-                                  &kGraniteMoeShared, &kGptOss};
+                                  &kGraniteMoeShared, &kGemma4,     &kGemma4Text, &kGptOss};
 
 }  // namespace
 
@@ -40,7 +40,7 @@ std::vector<TensorPart> standard_parts(const ModelSpec& spec, const DenseTensor&
     const auto qkv = [&](const char* end) {
         const auto& gqa = std::get<GroupedQuerySpec>(spec.layers[static_cast<std::size_t>(tensor.layer)].attention);
         std::vector<TensorPart> parts;
-        for (const char* name : {"q_proj.", "k_proj.", "v_proj."}) {
+        for (const char* name : {"q_proj.", "k_proj.", gqa.values_from_keys ? "k_proj." : "v_proj."}) {
             const std::int64_t n = (*name == 'q' ? gqa.n_heads : gqa.n_kv_heads) * gqa.head_dim;
             TensorPart part{a + name + end, {n}};
             if (tensor.kind == DenseTensor::Kind::kMatrix) part.shape.push_back(tensor.n_cols);
@@ -86,6 +86,48 @@ TensorPart query_or_gate(std::string name, const GroupedQuerySpec& attention, st
     const std::int64_t both = 2 * attention.head_dim;
     return {
         std::move(name), {attention.n_heads * both, n_cols}, both, gate ? attention.head_dim : 0, attention.head_dim};
+}
+
+ExpertParts fused_expert(const ModelSpec& spec, const std::string& prefix, std::int64_t expert) {
+    const ExpertGrid& g = spec.experts;
+    const std::int64_t n = g.ffn_dim * g.hidden_dim;
+    ExpertParts parts;
+    for (const std::int64_t i : {0, 1}) {
+        parts.matrices[static_cast<std::size_t>(i)] = {
+            prefix + "gate_up_proj", {g.n_experts, 2 * g.ffn_dim, g.hidden_dim}, (2 * expert + i) * n, g.hidden_dim, 1};
+    }
+    parts.matrices[2] = {prefix + "down_proj", {g.n_experts, g.hidden_dim, g.ffn_dim}, expert * n, 1, g.ffn_dim};
+    return parts;
+}
+
+void read_language_model(const ConfigFields& config, ModelSpec& spec,
+                         void (*read)(const ConfigFields& config, ModelSpec& spec)) {
+    if (!config.has_value("text_config")) return read(config, spec);
+    if (config.has_value("quantization_config")) {
+        config.unsupported("quantization_config", "a quantized checkpoint",
+                           "the weights as they were published, in BF16, F16 or F32");
+    }
+    read(ConfigFields(*config.find("text_config"), config.source(), config.names(), "text_config."), spec);
+    spec.tied_embeddings = config.flag("tie_word_embeddings", spec.tied_embeddings);
+}
+
+void look_for_language_model(const Checkpoint& checkpoint, ModelSpec& spec) {
+    spec.safetensors.language_model = checkpoint.find("model.language_model.embed_tokens.weight") != nullptr;
+}
+
+void name_in_language_model(const ModelSpec& spec, std::string& name) {
+    constexpr std::string_view kPrefix = "model.";
+    if (spec.safetensors.language_model && name.starts_with(kPrefix)) name.insert(kPrefix.size(), "language_model.");
+}
+
+std::vector<TensorPart> in_language_model(const ModelSpec& spec, std::vector<TensorPart> parts) {
+    for (TensorPart& part : parts) name_in_language_model(spec, part.name);
+    return parts;
+}
+
+ExpertParts in_language_model(const ModelSpec& spec, ExpertParts parts) {
+    for (ExpertPart& part : parts.matrices) name_in_language_model(spec, part.name);
+    return parts;
 }
 
 ExpertParts separate_expert(const ModelSpec& spec, const std::array<std::string, 3>& names) {

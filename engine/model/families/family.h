@@ -33,6 +33,7 @@ struct TensorPart {
     // Of a vector: what its values become.
     enum class Change : std::uint8_t { kNone, kPlusOne, kMinusExp };  // x, 1 + x, -exp(x)
     Change change = Change::kNone;
+    float factor = 1;  // of a vector's values after that
 };
 
 // A matrix of a routed expert, or one of its biases, as a part of a tensor of the
@@ -89,6 +90,8 @@ extern const Family kPhimoe;
 extern const Family kDbrx;
 extern const Family kGraniteMoe;
 extern const Family kGraniteMoeShared;
+extern const Family kGemma4;
+extern const Family kGemma4Text;
 extern const Family kGptOss;
 extern const Family kGptOssMxfp4;  // kGptOss turns into it
 
@@ -109,10 +112,22 @@ TensorPart query_or_gate(std::string name, const GroupedQuerySpec& attention, st
 ExpertParts standard_expert(const ModelSpec& spec, std::int64_t layer, std::int64_t expert);
 // block_sparse_moe.experts.N.w1, w3 and w2.
 ExpertParts mixtral_expert(const ModelSpec& spec, std::int64_t layer, std::int64_t expert);
+// PREFIXgate_up_proj has every expert's gate and, below it, up; PREFIXdown_proj every down.
+ExpertParts fused_expert(const ModelSpec& spec, const std::string& prefix, std::int64_t expert);
 // gate_proj, up_proj and down_proj below `prefix`.
 std::vector<TensorPart> network_parts(const DenseTensor& tensor, const std::string& prefix);
 // A tensor for each matrix: gate, up (ffn_dim, hidden_dim) and down (hidden_dim,
 // ffn_dim).
 ExpertParts separate_expert(const ModelSpec& spec, const std::array<std::string, 3>& names);
+// Of a model that may be the language model of a larger one. Its configuration is then
+// text_config, which `read` gets.
+void read_language_model(const ConfigFields& config, ModelSpec& spec,
+                         void (*read)(const ConfigFields& config, ModelSpec& spec));
+// Its tensors then lie below model.language_model; to be called by `look`.
+void look_for_language_model(const Checkpoint& checkpoint, ModelSpec& spec);
+// Where that was found, model.NAME becomes model.language_model.NAME.
+void name_in_language_model(const ModelSpec& spec, std::string& name);
+std::vector<TensorPart> in_language_model(const ModelSpec& spec, std::vector<TensorPart> parts);
+ExpertParts in_language_model(const ModelSpec& spec, ExpertParts parts);
 
 }  // namespace offstage::engine

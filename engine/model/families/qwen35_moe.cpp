@@ -57,13 +57,7 @@ void read_text(const ConfigFields& config, ModelSpec& spec) {
 }
 
 void read_qwen35(const ConfigFields& config, ModelSpec& spec) {
-    if (!config.has_value("text_config")) return read_text(config, spec);
-    if (config.has_value("quantization_config")) {
-        config.unsupported("quantization_config", "a quantized checkpoint",
-                           "the weights as they were published, in BF16, F16 or F32");
-    }
-    read_text(ConfigFields(*config.find("text_config"), config.source(), config.names(), "text_config."), spec);
-    spec.tied_embeddings = config.flag("tie_word_embeddings", spec.tied_embeddings);
+    read_language_model(config, spec, read_text);
 }
 
 std::vector<TensorPart> delta_net_parts(const DenseTensor& tensor) {
@@ -126,37 +120,20 @@ std::vector<TensorPart> plain_parts(const ModelSpec& spec, const DenseTensor& te
     return parts;
 }
 
-void rename(const ModelSpec& spec, std::string& name) {
-    constexpr std::string_view kPrefix = "model.";
-    if (spec.safetensors.language_model && name.starts_with(kPrefix)) name.insert(kPrefix.size(), "language_model.");
-}
-
 std::vector<TensorPart> qwen35_parts(const ModelSpec& spec, const DenseTensor& tensor) {
-    std::vector<TensorPart> parts = plain_parts(spec, tensor);
-    for (TensorPart& part : parts) rename(spec, part.name);
-    return parts;
+    return in_language_model(spec, plain_parts(spec, tensor));
 }
 
 ExpertParts qwen35_expert(const ModelSpec& spec, std::int64_t layer, std::int64_t expert) {
-    ExpertParts parts = standard_expert(spec, layer, expert);
-    if (spec.safetensors.fused_experts) {
-        const ExpertGrid& g = spec.experts;
-        const std::string p = layer_prefix(layer) + "mlp.experts.";
-        const std::int64_t n = g.ffn_dim * g.hidden_dim;
-        for (const std::int64_t i : {0, 1}) {
-            parts.matrices[static_cast<std::size_t>(i)] = {
-                p + "gate_up_proj", {g.n_experts, 2 * g.ffn_dim, g.hidden_dim}, (2 * expert + i) * n, g.hidden_dim, 1};
-        }
-        parts.matrices[2] = {p + "down_proj", {g.n_experts, g.hidden_dim, g.ffn_dim}, expert * n, 1, g.ffn_dim};
-    }
-    for (ExpertPart& part : parts.matrices) rename(spec, part.name);
-    return parts;
+    return in_language_model(spec, spec.safetensors.fused_experts
+                                       ? fused_expert(spec, layer_prefix(layer) + "mlp.experts.", expert)
+                                       : standard_expert(spec, layer, expert));
 }
 
 void look_at_qwen35(const Checkpoint& checkpoint, ModelSpec& spec) {
-    spec.safetensors.language_model = checkpoint.find("model.language_model.embed_tokens.weight") != nullptr;
+    look_for_language_model(checkpoint, spec);
     std::string first = layer_prefix(0) + "mlp.experts.gate_up_proj";
-    rename(spec, first);
+    name_in_language_model(spec, first);
     spec.safetensors.fused_experts = checkpoint.find(first) != nullptr;
 }
 

@@ -9,10 +9,14 @@ void add_bias(const StepContext& step, const float* bias, std::int64_t width, fl
 
 // Projects the heads' outputs and adds them to the residual stream.
 void add_output(const StepContext& step, const kernels::WeightView& output, const float* bias, const float* values,
-                float* projected, float scale) {
+                float* projected, const OutputRule& rule) {
     step.device.multiply(output, values, step.n_tokens, projected);
     add_bias(step, bias, output.n_rows, projected);
-    step.device.add(projected, step.n_tokens * output.n_rows, step.x, scale);
+    rule.add(step, output.n_rows, projected);
+}
+
+OutputRule output_rule(const ModelSpec& spec, const DeviceWeights& weights, std::int64_t layer) {
+    return {rms_norm_of(spec, weights, TensorRole::kAttentionOutputNorm, layer), spec.residual_scale};
 }
 
 // ---------------------------------------------------------------- grouped queries
@@ -20,12 +24,13 @@ void add_output(const StepContext& step, const kernels::WeightView& output, cons
 class GroupedQueryAttention final : public AttentionModule {
   public:
     GroupedQueryAttention(const ModelSpec& spec, const GroupedQuerySpec& attention, const DeviceWeights& weights,
-                          std::int64_t layer, KvLayout::Place place)
+                          std::int64_t layer, KvLayout::Place place, std::size_t rotation)
         : place_(place),
+          rotation_(rotation),
           spec_(attention),
           shape_(spec.attention_shape(layer)),
           hidden_dim_(spec.hidden_dim),
-          scale_(spec.residual_scale),
+          rule_(output_rule(spec, weights, layer)),
           qkv_(weights.matrix(TensorRole::kQkv, layer)),
           split_{weights.matrix(TensorRole::kQuery, layer), weights.matrix(TensorRole::kKey, layer),
                  weights.matrix(TensorRole::kValue, layer)},
@@ -55,16 +60,22 @@ class GroupedQueryAttention final : public AttentionModule {
         project(step, qkv);
         add_bias(step, qkv_bias_, shape_.qkv_width(), qkv);
         if (spec_.qk_norm != QkNorm::kNone) normalise_heads(step, qkv);
+        if (spec_.value_norm) {
+            const NormWeights norm{kernels::NormKind::kRms, nullptr, nullptr, spec_.head_dim, spec_.qk_norm_eps};
+            step.device.norm_pieces(norm, step.n_tokens, shape_.qkv_width(), spec_.n_kv_heads,
+                                    qkv + shape_.query_width() + spec_.n_kv_heads * spec_.head_dim);
+        }
         if (spec_.clip > 0) step.device.clamp(spec_.clip, step.n_tokens * shape_.qkv_width(), qkv);
         const KvStep& kv = step.kv[place_.group];
-        step.device.rotate_and_store(place_.layer, shape_, kv.segments, step.cos, step.sin, qkv, kv.shape);
+        const Rotation& rotation = step.rotations[rotation_];
+        step.device.rotate_and_store(place_.layer, shape_, kv.segments, rotation.cos, rotation.sin, qkv, kv.shape);
         step.device.attend(place_.layer, shape_, kv.segments, qkv, shape_.qkv_width(), kv.shape, attended);
         if (spec_.output_gate) {
             float* const gate = pieces.take(shape_.output_width());
             step.device.multiply(output_gate_, step.normalised, step.n_tokens, gate);
             step.device.multiply_sigmoid(gate, step.n_tokens * shape_.output_width(), attended);
         }
-        add_output(step, output_, output_bias_, attended, projected, scale_);
+        add_output(step, output_, output_bias_, attended, projected, rule_);
     }
 
   private:
@@ -93,10 +104,11 @@ class GroupedQueryAttention final : public AttentionModule {
     }
 
     const KvLayout::Place place_;
+    const std::size_t rotation_;
     const GroupedQuerySpec& spec_;
     kernels::AttentionShape shape_;
     const std::int64_t hidden_dim_;
-    const float scale_;
+    const OutputRule rule_;
     const kernels::WeightView qkv_;       // without data: the three instead
     const kernels::WeightView split_[3];  // queries, keys, values
     const kernels::WeightView output_gate_;
@@ -114,12 +126,13 @@ class GroupedQueryAttention final : public AttentionModule {
 class LatentAttention final : public AttentionModule {
   public:
     LatentAttention(const ModelSpec& spec, const LatentSpec& attention, const DeviceWeights& weights,
-                    std::int64_t layer, KvLayout::Place place)
+                    std::int64_t layer, KvLayout::Place place, std::size_t rotation)
         : place_(place),
+          rotation_(rotation),
           spec_(attention),
           shape_(spec.attention_shape(layer)),
           hidden_dim_(spec.hidden_dim),
-          scale_(spec.residual_scale),
+          rule_(output_rule(spec, weights, layer)),
           query_down_(weights.matrix(TensorRole::kQueryDown, layer)),
           query_down_norm_(weights.vector(TensorRole::kQueryDownNorm, layer)),
           query_up_(weights.matrix(TensorRole::kQueryUp, layer)),
@@ -162,12 +175,13 @@ class LatentAttention final : public AttentionModule {
         device.multiply_heads(key_up_, spec_.n_heads, q, spec_.n_heads * spec_.query_dim(), spec_.query_dim(), n,
                               queries, shape_.query_width(), shape_.key_dim);
         const KvStep& kv = step.kv[place_.group];
-        device.rotate_and_store_latent(place_.layer, shape_, kv.segments, step.cos, step.sin, q, spec_.nope_dim, latent,
-                                       queries, kv.shape);
+        const Rotation& rotation = step.rotations[rotation_];
+        device.rotate_and_store_latent(place_.layer, shape_, kv.segments, rotation.cos, rotation.sin, q, spec_.nope_dim,
+                                       latent, queries, kv.shape);
         device.attend(place_.layer, shape_, kv.segments, queries, shape_.query_width(), kv.shape, attended);
         device.multiply_heads(value_up_, spec_.n_heads, attended, shape_.output_width(), spec_.latent_dim, n, values,
                               spec_.n_heads * spec_.value_dim, spec_.value_dim);
-        add_output(step, output_, nullptr, values, projected, scale_);
+        add_output(step, output_, nullptr, values, projected, rule_);
     }
 
   private:
@@ -176,10 +190,11 @@ class LatentAttention final : public AttentionModule {
     }
 
     const KvLayout::Place place_;
+    const std::size_t rotation_;
     const LatentSpec& spec_;
     const kernels::AttentionShape shape_;
     const std::int64_t hidden_dim_;
-    const float scale_;
+    const OutputRule rule_;
     const kernels::WeightView query_down_;
     const float* const query_down_norm_;
     const kernels::WeightView query_up_;
@@ -199,7 +214,7 @@ class DeltaNet final : public AttentionModule {
         : place_(place),
           shape_(layer_spec.shape()),
           hidden_dim_(spec.hidden_dim),
-          scale_(spec.residual_scale),
+          rule_(output_rule(spec, weights, layer)),
           qkv_(weights.matrix(TensorRole::kQkv, layer)),
           gate_(weights.matrix(TensorRole::kOutputGate, layer)),
           decay_beta_(weights.matrix(TensorRole::kDecayAndBeta, layer)),
@@ -232,14 +247,14 @@ class DeltaNet final : public AttentionModule {
         step.device.multiply(decay_beta_, step.normalised, step.n_tokens, decay_beta);
         const KvStep& kv = step.kv[place_.group];
         step.device.delta_net(place_.layer, shape_, kv.segments, qkv, decay_beta, gate, kv.shape, values);
-        add_output(step, output_, nullptr, values, projected, scale_);
+        add_output(step, output_, nullptr, values, projected, rule_);
     }
 
   private:
     const KvLayout::Place place_;
     kernels::DeltaNetShape shape_;
     const std::int64_t hidden_dim_;
-    const float scale_;
+    const OutputRule rule_;
     const kernels::WeightView qkv_;
     const kernels::WeightView gate_;
     const kernels::WeightView decay_beta_;
@@ -249,15 +264,16 @@ class DeltaNet final : public AttentionModule {
 }  // namespace
 
 std::unique_ptr<AttentionModule> make_attention(const ModelSpec& spec, const DeviceWeights& weights, std::int64_t layer,
-                                                KvLayout::Place place) {
+                                                KvLayout::Place place, std::size_t rotation) {
     const AttentionSpec& attention = spec.layers[static_cast<std::size_t>(layer)].attention;
     if (const auto* const latent = std::get_if<LatentSpec>(&attention)) {
-        return std::make_unique<LatentAttention>(spec, *latent, weights, layer, place);
+        return std::make_unique<LatentAttention>(spec, *latent, weights, layer, place, rotation);
     }
     if (const auto* const delta_net = std::get_if<DeltaNetSpec>(&attention)) {
         return std::make_unique<DeltaNet>(spec, *delta_net, weights, layer, place);
     }
-    return std::make_unique<GroupedQueryAttention>(spec, std::get<GroupedQuerySpec>(attention), weights, layer, place);
+    return std::make_unique<GroupedQueryAttention>(spec, std::get<GroupedQuerySpec>(attention), weights, layer, place,
+                                                   rotation);
 }
 
 std::int64_t attention_workspace(const ModelSpec& spec, std::int64_t layer) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 
@@ -9,10 +10,10 @@
 
 namespace offstage::engine {
 
-// The module that a layer's AttentionSpec asks for, with its keys and values at `place`.
-// The spec must outlive it.
+// The module that a layer's AttentionSpec asks for, with its keys and values at `place`
+// and the positions StepContext::rotations[rotation]. The spec must outlive it.
 std::unique_ptr<AttentionModule> make_attention(const ModelSpec& spec, const DeviceWeights& weights, std::int64_t layer,
-                                                KvLayout::Place place);
+                                                KvLayout::Place place, std::size_t rotation);
 // Floats of workspace for one token.
 std::int64_t attention_workspace(const ModelSpec& spec, std::int64_t layer);
 

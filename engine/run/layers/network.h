@@ -8,22 +8,25 @@
 
 namespace offstage::engine {
 
-// A network that every token passes: a dense layer's, or a layer's shared experts. x +=
-// residual_scale network(normalised), or with a gate sigmoid(gate . normalised)
-// network(normalised), by the kernels of the experts: it is one expert whose rows are the
-// step's tokens.
+// A network that every token passes: a dense layer's, or a layer's shared experts. By the
+// kernels of the experts: it is one expert whose rows are the step's tokens.
 class NetworkModule {
   public:
     // Without a network where the layer has none.
     NetworkModule(const ModelSpec& spec, const DeviceWeights& weights, std::int64_t layer);
 
     explicit operator bool() const { return weights_.data != nullptr; }
-    void run(const StepContext& step) const;
+    // Its output, normed where the layer says so, into the workspace.
+    void compute(const StepContext& step) const;
+    // to (n_tokens, hidden_dim) += residual_scale times what compute() made of the step,
+    // or with a gate sigmoid(gate . normalised) times that.
+    void add(const StepContext& step, float* to) const;
 
   private:
     kernels::ExpertView weights_;
     const float* gate_ = nullptr;  // (hidden_dim): of the shared experts; nullptr: none
-    float scale_;
+    NormWeights input_norm_;       // of the residual stream; without weights it reads `normalised`
+    OutputRule output_;
 };
 
 }  // namespace offstage::engine

@@ -4,21 +4,31 @@
 
 #include "engine/model/model_spec.h"
 #include "engine/run/device_weights.h"
+#include "engine/run/layers/step_context.h"
 
 namespace offstage::engine {
 
 // The router of a layer with experts. Addresses of the device's memory.
 struct RouterWeights {
     kernels::RouterSpec spec;
-    const float* gate = nullptr;            // (n_experts, hidden_dim)
-    const float* selection_bias = nullptr;  // (n_experts), or nullptr
+    kernels::RouterArrays arrays;
+    NormWeights norm;  // of its input; without weights it reads what the experts read
+
+    // What it reads of this step; until something else is written to StepContext::further.
+    const float* input(const StepContext& step) const {
+        if (norm.weight == nullptr) return step.normalised;
+        step.device.norm(norm, step.x, step.n_tokens, step.further);
+        return step.further;
+    }
 };
 
 // moe_layer counts the layers with experts.
 inline RouterWeights router_of(const ModelSpec& spec, const DeviceWeights& weights, std::int64_t moe_layer) {
     const std::int64_t layer = spec.layer_of(moe_layer);
-    return {spec.layers[static_cast<std::size_t>(layer)].moe()->router, weights.vector(TensorRole::kRouter, layer),
-            weights.vector(TensorRole::kSelectionBias, layer)};
+    return {spec.layers[static_cast<std::size_t>(layer)].moe()->router,
+            {weights.vector(TensorRole::kRouter, layer), weights.vector(TensorRole::kSelectionBias, layer),
+             weights.vector(TensorRole::kExpertScale, layer)},
+            rms_norm_of(spec, weights, TensorRole::kRouterNorm, layer)};
 }
 
 }  // namespace offstage::engine

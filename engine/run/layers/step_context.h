@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "engine/device/backend.h"
+#include "engine/model/model_spec.h"
+#include "engine/run/device_weights.h"
 #include "kernels/types.h"
 
 namespace offstage::engine {
@@ -15,17 +17,26 @@ struct KvStep {
     std::vector<AttentionSegment> segments;
 };
 
+// cos and sin of the tokens' positions, (n_tokens, rotary_dim / 2) each, in the device's
+// memory.
+struct Rotation {
+    const float* cos = nullptr;
+    const float* sin = nullptr;
+};
+
 // One step, as a layer module sees it. Addresses of the device's memory.
 struct StepContext {
     Backend& device;
     std::int64_t n_tokens = 0;
-    std::span<const KvStep> kv;  // by group of layers
-    const float* cos = nullptr;  // (n_tokens, rotary_dim / 2), of the tokens' positions
-    const float* sin = nullptr;
+    std::span<const KvStep> kv;              // by group of layers
+    std::span<const Rotation> rotations;     // by kind of positions: Positions::kind_of()
     const std::int32_t* identity = nullptr;  // 0, 1, 2 ...: rows of a network are the step's tokens
     float* x = nullptr;                      // (n_tokens, hidden_dim): the residual stream
     float* normalised = nullptr;             // (n_tokens, hidden_dim): a module's input
     float* workspace = nullptr;              // what the module asked for, for n_tokens tokens
+    // (n_tokens, hidden_dim), of models with further norms: another norm's output while
+    // its reader runs, and then the sum of the experts' outputs. Else nullptr.
+    float* further = nullptr;
 };
 
 // Pieces of a module's workspace, one after the other, each for all tokens of the step. A
@@ -44,6 +55,27 @@ class WorkspacePieces {
     float* next_;
     std::int64_t n_tokens_;
 };
+
+// What a module's output passes before it is added to the residual stream: a norm
+// (without weights: none) and a factor.
+struct OutputRule {
+    NormWeights norm;
+    float factor = 1;
+
+    void normalise(const StepContext& step, float* output) const {
+        if (norm.weight != nullptr) step.device.norm_pieces(norm, step.n_tokens, norm.dim, 1, output);
+    }
+    void add(const StepContext& step, std::int64_t hidden_dim, float* output) const {
+        normalise(step, output);
+        step.device.add(output, step.n_tokens * hidden_dim, step.x, factor);
+    }
+};
+
+// An RMS norm of hidden_dim values in this role; without weights where the model has none.
+inline NormWeights rms_norm_of(const ModelSpec& spec, const DeviceWeights& weights, TensorRole role,
+                               std::int64_t layer) {
+    return {kernels::NormKind::kRms, weights.vector(role, layer), nullptr, spec.hidden_dim, spec.norm.eps};
+}
 
 // Attention of one layer: x += output(attention(normalised)).
 class AttentionModule {

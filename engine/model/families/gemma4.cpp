@@ -1,0 +1,181 @@
+// Gemma 4 with experts, 26B-A4B (transformers: models/gemma4): layers with a window and
+// layers without differ in head size, KV heads and rotary positions; a dense network runs
+// beside the routed experts, each with norms of its own. The towers for images and sound
+// are left out; the variants without experts, which embed tokens per layer and share keys
+// and values between layers, are refused.
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "engine/model/families/family.h"
+#include "engine/shape_limits.h"
+
+namespace offstage::engine {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::array kHeadKeys = {"num_attention_heads", "num_key_value_heads", "head_dim"};
+
+// What layers differ in, as one of them has it: the keys of heads, and its rotary
+// positions.
+json layer_config(const ConfigFields& config, std::size_t layer, bool windowed) {
+    json own = {{"num_key_value_heads", 4u}, {"head_dim", 256u}};
+    const auto take = [&own](const JsonFields& from) {
+        for (const char* key : kHeadKeys) {
+            if (from.has_value(key)) own[key] = *from.find(key);
+        }
+    };
+    take(config);
+    if (config.has_value("per_layer_config")) {
+        const std::string number = std::to_string(layer);
+        const JsonFields layers(*config.find("per_layer_config"), config.source(), "per_layer_config.");
+        if (layers.has_value(number.c_str())) {
+            take(JsonFields(*layers.find(number.c_str()), config.source(), "per_layer_config." + number + "."));
+        }
+    } else if (!windowed) {
+        own["head_dim"] = config.has_value("global_head_dim") ? *config.find("global_head_dim") : json(512u);
+        const bool own_heads = config.flag("attention_k_eq_v", false) && config.has_value("num_global_key_value_heads");
+        if (own_heads) own["num_key_value_heads"] = *config.find("num_global_key_value_heads");
+    }
+    if (!config.has_value("rope_parameters")) {
+        own["rope_parameters"] = {{"rope_theta", windowed ? 1e4 : 1e6}};
+        if (!windowed) own["rope_parameters"].update({{"rope_type", "proportional"}, {"partial_rotary_factor", 0.25}});
+        return own;
+    }
+    const JsonFields positions(*config.find("rope_parameters"), config.source(), "rope_parameters.");
+    const char* const type = windowed ? "sliding_attention" : "full_attention";
+    if (!positions.has_value(type)) positions.reject(type, "an object with \"rope_type\" and \"rope_theta\"");
+    own["rope_parameters"] = *positions.find(type);
+    return own;
+}
+
+// Over the whole head; "proportional" turns a share of its pairs alone, the first ones.
+RopeSpec read_rope(const ConfigFields& config, std::int64_t head_dim, bool windowed) {
+    const JsonFields parameters(*config.find("rope_parameters"), config.source(), "rope_parameters.");
+    if (parameters.text("rope_type", "default") != "proportional") return config.rope(head_dim, windowed ? 1e4 : 1e6);
+    RopeSpec rope;
+    rope.dim = head_dim;
+    rope.theta = parameters.number("rope_theta", 1.0, 1e12, 1e6);
+    const double share = parameters.number("partial_rotary_factor", 0.0, 1.0, 1.0);
+    const auto n_turned = static_cast<std::size_t>(share * static_cast<double>(head_dim) / 2);
+    rope.frequency_scale.assign(static_cast<std::size_t>(head_dim / 2), 0.0);
+    std::fill_n(rope.frequency_scale.begin(), n_turned, 1.0 / parameters.number("factor", 1.0, 1e6, 1.0));
+    return rope;
+}
+
+GroupedQuerySpec read_attention(const ConfigFields& config, const ModelSpec& spec, std::size_t layer, bool windowed) {
+    const json own = layer_config(config, layer, windowed);
+    const ConfigFields fields(own, config.source(), config.names());
+    GroupedQuerySpec attention = fields.heads(spec, "num_attention_heads", "num_key_value_heads",
+                                              fields.count("num_key_value_heads", 1, std::int64_t{1} << 16));
+    attention.rope = read_rope(fields, attention.head_dim, windowed);
+    attention.scale = 1;
+    attention.qk_norm = QkNorm::kPerHead;
+    attention.value_norm = true;
+    attention.qk_norm_eps = spec.norm.eps;
+    attention.qkv_bias = attention.output_bias = config.flag("attention_bias", false);
+    attention.values_from_keys = !windowed && config.flag("attention_k_eq_v", false);
+    if (windowed) attention.window = config.count("sliding_window", 1, kLongestContext, 512);
+    return attention;
+}
+
+void refuse_variants(const ConfigFields& config) {
+    if (const std::string act = config.text("hidden_activation", "gelu_pytorch_tanh"); act != "gelu_pytorch_tanh") {
+        config.unsupported("hidden_activation", in_quotes(act), "\"gelu_pytorch_tanh\"");
+    }
+    const char* const per_layer = "hidden_size_per_layer_input";
+    if (!config.is_null(per_layer) && config.optional_dim(per_layer, 256) > 0) {
+        config.unsupported(per_layer, "an embedding for each layer", "0");
+    }
+    if (config.optional_dim("num_kv_shared_layers", 0) > 0) {
+        config.unsupported("num_kv_shared_layers", "keys and values that layers share", "0");
+    }
+    if (config.has_value("rope_scaling")) {  // positions are scaled by layer, in rope_parameters
+        config.unsupported("rope_scaling", describe(*config.find("rope_scaling")), "null");
+    }
+    const char* const both_ways = "use_bidirectional_attention";
+    if (config.has_value(both_ways) && *config.find(both_ways) != "vision") {
+        config.unsupported(both_ways, describe(*config.find(both_ways)), "null or \"vision\"");
+    }
+}
+
+void read_gemma4_text(const ConfigFields& config, ModelSpec& spec) {
+    config.read_common(spec, 2, 1);
+    refuse_variants(config);
+    spec.norm.eps = config.eps("rms_norm_eps", 1e-6);
+    spec.tied_embeddings = config.flag("tie_word_embeddings", true);
+    spec.embedding_scale = std::sqrt(static_cast<float>(spec.hidden_dim));
+    spec.logits_cap = static_cast<float>(config.positive("final_logit_softcapping", 0));
+    const std::int64_t network_dim = config.dim("intermediate_size", 9216);
+    MoeSpec moe;
+    const bool has_experts = config.flag("enable_moe_block", false);
+    if (has_experts) {
+        moe = config.experts(spec, config.dim("moe_intermediate_size"), {"num_experts"}, 128, 8, "top_k_experts");
+        moe.router.renormalise = true;
+        moe.router_norm = moe.expert_scale = moe.own_norms = true;
+        moe.shared_dim = network_dim;
+        spec.experts.expert.activation = kernels::Activation::kGeluTanh;
+    }
+    const auto windowed = config.windowed_layers(spec.layers.size());
+    for (std::size_t l = 0; l < spec.layers.size(); ++l) {
+        LayerSpec& layer = spec.layers[l];
+        const bool is_last = l + 1 == spec.layers.size();  // never windowed
+        layer.attention = read_attention(config, spec, l, !is_last && (windowed ? (*windowed)[l] : (l + 1) % 6 != 0));
+        layer.ffn = has_experts ? FfnSpec(moe) : FfnSpec(DenseFfnSpec{network_dim});
+        layer.output_norms = true;
+        layer.scaled = config.flag("layer_scalars", true);  // GGUF files may have none
+    }
+}
+
+void read_gemma4(const ConfigFields& config, ModelSpec& spec) {
+    read_language_model(config, spec, read_gemma4_text);
+}
+
+std::vector<TensorPart> gemma4_plain_parts(const ModelSpec& spec, const DenseTensor& tensor) {
+    const std::string p = layer_prefix(tensor.layer);
+    const auto vector = [&](const char* name) -> std::vector<TensorPart> { return {{p + name, {tensor.n_cols}}}; };
+    switch (tensor.role) {
+        case TensorRole::kAttentionOutputNorm:
+            return vector("post_attention_layernorm.weight");
+        case TensorRole::kFfnNorm:
+            return vector("pre_feedforward_layernorm.weight");
+        case TensorRole::kFfnOutputNorm:
+            return vector("post_feedforward_layernorm.weight");
+        case TensorRole::kNetworkOutputNorm:
+            return vector("post_feedforward_layernorm_1.weight");
+        case TensorRole::kExpertNorm:
+            return vector("pre_feedforward_layernorm_2.weight");
+        case TensorRole::kExpertOutputNorm:
+            return vector("post_feedforward_layernorm_2.weight");
+        case TensorRole::kRouterNorm: {
+            TensorPart part{p + "router.scale", {tensor.n_cols}};
+            part.factor = 1 / std::sqrt(static_cast<float>(spec.hidden_dim));
+            return {part};
+        }
+        case TensorRole::kExpertScale:
+            return vector("router.per_expert_scale");
+        case TensorRole::kLayerScale:
+            return vector("layer_scalar");
+        default:
+            return standard_parts(spec, tensor, "router.proj", "mlp.");
+    }
+}
+
+std::vector<TensorPart> gemma4_parts(const ModelSpec& spec, const DenseTensor& tensor) {
+    return in_language_model(spec, gemma4_plain_parts(spec, tensor));
+}
+
+ExpertParts gemma4_expert(const ModelSpec& spec, std::int64_t layer, std::int64_t expert) {
+    return in_language_model(spec, fused_expert(spec, layer_prefix(layer) + "experts.", expert));
+}
+
+}  // namespace
+
+const Family kGemma4 = {"Gemma4ForConditionalGeneration", "gemma4", read_gemma4, gemma4_parts, gemma4_expert,
+                        look_for_language_model};
+const Family kGemma4Text = {"Gemma4ForCausalLM", "gemma4_text", read_gemma4,
+                            gemma4_parts,        gemma4_expert, look_for_language_model};
+
+}  // namespace offstage::engine
