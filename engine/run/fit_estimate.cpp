@@ -357,7 +357,7 @@ FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& hel
         vram.staging = plan.staging_bytes;
         ram.kv_cache = plan.kv_host_bytes;
     }
-    ram.staging = static_cast<std::uint64_t>(plan.host_staging_slots) * plan.slot_bytes;
+    ram.staging = static_cast<std::uint64_t>(plan.host_staging_slots) * plan.slot_bytes + plan.disk_buffer_bytes;
     double bits = 0;
     std::vector<std::uint8_t> resident(plan.places.size());
     for (std::size_t i = 0; i < plan.places.size(); ++i) {

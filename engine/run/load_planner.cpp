@@ -7,6 +7,7 @@
 #include "engine/experts/expert_mover.h"
 #include "engine/model/file_formats.h"
 #include "engine/model/kv_layout.h"
+#include "engine/model/synthetic.h"
 #include "engine/model/weights.h"
 #include "engine/plan/calibration.h"
 #include "engine/quant/quantize_dense.h"
@@ -99,6 +100,11 @@ ModelDemand demand_of(const LoadRequest& request, const LoadInputs& inputs) {
     demand.kv_may_lie_in_ram = !demand.shares_host_memory;
     demand.loads_ahead = request.prompt_loading != PromptLoading::kOnDemand && !demand.shares_host_memory;
     if (request.prefetch != PrefetchMode::kOff) demand.staging_slots = kDemandSlots + ExpertMover::kMostGuessedCopies;
+
+    demand.reads_directly = !request.dry && !is_synthetic(request.model);
+    if (demand.reads_directly && request.prefetch != PrefetchMode::kOff && !inputs.device.emulated) {
+        demand.disk_guess_slots = grid.n_active;
+    }
 
     const std::int64_t context = spec.max_context;
     // The line of the largest steps' slope that no step passes.
