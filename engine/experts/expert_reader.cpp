@@ -39,6 +39,7 @@ class ExpertReader::Read {
     std::vector<ExpertStrip> strips;
     kernels::ExpertLayout layout;
     std::byte* block = nullptr;
+    std::uint64_t bytes = 0;  // of its strips
     // Guarded by the reader's mutex:
     std::size_t n_begun = 0;  // strips
     int n_under_way = 0;
@@ -97,6 +98,7 @@ ExpertReader::Handle ExpertReader::start(ExpertKey expert, std::byte* block, Urg
     if (read->strips.empty()) return nullptr;
     for (const ExpertStrip& strip : read->strips) {
         if (buffer_bytes_of(strip) > buffers_.buffer_bytes) return nullptr;
+        read->bytes += strip.weights.bytes + strip.exponents.bytes;
     }
     read->layout = grid_.layout(grid_.stored(master_, expert.layer));
     read->block = block;
@@ -106,6 +108,7 @@ ExpertReader::Handle ExpertReader::start(ExpertKey expert, std::byte* block, Urg
         for (int i = 0; i < reads_->n_waiting(); ++i) threads_.emplace_back([this] { work(); });
     }
     ++(read->guess ? counts_.guessed : counts_.needed);
+    if (!read->guess) counts_.needed_bytes += read->bytes;
     (read->guess ? guessed_ : needed_).push_back(read);
     begin_strips();
     return read;
@@ -115,6 +118,7 @@ void ExpertReader::need(const Handle& read) {
     const std::lock_guard lock(mutex_);
     if (!std::exchange(read->guess, false)) return;
     ++counts_.used_guesses;
+    counts_.needed_bytes += read->bytes;
     const auto found = std::find(guessed_.begin(), guessed_.end(), read);
     if (found == guessed_.end()) return;
     guessed_.erase(found);
