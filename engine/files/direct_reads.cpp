@@ -86,17 +86,25 @@ std::optional<DirectResult> ReadProgress::advance(std::int64_t returned) {
                                           std::generic_category().message(static_cast<int>(-returned)) + " at byte " +
                                           std::to_string(offset()) + " or soon after it."};
     }
+    const std::size_t before = done_;
     done_ += static_cast<std::size_t>(returned);
     if (done_ >= read_.least) return DirectResult{read_.id, {}};
-    if (returned == 0) {
+    // The next direct read begins where one may.
+    if (read_.file->is_direct()) done_ = done_ / kDirectAlignment * kDirectAlignment;
+    if (done_ > before) return std::nullopt;
+    const std::uint64_t size = file.size_bytes_now();
+    if (size < read_.offset + read_.least) {
         return DirectResult{read_.id, file.path() + ": cannot be read: it has " +
-                                          std::to_string(file.size_bytes_now()) + " bytes now and had " +
+                                          std::to_string(size) + " bytes now and had " +
                                           std::to_string(file.size_bytes()) +
                                           " when it was opened; put the file back as it was."};
     }
-    // The next direct read begins where one may.
-    if (read_.file->is_direct()) done_ = done_ / kDirectAlignment * kDirectAlignment;
-    return std::nullopt;
+    // It is all there, but does not come this way; then it comes through the cache.
+    if (read_.file->is_direct()) {
+        read_.file->give_up_direct();
+        return std::nullopt;
+    }
+    return DirectResult{read_.id, file.path() + ": cannot be read at byte " + std::to_string(offset()) + "."};
 }
 
 std::unique_ptr<DirectReads> DirectReads::open(Kind kind, int depth) {

@@ -517,15 +517,17 @@ class TestDispatchPolicy : public QObject {
             return ExpertLoad{expert, 1, place, WeightType::kBf16};
         };
         const std::vector<ExpertLoad> loads = {load(0, Place::kRam), load(1, Place::kDisk), load(2, Place::kDisk)};
-        const auto us = [&](double read_us) {
+        const std::vector<ExpertLoad> from_disk(loads.begin() + 1, loads.end());
+        const auto us = [&](const std::vector<ExpertLoad>& called, double read_us) {
             t.disk_read_us = read_us;
-            const Schedule schedule = decided(PolicyKind::kStatic, loads, CostModel(t));
+            const Schedule schedule = decided(PolicyKind::kStatic, called, CostModel(t));
             [&] { QCOMPARE(schedule.disk_us, 2 * read_us); }();
             return schedule.makespan_us;
         };
-        QCOMPARE(us(10), 330.0);             // always something to compute with
-        QCOMPARE(us(150), 150.0 + 2 * 110);  // the first one comes late
-        QCOMPARE(us(1000), 2000.0 + 110);    // the last one does
+        QCOMPARE(us(loads, 10), 330.0);              // there is always something to compute with
+        QCOMPARE(us(from_disk, 100), 100.0 + 220);   // but for the time of the first read
+        QCOMPARE(us(from_disk, 150), 300.0 + 110);   // it waits for each of them
+        QCOMPARE(us(loads, 1000), 2000.0 + 110);
         // In another format than the file's they are made ready by the CPU, before it computes.
         CostModel cost(t);
         cost.set_expert_bytes(WeightType::kHqq4, 250);

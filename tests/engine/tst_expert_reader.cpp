@@ -19,6 +19,7 @@
 #include "engine/model/model_files.h"
 #include "engine/model/synthetic.h"
 #include "engine/run/loaded_model.h"
+#include "engine/run/model_shape.h"
 #include "tests/engine/test_models.h"
 
 using namespace offstage;
@@ -154,7 +155,7 @@ class TestExpertReader : public QObject {
         Opened opened(gguf("qwen3_moe_bf16.gguf"));
         std::vector<std::byte> block(opened.bytes(0));
         QVERIFY(opened.reader->start({0, 0}, block.data(), kNeeded) == nullptr);
-        opened.use({std::uint64_t{1} << 20, 4096, 4});  // a strip is larger than that
+        opened.use({std::uint64_t{1} << 20, 512, 4});  // a strip is larger than that
         QVERIFY(opened.reader->start({0, 0}, block.data(), kNeeded) == nullptr);
     }
 
@@ -231,8 +232,8 @@ class TestExpertReader : public QObject {
         ram.set_budget(std::uint64_t{1} << 30);
         std::vector<std::pair<std::size_t, bool>> begun;  // and whether it was a guess
         {
-            DiskSlots slots(device, ram);
-            slots.set_reader(opened.reader.get(), [&](std::size_t index, std::byte* block, ExpertReader::Urgency how) {
+            DiskSlots disk_slots(device, ram);
+            disk_slots.set_reader(opened.reader.get(), [&](std::size_t index, std::byte* block, ExpertReader::Urgency how) {
                 begun.emplace_back(index, how == kGuess);
                 const auto i = static_cast<std::int64_t>(index);
                 return opened.reader->start({static_cast<std::int32_t>(i / grid.n_experts),
@@ -240,7 +241,7 @@ class TestExpertReader : public QObject {
                                             block, how);
             });
             const std::uint64_t bytes = opened.bytes(0);
-            slots.resize(4, bytes);
+            disk_slots.resize(4, bytes);
             QVERIFY(ram.usage().used_bytes >= 4 * bytes + read_buffers_for(bytes, 4).bytes());
             const auto list = [&](std::initializer_list<std::size_t> experts) {
                 std::vector<DiskSlots::Expert> wanted;
@@ -248,7 +249,7 @@ class TestExpertReader : public QObject {
                 return wanted;
             };
             const auto is_right = [&](std::size_t index) {
-                const std::byte* const block = slots.find_or_pack(index, bytes, [](std::byte*) { QFAIL("packed"); });
+                const std::byte* const block = disk_slots.find_or_pack(index, bytes, [](std::byte*) { QFAIL("packed"); });
                 const auto i = static_cast<std::int32_t>(index);
                 const auto n = static_cast<std::int32_t>(grid.n_experts);
                 const auto expected = opened.packed({i / n, i % n});
@@ -256,33 +257,33 @@ class TestExpertReader : public QObject {
             };
             using Begun = std::vector<std::pair<std::size_t, bool>>;
             // Two are needed, of three guesses half of the slots have room.
-            slots.expect(list({0, 1}), list({4, 5, 6}));
+            disk_slots.expect(list({0, 1}), list({4, 5, 6}));
             QCOMPARE(begun, (Begun{{0, false}, {1, false}, {4, true}, {5, true}}));
             QVERIFY(is_right(0) && is_right(1));
-            slots.release(0);
-            slots.release(1);
+            disk_slots.release(0);
+            disk_slots.release(1);
             begun.clear();
             // One guess was right, and is not read again; the other one gives its slot up.
-            slots.expect(list({4, 2}), list({7}));
+            disk_slots.expect(list({4, 2}), list({7}));
             QCOMPARE(begun, (Begun{{2, false}, {7, true}}));
             QVERIFY(is_right(4) && is_right(2));
             begun.clear();
             // More than there are slots: the others follow as slots are released.
-            slots.expect(list({7, 8, 9, 10, 11, 3}), {});
+            disk_slots.expect(list({7, 8, 9, 10, 11, 3}), {});
             QVERIFY(begun.size() <= 3);
             for (const std::size_t expert : {7, 8, 9, 10, 11, 3}) {
                 QVERIFY(is_right(expert));
-                slots.release(expert);
+                disk_slots.release(expert);
             }
             std::set<std::size_t> once;
             for (const auto& [expert, guess] : begun) QVERIFY(!guess && once.insert(expert).second);
             QCOMPARE(once, (std::set<std::size_t>{8, 9, 10, 11, 3}));
             // What is not whole is given up when slots change; nothing writes to them then.
-            slots.expect(list({20, 21, 22}), list({23}));
-            slots.resize(2, 2 * bytes);
-            slots.shrink(2, bytes);
-            QCOMPARE(slots.slot_bytes(), bytes);
-            slots.shrink(0, bytes);
+            disk_slots.expect(list({20, 21, 22}), list({23}));
+            disk_slots.resize(2, 2 * bytes);
+            disk_slots.shrink(2, bytes);
+            QCOMPARE(disk_slots.slot_bytes(), bytes);
+            disk_slots.shrink(0, bytes);
             QCOMPARE(ram.usage().used_bytes, std::uint64_t{0});
         }
         QCOMPARE(ram.usage().used_bytes, std::uint64_t{0});

@@ -75,7 +75,7 @@ class TestPlanReport : public QObject {
         QCOMPARE(problem(plan), std::string());
         --load.ram_bytes;
         const FitEstimate estimate = estimator.estimate(load);
-        QVERIFY(!estimate.fits && estimate.short_by == 1);
+        QVERIFY2(!estimate.fits && estimate.short_by == 1, estimate.problem.c_str());
         QVERIFY(estimate.problem.find("The dense weights pass through RAM") == 0);
         QCOMPARE(problem(plan), estimate.problem);
         QCOMPARE(problem([&] { const LoadedModel model(load, LoadedModel::Text::kNotNeeded, {}, {}); }),
