@@ -36,6 +36,7 @@ struct DecodeRepeat {
     ReadBytes per_s;        // in 1e9
     double bandwidth_gbps;  // of the host's memory; 0: not measured
     double disk_gbps;       // of the disk; 0: not measured
+    double guesses, used_guesses;  // experts whose reading was begun unasked, and those that were needed then
     bool steady;
 };
 
@@ -290,6 +291,8 @@ class Bench {
                  read.in_vain * per_ns},
                 (before + after) / 2,
                 (disk_before + disk_after) / 2,
+                static_cast<double>(reads_end.guessed - reads_begin.guessed),
+                static_cast<double>(reads_end.used_guesses - reads_begin.used_guesses),
                 std::abs(before - after) <= kBracketTolerance * std::max(before, after)};
     }
 
@@ -304,8 +307,9 @@ class Bench {
             if (r.disk_gbps > 0) {
                 log_(line.data());
                 std::snprintf(line.data(), line.size(),
-                              "  disk: %.2f GB/s needed, %.0f %% of %.2f; %.2f GB/s in vain", r.per_s.disk,
-                              100 * r.per_s.disk / r.disk_gbps, r.disk_gbps, r.per_s.in_vain);
+                              "  disk: %.2f GB/s needed, %.0f %% of %.2f; %.2f GB/s in vain, %.0f of %.0f guesses used",
+                              r.per_s.disk, 100 * r.per_s.disk / r.disk_gbps, r.disk_gbps, r.per_s.in_vain, r.used_guesses,
+                              r.guesses);
             }
         } else {
             std::snprintf(line.data(), line.size(), "repeat %d: prefill %.1f tokens/s, decode %.2f tokens/s (%s)",

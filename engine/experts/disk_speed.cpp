@@ -90,11 +90,13 @@ double measure_disk_gbps(const WeightSource& source, double seconds, std::uint64
     const auto address = reinterpret_cast<std::uintptr_t>(memory->data());
     std::byte* const pieces = memory->data() + (kDirectAlignment - address % kDirectAlignment) % kDirectAlignment;
     const std::unique_ptr<DirectReads> reads = DirectReads::open(DirectReads::Kind::kBest, kMostReadBuffers);
+    reads->set_memory({pieces, kPiece * kMostReadBuffers});
     std::mt19937_64 random(seed);
     const auto submit = [&](std::uint64_t id) {
         DirectFile& file = *files[random() % files.size()];
         const std::uint64_t offset = random() % (file.file().size_bytes() / kPiece) * kPiece;
-        reads->submit({&file, offset, pieces + id * kPiece, kPiece, kPiece, id});
+        const DirectRead read{&file, offset, pieces + id * kPiece, kPiece, kPiece, id};
+        reads->submit({&read, 1});
     };
     // Threads where threads read; one of them counts.
     std::vector<std::jthread> readers;

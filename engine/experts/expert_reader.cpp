@@ -85,6 +85,8 @@ void ExpertReader::set_buffers(const ReadBuffers& buffers, std::byte* memory) {
     memory_ = memory == nullptr ? nullptr : memory + (aligned(address) - address);
     free_.clear();
     flights_.clear();
+    reads_->set_memory(memory == nullptr ? std::span<std::byte>()
+                                         : std::span(memory_, static_cast<std::size_t>(buffers.bytes() - kDirectAlignment)));
     if (memory == nullptr) return;
     flights_.resize(static_cast<std::size_t>(buffers.n));
     for (std::size_t i = flights_.size(); i > 0; --i) free_.push_back(i - 1);
@@ -110,7 +112,7 @@ ExpertReader::Handle ExpertReader::start(ExpertKey expert, std::byte* block, Urg
     ++(read->guess ? counts_.guessed : counts_.needed);
     if (!read->guess) counts_.needed_bytes += read->bytes;
     (read->guess ? guessed_ : needed_).push_back(read);
-    begin_strips();
+    wake();
     return read;
 }
 
@@ -123,7 +125,7 @@ void ExpertReader::need(const Handle& read) {
     if (found == guessed_.end()) return;
     guessed_.erase(found);
     needed_.push_back(read);
-    begin_strips();
+    wake();
 }
 
 bool ExpertReader::is_done(const Handle& read) const {
@@ -167,14 +169,21 @@ void ExpertReader::close(Read& read) {
     }
 }
 
+// Beginning reads takes the system some time, which the caller need not wait for.
+void ExpertReader::wake() {
+    if (free_.empty() || std::exchange(woken_, true)) return;
+    reads_->wake();
+}
+
 void ExpertReader::begin_strips() {
+    begun_.clear();
     while (!free_.empty()) {
         std::deque<Handle>* queue = &needed_;
         if (needed_.empty()) {
-            if (n_needed_strips_ > 0 || n_guessed_strips_ >= kMostGuessedStrips) return;
+            if (n_needed_strips_ > 0 || n_guessed_strips_ >= kMostGuessedStrips) break;
             queue = &guessed_;
         }
-        if (queue->empty()) return;
+        if (queue->empty()) break;
         const Handle read = queue->front();
         const std::size_t buffer = free_.back();
         free_.pop_back();
@@ -185,11 +194,12 @@ void ExpertReader::begin_strips() {
             queue->pop_front();
             read->closed = true;
         }
-        submit(buffer);
+        prepare(buffer);
     }
+    if (!begun_.empty()) reads_->submit(begun_);
 }
 
-void ExpertReader::submit(std::size_t buffer) {
+void ExpertReader::prepare(std::size_t buffer) {
     Flight& flight = flights_[buffer];
     const ExpertStrip& strip = flight.read->strips[flight.strip];
     flight.n_left = strip.exponents.bytes > 0 ? 2 : 1;
@@ -197,7 +207,7 @@ void ExpertReader::submit(std::size_t buffer) {
     const auto begin = [&](const FileRange& range, std::uint64_t id) {
         const AroundRange around(range);
         counts_.bytes += around.bytes;
-        reads_->submit({files_[range.file].get(), around.offset, to, around.bytes, around.least, id});
+        begun_.push_back({files_[range.file].get(), around.offset, to, around.bytes, around.least, id});
         to += around.bytes;
     };
     begin(strip.weights, buffer);
@@ -214,6 +224,12 @@ const std::byte* ExpertReader::data_of(std::size_t buffer, bool exponents) const
 
 void ExpertReader::work() {
     while (auto result = reads_->wait()) {
+        if (result->id == kNoRead) {
+            const std::lock_guard lock(mutex_);
+            woken_ = false;
+            begin_strips();
+            continue;
+        }
         const auto buffer = static_cast<std::size_t>(result->id);
         std::unique_lock lock(mutex_);
         Flight& flight = flights_[buffer];

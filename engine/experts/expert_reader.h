@@ -81,7 +81,8 @@ class ExpertReader {
                  DirectReads::Kind kind);
     void work();
     void begin_strips();
-    void submit(std::size_t buffer);
+    void prepare(std::size_t buffer);
+    void wake();
     void finish(std::size_t buffer);
     const std::byte* data_of(std::size_t buffer, bool exponents) const;
     void close(Read& read);
@@ -100,6 +101,8 @@ class ExpertReader {
     std::vector<Flight> flights_;          // by buffer
     std::vector<std::size_t> free_;        // buffers
     int n_needed_strips_ = 0, n_guessed_strips_ = 0;  // under way
+    std::vector<DirectRead> begun_;                   // room for begin_strips()
+    bool woken_ = false;                              // a thread is about to begin strips
     Counts counts_;
     std::vector<std::jthread> threads_;  // the last member: they use the others
 };

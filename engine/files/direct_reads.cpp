@@ -21,12 +21,21 @@ class ThreadReads final : public DirectReads {
     int n_waiting() const override { return n_waiting_; }
     const char* name() const override { return "threads"; }
 
-    void submit(const DirectRead& read) override {
+    void submit(std::span<const DirectRead> reads) override {
         {
             const std::lock_guard lock(mutex_);
-            queue_.push_back(read);
+            queue_.insert(queue_.end(), reads.begin(), reads.end());
         }
-        changed_.notify_one();
+        if (reads.size() == 1) {
+            changed_.notify_one();
+        } else {
+            changed_.notify_all();
+        }
+    }
+    void wake() override {
+        DirectRead nothing;
+        nothing.id = kNoRead;
+        submit({&nothing, 1});
     }
 
     std::optional<DirectResult> wait() override {
@@ -34,7 +43,9 @@ class ThreadReads final : public DirectReads {
         changed_.wait(lock, [&] { return stopped_ || !queue_.empty(); });
         if (queue_.empty()) return std::nullopt;
         ReadProgress read(queue_.front());
+        const bool woken = queue_.front().id == kNoRead;
         queue_.pop_front();
+        if (woken) return DirectResult{kNoRead, {}};
         lock.unlock();
         for (;;) {
             const ssize_t got =

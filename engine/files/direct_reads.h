@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "engine/files/mapped_file.h"
@@ -54,6 +55,8 @@ struct DirectResult {
     std::string problem;  // a sentence with the file; empty: `least` bytes are there
 };
 
+inline constexpr std::uint64_t kNoRead = ~std::uint64_t{0};
+
 // Reads under way. Nothing is cancelled: what was submitted comes out of wait().
 class DirectReads {
   public:
@@ -66,10 +69,16 @@ class DirectReads {
     // So many threads should call wait(); with Kind::kThreads they are what reads.
     virtual int n_waiting() const = 0;
     virtual const char* name() const = 0;  // "io_uring", "threads"
+    // What reads go to lies in here, as far as they can be made cheaper by knowing that.
+    // Until the next call; nothing may be under way.
+    virtual void set_memory(std::span<std::byte> /*memory*/) {}
     // Any thread. At most `depth` reads are between this and their result.
-    virtual void submit(const DirectRead& read) = 0;
-    // The next read that is done; nullopt once stop() was called.
+    virtual void submit(std::span<const DirectRead> reads) = 0;
+    // The next read that is done; one of kNoRead after wake(); nullopt once stop() was
+    // called.
     virtual std::optional<DirectResult> wait() = 0;
+    // One wait() returns. Any thread; at most once before it has.
+    virtual void wake() = 0;
     virtual void stop() = 0;
 };
 

@@ -35,6 +35,10 @@ std::size_t roundedUp(std::size_t bytes) {
     return (bytes + kPage - 1) / kPage * kPage;
 }
 
+void submit(DirectReads& reads, const DirectRead& read) {
+    reads.submit({&read, 1});
+}
+
 // Waits for so many results on this thread.
 std::map<std::uint64_t, std::string> results(DirectReads& reads, int n) {
     std::map<std::uint64_t, std::string> found;
@@ -88,7 +92,7 @@ class TestDirectReads : public QObject {
             for (std::size_t i = 0; i < kDepth; ++i) {
                 offset[i] = (round * 11 + i * 5) % 38 * kPage;
                 size[i] = std::min((i % 8 + 1) * kPage, bytes.size() - offset[i]);
-                reads->submit({&direct, offset[i], memory.data() + i * 8 * kPage, roundedUp(size[i]), size[i], i});
+                submit(*reads, {&direct, offset[i], memory.data() + i * 8 * kPage, roundedUp(size[i]), size[i], i});
             }
             const auto found = results(*reads, kDepth);
             QCOMPARE(found.size(), std::size_t{kDepth});
@@ -112,8 +116,8 @@ class TestDirectReads : public QObject {
         std::filesystem::resize_file(path("shrinks"), 5 * kPage + 10);
         const auto reads = DirectReads::open(kind, 4);
         HostBuffer memory(8 * kPage, "test");
-        reads->submit({&direct, 0, memory.data(), 4 * kPage, 4 * kPage, 0});
-        reads->submit({&direct, 4 * kPage, memory.data() + 4 * kPage, 4 * kPage, 4 * kPage, 1});
+        submit(*reads, {&direct, 0, memory.data(), 4 * kPage, 4 * kPage, 0});
+        submit(*reads, {&direct, 4 * kPage, memory.data() + 4 * kPage, 4 * kPage, 4 * kPage, 1});
         const auto found = results(*reads, 2);
         QCOMPARE(found.at(0), std::string());
         QCOMPARE(found.at(1), path("shrinks").string() + ": cannot be read: it has " + std::to_string(5 * kPage + 10) +
@@ -130,7 +134,7 @@ class TestDirectReads : public QObject {
         DirectFile direct(regular);
         const auto reads = DirectReads::open(DirectReads::Kind::kBest, 1);
         HostBuffer memory(2 * kPage, "test");
-        reads->submit({&direct, 0, memory.data(), 2 * kPage, 2 * kPage, 7});
+        submit(*reads, {&direct, 0, memory.data(), 2 * kPage, 2 * kPage, 7});
         QCOMPARE(results(*reads, 1).at(7), std::string());
         QVERIFY(std::memcmp(memory.data(), before.data(), before.size()) == 0);
     }
