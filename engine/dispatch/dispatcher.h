@@ -43,6 +43,7 @@ class Dispatcher {
     const CostModel& cost() const { return cost_; }
     // Speculative loading: whether this step may.
     void set_prefetch(PrefetchMode mode);
+    PrefetchMode prefetch() const { return prefetch_; }
     bool prefetches() const;
     bool prefetches_regardless() const { return prefetch_ == PrefetchMode::kAlways; }
 

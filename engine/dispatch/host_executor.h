@@ -8,8 +8,8 @@
 
 namespace offstage::engine {
 
-// Way::kCpu: this machine's CPU, with experts in RAM, or read from disk into one of a few
-// slots. It computes in complete(), while the others work.
+// Way::kCpu: this machine's CPU, with experts in RAM, then those that come from disk. It
+// computes in complete(), while the others work.
 class HostExecutor final : public ExpertExecutor {
   public:
     // The referents must outlive this object.
@@ -22,6 +22,8 @@ class HostExecutor final : public ExpertExecutor {
   private:
     void add_call(const LayerWork& work, const RowGroup& group);
     void run_calls(LayerWork& work, const float* inputs);
+    void compute_in_turn(LayerWork& work, const float* inputs);
+    void compute_as_they_come(LayerWork& work, const float* inputs);
 
     const ExpertGrid& grid_;
     ExpertStore& experts_;
@@ -29,6 +31,8 @@ class HostExecutor final : public ExpertExecutor {
     CpuOperations& operations_;
     std::vector<ExpertCall> calls_;
     std::vector<HostWork> amounts_;
+    std::vector<std::size_t> on_disk_;    // groups that are still to be computed
+    std::vector<std::size_t> computing_;  // experts in slots, indices in the store
 };
 
 }  // namespace offstage::engine

@@ -10,6 +10,7 @@
 #include "engine/device/emulated_accelerator.h"
 #include "engine/device/host_buffer.h"
 #include "engine/error.h"
+#include "engine/experts/disk_speed.h"
 #include "engine/eval/loaded_step_model.h"
 #include "engine/statistics.h"
 #include "kernels/machine_limits.h"
@@ -18,6 +19,7 @@ namespace offstage::engine {
 namespace {
 
 constexpr std::size_t kLargestProbe = std::size_t{1} << 30;
+constexpr double kDiskSeconds = 0.5;
 constexpr std::size_t kPlentyForProbe = std::size_t{256} << 20;  // more than caches hold
 
 // Bytes of weights that decoded tokens read, by who reads them.
@@ -25,12 +27,16 @@ struct ReadBytes {
     double device = 0;  // the accelerator, from its own memory
     double host = 0;    // the CPU
     double copied = 0;  // to the accelerator
+    double disk = 0;    // experts that were needed and in no memory
+    double in_vain = 0; // besides, by wrong guesses and at the ends of what was read
 };
 
 struct DecodeRepeat {
     double tokens_per_s;
     ReadBytes per_s;        // in 1e9
     double bandwidth_gbps;  // of the host's memory; 0: not measured
+    double disk_gbps;       // of the disk; 0: not measured
+    double guesses, used_guesses;  // experts whose reading was begun unasked, and those that were needed then
     bool steady;
 };
 
@@ -185,7 +191,11 @@ class Bench {
         const auto measured = [](const DecodeRepeat& r) { return r.bandwidth_gbps; };
         const auto constant = [](double limit) { return [limit](const DecodeRepeat&) { return limit; }; };
         const std::string by_cpu = "weights that the CPU reads";
-        if (is_cpu()) return {rate_of(decodes, by_cpu, probe_is_, host, measured)};
+        if (is_cpu()) {
+            std::vector<BenchRate> of_cpu = {rate_of(decodes, by_cpu, probe_is_, host, measured)};
+            add_disk_rates(decodes, of_cpu);
+            return of_cpu;
+        }
 
         double memory_gbps = 0, bus_gbps = 0, host_gbps = 0;
         std::string memory_is = "no limit: the accelerator's memory is not measured", bus_is, host_is = probe_is_;
@@ -214,7 +224,28 @@ class Bench {
         rates.push_back(rate_of(
             decodes, "weights copied to the device", bus_is, [](const DecodeRepeat& r) { return r.per_s.copied; },
             constant(bus_gbps)));
+        add_disk_rates(decodes, rates);
         return rates;
+    }
+
+    void add_disk_rates(const std::vector<DecodeRepeat>& decodes, std::vector<BenchRate>& rates) const {
+        if (!reads_disk_) return;
+        const std::string how = std::string("direct reads of half a MiB anywhere in the files, measured in this run (") +
+                                model_.experts().reader()->way() + ")";
+        rates.push_back(rate_of(
+            decodes, "needed weights read from disk", how, [](const DecodeRepeat& r) { return r.per_s.disk; },
+            [](const DecodeRepeat& r) { return r.disk_gbps; }));
+        rates.push_back(rate_of(
+            decodes, "read from disk in vain", "guesses that were wrong", [](const DecodeRepeat& r) { return r.per_s.in_vain; },
+            [](const DecodeRepeat&) { return 0.0; }));
+    }
+
+    double disk_gbps() {
+        return reads_disk_ ? measure_disk_gbps(model_.source().master(), kDiskSeconds, ++disk_seed_) : 0;
+    }
+    ExpertReader::Counts read_counts() const {
+        const ExpertReader* const reader = model_.experts().reader();
+        return reader == nullptr ? ExpertReader::Counts{} : reader->counts();
     }
 
     double prefill() {
@@ -226,9 +257,11 @@ class Bench {
 
     // Follows prefill(), whose tokens it continues.
     DecodeRepeat decode() {
+        const double disk_before = disk_gbps();
         const double before = probe_ ? probe_->measure_gbps() : 0;
         model_.device().host_wait(model_.device().record(DeviceEvent::Queue::kCopy));
         const DispatchTotals begin = steps_.totals();
+        const ExpertReader::Counts reads_begin = read_counts();
         const double start = steps_.now_us();
         for (std::int64_t i = 0; i < request_.decode_tokens; ++i) {
             const BeamSearch::Branch next{0, tokens_[static_cast<std::size_t>(request_.prompt_tokens + i)]};
@@ -239,19 +272,27 @@ class Bench {
         model_.device().host_wait(model_.device().record(DeviceEvent::Queue::kCopy));
         const double copying_us = steps_.now_us() - start;
         const DispatchTotals end = steps_.totals();
+        const ExpertReader::Counts reads_end = read_counts();
         const double after = probe_ ? probe_->measure_gbps() : 0;
+        const double disk_after = disk_gbps();
         const auto dense = static_cast<double>(model_.reads().dense) * static_cast<double>(request_.decode_tokens);
         ReadBytes read;
         read.device = static_cast<double>(end.device_read_bytes - begin.device_read_bytes) + (is_cpu() ? 0 : dense);
         read.host = static_cast<double>(end.host_read_bytes - begin.host_read_bytes) + (is_cpu() ? dense : 0);
         read.copied = static_cast<double>(end.bytes_copied - begin.bytes_copied);
+        read.disk = static_cast<double>(reads_end.needed_bytes - reads_begin.needed_bytes);
+        read.in_vain = static_cast<double>(reads_end.bytes - reads_begin.bytes) - read.disk;
         read_.device += read.device;
         read_.host += read.host;
         n_decoded_ += request_.decode_tokens;
         const double per_ns = 1e-3 / taken_us;
         return {1e6 * static_cast<double>(request_.decode_tokens) / taken_us,
-                {read.device * per_ns, read.host * per_ns, read.copied * 1e-3 / copying_us},
+                {read.device * per_ns, read.host * per_ns, read.copied * 1e-3 / copying_us, read.disk * per_ns,
+                 read.in_vain * per_ns},
                 (before + after) / 2,
+                (disk_before + disk_after) / 2,
+                static_cast<double>(reads_end.guessed - reads_begin.guessed),
+                static_cast<double>(reads_end.used_guesses - reads_begin.used_guesses),
                 std::abs(before - after) <= kBracketTolerance * std::max(before, after)};
     }
 
@@ -263,6 +304,13 @@ class Bench {
                           "repeat %d: prefill %.1f tokens/s, decode %.2f tokens/s (%.0f %% of %.1f GB/s)%s", repeat + 1,
                           prefill_speed, r.tokens_per_s, 100 * r.per_s.host / r.bandwidth_gbps, r.bandwidth_gbps,
                           r.steady ? "" : ", dropped: the bandwidth changed meanwhile");
+            if (r.disk_gbps > 0) {
+                log_(line.data());
+                std::snprintf(line.data(), line.size(),
+                              "  disk: %.2f GB/s needed, %.0f %% of %.2f; %.2f GB/s in vain, %.0f of %.0f guesses used",
+                              r.per_s.disk, 100 * r.per_s.disk / r.disk_gbps, r.disk_gbps, r.per_s.in_vain, r.used_guesses,
+                              r.guesses);
+            }
         } else {
             std::snprintf(line.data(), line.size(), "repeat %d: prefill %.1f tokens/s, decode %.2f tokens/s (%s)",
                           repeat + 1, prefill_speed, r.tokens_per_s, emulated_ != nullptr ? "accounted" : "measured");
@@ -277,6 +325,8 @@ class Bench {
     const EmulatedAccelerator* emulated_ = nullptr;       // the model's device, if it is one
     std::unique_ptr<kernels::ReadBandwidthProbe> probe_;  // of the host's memory; none where times are accounted
     std::string probe_is_;
+    const bool reads_disk_ = model_.experts().reads_ahead();
+    std::uint64_t disk_seed_ = 0;
     ReadBytes read_;  // by all tokens decoded so far
     std::int64_t n_decoded_ = 0;
     std::vector<TokenId> tokens_;

@@ -7,14 +7,46 @@
 
 namespace offstage::engine {
 
+using Urgency = ExpertReader::Urgency;
+
+void DiskSlots::set_reader(ExpertReader* reader, Begin begin) {
+    reader_ = reader;
+    begin_ = std::move(begin);
+}
+
 DeviceBlock DiskSlots::allocate(std::uint64_t bytes) {
     return ram_.allocate(static_cast<std::size_t>(bytes), MemoryUse::kStaging, "experts read from disk");
 }
 
+// Nothing may be read meanwhile.
+void DiskSlots::replace_buffers(std::int64_t n, std::uint64_t bytes) {
+    if (reader_ == nullptr) return;
+    const ReadBuffers buffers = n > 0 ? read_buffers_for(bytes, n) : ReadBuffers{};
+    DeviceBlock memory;
+    if (n > 0) memory = allocate(buffers.bytes());
+    reader_->set_buffers(buffers, memory.data());
+    buffers_ = std::move(memory);
+}
+
+void DiskSlots::give_up_reads() {
+    needed_.clear();
+    guesses_.clear();
+    for (Slot& slot : slots_) {
+        slot.needed = false;
+        if (slot.read == nullptr) continue;
+        reader_->cancel(slot.read);
+        reader_->drain(slot.read);
+        if (!reader_->is_whole(slot.read)) slot.expert = -1;
+        slot.read = nullptr;
+    }
+}
+
 void DiskSlots::resize(std::int64_t n, std::uint64_t bytes) {
     if (n == size() && bytes <= slot_bytes_) return;
+    give_up_reads();
     std::vector<Slot> slots(static_cast<std::size_t>(n));
     for (Slot& slot : slots) slot.memory = allocate(bytes);
+    replace_buffers(n, bytes);
     for (const Slot& slot : slots_) device_.host_wait(slot.busy);
     slots_ = std::move(slots);
     slot_bytes_ = bytes;
@@ -24,13 +56,13 @@ void DiskSlots::shrink(std::int64_t n, std::uint64_t bytes) {
     const auto kept = static_cast<std::size_t>(std::min<std::int64_t>(n, size()));
     const bool smaller = kept > 0 && bytes < slot_bytes_;
     if (kept == slots_.size() && !smaller) return;
+    give_up_reads();
     for (const Slot& slot : slots_) device_.host_wait(slot.busy);
     slots_.resize(kept);
     if (kept == 0) slot_bytes_ = 0;
-    if (!smaller) return;
     // One after the other: experts on disk have a slot all the time.
     const bool beside = kept == 1;
-    for (std::size_t i = 0; i < kept; ++i) {
+    for (std::size_t i = 0; smaller && i < slots_.size(); ++i) {
         try {
             if (!beside) slots_[i].memory = {};
             Slot fresh;
@@ -42,41 +74,168 @@ void DiskSlots::shrink(std::int64_t n, std::uint64_t bytes) {
             break;
         }
     }
-    slot_bytes_ = bytes;
+    if (smaller) slot_bytes_ = bytes;
+    try {
+        replace_buffers(size(), slot_bytes_);
+    } catch (const Error&) {
+        return;  // the larger ones serve as well
+    }
 }
 
-const std::byte* DiskSlots::find_or_pack(std::size_t expert, std::uint64_t bytes,
-                                         const std::function<void(std::byte* block)>& pack) {
+DiskSlots::Slot* DiskSlots::slot_of(std::size_t index) {
+    const auto found = std::find_if(slots_.begin(), slots_.end(), [&](const Slot& slot) {
+        return slot.expert == static_cast<std::int64_t>(index);
+    });
+    return found == slots_.end() ? nullptr : &*found;
+}
+
+// Of those that nobody uses or writes to, the one used longest ago; nullptr: there is none now.
+DiskSlots::Slot* DiskSlots::free_slot() {
+    Slot* oldest = nullptr;
+    for (Slot& slot : slots_) {
+        if (slot.needed || (oldest != nullptr && slot.last_use > oldest->last_use)) continue;
+        if (slot.read != nullptr && !reader_->is_done(slot.read)) continue;
+        if (device_.has_happened(slot.busy)) oldest = &slot;
+    }
+    return oldest;
+}
+
+// Waits until it can be written to. What the layer at hand needs goes last.
+DiskSlots::Slot& DiskSlots::oldest_slot() {
+    Slot& oldest = *std::min_element(slots_.begin(), slots_.end(), [](const Slot& a, const Slot& b) {
+        return std::pair(a.needed, a.last_use) < std::pair(b.needed, b.last_use);
+    });
+    if (oldest.read != nullptr) {
+        reader_->cancel(oldest.read);
+        reader_->drain(oldest.read);
+        oldest.read = nullptr;
+    }
+    device_.host_wait(oldest.busy);
+    return oldest;
+}
+
+void DiskSlots::expect(std::span<const Expert> needed, std::span<const Expert> guesses) {
+    if (reader_ == nullptr || slots_.empty()) return;
+    const auto is_among = [](std::span<const Expert> experts, std::int64_t index) {
+        return std::any_of(experts.begin(), experts.end(),
+                           [&](const Expert& e) { return static_cast<std::int64_t>(e.index) == index; });
+    };
+    for (Slot& slot : slots_) {
+        slot.needed = false;
+        if (slot.read == nullptr || is_among(needed, slot.expert) || is_among(guesses, slot.expert)) continue;
+        reader_->cancel(slot.read);
+        if (!reader_->is_whole(slot.read)) slot.expert = -1;
+    }
+    needed_.clear();
+    guesses_.clear();
+    for (const Expert& expert : needed) {
+        Slot* const slot = slot_of(expert.index);
+        if (slot == nullptr) {
+            needed_.push_back(expert);
+            continue;
+        }
+        slot->needed = true;
+        slot->last_use = ++uses_;
+        if (slot->read != nullptr) reader_->need(slot->read);
+    }
+    for (const Expert& expert : guesses) {
+        if (slot_of(expert.index) != nullptr) continue;
+        guesses_.push_back(expert);
+        if (static_cast<std::int64_t>(guesses_.size()) == n_for_guesses()) break;
+    }
+    begin_reads();
+}
+
+void DiskSlots::begin_reads() {
+    while (!needed_.empty() && begin_read(needed_.front(), Urgency::kNeeded)) needed_.pop_front();
+    if (!needed_.empty()) return;
+    while (!guesses_.empty() && begin_read(guesses_.front(), Urgency::kGuess)) guesses_.pop_front();
+}
+
+// False: there is no slot for it now.
+bool DiskSlots::begin_read(const Expert& expert, Urgency urgency) {
+    if (expert.bytes > slot_bytes_) return true;  // whoever asks for it is told
+    Slot* const slot = free_slot();
+    if (slot == nullptr) return false;
+    ExpertReader::Handle read = begin_(expert.index, slot->memory.data(), urgency);
+    if (read == nullptr) return true;  // it is packed when it is asked for
+    slot->expert = static_cast<std::int64_t>(expert.index);
+    slot->last_use = ++uses_;
+    slot->needed = urgency == Urgency::kNeeded;
+    slot->read = std::move(read);
+    return true;
+}
+
+bool DiskSlots::holds(std::size_t index) const {
+    return std::any_of(slots_.begin(), slots_.end(), [&](const Slot& slot) {
+        return slot.expert == static_cast<std::int64_t>(index) &&
+               (slot.read == nullptr || reader_->is_whole(slot.read));
+    });
+}
+
+const std::byte* DiskSlots::find(std::size_t index) {
+    if (!holds(index)) return nullptr;
+    Slot* const slot = slot_of(index);
+    slot->read = nullptr;
+    slot->last_use = ++uses_;
+    return slot->memory.data();
+}
+
+bool DiskSlots::is_coming(std::size_t index) const {
+    return std::any_of(slots_.begin(), slots_.end(), [&](const Slot& slot) {
+        return slot.expert == static_cast<std::int64_t>(index) && slot.read != nullptr;
+    });
+}
+
+void DiskSlots::release(std::size_t index) {
+    if (Slot* const slot = slot_of(index)) slot->needed = false;
+    begin_reads();
+}
+
+const std::byte* DiskSlots::find_or_pack(std::size_t index, std::uint64_t bytes, const Pack& pack) {
     if (slots_.empty() || bytes > slot_bytes_) {
         throw Error(ErrorKind::kOutOfMemory, "RAM has no room for an expert that is on disk; raise the RAM budget.");
     }
-    Slot* oldest = &slots_.front();
-    for (Slot& slot : slots_) {
-        if (slot.expert == static_cast<std::int64_t>(expert)) {
-            slot.last_use = ++uses_;
-            return slot.memory.data();
+    if (Slot* const slot = slot_of(index)) {
+        slot->last_use = ++uses_;
+        if (slot->read == nullptr) return slot->memory.data();
+        reader_->need(slot->read);
+        const ExpertReader::Handle read = std::move(slot->read);
+        try {
+            reader_->wait(read);
+        } catch (...) {
+            slot->expert = -1;
+            throw;
         }
-        if (slot.last_use < oldest->last_use) oldest = &slot;
+        return slot->memory.data();
     }
-    device_.host_wait(oldest->busy);
-    oldest->expert = -1;
+    std::erase_if(needed_, [&](const Expert& expert) { return expert.index == index; });
+    Slot& slot = oldest_slot();
+    slot.expert = -1;
+    slot.needed = false;
     const HostWork reading{0, 0, static_cast<double>(bytes)};
-    device_.run_on_host(reading, [&] { pack(oldest->memory.data()); });
-    oldest->expert = static_cast<std::int64_t>(expert);
-    oldest->last_use = ++uses_;
-    return oldest->memory.data();
+    device_.run_on_host(reading, [&] { pack(slot.memory.data()); });
+    slot.expert = static_cast<std::int64_t>(index);
+    slot.last_use = ++uses_;
+    return slot.memory.data();
 }
 
-void DiskSlots::hold(std::size_t expert, DeviceEvent event) {
-    for (Slot& slot : slots_) {
-        if (slot.expert == static_cast<std::int64_t>(expert)) slot.busy = event;
-    }
+void DiskSlots::hold(std::size_t index, DeviceEvent event) {
+    Slot* const slot = slot_of(index);
+    if (slot == nullptr) return;
+    slot->busy = event;
+    if (slot->needed) release(index);
 }
 
-void DiskSlots::forget(std::size_t expert) {
-    for (Slot& slot : slots_) {
-        if (slot.expert == static_cast<std::int64_t>(expert)) slot.expert = -1;
+void DiskSlots::forget(std::size_t index) {
+    Slot* const slot = slot_of(index);
+    if (slot == nullptr) return;
+    if (slot->read != nullptr) {
+        reader_->cancel(slot->read);
+        reader_->drain(slot->read);
+        slot->read = nullptr;
     }
+    slot->expert = -1;
 }
 
 }  // namespace offstage::engine

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <deque>
 #include <utility>
 
 #include "engine/device/host_buffer.h"
@@ -17,6 +18,7 @@ ExpertStore::ExpertStore(const ExpertGrid& grid, ExpertSource& source, const Pla
       pool_(pool),
       dry_(options.dry),
       n_speculative_(options.n_speculative),
+      reader_(options.dry ? nullptr : ExpertReader::open(grid, source.master(), options.reads)),
       disk_slots_(device, ram) {
     assert(plan.places.size() == entries_.size());
     std::uint64_t largest = 0;
@@ -25,6 +27,11 @@ ExpertStore::ExpertStore(const ExpertGrid& grid, ExpertSource& source, const Pla
         largest = std::max(largest, bytes(i));
     }
     if (!device.shares_host_memory()) ram_.set_pinning(&device, options.pin_budget_bytes);
+    if (reader_ != nullptr) {
+        disk_slots_.set_reader(reader_.get(), [this](std::size_t index, std::byte* block, ExpertReader::Urgency urgency) {
+            return begin_read(index, block, urgency);
+        });
+    }
     disk_slots_.resize(plan.host_staging_slots, largest);
     if (!device.shares_host_memory()) {
         std::vector<SlotHeap::Slot> memory;
@@ -83,8 +90,34 @@ void ExpertStore::set_staging(std::int64_t n, std::uint64_t slot_bytes) {
     staging_.reset(std::move(memory), slot_bytes, n_speculative_);
 }
 
+ExpertReader::Handle ExpertStore::begin_read(std::size_t index, std::byte* block, ExpertReader::Urgency urgency) {
+    return format(index) == stored(index) ? reader_->start(key(index), block, urgency) : nullptr;
+}
+
+void ExpertStore::expect(std::span<const std::size_t> needed, std::span<const std::size_t> guesses) {
+    const auto on_disk = [this](std::span<const std::size_t> experts, std::vector<DiskSlots::Expert>& list) {
+        list.clear();
+        for (const std::size_t i : experts) {
+            if (!in_ram(i) && !on_device(i)) list.push_back({i, bytes(i)});
+        }
+    };
+    on_disk(needed, needed_);
+    on_disk(guesses, guesses_);
+    disk_slots_.expect(needed_, guesses_);
+}
+
+std::optional<kernels::ExpertView> ExpertStore::on_host_now(std::int64_t layer, std::int64_t expert) {
+    const std::size_t i = index(layer, expert);
+    const std::byte* const block = entries_[i].ram ? entries_[i].ram.data : disk_slots_.find(i);
+    if (block == nullptr) return std::nullopt;
+    return view(block, entries_[i].format);
+}
+
 void ExpertStore::pack(std::size_t index, std::byte* block) {
     const ExpertKey expert = key(index);
+    if (reader_ != nullptr && disk_slots_.size() > 0) {
+        if (const auto read = begin_read(index, block, ExpertReader::Urgency::kNeeded)) return reader_->wait(read);
+    }
     if (!dry_) source_.pack(LayerIndex{expert.layer}, ExpertIndex{expert.expert}, format(index), block, pool_);
 }
 
@@ -99,11 +132,28 @@ void ExpertStore::fill(const Plan& plan) {
     for (const Entry& entry : entries_) passing_bytes = std::max(passing_bytes, expert_bytes(entry.format));
     std::size_t next = 0;
     std::int64_t refused = 0;
+    // Where experts stay on disk, the model is larger than RAM: those that come into RAM are read past the system's
+    // cache, some at a time.
+    constexpr std::size_t kReadAtOnce = 4;
+    std::deque<ExpertReader::Handle> reads;
+    const auto wait_until = [&](std::size_t n_left) {
+        for (; reads.size() > n_left; reads.pop_front()) {
+            reader_->wait(reads.front());
+            source_.master().advance();
+        }
+    };
     for (std::size_t i = 0; i < entries_.size(); ++i) {
         Entry& entry = entries_[i];
         const bool to_device = plan.places[i] == Place::kDevice && !device_.shares_host_memory();
         if (in_ram(i)) {
             set_ram(entry, ram_.allocate(expert_bytes(entry.format)));
+            if (reader_ != nullptr && disk_slots_.size() > 0 && !to_device) {
+                if (auto read = begin_read(i, entry.ram.data, ExpertReader::Urgency::kNeeded)) {
+                    reads.push_back(std::move(read));
+                    wait_until(kReadAtOnce);
+                    continue;
+                }
+            }
             pack(i, entry.ram.data);
             if (to_device && !put_on_device(i, entry.ram.data)) ++refused;
         } else if (to_device) {
@@ -120,6 +170,7 @@ void ExpertStore::fill(const Plan& plan) {
         }
         source_.master().advance();
     }
+    wait_until(0);
     device_.host_wait(device_.record(DeviceEvent::Queue::kCopy));
     if (!device_.ok()) {
         throw Error(ErrorKind::kDevice,

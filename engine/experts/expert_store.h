@@ -2,12 +2,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "engine/device/arena.h"
 #include "engine/device/backend.h"
 #include "engine/experts/disk_slots.h"
+#include "engine/experts/expert_reader.h"
 #include "engine/experts/expert_table.h"
 #include "engine/experts/place_exchange.h"
 #include "engine/experts/prepared_copies.h"
@@ -20,8 +24,8 @@ namespace offstage::engine {
 
 // A model's experts in their places. The master of all is the ExpertSource (a mapped
 // checkpoint); copies are contiguous blocks (kernels::ExpertLayout), so that one copy
-// moves an expert. One without any copy is packed from its master into one of a few slots
-// when it is called. What happens between two layers is visible to the next; formats
+// moves an expert. One without any copy is read from its file, or packed from its master,
+// into one of a few slots when it is called. What happens between two layers is visible to the next; formats
 // change between two steps. One thread, the engine's.
 class ExpertStore : public ExpertTable {
   public:
@@ -29,6 +33,7 @@ class ExpertStore : public ExpertTable {
         std::uint64_t pin_budget_bytes = 0;
         bool dry = false;                // blocks are never filled
         std::int64_t n_speculative = 0;  // of the staging slots, for copies that nobody has asked for yet
+        DirectReads::Kind reads = DirectReads::Kind::kBest;
     };
 
     // Makes the copies that the plan asks for. Where the device has less room than planned, or refuses a copy, experts
@@ -50,6 +55,18 @@ class ExpertStore : public ExpertTable {
     void hold(std::int64_t layer, std::int64_t expert, DeviceEvent event);
     DiskSlots& disk_slots() { return disk_slots_; }
 
+    // ---- experts on disk that are read beside everything else
+    // Whether any are. Not where time is accounted: there reading takes its time before
+    // all else.
+    bool reads_ahead() const { return reader_ != nullptr && !device_.info().emulated && disk_slots_.size() > 0; }
+    // Of the experts (indices) those on disk are read: what is needed in the order in
+    // which on_host() will be asked for it, until released or held; then guesses. See
+    // DiskSlots.
+    void expect(std::span<const std::size_t> needed, std::span<const std::size_t> guesses);
+    // on_host(), if that waits for nothing.
+    std::optional<kernels::ExpertView> on_host_now(std::int64_t layer, std::int64_t expert);
+    const ExpertReader* reader() const { return reader_.get(); }  // nullptr: there is none
+
     Staging& staging() { return staging_; }
     // So many slots of this size from now on; between two steps. Waits for the device. Throws Error (kOutOfMemory);
     // then there are none.
@@ -60,6 +77,8 @@ class ExpertStore : public ExpertTable {
 
   private:
     void pack(std::size_t index, std::byte* block);
+    // nullptr: the expert has another format than its file has.
+    ExpertReader::Handle begin_read(std::size_t index, std::byte* block, ExpertReader::Urgency urgency);
     void fill(const Plan& plan);
     void wait_for_device();
     bool put_on_device(std::size_t entry, const std::byte* block);
@@ -68,6 +87,8 @@ class ExpertStore : public ExpertTable {
     kernels::ThreadPool& pool_;
     const bool dry_;
     const std::int64_t n_speculative_;
+    std::unique_ptr<ExpertReader> reader_;
+    std::vector<DiskSlots::Expert> needed_, guesses_;  // room for expect()
     DiskSlots disk_slots_;
     Staging staging_;
     PlaceExchange places_{*this, disk_slots_, staging_};

@@ -46,6 +46,19 @@ void MappedCheckpoint::require_readable(std::span<const std::byte> bytes) const 
     if (const MappedFile* file = file_with(bytes)) file->require_readable(bytes);
 }
 
+std::vector<const RegularFile*> MappedCheckpoint::files() const {
+    std::vector<const RegularFile*> files;
+    for (const MappedFile& file : files_) files.push_back(&file.file());
+    return files;
+}
+
+FileRange MappedCheckpoint::range_of(std::span<const std::byte> bytes) const {
+    const MappedFile* const file = file_with(bytes);
+    assert(file != nullptr);
+    return {static_cast<std::size_t>(file - files_.data()),
+            static_cast<std::uint64_t>(bytes.data() - file->bytes().data()), bytes.size()};
+}
+
 std::string MappedCheckpoint::file_of(const TensorView& tensor) const {
     const MappedFile* file = file_with(tensor.bytes);
     return file == nullptr ? source_ : file->file().path();

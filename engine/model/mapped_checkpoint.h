@@ -9,10 +9,11 @@
 #include "engine/files/mapped_file.h"
 #include "engine/model/checkpoint.h"
 #include "engine/model/cold_reads.h"
+#include "engine/model/file_bytes.h"
 
 namespace offstage::engine {
 
-class MappedCheckpoint final : public Checkpoint, public ColdBytes {
+class MappedCheckpoint final : public Checkpoint, public ColdBytes, public FileBytes {
   public:
     // `readable`: the tensor types that it may hold, for messages.
     MappedCheckpoint(std::string source, std::string readable)
@@ -30,6 +31,8 @@ class MappedCheckpoint final : public Checkpoint, public ColdBytes {
     void drop_cached(std::span<const std::byte> bytes) const override;
     void prefetch(std::span<const std::byte> bytes) const override;
     void require_readable(std::span<const std::byte> bytes) const override;
+    std::vector<const RegularFile*> files() const override;
+    FileRange range_of(std::span<const std::byte> bytes) const override;
     std::uint64_t total_bytes() const override { return total_bytes_; }
     std::string source() const override { return source_; }
 

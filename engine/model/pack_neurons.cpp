@@ -76,24 +76,47 @@ void join_mxfp4(const NeuronMatrix& from, std::int64_t first, std::int64_t n, st
     }
 }
 
-// Rows of n_cols weights, each `stride` bytes behind the one before: row j of the target
-// is neuron j of the source.
-void copy_rows_of(const NeuronMatrix& from, WeightType type, std::int64_t n_rows, std::int64_t n_cols,
-                  std::byte* target, std::size_t stride, kernels::ThreadPool& pool) {
-    pool.parallel_for(n_rows, kNeuronBlock, [&](std::int64_t begin, std::int64_t end, int) {
-        if (kernels::is_plain(type)) {
-            pack_rows(from, n_cols, begin, end, type, target + static_cast<std::size_t>(begin) * stride, stride);
-            return;
+// Rows [begin, end) of n_cols weights, each `stride` bytes behind the one before: row j of
+// the target is neuron j of the source.
+void copy_rows(const NeuronMatrix& from, WeightType type, std::int64_t begin, std::int64_t end, std::int64_t n_cols,
+               std::byte* target, std::size_t stride) {
+    if (kernels::is_plain(type)) {
+        pack_rows(from, n_cols, begin, end, type, target + static_cast<std::size_t>(begin) * stride, stride);
+        return;
+    }
+    for (std::int64_t j = begin; j < end; ++j) {
+        if (from.exponents != nullptr) {
+            join_mxfp4(from, j * from.neuron_stride, n_cols, target + static_cast<std::size_t>(j) * stride);
+            continue;
         }
-        for (std::int64_t j = begin; j < end; ++j) {
-            if (from.exponents != nullptr) {
-                join_mxfp4(from, j * from.neuron_stride, n_cols, target + static_cast<std::size_t>(j) * stride);
-                continue;
-            }
-            std::memcpy(target + static_cast<std::size_t>(j) * stride,
-                        from.data + kernels::row_bytes(type, j * from.neuron_stride), kernels::row_bytes(type, n_cols));
-        }
-    });
+        std::memcpy(target + static_cast<std::size_t>(j) * stride,
+                    from.data + kernels::row_bytes(type, j * from.neuron_stride), kernels::row_bytes(type, n_cols));
+    }
+}
+
+// Where one of the three matrices lies in a block, as rows of its own: of w2 that are
+// outputs, `from` is turned round.
+struct PlacedMatrix {
+    WeightType type;
+    std::int64_t n_rows, n_cols;
+    std::size_t offset, stride;
+    bool rows_are_neurons;
+};
+
+PlacedMatrix placed(int matrix, const kernels::ExpertLayout& layout) {
+    if (matrix == 0) return {layout.gate, layout.ffn_dim, layout.hidden_dim, 0, layout.neuron_bytes(), true};
+    if (matrix == 1) {
+        return {layout.up, layout.ffn_dim, layout.hidden_dim, layout.up_offset(), layout.neuron_bytes(), true};
+    }
+    if (layout.down_rows_are_outputs) {
+        return {layout.down, layout.hidden_dim, layout.ffn_dim, layout.down_offset(), layout.down_stride(), false};
+    }
+    return {layout.down, layout.ffn_dim, layout.hidden_dim, layout.down_offset(), layout.neuron_bytes(), true};
+}
+
+NeuronMatrix with_rows_of(const PlacedMatrix& place, NeuronMatrix from) {
+    if (!place.rows_are_neurons) std::swap(from.neuron_stride, from.hidden_stride);
+    return from;
 }
 
 }  // namespace
@@ -117,28 +140,46 @@ void convert_weights(const std::byte* source, WeightType from, std::byte* target
 
 void pack_matrices(const std::array<NeuronMatrix, 3>& matrices, const kernels::ExpertLayout& layout, std::byte* block,
                    kernels::ThreadPool& pool) {
-    const auto& [gate, up, down] = matrices;
     if (layout.down_rows_are_outputs) {
-        const std::size_t stride = layout.neuron_bytes();
-        copy_rows_of(gate, layout.gate, layout.ffn_dim, layout.hidden_dim, block, stride, pool);
-        copy_rows_of(up, layout.up, layout.ffn_dim, layout.hidden_dim, block + layout.up_offset(), stride, pool);
-        NeuronMatrix by_outputs = down;
-        std::swap(by_outputs.neuron_stride, by_outputs.hidden_stride);
-        copy_rows_of(by_outputs, layout.down, layout.hidden_dim, layout.ffn_dim, block + layout.down_offset(),
-                     layout.down_stride(), pool);
+        for (int i = 0; i < 3; ++i) {
+            const PlacedMatrix place = placed(i, layout);
+            const NeuronMatrix from = with_rows_of(place, matrices[static_cast<std::size_t>(i)]);
+            pool.parallel_for(place.n_rows, kNeuronBlock, [&](std::int64_t begin, std::int64_t end, int) {
+                copy_rows(from, place.type, begin, end, place.n_cols, block + place.offset, place.stride);
+            });
+        }
         return;
     }
     assert(layout.is_uniform() && kernels::is_plain(layout.gate));
-    const std::size_t stride = layout.neuron_bytes();
     pool.parallel_for(layout.ffn_dim, kNeuronBlock, [&](std::int64_t begin, std::int64_t end, int) {
         for (std::int64_t j = begin; j < end; j += kNeuronBlock) {
             const std::int64_t last = std::min(end, j + kNeuronBlock);
-            std::byte* const neuron = block + static_cast<std::size_t>(j) * stride;
-            pack_rows(gate, layout.hidden_dim, j, last, layout.gate, neuron, stride);
-            pack_rows(up, layout.hidden_dim, j, last, layout.up, neuron + layout.up_offset(), stride);
-            pack_rows(down, layout.hidden_dim, j, last, layout.down, neuron + layout.down_offset(), stride);
+            for (int i = 0; i < 3; ++i) {
+                const PlacedMatrix place = placed(i, layout);
+                copy_rows(matrices[static_cast<std::size_t>(i)], place.type, j, last, place.n_cols,
+                          block + place.offset, place.stride);
+            }
         }
     });
+}
+
+void pack_rows_of(const NeuronMatrix& first_rows, const MatrixRows& rows, const kernels::ExpertLayout& layout,
+                  std::byte* block) {
+    const PlacedMatrix place = placed(rows.matrix, layout);
+    const NeuronMatrix from = with_rows_of(place, first_rows);
+    const std::int64_t n = rows.end - rows.begin;
+    std::byte* const target = block + place.offset;
+    if (rows.by_neurons == place.rows_are_neurons) {
+        const std::size_t skipped = static_cast<std::size_t>(rows.begin) * place.stride;
+        copy_rows(from, place.type, 0, n, place.n_cols, target + skipped, place.stride);
+        return;
+    }
+    // Some columns of every row: of plain weights alone, blocks run along the rows.
+    assert(kernels::is_plain(place.type));
+    const std::size_t skipped = static_cast<std::size_t>(rows.begin) * bytes_per_weight(place.type);
+    for (std::int64_t j = 0; j < place.n_rows; j += kNeuronBlock) {
+        copy_rows(from, place.type, j, std::min(place.n_rows, j + kNeuronBlock), n, target + skipped, place.stride);
+    }
 }
 
 void unpack_expert(const kernels::ExpertView& expert, const kernels::ExpertLayout& layout, std::byte* block,

@@ -36,6 +36,19 @@ struct NeuronMatrix {
 void pack_matrices(const std::array<NeuronMatrix, 3>& matrices, const kernels::ExpertLayout& layout, std::byte* block,
                    kernels::ThreadPool& pool);
 
+// Some of a matrix's outer rows, those between which the larger stride lies: neurons
+// [begin, end), or so many values of hidden_dim.
+struct MatrixRows {
+    int matrix = 0;  // 0 gate, 1 up, 2 down
+    bool by_neurons = true;
+    std::int64_t begin = 0, end = 0;
+};
+
+// The same as pack_matrices() of a part: `first_rows` begins with row `begin`. One thread;
+// others may pack other rows of the same block meanwhile.
+void pack_rows_of(const NeuronMatrix& first_rows, const MatrixRows& rows, const kernels::ExpertLayout& layout,
+                  std::byte* block);
+
 // An expert in float32 (layout: expert_layout(kF32, ...)), with its biases.
 void unpack_expert(const kernels::ExpertView& expert, const kernels::ExpertLayout& layout, std::byte* block,
                    kernels::ThreadPool& pool);

@@ -11,6 +11,7 @@
 
 #include "engine/error.h"
 #include "engine/model/cold_reads.h"
+#include "engine/model/expert_strips.h"
 #include "engine/model/families/family.h"
 #include "engine/model/pack_neurons.h"
 #include "engine/model/weights.h"
@@ -63,7 +64,7 @@ float changed(float x, const TensorPart& part) {
     return x * part.factor;
 }
 
-class CheckpointWeights final : public WeightSource, public ColdExperts {
+class CheckpointWeights final : public WeightSource, public ColdExperts, public FileExperts {
   public:
     CheckpointWeights(std::unique_ptr<Checkpoint> checkpoint, ModelSpec& spec, bool round_to_bf16,
                       kernels::ThreadPool& pool)
@@ -134,6 +135,28 @@ class CheckpointWeights final : public WeightSource, public ColdExperts {
             disk->drop_cached(piece.exponents);
         }
         return true;
+    }
+
+    std::vector<const RegularFile*> files() const override {
+        const auto* const files = dynamic_cast<const FileBytes*>(&checkpoint_);
+        return files == nullptr ? std::vector<const RegularFile*>() : files->files();
+    }
+
+    std::vector<ExpertStrip> expert_strips(LayerIndex layer, ExpertIndex expert,
+                                           std::uint64_t most_bytes) const override {
+        const auto* const files = dynamic_cast<const FileBytes*>(&checkpoint_);
+        if (files == nullptr) return {};
+        std::vector<StripSource> sources;
+        for (const Piece& piece : expert_pieces(layer.value, expert.value)) {
+            const NeuronMatrix& m = piece.matrix;
+            StripSource& source = sources.emplace_back();
+            source.part = {static_cast<int>(sources.size() - 1), m.type, m.neuron_stride, m.hidden_stride,
+                           m.neuron_stride >= m.hidden_stride};
+            source.part.end = source.part.by_neurons ? piece.n_neurons : piece.n_hidden;
+            source.weights = files->range_of(piece.bytes);
+            if (!piece.exponents.empty()) source.exponents = files->range_of(piece.exponents);
+        }
+        return cut_into_strips(sources, most_bytes);
     }
 
     // Of the matrices as they lie in the file: a pass over them, but without transposing

@@ -43,6 +43,7 @@ struct CostTable {
     bool pinned = false;                     // the host side of weight copies was page-locked
     double weight_copy_us = 0;               // one expert, host to device
     double disk_read_us = 0;                 // one expert from disk into a slot in RAM, ready for use; 0: unknown
+    bool disk_beside = false;                // experts are read while the CPU computes with others
     std::vector<CostPoint> activation_copy;  // there and back, n tokens
     std::vector<CostPoint> gpu_expert;       // ascending n_tokens; empty: there is no accelerator
     std::vector<CostPoint> cpu_expert;
@@ -67,7 +68,11 @@ class CostModel {
     const CostTable& table() const { return table_; }
     kernels::WeightType master() const { return master_; }
     void set_master(kernels::WeightType format) { master_ = format; }
-    void set_disk_read_us(double us) { table_.disk_read_us = us; }  // the master's
+    // Of the master.
+    void set_disk_read_us(double us, bool beside) {
+        table_.disk_read_us = us;
+        table_.disk_beside = beside;
+    }
     // What was measured for another format. Until then its times are the master's, scaled by the bytes of an expert.
     void set_table(kernels::WeightType format, CostTable table);
     bool has_table(kernels::WeightType format) const;
@@ -82,6 +87,11 @@ class CostModel {
     double weight_copy_us(kernels::WeightType format) const;
     double activation_copy_us(std::int64_t n_tokens) const;
     double disk_read_us(kernels::WeightType format) const;  // 0: unknown
+    // As the file has them; others are quantized, or read from where that is kept, by
+    // whoever waits for them.
+    bool reads_beside(kernels::WeightType format) const {
+        return table_.disk_beside && (format == master_ || kernels::traits_of(format).is_of_file());
+    }
 
     enum class Side : std::uint8_t { kCpu, kGpu, kCopy };
     // A layer of `tokens_per_expert` tokens (mean) was predicted at, and took, so many microseconds. The factor moves a

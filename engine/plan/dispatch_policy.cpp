@@ -20,14 +20,26 @@ constexpr std::int64_t kMostSlots = 16;  // more are as good as 16: the GPU is n
 struct CpuList {
     double us = 0;          // alone
     double disk_us = 0;     // reading from disk, before all else
+    // Of experts that are read while others are computed with, in their order.
+    double beside_us = 0;        // reading all of them
+    double first_read_us = 0;    // the first one
+    double beside_cpu_us = 0;    // of `us`, computing with them
+    double last_beside_us = 0;   // with the last one
     double reading_us = 0;  // of `us`, what one token of each expert takes
     std::int64_t n_experts = 0;
     std::int64_t n_tokens = 0;
 
-    void add(double expert_us, double one_us, double from_disk_us, std::int64_t tokens) {
+    void add(double expert_us, double one_us, double from_disk_us, bool beside, std::int64_t tokens) {
         us += expert_us;
         reading_us += one_us;
-        disk_us += from_disk_us;
+        if (beside && from_disk_us > 0) {
+            if (beside_us == 0) first_read_us = from_disk_us;
+            beside_us += from_disk_us;
+            beside_cpu_us += expert_us;
+            last_beside_us = expert_us;
+        } else {
+            disk_us += from_disk_us;
+        }
         ++n_experts;
         n_tokens += tokens;
     }
@@ -90,6 +102,12 @@ class Timeline {
         cpu_lead_ = (hands_over ? activations_us + cost_.table().sync_us : 0) + list.disk_us + copied_disk_us;
         cpu_work_ = list.us;
         cpu_busy_ = 0;
+        // The CPU computes with what is there; at the end it waits for the last one.
+        reads_end_ = 0;
+        if (list.beside_us > 0) {
+            reads_end_ = std::max(list.beside_us + list.last_beside_us, list.first_read_us + list.beside_cpu_us) +
+                         list.disk_us + copied_disk_us;
+        }
         // The slow-downs were measured with one token, when an expert's weights are read as fast as the CPU can. The
         // longer it computes with them, the less of the memory it takes.
         const double reading = list.us > 0 ? std::min(1.0, list.reading_us / list.us) : 0;
@@ -117,7 +135,7 @@ class Timeline {
     double finish() {
         // A CPU that was done before the last copy has a clock beyond its end, but then the GPU ends later still.
         cpu_busy_ += cpu_work_;
-        return std::max(gpu_end_, cpu_clock_ + cpu_lead_ + cpu_work_) + upload_us_;
+        return std::max({gpu_end_, cpu_clock_ + cpu_lead_ + cpu_work_, reads_end_}) + upload_us_;
     }
 
     double copying_us() const { return copying_; }
@@ -171,6 +189,7 @@ class Timeline {
     std::int64_t n_copied_ = 0;
     double gpu_end_ = 0, copy_end_ = 0, copying_ = 0, read_end_ = 0;
     double cpu_clock_ = 0, cpu_lead_ = 0, cpu_work_ = 0, cpu_busy_ = 0;
+    double reads_end_ = 0;  // when the CPU has computed with the last expert that was read beside it
 };
 
 // Searches the split of the candidates (most loaded first) with the smallest makespan;
@@ -188,6 +207,7 @@ class Balancer {
           n_(candidates.size()),
           resident_us_(resident_us),
           can_copy_(can_copy),
+          cost_(cost),
           timeline_(cost, staging_slots, n_rows),
           elsewhere_(elsewhere) {
         for (const Candidate& candidate : candidates) least_copy_us_ = std::min(least_copy_us_, candidate.copy_us);
@@ -239,7 +259,8 @@ class Balancer {
             if (candidate.copied()) {
                 copied_disk_us += candidate.disk_us;
             } else if (candidate.way == Way::kCpu) {
-                list.add(candidate.cpu_us, candidate.one_us, candidate.disk_us, candidate.n_tokens);
+                list.add(candidate.cpu_us, candidate.one_us, candidate.disk_us, cost_.reads_beside(candidate.format),
+                         candidate.n_tokens);
             } else if (is_elsewhere(candidate.way)) {
                 elsewhere_.add(candidate.way, candidate.format, candidate.n_tokens);
             }
@@ -478,6 +499,7 @@ class Balancer {
     const double resident_us_;
     const bool can_copy_;
     double least_copy_us_ = std::numeric_limits<double>::infinity();
+    const CostModel& cost_;
     Timeline timeline_;
     ElsewhereLists elsewhere_;
     double current_us_ = 0;  // of `way`
@@ -556,7 +578,10 @@ void predict(std::span<const Assignment> assignments, const CostModel& cost, std
         if (a.way == Way::kCopy) copied_disk_us += disk_us(a.place, a.format, cost);
         if (a.way == Way::kCpu) {
             const double one_us = a.n_tokens == 1 ? a.cpu_us : cost.cpu_us(1, a.format);
-            list.add(a.cpu_us, one_us, disk_us(a.place, a.format, cost), a.n_tokens);
+            const double read_us = disk_us(a.place, a.format, cost);
+            const bool beside = cost.reads_beside(a.format);
+            list.add(a.cpu_us, one_us, read_us, beside, a.n_tokens);
+            if (beside) figures.disk_us += read_us;
         }
     }
     Timeline timeline(cost, staging_slots, n_rows);
@@ -603,7 +628,7 @@ PolicyKind parse_policy(std::string_view name) {
 void Schedule::clear() {
     assignments.clear();
     candidates.clear();
-    gpu_us = copy_us = cpu_us = makespan_us = 0;
+    gpu_us = copy_us = cpu_us = makespan_us = disk_us = 0;
 }
 
 void decide(PolicyKind policy, std::span<const ExpertLoad> loads, const CostModel& cost, std::int64_t staging_slots,

@@ -52,6 +52,7 @@ struct Schedule {
     double copy_us = 0;
     double cpu_us = 0;
     double makespan_us = 0;
+    double disk_us = 0;  // reading beside the CPU's work, which waits for it where it is longer
     void clear();
 
     // Room for deciding, kept from call to call.
@@ -89,7 +90,8 @@ void decide(PolicyKind policy, std::span<const ExpertLoad> loads, const CostMode
 // both are done. Copies and CPU slow each other down while both run
 // (CostTable::cpu_slowdown, copy_slowdown), the less the longer the CPU computes with the
 // weights that it reads. The host reads the experts on disk that are to be copied before
-// all else, then those that the CPU computes with. Costs in the assignments are not
+// all else, then those that the CPU computes with: before it computes, or beside it where
+// the costs say so (CostTable::disk_beside). Costs in the assignments are not
 // looked at.
 double makespan_us(std::span<const Assignment> assignments, const CostModel& cost, std::int64_t staging_slots,
                    ElsewhereCosts elsewhere = {});

@@ -9,6 +9,9 @@ namespace offstage::engine {
 namespace {
 
 constexpr std::int64_t kDecodeTokens = 96;  // drawn for the mean
+// Of a layer's experts, so many are among those that the layer before guessed: the demo model's recall
+// (`offstage-cli recall`).
+constexpr double kGuessRecall = 0.8;
 
 }  // namespace
 
@@ -41,6 +44,8 @@ DecodeCosts::Figures DecodeCosts::of(const std::string& codes, std::int64_t stag
     decide(policy_, loads_, cost_, staging_slots, schedule_);
     Figures figures;
     figures.us = schedule_.makespan_us;
+    figures.cpu_us = schedule_.cpu_us;
+    figures.disk_us = schedule_.disk_us;
     for (const Assignment& a : schedule_.assignments) {
         if (a.way == Way::kCopy) figures.copied_bytes += bytes_[static_cast<int>(a.format)];
     }
@@ -80,10 +85,11 @@ DecodeSample::DecodeSample(const ModelDemand& demand, const Popularity& populari
     *this = DecodeSample(demand, routing);
 }
 
-DecodeSample::Figures DecodeSample::play(const Plan& plan, DecodeCosts& times) const {
+DecodeSample::Figures DecodeSample::play(const Plan& plan, DecodeCosts& times, const Guessing& guessing) const {
     HostSlots slots(plan.host_staging_slots);
     Figures sum;
     std::string key;
+    double idle_us = 0;  // of the disk, before the layer at hand
     for (std::int64_t token = 0; token < n_tokens(); ++token) {
         for (std::int64_t layer = 0; layer < n_layers_; ++layer) {
             key.clear();
@@ -93,7 +99,12 @@ DecodeSample::Figures DecodeSample::play(const Plan& plan, DecodeCosts& times) c
             }
             std::sort(key.begin(), key.end());
             const DecodeCosts::Figures figures = times.of(key, plan.staging_slots);
-            sum.us += figures.us;
+            const auto n_chosen = static_cast<double>(std::max<std::size_t>(1, key.size()));
+            const double share = std::min(kGuessRecall, static_cast<double>(guessing.n_slots) / n_chosen);
+            const double ahead_us = layer == 0 ? 0 : std::min(idle_us, share * figures.disk_us);
+            const double us = std::max(std::min(figures.us, figures.cpu_us), figures.us - ahead_us);
+            idle_us = guessing.dense_layer_us + std::max(0.0, us - (figures.disk_us - ahead_us));
+            sum.us += us;
             sum.copied_bytes += figures.copied_bytes;
         }
     }
@@ -114,8 +125,13 @@ Forecast forecast(const Plan& plan, const ModelDemand& demand, const Popularity&
     RoutingDraw routing(popularity, seed);
 
     DecodeCosts times(demand, cost, decode);
-    const DecodeSample::Figures token = DecodeSample(demand, routing).play(plan, times);
-    const double token_us = token.us + decode_dense_us(plan, cost, decode, prompt_tokens);
+    const double dense_us = decode_dense_us(plan, cost, decode, prompt_tokens);
+    const std::int64_t n_guessed = demand.disk_guess_slots > 0 && cost.table().disk_beside
+                                       ? std::min(plan.host_staging_slots / 2, demand.n_active)
+                                       : 0;
+    const DecodeSample::Guessing guessing{dense_us / static_cast<double>(demand.n_layers), n_guessed};
+    const DecodeSample::Figures token = DecodeSample(demand, routing).play(plan, times, guessing);
+    const double token_us = token.us + dense_us;
     result.decode_layer_us = token.us / static_cast<double>(demand.n_layers);
     result.bytes_per_token = token.copied_bytes;
     if (token_us > 0) result.decode_tokens_per_s = 1e6 / token_us;

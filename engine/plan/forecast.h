@@ -42,6 +42,8 @@ class DecodeCosts {
   public:
     struct Figures {
         double us = 0;
+        double cpu_us = 0;   // of these, computing on the CPU
+        double disk_us = 0;  // and reading beside that
         double copied_bytes = 0;
     };
     // One of a layer's experts: a place and a format.
@@ -91,7 +93,13 @@ class DecodeSample {
         double us = 0;  // experts of one token, all layers, mean
         double copied_bytes = 0;
     };
-    Figures play(const Plan& plan, DecodeCosts& times) const;
+    // What the disk reads unasked while it would be idle, between two layers' needs.
+    struct Guessing {
+        double dense_layer_us = 0;  // of a layer beside its experts
+        std::int64_t n_slots = 0;   // for guesses; 0: there are none
+    };
+    Figures play(const Plan& plan, DecodeCosts& times, const Guessing& guessing) const;
+    Figures play(const Plan& plan, DecodeCosts& times) const { return play(plan, times, {}); }
 
     std::int64_t n_tokens() const { return static_cast<std::int64_t>(experts_.size()) / n_layers_; }
     std::span<const std::int32_t> chosen(std::int64_t token, std::int64_t layer) const {

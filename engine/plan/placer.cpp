@@ -6,6 +6,7 @@
 
 #include "engine/device/host_buffer.h"
 #include "engine/error.h"
+#include "engine/files/read_buffers.h"
 #include "kernels/kv_cache.h"
 #include "kernels/types.h"
 
@@ -285,7 +286,7 @@ class Placer {
             plan_.duplicates = false;
             n = place_with_disk(bytes, fixed);
             plan_.ram_bytes = narrow(fixed + bytes_between(n_resident_, n_resident_ + n) +
-                                     static_cast<Wide>(plan_.host_staging_slots) * slot_bytes_);
+                                     disk_slots_bytes());
         }
         for (std::size_t i = 0; i < n; ++i) plan_.places[ranked(n_resident_ + i)] = Place::kRam;
     }
@@ -296,8 +297,8 @@ class Placer {
         Wide fixed = Wide{demand_.dense_bytes} + demand_.host_fixed_bytes;
         const bool all_fit = fixed + kv_bytes(least_context_) + workspace_bytes(usual_step_) + bytes_of_all() <= bytes;
         if (!all_fit) {
-            plan_.host_staging_slots = demand_.n_active;
-            fixed += static_cast<Wide>(demand_.n_active) * slot_bytes_;
+            set_disk_slots(fixed + kv_bytes(least_context_) + workspace_bytes(usual_step_), bytes);
+            fixed += disk_slots_bytes();
         }
         const std::size_t n = divide(bytes, fixed, false, "RAM");
         if (n < n_all_) note_disk(n_all_ - n);
@@ -305,18 +306,33 @@ class Placer {
         for (std::size_t rank = 0; rank < n; ++rank) plan_.places[ranked(rank)] = Place::kRam;
     }
 
+    // A token's experts, and guesses of the next layer's in up to an eighth of the room that is left for experts.
+    void set_disk_slots(Wide taken, Wide bytes) {
+        plan_.host_staging_slots = demand_.n_active;
+        const Wide least = taken + disk_slots_bytes();
+        const Wide room = least < bytes ? (bytes - least) / 8 : 0;
+        const Wide guesses = std::min(static_cast<Wide>(demand_.disk_guess_slots), room / std::max<Wide>(1, slot_bytes_));
+        plan_.host_staging_slots += static_cast<std::int64_t>(guesses);
+    }
+    Wide disk_slots_bytes() {
+        if (demand_.reads_directly) {
+            plan_.disk_buffer_bytes = read_buffers_for(narrow(slot_bytes_), plan_.host_staging_slots).bytes();
+        }
+        return static_cast<Wide>(plan_.host_staging_slots) * slot_bytes_ + plan_.disk_buffer_bytes;
+    }
+
     // How many of the experts that are not on the device get a place in RAM beside `taken`. When not all do, room for a
     // token's experts is kept for those that come from disk.
     std::size_t place_with_disk(Wide bytes, Wide taken) {
         const std::size_t n_wanted = n_all_ - n_resident_;
         if (taken + bytes_between(n_resident_, n_all_) <= bytes) return n_wanted;
-        const Wide least = taken + static_cast<Wide>(demand_.n_active) * slot_bytes_;
+        set_disk_slots(taken, bytes);
+        const Wide least = taken + disk_slots_bytes();
         if (least > bytes) {
             throw Error(ErrorKind::kOutOfMemory, "The model does not fit in " + in_words(bytes) + " of RAM: " +
                                                      in_words(least) + " are needed even with the experts on disk, " +
                                                      std::to_string(narrow(least - bytes)) + " bytes more.");
         }
-        plan_.host_staging_slots = demand_.n_active;
         const std::size_t n = fitting(n_resident_, bytes - least);
         note_disk(n_wanted - n);
         return n;

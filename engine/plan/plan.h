@@ -39,6 +39,7 @@ struct Plan {
     std::int64_t max_step = 512;            // prompt tokens per step
     std::int64_t staging_slots = 0;         // experts' room on the device for copies on demand, slot_bytes each
     std::int64_t host_staging_slots = 0;    // experts' room in RAM for those on disk, slot_bytes each
+    std::uint64_t disk_buffer_bytes = 0;    // RAM for bytes on their way into those
     std::uint64_t slot_bytes = 0;           // of an expert in the largest format of the plan
     bool duplicates = true;                 // experts on the device keep a copy in RAM
     std::uint64_t dense_bytes = 0, kv_bytes = 0, expert_bytes = 0, staging_bytes = 0, workspace_bytes = 0;  // VRAM

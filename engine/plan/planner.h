@@ -58,6 +58,10 @@ struct ModelDemand {
     std::uint64_t workspace_fixed_bytes = 0;
     std::uint64_t workspace_bytes_per_token = 0;
     std::int64_t staging_slots = 2;   // wished for: one is filled while the other is computed with, more for guesses
+    // Experts on disk lie in files that are read directly (ExpertReader): that takes
+    // buffers; and slots beside those of a token's experts, wished for, for guesses.
+    bool reads_directly = false;
+    std::int64_t disk_guess_slots = 0;
     bool shares_host_memory = false;  // the device is the CPU: one memory, nothing is copied
     bool loads_ahead = false;         // a prompt's experts are copied before their layer's router has run
     bool kv_may_lie_in_ram = false;   // whoever runs the model can keep blocks of the KV cache in RAM

@@ -33,6 +33,8 @@ class StepCosts {
               std::span<const std::int32_t> owners = {}, std::int32_t owner = 0);
 
   private:
+    double without_reads_ahead(const Plan& plan);
+
     const CostModel& cost_;
     const PolicyKind policy_;
     const kernels::WeightType master_;
@@ -40,6 +42,8 @@ class StepCosts {
     bool loads_ahead_ = false;  // this step does
     double dense_us_ = 0;       // between two layers' experts
     double ahead_us_ = 0;       // of the next layer's copies, made already
+    bool calls_all_ = false;    // the step calls all experts of each layer
+    double read_us_ = 0;        // of the next layer's experts on disk, read already
     std::vector<ExpertLoad> loads_;
     Schedule schedule_;
 };

@@ -28,21 +28,6 @@ namespace {
 
 constexpr std::string_view kEmulated = "emulated:";
 
-std::uint64_t n_matrices(const ModelSpec& spec) {
-    std::uint64_t n = 0;
-    for (const DenseTensor& tensor : dense_tensors(spec)) n += tensor.kind == DenseTensor::Kind::kVector ? 0 : 1;
-    return n;
-}
-
-// Norms and routers are kept apart, in float32, and not in the arena while they are in RAM.
-std::uint64_t vector_bytes(const ModelSpec& spec) {
-    std::uint64_t bytes = 0;
-    for (const DenseTensor& tensor : dense_tensors(spec)) {
-        if (tensor.kind == DenseTensor::Kind::kVector) bytes += tensor.bytes(kernels::WeightType::kF32);
-    }
-    return bytes;
-}
-
 // The smallest format that the floor allows for all experts alike; nothing: there is none.
 std::optional<kernels::WeightType> smallest_allowed(const ModelDemand& demand, const QualityFloor& floor,
                                                     const Popularity& popularity) {
@@ -257,10 +242,7 @@ FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& hel
     Budget budget = planner.budget();
     budget.quality = {};
     const auto plan_in = [&](Budget within) { return planner.plan_within(within, popularity); };
-    // All dense weights lie in RAM at once before the device gets its copy, in the format of the checkpoint.
-    std::uint64_t peak =
-        source.dense_bytes() - std::min(source.dense_bytes(), vector_bytes(spec_)) + n_matrices(spec_) * 256;
-    if (request.quant.dense) peak += packing_bytes(spec_, source.expert_type(), *request.quant.dense);
+    const std::uint64_t peak = planner.dense_peak_bytes();
     estimate.peak_ram_bytes = peak;
 
     const std::string limit = named_limit(request, room.memory);
@@ -294,7 +276,7 @@ FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& hel
             if (lacks_disk_cost(costed, device, cost, plan)) {
                 const std::optional<double> us = known_disk_read_us(costed, directory_);
                 foretells = us.has_value();
-                cost.set_disk_read_us(us.value_or(0));
+                cost.set_disk_read_us(us.value_or(0), disk_reads_beside(costed, device));
                 if (foretells) plan = plan_by_costs();
             }
         }
@@ -331,9 +313,7 @@ FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& hel
     }
     if (peak > room.ram_arena) {
         estimate.short_by = peak - room.ram_arena;
-        estimate.problem = "The dense weights pass through RAM while the model is loaded: they take " +
-                           format_bytes(peak) + ", and the RAM budget is " + format_bytes(room.ram_arena) + ", " +
-                           std::to_string(estimate.short_by) + " bytes too little." + limit;
+        estimate.problem = dense_peak_problem(peak, room.ram_arena) + limit;
         return estimate;
     }
 
@@ -352,14 +332,14 @@ FitEstimate FitEstimator::try_out(const LoadRequest& request, const FitHeld& hel
     const std::uint64_t kv_workspace = demand.kv_workspace_bytes(plan.max_step);
     MemoryLedger& own = shared ? ram : vram;
     own.dense = plan.dense_bytes;
-    if (shared) own.dense -= std::min(own.dense, vector_bytes(spec_));
+    if (shared) own.dense -= std::min(own.dense, dense_vector_bytes(spec_));
     own.kv_cache = plan.kv_bytes + kv_workspace;
     own.workspace = plan.workspace_bytes - std::min(plan.workspace_bytes, kv_workspace);
     if (!shared) {
         vram.staging = plan.staging_bytes;
         ram.kv_cache = plan.kv_host_bytes;
     }
-    ram.staging = static_cast<std::uint64_t>(plan.host_staging_slots) * plan.slot_bytes;
+    ram.staging = static_cast<std::uint64_t>(plan.host_staging_slots) * plan.slot_bytes + plan.disk_buffer_bytes;
     double bits = 0;
     std::vector<std::uint8_t> resident(plan.places.size());
     for (std::size_t i = 0; i < plan.places.size(); ++i) {

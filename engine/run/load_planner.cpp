@@ -6,6 +6,7 @@
 #include "engine/error.h"
 #include "engine/experts/expert_mover.h"
 #include "engine/model/kv_layout.h"
+#include "engine/model/synthetic.h"
 #include "engine/model/weights.h"
 #include "engine/plan/calibration.h"
 #include "engine/quant/quantize_dense.h"
@@ -87,6 +88,11 @@ ModelDemand demand_of(const LoadRequest& request, const LoadInputs& inputs) {
     demand.kv_may_lie_in_ram = !demand.shares_host_memory;
     demand.loads_ahead = request.prompt_loading != PromptLoading::kOnDemand && !demand.shares_host_memory;
     if (request.prefetch != PrefetchMode::kOff) demand.staging_slots = kDemandSlots + ExpertMover::kMostGuessedCopies;
+
+    demand.reads_directly = !request.dry && !is_synthetic(request.model);
+    if (demand.reads_directly && request.prefetch != PrefetchMode::kOff && !inputs.device.emulated) {
+        demand.disk_guess_slots = grid.n_active;
+    }
 
     const std::int64_t context = spec.max_context;
     // The line of the largest steps' slope that no step passes.
@@ -189,6 +195,20 @@ Plan plan_under_limit(const LoadRequest& request, const MemorySize& memory, cons
     }
 }
 
+std::uint64_t dense_vector_bytes(const ModelSpec& spec) {
+    std::uint64_t bytes = 0;
+    for (const DenseTensor& tensor : dense_tensors(spec)) {
+        if (tensor.kind == DenseTensor::Kind::kVector) bytes += tensor.bytes(kernels::WeightType::kF32);
+    }
+    return bytes;
+}
+
+std::string dense_peak_problem(std::uint64_t peak_bytes, std::uint64_t ram_bytes) {
+    return "The dense weights pass through RAM while the model is loaded: they take " + format_bytes(peak_bytes) +
+           ", and the RAM budget is " + format_bytes(ram_bytes) + ", " + std::to_string(peak_bytes - ram_bytes) +
+           " bytes too little.";
+}
+
 LoadPlanner::LoadPlanner(const LoadRequest& request, const LoadInputs& inputs)
     : request_(request),
       demand_(demand_of(request, inputs)),
@@ -202,6 +222,12 @@ LoadPlanner::LoadPlanner(const LoadRequest& request, const LoadInputs& inputs)
     asked_.vram_bytes = inputs.vram_bytes;
     asked_.ram_bytes = inputs.ram_bytes;
     budget_ = asked_;
+    std::uint64_t n_matrices = 0;
+    for (const DenseTensor& tensor : dense_tensors(inputs.spec)) {
+        n_matrices += tensor.kind == DenseTensor::Kind::kVector ? 0 : 1;
+    }
+    dense_peak_bytes_ = dense_bytes_ - std::min(dense_bytes_, dense_vector_bytes(inputs.spec)) + n_matrices * 256;
+    if (request.quant.dense) dense_peak_bytes_ += packing_bytes(inputs.spec, inputs.type, *request.quant.dense);
     if (request.quant.dense) dense_note_ = engine::dense_note(inputs.spec, inputs.type, *request.quant.dense);
 }
 
@@ -209,6 +235,9 @@ Plan LoadPlanner::plan(const Popularity& popularity, const PlanCosts& costs) {
     return plan_under_limit(request_, memory_, [&] {
         Budget lowered = asked_;
         Plan made = plan_within(lowered, popularity, costs);
+        if (asked_.ram_bytes > 0 && dense_peak_bytes_ > asked_.ram_bytes) {
+            throw Error(ErrorKind::kOutOfMemory, dense_peak_problem(dense_peak_bytes_, asked_.ram_bytes));
+        }
         budget_ = lowered;
         return made;
     });

@@ -55,6 +55,12 @@ std::string named_limit(const LoadRequest& request, const MemorySize& memory);
 // The plan; its error ends with the limit.
 Plan plan_under_limit(const LoadRequest& request, const MemorySize& memory, const std::function<Plan()>& plan);
 
+// Of the dense weights, norms and routers: kept apart, in float32, and not in an arena
+// while they are in RAM.
+std::uint64_t dense_vector_bytes(const ModelSpec& spec);
+// The sentence for a RAM budget that the dense weights do not pass through.
+std::string dense_peak_problem(std::uint64_t peak_bytes, std::uint64_t ram_bytes);
+
 // What a plan for a load follows from.
 struct LoadInputs {
     const ModelSpec& spec;
@@ -86,7 +92,12 @@ class LoadPlanner {
     // itself would: for reports of what this machine could not even emulate.
     void count_device_memory_apart() { device_memory_apart_ = true; }
 
-    // Throws Error as make_plan() does, the limit named.
+    // RAM that the dense weights take at once, in the checkpoint's format, before the
+    // device has its copy.
+    std::uint64_t dense_peak_bytes() const { return dense_peak_bytes_; }
+
+    // Throws Error as make_plan() does, the limit named; kOutOfMemory too where the dense
+    // weights do not pass through the RAM budget.
     Plan plan(const Popularity& popularity, const PlanCosts& costs = {});
     // The same for another budget, the limit not named.
     Plan plan_within(Budget& budget, const Popularity& popularity, const PlanCosts& costs = {}) const;
@@ -103,6 +114,7 @@ class LoadPlanner {
     MemorySize memory_;
     DeviceInfo device_;
     std::uint64_t dense_bytes_ = 0;
+    std::uint64_t dense_peak_bytes_ = 0;
     bool device_memory_apart_ = false;
     std::string dense_note_;
 };

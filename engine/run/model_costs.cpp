@@ -5,6 +5,7 @@
 #include "engine/device/cpu_backend.h"
 #include "engine/device/hardware_profile.h"
 #include "engine/error.h"
+#include "engine/experts/disk_speed.h"
 #include "engine/model/synthetic.h"
 #include "engine/plan/calibrate_host.h"
 #include "engine/plan/calibration.h"
@@ -73,7 +74,7 @@ std::string disk_key(const CostedModel& model, const std::filesystem::path& fold
     const std::string where = folder.empty() ? model.request.model : std::filesystem::weakly_canonical(folder).string();
     return CalibrationCache::key(CostPlace{cpu_info(), kernels::ThreadPool::threads_for(model.request.n_threads), form},
                                  model.master, model.spec.experts) +
-           "|disk " + where;
+           "|direct disk " + where;
 }
 
 }  // namespace
@@ -168,6 +169,10 @@ bool lacks_disk_cost(const CostedModel& model, const DeviceInfo& device, const C
            std::find(plan.places.begin(), plan.places.end(), Place::kDisk) != plan.places.end();
 }
 
+bool disk_reads_beside(const CostedModel& model, const DeviceInfo& device) {
+    return !device.emulated && !model.request.dry && !is_synthetic(model.request.model);
+}
+
 std::optional<double> known_disk_read_us(const CostedModel& model, const std::filesystem::path& folder) {
     const std::optional<kernels::ProductForm> form = known_form(model);
     double us = 0;
@@ -182,7 +187,8 @@ double disk_read_us(const CostedModel& model, const std::filesystem::path& folde
     double us = 0;
     if (cache.load(key, us)) return us;
     const ExpertGrid& grid = model.spec.experts;
-    us =
+    us = measure_direct_read_us(source, grid, stop);
+    if (us == 0) us =
         measure_disk_read_us(source, grid.n_layers, grid.n_experts, grid.expert_bytes(model.master), host.pool(), stop);
     if (us > 0) cache.store(key, us);
     return us;

@@ -57,6 +57,8 @@ bool lacks_disk_cost(const CostedModel& model, const DeviceInfo& device, const C
 // kept for this machine and this model's folder (empty: synthetic).
 std::optional<double> known_disk_read_us(const CostedModel& model, const std::filesystem::path& folder);
 // The same, else measured now on these weights, and kept. 0: not known.
+// Whether those reads run beside the CPU's work (ExpertStore::reads_ahead()).
+bool disk_reads_beside(const CostedModel& model, const DeviceInfo& device);
 double disk_read_us(const CostedModel& model, const std::filesystem::path& folder, WeightSource& source,
                     CpuOperations& host, const std::stop_token& stop);
 

@@ -17,12 +17,12 @@ ModelRuntime::ModelRuntime(ExpertHost& experts, DeviceWeights weights, std::uint
       cache_policy_(make_cache_policy(experts.request().cache, experts.popularity())),
       forward_(experts.spec(), weights_, experts.experts(), experts.device(), experts.host(), experts.dispatcher(),
                plan_.max_step, plan_.context) {
-    if (experts.device().shares_host_memory()) return;
     const LoadRequest& request = experts.request();
+    experts.dispatcher().set_prefetch(request.prefetch);
+    if (experts.device().shares_host_memory()) return;
     ExpertMover& mover = forward_.moe().mover();
     mover.set_cache(cache_policy_.get());
     mover.set_prompt_loading(request.prompt_loading);
-    experts.dispatcher().set_prefetch(request.prefetch);
     if (request.learn_placement && request.popularity_file.empty() && experts.popularity().n_tokens == 0)
         learn_placement();
 }

@@ -35,8 +35,12 @@ MoeLayer::MoeLayer(const ExpertGrid& grid, ExpertStore& experts, Backend& device
       host_(grid, experts, device, host),
       executors_{&resident_, &copied_, &host_} {
     work_.groups_of.resize(executors_.size());
-    if (device.shares_host_memory()) return;
     const std::size_t n = as_size(ExpertMover::kGuessingTokens * grid.n_active);
+    if (device.shares_host_memory()) {
+        own_guesses_.resize(n);
+        own_guess_weights_.resize(n);
+        return;
+    }
     guesses_ = Mirror<std::int32_t>(device, n, MemoryUse::kWorkspace, "guesses");
     guess_weights_ = device.memory().allocate(n * sizeof(float), MemoryUse::kWorkspace, "guesses");
 }
@@ -95,19 +99,29 @@ void MoeLayer::route(const RouterWeights& router, const RouterWeights* next, con
     device_.route(router.spec, router.arrays, router.input(step), n, grid_.hidden_dim, rows_.chosen(), rows_.weights());
     rows_.download();
     n_guesses_ = 0;
-    if (next != nullptr && mover_.guesses(n) && dispatcher_.prefetches()) {
-        device_.route(next->spec, next->arrays, next->input(step), n, grid_.hidden_dim, guesses_.device(),
-                      guess_weights_.as<float>());
+    if (next != nullptr && ((mover_.guesses(n) && dispatcher_.prefetches()) || guesses_for_disk(n))) {
+        const bool own = !own_guesses_.empty();
+        device_.route(next->spec, next->arrays, next->input(step), n, grid_.hidden_dim,
+                      own ? own_guesses_.data() : guesses_.device(),
+                      own ? own_guess_weights_.data() : guess_weights_.as<float>());
         n_guesses_ = n * grid_.n_active;
-        guesses_.download(0, as_size(n_guesses_));
+        if (!own) guesses_.download(0, as_size(n_guesses_));
     }
     inputs_.set(step.normalised, n * grid_.hidden_dim);
     if (n <= kEagerTokens) inputs_.fetch();
 }
 
+std::span<const std::int32_t> MoeLayer::guesses() {
+    return {own_guesses_.empty() ? guesses_.host() : own_guesses_.data(), as_size(n_guesses_)};
+}
+
 void MoeLayer::find_experts(std::int64_t layer) {
     for (ExpertLoad& load : rows_.count()) {
         load.place = mover_.place(layer, load.expert);
+        // As good as in RAM, where a slot still has it.
+        if (load.place == Place::kDisk && experts_.disk_slots().holds(experts_.index(layer, load.expert))) {
+            load.place = Place::kRam;
+        }
         load.format = experts_.format(layer, load.expert);
         for (std::size_t i = 0; i < elsewhere_.size(); ++i) {
             if (elsewhere_[i]->takes(layer, load.expert)) load.elsewhere |= 1u << i;
@@ -115,8 +129,34 @@ void MoeLayer::find_experts(std::int64_t layer) {
     }
 }
 
+bool MoeLayer::guesses_for_disk(std::int64_t n_tokens) const {
+    return !prefill_ && n_tokens <= ExpertMover::kGuessingTokens && dispatcher_.prefetch() != PrefetchMode::kOff &&
+           experts_.reads_ahead();
+}
+
+// Before anything is computed. What the next layer is likely to call follows: of a long
+// prompt that is all of its experts.
+void MoeLayer::begin_disk_reads(const Schedule& schedule) {
+    if (!experts_.reads_ahead()) return;
+    needed_.clear();
+    likely_.clear();
+    for (const Assignment& a : schedule.assignments) {
+        const std::size_t expert = experts_.index(work_.layer, a.expert);
+        const bool staged = a.way == Way::kCopy && experts_.staging().find(expert).has_value();
+        if ((a.way == Way::kCopy && !staged) || a.way == Way::kCpu) needed_.push_back(expert);
+    }
+    if (work_.layer + 1 < grid_.n_layers && dispatcher_.prefetch() != PrefetchMode::kOff) {
+        const std::size_t next = experts_.index(work_.layer + 1, 0);
+        const bool calls_all = prefill_ && n_tokens_ * grid_.n_active >= kSureTokens * grid_.n_experts;
+        for (std::int64_t e = 0; calls_all && e < grid_.n_experts; ++e) likely_.push_back(next + as_size(e));
+        for (const std::int32_t e : guesses()) likely_.push_back(next + as_size(e));
+    }
+    experts_.expect(needed_, likely_);
+}
+
 void MoeLayer::execute(Schedule& schedule) {
     work_.assignments = schedule.assignments;
+    begin_disk_reads(schedule);
     work_.device_times.clear();
     work_.cpu_us = 0;
     mover_.begin_layer(work_.layer, schedule.assignments);  // copies first: they take longest
@@ -131,13 +171,15 @@ void MoeLayer::execute(Schedule& schedule) {
         mover_.copy_ahead(schedule);
     } else {
         const double slack_us = mover_.slack_us(schedule, !work_.groups(Way::kCpu).empty());
-        mover_.copy_guesses({guesses_.host(), as_size(n_guesses_)}, slack_us, dispatcher_.prefetches_regardless());
+        const auto copied = dispatcher_.prefetches() ? guesses() : std::span<const std::int32_t>();
+        mover_.copy_guesses(copied, slack_us, dispatcher_.prefetches_regardless());
     }
     for (std::size_t i = 0; i < executors_.size(); ++i) executors_[i]->complete(work_, work_.groups_of[i]);
 }
 
 void MoeLayer::begin_step(bool prefill, std::int64_t n_tokens, bool last) {
     prefill_ = prefill;
+    n_tokens_ = n_tokens;
     resident_.set_prefill(prefill);
     mover_.begin_step(prefill, n_tokens, last);
     last_end_ = device_.record(Queue::kCompute);

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "engine/device/backend.h"
@@ -62,6 +63,9 @@ class MoeLayer {
 
     void route(const RouterWeights& router, const RouterWeights* next, const StepContext& step);
     void find_experts(std::int64_t layer);
+    std::span<const std::int32_t> guesses();
+    bool guesses_for_disk(std::int64_t n_tokens) const;
+    void begin_disk_reads(const Schedule& schedule);
     void execute(Schedule& schedule);
     void record_layer();
 
@@ -81,11 +85,17 @@ class MoeLayer {
     std::vector<std::unique_ptr<ElsewhereExecutor>> elsewhere_;
     std::vector<const ExecutorCost*> elsewhere_costs_;
 
-    Mirror<std::int32_t> guesses_;  // (ExpertMover::kGuessingTokens, n_active)
+    std::vector<std::size_t> needed_, likely_;  // room for begin_disk_reads()
+    // (ExpertMover::kGuessingTokens, n_active); the vectors where the device shares the
+    // host's memory.
+    Mirror<std::int32_t> guesses_;
     DeviceBlock guess_weights_;
+    std::vector<std::int32_t> own_guesses_;
+    std::vector<float> own_guess_weights_;
     std::int64_t n_guesses_ = 0;  // 0: none were made for the next layer
 
     bool prefill_ = false;
+    std::int64_t n_tokens_ = 0;  // of the step
     DeviceEvent last_end_;
     Pending pending_;
 };

@@ -163,7 +163,8 @@ PlanReport plan_model(const LoadRequest& request, std::int64_t prompt_tokens, co
     report.plan = plan_by(costs);
     if (lacks_disk_cost(costed, report.device, cost, report.plan)) {
         report.costs.disk_read_us = disk_read_us_of(costed, report.shape, machine, stop);
-        cost.set_disk_read_us(report.costs.disk_read_us);
+        report.costs.disk_beside = disk_reads_beside(costed, report.device);
+        cost.set_disk_read_us(report.costs.disk_read_us, report.costs.disk_beside);
         report.plan = plan_by(costs);
     }
     report.budget = planner.budget();

@@ -7,6 +7,8 @@
 
 #include "engine/error.h"
 #include "engine/plan/format_costs.h"
+#include "engine/run/fit_estimate.h"
+#include "engine/run/loaded_model.h"
 #include "engine/run/plan_report.h"
 #include "test_models.h"
 
@@ -55,6 +57,32 @@ class TestPlanReport : public QObject {
         QVERIFY(std::count(less.plan.places.begin(), less.plan.places.end(), Place::kDisk) > 0);
         QVERIFY(less.costs.disk_read_us > 0);
     }
+    // A plan that a load could not keep: the dense weights do not pass through the RAM budget.
+    void ramBelowTheDenseWeights_isRefusedAsByTheLoad() {
+        LoadRequest load = request();
+        load.vram_bytes = 0;
+        FitEstimator estimator(load.model, FitEstimator::Text::kNotNeeded);
+        load.ram_bytes = 1;
+        load.ram_bytes += estimator.estimate(load).short_by;  // no byte more than it takes
+        const auto problem = [&](const auto& attempt) {
+            try {
+                attempt();
+            } catch (const Error& error) {
+                return error.kind() == ErrorKind::kOutOfMemory ? std::string(error.what()) : "another error";
+            }
+            return std::string();
+        };
+        const auto plan = [&] { static_cast<void>(plan_model(load, 64, {}, {})); };
+        QCOMPARE(problem(plan), std::string());
+        --load.ram_bytes;
+        const FitEstimate estimate = estimator.estimate(load);
+        QVERIFY2(!estimate.fits && estimate.short_by == 1, estimate.problem.c_str());
+        QVERIFY(estimate.problem.find("The dense weights pass through RAM") == 0);
+        QCOMPARE(problem(plan), estimate.problem);
+        QCOMPARE(problem([&] { const LoadedModel model(load, LoadedModel::Text::kNotNeeded, {}, {}); }),
+                 estimate.problem);
+    }
+
     void costsOfAProfile_areWhatItsDeviceIsCalibratedTo() {
         LoadRequest load = request();
         load.vram_bytes = 0;

@@ -4,6 +4,7 @@
 #include <QtTest>
 
 #include "engine/error.h"
+#include "engine/files/read_buffers.h"
 #include "engine/plan/planner.h"
 
 using namespace offstage::engine;
@@ -234,6 +235,23 @@ class TestPlanner : public QObject {
         QCOMPARE(count(plan, Place::kRam), 256 - n);
         QCOMPARE(plan.ram_bytes, ram(256 - n));
         QCOMPARE(plan.host_staging_slots, 0);
+
+        {  // Read directly: room for bytes on their way, and for guesses where that is little beside the experts.
+            ModelDemand direct = d;
+            direct.reads_directly = true;
+            direct.disk_guess_slots = 2;
+            const auto plan_in = [&](std::uint64_t bytes) {
+                return make_plan(direct, {vram.vram_bytes, bytes, 2048}, fiddler(), PlacementKind::kPopular);
+            };
+            const Plan roomy = plan_in(ram(256 - n) - 1);
+            QCOMPARE(roomy.host_staging_slots, 4);
+            QCOMPARE(roomy.disk_buffer_bytes, read_buffers_for(roomy.slot_bytes, 4).bytes());
+            QCOMPARE(roomy.ram_bytes, ram(count(roomy, Place::kRam) + 4) + roomy.disk_buffer_bytes);
+            QVERIFY(roomy.ram_bytes <= ram(256 - n) - 1);
+            const std::uint64_t least = ram(2) + read_buffers_for(roomy.slot_bytes, 2).bytes();
+            QCOMPARE(plan_in(least).host_staging_slots, 2);
+            QVERIFY_THROWS_EXCEPTION(Error, plan_in(least - 1));
+        }
 
         plan = planned(ram(256 - n) - 1);
         QCOMPARE(plan.n_resident(), n);

@@ -1,0 +1,110 @@
+#pragma once
+
+#include <array>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "engine/experts/cache_policy.h"
+#include "engine/files/direct_reads.h"
+#include "engine/files/read_buffers.h"
+#include "engine/model/expert_strips.h"
+#include "engine/model/model_spec.h"
+#include "engine/model/weights.h"
+
+namespace offstage::engine {
+
+// Reads experts from the model's files into their blocks, straight from the disk and
+// beside everything else: an expert is cut into strips, many of which are read at once;
+// threads of this object put each into its place in the block. Needed experts come before
+// guessed ones, of which a few strips are read while nothing else is. One thread calls
+// this, the engine's.
+class ExpertReader {
+  public:
+    enum class Urgency : std::uint8_t { kNeeded, kGuess };
+    class Read;
+    using Handle = std::shared_ptr<Read>;
+
+    // nullptr: the experts' bytes lie in no file. `source` must outlive this object.
+    static std::unique_ptr<ExpertReader> open(const ExpertGrid& grid, const WeightSource& source,
+                                              DirectReads::Kind kind = DirectReads::Kind::kBest);
+    ~ExpertReader();  // gives up what it was reading
+    ExpertReader(const ExpertReader&) = delete;
+    ExpertReader& operator=(const ExpertReader&) = delete;
+
+    // Where strips are read to: buffers.bytes() of memory, which must stay until the next
+    // call. Nothing may be under way. None at first, and without buffers nothing is read.
+    void set_buffers(const ReadBuffers& buffers, std::byte* memory);
+
+    // Into a block of the layer's stored format. nullptr: this expert cannot be read so.
+    Handle start(ExpertKey expert, std::byte* block, Urgency urgency);
+    // A guess is needed now.
+    void need(const Handle& read);
+    // Nothing writes to its block any more.
+    bool is_done(const Handle& read) const;
+    // And its block has all of the expert.
+    bool is_whole(const Handle& read) const;
+    // Throws Error (kInvalidModel) naming the file where it could not be read.
+    void wait(const Handle& read);
+    // No more of it is begun; is_done() when what was has come.
+    void cancel(const Handle& read);
+    // Until nothing writes to its block, whatever became of it.
+    void drain(const Handle& read);
+
+    // Since the beginning. Of reads that were begun: a guess that was needed later counts
+    // as both.
+    struct Counts {
+        std::uint64_t needed = 0, guessed = 0, used_guesses = 0, cancelled = 0;
+        std::uint64_t bytes = 0;         // read from files
+        std::uint64_t needed_bytes = 0;  // of what was needed, or needed in the end
+    };
+    Counts counts() const;
+    const char* way() const { return reads_->name(); }
+
+  private:
+    struct Flight {  // of one buffer
+        Handle read;
+        std::size_t strip = 0;
+        int n_left = 0;  // of its ranges
+        bool guess = false;
+        std::string problem;
+    };
+
+    ExpertReader(const ExpertGrid& grid, kernels::WeightType master, const FileExperts& experts,
+                 DirectReads::Kind kind);
+    void work();
+    void begin_strips();
+    void prepare(std::size_t buffer);
+    void wake();
+    void finish(std::size_t buffer);
+    const std::byte* data_of(std::size_t buffer, bool exponents) const;
+    void close(Read& read);
+
+    const ExpertGrid grid_;
+    const kernels::WeightType master_;
+    const FileExperts& experts_;
+    std::vector<std::unique_ptr<DirectFile>> files_;
+    std::unique_ptr<DirectReads> reads_;
+    ReadBuffers buffers_;
+    std::byte* memory_ = nullptr;
+
+    mutable std::mutex mutex_;  // guards the rest
+    std::condition_variable changed_;
+    std::deque<Handle> needed_, guessed_;  // with strips that were not begun
+    std::vector<Flight> flights_;          // by buffer
+    std::vector<std::size_t> free_;        // buffers
+    int n_needed_strips_ = 0, n_guessed_strips_ = 0;  // under way
+    std::vector<DirectRead> begun_;                   // room for begin_strips()
+    bool woken_ = false;                              // a thread is about to begin strips
+    Counts counts_;
+    std::vector<std::jthread> threads_;  // the last member: they use the others
+};
+
+}  // namespace offstage::engine

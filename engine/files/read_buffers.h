@@ -1,0 +1,36 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "engine/files/direct_reads.h"
+
+namespace offstage::engine {
+
+// Room in RAM for what is on its way from the disk to blocks of weights: a strip each.
+struct ReadBuffers {
+    std::uint64_t strip_bytes = 0;  // a block is read in pieces of about so many
+    std::uint64_t buffer_bytes = 0;
+    int n = 0;
+    std::uint64_t bytes() const { return kDirectAlignment + buffer_bytes * static_cast<std::uint64_t>(n); }
+};
+
+inline constexpr int kMostReadBuffers = 16;
+
+// For reading `n_blocks` of `block_bytes` at a time.
+inline ReadBuffers read_buffers_for(std::uint64_t block_bytes, std::int64_t n_blocks) {
+    constexpr std::uint64_t kMostStripBytes = std::uint64_t{512} << 10;
+    constexpr std::uint64_t kLeastBuffers = 4;
+    const auto aligned = [](std::uint64_t bytes) {
+        return (bytes + kDirectAlignment - 1) / kDirectAlignment * kDirectAlignment;
+    };
+    ReadBuffers buffers;
+    buffers.strip_bytes = std::clamp<std::uint64_t>(aligned(block_bytes / 4), kDirectAlignment, kMostStripBytes);
+    // Both ends of a strip lie anywhere; the exponents of its weights may lie elsewhere.
+    buffers.buffer_bytes = buffers.strip_bytes + aligned(buffers.strip_bytes / 16) + 3 * kDirectAlignment;
+    const std::uint64_t wanted = static_cast<std::uint64_t>(n_blocks) * block_bytes / buffers.strip_bytes;
+    buffers.n = static_cast<int>(std::clamp<std::uint64_t>(wanted, kLeastBuffers, kMostReadBuffers));
+    return buffers;
+}
+
+}  // namespace offstage::engine
