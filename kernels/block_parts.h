@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #if defined(__F16C__)
 #include <immintrin.h>
@@ -208,6 +209,41 @@ OFFSTAGE_HOST_DEVICE inline CodebookEntry entry_of(const std::uint8_t* block, in
     }
 }
 
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "byte i of a word is the i-th in memory");
+
+// 1 in each byte i of the word whose bit i of eight is set.
+inline std::uint64_t one_per_bit(unsigned bits) {
+    const std::uint64_t each = ((bits & 255u) * 0x0101010101010101u) & 0x8040201008040201u;
+    return (each + 0x7f7f7f7f7f7f7f7fu) >> 7u & 0x0101010101010101u;
+}
+
+// The codes of formats with codebooks, the first in the lowest byte: all values of a point
+// at once. None is 0 where there are signs, and -8 .. 8 are far from a byte's ends:
+// nothing is carried.
+template <WeightType kType>
+inline void read_points(const std::uint8_t* block, int part, const BlockCodebooks& books, std::uint64_t (&words)[2]) {
+    constexpr int kDim = is_of_fours(kType) ? 4 : 8;
+    constexpr std::uint64_t kOnes = 0x0101010101010101u;
+    constexpr std::uint64_t kMiddle = 0x8080808080808080u;
+    for (int h = 0; h < 2; ++h) {
+        std::uint64_t values = 0;
+        unsigned signs = 0;
+        for (int i = 0; i < 8 / kDim; ++i) {
+            const CodebookEntry entry = entry_of<kType>(block, part, 8 / kDim * h + i);
+            std::conditional_t<kDim == 4, std::uint32_t, std::uint64_t> point = 0;
+            memcpy(&point, points_of<kType>(books)[entry.index], kDim);
+            values |= std::uint64_t{point} << (32 * i);
+            signs |= (kDim == 4 ? entry.signs & 15u : entry.signs) << (4 * i);
+        }
+        if constexpr (is_of_eighths(kType)) {
+            words[h] = ((values ^ kMiddle) + (signs != 0 ? 0 - kOnes : kOnes)) ^ kMiddle;
+        } else {
+            const std::uint64_t ones = one_per_bit(signs);
+            words[h] = (values ^ ones * 255) + ones;
+        }
+    }
+}
+
 // Scale and bias of part `part` of the block.
 template <WeightType kType>
 OFFSTAGE_HOST_DEVICE inline void read_scale(const std::uint8_t* block, int part, BlockPart& out) {
@@ -312,16 +348,9 @@ inline void read_part(const std::uint8_t* block, int part, const BlockCodebooks&
         const std::uint8_t* const pairs = block + 8 + part / 2 * 16;
         for (int i = 0; i < 16; ++i) codes[i] = kIq4Values[pairs[i] >> (part % 2 * 4) & 15];
     } else {
-        constexpr int kDim = is_of_fours(kType) ? 4 : 8;
-        for (int at = 0; at < kPartWeights / kDim; ++at) {
-            const CodebookEntry entry = entry_of<kType>(block, part, at);
-            const std::int8_t(&point)[kDim] = points_of<kType>(books)[entry.index];
-            for (int i = 0; i < kDim; ++i) {
-                const int one = entry.signs >> i & 1u;
-                codes[kDim * at + i] = static_cast<std::int8_t>(
-                    is_of_eighths(kType) ? point[i] + (entry.signs != 0 ? -1 : 1) : (point[i] ^ -one) + one);
-            }
-        }
+        std::uint64_t words[2];
+        read_points<kType>(block, part, books, words);
+        memcpy(codes, words, sizeof words);
     }
 }
 

@@ -13,29 +13,6 @@ namespace {
 
 constexpr int kPartVectors = kPartWeights / kLanes;
 
-// Formats whose 16 codes are fields of bytes that lie together: read in a few steps. The
-// others, with codebooks, are read weight by weight.
-constexpr bool has_byte_fields(WeightType type) {
-    switch (type) {
-        case WeightType::kQ8_0:
-        case WeightType::kQ4_0:
-        case WeightType::kQ4_1:
-        case WeightType::kQ5_0:
-        case WeightType::kQ5_1:
-        case WeightType::kQ2K:
-        case WeightType::kQ3K:
-        case WeightType::kQ4K:
-        case WeightType::kQ5K:
-        case WeightType::kQ6K:
-        case WeightType::kIq4Nl:
-        case WeightType::kIq4Xs:
-        case WeightType::kMxfp4:
-            return true;
-        default:
-            return false;
-    }
-}
-
 // Bits [shift, shift + ...) of 16 bytes, as `mask` has them. What a byte's neighbour
 // shifts into it lies outside of the mask.
 __attribute__((always_inline)) inline __m128i fields(const std::uint8_t* bytes, int shift, int mask) {
@@ -55,7 +32,8 @@ __attribute__((always_inline)) inline __m128i sixteens(unsigned bits) {
     return _mm_and_si128(_mm_cmpeq_epi8(_mm_and_si128(bytes, each), each), _mm_set1_epi8(16));
 }
 
-// The codes that read_part() gives.
+// The codes that read_part() gives, of formats whose 16 codes are fields of bytes that lie
+// together.
 template <WeightType kType>
 __attribute__((always_inline)) inline __m128i codes_of_fields(const std::uint8_t* block, int part) {
     const auto minus = [](__m128i codes, int n) __attribute__((always_inline)) {
@@ -93,7 +71,7 @@ __attribute__((always_inline)) inline __m128i codes_of_fields(const std::uint8_t
         const __m128i high = fields(block + 128 + part / 8 * 32 + part % 2 * 16, part % 8 / 2 * 2, 3);
         return minus(_mm_or_si128(low, shifted(high, 4)), 32);
     } else {
-        static_assert(kType == WeightType::kIq4Xs, "has_byte_fields() names the others");
+        static_assert(kType == WeightType::kIq4Xs, "the others have codebooks");
         return looked_up(kIq4Values, fields(block + 8 + part / 2 * 16, part % 2 * 4, 15));
     }
 }
@@ -106,9 +84,14 @@ struct BlockReader {
 
     __attribute__((always_inline)) void open(const std::uint8_t* bytes) { block = bytes; }
     __attribute__((always_inline)) __m128i codes(int index) {
-        read_part<kType>(block, index, kBlockCodebooks, part);
-        if constexpr (has_byte_fields(kType)) return codes_of_fields<kType>(block, index);
-        return _mm_load_si128(reinterpret_cast<const __m128i*>(part.codes));
+        read_scale<kType>(block, index, part);
+        if constexpr (has_codebook(kType)) {
+            std::uint64_t words[2];  // not through memory: a load of both would wait for two stores
+            read_points<kType>(block, index, kBlockCodebooks, words);
+            return _mm_set_epi64x(static_cast<long long>(words[1]), static_cast<long long>(words[0]));
+        } else {
+            return codes_of_fields<kType>(block, index);
+        }
     }
     __attribute__((always_inline)) float scale(int /*index*/) const { return part.scale; }
     __attribute__((always_inline)) float bias(int /*index*/) const { return part.bias; }
