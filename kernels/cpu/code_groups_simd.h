@@ -29,21 +29,9 @@ using Bytes = __m512i;
 using Bytes = __m256i;
 #endif
 
-// Codes that a codebook has in fours or eights, with signs beside.
-constexpr bool has_signed_entries(WeightType type) {
-    return type == WeightType::kIq3S || type == WeightType::kIq3Xxs || type == WeightType::kIq2S ||
-           type == WeightType::kIq2Xs || type == WeightType::kIq2Xxs;
-}
-
-// Seldom met: codes are made by read_part().
-constexpr bool is_read_by_parts(WeightType type) {
-    return type == WeightType::kIq1M || type == WeightType::kIq1S;
-}
-
 // Codes that need all eight bits and a sign.
 constexpr bool has_signed_codes(WeightType type) {
-    return type == WeightType::kQ8_0 || type == WeightType::kIq4Nl || type == WeightType::kIq4Xs ||
-           has_signed_entries(type) || is_read_by_parts(type);
+    return type == WeightType::kQ8_0 || type == WeightType::kIq4Nl || type == WeightType::kIq4Xs || has_codebook(type);
 }
 
 // What is added to a code to make it unsigned.
@@ -104,31 +92,6 @@ __attribute__((always_inline)) inline __m256i where_set(std::uint32_t bits) {
     return _mm256_cmpeq_epi8(_mm256_and_si256(spread, each), each);
 }
 
-// Four times seven signs, each with an eighth.
-__attribute__((always_inline)) inline std::uint32_t all_signs(std::uint32_t a, std::uint32_t b, std::uint32_t c,
-                                                              std::uint32_t d) {
-    return eight_signs(a) | eight_signs(b) << 8u | eight_signs(c) << 16u | eight_signs(d) << 24u;
-}
-
-template <int kEntries, int kWeights>
-__attribute__((always_inline)) inline long long entry(const std::int8_t (&book)[kEntries][kWeights], unsigned index) {
-    static_assert(kWeights == 8);
-    long long codes = 0;
-    std::memcpy(&codes, book[index], sizeof codes);
-    return codes;
-}
-// Two entries of four.
-template <int kEntries>
-__attribute__((always_inline)) inline long long entries(const std::int8_t (&book)[kEntries][4], unsigned first,
-                                                        unsigned second) {
-    std::int32_t codes[2];
-    std::memcpy(codes, book[first], 4);
-    std::memcpy(codes + 1, book[second], 4);
-    long long both = 0;
-    std::memcpy(&both, codes, sizeof both);
-    return both;
-}
-
 // The parts' numbers from 16 signed bytes.
 __attribute__((always_inline)) inline void factors_of_bytes(__m128i bytes, float factor, Vector (&out)[kFactors]) {
     for (int v = 0; v < kFactors; ++v) out[v] = multiply(signed_bytes(bytes, v), broadcast(factor));
@@ -156,12 +119,11 @@ struct CodeGroup {
     const std::uint8_t* block;
     Vector scales[kFactors];
     Vector biases[kFactors];  // b - s z
-    alignas(32) std::int8_t by_parts[is_read_by_parts(kType) ? kGroup : 1];
 
     __attribute__((always_inline)) void open(const std::uint8_t* bytes) {
         block = bytes;
-        if constexpr (is_read_by_parts(kType)) {
-            read_parts();
+        if constexpr (is_of_eighths(kType)) {
+            read_scales();
         } else if constexpr (kBlocks == 1) {
             read_large();
         } else {
@@ -179,10 +141,10 @@ struct CodeGroup {
     template <int kIndex>
     __attribute__((always_inline)) __m256i codes() const {
         constexpr int i = kIndex;
-        if constexpr (is_read_by_parts(kType)) {
-            return moved(_mm256_load_si256(reinterpret_cast<const __m256i*>(by_parts + 32 * i)));
-        } else if constexpr (has_signed_entries(kType)) {
-            return entries_with_signs(i);
+        if constexpr (has_codebook(kType)) {
+            std::uint64_t words[2][2];
+            for (int half = 0; half < 2; ++half) read_points<kType>(block, 2 * i + half, kBlockCodebooks, words[half]);
+            return moved(load_32(reinterpret_cast<const std::uint8_t*>(words)));
         } else if constexpr (kType == WeightType::kQ8_0) {
             return moved(load_32(block + i * kBlockBytes + 2));
         } else if constexpr (kType == WeightType::kQ4_0) {
@@ -232,45 +194,7 @@ struct CodeGroup {
         return kOffset > 0 ? _mm256_xor_si256(codes, _mm256_set1_epi8(-128)) : codes;
     }
 
-    __attribute__((always_inline)) __m256i entries_with_signs(int i) const {
-        const BlockCodebooks& books = kBlockCodebooks;
-        const std::uint8_t* const places = block + 2 + (kType == WeightType::kIq2S ? 4 : 8) * i;
-        const auto in_book = [&](const auto& book, const auto& place) __attribute__((always_inline)) {
-            return _mm256_setr_epi64x(entry(book, place(0)), entry(book, place(1)), entry(book, place(2)),
-                                      entry(book, place(3)));
-        };
-        const auto in_small_book = [&](const auto& book, const auto& place) __attribute__((always_inline)) {
-            return _mm256_setr_epi64x(entries(book, place(0), place(1)), entries(book, place(2), place(3)),
-                                      entries(book, place(4), place(5)), entries(book, place(6), place(7)));
-        };
-        __m256i codes;
-        std::uint32_t signs = 0;
-        if constexpr (kType == WeightType::kIq2Xxs) {
-            const std::uint32_t word = word32_at(places + 4);
-            codes = in_book(books.iq2_xxs.values, [&](int k) { return static_cast<unsigned>(places[k]); });
-            signs = all_signs(word, word >> 7u, word >> 14u, word >> 21u);
-        } else if constexpr (kType == WeightType::kIq2Xs) {
-            const auto word = [&](int k) { return word16_at(places + 2 * k); };
-            codes = in_book(books.iq2_xs.values, [&](int k) { return word(k) & 511u; });
-            signs = all_signs(word(0) >> 9u, word(1) >> 9u, word(2) >> 9u, word(3) >> 9u);
-        } else if constexpr (kType == WeightType::kIq2S) {
-            const unsigned high = block[66 + i];
-            codes = in_book(books.iq2_s.values, [&](int k) { return places[k] | (high >> (2 * k) & 3u) << 8u; });
-            signs = word32_at(block + 34 + 4 * i);
-        } else if constexpr (kType == WeightType::kIq3Xxs) {
-            const std::uint32_t word = word32_at(block + 66 + 4 * i);
-            codes = in_small_book(books.iq3_xxs.values, [&](int k) { return static_cast<unsigned>(places[k]); });
-            signs = all_signs(word, word >> 7u, word >> 14u, word >> 21u);
-        } else {
-            const unsigned high = block[66 + i];
-            codes = in_small_book(books.iq3_s.values, [&](int k) { return places[k] | (high >> k & 1u) << 8u; });
-            signs = word32_at(block + 74 + 4 * i);
-        }
-        const __m256i negative = where_set(signs);
-        return moved(_mm256_sub_epi8(_mm256_xor_si256(codes, negative), negative));
-    }
-
-    // Scales of formats with signed entries are odd numbers times a factor: (2 n + 1) *
+    // Scales of formats with codebooks and signs are odd numbers times a factor: (2 n + 1) *
     // factor, n of four bits for each part.
     __attribute__((always_inline)) void read_odd_scales() {
         __m128i numbers;
@@ -296,12 +220,11 @@ struct CodeGroup {
         factors_of_bytes(_mm_add_epi8(_mm_add_epi8(numbers, numbers), _mm_set1_epi8(1)), factor, scales);
     }
 
-    void read_parts() {
+    void read_scales() {
         alignas(64) float of_parts[kParts];
         BlockPart part;
         for (int p = 0; p < kParts; ++p) {
-            read_part<kType>(block, p, kBlockCodebooks, part);
-            std::memcpy(by_parts + p * kPartWeights, part.codes, kPartWeights);
+            read_scale<kType>(block, p, part);
             of_parts[p] = part.scale;
         }
         for (int v = 0; v < kFactors; ++v) scales[v] = load(of_parts + v * kLanes);
@@ -333,7 +256,7 @@ struct CodeGroup {
     }
 
     __attribute__((always_inline)) void read_large() {
-        if constexpr (has_signed_entries(kType)) {
+        if constexpr (has_codebook(kType)) {
             read_odd_scales();
         } else if constexpr (kType == WeightType::kQ2K) {
             const __m128i both = load_16(block);
