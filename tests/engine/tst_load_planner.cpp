@@ -39,7 +39,9 @@ class TestLoadPlan : public QObject {
             DeviceInfo device;
             device.kind = kind;
             device.name = "Some device";
-            QCOMPARE(refusalOf([&] { LoadPlanner(LoadRequest(), {spec, kernels::WeightType::kBf16, 1, device}); }),
+            QCOMPARE(refusalOf([&] {
+                         LoadPlanner(LoadRequest(), {spec, kernels::WeightType::kBf16, 1, device});
+                     }),
                      std::string());
         }
     }
