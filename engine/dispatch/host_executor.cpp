@@ -49,9 +49,8 @@ void HostExecutor::compute_as_they_come(LayerWork& work, const float* inputs) {
             return true;
         });
         if (calls_.empty()) {
-            auto next = std::find_if(on_disk_.begin(), on_disk_.end(), [&](std::size_t g) {
-                return experts_.disk_slots().is_coming(index(g));
-            });
+            auto next = std::find_if(on_disk_.begin(), on_disk_.end(),
+                                     [&](std::size_t g) { return experts_.disk_slots().is_coming(index(g)); });
             if (next == on_disk_.end()) next = on_disk_.begin();
             add_call(work, work.rows.groups()[*next]);
             computing_.push_back(index(*next));

@@ -10,8 +10,8 @@
 #include "engine/device/emulated_accelerator.h"
 #include "engine/device/host_buffer.h"
 #include "engine/error.h"
-#include "engine/experts/disk_speed.h"
 #include "engine/eval/loaded_step_model.h"
+#include "engine/experts/disk_speed.h"
 #include "engine/statistics.h"
 #include "kernels/machine_limits.h"
 
@@ -24,18 +24,18 @@ constexpr std::size_t kPlentyForProbe = std::size_t{256} << 20;  // more than ca
 
 // Bytes of weights that decoded tokens read, by who reads them.
 struct ReadBytes {
-    double device = 0;  // the accelerator, from its own memory
-    double host = 0;    // the CPU
-    double copied = 0;  // to the accelerator
-    double disk = 0;    // experts that were needed and in no memory
-    double in_vain = 0; // besides, by wrong guesses and at the ends of what was read
+    double device = 0;   // the accelerator, from its own memory
+    double host = 0;     // the CPU
+    double copied = 0;   // to the accelerator
+    double disk = 0;     // experts that were needed and in no memory
+    double in_vain = 0;  // besides, by wrong guesses and at the ends of what was read
 };
 
 struct DecodeRepeat {
     double tokens_per_s;
-    ReadBytes per_s;        // in 1e9
-    double bandwidth_gbps;  // of the host's memory; 0: not measured
-    double disk_gbps;       // of the disk; 0: not measured
+    ReadBytes per_s;               // in 1e9
+    double bandwidth_gbps;         // of the host's memory; 0: not measured
+    double disk_gbps;              // of the disk; 0: not measured
     double guesses, used_guesses;  // experts whose reading was begun unasked, and those that were needed then
     bool steady;
 };
@@ -230,14 +230,15 @@ class Bench {
 
     void add_disk_rates(const std::vector<DecodeRepeat>& decodes, std::vector<BenchRate>& rates) const {
         if (!reads_disk_) return;
-        const std::string how = std::string("direct reads of half a MiB anywhere in the files, measured in this run (") +
-                                model_.experts().reader()->way() + ")";
+        const std::string how =
+            std::string("direct reads of half a MiB anywhere in the files, measured in this run (") +
+            model_.experts().reader()->way() + ")";
         rates.push_back(rate_of(
             decodes, "needed weights read from disk", how, [](const DecodeRepeat& r) { return r.per_s.disk; },
             [](const DecodeRepeat& r) { return r.disk_gbps; }));
         rates.push_back(rate_of(
-            decodes, "read from disk in vain", "guesses that were wrong", [](const DecodeRepeat& r) { return r.per_s.in_vain; },
-            [](const DecodeRepeat&) { return 0.0; }));
+            decodes, "read from disk in vain", "guesses that were wrong",
+            [](const DecodeRepeat& r) { return r.per_s.in_vain; }, [](const DecodeRepeat&) { return 0.0; }));
     }
 
     double disk_gbps() {
@@ -308,8 +309,8 @@ class Bench {
                 log_(line.data());
                 std::snprintf(line.data(), line.size(),
                               "  disk: %.2f GB/s needed, %.0f %% of %.2f; %.2f GB/s in vain, %.0f of %.0f guesses used",
-                              r.per_s.disk, 100 * r.per_s.disk / r.disk_gbps, r.disk_gbps, r.per_s.in_vain, r.used_guesses,
-                              r.guesses);
+                              r.per_s.disk, 100 * r.per_s.disk / r.disk_gbps, r.disk_gbps, r.per_s.in_vain,
+                              r.used_guesses, r.guesses);
             }
         } else {
             std::snprintf(line.data(), line.size(), "repeat %d: prefill %.1f tokens/s, decode %.2f tokens/s (%s)",
@@ -326,7 +327,8 @@ class Bench {
     std::unique_ptr<kernels::ReadBandwidthProbe> probe_;  // of the host's memory; none where times are accounted
     std::string probe_is_;
     const bool reads_disk_ = model_.experts().reads_ahead();
-    std::uint64_t disk_seed_ = 0;
+    // Other places than in the last run: whatever lies below the disk may have a cache of its own.
+    std::uint64_t disk_seed_ = std::random_device{}();
     ReadBytes read_;  // by all tokens decoded so far
     std::int64_t n_decoded_ = 0;
     std::vector<TokenId> tokens_;

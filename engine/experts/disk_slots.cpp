@@ -83,9 +83,8 @@ void DiskSlots::shrink(std::int64_t n, std::uint64_t bytes) {
 }
 
 DiskSlots::Slot* DiskSlots::slot_of(std::size_t index) {
-    const auto found = std::find_if(slots_.begin(), slots_.end(), [&](const Slot& slot) {
-        return slot.expert == static_cast<std::int64_t>(index);
-    });
+    const auto found = std::find_if(slots_.begin(), slots_.end(),
+                                    [&](const Slot& slot) { return slot.expert == static_cast<std::int64_t>(index); });
     return found == slots_.end() ? nullptr : &*found;
 }
 

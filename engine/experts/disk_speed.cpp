@@ -64,9 +64,9 @@ double measure_direct_read_us(WeightSource& source, const ExpertGrid& grid, cons
         for (std::int64_t i = 0; i < n_together; ++i) {
             const auto expert = (first + static_cast<std::uint64_t>(i * grid.n_experts / n_together)) %
                                 static_cast<std::uint64_t>(grid.n_experts);
-            auto read = reader->start({layer, static_cast<std::int32_t>(expert)},
-                                      blocks + static_cast<std::uint64_t>(i) * block_bytes,
-                                      ExpertReader::Urgency::kNeeded);
+            auto read =
+                reader->start({layer, static_cast<std::int32_t>(expert)},
+                              blocks + static_cast<std::uint64_t>(i) * block_bytes, ExpertReader::Urgency::kNeeded);
             if (read == nullptr) return 0;
             reads.push_back(std::move(read));
         }

@@ -9,9 +9,10 @@
 namespace offstage::engine {
 namespace {
 
-// Of guesses, while nothing that is needed is read: what is needed next waits for no more
-// than these.
-constexpr int kMostGuessedStrips = 4;
+// Once all that is needed has been begun, guesses fill the disk's queue up to so many
+// strips: it works as fast as with more, and what is needed next waits for no more than
+// these.
+constexpr int kKeepsDiskBusy = 8;
 
 std::uint64_t aligned(std::uint64_t bytes) {
     return (bytes + kDirectAlignment - 1) / kDirectAlignment * kDirectAlignment;
@@ -85,8 +86,9 @@ void ExpertReader::set_buffers(const ReadBuffers& buffers, std::byte* memory) {
     memory_ = memory == nullptr ? nullptr : memory + (aligned(address) - address);
     free_.clear();
     flights_.clear();
-    reads_->set_memory(memory == nullptr ? std::span<std::byte>()
-                                         : std::span(memory_, static_cast<std::size_t>(buffers.bytes() - kDirectAlignment)));
+    reads_->set_memory(memory == nullptr
+                           ? std::span<std::byte>()
+                           : std::span(memory_, static_cast<std::size_t>(buffers.bytes() - kDirectAlignment)));
     if (memory == nullptr) return;
     flights_.resize(static_cast<std::size_t>(buffers.n));
     for (std::size_t i = flights_.size(); i > 0; --i) free_.push_back(i - 1);
@@ -95,8 +97,7 @@ void ExpertReader::set_buffers(const ReadBuffers& buffers, std::byte* memory) {
 ExpertReader::Handle ExpertReader::start(ExpertKey expert, std::byte* block, Urgency urgency) {
     if (memory_ == nullptr) return nullptr;
     auto read = std::make_shared<Read>();
-    read->strips =
-        experts_.expert_strips(LayerIndex{expert.layer}, ExpertIndex{expert.expert}, buffers_.strip_bytes);
+    read->strips = experts_.expert_strips(LayerIndex{expert.layer}, ExpertIndex{expert.expert}, buffers_.strip_bytes);
     if (read->strips.empty()) return nullptr;
     for (const ExpertStrip& strip : read->strips) {
         if (buffer_bytes_of(strip) > buffers_.buffer_bytes) return nullptr;
@@ -180,7 +181,7 @@ void ExpertReader::begin_strips() {
     while (!free_.empty()) {
         std::deque<Handle>* queue = &needed_;
         if (needed_.empty()) {
-            if (n_needed_strips_ > 0 || n_guessed_strips_ >= kMostGuessedStrips) break;
+            if (n_needed_strips_ + n_guessed_strips_ >= kKeepsDiskBusy) break;
             queue = &guessed_;
         }
         if (queue->empty()) break;

@@ -24,7 +24,7 @@ namespace offstage::engine {
 // Reads experts from the model's files into their blocks, straight from the disk and
 // beside everything else: an expert is cut into strips, many of which are read at once;
 // threads of this object put each into its place in the block. Needed experts come before
-// guessed ones, of which a few strips are read while nothing else is. One thread calls
+// guessed ones, whose strips are begun when none of a needed one is left to begin. One thread calls
 // this, the engine's.
 class ExpertReader {
   public:
@@ -97,9 +97,9 @@ class ExpertReader {
 
     mutable std::mutex mutex_;  // guards the rest
     std::condition_variable changed_;
-    std::deque<Handle> needed_, guessed_;  // with strips that were not begun
-    std::vector<Flight> flights_;          // by buffer
-    std::vector<std::size_t> free_;        // buffers
+    std::deque<Handle> needed_, guessed_;             // with strips that were not begun
+    std::vector<Flight> flights_;                     // by buffer
+    std::vector<std::size_t> free_;                   // buffers
     int n_needed_strips_ = 0, n_guessed_strips_ = 0;  // under way
     std::vector<DirectRead> begun_;                   // room for begin_strips()
     bool woken_ = false;                              // a thread is about to begin strips

@@ -28,9 +28,10 @@ ExpertStore::ExpertStore(const ExpertGrid& grid, ExpertSource& source, const Pla
     }
     if (!device.shares_host_memory()) ram_.set_pinning(&device, options.pin_budget_bytes);
     if (reader_ != nullptr) {
-        disk_slots_.set_reader(reader_.get(), [this](std::size_t index, std::byte* block, ExpertReader::Urgency urgency) {
-            return begin_read(index, block, urgency);
-        });
+        disk_slots_.set_reader(reader_.get(),
+                               [this](std::size_t index, std::byte* block, ExpertReader::Urgency urgency) {
+                                   return begin_read(index, block, urgency);
+                               });
     }
     disk_slots_.resize(plan.host_staging_slots, largest);
     if (!device.shares_host_memory()) {

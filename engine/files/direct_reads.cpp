@@ -48,8 +48,7 @@ class ThreadReads final : public DirectReads {
         if (woken) return DirectResult{kNoRead, {}};
         lock.unlock();
         for (;;) {
-            const ssize_t got =
-                ::pread(read.descriptor(), read.to(), read.bytes(), static_cast<off_t>(read.offset()));
+            const ssize_t got = ::pread(read.descriptor(), read.to(), read.bytes(), static_cast<off_t>(read.offset()));
             if (auto result = read.advance(got < 0 ? -static_cast<std::int64_t>(errno) : got)) return result;
         }
     }
@@ -92,11 +91,11 @@ std::optional<DirectResult> ReadProgress::advance(std::int64_t returned) {
         read_.file->give_up_direct();
         return std::nullopt;
     }
-    if (returned < 0) {
-        return DirectResult{read_.id, file.path() + ": cannot be read: " +
-                                          std::generic_category().message(static_cast<int>(-returned)) + " at byte " +
-                                          std::to_string(offset()) + " or soon after it."};
-    }
+    const auto failed = [&](int code) {
+        return DirectResult{read_.id, file.path() + ": cannot be read: " + std::generic_category().message(code) +
+                                          " at byte " + std::to_string(offset()) + " or soon after it."};
+    };
+    if (returned < 0) return failed(static_cast<int>(-returned));
     const std::size_t before = done_;
     done_ += static_cast<std::size_t>(returned);
     if (done_ >= read_.least) return DirectResult{read_.id, {}};
@@ -105,9 +104,8 @@ std::optional<DirectResult> ReadProgress::advance(std::int64_t returned) {
     if (done_ > before) return std::nullopt;
     const std::uint64_t size = file.size_bytes_now();
     if (size < read_.offset + read_.least) {
-        return DirectResult{read_.id, file.path() + ": cannot be read: it has " +
-                                          std::to_string(size) + " bytes now and had " +
-                                          std::to_string(file.size_bytes()) +
+        return DirectResult{read_.id, file.path() + ": cannot be read: it has " + std::to_string(size) +
+                                          " bytes now and had " + std::to_string(file.size_bytes()) +
                                           " when it was opened; put the file back as it was."};
     }
     // It is all there, but does not come this way; then it comes through the cache.
@@ -115,7 +113,7 @@ std::optional<DirectResult> ReadProgress::advance(std::int64_t returned) {
         read_.file->give_up_direct();
         return std::nullopt;
     }
-    return DirectResult{read_.id, file.path() + ": cannot be read at byte " + std::to_string(offset()) + "."};
+    return failed(EIO);
 }
 
 std::unique_ptr<DirectReads> DirectReads::open(Kind kind, int depth) {

@@ -24,9 +24,7 @@ class UringReads final : public DirectReads {
         for (std::size_t i = reads_.size(); i > 0; --i) free_.push_back(i);
     }
     // False: there is none.
-    bool open() {
-        return opened_ = ::io_uring_queue_init(static_cast<unsigned>(reads_.size()) + 2, &ring_, 0) == 0;
-    }
+    bool open() { return opened_ = ::io_uring_queue_init(static_cast<unsigned>(reads_.size()) + 2, &ring_, 0) == 0; }
     ~UringReads() override {
         if (opened_) ::io_uring_queue_exit(&ring_);
     }

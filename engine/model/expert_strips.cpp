@@ -65,8 +65,8 @@ void cut_group(std::span<const StripSource* const> group, std::uint64_t most_byt
             const auto before = static_cast<std::uint64_t>(n_rows - 1);
             weights[i] = bounds_of(piece.weights, step, piece.weights.bytes - before * step, begin, end);
             if (has_exponents) {
-                exponents[i] = bounds_of(piece.exponents, exponent_step,
-                                         piece.exponents.bytes - before * exponent_step, begin, end);
+                exponents[i] = bounds_of(piece.exponents, exponent_step, piece.exponents.bytes - before * exponent_step,
+                                         begin, end);
             }
         }
         ExpertStrip strip;

@@ -18,14 +18,14 @@ constexpr std::int64_t kMostSlots = 16;  // more are as good as 16: the GPU is n
 
 // What the CPU gets.
 struct CpuList {
-    double us = 0;          // alone
-    double disk_us = 0;     // reading from disk, before all else
+    double us = 0;       // alone
+    double disk_us = 0;  // reading from disk, before all else
     // Of experts that are read while others are computed with, in their order.
-    double beside_us = 0;        // reading all of them
-    double first_read_us = 0;    // the first one
-    double beside_cpu_us = 0;    // of `us`, computing with them
-    double last_beside_us = 0;   // with the last one
-    double reading_us = 0;  // of `us`, what one token of each expert takes
+    double beside_us = 0;       // reading all of them
+    double first_read_us = 0;   // the first one
+    double beside_cpu_us = 0;   // of `us`, computing with them
+    double last_beside_us = 0;  // with the last one
+    double reading_us = 0;      // of `us`, what one token of each expert takes
     std::int64_t n_experts = 0;
     std::int64_t n_tokens = 0;
 

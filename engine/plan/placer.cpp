@@ -285,8 +285,7 @@ class Placer {
         } else {
             plan_.duplicates = false;
             n = place_with_disk(bytes, fixed);
-            plan_.ram_bytes = narrow(fixed + bytes_between(n_resident_, n_resident_ + n) +
-                                     disk_slots_bytes());
+            plan_.ram_bytes = narrow(fixed + bytes_between(n_resident_, n_resident_ + n) + disk_slots_bytes());
         }
         for (std::size_t i = 0; i < n; ++i) plan_.places[ranked(n_resident_ + i)] = Place::kRam;
     }
@@ -311,7 +310,8 @@ class Placer {
         plan_.host_staging_slots = demand_.n_active;
         const Wide least = taken + disk_slots_bytes();
         const Wide room = least < bytes ? (bytes - least) / 8 : 0;
-        const Wide guesses = std::min(static_cast<Wide>(demand_.disk_guess_slots), room / std::max<Wide>(1, slot_bytes_));
+        const Wide guesses =
+            std::min(static_cast<Wide>(demand_.disk_guess_slots), room / std::max<Wide>(1, slot_bytes_));
         plan_.host_staging_slots += static_cast<std::int64_t>(guesses);
     }
     Wide disk_slots_bytes() {

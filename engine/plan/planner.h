@@ -57,7 +57,7 @@ struct ModelDemand {
     // the blocks that KV groups have beside the context's.
     std::uint64_t workspace_fixed_bytes = 0;
     std::uint64_t workspace_bytes_per_token = 0;
-    std::int64_t staging_slots = 2;   // wished for: one is filled while the other is computed with, more for guesses
+    std::int64_t staging_slots = 2;  // wished for: one is filled while the other is computed with, more for guesses
     // Experts on disk lie in files that are read directly (ExpertReader): that takes
     // buffers; and slots beside those of a token's experts, wished for, for guesses.
     bool reads_directly = false;

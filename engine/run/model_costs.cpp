@@ -188,8 +188,9 @@ double disk_read_us(const CostedModel& model, const std::filesystem::path& folde
     if (cache.load(key, us)) return us;
     const ExpertGrid& grid = model.spec.experts;
     us = measure_direct_read_us(source, grid, stop);
-    if (us == 0) us =
-        measure_disk_read_us(source, grid.n_layers, grid.n_experts, grid.expert_bytes(model.master), host.pool(), stop);
+    if (us == 0)
+        us = measure_disk_read_us(source, grid.n_layers, grid.n_experts, grid.expert_bytes(model.master), host.pool(),
+                                  stop);
     if (us > 0) cache.store(key, us);
     return us;
 }

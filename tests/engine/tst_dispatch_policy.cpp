@@ -513,9 +513,7 @@ class TestDispatchPolicy : public QObject {
         CostTable t = plainTable();  // an expert of one token: 110 us
         t.expert_bytes = 1000;
         t.disk_beside = true;
-        const auto load = [](int expert, Place place) {
-            return ExpertLoad{expert, 1, place, WeightType::kBf16};
-        };
+        const auto load = [](int expert, Place place) { return ExpertLoad{expert, 1, place, WeightType::kBf16}; };
         const std::vector<ExpertLoad> loads = {load(0, Place::kRam), load(1, Place::kDisk), load(2, Place::kDisk)};
         const std::vector<ExpertLoad> from_disk(loads.begin() + 1, loads.end());
         const auto us = [&](const std::vector<ExpertLoad>& called, double read_us) {
@@ -524,15 +522,14 @@ class TestDispatchPolicy : public QObject {
             [&] { QCOMPARE(schedule.disk_us, 2 * read_us); }();
             return schedule.makespan_us;
         };
-        QCOMPARE(us(loads, 10), 330.0);              // there is always something to compute with
-        QCOMPARE(us(from_disk, 100), 100.0 + 220);   // but for the time of the first read
-        QCOMPARE(us(from_disk, 150), 300.0 + 110);   // it waits for each of them
+        QCOMPARE(us(loads, 10), 330.0);             // there is always something to compute with
+        QCOMPARE(us(from_disk, 100), 100.0 + 220);  // but for the time of the first read
+        QCOMPARE(us(from_disk, 150), 300.0 + 110);  // it waits for each of them
         QCOMPARE(us(loads, 1000), 2000.0 + 110);
         // In another format than the file's they are made ready by the CPU, before it computes.
         CostModel cost(t);
         cost.set_expert_bytes(WeightType::kHqq4, 250);
-        const Schedule packed =
-            decided(PolicyKind::kStatic, {{0, 1, Place::kDisk, WeightType::kHqq4}}, cost);
+        const Schedule packed = decided(PolicyKind::kStatic, {{0, 1, Place::kDisk, WeightType::kHqq4}}, cost);
         QCOMPARE(packed.makespan_us, 250 + 27.5);
         QCOMPARE(packed.disk_us, 0.0);
     }

@@ -37,8 +37,7 @@ std::string gguf(const char* name) {
 
 // A model's weights, and a reader of its experts with buffers.
 struct Opened {
-    explicit Opened(const std::string& model, bool to_bf16 = false,
-                    DirectReads::Kind kind = DirectReads::Kind::kBest) {
+    explicit Opened(const std::string& model, bool to_bf16 = false, DirectReads::Kind kind = DirectReads::Kind::kBest) {
         const std::filesystem::path path = model_path(model);
         spec = read_model_spec(path);
         source = open_weights(Checkpoint::open(path), spec, to_bf16, pool);
@@ -120,10 +119,10 @@ class TestExpertReader : public QObject {
                         std::vector<std::byte> expected(blocks[i].size(), std::byte{0xcd});
                         opened.source->pack_expert(LayerIndex{layer}, ExpertIndex{expert}, expected.data(),
                                                    opened.pool);
-                        QVERIFY2(blocks[i] == expected, qPrintable(QStringLiteral("layer %1, expert %2, strips of %3")
-                                                                       .arg(layer)
-                                                                       .arg(expert)
-                                                                       .arg(strip)));
+                        QVERIFY2(
+                            blocks[i] == expected,
+                            qPrintable(
+                                QStringLiteral("layer %1, expert %2, strips of %3").arg(layer).arg(expert).arg(strip)));
                     }
                 }
             }
@@ -242,13 +241,14 @@ class TestExpertReader : public QObject {
         std::vector<std::pair<std::size_t, bool>> begun;  // and whether it was a guess
         {
             DiskSlots disk_slots(device, ram);
-            disk_slots.set_reader(opened.reader.get(), [&](std::size_t index, std::byte* block, ExpertReader::Urgency how) {
-                begun.emplace_back(index, how == kGuess);
-                const auto i = static_cast<std::int64_t>(index);
-                return opened.reader->start({static_cast<std::int32_t>(i / grid.n_experts),
-                                             static_cast<std::int32_t>(i % grid.n_experts)},
-                                            block, how);
-            });
+            disk_slots.set_reader(
+                opened.reader.get(), [&](std::size_t index, std::byte* block, ExpertReader::Urgency how) {
+                    begun.emplace_back(index, how == kGuess);
+                    const auto i = static_cast<std::int64_t>(index);
+                    return opened.reader->start(
+                        {static_cast<std::int32_t>(i / grid.n_experts), static_cast<std::int32_t>(i % grid.n_experts)},
+                        block, how);
+                });
             const std::uint64_t bytes = opened.bytes(0);
             disk_slots.resize(4, bytes);
             QVERIFY(ram.usage().used_bytes >= 4 * bytes + read_buffers_for(bytes, 4).bytes());
@@ -258,7 +258,8 @@ class TestExpertReader : public QObject {
                 return wanted;
             };
             const auto is_right = [&](std::size_t index) {
-                const std::byte* const block = disk_slots.find_or_pack(index, bytes, [](std::byte*) { QFAIL("packed"); });
+                const std::byte* const block =
+                    disk_slots.find_or_pack(index, bytes, [](std::byte*) { QFAIL("packed"); });
                 const auto i = static_cast<std::int32_t>(index);
                 const auto n = static_cast<std::int32_t>(grid.n_experts);
                 const auto expected = opened.packed({i / n, i % n});
