@@ -27,6 +27,7 @@ ExpertStore::ExpertStore(const ExpertGrid& grid, ExpertSource& source, const Pla
         largest = std::max(largest, bytes(i));
     }
     if (!device.shares_host_memory()) ram_.set_pinning(&device, options.pin_budget_bytes);
+    if (plan.host_staging_slots > 0 && plan.disk_buffer_bytes == 0) reader_.reset();
     if (reader_ != nullptr) {
         disk_slots_.set_reader(reader_.get(),
                                [this](std::size_t index, std::byte* block, ExpertReader::Urgency urgency) {

@@ -296,7 +296,7 @@ class Placer {
         Wide fixed = Wide{demand_.dense_bytes} + demand_.host_fixed_bytes;
         const bool all_fit = fixed + kv_bytes(least_context_) + workspace_bytes(usual_step_) + bytes_of_all() <= bytes;
         if (!all_fit) {
-            set_disk_slots(fixed + kv_bytes(least_context_) + workspace_bytes(usual_step_), bytes);
+            set_disk_slots(fixed + kv_bytes(least_context_) + workspace_bytes(smallest_step_), bytes);
             fixed += disk_slots_bytes();
         }
         const std::size_t n = divide(bytes, fixed, false, "RAM");
@@ -308,6 +308,8 @@ class Placer {
     // A token's experts, and guesses of the next layer's in up to an eighth of the room that is left for experts.
     void set_disk_slots(Wide taken, Wide bytes) {
         plan_.host_staging_slots = demand_.n_active;
+        // Where there is no room for buffers, experts come through the mapped file.
+        without_buffers_ = taken + disk_slots_bytes() > bytes;
         const Wide least = taken + disk_slots_bytes();
         const Wide room = least < bytes ? (bytes - least) / 8 : 0;
         const Wide guesses =
@@ -315,7 +317,8 @@ class Placer {
         plan_.host_staging_slots += static_cast<std::int64_t>(guesses);
     }
     Wide disk_slots_bytes() {
-        if (demand_.reads_directly) {
+        plan_.disk_buffer_bytes = 0;
+        if (demand_.reads_directly && !without_buffers_) {
             plan_.disk_buffer_bytes = read_buffers_for(narrow(slot_bytes_), plan_.host_staging_slots).bytes();
         }
         return static_cast<Wide>(plan_.host_staging_slots) * slot_bytes_ + plan_.disk_buffer_bytes;
@@ -353,7 +356,8 @@ class Placer {
     std::vector<std::size_t> own_order_;  // where the choice has none
     std::vector<Wide> bytes_up_to_;       // [k]: of the first k experts in their order
     Wide slot_bytes_ = 0;
-    std::size_t n_all_ = 0;  // experts to be placed
+    bool without_buffers_ = false;  // for reading experts on disk directly
+    std::size_t n_all_ = 0;         // experts to be placed
     std::size_t n_resident_ = 0;
     Plan plan_;
 };
