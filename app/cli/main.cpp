@@ -129,6 +129,9 @@ void add_device_options(CLI::App& command, ModelOptions& options) {
         ->check(check_size);
     command.add_option("--ram", options.ram, "Memory to use of the machine; all that is free unless given")
         ->check(check_size);
+    command.add_flag("--direct-reads", options.direct_reads,
+                     "Experts on disk are read past the system's cache, several at a time and beside what is computed; "
+                     "for models larger than RAM. On trial: without it they come through the mapped file");
     command
         .add_option("--kv", options.kv,
                     "What keys and values of the context are kept in: bf16 (unless given), int8 (half of that), or f32 "

@@ -18,12 +18,16 @@ DeviceBlock DiskSlots::allocate(std::uint64_t bytes) {
     return ram_.allocate(static_cast<std::size_t>(bytes), MemoryUse::kStaging, "experts read from disk");
 }
 
-// Nothing may be read meanwhile.
-void DiskSlots::replace_buffers(std::int64_t n, std::uint64_t bytes) {
-    if (reader_ == nullptr) return;
-    const ReadBuffers buffers = n > 0 ? read_buffers_for(bytes, n) : ReadBuffers{};
-    DeviceBlock memory;
-    if (n > 0) memory = allocate(buffers.bytes());
+// Nothing may be read meanwhile, here and below.
+void DiskSlots::drop_buffers() {
+    if (!has_buffers()) return;
+    reader_->set_buffers({}, nullptr);
+    buffers_ = {};
+}
+
+void DiskSlots::make_buffers() {
+    const ReadBuffers buffers = read_buffers_for(slot_bytes_, size());
+    DeviceBlock memory = allocate(buffers.bytes());
     reader_->set_buffers(buffers, memory.data());
     buffers_ = std::move(memory);
 }
@@ -41,25 +45,43 @@ void DiskSlots::give_up_reads() {
     }
 }
 
-void DiskSlots::resize(std::int64_t n, std::uint64_t bytes) {
-    if (n == size() && bytes <= slot_bytes_) return;
-    give_up_reads();
+void DiskSlots::add_slots(std::int64_t n, std::uint64_t bytes) {
     std::vector<Slot> slots(static_cast<std::size_t>(n));
     for (Slot& slot : slots) slot.memory = allocate(bytes);
-    replace_buffers(n, bytes);
-    for (const Slot& slot : slots_) device_.host_wait(slot.busy);
-    slots_ = std::move(slots);
-    slot_bytes_ = bytes;
+    if (bytes > slot_bytes_) {
+        for (const Slot& slot : slots_) device_.host_wait(slot.busy);
+        slots_.clear();
+        slot_bytes_ = bytes;
+    }
+    for (Slot& slot : slots) slots_.push_back(std::move(slot));
 }
 
-void DiskSlots::shrink(std::int64_t n, std::uint64_t bytes) {
+void DiskSlots::resize(std::int64_t n, std::uint64_t bytes, bool buffered) {
+    buffered = buffered && reader_ != nullptr && n > 0;
+    const bool larger = bytes > slot_bytes_;
+    if (n == size() && !larger && buffered == has_buffers()) return;
+    give_up_reads();
+    const std::int64_t n_more = larger ? n : n - size();
+    if (n_more < 0) {
+        shrink(n, slot_bytes_, buffered);
+    } else if (n_more > 0) {
+        add_slots(n_more, larger ? bytes : slot_bytes_);
+    }
+    if (!buffered) return drop_buffers();
+    if (n_more > 0 || !has_buffers()) make_buffers();
+}
+
+void DiskSlots::shrink(std::int64_t n, std::uint64_t bytes, bool buffered) {
     const auto kept = static_cast<std::size_t>(std::min<std::int64_t>(n, size()));
     const bool smaller = kept > 0 && bytes < slot_bytes_;
-    if (kept == slots_.size() && !smaller) return;
+    const bool lose_buffers = has_buffers() && (!buffered || kept == 0);
+    if (kept == slots_.size() && !smaller && !lose_buffers) return;
     give_up_reads();
     for (const Slot& slot : slots_) device_.host_wait(slot.busy);
     slots_.resize(kept);
     if (kept == 0) slot_bytes_ = 0;
+    const bool had_buffers = has_buffers();
+    drop_buffers();
     // One after the other: experts on disk have a slot all the time.
     const bool beside = kept == 1;
     for (std::size_t i = 0; smaller && i < slots_.size(); ++i) {
@@ -75,10 +97,11 @@ void DiskSlots::shrink(std::int64_t n, std::uint64_t bytes) {
         }
     }
     if (smaller) slot_bytes_ = bytes;
+    if (!had_buffers || lose_buffers) return;
     try {
-        replace_buffers(size(), slot_bytes_);
+        make_buffers();
     } catch (const Error&) {
-        return;  // the larger ones serve as well
+        return;  // experts are packed when they are asked for
     }
 }
 

@@ -41,12 +41,13 @@ class DiskSlots {
     // At most so many guesses are read: the others stay for what is needed.
     std::int64_t n_for_guesses() const { return size() / 2; }
 
-    // So many slots of `bytes`, and the reader's buffers; as they are where there are as
-    // many, and large enough. Throws Error (kOutOfMemory); then the old ones stay.
-    void resize(std::int64_t n, std::uint64_t bytes);
+    // So many slots of `bytes`, and with `buffered` the reader's buffers; as they are where
+    // there are as many, and large enough. Without buffers experts are packed when they
+    // are asked for. Throws Error (kOutOfMemory); then the old ones stay.
+    void resize(std::int64_t n, std::uint64_t bytes, bool buffered);
     // As many and as large as that where there are more or larger ones. What cannot be
     // exchanged for a smaller one stays. Throws nothing.
-    void shrink(std::int64_t n, std::uint64_t bytes);
+    void shrink(std::int64_t n, std::uint64_t bytes, bool buffered);
 
     // ---- with a reader: what is called next
     // `needed`: in the order in which they will be asked for; each keeps its slot until
@@ -81,7 +82,10 @@ class DiskSlots {
     };
 
     DeviceBlock allocate(std::uint64_t bytes);
-    void replace_buffers(std::int64_t n, std::uint64_t bytes);
+    void add_slots(std::int64_t n, std::uint64_t bytes);
+    bool has_buffers() const { return buffers_.data() != nullptr; }
+    void drop_buffers();
+    void make_buffers();
     Slot* slot_of(std::size_t index);
     Slot* free_slot();
     Slot& oldest_slot();

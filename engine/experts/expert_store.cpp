@@ -18,7 +18,7 @@ ExpertStore::ExpertStore(const ExpertGrid& grid, ExpertSource& source, const Pla
       pool_(pool),
       dry_(options.dry),
       n_speculative_(options.n_speculative),
-      reader_(options.dry ? nullptr : ExpertReader::open(grid, source.master(), options.reads)),
+      reader_(options.dry || !options.reads ? nullptr : ExpertReader::open(grid, source.master(), *options.reads)),
       disk_slots_(device, ram) {
     assert(plan.places.size() == entries_.size());
     std::uint64_t largest = 0;
@@ -27,14 +27,13 @@ ExpertStore::ExpertStore(const ExpertGrid& grid, ExpertSource& source, const Pla
         largest = std::max(largest, bytes(i));
     }
     if (!device.shares_host_memory()) ram_.set_pinning(&device, options.pin_budget_bytes);
-    if (plan.host_staging_slots > 0 && plan.disk_buffer_bytes == 0) reader_.reset();
     if (reader_ != nullptr) {
         disk_slots_.set_reader(reader_.get(),
                                [this](std::size_t index, std::byte* block, ExpertReader::Urgency urgency) {
                                    return begin_read(index, block, urgency);
                                });
     }
-    disk_slots_.resize(plan.host_staging_slots, largest);
+    disk_slots_.resize(plan.host_staging_slots, largest, plan.disk_buffer_bytes > 0);
     if (!device.shares_host_memory()) {
         std::vector<SlotHeap::Slot> memory;
         for (std::int64_t i = 0; i < plan.staging_slots; ++i) {

@@ -31,9 +31,9 @@ class ExpertStore : public ExpertTable {
   public:
     struct Options {
         std::uint64_t pin_budget_bytes = 0;
-        bool dry = false;                // blocks are never filled
-        std::int64_t n_speculative = 0;  // of the staging slots, for copies that nobody has asked for yet
-        DirectReads::Kind reads = DirectReads::Kind::kBest;
+        bool dry = false;                             // blocks are never filled
+        std::int64_t n_speculative = 0;               // of the staging slots, for copies that nobody has asked for yet
+        std::optional<DirectReads::Kind> reads = {};  // of experts on disk, beside everything else; unset: none
     };
 
     // Makes the copies that the plan asks for. Where the device has less room than planned, or refuses a copy, experts

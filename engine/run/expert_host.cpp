@@ -128,6 +128,7 @@ void ExpertHost::fill(const Plan& plan) {
     ExpertStore::Options options;
     options.pin_budget_bytes = pin_budget;
     options.dry = request_.dry;
+    if (request_.direct_reads) options.reads = DirectReads::Kind::kBest;
     options.n_speculative = request_.prefetch == PrefetchMode::kOff ? 0 : ExpertMover::kMostGuessedCopies;
     experts_ = std::make_unique<ExpertStore>(spec_.experts, *expert_source_, plan, *device_, *ram_, *pool_, options);
     dispatcher_ = std::make_unique<Dispatcher>(basis_.cost, request_.dispatch);
@@ -142,14 +143,19 @@ std::uint64_t ExpertHost::largest_expert_of(const Plan& plan) const {
     return largest;
 }
 
-// Slots for experts on disk, as many and as large as the plan and what is in force want.
-// Where RAM is full, copies that the plan does not keep make room: first those of experts
-// that the device has, then others.
+// Slots for experts on disk, as many as the plan wants, and as large as it and what is in
+// force want. Those that were there beyond what a token needs, and buffers of reads, go at
+// once: experts that come into RAM need the room. Where RAM is full, copies that the plan does not keep make room:
+// first those of experts that the device has, then others.
 void ExpertHost::make_disk_slots(const Plan& plan) {
-    const std::int64_t n = std::max(plan.host_staging_slots, experts_->disk_slots().size());
-    const std::uint64_t bytes = std::max(largest_expert_of(plan), experts_->disk_slots().slot_bytes());
+    DiskSlots& slots = experts_->disk_slots();
+    const std::int64_t n =
+        plan.host_staging_slots > 0 ? plan.host_staging_slots : std::min(slots.size(), spec().experts.n_active);
+    const std::uint64_t bytes = std::max(largest_expert_of(plan), slots.slot_bytes());
+    const bool buffered = plan.disk_buffer_bytes > 0;
+    slots.shrink(n, slots.slot_bytes(), buffered);
     try {
-        experts_->disk_slots().resize(n, bytes);
+        slots.resize(n, bytes, buffered);
         return;
     } catch (const Error& error) {
         if (error.kind() != ErrorKind::kOutOfMemory) throw;
@@ -158,9 +164,10 @@ void ExpertHost::make_disk_slots(const Plan& plan) {
         return plan.places[i] == Place::kRam || (plan.places[i] == Place::kDevice && plan.duplicates);
     };
     std::vector<std::size_t> gone;
+    const std::uint64_t wanted = static_cast<std::uint64_t>(n) * bytes + plan.disk_buffer_bytes;
     std::uint64_t freed = 0;
     for (const bool on_device : {true, false}) {
-        for (std::size_t i = 0; i < experts_->size() && freed < static_cast<std::uint64_t>(n) * bytes; ++i) {
+        for (std::size_t i = 0; i < experts_->size() && freed < wanted; ++i) {
             if (keeps(i) || !experts_->in_ram(i) || experts_->on_device(i) != on_device) continue;
             experts_->drop_ram(i);
             gone.push_back(i);
@@ -169,10 +176,10 @@ void ExpertHost::make_disk_slots(const Plan& plan) {
     }
     experts_->settle();
     try {
-        experts_->disk_slots().resize(n, bytes);
+        slots.resize(n, bytes, buffered);
     } catch (const Error&) {
         for (const std::size_t i : gone) {
-            if (experts_->on_device(i) || experts_->disk_slots().size() > 0) continue;
+            if (experts_->on_device(i) || slots.size() > 0) continue;
             const ExpertKey key = experts_->key(i);
             std::byte* block = experts_->copies().prepare_ram(i, experts_->format(i));
             expert_source_->pack(LayerIndex{key.layer}, ExpertIndex{key.expert}, experts_->format(i), block, *pool_);
@@ -204,7 +211,7 @@ void ExpertHost::shrink_to(const Plan& plan, const Budget& budget) {
     experts_->settle();
     const bool shared = device_->shares_host_memory();
     if (!shared) experts_->set_staging(plan.staging_slots, largest_expert_of(plan));
-    experts_->disk_slots().shrink(plan.host_staging_slots, largest_expert_of(plan));
+    experts_->disk_slots().shrink(plan.host_staging_slots, largest_expert_of(plan), plan.disk_buffer_bytes > 0);
     const auto check = [](const Arena& arena, std::uint64_t bytes, const std::string& place) {
         const std::uint64_t used = arena.usage().used_bytes;
         if (bytes == 0 || used <= bytes) return;

@@ -89,7 +89,7 @@ ModelDemand demand_of(const LoadRequest& request, const LoadInputs& inputs) {
     demand.loads_ahead = request.prompt_loading != PromptLoading::kOnDemand && !demand.shares_host_memory;
     if (request.prefetch != PrefetchMode::kOff) demand.staging_slots = kDemandSlots + ExpertMover::kMostGuessedCopies;
 
-    demand.reads_directly = !request.dry && !is_synthetic(request.model);
+    demand.reads_directly = request.direct_reads && !request.dry && !is_synthetic(request.model);
     if (demand.reads_directly && request.prefetch != PrefetchMode::kOff && !inputs.device.emulated) {
         demand.disk_guess_slots = grid.n_active;
     }

@@ -74,7 +74,7 @@ std::string disk_key(const CostedModel& model, const std::filesystem::path& fold
     const std::string where = folder.empty() ? model.request.model : std::filesystem::weakly_canonical(folder).string();
     return CalibrationCache::key(CostPlace{cpu_info(), kernels::ThreadPool::threads_for(model.request.n_threads), form},
                                  model.master, model.spec.experts) +
-           "|direct disk " + where;
+           (model.request.direct_reads ? "|direct disk " : "|disk ") + where;
 }
 
 }  // namespace
@@ -170,7 +170,7 @@ bool lacks_disk_cost(const CostedModel& model, const DeviceInfo& device, const C
 }
 
 bool disk_reads_beside(const CostedModel& model, const DeviceInfo& device) {
-    return !device.emulated && !model.request.dry && !is_synthetic(model.request.model);
+    return model.request.direct_reads && !device.emulated && !model.request.dry && !is_synthetic(model.request.model);
 }
 
 std::optional<double> known_disk_read_us(const CostedModel& model, const std::filesystem::path& folder) {
@@ -187,7 +187,7 @@ double disk_read_us(const CostedModel& model, const std::filesystem::path& folde
     double us = 0;
     if (cache.load(key, us)) return us;
     const ExpertGrid& grid = model.spec.experts;
-    us = measure_direct_read_us(source, grid, stop);
+    if (model.request.direct_reads) us = measure_direct_read_us(source, grid, stop);
     if (us == 0)
         us = measure_disk_read_us(source, grid.n_layers, grid.n_experts, grid.expert_bytes(model.master), host.pool(),
                                   stop);

@@ -250,7 +250,7 @@ class TestExpertReader : public QObject {
                         block, how);
                 });
             const std::uint64_t bytes = opened.bytes(0);
-            disk_slots.resize(4, bytes);
+            disk_slots.resize(4, bytes, true);
             QVERIFY(ram.usage().used_bytes >= 4 * bytes + read_buffers_for(bytes, 4).bytes());
             const auto list = [&](std::initializer_list<std::size_t> experts) {
                 std::vector<DiskSlots::Expert> wanted;
@@ -290,10 +290,10 @@ class TestExpertReader : public QObject {
             QCOMPARE(once, (std::set<std::size_t>{8, 9, 10, 11, 3}));
             // What is not whole is given up when slots change; nothing writes to them then.
             disk_slots.expect(list({20, 21, 22}), list({23}));
-            disk_slots.resize(2, 2 * bytes);
-            disk_slots.shrink(2, bytes);
+            disk_slots.resize(2, 2 * bytes, true);
+            disk_slots.shrink(2, bytes, true);
             QCOMPARE(disk_slots.slot_bytes(), bytes);
-            disk_slots.shrink(0, bytes);
+            disk_slots.shrink(0, bytes, true);
             QCOMPARE(ram.usage().used_bytes, std::uint64_t{0});
         }
         QCOMPARE(ram.usage().used_bytes, std::uint64_t{0});
@@ -312,6 +312,7 @@ class TestExpertReader : public QObject {
         LoadRequest request;
         request.model = model.toStdString();
         request.compute = ComputeMode::kF32;
+        request.direct_reads = true;
         request.context = 128;
         request.n_threads = 1;
         request.cache_directory = request.quant_cache_directory = cache.path().toStdString();
