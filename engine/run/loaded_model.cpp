@@ -134,7 +134,6 @@ void LoadedModel::measure_costs(Plan& plan, const LoadProgressFn& progress, cons
         measured = costs.measured;
         return costs.table;
     };
-    wanted.kept = FormatCalibration::Kept::kCheck;
     CostTable table = measure(basis.master);
     const bool anew = measured;
     wanted.kept = anew ? FormatCalibration::Kept::kIgnore : FormatCalibration::Kept::kTrust;

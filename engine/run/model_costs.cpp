@@ -74,7 +74,7 @@ std::string disk_key(const CostedModel& model, const std::filesystem::path& fold
     const std::string where = folder.empty() ? model.request.model : std::filesystem::weakly_canonical(folder).string();
     return CalibrationCache::key(CostPlace{cpu_info(), kernels::ThreadPool::threads_for(model.request.n_threads), form},
                                  model.master, model.spec.experts) +
-           (model.request.direct_reads ? "|direct disk " : "|disk ") + where;
+           "|disk " + where + (model.request.direct_reads ? "|direct" : "");
 }
 
 }  // namespace
@@ -127,7 +127,6 @@ ModelCosts measured_costs(const CostedModel& model, Backend& device, CpuOperatio
         set_format(wanted, format);
         return format_costs(device, host, wanted, cache, measuring(progress), stop);
     };
-    wanted.kept = FormatCalibration::Kept::kCheck;
     FormatCosts master = find(model.master);
     // What was kept of the others is as old as what the check has refused.
     wanted.kept = master.measured ? FormatCalibration::Kept::kIgnore : FormatCalibration::Kept::kTrust;

@@ -40,8 +40,7 @@ struct ModelCosts {
 // where something is missing. A disk counts as known_disk_read_us() says.
 std::optional<ModelCosts> known_costs(const CostedModel& model, const DeviceInfo& device);
 
-// What is not known is measured now, on random weights, and kept; so is what was kept by
-// a busy machine (FormatCalibration::Kept::kCheck). Throws Error.
+// What is not known is measured now, on random weights, and kept. Throws Error.
 ModelCosts measured_costs(const CostedModel& model, Backend& device, CpuOperations& host,
                           const LoadProgressFn& progress, const std::stop_token& stop);
 
