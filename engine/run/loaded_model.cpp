@@ -124,19 +124,14 @@ void LoadedModel::measure_costs(Plan& plan, const LoadProgressFn& progress, cons
         wanted.largest = 2;
         wanted.budget_s = 0.2;
     }
-    bool measured = false;
     const auto measure = [&](kernels::WeightType format) {
         wanted.format = format;
         wanted.pack = [layout = wanted.grid.layout(format)](std::int64_t, std::byte* block) {
             fill_random_expert(layout, block);
         };
-        FormatCosts costs = format_costs(device(), host(), wanted, cache, told, stop);
-        measured = costs.measured;
-        return costs.table;
+        return format_costs(device(), host(), wanted, cache, told, stop).table;
     };
     CostTable table = measure(basis.master);
-    const bool anew = measured;
-    wanted.kept = anew ? FormatCalibration::Kept::kIgnore : FormatCalibration::Kept::kTrust;
     const bool has_disk = std::find(plan.places.begin(), plan.places.end(), Place::kDisk) != plan.places.end();
     if (const auto* emulated = dynamic_cast<const EmulatedAccelerator*>(&device());
         emulated != nullptr && emulated->profile().host) {
@@ -146,7 +141,7 @@ void LoadedModel::measure_costs(Plan& plan, const LoadProgressFn& progress, cons
         table.disk_beside = disk_reads_beside(costed, device().info());
     }
     table.dense =
-        dense_costs({spec(), basis.master, request.quant.dense, request.kv}, device(), host(), cache, stop, anew);
+        dense_costs({spec(), basis.master, request.quant.dense, request.kv}, device(), host(), cache, stop);
     basis.cost = CostModel(table);
     basis.cost.set_master(basis.master);
     // For forecasts of how long a re-plan takes. A dry run never quantizes.

@@ -128,9 +128,7 @@ ModelCosts measured_costs(const CostedModel& model, Backend& device, CpuOperatio
         return format_costs(device, host, wanted, cache, measuring(progress), stop);
     };
     FormatCosts master = find(model.master);
-    // What was kept of the others is as old as what the check has refused.
-    wanted.kept = master.measured ? FormatCalibration::Kept::kIgnore : FormatCalibration::Kept::kTrust;
-    master.table.dense = dense_costs(dense_model(model), device, host, cache, stop, master.measured);
+    master.table.dense = dense_costs(dense_model(model), device, host, cache, stop);
     ModelCosts costs{CostModel(std::move(master.table)), master.measured, {}};
     costs.cost.set_master(model.master);
     for (const kernels::WeightType format : model.formats) costs.cost.set_table(format, find(format).table);
