@@ -18,12 +18,18 @@ const KernelTables& tables_of(InstructionSet set) {
     // bf16 would round activations, so those products stay AVX-512's.
     static const KernelTables kAvx2 = [] {
         KernelTables tables = avx2::kTables;
-        if (cpu_features().avx_vnni) tables.cpu.matvec_bytes = avx2_vnni::matvec_bytes;
+        if (cpu_features().avx_vnni) {
+            tables.cpu.round_inputs = avx2_vnni::round_inputs;
+            tables.cpu.matvec_bytes = avx2_vnni::matvec_bytes;
+        }
         return tables;
     }();
     static const KernelTables kAvx512 = [] {
         KernelTables tables = avx512::kTables;
-        if (cpu_features().avx512_vnni) tables.cpu.matvec_bytes = avx512_vnni::matvec_bytes;
+        if (cpu_features().avx512_vnni) {
+            tables.cpu.round_inputs = avx512_vnni::round_inputs;
+            tables.cpu.matvec_bytes = avx512_vnni::matvec_bytes;
+        }
         return tables;
     }();
     static const KernelTables kAvx512Bf16 = [] {

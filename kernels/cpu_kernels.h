@@ -73,6 +73,12 @@ struct DeltaRule {
     std::int64_t out_stride = 0;
 };
 
+// Of one token's n inputs for CpuKernels::matvec_bytes(): codes, and for each 16 of them a
+// scale and a sum, all padded to a multiple of 256 inputs.
+inline constexpr std::int64_t rounded_input_bytes(std::int64_t n) {
+    return (n + 255) / 256 * (256 + 2 * 16 * 4);
+}
+
 struct CpuKernels {
     InstructionSet instruction_set;
 
@@ -85,12 +91,16 @@ struct CpuKernels {
     void (*matvec_multi)(const WeightView& weight, const float* x, std::int64_t x_stride, int n_tokens,
                          std::int64_t row_begin, std::int64_t row_end, float* y, std::int64_t y_stride);
 
-    // The same for a weight in a file's blocks, with inputs rounded to 8 bits: each 32 of
-    // a token have a scale, their largest magnitude divided by 127. Codes and rounded
-    // inputs are multiplied as whole numbers, exactly; a token's result does not depend
-    // on the others, bit by bit.
-    void (*matvec_bytes)(const WeightView& weight, const float* x, std::int64_t x_stride, int n_tokens,
-                         std::int64_t row_begin, std::int64_t row_end, float* y, std::int64_t y_stride);
+    // Inputs rounded to 8 bits for matvec_bytes() with weights of `type`, n columns (a
+    // multiple of 32): each 32 of a token have a scale, their largest magnitude divided by
+    // 127. x (n_tokens, n) with x_stride; to: rounded_input_bytes(n) for each token.
+    void (*round_inputs)(WeightType type, const float* x, std::int64_t x_stride, int n_tokens, std::int64_t n,
+                         std::byte* to);
+    // As matvec_multi for a weight in a file's blocks, with inputs from round_inputs() of
+    // this set. Codes and rounded inputs are multiplied as whole numbers, exactly; a
+    // token's result does not depend on the others, bit by bit.
+    void (*matvec_bytes)(const WeightView& weight, const std::byte* inputs, int n_tokens, std::int64_t row_begin,
+                         std::int64_t row_end, float* y, std::int64_t y_stride);
 
     // Expert for n_tokens (1..8) tokens over neurons [neuron_begin, neuron_end), one
     // sequential pass over the block: out[t] += scale[t] * sum_j activation(w1_j . x[t],

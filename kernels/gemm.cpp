@@ -442,6 +442,7 @@ struct ProductTrial::State {
 
     Gemm gemm;
     std::vector<float> x = std::vector<float>(static_cast<std::size_t>(kTokens * kInputs), 1.0f);
+    std::vector<std::byte> rounded = std::vector<std::byte>(static_cast<std::size_t>(rounded_input_bytes(kInputs)));
     std::vector<Bf16> weights = std::vector<Bf16>(static_cast<std::size_t>(kInputs * kOutputs), Bf16{0x3f80});
     std::vector<float> y = std::vector<float>(static_cast<std::size_t>(kTokens * kOutputs));
     // Small numbers everywhere, scales among them.
@@ -469,7 +470,8 @@ double ProductTrial::run_us(TrialProduct product) {
             kernels.matvec(few, s.x.data(), 0, State::kOutputs, s.y.data());
             break;
         case TrialProduct::kFewByteInputs:
-            kernels.matvec_bytes(few, s.x.data(), State::kInputs, 1, 0, State::kOutputs, s.y.data(), State::kOutputs);
+            kernels.round_inputs(few.type, s.x.data(), State::kInputs, 1, State::kInputs, s.rounded.data());
+            kernels.matvec_bytes(few, s.rounded.data(), 1, 0, State::kOutputs, s.y.data(), State::kOutputs);
             break;
     }
     return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();

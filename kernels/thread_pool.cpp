@@ -83,6 +83,10 @@ struct ThreadPool::State {
     alignas(64) std::atomic<int> epoch{0};
     alignas(64) std::atomic<int> remaining{0};
     alignas(64) std::vector<std::thread> workers;
+    struct alignas(64) Counter {
+        std::atomic<std::int64_t> value{0};
+    };
+    std::unique_ptr<Counter[]> next_pieces;  // one for each thread
 
     void work(int thread) {
         int seen = 0;
@@ -115,6 +119,7 @@ ThreadPool::ThreadPool(int n_threads) : state_(std::make_unique<State>()) {
     const std::vector<int> cores = allowed_cores();
     n_threads = threads_for(n_threads);
     state_->workers.reserve(static_cast<std::size_t>(n_threads - 1));
+    state_->next_pieces = std::make_unique<State::Counter[]>(static_cast<std::size_t>(n_threads));
     for (int thread = 1; thread < n_threads; ++thread) {
         try {
             state_->workers.emplace_back([state = state_.get(), thread] { state->work(thread); });
@@ -136,6 +141,10 @@ ThreadPool::~ThreadPool() {
 
 int ThreadPool::n_threads() const {
     return static_cast<int>(state_->workers.size()) + 1;
+}
+
+std::atomic<std::int64_t>& ThreadPool::next_piece(std::int64_t stretch) {
+    return state_->next_pieces[static_cast<std::size_t>(stretch)].value;
 }
 
 void ThreadPool::run_erased(ErasedPiece piece, const void* context) {

@@ -48,18 +48,26 @@ class ThreadPool {
         });
     }
 
-    // Takes pieces 0 .. n-1 one after the other, whichever thread is free: for pieces of unequal cost.
+    // For pieces of unequal cost: each thread takes those of a stretch of its own, in order, so that memory is read in
+    // order; whoever is done helps the others.
     template <typename Body>
     void parallel_dynamic(std::int64_t n, const Body& body) {
-        std::atomic<std::int64_t> next{0};
+        const std::int64_t threads = n_threads();
+        const auto begin_of = [&](std::int64_t stretch) { return n * stretch / threads; };
+        for (std::int64_t t = 0; t < threads; ++t) next_piece(t) = begin_of(t);
         run([&](int thread) {
-            for (std::int64_t i = next.fetch_add(1); i < n; i = next.fetch_add(1)) body(i, thread);
+            for (std::int64_t k = 0; k < threads; ++k) {
+                const std::int64_t stretch = (thread + k) % threads;
+                const std::int64_t end = begin_of(stretch + 1);
+                for (std::int64_t i = next_piece(stretch)++; i < end; i = next_piece(stretch)++) body(i, thread);
+            }
         });
     }
 
   private:
     using ErasedPiece = void (*)(const void* context, int thread);
     void run_erased(ErasedPiece piece, const void* context);
+    std::atomic<std::int64_t>& next_piece(std::int64_t stretch);
 
     struct State;
     std::unique_ptr<State> state_;

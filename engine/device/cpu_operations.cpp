@@ -75,15 +75,25 @@ struct CpuOperations::State {
           form(product_form),
           kernels(kernels::cpu_kernels()),
           gemm(compute_pool),
-          attention_scratch(as_size(compute_pool.n_threads())) {}
+          attention_scratch(as_size(compute_pool.n_threads())),
+          rounded_of_threads(as_size(compute_pool.n_threads())) {}
 
+    // Of a product: rows of values, and the same rounded (CpuKernels::round_inputs) where
+    // that is what is multiplied.
+    struct FewInputs {
+        const float* values = nullptr;
+        std::int64_t stride = 0;
+        std::int64_t n = 0;
+        const std::byte* rounded = nullptr;
+    };
     // An expert with few rows.
     struct FewRows {
-        const ExpertCall* call;
-        const float* inputs;
-        std::int64_t chunks;       // of neurons
-        std::int64_t first_value;  // where its rows begin among all experts': sums of chunks, (chunks, n_rows), or
-                                   // activations, single values
+        const ExpertCall* call = nullptr;
+        const float* inputs = nullptr;
+        std::int64_t chunks = 0;       // of neurons
+        std::int64_t first_value = 0;  // where its rows begin among all experts': sums of chunks, (chunks, n_rows), or
+                                       // activations, single values
+        FewInputs gate_inputs, up_inputs, down_inputs;  // where matrices are multiplied one by one
     };
     struct Piece {
         const FewRows* expert;
@@ -105,8 +115,10 @@ struct CpuOperations::State {
     std::vector<FewRows> few;
     std::vector<Chunk> chunks;
     std::vector<Piece> pieces;
-    std::vector<float> gathered;                        // inputs of experts whose tokens are apart
-    std::vector<float> partials;                        // see FewRows
+    std::vector<float> gathered;     // inputs of experts whose tokens are apart
+    std::vector<float> partials;     // see FewRows
+    std::vector<std::byte> rounded;  // see FewInputs
+    std::vector<std::vector<std::byte>> rounded_of_threads;
     std::vector<float> batch_in, batch_gate, batch_up;  // of one expert, matrix by matrix
 
     // change(begin, end): a range of n values, here or on the pool.
@@ -121,20 +133,24 @@ struct CpuOperations::State {
     // Whether so many rows go through the kernels for few of them.
     bool are_few(std::int64_t n) const { return order == SumOrder::kByNumber && n <= kFewTokens; }
     void multiply(const kernels::WeightView& weight, const float* x, std::int64_t n, float* y);
-    // Rows [begin, end) of the weight, for at most kFewTokens inputs.
-    void multiply_few(const kernels::WeightView& weight, const float* x, std::int64_t x_stride, std::int64_t n,
-                      std::int64_t begin, std::int64_t end, float* y, std::int64_t y_stride) const {
-        if (n > 0 && form.byte_inputs && kernels::is_blocks(weight.type)) {
-            kernels.matvec_bytes(weight, x, x_stride, static_cast<int>(n), begin, end, y, y_stride);
-        } else if (n == 1) {
-            kernels.matvec(weight, x, begin, end, y);
-        } else if (n > 1) {
-            kernels.matvec_multi(weight, x, x_stride, static_cast<int>(n), begin, end, y, y_stride);
-        }
+    bool rounds_inputs_of(kernels::WeightType type) const { return form.byte_inputs && kernels::is_blocks(type); }
+    // At most kFewTokens inputs for such weights. buffer: has room for them rounded.
+    FewInputs inputs_for(kernels::WeightType type, std::int64_t n_cols, const float* x, std::int64_t x_stride,
+                         std::int64_t n, std::byte* buffer) const {
+        if (n == 0 || !rounds_inputs_of(type)) return {x, x_stride, n, nullptr};
+        kernels.round_inputs(type, x, x_stride, static_cast<int>(n), n_cols, buffer);
+        return {x, x_stride, n, buffer};
     }
-    void multiply_few(const kernels::WeightView& weight, const float* x, std::int64_t n, std::int64_t begin,
-                      std::int64_t end, float* y) const {
-        multiply_few(weight, x, weight.n_cols, n, begin, end, y, weight.n_rows);
+    // Rows [begin, end) of the weight.
+    void multiply_few(const kernels::WeightView& weight, const FewInputs& x, std::int64_t begin, std::int64_t end,
+                      float* y, std::int64_t y_stride) const {
+        if (x.rounded != nullptr) {
+            kernels.matvec_bytes(weight, x.rounded, static_cast<int>(x.n), begin, end, y, y_stride);
+        } else if (x.n == 1) {
+            kernels.matvec(weight, x.values, begin, end, y);
+        } else if (x.n > 1) {
+            kernels.matvec_multi(weight, x.values, x.stride, static_cast<int>(x.n), begin, end, y, y_stride);
+        }
     }
     // Those of the calls with few rows whose w2 lies by outputs, or those whose does not,
     // into `few`, with their inputs one after the other.
@@ -142,6 +158,8 @@ struct CpuOperations::State {
                     const std::int32_t* row_token);
     void few_rows(std::span<const ExpertCall> calls, const float* inputs, const std::int32_t* row_token, float* out);
     void add_partials(float* out, std::int64_t n_partials, std::int64_t hidden);
+    void round_for_first_job();
+    void round_for_second_job(const float* activations);
     void few_by_outputs(std::span<const ExpertCall> calls, const float* inputs, const std::int32_t* row_token,
                         float* out);
     void by_matrices(const ExpertCall& call, const float* inputs, const std::int32_t* row_token, float* out);
@@ -213,8 +231,11 @@ void CpuOperations::State::multiply(const kernels::WeightView& weight, const flo
         gemm.multiply(form.many, kernels::GemmLayout::kRowsAreOutputs, x, weight.n_cols, n, weight, y, weight.n_rows);
         return;
     }
-    pool.parallel_for(weight.n_rows, n == 1 ? kRowGrain : kGrainOfSeveral,
-                      [&](std::int64_t begin, std::int64_t end, int) { multiply_few(weight, x, n, begin, end, y); });
+    std::byte* const place = room(rounded, n * kernels::rounded_input_bytes(weight.n_cols));
+    const FewInputs inputs = inputs_for(weight.type, weight.n_cols, x, weight.n_cols, n, place);
+    pool.parallel_for(
+        weight.n_rows, n == 1 ? kRowGrain : kGrainOfSeveral,
+        [&](std::int64_t begin, std::int64_t end, int) { multiply_few(weight, inputs, begin, end, y, weight.n_rows); });
 }
 
 void CpuOperations::add(const float* y, std::int64_t n, float* x, float factor) {
@@ -279,10 +300,12 @@ void CpuOperations::multiply_heads(const kernels::WeightView& weight, std::int64
         }
         return;
     }
-    state_->pool.parallel_dynamic(n_heads, [&](std::int64_t head, int) {
-        const float* from = x + head * x_head_stride;
-        float* to = y + head * y_head_stride;
-        state_->multiply_few(of_head(head), from, x_stride, n, 0, n_rows, to, y_stride);
+    state_->pool.parallel_dynamic(n_heads, [&](std::int64_t head, int thread) {
+        std::byte* const place =
+            room(state_->rounded_of_threads[as_size(thread)], n * kernels::rounded_input_bytes(weight.n_cols));
+        const float* const from = x + head * x_head_stride;
+        const State::FewInputs inputs = state_->inputs_for(weight.type, weight.n_cols, from, x_stride, n, place);
+        state_->multiply_few(of_head(head), inputs, 0, n_rows, y + head * y_head_stride, y_stride);
     });
 }
 
@@ -478,7 +501,7 @@ void CpuOperations::State::gather_few(std::span<const ExpertCall> calls, bool by
     for (const ExpertCall& call : calls) {
         const kernels::ExpertLayout& layout = call.weights.layout;
         if (call.n_rows == 0 || !are_few(call.n_rows) || layout.down_rows_are_outputs != by_outputs) continue;
-        few.push_back({&call, nullptr, 0, 0});
+        few.emplace_back().call = &call;
         if (!are_consecutive(row_token + call.first_row, call.n_rows)) n_gathered += call.n_rows;
     }
     if (few.empty()) return;
@@ -495,6 +518,44 @@ void CpuOperations::State::gather_few(std::span<const ExpertCall> calls, bool by
         for (std::int64_t r = 0; r < call.n_rows; ++r, place += hidden) {
             std::memcpy(place, inputs + tokens[r] * hidden, as_size(hidden) * sizeof(float));
         }
+    }
+}
+
+void CpuOperations::State::round_for_first_job() {
+    const std::int64_t hidden = few.front().call->weights.layout.hidden_dim;
+    const std::int64_t row = kernels::rounded_input_bytes(hidden);
+    std::int64_t n_rows = 0;
+    for (const FewRows& expert : few) n_rows += expert.call->n_rows;
+    std::byte* place = form.byte_inputs ? room(rounded, 2 * n_rows * row) : nullptr;
+    // In decode all experts of a layer have the same input.
+    kernels::WeightType last_type = {};
+    FewInputs last;
+    const auto inputs = [&](const FewRows& expert, kernels::WeightType type) {
+        const std::int64_t n = expert.call->n_rows;
+        if (last_type == type && last.values == expert.inputs && last.n == n) return last;
+        last_type = type;
+        last = inputs_for(type, hidden, expert.inputs, hidden, n, place);
+        if (last.rounded != nullptr) place += n * row;
+        return last;
+    };
+    for (FewRows& expert : few) {
+        expert.gate_inputs = inputs(expert, expert.call->weights.layout.gate);
+        expert.up_inputs = inputs(expert, expert.call->weights.layout.up);
+    }
+}
+
+void CpuOperations::State::round_for_second_job(const float* activations) {
+    std::int64_t most = 0;
+    for (const FewRows& expert : few) {
+        most += expert.call->n_rows * kernels::rounded_input_bytes(expert.call->weights.layout.ffn_dim);
+    }
+    std::byte* place = form.byte_inputs ? room(rounded, most) : nullptr;
+    for (FewRows& expert : few) {
+        const kernels::ExpertLayout& layout = expert.call->weights.layout;
+        const std::int64_t n = expert.call->n_rows;
+        expert.down_inputs =
+            inputs_for(layout.down, layout.ffn_dim, activations + expert.first_value, layout.ffn_dim, n, place);
+        if (expert.down_inputs.rounded != nullptr) place += n * kernels::rounded_input_bytes(layout.ffn_dim);
     }
 }
 
@@ -518,6 +579,7 @@ void CpuOperations::State::few_by_outputs(std::span<const ExpertCall> calls, con
     }
     float* const gates = room(batch_gate, n_values);
     float* const ups = room(batch_up, n_values);
+    round_for_first_job();
     pool.parallel_dynamic(static_cast<std::int64_t>(pieces.size()), [&](std::int64_t i, int) {
         const auto& [expert, begin, end] = pieces[as_size(i)];
         const kernels::ExpertView& weights = expert->call->weights;
@@ -525,8 +587,8 @@ void CpuOperations::State::few_by_outputs(std::span<const ExpertCall> calls, con
         const std::int64_t n = expert->call->n_rows;
         float* gate = gates + expert->first_value;
         float* up = ups + expert->first_value;
-        multiply_few(weights.gate(), expert->inputs, n, begin, end, gate);
-        multiply_few(weights.up(), expert->inputs, n, begin, end, up);
+        multiply_few(weights.gate(), expert->gate_inputs, begin, end, gate, ffn);
+        multiply_few(weights.up(), expert->up_inputs, begin, end, up, ffn);
         const kernels::ExpertBiases biases = weights.biases();
         for (std::int64_t t = 0; t < n; ++t, gate += ffn, up += ffn) {
             if (biases.gate != nullptr) kernels.axpy(1.0f, biases.gate + begin, end - begin, gate + begin);
@@ -534,6 +596,7 @@ void CpuOperations::State::few_by_outputs(std::span<const ExpertCall> calls, con
             kernels.activate(weights.layout.spec, gate + begin, up + begin, end - begin, gate + begin);
         }
     });
+    round_for_second_job(gates);
     pieces.clear();
     for (const FewRows& expert : few) split(expert, expert.call->weights.layout.hidden_dim);
     pool.parallel_dynamic(static_cast<std::int64_t>(pieces.size()), [&](std::int64_t i, int) {
@@ -541,7 +604,7 @@ void CpuOperations::State::few_by_outputs(std::span<const ExpertCall> calls, con
         const kernels::ExpertView& weights = expert->call->weights;
         const std::int64_t hidden = weights.layout.hidden_dim;
         float* to = out + expert->call->first_row * hidden;
-        multiply_few(weights.down(), gates + expert->first_value, expert->call->n_rows, begin, end, to);
+        multiply_few(weights.down(), expert->down_inputs, begin, end, to, hidden);
         const float* const bias = weights.biases().down;
         for (std::int64_t t = 0; bias != nullptr && t < expert->call->n_rows; ++t, to += hidden) {
             kernels.axpy(1.0f, bias + begin, end - begin, to + begin);

@@ -1,8 +1,12 @@
 #pragma once
 // Codes and scales of 256 weights of a file's blocks (kernels/block_parts.h), as products
-// with inputs of 8 bits want them: codes as bytes, 32 after the other, a scale and a bias
-// for each part of 16. That is one large block, or eight small ones.
+// with inputs of 8 bits want them: codes as bytes, a vector of them after the other, a
+// scale and a bias for each part of 16. That is one large block, or eight small ones.
+//
+// Codes come in the order in which a block's bytes give them with the fewest
+// instructions; part_at() says which it is, and inputs are laid in the same order.
 
+#include <array>
 #include <cstring>
 
 #include "kernels/block_parts.h"
@@ -23,11 +27,42 @@ constexpr int kUnit = 4 * kLanes;              // codes of a vector
 constexpr int kUnits = kGroup / kUnit;         // of a group
 constexpr int kFactors = kParts / kLanes;      // vectors that have a number for each part
 
+constexpr int kUnitParts = kUnit / kPartWeights;
+
 #if OFFSTAGE_VECTOR_BITS == 512
 using Bytes = __m512i;
 #else
 using Bytes = __m256i;
 #endif
+
+// 16 bytes for 32 weights: the lower four bits of each are the first 16, the upper ones
+// the others, of one scale.
+constexpr bool is_of_nibbles(WeightType type) {
+    return type == WeightType::kQ4_0 || type == WeightType::kQ4_1 || type == WeightType::kQ5_0 ||
+           type == WeightType::kQ5_1 || type == WeightType::kIq4Nl || type == WeightType::kIq4Xs ||
+           type == WeightType::kMxfp4;
+}
+
+// The part of the group that place `place` (in 16 codes) has.
+constexpr int part_at(WeightType type, int place) {
+    const int unit = place / kUnitParts;
+    const int j = place % kUnitParts;
+    if (is_of_nibbles(type)) return 2 * (unit / 2 * kUnitParts + j) + unit % 2;
+    if (kUnit == 32) return place;
+    // A vector of 64 bytes has bits of 32 weights and of others 64 or 128 further on.
+    if (type == WeightType::kQ4K || type == WeightType::kQ5K) return (unit / 2 * 4 + unit % 2 + j / 2 * 2) * 2 + j % 2;
+    if (type == WeightType::kQ2K || type == WeightType::kQ3K) return (unit + j / 2 * 4) * 2 + j % 2;
+    return place;
+}
+
+// Where part i lies.
+constexpr std::array<std::int8_t, kParts> places_of_parts(WeightType type) {
+    std::array<std::int8_t, kParts> places = {};
+    for (int place = 0; place < kParts; ++place) {
+        places[static_cast<std::size_t>(part_at(type, place))] = static_cast<std::int8_t>(place);
+    }
+    return places;
+}
 
 // Codes that need all eight bits and a sign.
 constexpr bool has_signed_codes(WeightType type) {
@@ -65,31 +100,92 @@ __attribute__((always_inline)) inline std::uint64_t word64_at(const std::uint8_t
     return word;
 }
 
+__attribute__((always_inline)) inline Bytes all_bytes(int value) {
+#if OFFSTAGE_VECTOR_BITS == 512
+    return _mm512_set1_epi8(static_cast<char>(value));
+#else
+    return _mm256_set1_epi8(static_cast<char>(value));
+#endif
+}
+
 // Bits [shift, ...) of each byte, as many as the mask has.
-__attribute__((always_inline)) inline __m256i bits_of_bytes(__m256i bytes, int shift, int mask) {
-    return _mm256_and_si256(_mm256_srli_epi16(bytes, shift), _mm256_set1_epi8(static_cast<char>(mask)));
+__attribute__((always_inline)) inline Bytes bits_of_bytes(Bytes bytes, int shift, int mask) {
+#if OFFSTAGE_VECTOR_BITS == 512
+    return _mm512_and_si512(shift == 0 ? bytes : _mm512_srli_epi16(bytes, static_cast<unsigned>(shift)),
+                            all_bytes(mask));
+#else
+    return _mm256_and_si256(shift == 0 ? bytes : _mm256_srli_epi16(bytes, shift), all_bytes(mask));
+#endif
 }
 
-// 32 codes of four bits: the lower ones of 16 bytes, then the upper ones.
-__attribute__((always_inline)) inline __m256i nibbles_of_16(const std::uint8_t* bytes) {
-    const __m128i pairs = load_16(bytes);
-    return _mm256_and_si256(_mm256_inserti128_si256(_mm256_castsi128_si256(pairs), _mm_srli_epi16(pairs, 4), 1),
-                            _mm256_set1_epi8(15));
+__attribute__((always_inline)) inline Bytes either(Bytes a, Bytes b) {
+#if OFFSTAGE_VECTOR_BITS == 512
+    return _mm512_or_si512(a, b);
+#else
+    return _mm256_or_si256(a, b);
+#endif
 }
 
-__attribute__((always_inline)) inline __m256i places_in(const std::int8_t (&table)[16], int offset, __m256i places) {
+__attribute__((always_inline)) inline Bytes load_unit(const std::uint8_t* bytes) {
+#if OFFSTAGE_VECTOR_BITS == 512
+    return _mm512_loadu_si512(bytes);
+#else
+    return load_32(bytes);
+#endif
+}
+
+// 16 bytes each, `stride` apart.
+__attribute__((always_inline)) inline Bytes load_16s(const std::uint8_t* bytes, int stride) {
+#if OFFSTAGE_VECTOR_BITS == 512
+    __m512i all = _mm512_castsi128_si512(load_16(bytes));
+    all = _mm512_inserti32x4(all, load_16(bytes + stride), 1);
+    all = _mm512_inserti32x4(all, load_16(bytes + 2 * stride), 2);
+    return _mm512_inserti32x4(all, load_16(bytes + 3 * stride), 3);
+#else
+    return _mm256_inserti128_si256(_mm256_castsi128_si256(load_16(bytes)), load_16(bytes + stride), 1);
+#endif
+}
+
+__attribute__((always_inline)) inline Bytes places_in(const std::int8_t (&table)[16], int offset, Bytes places) {
     const __m128i values = _mm_add_epi8(_mm_loadu_si128(reinterpret_cast<const __m128i*>(table)),
                                         _mm_set1_epi8(static_cast<char>(offset)));
+#if OFFSTAGE_VECTOR_BITS == 512
+    return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(values), places);
+#else
     return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(values), places);
+#endif
 }
 
-// All ones in the bytes whose bit of 32 is set.
-__attribute__((always_inline)) inline __m256i where_set(std::uint32_t bits) {
-    const __m256i spread = _mm256_shuffle_epi8(_mm256_set1_epi32(static_cast<int>(bits)),
+// `bit` in the bytes whose bit of a word is set: of words of 16, which serve 16 bytes each.
+__attribute__((always_inline)) inline Bytes where_set(const unsigned (&words)[kUnitParts], int bit) {
+#if OFFSTAGE_VECTOR_BITS == 512
+    std::uint64_t all = 0;
+    for (int i = 0; i < kUnitParts; ++i) all |= std::uint64_t{words[i]} << (16 * i);
+    return _mm512_maskz_set1_epi8(all, static_cast<char>(bit));
+#else
+    const unsigned all = words[0] | words[1] << 16u;
+    const __m256i spread = _mm256_shuffle_epi8(_mm256_set1_epi32(static_cast<int>(all)),
                                                _mm256_setr_epi8(0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2,
                                                                 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 3, 3, 3));
     const __m256i each = _mm256_set1_epi64x(static_cast<long long>(0x8040201008040201ull));
-    return _mm256_cmpeq_epi8(_mm256_and_si256(spread, each), each);
+    return _mm256_and_si256(_mm256_cmpeq_epi8(_mm256_and_si256(spread, each), each), all_bytes(bit));
+#endif
+}
+
+// `bit` in the bytes that have bit kFirst, or kSecond in a vector's second half of 32;
+// bytes: 32, the same for both halves.
+template <int kFirst, int kSecond>
+__attribute__((always_inline)) inline Bytes where_bit(const std::uint8_t* bytes, int bit) {
+#if OFFSTAGE_VECTOR_BITS == 512
+    const __m512i tested = _mm512_inserti64x4(_mm512_set1_epi8(static_cast<char>(1u << kFirst)),
+                                              _mm256_set1_epi8(static_cast<char>(1u << kSecond)), 1);
+    const __mmask64 set = _mm512_test_epi8_mask(_mm512_broadcast_i64x4(load_32(bytes)), tested);
+    return _mm512_maskz_set1_epi8(set, static_cast<char>(bit));
+#else
+    static_assert(kFirst == kSecond, "a vector is 32 bytes");
+    const __m256i tested = _mm256_set1_epi8(static_cast<char>(1u << kFirst));
+    return _mm256_and_si256(_mm256_cmpeq_epi8(_mm256_and_si256(load_32(bytes), tested), tested), all_bytes(bit));
+#endif
 }
 
 // The parts' numbers from 16 signed bytes.
@@ -137,61 +233,82 @@ struct CodeGroup {
     }
     static constexpr bool has_biases() { return has_bias(kType) || kOffset > 0; }
 
-    // Codes of weights 32 * i .. of the group.
-    template <int kIndex>
-    __attribute__((always_inline)) __m256i codes() const {
-        constexpr int i = kIndex;
-        if constexpr (has_codebook(kType)) {
-            std::uint64_t words[2][2];
-            for (int half = 0; half < 2; ++half) read_points<kType>(block, 2 * i + half, kBlockCodebooks, words[half]);
-            return moved(load_32(reinterpret_cast<const std::uint8_t*>(words)));
-        } else if constexpr (kType == WeightType::kQ8_0) {
-            return moved(load_32(block + i * kBlockBytes + 2));
-        } else if constexpr (kType == WeightType::kQ4_0) {
-            return nibbles_of_16(block + i * kBlockBytes + 2);
-        } else if constexpr (kType == WeightType::kQ4_1) {
-            return nibbles_of_16(block + i * kBlockBytes + 4);
-        } else if constexpr (kType == WeightType::kIq4Nl) {
-            return places_in(kIq4Values, kOffset, nibbles_of_16(block + i * kBlockBytes + 2));
-        } else if constexpr (kType == WeightType::kIq4Xs) {
-            return places_in(kIq4Values, kOffset, nibbles_of_16(block + 8 + 16 * i));
-        } else if constexpr (kType == WeightType::kMxfp4) {
-            return places_in(kMxfp4Values, kOffset, nibbles_of_16(block + i * kBlockBytes + 1));
-        } else if constexpr (kType == WeightType::kQ5_0 || kType == WeightType::kQ5_1) {
-            const std::uint8_t* const high = block + i * kBlockBytes + (kType == WeightType::kQ5_1 ? 4 : 2);
-            return _mm256_or_si256(nibbles_of_16(high + 4),
-                                   _mm256_and_si256(where_set(word32_at(high)), _mm256_set1_epi8(16)));
-        } else if constexpr (kType == WeightType::kQ2K) {
-            return bits_of_bytes(load_32(block + 16 + i / 4 * 32), i % 4 * 2, 3);
-        } else if constexpr (kType == WeightType::kQ3K) {
-            const __m256i low = bits_of_bytes(load_32(block + 32 + i / 4 * 32), i % 4 * 2, 3);
-            return _mm256_or_si256(low, _mm256_slli_epi16(bits_of_bytes(load_32(block), i, 1), 2));
-        } else if constexpr (kType == WeightType::kQ4K) {
-            return bits_of_bytes(load_32(block + 16 + i / 2 * 32), i % 2 * 4, 15);
-        } else if constexpr (kType == WeightType::kQ5K) {
-            const __m256i low = bits_of_bytes(load_32(block + 48 + i / 2 * 32), i % 2 * 4, 15);
-            return _mm256_or_si256(low, _mm256_slli_epi16(bits_of_bytes(load_32(block + 16), i, 1), 4));
-        } else {
-            static_assert(kType == WeightType::kQ6K, "all formats are here");
-            const __m256i low = bits_of_bytes(load_32(block + i / 4 * 64 + i % 2 * 32), i % 4 / 2 * 4, 15);
-            const __m256i high = bits_of_bytes(load_32(block + 128 + i / 4 * 32), i % 4 * 2, 3);
-            return _mm256_or_si256(low, _mm256_slli_epi16(high, 4));
-        }
-    }
-
+    // A vector of codes, those of the parts part_at(kType, kUnitParts * kIndex ..).
     template <int kIndex>
     __attribute__((always_inline)) Bytes unit() const {
+        constexpr int i = kIndex;
+        // Of large blocks: where the first of its weights lie among those of the block, in 32s.
+        constexpr int k32 = part_at(kType, kUnitParts * i) / 2;
+        if constexpr (has_codebook(kType)) {
+            alignas(64) std::uint64_t words[kUnitParts][2];
+            for (int p = 0; p < kUnitParts; ++p) {
+                read_points<kType>(block, kUnitParts * i + p, kBlockCodebooks, words[p]);
+            }
+            return moved(load_unit(reinterpret_cast<const std::uint8_t*>(words)));
+        } else if constexpr (kType == WeightType::kQ8_0) {
 #if OFFSTAGE_VECTOR_BITS == 512
-        return _mm512_inserti64x4(_mm512_castsi256_si512(codes<2 * kIndex>()), codes<2 * kIndex + 1>(), 1);
+            const std::uint8_t* const first = block + 2 * i * kBlockBytes + 2;
+            return moved(_mm512_inserti64x4(_mm512_castsi256_si512(load_32(first)), load_32(first + kBlockBytes), 1));
 #else
-        return codes<kIndex>();
+            return moved(load_32(block + i * kBlockBytes + 2));
 #endif
+        } else if constexpr (is_of_nibbles(kType)) {
+            constexpr bool kFive = kType == WeightType::kQ5_0 || kType == WeightType::kQ5_1;
+            const std::uint8_t* const first = block + i / 2 * kUnitParts * kBlockBytes;
+            Bytes nibbles;
+            if constexpr (kType == WeightType::kIq4Xs) {
+                nibbles = bits_of_bytes(load_unit(block + 8 + i / 2 * kUnit), i % 2 * 4, 15);
+            } else {
+                constexpr int kBegin = (kType == WeightType::kMxfp4 ? 1 : has_bias(kType) ? 4 : 2) + (kFive ? 4 : 0);
+                nibbles = bits_of_bytes(load_16s(first + kBegin, kBlockBytes), i % 2 * 4, 15);
+            }
+            if constexpr (kType == WeightType::kMxfp4) return places_in(kMxfp4Values, kOffset, nibbles);
+            if constexpr (kType == WeightType::kIq4Nl || kType == WeightType::kIq4Xs) {
+                return places_in(kIq4Values, kOffset, nibbles);
+            }
+            if constexpr (kFive) {
+                constexpr int kHigh = kType == WeightType::kQ5_1 ? 4 : 2;
+                unsigned high[kUnitParts];
+                for (int p = 0; p < kUnitParts; ++p) high[p] = word16_at(first + p * kBlockBytes + kHigh + i % 2 * 2);
+                nibbles = either(nibbles, where_set(high, 16));
+            }
+            return nibbles;
+        } else if constexpr (kType == WeightType::kQ2K || kType == WeightType::kQ3K) {
+            constexpr int kBegin = kType == WeightType::kQ2K ? 16 : 32;
+            const Bytes low = bits_of_bytes(load_unit(block + kBegin + k32 / 4 * 32), k32 % 4 * 2, 3);
+            if constexpr (kType == WeightType::kQ2K) return low;
+            return either(low, where_bit < k32, kUnit == 32 ? k32 : (k32 + 4) % 8 > (block, 4));
+        } else if constexpr (kType == WeightType::kQ4K || kType == WeightType::kQ5K) {
+            constexpr int kBegin = kType == WeightType::kQ4K ? 16 : 48;
+            const Bytes low = bits_of_bytes(load_unit(block + kBegin + k32 / 2 * 32), k32 % 2 * 4, 15);
+            if constexpr (kType == WeightType::kQ4K) return low;
+            return either(low, where_bit < k32, kUnit == 32 ? k32 : (k32 + 2) % 8 > (block + 16, 16));
+        } else {
+            static_assert(kType == WeightType::kQ6K, "all formats are here");
+            const Bytes low = bits_of_bytes(load_unit(block + k32 / 4 * 64 + k32 % 2 * 32), k32 % 4 / 2 * 4, 15);
+            const __m256i both = load_32(block + 128 + k32 / 4 * 32);
+#if OFFSTAGE_VECTOR_BITS == 512
+            // Bits 0 and 2, or 4 and 6, to bit 4.
+            const __m512i high = _mm512_broadcast_i64x4(both);
+            constexpr bool kUpper = k32 % 4 / 2 != 0;
+            const __m512i shifts = _mm512_inserti64x4(_mm512_set1_epi16(kUpper ? 0 : 4), _mm256_set1_epi16(2), 1);
+            return either(low,
+                          _mm512_and_si512(kUpper ? _mm512_srlv_epi16(high, shifts) : _mm512_sllv_epi16(high, shifts),
+                                           all_bytes(48)));
+#else
+            return either(low, _mm256_slli_epi16(bits_of_bytes(both, k32 % 4 * 2, 3), 4));
+#endif
+        }
     }
 
   private:
     // Signed codes as the dot products want them.
-    static __attribute__((always_inline)) __m256i moved(__m256i codes) {
-        return kOffset > 0 ? _mm256_xor_si256(codes, _mm256_set1_epi8(-128)) : codes;
+    static __attribute__((always_inline)) Bytes moved(Bytes codes) {
+#if OFFSTAGE_VECTOR_BITS == 512
+        return kOffset > 0 ? _mm512_xor_si512(codes, all_bytes(-128)) : codes;
+#else
+        return kOffset > 0 ? _mm256_xor_si256(codes, all_bytes(-128)) : codes;
+#endif
     }
 
     // Scales of formats with codebooks and signs are odd numbers times a factor: (2 n + 1) *
@@ -233,6 +350,20 @@ struct CodeGroup {
     // Eight blocks of 32.
     __attribute__((always_inline)) void read_small() {
         const auto halves = [&](int at) __attribute__((always_inline)) {
+#if OFFSTAGE_VECTOR_BITS == 512
+            if constexpr (kBlockBytes <= 20) {  // four blocks' first words lie in 64 bytes
+                constexpr short k = kBlockBytes / 2;
+                const auto a = static_cast<short>(at / 2);
+                const __m512i words = _mm512_permutex2var_epi16(
+                    _mm512_loadu_si512(block),
+                    _mm512_castsi128_si512(_mm_setr_epi16(
+                        a, static_cast<short>(a + k), static_cast<short>(a + 2 * k), static_cast<short>(a + 3 * k),
+                        static_cast<short>(a + 32), static_cast<short>(a + k + 32), static_cast<short>(a + 2 * k + 32),
+                        static_cast<short>(a + 3 * k + 32))),
+                    _mm512_loadu_si512(block + 4 * kBlockBytes));
+                return _mm256_cvtph_ps(_mm512_castsi512_si128(words));
+            }
+#endif
             const auto half = [&](int i) __attribute__((always_inline)) {
                 return static_cast<short>(word16_at(block + i * kBlockBytes + at));
             };

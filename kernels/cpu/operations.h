@@ -28,6 +28,7 @@ struct KernelTables {
 namespace OFFSTAGE_INSTRUCTION_SET {
 Signature<decltype(CpuKernels::matvec)> matvec;
 Signature<decltype(CpuKernels::matvec_multi)> matvec_multi;
+Signature<decltype(CpuKernels::round_inputs)> round_inputs;
 Signature<decltype(CpuKernels::matvec_bytes)> matvec_bytes;
 Signature<decltype(CpuKernels::expert_ffn)> expert_ffn;
 Signature<decltype(CpuKernels::rms_norm)> rms_norm;
@@ -61,9 +62,11 @@ namespace avx512 {
 extern const KernelTables kTables;
 }
 namespace avx2_vnni {
+Signature<decltype(CpuKernels::round_inputs)> round_inputs;
 Signature<decltype(CpuKernels::matvec_bytes)> matvec_bytes;
 }
 namespace avx512_vnni {
+Signature<decltype(CpuKernels::round_inputs)> round_inputs;
 Signature<decltype(CpuKernels::matvec_bytes)> matvec_bytes;
 }
 namespace avx512_bf16 {

@@ -22,6 +22,7 @@ constinit const KernelTables kTables = {
             .instruction_set = kOwnSet,
             .matvec = matvec,
             .matvec_multi = matvec_multi,
+            .round_inputs = round_inputs,
             .matvec_bytes = matvec_bytes,
             .expert_ffn = expert_ffn,
             .rms_norm = rms_norm,

@@ -6,18 +6,24 @@
 namespace offstage::kernels::cuda {
 namespace {
 
-// A row of each of the matrices that up kernels read for a neuron, side by side.
-// blockIdx.y: the call.
-struct UpJob {
+// A layer's calls: first the rows of w1 and w3, then those of w2. blockIdx.y: the call.
+// One type for both, since each type of job is compiled for all formats.
+struct ExpertJob {
     FewCalls list;
     Gating gating;
-    UpRows up_rows;
-    int n_matrices = 0;
+    bool down = false;
+    UpRows up_rows;           // of w1 and w3: a row of each side by side where both are read
+    int n_matrices = 0;       // of these
+    std::int64_t offset = 0;  // of w2, bytes
+    std::int64_t stride = 0;  // of w2, bytes
     std::int64_t n_rows = 0;
     std::int64_t n_columns = 0;
-    const float* inputs = nullptr;
-    const std::int32_t* row_token = nullptr;
+    const float* inputs = nullptr;            // of w1 and w3
+    const std::int32_t* row_token = nullptr;  // which of them
     float* activations = nullptr;
+    float* out = nullptr;
+
+    ExpertJob(const FewCalls& calls, const ExpertLayout& layout) : list(calls), gating(layout) {}
 
     template <int kInputs>
     __device__ int n_inputs() const {
@@ -25,17 +31,28 @@ struct UpJob {
     }
     __device__ const unsigned char* row(std::int64_t r) const {
         const auto* const weights = static_cast<const unsigned char*>(list.calls[blockIdx.y].weights);
+        if (down) return weights + offset + r * stride;
         return n_matrices == 2 ? weights + r / 2 * up_rows.stride + up_rows.offsets[r % 2]
                                : weights + r * up_rows.stride + up_rows.offsets[0];
     }
     template <int kInputs>
     __device__ const float* input(int t) const {
-        return inputs + static_cast<std::int64_t>(row_token[list.calls[blockIdx.y].first_row + t]) * n_columns;
+        const FewCall& call = list.calls[blockIdx.y];
+        return down ? activations + (call.scratch_row + t) * n_columns
+                    : inputs + static_cast<std::int64_t>(row_token[call.first_row + t]) * n_columns;
     }
     template <int kInputs, int kRows>
     __device__ void store(std::int64_t first, int t, const float (&sums)[kRows]) const {
-        static_assert(kRows % 2 == 0, "both rows of a neuron are of one warp");
         const FewCall& call = list.calls[blockIdx.y];
+        if (down) {
+            store_outputs(call, first, t, sums);
+        } else {
+            store_neurons(call, first, t, sums);
+        }
+    }
+    template <int kRows>
+    __device__ void store_neurons(const FewCall& call, std::int64_t first, int t, const float (&sums)[kRows]) const {
+        static_assert(kRows % 2 == 0, "both rows of a neuron are of one warp");
         float* const place = activations + (call.scratch_row + t) * gating.ffn_dim;
 #pragma unroll
         for (int r = 0; r < kRows; r += 2) {
@@ -54,33 +71,8 @@ struct UpJob {
             }
         }
     }
-};
-
-// blockIdx.y: the call.
-struct DownJob {
-    FewCalls list;
-    Gating gating;
-    std::int64_t offset = 0;  // of w2, bytes
-    std::int64_t stride = 0;  // bytes
-    std::int64_t n_rows = 0;
-    std::int64_t n_columns = 0;
-    const float* activations = nullptr;
-    float* out = nullptr;
-
-    template <int kInputs>
-    __device__ int n_inputs() const {
-        return list.calls[blockIdx.y].n_rows;
-    }
-    __device__ const unsigned char* row(std::int64_t r) const {
-        return static_cast<const unsigned char*>(list.calls[blockIdx.y].weights) + offset + r * stride;
-    }
-    template <int kInputs>
-    __device__ const float* input(int t) const {
-        return activations + (list.calls[blockIdx.y].scratch_row + t) * n_columns;
-    }
-    template <int kInputs, int kRows>
-    __device__ void store(std::int64_t first, int t, const float (&sums)[kRows]) const {
-        const FewCall& call = list.calls[blockIdx.y];
+    template <int kRows>
+    __device__ void store_outputs(const FewCall& call, std::int64_t first, int t, const float (&sums)[kRows]) const {
         const float* const biases =
             gating.spec.biases ? gating.biases(call.weights) + 2 * gating.ffn_dim + first : nullptr;
         float* const place = out + static_cast<std::int64_t>(call.first_row + t) * n_rows + first;
@@ -91,31 +83,38 @@ struct DownJob {
     }
 };
 
+void start(Worker& worker, WeightType type, int n_inputs, const ExpertJob& job) {
+    with_block_inputs(n_inputs, [&](auto number) {
+        start_block_products<decltype(number)::value>(worker, type, dim3(1, static_cast<unsigned>(job.list.n)), job);
+    });
+}
+
 }  // namespace
 
 void block_up(Worker& worker, const ExpertLayout& layout, const UpRows& rows, WeightType type, int n_inputs,
               const FewCalls& list, const float* inputs, const std::int32_t* row_token, float* activations) {
-    const int n_matrices = rows.of_both ? 2 : 1;
-    const UpJob job{list,   Gating(layout), rows,       n_matrices, layout.ffn_dim * n_matrices, layout.hidden_dim,
-                    inputs, row_token,      activations};
-    with_block_inputs(n_inputs, [&](auto number) {
-        start_block_products<decltype(number)::value>(worker, type, dim3(1, static_cast<unsigned>(list.n)), job);
-    });
+    ExpertJob job(list, layout);
+    job.up_rows = rows;
+    job.n_matrices = rows.of_both ? 2 : 1;
+    job.n_rows = layout.ffn_dim * job.n_matrices;
+    job.n_columns = layout.hidden_dim;
+    job.inputs = inputs;
+    job.row_token = row_token;
+    job.activations = activations;
+    start(worker, type, n_inputs, job);
 }
 
 void block_down(Worker& worker, const ExpertLayout& layout, int n_inputs, const FewCalls& list,
                 const float* activations, float* out) {
-    const DownJob job{list,
-                      Gating(layout),
-                      static_cast<std::int64_t>(layout.down_offset()),
-                      static_cast<std::int64_t>(layout.down_stride()),
-                      layout.hidden_dim,
-                      layout.ffn_dim,
-                      activations,
-                      out};
-    with_block_inputs(n_inputs, [&](auto number) {
-        start_block_products<decltype(number)::value>(worker, layout.down, dim3(1, static_cast<unsigned>(list.n)), job);
-    });
+    ExpertJob job(list, layout);
+    job.down = true;
+    job.offset = static_cast<std::int64_t>(layout.down_offset());
+    job.stride = static_cast<std::int64_t>(layout.down_stride());
+    job.n_rows = layout.hidden_dim;
+    job.n_columns = layout.ffn_dim;
+    job.activations = const_cast<float*>(activations);  // read alone
+    job.out = out;
+    start(worker, layout.down, n_inputs, job);
 }
 
 }  // namespace offstage::kernels::cuda

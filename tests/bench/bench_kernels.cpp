@@ -83,18 +83,25 @@ void count_gflops(benchmark::State& state, double operations, double peak_gflops
     state.counters["peak GFLOP/s"] = peak_gflops;
 }
 
-using Matvec = decltype(CpuKernels::matvec_multi);
-
-void matvec(benchmark::State& state, Matvec multiply, WeightType type, int n_threads, int n_tokens) {
+void matvec(benchmark::State& state, const CpuKernels& kernels, bool byte_inputs, WeightType type, int n_threads,
+            int n_tokens) {
     ThreadPool pool(n_threads);
     const auto bytes_of_row = static_cast<std::int64_t>(row_bytes(type, kHiddenDim));
     const std::int64_t n_rows = kWeightBytes / bytes_of_row;
     const WeightView view{weights(), type, n_rows, kHiddenDim};
     const std::vector<float> x(static_cast<std::size_t>(n_tokens * kHiddenDim), 0.01f);
     std::vector<float> y(static_cast<std::size_t>(n_tokens * n_rows));
+    std::vector<std::byte> rounded(static_cast<std::size_t>(n_tokens * rounded_input_bytes(kHiddenDim)));
     count_bandwidth(state, pool, n_rows * kHiddenDim, static_cast<std::size_t>(n_rows * bytes_of_row), [&] {
+        if (byte_inputs) {
+            kernels.round_inputs(type, x.data(), kHiddenDim, n_tokens, kHiddenDim, rounded.data());
+        }
         pool.parallel_for(n_rows, 8, [&](std::int64_t begin, std::int64_t end, int) {
-            multiply(view, x.data(), kHiddenDim, n_tokens, begin, end, y.data(), n_rows);
+            if (byte_inputs) {
+                kernels.matvec_bytes(view, rounded.data(), n_tokens, begin, end, y.data(), n_rows);
+            } else {
+                kernels.matvec_multi(view, x.data(), kHiddenDim, n_tokens, begin, end, y.data(), n_rows);
+            }
         });
     });
 }
@@ -224,20 +231,20 @@ void register_all() {
                 const auto where_of = [&](WeightType type) {
                     return joined({name_of(type), name, counted(threads, "threads"), counted(tokens, "tokens")});
                 };
-                const auto add_matvec = [&](const char* kernel, Matvec multiply, WeightType type) {
-                    const std::string full_name = joined({kernel, where_of(type)});
-                    benchmark::RegisterBenchmark(full_name.c_str(), matvec, multiply, type, threads, tokens)
+                const auto add_matvec = [&](bool byte_inputs, WeightType type) {
+                    const std::string full_name = joined({byte_inputs ? "matvec_bytes" : "matvec", where_of(type)});
+                    benchmark::RegisterBenchmark(full_name.c_str(), matvec, kernels, byte_inputs, type, threads, tokens)
                         ->UseManualTime()
                         ->Iterations(3)
                         ->Unit(benchmark::kMillisecond);
                 };
                 for (const WeightType type : kBlockTypes) {
-                    add_matvec("matvec", kernels.matvec_multi, type);
-                    add_matvec("matvec_bytes", kernels.matvec_bytes, type);
+                    add_matvec(false, type);
+                    add_matvec(true, type);
                 }
                 for (const WeightType type : kBenchTypes) {
                     const std::string where = where_of(type);
-                    add_matvec("matvec", kernels.matvec_multi, type);
+                    add_matvec(false, type);
                     benchmark::RegisterBenchmark(joined({"expert_ffn", where}).c_str(), expert_ffn, set, type, threads,
                                                  tokens)
                         ->UseManualTime()

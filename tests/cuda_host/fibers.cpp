@@ -12,6 +12,7 @@
 #include <ucontext.h>
 #endif
 #if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
 #if defined(__SANITIZE_THREAD__)
@@ -22,6 +23,10 @@ namespace cuda_host {
 namespace {
 
 constexpr std::size_t kStackBytes = std::size_t{256} << 10;
+// Stacks begin at different distances from a page's end: else what all lanes use of theirs
+// shares a few sets of the cache, and every switch misses it.
+constexpr std::size_t kStackColours = 61;
+constexpr std::size_t kColourBytes = 17 * 64;
 constexpr int kLanes = 32;
 constexpr std::size_t kGuardBytes = 256;
 constexpr unsigned char kGuard = 0xa5;
@@ -44,8 +49,8 @@ __asm__(
     "movq %rsp, (%rdi)\nmovq %rsi, %rsp\n"
     "popq %r15\npopq %r14\npopq %r13\npopq %r12\npopq %rbx\npopq %rbp\nret\n"
     ".size cuda_host_switch,.-cuda_host_switch\n");
-void prepare(Place& place, std::byte* stack, void (*entry)()) {
-    auto* top = reinterpret_cast<void**>(stack + kStackBytes);
+void prepare(Place& place, std::byte* stack, std::size_t stack_bytes, void (*entry)()) {
+    auto* top = reinterpret_cast<void**>(stack + stack_bytes);
     *--top = nullptr;  // the entry's return address: it never returns; also aligns the stack as a call would
     *--top = reinterpret_cast<void*>(entry);
     for (int i = 0; i < 6; ++i) *--top = nullptr;
@@ -58,10 +63,10 @@ void switch_places(Place& from, Place& to) {
 struct Place {
     ucontext_t context;
 };
-void prepare(Place& place, std::byte* stack, void (*entry)()) {
+void prepare(Place& place, std::byte* stack, std::size_t stack_bytes, void (*entry)()) {
     getcontext(&place.context);
     place.context.uc_stack.ss_sp = stack;
-    place.context.uc_stack.ss_size = kStackBytes;
+    place.context.uc_stack.ss_size = stack_bytes;
     place.context.uc_link = nullptr;
     makecontext(&place.context, entry, 0);
 }
@@ -83,7 +88,6 @@ struct Fiber {
     std::byte* stack = nullptr;
     ThisThread self;
     int index = 0;
-    bool ended = false;
     void* fake_stack = nullptr;
     void* tsan_fiber = nullptr;
 };
@@ -98,6 +102,7 @@ struct BlockRunner::State {
     std::size_t scheduler_stack_bytes = 0;
     std::vector<std::unique_ptr<Fiber>> fibers;
     Fiber* current = nullptr;
+    bool from_scheduler = false;  // came there, not from another fiber
     bool quit = false;
 
     const std::function<void()>* thread = nullptr;
@@ -111,8 +116,11 @@ struct BlockRunner::State {
     std::minstd_rand random;
 
     void add_fiber();
+    Fiber& draw();
     void resume(Fiber& fiber);
-    void yield_to_scheduler(bool for_ever);
+    // To a fiber that can go on; without one, or for ever, to run_block().
+    void leave(bool for_ever);
+    void arrived();
     void release_barrier() {
         if (at_barrier.empty() || static_cast<int>(at_barrier.size()) < alive) return;
         runnable.insert(runnable.end(), at_barrier.begin(), at_barrier.end());
@@ -130,16 +138,14 @@ thread_local BlockRunner::State* active = nullptr;
 
 static void fiber_main() {
     BlockRunner::State* state = active;
-#if defined(__SANITIZE_ADDRESS__)
-    __sanitizer_finish_switch_fiber(nullptr, &state->scheduler_stack, &state->scheduler_stack_bytes);
-#endif
-    Fiber* self = state->current;
+    state->arrived();
     while (!state->quit) {
         (*state->thread)();
-        self->ended = true;
-        state->yield_to_scheduler(false);
+        --state->alive;
+        state->release_barrier();
+        state->leave(false);
     }
-    state->yield_to_scheduler(true);
+    state->leave(true);
 }
 
 void BlockRunner::State::add_fiber() {
@@ -148,15 +154,26 @@ void BlockRunner::State::add_fiber() {
     if (stack == MAP_FAILED) give_up("no memory for a stack");
     fiber->stack = static_cast<std::byte*>(stack);
     fiber->index = static_cast<int>(fibers.size());
-    prepare(fiber->place, fiber->stack, fiber_main);
+    const std::size_t colour = static_cast<std::size_t>(fiber->index) % kStackColours;
+    prepare(fiber->place, fiber->stack, kStackBytes - colour * kColourBytes, fiber_main);
 #if defined(__SANITIZE_THREAD__)
     fiber->tsan_fiber = __tsan_create_fiber(0);
 #endif
     fibers.push_back(std::move(fiber));
 }
 
+// Any of those that can go on.
+Fiber& BlockRunner::State::draw() {
+    const std::size_t place = (random() - random.min()) * runnable.size() >> 31;  // random() is below 2^31
+    std::swap(runnable[place], runnable.back());
+    Fiber& fiber = *fibers[static_cast<std::size_t>(runnable.back())];
+    runnable.pop_back();
+    return fiber;
+}
+
 void BlockRunner::State::resume(Fiber& fiber) {
     current = &fiber;
+    from_scheduler = true;
 #if defined(__SANITIZE_ADDRESS__)
     __sanitizer_start_switch_fiber(&scheduler_fake_stack, fiber.stack, kStackBytes);
 #endif
@@ -171,17 +188,34 @@ void BlockRunner::State::resume(Fiber& fiber) {
     current = nullptr;
 }
 
-void BlockRunner::State::yield_to_scheduler([[maybe_unused]] bool for_ever) {
-    Fiber* self = current;
+void BlockRunner::State::leave(bool for_ever) {
+    Fiber* const self = current;
+    Fiber* const next = for_ever || runnable.empty() ? nullptr : &draw();
+    if (next == self) return;
+    current = next;
+    from_scheduler = false;
 #if defined(__SANITIZE_ADDRESS__)
-    __sanitizer_start_switch_fiber(for_ever ? nullptr : &self->fake_stack, scheduler_stack, scheduler_stack_bytes);
+    __sanitizer_start_switch_fiber(for_ever ? nullptr : &self->fake_stack,
+                                   next == nullptr ? scheduler_stack : next->stack,
+                                   next == nullptr ? scheduler_stack_bytes : kStackBytes);
 #endif
 #if defined(__SANITIZE_THREAD__)
-    __tsan_switch_to_fiber(scheduler_tsan, 0);
+    __tsan_switch_to_fiber(next == nullptr ? scheduler_tsan : next->tsan_fiber, 0);
 #endif
-    switch_places(self->place, scheduler);
+    switch_places(self->place, next == nullptr ? scheduler : next->place);
+    arrived();
+}
+
+// What a fiber does first when it goes on.
+void BlockRunner::State::arrived() {
 #if defined(__SANITIZE_ADDRESS__)
-    __sanitizer_finish_switch_fiber(self->fake_stack, &scheduler_stack, &scheduler_stack_bytes);
+    const void* stack = nullptr;  // that was left
+    std::size_t bytes = 0;
+    __sanitizer_finish_switch_fiber(current->fake_stack, &stack, &bytes);
+    if (from_scheduler) {
+        scheduler_stack = stack;
+        scheduler_stack_bytes = bytes;
+    }
 #endif
 }
 
@@ -202,18 +236,8 @@ void BlockRunner::State::run_block(int n_threads) {
     at_warp.assign(warps.size(), {});
     runnable.resize(static_cast<std::size_t>(n_threads));
     std::iota(runnable.begin(), runnable.end(), 0);
-    for (int i = 0; i < n_threads; ++i) fibers[static_cast<std::size_t>(i)]->ended = false;
-    while (alive > 0) {
-        if (runnable.empty()) report_deadlock();
-        std::swap(runnable[random() % runnable.size()], runnable.back());
-        Fiber& fiber = *fibers[static_cast<std::size_t>(runnable.back())];
-        runnable.pop_back();
-        resume(fiber);
-        if (fiber.ended) {
-            --alive;
-            release_barrier();
-        }
-    }
+    resume(draw());
+    if (alive > 0) report_deadlock();
 }
 
 BlockRunner::BlockRunner() : state_(std::make_unique<State>()) {}
@@ -225,6 +249,10 @@ BlockRunner::~BlockRunner() {
         state_->resume(*fiber);  // out of its loop, so that the sanitizers let go of its stack
 #if defined(__SANITIZE_THREAD__)
         __tsan_destroy_fiber(fiber->tsan_fiber);
+#endif
+#if defined(__SANITIZE_ADDRESS__)
+        // Its last functions never returned: what they marked would stay for whatever is mapped there next.
+        ASAN_UNPOISON_MEMORY_REGION(fiber->stack, kStackBytes);
 #endif
         munmap(fiber->stack, kStackBytes);
     }
@@ -279,7 +307,7 @@ const std::uint32_t* meet_warp(unsigned mask, const char* function, std::uint32_
     const auto w = static_cast<std::size_t>(index / kLanes);
     Warp& warp = state.warps[w];
     if (mask != 0xffffffffu) give_up("masks of less than a warp are not served");
-    if (warp.arrived > 0 && std::strcmp(warp.function, function) != 0) {
+    if (warp.arrived > 0 && warp.function != function && std::strcmp(warp.function, function) != 0) {
         give_up(std::string("lanes of one warp meet at ") + function + " and " + warp.function);
     }
     warp.function = function;
@@ -294,7 +322,7 @@ const std::uint32_t* meet_warp(unsigned mask, const char* function, std::uint32_
     } else {
         state.at_warp[w].push_back(index);
     }
-    state.yield_to_scheduler(false);
+    state.leave(false);
     return words;
 }
 
@@ -302,7 +330,7 @@ void meet_block() {
     BlockRunner::State& state = *active;
     state.at_barrier.push_back(state.current->index);
     state.release_barrier();
-    state.yield_to_scheduler(false);
+    state.leave(false);
 }
 
 }  // namespace cuda_host

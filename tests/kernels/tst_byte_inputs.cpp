@@ -23,7 +23,19 @@ namespace {
 constexpr double kRelative = 1e-5;
 constexpr int kMostTokens = 8;
 
-// x as CpuKernels::matvec_bytes rounds it.
+// y as from CpuKernels::matvec_multi, over buffers of the exact size.
+void multiply(const CpuKernels& kernels, const WeightView& weight, const float* x, int n_tokens, std::int64_t begin,
+              std::int64_t end, float* y) {
+    const std::int64_t n = weight.n_cols;
+    TestBuffer<float> exact_x(n_tokens * n);
+    std::copy_n(x, n_tokens * n, exact_x.data());
+    TestBuffer<std::byte> inputs(n_tokens * rounded_input_bytes(n));
+    std::fill_n(inputs.data(), n_tokens * rounded_input_bytes(n), std::byte{0xff});
+    kernels.round_inputs(weight.type, exact_x.data(), n, n_tokens, n, inputs.data());
+    kernels.matvec_bytes(weight, inputs.data(), n_tokens, begin, end, y, weight.n_rows);
+}
+
+// x as CpuKernels::round_inputs rounds it.
 std::vector<double> rounded(const float* x, std::int64_t n) {
     std::vector<double> values;
     for (std::int64_t i = 0; i < n; i += 32) {
@@ -78,10 +90,8 @@ class TestByteInputs : public QObject {
             const RandomPackedRows rows(static_cast<WeightType>(type), kRows, n_cols, 11);
             const std::vector<float> x = inputs(n_cols);
             for (const int n_tokens : {1, 3, kMostTokens}) {
-                TestBuffer<float> exact_x(n_tokens * n_cols);
-                std::copy_n(x.begin(), n_tokens * n_cols, exact_x.data());
                 std::vector<float> y(static_cast<std::size_t>(n_tokens * kRows), -1.0f);
-                kernels.matvec_bytes(rows.view(), exact_x.data(), n_cols, n_tokens, kBegin, kEnd, y.data(), kRows);
+                multiply(kernels, rows.view(), x.data(), n_tokens, kBegin, kEnd, y.data());
                 for (int t = 0; t < n_tokens; ++t) {
                     const std::vector<double> in = rounded(x.data() + t * n_cols, n_cols);
                     for (std::int64_t r = 0; r < kRows; ++r) {
@@ -121,10 +131,10 @@ class TestByteInputs : public QObject {
         const std::vector<float> x = inputs(n_cols);
         std::vector<float> together(kMostTokens * kRows);
         for (int n_tokens = 1; n_tokens <= kMostTokens; ++n_tokens) {
-            kernels.matvec_bytes(rows.view(), x.data(), n_cols, n_tokens, 0, kRows, together.data(), kRows);
+            multiply(kernels, rows.view(), x.data(), n_tokens, 0, kRows, together.data());
             for (int t = 0; t < n_tokens; ++t) {
                 std::vector<float> alone(kRows);
-                kernels.matvec_bytes(rows.view(), x.data() + t * n_cols, n_cols, 1, 0, kRows, alone.data(), kRows);
+                multiply(kernels, rows.view(), x.data() + t * n_cols, 1, 0, kRows, alone.data());
                 QCOMPARE(std::memcmp(alone.data(), together.data() + t * kRows, kRows * sizeof(float)), 0);
             }
         }
