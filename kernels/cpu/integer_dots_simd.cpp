@@ -178,7 +178,7 @@ struct RowSums {
 
 // Rows of one token taken at once, each from a stretch of its own: two streams are read
 // faster than one.
-constexpr int rows_at_once(int n_tokens) {
+constexpr int streams_at_once(int n_tokens) {
     return n_tokens == 1 ? 2 : 1;
 }
 
@@ -212,7 +212,7 @@ __attribute__((always_inline)) inline void multiply_some_rows(const WeightView& 
 template <WeightType kType, int kTokens>
 void multiply_rows(const WeightView& weight, const ByteInputs* x, std::int64_t row_begin, std::int64_t row_end,
                    float* y, std::int64_t y_stride) {
-    constexpr int kRows = rows_at_once(kTokens);
+    constexpr int kRows = streams_at_once(kTokens);
     const auto stride = static_cast<std::int64_t>(weight.stride_bytes());
     const std::int64_t apart = (row_end - row_begin) / kRows;
     for (std::int64_t r = row_begin; r < row_begin + apart; ++r) {
