@@ -1,7 +1,9 @@
 #include "engine/device/host_memory.h"
 
+#include <cstdint>
 #include <exception>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "engine/device/host_buffer.h"
 #include "engine/device/memory_size.h"
@@ -22,14 +24,33 @@ bool has_room(std::uint64_t bytes, std::uint64_t allocated) noexcept {
     }
 }
 
+void* map(std::size_t bytes) {
+    void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return memory == MAP_FAILED ? nullptr : memory;
+}
+
+// From the beginning of a huge page on, so that the kernel can give as many of them as
+// there is room for.
+void* map_at_huge_page(std::size_t bytes) {
+    void* const memory = map(bytes + kHugePageBytes);
+    if (memory == nullptr) return nullptr;
+    auto* const first = static_cast<std::byte*>(memory);
+    const std::size_t before =
+        (kHugePageBytes - reinterpret_cast<std::uintptr_t>(first) % kHugePageBytes) % kHugePageBytes;
+    const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    const std::size_t end = (before + bytes + page - 1) / page * page;
+    if (before > 0) munmap(first, before);
+    if (end < bytes + kHugePageBytes) munmap(first + end, bytes + kHugePageBytes - end);
+    madvise(first + before, bytes, MADV_HUGEPAGE);  // advice only: the kernel may have none to give
+    return first + before;
+}
+
 }  // namespace
 
 void* HostMemory::allocate(std::size_t bytes) noexcept {
     if (bytes == 0 || !has_room(bytes, allocated_bytes_)) return nullptr;
-    void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED) return nullptr;
-    if (bytes >= kHugePageBytes)
-        madvise(memory, bytes, MADV_HUGEPAGE);  // advice only: the kernel may have none to give
+    void* memory = bytes >= kHugePageBytes ? map_at_huge_page(bytes) : map(bytes);
+    if (memory == nullptr) return nullptr;
     allocated_bytes_ += bytes;
     return memory;
 }
@@ -41,8 +62,7 @@ void HostMemory::release(void* data, std::size_t bytes) noexcept {
 }
 
 void* AddressSpace::allocate(std::size_t bytes) noexcept {
-    void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    return memory == MAP_FAILED ? nullptr : memory;
+    return map(bytes);
 }
 
 void AddressSpace::release(void* data, std::size_t bytes) noexcept {
