@@ -141,6 +141,11 @@ struct CpuOperations::State {
         kernels.round_inputs(type, x, x_stride, static_cast<int>(n), n_cols, buffer);
         return {x, x_stride, n, buffer};
     }
+    FewInputs inputs_for(const kernels::WeightView& weight, const float* x, std::int64_t x_stride, std::int64_t n,
+                         std::vector<std::byte>& buffer) const {
+        const std::int64_t bytes = rounds_inputs_of(weight.type) ? n * kernels::rounded_input_bytes(weight.n_cols) : 0;
+        return inputs_for(weight.type, weight.n_cols, x, x_stride, n, room(buffer, bytes));
+    }
     // Rows [begin, end) of the weight.
     void multiply_few(const kernels::WeightView& weight, const FewInputs& x, std::int64_t begin, std::int64_t end,
                       float* y, std::int64_t y_stride) const {
@@ -231,8 +236,7 @@ void CpuOperations::State::multiply(const kernels::WeightView& weight, const flo
         gemm.multiply(form.many, kernels::GemmLayout::kRowsAreOutputs, x, weight.n_cols, n, weight, y, weight.n_rows);
         return;
     }
-    std::byte* const place = room(rounded, n * kernels::rounded_input_bytes(weight.n_cols));
-    const FewInputs inputs = inputs_for(weight.type, weight.n_cols, x, weight.n_cols, n, place);
+    const FewInputs inputs = inputs_for(weight, x, weight.n_cols, n, rounded);
     pool.parallel_for(
         weight.n_rows, n == 1 ? kRowGrain : kGrainOfSeveral,
         [&](std::int64_t begin, std::int64_t end, int) { multiply_few(weight, inputs, begin, end, y, weight.n_rows); });
@@ -301,10 +305,8 @@ void CpuOperations::multiply_heads(const kernels::WeightView& weight, std::int64
         return;
     }
     state_->pool.parallel_dynamic(n_heads, [&](std::int64_t head, int thread) {
-        std::byte* const place =
-            room(state_->rounded_of_threads[as_size(thread)], n * kernels::rounded_input_bytes(weight.n_cols));
-        const float* const from = x + head * x_head_stride;
-        const State::FewInputs inputs = state_->inputs_for(weight.type, weight.n_cols, from, x_stride, n, place);
+        std::vector<std::byte>& buffer = state_->rounded_of_threads[as_size(thread)];
+        const State::FewInputs inputs = state_->inputs_for(weight, x + head * x_head_stride, x_stride, n, buffer);
         state_->multiply_few(of_head(head), inputs, 0, n_rows, y + head * y_head_stride, y_stride);
     });
 }
