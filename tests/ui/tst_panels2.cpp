@@ -132,6 +132,33 @@ class TestPanels2 : public QObject {
         picture(panel, QStringLiteral("budget-rest"));
     }
 
+    // The sizes of Qwen3-30B-A3B and DeepSeek-V3.
+    void budget_ofLargeModels_hasRoomForItsNumbers() {
+        for (const auto& [layers, experts, dense] : {std::tuple{48, 128, 0}, std::tuple{58, 256, 3}}) {
+            Bench bench;
+            Script script;
+            script.layers = layers;
+            script.experts = experts;
+            script.active = 8;
+            script.denseLayers = dense;
+            script.residents = layers * experts / 5;
+            bench.stage->setScript(script);
+            BudgetPanel panel(bench.engine);
+            bench.open();
+            panel.resize(360, 640);
+            panel.show();
+            QTRY_COMPARE(panel.bars().rows().size(), std::size_t{2});
+            QCOMPARE(panel.width(), 360);
+            for (const QLabel* label : panel.findChildren<QLabel*>()) {
+                if (!label->isVisible() || label->wordWrap()) {
+                    continue;
+                }
+                QVERIFY2(label->width() >= label->minimumSizeHint().width(), qPrintable(label->text()));
+            }
+            picture(panel, QStringLiteral("budget-%1x%2").arg(layers + dense).arg(experts));
+        }
+    }
+
     void budget_previewsOnceWhenTheSliderRests_thenAppliesAndUndoes() {
         Bench bench;
         BudgetPanel panel(bench.engine);
