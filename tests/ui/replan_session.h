@@ -21,6 +21,7 @@ struct ReplanStage {
     int previews = 0;
     std::int64_t measuredSteps = 0;  // of a preview
     std::int64_t quantized = 0;
+    std::uint64_t vram_times = 1, ram_times = 1;  // as much of each memory
     std::vector<engine::ReplanRequest> requests;
 };
 
@@ -36,10 +37,10 @@ class ReplanSession : public engine::Session {
         m_reports.clear();
         model.device = "cuda:0";
         model.device_name = "Scripted GPU";
-        model.vram_budget_bytes = m_vram = std::uint64_t{6} << 30;
-        model.ram_budget_bytes = m_ram = std::uint64_t{20} << 30;
+        model.vram_budget_bytes = m_vram = m_stage->vram_times * 6 << 30;
+        model.ram_budget_bytes = m_ram = m_stage->ram_times * 20 << 30;
         model.max_context = 32768;
-        model.weight_bytes = std::uint64_t{20} << 30;
+        model.weight_bytes = m_stage->ram_times * 20 << 30;
         return model;
     }
     void unload() override { m_inner->unload(); }
@@ -63,19 +64,19 @@ class ReplanSession : public engine::Session {
     engine::Snapshot snapshot() const override {
         engine::Snapshot snapshot = m_inner->snapshot();
         const std::lock_guard lock(m_stage->mutex);
-        snapshot.vram.total = std::uint64_t{12} << 30;
-        snapshot.vram.others = std::uint64_t{1} << 30;
+        snapshot.vram.total = m_stage->vram_times * 12 << 30;
+        snapshot.vram.others = m_stage->vram_times * 1 << 30;
         snapshot.vram.budget = m_vram;
-        snapshot.vram.dense = std::uint64_t{1} << 30;
-        snapshot.vram.kv_cache = std::uint64_t{512} << 20;
-        snapshot.vram.staging = std::uint64_t{128} << 20;
-        snapshot.vram.workspace = std::uint64_t{256} << 20;
-        snapshot.vram.add_experts(kernels::WeightType::kBf16, std::uint64_t{2} << 30);
-        snapshot.vram.add_experts(kernels::WeightType::kHqq4, std::uint64_t{1} << 30);
-        snapshot.ram.total = std::uint64_t{32} << 30;
-        snapshot.ram.others = std::uint64_t{5} << 30;
+        snapshot.vram.dense = m_stage->vram_times * 1 << 30;
+        snapshot.vram.kv_cache = m_stage->vram_times * 512 << 20;
+        snapshot.vram.staging = m_stage->vram_times * 128 << 20;
+        snapshot.vram.workspace = m_stage->vram_times * 256 << 20;
+        snapshot.vram.add_experts(kernels::WeightType::kBf16, m_stage->vram_times * 2 << 30);
+        snapshot.vram.add_experts(kernels::WeightType::kHqq4, m_stage->vram_times * 1 << 30);
+        snapshot.ram.total = m_stage->ram_times * 32 << 30;
+        snapshot.ram.others = m_stage->ram_times * 5 << 30;
         snapshot.ram.budget = m_ram;
-        snapshot.ram.add_experts(kernels::WeightType::kBf16, std::uint64_t{14} << 30);
+        snapshot.ram.add_experts(kernels::WeightType::kBf16, m_stage->ram_times * 14 << 30);
         return snapshot;
     }
     void request_preview(const engine::ReplanRequest&, engine::PreviewFn done) override {
